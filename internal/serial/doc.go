@@ -1,0 +1,27 @@
+// Package serial does arithmetic on numbers that wrap around: the 16, 24 and
+// 32 bit sequence numbers, message ids and clocks that the dialects carry.
+//
+// # Usage
+//
+//	const space = serial.Bits16
+//	newest = space.Unwrap(newest, uint32(m.Sequence)) // compare these in 64 bits
+//
+// Where a number cannot be unwrapped because nothing is known of the peer yet,
+// Less and Distance compare it on the circle.
+//
+// # Limits
+//
+// A circle has no beginning. Less and Distance are right only while the two
+// numbers are less than half the space apart, and Less is no order for sorting:
+// a before b and b before c does not make a before c. So keep unwrapped 64 bit
+// numbers inside, and unwrap at the border.
+//
+// Bits above the width of an argument are ignored everywhere, and results have
+// none.
+//
+// # What it does not do
+//
+// Unwrap trusts its caller to bound how far a number may lead: a peer that may
+// name any number moves the newest one by up to half the space with one packet.
+// Test the distance against the receive window first.
+package serial
