@@ -1,0 +1,94 @@
+package simnet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Profile says what one direction of a link does to datagrams. The zero Profile is a perfect link: nothing is lost and
+// everything arrives at the instant it was sent.
+//
+// A datagram meets the parts in this order: MTU, then the queue and Rate, then Loss and Burst, then for each copy that
+// Duplicate makes Corrupt, Delay, Jitter and Reorder. So a datagram that is lost has used the link's rate all the same, as
+// on a radio link, and a copy has not.
+type Profile struct {
+	// Delay is the time from the last bit sent to the arrival.
+	Delay time.Duration
+
+	// Jitter adds a time between 0 and Jitter, each as likely, drawn for each datagram. Datagrams may therefore
+	// overtake each other; KeepOrder forbids it.
+	Jitter time.Duration
+
+	// KeepOrder makes a datagram arrive no sooner than the one before it on the same link, as behind a queue. Only
+	// what Reorder or Duplicate holds back is excepted.
+	KeepOrder bool
+
+	// Loss is the probability that a datagram is lost, each on its own.
+	Loss float64
+
+	// Burst, when not nil, loses datagrams in bursts. It comes on top of Loss.
+	Burst *Gilbert
+
+	// Duplicate is the probability that a datagram arrives twice. The copy has a jitter of its own.
+	Duplicate float64
+
+	// Corrupt is the probability that a datagram arrives with one to eight of its bits flipped.
+	Corrupt float64
+
+	// Reorder is the probability that a datagram is held back for a time between 0 and ReorderBy on top of its delay.
+	Reorder   float64
+	ReorderBy time.Duration
+
+	// Rate is in bits a second, 0 for no limit. The 28 bytes of IPv4 and UDP headers (48 for IPv6) count.
+	Rate int
+
+	// Queue is how long a datagram may wait for those before it at Rate; one that would have to wait longer is
+	// dropped. Zero is 100 ms; negative is no queue: what comes while the link is busy is dropped.
+	Queue time.Duration
+
+	// MTU is the largest IP packet, headers included, 0 for no limit. A larger one vanishes without a word, as it
+	// does on a path that drops the ICMP message.
+	MTU int
+}
+
+// Gilbert is the Gilbert–Elliott model of losses that come in bursts: a link is good or bad, and each datagram may
+// first change that. A burst lasts 1/BadToGood datagrams on average, and GoodToBad/(GoodToBad+BadToGood) of all
+// datagrams meet a bad link. It counts datagrams, not time.
+type Gilbert struct {
+	GoodToBad, BadToGood float64 // probability of a change, for each datagram
+	LossGood, LossBad    float64 // probability of loss in each state
+}
+
+// Validate says what is wrong with a profile, nil if nothing. Network panics on a profile that is not valid, so it is
+// for profiles that come from outside the program.
+func (p Profile) Validate() error {
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"loss", p.Loss}, {"duplicate", p.Duplicate}, {"corrupt", p.Corrupt}, {"reorder", p.Reorder}} {
+		if !isProbability(f.value) {
+			return fmt.Errorf("simnet: profile: %s %v is not between 0 and 1", f.name, f.value)
+		}
+	}
+	if g := p.Burst; g != nil {
+		for _, v := range []float64{g.GoodToBad, g.BadToGood, g.LossGood, g.LossBad} {
+			if !isProbability(v) {
+				return fmt.Errorf("simnet: profile: burst: %v is not between 0 and 1", v)
+			}
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{{"delay", p.Delay}, {"jitter", p.Jitter}, {"reorder by", p.ReorderBy}, {"queue", max(p.Queue, 0)}} {
+		if f.value < 0 || f.value > maxDelay {
+			return fmt.Errorf("simnet: profile: %s %v is not between 0 and %v", f.name, f.value, maxDelay)
+		}
+	}
+	if p.Rate < 0 || p.MTU < 0 {
+		return fmt.Errorf("simnet: profile: rate %d or mtu %d is negative", p.Rate, p.MTU)
+	}
+	return nil
+}
+
+func isProbability(p float64) bool { return p >= 0 && p <= 1 }

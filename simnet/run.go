@@ -1,0 +1,162 @@
+package simnet
+
+import (
+	"fmt"
+	"time"
+)
+
+// LivelockError says that a run went over one of its Limits.
+type LivelockError struct {
+	Host  string        // the host that was at it; for Steps the one that took most of them
+	What  string        // which limit: "steps at one instant", "steps in a run", "transmits in a turn", "datagrams in flight"
+	Limit int           // its value
+	At    time.Duration // virtual time since New
+}
+
+func (e *LivelockError) Error() string {
+	return fmt.Sprintf("simnet: livelock at %v: host %s: more than %d %s", e.At, e.Host, e.Limit, e.What)
+}
+
+// TimeLimitError says that RunUntil came to its limit and the condition did not hold.
+type TimeLimitError struct {
+	Limit time.Duration // that RunUntil was given
+	At    time.Duration // virtual time since New
+}
+
+func (e *TimeLimitError) Error() string {
+	return fmt.Sprintf("simnet: the condition did not come true within %v (now at %v)", e.Limit, e.At)
+}
+
+// Run lets d of virtual time pass: all that falls due within it, its last instant included, happens. It returns early with a *LivelockError
+// if a limit is passed, and with the error of the trace's writer if that failed. The network cannot be used on after an error.
+func (n *Network) Run(d time.Duration) error {
+	end := n.now + int64(d)
+	n.beginRun()
+	for n.err == nil && n.step(end) {
+	}
+	return n.endRun(end)
+}
+
+// RunUntil lets virtual time pass until cond holds, which it asks at the start and after each step. If limit passes first it
+// returns a *TimeLimitError; otherwise as Run.
+func (n *Network) RunUntil(cond func() bool, limit time.Duration) error {
+	end := n.now + int64(limit)
+	n.beginRun()
+	for n.err == nil {
+		if cond() {
+			return n.endRun(n.now)
+		}
+		if !n.step(end) {
+			break
+		}
+	}
+	if err := n.endRun(end); err != nil {
+		return err
+	}
+	if cond() {
+		return nil
+	}
+	return &TimeLimitError{Limit: limit, At: n.Elapsed()}
+}
+
+func (n *Network) beginRun() {
+	n.steps = 0
+	for _, h := range n.hosts {
+		h.runSteps = 0
+	}
+}
+
+func (n *Network) endRun(end int64) error {
+	if n.err == nil && n.trace.err != nil {
+		n.err = fmt.Errorf("simnet: trace: %w", n.trace.err)
+	}
+	if n.err == nil {
+		n.now = max(n.now, end)
+	}
+	return n.err
+}
+
+// step does the next thing that is due by end, and says whether there was one.
+func (n *Network) step(end int64) bool {
+	e, h := n.events.top(), n.timers.top()
+	if h != nil && (e == nil || h.timerAt < e.at || h.timerAt == e.at && h.timerSeq < e.seq) {
+		if h.timerAt > end {
+			return false
+		}
+		n.now = max(n.now, h.timerAt)
+		if n.count(h) {
+			h.timeout()
+		}
+		return true
+	}
+	if e == nil || e.at > end {
+		return false
+	}
+	due := n.events.pop()
+	n.now = max(n.now, due.at)
+	if due.kind == eventArrive {
+		n.arrive(due.ref)
+	} else {
+		n.runScript(due.ref)
+	}
+	return true
+}
+
+func (n *Network) runScript(ref uint32) {
+	s := n.scripts[ref]
+	n.scripts[ref] = script{}
+	n.freeScrpt = append(n.freeScrpt, ref)
+	if n.scriptAt != n.now {
+		n.scriptAt, n.scriptSteps = n.now, 0
+	}
+	n.steps++
+	n.scriptSteps++
+	if n.scriptSteps > n.limits.StepsAtOnce {
+		n.fail("(script: "+s.what+")", "steps at one instant", n.limits.StepsAtOnce)
+		return
+	}
+	n.trace.script(n.now, s.what)
+	s.do()
+}
+
+// count counts a step of h, and is false when that is one too many.
+func (n *Network) count(h *Host) bool {
+	if h.instant != n.now {
+		h.instant, h.instantSteps = n.now, 0
+	}
+	h.instantSteps++
+	h.runSteps++
+	n.steps++
+	if h.instantSteps > n.limits.StepsAtOnce {
+		n.fail(h.Name(), "steps at one instant", n.limits.StepsAtOnce)
+		return false
+	}
+	if n.steps > n.limits.Steps {
+		n.fail(n.busiest().Name(), "steps in a run", n.limits.Steps)
+		return false
+	}
+	return true
+}
+
+func (n *Network) busiest() *Host {
+	most := n.hosts[0]
+	for _, h := range n.hosts {
+		if h.runSteps > most.runSteps {
+			most = h
+		}
+	}
+	return most
+}
+
+// fail ends the run, if nothing has ended it before.
+func (n *Network) fail(host, what string, limit int) {
+	if n.err == nil {
+		n.err = &LivelockError{Host: host, What: what, Limit: limit, At: n.Elapsed()}
+	}
+}
+
+// schedule puts an event at a time, or at now if that has passed.
+func (n *Network) schedule(at int64, kind eventKind, ref uint32) {
+	n.seq++
+	n.events.push(event{at: max(at, n.now), seq: n.seq, ref: ref, kind: kind})
+}
