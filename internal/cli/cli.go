@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses of parley; a script may rely on them.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a bad packet, or input or output that failed
+	exitUsage  = 2 // the command line is wrong
+)
+
+// Streams are the three ends that a command talks through.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs the command line args, without the program's name, and returns the
+// exit status.
+func Run(args []string, s Streams) int {
+	return run(args, s, builtIn())
+}
+
+// errReported ends a command whose errors are on standard error already.
+var errReported = errors.New("reported")
+
+// A failure is an error that is not the fault of the command line.
+type failure struct{ error }
+
+func run(args []string, s Streams, codecs []Codec) int {
+	out := &output{w: s.Out}
+	// cobra takes a nil slice as a wish to read os.Args.
+	args = append([]string{}, args...)
+
+	root := newRoot(codecs)
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(out)
+	root.SetErr(s.Err)
+
+	_, err := root.ExecuteC()
+	if out.err != nil {
+		fmt.Fprintf(s.Err, "parley: cannot write the output: %v\n", out.err)
+		return exitFailed
+	}
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errReported) {
+		return exitFailed
+	}
+	if failed := (failure{}); errors.As(err, &failed) {
+		fmt.Fprintf(s.Err, "parley: %v\n", failed)
+		return exitFailed
+	}
+	if _, _, unknown := root.Find(args); unknown != nil {
+		err = unknownCommand(root, args)
+	}
+	fmt.Fprintf(s.Err, "parley: %v\n", err)
+	return exitUsage
+}
+
+func newRoot(codecs []Codec) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "Multiplayer networking: one world, five dialects",
+		Long: `parley is multiplayer networking: one world, five dialects.
+
+This build has the tools that show packets; the game server is not in it yet.
+` + dialectsSentence(codecs),
+		Example: `  parley version
+  parley decode --help
+  source <(parley completion bash)`,
+		// Errors are printed in one place, run, as one sentence.
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableSuggestions: true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
+	})
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(newCompletion(), newDecode(codecs), newEncode(codecs), newVersion())
+	return root
+}
+
+// unknownCommand names the command that is not there and those that are.
+func unknownCommand(root *cobra.Command, args []string) error {
+	typed := ""
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			typed = arg
+			break
+		}
+	}
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q; the commands are %s", typed, sentenceList(names, "and"))
+}
+
+// noArguments is the Args of a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q takes no arguments; leave out %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// sentenceList writes names as a sentence does: a, b and c.
+func sentenceList(names []string, word string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}
+
+// output remembers the first write error, as the printing functions of cobra
+// drop theirs: a full disk must not look like success.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	o.err = err
+	return n, err
+}
