@@ -1,0 +1,74 @@
+package reliable
+
+import "time"
+
+// acks is what a receiver owes in acknowledgements, oldest first. The zero
+// value owes nothing.
+type acks struct {
+	ranges []ackRange // from taken on
+	taken  int
+	count  int           // numbers owed
+	due    time.Duration // when they are to go out; 0 if none is owed
+}
+
+// ackRange is numbers in a row, each owed once.
+type ackRange struct {
+	first uint64
+	count uint32
+}
+
+// add owes one acknowledgement of n. It returns how many older ones had to be
+// forgotten for it.
+func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig) (forgotten int) {
+	if a.due == 0 {
+		a.due = at + c.AckDelay
+	}
+	a.count++
+	if last := len(a.ranges) - 1; last >= a.taken {
+		if r := &a.ranges[last]; r.first+uint64(r.count) == n {
+			r.count++
+			return 0
+		}
+	}
+	if len(a.ranges)-a.taken == maxAckRanges {
+		forgotten = int(a.ranges[a.taken].count)
+		a.count -= forgotten
+		a.taken++
+	}
+	if a.taken > 0 && len(a.ranges) == cap(a.ranges) {
+		a.ranges = a.ranges[:copy(a.ranges, a.ranges[a.taken:])]
+		a.taken = 0
+	}
+	a.ranges = append(a.ranges, ackRange{n, 1})
+	return forgotten
+}
+
+// ready reports whether acknowledgements are to go out now.
+func (a *acks) ready(at time.Duration, c *ReceiveConfig) bool {
+	return a.count > 0 && (at >= a.due || a.count >= c.AckCount)
+}
+
+// take moves up to len(dst) numbers into dst and returns how many.
+func (a *acks) take(dst []uint64) int {
+	n := 0
+	for n < len(dst) && a.taken < len(a.ranges) {
+		r := &a.ranges[a.taken]
+		for n < len(dst) && r.count > 0 {
+			dst[n] = r.first
+			r.first++
+			r.count--
+			n++
+		}
+		if r.count == 0 {
+			a.taken++
+		}
+	}
+	a.count -= n
+	if a.count == 0 {
+		a.ranges, a.taken, a.due = a.ranges[:0], 0, 0
+		if cap(a.ranges) > 32 { // an idle connection keeps half a kilobyte at most
+			a.ranges = nil
+		}
+	}
+	return n
+}

@@ -1,0 +1,100 @@
+package reliable
+
+// Buffers lends byte slices and the small tables of senders and receivers, so
+// that a connection holds memory only while it has something in flight and the
+// packet path does not allocate. One Buffers serves all connections of a loop;
+// it is not safe for several goroutines. The zero value is ready.
+type Buffers struct {
+	bytes   [len(byteClasses)][][]byte
+	flights [tableClasses][][]flight
+	parcels [tableClasses][][]parcel
+	kept    int
+}
+
+// byteClasses are the sizes that are lent: a game's small messages, one relay
+// package, one full packet, and the largest datagram there is.
+var byteClasses = [...]int{64, 128, 256, 544, 1280, 4096, 65536}
+
+const (
+	// tableClasses are the sizes of tables by powers of two, from firstTable.
+	tableClasses = 14
+	firstTable   = 8
+
+	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
+	// left to the garbage collector.
+	maxKeptBytes = 16 << 20
+)
+
+// Take returns a slice of n bytes with unspecified contents.
+func (b *Buffers) Take(n int) []byte {
+	for c, size := range byteClasses {
+		if n > size {
+			continue
+		}
+		free := b.bytes[c]
+		if len(free) == 0 {
+			return make([]byte, n, size)
+		}
+		p := free[len(free)-1]
+		b.bytes[c] = free[:len(free)-1]
+		b.kept -= size
+		return p[:n]
+	}
+	return make([]byte, n)
+}
+
+// Give returns a slice that Take lent. The caller does not touch it afterwards.
+func (b *Buffers) Give(p []byte) {
+	for c, size := range byteClasses {
+		if cap(p) != size {
+			continue
+		}
+		if b.kept+size <= maxKeptBytes {
+			b.bytes[c] = append(b.bytes[c], p)
+			b.kept += size
+		}
+		return
+	}
+}
+
+// copyOf returns a lent copy of p.
+func (b *Buffers) copyOf(p []byte) []byte {
+	q := b.Take(len(p))
+	copy(q, p)
+	return q
+}
+
+func (b *Buffers) takeFlights(n int) []flight { return takeTable(&b.flights, n) }
+func (b *Buffers) giveFlights(t []flight)     { giveTable(&b.flights, t) }
+func (b *Buffers) takeParcels(n int) []parcel { return takeTable(&b.parcels, n) }
+func (b *Buffers) giveParcels(t []parcel)     { giveTable(&b.parcels, t) }
+
+// tableClass returns the class of tables of n entries, a power of two.
+func tableClass(n int) int {
+	c := 0
+	for size := firstTable; size < n; size *= 2 {
+		c++
+	}
+	return c
+}
+
+func takeTable[T any](free *[tableClasses][][]T, n int) []T {
+	c := tableClass(n)
+	if c >= tableClasses || len(free[c]) == 0 {
+		return make([]T, firstTable<<c)
+	}
+	last := len(free[c]) - 1
+	t := free[c][last]
+	free[c] = free[c][:last]
+	return t
+}
+
+// maxKeptTables bounds how many tables of one size wait for their next use: the
+// small ones are many, one large one is as much as a thousand of them.
+func maxKeptTables(class int) int { return max(4, 1024>>class) }
+
+func giveTable[T any](free *[tableClasses][][]T, t []T) {
+	if c := tableClass(len(t)); c < tableClasses && len(free[c]) < maxKeptTables(c) {
+		free[c] = append(free[c], t)
+	}
+}

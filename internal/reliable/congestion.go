@@ -1,0 +1,274 @@
+package reliable
+
+import "time"
+
+// congestion decides how many bytes may be on the wire. It works in rounds, a
+// round being the time until a packet that was sent after its start is
+// acknowledged, and judges each by the queue that its least round trip shows.
+//
+//	starting   doubles each round until a queue builds up or much is lost
+//	alone      keeps a short queue: grows while it is shorter than wanted,
+//	           shrinks in proportion while it is longer; loss without a queue
+//	           is the path's own and changes nothing
+//	competing  a queue that stays although we shrank is someone else's: then
+//	           grows by a packet a round and halves on loss, as TCP does beside us
+//	draining   now and then sends little for two rounds, to see how short the
+//	           round trip is without us, and whether someone else fills the queue
+//
+// The zero value starts with no window; NewSender gives it one.
+type congestion struct {
+	window  int // bytes
+	mode    congestionMode
+	limited bool // the window held something back in this round
+	halved  bool // after a block: stop doubling at half of what it was
+
+	// The least round trip of this epoch and the one before.
+	least, leastBefore time.Duration
+	epochEnd           time.Duration
+	seenLeast          time.Duration // when the queue was last seen empty
+	maxQueue           time.Duration // the longest queue of late: how full "full" is
+
+	roundTx      uint64 // the round ends with an acknowledgement of this or later
+	roundStart   time.Duration
+	roundLeast   time.Duration
+	roundSamples int
+	roundAcked   int
+	roundLost    int
+	rounds       uint32 // in this mode
+
+	queueDelay  time.Duration // of the last round
+	rate        int64         // bytes a second delivered in the best round of late
+	rateBefore  int64
+	over        uint8  // rounds in a row with too long a queue
+	before      int    // the window before we shrank, or drained
+	recoveredTx uint64 // losses of what was sent before this were answered
+	ceiling     int    // where doubling stops after a block
+}
+
+type congestionMode uint8
+
+const (
+	starting congestionMode = iota
+	alone
+	competing
+	draining
+)
+
+const (
+	// wantedQueue is the queue that we keep: enough that the link never idles,
+	// little enough that a game beside the bulk does not feel it.
+	wantedQueue = 10 * time.Millisecond
+
+	// leastEpoch is how long a least round trip is believed, twice.
+	leastEpoch = 10 * time.Second
+
+	// patienceRounds is how many rounds in a row a queue may stay too long
+	// before it is taken for someone else's. Shrinking shows after two.
+	patienceRounds = 5
+
+	// randomLossPercent is the loss in a round that is taken for the path's own
+	// as long as no queue shows.
+	randomLossPercent = 12
+
+	drainRounds = 2
+)
+
+func (c *congestion) starting() bool { return c.mode == starting }
+
+// acked takes an acknowledgement of n bytes; rtt is 0 if it gave no sample.
+func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextTx uint64) {
+	c.roundAcked += n
+	if rtt > 0 {
+		c.sample(at, rtt)
+	}
+	if c.mode == starting {
+		if c.limited {
+			c.window += n
+		}
+		// A queue of several samples in a row ends the doubling within a round.
+		if c.roundSamples >= 8 && c.roundLeast-c.leastRTT() > wantedQueue {
+			c.settle(at)
+		}
+		if c.halved && c.window >= c.ceiling {
+			c.enter(alone)
+		}
+	}
+	if tx >= c.roundTx {
+		c.endRound(at)
+		c.roundTx, c.roundStart = nextTx, at
+		c.roundLeast, c.roundSamples, c.roundAcked, c.roundLost = 0, 0, 0, 0
+		c.limited = false
+	}
+}
+
+func (c *congestion) sample(at, rtt time.Duration) {
+	if at >= c.epochEnd {
+		c.leastBefore, c.least = c.least, rtt
+		c.rateBefore, c.rate = c.rate, 0
+		c.epochEnd = at + leastEpoch
+		c.maxQueue /= 2
+	}
+	c.least = min(c.least, rtt)
+	if c.roundSamples == 0 || rtt < c.roundLeast {
+		c.roundLeast = rtt
+	}
+	c.roundSamples++
+	if rtt-c.leastRTT() < wantedQueue/4 {
+		c.seenLeast = at
+	}
+}
+
+func (c *congestion) leastRTT() time.Duration {
+	if c.leastBefore == 0 {
+		return c.least
+	}
+	return min(c.least, c.leastBefore)
+}
+
+func (c *congestion) bestRate() int64 { return max(c.rate, c.rateBefore) }
+
+// endRound judges the round that ends now.
+func (c *congestion) endRound(at time.Duration) {
+	if c.roundSamples == 0 || at <= c.roundStart {
+		return
+	}
+	c.rounds++
+	c.queueDelay = c.roundLeast - c.leastRTT()
+	c.maxQueue = max(c.maxQueue, c.queueDelay)
+	c.rate = max(c.rate, int64(c.roundAcked)*int64(time.Second)/int64(at-c.roundStart))
+	switch c.mode {
+	case starting:
+		if c.tooMuchLost() {
+			c.settle(at)
+		}
+	case alone:
+		c.endAlone(at)
+	case competing:
+		c.endCompeting(at)
+	case draining:
+		c.endDraining()
+	}
+}
+
+func (c *congestion) tooMuchLost() bool {
+	return c.roundLost > 4*mss && c.roundLost*100 > (c.roundLost+c.roundAcked)*randomLossPercent
+}
+
+func (c *congestion) endAlone(at time.Duration) {
+	if c.queueDelay > wantedQueue {
+		c.shrink()
+		return
+	}
+	c.over = 0
+	switch {
+	case c.tooMuchLost():
+		// A shallow queue overflows before it shows as delay.
+		c.setWindow(c.window * 17 / 20)
+	case c.limited && c.queueDelay < wantedQueue/2:
+		c.setWindow(c.window + max(mss, c.window/16))
+	case c.limited:
+		c.setWindow(c.window + mss)
+	}
+	if at-c.seenLeast > leastEpoch && c.limited {
+		c.drain()
+	}
+}
+
+// shrink answers a queue that is too long: to the window that would make it
+// three quarters of what is wanted, if it is ours. What we did shows two rounds
+// later, so every second round is waited for.
+func (c *congestion) shrink() {
+	if c.over == 0 {
+		c.before = c.window
+	}
+	c.over++
+	if c.over >= patienceRounds {
+		c.setWindow(c.before)
+		c.enter(competing)
+		return
+	}
+	if c.over%2 == 1 {
+		base := c.leastRTT()
+		want := base + wantedQueue*3/4
+		c.setWindow(max(c.window/2, int(int64(c.window)*int64(want)/int64(base+c.queueDelay))))
+	}
+}
+
+func (c *congestion) endCompeting(at time.Duration) {
+	if c.queueDelay < wantedQueue/2 {
+		c.enter(alone)
+		return
+	}
+	if c.limited {
+		c.setWindow(c.window + mss)
+	}
+	if at-c.seenLeast > leastEpoch {
+		c.drain()
+	}
+}
+
+// drain begins to send less than the path carries, so that our own queue, if
+// it is ours, runs empty.
+func (c *congestion) drain() {
+	c.before = c.window
+	bdp := int(c.bestRate() * int64(c.leastRTT()) / int64(time.Second))
+	c.setWindow(min(c.window/2, bdp/2))
+	c.enter(draining)
+}
+
+func (c *congestion) endDraining() {
+	if c.rounds < drainRounds {
+		return
+	}
+	c.setWindow(c.before)
+	c.seenLeast = c.roundStart
+	if c.queueDelay > wantedQueue {
+		c.enter(competing)
+		return
+	}
+	c.settle(c.roundStart)
+}
+
+// settle goes on alone with the window that the measured rate fills.
+func (c *congestion) settle(time.Duration) {
+	fit := int(c.bestRate() * int64(c.leastRTT()+wantedQueue) / int64(time.Second))
+	if fit > 0 {
+		c.setWindow(min(c.window, fit))
+	}
+	c.enter(alone)
+}
+
+// lostPacket takes the loss of n bytes that were transmission tx.
+func (c *congestion) lostPacket(at time.Duration, n int, tx, nextTx uint64) {
+	c.roundLost += n
+	if c.mode != competing || tx < c.recoveredTx {
+		return
+	}
+	// The queue is full when packets drop off its end; a loss with a short
+	// queue is the path's own.
+	if c.queueDelay < c.maxQueue/2 {
+		return
+	}
+	c.recoveredTx = nextTx
+	c.setWindow(c.window / 2)
+}
+
+// blocked answers a path on which nothing comes back at all.
+func (c *congestion) blocked() {
+	if c.window <= minWindowBytes {
+		return
+	}
+	c.ceiling = c.window / 2
+	c.halved = true
+	c.window = minWindowBytes
+	c.enter(starting)
+}
+
+func (c *congestion) setWindow(n int) { c.window = max(n, minWindowBytes) }
+
+func (c *congestion) enter(m congestionMode) {
+	if m != starting {
+		c.halved = false
+	}
+	c.mode, c.rounds, c.over = m, 0, 0
+}

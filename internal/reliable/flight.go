@@ -1,0 +1,199 @@
+package reliable
+
+import "time"
+
+// flight is one reliable packet from Send to its acknowledgement.
+type flight struct {
+	number uint64
+	data   []byte
+	first  time.Duration // first transmission
+	last   time.Duration // newest transmission
+	due    time.Duration // when the timer takes it for lost
+	copyAt time.Duration // when its next copy goes out
+	tx     uint64        // its place among all transmissions, copies apart
+
+	prev, next uint32 // neighbours on the wire, by tx
+	chain      uint32 // the one behind it in the express or resend queue
+	copyChain  uint32 // the one behind it in the queue of copies
+
+	tag     uint32
+	resends uint8 // by timer, the ones that count
+	fast    uint8 // by later acknowledgements
+	copies  uint8 // still to go out ahead of loss
+	lane    uint8 // 0 for none, else lane + 1
+	state   flightState
+	byTimer bool // the resend that is due is the timer's
+	report  bool // a loss is told, not mended
+	chained bool // a queue holds its place: the slot stays
+	copying bool // so does the queue of copies
+}
+
+type flightState uint8
+
+const (
+	queued  flightState = iota + 1 // accepted, not yet on the wire
+	express                        // queued, passing the others
+	flying                         // on the wire, unacknowledged
+	lost                           // taken for lost, about to be resent
+	probe                          // reported lost, kept as the newest
+	done                           // acknowledged, or reported and let go
+)
+
+// flights is the ring of packets between Send and acknowledgement, in the order
+// of their numbers. Places are named by ids that grow by one and wrap; a slot
+// is taken over only when nothing names it any more.
+type flights struct {
+	slots []flight // a power of two, nil while empty
+	head  uint32   // id of the oldest slot
+	count uint32
+}
+
+func (f *flights) at(id uint32) *flight { return &f.slots[id&uint32(len(f.slots)-1)] }
+
+// push appends a slot and returns its id.
+func (f *flights) push(b *Buffers) (uint32, *flight) {
+	if int(f.count) == len(f.slots) {
+		f.grow(b)
+	}
+	id := f.head + f.count
+	f.count++
+	return id, f.at(id)
+}
+
+func (f *flights) grow(b *Buffers) {
+	old := f.slots
+	f.slots = b.takeFlights(max(firstTable, 2*len(old)))
+	if old == nil {
+		return
+	}
+	for i := range f.count {
+		id := f.head + i
+		*f.at(id) = old[id&uint32(len(old)-1)]
+	}
+	clear(old)
+	b.giveFlights(old)
+}
+
+// trim lets go of finished slots at the old end, and of the table once empty.
+func (f *flights) trim(b *Buffers) {
+	for f.count > 0 {
+		e := f.at(f.head)
+		if e.state != done || e.chained || e.copying {
+			return
+		}
+		f.head++
+		f.count--
+	}
+	if f.slots != nil {
+		b.giveFlights(f.slots)
+		f.slots = nil
+	}
+}
+
+// find returns the slot of number n.
+func (f *flights) find(n uint64) (uint32, *flight) {
+	if f.count == 0 {
+		return 0, nil
+	}
+	base := f.at(f.head).number
+	if n < base {
+		return 0, nil
+	}
+	// Numbers grow by at least one a slot, so n is at most n−base slots along:
+	// exactly there if every number is a reliable packet, as in relay.
+	hi := uint32(min(n-base, uint64(f.count-1)))
+	if e := f.at(f.head + hi); e.number == n {
+		return f.head + hi, e
+	}
+	lo := uint32(0)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if f.at(f.head+mid).number < n {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if e := f.at(f.head + lo); e.number == n {
+		return f.head + lo, e
+	}
+	return 0, nil
+}
+
+// line is a queue of flights chained through their slots.
+type line struct {
+	head, tail uint32
+	count      uint32
+}
+
+// wire is the list of flying packets in the order of their transmission.
+type wire struct {
+	head, tail uint32
+	count      uint32
+}
+
+func (f *flights) wireAppend(w *wire, id uint32) {
+	e := f.at(id)
+	if w.count == 0 {
+		w.head = id
+	} else {
+		f.at(w.tail).next = id
+		e.prev = w.tail
+	}
+	w.tail = id
+	w.count++
+}
+
+func (f *flights) wireRemove(w *wire, id uint32) {
+	e := f.at(id)
+	w.count--
+	if w.count == 0 {
+		return
+	}
+	switch id {
+	case w.head:
+		w.head = e.next
+	case w.tail:
+		w.tail = e.prev
+	default:
+		f.at(e.prev).next = e.next
+		f.at(e.next).prev = e.prev
+	}
+}
+
+// lineAppend puts a flight into the express or resend queue.
+func (f *flights) lineAppend(l *line, id uint32) {
+	f.at(id).chained = true
+	if l.count == 0 {
+		l.head = id
+	} else {
+		f.at(l.tail).chain = id
+	}
+	l.tail = id
+	l.count++
+}
+
+func (f *flights) linePop(l *line) {
+	e := f.at(l.head)
+	e.chained = false
+	l.head = e.chain
+	l.count--
+}
+
+func (f *flights) copyAppend(l *line, id uint32) {
+	f.at(id).copying = true
+	if l.count == 0 {
+		l.head = id
+	} else {
+		f.at(l.tail).copyChain = id
+	}
+	l.tail = id
+	l.count++
+}
+
+func (f *flights) copyPop(l *line) {
+	e := f.at(l.head)
+	e.copying = false
+	l.head = e.copyChain
+	l.count--
+}

@@ -1,0 +1,44 @@
+package reliable
+
+import "time"
+
+// Limits of the engine itself. What a dialect may choose is in SendConfig,
+// ReceiveConfig and AssemblyConfig; what stands here holds for all of them.
+const (
+	// maxPacketBytes is the largest UDP payload over IPv4. A larger packet could
+	// never be sent, so it is an error to the caller and not a stuck window.
+	maxPacketBytes = 65507
+
+	// maxRTT and minRTT bound a round trip that is believed. A peer that answers
+	// with wild times (T15) can slow its own resends down to this, or speed them
+	// up to this, and no further.
+	maxRTT = 10 * time.Second
+	minRTT = time.Millisecond
+
+	// smallPacketBytes is the largest packet that is sent again ahead of loss
+	// and may pass a queue of bulk data: a game's inputs and events fit, parts
+	// of large messages do not.
+	smallPacketBytes = 256
+
+	// maxAckRanges bounds what a receiver owes in acknowledgements. A peer that
+	// sends reliable packets in a pattern that cannot be merged into ranges, and
+	// never lets us send, costs 4 KiB here; the oldest debt is forgotten then,
+	// which is safe: what is not acknowledged comes again.
+	maxAckRanges = 256
+
+	// lanes is how many orders of delivery one connection has: replica keeps
+	// linking and messages apart "as the two kinds must not hold each other up".
+	lanes = 2
+
+	// mss is the packet size that the congestion window counts in: what every
+	// dialect keeps its packets to, and what every path carries.
+	mss = 1200
+
+	// minWindowBytes keeps a flow alive on the narrowest link: with four packets
+	// in flight three later acknowledgements can still show a loss.
+	minWindowBytes = 4 * mss
+
+	// firstWindowBytes is what a new connection may send before it has heard
+	// anything of the path.
+	firstWindowBytes = 12 * mss
+)

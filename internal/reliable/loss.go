@@ -1,0 +1,113 @@
+package reliable
+
+import (
+	"math"
+	"time"
+)
+
+// lossMeter measures what share of transmissions is never acknowledged. Every
+// copy of a reliable packet is acknowledged on its own in all three dialects
+// ("a repeat is not delivered, but is acknowledged again"), so the count of
+// acknowledgements against the count of transmissions is the loss of the round
+// trip, copies or not. The zero value has measured nothing.
+//
+// Transmissions are counted in spans of time; a span is judged once every
+// acknowledgement that can still come has had the time to.
+type lossMeter struct {
+	spans  [lossSpans]lossSpan
+	newest uint8
+	used   uint8
+	sent   uint32 // of the judged spans, older ones counting less
+	lost   uint32
+}
+
+type lossSpan struct {
+	first uint64        // the first number that was new in this span
+	since time.Duration // when it began
+	sent  uint32
+	acked uint32
+}
+
+const (
+	lossSpans = 6
+
+	// minLossSpan keeps spans long enough to hold more than a packet or two at
+	// a game's rate.
+	minLossSpan = 40 * time.Millisecond
+
+	// lossMemory is how many transmissions are remembered: the estimate of a 5%
+	// loss then has a standard error of about half a percent.
+	lossMemory = 1024
+
+	// minLossSamples is how many are needed before the estimate says anything.
+	minLossSamples = 32
+)
+
+// transmitted counts one transmission of number n.
+func (m *lossMeter) transmitted(at time.Duration, n uint64, rtt time.Duration) {
+	if m.used == 0 {
+		m.used = 1
+		m.spans[0] = lossSpan{first: n, since: at}
+	} else if s := &m.spans[m.newest]; n > s.first && at-s.since > max(rtt/2, minLossSpan) {
+		m.open(at, n)
+	}
+	if s := m.spanOf(n); s != nil {
+		s.sent++
+	}
+}
+
+// acknowledged counts one acknowledgement of number n, repeats too.
+func (m *lossMeter) acknowledged(n uint64) {
+	// A network that duplicates must not hide what it loses.
+	if s := m.spanOf(n); s != nil && s.acked < s.sent {
+		s.acked++
+	}
+}
+
+// open begins a span and, if all are in use, judges the oldest.
+func (m *lossMeter) open(at time.Duration, n uint64) {
+	m.newest = (m.newest + 1) % lossSpans
+	if m.used < lossSpans {
+		m.used++
+	} else {
+		m.judge(&m.spans[m.newest])
+	}
+	m.spans[m.newest] = lossSpan{first: n, since: at}
+}
+
+func (m *lossMeter) judge(s *lossSpan) {
+	m.sent += s.sent
+	m.lost += s.sent - s.acked
+	for m.sent > lossMemory {
+		m.sent -= m.sent / 4
+		m.lost -= m.lost / 4
+	}
+}
+
+// spanOf returns the span in which n was new, nil if it is long past.
+func (m *lossMeter) spanOf(n uint64) *lossSpan {
+	i := m.newest
+	for range m.used {
+		if n >= m.spans[i].first {
+			return &m.spans[i]
+		}
+		i = (i + lossSpans - 1) % lossSpans
+	}
+	return nil
+}
+
+// permille returns the measured loss of the round trip in thousandths.
+func (m *lossMeter) permille() uint32 {
+	if m.sent < minLossSamples {
+		return 0
+	}
+	return m.lost * 1000 / m.sent
+}
+
+// oneWay returns the loss of one direction, taking both for alike.
+func (m *lossMeter) oneWay() float64 {
+	if m.sent < minLossSamples {
+		return 0
+	}
+	return 1 - math.Sqrt(1-float64(m.lost)/float64(m.sent))
+}

@@ -1,0 +1,89 @@
+package reliable
+
+import "time"
+
+// parcel is a received packet that waits: for earlier ones or for the
+// application.
+type parcel struct {
+	number uint64
+	before uint64 // Linked: its predecessor
+	data   []byte
+	at     time.Duration // when it came
+	lane   uint8
+}
+
+// parcels is a queue of parcels in a lent ring. The zero value is empty.
+type parcels struct {
+	ring  []parcel // a power of two, nil while empty
+	head  int
+	count int
+	bytes int
+}
+
+func (q *parcels) at(i int) *parcel { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+
+// push appends a parcel.
+func (q *parcels) push(b *Buffers, p parcel) {
+	if q.count == len(q.ring) {
+		old := *q
+		q.ring = b.takeParcels(max(firstTable, 2*len(old.ring)))
+		q.head = 0
+		for i := range old.count {
+			q.ring[i] = *old.at(i)
+		}
+		if old.ring != nil {
+			clear(old.ring)
+			b.giveParcels(old.ring)
+		}
+	}
+	*q.at(q.count) = p
+	q.count++
+	q.bytes += len(p.data)
+}
+
+// insert puts a parcel in its place by number. Most come last.
+func (q *parcels) insert(b *Buffers, p parcel) {
+	q.push(b, p)
+	for i := q.count - 1; i > 0 && q.at(i-1).number > p.number; i-- {
+		*q.at(i), *q.at(i - 1) = *q.at(i - 1), *q.at(i)
+	}
+}
+
+// pop takes the first parcel.
+func (q *parcels) pop(b *Buffers) parcel {
+	first := q.at(0)
+	p := *first
+	first.data = nil
+	q.head++
+	q.count--
+	q.bytes -= len(p.data)
+	if q.count == 0 {
+		b.giveParcels(q.ring)
+		q.ring, q.head = nil, 0
+	}
+	return p
+}
+
+// has reports whether the parcel with this number waits here; the queue is in
+// order of number.
+func (q *parcels) has(n uint64) bool {
+	lo, hi := 0, q.count
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if q.at(mid).number < n {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < q.count && q.at(lo).number == n
+}
+
+// drop lets go of everything and returns how many there were.
+func (q *parcels) drop(b *Buffers) int {
+	n := q.count
+	for q.count > 0 {
+		b.Give(q.pop(b).data)
+	}
+	return n
+}

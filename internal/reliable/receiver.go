@@ -1,0 +1,316 @@
+package reliable
+
+import "time"
+
+// Receiver judges the numbered packets of one direction: delivers each once and
+// in the order of its lane, and says what to acknowledge. It is pure. Make one
+// with NewReceiver.
+//
+// After any call, Next until it returns false, then Acks, and call
+// HandleTimeout at NextTimeout.
+type Receiver struct {
+	cfg     *ReceiveConfig
+	buffers *Buffers
+	born    time.Time
+
+	seen  *Filter // nil if a lane is Contiguous: then holes
+	holes Holes
+	acks  acks
+	ready parcels
+	lent  []byte // what Next returned last
+
+	lanes   [lanes]receiveLane
+	rtt     time.Duration
+	newest  uint64 // the newest reliable packet, to acknowledge again after a stall
+	any     bool
+	stalled bool // a packet was refused because the application does not read
+
+	stats ReceiveStats
+}
+
+type receiveLane struct {
+	held parcels
+	last uint64 // Linked, Newest: the last delivered, if any
+	upto uint64 // Patient: every smaller number is received or given up
+	any  bool
+}
+
+// Packet is a received packet as the receiver sees it.
+type Packet struct {
+	Number   uint64 // unwrapped to 64 bits
+	Reliable bool   // it is to be acknowledged
+	// Lane is the lane of an ordered packet plus one. 0 delivers at once.
+	Lane uint8
+	// Back is for Linked lanes: how many numbers back the predecessor is; 0 is
+	// none.
+	Back uint64
+	// Data is copied if it is kept.
+	Data []byte
+}
+
+// Fate is what became of a received packet.
+type Fate uint8
+
+const (
+	// Ready: delivered, or about to be: Next returns it.
+	Ready Fate = iota + 1
+	// Held: it waits for earlier ones.
+	Held
+	// Repeat: received before; acknowledged again.
+	Repeat
+	// Old: too old to know whether it was received.
+	Old
+	// Far: further ahead than any honest sender is.
+	Far
+	// Refused: past a limit. Not acknowledged: it comes again.
+	Refused
+	// Violation: against the rules of its order. Not acknowledged.
+	Violation
+	// Skipped: its place was given up. Acknowledged, not delivered.
+	Skipped
+	// Outdated: a newer one was delivered. Acknowledged, not delivered.
+	Outdated
+)
+
+// String returns the fate's name.
+func (f Fate) String() string {
+	return nameOf(uint8(f), "unset", "ready", "held", "repeat", "old", "far", "refused", "violation", "skipped", "outdated")
+}
+
+// NewReceiver returns a receiver for numbers from first on. A nil config is the
+// zero one; nil buffers are the receiver's own.
+func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Receiver {
+	if cfg == nil || !cfg.filled {
+		var c ReceiveConfig
+		if cfg != nil {
+			c = *cfg
+		}
+		cfg = c.Filled()
+	}
+	if b == nil {
+		b = new(Buffers)
+	}
+	r := Receiver{cfg: cfg, buffers: b, born: now}
+	if cfg.contiguous() {
+		r.holes.next = first
+	} else {
+		r.seen = new(Filter)
+	}
+	for i := range r.lanes {
+		r.lanes[i].upto = first
+	}
+	return r
+}
+
+func (r *Receiver) at(now time.Time) time.Duration { return max(now.Sub(r.born), 0) + 1 }
+
+// Receive judges a packet and says what became of it.
+func (r *Receiver) Receive(now time.Time, p Packet) Fate {
+	r.stats.In++
+	at := r.at(now)
+	switch r.check(p.Number) {
+	case Seen:
+		r.stats.Repeat++
+		r.owe(at, p)
+		return Repeat
+	case Stale:
+		r.stats.Stale++
+		return Old
+	case TooFar:
+		r.stats.TooFar++
+		return Far
+	}
+	fate := r.judge(p)
+	switch fate {
+	case Refused:
+		r.stats.Refused++
+		return fate
+	case Violation:
+		r.stats.Violation++
+		return fate
+	case Skipped:
+		r.stats.Skipped++
+	case Outdated:
+		r.stats.Outdated++
+	}
+	r.mark(at, p.Number)
+	r.owe(at, p)
+	r.keep(at, p, fate)
+	return fate
+}
+
+func (r *Receiver) check(n uint64) Sight {
+	if r.seen != nil {
+		return r.seen.Check(n)
+	}
+	return r.holes.Check(n, r.cfg.MaxHoles)
+}
+
+func (r *Receiver) mark(at time.Duration, n uint64) {
+	if r.seen != nil {
+		r.seen.Mark(n)
+	} else {
+		r.holes.Mark(at, n)
+	}
+}
+
+// owe notes that a reliable packet is to be acknowledged.
+func (r *Receiver) owe(at time.Duration, p Packet) {
+	if !p.Reliable {
+		return
+	}
+	if !r.any || p.Number > r.newest {
+		r.newest, r.any = p.Number, true
+	}
+	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg))
+}
+
+// judge says what is to become of a fresh packet and changes nothing but the
+// note that the application is behind.
+func (r *Receiver) judge(p Packet) Fate {
+	fate := Ready
+	if p.Lane > 0 {
+		fate = r.judgeLane(p)
+	}
+	if fate != Violation && r.linkedTo(p) {
+		return Violation
+	}
+	switch {
+	case fate == Held && r.heldBytes()+len(p.Data) > r.cfg.MaxHeld:
+		return Refused
+	case fate == Ready && r.ready.count > 0 && r.ready.bytes+len(p.Data) > r.cfg.MaxReady:
+		r.stalled = true
+		return Refused
+	}
+	return fate
+}
+
+func (r *Receiver) heldBytes() int {
+	n := 0
+	for i := range r.lanes {
+		n += r.lanes[i].held.bytes
+	}
+	return n
+}
+
+// keep stores what is to be delivered now or later, and releases what waited
+// for it.
+func (r *Receiver) keep(at time.Duration, p Packet, fate Fate) {
+	if fate == Ready || fate == Held {
+		c := parcel{number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane}
+		if fate == Ready {
+			r.deliver(c)
+		} else {
+			r.lanes[p.Lane-1].held.insert(r.buffers, c)
+		}
+	}
+	r.release(at)
+}
+
+// deliver queues a parcel for the application and moves its lane on.
+func (r *Receiver) deliver(c parcel) {
+	if c.lane > 0 {
+		l := &r.lanes[c.lane-1]
+		l.last, l.any = c.number, true
+		l.upto = max(l.upto, c.number+1)
+	}
+	r.ready.push(r.buffers, c)
+}
+
+// Delivery is a packet for the application.
+type Delivery struct {
+	Number uint64
+	Data   []byte // valid until the next call
+}
+
+// Next returns the next packet for the application, false if there is none.
+func (r *Receiver) Next(now time.Time) (Delivery, bool) {
+	if r.lent != nil {
+		r.buffers.Give(r.lent)
+		r.lent = nil
+	}
+	if r.ready.count == 0 {
+		return Delivery{}, false
+	}
+	c := r.ready.pop(r.buffers)
+	r.lent = c.data
+	r.stats.Delivered++
+	if r.stalled && r.ready.bytes <= r.cfg.MaxReady/2 {
+		// The sender backs off from a receiver that takes nothing. An
+		// acknowledgement, even one it has, tells it to try again now.
+		r.stalled = false
+		if r.any {
+			r.stats.AcksForgotten += uint64(r.acks.add(r.at(now), r.newest, r.cfg))
+		}
+	}
+	return Delivery{Number: c.number, Data: c.data}, true
+}
+
+// Acks moves the acknowledgements that are due now into dst and returns how
+// many: one a packet in replica and stamp, as many as fit in relay.
+func (r *Receiver) Acks(now time.Time, dst []uint64) int {
+	if !r.acks.ready(r.at(now), r.cfg) {
+		return 0
+	}
+	n := r.acks.take(dst)
+	r.stats.AcksOut += uint64(n)
+	return n
+}
+
+// SetRTT tells the round trip, from which Patient lanes take their hold time.
+func (r *Receiver) SetRTT(d time.Duration) { r.rtt = d }
+
+// OldestHole returns since when the smallest missing number is missing, false
+// if none is. Contiguous only.
+func (r *Receiver) OldestHole() (time.Time, bool) {
+	if len(r.holes.missing) == 0 {
+		return time.Time{}, false
+	}
+	return r.born.Add(r.holes.missing[0].since - 1), true
+}
+
+// NextTimeout returns when HandleTimeout is to be called next.
+func (r *Receiver) NextTimeout() (time.Time, bool) {
+	next := r.acks.due
+	for i := range r.lanes {
+		if r.cfg.Rules[i] == Patient && r.lanes[i].held.count > 0 {
+			next = earliest(next, r.lanes[i].held.at(0).at+r.holdTime())
+		}
+	}
+	if next == 0 {
+		return time.Time{}, false
+	}
+	return r.born.Add(next - 1), true
+}
+
+// HandleTimeout does what is due. It may be called early or late.
+func (r *Receiver) HandleTimeout(now time.Time) { r.release(r.at(now)) }
+
+// Waiting returns how many packets are held or ready.
+func (r *Receiver) Waiting() int {
+	n := r.ready.count
+	for i := range r.lanes {
+		n += r.lanes[i].held.count
+	}
+	return n
+}
+
+// Stats returns the counters.
+func (r *Receiver) Stats() ReceiveStats { return r.stats }
+
+// Check returns an error if the counters do not add up.
+func (r *Receiver) Check() error { return r.stats.check(r.Waiting()) }
+
+// Close lets go of everything that waits.
+func (r *Receiver) Close() {
+	if r.lent != nil {
+		r.buffers.Give(r.lent)
+		r.lent = nil
+	}
+	n := r.ready.drop(r.buffers)
+	for i := range r.lanes {
+		n += r.lanes[i].held.drop(r.buffers)
+	}
+	r.stats.Discarded += uint64(n)
+	r.acks = acks{}
+}

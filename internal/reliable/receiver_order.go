@@ -1,0 +1,125 @@
+package reliable
+
+import "time"
+
+// judgeLane says what is to become of a fresh packet by the rule of its lane.
+func (r *Receiver) judgeLane(p Packet) Fate {
+	l := &r.lanes[p.Lane-1]
+	switch r.cfg.Rules[p.Lane-1] {
+	case Linked:
+		return r.judgeLinked(l, p)
+	case Contiguous:
+		if p.Number == r.holes.Complete() {
+			return Ready
+		}
+		return Held
+	case Patient:
+		return r.judgePatient(l, p)
+	case Newest:
+		if l.any && p.Number < l.last {
+			return Outdated
+		}
+	}
+	return Ready
+}
+
+// judgeLinked follows replica, Order: "The receiver delivers a packet when its
+// predecessor is delivered, or at once when the value is 0". The packets of an
+// order form one chain, so the predecessor of the next one is always the last
+// delivered; anything that branches off is against the rules.
+func (r *Receiver) judgeLinked(l *receiveLane, p Packet) Fate {
+	before := p.Number - p.Back
+	switch {
+	case p.Back > p.Number:
+		return Violation
+	case p.Back == 0:
+		// All earlier ones are acknowledged, so none can be missing or waiting.
+		if l.any && p.Number < l.last || l.held.count > 0 && l.held.at(0).number < p.Number {
+			return Violation
+		}
+		return Ready
+	case l.any && before == l.last:
+		return Ready
+	case l.any && before < l.last:
+		return Violation
+	case r.seen.Check(before) == Seen && !l.held.has(before):
+		// "A link to a received packet that is not of that order is a protocol
+		// error."
+		return Violation
+	}
+	return Held
+}
+
+// linkedTo reports whether a held packet of an order that p is not of names p
+// as its predecessor.
+func (r *Receiver) linkedTo(p Packet) bool {
+	for i := range r.lanes {
+		if r.cfg.Rules[i] != Linked || p.Lane == uint8(i)+1 {
+			continue
+		}
+		held := &r.lanes[i].held
+		for j := 0; j < held.count; j++ {
+			c := held.at(j)
+			if c.before == p.Number {
+				return true
+			}
+			if c.before > p.Number {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// judgePatient follows replica, Order: "an ordered packet that comes later still
+// is acknowledged, not delivered, and reported to the application as skipped".
+func (r *Receiver) judgePatient(l *receiveLane, p Packet) Fate {
+	if p.Number < l.upto {
+		return Skipped
+	}
+	if r.advance(l) == p.Number {
+		return Ready
+	}
+	return Held
+}
+
+// advance moves the mark of a patient lane over what was received, and over
+// what is so old that it cannot come any more.
+func (r *Receiver) advance(l *receiveLane) uint64 {
+	if newest, ok := r.seen.Newest(); ok && newest >= FilterSpan {
+		l.upto = max(l.upto, newest-FilterSpan+1)
+	}
+	for r.seen.Check(l.upto) == Seen && !l.held.startsWith(l.upto) {
+		l.upto++
+	}
+	return l.upto
+}
+
+func (q *parcels) startsWith(n uint64) bool { return q.count > 0 && q.at(0).number == n }
+
+// holdTime is how long a patient lane waits: "holds an ordered packet behind a
+// hole for at most 4 round trips (at least 200 ms)".
+func (r *Receiver) holdTime() time.Duration { return max(4*r.rtt, r.cfg.MinHold) }
+
+// release delivers what waited for what has come, or has waited long enough.
+func (r *Receiver) release(at time.Duration) {
+	for i := range r.lanes {
+		l := &r.lanes[i]
+		for l.held.count > 0 && r.releasable(at, l, r.cfg.Rules[i]) {
+			r.deliver(l.held.pop(r.buffers))
+		}
+	}
+}
+
+func (r *Receiver) releasable(at time.Duration, l *receiveLane, rule Rule) bool {
+	first := l.held.at(0)
+	switch rule {
+	case Linked:
+		return l.any && first.before == l.last
+	case Contiguous:
+		return first.number < r.holes.Complete()
+	case Patient:
+		return r.advance(l) == first.number || at >= first.at+r.holdTime()
+	}
+	return true
+}

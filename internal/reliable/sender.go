@@ -1,0 +1,302 @@
+package reliable
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+var (
+	// ErrWindowFull means that too much is unacknowledged: try again after the
+	// next acknowledgement. Nothing was sent and no number was used.
+	ErrWindowFull = errors.New("reliable: window full: too much is unacknowledged")
+	// ErrTooLarge means that the packet can never be sent.
+	ErrTooLarge = errors.New("reliable: packet larger than any datagram")
+	// ErrClosed means that the sender was closed or has given up.
+	ErrClosed = errors.New("reliable: sender is closed")
+)
+
+// Sender numbers the packets of one direction, keeps the reliable ones until
+// they are acknowledged and decides what goes on the wire when. It is pure:
+// numbers and times in, packets out. Make one with NewSender.
+//
+// After any call, Poll until it returns false, PollLost likewise, look at
+// Failed, and call HandleTimeout at NextTimeout.
+type Sender struct {
+	cfg     *SendConfig
+	buffers *Buffers
+	rand    *rand.Rand
+	born    time.Time
+
+	next         uint64 // the number that the next packet takes
+	newestAcked  uint64 // and everything up to it may be assumed known to the peer
+	lastReliable uint64 // the newest number given to a reliable packet
+	tx           uint64 // transmissions so far, copies apart
+
+	flights flights
+	oldest  uint32 // id of the oldest unacknowledged flight
+	unsent  uint32 // id before which nothing is queued
+	waiting uint32 // how many are queued, express ones apart
+	wire    wire
+	resend  line
+	express line
+	copies  line
+	losses  []Loss // from lossesTaken on
+
+	lossesTaken int
+
+	bytes    int // queued, flying and lost
+	inFlight int // bytes on the wire as the congestion window counts them
+	unacked  int // packets queued, flying and lost
+
+	topTx    [3]uint64     // the three newest transmissions that were acknowledged
+	reorder  time.Duration // how late packets are known to overtake each other
+	timerAt  time.Duration // no flight is due earlier; 0 if none flies
+	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
+	heardAt  time.Duration // newest acknowledgement
+	probing  bool          // the caller found the window used up
+	probeDue bool          // the probe goes out with the next Poll
+
+	lanes [lanes]sendLane
+	rtt   roundTrip
+	loss  lossMeter
+	early early
+	cong  congestion
+	pacer pacer
+
+	failed Reason
+	stats  SendStats
+}
+
+type sendLane struct {
+	last    uint64 // newest number in this lane
+	unacked uint32
+}
+
+// Reason says why a Sender gave up.
+type Reason uint8
+
+const (
+	// ReasonUnacknowledged: a packet was resent as often as the rules say and
+	// never acknowledged.
+	ReasonUnacknowledged Reason = iota + 1
+	// ReasonClosed: Close was called.
+	ReasonClosed
+)
+
+// String returns the reason in words.
+func (r Reason) String() string {
+	return nameOf(uint8(r), "none", "a reliable packet was never acknowledged", "closed")
+}
+
+// Options are what a packet wants beyond being sent.
+type Options struct {
+	// Lane is the lane of an ordered packet plus one; 0 is unordered.
+	Lane uint8
+	// Report makes a loss known by PollLost instead of mending it: for values
+	// whose newest state replaces the lost one.
+	Report bool
+	// Tag comes back with the acknowledgement or the loss.
+	Tag uint32
+}
+
+// Loss is a packet that was sent with Options.Report and taken for lost.
+type Loss struct {
+	Number uint64
+	Tag    uint32
+}
+
+// NewSender returns a sender whose first number is first. Buffers and the
+// source of randomness may be shared with other connections of the same
+// goroutine; a nil config is the zero one, nil buffers are the sender's own.
+func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand.Rand) Sender {
+	if cfg == nil || !cfg.filled {
+		var c SendConfig
+		if cfg != nil {
+			c = *cfg
+		}
+		cfg = c.Filled()
+	}
+	if b == nil {
+		b = new(Buffers)
+	}
+	if r == nil {
+		panic("reliable: NewSender needs a source of randomness")
+	}
+	s := Sender{cfg: cfg, buffers: b, rand: r, born: now, next: first, tx: 1}
+	s.newestAcked, s.lastReliable = first-1, first-1
+	s.cong.window = firstWindowBytes
+	return s
+}
+
+// at turns a time into the nanoseconds since birth that the sender keeps,
+// which start at 1 so that 0 can mean "not set".
+func (s *Sender) at(now time.Time) time.Duration { return max(now.Sub(s.born), 0) + 1 }
+
+// Next returns the number that the next packet will take.
+func (s *Sender) Next() uint64 { return s.next }
+
+// Ready reports whether a reliable packet of n bytes would be taken now.
+func (s *Sender) Ready(n int) error {
+	switch {
+	case s.failed != 0:
+		return ErrClosed
+	case n > maxPacketBytes:
+		return ErrTooLarge
+	case s.spanUsed() || s.unacked > 0 && s.bytes+n > s.cfg.MaxBytes:
+		return ErrWindowFull
+	}
+	return nil
+}
+
+// spanUsed reports whether the next number is too far beyond the newest
+// acknowledged one or the oldest in flight.
+func (s *Sender) spanUsed() bool {
+	return s.next-s.newestAcked > s.cfg.Span || s.unacked > 0 && s.next-s.oldestNumber() >= s.cfg.Span
+}
+
+func (s *Sender) oldestNumber() uint64 { return s.flights.at(s.oldest).number }
+
+// Send takes the next number for a reliable packet and keeps a copy of it until
+// it is acknowledged. The packet's bytes already hold that number.
+func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
+	if err := s.Ready(len(packet)); err != nil {
+		s.stats.WindowFull++
+		s.probing = err == ErrWindowFull
+		return err
+	}
+	s.dropProbe()
+	id, e := s.flights.push(s.buffers)
+	*e = flight{number: s.next, data: s.buffers.copyOf(packet), lane: o.Lane, report: o.Report, tag: o.Tag, state: queued}
+	if s.unacked == 0 {
+		s.oldest = id
+	}
+	if s.waiting == 0 {
+		s.unsent = id
+	}
+	s.unacked++
+	s.bytes += len(packet)
+	s.lastReliable = s.next
+	s.next++
+	if o.Lane > 0 {
+		l := &s.lanes[o.Lane-1]
+		l.last = e.number
+		l.unacked++
+	}
+	// A small packet that nothing orders behind the bulk ahead of it need not
+	// wait for it.
+	if o.Lane == 0 && s.waiting > 0 && s.pacer.express(s.at(now), len(packet)) {
+		e.state = express
+		s.flights.lineAppend(&s.express, id)
+	} else {
+		s.waiting++
+	}
+	s.stats.Accepted++
+	return nil
+}
+
+// Take takes the next number for an unreliable packet of n bytes, which the
+// sender does not keep.
+func (s *Sender) Take(now time.Time, n int) (uint64, error) {
+	if s.failed != 0 {
+		return 0, ErrClosed
+	}
+	if s.spanUsed() {
+		s.stats.WindowFull++
+		s.probing = true
+		return 0, ErrWindowFull
+	}
+	s.next++
+	s.early.noteSent(s.at(now), n)
+	return s.next - 1, nil
+}
+
+// SinceReliable returns how many numbers were taken since the newest reliable
+// packet: "at least one of any 2,048 consecutive numbers is a reliable packet"
+// (replica, Sequences).
+func (s *Sender) SinceReliable() uint64 { return s.next - 1 - s.lastReliable }
+
+// Link returns how many numbers back the previous packet of a lane is if it
+// were followed by the next number, and 0 if all of the lane are acknowledged:
+// what replica writes into flag bits 2–6.
+func (s *Sender) Link(lane uint8) uint64 {
+	l := &s.lanes[lane-1]
+	if l.unacked == 0 {
+		return 0
+	}
+	return s.next - l.last
+}
+
+// InFlight returns how many packets of a lane are unacknowledged; lane 0 is all.
+func (s *Sender) InFlight(lane uint8) int {
+	if lane == 0 {
+		return s.unacked
+	}
+	return int(s.lanes[lane-1].unacked)
+}
+
+// Pressure is how far a sender is behind its caller.
+type Pressure struct {
+	Packets int           // accepted and not yet on the wire
+	Bytes   int           // accepted and not yet acknowledged
+	Delay   time.Duration // how long what is queued will take at the present rate
+}
+
+// Pressure returns how much waits.
+func (s *Sender) Pressure() Pressure {
+	p := Pressure{Packets: int(s.waiting + s.express.count + s.resend.count), Bytes: s.bytes}
+	if rate := s.Rate(); p.Packets > 0 && rate > 0 {
+		p.Delay = time.Duration(int64(s.bytes-s.inFlight) * int64(time.Second) / rate)
+	}
+	return p
+}
+
+// RTT returns the smoothed round trip, 0 while none is known.
+func (s *Sender) RTT() time.Duration { return s.rtt.smoothed }
+
+// Sample takes a round trip that was measured elsewhere, as by replica's sync.
+func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
+
+// LossRate returns the measured loss of one direction, 0 to 1.
+func (s *Sender) LossRate() float64 { return s.loss.oneWay() }
+
+// Rate returns the estimate of the bytes a second that the path carries for us:
+// layers above read it to decide how much to send.
+func (s *Sender) Rate() int64 {
+	rtt := s.rtt.smoothed
+	if rtt == 0 {
+		rtt = s.cfg.FirstRTO
+	}
+	return int64(s.cong.window) * int64(time.Second) / int64(rtt)
+}
+
+// Failed returns why the sender gave up, 0 while it lives.
+func (s *Sender) Failed() Reason { return s.failed }
+
+// Stats returns the counters.
+func (s *Sender) Stats() SendStats { return s.stats }
+
+// Check returns an error if the counters do not add up.
+func (s *Sender) Check() error { return s.stats.check(s.unacked) }
+
+// Close lets go of everything. Later calls do nothing.
+func (s *Sender) Close() { s.fail(ReasonClosed) }
+
+func (s *Sender) fail(r Reason) {
+	if s.failed != 0 {
+		return
+	}
+	s.failed = r
+	for i := range s.flights.count {
+		e := s.flights.at(s.flights.head + i)
+		if e.data != nil {
+			s.buffers.Give(e.data)
+		}
+		*e = flight{state: done}
+	}
+	s.stats.Abandoned += uint64(s.unacked)
+	s.flights.trim(s.buffers)
+	s.wire, s.resend, s.express, s.copies = wire{}, line{}, line{}, line{}
+	s.waiting, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0
+	s.timerAt, s.fastAt, s.losses, s.lossesTaken, s.probeDue = 0, 0, nil, 0, false
+}

@@ -1,0 +1,236 @@
+package reliable
+
+import "time"
+
+// AckFate is what became of an acknowledgement.
+type AckFate uint8
+
+const (
+	// AckNew is the first acknowledgement of a packet.
+	AckNew AckFate = iota + 1
+	// AckRepeat names a packet that was acknowledged or let go before.
+	AckRepeat
+	// AckUnsent names a number that was never on the wire: a lie, ignored.
+	AckUnsent
+)
+
+// String returns the fate's name.
+func (f AckFate) String() string {
+	return nameOf(uint8(f), "unset", "new", "repeat", "unsent")
+}
+
+// Ack takes the acknowledgement of one number, unwrapped to 64 bits. It returns
+// the tag of the packet with its first acknowledgement.
+func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
+	if s.failed != 0 {
+		return AckRepeat, 0
+	}
+	s.stats.AcksIn++
+	if n >= s.next {
+		s.stats.AcksUnsent++
+		return AckUnsent, 0
+	}
+	id, e := s.flights.find(n)
+	if e != nil && (e.state == queued || e.state == express) {
+		s.stats.AcksUnsent++
+		return AckUnsent, 0
+	}
+	at := s.at(now)
+	s.heardAt = at
+	s.loss.acknowledged(n)
+	if n+1 > s.newestAcked+1 { // newestAcked starts at first−1, which may be below zero
+		s.newestAcked = n
+	}
+	if e == nil || e.state == done || e.state == probe {
+		s.stats.AcksRepeat++
+		if e != nil && e.state == probe {
+			s.dropProbe()
+		}
+		s.nudge(at)
+		return AckRepeat, 0
+	}
+	s.stats.AcksNew++
+	s.stats.Acked++
+	tag := e.tag
+	s.measure(at, e)
+	s.letGo(id, e)
+	s.findLost(at)
+	return AckNew, tag
+}
+
+// measure learns from a flight that was acknowledged.
+func (s *Sender) measure(at time.Duration, e *flight) {
+	var rtt time.Duration
+	switch {
+	case e.resends == 0 && e.fast == 0:
+		// Karn's rule: a packet that was resent says nothing of the round trip,
+		// as the acknowledgement may be of either. Copies ahead of loss are one
+		// transmission smeared over a few milliseconds: counted from the first,
+		// the sample is never too short and too long by no more than that.
+		rtt = at - e.first
+		s.rtt.sample(rtt)
+		s.noteTop(e.tx)
+		s.reorder -= s.reorder >> 10
+	case e.fast > 0 && at-e.last < s.rtt.least*3/4:
+		// Nothing travels that fast: this is the acknowledgement of the original,
+		// which was not lost but overtaken. Wait that long from now on.
+		late := at - e.first - s.rtt.least
+		s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
+	}
+	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
+}
+
+// noteTop keeps the three newest transmissions that were acknowledged.
+func (s *Sender) noteTop(tx uint64) {
+	t := &s.topTx
+	switch {
+	case tx > t[0]:
+		t[0], t[1], t[2] = tx, t[0], t[1]
+	case tx > t[1]:
+		t[1], t[2] = tx, t[1]
+	case tx > t[2]:
+		t[2] = tx
+	}
+}
+
+// letGo finishes a flight: acknowledged, or lost and reported.
+func (s *Sender) letGo(id uint32, e *flight) {
+	if e.state == flying {
+		s.flights.wireRemove(&s.wire, id)
+		s.inFlight -= len(e.data)
+	}
+	if e.lane > 0 {
+		s.lanes[e.lane-1].unacked--
+	}
+	s.unacked--
+	s.bytes -= len(e.data)
+	s.buffers.Give(e.data)
+	e.data, e.state = nil, done
+	s.passOldest(id)
+	s.flights.trim(s.buffers)
+	if s.wire.count == 0 {
+		s.timerAt, s.fastAt = 0, 0
+	}
+}
+
+// passOldest moves the mark of the oldest unacknowledged flight past id.
+func (s *Sender) passOldest(id uint32) {
+	if id != s.oldest || s.unacked == 0 {
+		return
+	}
+	for {
+		s.oldest++
+		if st := s.flights.at(s.oldest).state; st != done && st != probe {
+			return
+		}
+	}
+}
+
+// findLost takes for lost what three later packets were acknowledged before:
+// "or at once when acks for three later packets came first, once a packet a
+// round trip" (replica, Acks and resends). A resend counts as a transmission of
+// its own, so a packet is passed again only by what was sent after its resend.
+func (s *Sender) findLost(at time.Duration) {
+	s.fastAt = 0
+	for s.wire.count > 0 {
+		id := s.wire.head
+		e := s.flights.at(id)
+		if e.tx >= s.topTx[2] {
+			return
+		}
+		wait := s.reorder
+		if e.fast > 0 {
+			wait = max(wait, s.rtt.smoothed)
+		} else if wait > 0 || e.last != e.first {
+			wait += s.rtt.least
+		}
+		if when := e.last + wait; when > at {
+			s.fastAt = when
+			return
+		}
+		s.cong.lostPacket(at, len(e.data), e.tx, s.tx)
+		if e.report {
+			s.reportLoss(id, e)
+			continue
+		}
+		s.toResend(id, e, true)
+	}
+}
+
+// toResend takes a flying packet off the wire and puts it in line to go out
+// again: fast, or because its timer ran out, which counts as a try.
+func (s *Sender) toResend(id uint32, e *flight, fast bool) {
+	if e.byTimer = !fast; fast {
+		e.fast = min(e.fast, 254) + 1
+	} else {
+		e.resends = min(e.resends, 254) + 1
+	}
+	s.flights.wireRemove(&s.wire, id)
+	s.inFlight -= len(e.data)
+	e.state = lost
+	s.flights.lineAppend(&s.resend, id)
+}
+
+// nudge resends the oldest packet if it is waiting for its timer although the
+// peer is heard: a peer that could not take it says by an acknowledgement, even
+// an old one, that it can take packets again.
+func (s *Sender) nudge(at time.Duration) {
+	if s.unacked == 0 {
+		return
+	}
+	e := s.flights.at(s.oldest)
+	if e.state != flying || e.resends == 0 || at-e.last < max(s.rtt.smoothed, minRTT) {
+		return
+	}
+	s.toResend(s.oldest, e, true)
+}
+
+// reportLoss lets a lost packet go and tells its owner. The newest one is kept
+// as a probe: "when the window is used up the newest reliable packet is resent
+// until an ack comes" (replica, Sequences).
+func (s *Sender) reportLoss(id uint32, e *flight) {
+	s.stats.Lost++
+	s.losses = append(s.losses, Loss{Number: e.number, Tag: e.tag})
+	if e.number != s.lastReliable {
+		s.letGo(id, e)
+		return
+	}
+	s.flights.wireRemove(&s.wire, id)
+	s.inFlight -= len(e.data)
+	if e.lane > 0 {
+		s.lanes[e.lane-1].unacked--
+	}
+	s.unacked--
+	s.bytes -= len(e.data)
+	e.state = probe
+	e.due = e.last + s.delay(e)
+	s.passOldest(id)
+	if s.wire.count == 0 {
+		s.timerAt, s.fastAt = 0, 0
+	}
+}
+
+// dropProbe lets go of a newest packet that was kept after its loss.
+func (s *Sender) dropProbe() {
+	if s.flights.count == 0 {
+		return
+	}
+	e := s.flights.at(s.flights.head + s.flights.count - 1)
+	if e.state != probe {
+		return
+	}
+	s.buffers.Give(e.data)
+	e.data, e.state = nil, done
+	s.flights.trim(s.buffers)
+}
+
+// PollLost returns the next packet that was sent with Options.Report and taken
+// for lost.
+func (s *Sender) PollLost() (Loss, bool) {
+	if s.lossesTaken == len(s.losses) {
+		s.losses, s.lossesTaken = s.losses[:0], 0
+		return Loss{}, false
+	}
+	s.lossesTaken++
+	return s.losses[s.lossesTaken-1], true
+}

@@ -1,0 +1,217 @@
+package reliable
+
+import "time"
+
+// Transmission is a packet to put on the wire.
+type Transmission struct {
+	Number uint64
+	// Packet is valid until the next call. Its owner may write a fresh time into
+	// it: a resend keeps its number, not its clock.
+	Packet []byte
+	Again  bool // it was on the wire before
+}
+
+// Poll returns the next packet to transmit, false if nothing may go out now.
+// Resends come first, then copies, then small packets, then the queue.
+func (s *Sender) Poll(now time.Time) (Transmission, bool) {
+	if s.resend.count|s.copies.count|s.express.count|s.waiting == 0 && !s.probeDue {
+		return Transmission{}, false
+	}
+	if s.probeDue {
+		return s.pollProbe()
+	}
+	at := s.at(now)
+	if id, ok := s.pollResend(at); ok {
+		return s.out(id, true)
+	}
+	if id, ok := s.pollCopy(at); ok {
+		return s.out(id, true)
+	}
+	if id, ok := s.pollExpress(); ok {
+		s.transmit(at, id)
+		s.stats.First++
+		return s.out(id, false)
+	}
+	if id, ok := s.pollQueue(at); ok {
+		s.transmit(at, id)
+		s.stats.First++
+		return s.out(id, false)
+	}
+	return Transmission{}, false
+}
+
+func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
+	s.stats.Transmitted++
+	e := s.flights.at(id)
+	return Transmission{Number: e.number, Packet: e.data, Again: again}, true
+}
+
+// pollResend returns the next packet taken for lost. The oldest one goes out
+// whatever the window says: its tries measure whether the peer still lives.
+func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
+	for s.resend.count > 0 {
+		id := s.resend.head
+		e := s.flights.at(id)
+		if e.state != lost {
+			s.flights.linePop(&s.resend)
+			s.flights.trim(s.buffers)
+			continue
+		}
+		if id != s.oldest && !s.mayPut(at, len(e.data)) {
+			return 0, false
+		}
+		s.flights.linePop(&s.resend)
+		s.transmit(at, id)
+		if e.byTimer {
+			s.stats.Resent++
+		} else {
+			s.stats.FastResent++
+		}
+		return id, true
+	}
+	return 0, false
+}
+
+// pollCopy returns the next packet whose copy is due, if the copy is still of
+// use and its share of the bandwidth allows it.
+func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
+	for s.copies.count > 0 {
+		id := s.copies.head
+		e := s.flights.at(id)
+		if e.state == flying && e.copyAt > at {
+			return 0, false
+		}
+		s.flights.copyPop(&s.copies)
+		switch {
+		case e.state != flying || e.resends > 0 || e.fast > 0:
+			s.stats.CopiesSaved += uint64(e.copies)
+			s.flights.trim(s.buffers)
+			continue
+		case !s.early.spend(at, len(e.data), s.cfg):
+			s.stats.CopiesDenied += uint64(e.copies)
+			continue
+		}
+		s.stats.Copies++
+		s.loss.transmitted(at, e.number, s.rtt.smoothed)
+		s.pacer.spend(len(e.data))
+		e.last, e.due = at, at+s.delay(e)
+		if e.copies--; e.copies > 0 {
+			e.copyAt = at + copySpacing(s.rtt.smoothed)
+			s.flights.copyAppend(&s.copies, id)
+		}
+		return id, true
+	}
+	return 0, false
+}
+
+// pollProbe returns the newest reliable packet, long reported lost, because
+// only its acknowledgement can open the window again.
+func (s *Sender) pollProbe() (Transmission, bool) {
+	s.probeDue = false
+	e := s.probeFlight()
+	if e == nil {
+		return Transmission{}, false
+	}
+	s.stats.Transmitted++
+	s.stats.Probes++
+	return Transmission{Number: e.number, Packet: e.data, Again: true}, true
+}
+
+func (s *Sender) pollExpress() (uint32, bool) {
+	if s.express.count == 0 {
+		return 0, false
+	}
+	id := s.express.head
+	s.flights.linePop(&s.express)
+	return id, true
+}
+
+func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
+	if s.waiting == 0 {
+		return 0, false
+	}
+	for s.flights.at(s.unsent).state != queued {
+		s.unsent++
+	}
+	id := s.unsent
+	if !s.mayPut(at, len(s.flights.at(id).data)) {
+		return 0, false
+	}
+	s.waiting--
+	s.unsent++
+	return id, true
+}
+
+// mayPut reports whether the congestion window and the pacer let n bytes out.
+// A lone small packet always passes: an interactive flow is not slowed.
+func (s *Sender) mayPut(at time.Duration, n int) bool {
+	if s.cfg.NoCongestion {
+		return true
+	}
+	if s.inFlight+n > s.cong.window {
+		s.cong.limited = true
+		s.pacer.wakeAt = 0 // an acknowledgement opens the window, not time
+		return s.pacer.express(at, n)
+	}
+	return s.pacer.ready(at, s.paceRate()) || s.pacer.express(at, n)
+}
+
+// paceRate is a little more than the window a round trip, so that pacing shapes
+// bursts and the window decides the rate.
+func (s *Sender) paceRate() int64 {
+	if s.rtt.smoothed == 0 {
+		return 0
+	}
+	if s.cong.starting() {
+		return 2 * s.Rate()
+	}
+	return s.Rate() * 5 / 4
+}
+
+// transmit notes that a flight goes on the wire now.
+func (s *Sender) transmit(at time.Duration, id uint32) {
+	e := s.flights.at(id)
+	if e.first == 0 {
+		e.first = at
+		s.early.noteSent(at, len(e.data))
+		s.planCopies(at, id, e)
+	}
+	e.state, e.last, e.due = flying, at, at+s.delay(e)
+	e.tx = s.tx
+	s.tx++
+	s.flights.wireAppend(&s.wire, id)
+	s.inFlight += len(e.data)
+	s.loss.transmitted(at, e.number, s.rtt.smoothed)
+	s.pacer.spend(len(e.data))
+	if s.timerAt == 0 || e.due < s.timerAt {
+		s.timerAt = e.due
+	}
+}
+
+// planCopies decides whether a packet is to be sent again ahead of loss: "send
+// its copy a few milliseconds after the first instead of waiting for the timer".
+func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
+	if s.cfg.NoEarly || e.report || len(e.data) > smallPacketBytes {
+		return
+	}
+	s.early.update(s.loss.permille())
+	if s.early.copies == 0 || e.copying {
+		return
+	}
+	e.copies = s.early.copies
+	e.copyAt = at + copySpacing(s.rtt.smoothed)
+	s.flights.copyAppend(&s.copies, id)
+}
+
+// delay returns how long after this transmission the packet counts as lost:
+// the resend delay, doubled for each resend that counted, with up to an eighth
+// of jitter from the first of them on so that peers that lost a link together
+// do not come back together.
+func (s *Sender) delay(e *flight) time.Duration {
+	d := s.rtt.rto(s.cfg)
+	if e.resends == 0 {
+		return d
+	}
+	d = min(d<<min(e.resends, 16), s.cfg.MaxBackoff)
+	return d + time.Duration(s.rand.Int64N(int64(d)/8+1))
+}

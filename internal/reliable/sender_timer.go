@@ -1,0 +1,103 @@
+package reliable
+
+import "time"
+
+// NextTimeout returns when HandleTimeout is to be called next.
+func (s *Sender) NextTimeout() (time.Time, bool) {
+	next := earliest(s.timerAt, s.fastAt)
+	if s.copies.count > 0 {
+		next = earliest(next, s.flights.at(s.copies.head).copyAt)
+	}
+	if s.waiting|s.resend.count > 0 && s.inFlight < s.cong.window {
+		next = earliest(next, s.pacer.wakeAt)
+	}
+	if e := s.probeFlight(); e != nil {
+		next = earliest(next, e.due)
+	}
+	if next == 0 {
+		return time.Time{}, false
+	}
+	return s.born.Add(next - 1), true
+}
+
+func earliest(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// HandleTimeout does what is due. It may be called early or late.
+func (s *Sender) HandleTimeout(now time.Time) {
+	at := s.at(now)
+	if s.fastAt != 0 && at >= s.fastAt {
+		s.findLost(at)
+	}
+	if s.timerAt != 0 && at >= s.timerAt {
+		s.expire(at)
+	}
+	if e := s.probeFlight(); e != nil && at >= e.due {
+		s.resendProbe(at, e)
+	}
+}
+
+// expire takes for lost every flight whose time has come, and finds the next.
+func (s *Sender) expire(at time.Duration) {
+	s.timerAt = 0
+	id, left := s.wire.head, s.wire.count
+	for ; left > 0; left-- {
+		e := s.flights.at(id)
+		following := e.next
+		if e.due > at {
+			s.timerAt = earliest(s.timerAt, e.due)
+		} else if !s.expireOne(at, id, e) {
+			return
+		}
+		id = following
+	}
+}
+
+// expireOne handles one flight whose timer ran out; false if it was the end.
+func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
+	// A timer may run out for a lone packet on a good path. Only when nothing
+	// at all was heard since its last resend is the path taken for blocked.
+	if e.resends > 0 && s.heardAt < e.last {
+		s.cong.blocked()
+	}
+	s.cong.lostPacket(at, len(e.data), e.tx, s.tx)
+	if e.report {
+		keep := s.timerAt
+		s.reportLoss(id, e)
+		s.timerAt = keep
+		return true
+	}
+	if int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {
+		s.fail(ReasonUnacknowledged)
+		return false
+	}
+	s.toResend(id, e, false)
+	return true
+}
+
+// probeFlight returns the newest packet if it was reported lost, nothing else
+// is in flight and the caller found the window used up.
+func (s *Sender) probeFlight() *flight {
+	if !s.probing || s.unacked > 0 || s.flights.count == 0 {
+		return nil
+	}
+	if e := s.flights.at(s.flights.head + s.flights.count - 1); e.state == probe {
+		return e
+	}
+	return nil
+}
+
+// resendProbe puts the probe on the wire again as if it had never been reported.
+func (s *Sender) resendProbe(at time.Duration, e *flight) {
+	if int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {
+		s.fail(ReasonUnacknowledged)
+		return
+	}
+	e.resends = min(e.resends, 254) + 1
+	e.last, e.due = at, at+s.delay(e)
+	s.probeDue = true
+}

@@ -1,0 +1,75 @@
+package reliable
+
+import "fmt"
+
+// SendStats counts the fates of what a Sender was given. Every packet and every
+// acknowledgement ends in exactly one of them: see Check.
+type SendStats struct {
+	Accepted  uint64 // reliable packets taken by Send
+	Acked     uint64 // acknowledged for the first time
+	Lost      uint64 // reported lost to their owner
+	Abandoned uint64 // unacknowledged at Close or give-up
+
+	Transmitted uint64 // datagrams: the sum of the five below
+	First       uint64 // first transmissions
+	Resent      uint64 // by timer
+	FastResent  uint64 // because later packets were acknowledged first, or the peer was heard again
+	Copies      uint64 // ahead of loss
+	Probes      uint64 // of the newest packet, with the window used up
+
+	CopiesDenied uint64 // copies that their share of the bandwidth forbade
+	CopiesSaved  uint64 // copies that an acknowledgement made needless
+	WindowFull   uint64 // refusals to the caller
+
+	AcksIn     uint64 // the sum of the three below
+	AcksNew    uint64
+	AcksRepeat uint64 // of numbers acknowledged or let go before
+	AcksUnsent uint64 // of numbers that were never on the wire: a lie, ignored
+}
+
+// ReceiveStats counts the fates of what a Receiver was given.
+type ReceiveStats struct {
+	In        uint64 // the sum of all below but AcksOut and AcksForgotten, and of what is held or ready
+	Delivered uint64 // taken by the application
+	Repeat    uint64 // received before
+	Stale     uint64 // too old to know
+	TooFar    uint64 // too far ahead of the newest
+	Refused   uint64 // past a limit, not acknowledged
+	Violation uint64 // against the rules of the order
+	Skipped   uint64 // came after its place was given up
+	Outdated  uint64 // older than the newest delivered
+	Discarded uint64 // held or ready at Close
+
+	AcksOut       uint64 // acknowledgements handed out
+	AcksForgotten uint64 // never sent, as too many were owed
+}
+
+// Stats is what one connection did, both ways.
+type Stats struct {
+	SendStats
+	ReceiveStats
+}
+
+// check returns an error if the sums do not match, given what is in flight.
+func (s *SendStats) check(inFlight int) error {
+	if got := s.Acked + s.Lost + s.Abandoned + uint64(inFlight); got != s.Accepted {
+		return fmt.Errorf("reliable: accepted %d packets, but know the fate of %d", s.Accepted, got)
+	}
+	if got := s.First + s.Resent + s.FastResent + s.Copies + s.Probes; got != s.Transmitted {
+		return fmt.Errorf("reliable: transmitted %d datagrams, but know the cause of %d", s.Transmitted, got)
+	}
+	if got := s.AcksNew + s.AcksRepeat + s.AcksUnsent; got != s.AcksIn {
+		return fmt.Errorf("reliable: got %d acknowledgements, but know the use of %d", s.AcksIn, got)
+	}
+	return nil
+}
+
+// check returns an error if the sums do not match, given what waits.
+func (s *ReceiveStats) check(waiting int) error {
+	got := s.Delivered + s.Repeat + s.Stale + s.TooFar + s.Refused + s.Violation +
+		s.Skipped + s.Outdated + s.Discarded + uint64(waiting)
+	if got != s.In {
+		return fmt.Errorf("reliable: received %d packets, but know the fate of %d", s.In, got)
+	}
+	return nil
+}
