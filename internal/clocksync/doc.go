@@ -1,0 +1,53 @@
+// Package clocksync reads a peer's clock: samples in, server time, round trip and
+// an honest error bound out. It also maps server time to ticks and back.
+//
+// # Usage
+//
+//	var clock clocksync.FourTime
+//	clock.Add(clocksync.Exchange{Sent: t0, PeerReceived: r, PeerSent: s, Received: t1})
+//	serverNow := clock.Remote(now)       // µs
+//	showAt := clock.Local(stamp)         // when server time will be stamp
+//	if clock.ErrorBound(now) < 50*time.Millisecond { ... }
+//
+// FourTime serves protocols whose answers carry two of the peer's times (replica, and
+// realm's version 10 time server, where both are the same). OneWay serves those
+// where one exchange is followed by packets that carry only the sender's time (stamp,
+// and realm's burst). Ticks turns server time into tick numbers.
+//
+// # Life of a sample
+//
+//	Add, Accept, Stamp   checked against limits.go: refused ones touch nothing but a counter
+//	window               the last 8 exchanges or 32 stamps (fourtime.go, oneway.go)
+//	aim                  the best of them becomes what the reading slews towards (slew.go)
+//	Remote, Local        the reading, a continuous function of local time
+//
+// # How it reads
+//
+// The first sample sets the clock. After that a reading never jumps: it runs at most 5%
+// faster or slower than the local clock until it has reached the offset in force. So what
+// Remote returns never goes back while the now given to it does not, and no sample,
+// however wrong, moves the reading by more than 50 ms in a second.
+//
+// Remote times are µs in a uint64 that may start anywhere and may wrap; all arithmetic is
+// relative to the first one. Local times are time.Time values of the caller, and their
+// monotonic part is used where they have one.
+//
+// # Limits
+//
+// See limits.go. A FourTime takes at most 400 bytes, a OneWay less; neither allocates.
+//
+// # What it does not do
+//
+// It has no socket, no timer and no goroutine, asks for no time itself, and is not safe
+// for use by several goroutines. It does not match answers to questions: the caller
+// knows which Sent belongs to which answer. Where a question was repeated and the answer
+// could belong to any of them, give the earliest Sent: the round trip is then measured
+// too long, never too short, and the error bound still holds.
+//
+// # Security
+//
+// A peer can lie about its own clock, and nobody can tell; the harm is the slew limit. The
+// error bound is a promise about honest peers whose clocks, and ours, are within 500 ppm of
+// true time. It does not hold for a peer whose clock is itself being slewed: a replica
+// server should use RTT, not Remote, of what its clients report.
+package clocksync
