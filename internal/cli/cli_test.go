@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,6 +41,15 @@ func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
 func TestWithoutDialectsTheSentenceSaysSo(t *testing.T) {
 	got := runWith(nil, strings.NewReader(""), []string{"decode", "--dialect", "replica"})
 	got.want(t, result{2, "", "parley: no dialect named \"replica\" is built in; the built-in dialects are: none yet\n"})
+}
+
+// With nil, cobra would read the arguments of the program that runs it.
+func TestNilArgumentsAreNoArguments(t *testing.T) {
+	defer func(args []string) { os.Args = args }(os.Args)
+	os.Args = []string{"game", "nosuch"}
+	if got := runWith(nil, strings.NewReader(""), nil); got.status != exitOK || !strings.Contains(got.out, "Usage:") {
+		t.Errorf("got %+v", got)
+	}
 }
 
 func TestHelp(t *testing.T) {
