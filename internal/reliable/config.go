@@ -10,8 +10,9 @@ type SendConfig struct {
 	// newest acknowledged one) and the next number. Default 4,096.
 	Span uint64
 
-	// MaxBytes bounds what is queued and in flight together; past it Send
-	// returns ErrWindowFull. Default 256 KiB.
+	// MaxBytes bounds what was taken since the oldest unacknowledged packet;
+	// past it Send returns ErrWindowFull. A peer's MaxHeld is best no smaller.
+	// Default 256 KiB.
 	MaxBytes int
 
 	// FirstRTO is the resend delay while no round trip is known. Default 250 ms.

@@ -17,10 +17,11 @@ import "time"
 //
 // The zero value starts with no window; NewSender gives it one.
 type congestion struct {
-	window  int // bytes
-	mode    congestionMode
-	limited bool // the window held something back in this round
-	halved  bool // after a block: stop doubling at half of what it was
+	window     int // bytes
+	mode       congestionMode
+	limited    bool // the window held something back in this round
+	wasLimited bool // and in the one before
+	halved     bool // after a block: stop doubling at half of what it was
 
 	// The least round trip of this epoch and the one before.
 	least, leastBefore time.Duration
@@ -39,6 +40,13 @@ type congestion struct {
 	queueDelay  time.Duration // of the last round
 	rate        int64         // bytes a second delivered in the best round of late
 	rateBefore  int64
+	lossShare   int   // of the rounds of late, in thousandths
+	lossBefore  int   // the same when we last shrank for it
+	lossWait    uint8 // rounds until it is clear whether that helped
+	trialLost   int   // bytes in those rounds
+	trialAcked  int
+	careful     bool   // it did help: the queue is shallow, grow slowly
+	tolerance   int    // the loss that is taken for the path's own
 	over        uint8  // rounds in a row with too long a queue
 	before      int    // the window before we shrank, or drained
 	recoveredTx uint64 // losses of what was sent before this were answered
@@ -66,12 +74,28 @@ const (
 	// before it is taken for someone else's. Shrinking shows after two.
 	patienceRounds = 5
 
-	// randomLossPercent is the loss in a round that is taken for the path's own
-	// as long as no queue shows.
-	randomLossPercent = 12
+	// leastTolerance is the loss, in thousandths, that is taken for the path's
+	// own as long as no queue shows; mostTolerance is what that may be learnt to
+	// be when shrinking does not help.
+	leastTolerance = 50
+	mostTolerance  = 400
+
+	// lossRounds is how many rounds a smaller window is given to show that the
+	// loss was ours.
+	lossRounds = 6
 
 	drainRounds = 2
 )
+
+// wanted is the queue that we keep on this path: on a narrow link a few packets
+// take longer than wantedQueue, and less would leave it idle.
+func (c *congestion) wanted() time.Duration {
+	rate := c.bestRate()
+	if rate == 0 {
+		return wantedQueue
+	}
+	return max(wantedQueue, time.Duration(3*mss*int64(time.Second)/rate))
+}
 
 func (c *congestion) starting() bool { return c.mode == starting }
 
@@ -86,7 +110,7 @@ func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextT
 			c.window += n
 		}
 		// A queue of several samples in a row ends the doubling within a round.
-		if c.roundSamples >= 8 && c.roundLeast-c.leastRTT() > wantedQueue {
+		if c.roundSamples >= 8 && c.roundLeast-c.leastRTT() > c.wanted() {
 			c.settle(at)
 		}
 		if c.halved && c.window >= c.ceiling {
@@ -97,9 +121,13 @@ func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextT
 		c.endRound(at)
 		c.roundTx, c.roundStart = nextTx, at
 		c.roundLeast, c.roundSamples, c.roundAcked, c.roundLost = 0, 0, 0, 0
-		c.limited = false
+		c.wasLimited, c.limited = c.limited, false
 	}
 }
+
+// busy reports whether the flow uses up its window, and so may have made the
+// queue that it waits in.
+func (c *congestion) busy() bool { return c.limited || c.wasLimited }
 
 func (c *congestion) sample(at, rtt time.Duration) {
 	if at >= c.epochEnd {
@@ -107,13 +135,15 @@ func (c *congestion) sample(at, rtt time.Duration) {
 		c.rateBefore, c.rate = c.rate, 0
 		c.epochEnd = at + leastEpoch
 		c.maxQueue /= 2
+		c.tolerance = c.tolerance * 3 / 4
+		c.careful = false
 	}
 	c.least = min(c.least, rtt)
 	if c.roundSamples == 0 || rtt < c.roundLeast {
 		c.roundLeast = rtt
 	}
 	c.roundSamples++
-	if rtt-c.leastRTT() < wantedQueue/4 {
+	if rtt-c.leastRTT() < c.wanted()/4 {
 		c.seenLeast = at
 	}
 }
@@ -135,10 +165,11 @@ func (c *congestion) endRound(at time.Duration) {
 	c.rounds++
 	c.queueDelay = c.roundLeast - c.leastRTT()
 	c.maxQueue = max(c.maxQueue, c.queueDelay)
+	c.noteLoss()
 	c.rate = max(c.rate, int64(c.roundAcked)*int64(time.Second)/int64(at-c.roundStart))
 	switch c.mode {
 	case starting:
-		if c.tooMuchLost() {
+		if c.tooMuchLost() || c.queueDelay > c.wanted() {
 			c.settle(at)
 		}
 	case alone:
@@ -150,21 +181,57 @@ func (c *congestion) endRound(at time.Duration) {
 	}
 }
 
+// noteLoss smooths the loss of the round. A shallow queue overflows before it
+// shows as delay: then less is lost once we send less. Where as much is lost as
+// before, the loss is the path's own and is tolerated from then on.
+func (c *congestion) noteLoss() {
+	c.lossShare += (share(c.roundLost, c.roundAcked) - c.lossShare) / 4
+	if c.lossWait == 0 {
+		return
+	}
+	// The first two rounds still tell of the larger window.
+	if c.lossWait--; c.lossWait < lossRounds-2 {
+		c.trialLost += c.roundLost
+		c.trialAcked += c.roundAcked
+	}
+	if c.lossWait > 0 {
+		return
+	}
+	after := share(c.trialLost, c.trialAcked)
+	if c.careful = after <= c.lossBefore/2; !c.careful {
+		c.tolerance = min(max(after, c.lossBefore)*3/2, mostTolerance)
+	}
+	c.lossShare = after
+}
+
+// share returns the lost part in thousandths.
+func share(lost, acked int) int { return lost * 1000 / (lost + acked + 1) }
+
+// trial sends a little less than the path has been seen to deliver, to learn
+// whether the loss is our doing.
+func (c *congestion) trial() {
+	c.lossBefore, c.lossWait = c.lossShare, lossRounds
+	c.trialLost, c.trialAcked = 0, 0
+	bdp := int(c.bestRate() * int64(c.leastRTT()) / int64(time.Second))
+	c.setWindow(min(c.window*3/4, bdp*9/10))
+}
+
 func (c *congestion) tooMuchLost() bool {
-	return c.roundLost > 4*mss && c.roundLost*100 > (c.roundLost+c.roundAcked)*randomLossPercent
+	return c.lossWait == 0 && c.lossShare > max(c.tolerance, leastTolerance)
 }
 
 func (c *congestion) endAlone(at time.Duration) {
-	if c.queueDelay > wantedQueue {
+	if c.queueDelay > c.wanted() {
 		c.shrink()
 		return
 	}
 	c.over = 0
 	switch {
 	case c.tooMuchLost():
-		// A shallow queue overflows before it shows as delay.
-		c.setWindow(c.window * 17 / 20)
-	case c.limited && c.queueDelay < wantedQueue/2:
+		c.trial()
+	case c.lossWait > 0:
+		// See first what the smaller window does.
+	case c.limited && c.queueDelay < c.wanted()/2 && !c.careful:
 		c.setWindow(c.window + max(mss, c.window/16))
 	case c.limited:
 		c.setWindow(c.window + mss)
@@ -189,13 +256,13 @@ func (c *congestion) shrink() {
 	}
 	if c.over%2 == 1 {
 		base := c.leastRTT()
-		want := base + wantedQueue*3/4
+		want := base + c.wanted()*3/4
 		c.setWindow(max(c.window/2, int(int64(c.window)*int64(want)/int64(base+c.queueDelay))))
 	}
 }
 
 func (c *congestion) endCompeting(at time.Duration) {
-	if c.queueDelay < wantedQueue/2 {
+	if c.queueDelay < c.wanted()/2 {
 		c.enter(alone)
 		return
 	}
@@ -222,7 +289,7 @@ func (c *congestion) endDraining() {
 	}
 	c.setWindow(c.before)
 	c.seenLeast = c.roundStart
-	if c.queueDelay > wantedQueue {
+	if c.queueDelay > c.wanted() {
 		c.enter(competing)
 		return
 	}
@@ -231,7 +298,7 @@ func (c *congestion) endDraining() {
 
 // settle goes on alone with the window that the measured rate fills.
 func (c *congestion) settle(time.Duration) {
-	fit := int(c.bestRate() * int64(c.leastRTT()+wantedQueue) / int64(time.Second))
+	fit := int(c.bestRate() * int64(c.leastRTT()+c.wanted()) / int64(time.Second))
 	if fit > 0 {
 		c.setWindow(min(c.window, fit))
 	}

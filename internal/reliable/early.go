@@ -5,7 +5,8 @@ import "time"
 // early decides how many copies of a small reliable packet go out ahead of
 // loss, and keeps them within their share. The zero value sends none.
 type early struct {
-	copies uint8 // 0, 1 or 2 for each small packet
+	plain   uint8 // copies of each small packet of no order
+	ordered uint8 // copies of each small packet that others wait behind
 
 	// The bucket of bytes that copies may use, and the rate that it is filled
 	// from: what is being sent, measured over rateSpan.
@@ -16,15 +17,23 @@ type early struct {
 	rateEnd time.Duration
 }
 
-// Thresholds on the loss of the round trip, in thousandths. For one direction
-// they are 1% and 7% to begin, 0.5% and 6% to end: the gap keeps an estimate
-// that wavers from switching back and forth.
-const (
-	oneCopyFrom  = 20
-	oneCopyUntil = 10
-	twoCopyFrom  = 135
-	twoCopyUntil = 116
+// step is one more copy: from this loss of the round trip on, in thousandths,
+// until it has fallen below the other. The gap keeps an estimate that wavers
+// from switching back and forth.
+type step struct{ from, until uint32 }
 
+var (
+	// In losses of one direction: one copy from 1% until 0.5%, two from 7%
+	// until 6%.
+	plainSteps = []step{{20, 10}, {135, 116}}
+
+	// A lost packet that others wait behind delays all of them for a round trip:
+	// five at a game's rate. To delay as few, it needs its copies sooner: one
+	// from 1% until 0.5%, two from 3% until 2.5%, three from 8% until 7%.
+	orderedSteps = []step{{20, 10}, {59, 49}, {154, 135}}
+)
+
+const (
 	rateSpan = 250 * time.Millisecond
 	// earlyBurstBytes is what the bucket holds: one packet with its copies a
 	// hundred times a second comes nowhere near it, a burst of bulk does.
@@ -33,14 +42,27 @@ const (
 
 // update sets the number of copies from the loss in thousandths.
 func (e *early) update(permille uint32) {
-	switch {
-	case permille >= twoCopyFrom:
-		e.copies = 2
-	case permille >= oneCopyFrom && (e.copies < 2 || permille < twoCopyUntil):
-		e.copies = 1
-	case permille < oneCopyUntil:
-		e.copies = 0
+	e.plain = climb(plainSteps, e.plain, permille)
+	e.ordered = climb(orderedSteps, e.ordered, permille)
+}
+
+// climb returns on which step one stands, coming from another.
+func climb(steps []step, at uint8, permille uint32) uint8 {
+	for int(at) < len(steps) && permille >= steps[at].from {
+		at++
 	}
+	for at > 0 && permille < steps[at-1].until {
+		at--
+	}
+	return at
+}
+
+// copies returns how many copies a small packet gets.
+func (e *early) copies(ordered bool) uint8 {
+	if ordered {
+		return e.ordered
+	}
+	return e.plain
 }
 
 // noteSent counts what goes out for the first time.

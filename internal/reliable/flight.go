@@ -5,6 +5,7 @@ import "time"
 // flight is one reliable packet from Send to its acknowledgement.
 type flight struct {
 	number uint64
+	before uint64 // bytes taken before it
 	data   []byte
 	first  time.Duration // first transmission
 	last   time.Duration // newest transmission

@@ -40,15 +40,16 @@ const (
 	lossMemory = 1024
 
 	// minLossSamples is how many are needed before the estimate says anything.
-	minLossSamples = 32
+	minLossSamples = 16
 )
 
-// transmitted counts one transmission of number n.
-func (m *lossMeter) transmitted(at time.Duration, n uint64, rtt time.Duration) {
+// transmitted counts one transmission of number n. Only a first transmission
+// opens a span, so that a number and its copies are counted in the same one.
+func (m *lossMeter) transmitted(at time.Duration, n uint64, first bool, rtt time.Duration) {
 	if m.used == 0 {
 		m.used = 1
 		m.spans[0] = lossSpan{first: n, since: at}
-	} else if s := &m.spans[m.newest]; n > s.first && at-s.since > max(rtt/2, minLossSpan) {
+	} else if s := &m.spans[m.newest]; first && n > s.first && at-s.since > max(rtt/2, minLossSpan) {
 		m.open(at, n)
 	}
 	if s := m.spanOf(n); s != nil {

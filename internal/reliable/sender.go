@@ -45,15 +45,17 @@ type Sender struct {
 
 	lossesTaken int
 
-	bytes    int // queued, flying and lost
-	inFlight int // bytes on the wire as the congestion window counts them
-	unacked  int // packets queued, flying and lost
+	bytes    int    // queued, flying and lost
+	total    uint64 // bytes taken so far
+	inFlight int    // bytes on the wire as the congestion window counts them
+	unacked  int    // packets queued, flying and lost
 
 	topTx    [3]uint64     // the three newest transmissions that were acknowledged
 	reorder  time.Duration // how late packets are known to overtake each other
 	timerAt  time.Duration // no flight is due earlier; 0 if none flies
 	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
 	heardAt  time.Duration // newest acknowledgement
+	ackedAt  time.Duration // newest acknowledgement that was news
 	probing  bool          // the caller found the window used up
 	probeDue bool          // the probe goes out with the next Poll
 
@@ -143,11 +145,15 @@ func (s *Sender) Ready(n int) error {
 		return ErrClosed
 	case n > maxPacketBytes:
 		return ErrTooLarge
-	case s.spanUsed() || s.unacked > 0 && s.bytes+n > s.cfg.MaxBytes:
+	case s.spanUsed() || s.unacked > 0 && s.spanBytes()+n > s.cfg.MaxBytes:
 		return ErrWindowFull
 	}
 	return nil
 }
+
+// spanBytes is what was taken since the oldest unacknowledged packet: the peer
+// may have to hold all of it until that one comes.
+func (s *Sender) spanBytes() int { return int(s.total - s.flights.at(s.oldest).before) }
 
 // spanUsed reports whether the next number is too far beyond the newest
 // acknowledged one or the oldest in flight.
@@ -167,7 +173,7 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	}
 	s.dropProbe()
 	id, e := s.flights.push(s.buffers)
-	*e = flight{number: s.next, data: s.buffers.copyOf(packet), lane: o.Lane, report: o.Report, tag: o.Tag, state: queued}
+	*e = flight{number: s.next, data: s.buffers.copyOf(packet), before: s.total, lane: o.Lane, report: o.Report, tag: o.Tag, state: queued}
 	if s.unacked == 0 {
 		s.oldest = id
 	}
@@ -176,6 +182,7 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	}
 	s.unacked++
 	s.bytes += len(packet)
+	s.total += uint64(len(packet))
 	s.lastReliable = s.next
 	s.next++
 	if o.Lane > 0 {

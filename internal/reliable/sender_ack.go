@@ -51,6 +51,7 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	}
 	s.stats.AcksNew++
 	s.stats.Acked++
+	s.ackedAt = at
 	tag := e.tag
 	s.measure(at, e)
 	s.letGo(id, e)
@@ -61,22 +62,26 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 // measure learns from a flight that was acknowledged.
 func (s *Sender) measure(at time.Duration, e *flight) {
 	var rtt time.Duration
-	switch {
-	case e.resends == 0 && e.fast == 0:
+	switch again := e.resends + e.fast; {
+	case again == 0:
 		// Karn's rule: a packet that was resent says nothing of the round trip,
 		// as the acknowledgement may be of either. Copies ahead of loss are one
 		// transmission smeared over a few milliseconds: counted from the first,
 		// the sample is never too short and too long by no more than that.
 		rtt = at - e.first
-		s.rtt.sample(rtt)
 		s.noteTop(e.tx)
 		s.reorder -= s.reorder >> 10
-	case e.fast > 0 && at-e.last < s.rtt.least*3/4:
+	case again == 1 && at-e.last < s.rtt.least*3/4:
 		// Nothing travels that fast: this is the acknowledgement of the original,
-		// which was not lost but overtaken. Wait that long from now on.
-		late := at - e.first - s.rtt.least
-		s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
+		// which was not lost but late, and so a sample after all. Without it a
+		// round trip that grew past the resend delay would never be learnt.
+		rtt = at - e.first
+		if e.fast > 0 {
+			late := rtt - s.rtt.least
+			s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
+		}
 	}
+	s.rtt.sample(rtt)
 	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
 }
 

@@ -92,7 +92,7 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 			continue
 		}
 		s.stats.Copies++
-		s.loss.transmitted(at, e.number, s.rtt.smoothed)
+		s.loss.transmitted(at, e.number, false, s.rtt.smoothed)
 		s.pacer.spend(len(e.data))
 		e.last, e.due = at, at+s.delay(e)
 		if e.copies--; e.copies > 0 {
@@ -171,7 +171,8 @@ func (s *Sender) paceRate() int64 {
 // transmit notes that a flight goes on the wire now.
 func (s *Sender) transmit(at time.Duration, id uint32) {
 	e := s.flights.at(id)
-	if e.first == 0 {
+	fresh := e.first == 0
+	if fresh {
 		e.first = at
 		s.early.noteSent(at, len(e.data))
 		s.planCopies(at, id, e)
@@ -181,7 +182,7 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 	s.tx++
 	s.flights.wireAppend(&s.wire, id)
 	s.inFlight += len(e.data)
-	s.loss.transmitted(at, e.number, s.rtt.smoothed)
+	s.loss.transmitted(at, e.number, fresh, s.rtt.smoothed)
 	s.pacer.spend(len(e.data))
 	if s.timerAt == 0 || e.due < s.timerAt {
 		s.timerAt = e.due
@@ -195,10 +196,9 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 		return
 	}
 	s.early.update(s.loss.permille())
-	if s.early.copies == 0 || e.copying {
+	if e.copies = s.early.copies(e.lane > 0); e.copies == 0 {
 		return
 	}
-	e.copies = s.early.copies
 	e.copyAt = at + copySpacing(s.rtt.smoothed)
 	s.flights.copyAppend(&s.copies, id)
 }

@@ -48,12 +48,28 @@ func (s *Sender) expire(at time.Duration) {
 	for ; left > 0; left-- {
 		e := s.flights.at(id)
 		following := e.next
+		if e.due <= at {
+			s.postpone(at, e)
+		}
 		if e.due > at {
 			s.timerAt = earliest(s.timerAt, e.due)
 		} else if !s.expireOne(at, id, e) {
 			return
 		}
 		id = following
+	}
+}
+
+// postpone moves the timer of a packet that has good reason to be late: in a
+// bulk flow that fills a queue of its own, what was sent before it is still
+// being acknowledged, and what was sent after it is not yet. A lone or a small
+// flow makes no queue; there the timer stands.
+func (s *Sender) postpone(at time.Duration, e *flight) {
+	if e.resends > 0 || s.topTx[0] > e.tx || !s.cong.busy() {
+		return
+	}
+	if later := s.ackedAt + s.rtt.rto(s.cfg); later > at {
+		e.due = later
 	}
 }
 
