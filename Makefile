@@ -1,0 +1,41 @@
+# For people who like one. The gate itself is .ci/run and needs no make.
+
+FUZZTIME ?= 20s
+BENCH ?= .
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help build test race lint fuzz soak bench cover gate
+
+help: ## show this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+build: ## build the program into bin/
+	go build -o bin/parley ./cmd/parley
+
+test: ## the tests, as in the README
+	go test ./...
+
+race: ## the tests under the race detector, in random order
+	go test -race -shuffle=on -short ./...
+
+lint: ## go vet, staticcheck and gofmt
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
+
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	.ci/fuzz $(FUZZTIME)
+
+soak: ## the nightly counts of the seeded tests, at most an hour
+	PARLEY_SOAK=1 go test -count=1 -timeout 60m ./...
+
+bench: ## the benchmarks that match BENCH (all)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+cover: ## statement coverage, as a list and in cover.html
+	go test -coverprofile=cover.out ./...
+	go tool cover -func=cover.out
+	go tool cover -html=cover.out -o cover.html
+
+gate: ## everything that must hold before a change is taken
+	.ci/run

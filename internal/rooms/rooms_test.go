@@ -1,0 +1,77 @@
+package rooms
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// report fails the test with each problem.
+func report(t *testing.T, problems []string) {
+	t.Helper()
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// A walk that finds nothing would let everything pass.
+func TestTreeIsRead(t *testing.T) {
+	tree := readTree(t)
+	for _, want := range []string{"go.mod", "README.md", ".ci/run", "cmd/parley/main.go", "internal/rooms/doc.go", "internal/rooms/tree_test.go"} {
+		if !slices.ContainsFunc(tree, func(s source) bool { return s.path == want }) {
+			t.Errorf("%s was not read", want)
+		}
+	}
+	nested := []source{{"go.mod", ""}, {"a.go", ""}, {"bench/go.mod", ""}, {"bench/b.go", ""}, {"bench/x/c.go", ""}, {"x/testdata/d.go", ""}}
+	if got := goSources(nested); len(got) != 1 || got[0].path != "a.go" {
+		t.Errorf("the Go files of a module with another inside are %v", got)
+	}
+}
+
+// The arrows between packages are those of the table.
+func TestImportGraph(t *testing.T) {
+	for _, s := range goSources(readTree(t)) {
+		if !s.isTest() {
+			report(t, checkImports(s))
+		}
+	}
+}
+
+// Pure files know no socket, file, lock, log, clock or shared randomness.
+func TestPurity(t *testing.T) {
+	for _, s := range goSources(readTree(t)) {
+		if !s.isTest() {
+			report(t, checkPurity(s))
+		}
+	}
+}
+
+func TestFilesAreTidy(t *testing.T) {
+	tree := readTree(t)
+	for _, s := range tree {
+		report(t, checkWords(s))
+	}
+	packages := map[string][]source{}
+	for _, s := range goSources(tree) {
+		report(t, checkLength(s))
+		packages[s.dir()] = append(packages[s.dir()], s)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		report(t, checkPackageComment(packages[dir]))
+	}
+}
+
+// The README's table of rooms names each package that there is.
+func TestReadmeNamesEveryRoom(t *testing.T) {
+	tree := readTree(t)
+	i := slices.IndexFunc(tree, func(s source) bool { return s.path == "README.md" })
+	if i < 0 {
+		t.Fatal("no README.md")
+	}
+	for _, s := range goSources(tree) {
+		if r, ok := roomOf(s.dir()); ok && !strings.Contains(tree[i].text, "`"+strings.TrimSuffix(r.path, "/...")+"`") {
+			t.Errorf("README.md does not name the room `%s` of %s", r.path, s.path)
+		}
+	}
+}

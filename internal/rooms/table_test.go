@@ -1,0 +1,104 @@
+package rooms
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A room is one line of the table: a package, or several of one kind.
+type room struct {
+	// path is the directory: "." is the module's root, a last element * is any
+	// one name, and a last element ... is any depth.
+	path string
+
+	// mayImport are the rooms that it may import, in the spelling of path. The
+	// standard library needs no mention, and what of it is for shells only is
+	// in purity_test.go.
+	mayImport []string
+
+	// modules are the foreign modules that it may import.
+	modules []string
+
+	// anything lifts both lists.
+	anything bool
+
+	// shell are the files, without .go, that may touch sockets, clocks, locks
+	// and randomness; a_linux.go and a_recv.go belong to a. All others are
+	// pure.
+	shell []string
+}
+
+// everyFile is the shell of a room that has no pure file.
+var everyFile = []string{"*"}
+
+// engine are the rooms that a dialect is built from.
+var engine = []string{
+	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/udp",
+}
+
+// table says who may know whom. Arrows go one way: sockets know bytes,
+// dialects know packets, gateways know packets and the world, and the world
+// knows nothing of any of them. Some of the rooms are not built yet.
+var table = []room{
+	{path: "cmd/parley", mayImport: []string{"internal/cli"}, shell: everyFile},
+	{path: "internal/cli", anything: true, shell: everyFile},
+
+	// What a user imports.
+	{path: ".", mayImport: []string{"world", "account", "cluster", "internal/gateway"}, shell: everyFile},
+	{path: "world"},
+	{path: "arena", mayImport: []string{"world"}},
+	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
+	{path: "simnet", shell: []string{"conn"}},
+	{path: "account", modules: []string{"golang.org/x/crypto"}, shell: everyFile},
+	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/postgres", mayImport: []string{"account"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/storetest", mayImport: []string{"account"}, shell: everyFile},
+	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
+	{path: "capture", mayImport: []string{"protocol/*"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
+	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "simnet", "account", "account/sqlite",
+		"account/postgres", "account/storetest", "cluster", "capture"}, shell: everyFile},
+
+	// The engine: pure, but for the sockets.
+	{path: "internal/wire"},
+	{path: "internal/serial"},
+	{path: "internal/reliable", mayImport: []string{"internal/serial"}},
+	{path: "internal/clocksync"},
+	{path: "internal/admission"},
+	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
+
+	// Where dialects and the world meet, and what watches them.
+	{path: "internal/gateway", mayImport: []string{"protocol/*", "world", "account"}, shell: everyFile},
+	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
+
+	{path: "internal/rooms"},
+}
+
+// roomOf finds the row of a directory.
+func roomOf(dir string) (room, bool) {
+	i := slices.IndexFunc(table, func(r room) bool { return matches(r.path, dir) })
+	if i < 0 {
+		return room{}, false
+	}
+	return table[i], true
+}
+
+func matches(pattern, dir string) bool {
+	if parent, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(dir) == parent
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(dir, parent+"/")
+	}
+	return pattern == dir
+}
+
+// isShell reports whether the room lets a file touch the outside.
+func (r room) isShell(file string) bool {
+	name := strings.TrimSuffix(path.Base(file), ".go")
+	return r.isAllShell() || slices.ContainsFunc(r.shell, func(s string) bool {
+		return name == s || strings.HasPrefix(name, s+"_")
+	})
+}
+
+func (r room) isAllShell() bool { return slices.Equal(r.shell, everyFile) }
