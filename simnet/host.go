@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"bytes"
 	"net/netip"
 	"time"
 )
@@ -29,9 +30,7 @@ type Host struct {
 	lastHost  *Host
 	lastAddrs uint64
 
-	instant      int64
-	instantSteps int
-	runSteps     int
+	steps stepCount
 
 	sent, sentBytes, received, receivedBytes uint64
 }
@@ -70,8 +69,9 @@ func (h *Host) Stats() HostStats {
 	return HostStats{h.sent, h.sentBytes, h.received, h.receivedBytes}
 }
 
-// AfterTurn has f called after each HandleDatagram, HandleTimeout and Poke, and before PollTransmit: the place to take the
-// node's events and to act on them. now is the host's clock. What f makes the node send is sent in the same turn. It stays over a restart.
+// AfterTurn has f called after each HandleDatagram, HandleTimeout and Poke, and before PollTransmit: the place to take
+// the node's events and to act on them. now is the host's clock. What f makes the node send is sent in the same turn.
+// It stays over a restart.
 func (h *Host) AfterTurn(f func(now time.Time)) { h.after = f }
 
 // Poke tells that the application called into the node from outside a turn, for example to send: the network polls it
@@ -107,8 +107,8 @@ func (h *Host) Restart(node Node) {
 	h.start(node)
 }
 
-// Rebind gives the host another address, as a NAT does that forgot a mapping: from now on its datagrams come from there, and
-// what is sent to the old one finds nobody. The node is not told. It panics if the address is in use.
+// Rebind gives the host another address, as a NAT does that forgot a mapping: from now on its datagrams come from
+// there, and what is sent to the old one finds nobody. The node is not told. It panics if the address is in use.
 func (h *Host) Rebind(addr netip.AddrPort) {
 	if unmap(addr) == h.addr {
 		return
@@ -130,8 +130,8 @@ func (h *Host) Skew(ppm float64) {
 	h.clockChanged(markSkew)
 }
 
-// ShiftClock sets the host's clock forward by d, or back if negative. A node that relies on a monotonic clock, as Go's is, never sees it
-// go back outside a test.
+// ShiftClock sets the host's clock forward by d, or back if negative. A node that relies on a monotonic clock, as Go's
+// is, never sees it go back outside a test.
 func (h *Host) ShiftClock(d time.Duration) {
 	h.clock.shift(h.net.now, int64(d))
 	h.clockChanged(markShift)
@@ -150,7 +150,7 @@ func (h *Host) start(node Node) {
 	h.life++
 	life := h.life
 	h.inTurn = false
-	h.net.At(h.net.Now(), "start "+h.Name(), func() {
+	h.net.After(0, "start", func() {
 		if h.life == life {
 			h.Poke()
 		}
@@ -163,10 +163,19 @@ func (h *Host) datagram(from netip.AddrPort, b []byte) {
 	life := h.life
 	h.inTurn = true
 	h.node.HandleDatagram(h.Now(), from, b)
-	for i := range b {
-		b[i] = 0xdb // see Node.HandleDatagram
-	}
+	spoil(b)
 	h.finishTurn(life)
+}
+
+// spoiled is a page of a byte that is neither zero nor text, so that a node that keeps what it was handed fails in a
+// way that is easy to know.
+var spoiled = bytes.Repeat([]byte{0xdb}, 2048)
+
+// spoil overwrites b, by copies since those are far faster than a loop.
+func spoil(b []byte) {
+	for len(b) > 0 {
+		b = b[copy(b, spoiled):]
+	}
 }
 
 func (h *Host) timeout() {

@@ -66,4 +66,14 @@ const (
 
 	// maxSkewPPM bounds Host.Skew. Real clocks stay within 500; the rest is for tests that want to see a clock fail.
 	maxSkewPPM = 500_000
+
+	// maxShrinkRuns bounds Plan.Shrink: each try is a whole run of the caller's test.
+	maxShrinkRuns = 2_000
+
+	// defaultReadBuffer is how many bytes of unread datagrams a Conn holds: Linux's default. What comes when it is full
+	// is dropped, so a reader that stalls cannot take all memory.
+	defaultReadBuffer = 212_992
+
+	// readOverheadBytes is what each unread datagram counts on top of its payload, so that empty ones are bounded too.
+	readOverheadBytes = 64
 )

@@ -11,6 +11,7 @@ import (
 // what happens on another.
 type Link struct {
 	net    *Network // nil for the links of a Live
+	isOwn  bool     // somebody set its profile: Default leaves it alone
 	rng    rand.PCG
 	p      Profile
 	counts counts
@@ -49,12 +50,14 @@ func (l *Link) Profile() Profile {
 }
 
 // SetProfile changes the link from now on. What is in its queue or under way stays as it is, and so does the state of
-// the burst model. It panics if the profile is not valid, or if the link is one of a Live (see Live.SetProfile).
+// the burst model; Default does not change the link any more. It panics if the profile is not valid, or if the link is
+// one of a Live (see Live.SetProfile).
 func (l *Link) SetProfile(p Profile) {
 	if l.net == nil {
 		panic("simnet: the profile of a Live's link is set with Live.SetProfile")
 	}
 	l.set(p)
+	l.isOwn = true
 	l.net.trace.profile(l.net.now, &l.p)
 }
 
@@ -108,8 +111,8 @@ func (l *Link) upTo(d time.Duration) int64 {
 	return int64(hi)
 }
 
-// enter takes a datagram with its headers into the link. It answers when its last bit has been sent, or the fate of one that did not
-// come through.
+// enter takes a datagram with its headers into the link. It answers when its last bit has been sent, or the fate of one
+// that did not come through.
 func (l *Link) enter(now int64, packetBytes int) (sentAt int64, fate Fate) {
 	if l.p.MTU > 0 && packetBytes > l.p.MTU {
 		return 0, FateMTU
@@ -176,7 +179,7 @@ func (l *Link) arrival(sentAt int64, isCopy bool) (at int64, heldBack bool) {
 	return at, false
 }
 
-// flip flips one to eight bits of b. It draws each bit anew, and one flipped twice is as before: so it flips an odd
+// flip flips one to seven bits of b. It draws each bit anew, and one flipped twice is as before: so it flips an odd
 // number of bits, and never none.
 func (l *Link) flip(b []byte) {
 	times := 1 + 2*l.upTo(3)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Node is what an endpoint must offer to be driven: the pure seam, without socket, goroutine or clock. The network calls
-// these from the goroutine of Run, one at a time.
+// Node is what an endpoint must offer to be driven: the pure seam, without socket, goroutine or clock. The network
+// calls these from the goroutine of Run, one at a time.
 type Node interface {
 	// HandleDatagram takes a datagram that arrived. b is valid until it returns, and the node may write to it; the
 	// network then overwrites it, so a node that keeps b shows it at once.
@@ -50,15 +50,15 @@ type Network struct {
 	defLinks []*Link
 	numLinks uint64
 
-	datagrams []datagram
-	freeDgram []uint32
-	scripts   []script
-	freeScrpt []uint32
-	scratch   []byte
+	datagrams     []datagram
+	freeDatagrams []uint32
+	scripts       []script
+	freeScripts   []uint32
+	scratch       []byte
 
-	steps       int // in this call of Run
-	scriptAt    int64
-	scriptSteps int
+	run         uint64 // calls of Run
+	steps       int    // in this one
+	scriptSteps stepCount
 
 	counts counts
 	trace  trace
@@ -132,9 +132,9 @@ func (n *Network) Add(addr netip.AddrPort, node Node) *Host {
 // At runs f at virtual time t, or at once in the next Run if t has passed. what names it in the trace.
 func (n *Network) At(t time.Time, what string, f func()) {
 	ref := uint32(len(n.scripts))
-	if k := len(n.freeScrpt); k > 0 {
-		ref = n.freeScrpt[k-1]
-		n.freeScrpt = n.freeScrpt[:k-1]
+	if k := len(n.freeScripts); k > 0 {
+		ref = n.freeScripts[k-1]
+		n.freeScripts = n.freeScripts[:k-1]
 	} else {
 		n.scripts = append(n.scripts, script{})
 	}
@@ -163,14 +163,17 @@ func (n *Network) Route(from, to *Host, l *Link) {
 }
 
 // Default gives each pair of hosts without a Route a link of its own with this profile, one for each direction. Those
-// that have such a link already keep it, with its queue and its random source, and get the new profile.
+// that have such a link already keep it, with its queue and its random source, and get the new profile unless
+// Link.SetProfile gave it one.
 func (n *Network) Default(p Profile) {
 	if err := p.Validate(); err != nil {
 		panic(err.Error())
 	}
 	n.def = p
 	for _, l := range n.defLinks {
-		l.set(p)
+		if !l.isOwn {
+			l.set(p)
+		}
 	}
 	n.trace.profile(n.now, &p)
 }

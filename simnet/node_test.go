@@ -6,9 +6,13 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 is the fixed base")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // seeds is the list for a random test: the one of the flag, or count of them from a fixed base.
 func seeds(count int) []uint64 {

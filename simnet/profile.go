@@ -9,8 +9,8 @@ import (
 // everything arrives at the instant it was sent.
 //
 // A datagram meets the parts in this order: MTU, then the queue and Rate, then Loss and Burst, then for each copy that
-// Duplicate makes Corrupt, Delay, Jitter and Reorder. So a datagram that is lost has used the link's rate all the same, as
-// on a radio link, and a copy has not.
+// Duplicate makes Corrupt, Delay, Jitter and Reorder. So a datagram that is lost has used the link's rate all the same,
+// as on a radio link, and a copy has not.
 type Profile struct {
 	// Delay is the time from the last bit sent to the arrival.
 	Delay time.Duration
@@ -32,7 +32,8 @@ type Profile struct {
 	// Duplicate is the probability that a datagram arrives twice. The copy has a jitter of its own.
 	Duplicate float64
 
-	// Corrupt is the probability that a datagram arrives with one to eight of its bits flipped.
+	// Corrupt is the probability that a datagram arrives with one to seven of its bits flipped. A real network drops
+	// most such datagrams by their checksum; this is about those that it does not.
 	Corrupt float64
 
 	// Reorder is the probability that a datagram is held back for a time between 0 and ReorderBy on top of its delay.

@@ -2,15 +2,19 @@ package simnet
 
 import "time"
 
-// The named profiles are one direction each, so a round trip has twice the delay. Their figures are round numbers of the
-// right size, not the measurements of one place.
+// The named profiles are one direction each, so a round trip has twice the delay. Their figures are round numbers of
+// the right size, not the measurements of one place.
 
 // Lan is a wired network in a house: 0.2 to 0.3 ms, nothing lost, 1 Gbit/s.
 func Lan() Profile {
-	return Profile{Delay: 200 * time.Microsecond, Jitter: 100 * time.Microsecond, KeepOrder: true, Rate: 1_000_000_000, Queue: 20 * time.Millisecond, MTU: 1500}
+	return Profile{
+		Delay: 200 * time.Microsecond, Jitter: 100 * time.Microsecond, KeepOrder: true,
+		Rate: 1_000_000_000, Queue: 20 * time.Millisecond, MTU: 1500,
+	}
 }
 
-// Wifi is a home's wireless network and a good line behind it: 10 to 18 ms, 0.2% lost alone and about 0.3% in bursts of 3, 50 Mbit/s.
+// Wifi is a home's wireless network and a good line behind it: 10 to 18 ms, 0.2% lost alone and about 0.3% in bursts of
+// 3, 50 Mbit/s.
 func Wifi() Profile {
 	return Profile{
 		Delay: 10 * time.Millisecond, Jitter: 8 * time.Millisecond, KeepOrder: true,
@@ -19,8 +23,8 @@ func Wifi() Profile {
 	}
 }
 
-// FourG is a mobile network with fair reception: 30 to 50 ms, 0.5% lost alone and about 1% in bursts of 4, some reordered by up to 20 ms,
-// 20 Mbit/s with a long queue.
+// FourG is a mobile network with fair reception: 30 to 50 ms, 0.5% lost alone and about 1% in bursts of 4, some
+// reordered by up to 20 ms, 20 Mbit/s with a long queue.
 func FourG() Profile {
 	return Profile{
 		Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, KeepOrder: true,
@@ -30,8 +34,8 @@ func FourG() Profile {
 	}
 }
 
-// Bad is what a player complains about: 80 to 140 ms, 5% lost alone and about 5% in bursts of 5, 1% duplicated, 5% reordered by up to 60 ms, 2 Mbit/s
-// with a queue of half a second.
+// Bad is what a player complains about: 80 to 140 ms, 5% lost alone and about 5% in bursts of 5, 1% duplicated, 5%
+// reordered by up to 60 ms, 2 Mbit/s with a queue of half a second.
 func Bad() Profile {
 	return Profile{
 		Delay: 80 * time.Millisecond, Jitter: 60 * time.Millisecond,
@@ -41,7 +45,8 @@ func Bad() Profile {
 	}
 }
 
-// Satellite is a geostationary satellite: 280 to 310 ms each way, 0.5% lost alone and about 0.5% in bursts of 10, 15 Mbit/s.
+// Satellite is a geostationary satellite: 280 to 310 ms each way, 0.5% lost alone and about 0.5% in bursts of 10, 15
+// Mbit/s.
 func Satellite() Profile {
 	return Profile{
 		Delay: 280 * time.Millisecond, Jitter: 30 * time.Millisecond, KeepOrder: true,

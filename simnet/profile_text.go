@@ -59,8 +59,8 @@ func (p Profile) String() string {
 // formatFloat writes the shortest text that reads back as the same number.
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// ParseProfile reads what Profile.String writes. The words may come in any order; a name of ByName may stand first, and the words
-// after it then change that profile.
+// ParseProfile reads what Profile.String writes. The words may come in any order; a name of ByName may stand first, and
+// the words after it then change that profile.
 func ParseProfile(text string) (Profile, error) {
 	var p Profile
 	for i, word := range strings.Fields(text) {

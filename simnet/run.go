@@ -27,8 +27,9 @@ func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("simnet: the condition did not come true within %v (now at %v)", e.Limit, e.At)
 }
 
-// Run lets d of virtual time pass: all that falls due within it, its last instant included, happens. It returns early with a *LivelockError
-// if a limit is passed, and with the error of the trace's writer if that failed. The network cannot be used on after an error.
+// Run lets d of virtual time pass: all that falls due within it, its last instant included, happens. It returns early
+// with a *LivelockError if a limit is passed, and with the error of the trace's writer if that failed. After such an
+// error each later Run returns it again.
 func (n *Network) Run(d time.Duration) error {
 	end := n.now + int64(d)
 	n.beginRun()
@@ -37,8 +38,8 @@ func (n *Network) Run(d time.Duration) error {
 	return n.endRun(end)
 }
 
-// RunUntil lets virtual time pass until cond holds, which it asks at the start and after each step. If limit passes first it
-// returns a *TimeLimitError; otherwise as Run.
+// RunUntil lets virtual time pass until cond holds, which it asks at the start and after each step. If limit passes
+// first it returns a *TimeLimitError; otherwise as Run.
 func (n *Network) RunUntil(cond func() bool, limit time.Duration) error {
 	end := n.now + int64(limit)
 	n.beginRun()
@@ -60,10 +61,8 @@ func (n *Network) RunUntil(cond func() bool, limit time.Duration) error {
 }
 
 func (n *Network) beginRun() {
+	n.run++
 	n.steps = 0
-	for _, h := range n.hosts {
-		h.runSteps = 0
-	}
 }
 
 func (n *Network) endRun(end int64) error {
@@ -84,8 +83,10 @@ func (n *Network) step(end int64) bool {
 			return false
 		}
 		n.now = max(n.now, h.timerAt)
-		if n.count(h) {
+		if n.count(&h.steps) {
 			h.timeout()
+		} else {
+			n.failSteps(h.Name(), &h.steps)
 		}
 		return true
 	}
@@ -105,47 +106,50 @@ func (n *Network) step(end int64) bool {
 func (n *Network) runScript(ref uint32) {
 	s := n.scripts[ref]
 	n.scripts[ref] = script{}
-	n.freeScrpt = append(n.freeScrpt, ref)
-	if n.scriptAt != n.now {
-		n.scriptAt, n.scriptSteps = n.now, 0
-	}
-	n.steps++
-	n.scriptSteps++
-	if n.scriptSteps > n.limits.StepsAtOnce {
-		n.fail("(script: "+s.what+")", "steps at one instant", n.limits.StepsAtOnce)
+	n.freeScripts = append(n.freeScripts, ref)
+	if !n.count(&n.scriptSteps) {
+		n.failSteps("(script: "+s.what+")", &n.scriptSteps)
 		return
 	}
 	n.trace.script(n.now, s.what)
 	s.do()
 }
 
-// count counts a step of h, and is false when that is one too many.
-func (n *Network) count(h *Host) bool {
-	if h.instant != n.now {
-		h.instant, h.instantSteps = n.now, 0
-	}
-	h.instantSteps++
-	h.runSteps++
-	n.steps++
-	if h.instantSteps > n.limits.StepsAtOnce {
-		n.fail(h.Name(), "steps at one instant", n.limits.StepsAtOnce)
-		return false
-	}
-	if n.steps > n.limits.Steps {
-		n.fail(n.busiest().Name(), "steps in a run", n.limits.Steps)
-		return false
-	}
-	return true
+// stepCount counts the steps of one host, or of the script.
+type stepCount struct {
+	instant   int64 // what atInstant is about
+	atInstant int
+	run       uint64 // what inRun is about
+	inRun     int
 }
 
-func (n *Network) busiest() *Host {
-	most := n.hosts[0]
+// count counts a step, and is false when that is one too many.
+func (n *Network) count(c *stepCount) bool {
+	if c.instant != n.now {
+		c.instant, c.atInstant = n.now, 0
+	}
+	if c.run != n.run {
+		c.run, c.inRun = n.run, 0
+	}
+	c.atInstant++
+	c.inRun++
+	n.steps++
+	return c.atInstant <= n.limits.StepsAtOnce && n.steps <= n.limits.Steps
+}
+
+// failSteps ends the run for steps of c that were too many.
+func (n *Network) failSteps(name string, c *stepCount) {
+	if c.atInstant > n.limits.StepsAtOnce {
+		n.fail(name, "steps at one instant", n.limits.StepsAtOnce)
+		return
+	}
+	most := c
 	for _, h := range n.hosts {
-		if h.runSteps > most.runSteps {
-			most = h
+		if h.steps.run == n.run && h.steps.inRun > most.inRun {
+			name, most = h.Name(), &h.steps
 		}
 	}
-	return most
+	n.fail(name, "steps in a run", n.limits.Steps)
 }
 
 // fail ends the run, if nothing has ended it before.

@@ -20,12 +20,12 @@ type Verdict struct {
 	Copies int           // this many more of it, each with its own way through the link
 }
 
-// Filter has f see each datagram before the network does anything with it. It is for tests that want to choose: drop the third
-// datagram, change a byte, send this one twice. Injected datagrams do not pass it. nil takes the filter away.
+// Filter has f see each datagram before the network does anything with it. It is for tests that want to choose: drop
+// the third datagram, change a byte, send this one twice. Injected datagrams do not pass it. nil takes the filter away.
 func (n *Network) Filter(f func(Packet) Verdict) { n.filter = f }
 
-// Inject makes a datagram arrive from any address, as from somebody who forges it. It crosses no link and arrives as the next
-// step at this instant. b is copied.
+// Inject makes a datagram arrive from any address, as from somebody who forges it. It crosses no link and arrives as
+// the next step at this instant. b is copied.
 func (n *Network) Inject(from, to netip.AddrPort, b []byte) {
 	if len(b) > maxDatagramBytes {
 		panic("simnet: injected datagram is larger than UDP can carry")
@@ -137,11 +137,15 @@ func (n *Network) fly(link *Link, src, dst *Host, to netip.AddrPort, b []byte, s
 func (n *Network) arrive(ref uint32) {
 	// A copy: what the node does may send, and so move the table. The buffer itself does not move.
 	d := n.datagrams[ref]
+	h := d.dst
+	if !n.count(&h.steps) {
+		n.failSteps(h.Name(), &h.steps)
+		return // the run is over, and the datagram is still under way
+	}
 	n.counts.inFlight--
 	if d.link != nil {
 		d.link.counts.inFlight--
 	}
-	h := d.dst
 	fate := FateDelivered
 	switch {
 	case h.addr != d.to:
@@ -149,14 +153,12 @@ func (n *Network) arrive(ref uint32) {
 	case h.node == nil:
 		fate = FateDown
 	}
-	if n.count(h) {
-		n.end(d.src, h, d.link, d.sum, len(d.buf), fate)
-		if fate == FateDelivered {
-			h.datagram(d.from, d.buf)
-		}
+	n.end(d.src, h, d.link, d.sum, len(d.buf), fate)
+	if fate == FateDelivered {
+		h.datagram(d.from, d.buf)
 	}
 	n.datagrams[ref].src, n.datagrams[ref].dst, n.datagrams[ref].link = nil, nil, nil
-	n.freeDgram = append(n.freeDgram, ref)
+	n.freeDatagrams = append(n.freeDatagrams, ref)
 }
 
 // end records the fate of a datagram.
@@ -169,9 +171,9 @@ func (n *Network) end(src, dst *Host, link *Link, sum uint32, bytes int, fate Fa
 }
 
 func (n *Network) takeDatagram() uint32 {
-	if k := len(n.freeDgram); k > 0 {
-		ref := n.freeDgram[k-1]
-		n.freeDgram = n.freeDgram[:k-1]
+	if k := len(n.freeDatagrams); k > 0 {
+		ref := n.freeDatagrams[k-1]
+		n.freeDatagrams = n.freeDatagrams[:k-1]
 		return ref
 	}
 	n.datagrams = append(n.datagrams, datagram{})

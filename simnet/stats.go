@@ -12,10 +12,10 @@ const (
 	FateQueue                     // the queue of a link with a rate was full
 	FateMTU                       // larger than the link's MTU
 	FatePartition                 // sent while a partition cut the way
-	FateNoHost                    // nobody has the address, or nobody has it any more
-	FateDown                      // the host was crashed, or the connection closed, when it arrived
+	FateNoHost                    // nobody has the address, or nobody has it any more, or the Conn is closed
+	FateDown                      // the host was crashed when it arrived
 	FateFiltered                  // a Filter dropped it
-	FateOverflow                  // the receive buffer of a Conn was full
+	FateOverflow                  // the read buffer of a Conn was full, or a Live had too much under way
 	numFates
 )
 

@@ -99,7 +99,7 @@ func (t *trace) line(now int64, format string, args ...any) {
 	if t.err != nil {
 		return
 	}
-	_, t.err = fmt.Fprintf(t.w, "%4d.%09d %s\n", now/1e9, now%1e9, fmt.Sprintf(format, args...))
+	_, t.err = fmt.Fprintf(t.w, "%d.%09d %s\n", now/1e9, now%1e9, fmt.Sprintf(format, args...))
 }
 
 func number(h *Host) int32 {
