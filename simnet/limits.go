@@ -68,7 +68,7 @@ const (
 	maxSkewPPM = 500_000
 
 	// maxShrinkRuns bounds Plan.Shrink: each try is a whole run of the caller's test.
-	maxShrinkRuns = 2_000
+	maxShrinkRuns = 1_000
 
 	// defaultReadBuffer is how many bytes of unread datagrams a Conn holds: Linux's default. What comes when it is full
 	// is dropped, so a reader that stalls cannot take all memory.

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"testing"
@@ -43,8 +44,8 @@ func BenchmarkDatagrams(b *testing.B) {
 			b.ReportAllocs()
 			bench.p.Rate = 0
 			n := New(1)
-			n.SetLimits(Limits{Steps: 1 << 62})
-			s := &stream{to: addr(2), size: bench.size, every: time.Millisecond, next: n.Now(), left: 1 << 62}
+			n.SetLimits(Limits{Steps: math.MaxInt})
+			s := &stream{to: addr(2), size: bench.size, every: time.Millisecond, next: n.Now(), left: math.MaxInt}
 			n.Add(addr(1), s)
 			n.Add(addr(2), new(stream))
 			n.Default(bench.p)

@@ -80,6 +80,9 @@ func TestTheSameSeedGivesTheSameHash(t *testing.T) {
 	if testing.Short() {
 		count = 100
 	}
+	if isRace {
+		count /= 4 // all of them run without the detector
+	}
 	if os.Getenv("PARLEY_SOAK") != "" {
 		count = 20_000
 	}
