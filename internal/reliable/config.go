@@ -111,13 +111,15 @@ type ReceiveConfig struct {
 	// Default 200 ms.
 	MinHold time.Duration
 
-	filled bool
+	filled  bool
+	allCome bool // a lane is Contiguous
 }
 
 // Filled returns a copy in which every field has its value.
 func (c ReceiveConfig) Filled() *ReceiveConfig {
 	for i := range c.Rules {
 		orElse(&c.Rules[i], Unordered)
+		c.allCome = c.allCome || c.Rules[i] == Contiguous
 	}
 	orElse(&c.MaxHoles, 1024)
 	orElse(&c.MaxHeld, 256<<10)
@@ -126,15 +128,6 @@ func (c ReceiveConfig) Filled() *ReceiveConfig {
 	orElse(&c.MinHold, 200*time.Millisecond)
 	c.filled = true
 	return &c
-}
-
-func (c *ReceiveConfig) contiguous() bool {
-	for _, r := range c.Rules {
-		if r == Contiguous {
-			return true
-		}
-	}
-	return false
 }
 
 func orElse[T comparable](field *T, value T) {

@@ -32,12 +32,11 @@ type flight struct {
 type flightState uint8
 
 const (
-	queued  flightState = iota + 1 // accepted, not yet on the wire
-	express                        // queued, passing the others
-	flying                         // on the wire, unacknowledged
-	lost                           // taken for lost, about to be resent
-	probe                          // reported lost, kept as the newest
-	done                           // acknowledged, or reported and let go
+	queued flightState = iota + 1 // accepted, not yet on the wire
+	flying                        // on the wire, unacknowledged
+	lost                          // taken for lost, about to be resent
+	probe                         // reported lost, kept as the newest
+	done                          // acknowledged, or reported and let go
 )
 
 // flights is the ring of packets between Send and acknowledgement, in the order
@@ -171,6 +170,17 @@ func (f *flights) lineAppend(l *line, id uint32) {
 		f.at(l.tail).chain = id
 	}
 	l.tail = id
+	l.count++
+}
+
+// linePrepend puts a flight before all others.
+func (f *flights) linePrepend(l *line, id uint32) {
+	e := f.at(id)
+	e.chained, e.chain = true, l.head
+	if l.count == 0 {
+		l.tail = id
+	}
+	l.head = id
 	l.count++
 }
 

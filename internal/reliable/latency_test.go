@@ -80,8 +80,8 @@ func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 		{Unordered, 0.02, 1.25, 2.2},
 		{Unordered, 0.05, 1.25, 2.2},
 		{Unordered, 0.10, 1.5, 3.3},
-		{Linked, 0.02, 1.25, 2.2},
-		{Linked, 0.05, 1.25, 3.2},
+		{Linked, 0.02, 1.3, 2.2},
+		{Linked, 0.05, 1.3, 3.2},
 		{Linked, 0.10, 1.6, 4.2},
 	} {
 		eachSeed(t, tier(2, 10, 100), func(t *testing.T, seed uint64) {

@@ -3,7 +3,7 @@ package reliable
 import "time"
 
 // pacer spreads packets over the round trip instead of sending a window in one
-// burst, and lets small packets pass. The zero value is ready.
+// burst, and lets small packets pass. NewSender gives it its first credit.
 type pacer struct {
 	credit int64 // bytes that may go out now; negative after a burst
 	filled time.Duration

@@ -12,7 +12,7 @@ import (
 // peer is a small dialect of the tests: the engine behind the seam of the real
 // ones. A packet is
 //
-//	crc u32 · kind u8 (0 data, 1 acks) · flags u8 · number (2 to 4 bytes, wrapped) · index u32 · filler
+//	crc u32 · kind u8 (0 data, 1 acks, 2 keep-alive) · flags u8 · number (2 to 4 bytes, wrapped) · index u32 · filler
 //	flags: bit 0 reliable, bit 1 lane 1, bits 2–6 the link
 //
 // and an acks packet is crc, kind and numbers.
@@ -100,6 +100,13 @@ func (p *peer) send(now time.Time, size int, reliable, ordered bool, index uint3
 	return p.sender.Send(now, p.scratch, o)
 }
 
+// keepAlive sends a datagram that only shows where this peer is.
+func (p *peer) keepAlive() {
+	b := []byte{0, 0, 0, 0, 2}
+	binary.LittleEndian.PutUint32(b, crc32.ChecksumIEEE(b[4:]))
+	p.loose = append(p.loose, pending{b})
+}
+
 // mayOrder sets what an ordered packet carries, or says that it must wait.
 func (p *peer) mayOrder(flags *byte, o *Options) error {
 	*flags |= 2
@@ -152,6 +159,9 @@ func (p *peer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		return
 	}
 	p.to = from
+	if b[4] == 2 {
+		return
+	}
 	w := int(p.bits / 8)
 	if b[4] == 1 {
 		for a := b[5:]; len(a) >= w; a = a[w:] {

@@ -13,7 +13,7 @@ type Receiver struct {
 	buffers *Buffers
 	born    time.Time
 
-	seen  *Filter // nil if a lane is Contiguous: then holes
+	seen  Filter // or, if a lane is Contiguous, holes
 	holes Holes
 	acks  acks
 	ready parcels
@@ -91,11 +91,7 @@ func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Re
 		b = new(Buffers)
 	}
 	r := Receiver{cfg: cfg, buffers: b, born: now}
-	if cfg.contiguous() {
-		r.holes.next = first
-	} else {
-		r.seen = new(Filter)
-	}
+	r.seen.next, r.holes.next = first, first
 	for i := range r.lanes {
 		r.lanes[i].upto = first
 	}
@@ -140,17 +136,17 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 }
 
 func (r *Receiver) check(n uint64) Sight {
-	if r.seen != nil {
-		return r.seen.Check(n)
+	if r.cfg.allCome {
+		return r.holes.Check(n, r.cfg.MaxHoles)
 	}
-	return r.holes.Check(n, r.cfg.MaxHoles)
+	return r.seen.Check(n)
 }
 
 func (r *Receiver) mark(at time.Duration, n uint64) {
-	if r.seen != nil {
-		r.seen.Mark(n)
-	} else {
+	if r.cfg.allCome {
 		r.holes.Mark(at, n)
+	} else {
+		r.seen.Mark(n)
 	}
 }
 

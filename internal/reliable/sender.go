@@ -36,7 +36,7 @@ type Sender struct {
 	flights flights
 	oldest  uint32 // id of the oldest unacknowledged flight
 	unsent  uint32 // id before which nothing is queued
-	waiting uint32 // how many are queued, express ones apart
+	waiting uint32 // how many are queued
 	wire    wire
 	resend  line
 	express line
@@ -128,6 +128,7 @@ func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand
 	s := Sender{cfg: cfg, buffers: b, rand: r, born: now, next: first, tx: 1}
 	s.newestAcked, s.lastReliable = first-1, first-1
 	s.cong.window = firstWindowBytes
+	s.pacer = pacer{credit: paceBurst, small: smallBurst}
 	return s
 }
 
@@ -145,10 +146,19 @@ func (s *Sender) Ready(n int) error {
 		return ErrClosed
 	case n > maxPacketBytes:
 		return ErrTooLarge
-	case s.spanUsed() || s.unacked > 0 && s.spanBytes()+n > s.cfg.MaxBytes:
+	case s.spanUsed() || s.unacked > 0 && s.spanBytes()+n > s.maxBytes(n):
 		return ErrWindowFull
 	}
 	return nil
+}
+
+// maxBytes keeps an eighth of the window for small packets, so that bulk never
+// leaves a game without a voice.
+func (s *Sender) maxBytes(n int) int {
+	if n <= smallPacketBytes {
+		return s.cfg.MaxBytes
+	}
+	return s.cfg.MaxBytes - s.cfg.MaxBytes/8
 }
 
 // spanBytes is what was taken since the oldest unacknowledged packet: the peer
@@ -190,13 +200,10 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 		l.last = e.number
 		l.unacked++
 	}
-	// A small packet that nothing orders behind the bulk ahead of it need not
-	// wait for it.
-	if o.Lane == 0 && s.waiting > 0 && s.pacer.express(s.at(now), len(packet)) {
-		e.state = express
+	s.waiting++
+	// A small packet that nothing orders need not wait for bulk ahead of it.
+	if o.Lane == 0 && len(packet) <= smallPacketBytes && s.waiting > 1 {
 		s.flights.lineAppend(&s.express, id)
-	} else {
-		s.waiting++
 	}
 	s.stats.Accepted++
 	return nil
@@ -251,7 +258,7 @@ type Pressure struct {
 
 // Pressure returns how much waits.
 func (s *Sender) Pressure() Pressure {
-	p := Pressure{Packets: int(s.waiting + s.express.count + s.resend.count), Bytes: s.bytes}
+	p := Pressure{Packets: int(s.waiting + s.resend.count), Bytes: s.bytes}
 	if rate := s.Rate(); p.Packets > 0 && rate > 0 {
 		p.Delay = time.Duration(int64(s.bytes-s.inFlight) * int64(time.Second) / rate)
 	}

@@ -31,7 +31,7 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 		return AckUnsent, 0
 	}
 	id, e := s.flights.find(n)
-	if e != nil && (e.state == queued || e.state == express) {
+	if e != nil && e.state == queued {
 		s.stats.AcksUnsent++
 		return AckUnsent, 0
 	}
@@ -173,7 +173,11 @@ func (s *Sender) toResend(id uint32, e *flight, fast bool) {
 	s.flights.wireRemove(&s.wire, id)
 	s.inFlight -= len(e.data)
 	e.state = lost
-	s.flights.lineAppend(&s.resend, id)
+	if id == s.oldest {
+		s.flights.linePrepend(&s.resend, id)
+	} else {
+		s.flights.lineAppend(&s.resend, id)
+	}
 }
 
 // nudge resends the oldest packet if it is waiting for its timer although the

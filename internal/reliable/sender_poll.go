@@ -12,9 +12,9 @@ type Transmission struct {
 }
 
 // Poll returns the next packet to transmit, false if nothing may go out now.
-// Resends come first, then copies, then small packets, then the queue.
+// Resends come first, then copies, then the queue, then what may pass the queue.
 func (s *Sender) Poll(now time.Time) (Transmission, bool) {
-	if s.resend.count|s.copies.count|s.express.count|s.waiting == 0 && !s.probeDue {
+	if s.resend.count|s.copies.count|s.waiting == 0 && !s.probeDue {
 		return Transmission{}, false
 	}
 	if s.probeDue {
@@ -27,12 +27,12 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 	if id, ok := s.pollCopy(at); ok {
 		return s.out(id, true)
 	}
-	if id, ok := s.pollExpress(); ok {
-		s.transmit(at, id)
-		s.stats.First++
-		return s.out(id, false)
+	id, ok := s.pollQueue(at)
+	if !ok {
+		id, ok = s.pollExpress(at)
 	}
-	if id, ok := s.pollQueue(at); ok {
+	if ok {
+		s.waiting--
 		s.transmit(at, id)
 		s.stats.First++
 		return s.out(id, false)
@@ -117,15 +117,6 @@ func (s *Sender) pollProbe() (Transmission, bool) {
 	return Transmission{Number: e.number, Packet: e.data, Again: true}, true
 }
 
-func (s *Sender) pollExpress() (uint32, bool) {
-	if s.express.count == 0 {
-		return 0, false
-	}
-	id := s.express.head
-	s.flights.linePop(&s.express)
-	return id, true
-}
-
 func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 	if s.waiting == 0 {
 		return 0, false
@@ -134,11 +125,24 @@ func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 		s.unsent++
 	}
 	id := s.unsent
-	if !s.mayPut(at, len(s.flights.at(id).data)) {
+	e := s.flights.at(id)
+	if !s.mayPut(at, len(e.data)) {
 		return 0, false
 	}
-	s.waiting--
 	s.unsent++
+	if e.chained { // both queues are in order, so it is the first there too
+		s.flights.linePop(&s.express)
+	}
+	return id, true
+}
+
+// pollExpress returns a small packet that passes a queue that is held up.
+func (s *Sender) pollExpress(at time.Duration) (uint32, bool) {
+	if s.express.count == 0 || !s.pacer.express(at, len(s.flights.at(s.express.head).data)) {
+		return 0, false
+	}
+	id := s.express.head
+	s.flights.linePop(&s.express)
 	return id, true
 }
 
