@@ -26,6 +26,7 @@ func TestErrNamesFieldOffsetAndCause(t *testing.T) {
 		{"a count above its limit", func(r *BigReader) { r.Count("ids", int(r.U8("id count")), 2, 3) }, "03 010203040506070809", "ids: size 3 at offset 1, limit 2"},
 		{"bytes left over", func(r *BigReader) { r.U8("type") }, "010203", "2 bytes left over at offset 1"},
 		{"not UTF-8", func(r *BigReader) { r.Text("name", 4, 9) }, "61c3a9ff", "name: not UTF-8 at offset 3"},
+		{"not UTF-8 after a replacement rune", func(r *BigReader) { r.Text("name", 4, 9) }, "efbfbd ff", "name: not UTF-8 at offset 3"},
 		{"a text cut inside a rune", func(r *BigReader) { r.U8("size"); r.Text("name", 2, 9) }, "0261c3", "name: not UTF-8 at offset 2"},
 		{"not finite", func(r *BigReader) { r.U8("type"); r.FiniteF32("angle") }, "01 7fc00000", "angle: not a finite number at offset 1"},
 		{"a meaning refused", func(r *BigReader) { r.U8("type"); r.Fail(0, "type", "unknown type") }, "09", "type: unknown type at offset 0"},

@@ -242,7 +242,7 @@ func FuzzReader(f *testing.F) {
 func TestRandomScriptsMatchTheModel(t *testing.T) {
 	r := newRand(t)
 	script, in := make([]byte, 24), make([]byte, 40)
-	for range rounds(300_000, 10_000_000) {
+	for range rounds(100_000, 10_000_000) {
 		s, b := script[:r.IntN(len(script))], in[:r.IntN(len(in))]
 		for i := range s {
 			s[i] = byte(r.Uint32())

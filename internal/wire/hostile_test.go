@@ -148,6 +148,19 @@ func TestLyingCountsMakeNothing(t *testing.T) {
 	}
 }
 
+// T5: a count that was good when it was read makes no loop after a failure.
+func TestCountsAreZeroAfterAFailure(t *testing.T) {
+	r := Big([]byte{3})
+	n := int(r.U8("count"))
+	r.U16("missing")
+	if got := r.Count("empty elements", n, 9, 0); got != 0 {
+		t.Errorf("got %d turns, want 0", got)
+	}
+	if e := r.Err().(*Error); e.Field != "missing" {
+		t.Errorf("got %v, want the first failure", e)
+	}
+}
+
 // T7: a float that must be finite.
 func TestFiniteFloats(t *testing.T) {
 	for _, tt := range []struct {

@@ -165,11 +165,11 @@ func (r *Reader) stop(field string, want, limit int) {
 	r.off = len(r.b)
 }
 
-// refuse notes any other failure, of the field that starts at offset at.
+// refuse notes any other failure, of the field that starts at offset at. Unlike
+// stop it is only called when nothing has failed before: its callers have just
+// read something, or have asked.
 func (r *Reader) refuse(cause Cause, at int, field string) {
-	if r.failed == 0 {
-		r.failed, r.field, r.at = cause, field, at
-	}
+	r.failed, r.field, r.at = cause, field, at
 	r.off = len(r.b)
 }
 

@@ -19,14 +19,18 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds returns the count of turns of a random loop: a hundredth of the PR
-// tier under -short, the N tier under PARLEY_SOAK=1.
+// rounds returns the count of turns of a random loop: the N tier under
+// PARLEY_SOAK=1, a hundredth of the PR tier under -short, and a fiftieth of it
+// under -race, which is some fifteen times slower and has nothing to find in
+// code without goroutines; the plain run has the full count.
 func rounds(pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		return soak
 	case testing.Short():
 		return pr / 100
+	case underRace:
+		return pr / 50
 	}
 	return pr
 }
