@@ -32,8 +32,8 @@ type Codec struct {
 	Channels []string
 
 	// Decode reads one packet and returns a value that marshals to the
-	// dialect's JSON, or an error whose text names the field and its offset.
-	// It must take all of b, and must not keep it.
+	// dialect's JSON, or an error whose text names the field and its offset,
+	// as a *wire.Error does. It must take all of b, and must not keep it.
 	Decode func(from Side, channel string, b []byte) (any, error)
 
 	// Encode takes one JSON object, as Decode's value marshals to it, and

@@ -48,21 +48,21 @@ func TestDecodeOfArguments(t *testing.T) {
 	}, {
 		name: "a bad packet names field and offset, with status 1",
 		line: "decode --dialect toy --from client 0100",
-		want: result{1, "", "parley decode: field value at offset 1: ends inside\n"},
+		want: result{1, "", "parley decode: value: 2 bytes wanted at offset 1, 1 left\n"},
 	}, {
 		name: "an empty argument is an empty packet",
 		line: "decode --dialect toy --from client",
 		more: []string{""},
-		want: result{1, "", "parley decode: field code at offset 0: the packet is empty\n"},
+		want: result{1, "", "parley decode: code: 1 byte wanted at offset 0, 0 left\n"},
 	}, {
 		name: "a bad packet among good ones is numbered and hides none of them",
 		line: "decode --dialect toy --from client 010007 02 010008",
 		want: result{1, `{"from":"client","value":7,"text":""}` + "\n" + `{"from":"client","value":8,"text":""}` + "\n",
-			"parley decode: packet 2: field code at offset 0: unknown code 2\n"},
+			"parley decode: packet 2: code: unknown code at offset 0\n"},
 	}, {
 		name: "bad hex is a bad packet",
 		line: "decode --dialect toy --from client 01000",
-		want: result{1, "", "parley decode: hex at column 5: byte 2 has one digit, and a byte has two\n"},
+		want: result{1, "", "parley decode: hex: byte 2 has one digit of two at column 5\n"},
 	}, {
 		name: "spaces inside one argument",
 		line: "decode --dialect toy --from client",
@@ -89,19 +89,19 @@ func TestDecodeOfLines(t *testing.T) {
 		{"upper case", "01000A\n", `{"from":"client","value":10,"text":""}` + "\n"},
 		{"blanks and 0x", " 0x01 00\t07 \n", seven},
 		{"a bad line is answered in its place and reading goes on", "010007\n02\n010007\n",
-			seven + `{"error":"field code at offset 0: unknown code 2"}` + "\n" + seven},
+			seven + `{"error":"code: unknown code at offset 0"}` + "\n" + seven},
 		{"an empty line is an empty packet", "010007\n\n010007\n",
-			seven + `{"error":"field code at offset 0: the packet is empty"}` + "\n" + seven},
-		{"a line of blanks is an empty packet", "  \n", `{"error":"field code at offset 0: the packet is empty"}` + "\n"},
-		{"one digit is left over", "01000\n", `{"error":"hex at column 5: byte 2 has one digit, and a byte has two"}` + "\n"},
-		{"not hex", "01zz07\n", `{"error":"hex at column 3: 'z' is not a hex digit"}` + "\n"},
-		{"a carriage return inside a line", "01\r0007\n", `{"error":"hex at column 3: '\\r' is not a hex digit"}` + "\n"},
+			seven + `{"error":"code: 1 byte wanted at offset 0, 0 left"}` + "\n" + seven},
+		{"a line of blanks is an empty packet", "  \n", `{"error":"code: 1 byte wanted at offset 0, 0 left"}` + "\n"},
+		{"one digit is left over", "01000\n", `{"error":"hex: byte 2 has one digit of two at column 5"}` + "\n"},
+		{"not hex", "01zz07\n", `{"error":"hex: 'z' is not a hex digit at column 3"}` + "\n"},
+		{"a carriage return inside a line", "01\r0007\n", `{"error":"hex: '\\r' is not a hex digit at column 3"}` + "\n"},
 		{"a line over the limit", strings.Repeat("0", maxLineBytes+1) + "\n010007\n",
 			`{"error":"the line is longer than 4194304 bytes"}` + "\n" + seven},
 		{"a line over the limit without an end", strings.Repeat("0", maxLineBytes+1),
 			`{"error":"the line is longer than 4194304 bytes"}` + "\n"},
 		{"a line of just the limit reaches the codec", strings.Repeat("0", maxLineBytes) + "\r\n010007\n",
-			`{"error":"field code at offset 0: unknown code 0"}` + "\n" + seven},
+			`{"error":"code: unknown code at offset 0"}` + "\n" + seven},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			parley(tt.stdin, "decode --dialect toy --from client").want(t, result{0, tt.out, ""})
@@ -128,17 +128,17 @@ func TestEncode(t *testing.T) {
 		name:  "a bad line is answered in its place and reading goes on",
 		line:  "encode --dialect toy --from client",
 		stdin: "{\"from\":\n\n7\n{\"from\":\"server\"}\n{\"from\":\"client\"} {}\n{\"from\":\"client\"}\n",
-		want: result{0, `{"error":"json at offset 8: unexpected end of JSON input"}` + "\n" +
-			`{"error":"json at offset 0: unexpected end of JSON input"}` + "\n" +
-			`{"error":"json at offset 0: a packet is an object in braces"}` + "\n" +
-			`{"error":"field from: the packet is of server, the route of client"}` + "\n" +
-			`{"error":"json at offset 19: invalid character '{' after top-level value"}` + "\n" +
+		want: result{0, `{"error":"json: unexpected end of JSON input at offset 8"}` + "\n" +
+			`{"error":"json: unexpected end of JSON input at offset 0"}` + "\n" +
+			`{"error":"json: a packet is an object in braces, and this is another value at offset 0"}` + "\n" +
+			`{"error":"from: the packet is of server, the route of client"}` + "\n" +
+			`{"error":"json: invalid character '{' after top-level value at offset 19"}` + "\n" +
 			"010000\n", ""},
 	}, {
 		name: "arguments are objects too",
 		line: "encode --dialect toy --from client",
 		more: []string{`{"from":"client"}`, `[]`},
-		want: result{1, "010000\n", "parley encode: packet 2: json at offset 0: a packet is an object in braces\n"},
+		want: result{1, "010000\n", "parley encode: packet 2: json: a packet is an object in braces, and this is another value at offset 0\n"},
 	}} {
 		t.Run(tt.name, func(t *testing.T) {
 			parley(tt.stdin, tt.line, tt.more...).want(t, tt.want)

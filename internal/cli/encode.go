@@ -59,12 +59,12 @@ func checkObject(line []byte) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(line, &whole); err != nil {
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			return fmt.Errorf("json at offset %d: %w", syntax.Offset, err)
+			return fmt.Errorf("json: %w at offset %d", err, syntax.Offset)
 		}
 		return fmt.Errorf("json: %w", err)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
-		return errors.New("json at offset 0: a packet is an object in braces")
+		return errors.New("json: a packet is an object in braces, and this is another value at offset 0")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func parseHex(text []byte) ([]byte, error) {
 			return nil, err
 		}
 		if at+1 == len(text) || isBlank(text[at+1]) {
-			return nil, fmt.Errorf("hex at column %d: byte %d has one digit, and a byte has two", at+1, len(b))
+			return nil, fmt.Errorf("hex: byte %d has one digit of two at column %d", len(b), at+1)
 		}
 		low, err := hexDigit(text, at+1)
 		if err != nil {
@@ -53,5 +53,5 @@ func hexDigit(text []byte, at int) (byte, error) {
 		return c - 'A' + 10, nil
 	}
 	r, _ := utf8.DecodeRune(text[at:])
-	return 0, fmt.Errorf("hex at column %d: %q is not a hex digit", at+1, r)
+	return 0, fmt.Errorf("hex: %q is not a hex digit at column %d", r, at+1)
 }

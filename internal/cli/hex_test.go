@@ -17,13 +17,13 @@ func TestParseHex(t *testing.T) {
 		{name: "a prefix in upper case", text: "0X01", want: "\x01"},
 		{name: "blanks around and between bytes", text: " \t01 02\t\t0304 ", want: "\x01\x02\x03\x04"},
 		{name: "a prefix after blanks, and blanks after it", text: " 0x 01", want: "\x01"},
-		{name: "an odd digit at the end", text: "01 2", err: "hex at column 4: byte 1 has one digit, and a byte has two"},
-		{name: "a blank inside a byte", text: "0 1", err: "hex at column 1: byte 0 has one digit, and a byte has two"},
-		{name: "a second prefix", text: "01 0x02", err: "hex at column 5: 'x' is not a hex digit"},
-		{name: "colons", text: "01:02", err: "hex at column 3: ':' is not a hex digit"},
-		{name: "a wrong first digit", text: "g1", err: "hex at column 1: 'g' is not a hex digit"},
-		{name: "a letter beyond ASCII is named whole", text: "0é", err: "hex at column 2: 'é' is not a hex digit"},
-		{name: "a byte that is no text", text: "\xff", err: "hex at column 1: '�' is not a hex digit"},
+		{name: "an odd digit at the end", text: "01 2", err: "hex: byte 1 has one digit of two at column 4"},
+		{name: "a blank inside a byte", text: "0 1", err: "hex: byte 0 has one digit of two at column 1"},
+		{name: "a second prefix", text: "01 0x02", err: "hex: 'x' is not a hex digit at column 5"},
+		{name: "colons", text: "01:02", err: "hex: ':' is not a hex digit at column 3"},
+		{name: "a wrong first digit", text: "g1", err: "hex: 'g' is not a hex digit at column 1"},
+		{name: "a letter beyond ASCII is named whole", text: "0é", err: "hex: 'é' is not a hex digit at column 2"},
+		{name: "a byte that is no text", text: "\xff", err: "hex: '�' is not a hex digit at column 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := parseHex([]byte(tt.text))

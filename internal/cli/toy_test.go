@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,17 +29,13 @@ type toyPacket struct {
 }
 
 func toyDecode(from Side, channel string, b []byte) (any, error) {
-	switch {
-	case len(b) == 0:
-		return nil, errors.New("field code at offset 0: the packet is empty")
-	case b[0] != 1:
-		return nil, fmt.Errorf("field code at offset 0: unknown code %d", b[0])
-	case len(b) < 3:
-		return nil, errors.New("field value at offset 1: ends inside")
-	case len(b) > 11:
-		return nil, errors.New("field text at offset 3: longer than 8 bytes")
+	r := wire.Big(b)
+	if r.U8("code") != 1 {
+		r.Fail(0, "code", "unknown code")
 	}
-	return toyPacket{from.String(), channel, binary.BigEndian.Uint16(b[1:]), string(b[3:])}, nil
+	p := toyPacket{from.String(), channel, r.U16("value"), string(r.Rest("text", 8))}
+	r.Done()
+	return p, r.Err()
 }
 
 func toyEncode(from Side, channel string, line []byte) ([]byte, error) {
@@ -47,7 +44,7 @@ func toyEncode(from Side, channel string, line []byte) ([]byte, error) {
 		return nil, err
 	}
 	if p.From != from.String() || p.Channel != channel {
-		return nil, fmt.Errorf("field from: the packet is of %s%s, the route of %v%s", p.From, p.Channel, from, channel)
+		return nil, fmt.Errorf("from: the packet is of %s%s, the route of %v%s", p.From, p.Channel, from, channel)
 	}
 	return append(binary.BigEndian.AppendUint16([]byte{1}, p.Value), p.Text...), nil
 }
