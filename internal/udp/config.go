@@ -1,0 +1,68 @@
+package udp
+
+// Config says how a socket is opened. The zero Config is usable: batches, both
+// offloads, large buffers. Config is not changed after use.
+type Config struct {
+	// Batch is how many messages one system call carries, at most 1,024.
+	// Default 64. A RecvBatch owns Batch buffers of MaxDatagram bytes, or of
+	// 64 KiB each while GRO is on; only pages that were once filled cost memory.
+	// A program with thousands of sockets sets Batch 4 and NoGRO.
+	Batch int
+
+	// MaxDatagram is the largest payload in bytes that is received or sent,
+	// at most MaxPayload, which is the default. A larger one that arrives is
+	// counted in Stats.InTruncated and not delivered.
+	MaxDatagram int
+
+	// RecvBuffer and SendBuffer are the kernel's buffers in bytes. Default
+	// 4 MiB. The kernel may grant less: Socket.Buffers tells. Negative leaves
+	// the system's default.
+	RecvBuffer, SendBuffer int
+
+	// ECN is the mark of all datagrams that are sent. Default NotECT. Plain
+	// sockets outside Linux do not set it.
+	ECN ECN
+
+	// NoGSO and NoGRO switch the kernel's joining of datagrams off. By default
+	// both are on where the kernel has them.
+	NoGSO, NoGRO bool
+
+	// Plain selects the portable socket, one datagram a system call, also where
+	// batches are to be had.
+	Plain bool
+}
+
+// withDefaults returns c with each unset field filled and each limit enforced.
+func (c Config) withDefaults() Config {
+	if c.Batch <= 0 {
+		c.Batch = defaultBatch
+	}
+	c.Batch = min(c.Batch, maxBatch)
+	if c.MaxDatagram <= 0 || c.MaxDatagram > MaxPayload {
+		c.MaxDatagram = MaxPayload
+	}
+	if c.RecvBuffer == 0 {
+		c.RecvBuffer = defaultBufferBytes
+	}
+	if c.SendBuffer == 0 {
+		c.SendBuffer = defaultBufferBytes
+	}
+	c.ECN &= CE
+	return c
+}
+
+// ECN is the congestion mark of a datagram, the low two bits of the traffic
+// class (RFC 3168).
+type ECN uint8
+
+const (
+	NotECT ECN = 0 // the sender does not take part, or the mark is unknown
+	ECT1   ECN = 1 // the sender takes part, second code point
+	ECT0   ECN = 2 // the sender takes part
+	CE     ECN = 3 // a router on the way was congested
+)
+
+// String returns the name that RFC 3168 gives the mark.
+func (e ECN) String() string {
+	return [...]string{"Not-ECT", "ECT(1)", "ECT(0)", "CE"}[e&CE]
+}

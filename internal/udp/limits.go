@@ -1,0 +1,84 @@
+package udp
+
+import "time"
+
+// Limits of the protocol and of the kernel.
+const (
+	// MaxPayload is the largest payload that UDP over IPv4 can carry: 65,535
+	// bytes less 20 of IP and 8 of UDP header. It is our limit for IPv6 too, so
+	// that a datagram does not depend on the family of its receiver.
+	MaxPayload = 65507
+
+	// groBufferBytes is the largest buffer that the kernel fills when it joins
+	// datagrams. A smaller buffer would lose the tail of a joined train.
+	groBufferBytes = 65535
+
+	// maxGSOSegments is the kernel's bound on datagrams in one GSO send (64
+	// before Linux 6.9, 128 since; we keep to what every kernel takes).
+	maxGSOSegments = 64
+
+	// maxBatch is the kernel's bound on messages in one recvmmsg or sendmmsg.
+	maxBatch = 1024
+)
+
+// Limits of ours.
+const (
+	// defaultBatch is how many messages one system call carries. Beyond 64 the
+	// entry cost of a call is below 1% of the work done in it.
+	defaultBatch = 64
+
+	// defaultBufferBytes is what we ask of the kernel for each of the two
+	// socket buffers: about 5,000 small datagrams, 50 ms of a flood of 100,000
+	// a second, so that a pause of the loop does not lose an honest burst.
+	defaultBufferBytes = 4 << 20
+
+	// sendArenaBytes bounds the payload bytes that wait in one SendBatch.
+	sendArenaBytes = 256 << 10
+
+	// maxSendDatagrams bounds the datagrams in one SendBatch: 16 full GSO
+	// groups, 40 KiB of bookkeeping.
+	maxSendDatagrams = 1024
+
+	// writeWait bounds how long Write waits for a full kernel buffer. A loop
+	// that waits for ever for one congested interface serves nobody.
+	writeWait = 5 * time.Millisecond
+
+	// minGSOSegment is the smallest limit on the GSO segment size that is worth
+	// keeping: when the kernel refuses groups of datagrams as small as this, it
+	// does so for another reason than the path's MTU, and GSO is off for good.
+	minGSOSegment = 512
+
+	// maxStrangeErrors is how many unknown errors in a row a read survives. It
+	// stops a broken descriptor from turning the loop into a busy one.
+	maxStrangeErrors = 64
+
+	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles
+	// before timers and commands have their chance: a flood of datagrams that
+	// cost 1 µs each delays a timer by 1 ms at most.
+	defaultTurnDatagrams = 1024
+
+	// maxTurnTransmits bounds the datagrams that one turn sends, for a core that
+	// always has one more.
+	maxTurnTransmits = 4096
+
+	// maxFinalTurns bounds what a closing loop still sends: a core that never
+	// runs dry cannot keep it open.
+	maxFinalTurns = 16
+
+	// defaultCommands bounds the commands that wait for a loop.
+	defaultCommands = 1024
+
+	// maxStuckTurns is how many turns in a row a core may ask for a time that
+	// has passed while nothing happens. After that each turn is stuckPause
+	// apart: a core's mistake costs timers their exactness, not a whole CPU.
+	maxStuckTurns = 1000
+	stuckPause    = time.Millisecond
+
+	// maxQueued bounds the datagrams that wait at a socket in memory, as a
+	// kernel's receive buffer does. The newest is dropped when it is full.
+	maxQueued = 4096
+
+	// maxZones bounds the table of interface names. A machine has a few; the
+	// scope numbers in it come from the kernel, not from a peer.
+	maxZones = 256
+)

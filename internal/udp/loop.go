@@ -1,0 +1,173 @@
+package udp
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Core is the pure part of a server or a client at one socket. A Loop calls its
+// methods from one goroutine and in this order, over and over:
+//
+//	HandleDatagram for each datagram that came
+//	commands of other goroutines
+//	HandleTimeout when the time of NextTimeout has come
+//	LoopConfig.AfterTurn, which polls the core's events
+//	PollTransmit until it reports false
+type Core interface {
+	// HandleDatagram takes one datagram. b is valid only during the call.
+	HandleDatagram(now time.Time, from netip.AddrPort, b []byte)
+
+	// HandleTimeout does what is due at now.
+	HandleTimeout(now time.Time)
+
+	// NextTimeout returns when HandleTimeout wants to be called next. It is
+	// asked twice a turn.
+	NextTimeout() (time.Time, bool)
+
+	// PollTransmit writes the next datagram into buf, which holds the largest,
+	// and returns its size and receiver, or false when there is none.
+	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
+}
+
+// LoopConfig says how a Loop runs. The zero LoopConfig is usable and is not
+// changed after use.
+type LoopConfig struct {
+	// AfterTurn, if set, is called once a turn on the loop's goroutine, after
+	// datagrams, commands and timeouts and before transmission: it drains the
+	// core's events and may call the core.
+	AfterTurn func(now time.Time)
+
+	// TurnDatagrams is how many datagrams are handled before the rest of the
+	// turn has its chance. Default 1,024.
+	TurnDatagrams int
+
+	// Commands is how many commands of Post and Do may wait. Default 1,024.
+	// When that many do, Post fails and Do waits.
+	Commands int
+}
+
+// Loop owns a socket and a core and drives one with the other from a single
+// goroutine. Its methods may be called by any goroutine, except where noted.
+type Loop struct {
+	socket *Socket
+	core   Core
+	config LoopConfig
+
+	// Owned by the loop's goroutine.
+	in      *RecvBatch
+	out     *SendBatch
+	ecn     ECN
+	running []func()
+	stuck   int // turns in a row that a core asked for the past and did nothing
+
+	mu      sync.Mutex
+	room    sync.Cond // on mu: pending became shorter, or the loop stopped
+	pending []func()
+	stopped bool        // no more commands; set once
+	posted  atomic.Bool // pending is not empty
+	closing atomic.Bool // the next turn is the last
+
+	done   chan struct{}
+	err    error // valid after done
+	counts loopCounters
+}
+
+// LoopStats counts what a loop did.
+type LoopStats struct {
+	Turns       uint64 // times around
+	Wakes       uint64 // turns that a Wake, Post, Do or Stop asked for
+	Timeouts    uint64 // calls of HandleTimeout
+	Commands    uint64 // commands that were run
+	QueueFull   uint64 // commands that Post refused
+	StuckTimers uint64 // turns delayed because the core kept asking for the past
+}
+
+type loopCounters struct {
+	turns, wakes, timeouts, commands, queueFull, stuckTimers atomic.Uint64
+}
+
+// StartLoop starts a loop over s, which it owns from now on.
+func StartLoop(s *Socket, core Core, c LoopConfig) *Loop {
+	l := newLoop(s, core, c)
+	go l.run()
+	return l
+}
+
+func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
+	if c.TurnDatagrams <= 0 {
+		c.TurnDatagrams = defaultTurnDatagrams
+	}
+	if c.Commands <= 0 {
+		c.Commands = defaultCommands
+	}
+	l := &Loop{
+		socket: s,
+		core:   core,
+		config: c,
+		in:     s.NewRecvBatch(),
+		out:    s.NewSendBatch(),
+		done:   make(chan struct{}),
+	}
+	l.room.L = &l.mu
+	return l
+}
+
+// Socket returns the loop's socket, for its addresses and counters.
+func (l *Loop) Socket() *Socket { return l.socket }
+
+// ECN returns the congestion mark of the datagram that HandleDatagram is being
+// given. Only the core may call it, from there.
+func (l *Loop) ECN() ECN { return l.ecn }
+
+// Wake makes the loop run a turn soon, so that AfterTurn and PollTransmit are
+// called. It is how a program with a queue of its own tells the loop of it: no
+// wake is lost, and while the loop is busy one costs an atomic load.
+func (l *Loop) Wake() { l.socket.Wake() }
+
+// Stop asks the loop to end and does not wait. It is what the loop's own
+// callbacks call.
+func (l *Loop) Stop() {
+	l.mu.Lock()
+	l.stopped = true
+	l.closing.Store(true)
+	l.room.Broadcast()
+	l.mu.Unlock()
+	l.socket.Wake()
+}
+
+// Close ends the loop: commands that were accepted are run, what the core has to
+// transmit is sent, the goroutine ends, the socket is closed. It waits for all
+// that, so the loop's own callbacks must not call it. The error is that of Err.
+func (l *Loop) Close() error {
+	l.Stop()
+	<-l.done
+	return l.err
+}
+
+// Done is closed when the loop has ended.
+func (l *Loop) Done() <-chan struct{} { return l.done }
+
+// Err returns why the loop ended by itself, or nil while it runs and when it was
+// stopped.
+func (l *Loop) Err() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+// Stats returns the loop's counters as they are now.
+func (l *Loop) Stats() LoopStats {
+	return LoopStats{
+		Turns:       l.counts.turns.Load(),
+		Wakes:       l.counts.wakes.Load(),
+		Timeouts:    l.counts.timeouts.Load(),
+		Commands:    l.counts.commands.Load(),
+		QueueFull:   l.counts.queueFull.Load(),
+		StuckTimers: l.counts.stuckTimers.Load(),
+	}
+}

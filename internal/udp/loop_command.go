@@ -1,0 +1,67 @@
+package udp
+
+// Post queues fn to be run on the loop's goroutine, between datagrams and
+// timeouts. A command that was accepted is run once, in the order of acceptance,
+// also when the loop is closed meanwhile. The error is ErrQueueFull or ErrClosed.
+func (l *Loop) Post(fn func()) error {
+	l.mu.Lock()
+	if l.stopped {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	if len(l.pending) >= l.config.Commands {
+		l.mu.Unlock()
+		l.counts.queueFull.Add(1)
+		return ErrQueueFull
+	}
+	l.accept(fn)
+	return nil
+}
+
+// Do runs fn on the loop's goroutine and returns when it has been run. While the
+// queue is full it waits. The loop's own callbacks must not call it. The error
+// is ErrClosed, and then fn is not run.
+func (l *Loop) Do(fn func()) error {
+	l.mu.Lock()
+	for len(l.pending) >= l.config.Commands && !l.stopped {
+		l.room.Wait()
+	}
+	if l.stopped {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	ran := make(chan struct{})
+	l.accept(func() {
+		defer close(ran)
+		fn()
+	})
+	<-ran
+	return nil
+}
+
+// accept queues fn and unlocks l.mu, which the caller holds.
+func (l *Loop) accept(fn func()) {
+	l.pending = append(l.pending, fn)
+	l.posted.Store(true)
+	l.mu.Unlock()
+	l.socket.Wake()
+}
+
+// runCommands runs the commands that wait now and reports whether there were
+// any. Those that they post wait for the next turn.
+func (l *Loop) runCommands() bool {
+	if !l.posted.Load() {
+		return false
+	}
+	l.mu.Lock()
+	l.pending, l.running = l.running[:0], l.pending
+	l.posted.Store(false)
+	l.room.Broadcast()
+	l.mu.Unlock()
+	for i, fn := range l.running {
+		l.running[i] = nil
+		fn()
+	}
+	l.counts.commands.Add(uint64(len(l.running)))
+	return true
+}

@@ -1,0 +1,120 @@
+package udp
+
+import "time"
+
+// run is the loop's goroutine.
+func (l *Loop) run() {
+	err := l.socket.driver.serve(l.in, l.turn)
+	// When the socket failed, commands that were accepted are still run: who
+	// waits in Do is not left there.
+	l.mu.Lock()
+	l.stopped = true
+	l.room.Broadcast()
+	l.mu.Unlock()
+	l.runCommands()
+	if closeErr := l.socket.Close(); err == nil {
+		err = closeErr
+	}
+	l.err = err
+	close(l.done)
+}
+
+// turn is one time around. The clock is read once for all that came in one
+// batch, or more often when the batch is larger than a turn may be.
+func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
+	if woken {
+		l.counts.wakes.Add(1)
+	}
+	last := l.closing.Load()
+	for {
+		now := time.Now()
+		worked := in.More()
+		l.handle(now, in)
+		worked = l.runCommands() || worked
+		if at, ok := l.core.NextTimeout(); ok && !at.After(now) {
+			l.counts.timeouts.Add(1)
+			l.core.HandleTimeout(now)
+		}
+		if l.config.AfterTurn != nil {
+			l.config.AfterTurn(now)
+		}
+		sent, more := l.transmit()
+		l.counts.turns.Add(1)
+		switch {
+		case in.More():
+		case last:
+			return l.finish(more)
+		default:
+			return l.decide(now, worked || sent, more)
+		}
+	}
+}
+
+// handle gives the core as many datagrams as one turn may take.
+func (l *Loop) handle(now time.Time, in *RecvBatch) {
+	for range l.config.TurnDatagrams {
+		m := in.Next()
+		if m == nil {
+			return
+		}
+		l.ecn = m.ECN
+		l.core.HandleDatagram(now, m.From, m.Data)
+	}
+}
+
+// transmit sends what the core has, up to a turn's bound. more reports that the
+// bound was reached.
+func (l *Loop) transmit() (sent, more bool) {
+	for range maxTurnTransmits {
+		buf := l.out.Free()
+		if buf == nil {
+			l.flush()
+			buf = l.out.Free()
+		}
+		n, to, ok := l.core.PollTransmit(buf)
+		if !ok {
+			l.flush()
+			return sent, false
+		}
+		l.out.Commit(n, to)
+		sent = true
+	}
+	l.flush()
+	return sent, true
+}
+
+// flush writes the batch. A closed socket also ends the next read, which is
+// where the loop learns of it.
+func (l *Loop) flush() { _ = l.socket.Write(l.out) }
+
+// decide says how long to wait.
+func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
+	if worked {
+		l.stuck = 0
+	}
+	if more || l.posted.Load() || l.closing.Load() {
+		return nextTurn, time.Time{}
+	}
+	at, ok := l.core.NextTimeout()
+	switch {
+	case !ok:
+		return nextWait, time.Time{}
+	case at.After(now):
+		l.stuck = 0
+		return nextWait, at
+	}
+	// Another turn is due at once, but not for ever: see maxStuckTurns.
+	if l.stuck++; l.stuck <= maxStuckTurns {
+		return nextTurn, time.Time{}
+	}
+	l.counts.stuckTimers.Add(1)
+	return nextWait, now.Add(stuckPause)
+}
+
+// finish sends what a core still has when the loop ends.
+func (l *Loop) finish(more bool) (next, time.Time) {
+	for i := 0; more && i < maxFinalTurns; i++ {
+		_, more = l.transmit()
+	}
+	return nextStop, time.Time{}
+}

@@ -1,0 +1,43 @@
+package udp
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 runs the fixed list")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// eachSeed runs f with each seed of the fixed list, or with that of -seed.
+// PARLEY_SOAK=1 makes the list ten times as long.
+func eachSeed(t *testing.T, count int, f func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	if *seedFlag != 0 {
+		runSeed(t, *seedFlag, f)
+		return
+	}
+	if testing.Short() {
+		count = (count + 3) / 4
+	}
+	if os.Getenv("PARLEY_SOAK") == "1" {
+		count *= 10
+	}
+	for seed := range uint64(count) {
+		runSeed(t, seed+1, f)
+	}
+}
+
+func runSeed(t *testing.T, seed uint64, f func(t *testing.T, r *rand.Rand)) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed=%d", seed)
+		}
+	}()
+	f(t, rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)))
+}

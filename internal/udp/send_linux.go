@@ -1,0 +1,299 @@
+package udp
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// sendControlBytes is the control message that carries the segment size.
+var sendControlBytes = unix.CmsgSpace(2)
+
+// writer is the state of a write, owned by the goroutine that writes, and the
+// vectors that the kernel reads.
+type writer struct {
+	msgs    []unix.Mmsghdr
+	iovs    []unix.Iovec
+	names   []sockaddr
+	control []byte
+	groups  []sendGroup
+
+	out         *SendBatch
+	at          int // first entry that is not in msgs yet
+	built, done int // msgs[done:built] wait to be sent
+	single      int // entries before this one are not joined
+	patience    patience
+	retried     bool // the next message was refused once and is tried again
+	suspect     bool // GSO is to be limited to suspectMax if the next message succeeds
+	suspectMax  int
+	onWritable  func(fd uintptr) bool
+}
+
+// sendGroup says what a message carries: count entries from first on.
+type sendGroup struct{ first, count, bytes int }
+
+// patience is what a write does when the kernel's buffer is full, in this order.
+type patience uint8
+
+const (
+	patienceRetry patience = iota // try again at once
+	patienceArm                   // set a deadline and wait for room
+	patienceWait                  // wait for room until that deadline
+	patienceLast                  // the wait was in vain and this was the last try: give up
+)
+
+func (w *writer) init(d *batched, n int) {
+	w.msgs = make([]unix.Mmsghdr, n)
+	w.iovs = make([]unix.Iovec, n)
+	w.names = make([]sockaddr, n)
+	w.control = make([]byte, n*sendControlBytes)
+	w.groups = make([]sendGroup, n)
+	w.onWritable = d.writable
+	for i := range w.msgs {
+		h := &w.msgs[i].Hdr
+		h.Iov = &w.iovs[i]
+		h.SetIovlen(1)
+		if !d.remote.IsValid() {
+			h.Name = (*byte)(unsafe.Pointer(&w.names[i]))
+		}
+		c := (*unix.Cmsghdr)(unsafe.Pointer(&w.control[i*sendControlBytes]))
+		c.Level, c.Type = unix.IPPROTO_UDP, unix.UDP_SEGMENT
+		c.SetLen(unix.CmsgLen(2))
+	}
+}
+
+func (d *batched) write(out *SendBatch) error {
+	w := &d.writer
+	w.out, w.at, w.built, w.done, w.single = out, 0, 0, 0, 0
+	w.patience, w.retried, w.suspect = patienceRetry, false, false
+	for {
+		err := d.raw.Write(w.onWritable)
+		if w.patience >= patienceWait {
+			_ = d.file.SetWriteDeadline(time.Time{})
+		}
+		switch {
+		case err == nil:
+			return nil
+		case d.closed.Load():
+			d.counts.lost(FaultOther, w.unsent())
+			return ErrClosed
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			d.counts.lost(faultOf(err), w.unsent())
+			return nil
+		}
+		w.patience = patienceLast
+	}
+}
+
+// unsent returns how many datagrams of the batch have no fate yet.
+func (w *writer) unsent() int {
+	n := 0
+	for i := range w.out.entries[w.at:] {
+		if w.out.entries[w.at+i].n >= 0 {
+			n++
+		}
+	}
+	for _, g := range w.groups[w.done:w.built] {
+		n += g.count
+	}
+	return n
+}
+
+// writable sends until all is sent or the kernel's buffer is full, which it
+// says by returning false.
+func (d *batched) writable(fd uintptr) bool {
+	w := &d.writer
+	for {
+		if w.done == w.built {
+			if w.at == len(w.out.entries) {
+				return true
+			}
+			d.build()
+			continue
+		}
+		n, errno := d.kernel.sendmmsg(fd, w.msgs[w.done:w.built])
+		if errno == 0 {
+			d.took(n)
+			continue
+		}
+		if errno == unix.EAGAIN {
+			switch d.full() {
+			case nextWait:
+				return false
+			case nextStop:
+				return true
+			}
+			continue
+		}
+		d.refused(errno)
+	}
+}
+
+// build fills msgs from the entries at w.at on. An entry that goes to the same
+// address as its neighbours and is as long as they are joins their message.
+func (d *batched) build() {
+	w := &d.writer
+	entries, arena := w.out.entries, w.out.arena
+	gsoMax := int(d.gsoMax.Load())
+	w.done, w.built = 0, 0
+	for w.at < len(entries) && w.built < len(w.msgs) {
+		first := w.at
+		e := &entries[first]
+		h, iov := &w.msgs[w.built].Hdr, &w.iovs[w.built]
+		if e.n < 0 || !d.address(h, &w.names[w.built], e) {
+			if e.n >= 0 {
+				d.counts.lost(FaultBadAddress, 1)
+				e.n = -1 // has its fate; ungroup may bring us here again
+			}
+			w.at++
+			continue
+		}
+		bytes := e.n
+		w.at++
+		if e.n > 0 && e.n <= gsoMax && first >= w.single {
+			bytes = w.join(e)
+		}
+		if count := w.at - first; count > 1 {
+			at := w.built * sendControlBytes
+			h.Control = &w.control[at]
+			h.SetControllen(sendControlBytes)
+			*(*uint16)(unsafe.Pointer(&w.control[at+unix.SizeofCmsghdr])) = uint16(e.n)
+		} else {
+			h.Control = nil
+			h.SetControllen(0)
+		}
+		// An empty datagram may stand at the very end of the arena, which is
+		// no place to point to.
+		iov.Base = &arena[min(e.off, len(arena)-1)]
+		iov.SetLen(bytes)
+		w.groups[w.built] = sendGroup{first, w.at - first, bytes}
+		w.built++
+	}
+}
+
+// address names the receiver of e in h.
+func (d *batched) address(h *unix.Msghdr, name *sockaddr, e *sendEntry) bool {
+	if h.Name == nil {
+		return e.to == d.remote || Canonical(e.to) == d.remote
+	}
+	h.Namelen = name.encode(d.family, e.to)
+	return h.Namelen != 0
+}
+
+// join moves w.at past the entries that can share a message with e, which is
+// the one before w.at, and returns the bytes of all. They lie one behind the
+// other in the arena, so one vector covers them.
+func (w *writer) join(e *sendEntry) (bytes int) {
+	bytes = e.n
+	first := w.at - 1
+	for w.at < len(w.out.entries) && w.at-first < maxGSOSegments {
+		x := &w.out.entries[w.at]
+		if x.n <= 0 || x.n > e.n || bytes+x.n > MaxPayload || x.to != e.to {
+			break
+		}
+		bytes += x.n
+		w.at++
+		if x.n < e.n {
+			break // only the last may be shorter
+		}
+	}
+	return bytes
+}
+
+// took records that the kernel took the next n messages.
+func (d *batched) took(n int) {
+	w := &d.writer
+	var t tally
+	for _, g := range w.groups[w.done : w.done+n] {
+		t.datagrams += uint64(g.count)
+		t.bytes += uint64(g.bytes)
+		if g.count > 1 {
+			t.joined += uint64(g.count)
+		}
+	}
+	w.done += n
+	w.retried = false
+	if w.patience == patienceArm {
+		w.patience = patienceRetry
+	}
+	if w.suspect {
+		w.suspect = false
+		d.gsoMax.Store(int32(w.suspectMax))
+	}
+	d.counts.sent(&t)
+}
+
+// full decides what to do about a full send buffer: nextTurn to try again at
+// once, nextWait to wait for room, nextStop when all that is left is lost.
+func (d *batched) full() next {
+	w := &d.writer
+	d.counts.outWaits.Add(1)
+	switch w.patience {
+	case patienceRetry:
+		w.patience = patienceArm
+		return nextTurn
+	case patienceArm:
+		w.patience = patienceWait
+		_ = d.file.SetWriteDeadline(time.Now().Add(writeWait))
+	case patienceLast:
+		d.counts.lost(FaultWouldBlock, w.unsent())
+		return nextStop
+	}
+	return nextWait
+}
+
+// refused decides the fate of the next message, which the kernel would not take.
+func (d *batched) refused(errno syscall.Errno) {
+	w := &d.writer
+	g := &w.groups[w.done]
+	fault := faultOfErrno(errno)
+	if g.count > 1 && d.ungroup(g, errno) {
+		return
+	}
+	switch {
+	case fault == FaultInterrupted:
+		d.counts.outFaults[fault].Add(1)
+		return
+	case fault == FaultRefused && !w.retried:
+		// The report is about an earlier datagram; reporting has cleared it,
+		// and this one has not been tried.
+		w.retried = true
+		d.counts.outFaults[fault].Add(1)
+		return
+	case fault == FaultBadAddress || fault == FaultOther:
+		zones.forget() // the interface of a link-local peer may have gone
+	}
+	d.counts.lost(fault, g.count)
+	w.retried, w.suspect = false, false
+	w.done++
+}
+
+// ungroup takes a joined message apart when the kernel may have refused it
+// because it is joined, and reports whether it did. If the first of its
+// datagrams then goes out alone, joining was the fault: a segment that exceeds
+// the route's MTU lowers the limit, what cannot work on this system switches GSO
+// off for good. Otherwise the address was, and a peer must not be able to
+// switch anything off by having a bad one.
+func (d *batched) ungroup(g *sendGroup, errno syscall.Errno) bool {
+	w := &d.writer
+	limit := 0
+	switch errno {
+	case unix.EINVAL, unix.EMSGSIZE:
+		if limit = w.out.entries[g.first].n - 1; limit < minGSOSegment {
+			limit = 0
+		}
+	case unix.EIO, unix.ENOPROTOOPT, unix.EOPNOTSUPP:
+	default:
+		return false
+	}
+	w.suspect, w.suspectMax = true, limit
+	d.counts.outFaults[faultOfErrno(errno)].Add(1)
+	w.single = g.first + g.count
+	w.at = g.first
+	w.built, w.done = 0, 0
+	return true
+}

@@ -1,0 +1,201 @@
+package udp
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+)
+
+// Socket is one UDP socket that reads and writes batches. One goroutine at a
+// time reads and one at a time writes; they may be the same. Wake, Stats and
+// Close may be called by any.
+type Socket struct {
+	driver driver
+	config Config
+	local  netip.AddrPort
+	remote netip.AddrPort // set when dialled
+	counts *counters
+
+	// For Read, which is a serve that stops at the first result.
+	until   time.Time
+	readErr error
+	onRead  turnFunc
+}
+
+// driver is what differs between the kinds of socket: batched, plain, memory.
+type driver interface {
+	// serve fills in and calls turn, again and again, until turn says stop or
+	// the socket is closed. The first call of turn comes at once.
+	serve(in *RecvBatch, turn turnFunc) error
+
+	// write sends all of out and counts what becomes of it. It fails only when
+	// the socket is closed.
+	write(out *SendBatch) error
+
+	newRecvBatch() *RecvBatch
+	wake()
+	buffers() (recv, send int)
+	offload() (gso, gro bool)
+	dropped() uint64 // by the system, before Read
+	close() error
+}
+
+// turnFunc handles a batch, which may be empty, and says what comes next. woken
+// is set when Wake was called since the last turn.
+type turnFunc func(in *RecvBatch, woken bool) (next, time.Time)
+
+// next is what a turn wants to happen after it.
+type next uint8
+
+const (
+	nextWait next = iota + 1 // for a datagram, a Wake, or the time given (zero: none)
+	nextTurn                 // at once, after a look at the socket
+	nextStop                 // leave serve
+)
+
+// Listen opens a socket on addr, written host:port. An empty host means all
+// addresses of the machine, of both families where it has both; port 0 lets the
+// system choose. The error is an *OpenError.
+func Listen(addr string, c Config) (*Socket, error) {
+	s, err := ListenGroup(addr, 1, c)
+	if err != nil {
+		return nil, err
+	}
+	return s[0], nil
+}
+
+// ListenGroup opens n sockets that share one port. The system spreads senders
+// over them, and each sender stays with its socket as long as the group lives.
+// The first socket is bound alone, so that a port that another program
+// shares in the same way is an error and not a silent half of the traffic.
+func ListenGroup(addr string, n int, c Config) ([]*Socket, error) {
+	c = c.withDefaults()
+	at, err := resolve(addr)
+	if err != nil {
+		return nil, &OpenError{"listen on", addr, err}
+	}
+	group := make([]*Socket, 0, max(n, 1))
+	for i := range cap(group) {
+		s, err := open(endpoints{local: at, member: i, members: cap(group)}, c)
+		if err != nil {
+			for _, s := range group {
+				s.Close()
+			}
+			return nil, &OpenError{"listen on", addr, err}
+		}
+		at = netip.AddrPortFrom(at.Addr(), s.local.Port())
+		group = append(group, s)
+	}
+	return group, nil
+}
+
+// Dial opens a socket that talks to one peer: it receives from no other, and a
+// datagram to another address is lost and counted as FaultBadAddress. It
+// sends nothing. The error is an *OpenError.
+func Dial(addr string, c Config) (*Socket, error) {
+	peer, err := resolvePeer(addr)
+	if err != nil {
+		return nil, &OpenError{"dial", addr, err}
+	}
+	s, err := open(endpoints{remote: peer}, c.withDefaults())
+	if err != nil {
+		return nil, &OpenError{"dial", addr, err}
+	}
+	return s, nil
+}
+
+// endpoints says which socket to open: member of a group of members at local,
+// or, when remote is set, one that is connected to it.
+type endpoints struct {
+	local, remote   netip.AddrPort
+	member, members int
+}
+
+func newSocket(d driver, c Config, local, remote netip.AddrPort, counts *counters) *Socket {
+	s := &Socket{driver: d, config: c, local: local, remote: remote, counts: counts}
+	s.onRead = s.readTurn
+	return s
+}
+
+// LocalAddr returns the address that the socket is bound to.
+func (s *Socket) LocalAddr() netip.AddrPort { return s.local }
+
+// RemoteAddr returns the peer of a dialled socket, or the zero AddrPort.
+func (s *Socket) RemoteAddr() netip.AddrPort { return s.remote }
+
+// Buffers returns the sizes of the kernel's buffers in bytes, as granted.
+func (s *Socket) Buffers() (recv, send int) { return s.driver.buffers() }
+
+// Offload reports whether the kernel joins datagrams on sending and receiving.
+// GSO that turns out not to work is switched off for good when that shows.
+func (s *Socket) Offload() (gso, gro bool) { return s.driver.offload() }
+
+// Stats returns the counters as they are now.
+func (s *Socket) Stats() Stats {
+	st := s.counts.snapshot()
+	st.InDropped += s.driver.dropped()
+	return st
+}
+
+// NewRecvBatch returns a batch for this socket's Read.
+func (s *Socket) NewRecvBatch() *RecvBatch { return s.driver.newRecvBatch() }
+
+// NewSendBatch returns a batch that fits this socket's Config.
+func (s *Socket) NewSendBatch() *SendBatch { return NewSendBatch(s.config) }
+
+// Read waits for datagrams and fills in with what is there, at least one. The
+// zero until waits for ever; one that has passed only looks. The error is
+// os.ErrDeadlineExceeded when until came first, ErrWoken when Wake did, ErrClosed
+// after Close. Transient errors do not end a Read: they are counted.
+func (s *Socket) Read(in *RecvBatch, until time.Time) error {
+	s.until = until
+	if err := s.driver.serve(in, s.onRead); err != nil {
+		return err
+	}
+	return s.readErr
+}
+
+func (s *Socket) readTurn(in *RecvBatch, woken bool) (next, time.Time) {
+	switch {
+	case in.More():
+		s.readErr = nil
+	case woken:
+		s.readErr = ErrWoken
+	case !s.until.IsZero() && !s.until.After(time.Now()):
+		s.readErr = os.ErrDeadlineExceeded
+	default:
+		return nextWait, s.until
+	}
+	// A wake that came together with datagrams belongs to the next Read.
+	if woken && s.readErr == nil {
+		s.driver.wake()
+	}
+	return nextStop, time.Time{}
+}
+
+// Write sends all datagrams of out and empties it. It waits at most a few
+// milliseconds for room in the kernel's buffer. A datagram that cannot be sent
+// is counted and does not keep the others: the error is ErrClosed or nil.
+func (s *Socket) Write(out *SendBatch) error {
+	if len(out.entries) == 0 {
+		return nil
+	}
+	err := s.driver.write(out)
+	out.Reset()
+	return err
+}
+
+// Wake ends the Read that is waiting, or the next one: it is never lost. Many
+// calls before that Read count as one. It costs one atomic operation while the
+// reader is busy.
+func (s *Socket) Wake() { s.driver.wake() }
+
+// Close closes the socket and ends a Read that waits. It must not be called
+// from inside a loop's callbacks.
+func (s *Socket) Close() error {
+	if err := s.driver.close(); err != nil {
+		return fmt.Errorf("udp: close: %w", err)
+	}
+	return nil
+}
