@@ -22,12 +22,22 @@ func forEachSeed(t *testing.T, n int, f func(t *testing.T, rng *rand.Rand)) {
 	if *seedFlag != 0 {
 		first, n = *seedFlag, 1
 	}
-	for seed := first; seed < first+uint64(n); seed++ {
-		f(t, rand.New(rand.NewPCG(seed, 15)))
-		if t.Failed() {
-			t.Fatalf("seed=%d", seed)
-		}
+	for seed := first; seed < first+uint64(n) && !t.Failed(); seed++ {
+		runSeed(t, seed, f)
 	}
+}
+
+// runSeed prints the seed whichever way f fails.
+func runSeed(t *testing.T, seed uint64, f func(t *testing.T, rng *rand.Rand)) {
+	t.Helper()
+	passed := false
+	defer func() {
+		if !passed {
+			t.Logf("seed=%d", seed)
+		}
+	}()
+	f(t, rand.New(rand.NewPCG(seed, 15)))
+	passed = !t.Failed()
 }
 
 // origin is local time 0 of the simulations.

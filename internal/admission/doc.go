@@ -1,0 +1,59 @@
+// Package admission decides who may cost a server memory, answers and bytes before it
+// knows who they are. Everything in it takes a fixed amount of memory, made at birth, and
+// says in its comment what happens when that is used up.
+//
+// # Usage
+//
+//	half := admission.NewHalfOpen[handshake](admission.HalfOpenConfig{}, key)
+//	switch h, verdict := half.Open(now, from); verdict {
+//	case admission.Opened, admission.Repeated:
+//		accept(h, secret.Clock(from, ended.Next(now, from)))
+//	case admission.Deferred: // say nothing
+//	}
+//	...
+//	if h, ok := half.Prove(now, from); ok { connect(h) }
+//
+// # What there is
+//
+//	HalfOpen   handshakes with unproven addresses: bounded, short-lived (halfopen.go)
+//	Seen       who asked a moment ago, for "only the second init is answered" (seen.go)
+//	Secret     clocks and tokens that prove an address without remembering it (secret.go)
+//	Ended      numbers the connections of an address, so that their clocks differ (memory.go)
+//	Allowance  what may be sent to one unproven peer: three times what came (ledger.go)
+//	Ledger     the same for many addresses without connections (ledger.go)
+//	Buckets    limits by address, by /24 or /56 prefix, and in all (buckets.go)
+//	Ignored    who is not listened to for a while (memory.go)
+//	Canon      the one form of an address that is used as a key (key.go)
+//
+// # Life of a first packet
+//
+//	Ignored.Has          drop it
+//	HalfOpen.Open        it wants to connect: defer, or answer with Secret.Clock
+//	Allowance.MaySend    for anything beyond that one answer
+//	HalfOpen.Prove       the peer repeated what only a receiver could know
+//	Ended.End            when its connection is over
+//	Buckets.Allow        it is a stranger's: may it have a notice?
+//
+// HalfOpen alone withstands forged sources. Buckets in front of it would let someone who
+// forges a prefix keep that prefix from connecting.
+//
+// # Limits
+//
+// See limits.go. With their defaults, and 256 bytes of state for a handshake, all of these
+// together take about 3 MiB. Nothing allocates after birth.
+//
+// # What it does not do
+//
+// It has no goroutine, no lock and no clock: one goroutine owns each value and passes now,
+// which should come from a monotonic clock. It is deterministic: the same key and the
+// same calls give the same answers. It knows no protocol: what proves an address is the
+// caller's to say.
+//
+// # Security
+//
+// The source of a datagram may be forged, so nothing here is a punishment: being refused
+// costs a peer some of our answers to strangers, never its session. Hashes are keyed with
+// AES-256, so addresses that collide cannot be found without the key. Forged sources can
+// still use up what they share with their neighbours; see Buckets for how much. Nothing here
+// helps when the link itself is full.
+package admission

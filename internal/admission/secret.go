@@ -1,0 +1,70 @@
+package admission
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"net/netip"
+	"time"
+)
+
+// Token proves that its bearer receives what is sent to its address.
+type Token [16]byte
+
+// SecretStats counts the fate of each token given to Check.
+type SecretStats struct {
+	Valid  uint64 // made for this address in this epoch or the last
+	Forged uint64 // anything else, old ones included
+}
+
+// Secret makes what only this process can make: the start of each connection's clock, and
+// tokens. It keeps nothing of either.
+type Secret struct {
+	prf   *prf
+	start time.Time
+	stats SecretStats
+}
+
+// NewSecret returns a Secret whose token epochs are counted from start. Several with the
+// same key and start agree.
+func NewSecret(start time.Time, key Key) *Secret {
+	return &Secret{prf: newPRF(key), start: start}
+}
+
+// Clock returns where the clock of a connection with a peer starts, in µs: 62 bits that no
+// one can guess who does not receive what is sent to that address and port. The number
+// tells apart connections from one address; see Ended.
+func (s *Secret) Clock(from netip.AddrPort, number uint32) uint64 {
+	lo, _ := s.prf.peer(useClock, Canon(from), uint64(number))
+	return lo & (1<<clockBits - 1)
+}
+
+// Token returns a token for a peer. Check accepts it for at least 30 s and at most 60 s.
+func (s *Secret) Token(now time.Time, from netip.AddrPort) Token {
+	return s.token(s.epoch(now), Canon(from))
+}
+
+// Check reports whether token was made for that peer in this epoch or the one before it.
+// How long it takes says nothing about how much of a forged token was right.
+func (s *Secret) Check(now time.Time, from netip.AddrPort, token Token) bool {
+	key, epoch := Canon(from), s.epoch(now)
+	current, last := s.token(epoch, key), s.token(epoch-1, key)
+	isCurrent, isLast := hmac.Equal(token[:], current[:]), hmac.Equal(token[:], last[:])
+	if isCurrent || isLast {
+		s.stats.Valid++
+		return true
+	}
+	s.stats.Forged++
+	return false
+}
+
+// Stats returns the counters.
+func (s *Secret) Stats() SecretStats { return s.stats }
+
+func (s *Secret) epoch(now time.Time) int64 { return int64(now.Sub(s.start) / tokenLife) }
+
+func (s *Secret) token(epoch int64, key netip.AddrPort) (t Token) {
+	lo, hi := s.prf.peer(useToken, key, uint64(epoch))
+	binary.LittleEndian.PutUint64(t[:], lo)
+	binary.LittleEndian.PutUint64(t[8:], hi)
+	return t
+}

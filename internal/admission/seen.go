@@ -1,0 +1,59 @@
+package admission
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Seen remembers for a short time who has been here, in constant memory (512 KiB) and
+// with no false forgetting: two filters of bits, one being filled and the one filled
+// before it. It may mistake a stranger for a known one, about once in 20 when full; no
+// one can choose whom.
+type Seen struct {
+	prf     *prf
+	filters [2][]uint64
+	current int
+	count   int // addresses in the current filter
+	until   time.Time
+}
+
+// NewSeen returns an empty Seen.
+func NewSeen(key Key) *Seen {
+	s := &Seen{prf: newPRF(key)}
+	for i := range s.filters {
+		s.filters[i] = make([]uint64, seenBits/64)
+	}
+	return s
+}
+
+// Mark remembers an address and port, and reports whether it was remembered already. It is
+// remembered for at least 4 s, or until 262,144 others have come.
+func (s *Seen) Mark(now time.Time, from netip.AddrPort) bool {
+	if !now.Before(s.until) || s.count >= seenMax {
+		s.turn(now)
+	}
+	lo, hi := s.prf.peer(useSeen, Canon(from), 0)
+	inCurrent, inLast := true, true
+	for i := range uint64(seenHashes) {
+		bit := (lo + i*(hi|1)) % seenBits
+		word, mask := bit/64, uint64(1)<<(bit%64)
+		inCurrent = inCurrent && s.filters[s.current][word]&mask != 0
+		inLast = inLast && s.filters[1-s.current][word]&mask != 0
+		s.filters[s.current][word] |= mask
+	}
+	if !inCurrent {
+		s.count++
+	}
+	return inCurrent || inLast
+}
+
+// turn starts a new filter in place of the older one.
+func (s *Seen) turn(now time.Time) {
+	// After a long silence both are out of date.
+	if now.Sub(s.until) >= seenLife {
+		clear(s.filters[s.current])
+	}
+	s.current = 1 - s.current
+	clear(s.filters[s.current])
+	s.count, s.until = 0, now.Add(seenLife)
+}
