@@ -28,11 +28,9 @@ type peer struct {
 	recvNear uint64 // newest received number, for unwrapping
 	now      time.Time
 	loose    []pending // unreliable packets to go out
-	buf      []byte
 	ackBuf   []uint64
 	scratch  []byte
 
-	sent      uint32 // index of the next message in the lane
 	got       []message
 	handle    func(now time.Time, m message)
 	badCRC    int

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/simnet"
 )
 
 // solo is a sender alone, with the test in the place of the peer.
@@ -12,7 +14,6 @@ type solo struct {
 	t   *testing.T
 	now time.Time
 	Sender
-	out []Transmission
 }
 
 func newSolo(t *testing.T, cfg SendConfig) *solo {
@@ -137,6 +138,65 @@ func TestThreeLaterAcknowledgementsResendAtOnce(t *testing.T) {
 	s.wantSent(s.poll())
 	s.ack(10)
 	s.wantSent(s.poll(), 0, 1)
+}
+
+// "once a packet a round trip" (replica, Acks and resends).
+func TestAPacketIsResentFastOnceARoundTrip(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Sample(50 * time.Millisecond)
+	for range 4 {
+		s.send(100)
+	}
+	s.poll()
+	s.now = s.now.Add(50 * time.Millisecond)
+	for n := range uint64(3) {
+		s.ack(n + 1)
+	}
+	s.wantSent(s.poll(), 0)
+	resent := s.now
+	for range 3 {
+		s.send(100)
+	}
+	s.poll()
+	s.now = s.now.Add(10 * time.Millisecond)
+	for n := range uint64(3) {
+		s.ack(n + 4)
+	}
+	s.wantSent(s.poll())
+	sent := s.wait(90 * time.Millisecond)
+	if want := resent.Sub(start) + s.RTT(); len(sent) == 0 || sent[0].at != want {
+		t.Errorf("resent at %v, want once more at %v", sent, want)
+	}
+}
+
+// Packets that overtake each other are not lost: the sender learns to wait.
+func TestOvertakingIsLearnt(t *testing.T) {
+	n := simnet.New(1)
+	n.Default(simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 15 * time.Millisecond})
+	src := newPeer(n.Now(), peerConfig{seed: 1}, addrB)
+	dst := newPeer(n.Now(), peerConfig{seed: 2}, addrA)
+	host := n.Add(addrA, src)
+	n.Add(addrB, dst).AfterTurn(dst.drain)
+	const count = 5000
+	for i := range count {
+		n.After(time.Duration(i)*2*time.Millisecond, "send", func() {
+			if err := src.send(n.Now(), 300, true, false, uint32(i)); err != nil {
+				t.Error(err)
+			}
+			host.Poke()
+		})
+	}
+	if err := n.Run(15 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	st := src.sender.Stats()
+	t.Logf("%d of %d packets were resent although none was lost, %d by timer", st.FastResent, count, st.Resent)
+	if st.FastResent > count/20 {
+		t.Errorf("%d of %d packets were resent although none was lost", st.FastResent, count)
+	}
+	if len(dst.got) != count {
+		t.Errorf("%d of %d arrived", len(dst.got), count)
+	}
 }
 
 // T12, T13: acknowledgements of what was never on the wire change nothing.
