@@ -178,12 +178,13 @@ func TestBucketsAgreeWithPlainOnes(t *testing.T) {
 		tokens float64
 		last   time.Duration
 	}
+	steps := tenth(t, 20_000)
 	forEachSeed(t, 20, func(t *testing.T, rng *rand.Rand) {
 		limit := Limit{Rate: 1 + rng.IntN(1000), Burst: 1 + rng.IntN(50)}
 		b := NewBuckets(BucketsConfig{Source: limit, Prefix: NoLimit, Total: NoLimit}, testKey)
 		model := map[netip.Addr]*plain{}
 		now := time.Duration(0)
-		for range 20_000 {
+		for range steps {
 			now += time.Duration(rng.ExpFloat64() * float64(time.Second) / float64(limit.Rate) / 2)
 			from, cost := host(rng.IntN(10), 0), rng.IntN(4)
 			m := model[from]

@@ -123,7 +123,7 @@ func TestReadingsBeforeTheFirstSampleAreInOrder(t *testing.T) {
 	last := c.Remote(origin.Add(-3 * time.Microsecond))
 	for ns := -3000; ns <= 3000; ns += 100 {
 		got := c.Remote(origin.Add(time.Duration(ns)))
-		if want := uint64(1<<60 - 3 + (ns+3000)/1000); got != want || got < last {
+		if want := 1<<60 - 3 + uint64(ns+3000)/1000; got != want || got < last {
 			t.Errorf("%d ns after the first sample: got %d, want %d", ns, got, want)
 		}
 		last = got

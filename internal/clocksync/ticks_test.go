@@ -43,7 +43,7 @@ func TestStartIsTheFirstMicrosecondOfItsTick(t *testing.T) {
 	forEachSeed(t, 100_000, func(t *testing.T, rng *rand.Rand) {
 		ticks := PerSecond(1 + rng.IntN(1+rng.IntN(1_000_000)))
 		if rng.IntN(2) == 0 {
-			ticks = Every(time.Duration(1+rng.IntN(1+rng.IntN(3_600_000_000))) * time.Microsecond)
+			ticks = Every(time.Duration(1+rng.Int64N(1+rng.Int64N(3_600_000_000))) * time.Microsecond)
 		}
 		first := rng.Uint64N(1<<63) >> rng.UintN(64)
 		ticks = ticks.From(first, rng.Uint64())
