@@ -118,7 +118,11 @@ func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextT
 		}
 	}
 	if tx >= c.roundTx {
-		c.endRound(at)
+		c.queueDelay = 0
+		if c.limited || c.wasLimited || c.roundLost > 0 {
+			// Rounds that never filled the window tell nothing of the path.
+			c.endRound(at)
+		}
 		c.roundTx, c.roundStart = nextTx, at
 		c.roundLeast, c.roundSamples, c.roundAcked, c.roundLost = 0, 0, 0, 0
 		c.wasLimited, c.limited = c.limited, false

@@ -43,8 +43,9 @@ const (
 // of their numbers. Places are named by ids that grow by one and wrap; a slot
 // is taken over only when nothing names it any more.
 type flights struct {
-	slots []flight // a power of two, nil while empty
-	head  uint32   // id of the oldest slot
+	slots []flight  // a power of two, nil while empty
+	lone  [1]flight // the slot of a packet that flies alone
+	head  uint32    // id of the oldest slot
 	count uint32
 }
 
@@ -62,16 +63,24 @@ func (f *flights) push(b *Buffers) (uint32, *flight) {
 
 func (f *flights) grow(b *Buffers) {
 	old := f.slots
-	f.slots = b.takeFlights(max(firstTable, 2*len(old)))
 	if old == nil {
+		f.slots = f.lone[:]
 		return
 	}
+	f.slots = b.takeFlights(max(firstTable, 2*len(old)))
 	for i := range f.count {
 		id := f.head + i
 		*f.at(id) = old[id&uint32(len(old)-1)]
 	}
 	clear(old)
-	b.giveFlights(old)
+	f.give(b, old)
+}
+
+// give returns a table that was lent.
+func (f *flights) give(b *Buffers, t []flight) {
+	if len(t) > 1 {
+		b.giveFlights(t)
+	}
 }
 
 // trim lets go of finished slots at the old end, and of the table once empty.
@@ -85,7 +94,7 @@ func (f *flights) trim(b *Buffers) {
 		f.count--
 	}
 	if f.slots != nil {
-		b.giveFlights(f.slots)
+		f.give(b, f.slots)
 		f.slots = nil
 	}
 }

@@ -19,6 +19,8 @@ type lossMeter struct {
 	used   uint8
 	sent   uint32 // of the judged spans, older ones counting less
 	lost   uint32
+
+	permille uint32 // the loss of the round trip in thousandths, as judged last
 }
 
 type lossSpan struct {
@@ -83,6 +85,9 @@ func (m *lossMeter) judge(s *lossSpan) {
 		m.sent -= m.sent / 4
 		m.lost -= m.lost / 4
 	}
+	if m.sent >= minLossSamples {
+		m.permille = m.lost * 1000 / m.sent
+	}
 }
 
 // spanOf returns the span in which n was new, nil if it is long past.
@@ -97,18 +102,7 @@ func (m *lossMeter) spanOf(n uint64) *lossSpan {
 	return nil
 }
 
-// permille returns the measured loss of the round trip in thousandths.
-func (m *lossMeter) permille() uint32 {
-	if m.sent < minLossSamples {
-		return 0
-	}
-	return m.lost * 1000 / m.sent
-}
-
 // oneWay returns the loss of one direction, taking both for alike.
 func (m *lossMeter) oneWay() float64 {
-	if m.sent < minLossSamples {
-		return 0
-	}
-	return 1 - math.Sqrt(1-float64(m.lost)/float64(m.sent))
+	return 1 - math.Sqrt(1-float64(m.permille)/1000)
 }

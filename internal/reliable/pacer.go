@@ -26,10 +26,14 @@ const (
 	smallBurst = 4 << 10
 )
 
-// ready reports whether there is credit at this rate in bytes a second; 0 means
-// that the rate is not known yet and nothing is held back.
-func (p *pacer) ready(at time.Duration, rate int64) bool {
-	if rate <= 0 {
+// ready reports whether there is credit. It is filled up only when it is used
+// up, so that a flow which sends little pays nothing for being paced.
+func (p *pacer) ready(at time.Duration, s *Sender) bool {
+	if p.credit > 0 {
+		return true
+	}
+	rate := s.paceRate()
+	if rate == 0 { // not known yet: nothing is held back
 		return true
 	}
 	burst := max(paceBurst, rate*int64(paceSpan)/int64(time.Second))

@@ -12,33 +12,43 @@ type parcel struct {
 	lane   uint8
 }
 
-// parcels is a queue of parcels in a lent ring. The zero value is empty.
+// parcels is a queue of parcels. The zero value is empty. One that waits alone,
+// as most do, waits in the queue itself; more wait in a lent ring.
 type parcels struct {
-	ring  []parcel // a power of two, nil while empty
+	lone  parcel
+	ring  []parcel // a power of two, nil while at most one waits
 	head  int
 	count int
 	bytes int
 }
 
-func (q *parcels) at(i int) *parcel { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+func (q *parcels) at(i int) *parcel {
+	if q.ring == nil {
+		return &q.lone
+	}
+	return &q.ring[(q.head+i)&(len(q.ring)-1)]
+}
 
 // push appends a parcel.
 func (q *parcels) push(b *Buffers, p parcel) {
-	if q.count == len(q.ring) {
-		old := *q
-		q.ring = b.takeParcels(max(firstTable, 2*len(old.ring)))
-		q.head = 0
-		for i := range old.count {
-			q.ring[i] = *old.at(i)
-		}
-		if old.ring != nil {
-			clear(old.ring)
-			b.giveParcels(old.ring)
-		}
+	if q.count > 0 && q.count >= len(q.ring) {
+		q.grow(b)
 	}
 	*q.at(q.count) = p
 	q.count++
 	q.bytes += len(p.data)
+}
+
+func (q *parcels) grow(b *Buffers) {
+	ring := b.takeParcels(max(firstTable, 2*len(q.ring)))
+	for i := range q.count {
+		ring[i] = *q.at(i)
+	}
+	if q.ring != nil {
+		clear(q.ring)
+		b.giveParcels(q.ring)
+	}
+	q.ring, q.head, q.lone = ring, 0, parcel{}
 }
 
 // insert puts a parcel in its place by number. Most come last.
@@ -57,7 +67,7 @@ func (q *parcels) pop(b *Buffers) parcel {
 	q.head++
 	q.count--
 	q.bytes -= len(p.data)
-	if q.count == 0 {
+	if q.count == 0 && q.ring != nil {
 		b.giveParcels(q.ring)
 		q.ring, q.head = nil, 0
 	}

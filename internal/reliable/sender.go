@@ -18,7 +18,8 @@ var (
 
 // Sender numbers the packets of one direction, keeps the reliable ones until
 // they are acknowledged and decides what goes on the wire when. It is pure:
-// numbers and times in, packets out. Make one with NewSender.
+// numbers and times in, packets out. Make one with NewSender; it is not copied
+// after its first use.
 //
 // After any call, Poll until it returns false, PollLost likewise, look at
 // Failed, and call HandleTimeout at NextTimeout.

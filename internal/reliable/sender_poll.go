@@ -157,7 +157,7 @@ func (s *Sender) mayPut(at time.Duration, n int) bool {
 		s.pacer.wakeAt = 0 // an acknowledgement opens the window, not time
 		return s.pacer.express(at, n)
 	}
-	return s.pacer.ready(at, s.paceRate()) || s.pacer.express(at, n)
+	return s.pacer.ready(at, s) || s.pacer.express(at, n)
 }
 
 // paceRate is a little more than the window a round trip, so that pacing shapes
@@ -199,7 +199,7 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	if s.cfg.NoEarly || e.report || len(e.data) > smallPacketBytes {
 		return
 	}
-	s.early.update(s.loss.permille())
+	s.early.update(s.loss.permille)
 	if e.copies = s.early.copies(e.lane > 0); e.copies == 0 {
 		return
 	}
