@@ -289,6 +289,22 @@ func TestABlackoutIsBornePatiently(t *testing.T) {
 	})
 }
 
+// The oldest packet is resent whatever the window says: its tries tell whether
+// the peer lives.
+func TestTheOldestIsResentThroughAShutWindow(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Sample(50 * time.Millisecond)
+	for range 3 {
+		s.send(1200)
+	}
+	s.poll()
+	s.cong.window = 0
+	s.pacer.credit = -paceBurst
+	s.now = s.now.Add(150 * time.Millisecond)
+	s.HandleTimeout(s.now)
+	s.wantSent(s.poll(), 0)
+}
+
 // T14: a flood of old acknowledgements makes at most one resend a packet and
 // round trip.
 func TestAcknowledgementFloodsResendLittle(t *testing.T) {
