@@ -160,6 +160,7 @@ func TestCloseWakesReadersAndFreesTheAddress(t *testing.T) {
 		}
 		synctest.Wait()
 		write(t, a, 2, "late")
+		write(t, b, 1, "not read")
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -182,6 +183,29 @@ func TestCloseWakesReadersAndFreesTheAddress(t *testing.T) {
 			}
 		}
 		listen(t, l, 2)
+		a.Close()
+		if len(l.free) != len(l.flights) {
+			t.Errorf("%d of %d buffers came back", len(l.free), len(l.flights))
+		}
+	})
+}
+
+func TestWhatIsSentLaterMayArriveSooner(t *testing.T) {
+	liveTest(t, Profile{Delay: time.Second}, func(t *testing.T, l *Live, a, b *Conn) {
+		start := time.Now()
+		write(t, a, 2, "slow")
+		l.Default(Profile{Delay: time.Millisecond})
+		write(t, a, 2, "fast")
+		for _, want := range []struct {
+			text string
+			at   time.Duration
+		}{{"fast", time.Millisecond}, {"slow", time.Second}} {
+			buf := make([]byte, 10)
+			n, _, err := b.ReadFrom(buf)
+			if string(buf[:n]) != want.text || time.Since(start) != want.at || err != nil {
+				t.Errorf("read %q after %v: %v, want %q", buf[:n], time.Since(start), err, want.text)
+			}
+		}
 	})
 }
 

@@ -48,8 +48,8 @@
 //
 // Times are whole nanoseconds. A rate drains a queue without rounding errors that add up. Each link has a random source
 // of its own, from the seed and from which link it is, so a new link, or traffic on one, does not change the losses of
-// another. All of it is integer arithmetic or float arithmetic without a rounding choice, so a seed means the same on
-// all machines.
+// another. All of it is integer arithmetic, or single float operations that IEEE 754 fixes to the bit, so a seed means
+// the same on all machines.
 //
 // # Limits
 //

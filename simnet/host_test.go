@@ -87,6 +87,20 @@ func TestTimeoutsComeWhenAskedForAndThoseInThePastAtOnce(t *testing.T) {
 	}
 }
 
+func TestATimeoutKeepsItsPlaceInAnInstantWhenItIsAskedForAgain(t *testing.T) {
+	x := newPair(t, 1, Profile{Delay: 10 * time.Millisecond})
+	var order []string
+	x.b.onTime = func(time.Time) { order = append(order, "timeout") }
+	x.b.onData = func(time.Time, netip.AddrPort, []byte) { order = append(order, "datagram") }
+	x.b.next = epoch.Add(11 * time.Millisecond)
+	x.sendAt(time.Millisecond, "x")
+	x.After(5*time.Millisecond, "again", func() { x.hb.Poke() })
+	x.run(time.Second)
+	if !slices.Equal(order, []string{"timeout", "datagram"}) {
+		t.Fatalf("got %v", order)
+	}
+}
+
 func TestAPartitionCutsOneWayOrBothAndWhatIsUnderWayArrives(t *testing.T) {
 	for _, oneWay := range []bool{true, false} {
 		x := newPair(t, 1, Profile{Delay: 10 * time.Millisecond})
@@ -138,7 +152,15 @@ func TestARebindMovesTheSenderAndKillsTheOldAddress(t *testing.T) {
 	if x.ha.Name() != "a" || x.ha.Addr() != addr(77) || x.Host(addr(1)) != nil {
 		t.Errorf("host %s at %v", x.ha.Name(), x.ha.Addr())
 	}
-	x.Add(addr(1), new(toy)) // the old address is free
+
+	heir := new(toy) // the old address is free, and who takes it is heard and spoken to
+	x.Add(addr(1), heir)
+	x.b.send(addr(1), "for the heir")
+	x.hb.Poke()
+	x.run(time.Second)
+	if got := heir.texts(); !slices.Equal(got, []string{"for the heir"}) {
+		t.Errorf("the heir got %q", got)
+	}
 }
 
 func TestASkewedHostSeesItsOwnTimeAndItsTimeoutsFollowIt(t *testing.T) {

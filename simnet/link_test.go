@@ -125,6 +125,24 @@ func TestGilbertLosesInEachStateAsItSays(t *testing.T) {
 	within(t, "lost", x.ab.Stats().LostInBurst, count, 0.4)
 }
 
+func TestALinkStartsGoodAndKeepsItsStateWhenItsProfileChanges(t *testing.T) {
+	x := newPair(t, 1, Profile{Burst: &Gilbert{LossBad: 1}})
+	change := func(at time.Duration, g *Gilbert) {
+		x.After(at, "change", func() { x.ab.SetProfile(Profile{Burst: g}) })
+	}
+	x.sendAt(1*time.Second, "good for ever")
+	change(2*time.Second, &Gilbert{GoodToBad: 1, LossBad: 1})
+	x.sendAt(3*time.Second, "turns bad")
+	change(4*time.Second, &Gilbert{LossBad: 1})
+	x.sendAt(5*time.Second, "still bad")
+	change(6*time.Second, nil)
+	x.sendAt(7*time.Second, "no bursts")
+	x.run(8 * time.Second)
+	if got := x.b.texts(); !slices.Equal(got, []string{"good for ever", "no bursts"}) {
+		t.Fatalf("got %q", got)
+	}
+}
+
 func TestARateIsExactToTheNanosecondOverALongQueue(t *testing.T) {
 	// 72+28 bytes are 800 bits; at 3 Mbit/s that is 266,666.67 ns each. The third must end at exactly 800 us.
 	x := newPair(t, 1, Profile{Rate: 3_000_000, Delay: time.Millisecond, Queue: time.Second})

@@ -3,6 +3,7 @@ package simnet
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"runtime"
@@ -216,6 +217,22 @@ func TestTheTraceIsLinesThatAPersonCanRead(t *testing.T) {
 `
 	if got := b.String(); got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTheTraceHasTheBytesThatArrivedAndNotThoseSent(t *testing.T) {
+	x := newPair(t, 1, Profile{Corrupt: 1})
+	var b strings.Builder
+	x.TraceTo(&b)
+	x.sendAt(0, "hello")
+	x.run(0)
+	for _, want := range []string{
+		fmt.Sprintf("send a>b 5 bytes %08x\n", sumBytes([]byte("hello"))),
+		fmt.Sprintf("delivered a>b 5 bytes %08x\n", sumBytes([]byte(x.b.got[0].text))),
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }
 
