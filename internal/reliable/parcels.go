@@ -30,11 +30,11 @@ func (q *parcels) at(i int) *parcel {
 }
 
 // push appends a parcel.
-func (q *parcels) push(b *Buffers, p parcel) {
+func (q *parcels) push(b *Buffers, p *parcel) {
 	if q.count > 0 && q.count >= len(q.ring) {
 		q.grow(b)
 	}
-	*q.at(q.count) = p
+	*q.at(q.count) = *p
 	q.count++
 	q.bytes += len(p.data)
 }
@@ -52,26 +52,24 @@ func (q *parcels) grow(b *Buffers) {
 }
 
 // insert puts a parcel in its place by number. Most come last.
-func (q *parcels) insert(b *Buffers, p parcel) {
+func (q *parcels) insert(b *Buffers, p *parcel) {
 	q.push(b, p)
 	for i := q.count - 1; i > 0 && q.at(i-1).number > p.number; i-- {
 		*q.at(i), *q.at(i - 1) = *q.at(i - 1), *q.at(i)
 	}
 }
 
-// pop takes the first parcel.
-func (q *parcels) pop(b *Buffers) parcel {
+// pop removes the first parcel; its data is its taker's.
+func (q *parcels) pop(b *Buffers) {
 	first := q.at(0)
-	p := *first
+	q.bytes -= len(first.data)
 	first.data = nil
 	q.head++
 	q.count--
-	q.bytes -= len(p.data)
 	if q.count == 0 && q.ring != nil {
 		b.giveParcels(q.ring)
 		q.ring, q.head = nil, 0
 	}
-	return p
 }
 
 // has reports whether the parcel with this number waits here; the queue is in
@@ -93,7 +91,8 @@ func (q *parcels) has(n uint64) bool {
 func (q *parcels) drop(b *Buffers) int {
 	n := q.count
 	for q.count > 0 {
-		b.Give(q.pop(b).data)
+		b.Give(q.at(0).data)
+		q.pop(b)
 	}
 	return n
 }

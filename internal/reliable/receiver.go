@@ -107,7 +107,7 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 	switch r.check(p.Number) {
 	case Seen:
 		r.stats.Repeat++
-		r.owe(at, p)
+		r.owe(at, &p)
 		return Repeat
 	case Stale:
 		r.stats.Stale++
@@ -116,7 +116,7 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 		r.stats.TooFar++
 		return Far
 	}
-	fate := r.judge(p)
+	fate := r.judge(&p)
 	switch fate {
 	case Refused:
 		r.stats.Refused++
@@ -130,8 +130,8 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 		r.stats.Outdated++
 	}
 	r.mark(at, p.Number)
-	r.owe(at, p)
-	r.keep(at, p, fate)
+	r.owe(at, &p)
+	r.keep(at, &p, fate)
 	return fate
 }
 
@@ -151,7 +151,7 @@ func (r *Receiver) mark(at time.Duration, n uint64) {
 }
 
 // owe notes that a reliable packet is to be acknowledged.
-func (r *Receiver) owe(at time.Duration, p Packet) {
+func (r *Receiver) owe(at time.Duration, p *Packet) {
 	if !p.Reliable {
 		return
 	}
@@ -163,7 +163,7 @@ func (r *Receiver) owe(at time.Duration, p Packet) {
 
 // judge says what is to become of a fresh packet and changes nothing but the
 // note that the application is behind.
-func (r *Receiver) judge(p Packet) Fate {
+func (r *Receiver) judge(p *Packet) Fate {
 	fate := Ready
 	if p.Lane > 0 {
 		fate = r.judgeLane(p)
@@ -191,20 +191,20 @@ func (r *Receiver) heldBytes() int {
 
 // keep stores what is to be delivered now or later, and releases what waited
 // for it.
-func (r *Receiver) keep(at time.Duration, p Packet, fate Fate) {
+func (r *Receiver) keep(at time.Duration, p *Packet, fate Fate) {
 	if fate == Ready || fate == Held {
 		c := parcel{number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane}
 		if fate == Ready {
-			r.deliver(c)
+			r.deliver(&c)
 		} else {
-			r.lanes[p.Lane-1].held.insert(r.buffers, c)
+			r.lanes[p.Lane-1].held.insert(r.buffers, &c)
 		}
 	}
 	r.release(at)
 }
 
 // deliver queues a parcel for the application and moves its lane on.
-func (r *Receiver) deliver(c parcel) {
+func (r *Receiver) deliver(c *parcel) {
 	if c.lane > 0 {
 		l := &r.lanes[c.lane-1]
 		l.last, l.any = c.number, true
@@ -228,8 +228,9 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	if r.ready.count == 0 {
 		return Delivery{}, false
 	}
-	c := r.ready.pop(r.buffers)
-	r.lent = c.data
+	number, data := r.ready.at(0).number, r.ready.at(0).data
+	r.ready.pop(r.buffers)
+	r.lent = data
 	r.stats.Delivered++
 	if r.stalled && r.ready.bytes <= r.cfg.MaxReady/2 {
 		// The sender backs off from a receiver that takes nothing. An
@@ -239,7 +240,7 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 			r.stats.AcksForgotten += uint64(r.acks.add(r.at(now), r.newest, r.cfg))
 		}
 	}
-	return Delivery{Number: c.number, Data: c.data}, true
+	return Delivery{Number: number, Data: data}, true
 }
 
 // Acks moves the acknowledgements that are due now into dst and returns how

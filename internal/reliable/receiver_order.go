@@ -3,7 +3,7 @@ package reliable
 import "time"
 
 // judgeLane says what is to become of a fresh packet by the rule of its lane.
-func (r *Receiver) judgeLane(p Packet) Fate {
+func (r *Receiver) judgeLane(p *Packet) Fate {
 	l := &r.lanes[p.Lane-1]
 	switch r.cfg.Rules[p.Lane-1] {
 	case Linked:
@@ -27,7 +27,7 @@ func (r *Receiver) judgeLane(p Packet) Fate {
 // predecessor is delivered, or at once when the value is 0". The packets of an
 // order form one chain, so the predecessor of the next one is always the last
 // delivered; anything that branches off is against the rules.
-func (r *Receiver) judgeLinked(l *receiveLane, p Packet) Fate {
+func (r *Receiver) judgeLinked(l *receiveLane, p *Packet) Fate {
 	before := p.Number - p.Back
 	switch {
 	case p.Back > p.Number:
@@ -52,7 +52,7 @@ func (r *Receiver) judgeLinked(l *receiveLane, p Packet) Fate {
 
 // linkedTo reports whether a held packet of an order that p is not of names p
 // as its predecessor.
-func (r *Receiver) linkedTo(p Packet) bool {
+func (r *Receiver) linkedTo(p *Packet) bool {
 	for i := range r.lanes {
 		if r.cfg.Rules[i] != Linked || p.Lane == uint8(i)+1 {
 			continue
@@ -73,7 +73,7 @@ func (r *Receiver) linkedTo(p Packet) bool {
 
 // judgePatient follows replica, Order: "an ordered packet that comes later still
 // is acknowledged, not delivered, and reported to the application as skipped".
-func (r *Receiver) judgePatient(l *receiveLane, p Packet) Fate {
+func (r *Receiver) judgePatient(l *receiveLane, p *Packet) Fate {
 	if p.Number < l.upto {
 		return Skipped
 	}
@@ -106,7 +106,9 @@ func (r *Receiver) release(at time.Duration) {
 	for i := range r.lanes {
 		l := &r.lanes[i]
 		for l.held.count > 0 && r.releasable(at, l, r.cfg.Rules[i]) {
-			r.deliver(l.held.pop(r.buffers))
+			c := *l.held.at(0)
+			l.held.pop(r.buffers)
+			r.deliver(&c)
 		}
 	}
 }
