@@ -23,6 +23,11 @@ type Config struct {
 	// sockets outside Linux do not set it.
 	ECN ECN
 
+	// ReadECN has the marks of arriving datagrams read into Message.ECN. Default
+	// off: the kernel takes about 0.1 µs more for each datagram. Plain sockets
+	// cannot.
+	ReadECN bool
+
 	// NoGSO and NoGRO switch the kernel's joining of datagrams off. By default
 	// both are on where the kernel has them.
 	NoGSO, NoGRO bool

@@ -68,24 +68,20 @@ func (l *Loop) transmit() (sent, more bool) {
 	for range maxTurnTransmits {
 		buf := l.out.Free()
 		if buf == nil {
-			l.flush()
+			l.socket.writeInTurn(l.out)
 			buf = l.out.Free()
 		}
 		n, to, ok := l.core.PollTransmit(buf)
 		if !ok {
-			l.flush()
+			l.socket.writeInTurn(l.out)
 			return sent, false
 		}
 		l.out.Commit(n, to)
 		sent = true
 	}
-	l.flush()
+	l.socket.writeInTurn(l.out)
 	return sent, true
 }
-
-// flush writes the batch. A closed socket also ends the next read, which is
-// where the loop learns of it.
-func (l *Loop) flush() { _ = l.socket.Write(l.out) }
 
 // decide says how long to wait.
 func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {

@@ -11,7 +11,16 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 runs the fixed list")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(loadVariable) != "" {
+		loadMain() // this process is the load of a benchmark
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// loadVariable is set in the environment of a process that shall be a load.
+const loadVariable = "PARLEY_UDP_LOAD"
 
 // eachSeed runs f with each seed of the fixed list, or with that of -seed.
 // PARLEY_SOAK=1 makes the list ten times as long.

@@ -153,12 +153,13 @@ func (m *memory) write(out *SendBatch) error {
 	closed := m.closed
 	m.mu.Unlock()
 	if closed {
-		m.counts.lost(FaultOther, len(out.entries))
+		m.counts.lost(FaultOther, out.count)
 		return ErrClosed
 	}
 	var t tally
-	for i := range out.entries {
-		e := &out.entries[i]
+	entries := out.waiting()
+	for i := range entries {
+		e := &entries[i]
 		to := Canonical(e.to)
 		if !m.reaches(to) {
 			m.counts.lost(FaultBadAddress, 1)
@@ -199,8 +200,10 @@ func loopback(ip netip.Addr) netip.Addr {
 	return netip.IPv6Loopback()
 }
 
+func (m *memory) writeInTurn(out *SendBatch) error { return m.write(out) }
+
 func (m *memory) newRecvBatch() *RecvBatch {
-	return &RecvBatch{entries: make([]recvEntry, 0, m.config.Batch), maxDatagram: m.config.MaxDatagram}
+	return &RecvBatch{entries: make([]recvEntry, m.config.Batch), maxDatagram: m.config.MaxDatagram}
 }
 
 func (m *memory) buffers() (recv, send int) { return maxQueued * m.config.MaxDatagram, 0 }

@@ -128,10 +128,14 @@ func setOptions(fd int, f family, e endpoints, c Config) error {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only); err != nil {
 			return err
 		}
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1)
 	}
-	// A dual-stack socket takes the IPv4 option for its IPv4 datagrams.
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTOS, 1)
+	// A dual-stack socket takes the IPv4 options for its IPv4 datagrams.
+	if c.ReadECN {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTOS, 1)
+		if f == family6 {
+			_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1)
+		}
+	}
 	if c.ECN != NotECT {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TOS, int(c.ECN))
 		if f == family6 {

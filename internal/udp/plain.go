@@ -123,15 +123,16 @@ func (p *plain) fail(err error) {
 
 func (p *plain) write(out *SendBatch) error {
 	var t tally
-	for i := range out.entries {
-		e := &out.entries[i]
+	entries := out.waiting()
+	for i := range entries {
+		e := &entries[i]
 		err := p.writeOne(out.payload(e), e.to)
 		switch {
 		case err == nil:
 			t.datagrams++
 			t.bytes += uint64(e.n)
 		case errors.Is(err, net.ErrClosed):
-			p.counts.lost(FaultOther, len(out.entries)-i)
+			p.counts.lost(FaultOther, out.count-i)
 			if t.datagrams > 0 {
 				p.counts.sent(&t)
 			}
@@ -183,8 +184,10 @@ func sendFault(err error) Fault {
 	return faultOf(err)
 }
 
+func (p *plain) writeInTurn(out *SendBatch) error { return p.write(out) }
+
 func (p *plain) newRecvBatch() *RecvBatch {
-	return &RecvBatch{entries: make([]recvEntry, 0, p.config.Batch), maxDatagram: p.config.MaxDatagram}
+	return &RecvBatch{entries: make([]recvEntry, p.config.Batch), maxDatagram: p.config.MaxDatagram}
 }
 
 func (p *plain) buffers() (recv, send int) { return p.recv, p.send }

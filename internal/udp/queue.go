@@ -88,7 +88,7 @@ func (q *queue) take(in *RecvBatch) (int, error) {
 		q.mu.Unlock()
 		return 0, ErrClosed
 	}
-	n := min(q.count, cap(in.entries))
+	n := min(q.count, len(in.entries))
 	for i := range n {
 		s := &q.ring[(q.head+i)%len(q.ring)]
 		in.add(s.from, s.data, 0, s.ecn)

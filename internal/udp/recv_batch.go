@@ -10,7 +10,7 @@ type Message struct {
 	// Data is the payload. It is a view into the batch: see RecvBatch.
 	Data []byte
 
-	// ECN is the mark that the datagram bore on arrival.
+	// ECN is the mark that the datagram bore on arrival, if Config.ReadECN.
 	ECN ECN
 }
 
@@ -24,9 +24,10 @@ type Message struct {
 // may overwrite Data, but not append to it: its capacity ends where it ends.
 // A RecvBatch is used by one goroutine at a time.
 type RecvBatch struct {
-	entries []recvEntry
+	entries []recvEntry // made once; the first count are in use
+	count   int
 	next    int // the entry that Next turns to
-	msg     Message
+	part    Message
 
 	// rest and segment are the unsplit part of a joined entry: datagrams of
 	// segment bytes each, of which the last may be shorter.
@@ -36,42 +37,38 @@ type RecvBatch struct {
 	maxDatagram int
 	tally       tally
 
-	vectors recvVectors // what the system's calls need, see socket_linux.go
+	vectors recvVectors // what the system's calls need, see recv_linux.go
 }
 
 // recvEntry is one buffer of a batch: a datagram, or a train of them that the
 // kernel joined.
 type recvEntry struct {
-	from    netip.AddrPort
-	data    []byte
+	Message
 	segment int // 0 for a single datagram
-	ecn     ECN
 }
 
 // Next returns the next datagram, or nil when there are no more.
 func (b *RecvBatch) Next() *Message {
 	if len(b.rest) == 0 {
-		if b.next == len(b.entries) {
+		if b.next == b.count {
 			return nil
 		}
 		e := &b.entries[b.next]
 		b.next++
-		b.msg.From, b.msg.ECN = e.from, e.ecn
 		if e.segment == 0 {
-			b.msg.Data = e.data
-			return &b.msg
+			return &e.Message
 		}
-		b.rest, b.segment = e.data, e.segment
+		b.part, b.rest, b.segment = e.Message, e.Data, e.segment
 	}
 	n := min(b.segment, len(b.rest))
-	b.msg.Data = b.rest[:n:n]
+	b.part.Data = b.rest[:n:n]
 	b.rest = b.rest[n:]
-	return &b.msg
+	return &b.part
 }
 
 // More reports whether Next has another datagram.
 func (b *RecvBatch) More() bool {
-	return len(b.rest) != 0 || b.next != len(b.entries)
+	return b.next != b.count || len(b.rest) != 0
 }
 
 // Len returns how many datagrams the last Read brought.
@@ -79,42 +76,54 @@ func (b *RecvBatch) Len() int { return int(b.tally.datagrams) }
 
 // clear empties the batch for the next Read.
 func (b *RecvBatch) clear() {
-	b.entries = b.entries[:0]
-	b.next = 0
+	b.count, b.next = 0, 0
 	b.rest = nil
 	b.tally = tally{}
 }
 
 // add appends a buffer that holds one datagram (segment 0) or a train of
 // datagrams of segment bytes each. What is larger than the limit is counted and
-// left out. The caller has made room: entries never grows.
+// left out. The caller sees to it that no more are added than there are entries.
 func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int, ecn ECN) {
-	if segment <= 0 || segment >= len(data) {
+	count := uint64(1)
+	if segment > 0 && segment < len(data) {
+		data, segment, count = b.addTrain(data, segment)
+	} else {
 		segment = 0
 		if len(data) > b.maxDatagram {
 			b.tally.truncated++
-			return
+			count = 0
 		}
 	}
-	count := uint64(1)
-	if segment != 0 {
-		count = uint64((len(data) + segment - 1) / segment)
-		if segment > b.maxDatagram {
-			tail := len(data) % segment
-			if tail == 0 || tail > b.maxDatagram {
-				b.tally.truncated += count
-				return
-			}
-			b.tally.truncated += count - 1
-			data, segment, count = data[len(data)-tail:], 0, 1
-		} else {
-			b.tally.joined += count
-		}
+	if count == 0 {
+		return
 	}
 	b.tally.datagrams += count
 	b.tally.bytes += uint64(len(data))
 	if ecn == CE {
 		b.tally.ce += count
 	}
-	b.entries = append(b.entries, recvEntry{from, data[:len(data):len(data)], segment, ecn})
+	e := &b.entries[b.count]
+	b.count++
+	e.From = from
+	e.Data = data[:len(data):len(data)]
+	e.ECN = ecn
+	e.segment = segment
+}
+
+// addTrain returns what of a train is within the limit, and how many datagrams
+// that is: all, none, or a short one at its end.
+func (b *RecvBatch) addTrain(data []byte, segment int) ([]byte, int, uint64) {
+	count := uint64((len(data) + segment - 1) / segment)
+	if segment <= b.maxDatagram {
+		b.tally.joined += count
+		return data, segment, count
+	}
+	tail := len(data) % segment
+	if tail == 0 || tail > b.maxDatagram {
+		b.tally.truncated += count
+		return nil, 0, 0
+	}
+	b.tally.truncated += count - 1
+	return data[len(data)-tail:], 0, 1
 }

@@ -22,7 +22,7 @@ const slotPadding = 3 * 64
 // spinAfter is the batch size from which the socket is looked at once more
 // before the reader parks. A batch of so many means that more came while it
 // was handled, and a look (0.5 µs when in vain) is cheaper than parking (5 µs and more).
-const spinAfter = 4
+const spinAfter = 2
 
 // recvVectors is a RecvBatch as the kernel sees it.
 type recvVectors struct {
@@ -42,7 +42,7 @@ func (d *batched) newRecvBatch() *RecvBatch {
 	}
 	stride := (size+63)&^63 + slotPadding
 	b := &RecvBatch{
-		entries:     make([]recvEntry, 0, n),
+		entries:     make([]recvEntry, n),
 		maxDatagram: d.config.MaxDatagram,
 		vectors: recvVectors{
 			msgs:    make([]unix.Mmsghdr, n),
@@ -81,6 +81,7 @@ func (v *recvVectors) rearm() {
 
 // reader is the state of a serve, owned by the goroutine that reads.
 type reader struct {
+	fd         uintptr // valid during a turn
 	in         *RecvBatch
 	turn       turnFunc
 	until      time.Time
@@ -117,6 +118,7 @@ func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
 // It returns false to park.
 func (d *batched) readable(fd uintptr) bool {
 	r := &d.reader
+	r.fd = fd
 	for {
 		got := d.receive(fd, r.in)
 		if r.failure != nil {

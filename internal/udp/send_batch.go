@@ -14,7 +14,8 @@ import "net/netip"
 type SendBatch struct {
 	arena       []byte
 	used        int
-	entries     []sendEntry
+	entries     []sendEntry // made once; the first count are in use
+	count       int
 	maxDatagram int
 }
 
@@ -29,7 +30,7 @@ func NewSendBatch(c Config) *SendBatch {
 	arena := max(2*c.MaxDatagram, min(c.Batch*c.MaxDatagram, sendArenaBytes))
 	return &SendBatch{
 		arena:       make([]byte, arena),
-		entries:     make([]sendEntry, 0, min(maxSendDatagrams, max(c.Batch, arena/64))),
+		entries:     make([]sendEntry, min(maxSendDatagrams, max(c.Batch, arena/64))),
 		maxDatagram: c.MaxDatagram,
 	}
 }
@@ -38,7 +39,7 @@ func NewSendBatch(c Config) *SendBatch {
 // is full and must be written first.
 func (b *SendBatch) Free() []byte {
 	end := b.used + b.maxDatagram
-	if end > len(b.arena) || len(b.entries) == cap(b.entries) {
+	if end > len(b.arena) || b.count == len(b.entries) {
 		return nil
 	}
 	return b.arena[b.used:end:end]
@@ -47,10 +48,12 @@ func (b *SendBatch) Free() []byte {
 // Commit adds the first n bytes of what Free returned as a datagram for to. It
 // panics when n is more than was lent.
 func (b *SendBatch) Commit(n int, to netip.AddrPort) {
-	if n < 0 || n > len(b.Free()) {
+	if uint(n) > uint(b.maxDatagram) || b.used+n > len(b.arena) {
 		panic("udp: Commit of more bytes than Free lent")
 	}
-	b.entries = append(b.entries, sendEntry{to, b.used, n})
+	e := &b.entries[b.count]
+	b.count++
+	e.to, e.off, e.n = to, b.used, n
 	b.used += n
 }
 
@@ -66,13 +69,15 @@ func (b *SendBatch) Append(p []byte, to netip.AddrPort) bool {
 }
 
 // Len returns how many datagrams wait in the batch.
-func (b *SendBatch) Len() int { return len(b.entries) }
+func (b *SendBatch) Len() int { return b.count }
 
 // Reset empties the batch without sending.
 func (b *SendBatch) Reset() {
-	b.entries = b.entries[:0]
-	b.used = 0
+	b.count, b.used = 0, 0
 }
+
+// waiting returns the entries in use.
+func (b *SendBatch) waiting() []sendEntry { return b.entries[:b.count] }
 
 // payload returns the bytes of entry e.
 func (b *SendBatch) payload(e *sendEntry) []byte { return b.arena[e.off : e.off+e.n] }

@@ -23,9 +23,11 @@ type writer struct {
 	groups  []sendGroup
 
 	out         *SendBatch
-	at          int // first entry that is not in msgs yet
-	built, done int // msgs[done:built] wait to be sent
-	single      int // entries before this one are not joined
+	entries     []sendEntry // of out
+	sum         tally       // of msgs[:built]
+	at          int         // first entry that is not in msgs yet
+	built, done int         // msgs[done:built] wait to be sent
+	single      int         // entries before this one are not joined
 	patience    patience
 	retried     bool // the next message was refused once and is tried again
 	suspect     bool // GSO is to be limited to suspectMax if the next message succeeds
@@ -67,9 +69,29 @@ func (w *writer) init(d *batched, n int) {
 }
 
 func (d *batched) write(out *SendBatch) error {
-	w := &d.writer
-	w.out, w.at, w.built, w.done, w.single = out, 0, 0, 0, 0
+	d.writer.begin(out)
+	return d.finish()
+}
+
+// writeInTurn sends through the descriptor that the turn's read holds open,
+// which spares it the locks of another RawConn call.
+func (d *batched) writeInTurn(out *SendBatch) error {
+	d.writer.begin(out)
+	if d.writable(d.reader.fd) {
+		return nil
+	}
+	return d.finish()
+}
+
+func (w *writer) begin(out *SendBatch) {
+	w.out, w.entries = out, out.waiting()
+	w.at, w.built, w.done, w.single = 0, 0, 0, 0
 	w.patience, w.retried, w.suspect = patienceRetry, false, false
+}
+
+// finish sends the rest of the batch and waits for room where it must.
+func (d *batched) finish() error {
+	w := &d.writer
 	for {
 		err := d.raw.Write(w.onWritable)
 		if w.patience >= patienceWait {
@@ -92,8 +114,8 @@ func (d *batched) write(out *SendBatch) error {
 // unsent returns how many datagrams of the batch have no fate yet.
 func (w *writer) unsent() int {
 	n := 0
-	for i := range w.out.entries[w.at:] {
-		if w.out.entries[w.at+i].n >= 0 {
+	for i := range w.entries[w.at:] {
+		if w.entries[w.at+i].n >= 0 {
 			n++
 		}
 	}
@@ -109,7 +131,7 @@ func (d *batched) writable(fd uintptr) bool {
 	w := &d.writer
 	for {
 		if w.done == w.built {
-			if w.at == len(w.out.entries) {
+			if w.at == len(w.entries) {
 				return true
 			}
 			d.build()
@@ -137,9 +159,10 @@ func (d *batched) writable(fd uintptr) bool {
 // address as its neighbours and is as long as they are joins their message.
 func (d *batched) build() {
 	w := &d.writer
-	entries, arena := w.out.entries, w.out.arena
+	entries, arena := w.entries, w.out.arena
 	gsoMax := int(d.gsoMax.Load())
 	w.done, w.built = 0, 0
+	w.sum = tally{}
 	for w.at < len(entries) && w.built < len(w.msgs) {
 		first := w.at
 		e := &entries[first]
@@ -157,7 +180,9 @@ func (d *batched) build() {
 		if e.n > 0 && e.n <= gsoMax && first >= w.single {
 			bytes = w.join(e)
 		}
-		if count := w.at - first; count > 1 {
+		count := w.at - first
+		if count > 1 {
+			w.sum.joined += uint64(count)
 			at := w.built * sendControlBytes
 			h.Control = &w.control[at]
 			h.SetControllen(sendControlBytes)
@@ -170,7 +195,9 @@ func (d *batched) build() {
 		// no place to point to.
 		iov.Base = &arena[min(e.off, len(arena)-1)]
 		iov.SetLen(bytes)
-		w.groups[w.built] = sendGroup{first, w.at - first, bytes}
+		w.groups[w.built] = sendGroup{first, count, bytes}
+		w.sum.datagrams += uint64(count)
+		w.sum.bytes += uint64(bytes)
 		w.built++
 	}
 }
@@ -190,8 +217,8 @@ func (d *batched) address(h *unix.Msghdr, name *sockaddr, e *sendEntry) bool {
 func (w *writer) join(e *sendEntry) (bytes int) {
 	bytes = e.n
 	first := w.at - 1
-	for w.at < len(w.out.entries) && w.at-first < maxGSOSegments {
-		x := &w.out.entries[w.at]
+	for w.at < len(w.entries) && w.at-first < maxGSOSegments {
+		x := &w.entries[w.at]
 		if x.n <= 0 || x.n > e.n || bytes+x.n > MaxPayload || x.to != e.to {
 			break
 		}
@@ -207,12 +234,15 @@ func (w *writer) join(e *sendEntry) (bytes int) {
 // took records that the kernel took the next n messages.
 func (d *batched) took(n int) {
 	w := &d.writer
-	var t tally
-	for _, g := range w.groups[w.done : w.done+n] {
-		t.datagrams += uint64(g.count)
-		t.bytes += uint64(g.bytes)
-		if g.count > 1 {
-			t.joined += uint64(g.count)
+	t := w.sum
+	if n != w.built {
+		t = tally{}
+		for _, g := range w.groups[w.done : w.done+n] {
+			t.datagrams += uint64(g.count)
+			t.bytes += uint64(g.bytes)
+			if g.count > 1 {
+				t.joined += uint64(g.count)
+			}
 		}
 	}
 	w.done += n
@@ -283,7 +313,7 @@ func (d *batched) ungroup(g *sendGroup, errno syscall.Errno) bool {
 	limit := 0
 	switch errno {
 	case unix.EINVAL, unix.EMSGSIZE:
-		if limit = w.out.entries[g.first].n - 1; limit < minGSOSegment {
+		if limit = w.entries[g.first].n - 1; limit < minGSOSegment {
 			limit = 0
 		}
 	case unix.EIO, unix.ENOPROTOOPT, unix.EOPNOTSUPP:

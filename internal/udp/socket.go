@@ -33,6 +33,9 @@ type driver interface {
 	// the socket is closed.
 	write(out *SendBatch) error
 
+	// writeInTurn is write for the goroutine that is inside a turn of serve.
+	writeInTurn(out *SendBatch) error
+
 	newRecvBatch() *RecvBatch
 	wake()
 	buffers() (recv, send int)
@@ -178,12 +181,22 @@ func (s *Socket) readTurn(in *RecvBatch, woken bool) (next, time.Time) {
 // milliseconds for room in the kernel's buffer. A datagram that cannot be sent
 // is counted and does not keep the others: the error is ErrClosed or nil.
 func (s *Socket) Write(out *SendBatch) error {
-	if len(out.entries) == 0 {
+	if out.count == 0 {
 		return nil
 	}
 	err := s.driver.write(out)
 	out.Reset()
 	return err
+}
+
+// writeInTurn is Write for a turn of serve.
+func (s *Socket) writeInTurn(out *SendBatch) {
+	if out.count == 0 {
+		return
+	}
+	// A closed socket also ends the read, which is where the loop learns of it.
+	_ = s.driver.writeInTurn(out)
+	out.Reset()
 }
 
 // Wake ends the Read that is waiting, or the next one: it is never lost. Many
