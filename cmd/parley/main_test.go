@@ -64,8 +64,10 @@ func TestProgram(t *testing.T) {
 		{"completion", []string{"completion", "bash"}, 0, "__start_parley", ""},
 		{"serve is not built", []string{"serve", "--port", "1"}, 2, "",
 			"parley: unknown command \"serve\"; the commands are completion, decode, encode, help and version\n"},
-		{"no dialect yet", []string{"decode", "--dialect", "replica", "--from", "client", "00"}, 2, "",
-			"parley: no dialect named \"replica\" is built in; the built-in dialects are: none yet\n"},
+		{"a packet of a built-in dialect", []string{"decode", "--dialect", "stamp", "--from", "client", "010002010700000000000000"}, 0,
+			`"packet":"ack"`, ""},
+		{"a bad packet", []string{"decode", "--dialect", "stamp", "--from", "client", "01"}, 1, "",
+			"parley decode: flags: 1 byte wanted at offset 1, 0 left\n"},
 		{"an unknown flag", []string{"encode", "--fast"}, 2, "",
 			"parley: unknown flag: --fast; see \"parley encode --help\"\n"},
 	} {

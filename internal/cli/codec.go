@@ -46,7 +46,9 @@ type Codec struct {
 // them. It is a list and not a registry, so that what a build can do is read
 // in one place and no package changes another by being imported.
 func builtIn() []Codec {
-	return nil
+	return []Codec{
+		stampCodec,
+	}
 }
 
 // codecNames gives the names of codecs for a sentence.
