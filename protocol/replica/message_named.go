@@ -1,0 +1,48 @@
+package replica
+
+import "parley/internal/wire"
+
+// A message (section 1.3.7) carries named bytes of the application, from both.
+//
+//	 0       1       2               4                       12
+//	+-------+-------+---------------+-----------------------+-------+
+//	| 0x06  | flags | sequence      | time, u64 µs          | size  |
+//	+-------+-------+---------------+-----------------------+-------+
+//	 13           13+n            15+n
+//	+--…---------+---------------+----------…
+//	| name       | size, u16     | data
+//	+--…---------+---------------+----------…
+//
+//	flags bit 0   1: acknowledge this
+//	      bit 1   1: deliver in the order of messages; needs bit 0
+//	      2 to 6  of an ordered one: how many numbers back the one before it is, or 0
+//	      bit 7   of an ordered one, 1: the next ordered message continues this
+//	time          server time when this was sent
+//
+// The size of the name is printed as 1 byte and as a ushort; the byte count and
+// the maximum of 255 agree on one byte.
+func (p *Packet) readMessage(r *wire.LittleReader, from Side) {
+	flags := r.U8("flags")
+	p.admit(r, KindMessage, from, flags, 0, "type")
+	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
+	p.More = flags&flagHigh != 0
+	p.Sequence = r.U16("sequence")
+	p.Time = r.U64("timestamp")
+	p.Name = r.Text("name", int(r.U8("name size")), MaxNameBytes)
+	p.Data = r.Bytes("data", int(r.U16("data size")), MaxDataBytes)
+}
+
+func (p *Packet) appendMessage(b []byte) []byte {
+	flags := p.flags() | p.orderLink()
+	if p.More {
+		flags |= flagHigh
+	}
+	b = p.appendHead(b, flags)
+	b = little.AppendUint64(b, p.Time)
+	b = appendText(b, p.Name)
+	if len(p.Data) > MaxDataBytes {
+		panic("replica: the data of one message packet has 65,535 bytes at most")
+	}
+	b = little.AppendUint16(b, uint16(len(p.Data)))
+	return append(b, p.Data...)
+}

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
+
+// newRand returns the source of a random test and prints how to repeat it.
+func newRand(t testing.TB) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = 0x5eed
+	}
+	t.Logf("seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// rounds returns the count of turns of a random loop: the N tier under
+// PARLEY_SOAK=1, a hundredth of the PR tier under -short and a fiftieth under
+// -race, where pure code has little to show and takes fifteen times as long; the
+// plain run has the full count.
+func rounds(pr, soak int) int {
+	switch {
+	case os.Getenv("PARLEY_SOAK") != "":
+		return soak
+	case testing.Short():
+		return max(pr/100, 1)
+	case underRace:
+		return max(pr/50, 1)
+	}
+	return pr
+}
