@@ -28,7 +28,8 @@
 // # Joining a dialect
 //
 // A dialect does not know of this package. Its codec is adapted in a file
-// codec_<dialect>.go here and listed in builtIn; nothing registers itself.
+// codec_<dialect>.go here and listed in builtIn; nothing registers itself. A
+// test then holds it to protocol/<dialect>/testdata/vectors.json, both ways.
 //
 // # Limits
 //
