@@ -27,7 +27,8 @@ const (
 
 // Take returns a slice of n bytes with unspecified contents.
 func (b *Buffers) Take(n int) []byte {
-	for c, size := range byteClasses {
+	for c := range byteClasses {
+		size := byteClasses[c]
 		if n > size {
 			continue
 		}
@@ -45,7 +46,8 @@ func (b *Buffers) Take(n int) []byte {
 
 // Give returns a slice that Take lent. The caller does not touch it afterwards.
 func (b *Buffers) Give(p []byte) {
-	for c, size := range byteClasses {
+	for c := range byteClasses {
+		size := byteClasses[c]
 		if cap(p) != size {
 			continue
 		}

@@ -19,7 +19,7 @@ import "time"
 type congestion struct {
 	window     int // bytes
 	mode       congestionMode
-	limited    bool // the window held something back in this round
+	limited    bool // the window was put to use in this round
 	wasLimited bool // and in the one before
 	halved     bool // after a block: stop doubling at half of what it was
 
@@ -99,38 +99,51 @@ func (c *congestion) wanted() time.Duration {
 
 func (c *congestion) starting() bool { return c.mode == starting }
 
+// begin notes that the flow uses its window, by half at least. With the first
+// such packet a round starts; before, nothing was learnt of the path but its
+// least round trip.
+func (c *congestion) begin(at time.Duration, nextTx uint64) {
+	if !c.busy() {
+		c.newRound(at, nextTx)
+	}
+	c.limited = true
+}
+
+func (c *congestion) newRound(at time.Duration, nextTx uint64) {
+	c.roundTx, c.roundStart = nextTx, at
+	c.roundLeast, c.roundSamples, c.roundAcked, c.roundLost = 0, 0, 0, 0
+}
+
 // acked takes an acknowledgement of n bytes; rtt is 0 if it gave no sample.
 func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextTx uint64) {
-	c.roundAcked += n
 	if rtt > 0 {
 		c.sample(at, rtt)
 	}
+	if !c.busy() {
+		return
+	}
+	c.roundAcked += n
 	if c.mode == starting {
 		if c.limited {
 			c.window += n
 		}
 		// A queue of several samples in a row ends the doubling within a round.
 		if c.roundSamples >= 8 && c.roundLeast-c.leastRTT() > c.wanted() {
-			c.settle(at)
+			c.settle()
 		}
 		if c.halved && c.window >= c.ceiling {
 			c.enter(alone)
 		}
 	}
 	if tx >= c.roundTx {
-		c.queueDelay = 0
-		if c.limited || c.wasLimited || c.roundLost > 0 {
-			// Rounds that never filled the window tell nothing of the path.
-			c.endRound(at)
-		}
-		c.roundTx, c.roundStart = nextTx, at
-		c.roundLeast, c.roundSamples, c.roundAcked, c.roundLost = 0, 0, 0, 0
+		c.endRound(at)
+		c.newRound(at, nextTx)
 		c.wasLimited, c.limited = c.limited, false
 	}
 }
 
-// busy reports whether the flow uses up its window, and so may have made the
-// queue that it waits in.
+// busy reports whether the flow uses its window, and so may have made the queue
+// that it waits in.
 func (c *congestion) busy() bool { return c.limited || c.wasLimited }
 
 func (c *congestion) sample(at, rtt time.Duration) {
@@ -147,7 +160,7 @@ func (c *congestion) sample(at, rtt time.Duration) {
 		c.roundLeast = rtt
 	}
 	c.roundSamples++
-	if rtt-c.leastRTT() < c.wanted()/4 {
+	if rtt-c.leastRTT() < wantedQueue/4 {
 		c.seenLeast = at
 	}
 }
@@ -174,7 +187,7 @@ func (c *congestion) endRound(at time.Duration) {
 	switch c.mode {
 	case starting:
 		if c.tooMuchLost() || c.queueDelay > c.wanted() {
-			c.settle(at)
+			c.settle()
 		}
 	case alone:
 		c.endAlone(at)
@@ -297,11 +310,11 @@ func (c *congestion) endDraining() {
 		c.enter(competing)
 		return
 	}
-	c.settle(c.roundStart)
+	c.settle()
 }
 
 // settle goes on alone with the window that the measured rate fills.
-func (c *congestion) settle(time.Duration) {
+func (c *congestion) settle() {
 	fit := int(c.bestRate() * int64(c.leastRTT()+c.wanted()) / int64(time.Second))
 	if fit > 0 {
 		c.setWindow(min(c.window, fit))

@@ -82,7 +82,7 @@ func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 		{Unordered, 0.10, 1.5, 3.3},
 		{Linked, 0.02, 1.3, 2.2},
 		{Linked, 0.05, 1.3, 3.2},
-		{Linked, 0.10, 1.6, 4.2},
+		{Linked, 0.10, 1.75, 4.2}, // one seed in ten pays in its first half second, before the loss is known
 	} {
 		eachSeed(t, tier(2, 10, 100), func(t *testing.T, seed uint64) {
 			clean := echoFlow(t, seed, path(0), span, tt.rule, nil)

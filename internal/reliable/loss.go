@@ -31,7 +31,9 @@ type lossSpan struct {
 }
 
 const (
-	lossSpans = 6
+	// lossSpans of half a round trip each: what is acknowledged at all is
+	// acknowledged within two round trips. A power of two.
+	lossSpans = 4
 
 	// minLossSpan keeps spans long enough to hold more than a packet or two at
 	// a game's rate.
@@ -46,17 +48,20 @@ const (
 )
 
 // transmitted counts one transmission of number n. Only a first transmission
-// opens a span, so that a number and its copies are counted in the same one.
-func (m *lossMeter) transmitted(at time.Duration, n uint64, first bool, rtt time.Duration) {
+// opens a span, so that a number and its copies are counted in the same one. It
+// reports whether the measured loss may have changed.
+func (m *lossMeter) transmitted(at time.Duration, n uint64, first bool, rtt time.Duration) (changed bool) {
 	if m.used == 0 {
 		m.used = 1
 		m.spans[0] = lossSpan{first: n, since: at}
 	} else if s := &m.spans[m.newest]; first && n > s.first && at-s.since > max(rtt/2, minLossSpan) {
 		m.open(at, n)
+		changed = true
 	}
 	if s := m.spanOf(n); s != nil {
 		s.sent++
 	}
+	return changed
 }
 
 // acknowledged counts one acknowledgement of number n, repeats too.

@@ -29,14 +29,14 @@ func (q *parcels) at(i int) *parcel {
 	return &q.ring[(q.head+i)&(len(q.ring)-1)]
 }
 
-// push appends a parcel.
-func (q *parcels) push(b *Buffers, p *parcel) {
+// push appends a place for n bytes of data and returns it to be filled in.
+func (q *parcels) push(b *Buffers, n int) *parcel {
 	if q.count > 0 && q.count >= len(q.ring) {
 		q.grow(b)
 	}
-	*q.at(q.count) = *p
 	q.count++
-	q.bytes += len(p.data)
+	q.bytes += n
+	return q.at(q.count - 1)
 }
 
 func (q *parcels) grow(b *Buffers) {
@@ -53,7 +53,7 @@ func (q *parcels) grow(b *Buffers) {
 
 // insert puts a parcel in its place by number. Most come last.
 func (q *parcels) insert(b *Buffers, p *parcel) {
-	q.push(b, p)
+	*q.push(b, len(p.data)) = *p
 	for i := q.count - 1; i > 0 && q.at(i-1).number > p.number; i-- {
 		*q.at(i), *q.at(i - 1) = *q.at(i - 1), *q.at(i)
 	}

@@ -20,6 +20,7 @@ type Receiver struct {
 	lent  []byte // what Next returned last
 
 	lanes   [lanes]receiveLane
+	held    int // packets held in all lanes
 	rtt     time.Duration
 	newest  uint64 // the newest reliable packet, to acknowledge again after a stall
 	any     bool
@@ -168,7 +169,7 @@ func (r *Receiver) judge(p *Packet) Fate {
 	if p.Lane > 0 {
 		fate = r.judgeLane(p)
 	}
-	if fate != Violation && r.linkedTo(p) {
+	if fate != Violation && r.held > 0 && r.linkedTo(p) {
 		return Violation
 	}
 	switch {
@@ -192,25 +193,29 @@ func (r *Receiver) heldBytes() int {
 // keep stores what is to be delivered now or later, and releases what waited
 // for it.
 func (r *Receiver) keep(at time.Duration, p *Packet, fate Fate) {
-	if fate == Ready || fate == Held {
-		c := parcel{number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane}
-		if fate == Ready {
-			r.deliver(&c)
-		} else {
-			r.lanes[p.Lane-1].held.insert(r.buffers, &c)
-		}
+	switch fate {
+	case Ready:
+		c := r.deliver(p.Lane, p.Number, len(p.Data))
+		c.number, c.data, c.at, c.lane = p.Number, r.buffers.copyOf(p.Data), at, p.Lane
+	case Held:
+		r.lanes[p.Lane-1].held.insert(r.buffers, &parcel{
+			number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane,
+		})
+		r.held++
 	}
-	r.release(at)
+	if r.held > 0 {
+		r.release(at)
+	}
 }
 
-// deliver queues a parcel for the application and moves its lane on.
-func (r *Receiver) deliver(c *parcel) {
-	if c.lane > 0 {
-		l := &r.lanes[c.lane-1]
-		l.last, l.any = c.number, true
-		l.upto = max(l.upto, c.number+1)
+// deliver moves a lane on and returns a place in the application's queue.
+func (r *Receiver) deliver(lane uint8, number uint64, n int) *parcel {
+	if lane > 0 {
+		l := &r.lanes[lane-1]
+		l.last, l.any = number, true
+		l.upto = max(l.upto, number+1)
 	}
-	r.ready.push(r.buffers, c)
+	return r.ready.push(r.buffers, n)
 }
 
 // Delivery is a packet for the application.
@@ -269,7 +274,7 @@ func (r *Receiver) OldestHole() (time.Time, bool) {
 // NextTimeout returns when HandleTimeout is to be called next.
 func (r *Receiver) NextTimeout() (time.Time, bool) {
 	next := r.acks.due
-	for i := range r.lanes {
+	for i := 0; r.held > 0 && i < lanes; i++ {
 		if r.cfg.Rules[i] == Patient && r.lanes[i].held.count > 0 {
 			next = earliest(next, r.lanes[i].held.at(0).at+r.holdTime())
 		}
@@ -285,11 +290,7 @@ func (r *Receiver) HandleTimeout(now time.Time) { r.release(r.at(now)) }
 
 // Waiting returns how many packets are held or ready.
 func (r *Receiver) Waiting() int {
-	n := r.ready.count
-	for i := range r.lanes {
-		n += r.lanes[i].held.count
-	}
-	return n
+	return r.ready.count + r.held
 }
 
 // Stats returns the counters.
@@ -308,6 +309,7 @@ func (r *Receiver) Close() {
 	for i := range r.lanes {
 		n += r.lanes[i].held.drop(r.buffers)
 	}
+	r.held = 0
 	r.stats.Discarded += uint64(n)
 	r.acks = acks{}
 }

@@ -108,7 +108,8 @@ func (r *Receiver) release(at time.Duration) {
 		for l.held.count > 0 && r.releasable(at, l, r.cfg.Rules[i]) {
 			c := *l.held.at(0)
 			l.held.pop(r.buffers)
-			r.deliver(&c)
+			r.held--
+			*r.deliver(c.lane, c.number, len(c.data)) = c
 		}
 	}
 }

@@ -184,7 +184,9 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	}
 	s.dropProbe()
 	id, e := s.flights.push(s.buffers)
-	*e = flight{number: s.next, data: s.buffers.copyOf(packet), before: s.total, lane: o.Lane, report: o.Report, tag: o.Tag, state: queued}
+	*e = flight{}
+	e.number, e.before, e.data = s.next, s.total, s.buffers.copyOf(packet)
+	e.state, e.lane, e.report, e.tag = queued, o.Lane, o.Report, o.Tag
 	if s.unacked == 0 {
 		s.oldest = id
 	}

@@ -153,7 +153,7 @@ func (s *Sender) mayPut(at time.Duration, n int) bool {
 		return true
 	}
 	if s.inFlight+n > s.cong.window {
-		s.cong.limited = true
+		s.cong.begin(at, s.tx)
 		s.pacer.wakeAt = 0 // an acknowledgement opens the window, not time
 		return s.pacer.express(at, n)
 	}
@@ -186,7 +186,12 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 	s.tx++
 	s.flights.wireAppend(&s.wire, id)
 	s.inFlight += len(e.data)
-	s.loss.transmitted(at, e.number, fresh, s.rtt.smoothed)
+	if 2*s.inFlight > s.cong.window {
+		s.cong.begin(at, s.tx)
+	}
+	if s.loss.transmitted(at, e.number, fresh, s.rtt.smoothed) {
+		s.early.update(s.loss.permille)
+	}
 	s.pacer.spend(len(e.data))
 	if s.timerAt == 0 || e.due < s.timerAt {
 		s.timerAt = e.due
@@ -199,7 +204,6 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	if s.cfg.NoEarly || e.report || len(e.data) > smallPacketBytes {
 		return
 	}
-	s.early.update(s.loss.permille)
 	if e.copies = s.early.copies(e.lane > 0); e.copies == 0 {
 		return
 	}
