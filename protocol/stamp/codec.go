@@ -46,23 +46,31 @@ var senders = [...]struct {
 }
 
 // Parse reads the packet that from sent as the whole of b, and reports whether it is
-// one; if not, p is of no use. Reason and Data are parts of b: copy what outlives it.
+// one; if not, Kind is unset and the other fields mean nothing. Reason and Data are parts
+// of b: copy what outlives it.
 func (p *Packet) Parse(from Side, b []byte) bool {
 	r := wire.Little(b)
-	p.read(from, &r)
-	return r.Done()
+	return p.read(from, &r)
 }
 
 // ParseErr is Parse for people: the error is nil or a *wire.Error that names the field
-// that is wrong and its offset.
+// that is wrong and its offset. The error is allocated.
 func (p *Packet) ParseErr(from Side, b []byte) error {
 	r := wire.Little(b)
 	p.read(from, &r)
-	r.Done()
 	return r.Err()
 }
 
-func (p *Packet) read(from Side, r *wire.LittleReader) {
+func (p *Packet) read(from Side, r *wire.LittleReader) bool {
+	p.readAll(from, r)
+	if !r.Done() {
+		p.Kind = 0
+		return false
+	}
+	return true
+}
+
+func (p *Packet) readAll(from Side, r *wire.LittleReader) {
 	*p = Packet{}
 	kind, flags := r.U8("packet type"), r.U8("flags")
 	p.Sequence, p.Time = r.U16("sequence"), r.U64("timestamp")

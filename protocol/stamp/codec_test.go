@@ -125,6 +125,9 @@ func TestRandomBytes(t *testing.T) {
 				t.Fatalf("%x from a %v: accepted %t\ngot  %+v\nwant %+v", in, from, ok, got, want)
 			}
 			if !ok {
+				if got.Kind != 0 {
+					t.Fatalf("%x from a %v: refused, and yet a %v", in, from, got.Kind)
+				}
 				continue
 			}
 			accepted++

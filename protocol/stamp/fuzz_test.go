@@ -38,6 +38,9 @@ func fuzzPacket(t *testing.T, from Side, b []byte) {
 		t.Fatalf("%x was changed to %x", input, b)
 	}
 	if !ok {
+		if got.Kind != 0 || again.Kind != 0 {
+			t.Fatalf("%x from %v: refused, and yet a %v or %v", b, from, got.Kind, again.Kind)
+		}
 		return
 	}
 	if !same(&again, &want) {
