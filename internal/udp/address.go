@@ -25,15 +25,17 @@ func Canonical(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(ip, a.Port())
 }
 
-// scoped reports whether an IPv6 address means nothing without its interface.
+// scoped reports whether an address is one of IPv6 that means nothing without
+// its interface.
 func scoped(ip netip.Addr) bool {
-	return ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast()
+	return ip.Is6() && !ip.Is4In6() &&
+		(ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast())
 }
 
 // zoneIndex returns the number of the interface that a scoped address belongs
 // to, and false when the address lacks it: then it names no peer.
 func zoneIndex(ip netip.Addr) (uint32, bool) {
-	if !ip.Is6() || !scoped(ip) {
+	if !scoped(ip) {
 		return 0, true
 	}
 	index := zones.index(ip.Zone())

@@ -88,7 +88,7 @@ func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
 	if worked {
 		l.stuck = 0
 	}
-	if more || l.posted.Load() || l.closing.Load() {
+	if more {
 		return nextTurn, time.Time{}
 	}
 	at, ok := l.core.NextTimeout()

@@ -252,7 +252,7 @@ func (d *batched) took(n int) {
 	}
 	if w.suspect {
 		w.suspect = false
-		d.gsoMax.Store(int32(w.suspectMax))
+		d.gsoMax.Store(min(d.gsoMax.Load(), int32(w.suspectMax)))
 	}
 	d.counts.sent(&t)
 }

@@ -61,7 +61,7 @@ func (sa *sockaddr) decode() netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4(sa4.Addr), getPort(&sa4.Port))
 	}
 	ip := netip.AddrFrom16(sa.Addr).Unmap()
-	if sa.Scope_id != 0 && ip.Is6() && scoped(ip) {
+	if sa.Scope_id != 0 && scoped(ip) {
 		ip = ip.WithZone(zones.name(sa.Scope_id))
 	}
 	return netip.AddrPortFrom(ip, getPort(&sa.Port))

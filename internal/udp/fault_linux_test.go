@@ -1,0 +1,463 @@
+package udp
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// faultyKernel puts errors between a socket and the real kernel.
+type faultyKernel struct {
+	linuxKernel
+	onRecv func(msgs []unix.Mmsghdr) syscall.Errno                   // 0 goes on
+	onSend func(msgs []unix.Mmsghdr) (pass int, errno syscall.Errno) // pass the first messages, or fail
+}
+
+func (k *faultyKernel) recvmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Errno) {
+	if k.onRecv != nil {
+		if errno := k.onRecv(msgs); errno != 0 {
+			return -1, errno
+		}
+	}
+	return k.linuxKernel.recvmmsg(fd, msgs)
+}
+
+func (k *faultyKernel) sendmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Errno) {
+	if k.onSend != nil {
+		pass, errno := k.onSend(msgs)
+		if errno != 0 {
+			return -1, errno
+		}
+		msgs = msgs[:pass]
+	}
+	return k.linuxKernel.sendmmsg(fd, msgs)
+}
+
+func (p *place) openFaulty(t *testing.T, k *faultyKernel) *Socket {
+	t.Helper()
+	s := p.open(t, Config{})
+	s.driver.(*batched).kernel = k
+	return s
+}
+
+// isJoined reports whether a message carries more than one datagram.
+func isJoined(m *unix.Mmsghdr) bool { return m.Hdr.Controllen != 0 }
+
+// segmentOf returns the size of the datagrams of a joined message.
+func segmentOf(m *unix.Mmsghdr) int {
+	return int(*(*uint16)(unsafe.Add(unsafe.Pointer(m.Hdr.Control), unix.SizeofCmsghdr)))
+}
+
+// onBatched runs f over the batched sockets only.
+func onBatched(t *testing.T, f func(t *testing.T, p *place)) {
+	t.Helper()
+	eachPlace(t, func(t *testing.T, p *place) {
+		if p.network == nil && !p.config.Plain {
+			f(t, p)
+		}
+	})
+}
+
+// T61: ECONNREFUSED, ENOBUFS, EMSGSIZE, EAGAIN, EPERM and the other transient
+// errors at 1% each, on sending and (but for EAGAIN, which there means that
+// nothing came) on receiving: the loop lives, and everything that no error hit is
+// delivered once and in order.
+func TestALoopSurvivesSocketFaults(t *testing.T) {
+	sendFaults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EMSGSIZE, unix.EAGAIN, unix.EPERM,
+		unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
+	recvFaults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EPERM, unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
+	onBatched(t, func(t *testing.T, p *place) {
+		eachSeed(t, 4, func(t *testing.T, r *rand.Rand) {
+			var injected [faultCount]uint64
+			draw := func(faults []syscall.Errno) syscall.Errno {
+				if i := r.IntN(100); i < len(faults) {
+					return faults[i]
+				}
+				return 0
+			}
+			var recvInjected [faultCount]uint64
+			server := p.openFaulty(t, &faultyKernel{
+				onRecv: func([]unix.Mmsghdr) syscall.Errno {
+					errno := draw(recvFaults)
+					recvInjected[faultOfErrno(errno)]++
+					return errno
+				},
+				// Faults strike at any message of a call: those before it pass.
+				onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+					for i := range msgs {
+						if errno := draw(sendFaults); errno != 0 {
+							if i > 0 {
+								return i, 0
+							}
+							injected[faultOfErrno(errno)]++
+							return 0, errno
+						}
+					}
+					return len(msgs), 0
+				},
+			})
+			surviveFaults(t, p, server, r)
+			s := server.Stats()
+			recvInjected[faultOfErrno(0)] = 0
+			if s.InFaults != recvInjected {
+				t.Errorf("faults on receiving %v, injected %v", s.InFaults, recvInjected)
+			}
+			if s.OutWaits != injected[FaultWouldBlock] {
+				t.Errorf("%d waits, injected %d", s.OutWaits, injected[FaultWouldBlock])
+			}
+			injected[FaultWouldBlock] = s.OutFaults[FaultWouldBlock] // only a loss is counted there
+			if s.OutFaults != injected {
+				t.Errorf("faults on sending %v, injected %v", s.OutFaults, injected)
+			}
+			if s.OutFaults.Total() == 0 || s.InFaults.Total() == 0 {
+				t.Error("no fault struck")
+			}
+		})
+	})
+}
+
+// surviveFaults has a loop over server echo numbered datagrams in rounds, and
+// checks after each that what came back is what the server says it sent.
+func surviveFaults(t *testing.T, p *place, server *Socket, r *rand.Rand) {
+	t.Helper()
+	core := newEchoCore(1024, 64)
+	l := StartLoop(server, core, LoopConfig{})
+	client := p.open(t, Config{})
+	in := client.NewRecvBatch()
+	sent, received, last := uint64(0), uint64(0), -1
+	for range 40 {
+		var batch [][]byte
+		for range 1 + r.IntN(100) {
+			d := make([]byte, 4+r.IntN(4)) // few sizes, so that some are joined
+			d[0], d[1] = byte(sent), byte(sent>>8)
+			batch = append(batch, d)
+			sent++
+		}
+		send(t, client, p.addr(server), batch...)
+		// The loop has handled all when its socket has counted all and a
+		// command was run after that, for a command follows the datagrams and
+		// Do returns after the next turn's reading began.
+		for server.Stats().InDatagrams < sent {
+			if err := l.Do(func() {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := l.Do(func() {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := server.Stats()
+		if s.OutDatagrams+s.OutLost != sent {
+			t.Fatalf("sent %d + lost %d != %d that came in", s.OutDatagrams, s.OutLost, sent)
+		}
+		for _, m := range collect(t, client, in, int(s.OutDatagrams-received)) {
+			n := int(m.data[0]) | int(m.data[1])<<8
+			if n <= last {
+				t.Fatalf("datagram %d after %d", n, last)
+			}
+			last = n
+		}
+		received = s.OutDatagrams
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("the loop ended with %v", err)
+	}
+	if s := server.Stats(); s.OutLost == 0 || s.OutLost > sent/2 {
+		t.Errorf("%d of %d datagrams were lost: the faults did not strike as meant", s.OutLost, sent)
+	}
+}
+
+// T61, for the plain socket: the same faults as package net wraps them.
+func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
+	faults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EMSGSIZE, unix.EAGAIN, unix.EPERM,
+		unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
+	eachPlace(t, func(t *testing.T, p *place) {
+		if !p.config.Plain {
+			return
+		}
+		eachSeed(t, 4, func(t *testing.T, r *rand.Rand) {
+			at, err := net.ResolveUDPAddr("udp", p.listen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := net.ListenUDP("udp", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faulty := &faultyConn{packetConn: conn, faults: faults, rand: rand.New(rand.NewPCG(r.Uint64(), 1))}
+			c, counts := Config{Plain: true}.withDefaults(), new(counters)
+			local := Canonical(conn.LocalAddr().(*net.UDPAddr).AddrPort())
+			server := newSocket(newPlain(faulty, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
+			surviveFaults(t, p, server, r)
+			if s := server.Stats(); s.OutFaults.Total() == 0 {
+				t.Error("no fault struck")
+			}
+		})
+	})
+}
+
+// faultyConn fails one call in a hundred for each fault, on writing and on
+// reading.
+type faultyConn struct {
+	packetConn
+	mu     sync.Mutex
+	faults []syscall.Errno
+	rand   *rand.Rand
+}
+
+func (c *faultyConn) draw() syscall.Errno {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := c.rand.IntN(100); i < len(c.faults) {
+		return c.faults[i]
+	}
+	return 0
+}
+
+func (c *faultyConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	if errno := c.draw(); errno != 0 {
+		return 0, netError("sendto", errno)
+	}
+	return c.packetConn.WriteToUDPAddrPort(b, to)
+}
+
+func (c *faultyConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+	if errno := c.draw(); errno != 0 && errno != unix.EMSGSIZE { // which would be a cut datagram
+		return 0, netip.AddrPort{}, netError("recvfrom", errno)
+	}
+	return c.packetConn.ReadFromUDPAddrPort(b)
+}
+
+// A destination that the kernel refuses in the middle of a batch costs only
+// itself, wherever it stands.
+func TestARefusalAnywhereInABatchCostsOnlyItself(t *testing.T) {
+	onBatched(t, func(t *testing.T, p *place) {
+		for at := range 12 {
+			calls := 0
+			b := p.openFaulty(t, &faultyKernel{onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+				if calls += len(msgs); calls-len(msgs) > at {
+					return len(msgs), 0
+				}
+				if before := at - (calls - len(msgs)); before > 0 && before < len(msgs) {
+					calls -= len(msgs) - before
+					return before, 0
+				} else if before == 0 {
+					return 0, unix.EPERM
+				}
+				return len(msgs), 0
+			}})
+			a := p.open(t, Config{})
+			out := b.NewSendBatch()
+			var want [][]byte
+			for i := range 12 {
+				d := make([]byte, i+1) // growing, so that nothing is joined
+				d[0] = byte(i)
+				out.Append(d, p.addr(a))
+				if i != at {
+					want = append(want, d)
+				}
+			}
+			if err := b.Write(out); err != nil {
+				t.Fatal(err)
+			}
+			wantData(t, collect(t, a, a.NewRecvBatch(), len(want)), want)
+			if s := b.Stats(); s.OutLost != 1 || s.OutFaults[FaultNotPermitted] != 1 {
+				t.Fatalf("refusal at %d: lost %d, faults %v", at, s.OutLost, s.OutFaults)
+			}
+		}
+	})
+}
+
+func TestAFullSendBufferIsWaitedForAndThenGivenUp(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		times int // that the kernel says EAGAIN
+		lost  uint64
+	}{
+		{"for a moment", 1, 0},
+		{"until the wait ends", 2, 0},
+		{"for ever", 1 << 30, 8},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onBatched(t, func(t *testing.T, p *place) {
+				left := tt.times
+				b := p.openFaulty(t, &faultyKernel{onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+					if left--; left >= 0 {
+						return 0, unix.EAGAIN
+					}
+					return len(msgs), 0
+				}})
+				a := p.open(t, Config{})
+				var all [][]byte
+				for i := range 8 {
+					all = append(all, make([]byte, i+1))
+				}
+				send(t, b, p.addr(a), all...)
+				s := b.Stats()
+				if s.OutLost != tt.lost || s.OutDatagrams != 8-tt.lost || s.OutWaits == 0 {
+					t.Errorf("lost %d, sent %d, waits %d, want %d lost", s.OutLost, s.OutDatagrams, s.OutWaits, tt.lost)
+				}
+				if tt.lost == 0 {
+					wantData(t, collect(t, a, a.NewRecvBatch(), 8), all)
+				}
+				// The socket is as good as before.
+				left = 0
+				send(t, b, p.addr(a), []byte("after"))
+				if m := collect(t, a, a.NewRecvBatch(), 1); string(m[0].data) != "after" {
+					t.Errorf("got %q", m[0].data)
+				}
+			})
+		})
+	}
+}
+
+// GSO that the kernel refuses loses nothing, and is not tried again where it
+// cannot work.
+func TestGSOThatIsRefusedFallsBack(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		refuse  func(segment int) syscall.Errno
+		wantGSO bool
+	}{
+		{"no checksum offload", func(int) syscall.Errno { return unix.EIO }, false},
+		{"no such option", func(int) syscall.Errno { return unix.ENOPROTOOPT }, false},
+		{"invalid for every size", func(int) syscall.Errno { return unix.EINVAL }, false},
+		{"larger than the route's MTU", func(n int) syscall.Errno {
+			if n > 1000 {
+				return unix.EINVAL
+			}
+			return 0
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onBatched(t, func(t *testing.T, p *place) {
+				refused, joined := 0, 0
+				b := p.openFaulty(t, &faultyKernel{onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+					for i := range msgs {
+						if !isJoined(&msgs[i]) {
+							continue
+						}
+						joined++
+						if errno := tt.refuse(segmentOf(&msgs[i])); errno != 0 {
+							if i > 0 {
+								return i, 0
+							}
+							refused++
+							return 0, errno
+						}
+					}
+					return len(msgs), 0
+				}})
+				if gso, _ := b.Offload(); !gso {
+					return // off by configuration, or this kernel has none
+				}
+				a := p.open(t, Config{})
+				in := a.NewRecvBatch()
+				for range 3 {
+					var want [][]byte
+					for i := range 60 {
+						want = append(want, append(make([]byte, 100), byte(i)))
+						if i%20 > 10 {
+							want[i] = append(want[i], make([]byte, 1100)...)
+						}
+					}
+					send(t, b, p.addr(a), want...)
+					wantData(t, collect(t, a, in, len(want)), want)
+				}
+				if s := b.Stats(); s.OutLost != 0 || s.OutDatagrams != 180 {
+					t.Errorf("lost %d, sent %d", s.OutLost, s.OutDatagrams)
+				}
+				if gso, _ := b.Offload(); gso != tt.wantGSO {
+					t.Errorf("GSO is on: %v, want %v", gso, tt.wantGSO)
+				}
+				if refused == 0 || refused > 2 {
+					t.Errorf("%d groups were refused, want one or two and then no more", refused)
+				}
+				if tt.wantGSO && b.Stats().OutJoined == 0 {
+					t.Error("datagrams below the limit are no longer joined")
+				}
+			})
+		})
+	}
+}
+
+func TestAReadThatFailsForEverEndsTheLoop(t *testing.T) {
+	onBatched(t, func(t *testing.T, p *place) {
+		s := p.openFaulty(t, &faultyKernel{onRecv: func([]unix.Mmsghdr) syscall.Errno { return unix.ENOTSOCK }})
+		l := newLoop(s, &scriptCore{keepNoLog: true}, LoopConfig{})
+		ran := false
+		if err := l.Post(func() { ran = true }); err != nil {
+			t.Fatal(err)
+		}
+		go l.run()
+		<-l.Done()
+		if !errors.Is(l.Err(), unix.ENOTSOCK) {
+			t.Errorf("ended with %v, want ENOTSOCK", l.Err())
+		}
+		if !ran {
+			t.Error("a command that was accepted was not run")
+		}
+		if s.Stats().InFaults[FaultOther] == 0 {
+			t.Error("the error was not counted")
+		}
+	})
+}
+
+// Transient errors without end neither end a loop nor keep its timers waiting.
+func TestEndlessTransientErrorsDoNotStarveTimers(t *testing.T) {
+	onBatched(t, func(t *testing.T, p *place) {
+		s := p.openFaulty(t, &faultyKernel{onRecv: func([]unix.Mmsghdr) syscall.Errno { return unix.ECONNREFUSED }})
+		core := newTimerCore(t)
+		done := make(chan struct{})
+		check := core.timeout
+		core.timeout = func(now time.Time) {
+			if check(now); core.fired == 10 {
+				close(done)
+			}
+		}
+		for i := range 10 {
+			core.add(time.Now().Add(time.Duration(i) * 100 * time.Microsecond))
+		}
+		startLoop(t, s, core, LoopConfig{})
+		<-done
+	})
+}
+
+// A connected socket whose peer is gone is told so by a real kernel, and lives.
+func TestADialledSocketSurvivesARealRefusal(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		if p.network != nil {
+			return
+		}
+		a := p.open(t, Config{})
+		to := p.addr(a)
+		c := p.dial(t, to, Config{})
+		a.Close()
+		in := c.NewRecvBatch()
+		refused := func() uint64 { s := c.Stats(); return s.InFaults[FaultRefused] + s.OutFaults[FaultRefused] }
+		for refused() == 0 {
+			send(t, c, to, []byte("anybody?"))
+			_ = c.Read(in, time.Now().Add(time.Millisecond))
+		}
+		again, err := p.tryGroup(a.LocalAddr().String(), 1, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again[0].Close()
+		send(t, c, to, []byte("back"))
+		for _, m := range collect(t, again[0], again[0].NewRecvBatch(), 1) {
+			if string(m.data) != "back" && string(m.data) != "anybody?" {
+				t.Errorf("got %q", m.data)
+			}
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package udp
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// No wake is lost: each goroutine hands the loop a value, wakes it, and waits
+// until the loop has seen the value before it hands over the next. A single
+// lost wake would stop the test for ever. Datagrams and timers come in between,
+// so that the loop is met in every state: parked, about to park, in a turn, and
+// woken by something else.
+func TestNoWakeIsLost(t *testing.T) {
+	rounds := 1500
+	if testing.Short() {
+		rounds = 300
+	}
+	if os.Getenv("PARLEY_SOAK") == "1" {
+		rounds *= 50
+	}
+	eachPlace(t, func(t *testing.T, p *place) {
+		noWakeIsLost(t, p, 1, rounds) // finds the loop parked almost always
+		noWakeIsLost(t, p, 4, rounds) // hardly ever
+	})
+}
+
+func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
+	handed, seen := make([]atomic.Uint64, wakers), make([]atomic.Uint64, wakers)
+	told := make([]chan struct{}, wakers)
+	for i := range told {
+		told[i] = make(chan struct{}, 1)
+	}
+	core := newTimerCore(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	check := core.timeout
+	core.timeout = func(now time.Time) {
+		check(now)
+		core.add(now.Add(time.Duration(1+r.IntN(3000)) * time.Microsecond))
+	}
+	core.add(time.Now())
+	server, client := p.open(t, Config{}), p.open(t, Config{})
+	l := startLoop(t, server, core, LoopConfig{AfterTurn: func(time.Time) {
+		for i := range handed {
+			if h := handed[i].Load(); h != seen[i].Load() {
+				seen[i].Store(h)
+				told[i] <- struct{}{}
+			}
+		}
+	}})
+	var wg sync.WaitGroup
+	for i := range wakers {
+		wg.Go(func() {
+			for range rounds {
+				handed[i].Add(1)
+				l.Wake()
+				<-told[i]
+			}
+		})
+	}
+	wg.Go(func() {
+		out := client.NewSendBatch()
+		for range rounds / 4 {
+			out.Append([]byte("x"), p.addr(server))
+			if err := client.Write(out); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	for i := range seen {
+		if got := seen[i].Load(); got != uint64(rounds) {
+			t.Errorf("waker %d: %d values seen, want %d", i, got, rounds)
+		}
+	}
+}
+
+// Commands from many goroutines, with Close in the middle: each that was
+// accepted is run exactly once, none that was refused.
+func TestAcceptedCommandsRunExactlyOnceAcrossClose(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		eachSeed(t, 6, func(t *testing.T, r *rand.Rand) {
+			l := StartLoop(p.open(t, Config{Batch: 4}), &scriptCore{keepNoLog: true}, LoopConfig{Commands: 1 + r.IntN(8)})
+			var ran atomic.Int64
+			var accepted atomic.Int64
+			closeAfter := int64(r.IntN(200))
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					for {
+						add := l.Post
+						if i%2 == 0 {
+							add = l.Do
+						}
+						switch err := add(func() { ran.Add(1) }); err {
+						case nil:
+							accepted.Add(1)
+						case ErrClosed:
+							return
+						}
+						if accepted.Load() >= closeAfter {
+							l.Stop()
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if ran.Load() != accepted.Load() {
+				t.Errorf("%d commands were accepted and %d ran", accepted.Load(), ran.Load())
+			}
+			if got := l.Stats().Commands; got != uint64(accepted.Load()) {
+				t.Errorf("Stats.Commands %d, want %d", got, accepted.Load())
+			}
+		})
+	})
+}
+
+// Loops close cleanly in the middle of traffic, from several goroutines.
+func TestCloseUnderTraffic(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		for range 5 {
+			a, b := p.open(t, Config{Batch: 8}), p.open(t, Config{Batch: 8})
+			pingPong := func(to netip.AddrPort) *scriptCore {
+				c := &scriptCore{keepNoLog: true}
+				owed := 4
+				c.datagram = func(time.Time, netip.AddrPort, []byte) { owed++ }
+				c.transmit = func(buf []byte) (int, netip.AddrPort, bool) {
+					if owed == 0 {
+						return 0, to, false
+					}
+					owed--
+					return 64, to, true
+				}
+				return c
+			}
+			la := StartLoop(a, pingPong(p.addr(b)), LoopConfig{})
+			lb := StartLoop(b, pingPong(p.addr(a)), LoopConfig{})
+			for a.Stats().InDatagrams < 20 {
+				if err := la.Do(func() {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() { _ = la.Close() })
+				wg.Go(func() { _ = lb.Close() })
+			}
+			wg.Wait()
+		}
+	})
+}
