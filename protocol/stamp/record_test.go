@@ -106,7 +106,7 @@ func TestRandomRecords(t *testing.T) {
 	for i := range total {
 		v := r.Uint64()
 		if i%2 == 0 {
-			at := int(v>>8) % (len(noise) - 64)
+			at := int(v >> 8 % uint64(len(noise)-64))
 			in = append(in[:0], noise[at:at+int(v%64)]...)
 		} else {
 			in = mutate(append(in[:0], valid[v%64]...), v)
