@@ -76,13 +76,3 @@ func (d DataType) Finite(data []byte) bool {
 	}
 	return true
 }
-
-// readDataType reads the data type of a variable of a table.
-func readDataType(r *wire.LittleReader) DataType {
-	at := r.Offset()
-	d := DataType(r.U8("data type"))
-	if d >= dataTypes {
-		r.Fail(at, "data type", "no such data type")
-	}
-	return d
-}

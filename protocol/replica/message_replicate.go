@@ -113,15 +113,15 @@ func readVariableUpdate(r *wire.LittleReader) VariableUpdate {
 }
 
 func readEntityValue(r *wire.LittleReader) (id uint8, data []byte) {
-	return r.U8("entity"), readData(r)
+	id = r.U8("entity")
+	data = r.Bytes("data", int(r.U8("data size")), MaxValueBytes)
+	return id, data
 }
 
-func readValue(r *wire.LittleReader) Value {
-	return Value{Link: r.U16("link"), Data: readData(r)}
-}
-
-func readData(r *wire.LittleReader) []byte {
-	return r.Bytes("data", int(r.U8("data size")), MaxValueBytes)
+func readValue(r *wire.LittleReader) (v Value) {
+	v.Link = r.U16("link")
+	v.Data = r.Bytes("data", int(r.U8("data size")), MaxValueBytes)
+	return v
 }
 
 func skipVariableUpdates(r *wire.LittleReader, n uint8) {
@@ -135,7 +135,9 @@ func skipVariableUpdates(r *wire.LittleReader, n uint8) {
 
 func skipEntityValues(r *wire.LittleReader, n uint8) {
 	for i := range r.Count("values", int(n), MaxListed, minEntityValueBytes) {
-		readEntityValue(r)
+		// As readEntityValue, without its call: a packet may have 30,000.
+		r.U8("entity")
+		r.Skip("data", int(r.U8("data size")))
 		if !r.In("values", i) {
 			return
 		}
