@@ -160,6 +160,9 @@ func (a *Assembler) NextTimeout() (time.Time, bool) {
 	return a.born.Add(a.at + a.cfg.Expiry), true
 }
 
+// Begun reports whether parts of a message are waiting for more.
+func (a *Assembler) Begun() bool { return a.begun && !a.whole }
+
 // Failed reports whether a partial message was let go, so that the connection
 // cannot go on.
 func (a *Assembler) Failed() bool { return a.evicted }

@@ -136,6 +136,34 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 	return fate
 }
 
+// Pass judges a packet that its dialect handles itself, such as one of a clock:
+// it reports whether the number is fresh, and counts it as delivered.
+func (r *Receiver) Pass(now time.Time, n uint64) bool {
+	r.stats.In++
+	switch r.check(n) {
+	case Seen:
+		r.stats.Repeat++
+		return false
+	case Stale:
+		r.stats.Stale++
+		return false
+	case TooFar:
+		r.stats.TooFar++
+		return false
+	}
+	if r.held > 0 && r.linkedTo(&Packet{Number: n}) {
+		r.stats.Violation++
+		return false
+	}
+	at := r.at(now)
+	r.mark(at, n)
+	r.stats.Delivered++
+	if r.held > 0 {
+		r.release(at)
+	}
+	return true
+}
+
 func (r *Receiver) check(n uint64) Sight {
 	if r.cfg.allCome {
 		return r.holes.Check(n, r.cfg.MaxHoles)

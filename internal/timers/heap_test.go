@@ -1,0 +1,70 @@
+package timers
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "run the random test with this seed only (0: the fixed ones)")
+
+type thing struct {
+	Timer
+	id int
+}
+
+var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestHeapAgreesWithAModel(t *testing.T) {
+	seeds := []uint64{1, 2, 3, 4, 5}
+	if *seedFlag != 0 {
+		seeds = []uint64{*seedFlag}
+	}
+	for _, seed := range seeds {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var h Heap[*thing]
+		things := make([]*thing, 64)
+		for i := range things {
+			things[i] = &thing{id: i}
+		}
+		model := map[int]time.Time{}
+		for step := range 20_000 {
+			x := things[rng.IntN(len(things))]
+			if rng.IntN(3) == 0 {
+				h.Set(x, time.Time{}, false)
+				delete(model, x.id)
+			} else {
+				at := start.Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
+				h.Set(x, at, true)
+				model[x.id] = at
+			}
+			var want time.Time
+			for _, at := range model {
+				if want.IsZero() || at.Before(want) {
+					want = at
+				}
+			}
+			first, at, ok := h.First()
+			if ok != (len(model) > 0) || h.Len() != len(model) || ok && (!at.Equal(want) || !model[first.id].Equal(want)) {
+				t.Fatalf("seed=%d step %d: first is %v at %v (%v), want %v; %d of %d things", seed, step, first, at, ok, want, h.Len(), len(model))
+			}
+		}
+	}
+}
+
+func TestSettingAllocatesNothing(t *testing.T) {
+	var h Heap[*thing]
+	things := make([]*thing, 1000)
+	for i := range things {
+		things[i] = &thing{id: i}
+		h.Set(things[i], start, true)
+	}
+	n := 0
+	if got := testing.AllocsPerRun(1000, func() {
+		n++
+		h.Set(things[n%1000], start.Add(time.Duration(n*7919%5000)), true)
+	}); got != 0 {
+		t.Errorf("%.1f allocations", got)
+	}
+}

@@ -1,0 +1,80 @@
+package replica
+
+import (
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// Config is how a server or a client speaks. The zero Config is usable. It is
+// not changed after use.
+type Config struct {
+	// SyncInterval is how often the server compares clocks with a client.
+	// Default 1 s, at most 3 s. A client takes its server's.
+	SyncInterval time.Duration
+
+	// Timeout is how long nothing valid may come before a connection is lost.
+	// Default 10 s, and never less than 3 sync intervals.
+	Timeout time.Duration
+
+	// MaxMessage bounds a message in bytes, both ways, and so what the parts of
+	// one may hold. Default 1 MiB.
+	MaxMessage int
+
+	// Linger is how long Close waits for the peer to hear of it. Default 500 ms.
+	Linger time.Duration
+
+	// Foreign makes us speak the document alone, without our extension: one
+	// ordered packet in flight, messages of one datagram. For tests and for peers
+	// that cannot bear flag bit 7.
+	Foreign bool
+
+	// MaxConns bounds the connections of a server; further ones are rejected with
+	// "server full". Default 4,096.
+	MaxConns int
+
+	// Send and Receive are the engine's limits. Their zero values are the
+	// replica page's.
+	Send    reliable.SendConfig
+	Receive reliable.ReceiveConfig
+
+	filled bool
+	recv   [2]*reliable.ReceiveConfig // foreign, extended
+	send   *reliable.SendConfig
+}
+
+// fill returns a copy in which every field has its value.
+func (c Config) fill() *Config {
+	if c.filled {
+		return &c
+	}
+	orElse(&c.SyncInterval, time.Second)
+	c.SyncInterval = min(c.SyncInterval, 3*time.Second)
+	orElse(&c.Timeout, 10*time.Second)
+	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
+	orElse(&c.MaxMessage, 1<<20)
+	orElse(&c.Linger, 500*time.Millisecond)
+	orElse(&c.MaxConns, 4096)
+	for i, rule := range []reliable.Rule{reliable.Patient, reliable.Linked} {
+		r := c.Receive
+		r.Rules = [2]reliable.Rule{rule, rule}
+		c.recv[i] = r.Filled()
+	}
+	c.send = c.Send.Filled()
+	c.filled = true
+	return &c
+}
+
+func (c *Config) receive(extended bool) *reliable.ReceiveConfig {
+	if extended {
+		return c.recv[1]
+	}
+	return c.recv[0]
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,182 @@
+package replica
+
+import (
+	"net/netip"
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// HandleDatagram takes a datagram from the peer. Those from another address are
+// not its business: a Mux sends each where it belongs.
+func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	e.now = now
+	if from != e.peer || e.state == StateClosed {
+		return
+	}
+	var p Packet
+	ok := p.Parse(e.side.other(), b)
+	e.stats.In++
+	if !ok {
+		e.noteMalformed(now)
+		return
+	}
+	e.handle(now, &p, b)
+}
+
+// handle takes a packet that was parsed; b are its bytes.
+func (e *Endpoint) handle(now time.Time, p *Packet, b []byte) {
+	e.now = now
+	if e.side == FromClient {
+		e.handleAtClient(now, p, b)
+	} else {
+		e.handleAtServer(now, p, b)
+	}
+	if e.state == StateAccepted || e.state == StateOpen {
+		e.afterEngine(now)
+	}
+}
+
+func (e *Endpoint) handleAtClient(now time.Time, p *Packet, b []byte) {
+	switch p.Kind {
+	case KindAccept:
+		e.accepted(now, p)
+	case KindReject:
+		if e.state == StateConnecting {
+			e.end(Close{Reason: ReasonRejected, Remote: true, Text: p.ReasonText()})
+			return
+		}
+		e.stats.OutOfState++
+	case KindDisconnect:
+		e.disconnected(now, p)
+	default:
+		if e.state == StateConnecting {
+			e.stats.OutOfState++
+			return
+		}
+		e.handleOpen(now, p, b)
+	}
+}
+
+func (e *Endpoint) handleAtServer(now time.Time, p *Packet, b []byte) {
+	switch p.Kind {
+	case KindInit:
+		// "An init from the address of a living connection is no sign of life: the
+		// server sends a sync.init on that connection; if no right sync.ack comes in
+		// 2 s the old connection ends and the next init starts a new one."
+		e.challenge(now, replacedAfter, Close{Reason: ReasonReplaced})
+	case KindDisconnect:
+		e.disconnected(now, p)
+	default:
+		e.handleOpen(now, p, b)
+	}
+}
+
+// handleOpen takes the packets that both sides send while connected.
+func (e *Endpoint) handleOpen(now time.Time, p *Packet, b []byte) {
+	switch p.Kind {
+	case KindAck:
+		e.heard = now
+		e.tookAck(now, p.Acked)
+	case KindSyncInit:
+		e.handleSyncInit(now, p)
+	case KindSyncAck:
+		e.handleSyncAck(now, p)
+	case KindMessage:
+		// "a message ... whose time is not within 10 s of the connection's clock is
+		// dropped before it touches any window"
+		if !e.inTime(now, p.Time) {
+			e.stats.OutOfTime++
+			return
+		}
+		e.receive(now, p, b, laneMessage)
+	default:
+		// Linking and replication are not part of the endpoint yet.
+		e.stats.OutOfState++
+	}
+}
+
+func (e *Endpoint) tookAck(now time.Time, seq uint16) {
+	if e.state == StateClosing && seq == e.closing.sequence {
+		e.end(e.closing.close)
+		return
+	}
+	n := unwrapSent(e.sender.Next(), seq)
+	e.sender.Ack(now, n)
+}
+
+// receive hands a packet to the engine. In which lane it is ordered says lane.
+func (e *Endpoint) receive(now time.Time, p *Packet, b []byte, lane uint8) {
+	if e.state == StateClosing {
+		e.stats.OutOfState++
+		return
+	}
+	n := e.unwrap(p.Sequence)
+	r := reliable.Packet{Number: n, Reliable: p.Reliable, Data: b}
+	if p.Ordered {
+		r.Lane, r.Back = lane, uint64(p.OrderLink)
+		if !e.extended {
+			r.Back = 0
+		}
+	}
+	e.receiver.SetRTT(e.sender.RTT())
+	switch fate := e.receiver.Receive(now, r); fate {
+	case reliable.Violation:
+		e.fail(now, Close{Reason: ReasonProtocol})
+	case reliable.Skipped:
+		e.events = append(e.events, Event{Kind: EventSkipped, Number: n})
+		e.accept(now, n)
+	case reliable.Ready, reliable.Held, reliable.Outdated, reliable.Repeat:
+		e.accept(now, n)
+	}
+}
+
+// accept notes that a packet of the peer was taken.
+func (e *Endpoint) accept(now time.Time, n uint64) {
+	e.heard = now
+	if int64(n-e.near) > 0 {
+		e.near = n
+	}
+}
+
+// nextMessage returns the next whole message, putting parts together.
+func (e *Endpoint) nextMessage() (Event, bool) {
+	for e.state >= StateAccepted {
+		d, ok := e.receiver.Next(e.now)
+		if !ok {
+			return Event{}, false
+		}
+		var p Packet
+		if !p.Parse(e.side.other(), d.Data) || p.Kind != KindMessage {
+			panic("replica: the engine delivered what it was not given")
+		}
+		ev := Event{Kind: EventMessage, Name: p.Name, Data: p.Data, Time: p.Time, Number: d.Number, Reliable: p.Reliable, Ordered: p.Ordered}
+		if !e.extended || !p.Ordered || !p.More && !e.partial() {
+			return ev, true
+		}
+		whole, fate := e.addPart(&p)
+		switch fate {
+		case reliable.Whole:
+			ev.Name, ev.Data, ev.Time = whole.name, whole.data, whole.time
+			return ev, true
+		case reliable.Oversize, reliable.Evicted:
+			e.fail(e.now, Close{Reason: ReasonOverflow})
+			return Event{}, false
+		}
+	}
+	return Event{}, false
+}
+
+// noteMalformed counts what is no packet: "more than 64 in 10 s disconnect it
+// with `protocol error`".
+func (e *Endpoint) noteMalformed(now time.Time) {
+	e.stats.Malformed++
+	if now.Sub(e.malformed.since) >= malformedSpan {
+		e.malformed.since, e.malformed.count = now, 0
+	}
+	if e.malformed.count++; e.malformed.count > maxMalformed {
+		e.fail(now, Close{Reason: ReasonProtocol})
+	}
+}
+
+func (s Side) other() Side { return s ^ (FromClient | FromServer) }

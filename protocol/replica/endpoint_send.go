@@ -1,0 +1,222 @@
+package replica
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/reliable"
+	"parley/internal/serial"
+)
+
+// Mode is how a message travels.
+type Mode uint8
+
+const (
+	// Unreliable: at most once, in any order.
+	Unreliable Mode = iota
+	// Reliable: exactly once, in any order.
+	Reliable
+	// Ordered: exactly once, after every ordered message before it.
+	Ordered
+)
+
+// queue holds the ordered messages that wait for the window, as bytes
+//
+//	time u64 · name size u8 · name · data
+//
+// of which the first offset bytes of the data are sent.
+type queue struct {
+	messages [][]byte
+	offset   int
+	begun    bool
+	bytes    int
+}
+
+// Send sends a message. Nothing is sent if it returns an error.
+func (e *Endpoint) Send(now time.Time, mode Mode, name string, data []byte) error {
+	e.now = now
+	if err := e.mayTalk(); err != nil {
+		return err
+	}
+	if len(name) > MaxNameBytes || !utf8.ValidString(name) || isOurs(name) {
+		return ErrName
+	}
+	e.talked = true
+	return e.send(now, mode, name, data)
+}
+
+func (e *Endpoint) mayTalk() error {
+	switch e.state {
+	case StateConnecting:
+		return ErrNotConnected
+	case StateAccepted, StateOpen:
+		return nil
+	}
+	return ErrClosed
+}
+
+// isOurs: "Message names that start with `parley.` are ours."
+func isOurs(name string) bool { return len(name) >= 7 && name[:7] == "parley." }
+
+func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) error {
+	size := messageOverhead + len(name) + len(data)
+	if len(data) > e.maxData(mode, size) {
+		return ErrMessageSize
+	}
+	if mode == Ordered {
+		return e.enqueue(now, name, data)
+	}
+	p := Packet{Kind: KindMessage, Reliable: mode == Reliable, Sequence: uint16(e.sender.Next()), Time: e.ServerTime(now), Name: []byte(name), Data: data}
+	// "at least one of any 2,048 consecutive numbers is a reliable packet"
+	if mode == Reliable || e.sender.SinceReliable() >= reliableEvery-1 {
+		p.Reliable = true
+		return e.sendReliable(now, &p, size, reliable.Options{})
+	}
+	if _, err := e.sender.Take(now, size); err != nil {
+		return err
+	}
+	e.looseBytes += e.putSized(&e.loose, &p, size)
+	for e.looseBytes > maxLooseBytes && len(e.loose) > 1 {
+		e.stats.LooseLost++
+		e.looseBytes -= len(e.loose[0])
+		e.buffers.Give(e.loose[0])
+		e.loose = append(e.loose[:0], e.loose[1:]...)
+	}
+	return nil
+}
+
+// maxData is how much data a message may have: "A whole message is at most 1 MiB
+// (option)"; "A message over 1,200 bytes that is not ordered is an error to the
+// caller. With any other peer a message is one datagram".
+func (e *Endpoint) maxData(mode Mode, size int) int {
+	overhead := size // of which the data is a part
+	switch {
+	case !e.extended:
+		if overhead > maxDatagramBytes {
+			return -1
+		}
+		return min(MaxDataBytes, e.cfg.MaxMessage)
+	case mode == Ordered:
+		return e.cfg.MaxMessage
+	case overhead > maxPacketBytes:
+		return -1
+	}
+	return e.cfg.MaxMessage
+}
+
+func (e *Endpoint) putSized(q *[][]byte, p *Packet, size int) int {
+	b := p.AppendTo(e.buffers.Take(size)[:0])
+	*q = append(*q, b)
+	return len(b)
+}
+
+// sendReliable encodes a packet whose sequence is the next one and gives it to
+// the engine.
+func (e *Endpoint) sendReliable(now time.Time, p *Packet, size int, o reliable.Options) error {
+	if err := e.sender.Ready(size); err != nil {
+		return err
+	}
+	b := p.AppendTo(e.buffers.Take(size)[:0])
+	err := e.sender.Send(now, b, o)
+	e.buffers.Give(b)
+	return err
+}
+
+// enqueue takes an ordered message and sends as much of it as may go.
+func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
+	q := &e.outgoing
+	if len(q.messages) > 0 && q.bytes+len(data) > e.cfg.MaxMessage+maxQueuedBytes {
+		return ErrWindowFull
+	}
+	m := e.buffers.Take(9 + len(name) + len(data))
+	binary.LittleEndian.PutUint64(m, e.ServerTime(now))
+	m[8] = byte(len(name))
+	copy(m[9:], name)
+	copy(m[9+len(name):], data)
+	q.messages = append(q.messages, m)
+	q.bytes += len(m)
+	e.pump(now)
+	return nil
+}
+
+// pump moves ordered messages into the window as far as their order allows:
+// between our own peers while the predecessor is at most 31 numbers back, with
+// any other peer one at a time, "which is safe with every receiver".
+func (e *Endpoint) pump(now time.Time) {
+	q := &e.outgoing
+	for len(q.messages) > 0 && e.mayTalk() == nil {
+		back := e.sender.Link(laneMessage)
+		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneMessage) > 0 {
+			return
+		}
+		p, size := e.nextPart(q.messages[0])
+		if e.extended {
+			p.OrderLink = uint8(back)
+		}
+		if e.sendReliable(now, &p, size, reliable.Options{Lane: laneMessage}) != nil {
+			return
+		}
+		q.offset += len(p.Data)
+		q.begun = true
+		if !p.More {
+			q.bytes -= len(q.messages[0])
+			e.buffers.Give(q.messages[0])
+			q.messages = append(q.messages[:0], q.messages[1:]...)
+			q.offset, q.begun = 0, false
+		}
+	}
+}
+
+// nextPart makes the packet with the next part of a queued message: "a
+// continuation has name size 0 and the first part's time".
+func (e *Endpoint) nextPart(m []byte) (Packet, int) {
+	q := &e.outgoing
+	name := m[9 : 9+int(m[8])]
+	data := m[9+len(name):][q.offset:]
+	if q.begun {
+		name = nil
+	}
+	p := Packet{
+		Kind: KindMessage, Reliable: true, Ordered: true, Sequence: uint16(e.sender.Next()),
+		Time: binary.LittleEndian.Uint64(m), Name: name, Data: data,
+	}
+	size := messageOverhead + len(name) + len(data)
+	if e.extended && size > maxPacketBytes {
+		p.Data = data[:maxPacketBytes-messageOverhead-len(name)]
+		p.More = true
+		size = maxPacketBytes
+	}
+	return p, size
+}
+
+// part is a message that was put together.
+type part struct {
+	name, data []byte
+	time       uint64
+}
+
+// partial reports whether parts of a message are waiting for more.
+func (e *Endpoint) partial() bool { return e.parts.Begun() }
+
+// addPart adds a part. The first one's time and name come before its data.
+func (e *Endpoint) addPart(p *Packet) (part, reliable.AssemblyFate) {
+	if !e.partial() {
+		var head [9 + MaxNameBytes]byte
+		binary.LittleEndian.PutUint64(head[:], p.Time)
+		head[8] = byte(len(p.Name))
+		n := 9 + copy(head[9:], p.Name)
+		if _, fate := e.parts.Append(e.now, head[:n], true); fate != reliable.Part {
+			return part{}, fate
+		}
+	}
+	m, fate := e.parts.Append(e.now, p.Data, p.More)
+	if fate != reliable.Whole {
+		return part{}, fate
+	}
+	name := m[9 : 9+int(m[8])]
+	return part{name: bytes.Clone(name), data: m[9+len(name):], time: binary.LittleEndian.Uint64(m)}, fate
+}
+
+func unwrapSent(next uint64, seq uint16) uint64 { return serial.Bits16.Unwrap(next, uint32(seq)) }

@@ -1,0 +1,77 @@
+package replica
+
+import "time"
+
+// Our own limits. Those that a user may change are in Config, with these as
+// their defaults; what the document says is in limits_wire.go.
+const (
+	// maxPacketBytes keeps every packet that we may split below what every path
+	// carries whole: "Each packet stays within 1,200 bytes."
+	maxPacketBytes = 1200
+
+	// maxDatagramBytes is the largest UDP payload; a message to a foreign peer
+	// "is one datagram, at most what fits into 65,507 bytes".
+	maxDatagramBytes = 65507
+
+	// messageOverhead is what a message packet has besides name and data.
+	messageOverhead = 15
+
+	// clockSlack is how far a peer's time may be from the connection's clock. A
+	// forger would have to guess 62 bits to within this.
+	clockSlack = 10 * time.Second
+
+	// initRepeat and maxInitRepeat pace a client's init and its ack of the accept:
+	// often enough that several come within the 5 s that a server waits.
+	initRepeat    = 250 * time.Millisecond
+	maxInitRepeat = time.Second
+
+	// maxUnprovenSyncs bounds what an address costs that never proves itself.
+	maxUnprovenSyncs = 10
+
+	// replacedAfter is how long a connection may stay silent after a new init
+	// from its address: only who receives our sync.init can keep it alive, so a
+	// forged init ends nothing.
+	replacedAfter = 2 * time.Second
+
+	// forgedAfter is the same for a disconnect that a client seems to have sent.
+	forgedAfter = time.Second
+
+	// closeSends bounds how often a disconnect is sent.
+	closeSends = 5
+
+	// obeyedWithin is how near a disconnect must be to the newest sequence that
+	// a client got, or a notice to one that it sent: a forger who cannot see the
+	// packets must guess it.
+	obeyedWithin = 1024
+
+	// maxMalformed in malformedSpan ends a connection: a peer that sends garbage
+	// costs parsing, and is not one of ours.
+	maxMalformed  = 64
+	malformedSpan = 10 * time.Second
+
+	// maxRejectReason keeps a reject no larger than an accept, so that it gains
+	// a forger nothing.
+	maxRejectReason = 19
+
+	// reliableEvery makes every so many numbers a reliable packet, so that the
+	// span of numbers always moves on: "at least one of any 2,048 consecutive
+	// numbers is a reliable packet".
+	reliableEvery = 2048
+
+	// maxLooseBytes bounds the unreliable messages that wait for the socket.
+	// The oldest goes first: a newer one is worth more.
+	maxLooseBytes = 64 << 10
+
+	// maxQueuedBytes is how much may be queued behind a message of the largest size.
+	maxQueuedBytes = 256 << 10
+
+	// syncsKept is how many of the last sync packets can be answered.
+	syncsKept = 4
+)
+
+// The lanes of the engine: "Linking packets share one order, messages another, as
+// the two kinds must not hold each other up."
+const (
+	laneLink    = 1
+	laneMessage = 2
+)
