@@ -54,10 +54,10 @@ func (k Kind) String() string {
 // Packet is one datagram of either side. Each begins with a header of 12 bytes;
 // numbers are little endian:
 //
-//	 0      1       2              4                            12
-//	+------+-------+--------------+----------------------------+
+//	 0      1       2              4                             12
+//	+------+-------+--------------+-----------------------------+
 //	| type | flags | sequence u16 | timestamp u64, microseconds |
-//	+------+-------+--------------+----------------------------+
+//	+------+-------+--------------+-----------------------------+
 //
 //	flags of an entity packet         bit clear                 bit set
 //	  bit 0                           unreliable, no ack        reliable: wants an ack
