@@ -33,7 +33,7 @@ func (p *Packet) ParseErr(from Side, b []byte) error {
 
 func (p *Packet) read(r *wire.LittleReader, from Side) {
 	*p = Packet{}
-	switch Type(r.U8("type")) {
+	switch Type(r.U8("packet type")) {
 	case TypeConnect:
 		p.readConnect(r, from)
 	case TypeDisconnect:
@@ -49,7 +49,7 @@ func (p *Packet) read(r *wire.LittleReader, from Side) {
 	case TypeMessage:
 		p.readMessage(r, from)
 	default:
-		r.Fail(0, "type", "no such packet type")
+		r.Fail(0, "packet type", "no such packet type")
 	}
 }
 

@@ -191,8 +191,8 @@ func TestRefused(t *testing.T) {
 		hex  string
 		want string
 	}{
-		{"nothing", FromClient, "", "type: 1 byte wanted at offset 0, 0 left"},
-		{"the largest type", FromClient, "ff", "type: no such packet type at offset 0"},
+		{"nothing", FromClient, "", "packet type: 1 byte wanted at offset 0, 0 left"},
+		{"the largest type", FromClient, "ff", "packet type: no such packet type at offset 0"},
 		{"a connection block of another type", FromServer, "00 00 0100 03", "connection type: no such connection block at offset 4"},
 		{"an init without its block", FromClient, "00 00 0000", "connection type: 1 byte wanted at offset 4, 0 left"},
 		{"an init with a high sequence byte", FromClient, "00 00 0001 00", "sequence: an init's is always 0 at offset 2"},

@@ -99,7 +99,7 @@ func (p *Packet) appendConnect(b []byte) []byte {
 //	size          of the reason; 0 from a client, "Packet sent by server
 //	              includes an optional reason text" (section 3)
 func (p *Packet) readDisconnect(r *wire.LittleReader, from Side) {
-	p.admit(r, KindDisconnect, from, r.U8("flags"), 0, "type")
+	p.admit(r, KindDisconnect, from, r.U8("flags"), 0, "packet type")
 	p.Sequence = r.U16("sequence")
 	size := r.U8("reason size")
 	if size != 0 && from == FromClient {

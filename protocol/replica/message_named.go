@@ -23,7 +23,7 @@ import "parley/internal/wire"
 // the maximum of 255 agree on one byte.
 func (p *Packet) readMessage(r *wire.LittleReader, from Side) {
 	flags := r.U8("flags")
-	p.admit(r, KindMessage, from, flags, 0, "type")
+	p.admit(r, KindMessage, from, flags, 0, "packet type")
 	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
 	p.More = flags&flagHigh != 0
 	p.Sequence = r.U16("sequence")

@@ -23,7 +23,7 @@ import (
 //
 // Both counts are printed at position 11 of the block; they follow each other.
 func (p *Packet) readReplicate(r *wire.LittleReader, from Side) {
-	p.admit(r, KindReplicate, from, r.U8("flags"), 0, "type")
+	p.admit(r, KindReplicate, from, r.U8("flags"), 0, "packet type")
 	p.Sequence = r.U16("sequence")
 	p.Time = r.U64("timestamp")
 	p.Values.read(r)

@@ -56,7 +56,7 @@ func (p *Packet) appendSync(b []byte) []byte {
 //	| 0x03  | acked         |
 //	+-------+---------------+ 3
 func (p *Packet) readAck(r *wire.LittleReader, from Side) {
-	p.admit(r, KindAck, from, 0, 0, "type")
+	p.admit(r, KindAck, from, 0, 0, "packet type")
 	p.Acked = r.U16("acknowledged sequence")
 }
 

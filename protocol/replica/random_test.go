@@ -86,7 +86,7 @@ func (d *draw) size(small, limit int) int {
 }
 
 func (m *model) name(d *draw) []byte {
-	switch i := int(d.bits(6)); i {
+	switch i := int(d.bits(10)); i {
 	case 0:
 		return m.text[:MaxNameBytes]
 	case 1:

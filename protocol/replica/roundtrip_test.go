@@ -11,6 +11,7 @@ import (
 func TestPacketsRoundTrip(t *testing.T) {
 	for _, k := range allKinds {
 		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
 			r := newRand(t)
 			d, m := &draw{r: r}, newModel(r)
 			var got Packet
@@ -37,6 +38,7 @@ func TestPacketsRoundTrip(t *testing.T) {
 func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
 	for _, k := range allKinds {
 		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
 			r := newRand(t)
 			d, m := &draw{r: r}, newModel(r)
 			var p Packet
