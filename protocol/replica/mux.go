@@ -271,8 +271,7 @@ func (m *Mux) reply(to netip.AddrPort, p *Packet) {
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.closing = now, true, reason
 	for _, c := range m.conns {
-		c.Close(now, reason)
-		m.touch(c)
+		c.Close(reason)
 	}
 }
 
@@ -374,14 +373,18 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Send sends a message to this client. See Endpoint.Send.
-func (c *Conn) Send(now time.Time, mode Mode, name string, data []byte) error {
+// Advance tells the time to what a Conn is asked to do before the next Handle*.
+func (m *Mux) Advance(now time.Time) { m.now = now }
+
+// Send sends a message to this client now, which is the time of the newest call
+// of the Mux's Handle* or Advance. See Endpoint.Send.
+func (c *Conn) Send(mode Mode, name string, data []byte) error {
 	defer c.mux.touch(c)
-	return c.Endpoint.Send(now, mode, name, data)
+	return c.Endpoint.Send(c.mux.now, mode, name, data)
 }
 
-// Close says goodbye to this client. See Endpoint.Close.
-func (c *Conn) Close(now time.Time, reason string) {
-	c.Endpoint.Close(now, reason)
+// Close says goodbye to this client now. See Endpoint.Close.
+func (c *Conn) Close(reason string) {
+	c.Endpoint.Close(c.mux.now, reason)
 	c.mux.touch(c)
 }

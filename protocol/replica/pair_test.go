@@ -123,7 +123,7 @@ func TestAClientConnectsTalksAndLeaves(t *testing.T) {
 	w := newWorld(t, 1, Config{}, lan())
 	w.onEvent = func(now time.Time, c *Conn, ev Event) {
 		if ev.Kind == EventMessage {
-			if err := c.Send(now, Ordered, "echo", ev.Data); err != nil {
+			if err := c.Send(Ordered, "echo", ev.Data); err != nil {
 				t.Error(err)
 			}
 		}
