@@ -37,7 +37,7 @@ func (p page) checkPacket(t *testing.T, row packetRow, from Side) {
 		func(field string, d *draw) int { return int(d.bits(2)) },
 		longest,
 	}
-	for i := range 300 {
+	for i := range 3 + rounds(300, 10_000) {
 		x := &built{t: t, page: p, packet: row, from: from, flags: flags[i%len(flags)], d: &draw{r: r}}
 		x.size = sizes[min(i, 1)]
 		if i == 2 && row.most != 0 {
