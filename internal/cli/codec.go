@@ -47,6 +47,7 @@ type Codec struct {
 // in one place and no package changes another by being imported.
 func builtIn() []Codec {
 	return []Codec{
+		replicaCodec,
 		stampCodec,
 	}
 }
