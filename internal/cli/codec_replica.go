@@ -85,7 +85,7 @@ func replicaJSONError(err error) error {
 // replicaFits checks the size of what a field of one byte or five bits counts.
 func replicaFits(field string, size, limit int) error {
 	if size > limit {
-		return fmt.Errorf("%s: size %d, limit %d", field, size, limit)
+		return fmt.Errorf("%s: %d where %d is the limit", field, size, limit)
 	}
 	return nil
 }
