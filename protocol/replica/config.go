@@ -33,6 +33,9 @@ type Config struct {
 	// "server full". Default 4,096.
 	MaxConns int
 
+	// Log gets a line for each connection that begins or ends. Default: none.
+	Log *Logger
+
 	// Send and Receive are the engine's limits. Their zero values are the
 	// replica page's.
 	Send    reliable.SendConfig

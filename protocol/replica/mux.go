@@ -374,7 +374,12 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 }
 
 // Advance tells the time to what a Conn is asked to do before the next Handle*.
-func (m *Mux) Advance(now time.Time) { m.now = now }
+// It does not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}
 
 // Send sends a message to this client now, which is the time of the newest call
 // of the Mux's Handle* or Advance. See Endpoint.Send.
