@@ -218,6 +218,7 @@ func TestRefused(t *testing.T) {
 		{"more entities than there can be", FromServer, "04 03 0000 0100 00 ff 000000", "entities: 1020 bytes wanted at offset 8, 3 left"},
 		{"the second of two names is not UTF-8", FromServer, "04 03 0000 0100 02 00 0100 00 01 61 0200 00 02 61ff", "variables[1].name: not UTF-8 at offset 18"},
 		{"an entity's name is not UTF-8", FromServer, "04 03 0000 0100 00 01 0100 03 61e282 00", "entities[0].name: not UTF-8 at offset 12"},
+		{"the first type that is none, in an entity", FromServer, "04 03 0000 0100 00 01 0100 00 01 00 0b 00", "entities[0].variables[0].data type: no such data type at offset 13"},
 		{"a type over all in an entity", FromServer, "04 03 0000 0100 00 01 0100 00 01 00 ff 00", "entities[0].variables[0].data type: no such data type at offset 13"},
 		{"a name in an entity is not UTF-8", FromServer, "04 03 0000 0100 00 01 0100 00 01 00 00 02 c328", "entities[0].variables[0].name: not UTF-8 at offset 15"},
 		{"a surrogate in a name", FromClient, "06 00 0000 0000000000000000 03 eda080 0000", "name: not UTF-8 at offset 13"},

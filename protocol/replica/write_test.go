@@ -151,6 +151,32 @@ func TestWritersKeepTheirSize(t *testing.T) {
 	}
 }
 
+// Each size up to that of a few pieces, so that each piece is once one byte too
+// long.
+func TestWritersOfEverySize(t *testing.T) {
+	for size := -1; size < 120; size++ {
+		(&script{t, []byte{0x02, 4, 0x06, 4, 0x42, 4, 0x46, 0, 0x12, 4, 0x52, 0, 0x07, 4, 0x47, 0}, size}).replicate()
+		(&script{t, []byte{0x00, 4, 0x10, 0, 0x01, 4, 0x02, 4, 0x06, 0, 0x12, 4, 0x16, 0, 0x03, 4}, size}).table()
+	}
+}
+
+// A head that was parsed may hold lists of its own: they are not taken over.
+func TestWritersStartEmpty(t *testing.T) {
+	var head, p Packet
+	head.Parse(FromServer, replicate1200())
+	var w ReplicateWriter
+	w.Start(nil, &head, 1200)
+	if !w.Empty() || w.Len() != replicateBytes || !p.Parse(FromServer, w.Bytes()) || !p.Values.Empty() || head.Values.Empty() {
+		t.Errorf("a replicate starts as %x", w.Bytes())
+	}
+	head.Parse(FromServer, unhex(t, "04 03 0000 0100 01 00 0100 07 01 61"))
+	var tw TableWriter
+	tw.Start(nil, &head, 1200)
+	if !tw.Empty() || tw.Len() != linkBytes+2 || !p.Parse(FromServer, tw.Bytes()) || !p.Table.Empty() || head.Table.Empty() {
+		t.Errorf("a table starts as %x", tw.Bytes())
+	}
+}
+
 // A count is one byte, and a kind may have 256 entities: the links are written
 // again.
 func TestReplicateOfMoreThanACountHolds(t *testing.T) {
