@@ -1,0 +1,361 @@
+package stamp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/clocksync"
+	"parley/internal/reliable"
+)
+
+var (
+	// ErrClosed: the connection has ended or is ending.
+	ErrClosed = errors.New("stamp: connection closed")
+	// ErrClient: only a server sends entity packets.
+	ErrClient = errors.New("stamp: a client sends no entities")
+	// ErrWindowFull: too much is unacknowledged or queued; try again later.
+	ErrWindowFull = reliable.ErrWindowFull
+	// ErrDataSize: an entity packet has 1 to MaxData bytes of data. An empty one
+	// would not be delivered.
+	ErrDataSize = errors.New("stamp: data is empty or too large")
+	// ErrMode: there is no such mode.
+	ErrMode = errors.New("stamp: no such mode")
+)
+
+// State is where a connection stands.
+type State uint8
+
+const (
+	// StateConnecting: a client has asked and got no answer yet.
+	StateConnecting State = iota + 1
+	// StateAccepted: a client has the accept and repeats its ack until the server's
+	// first entity packet.
+	StateAccepted
+	// StateOpen: both sides know each other.
+	StateOpen
+	// StateClosing: our disconnect is on its way.
+	StateClosing
+	// StateClosed: it is over.
+	StateClosed
+)
+
+var stateNames = [...]string{"unset", "connecting", "accepted", "open", "closing", "closed"}
+
+// String returns the state's name.
+func (s State) String() string { return nameOf(s, stateNames[:]) }
+
+// Endpoint is one side of one connection: a pure state machine. Call its methods
+// in this order: Handle* → PollEvent until false → PollTransmit until false →
+// sleep until NextTimeout.
+type Endpoint struct {
+	cfg     *Config
+	rand    *rand.Rand
+	buffers *reliable.Buffers
+	side    Side // which we are
+	state   State
+	peer    netip.AddrPort
+	born    time.Time
+	now     time.Time // of the newest call, for PollTransmit
+	heard   time.Time // newest valid packet
+
+	// A server's: it sends entity packets and is acknowledged.
+	clockStart  uint64 // µs of the connection's clock at born
+	sender      reliable.Sender
+	ordered     packets   // entity packets that wait for the one in flight
+	loose       packets   // unreliable ones that wait for the socket
+	nextBeat    time.Time // when an empty packet is due
+	challenge   challenge
+	reportsOpen int // packets of SendReport whose fate was not told yet
+
+	// A client's: it receives them and acknowledges.
+	clock     clocksync.OneWay
+	receiver  reliable.Receiver
+	near      uint64 // newest number taken from the server, to unwrap against
+	handshake handshake
+
+	closing   closing
+	malformed malformed
+	control   packets // acks of accept and disconnect, init and disconnect
+	announce  bool    // EventConnected is due
+	last      bool    // EventClosed is due
+	told      fifo[told]
+
+	stats Stats
+}
+
+// told is an event of a single packet.
+type told struct {
+	number uint64
+	tag    uint32
+	kind   EventKind
+}
+
+// malformed counts what is no packet but has a time of our clock.
+type malformed struct {
+	since time.Time
+	count int
+}
+
+// Stats counts the fate of each packet of a connection.
+type Stats struct {
+	In         uint64 // datagrams for this connection: the sum of the five below
+	Taken      uint64 // that had their effect, or went to the engine
+	Malformed  uint64 // not a packet
+	OutOfTime  uint64 // with a time that is not this connection's: forged or left over
+	OutOfRange uint64 // disconnects with a number that is not this connection's
+	OutOfState uint64 // valid, but not now
+
+	Out        uint64 // packets put on the wire
+	LooseLost  uint64 // unreliable packets dropped because the socket was behind
+	ControlOut uint64 // acks and disconnects dropped because the socket was behind
+	Untold     uint64 // skips that were not told because nobody asked for events
+	Beats      uint64 // empty packets sent to hear whether the peer lives
+	Reliable   reliable.Stats
+}
+
+// Check returns an error if the counters do not add up.
+func (s *Stats) Check() error {
+	if sum := s.Taken + s.Malformed + s.OutOfTime + s.OutOfRange + s.OutOfState; sum != s.In {
+		return fmt.Errorf("stamp: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	return nil
+}
+
+// Shared is what the endpoints of one loop share. Its zero value is ready, but
+// for Rand.
+type Shared struct {
+	Buffers reliable.Buffers
+	Rand    *rand.Rand
+}
+
+// NewClient returns a client that begins to connect to a server.
+func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) *Endpoint {
+	e := newEndpoint(now, FromClient, server, c.fill(), s)
+	e.state = StateConnecting
+	e.begin(now)
+	return e
+}
+
+// newServer returns the server's side of a connection whose address is proven.
+// The client repeats its ack until it gets an entity packet, so there is one at once.
+func newServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, clockNow uint64) *Endpoint {
+	e := newEndpoint(now, FromServer, client, c, s)
+	e.state = StateOpen
+	e.clockStart = clockNow
+	e.sender = reliable.NewSender(now, firstEntity, c.send, e.buffers, e.rand)
+	e.announce = true
+	e.beat(now)
+	return e
+}
+
+func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) *Endpoint {
+	return &Endpoint{
+		cfg: c, rand: s.Rand, buffers: &s.Buffers, side: side, peer: admission.Canon(peer), born: now, now: now, heard: now,
+	}
+}
+
+// State returns where the connection stands.
+func (e *Endpoint) State() State { return e.state }
+
+// Peer returns the peer's address.
+func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
+
+// RTT returns the round trip, 0 while none is known: a server's smoothed one, or the
+// least that a client has seen.
+func (e *Endpoint) RTT() time.Duration {
+	if e.side == FromServer {
+		return e.sender.RTT()
+	}
+	return e.clock.RTT()
+}
+
+// Rate returns a server's estimate of the bytes a second that the path carries, and
+// Pressure how far it is behind: a game reads them to decide how much to send.
+func (e *Endpoint) Rate() int64 {
+	if e.side != FromServer {
+		return 0
+	}
+	return e.sender.Rate()
+}
+
+// Pressure returns how much of what was sent waits. See Rate.
+func (e *Endpoint) Pressure() reliable.Pressure {
+	if e.side != FromServer {
+		return reliable.Pressure{}
+	}
+	p := e.sender.Pressure()
+	p.Packets += e.ordered.len()
+	p.Bytes += e.ordered.bytes
+	return p
+}
+
+// ServerTime returns the connection's clock in µs: the server's own, or as a
+// client knows it, which is not at all before it is connected.
+func (e *Endpoint) ServerTime(now time.Time) uint64 {
+	if e.side == FromServer {
+		return e.clockStart + uint64(now.Sub(e.born).Microseconds())
+	}
+	return e.clock.Remote(now)
+}
+
+// ClockError returns how far a client's ServerTime may be from the truth at most.
+func (e *Endpoint) ClockError(now time.Time) time.Duration {
+	if e.side == FromServer {
+		return 0
+	}
+	return e.clock.ErrorBound(now)
+}
+
+// Stats returns the counters.
+func (e *Endpoint) Stats() Stats {
+	s := e.stats
+	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
+	return s
+}
+
+// inTime reports whether a peer's time is near the connection's clock.
+func (e *Endpoint) inTime(now time.Time, t uint64) bool {
+	return (e.side == FromServer || e.clock.Synced()) && within(t, e.ServerTime(now))
+}
+
+// within reports whether a time is near a clock.
+func within(t, clock uint64) bool {
+	d := int64(t - clock)
+	return d >= -clockSlack.Microseconds() && d <= clockSlack.Microseconds()
+}
+
+// NextTimeout returns when HandleTimeout is to be called next.
+func (e *Endpoint) NextTimeout() (time.Time, bool) {
+	switch e.state {
+	case StateClosed:
+		return time.Time{}, false
+	case StateClosing:
+		return e.closing.next, true
+	}
+	next := e.heard.Add(e.cfg.Timeout)
+	sooner := func(at time.Time, ok bool) {
+		if ok && at.Before(next) {
+			next = at
+		}
+	}
+	if e.side == FromServer {
+		sooner(e.nextBeat, true)
+		sooner(e.challenge.deadline, e.challenge.pending())
+		sooner(e.sender.NextTimeout())
+		return next, true
+	}
+	sooner(e.handshake.next, e.state < StateOpen)
+	if e.state > StateConnecting {
+		sooner(e.receiver.NextTimeout())
+	}
+	return next, true
+}
+
+// HandleTimeout does what is due. It may be called early or late.
+func (e *Endpoint) HandleTimeout(now time.Time) {
+	e.now = now
+	switch {
+	case e.state == StateClosed:
+	case e.state == StateClosing:
+		e.closeTimeout(now)
+	case now.Sub(e.heard) >= e.cfg.Timeout:
+		e.end(Close{Reason: ReasonTimeout})
+	case e.side == FromServer:
+		e.serverTimeout(now)
+	default:
+		e.handshakeTimeout(now)
+		if e.state > StateConnecting {
+			e.receiver.HandleTimeout(now)
+		}
+	}
+}
+
+func (e *Endpoint) serverTimeout(now time.Time) {
+	if e.challenge.pending() && !now.Before(e.challenge.deadline) {
+		e.end(e.challenge.verdict)
+		return
+	}
+	e.sender.HandleTimeout(now)
+	if !now.Before(e.nextBeat) {
+		e.beat(now)
+	}
+	e.afterEngine(now)
+}
+
+// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes,
+// and says where it goes.
+func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	n, ok := e.nextPacket(buf)
+	if !ok {
+		return 0, netip.AddrPort{}, false
+	}
+	// "Every packet carries the sender's time": that of this transmission, so that the
+	// clock of who receives it is as good as the path. A resend keeps its number only.
+	binary.LittleEndian.PutUint64(buf[atTimestamp:], e.ServerTime(e.now))
+	e.stats.Out++
+	return n, e.peer, true
+}
+
+// nextPacket writes the next packet into buf, but for its time.
+func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
+	if e.side == FromClient && e.state > StateConnecting && e.state < StateClosed {
+		var acked [1]uint64
+		if e.receiver.Acks(e.now, acked[:]) > 0 {
+			p := Packet{Kind: KindAck, Sequence: uint16(acked[0])}
+			return len(p.AppendTo(FromClient, buf[:0])), true
+		}
+	}
+	if n, ok := e.control.moveTo(buf, e.buffers); ok {
+		return n, true
+	}
+	if e.side != FromServer || e.state != StateOpen {
+		return 0, false
+	}
+	if t, ok := e.sender.Poll(e.now); ok {
+		e.nextBeat = e.now.Add(e.cfg.KeepAlive)
+		return copy(buf, t.Packet), true
+	}
+	return e.loose.moveTo(buf, e.buffers)
+}
+
+// PollEvent returns the next thing that happened. EventClosed comes when all that
+// arrived before it has been read, and nothing comes after it.
+func (e *Endpoint) PollEvent() (Event, bool) {
+	if e.announce {
+		e.announce = false
+		return Event{Kind: EventConnected}, true
+	}
+	if e.told.len() > 0 {
+		t := e.told.pop()
+		e.told.trim()
+		if t.kind != EventSkipped {
+			e.reportsOpen--
+		}
+		return Event{Kind: t.kind, Number: t.number, Tag: t.tag}, true
+	}
+	if ev, ok := e.nextEntity(); ok {
+		return ev, true
+	}
+	if e.last {
+		e.last = false
+		if e.side == FromClient {
+			e.receiver.Close()
+		}
+		return Event{Kind: EventClosed, Close: e.closing.close}, true
+	}
+	return Event{}, false
+}
+
+// tell notes an event of a single packet.
+func (e *Endpoint) tell(kind EventKind, number uint64, tag uint32) {
+	if kind == EventSkipped && e.told.len() >= maxTold {
+		e.stats.Untold++
+		return
+	}
+	e.told.push(told{number, tag, kind})
+}

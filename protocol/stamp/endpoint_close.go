@@ -1,0 +1,158 @@
+package stamp
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/serial"
+)
+
+// closing is our disconnect on its way.
+type closing struct {
+	next     time.Time
+	until    time.Time
+	sends    int
+	sequence uint16
+	close    Close
+}
+
+// challenge makes a client show that it is there and listens: the connection ends at
+// the deadline unless an ack comes of an entity packet that was sent after it began.
+type challenge struct {
+	deadline time.Time
+	number   uint64
+	verdict  Close
+}
+
+func (c *challenge) pending() bool { return !c.deadline.IsZero() }
+
+// ask begins a challenge, or makes one that runs end sooner.
+func (e *Endpoint) ask(now time.Time, within time.Duration, verdict Close) {
+	deadline := now.Add(within)
+	switch {
+	case !e.challenge.pending():
+		e.challenge = challenge{deadline, e.beat(now), verdict}
+	case deadline.Before(e.challenge.deadline):
+		e.challenge.deadline, e.challenge.verdict = deadline, verdict
+	}
+}
+
+// left takes a client's goodbye: "A server that gets one sends a sync.init first, and
+// ignores the disconnect if a right sync.ack comes within 1 s: it was forged." (replica)
+func (e *Endpoint) left(now time.Time, p *Packet) {
+	e.put(&Packet{Kind: KindAck, Sequence: p.Sequence})
+	if e.state == StateClosing {
+		e.end(e.closing.close)
+		return
+	}
+	e.ask(now, forgedAfter, Close{Reason: ReasonPeer, Remote: true})
+}
+
+// disconnected takes a disconnect at a client that has the accept. "A client obeys a
+// disconnect whose sequence is within 1,024 of the newest" (replica). If no packet had that
+// number before, the server says goodbye; if one had, it is a notice that answers our
+// ack of it.
+func (e *Endpoint) disconnected(now time.Time, p *Packet) {
+	n := serial.Bits16.Unwrap(e.near, uint32(p.Sequence))
+	if n > e.near+obeyedWithin || e.near > n+obeyedWithin {
+		e.stats.OutOfRange++
+		return
+	}
+	e.stats.Taken++
+	switch fresh := e.receiver.Pass(now, n, false); {
+	case e.state == StateClosing:
+		e.end(e.closing.close)
+	case fresh:
+		e.put(&Packet{Kind: KindAck, Sequence: p.Sequence})
+		e.end(Close{Reason: ReasonPeer, Remote: true, Text: p.ReasonText()})
+	default:
+		e.unknown(now, p)
+	}
+}
+
+// Close says goodbye, and repeats it until acknowledged, five times at most and for no
+// longer than the linger time. reason is shown to a client; a client's own has no place on
+// the wire. What is not acknowledged yet is given up.
+func (e *Endpoint) Close(now time.Time, reason string) {
+	e.fail(now, Close{Reason: ReasonClosed, Text: reason})
+}
+
+// fail ends the connection and tells the peer.
+func (e *Endpoint) fail(now time.Time, c Close) {
+	e.now = now
+	switch e.state {
+	case StateClosing, StateClosed:
+		return
+	case StateConnecting:
+		e.end(c)
+		return
+	}
+	if c.Reason != ReasonClosed && c.Text == "" {
+		c.Text = c.Reason.String()
+	}
+	e.state = StateClosing
+	e.challenge = challenge{}
+	e.closing = closing{until: now.Add(e.cfg.Linger), sequence: e.farewellNumber(), close: c}
+	e.letGo()
+	e.sendDisconnect(now)
+}
+
+// farewellNumber is the next number of our direction: a client has used 0 for its init
+// and none since, as acks have none.
+func (e *Endpoint) farewellNumber() uint16 {
+	if e.side == FromServer {
+		return uint16(e.sender.Next())
+	}
+	return 1
+}
+
+func (e *Endpoint) sendDisconnect(now time.Time) {
+	p := Packet{Kind: KindDisconnect, Sequence: e.closing.sequence}
+	if e.side == FromServer {
+		p.Reason = cut(e.closing.close.Text, MaxReason)
+	}
+	e.put(&p)
+	e.closing.sends++
+	e.closing.next = now.Add(min(max(2*e.RTT(), e.cfg.Linger/closeSends), e.cfg.Linger))
+}
+
+// cut returns what of a text fits into n bytes, in whole characters.
+func cut(text string, n int) []byte {
+	if len(text) > n {
+		for n > 0 && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n]
+	}
+	return []byte(text)
+}
+
+func (e *Endpoint) closeTimeout(now time.Time) {
+	switch {
+	case now.Before(e.closing.next):
+	case e.closing.sends >= closeSends || !now.Before(e.closing.until):
+		e.end(e.closing.close)
+	default:
+		e.sendDisconnect(now)
+	}
+}
+
+// end lets go of everything but what is still to be read or already on its way out.
+func (e *Endpoint) end(c Close) {
+	if e.state == StateClosed {
+		return
+	}
+	e.state = StateClosed
+	e.closing.close = c
+	e.last = true
+	e.letGo()
+}
+
+// letGo gives up what was to be sent.
+func (e *Endpoint) letGo() {
+	if e.side == FromServer {
+		e.sender.Close()
+	}
+	e.ordered.clear(e.buffers)
+	e.loose.clear(e.buffers)
+}

@@ -1,0 +1,167 @@
+package stamp
+
+import (
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// atTimestamp is where the time of any packet is.
+const atTimestamp = 4
+
+// Mode is how an entity packet travels.
+type Mode uint8
+
+const (
+	// Unreliable: at most once, in any order.
+	Unreliable Mode = iota
+	// Reliable: exactly once, in any order.
+	Reliable
+	// Ordered: exactly once, after every ordered packet before it. One is in flight
+	// at a time, so they pass at one a round trip.
+	Ordered
+)
+
+var modeNames = [...]string{"unreliable", "reliable", "ordered"}
+
+// String returns the mode's name.
+func (m Mode) String() string { return nameOf(m, modeNames[:]) }
+
+// Send sends an entity packet to a client. Nothing is sent if it returns an error.
+func (e *Endpoint) Send(now time.Time, mode Mode, data []byte) error {
+	e.now = now
+	if err := e.maySend(data); err != nil {
+		return err
+	}
+	switch mode {
+	case Unreliable:
+		return e.sendLoose(now, data)
+	case Reliable:
+		return e.sendReliable(now, &Packet{Data: data}, reliable.Options{})
+	case Ordered:
+		return e.sendOrdered(now, data)
+	}
+	return ErrMode
+}
+
+// SendReport sends an entity packet whose loss is told, not mended: for a snapshot, whose
+// newest values are worth more than the lost ones. The tag comes back with EventAcked
+// or EventLost, once, unless the connection ends first; with tag 0 nothing is told.
+func (e *Endpoint) SendReport(now time.Time, data []byte, tag uint32) error {
+	e.now = now
+	if err := e.maySend(data); err != nil {
+		return err
+	}
+	if e.reportsOpen >= maxTold {
+		return ErrWindowFull
+	}
+	err := e.sendReliable(now, &Packet{Data: data}, reliable.Options{Report: true, Tag: tag})
+	if err == nil && tag != 0 {
+		e.reportsOpen++
+	}
+	return err
+}
+
+func (e *Endpoint) maySend(data []byte) error {
+	switch {
+	case e.side != FromServer:
+		return ErrClient
+	case e.state != StateOpen:
+		return ErrClosed
+	case len(data) == 0 || len(data) > MaxData:
+		return ErrDataSize
+	}
+	return nil
+}
+
+// sendLoose sends an unreliable packet.
+func (e *Endpoint) sendLoose(now time.Time, data []byte) error {
+	// "at least one of any 2,048 consecutive numbers is a reliable packet": its ack
+	// moves the span of numbers on. It stays what it is to the application: its loss is
+	// not mended.
+	if e.sender.SinceReliable() >= reliableEvery-1 {
+		return e.sendReliable(now, &Packet{Data: data}, reliable.Options{Report: true})
+	}
+	n, err := e.sender.Take(now, HeaderBytes+len(data))
+	if err != nil {
+		return err
+	}
+	e.loose.put(e.encode(&Packet{Kind: KindEntity, Sequence: uint16(n), Data: data}))
+	for e.loose.bytes > maxLooseBytes {
+		e.stats.LooseLost++
+		e.loose.drop(e.buffers)
+	}
+	return nil
+}
+
+// sendReliable gives an entity packet to the engine, with the next number.
+func (e *Endpoint) sendReliable(now time.Time, p *Packet, o reliable.Options) error {
+	p.Kind, p.Reliable, p.Sequence = KindEntity, true, uint16(e.sender.Next())
+	b := e.encode(p)
+	err := e.sender.Send(now, b, o)
+	e.buffers.Give(b)
+	return err
+}
+
+// sendOrdered takes an ordered packet and sends it if its turn has come.
+func (e *Endpoint) sendOrdered(now time.Time, data []byte) error {
+	if e.ordered.bytes+len(data) > maxOrderedBytes {
+		return ErrWindowFull
+	}
+	e.ordered.put(append(e.buffers.Take(len(data))[:0], data...))
+	e.pump(now)
+	return nil
+}
+
+// pump moves ordered packets into the window: "the sender keeps one ordered packet in
+// flight", which is safe with every receiver.
+func (e *Endpoint) pump(now time.Time) {
+	for e.ordered.len() > 0 && e.sender.InFlight(laneEntity) == 0 {
+		p := Packet{Ordered: true, Data: *e.ordered.first()}
+		if e.sendReliable(now, &p, reliable.Options{Lane: laneEntity}) != nil {
+			return
+		}
+		e.ordered.drop(e.buffers)
+	}
+}
+
+// beat sends an empty packet: "A server that has sent a peer nothing reliable for 1 s sends
+// it an empty reliable entity packet". It returns its number; if the window is full, that of
+// the newest packet, which is being resent and serves as well.
+func (e *Endpoint) beat(now time.Time) uint64 {
+	e.nextBeat = now.Add(e.cfg.KeepAlive)
+	n := e.sender.Next()
+	if e.sendReliable(now, &Packet{}, reliable.Options{}) != nil {
+		return n - 1 - e.sender.SinceReliable()
+	}
+	e.stats.Beats++
+	return n
+}
+
+// afterEngine looks at what the engine decided.
+func (e *Endpoint) afterEngine(now time.Time) {
+	if e.sender.Failed() == reliable.ReasonUnacknowledged {
+		e.end(Close{Reason: ReasonUnacknowledged})
+		return
+	}
+	for l, ok := e.sender.PollLost(); ok; l, ok = e.sender.PollLost() {
+		if l.Tag != 0 {
+			e.tell(EventLost, l.Number, l.Tag)
+		}
+	}
+	e.pump(now)
+}
+
+// encode returns a packet in a lent buffer.
+func (e *Endpoint) encode(p *Packet) []byte {
+	return p.AppendTo(e.side, e.buffers.Take(HeaderBytes + 2 + len(p.Reason) + len(p.Data))[:0])
+}
+
+// put queues a packet of the connection itself.
+func (e *Endpoint) put(p *Packet) {
+	if e.control.len() >= maxControl {
+		e.stats.ControlOut++
+		return
+	}
+	e.control.put(e.encode(p))
+}
