@@ -137,12 +137,15 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 }
 
 // Pass judges a packet that its dialect handles itself, such as one of a clock:
-// it reports whether the number is fresh, and counts it as delivered.
-func (r *Receiver) Pass(now time.Time, n uint64) bool {
+// it reports whether the number is fresh, and counts it as delivered. A reliable
+// one is acknowledged, again if it is not fresh.
+func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 	r.stats.In++
+	at, p := r.at(now), Packet{Number: n, Reliable: reliable}
 	switch r.check(n) {
 	case Seen:
 		r.stats.Repeat++
+		r.owe(at, &p)
 		return false
 	case Stale:
 		r.stats.Stale++
@@ -151,12 +154,12 @@ func (r *Receiver) Pass(now time.Time, n uint64) bool {
 		r.stats.TooFar++
 		return false
 	}
-	if r.held > 0 && r.linkedTo(&Packet{Number: n}) {
+	if r.held > 0 && r.linkedTo(&p) {
 		r.stats.Violation++
 		return false
 	}
-	at := r.at(now)
 	r.mark(at, n)
+	r.owe(at, &p)
 	r.stats.Delivered++
 	if r.held > 0 {
 		r.release(at)

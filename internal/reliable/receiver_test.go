@@ -254,15 +254,16 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 func TestAPassedNumberCountsAsReceived(t *testing.T) {
 	r := newInbox(t, 0, ReceiveConfig{Rules: [lanes]Rule{Patient, Linked}})
 	r.want(ordered(1), Held)
-	if !r.Pass(r.now, 0) {
+	if !r.Pass(r.now, 0, true) {
 		t.Error("a fresh number was not passed")
 	}
 	r.wantDelivered(1)
-	if r.Pass(r.now, 0) || r.Pass(r.now, 1) || r.Pass(r.now, 1+FilterSpan+1) {
+	r.wantAcks(1, 0)
+	if r.Pass(r.now, 0, true) || r.Pass(r.now, 1, false) || r.Pass(r.now, 1+FilterSpan+1, true) {
 		t.Error("a repeat or a number too far ahead was passed")
 	}
 	r.want(Packet{Number: 5, Reliable: true, Lane: 2, Back: 2}, Held)
-	if r.Pass(r.now, 3) {
+	if r.Pass(r.now, 3, true) {
 		t.Error("a number that an ordered packet names as its predecessor was passed")
 	}
 	if err := r.Check(); err != nil {

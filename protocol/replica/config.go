@@ -33,6 +33,10 @@ type Config struct {
 	// "server full". Default 4,096.
 	MaxConns int
 
+	// AcceptTable, at a client, decides whether to accept a piece of the server's
+	// link table. Default: all are accepted, and names not known are ignored.
+	AcceptTable func(Table) bool
+
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *Logger
 

@@ -79,6 +79,9 @@ type Endpoint struct {
 	heard     time.Time // newest valid packet
 	handshake handshake
 	sync      syncState
+	link      linkState
+	seen      seen  // client
+	view      *view // server, once something is replicated
 	closing   closing
 	malformed malformed
 
@@ -244,6 +247,12 @@ func (e *Endpoint) afterEngine(now time.Time) {
 		e.end(Close{Reason: ReasonUnacknowledged})
 		return
 	}
+	for l, ok := e.sender.PollLost(); ok; l, ok = e.sender.PollLost() {
+		if e.view != nil && l.Tag > 0 {
+			e.view.settled(int(l.Tag)-1, false)
+		}
+	}
+	e.pumpLinks(now)
 	e.pump(now)
 }
 

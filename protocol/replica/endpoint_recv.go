@@ -90,9 +90,14 @@ func (e *Endpoint) handleOpen(now time.Time, p *Packet, b []byte) {
 			return
 		}
 		e.receive(now, p, b, laneMessage)
+	case KindReplicate:
+		if e.state == StateClosing {
+			e.stats.OutOfState++
+			return
+		}
+		e.handleReplicate(now, p)
 	default:
-		// Linking and replication are not part of the endpoint yet.
-		e.stats.OutOfState++
+		e.receive(now, p, b, laneLink)
 	}
 }
 
@@ -102,7 +107,9 @@ func (e *Endpoint) tookAck(now time.Time, seq uint16) {
 		return
 	}
 	n := unwrapSent(e.sender.Next(), seq)
-	e.sender.Ack(now, n)
+	if fate, tag := e.sender.Ack(now, n); fate == reliable.AckNew && tag > 0 && e.view != nil {
+		e.view.settled(int(tag)-1, true)
+	}
 }
 
 // receive hands a packet to the engine. In which lane it is ordered says lane.
@@ -147,8 +154,25 @@ func (e *Endpoint) nextMessage() (Event, bool) {
 			return Event{}, false
 		}
 		var p Packet
-		if !p.Parse(e.side.other(), d.Data) || p.Kind != KindMessage {
+		if !p.Parse(e.side.other(), d.Data) {
 			panic("replica: the engine delivered what it was not given")
+		}
+		if e.state == StateClosed && (p.Kind != KindMessage || string(p.Name) == goneName) {
+			continue // only what the application reads still counts
+		}
+		if p.Kind != KindMessage {
+			e.handleLink(&p)
+			if len(e.events) > 0 {
+				return e.popEvent(), true
+			}
+			continue
+		}
+		if e.side == FromClient && string(p.Name) == goneName {
+			e.takeGone(d.Number, p.Data)
+			if len(e.events) > 0 {
+				return e.popEvent(), true
+			}
+			continue
 		}
 		ev := Event{Kind: EventMessage, Name: p.Name, Data: p.Data, Time: p.Time, Number: d.Number, Reliable: p.Reliable, Ordered: p.Ordered}
 		if !e.extended || !p.Ordered || !p.More && !e.partial() {

@@ -117,7 +117,7 @@ func (e *Endpoint) handleSyncAck(now time.Time, p *Packet) {
 // freshNumber passes the number of an unreliable packet through the filter.
 func (e *Endpoint) freshNumber(now time.Time, sequence uint16) bool {
 	n := e.unwrap(sequence)
-	if !e.receiver.Pass(now, n) {
+	if !e.receiver.Pass(now, n, false) {
 		return false
 	}
 	e.accept(now, n)

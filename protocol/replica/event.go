@@ -13,13 +13,20 @@ const (
 	// EventSkipped: an ordered message of a foreign peer came after its place was
 	// given up. It is not delivered; Number says which it was.
 	EventSkipped
+	// EventLinked: at a client, a piece of the server's table is known; at the
+	// server, the client has answered all there is.
+	EventLinked
+	// EventReplicated: values came; Endpoint.Value and EntityValue have them.
+	EventReplicated
+	// EventGone: an entity has left sight; KindLink and ID say which.
+	EventGone
 	// EventClosed: the connection is over; Close says why. It is the last event.
 	EventClosed
 )
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	return [...]string{"unset", "connected", "message", "skipped", "closed"}[min(k, EventClosed)]
+	return [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed"}[min(k, EventClosed)]
 }
 
 // Event is what PollEvent returns. Name and Data are valid until the next call
@@ -32,6 +39,8 @@ type Event struct {
 	Number   uint64 // of the packet, unwrapped
 	Reliable bool
 	Ordered  bool
+	KindLink uint16 // of EventGone
+	ID       uint8
 	Close    Close
 }
 

@@ -65,6 +65,12 @@ const (
 	// maxQueuedBytes is how much may be queued behind a message of the largest size.
 	maxQueuedBytes = 256 << 10
 
+	// maxNamesBytes and maxSeenValues bound what a server can make a client
+	// remember: all the names of its tables, and one value a variable of each
+	// entity in sight.
+	maxNamesBytes = 1 << 20
+	maxSeenValues = 1 << 16
+
 	// syncsKept is how many of the last sync packets can be answered.
 	syncsKept = 4
 )

@@ -25,6 +25,7 @@ type Mux struct {
 	notices *admission.Buckets
 	asked   askedQueue // half-open connections that are owed a sync.init
 
+	store    Store
 	conns    map[netip.AddrPort]*Conn
 	timers   timers.Heap[*Conn]
 	busy     []*Conn // with packets to poll
@@ -122,6 +123,9 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 	}
 }
 
+// Store returns what the server replicates.
+func (m *Mux) Store() *Store { return &m.store }
+
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns[admission.Canon(addr)] }
 
@@ -215,6 +219,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	if proven.syncs > 0 {
 		c.sync.note(proven.sequence, proven.sentAt)
 	}
+	c.link.store = &m.store
 	m.conns[from] = c
 	c.stats.In++
 	c.handle(now, p, b)
@@ -299,13 +304,17 @@ func (m *Mux) HandleTimeout(now time.Time) {
 		if !ok || at.After(now) {
 			return
 		}
+		m.timers.Set(c, at, false)
 		c.HandleTimeout(now)
 		m.touch(c)
+		// What is still due is for PollTransmit to send, which sets the timer again.
+		m.timers.Set(c, time.Time{}, false)
 	}
 }
 
-// touch notes that a connection was called: it may have events, packets and a new
-// timeout.
+// touch notes that a connection was called: it may have events and packets. Its
+// timer is set when its packets have been polled, as some of what it waits for is
+// that they go out.
 func (m *Mux) touch(c *Conn) {
 	if !c.queued {
 		c.queued = true
@@ -315,8 +324,6 @@ func (m *Mux) touch(c *Conn) {
 		c.eventful = true
 		m.eventful = append(m.eventful, c)
 	}
-	at, ok := c.NextTimeout()
-	m.timers.Set(c, at, ok)
 }
 
 // PollEvent returns the next event and whose it is.

@@ -117,6 +117,21 @@ func (w *world) until(what string, limit time.Duration, cond func() bool) {
 	}
 }
 
+// eachSeed runs f for n seeds, or for that of the flag.
+func eachSeed(t *testing.T, n int, f func(t *testing.T, seed uint64)) {
+	t.Helper()
+	if *seedFlag != 0 {
+		f(t, *seedFlag)
+		return
+	}
+	for seed := range uint64(n) {
+		f(t, seed+1)
+		if t.Failed() {
+			t.Fatalf("seed=%d failed; replay with -run '^%s$' -seed %d", seed+1, t.Name(), seed+1)
+		}
+	}
+}
+
 func lan() simnet.Profile { return simnet.Profile{Delay: 10 * time.Millisecond} }
 
 func TestAClientConnectsTalksAndLeaves(t *testing.T) {
