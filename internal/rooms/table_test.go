@@ -34,7 +34,7 @@ var everyFile = []string{"*"}
 
 // engine are the rooms that a dialect is built from.
 var engine = []string{
-	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/udp",
+	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers", "internal/udp",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -65,6 +65,7 @@ var table = []room{
 	{path: "internal/reliable", mayImport: []string{"internal/serial"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
+	{path: "internal/timers"},
 	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
