@@ -1,0 +1,309 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/internal/udp"
+)
+
+// A connection that owes an acknowledgement stays due until it is polled: a Mux
+// that asked it again and again in one call would never return.
+func TestATimeoutOfTheMuxHandlesEachConnectionOnce(t *testing.T) {
+	w := newWorld(t, 1, Config{}, lan())
+	x := w.dial(0, Config{})
+	w.until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+	now := w.net.Now()
+	p := Packet{Kind: KindMessage, Reliable: true, Sequence: 20, Time: x.ServerTime(now)}
+	w.mux.HandleDatagram(now, x.host.Addr(), p.AppendTo(nil))
+	if at, ok := w.mux.NextTimeout(); !ok || at.After(now) {
+		t.Fatalf("the mux wants a timeout at %v, %v; now is %v", at, ok, now)
+	}
+	w.mux.HandleTimeout(now)
+	var buf [2048]byte
+	if _, _, ok := w.mux.PollTransmit(buf[:]); !ok || Type(buf[0]) != TypeAck {
+		t.Errorf("the mux sends %v, %x, want an ack", ok, buf[:3])
+	}
+	for ok := true; ok; _, _, ok = w.mux.PollTransmit(buf[:]) {
+	}
+	if at, ok := w.mux.NextTimeout(); !ok || !at.After(now) {
+		t.Errorf("after all was sent the mux wants a timeout at %v, %v; now is %v", at, ok, now)
+	}
+}
+
+func TestShutdownTellsAll(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		const clients = 30
+		s := at.serve(t, Config{}, nil)
+		var all []*Client
+		for range clients {
+			all = append(all, at.connect(t, s, Config{}))
+		}
+		told := make(chan Close)
+		for _, x := range all {
+			go func() { told <- ends(x) }()
+			// The server knows a client when it has proven its address.
+			if err := x.Send(Reliable, "here", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waitFor(t, s, func() bool { return s.Stats().Opened == clients })
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		for range clients {
+			if got, want := <-told, (Close{Reason: ReasonPeer, Remote: true, Text: goodbye}); got != want {
+				t.Errorf("a client was told %+v, want %+v", got, want)
+			}
+		}
+		if st := s.Stats(); st.Conns != 0 || st.Ended != clients {
+			t.Errorf("after the shutdown the server counts %+v", st)
+		}
+	})
+}
+
+// waitFor has the server's loop run until cond holds.
+func waitFor(t testing.TB, s *Server, cond func() bool) {
+	t.Helper()
+	for !cond() {
+		if err := s.Do(func(*Mux) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A server that shuts down turns newcomers away, and does not wait for clients
+// that are gone for longer than the linger time.
+func TestShutdownTurnsNewcomersAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		s := at.serve(t, Config{Linger: 2 * time.Second}, nil)
+		dead := at.connect(t, s, Config{})
+		synctest.Wait()
+		dead.loop.Socket().Close()
+		<-dead.loop.Done()
+
+		start := time.Now()
+		down := make(chan error)
+		go func() { down <- s.Shutdown(t.Context()) }()
+		synctest.Wait()
+		var refused Close
+		if _, err := at.tryDial(t.Context(), t, s.Addr(), Config{}); !errors.As(err, &refused) || refused.Text != goodbye {
+			t.Errorf("dial during shutdown: %v", err)
+		}
+		if err := <-down; err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if took := time.Since(start); took < time.Second || took > 3*time.Second {
+			t.Errorf("the shutdown took %v with a linger time of 2 s", took)
+		}
+	})
+}
+
+func TestShutdownEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		var last Event
+		s := at.serve(t, Config{Linger: time.Minute}, func(_ *Conn, ev Event) { last = ev })
+		dead := at.connect(t, s, Config{})
+		synctest.Wait()
+		dead.loop.Socket().Close()
+		<-dead.loop.Done()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("shutdown: %v, want the context's error", err)
+		}
+		if last.Kind != EventClosed || last.Close.Reason != ReasonClosed {
+			t.Errorf("the handler's last event is %v (%+v)", last.Kind, last.Close)
+		}
+		if st := s.Stats(); st.Conns != 0 {
+			t.Errorf("%d connections are left", st.Conns)
+		}
+	})
+}
+
+func TestCloseTellsAllAtOnce(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		closed := make(chan Event, 10)
+		s := at.serve(t, Config{}, func(_ *Conn, ev Event) {
+			if ev.Kind == EventClosed {
+				closed <- ev
+			}
+		})
+		x := at.connect(t, s, Config{})
+		if err := x.Send(Reliable, "here", nil); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, s, func() bool { return s.Stats().Opened == 1 })
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(closed) != 1 {
+			t.Errorf("the handler got %d closed events, want 1", len(closed))
+		}
+		if got := ends(x); got.Reason != ReasonPeer || got.Text != goodbye {
+			t.Errorf("the client was told %+v", got)
+		}
+	})
+}
+
+func TestAClosedServerRunsNothing(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	if err := s.Do(func(m *Mux) { ran += m.Len() + 1 }); err != nil || ran != 1 {
+		t.Errorf("Do on an open server: %v, ran %d times", err, ran)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Do(func(*Mux) { ran++ }); err != ErrServerClosed || ran != 1 {
+		t.Errorf("Do on a closed server: %v, ran %d times", err, ran)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Errorf("shutdown of a closed server: %v", err)
+	}
+	select {
+	case <-s.Done():
+	default:
+		t.Error("a closed server is not done")
+	}
+}
+
+func TestAnAddressInUseIsAnError(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = Listen(s.Addr().String(), Config{}, nil)
+	if !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), "replica: udp: listen on 127.0.0.1:") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Other goroutines reach connections through Do, with the right time.
+func TestDoReachesTheConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		conns := map[*Conn]bool{} // owned by the loop
+		s := at.serve(t, Config{}, func(c *Conn, ev Event) {
+			switch ev.Kind {
+			case EventConnected:
+				conns[c] = true
+			case EventClosed:
+				delete(conns, c)
+			}
+		})
+		a, b := at.connect(t, s, Config{}), at.connect(t, s, Config{})
+		time.Sleep(700 * time.Millisecond) // virtual: the newest packet is old
+		for i := range 10 {
+			err := s.Do(func(m *Mux) {
+				if len(conns) != 2 {
+					t.Errorf("%d connections, want 2", len(conns))
+				}
+				for c := range conns {
+					if err := c.Send(Ordered, "tick", []byte{byte(i)}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range []*Client{a, b} {
+				ev := nextMessageOf(t, x)
+				if ev.Data[0] != byte(i) {
+					t.Errorf("tick %d came as %d", i, ev.Data[0])
+				}
+				if late := int64(x.ServerTime() - ev.Time); late < 0 || late > 1000 {
+					t.Errorf("a message sent now has a time %d µs ago", late)
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // virtual
+		}
+	})
+}
+
+func TestDoFromManyGoroutines(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	sum := 0 // owned by the loop
+	for range 50 {
+		wg.Go(func() {
+			for range 100 {
+				if err := s.Do(func(*Mux) { sum++ }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if s.Close(); sum != 5000 {
+		t.Errorf("%d of 5,000 ran", sum)
+	}
+}
+
+func TestASocketThatFailsEndsTheServer(t *testing.T) {
+	s, err := Listen("127.0.0.1:0", Config{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.socket.Close()
+	<-s.Done()
+	if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
+		t.Errorf("Do: %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, udp.ErrClosed) {
+		t.Errorf("Close: %v, want why the socket failed", err)
+	}
+}
+
+func TestTheLogTellsWhoCameAndWhyTheyLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		at := memory()
+		s := at.serve(t, Config{Log: log}, func(c *Conn, ev Event) {
+			if ev.Kind == EventMessage {
+				c.Close("no shouting")
+			}
+		})
+		x := at.connect(t, s, Config{})
+		if err := x.Send(Reliable, "HEY", nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := ends(x); got.Text != "no shouting" {
+			t.Errorf("the client was told %+v", got)
+		}
+		s.Close()
+		head := fmt.Sprintf("proto=replica local=%v", s.Addr())
+		want := fmt.Sprintf("level=INFO msg=listening %[1]s\nlevel=INFO msg=connected %[1]s peer=%[2]v\n"+
+			"level=INFO msg=disconnected %[1]s peer=%[2]v reason=closed text=\"no shouting\"\n", head, x.LocalAddr())
+		if out.String() != want {
+			t.Errorf("the log is\n%s\nwant\n%s", &out, want)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+
+	"parley/internal/udp"
+)
+
+// place is where the sockets of a test are.
+type place struct {
+	listen func(addr string, c udp.Config) (*udp.Socket, error)
+	dial   func(addr string, c udp.Config) (*udp.Socket, error)
+	config udp.Config
+}
+
+func kernel(c udp.Config) *place { return &place{udp.Listen, udp.Dial, c} }
+
+func memory() *place {
+	n := new(udp.Network)
+	return &place{n.Listen, n.Dial, udp.Config{}}
+}
+
+// eachPlace runs a test at every kind of socket (T61: the same suite with the
+// kernel's joining and batching off, and in memory, where time is virtual).
+func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
+	for name, c := range map[string]udp.Config{
+		"batched": {}, "without joining": {NoGSO: true, NoGRO: true}, "small batches": {Batch: 2, MaxDatagram: 2048}, "plain": {Plain: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, kernel(c))
+		})
+	}
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, memory()) })
+	})
+}
+
+func (p *place) serve(t testing.TB, c Config, handle func(*Conn, Event)) *Server {
+	t.Helper()
+	socket, err := p.listen("127.0.0.1:0", p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(socket, c, handle)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
+	t.Helper()
+	config := p.config
+	if config.Batch == 0 {
+		config.Batch, config.NoGRO = clientBatch, true
+	}
+	socket, err := p.dial(to.String(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dial(ctx, socket, c)
+}
+
+func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
+	t.Helper()
+	x, err := p.tryDial(t.Context(), t, s.Addr(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cut, cancel := context.WithCancel(context.Background())
+		cancel()
+		x.Close(cut)
+	})
+	return x
+}
+
+// echo answers every message in the mode that it came in.
+func echo(t testing.TB) func(*Conn, Event) {
+	return func(c *Conn, ev Event) {
+		if ev.Kind != EventMessage {
+			return
+		}
+		mode := Unreliable
+		switch {
+		case ev.Ordered:
+			mode = Ordered
+		case ev.Reliable:
+			mode = Reliable
+		}
+		if err := c.Send(mode, string(ev.Name), ev.Data); err != nil {
+			t.Errorf("echo: %v", err)
+		}
+	}
+}
+
+// nextMessageOf waits for one message.
+func nextMessageOf(t testing.TB, x *Client) Event {
+	t.Helper()
+	for ev := range x.Events() {
+		if ev.Kind == EventMessage {
+			return ev
+		}
+		t.Fatalf("got %v (%+v), want a message", ev.Kind, ev.Close)
+	}
+	panic("unreachable: EventClosed is the last event")
+}
+
+func wantMessage(t testing.TB, x *Client, name string, data []byte) {
+	t.Helper()
+	if ev := nextMessageOf(t, x); string(ev.Name) != name || !bytes.Equal(ev.Data, data) {
+		t.Fatalf("got %q of %d bytes, want %q of %d", ev.Name, len(ev.Data), name, len(data))
+	}
+}
+
+// ends reads what is left and returns how the connection ended.
+func ends(x *Client) Close {
+	var last Event
+	for ev := range x.Events() {
+		last = ev
+	}
+	return last.Close
+}
+
+// T61: connect, echo in every mode and size, close; at every kind of socket.
+func TestConnectEchoClose(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		closed := make(chan Close, 1)
+		answer := echo(t)
+		s := at.serve(t, Config{}, func(c *Conn, ev Event) {
+			answer(c, ev)
+			if ev.Kind == EventClosed {
+				closed <- ev.Close
+			}
+		})
+		x := at.connect(t, s, Config{})
+		for i, mode := range []Mode{Unreliable, Reliable, Ordered} {
+			data := fmt.Appendf(nil, "message %d", i)
+			if err := x.Send(mode, "say", data); err != nil {
+				t.Fatal(err)
+			}
+			wantMessage(t, x, "say", data)
+		}
+		big := make([]byte, 1<<20)
+		for i := range big {
+			big[i] = byte(i * 31 >> 4)
+		}
+		if err := x.Send(Ordered, "map", big); err != nil {
+			t.Fatal(err)
+		}
+		wantMessage(t, x, "map", big)
+		if got := s.Stats(); got.Conns != 1 || got.Opened != 1 || got.Socket.InDatagrams == 0 {
+			t.Errorf("the server counts %+v", got)
+		}
+		if err := x.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
+			t.Errorf("the client ended with %+v, want %+v", got, want)
+		}
+		if got, want := <-closed, (Close{Reason: ReasonPeer, Remote: true}); got != want {
+			t.Errorf("the server was told %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAHundredClientsAtOnce(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		s := at.serve(t, Config{}, echo(t))
+		done := make(chan error)
+		for i := range 100 {
+			go func() { done <- talk(t, at, s, i) }()
+		}
+		for range 100 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if st := s.Stats(); st.Opened != 100 || st.Malformed != 0 {
+			t.Errorf("the server counts %+v", st)
+		}
+	})
+}
+
+// talk connects, has 20 messages echoed in their order, and leaves.
+func talk(t testing.TB, at *place, s *Server, i int) error {
+	x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
+	if err != nil {
+		return err
+	}
+	defer x.Close(t.Context())
+	for k := range 20 {
+		if err := x.Send(Ordered, "n", fmt.Appendf(nil, "%d of %d", k, i)); err != nil {
+			return err
+		}
+	}
+	k := 0
+	for ev := range x.Events() {
+		if got, want := string(ev.Data), fmt.Sprintf("%d of %d", k, i); ev.Kind != EventMessage || got != want {
+			return fmt.Errorf("client %d got %v %q, want %q", i, ev.Kind, got, want)
+		}
+		if k++; k == 20 {
+			break
+		}
+	}
+	return nil
+}
