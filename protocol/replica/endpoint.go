@@ -95,10 +95,9 @@ type Endpoint struct {
 
 // handshake is a client's way in.
 type handshake struct {
-	next     time.Time // when to repeat
-	delay    time.Duration
-	sent     time.Time // of the newest init
-	firstAck bool
+	next  time.Time // when to repeat
+	delay time.Duration
+	sent  time.Time // of the newest init
 }
 
 type malformed struct {

@@ -26,7 +26,6 @@ type view struct {
 	batches []batch
 	free    []int
 	buf     []byte
-	due     []*value // of one round
 	pool    []value
 }
 

@@ -41,16 +41,22 @@ func (s Side) other() Side { return s ^ (FromClient | FromServer) }
 
 // handleConnecting takes what comes to a client that has no clock yet to judge it by.
 func (e *Endpoint) handleConnecting(now time.Time, p *Packet) {
-	switch p.Kind {
-	case KindAccept:
+	switch {
+	case p.Kind == KindAccept:
 		e.accepted(now, p)
-	case KindDisconnect:
-		// "A connect.disconnect in answer to an init is a rejection"
+	case p.Kind == KindDisconnect && e.rejects(p):
 		e.stats.Taken++
 		e.end(Close{Reason: ReasonRejected, Remote: true, Text: p.ReasonText()})
 	default:
 		e.stats.OutOfState++
 	}
+}
+
+// rejects reports whether a disconnect answers our init: "A connect.disconnect in answer to
+// an init is a rejection". One without a reason may be a notice to an ack that we, or who had
+// our address before, sent to an earlier connection: it has the number of that ack.
+func (e *Endpoint) rejects(p *Packet) bool {
+	return len(p.Reason) > 0 || p.Sequence <= acceptNumber && e.handshake.restarts == 0
 }
 
 // handleAtClient takes what comes to a client that has the accept.
