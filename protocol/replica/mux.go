@@ -307,8 +307,6 @@ func (m *Mux) HandleTimeout(now time.Time) {
 		m.timers.Set(c, at, false)
 		c.HandleTimeout(now)
 		m.touch(c)
-		// What is still due is for PollTransmit to send, which sets the timer again.
-		m.timers.Set(c, time.Time{}, false)
 	}
 }
 

@@ -25,9 +25,7 @@ func TestATimeoutOfTheMuxHandlesEachConnectionOnce(t *testing.T) {
 	now := w.net.Now()
 	p := Packet{Kind: KindMessage, Reliable: true, Sequence: 20, Time: x.ServerTime(now)}
 	w.mux.HandleDatagram(now, x.host.Addr(), p.AppendTo(nil))
-	if at, ok := w.mux.NextTimeout(); !ok || at.After(now) {
-		t.Fatalf("the mux wants a timeout at %v, %v; now is %v", at, ok, now)
-	}
+	now = now.Add(2 * time.Second) // past the next sync.init
 	w.mux.HandleTimeout(now)
 	var buf [2048]byte
 	if _, _, ok := w.mux.PollTransmit(buf[:]); !ok || Type(buf[0]) != TypeAck {
