@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"net/netip"
 	"time"
 
 	"parley/internal/reliable"
@@ -33,6 +34,10 @@ type Config struct {
 	// "server full". Default 4,096.
 	MaxConns int
 
+	// Admit, at a server, may refuse a newcomer: banned, or not wanted by the game.
+	// The reason is shown to it, up to 19 bytes. Default: all are welcome.
+	Admit func(from netip.AddrPort) (reason string, ok bool)
+
 	// AcceptTable, at a client, decides whether to accept a piece of the server's
 	// link table. Default: all are accepted, and names not known are ignored.
 	AcceptTable func(Table) bool
@@ -56,7 +61,7 @@ func (c Config) fill() *Config {
 		return &c
 	}
 	orElse(&c.SyncInterval, time.Second)
-	c.SyncInterval = min(c.SyncInterval, 3*time.Second)
+	c.SyncInterval = min(c.SyncInterval, maxSyncInterval)
 	orElse(&c.Timeout, 10*time.Second)
 	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
 	orElse(&c.MaxMessage, 1<<20)

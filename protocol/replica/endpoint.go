@@ -204,6 +204,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	next := e.heard.Add(e.cfg.Timeout)
+	if e.state == StateConnecting {
+		next = e.handshake.next
+	}
 	for _, at := range [...]time.Time{e.handshake.next, e.sync.next, e.sync.deadline, e.closing.next} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
@@ -226,7 +229,8 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	if e.state == StateClosed {
 		return
 	}
-	if now.Sub(e.heard) >= e.cfg.Timeout {
+	// A client that has no answer yet asks until its caller loses patience.
+	if e.state != StateConnecting && now.Sub(e.heard) >= e.cfg.Timeout {
 		e.end(Close{Reason: ReasonTimeout})
 		return
 	}
@@ -314,6 +318,9 @@ func (e *Endpoint) popInto(q *[][]byte, buf []byte) (int, bool) {
 
 // put queues a packet in a lent buffer.
 func (e *Endpoint) put(q *[][]byte, p *Packet) int {
+	if len(*q) >= maxControl {
+		return 0
+	}
 	b := p.AppendTo(e.buffers.Take(maxPacketBytes)[:0])
 	*q = append(*q, b)
 	return len(b)
@@ -331,6 +338,17 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 		return e.popEvent(), true
 	}
 	return Event{}, false
+}
+
+// note queues an event of which there may be many: see maxEvents.
+func (e *Endpoint) note(ev Event) {
+	if last := len(e.events) - 1; last >= 0 && ev.Kind == EventReplicated && e.events[last].Kind == EventReplicated {
+		e.events[last] = ev
+		return
+	}
+	if len(e.events) < maxEvents {
+		e.events = append(e.events, ev)
+	}
 }
 
 func (e *Endpoint) popEvent() Event {

@@ -55,7 +55,7 @@ func (e *Endpoint) accepted(now time.Time, p *Packet) {
 	e.state = StateAccepted
 	e.remote.Add(clocksync.Exchange{Sent: e.handshake.sent, PeerReceived: p.Received, PeerSent: p.Sent, Received: now})
 	c := *e.cfg
-	c.SyncInterval = time.Duration(p.SyncInterval) * time.Microsecond
+	c.SyncInterval = min(time.Duration(p.SyncInterval)*time.Microsecond, maxSyncInterval)
 	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
 	e.cfg = &c
 	e.open(now, p.Extended && !c.Foreign, 1, 2)

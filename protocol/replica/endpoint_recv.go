@@ -131,7 +131,7 @@ func (e *Endpoint) receive(now time.Time, p *Packet, b []byte, lane uint8) {
 	case reliable.Violation:
 		e.fail(now, Close{Reason: ReasonProtocol})
 	case reliable.Skipped:
-		e.events = append(e.events, Event{Kind: EventSkipped, Number: n})
+		e.note(Event{Kind: EventSkipped, Number: n})
 		e.accept(now, n)
 	case reliable.Ready, reliable.Held, reliable.Outdated, reliable.Repeat:
 		e.accept(now, n)

@@ -20,6 +20,17 @@ const (
 	// forger would have to guess 62 bits to within this.
 	clockSlack = 10 * time.Second
 
+	// maxSyncInterval is the longest between two comparisons of clocks, whatever a
+	// server says: a client's patience is three of them.
+	maxSyncInterval = 3 * time.Second
+
+	// maxEvents and maxControl bound what waits for an application that does not
+	// read and for a socket that does not write. Past the first, news of values are
+	// one event, and skipped messages are only counted; past the second, a sync or
+	// an answer is left out, as if it were lost.
+	maxEvents  = 256
+	maxControl = 64
+
 	// initRepeat and maxInitRepeat pace a client's init and its ack of the accept:
 	// often enough that several come within the 5 s that a server waits.
 	initRepeat    = 250 * time.Millisecond

@@ -171,6 +171,12 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 		m.reject(from, "server full")
 		return
 	}
+	if m.cfg.Admit != nil {
+		if reason, ok := m.cfg.Admit(from); !ok {
+			m.reject(from, reason)
+			return
+		}
+	}
 	v, verdict := m.half.Open(now, from)
 	if verdict == admission.Deferred {
 		m.stats.Deferred++

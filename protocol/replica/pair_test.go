@@ -282,6 +282,15 @@ func TestAFullServerRejects(t *testing.T) {
 	}
 }
 
+func TestAGameMayRefuseANewcomer(t *testing.T) {
+	w := newWorld(t, 5, Config{Admit: func(from netip.AddrPort) (string, bool) { return "banned", from.Port() != clientAddr.Port() }}, lan())
+	banned, welcome := w.dial(0, Config{}), w.dial(1, Config{})
+	w.until("an answer to both", time.Second, func() bool { return banned.closed != nil && welcome.State() == StateOpen })
+	if banned.closed.Reason != ReasonRejected || banned.closed.Text != "banned" {
+		t.Errorf("the banned one was told %+v", *banned.closed)
+	}
+}
+
 func TestAServerThatRestartedTellsItsClients(t *testing.T) {
 	w := newWorld(t, 6, Config{}, lan())
 	x := w.dial(0, Config{})

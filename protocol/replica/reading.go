@@ -139,7 +139,7 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 	case e.seen.values > maxSeenValues:
 		e.fail(now, Close{Reason: ReasonOverflow})
 	case changed:
-		e.events = append(e.events, Event{Kind: EventReplicated, Time: p.Time, Number: n})
+		e.note(Event{Kind: EventReplicated, Time: p.Time, Number: n})
 	}
 }
 
