@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"iter"
 	"net/netip"
+	"slices"
 	"time"
 
 	"parley/internal/admission"
@@ -27,6 +29,7 @@ type Mux struct {
 
 	store    Store
 	conns    map[netip.AddrPort]*Conn
+	list     []*Conn // the same in an order that a seed repeats
 	timers   timers.Heap[*Conn]
 	busy     []*Conn // with packets to poll
 	eventful []*Conn // with events to poll
@@ -109,6 +112,7 @@ type Conn struct {
 	queued   bool // in busy
 	eventful bool // in eventful
 	gone     bool // its closed event was delivered
+	index    int  // in Mux.list
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -128,6 +132,18 @@ func (m *Mux) Store() *Store { return &m.store }
 
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns[admission.Canon(addr)] }
+
+// Conns yields all connections. None may be forgotten meanwhile: PollEvent is not
+// called from within.
+func (m *Mux) Conns() iter.Seq[*Conn] { return slices.Values(m.list) }
+
+// Replicate sends each client what has changed for it, within budget bytes each.
+// Call it once a tick.
+func (m *Mux) Replicate(budget int) {
+	for _, c := range m.list {
+		c.Replicate(budget)
+	}
+}
 
 // Len returns how many connections there are.
 func (m *Mux) Len() int { return len(m.conns) }
@@ -227,6 +243,8 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	}
 	c.link.store = &m.store
 	m.conns[from] = c
+	c.index = len(m.list)
+	m.list = append(m.list, c)
 	c.stats.In++
 	c.handle(now, p, b)
 	m.touch(c)
@@ -281,7 +299,7 @@ func (m *Mux) reply(to netip.AddrPort, p *Packet) {
 // Shutdown says goodbye to all and lets no one in.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.closing = now, true, reason
-	for _, c := range m.conns {
+	for _, c := range m.list {
 		c.Close(reason)
 	}
 }
@@ -353,6 +371,9 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 // goes out first.
 func (m *Mux) forget(c *Conn) {
 	delete(m.conns, c.peer)
+	last := m.list[len(m.list)-1]
+	m.list[c.index], last.index = last, c.index
+	m.list = m.list[:len(m.list)-1]
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	c.gone = true

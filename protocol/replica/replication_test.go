@@ -27,6 +27,13 @@ func linkedWorld(t testing.TB, seed uint64, path simnet.Profile, c Config) (*wor
 // conn returns the server's side of a client.
 func (w *world) conn(x *client) *Conn { return w.mux.Conn(x.host.Addr()) }
 
+// replicate is one tick of the server.
+func (w *world) replicate(budget int) {
+	w.mux.Advance(w.net.Now())
+	w.mux.Replicate(budget)
+	w.server.Poke()
+}
+
 func u32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 
 func TestValuesReachALinkedClient(t *testing.T) {
@@ -54,8 +61,7 @@ func TestValuesReachALinkedClient(t *testing.T) {
 	if err := w.conn(x).Show(e); err != nil {
 		t.Fatal(err)
 	}
-	w.conn(x).Replicate(w.net.Now(), 10_000)
-	w.server.Poke()
+	w.replicate(10_000)
 	w.run(100 * time.Millisecond)
 	if v, ok := x.Value("score"); !ok || v.Int() != -2 {
 		t.Errorf("score is %v, %v", v, ok)
@@ -72,14 +78,12 @@ func TestValuesReachALinkedClient(t *testing.T) {
 		}
 	}
 	out := w.conn(x).Stats().Out
-	w.conn(x).Replicate(w.net.Now(), 10_000)
-	w.server.Poke()
+	w.replicate(10_000)
 	if w.conn(x).Stats().Out != out {
 		t.Error("nothing changed, yet something was sent")
 	}
 	e.Remove()
-	w.conn(x).Replicate(w.net.Now(), 10_000)
-	w.server.Poke()
+	w.replicate(10_000)
 	w.run(100 * time.Millisecond)
 	for id := range x.Entities(link) {
 		t.Errorf("entity %d is still in sight", id)
@@ -138,10 +142,7 @@ func TestATableOfManyPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 50 {
-		if c := w.conn(x); c != nil {
-			c.Replicate(w.net.Now(), 5000)
-			w.server.Poke()
-		}
+		w.replicate(5000)
 		w.run(50 * time.Millisecond)
 	}
 	got := 0
@@ -259,10 +260,7 @@ func (c *churn) same() error {
 
 // tick replicates once and lets time pass.
 func (c *churn) tick(budget int) {
-	if conn := c.w.conn(c.x); conn != nil {
-		conn.Replicate(c.w.net.Now(), budget)
-		c.w.server.Poke()
-	}
+	c.w.replicate(budget)
 	c.w.run(20 * time.Millisecond)
 }
 

@@ -165,7 +165,7 @@ func (s *Server) Close() error {
 // abort ends all connections. Their disconnects go out with the last turn.
 func (s *Server) abort(m *Mux) {
 	m.Shutdown(m.now, goodbye)
-	for _, c := range m.conns {
+	for _, c := range m.list {
 		c.end(c.closing.close)
 	}
 }

@@ -130,7 +130,8 @@ func (c *Conn) openView() *view {
 // Replicate sends what has changed since it was sent last, or was lost, at its
 // newest: at most budget bytes of packets, going round so that nothing starves.
 // Call it once a tick. It sends nothing that the client has not linked.
-func (c *Conn) Replicate(now time.Time, budget int) {
+func (c *Conn) Replicate(budget int) {
+	now := c.mux.now
 	if c.mayTalk() != nil || !c.link.finished {
 		return
 	}
