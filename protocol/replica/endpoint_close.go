@@ -86,10 +86,12 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 		return
 	}
 	switch {
-	case !p.Reliable && near(e.sender.Next()-1, p.Sequence):
+	case !p.Reliable && len(p.Reason) == 0 && (among(e.sender.Next()-1, p.Sequence) || among(e.near, p.Sequence)):
 		e.unknown(now)
-	case p.Reliable && near(e.near, p.Sequence):
-		e.put(&e.control, &Packet{Kind: KindAck, Acked: p.Sequence})
+	case near(e.near, p.Sequence):
+		if p.Reliable {
+			e.put(&e.control, &Packet{Kind: KindAck, Acked: p.Sequence})
+		}
 		e.end(Close{Reason: ReasonPeer, Remote: true, Text: p.ReasonText()})
 	default:
 		e.stats.OutOfTime++
@@ -116,11 +118,46 @@ func near(n uint64, sequence uint16) bool {
 	return m <= n+obeyedWithin && n <= m+obeyedWithin
 }
 
-// Close says goodbye: reliable, and repeated until acknowledged, five times at
-// most and for no longer than the linger time. reason is shown to a client; a
-// client's own has no place on the wire.
+// among reports whether a sequence is one of the last obeyedWithin up to n: "among
+// the last 1,024 that it sent or acknowledged".
+func among(n uint64, sequence uint16) bool {
+	m := unwrapSent(n, sequence)
+	return m <= n && n-m < obeyedWithin
+}
+
+// Close ends the connection. What was sent reliably and is not acknowledged yet
+// has the linger time to arrive; then we say goodbye: reliable, and repeated until
+// acknowledged, five times at most and for no longer than the linger time. reason
+// is shown to a client; a client's own has no place on the wire.
 func (e *Endpoint) Close(now time.Time, reason string) {
-	e.fail(now, Close{Reason: ReasonClosed, Text: reason})
+	if !e.leaving.at.IsZero() {
+		return
+	}
+	c := Close{Reason: ReasonClosed, Text: reason}
+	if e.mayTalk() != nil || e.settledAll() {
+		e.fail(now, c)
+		return
+	}
+	e.now = now
+	e.leaving = leaving{at: now.Add(e.cfg.Linger), close: c}
+}
+
+// leaving is a Close that waits for what was sent before it.
+type leaving struct {
+	at    time.Time // no longer than this
+	close Close
+}
+
+// settledAll reports whether nothing reliable is on its way.
+func (e *Endpoint) settledAll() bool {
+	return e.sender.InFlight(0) == 0 && len(e.outgoing.messages) == 0
+}
+
+// leave says goodbye if that is due.
+func (e *Endpoint) leave(now time.Time) {
+	if !e.leaving.at.IsZero() && (e.settledAll() || !now.Before(e.leaving.at)) {
+		e.fail(now, e.leaving.close)
+	}
 }
 
 // fail ends the connection and tells the peer.
@@ -136,6 +173,7 @@ func (e *Endpoint) fail(now time.Time, c Close) {
 	if c.Reason != ReasonClosed && c.Text == "" {
 		c.Text = c.Reason.String()
 	}
+	e.leaving.at = time.Time{}
 	e.closing = closing{until: now.Add(e.cfg.Linger), sequence: uint16(e.sender.Next()), close: c}
 	e.state = StateClosing
 	e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}
@@ -170,6 +208,7 @@ func (e *Endpoint) end(c Close) {
 	}
 	was := e.state
 	e.state = StateClosed
+	e.leaving.at = time.Time{}
 	e.closing.next, e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	for _, m := range e.outgoing.messages {
 		e.buffers.Give(m)

@@ -192,9 +192,12 @@ func (e *Endpoint) nextMessage() (Event, bool) {
 }
 
 // noteMalformed counts what is no packet: "more than 64 in 10 s disconnect it
-// with `protocol error`".
+// with `protocol error`". A client that is not connected yet only counts them.
 func (e *Endpoint) noteMalformed(now time.Time) {
 	e.stats.Malformed++
+	if e.state == StateConnecting {
+		return
+	}
 	if now.Sub(e.malformed.since) >= malformedSpan {
 		e.malformed.since, e.malformed.count = now, 0
 	}
