@@ -82,6 +82,7 @@ type Endpoint struct {
 	link      linkState
 	seen      seen  // client
 	view      *view // server, once something is replicated
+	leaving   leaving
 	closing   closing
 	malformed malformed
 
@@ -207,7 +208,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.state == StateConnecting {
 		next = e.handshake.next
 	}
-	for _, at := range [...]time.Time{e.handshake.next, e.sync.next, e.sync.deadline, e.closing.next} {
+	for _, at := range [...]time.Time{e.handshake.next, e.sync.next, e.sync.deadline, e.closing.next, e.leaving.at} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
 		}
@@ -257,6 +258,7 @@ func (e *Endpoint) afterEngine(now time.Time) {
 	}
 	e.pumpLinks(now)
 	e.pump(now)
+	e.leave(now)
 }
 
 // PollTransmit writes the next packet into buf and says where it goes.

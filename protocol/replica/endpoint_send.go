@@ -52,10 +52,15 @@ func (e *Endpoint) mayTalk() error {
 	case StateConnecting:
 		return ErrNotConnected
 	case StateAccepted, StateOpen:
-		return nil
+		if e.leaving.at.IsZero() {
+			return nil
+		}
 	}
 	return ErrClosed
 }
+
+// mayPump reports whether what was accepted may still go out.
+func (e *Endpoint) mayPump() bool { return e.state == StateAccepted || e.state == StateOpen }
 
 // isOurs: "Message names that start with `parley.` are ours."
 func isOurs(name string) bool { return len(name) >= 7 && name[:7] == "parley." }
@@ -146,7 +151,7 @@ func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 // any other peer one at a time, "which is safe with every receiver".
 func (e *Endpoint) pump(now time.Time) {
 	q := &e.outgoing
-	for len(q.messages) > 0 && e.mayTalk() == nil {
+	for len(q.messages) > 0 && e.mayPump() {
 		back := e.sender.Link(laneMessage)
 		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneMessage) > 0 {
 			return

@@ -48,7 +48,7 @@ func (e *Endpoint) linkOut(now time.Time, k Kind) {
 // pumpLinks moves link packets into the window, as pump does messages.
 func (e *Endpoint) pumpLinks(now time.Time) {
 	l := &e.link
-	for len(l.out) > 0 && e.mayTalk() == nil {
+	for len(l.out) > 0 && e.mayPump() {
 		back := e.sender.Link(laneLink)
 		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneLink) > 0 {
 			return

@@ -166,6 +166,33 @@ func TestAClientConnectsTalksAndLeaves(t *testing.T) {
 	}
 }
 
+// Close waits for what was sent before it.
+func TestCloseLosesNothingThatWasSent(t *testing.T) {
+	eachSeed(t, 20, func(t *testing.T, seed uint64) {
+		w := newWorld(t, seed, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .2})
+		x := w.dial(0, Config{Linger: 5 * time.Second})
+		w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+		got := 0
+		w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
+			if ev.Kind == EventMessage {
+				got++
+			}
+		}
+		for range 20 {
+			x.send(Ordered, "last", "words")
+		}
+		x.Close(x.host.Now(), "")
+		if err := x.Send(x.host.Now(), Ordered, "too", []byte("late")); err != ErrClosed {
+			t.Errorf("after Close: %v", err)
+		}
+		x.host.Poke()
+		w.until("left", 20*time.Second, func() bool { return w.mux.Len() == 0 && x.closed != nil })
+		if got != 20 {
+			t.Errorf("seed=%d: %d of 20 messages arrived", seed, got)
+		}
+	})
+}
+
 func TestTheClockOfAClientFollowsTheServer(t *testing.T) {
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond})
 	x := w.dial(0, Config{})
