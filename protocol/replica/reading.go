@@ -148,18 +148,21 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 func (e *Endpoint) fits(p *Packet) bool {
 	for v := range p.Values.EntityValues() {
 		if k := e.seen.kinds[v.Entity]; k != nil {
-			if x, ok := k.variables[v.Variable]; ok && !x.Type.Fits(len(v.Data)) {
+			if x, ok := k.variables[v.Variable]; ok && !x.Type.accepts(v.Data) {
 				return false
 			}
 		}
 	}
 	for v := range p.Values.Variables() {
-		if x := e.seen.variables[v.Link]; x != nil && !x.Type.Fits(len(v.Data)) {
+		if x := e.seen.variables[v.Link]; x != nil && !x.Type.accepts(v.Data) {
 			return false
 		}
 	}
 	return true
 }
+
+// accepts reports whether data is a value of the type that may be reckoned with.
+func (d DataType) accepts(data []byte) bool { return d.Fits(len(data)) && d.Finite(data) }
 
 // takeEntityValue stores a value if none newer is known: "A receiver keeps for
 // each variable of each entity the (unwrapped) sequence of the last value and

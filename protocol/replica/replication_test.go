@@ -109,6 +109,10 @@ func TestASchemaThatCannotBeSentIsRefused(t *testing.T) {
 	if s.Set(link, []byte{1}) == nil || s.Set(link+1, u32(1)) == nil {
 		t.Error("a value that does not fit was taken")
 	}
+	f, _ := s.AddVariable("f", DataFloat)
+	if s.Set(f, u32(0x7fc00000)) == nil || s.Set(f, u32(0x7f800000)) == nil {
+		t.Error("NaN or infinity was taken")
+	}
 }
 
 // Tables are split, refused piece by piece, and added to later.

@@ -119,8 +119,8 @@ func (s *Store) Set(link uint16, data []byte) error {
 		return fmt.Errorf("%w: no variable has link %d", ErrValue, link)
 	}
 	v := &s.variables[link]
-	if !v.typ.Fits(len(data)) {
-		return fmt.Errorf("%w: %s is %v, got %d bytes", ErrValue, v.name, v.typ, len(data))
+	if !v.typ.accepts(data) {
+		return fmt.Errorf("%w: %s is %v, got %x", ErrValue, v.name, v.typ, data)
 	}
 	if v.version != 0 && string(v.data) == string(data) {
 		return nil
@@ -149,8 +149,8 @@ func (e *Entity) Set(variable int, data []byte) error {
 	if variable < 0 || variable >= len(k.variables) {
 		return fmt.Errorf("%w: kind %s has no variable %d", ErrValue, k.name, variable)
 	}
-	if v := k.variables[variable]; !v.Type.Fits(len(data)) {
-		return fmt.Errorf("%w: %s.%s is %v, got %d bytes", ErrValue, k.name, v.Name, v.Type, len(data))
+	if v := k.variables[variable]; !v.Type.accepts(data) {
+		return fmt.Errorf("%w: %s.%s is %v, got %x", ErrValue, k.name, v.Name, v.Type, data)
 	}
 	if e.versions[variable] != 0 && string(e.data[variable]) == string(data) {
 		return nil
