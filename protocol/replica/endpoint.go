@@ -213,7 +213,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 			next = at
 		}
 	}
-	if e.state >= StateAccepted {
+	if e.state == StateAccepted || e.state == StateOpen { // as HandleTimeout does, or it would be due for ever
 		if at, ok := e.sender.NextTimeout(); ok && at.Before(next) {
 			next = at
 		}
