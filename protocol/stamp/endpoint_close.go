@@ -50,8 +50,8 @@ func (e *Endpoint) left(now time.Time, p *Packet) {
 
 // disconnected takes a disconnect at a client that has the accept. "A client obeys a
 // disconnect whose sequence is within 1,024 of the newest" (replica). If no packet had that
-// number before, the server says goodbye; if one had, it is a notice that answers our
-// ack of it.
+// number before, or it gives a reason, the server says goodbye; else it is a notice that
+// answers our ack of that number.
 func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 	n := serial.Bits16.Unwrap(e.near, uint32(p.Sequence))
 	if n > e.near+obeyedWithin || e.near > n+obeyedWithin {
@@ -59,11 +59,14 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 		return
 	}
 	e.stats.Taken++
-	switch fresh := e.receiver.Pass(now, n, false); {
+	goodbye := e.receiver.Pass(now, n, false) || e.state > StateAccepted && len(p.Reason) > 0
+	if goodbye {
+		e.put(&Packet{Kind: KindAck, Sequence: p.Sequence})
+	}
+	switch {
 	case e.state == StateClosing:
 		e.end(e.closing.close)
-	case fresh:
-		e.put(&Packet{Kind: KindAck, Sequence: p.Sequence})
+	case goodbye:
 		e.end(Close{Reason: ReasonPeer, Remote: true, Text: p.ReasonText()})
 	default:
 		e.unknown(now, p)

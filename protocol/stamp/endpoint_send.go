@@ -77,10 +77,9 @@ func (e *Endpoint) maySend(data []byte) error {
 // sendLoose sends an unreliable packet.
 func (e *Endpoint) sendLoose(now time.Time, data []byte) error {
 	// "at least one of any 2,048 consecutive numbers is a reliable packet": its ack
-	// moves the span of numbers on. It stays what it is to the application: its loss is
-	// not mended.
+	// moves the span of numbers on.
 	if e.sender.SinceReliable() >= reliableEvery-1 {
-		return e.sendReliable(now, &Packet{Data: data}, reliable.Options{Report: true})
+		e.beat(now)
 	}
 	n, err := e.sender.Take(now, HeaderBytes+len(data))
 	if err != nil {

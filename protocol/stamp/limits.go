@@ -48,8 +48,9 @@ const (
 
 	// reliableEvery makes every so many numbers a reliable packet, so that the
 	// span of numbers always moves on: "at least one of any 2,048 consecutive
-	// numbers is a reliable packet".
-	reliableEvery = 2048
+	// numbers is a reliable packet". Half of that leaves time for resends before a
+	// fast flow of unreliable ones has to wait.
+	reliableEvery = 1024
 
 	// maxLooseBytes bounds the unreliable packets that wait for the socket.
 	// The oldest goes first: a newer one is worth more.
