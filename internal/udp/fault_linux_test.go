@@ -432,6 +432,60 @@ func TestEndlessTransientErrorsDoNotStarveTimers(t *testing.T) {
 	})
 }
 
+// After a run of errors the socket is looked at again: what waited in it is not
+// forgotten, though no further datagram comes to wake the loop.
+func TestARunOfErrorsDoesNotHideWhatWaits(t *testing.T) {
+	onBatched(t, func(t *testing.T, p *place) {
+		left := 5 * maxStrangeErrors
+		server := p.openFaulty(t, &faultyKernel{onRecv: func([]unix.Mmsghdr) syscall.Errno {
+			if left--; left >= 0 {
+				return unix.ENOBUFS
+			}
+			return 0
+		}})
+		client := p.open(t, Config{})
+		send(t, client, p.addr(server), []byte("x"))
+		core := &scriptCore{keepNoLog: true}
+		done := make(chan struct{})
+		core.datagram = func(time.Time, netip.AddrPort, []byte) { close(done) }
+		startLoop(t, server, core, LoopConfig{})
+		<-done
+		if got := server.Stats().InFaults[FaultNoBuffers]; got != 5*maxStrangeErrors {
+			t.Errorf("%d faults, want %d", got, 5*maxStrangeErrors)
+		}
+	})
+}
+
+// ECONNREFUSED reports an earlier datagram: the one at hand is tried again,
+// once.
+func TestARefusalOfAnEarlierDatagramDoesNotCostThisOne(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		times int
+		lost  uint64
+	}{
+		{"reported once", 1, 0},
+		{"reported without end", 1 << 30, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onBatched(t, func(t *testing.T, p *place) {
+				left := tt.times
+				b := p.openFaulty(t, &faultyKernel{onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+					if left--; left >= 0 {
+						return 0, unix.ECONNREFUSED
+					}
+					return len(msgs), 0
+				}})
+				a := p.open(t, Config{})
+				send(t, b, p.addr(a), []byte("1"), []byte("22"), []byte("333"), []byte("4444"), []byte("55555"))
+				if s := b.Stats(); s.OutLost != tt.lost || s.OutDatagrams != 5-tt.lost {
+					t.Errorf("lost %d, sent %d, want %d lost", s.OutLost, s.OutDatagrams, tt.lost)
+				}
+			})
+		})
+	}
+}
+
 // A connected socket whose peer is gone is told so by a real kernel, and lives.
 func TestADialledSocketSurvivesARealRefusal(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {

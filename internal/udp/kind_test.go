@@ -133,6 +133,9 @@ func collect(t testing.TB, s *Socket, in *RecvBatch, n int) []got {
 		}
 		count := 0
 		for m := in.Next(); m != nil; m = in.Next() {
+			if cap(m.Data) != len(m.Data) {
+				t.Fatalf("a datagram of %d bytes has capacity %d: an append would reach its neighbour", len(m.Data), cap(m.Data))
+			}
 			all = append(all, got{m.From, bytes.Clone(m.Data), m.ECN})
 			count++
 		}

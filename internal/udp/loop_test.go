@@ -178,13 +178,17 @@ func TestTimersFireInOrderOverEverySocket(t *testing.T) {
 	})
 }
 
+// A datagram or a command may set a timer earlier than the one that the loop
+// sleeps for.
 func TestATimerThatMovesEarlierWakesTheLoopInTime(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		core := newTimerCore(t)
 		fired := make(chan struct{})
 		check := core.timeout
 		core.timeout = func(now time.Time) { check(now); fired <- struct{}{} }
-		l := startLoop(t, p.open(t, Config{}), core, LoopConfig{})
+		core.datagram = func(now time.Time, _ netip.AddrPort, _ []byte) { core.add(now.Add(time.Millisecond)) }
+		server, client := p.open(t, Config{}), p.open(t, Config{})
+		l := startLoop(t, server, core, LoopConfig{})
 		// First one in an hour, for which the loop parks; then one in a
 		// millisecond. If the armed deadline did not follow, this would hang.
 		if err := l.Do(func() { core.add(time.Now().Add(time.Hour)) }); err != nil {
@@ -195,6 +199,71 @@ func TestATimerThatMovesEarlierWakesTheLoopInTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-fired
+			send(t, client, p.addr(server), []byte("x"))
+			<-fired
+		}
+	})
+}
+
+// Datagrams that were there before the loop, more than a batch takes, are all
+// handled although nothing comes after them to wake it.
+func TestALoopLeavesNothingInTheSocket(t *testing.T) {
+	for _, batch := range []int{1, 2, 3, 50} {
+		t.Run(fmt.Sprintf("in batches of %d", batch), func(t *testing.T) {
+			eachPlace(t, func(t *testing.T, p *place) {
+				server, client := p.open(t, Config{Batch: batch}), p.open(t, Config{})
+				const n = 100
+				for i := range n {
+					send(t, client, p.addr(server), []byte{byte(i)})
+				}
+				core := &scriptCore{keepNoLog: true}
+				done := make(chan struct{})
+				next := 0
+				core.datagram = func(_ time.Time, _ netip.AddrPort, b []byte) {
+					if int(b[0]) != next {
+						t.Errorf("datagram %d, want %d", b[0], next)
+					}
+					if next++; next == n {
+						close(done)
+					}
+				}
+				startLoop(t, server, core, LoopConfig{})
+				<-done
+			})
+		})
+	}
+}
+
+// A core with more to send than a turn takes goes on in the next turn, though
+// nothing wakes the loop, and in the last turns when it is closed.
+func TestALongTransmissionGoesOnByItself(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s, sink := p.open(t, Config{}), p.open(t, Config{Batch: 1, RecvBuffer: 1 << 12})
+		core := &scriptCore{keepNoLog: true}
+		const n = maxTurnTransmits + 100
+		left := n
+		var dry chan struct{}
+		core.transmit = func([]byte) (int, netip.AddrPort, bool) {
+			if left == 0 {
+				if dry != nil {
+					close(dry)
+					dry = nil
+				}
+				return 0, netip.AddrPort{}, false
+			}
+			left--
+			return 10, p.addr(sink), true
+		}
+		dry = make(chan struct{})
+		ended := dry
+		l := StartLoop(s, core, LoopConfig{})
+		<-ended
+		if err := l.Post(func() { left = n; l.Stop() }); err != nil {
+			t.Error(err)
+		}
+		<-l.Done()
+		if got := s.Stats().OutDatagrams; got != 2*n {
+			t.Errorf("%d datagrams were sent, want %d", got, 2*n)
 		}
 	})
 }
@@ -315,53 +384,71 @@ func TestAFloodDoesNotStarveTimersAndCommands(t *testing.T) {
 }
 
 func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
-	network := new(Network)
-	s, _ := network.Listen("127.0.0.1:0", Config{})
-	l := newLoop(s, &scriptCore{}, LoopConfig{Commands: 4}) // not started: nothing drains
-	var ran []int
-	for i := range 4 {
-		if err := l.Post(func() { ran = append(ran, i) }); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := new(Network).Listen("127.0.0.1:0", Config{})
+		l := newLoop(s, &scriptCore{}, LoopConfig{Commands: 4}) // not started: nothing drains
+		var ran []int
+		note := func(i int) func() { return func() { ran = append(ran, i) } }
+		for i := range 4 {
+			if err := l.Post(note(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Post(note(-1)); err != ErrQueueFull {
+			t.Fatalf("fifth command: %v, want ErrQueueFull", err)
+		}
+		if got := l.Stats().QueueFull; got != 1 {
+			t.Errorf("QueueFull %d, want 1", got)
+		}
+		waited := make(chan error)
+		go func() { waited <- l.Do(note(4)) }()
+		synctest.Wait() // until it waits for room
+		go l.run()
+		if err := <-waited; err != nil {
+			t.Errorf("Do on a full queue: %v", err)
+		}
+		if err := l.Post(func() {
+			// A command may post; that one runs in a later turn.
+			if err := l.Post(note(6)); err != nil {
+				t.Error(err)
+			}
+			ran = append(ran, 5)
+		}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if want := []int{0, 1, 2, 3, 4, 5, 6}; !slices.Equal(ran, want) {
+			t.Errorf("ran %v, want %v", ran, want)
+		}
+		if err := l.Post(note(-1)); err != ErrClosed {
+			t.Errorf("Post after Close: %v", err)
+		}
+		if err := l.Do(note(-1)); err != ErrClosed {
+			t.Errorf("Do after Close: %v", err)
+		}
+	})
+}
+
+func TestDoThatWaitsForRoomEndsWhenTheLoopStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := new(Network).Listen("127.0.0.1:0", Config{})
+		l := newLoop(s, &scriptCore{}, LoopConfig{Commands: 1})
+		if err := l.Post(func() {}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := l.Post(func() { t.Error("a refused command was run") }); err != ErrQueueFull {
-		t.Fatalf("fifth command: %v, want ErrQueueFull", err)
-	}
-	if got := l.Stats().QueueFull; got != 1 {
-		t.Errorf("QueueFull %d, want 1", got)
-	}
-	waited := make(chan error)
-	go func() { waited <- l.Do(func() { ran = append(ran, 4) }) }() // waits for room
-	go l.run()
-	if err := <-waited; err != nil {
-		t.Errorf("Do on a full queue: %v", err)
-	}
-	if err := l.Post(func() {
-		// A command may post; that one runs in a later turn.
-		if err := l.Post(func() { ran = append(ran, 6) }); err != nil {
-			t.Error(err)
+		waited := make(chan error)
+		go func() { waited <- l.Do(func() { t.Error("a refused command was run") }) }()
+		synctest.Wait()
+		l.Stop()
+		if err := <-waited; err != ErrClosed {
+			t.Errorf("Do: %v, want ErrClosed", err)
 		}
-		ran = append(ran, 5)
-	}); err != nil {
-		t.Error(err)
-	}
-	for range 2 {
-		if err := l.Do(func() {}); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if want := []int{0, 1, 2, 3, 4, 5, 6}; !slices.Equal(ran, want) {
-		t.Errorf("ran %v, want %v", ran, want)
-	}
-	if err := l.Post(func() {}); err != ErrClosed {
-		t.Errorf("Post after Close: %v", err)
-	}
-	if err := l.Do(func() {}); err != ErrClosed {
-		t.Errorf("Do after Close: %v", err)
-	}
+		go l.run()
+		<-l.Done()
+	})
 }
 
 func TestCloseSendsWhatTheCoreHasLeft(t *testing.T) {

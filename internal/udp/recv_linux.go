@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -120,12 +119,12 @@ func (d *batched) readable(fd uintptr) bool {
 	r := &d.reader
 	r.fd = fd
 	for {
-		got := d.receive(fd, r.in)
+		got, more := d.receive(fd, r.in)
 		if r.failure != nil {
 			return true
 		}
 		woken := d.park.leave()
-		if got > 0 || woken || r.due {
+		if got > 0 || more || woken || r.due {
 			r.due = false
 			var what next
 			what, r.until = r.turn(r.in, woken)
@@ -135,7 +134,7 @@ func (d *batched) readable(fd uintptr) bool {
 			case what == nextTurn:
 				r.due = true
 				continue
-			case got >= r.spinAfter || got == len(r.in.vectors.msgs):
+			case more || got >= r.spinAfter:
 				continue
 			}
 		}
@@ -146,9 +145,11 @@ func (d *batched) readable(fd uintptr) bool {
 }
 
 // receive fills in with what is there, without waiting, and returns how many
-// messages the kernel gave. After a run of errors it asks for another turn, so
-// that an endless run of them does not keep timers and commands waiting.
-func (d *batched) receive(fd uintptr, in *RecvBatch) int {
+// messages the kernel gave, and whether the socket may hold more: then the
+// reader must not park, for the poller tells only of what comes anew. So it is
+// after a full batch, and after a run of errors, which is left so that an endless
+// one does not keep timers and commands waiting.
+func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 	in.clear()
 	in.vectors.rearm()
 	for range maxStrangeErrors {
@@ -156,19 +157,18 @@ func (d *batched) receive(fd uintptr, in *RecvBatch) int {
 		if errno == 0 {
 			d.reader.strange = 0
 			d.collect(in, n)
-			return n
+			return n, n == len(in.vectors.msgs)
 		}
 		if errno == unix.EAGAIN {
-			return 0
+			return 0, false
 		}
 		fault := faultOfErrno(errno)
 		d.counts.inFaults[fault].Add(1)
 		if (fault == FaultOther || fault == FaultBadAddress) && d.strange(fault, errno) {
-			return 0
+			return 0, false
 		}
 	}
-	d.reader.due = true
-	return 0
+	return 0, true
 }
 
 // strange notes an error that should not occur and reports whether it has
@@ -227,5 +227,3 @@ func readControl(b []byte) (segment int, ecn ECN) {
 	}
 	return segment, ecn
 }
-
-var _ syscall.Errno = unix.EAGAIN // the two packages share one type of error

@@ -191,9 +191,7 @@ func (d *batched) build() {
 			h.Control = nil
 			h.SetControllen(0)
 		}
-		// An empty datagram may stand at the very end of the arena, which is
-		// no place to point to.
-		iov.Base = &arena[min(e.off, len(arena)-1)]
+		iov.Base = &arena[e.off] // below the end: Free lends no less than a byte
 		iov.SetLen(bytes)
 		w.groups[w.built] = sendGroup{first, count, bytes}
 		w.sum.datagrams += uint64(count)

@@ -76,6 +76,25 @@ func TestSizesAtTheEdges(t *testing.T) {
 	})
 }
 
+// Neighbours of one size that are too many or too large for one joined message
+// leave in several, without a refusal.
+func TestLongAndLargeRunsOfOneSize(t *testing.T) {
+	for _, tt := range []struct{ size, count int }{{1, 300}, {64, 200}, {20000, 7}, {32754, 4}, {MaxPayload, 3}} {
+		t.Run(fmt.Sprintf("%d of %d bytes", tt.count, tt.size), func(t *testing.T) {
+			eachPlace(t, func(t *testing.T, p *place) {
+				a, b := p.open(t, Config{}), p.open(t, Config{})
+				var want [][]byte
+				for i := range tt.count {
+					want = append(want, bytes.Repeat([]byte{byte(i + 1)}, tt.size))
+				}
+				send(t, b, p.addr(a), want...)
+				wantData(t, collect(t, a, a.NewRecvBatch(), len(want)), want)
+				checkSums(t, a.Stats(), b.Stats())
+			})
+		})
+	}
+}
+
 func TestADatagramLargerThanTheLimitIsCountedAndNotDelivered(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
