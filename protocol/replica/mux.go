@@ -356,6 +356,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 		ev, ok := c.PollEvent()
 		if !ok {
 			c.eventful = false
+			m.eventful[len(m.eventful)-1] = nil
 			m.eventful = m.eventful[:len(m.eventful)-1]
 			continue
 		}
@@ -373,6 +374,7 @@ func (m *Mux) forget(c *Conn) {
 	delete(m.conns, c.peer)
 	last := m.list[len(m.list)-1]
 	m.list[c.index], last.index = last, c.index
+	m.list[len(m.list)-1] = nil
 	m.list = m.list[:len(m.list)-1]
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
@@ -396,6 +398,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 			return n, to, true
 		}
 		c.queued = false
+		m.busy[len(m.busy)-1] = nil
 		m.busy = m.busy[:len(m.busy)-1]
 		if !c.gone {
 			at, ok := c.NextTimeout()

@@ -1,0 +1,143 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"parley/internal/udp"
+)
+
+// T58: after thousands of connections have come and gone, everything is as it
+// was: goroutines, descriptors, memory and the server's tables. In memory, where
+// the second that a server doubts a goodbye takes no time; and with real sockets,
+// fewer, as they share some 28,000 ports, and one that is used again within that
+// second has to wait.
+func TestChurnLeavesNothingBehind(t *testing.T) {
+	n := 1000
+	switch {
+	case os.Getenv("PARLEY_SOAK") != "":
+		n = 5000
+	case testing.Short():
+		n = 200
+	}
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			birth, before, after := churned(t, memory(), n)
+			// That is 32 bytes for each connection that came and went.
+			if grown := int64(after.heap) - int64(before.heap); grown > 64<<10 {
+				t.Errorf("the heap has grown by %d bytes", grown)
+			}
+			// Pools and tables may keep the size that they had, but not the
+			// connections, which are some 1,800 bytes each.
+			if grown := int64(after.heap) - int64(birth.heap); grown > 512<<10+int64(n)*600 {
+				t.Errorf("the heap is %d bytes larger than before the first of %d connections", grown, n)
+			}
+		})
+	})
+	t.Run("real sockets", func(t *testing.T) { churned(t, kernel(udp.Config{}), n/5) })
+}
+
+// churned has n clients come and go three times, and counts before the first
+// time, after it and after the last.
+func churned(t *testing.T, at *place, n int) (birth, before, after counts) {
+	gone := make(chan struct{}, n)
+	s := at.serve(t, Config{}, func(c *Conn, ev Event) {
+		switch ev.Kind {
+		case EventMessage:
+			if err := c.Send(Ordered, "echo", ev.Data); err != nil {
+				t.Error(err)
+			}
+		case EventClosed:
+			gone <- struct{}{}
+		}
+	})
+	birth = census(t, s, 0)
+	comeAndGo(t, at, s, n, gone) // so that pools and tables have their size
+	before = census(t, s, birth.goroutines)
+	comeAndGo(t, at, s, n, gone)
+	comeAndGo(t, at, s, n, gone)
+	after = census(t, s, before.goroutines)
+	t.Logf("birth  %+v", birth)
+	t.Logf("before %+v", before)
+	t.Logf("after  %+v", after)
+	if after.goroutines > before.goroutines || after.descriptors > before.descriptors || after.tables != before.tables {
+		t.Errorf("left behind: before %+v, after %+v", before, after)
+	}
+	return birth, before, after
+}
+
+// comeAndGo has n clients come, say something, and go, some of them without a word.
+func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) {
+	t.Helper()
+	const hands = 200
+	cut, cancel := context.WithCancel(context.Background())
+	cancel()
+	var wg sync.WaitGroup
+	for h := range hands {
+		wg.Go(func() {
+			for i := h; i < n; i += hands {
+				x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := x.Send(Ordered, "say", []byte("hello")); err != nil {
+					t.Error(err)
+				}
+				if ev := nextMessageOf(t, x); string(ev.Data) != "hello" {
+					t.Errorf("got %q", ev.Data)
+				}
+				ctx := t.Context()
+				if i%4 == 0 {
+					ctx = cut // the goodbye goes out once
+				}
+				if err := x.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for range n {
+		<-gone // a second after its goodbye
+	}
+}
+
+// counts is what must not grow.
+type counts struct {
+	goroutines, descriptors int
+	heap                    uint64
+	tables                  tables
+}
+
+type tables struct{ conns, timers, busy, eventful, replies int }
+
+func census(t *testing.T, s *Server, most int) (c counts) {
+	t.Helper()
+	err := s.Do(func(m *Mux) {
+		// Its slices may hold on to what they held.
+		c.tables = tables{len(m.conns), m.timers.Len(), len(m.busy), len(m.eventful), len(m.replies)}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A goroutine that was waited for may still have its last instruction to do.
+	for i := 0; runtime.NumGoroutine() > most && i < 1_000_000; i++ {
+		runtime.Gosched()
+	}
+	c.goroutines = runtime.NumGoroutine()
+	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
+		c.descriptors = len(list)
+	}
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	c.heap = m.HeapAlloc
+	return c
+}
