@@ -77,8 +77,9 @@ func TestALoopSurvivesSocketFaults(t *testing.T) {
 	onBatched(t, func(t *testing.T, p *place) {
 		eachSeed(t, 4, func(t *testing.T, r *rand.Rand) {
 			var injected [faultCount]uint64
+			dice := rand.New(rand.NewPCG(r.Uint64(), 1)) // the loop's own, r stays the client's
 			draw := func(faults []syscall.Errno) syscall.Errno {
-				if i := r.IntN(100); i < len(faults) {
+				if i := dice.IntN(100); i < len(faults) {
 					return faults[i]
 				}
 				return 0

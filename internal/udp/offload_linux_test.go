@@ -19,7 +19,7 @@ func TestJoiningPreservesEveryDatagram(t *testing.T) {
 		}
 		b := p.open(t, Config{})
 		out := b.NewSendBatch()
-		eachSeed(t, 30, func(t *testing.T, r *rand.Rand) {
+		eachSeed(t, 20, func(t *testing.T, r *rand.Rand) {
 			want := make([][][]byte, len(peers))
 			for range 1 + r.IntN(6) {
 				i := r.IntN(len(peers))

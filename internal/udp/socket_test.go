@@ -2,6 +2,7 @@ package udp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -39,11 +40,11 @@ func randomDatagrams(r *rand.Rand, n int) [][]byte {
 			size, run = r.IntN(4), 1+r.IntN(8)
 		}
 		for range run {
-			d := make([]byte, size)
-			for i := range d {
-				d[i] = byte(r.Uint32())
+			d := make([]byte, size+8)
+			for i := 0; i < size; i += 8 {
+				binary.LittleEndian.PutUint64(d[i:], r.Uint64())
 			}
-			all = append(all, d)
+			all = append(all, d[:size])
 		}
 	}
 	return all[:n]
