@@ -47,7 +47,6 @@ type late struct {
 	w      *world
 	x      *client
 	c      *Conn
-	shared *Shared
 	heard  [2][][]byte // all that the server and the client ever sent
 	closed [2]int      // closed events at the server and the client
 	after  [2]int      // events that came later
@@ -328,5 +327,14 @@ func TestGarbageDoesNotEndAClientThatIsNotConnected(t *testing.T) {
 	}
 	if d.e.State() != StateConnecting || d.e.Stats().Malformed != 1000 {
 		t.Errorf("after 1,000 malformed datagrams it is %v with %+v", d.e.State(), d.e.Stats())
+	}
+}
+
+// Who was half-open when the server began to shut down does not get in.
+func TestAShutdownLetsNoHalfOpenConnectionIn(t *testing.T) {
+	d := newDrivenServer(t).inState("half-open")
+	d.mux.Shutdown(d.now, "down")
+	if got := d.step(d.packet("message")); got[0] != "sends connect.reject" || d.mux.Len() != 0 {
+		t.Errorf("%q, %d connections", got, d.mux.Len())
 	}
 }

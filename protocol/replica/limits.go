@@ -39,6 +39,10 @@ const (
 	// maxUnprovenSyncs bounds what an address costs that never proves itself.
 	maxUnprovenSyncs = 10
 
+	// minAskEvery keeps what a forged init and a forged ack bring their victim
+	// within three times their bytes.
+	minAskEvery = time.Second
+
 	// replacedAfter is how long a connection may stay silent after a new init
 	// from its address: only who receives our sync.init can keep it alive, so a
 	// forged init ends nothing.

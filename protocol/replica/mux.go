@@ -225,13 +225,17 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		m.stats.Unproven++
 		if !v.acked {
 			v.acked = true
-			m.asked.push(askedSync{from, now.Add(m.cfg.SyncInterval)})
+			m.asked.push(askedSync{from, now.Add(m.askEvery())})
 		}
 		m.askUnproven(now, from, v)
 		return
 	}
 	proven, _ := m.half.Prove(now, from)
-	if len(m.conns) >= m.cfg.MaxConns {
+	switch {
+	case m.down:
+		m.reject(from, m.closing)
+		return
+	case len(m.conns) >= m.cfg.MaxConns:
 		m.reject(from, "server full")
 		return
 	}
@@ -266,6 +270,11 @@ func (m *Mux) askUnproven(now time.Time, from netip.AddrPort, v *halfOpen) {
 	v.next++
 	m.reply(from, &Packet{Kind: KindSyncInit, Sequence: v.sequence})
 }
+
+// askEvery is the time between two sync.inits that an unproven address gets
+// unasked. With less than a second, an init and an ack would be answered with more
+// than three times their bytes in the 5 s that a half-open connection has.
+func (m *Mux) askEvery() time.Duration { return max(m.cfg.SyncInterval, minAskEvery) }
 
 // handleStranger answers a well-formed packet of someone without a connection:
 // "an unreliable disconnect without a reason, 5 bytes, whose sequence is that of
@@ -320,7 +329,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 		m.asked.head++
 		if v := m.half.Get(now, a.addr); v != nil && v.syncs < maxUnprovenSyncs {
 			m.askUnproven(now, a.addr, v)
-			m.asked.push(askedSync{a.addr, now.Add(m.cfg.SyncInterval)})
+			m.asked.push(askedSync{a.addr, now.Add(m.askEvery())})
 		}
 	}
 	for {
