@@ -478,9 +478,10 @@ func TestForgedPacketsFromAVictimsAddress(t *testing.T) {
 // client's address counts as the client's: 64 in 10 s pass, the 65th ends the
 // connection.
 func TestGarbageFromAVictimsAddressEndsItsSessionAtThe65th(t *testing.T) {
+	const most = 64
 	e := newExchange(t, 33, lan())
 	for range 60 {
-		for range maxMalformed / 10 {
+		for range most / 10 {
 			e.w.net.Inject(e.x.host.Addr(), serverAddr, []byte{9})
 		}
 		e.say(t)
@@ -488,7 +489,7 @@ func TestGarbageFromAVictimsAddressEndsItsSessionAtThe65th(t *testing.T) {
 	}
 	e.unharmed(t)
 	e.w.run(10 * time.Second)
-	for range maxMalformed {
+	for range most {
 		e.w.net.Inject(e.x.host.Addr(), serverAddr, []byte{9})
 	}
 	e.say(t)
