@@ -1,4 +1,4 @@
-// Counter is the smallest replicated game: one number that everybody sees, and
+// Command counter is the smallest replicated game: one number that everybody sees, and
 // that everybody can add to. It shows the replica dialect alone, without a world.
 //
 //	go run ./examples/counter serve 127.0.0.1:7000
