@@ -236,3 +236,15 @@ func TestAClientObeysTrueDisconnectsOnly(t *testing.T) {
 		})
 	}
 }
+
+// A packet that comes late does not take the client's idea of the newest number back with it.
+func TestALatePacketDoesNotHideADisconnect(t *testing.T) {
+	d := newDuo(t, 1, Config{})
+	newest := uint16(d.c.near + 4000)
+	d.toClient(Packet{Kind: KindEntity, Sequence: newest, Time: d.time(), Data: []byte("x")})
+	d.toClient(Packet{Kind: KindEntity, Sequence: newest - 3000, Time: d.time(), Data: []byte("x")})
+	d.toClient(Packet{Kind: KindDisconnect, Sequence: newest + 1, Time: d.time()})
+	if d.c.State() != StateClosed {
+		t.Errorf("the client is %v", d.c.State())
+	}
+}

@@ -141,13 +141,15 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) *Endpo
 	return e
 }
 
-// newServer returns the server's side of a connection whose address is proven.
-// The client repeats its ack until it gets an entity packet, so there is one at once.
-func newServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, clockNow uint64) *Endpoint {
+// newServer returns the server's side of a connection whose address is proven by an ack of
+// the accept, which came with a client's time. The client repeats its ack until it gets
+// an entity packet, so there is one at once.
+func newServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, clockNow, ackTime uint64) *Endpoint {
 	e := newEndpoint(now, FromServer, client, c, s)
 	e.state = StateOpen
 	e.clockStart = clockNow
 	e.sender = reliable.NewSender(now, firstEntity, c.send, e.buffers, e.rand)
+	e.measure(now, ackTime)
 	e.announce = true
 	e.beat(now)
 	return e

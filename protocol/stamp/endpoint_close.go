@@ -116,7 +116,7 @@ func (e *Endpoint) sendDisconnect(now time.Time) {
 	}
 	e.put(&p)
 	e.closing.sends++
-	e.closing.next = now.Add(min(max(2*e.RTT(), e.cfg.Linger/closeSends), e.cfg.Linger))
+	e.closing.next = now.Add(min(max(2*e.RTT(), e.cfg.Linger/closeSends), e.closing.until.Sub(now)))
 }
 
 // cut returns what of a text fits into n bytes, in whole characters.

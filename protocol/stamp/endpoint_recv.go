@@ -168,7 +168,7 @@ func (e *Endpoint) handleAtServer(now time.Time, p *Packet) {
 		e.left(now, p)
 	case e.state == StateOpen:
 		e.stats.Taken++
-		e.tookAck(now, p.Sequence)
+		e.tookAck(now, p)
 	case p.Sequence == e.closing.sequence:
 		e.stats.Taken++
 		e.end(e.closing.close)
@@ -178,13 +178,14 @@ func (e *Endpoint) handleAtServer(now time.Time, p *Packet) {
 }
 
 // tookAck takes an ack of an entity packet, or once more that of the accept.
-func (e *Endpoint) tookAck(now time.Time, sequence uint16) {
-	n := serial.Bits16.Unwrap(e.sender.Next(), uint32(sequence))
+func (e *Endpoint) tookAck(now time.Time, p *Packet) {
+	n := serial.Bits16.Unwrap(e.sender.Next(), uint32(p.Sequence))
 	fate, tag := e.sender.Ack(now, n)
 	if fate == reliable.AckUnsent {
 		return // a lie, which proves nothing
 	}
 	e.heard = now
+	e.measure(now, p.Time)
 	if n >= e.challenge.number {
 		e.challenge = challenge{}
 	}
@@ -192,6 +193,17 @@ func (e *Endpoint) tookAck(now time.Time, sequence uint16) {
 		e.tell(EventAcked, n, tag)
 	}
 	e.afterEngine(now)
+}
+
+// measure takes the round trip from the time of an ack. A client that took its clock from the
+// accept is wrong by half of what its two ways differ, so that its acks come half a round trip
+// after their time, whichever way is the longer. The engine measures better, but not before its
+// first packet is acknowledged, and not while packets are resent before their acks can come: so
+// this is its start, and its way out when the round trip has grown.
+func (e *Endpoint) measure(now time.Time, t uint64) {
+	if rtt := 2 * time.Duration(int64(e.ServerTime(now)-t)) * time.Microsecond; rtt > 2*e.sender.RTT() {
+		e.sender.Sample(rtt)
+	}
 }
 
 // noteMalformed counts what is no packet: "more than 64 in 10 s disconnect it with

@@ -385,3 +385,16 @@ func TestUnreliablePacketsThatWaitAreBounded(t *testing.T) {
 		t.Errorf("the last that came is %x", last[:2])
 	}
 }
+
+// What a limit refuses is a sign of life all the same.
+func TestAServerThatIsRefusedIsNotLost(t *testing.T) {
+	d := newDuo(t, 1, Config{Receive: reliable.ReceiveConfig{MaxReady: 20}})
+	for range 15 {
+		d.toClient(Packet{Kind: KindEntity, Reliable: true, Sequence: uint16(d.c.near + 1), Time: d.time(), Data: []byte("x")})
+		d.now = d.now.Add(time.Second)
+		d.c.HandleTimeout(d.now)
+	}
+	if d.c.State() != StateOpen || d.c.Stats().Reliable.Refused < 10 {
+		t.Errorf("%v after %d were refused", d.c.State(), d.c.Stats().Reliable.Refused)
+	}
+}

@@ -405,16 +405,24 @@ func TestForgedSourcesHarmNobody(t *testing.T) {
 // A forged init and a forged disconnect from a client's address end nothing, even if the forger
 // has the right time.
 func TestForgedEndsEndNothing(t *testing.T) {
-	w := newWorld(t, 7, Config{}, lan())
-	x := w.open(0, Config{})
-	for range 20 {
-		for _, p := range []Packet{{Kind: KindInit}, {Kind: KindDisconnect, Sequence: 1, Time: x.conn().ServerTime(w.net.Now())}} {
-			w.net.Inject(x.host.Addr(), serverAddr, p.AppendTo(FromClient, nil))
+	for _, tt := range []struct {
+		delay time.Duration
+		leave bool // with the right time, too
+	}{{10 * time.Millisecond, true}, {400 * time.Millisecond, true}, {1200 * time.Millisecond, false}} {
+		w := newWorld(t, 7, Config{}, simnet.Profile{Delay: tt.delay})
+		x := w.open(0, Config{})
+		w.run(5 * time.Second)
+		for range 20 {
+			w.net.Inject(x.host.Addr(), serverAddr, (&Packet{Kind: KindInit}).AppendTo(FromClient, nil))
+			if tt.leave {
+				p := Packet{Kind: KindDisconnect, Sequence: 1, Time: x.conn().ServerTime(w.net.Now())}
+				w.net.Inject(x.host.Addr(), serverAddr, p.AppendTo(FromClient, nil))
+			}
+			w.run(time.Second)
 		}
-		w.run(time.Second)
-	}
-	if w.mux.Len() != 1 || x.State() != StateOpen {
-		t.Errorf("%d connections, the client is %v, the server saw %v", w.mux.Len(), x.State(), w.log)
+		if w.mux.Len() != 1 || x.State() != StateOpen {
+			t.Errorf("%v away: %d connections, the client is %v, the server saw %v", tt.delay, w.mux.Len(), x.State(), w.log)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		return
 	}
 	m.stats.Opened++
-	c := &Conn{mux: m, number: m.ended.Next(now, from), Endpoint: newServer(now, from, m.cfg, m.shared, t)}
+	c := &Conn{mux: m, number: m.ended.Next(now, from), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
 	m.conns[from] = c
 	m.touch(c)
 }
