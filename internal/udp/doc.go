@@ -1,40 +1,66 @@
-// Package udp is the project's sockets: datagrams in batches, and the loop that
-// drives a pure core with them. Only this package and what builds on it know that
-// there is a network.
+// Package udp carries datagrams in batches between the system and the pure cores
+// of the dialects.
+//
+// A Socket reads and writes whole batches without allocating: recvmmsg and
+// sendmmsg on Linux, with GRO and GSO where the kernel joins datagrams of one size
+// for one address into one; one datagram a call elsewhere; or a Network in memory
+// for tests. A Loop owns a socket and a Core and drives one with the other from a
+// single goroutine.
 //
 // # Usage
 //
-//	s, err := udp.Listen(":7000", udp.Config{})  // or Dial, or ListenGroup for several on one port
-//	loop := udp.StartLoop(s, core, udp.LoopConfig{AfterTurn: drainEvents})
-//	err = loop.Do(func() { core.Send(…) })       // from another goroutine
-//	err = loop.Close()
+//	s, err := udp.Listen(":7000", udp.Config{})
+//	if err != nil {
+//		return err // one sentence that says what to do
+//	}
+//	l := udp.StartLoop(s, core, udp.LoopConfig{AfterTurn: drainEvents})
+//	defer l.Close()
+//	err = l.Do(func() { core.Kick(player) }) // on the loop's goroutine
 //
-// A Core is the seam of every dialect: HandleDatagram, HandleTimeout, NextTimeout,
-// PollTransmit.
+// or, without a loop, Socket.Read, RecvBatch.Next, SendBatch.Append, Socket.Write.
+// A server with several cores opens ListenGroup and starts a loop for each member.
 //
-// # The life of a datagram, by file
+// # Life of a datagram
 //
-//	recv_linux.go   recvmmsg into a RecvBatch; GRO trains are cut by recv_batch.go
-//	loop_turn.go    one turn: datagrams, commands, timeouts, events, what is to go out
-//	send_batch.go   what the core wrote, in order
-//	send_linux.go   sendmmsg; trains of one size to one address as one GSO call
-//	park_linux.go   waiting for a datagram, the time or a Wake, without losing one
+//	recv_linux.go    recvmmsg fills a RecvBatch; a joined train is one entry
+//	recv_batch.go    Next splits it into datagrams
+//	loop_turn.go     each goes to Core.HandleDatagram, then commands, timeouts, AfterTurn
+//	loop_turn.go     Core.PollTransmit writes into the arena of a SendBatch
+//	send_linux.go    neighbours of one size and address are joined, sendmmsg sends all
+//	park_linux.go    the goroutine sleeps until a datagram, its time, or a wake
 //
-// # Kinds of socket
+// plain.go and memory.go stand in for the two system calls, with queue.go.
 //
-// On Linux batched (socket_linux.go); elsewhere, or by Config, plain calls of package
-// net (plain.go); and in memory (memory.go, Network), which also works in the virtual
-// time of testing/synctest. All pass the same tests. IPv4 addresses are always in
-// their own form, whatever the socket: see Canonical.
+// # Waiting
 //
-// # Errors
-//
-// Listen and Dial fail with an OpenError: one sentence that says what to do. Nothing
-// that a datagram or its destination can cause ends a socket: such faults have names
-// (Fault), are counted in Stats, and cost the one datagram that had them.
+// The goroutine sleeps in the runtime's network poller, and its one timer is the
+// read deadline. Setting that costs 250 ns, so it is set only when the next
+// time has moved earlier. Wake is one atomic operation while the loop is busy and a
+// deadline in the past when it sleeps; park_linux.go says why none is lost. A
+// look at an empty socket costs 450 ns and more: the loop looks twice only after
+// a batch of several. Measured on the way, with 20,000 datagrams a second: a thread
+// that blocks in recvmmsg takes about 15% less CPU, but it can have neither timer
+// nor wake; an epoll descriptor of our own inside that of the runtime takes the same.
 //
 // # Limits
 //
-// In limits.go: datagrams and commands a turn, so that a flood starves neither timers
-// nor other goroutines, and every queue.
+// limits.go has them all. A turn handles at most LoopConfig.TurnDatagrams
+// datagrams and sends at most 4,096 before timers and commands have their chance.
+// Write waits at most 5 ms for room in the kernel's buffer. Every queue is bounded
+// and every drop is counted in Stats.
+//
+// # What it does not do
+//
+// It does not order, repeat or acknowledge: that is package reliable. It does not
+// choose the source address on a machine with several: who needs that listens on
+// each. It does not probe the path's MTU. Outside Linux there are no groups, no
+// offload and no marks. An interface that is renamed while a link-local peer is
+// connected keeps its old name until a send fails.
+//
+// # Security
+//
+// The sender of a datagram may be forged. Nothing here answers, allocates or keeps
+// state because of a datagram; a flood costs what the bounds of a turn allow. An
+// address that cannot be answered costs its own datagrams and switches nothing off
+// for others.
 package udp
