@@ -52,7 +52,7 @@ func TestFilterAgreesWithAModel(t *testing.T) {
 		next := first
 		seen := make([]bool, 4*FilterSpan) // by number modulo its length, the older half cleared in passing
 		loss := rng.Float64() * rng.Float64()
-		for i := range 500_000 {
+		for i := range tier(50_000, 500_000, 500_000) {
 			n := next
 			switch r := rng.UintN(1000); {
 			case r == 0:

@@ -210,7 +210,7 @@ func TestSwarm(t *testing.T) {
 	for _, rule := range allRules {
 		t.Run(rule.String(), func(t *testing.T) {
 			t.Parallel()
-			eachSeed(t, tier(100, 2000, 100_000), func(t *testing.T, seed uint64) {
+			eachSeed(t, tier(40, 2000, 100_000), func(t *testing.T, seed uint64) {
 				_, plan, err := swarmRun(seed, rule)
 				if err != nil {
 					t.Errorf("seed=%d: %v\n%s", seed, err, simnet.Report(seed, plan))
@@ -225,7 +225,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64][]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, tier(20, 334, 1000), func(t *testing.T, seed uint64) {
+		eachSeed(t, tier(20, 1000, 1000), func(t *testing.T, seed uint64) {
 			rule := allRules[seed%uint64(len(allRules))]
 			hash, _, err := swarmRun(seed, rule)
 			if err != nil {

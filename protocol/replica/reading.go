@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"time"
@@ -34,7 +35,7 @@ type seenEntity struct {
 // Reading is a replicated value with the time and the number of its packet.
 type Reading struct {
 	Type   DataType
-	Data   []byte // in the bytes of the type
+	Data   []byte // in the bytes of the type; the reader's own
 	Time   uint64 // the server's, in µs
 	Number uint64
 }
@@ -69,6 +70,13 @@ func (v Reading) Float() float64 {
 		return math.Float64frombits(binary.LittleEndian.Uint64(v.Data))
 	}
 	return float64(v.Int())
+}
+
+// owned returns the reading with bytes of its own: the stored ones are written
+// over by the next value.
+func (v Reading) owned() Reading {
+	v.Data = bytes.Clone(v.Data)
+	return v
 }
 
 // Text returns the value of a char [].
@@ -240,7 +248,7 @@ func (e *Endpoint) KindLink(name string) (uint16, bool) {
 func (e *Endpoint) Value(name string) (Reading, bool) {
 	for _, v := range e.seen.variables {
 		if v.Name == name && v.set {
-			return v.value, true
+			return v.value.owned(), true
 		}
 	}
 	return Reading{}, false
@@ -254,7 +262,7 @@ func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, boo
 	}
 	for link, v := range k.entities[id].values {
 		if k.variables[link].Name == name {
-			return *v, true
+			return v.owned(), true
 		}
 	}
 	return Reading{}, false
