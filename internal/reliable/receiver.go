@@ -103,19 +103,9 @@ func (r *Receiver) at(now time.Time) time.Duration { return max(now.Sub(r.born),
 
 // Receive judges a packet and says what became of it.
 func (r *Receiver) Receive(now time.Time, p Packet) Fate {
-	r.stats.In++
 	at := r.at(now)
-	switch r.check(p.Number) {
-	case Seen:
-		r.stats.Repeat++
-		r.owe(at, &p)
-		return Repeat
-	case Stale:
-		r.stats.Stale++
-		return Old
-	case TooFar:
-		r.stats.TooFar++
-		return Far
+	if fate := r.known(at, &p); fate != 0 {
+		return fate
 	}
 	fate := r.judge(&p)
 	switch fate {
@@ -140,18 +130,8 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 // it reports whether the number is fresh, and counts it as delivered. A reliable
 // one is acknowledged, again if it is not fresh.
 func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
-	r.stats.In++
 	at, p := r.at(now), Packet{Number: n, Reliable: reliable}
-	switch r.check(n) {
-	case Seen:
-		r.stats.Repeat++
-		r.owe(at, &p)
-		return false
-	case Stale:
-		r.stats.Stale++
-		return false
-	case TooFar:
-		r.stats.TooFar++
+	if r.known(at, &p) != 0 {
 		return false
 	}
 	if r.held > 0 && r.linkedTo(&p) {
@@ -165,6 +145,25 @@ func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 		r.release(at)
 	}
 	return true
+}
+
+// known counts a packet and says what becomes of it if its number is not fresh; a
+// repeat is acknowledged again. It returns 0 for a fresh one.
+func (r *Receiver) known(at time.Duration, p *Packet) Fate {
+	r.stats.In++
+	switch r.check(p.Number) {
+	case Seen:
+		r.stats.Repeat++
+		r.owe(at, p)
+		return Repeat
+	case Stale:
+		r.stats.Stale++
+		return Old
+	case TooFar:
+		r.stats.TooFar++
+		return Far
+	}
+	return 0
 }
 
 func (r *Receiver) check(n uint64) Sight {
