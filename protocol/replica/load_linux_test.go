@@ -15,21 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is a crowd of clients in a process of its own, so that the CPU time
-// and the memory of the benchmark's process are those of the server alone.
+// This file is a crowd of clients, and the bare loop that the server is compared
+// with, in processes of their own, so that CPU time is each one's own.
 
-func init() { loadMain = crowdMain }
+func init() { loadMain = helperMain }
 
-// load is the crowd's process as seen from the benchmark.
-type load struct {
+// helper is another process of the benchmark, which obeys lines.
+type helper struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-func startLoad(tb testing.TB) *load {
+// startHelper starts a process that is a "crowd" or a "bare" loop.
+func startHelper(tb testing.TB, what string) *helper {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), loadVariable+"=1", "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), loadVariable+"="+what)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -46,18 +47,28 @@ func startLoad(tb testing.TB) *load {
 		in.Close()
 		_ = cmd.Wait()
 	})
-	return &load{in, bufio.NewReader(out)}
+	return &helper{in, bufio.NewReader(out)}
 }
 
-// ask has the crowd do something and returns its answer.
-func (l *load) ask(tb testing.TB, format string, args ...any) string {
+// ask has the helper do something and scans its answer.
+func (h *helper) ask(tb testing.TB, question string, answer ...any) {
 	tb.Helper()
-	fmt.Fprintf(l.in, format+"\n", args...)
-	answer, err := l.out.ReadString('\n')
-	if err != nil {
-		tb.Fatalf("load: %v", err)
+	fmt.Fprintln(h.in, question)
+	line, err := h.out.ReadString('\n')
+	if err == nil {
+		_, err = fmt.Sscan(line, answer...)
 	}
-	return strings.TrimSpace(answer)
+	if err != nil {
+		tb.Fatalf("%s: the helper says %q: %v", question, line, err)
+	}
+}
+
+func helperMain() {
+	if os.Getenv(loadVariable) == "bare" {
+		bareMain()
+		return
+	}
+	crowdMain()
 }
 
 const (
@@ -73,10 +84,9 @@ const (
 
 // member is a client of the crowd: an endpoint, or for the bare loop none.
 type member struct {
-	fd        int
-	e         *Endpoint
-	sent, got int
-	owed      int // acks to the bare loop
+	fd   int
+	e    *Endpoint
+	owed int // acks to the bare loop
 }
 
 type crowd struct {
@@ -84,33 +94,31 @@ type crowd struct {
 	to      unix.Sockaddr
 	mode    Mode
 	buf     [2048]byte
+
+	sent, got int
 }
 
 // crowdMain obeys lines of standard input:
 //
-//	connect ADDR replica|bare MODE
-//	run SECONDS
-//	leave
+//	connect ADDR MODE      to a server of replica
+//	bare ADDR MODE         to a bare loop
+//	run SECONDS            all crowds at once; answers what each sent and got
 func crowdMain() {
-	var c *crowd
+	var all []*crowd
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		f := strings.Fields(lines.Text())
 		switch f[0] {
-		case "connect":
-			c = newCrowd(netip.MustParseAddrPort(f[1]), f[2] == "replica", Mode(f[3][0]-'0'))
-			fmt.Println("connected")
+		case "connect", "bare":
+			all = append(all, newCrowd(netip.MustParseAddrPort(f[1]), f[0] == "connect", Mode(f[2][0]-'0')))
+			fmt.Println("done")
 		case "run":
 			var seconds int
 			fmt.Sscan(f[1], &seconds)
-			c.run(seconds)
-			sent, got := 0, 0
-			for i := range c.members {
-				sent, got = sent+c.members[i].sent, got+c.members[i].got
+			runCrowds(all, seconds)
+			for _, c := range all {
+				fmt.Print(c.sent, " ", c.got, " ")
 			}
-			fmt.Println(sent, got)
-		case "leave":
-			c.leave()
-			fmt.Println("left")
+			fmt.Println()
 		}
 	}
 }
@@ -144,27 +152,34 @@ func newCrowd(to netip.AddrPort, speaks bool, mode Mode) *crowd {
 	return c
 }
 
-// run has each member ask 20 times a second, a fiftieth of them each millisecond,
-// and read what came a millisecond later. Then it waits for the last answers.
-func (c *crowd) run(seconds int) {
-	for i := range c.members {
-		c.members[i].sent, c.members[i].got = 0, 0
+// runCrowds has each member ask 20 times a second, a fiftieth of them each
+// millisecond, and read what came two milliseconds later. Then it waits for the
+// last answers. All crowds go through the same milliseconds, so that what
+// disturbs the one disturbs the other.
+func runCrowds(all []*crowd, seconds int) {
+	for _, c := range all {
+		c.sent, c.got = 0, 0
 	}
 	start := time.Now()
 	for ms := range seconds * 1000 {
 		time.Sleep(time.Until(start.Add(time.Duration(ms) * time.Millisecond)))
-		now := time.Now()
-		for i := ms % crowdSlots; i < crowdSize; i += crowdSlots {
-			c.serve(&c.members[i], now, true)
-		}
-		for i := (ms + crowdSlots - 2) % crowdSlots; i < crowdSize; i += crowdSlots {
-			c.serve(&c.members[i], now, false)
+		for k := range all {
+			c := all[(ms+k)%len(all)]
+			now := time.Now()
+			for i := ms % crowdSlots; i < crowdSize; i += crowdSlots {
+				c.serve(&c.members[i], now, true)
+			}
+			for i := (ms + crowdSlots - 2) % crowdSlots; i < crowdSize; i += crowdSlots {
+				c.serve(&c.members[i], now, false)
+			}
 		}
 	}
 	for range 5 { // a quarter of a second for stragglers
 		time.Sleep(50 * time.Millisecond)
-		for i := range c.members {
-			c.serve(&c.members[i], time.Now(), false)
+		for _, c := range all {
+			for i := range c.members {
+				c.serve(&c.members[i], time.Now(), false)
+			}
 		}
 	}
 }
@@ -187,7 +202,7 @@ func (c *crowd) serve(m *member, now time.Time, ask bool) {
 	for ev, ok := m.e.PollEvent(); ok; ev, ok = m.e.PollEvent() {
 		switch ev.Kind {
 		case EventMessage:
-			m.got++
+			c.got++
 		case EventClosed:
 			panic(ev.Close)
 		}
@@ -196,7 +211,7 @@ func (c *crowd) serve(m *member, now time.Time, ask bool) {
 		if err := m.e.Send(now, c.mode, questionName, c.buf[:questionBytes]); err != nil {
 			panic(err)
 		}
-		m.sent++
+		c.sent++
 	}
 	for {
 		n, _, ok := m.e.PollTransmit(c.buf[:])
@@ -213,7 +228,7 @@ func (c *crowd) take(m *member, now time.Time, b []byte) {
 		addr := m.e.Peer()
 		m.e.HandleDatagram(now, addr, b)
 	case len(b) > ackBytes:
-		m.got++
+		c.got++
 		if c.mode != Unreliable {
 			m.owed++
 		}
@@ -227,24 +242,7 @@ func (c *crowd) serveBare(m *member, ask bool) {
 	}
 	if ask {
 		_, _ = unix.Write(m.fd, c.buf[:messageOverhead+len(questionName)+questionBytes])
-		m.sent++
-	}
-}
-
-func (c *crowd) leave() {
-	for i := range c.members {
-		m := &c.members[i]
-		if m.e != nil {
-			m.e.Close(time.Now(), "")
-			c.flush(m)
-		}
-		unix.Close(m.fd)
-	}
-}
-
-func (c *crowd) flush(m *member) {
-	for n, _, ok := m.e.PollTransmit(c.buf[:]); ok; n, _, ok = m.e.PollTransmit(c.buf[:]) {
-		_, _ = unix.Write(m.fd, c.buf[:n])
+		c.sent++
 	}
 }
 
