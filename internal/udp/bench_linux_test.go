@@ -218,3 +218,25 @@ func BenchmarkServe(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWake is what it costs another goroutine to have the loop do something.
+func BenchmarkWake(b *testing.B) {
+	b.Run("a sleeping loop, there and back", func(b *testing.B) {
+		l := StartLoop(mustListen(b, Config{}), newEchoCore(1, 1), LoopConfig{})
+		defer l.Close()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := l.Do(func() {}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("a busy loop", func(b *testing.B) {
+		s := mustListen(b, Config{})
+		defer s.Close()
+		b.ReportAllocs()
+		for b.Loop() {
+			s.Wake()
+		}
+	})
+}

@@ -148,6 +148,9 @@ func TestOverflowIsCounted(t *testing.T) {
 		if s.InDropped == 0 || s.InDatagrams == 0 || s.InDropped+s.InDatagrams != n {
 			t.Errorf("dropped %d, delivered %d, want %d in all", s.InDropped, s.InDatagrams, n)
 		}
+		if a.Close(); a.Stats() != s {
+			t.Errorf("the counters after Close are %+v, before %+v", a.Stats(), s)
+		}
 	})
 }
 

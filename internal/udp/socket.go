@@ -150,7 +150,8 @@ func (s *Socket) NewSendBatch() *SendBatch { return NewSendBatch(s.config) }
 // Read waits for datagrams and fills in with what is there, at least one. The
 // zero until waits for ever; one that has passed only looks. The error is
 // os.ErrDeadlineExceeded when until came first, ErrWoken when Wake did, ErrClosed
-// after Close. Transient errors do not end a Read: they are counted.
+// after Close. Transient errors do not end a Read: they are counted. So are
+// datagrams that are too large; a look that finds only such finds nothing.
 func (s *Socket) Read(in *RecvBatch, until time.Time) error {
 	s.until = until
 	if err := s.driver.serve(in, s.onRead); err != nil {

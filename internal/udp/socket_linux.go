@@ -68,8 +68,15 @@ func (d *batched) buffers() (recv, send int) {
 	return recv, send
 }
 
-// dropped asks the kernel how many datagrams found the receive buffer full.
-func (d *batched) dropped() (n uint64) {
+func (d *batched) dropped() uint64 {
+	if d.closed.Load() {
+		return 0 // close has counted them
+	}
+	return d.kernelDrops()
+}
+
+// kernelDrops asks how many datagrams found the receive buffer full.
+func (d *batched) kernelDrops() (n uint64) {
 	_ = d.raw.Control(func(fd uintptr) {
 		var info [unix.SK_MEMINFO_VARS]uint32
 		size := uint32(unsafe.Sizeof(info))
@@ -83,8 +90,10 @@ func (d *batched) dropped() (n uint64) {
 }
 
 func (d *batched) close() error {
+	drops := d.kernelDrops()
 	if d.closed.Swap(true) {
 		return nil
 	}
+	d.counts.inDropped.Add(drops)
 	return d.file.Close()
 }
