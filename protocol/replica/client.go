@@ -175,23 +175,24 @@ func (c *Client) Err() error {
 	return nil
 }
 
-// Close says goodbye and returns when the server has acknowledged it or the linger
-// time is over, or when ctx ends, which is then the error. Then Events yields
-// what it has, and ends. Every client is to be closed, whatever ended it.
+// Close says goodbye when what was sent is acknowledged, and returns when that is
+// too. It waits for the linger time each, and no longer than ctx, whose error it
+// then returns. After it Events yields what it has, and ends. Every client is to be
+// closed, whatever ended it.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.loop.Do(func() { c.endpoint.Close(time.Now(), "") })
-	var cut error
+	var late error
 	select {
 	case <-c.ended:
 	case <-c.loop.Done():
 	case <-ctx.Done():
-		cut = fmt.Errorf("replica: close: %w", ctx.Err())
-		_ = c.loop.Do(func() { c.endpoint.end(c.endpoint.closing.close) })
+		late = fmt.Errorf("replica: close: %w", ctx.Err())
+		_ = c.loop.Do(func() { cut(c.endpoint, time.Now(), "") })
 	}
 	if err := c.loop.Close(); err != nil {
 		return fmt.Errorf("replica: %w", err)
 	}
-	return cut
+	return late
 }
 
 // Do runs fn on the loop and returns when it has run: it is how linking is asked

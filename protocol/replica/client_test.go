@@ -320,15 +320,19 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 func TestCloseLingers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
+		says    bool // a message is not acknowledged
 		linger  time.Duration
 		context time.Duration
 		want    time.Duration
 		err     error
 	}{
-		{"for the linger time", 0, time.Hour, 500 * time.Millisecond, nil},
-		{"as configured", 3 * time.Second, time.Hour, 3 * time.Second, nil},
-		{"until its context ends", 3 * time.Second, 200 * time.Millisecond, 200 * time.Millisecond, context.DeadlineExceeded},
-		{"not at all", 3 * time.Second, 0, 0, context.DeadlineExceeded},
+		{"for the linger time", false, 0, time.Hour, 500 * time.Millisecond, nil},
+		{"as configured", false, 3 * time.Second, time.Hour, 3 * time.Second, nil},
+		{"until its context ends", false, 3 * time.Second, 200 * time.Millisecond, 200 * time.Millisecond, context.DeadlineExceeded},
+		{"not at all", false, 3 * time.Second, 0, 0, context.DeadlineExceeded},
+		{"for a message and for its goodbye", true, 0, time.Hour, time.Second, nil},
+		{"for a message until its context ends", true, 0, 100 * time.Millisecond, 100 * time.Millisecond, context.DeadlineExceeded},
+		{"not at all, whatever is on its way", true, 3 * time.Second, 0, 0, context.DeadlineExceeded},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -338,6 +342,11 @@ func TestCloseLingers(t *testing.T) {
 				synctest.Wait()
 				s.socket.Close() // no goodbye
 				<-s.Done()
+				if tt.says {
+					if err := x.Send(Ordered, "last", make([]byte, 5000)); err != nil {
+						t.Fatal(err)
+					}
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), tt.context)
 				defer cancel()
 				start := time.Now()

@@ -131,19 +131,19 @@ func (s *Server) Stats() ServerStats {
 // the server when the last has acknowledged it or the linger time is over; or
 // when ctx ends, which is then the error.
 func (s *Server) Shutdown(ctx context.Context) error {
-	var cut error
+	var late error
 	if s.Do(s.leave) == nil {
 		select {
 		case <-s.empty:
 		case <-s.loop.Done():
 		case <-ctx.Done():
-			cut = fmt.Errorf("replica: shutdown: %w", ctx.Err())
+			late = fmt.Errorf("replica: shutdown: %w", ctx.Err())
 		}
 	}
 	if err := s.Close(); err != nil {
 		return err
 	}
-	return cut
+	return late
 }
 
 func (s *Server) leave(m *Mux) {
@@ -165,9 +165,16 @@ func (s *Server) Close() error {
 // abort ends all connections. Their disconnects go out with the last turn.
 func (s *Server) abort(m *Mux) {
 	m.Shutdown(m.now, goodbye)
-	for _, c := range m.list {
-		c.end(c.closing.close)
+	for c := range m.Conns() {
+		cut(c.Endpoint, m.now, goodbye)
 	}
+}
+
+// cut ends a connection at once: its disconnect goes out, and nothing waits for
+// what is on its way.
+func cut(e *Endpoint, now time.Time, reason string) {
+	e.fail(now, Close{Reason: ReasonClosed, Text: reason})
+	e.end(e.closing.close)
 }
 
 // Done is closed when the server is closed or its socket failed. Close then

@@ -155,6 +155,33 @@ func TestCloseTellsAllAtOnce(t *testing.T) {
 	})
 }
 
+// What is on its way to a client that is gone does not keep Close.
+func TestCloseDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		var conn *Conn
+		var last Event
+		s := at.serve(t, Config{Linger: time.Hour}, func(c *Conn, ev Event) { conn, last = c, ev })
+		x := at.connect(t, s, Config{})
+		synctest.Wait()
+		x.loop.Socket().Close()
+		<-x.loop.Done()
+		s.Do(func(*Mux) {
+			if err := conn.Send(Ordered, "map", make([]byte, 100_000)); err != nil {
+				t.Error(err)
+			}
+			conn.Close("kicked")
+		})
+		start := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 0 || last.Kind != EventClosed || last.Close.Reason != ReasonClosed {
+			t.Errorf("close took %v and ended with %v (%+v)", took, last.Kind, last.Close)
+		}
+	})
+}
+
 func TestAClosedServerRunsNothing(t *testing.T) {
 	s, err := Listen("127.0.0.1:0", Config{}, nil)
 	if err != nil {
