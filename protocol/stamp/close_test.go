@@ -33,6 +33,7 @@ var endings = []struct {
 // T27: after the end nothing that comes late and nothing that the application calls has an
 // effect: no event after closed, no timeout, no packet, and every buffer is returned once.
 func TestNothingHappensAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	shared := newShared(1)
 	for seed := range uint64(rounds(10_000, 100_000)) {
 		rng := rand.New(rand.NewPCG(seed, 27))
@@ -64,6 +65,9 @@ func TestNothingHappensAfterTheEnd(t *testing.T) {
 		}
 		if !d.closed || !d.ended {
 			t.Fatalf("seed=%d: %s: the client is %v, the server %v", seed, way.name, d.c.State(), d.s.State())
+		}
+		if d.s.sender.InFlight(0)+d.s.ordered.len()+d.s.loose.len()+d.s.control.len()+d.c.control.len()+d.c.receiver.Waiting() != 0 {
+			t.Fatalf("seed=%d: %s: something is kept", seed, way.name)
 		}
 		for range 1000 / 10 {
 			l := late[rng.IntN(len(late))]
@@ -180,7 +184,7 @@ func TestWhatCameIsReadBeforeTheEnd(t *testing.T) {
 // A disconnect is sent five times at most, within the linger time, and Close does not hold up
 // anybody: a peer that is gone is not waited for.
 func TestClosingIsBounded(t *testing.T) {
-	for _, linger := range []time.Duration{0, -1, 100 * time.Millisecond, 5 * time.Second} {
+	for _, linger := range []time.Duration{0, -1, 100 * time.Millisecond, time.Second + 4, 5 * time.Second} {
 		cfg := Config{Linger: linger}
 		want := cfg.fill().Linger
 		w := newWorld(t, 1, cfg, lan())
@@ -203,6 +207,11 @@ func TestClosingIsBounded(t *testing.T) {
 		}
 		if len(at) > closeSends || len(at) == 0 || len(at) < closeSends && want >= 500*time.Millisecond {
 			t.Errorf("linger %v: %d disconnects", linger, len(at))
+		}
+		for i := 1; i < len(at); i++ {
+			if at[i].Sub(at[i-1]) < 10*time.Millisecond {
+				t.Errorf("linger %v: two disconnects within %v", linger, at[i].Sub(at[i-1]))
+			}
 		}
 	}
 }
@@ -246,5 +255,74 @@ func TestALatePacketDoesNotHideADisconnect(t *testing.T) {
 	d.toClient(Packet{Kind: KindDisconnect, Sequence: newest + 1, Time: d.time()})
 	if d.c.State() != StateClosed {
 		t.Errorf("the client is %v", d.c.State())
+	}
+}
+
+// A challenge ends when it says, and a goodbye makes one that runs end sooner.
+func TestChallengesEndInTime(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		init   bool
+		leave  bool
+		ends   time.Duration
+		reason Reason
+	}{
+		{"an init", true, false, 2 * time.Second, ReasonReplaced},
+		{"a disconnect", false, true, time.Second, ReasonPeer},
+		{"an init and then a disconnect", true, true, 1100 * time.Millisecond, ReasonPeer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDuo(t, 1, Config{KeepAlive: 3 * time.Second})
+			d.turn(0)
+			begun := d.now
+			if tt.init {
+				d.toServer(Packet{Kind: KindInit})
+				if tt.leave {
+					d.now = d.now.Add(100 * time.Millisecond)
+				}
+			}
+			if tt.leave {
+				d.toServer(Packet{Kind: KindDisconnect, Sequence: 1, Time: d.time()})
+			}
+			for d.s.State() != StateClosed {
+				d.drain(d.s, nil)
+				at, _ := d.s.NextTimeout()
+				d.now = at
+				d.s.HandleTimeout(d.now)
+			}
+			if took := d.now.Sub(begun); took != tt.ends || d.s.closing.close.Reason != tt.reason {
+				t.Errorf("ended after %v: %v", took, d.s.closing.close)
+			}
+		})
+	}
+}
+
+// With a full window there is no room for a packet to ask with, or a long line before it: the ack
+// of any that was on its way will do if it was sent since, and not if it was sent before.
+func TestAChallengeWithAFullWindow(t *testing.T) {
+	d := newDuo(t, 1, Config{})
+	d.turn(0)
+	for d.s.Send(d.now, Reliable, make([]byte, 100)) == nil {
+	}
+	for d.s.Send(d.now, Reliable, make([]byte, 1)) == nil {
+	}
+	d.poll()
+	d.toServer(Packet{Kind: KindInit})
+	if !d.s.challenge.pending() {
+		t.Fatal("an init asks nothing")
+	}
+	for _, p := range []Packet{
+		{Kind: KindAck, Sequence: uint16(d.s.sender.Next() + 1), Time: d.time() + 1000}, // never sent
+		{Kind: KindAck, Sequence: 2, Time: d.time() - 1000},
+		{Kind: KindAck, Sequence: 5, Time: d.time() - 1000},
+	} {
+		if d.toServer(p); !d.s.challenge.pending() {
+			t.Fatalf("the ack of %d answers", p.Sequence)
+		}
+	}
+	d.turn(5 * time.Millisecond)
+	d.turn(5 * time.Millisecond)
+	if d.s.State() != StateOpen || d.s.challenge.pending() {
+		t.Errorf("%v, and asked: %t", d.s.State(), d.s.challenge.pending())
 	}
 }

@@ -17,21 +17,27 @@ type closing struct {
 }
 
 // challenge makes a client show that it is there and listens: the connection ends at
-// the deadline unless an ack comes of an entity packet that was sent after it began.
+// the deadline unless an ack comes that was sent after the challenge began, as its number
+// or its time tells. (Its number alone would not do: what is sent to ask may wait behind much else.)
 type challenge struct {
 	deadline time.Time
-	number   uint64
+	number   uint64 // our next one when it began
+	time     uint64 // the connection's clock then
 	verdict  Close
 }
 
 func (c *challenge) pending() bool { return !c.deadline.IsZero() }
+
+// answeredBy reports whether the ack of number n, with time t, was sent since.
+func (c *challenge) answeredBy(n, t uint64) bool { return n >= c.number || int64(t-c.time) > 0 }
 
 // ask begins a challenge, or makes one that runs end sooner.
 func (e *Endpoint) ask(now time.Time, within time.Duration, verdict Close) {
 	deadline := now.Add(within)
 	switch {
 	case !e.challenge.pending():
-		e.challenge = challenge{deadline, e.beat(now), verdict}
+		e.challenge = challenge{deadline, e.sender.Next(), e.ServerTime(now), verdict}
+		e.beat(now)
 	case deadline.Before(e.challenge.deadline):
 		e.challenge.deadline, e.challenge.verdict = deadline, verdict
 	}
@@ -142,9 +148,6 @@ func (e *Endpoint) closeTimeout(now time.Time) {
 
 // end lets go of everything but what is still to be read or already on its way out.
 func (e *Endpoint) end(c Close) {
-	if e.state == StateClosed {
-		return
-	}
 	e.state = StateClosed
 	e.closing.close = c
 	e.last = true

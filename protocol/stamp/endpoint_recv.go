@@ -71,7 +71,6 @@ func (e *Endpoint) handleAtClient(now time.Time, p *Packet, b []byte) {
 		e.receive(now, p, b)
 	case p.Kind == KindAccept && e.state == StateAccepted:
 		e.stats.Taken++
-		e.heard = now
 		e.put(&Packet{Kind: KindAck, Sequence: acceptNumber})
 	case p.Kind == KindAck && e.state == StateClosing && p.Sequence == e.closing.sequence:
 		e.stats.Taken++
@@ -186,7 +185,7 @@ func (e *Endpoint) tookAck(now time.Time, p *Packet) {
 	}
 	e.heard = now
 	e.measure(now, p.Time)
-	if n >= e.challenge.number {
+	if e.challenge.answeredBy(n, p.Time) {
 		e.challenge = challenge{}
 	}
 	if fate == reliable.AckNew && tag != 0 {

@@ -96,6 +96,7 @@ var wide = Config{Send: reliable.SendConfig{NoCongestion: true}}
 
 // T9: the 16-bit sequence wraps in the middle of a lossy run at full speed.
 func TestSequencesWrapUnderLoss(t *testing.T) {
+	t.Parallel()
 	path := simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: .1}
 	run := func(seed, first uint64, packets int) {
 		w := newWorld(t, seed, wide, path)
@@ -116,6 +117,7 @@ func TestSequencesWrapUnderLoss(t *testing.T) {
 // T16: each datagram comes one to five times and in any order. The application sees each
 // packet once, and every datagram is accounted for.
 func TestDuplicatesAndDisorder(t *testing.T) {
+	t.Parallel()
 	d := newDuo(t, 1, wide)
 	rng := newRand(t)
 	shuffled := func(list [][]byte) (all [][]byte) {
@@ -279,6 +281,7 @@ func TestResendsBackOffAndEnd(t *testing.T) {
 // T19: a packet that a limit refuses is not acknowledged, so it comes again: with tiny limits
 // and a slow reader everything is delivered all the same, once and in order.
 func TestWhatALimitRefusesComesAgain(t *testing.T) {
+	t.Parallel()
 	refused := uint64(0)
 	shared := &Shared{Rand: rand.New(rand.NewPCG(1, 2))}
 	for seed := range uint64(rounds(10_000, 100_000)) {
@@ -396,5 +399,48 @@ func TestAServerThatIsRefusedIsNotLost(t *testing.T) {
 	}
 	if d.c.State() != StateOpen || d.c.Stats().Reliable.Refused < 10 {
 		t.Errorf("%v after %d were refused", d.c.State(), d.c.Stats().Reliable.Refused)
+	}
+}
+
+// Nothing that waits grows without end: ordered packets for their turn, answers for the
+// socket, skips for somebody who asks for events.
+func TestWhatWaitsIsBounded(t *testing.T) {
+	d := newDuo(t, 1, Config{})
+	sent := 0
+	for ; d.s.Send(d.now, Ordered, make([]byte, 1000)) == nil; sent++ {
+	}
+	if sent*1000 < maxOrderedBytes*3/4 || d.s.ordered.bytes > maxOrderedBytes {
+		t.Errorf("%d ordered packets were taken, %d bytes wait", sent, d.s.ordered.bytes)
+	}
+
+	d = newDuo(t, 1, Config{})
+	for range 1000 {
+		d.toServer(Packet{Kind: KindDisconnect, Sequence: 1, Time: d.time()})
+	}
+	if n := d.s.control.len(); n != maxControl || d.s.Stats().ControlOut != 1000-maxControl {
+		t.Errorf("%d answers wait, %d were dropped", n, d.s.Stats().ControlOut)
+	}
+
+	d = newDuo(t, 1, Config{})
+	newest := uint16(d.c.near + 8000)
+	skip := Packet{Kind: KindEntity, Reliable: true, Ordered: true, Time: d.time(), Sequence: newest, Data: []byte("x")}
+	d.toClient(skip)
+	d.now = d.now.Add(time.Second)
+	d.c.HandleTimeout(d.now) // it waited long enough; what comes before it now is skipped
+	for i := range uint16(6000) {
+		skip.Sequence = newest - 1 - i
+		d.toClient(skip)
+	}
+	if n := d.c.told.len(); n != maxTold || d.c.Stats().Untold != 6000-maxTold {
+		t.Errorf("%d skips wait to be told, %d are not", n, d.c.Stats().Untold)
+	}
+
+	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
+	in := (&Packet{Kind: KindInit}).AppendTo(FromClient, nil)
+	for range 5000 {
+		m.HandleDatagram(duoStart, clientAddr, in)
+	}
+	if n, s := m.replies.len(), m.Stats(); n != maxReplies || s.Unsent != 5000-maxReplies || s.Check() != nil {
+		t.Errorf("%d replies wait, %d were dropped", n, s.Unsent)
 	}
 }

@@ -122,3 +122,53 @@ func TestAHandshakeIsNotBegunAnewForEver(t *testing.T) {
 		t.Errorf("after %d inits: %+v", inits, ev)
 	}
 }
+
+// The time to give up counts anew from the accept, and a client that has more patience than
+// 10 s still gets a clock from a late one.
+func TestALateAccept(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		timeout time.Duration
+		inits   time.Duration // for how long they are lost
+		acks    time.Duration // and acks after that
+	}{
+		{"after 9 s, and acks after 3 s more", 0, 9 * time.Second, 3 * time.Second},
+		{"after 15 s", 30 * time.Second, 15 * time.Second, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 1, Config{}, lan())
+			w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+				var got Packet
+				isAck := got.Parse(FromClient, p.Bytes) && got.Kind == KindAck
+				return simnet.Verdict{Drop: w.net.Elapsed() < tt.inits || isAck && w.net.Elapsed() < tt.inits+tt.acks}
+			})
+			x := w.dial(0, Config{Timeout: tt.timeout})
+			w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen })
+			// Which init the accept answered nobody can tell, so the clock may be off by half of
+			// the time that it all took; but not by more than it says.
+			off, bound := int64(x.ServerTime(x.host.Now())-x.conn().ServerTime(w.net.Now())), x.ClockError(x.host.Now())
+			if max(off, -off) > bound.Microseconds() || bound > (tt.acks+time.Second)/2 {
+				t.Errorf("the clock is %d µs off and says %v at most", off, bound)
+			}
+		})
+	}
+}
+
+// A client that was told to begin anew may be told once more, for an ack that it had repeated.
+// That is no rejection.
+func TestASecondNoticeIsNoRejection(t *testing.T) {
+	now := duoStart
+	x := NewClient(now, serverAddr, Config{}, newShared(1))
+	tell := func(p Packet) { x.HandleDatagram(now, serverAddr, p.AppendTo(FromServer, nil)) }
+	tell(Packet{Kind: KindAccept, Sequence: 1, Time: 1 << 50})
+	notice := Packet{Kind: KindDisconnect, Sequence: 1, Time: 1 << 50}
+	for range 2 {
+		if tell(notice); x.State() != StateConnecting {
+			t.Fatalf("the client is %v", x.State())
+		}
+	}
+	notice.Reason = []byte("full")
+	if tell(notice); x.State() != StateClosed {
+		t.Errorf("after a rejection the client is %v", x.State())
+	}
+}

@@ -252,7 +252,5 @@ func (c *Conn) Close(now time.Time, reason string) {
 // called notes that the application called the connection from outside the Mux.
 func (c *Conn) called(now time.Time) {
 	c.mux.now = now
-	if !c.gone {
-		c.mux.touch(c)
-	}
+	c.mux.touch(c)
 }

@@ -554,6 +554,13 @@ func TestKeepAlive(t *testing.T) {
 	if n := x.conn().Stats().Beats - before; n > 1 {
 		t.Errorf("%d empty packets in 10 s of reliable ones", n)
 	}
+	// One that would come too late comes in time.
+	w = newWorld(t, 8, Config{KeepAlive: time.Hour}, lan())
+	x = w.open(0, Config{})
+	w.run(30 * time.Second)
+	if x.State() != StateOpen || w.mux.Len() != 1 {
+		t.Errorf("with a keep-alive of an hour the client is %v", x.State())
+	}
 }
 
 func TestRejections(t *testing.T) {

@@ -62,6 +62,7 @@ var serverMessages = []message{
 	{"init", func(*stage) Packet { return Packet{Kind: KindInit} }},
 	{"ack of the accept", func(s *stage) Packet { return Packet{Kind: KindAck, Sequence: 1, Time: s.time()} }},
 	{"ack of the newest entity", func(s *stage) Packet { return s.ack(-1) }},
+	{"ack of an earlier one, sent before", func(s *stage) Packet { return s.oldAck() }},
 	{"ack of its disconnect", func(s *stage) Packet { return s.ack(0) }},
 	{"ack of what was never sent", func(s *stage) Packet { return s.ack(100) }},
 	{"ack, out of time", func(s *stage) Packet {
@@ -111,6 +112,15 @@ func (s *stage) ack(ahead int) Packet {
 	p := Packet{Kind: KindAck, Sequence: uint16(7 + ahead), Time: s.time()}
 	if s.conn != nil {
 		p.Sequence = uint16(int(s.conn.sender.Next()) + ahead)
+	}
+	return p
+}
+
+// oldAck is one that was on its way for long: it was sent before the server asked.
+func (s *stage) oldAck() Packet {
+	p := Packet{Kind: KindAck, Sequence: firstEntity, Time: s.time() - 1_000_000}
+	if s.conn != nil && s.conn.challenge.pending() {
+		p.Time = s.conn.challenge.time - 1000
 	}
 	return p
 }
@@ -326,6 +336,7 @@ var (
 
 // T26: every message in every state, both roles: the outcome is the page's. Then random walks.
 func TestStatesAndMessages(t *testing.T) {
+	t.Parallel()
 	rng := newRand(t)
 	for _, role := range []struct {
 		heading  string
@@ -355,7 +366,7 @@ func TestStatesAndMessages(t *testing.T) {
 // walkStates gives random messages to endpoints, one after the other, and holds each
 // outcome against the table.
 func walkStates(t *testing.T, rng *rand.Rand, from Side, messages []message, want map[[2]string]string) {
-	const steps = 50
+	const steps = 40 // of 200 ms, in which nothing becomes older than 10 s
 	first := map[Side]string{FromServer: "connecting", FromClient: "none"}[from]
 	shared := newShared(2)
 	s := newStage(t, from, first, shared)
