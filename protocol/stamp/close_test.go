@@ -326,3 +326,16 @@ func TestAChallengeWithAFullWindow(t *testing.T) {
 		t.Errorf("%v, and asked: %t", d.s.State(), d.s.challenge.pending())
 	}
 }
+
+// A client whose clock is behind answers by the number of what it was asked with.
+func TestASlowClockAnswersAChallenge(t *testing.T) {
+	d := newDuo(t, 1, Config{})
+	d.turn(0)
+	d.toServer(Packet{Kind: KindInit})
+	asked := uint16(d.s.sender.Next() - 1)
+	d.poll()
+	d.toServer(Packet{Kind: KindAck, Sequence: asked, Time: d.time() - 3_000_000})
+	if d.s.challenge.pending() {
+		t.Error("its ack does not count")
+	}
+}
