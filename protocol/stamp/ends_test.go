@@ -1,0 +1,166 @@
+package stamp
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/simnet"
+)
+
+// How connections are refused, end and come back.
+
+func TestRejections(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		c    Config
+		down string
+		want string
+	}{
+		{"a full server", Config{MaxConns: 1}, "", "server full"},
+		{"one that is closing", Config{}, "back at noon", "back at noon"},
+		{"the game", Config{Admit: func(a netip.AddrPort) string {
+			if a.Port() == clientAddr.Port() {
+				return ""
+			}
+			return strings.Repeat("b", 24) + "ännt"
+		}}, "", strings.Repeat("b", 24)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 9, tt.c, lan())
+			a := w.open(0, Config{})
+			if tt.down != "" {
+				w.mux.Shutdown(w.net.Now(), tt.down)
+				w.server.Poke()
+				w.until("the first is told", time.Second, func() bool { return a.closed != nil })
+				if a.closed.Reason != ReasonPeer || a.closed.Text != tt.down {
+					t.Errorf("the first client was told %+v", *a.closed)
+				}
+			}
+			b := w.dial(1, Config{})
+			w.until("rejected", time.Second, func() bool { return b.closed != nil })
+			if b.closed.Reason != ReasonRejected || b.closed.Text != tt.want || !b.closed.Remote {
+				t.Errorf("the second client was told %+v", *b.closed)
+			}
+			if tt.down == "" && a.State() != StateOpen {
+				t.Errorf("the first is %v", a.State())
+			}
+			w.check()
+		})
+	}
+}
+
+// A server that fills up between its accept and the ack of it says so.
+func TestAServerThatIsFullByThenRejectsTheAck(t *testing.T) {
+	w := newWorld(t, 10, Config{MaxConns: 1}, lan())
+	a, b := w.dial(0, Config{}), w.dial(1, Config{})
+	w.until("one is rejected", time.Second, func() bool { return b.closed != nil })
+	if b.closed.Reason != ReasonRejected || b.closed.Text != "server full" {
+		t.Errorf("the second client was told %+v", *b.closed)
+	}
+	w.run(time.Second)
+	if a.State() != StateOpen {
+		t.Errorf("the first is %v", a.State())
+	}
+}
+
+func TestAServerKicks(t *testing.T) {
+	w := newWorld(t, 11, Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Loss: .3})
+	x := w.open(0, Config{})
+	x.send(Reliable, "before")
+	w.until("came", 5*time.Second, func() bool { return len(x.events) == 2 })
+	long := strings.Repeat("é", 200)
+	x.conn().Close(w.net.Now(), long)
+	w.server.Poke()
+	w.until("both are done", 2*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
+	if x.closed.Reason != ReasonPeer || !x.closed.Remote || x.closed.Text != strings.Repeat("é", 127) {
+		t.Errorf("the client was told %+v", *x.closed)
+	}
+}
+
+func TestAServerThatRestartedBeforeTheAckLetsItsClientBeginAgain(t *testing.T) {
+	w := newWorld(t, 12, Config{}, lan())
+	x := w.dial(0, Config{})
+	w.until("accepted", time.Second, func() bool { return x.State() == StateAccepted })
+	w.mux = NewMux(w.net.Now(), Config{}, newShared(9), keyOf(99))
+	w.server.Restart(w.mux)
+	w.until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+	if x.handshake.restarts != 1 {
+		t.Errorf("the client began %d times anew", x.handshake.restarts)
+	}
+}
+
+// A client that is open sends nothing of its own accord, so it learns of a restart by
+// silence; an ack that is on its way is answered with a notice.
+func TestAServerThatRestartedIsLost(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ack  bool
+		want Reason
+		by   time.Duration
+	}{{"by silence", false, ReasonTimeout, 11 * time.Second}, {"by a notice", true, ReasonUnknown, time.Second}} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 13, Config{}, lan())
+			x := w.open(0, Config{})
+			w.run(100 * time.Millisecond)
+			if tt.ack {
+				x.send(Reliable, "x")
+			}
+			w.run(15 * time.Millisecond)
+			w.mux = NewMux(w.net.Now(), Config{}, newShared(9), keyOf(99))
+			w.server.Restart(w.mux)
+			w.until("told", tt.by, func() bool { return x.closed != nil })
+			if x.closed.Reason != tt.want {
+				t.Errorf("the client was told %+v", *x.closed)
+			}
+		})
+	}
+}
+
+func TestASilentPeerIsLost(t *testing.T) {
+	w := newWorld(t, 14, Config{}, lan())
+	x := w.open(0, Config{})
+	x.host.Crash()
+	w.run(11 * time.Second)
+	if w.mux.Len() != 0 || w.log[len(w.log)-1] != "closed: timeout" {
+		t.Errorf("the server has %d connections and saw %v", w.mux.Len(), w.log)
+	}
+}
+
+// A client that crashed and comes back from the same address takes the place of its own
+// old connection, and nothing of that reaches it.
+func TestAClientThatComesBackReplacesItself(t *testing.T) {
+	w := newWorld(t, 15, Config{}, lan())
+	x := w.open(0, Config{})
+	x.send(Reliable, "to the old one")
+	x.host.Crash()
+	w.run(100 * time.Millisecond)
+	y := &client{w: w, host: x.host, Endpoint: NewClient(w.net.Now(), serverAddr, Config{}, newShared(5))}
+	x.host.AfterTurn(func(now time.Time) {
+		for ev, ok := y.PollEvent(); ok; ev, ok = y.PollEvent() {
+			y.events = append(y.events, eventText(ev))
+		}
+	})
+	x.host.Restart(y.Endpoint)
+	w.until("connected", 4*time.Second, func() bool { return y.State() == StateOpen })
+	w.run(time.Second)
+	if got := strings.Join(w.log, " "); got != "connected closed: replaced by a new connection connected" {
+		t.Errorf("the server saw %s", got)
+	}
+	if got := strings.Join(y.events, " "); got != "connected" {
+		t.Errorf("the client saw %s", got)
+	}
+}
+
+// A rebound client has another address, which the server does not know. It is lost, and
+// connects anew.
+func TestAReboundClientIsLost(t *testing.T) {
+	w := newWorld(t, 16, Config{}, lan())
+	x := w.open(0, Config{})
+	x.host.Rebind(netip.MustParseAddrPort("10.0.0.9:1234"))
+	w.until("both have ended", 11*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
+	if x.closed.Reason != ReasonTimeout || w.log[len(w.log)-1] != "closed: timeout" {
+		t.Errorf("the client was told %+v, the server %v", *x.closed, w.log)
+	}
+}
