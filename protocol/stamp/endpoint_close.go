@@ -18,7 +18,8 @@ type closing struct {
 
 // challenge makes a client show that it is there and listens: the connection ends at
 // the deadline unless an ack comes that was sent after the challenge began, as its number
-// or its time tells. (Its number alone would not do: what is sent to ask may wait behind much else.)
+// or its time tells. (Its number alone would not do: what is sent to ask may wait behind much else.
+// Nor an ack of the accept: that may be a new client's.)
 type challenge struct {
 	deadline time.Time
 	number   uint64 // our next one when it began
@@ -29,7 +30,9 @@ type challenge struct {
 func (c *challenge) pending() bool { return !c.deadline.IsZero() }
 
 // answeredBy reports whether the ack of number n, with time t, was sent since.
-func (c *challenge) answeredBy(n, t uint64) bool { return n >= c.number || int64(t-c.time) > 0 }
+func (c *challenge) answeredBy(n, t uint64) bool {
+	return n >= c.number || n >= firstEntity && int64(t-c.time) > 0
+}
 
 // ask begins a challenge, or makes one that runs end sooner.
 func (e *Endpoint) ask(now time.Time, within time.Duration, verdict Close) {

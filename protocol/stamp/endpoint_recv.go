@@ -66,7 +66,7 @@ func (e *Endpoint) handleAtClient(now time.Time, p *Packet, b []byte) {
 		return
 	}
 	switch {
-	case p.Kind == KindEntity && e.state < StateClosing:
+	case p.Kind == KindEntity && e.state < StateClosing && !e.tooEarly(now, p):
 		e.stats.Taken++
 		e.receive(now, p, b)
 	case p.Kind == KindAccept && e.state == StateAccepted:
@@ -80,6 +80,11 @@ func (e *Endpoint) handleAtClient(now time.Time, p *Packet, b []byte) {
 	default:
 		e.stats.OutOfState++ // "who has sent one answers no sync": a client that leaves acks nothing
 	}
+}
+
+// tooEarly reports whether an entity packet comes before the first one.
+func (e *Endpoint) tooEarly(now time.Time, p *Packet) bool {
+	return e.state == StateAccepted && p.Sequence != firstEntity && now.Sub(e.handshake.acked) < firstWithin
 }
 
 // receive hands an entity packet to the engine, and its time to the clock: the client
@@ -153,7 +158,7 @@ func (e *Endpoint) handleAtServer(now time.Time, p *Packet) {
 			return
 		}
 		e.stats.Taken++
-		e.ask(now, max(replacedAfter, 3*e.sender.RTT()), Close{Reason: ReasonReplaced})
+		e.ask(now, max(replacedAfter, 2*e.sender.RTT()), Close{Reason: ReasonReplaced})
 		return
 	}
 	// "after it, a packet whose time is further off is dropped"

@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -162,5 +163,59 @@ func TestAReboundClientIsLost(t *testing.T) {
 	w.until("both have ended", 11*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
 	if x.closed.Reason != ReasonTimeout || w.log[len(w.log)-1] != "closed: timeout" {
 		t.Errorf("the client was told %+v, the server %v", *x.closed, w.log)
+	}
+}
+
+// A client that comes back so soon that an accept to its former self is still under way does not
+// walk into the middle of the old connection.
+func TestAnAcceptToItsFormerSelfDoesNoHarm(t *testing.T) {
+	w := newWorld(t, 16, Config{}, lan())
+	x := w.open(0, Config{})
+	for i := range 5 {
+		x.send(Ordered, fmt.Sprint("old ", i))
+	}
+	w.run(200 * time.Millisecond)
+	x.host.Crash()
+	late := Packet{Kind: KindAccept, Sequence: 1, Time: x.conn().ServerTime(w.net.Now())}
+	y := &client{w: w, host: x.host, Endpoint: NewClient(w.net.Now(), serverAddr, Config{}, newShared(5))}
+	x.host.AfterTurn(func(time.Time) {
+		for ev, ok := y.PollEvent(); ok; ev, ok = y.PollEvent() {
+			y.events = append(y.events, eventText(ev))
+		}
+	})
+	x.host.Restart(y.Endpoint)
+	w.run(15 * time.Millisecond)
+	w.net.Inject(serverAddr, x.host.Addr(), late.AppendTo(FromServer, nil))
+	w.run(time.Millisecond)
+	if y.State() != StateAccepted {
+		t.Fatalf("the client is %v", y.State())
+	}
+	x.send(Ordered, "old too")
+	w.onEvent = func(now time.Time, c *Conn, ev Event) {
+		if ev.Kind == EventConnected {
+			if err := c.Send(now, Ordered, []byte("new")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w.until("connected", 5*time.Second, func() bool { return len(y.events) == 2 })
+	if got := strings.Join(y.events, " "); got != `connected "new"` {
+		t.Errorf("the client saw %s", got)
+	}
+}
+
+// A foreign server may begin with another number, or lose its first packet: its client waits, and
+// then takes what comes.
+func TestAServerWithoutAFirstPacket(t *testing.T) {
+	now := duoStart
+	x := NewClient(now, serverAddr, Config{}, newShared(1))
+	tell := func(p Packet) { x.HandleDatagram(now, serverAddr, p.AppendTo(FromServer, nil)) }
+	tell(Packet{Kind: KindAccept, Sequence: 1, Time: 1 << 50})
+	for i := range 100 {
+		now = now.Add(100 * time.Millisecond)
+		tell(Packet{Kind: KindEntity, Sequence: uint16(10 + i), Time: 1<<50 + uint64(now.Sub(duoStart).Microseconds()), Data: []byte("x")})
+		if want := now.Sub(duoStart) >= firstWithin; (x.State() == StateOpen) != want {
+			t.Fatalf("after %v the client is %v", now.Sub(duoStart), x.State())
+		}
 	}
 }

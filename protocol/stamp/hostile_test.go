@@ -23,7 +23,7 @@ func forge(r *rand.Rand, from Side, b []byte) []byte {
 			var p Packet
 			s.random(r, &p)
 			if r.IntN(4) == 0 {
-				p.Time = uint64(r.IntN(1 << 40)) // as clocks that start at 0 have it
+				p.Time = r.Uint64N(1 << 40) // as clocks that start at 0 have it
 			}
 			return p.AppendTo(from, b)
 		}

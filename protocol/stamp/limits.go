@@ -20,9 +20,17 @@ const (
 	// somebody who plays one) could keep a client going round for ever.
 	maxRestarts = 5
 
+	// firstWithin is for how long a client with an accept takes no entity packet but the first,
+	// which our servers repeat until it is acknowledged. Without, a client that
+	// crashed and came back at the same port, and got an accept that was still under way to its
+	// former self, would walk into the middle of that one's connection; so it keeps still until
+	// the server has given that connection up. A foreign server whose first one is
+	// unreliable and lost has its client wait for this long.
+	firstWithin = 5 * time.Second
+
 	// replacedAfter is how long a connection may stay silent after a new init
 	// from its address: only who receives our entity packet can keep it alive, so
-	// a forged init ends nothing. Where three round trips take longer, it is those.
+	// a forged init ends nothing. Where two round trips take longer, it is those.
 	replacedAfter = 2 * time.Second
 
 	// forgedAfter is the same for a disconnect that a client seems to have sent.

@@ -332,6 +332,16 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
+// Seeds that failed once, each for another reason.
+func TestSwarmSeedsThatFailed(t *testing.T) {
+	for _, seed := range []uint64{
+		875,          // a player whose address changed in the last moment had nothing to receive any more
+		27588, 60932, // a player got an accept to its former self and walked into that one's session
+	} {
+		runSwarm(t, seed, 1)
+	}
+}
+
 func runSwarm(t *testing.T, first, seeds uint64) {
 	reasons := map[Reason]int{}
 	for seed := first; seed < first+seeds; seed++ {
