@@ -70,6 +70,11 @@ func TestAnAddressThatASocketCannotNameIsRefused(t *testing.T) {
 			t.Errorf("%s: encoded into %d bytes", tt.name, n)
 		}
 	}
+	// 169.254.0.0/16 is link-local too, but IPv4 has no zones.
+	local := netip.MustParseAddrPort("[::ffff:169.254.1.2]:7")
+	if sa.encode(family6, local) == 0 || sa.decode() != netip.MustParseAddrPort("169.254.1.2:7") {
+		t.Errorf("%v came back as %v", local, sa.decode())
+	}
 	for _, f := range []family{family4, family6} {
 		if n := sa.encode(f, netip.AddrPort{}); n != 0 {
 			t.Errorf("the zero address was encoded into %d bytes", n)

@@ -238,6 +238,39 @@ func (c *faultyConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) 
 	return c.packetConn.ReadFromUDPAddrPort(b)
 }
 
+// A system that reports a datagram larger than the buffer as an error, as
+// Windows does, has it counted like the others.
+func TestAReadErrorForALargeDatagramCountsAsTruncated(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, counts := Config{Plain: true}.withDefaults(), new(counters)
+	tooBig := &tooBigOnce{packetConn: conn}
+	local := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	s := newSocket(newPlain(tooBig, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
+	defer s.Close()
+	send(t, s, local, []byte("small"))
+	collect(t, s, s.NewRecvBatch(), 1)
+	if st := s.Stats(); st.InTruncated != 1 || st.InFaults.Total() != 0 {
+		t.Errorf("truncated %d, faults %v, want 1 and none", st.InTruncated, st.InFaults)
+	}
+}
+
+// tooBigOnce fails its first read with EMSGSIZE.
+type tooBigOnce struct {
+	packetConn
+	done bool
+}
+
+func (c *tooBigOnce) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+	if !c.done {
+		c.done = true
+		return 0, netip.AddrPort{}, netError("recvfrom", unix.EMSGSIZE)
+	}
+	return c.packetConn.ReadFromUDPAddrPort(b)
+}
+
 // A destination that the kernel refuses in the middle of a batch costs only
 // itself, wherever it stands.
 func TestARefusalAnywhereInABatchCostsOnlyItself(t *testing.T) {
