@@ -1,0 +1,51 @@
+package stamp_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"parley/protocol/stamp"
+	"parley/simnet"
+)
+
+// A server core and a client, both pure, over a simulated network: the same calls drive them
+// over real sockets.
+func ExampleMux() {
+	server, client := netip.MustParseAddrPort("10.0.0.1:7000"), netip.MustParseAddrPort("10.0.0.2:5000")
+	network := simnet.New(1)
+	network.Default(simnet.Profile{Delay: 10 * time.Millisecond})
+
+	shared := &stamp.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
+	key := [32]byte{1} // from crypto/rand, where it is not an example
+	mux := stamp.NewMux(network.Now(), stamp.Config{}, shared, key)
+	network.Add(server, mux).AfterTurn(func(now time.Time) {
+		for conn, ev, ok := mux.PollEvent(); ok; conn, ev, ok = mux.PollEvent() {
+			fmt.Println("server:", ev.Kind)
+			if ev.Kind == stamp.EventConnected {
+				if err := conn.Send(now, stamp.Ordered, []byte("welcome")); err != nil {
+					fmt.Println(err)
+				}
+				conn.SendReport(now, []byte("snapshot"), 7)
+			}
+		}
+	})
+
+	shared = &stamp.Shared{Rand: rand.New(rand.NewPCG(3, 4))}
+	player := stamp.NewClient(network.Now(), server, stamp.Config{}, shared)
+	network.Add(client, player).AfterTurn(func(time.Time) {
+		for ev, ok := player.PollEvent(); ok; ev, ok = player.PollEvent() {
+			fmt.Printf("client: %v %q\n", ev.Kind, ev.Data)
+		}
+	})
+	if err := network.Run(time.Second); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// server: connected
+	// client: connected ""
+	// client: entity "welcome"
+	// client: entity "snapshot"
+	// server: acked
+}
