@@ -29,6 +29,7 @@ type Client struct {
 	connected chan struct{} // closed when the handshake is done
 	ended     chan struct{} // closed when the connection is over
 	why       Close         // valid then
+	over      bool          // the same for the loop
 
 	mu   sync.Mutex
 	loop *udp.Loop // set once; under mu for the loop itself, which may be faster
@@ -130,8 +131,10 @@ func (c *Client) Events() iter.Seq[Event] {
 		select {
 		case <-c.ended:
 			ev.Close = c.why
-		default:
-			ev.Close.Text = c.Err().Error() // the socket failed
+		default: // the socket failed
+			if err := c.Err(); err != nil {
+				ev.Close.Text = err.Error()
+			}
 		}
 		yield(ev)
 	}
@@ -254,7 +257,7 @@ func (c *Client) afterTurn(now time.Time) {
 			c.log.Info("connected")
 			close(c.connected)
 		case EventClosed:
-			c.noteEnd()
+			c.end(ev.Close)
 			c.stop()
 			return
 		default:
@@ -275,18 +278,26 @@ func (c *Client) hasRoom() bool {
 	return !full() // the reader may have been here before it could see that
 }
 
-// noteEnd tells who waits that the connection is over, whatever is still unread.
+// noteEnd looks whether the connection is over, whatever is still unread.
 func (c *Client) noteEnd() {
-	if c.why.Reason != 0 || c.endpoint.state != StateClosed {
+	if c.endpoint.state != StateClosed {
 		return
 	}
 	for _, ev := range c.endpoint.events {
 		if ev.Kind == EventClosed {
-			c.why = ev.Close
-			c.log.Info("disconnected", "reason", ev.Close.Reason, "text", ev.Close.Text)
-			close(c.ended)
+			c.end(ev.Close)
 		}
 	}
+}
+
+// end tells who waits that the connection is over, once.
+func (c *Client) end(why Close) {
+	if c.over {
+		return
+	}
+	c.over, c.why = true, why
+	c.log.Info("disconnected", "reason", why.Reason, "text", why.Text)
+	close(c.ended)
 }
 
 // stop ends the loop when all is read.

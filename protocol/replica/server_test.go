@@ -332,3 +332,16 @@ func TestTheLogTellsWhoCameAndWhyTheyLeft(t *testing.T) {
 		}
 	})
 }
+
+// The start of a connection's clock proves an address, so that no two servers may
+// agree on it.
+func TestEveryServerHasASecretOfItsOwn(t *testing.T) {
+	at := memory()
+	a, b := at.serve(t, Config{}, nil), at.serve(t, Config{}, nil)
+	if x, y := a.mux.secret.Clock(clientAddr, 0), b.mux.secret.Clock(clientAddr, 0); x == y {
+		t.Errorf("two servers start a client's clock at %d", x)
+	}
+	if x, y := a.mux.shared.Rand.Uint64(), b.mux.shared.Rand.Uint64(); x == y {
+		t.Errorf("the random sources of two servers begin with %d", x)
+	}
+}
