@@ -174,8 +174,13 @@ func TestWhatCameIsReadBeforeTheEnd(t *testing.T) {
 	}
 	d.poll()
 	d.s.Close(d.now, "done")
-	d.poll()
-	d.turn(time.Millisecond)
+	if err := d.s.Send(d.now, Reliable, []byte("x")); err != ErrClosed {
+		t.Errorf("after close: %v", err)
+	}
+	for range 3 { // there, the acks of it back, and the goodbye
+		d.poll()
+		d.turn(time.Millisecond)
+	}
 	if n := len(d.events); n != 6 || d.events[5].Kind != EventClosed || d.events[4].Kind != EventEntity {
 		t.Errorf("the client saw %d events: %+v", n, d.events)
 	}
@@ -189,6 +194,7 @@ func TestClosingIsBounded(t *testing.T) {
 		want := cfg.fill().Linger
 		w := newWorld(t, 1, cfg, lan())
 		x := w.open(0, Config{})
+		w.run(100 * time.Millisecond)
 		w.net.Partition(x.host, w.server, false)
 		var at []time.Time
 		w.net.Filter(func(p simnet.Packet) simnet.Verdict {
@@ -199,7 +205,8 @@ func TestClosingIsBounded(t *testing.T) {
 			return simnet.Verdict{}
 		})
 		begun := w.net.Now()
-		x.conn().Close(begun, "bye")
+		w.mux.Advance(begun)
+		x.conn().Close("bye")
 		w.server.Poke()
 		w.until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
 		if took := w.net.Now().Sub(begun); took > want || took < want*4/5 {
@@ -337,5 +344,41 @@ func TestASlowClockAnswersAChallenge(t *testing.T) {
 	d.toServer(Packet{Kind: KindAck, Sequence: asked, Time: d.time() - 3_000_000})
 	if d.s.challenge.pending() {
 		t.Error("its ack does not count")
+	}
+}
+
+// What was sent before Close arrives, over a path that loses much, or has had half of the linger
+// time to; and all of it together takes no longer than that.
+func TestCloseWaitsForWhatWasSent(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		loss float64
+		all  bool
+	}{{"on a good path", 0, true}, {"over loss", .2, true}, {"to nobody", 1, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 3, Config{Linger: 2 * time.Second}, lan())
+			x := w.open(0, Config{})
+			w.run(100 * time.Millisecond)
+			w.net.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Delay: 10 * time.Millisecond, Loss: tt.loss})
+			for range 20 {
+				x.send(Reliable, "a")
+			}
+			for range 10 {
+				x.send(Ordered, "b")
+			}
+			begun := w.net.Now()
+			x.conn().Close("done")
+			w.server.Poke()
+			w.until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
+			if took := w.net.Now().Sub(begun); took > 2*time.Second {
+				t.Errorf("closing took %v", took)
+			}
+			if tt.all && (len(x.events) != 32 || x.closed == nil || x.closed.Text != "done") {
+				t.Errorf("the client saw %d events", len(x.events))
+			}
+			if !tt.all && w.log[len(w.log)-1] != "closed: closed" {
+				t.Errorf("the server saw %v", w.log)
+			}
+		})
 	}
 }

@@ -70,6 +70,7 @@ type Endpoint struct {
 	loose       packets   // unreliable ones that wait for the socket
 	nextBeat    time.Time // when an empty packet is due
 	challenge   challenge
+	leaving     leaving
 	reportsOpen int // packets of SendReport whose fate was not told yet
 
 	// A client's: it receives them and acknowledges.
@@ -248,6 +249,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.side == FromServer {
 		sooner(e.nextBeat, true)
 		sooner(e.challenge.deadline, e.challenge.pending())
+		sooner(e.leaving.until, e.leaving.pending())
 		sooner(e.sender.NextTimeout())
 		return next, true
 	}

@@ -82,11 +82,33 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 	}
 }
 
-// Close says goodbye, and repeats it until acknowledged, five times at most and for no
-// longer than the linger time. reason is shown to a client; a client's own has no place on
-// the wire. What is not acknowledged yet is given up.
+// leaving is a Close that waits for what was sent before it. The zero value is none.
+type leaving struct {
+	until time.Time // no longer than this
+	close Close
+}
+
+func (l *leaving) pending() bool { return !l.until.IsZero() }
+
+// Close ends the connection. What a server has sent reliably and is not acknowledged yet has
+// half of the linger time to arrive; then we say goodbye, and repeat it until acknowledged, five
+// times at most and until the linger time is over. reason is shown to a client; a client's
+// own has no place on the wire.
 func (e *Endpoint) Close(now time.Time, reason string) {
-	e.fail(now, Close{Reason: ReasonClosed, Text: reason})
+	e.now = now
+	if e.leaving.pending() {
+		return
+	}
+	e.leaving = leaving{until: now.Add(e.cfg.Linger / 2), close: Close{Reason: ReasonClosed, Text: reason}}
+	e.leave(now)
+}
+
+// leave says goodbye if that is due.
+func (e *Endpoint) leave(now time.Time) {
+	waits := e.side == FromServer && e.state == StateOpen && e.sender.InFlight(0)+e.ordered.len() > 0
+	if e.leaving.pending() && (!waits || !now.Before(e.leaving.until)) {
+		e.fail(now, e.leaving.close)
+	}
 }
 
 // fail ends the connection and tells the peer.
@@ -105,6 +127,9 @@ func (e *Endpoint) fail(now time.Time, c Close) {
 	e.state = StateClosing
 	e.challenge = challenge{}
 	e.closing = closing{until: now.Add(e.cfg.Linger), sequence: e.farewellNumber(), close: c}
+	if e.leaving.pending() {
+		e.closing.until = e.leaving.until.Add(e.cfg.Linger / 2)
+	}
 	e.letGo()
 	e.sendDisconnect(now)
 }

@@ -70,11 +70,11 @@ func TestAnExchangeAllocatesNothing(t *testing.T) {
 			c := b.mux.Conn(a)
 			tag++
 			for mode := range Mode(3) {
-				if err := c.Send(b.now, mode, data); err != nil {
+				if err := c.Send(mode, data); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := c.SendReport(b.now, data, tag); err != nil {
+			if err := c.SendReport(data, tag); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestAConnectionIsSmall(t *testing.T) {
 	for range 20 {
 		for _, a := range b.addrs {
 			for mode := range Mode(3) {
-				if err := b.mux.Conn(a).Send(b.now, mode, data); err != nil {
+				if err := b.mux.Conn(a).Send(mode, data); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -127,7 +127,7 @@ func TestChurn(t *testing.T) {
 	cycle := func() {
 		for i, a := range b.addrs {
 			if c := b.mux.Conn(a); i%2 == 0 && c != nil {
-				c.Close(b.now, "go")
+				c.Close("go")
 			} else {
 				b.clients[i].Close(b.now, "")
 			}
@@ -184,7 +184,7 @@ func BenchmarkEntity(b *testing.B) {
 	c := x.mux.Conn(x.addrs[0])
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.Send(x.now, Reliable, data); err != nil {
+		if err := c.Send(Reliable, data); err != nil {
 			b.Fatal(err)
 		}
 		x.turn()

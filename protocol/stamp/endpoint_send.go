@@ -66,7 +66,7 @@ func (e *Endpoint) maySend(data []byte) error {
 	switch {
 	case e.side != FromServer:
 		return ErrClient
-	case e.state != StateOpen:
+	case e.state != StateOpen || e.leaving.pending():
 		return ErrClosed
 	case len(data) == 0 || len(data) > MaxData:
 		return ErrDataSize
@@ -146,6 +146,7 @@ func (e *Endpoint) afterEngine(now time.Time) {
 		}
 	}
 	e.pump(now)
+	e.leave(now)
 }
 
 // encode returns a packet in a lent buffer.

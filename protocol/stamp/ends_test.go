@@ -72,7 +72,8 @@ func TestAServerKicks(t *testing.T) {
 	x.send(Reliable, "before")
 	w.until("came", 5*time.Second, func() bool { return len(x.events) == 2 })
 	long := strings.Repeat("é", 200)
-	x.conn().Close(w.net.Now(), long)
+	w.mux.Advance(w.net.Now())
+	x.conn().Close(long)
 	w.server.Poke()
 	w.until("both are done", 2*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
 	if x.closed.Reason != ReasonPeer || !x.closed.Remote || x.closed.Text != strings.Repeat("é", 127) {
@@ -193,7 +194,7 @@ func TestAnAcceptToItsFormerSelfDoesNoHarm(t *testing.T) {
 	x.send(Ordered, "old too")
 	w.onEvent = func(now time.Time, c *Conn, ev Event) {
 		if ev.Kind == EventConnected {
-			if err := c.Send(now, Ordered, []byte("new")); err != nil {
+			if err := c.Send(Ordered, []byte("new")); err != nil {
 				t.Error(err)
 			}
 		}

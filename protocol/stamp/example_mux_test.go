@@ -20,14 +20,14 @@ func ExampleMux() {
 	shared := &stamp.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
 	key := [32]byte{1} // from crypto/rand, where it is not an example
 	mux := stamp.NewMux(network.Now(), stamp.Config{}, shared, key)
-	network.Add(server, mux).AfterTurn(func(now time.Time) {
+	network.Add(server, mux).AfterTurn(func(time.Time) {
 		for conn, ev, ok := mux.PollEvent(); ok; conn, ev, ok = mux.PollEvent() {
 			fmt.Println("server:", ev.Kind)
 			if ev.Kind == stamp.EventConnected {
-				if err := conn.Send(now, stamp.Ordered, []byte("welcome")); err != nil {
+				if err := conn.Send(stamp.Ordered, []byte("welcome")); err != nil {
 					fmt.Println(err)
 				}
-				conn.SendReport(now, []byte("snapshot"), 7)
+				conn.SendReport([]byte("snapshot"), 7)
 			}
 		}
 	})

@@ -32,20 +32,21 @@ func count(w *world, x *client, packets int) *counted {
 	}
 	turn := w.onEvent
 	w.server.AfterTurn(func(now time.Time) {
+		w.mux.Advance(now)
 		for c, ev, ok := w.mux.PollEvent(); ok; c, ev, ok = w.mux.PollEvent() {
 			w.log = append(w.log, eventText(ev))
 			if turn != nil {
 				turn(now, c, ev)
 			}
 		}
-		k.fill(now)
+		k.fill()
 	})
 	w.server.Poke()
 	return k
 }
 
 // fill sends until the window is full. One in 64 is ordered, as they pass one a round trip.
-func (k *counted) fill(now time.Time) {
+func (k *counted) fill() {
 	c := k.w.mux.Conn(k.x.host.Addr())
 	var data [16]byte
 	for burst := 0; k.left > 0 && !k.stall && c != nil && burst < 200; burst++ {
@@ -58,7 +59,7 @@ func (k *counted) fill(now time.Time) {
 		}
 		data[0] = byte(mode)
 		binary.LittleEndian.PutUint32(data[1:], k.sent[mode])
-		if c.Send(now, mode, data[:]) != nil {
+		if c.Send(mode, data[:]) != nil {
 			return
 		}
 		k.sent[mode]++
@@ -185,7 +186,7 @@ func TestAStalledReader(t *testing.T) {
 		t.Errorf("%d bytes wait for the reader, the limit is %d", n, limit)
 	}
 	c := x.conn()
-	if err := c.Send(w.net.Now(), Reliable, make([]byte, 64)); err != ErrWindowFull {
+	if err := c.Send(Reliable, make([]byte, 64)); err != ErrWindowFull {
 		t.Errorf("the server may still send: %v", err)
 	}
 	if p := c.Pressure(); p.Bytes > 256<<10+maxOrderedBytes {
@@ -349,8 +350,9 @@ func TestUnreliablePacketsAloneNeverUseUpTheNumbers(t *testing.T) {
 	newest, most, refused := uint64(0), uint64(0), 0
 	turns := max(rounds(2000, 20_000), 200)
 	for range turns {
+		w.mux.Advance(w.net.Now())
 		for range 50 {
-			if x.conn().Send(w.net.Now(), Unreliable, []byte("x")) != nil {
+			if x.conn().Send(Unreliable, []byte("x")) != nil {
 				refused++
 			}
 			most = max(most, x.conn().sender.SinceReliable())

@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ type Mux struct {
 	notices *admission.Buckets
 
 	conns    map[netip.AddrPort]*Conn
+	list     []*Conn // the same in an order that a seed repeats
 	timers   timers.Heap[*Conn]
 	busy     fifo[*Conn] // with packets to poll
 	eventful fifo[*Conn] // with events to poll
@@ -77,6 +79,7 @@ type Conn struct {
 	timers.Timer
 	mux      *Mux
 	number   uint32 // of the clock
+	index    int    // in Mux.list
 	queued   bool   // in busy
 	eventful bool   // in eventful
 	gone     bool   // its closed event was delivered
@@ -95,6 +98,10 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns[admission.Canon(addr)] }
+
+// Conns yields all connections. None may be forgotten meanwhile: PollEvent is not called
+// from within.
+func (m *Mux) Conns() iter.Seq[*Conn] { return slices.Values(m.list) }
 
 // Len returns how many connections there are.
 func (m *Mux) Len() int { return len(m.conns) }
@@ -131,14 +138,8 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 // Shutdown says goodbye to all and lets no one in.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.farewell = now, true, reason
-	// In an order of its own, as that of a map differs from run to run.
-	all := make([]*Conn, 0, len(m.conns))
-	for _, c := range m.conns {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b *Conn) int { return a.peer.Compare(b.peer) })
-	for _, c := range all {
-		c.Close(now, reason)
+	for _, c := range m.list {
+		c.Close(reason)
 	}
 }
 
@@ -198,6 +199,10 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 // out first.
 func (m *Mux) forget(c *Conn) {
 	delete(m.conns, c.peer)
+	last := m.list[len(m.list)-1]
+	m.list[c.index], last.index = last, c.index
+	m.list[len(m.list)-1] = nil
+	m.list = m.list[:len(m.list)-1]
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	c.gone = true
@@ -229,28 +234,31 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Send sends an entity packet to this client. See Endpoint.Send.
-func (c *Conn) Send(now time.Time, mode Mode, data []byte) error {
-	err := c.Endpoint.Send(now, mode, data)
-	c.called(now)
+// Advance tells the time to what a Conn is asked to do before the next Handle*. It
+// does not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}
+
+// Send sends an entity packet to this client now, which is the time of the newest call of
+// the Mux's Handle* or Advance. See Endpoint.Send.
+func (c *Conn) Send(mode Mode, data []byte) error {
+	err := c.Endpoint.Send(c.mux.now, mode, data)
+	c.mux.touch(c)
 	return err
 }
 
 // SendReport sends an entity packet whose fate is told. See Endpoint.SendReport.
-func (c *Conn) SendReport(now time.Time, data []byte, tag uint32) error {
-	err := c.Endpoint.SendReport(now, data, tag)
-	c.called(now)
+func (c *Conn) SendReport(data []byte, tag uint32) error {
+	err := c.Endpoint.SendReport(c.mux.now, data, tag)
+	c.mux.touch(c)
 	return err
 }
 
-// Close says goodbye to this client. See Endpoint.Close.
-func (c *Conn) Close(now time.Time, reason string) {
-	c.Endpoint.Close(now, reason)
-	c.called(now)
-}
-
-// called notes that the application called the connection from outside the Mux.
-func (c *Conn) called(now time.Time) {
-	c.mux.now = now
+// Close says goodbye to this client now. See Endpoint.Close.
+func (c *Conn) Close(reason string) {
+	c.Endpoint.Close(c.mux.now, reason)
 	c.mux.touch(c)
 }

@@ -52,8 +52,9 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		return
 	}
 	m.stats.Opened++
-	c := &Conn{mux: m, number: m.ended.Next(now, from), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
+	c := &Conn{mux: m, number: m.ended.Next(now, from), index: len(m.list), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
 	m.conns[from] = c
+	m.list = append(m.list, c)
 	m.touch(c)
 }
 

@@ -28,18 +28,18 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		{"a byte more, ordered", Ordered, MaxData + 1, ErrDataSize},
 		{"a mode that is none", 3, 1, ErrMode},
 	} {
-		if got := c.Send(w.net.Now(), tt.mode, make([]byte, tt.size)); got != tt.want {
+		if got := c.Send(tt.mode, make([]byte, tt.size)); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	if got := c.SendReport(w.net.Now(), nil, 1); got != ErrDataSize {
+	if got := c.SendReport(nil, 1); got != ErrDataSize {
 		t.Errorf("an empty report: %v", got)
 	}
 	if got := x.Send(x.host.Now(), Reliable, []byte("x")); got != ErrClient {
 		t.Errorf("a client sends: %v", got)
 	}
-	c.Close(w.net.Now(), "")
-	if got := c.Send(w.net.Now(), Reliable, []byte("x")); got != ErrClosed {
+	c.Close("")
+	if got := c.Send(Reliable, []byte("x")); got != ErrClosed {
 		t.Errorf("after close: %v", got)
 	}
 }
@@ -137,10 +137,11 @@ func TestReportsTellOfEachPacketOnce(t *testing.T) {
 	}
 	const reports = 500
 	for i := range reports {
-		if err := x.conn().SendReport(w.net.Now(), fmt.Append(nil, i+1), uint32(i+1)); err != nil {
+		w.mux.Advance(w.net.Now())
+		if err := x.conn().SendReport(fmt.Append(nil, i+1), uint32(i+1)); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.conn().SendReport(w.net.Now(), []byte("untold"+fmt.Sprint(i)), 0); err != nil {
+		if err := x.conn().SendReport([]byte("untold"+fmt.Sprint(i)), 0); err != nil {
 			t.Fatal(err)
 		}
 		w.server.Poke()

@@ -408,9 +408,10 @@ func walkStates(t *testing.T, rng *rand.Rand, from Side, messages []message, wan
 // enterClosing closes the endpoint from our side.
 func (s *stage) enterClosing() {
 	if s.e != nil {
-		s.e.Close(s.now, "")
+		s.e.fail(s.now, Close{Reason: ReasonClosed})
 	} else {
-		s.conn.Close(s.now, "")
+		s.conn.fail(s.now, Close{Reason: ReasonClosed})
+		s.mux.touch(s.conn)
 	}
 	s.effects()
 }
@@ -418,7 +419,7 @@ func (s *stage) enterClosing() {
 // forgetConn ends the connection of a server and goes on a minute later, so that a
 // walk need not make a whole server.
 func (s *stage) forgetConn() {
-	if s.conn != nil {
+	if s.conn != nil && s.conn.state != StateClosed {
 		s.conn.end(Close{Reason: ReasonTimeout})
 		s.mux.touch(s.conn)
 		s.effects()

@@ -166,6 +166,7 @@ func (s *swarm) tick() {
 	if s.server.Node() == nil {
 		return
 	}
+	s.mux.Advance(s.server.Now())
 	for _, x := range s.sessions {
 		if s.byConn[x.conn] != x {
 			continue
@@ -182,7 +183,7 @@ func (s *swarm) tick() {
 			data[8] = byte(mode)
 			data = data[:swarmHeader+s.rng.IntN(300)]
 			binary.LittleEndian.PutUint32(data[9:], swarmSum(data))
-			if x.conn.Send(s.server.Now(), mode, data) == nil {
+			if x.conn.Send(mode, data) == nil {
 				x.sent[mode]++
 			}
 		}
