@@ -162,7 +162,7 @@ func TestTimersFireInOrderOverEverySocket(t *testing.T) {
 			}
 		}
 		l := startLoop(t, p.open(t, Config{}), core, LoopConfig{})
-		r := rand.New(rand.NewPCG(1, 2))
+		r := seeded(t)
 		if err := l.Do(func() {
 			now := time.Now()
 			for range 100 {

@@ -41,6 +41,14 @@ func eachSeed(t *testing.T, count int, f func(t *testing.T, r *rand.Rand)) {
 	}
 }
 
+// seeded returns a source for a test that runs once.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := max(*seedFlag, 1)
+	t.Logf("seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15))
+}
+
 func runSeed(t *testing.T, seed uint64, f func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
 	defer func() {

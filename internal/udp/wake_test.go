@@ -36,7 +36,7 @@ func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
 		told[i] = make(chan struct{}, 1)
 	}
 	core := newTimerCore(t)
-	r := rand.New(rand.NewPCG(3, 4))
+	r := seeded(t)
 	check := core.timeout
 	core.timeout = func(now time.Time) {
 		check(now)
