@@ -72,7 +72,6 @@
 // Messages, sync answers and replicates need the connection's clock, which such a
 // forger cannot know, and no other connection is touched.
 //
-// A reason is text from a
-// stranger: ReasonText makes it UTF-8, but it may hold line ends and other control
-// characters, which matters where it is logged or shown.
+// A reason is text from a stranger: ReasonText makes it UTF-8, but it may hold line
+// ends and other control characters, which matters where it is logged or shown.
 package replica
