@@ -34,7 +34,8 @@ var everyFile = []string{"*"}
 
 // engine are the rooms that a dialect is built from.
 var engine = []string{
-	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers", "internal/udp",
+	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
+	"internal/queue", "internal/roster", "internal/shell", "internal/udp",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -59,13 +60,16 @@ var table = []room{
 	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "simnet", "account", "account/sqlite",
 		"account/postgres", "account/storetest", "cluster", "capture"}, shell: everyFile},
 
-	// The engine: pure, but for the sockets.
+	// The engine: pure, but for the sockets and the loops around them.
 	{path: "internal/wire"},
 	{path: "internal/serial"},
 	{path: "internal/reliable", mayImport: []string{"internal/serial"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
 	{path: "internal/timers"},
+	{path: "internal/queue", mayImport: []string{"internal/reliable"}},
+	{path: "internal/roster", mayImport: []string{"internal/queue", "internal/timers"}},
+	{path: "internal/shell", mayImport: []string{"internal/udp"}, shell: everyFile},
 	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.

@@ -11,11 +11,11 @@ type Timer struct {
 // timer lets a Heap reach the Timer of its things.
 func (t *Timer) timer() *Timer { return t }
 
-// timed is a pointer to something that embeds a Timer.
-type timed interface{ timer() *Timer }
+// Timed is a pointer to something that embeds a Timer.
+type Timed interface{ timer() *Timer }
 
 // Heap holds things by their times. The zero value is empty.
-type Heap[T timed] struct {
+type Heap[T Timed] struct {
 	list []T
 }
 

@@ -66,7 +66,7 @@ func TestNothingHappensAfterTheEnd(t *testing.T) {
 		if !d.closed || !d.ended {
 			t.Fatalf("seed=%d: %s: the client is %v, the server %v", seed, way.name, d.c.State(), d.s.State())
 		}
-		if d.s.sender.InFlight(0)+d.s.ordered.len()+d.s.loose.len()+d.s.control.len()+d.c.control.len()+d.c.receiver.Waiting() != 0 {
+		if d.s.sender.InFlight(0)+d.s.ordered.Len()+d.s.loose.Len()+d.s.control.Len()+d.c.control.Len()+d.c.receiver.Waiting() != 0 {
 			t.Fatalf("seed=%d: %s: something is kept", seed, way.name)
 		}
 		for range 1000 / 10 {

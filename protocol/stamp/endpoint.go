@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/clocksync"
+	"parley/internal/queue"
 	"parley/internal/reliable"
 )
 
@@ -66,9 +67,9 @@ type Endpoint struct {
 	// A server's: it sends entity packets and is acknowledged.
 	clockStart  uint64 // µs of the connection's clock at born
 	sender      reliable.Sender
-	ordered     packets   // entity packets that wait for the one in flight
-	loose       packets   // unreliable ones that wait for the socket
-	nextBeat    time.Time // when an empty packet is due
+	ordered     queue.Packets // entity packets that wait for the one in flight
+	loose       queue.Packets // unreliable ones that wait for the socket
+	nextBeat    time.Time     // when an empty packet is due
 	challenge   challenge
 	leaving     leaving
 	reportsOpen int // packets of SendReport whose fate was not told yet
@@ -81,10 +82,10 @@ type Endpoint struct {
 
 	closing   closing
 	malformed malformed
-	control   packets // acks of accept and disconnect, init and disconnect
-	announce  bool    // EventConnected is due
-	last      bool    // EventClosed is due
-	told      fifo[told]
+	control   queue.Packets // acks of accept and disconnect, init and disconnect
+	announce  bool          // EventConnected is due
+	last      bool          // EventClosed is due
+	told      queue.Fifo[told]
 
 	stats Stats
 }
@@ -192,8 +193,8 @@ func (e *Endpoint) Pressure() reliable.Pressure {
 		return reliable.Pressure{}
 	}
 	p := e.sender.Pressure()
-	p.Packets += e.ordered.len()
-	p.Bytes += e.ordered.bytes
+	p.Packets += e.ordered.Len()
+	p.Bytes += e.ordered.Held()
 	return p
 }
 
@@ -314,7 +315,7 @@ func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
 			return len(p.AppendTo(FromClient, buf[:0])), true
 		}
 	}
-	if n, ok := e.control.moveTo(buf, e.buffers); ok {
+	if n, ok := e.control.MoveTo(buf, e.buffers); ok {
 		return n, true
 	}
 	if e.side != FromServer || e.state != StateOpen {
@@ -324,7 +325,7 @@ func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
 		e.nextBeat = e.now.Add(e.cfg.KeepAlive)
 		return copy(buf, t.Packet), true
 	}
-	return e.loose.moveTo(buf, e.buffers)
+	return e.loose.MoveTo(buf, e.buffers)
 }
 
 // PollEvent returns the next thing that happened. EventClosed comes when all that
@@ -334,9 +335,9 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 		e.announce = false
 		return Event{Kind: EventConnected}, true
 	}
-	if e.told.len() > 0 {
-		t := e.told.pop()
-		e.told.trim()
+	if e.told.Len() > 0 {
+		t := e.told.Pop()
+		e.told.Trim()
 		if t.kind != EventSkipped {
 			e.reportsOpen--
 		}
@@ -357,9 +358,9 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 
 // tell notes an event of a single packet.
 func (e *Endpoint) tell(kind EventKind, number uint64, tag uint32) {
-	if kind == EventSkipped && e.told.len() >= maxTold {
+	if kind == EventSkipped && e.told.Len() >= maxTold {
 		e.stats.Untold++
 		return
 	}
-	e.told.push(told{number, tag, kind})
+	e.told.Push(told{number, tag, kind})
 }

@@ -105,7 +105,7 @@ func (e *Endpoint) Close(now time.Time, reason string) {
 
 // leave says goodbye if that is due.
 func (e *Endpoint) leave(now time.Time) {
-	waits := e.side == FromServer && e.state == StateOpen && e.sender.InFlight(0)+e.ordered.len() > 0
+	waits := e.side == FromServer && e.state == StateOpen && e.sender.InFlight(0)+e.ordered.Len() > 0
 	if e.leaving.pending() && (!waits || !now.Before(e.leaving.until)) {
 		e.fail(now, e.leaving.close)
 	}
@@ -187,6 +187,6 @@ func (e *Endpoint) letGo() {
 	if e.side == FromServer {
 		e.sender.Close()
 	}
-	e.ordered.clear(e.buffers)
-	e.loose.clear(e.buffers)
+	e.ordered.Clear(e.buffers)
+	e.loose.Clear(e.buffers)
 }

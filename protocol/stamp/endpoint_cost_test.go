@@ -136,8 +136,8 @@ func TestChurn(t *testing.T) {
 			b.now = b.now.Add(200 * time.Millisecond)
 			b.turn()
 		}
-		if b.mux.Len() != 0 || b.mux.timers.Len() != 0 || b.mux.busy.len() != 0 || b.mux.eventful.len() != 0 {
-			t.Fatalf("%d connections, %d timers are left", b.mux.Len(), b.mux.timers.Len())
+		if !b.mux.conns.Idle() {
+			t.Fatalf("something of those who left is held; %d connections are left", b.mux.Len())
 		}
 		for i := range b.clients {
 			b.clients[i] = NewClient(b.now, serverAddr, Config{}, b.mux.shared)

@@ -3,6 +3,7 @@ package stamp
 import (
 	"time"
 
+	"parley/internal/queue"
 	"parley/internal/reliable"
 )
 
@@ -85,10 +86,10 @@ func (e *Endpoint) sendLoose(now time.Time, data []byte) error {
 	if err != nil {
 		return err
 	}
-	e.loose.put(e.encode(&Packet{Kind: KindEntity, Sequence: uint16(n), Data: data}))
-	for e.loose.bytes > maxLooseBytes {
+	e.loose.Put(e.encode(&Packet{Kind: KindEntity, Sequence: uint16(n), Data: data}))
+	for e.loose.Held() > maxLooseBytes {
 		e.stats.LooseLost++
-		e.loose.drop(e.buffers)
+		e.loose.Drop(e.buffers)
 	}
 	return nil
 }
@@ -104,10 +105,10 @@ func (e *Endpoint) sendReliable(now time.Time, p *Packet, o reliable.Options) er
 
 // sendOrdered takes an ordered packet and sends it if its turn has come.
 func (e *Endpoint) sendOrdered(now time.Time, data []byte) error {
-	if e.ordered.bytes+len(data) > maxOrderedBytes {
+	if e.ordered.Held()+len(data)+queue.PacketOverhead > maxOrderedBytes {
 		return ErrWindowFull
 	}
-	e.ordered.put(append(e.buffers.Take(len(data))[:0], data...))
+	e.ordered.Put(append(e.buffers.Take(len(data))[:0], data...))
 	e.pump(now)
 	return nil
 }
@@ -115,12 +116,12 @@ func (e *Endpoint) sendOrdered(now time.Time, data []byte) error {
 // pump moves ordered packets into the window: "the sender keeps one ordered packet in
 // flight", which is safe with every receiver.
 func (e *Endpoint) pump(now time.Time) {
-	for e.ordered.len() > 0 && e.sender.InFlight(laneEntity) == 0 {
-		p := Packet{Ordered: true, Data: *e.ordered.first()}
+	for e.ordered.Len() > 0 && e.sender.InFlight(laneEntity) == 0 {
+		p := Packet{Ordered: true, Data: e.ordered.First()}
 		if e.sendReliable(now, &p, reliable.Options{Lane: laneEntity}) != nil {
 			return
 		}
-		e.ordered.drop(e.buffers)
+		e.ordered.Drop(e.buffers)
 	}
 }
 
@@ -156,9 +157,9 @@ func (e *Endpoint) encode(p *Packet) []byte {
 
 // put queues a packet of the connection itself.
 func (e *Endpoint) put(p *Packet) {
-	if e.control.len() >= maxControl {
+	if e.control.Len() >= maxControl {
 		e.stats.ControlOut++
 		return
 	}
-	e.control.put(e.encode(p))
+	e.control.Put(e.encode(p))
 }

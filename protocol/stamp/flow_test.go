@@ -377,8 +377,8 @@ func TestUnreliablePacketsThatWaitAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d.s.loose.bytes > maxLooseBytes {
-		t.Errorf("%d bytes wait", d.s.loose.bytes)
+	if d.s.loose.Held() > maxLooseBytes {
+		t.Errorf("%d bytes wait", d.s.loose.Held())
 	}
 	d.poll()
 	d.turn(0)
@@ -411,15 +411,15 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	sent := 0
 	for ; d.s.Send(d.now, Ordered, make([]byte, 1000)) == nil; sent++ {
 	}
-	if sent*1000 < maxOrderedBytes*3/4 || d.s.ordered.bytes > maxOrderedBytes {
-		t.Errorf("%d ordered packets were taken, %d bytes wait", sent, d.s.ordered.bytes)
+	if sent*1000 < maxOrderedBytes*3/4 || d.s.ordered.Held() > maxOrderedBytes {
+		t.Errorf("%d ordered packets were taken, %d bytes wait", sent, d.s.ordered.Held())
 	}
 
 	d = newDuo(t, 1, Config{})
 	for range 1000 {
 		d.toServer(Packet{Kind: KindDisconnect, Sequence: 1, Time: d.time()})
 	}
-	if n := d.s.control.len(); n != maxControl || d.s.Stats().ControlOut != 1000-maxControl {
+	if n := d.s.control.Len(); n != maxControl || d.s.Stats().ControlOut != 1000-maxControl {
 		t.Errorf("%d answers wait, %d were dropped", n, d.s.Stats().ControlOut)
 	}
 
@@ -433,7 +433,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		skip.Sequence = newest - 1 - i
 		d.toClient(skip)
 	}
-	if n := d.c.told.len(); n != maxTold || d.c.Stats().Untold != 6000-maxTold {
+	if n := d.c.told.Len(); n != maxTold || d.c.Stats().Untold != 6000-maxTold {
 		t.Errorf("%d skips wait to be told, %d are not", n, d.c.Stats().Untold)
 	}
 
@@ -442,7 +442,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	for range 5000 {
 		m.HandleDatagram(duoStart, clientAddr, in)
 	}
-	if n, s := m.replies.len(), m.Stats(); n != maxReplies || s.Unsent != 5000-maxReplies || s.Check() != nil {
+	if n, s := m.replies.Len(), m.Stats(); n != maxReplies || s.Unsent != 5000-maxReplies || s.Check() != nil {
 		t.Errorf("%d replies wait, %d were dropped", n, s.Unsent)
 	}
 }

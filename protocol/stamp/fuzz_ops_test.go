@@ -94,7 +94,7 @@ func runScript(t *testing.T, script []byte) {
 		}
 		d.events = d.events[:0]
 	}
-	for i := 0; i < 3000 && blind && d.s.State() == StateOpen && d.c.State() == StateOpen && d.s.sender.InFlight(0)+d.s.ordered.len() > 0; i++ {
+	for i := 0; i < 3000 && blind && d.s.State() == StateOpen && d.c.State() == StateOpen && d.s.sender.InFlight(0)+d.s.ordered.Len() > 0; i++ {
 		d.turn(5 * time.Millisecond)
 		for _, ev := range d.events {
 			if ev.Kind == EventEntity && len(ev.Data) >= 5 {

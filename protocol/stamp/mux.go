@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"net/netip"
-	"slices"
 	"time"
 
 	"parley/internal/admission"
-	"parley/internal/timers"
+	"parley/internal/roster"
 )
 
 // Mux is the pure core of a server: it sends each datagram to the endpoint of
@@ -29,12 +28,8 @@ type Mux struct {
 	ended   *admission.Ended
 	notices *admission.Buckets
 
-	conns    map[netip.AddrPort]*Conn
-	list     []*Conn // the same in an order that a seed repeats
-	timers   timers.Heap[*Conn]
-	busy     fifo[*Conn] // with packets to poll
-	eventful fifo[*Conn] // with events to poll
-	replies  fifo[reply]
+	conns   *roster.Roster[*Conn]
+	replies roster.Replies
 
 	stats MuxStats
 }
@@ -63,26 +58,12 @@ func (s *MuxStats) Check() error {
 	return nil
 }
 
-// reply is an answer to an address without a connection.
-type reply struct {
-	to   netip.AddrPort
-	n    uint8
-	data [maxReplyBytes]byte
-}
-
-// maxReplyBytes is the size of a rejection with the longest reason.
-const maxReplyBytes = HeaderBytes + 2 + maxRejectReason
-
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	*Endpoint
-	timers.Timer
-	mux      *Mux
-	number   uint32 // of the clock
-	index    int    // in Mux.list
-	queued   bool   // in busy
-	eventful bool   // in eventful
-	gone     bool   // its closed event was delivered
+	roster.Member
+	mux    *Mux
+	number uint32 // of the clock
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -92,19 +73,19 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		secret:  admission.NewSecret(now, key),
 		ended:   admission.NewEnded(key),
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
-		conns:   map[netip.AddrPort]*Conn{},
+		conns:   roster.New[*Conn](),
 	}
 }
 
 // Conn returns the connection of an address, nil if there is none.
-func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns[admission.Canon(addr)] }
+func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
 // Conns yields all connections. None may be forgotten meanwhile: PollEvent is not called
 // from within.
-func (m *Mux) Conns() iter.Seq[*Conn] { return slices.Values(m.list) }
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Len returns how many connections there are.
-func (m *Mux) Len() int { return len(m.conns) }
+func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
@@ -114,11 +95,11 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	m.stats.In++
 	from = admission.Canon(from)
-	if c := m.conns[from]; c != nil {
+	if c := m.conns.Get(from); c != nil {
 		m.stats.ToConns++
 		if c.state != StateClosed {
 			c.handle(now, b)
-			m.touch(c)
+			m.conns.Touch(c)
 		}
 		return
 	}
@@ -138,50 +119,27 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 // Shutdown says goodbye to all and lets no one in.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.farewell = now, true, reason
-	for _, c := range m.list {
+	for c := range m.conns.All() {
 		c.Close(reason)
 	}
 }
 
 // NextTimeout returns when HandleTimeout is to be called next. It counts once
 // PollTransmit has returned false.
-func (m *Mux) NextTimeout() (time.Time, bool) {
-	_, next, ok := m.timers.First()
-	return next, ok
-}
+func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
 
 // HandleTimeout does what is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
-	for {
-		c, at, ok := m.timers.First()
-		if !ok || at.After(now) {
-			return
-		}
-		// What a connection waits for may be just to be polled, so its next time
-		// is known only then: see PollTransmit.
-		m.timers.Set(c, time.Time{}, false)
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
 		c.HandleTimeout(now)
-		m.touch(c)
-	}
-}
-
-// touch notes that a connection was called: it may have events and packets.
-func (m *Mux) touch(c *Conn) {
-	if !c.queued {
-		c.queued = true
-		m.busy.push(c)
-	}
-	if !c.eventful {
-		c.eventful = true
-		m.eventful.push(c)
+		m.conns.Touch(c)
 	}
 }
 
 // PollEvent returns the next event and whose it is.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
-	for m.eventful.len() > 0 {
-		c := *m.eventful.first()
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
 		if ev, ok := c.PollEvent(); ok {
 			if ev.Kind == EventClosed {
@@ -189,8 +147,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 			}
 			return c, ev, true
 		}
-		c.eventful = false
-		m.eventful.pop()
+		m.conns.Calm(c)
 	}
 	return nil, Event{}, false
 }
@@ -198,38 +155,24 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 // forget takes a closed connection out of the table. What it still has to send goes
 // out first.
 func (m *Mux) forget(c *Conn) {
-	delete(m.conns, c.peer)
-	last := m.list[len(m.list)-1]
-	m.list[c.index], last.index = last, c.index
-	m.list[len(m.list)-1] = nil
-	m.list = m.list[:len(m.list)-1]
+	m.conns.Remove(c.peer, c)
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
-	c.gone = true
-	m.timers.Set(c, time.Time{}, false)
 }
 
 // PollTransmit writes the next packet into buf, which has at least MaxPacket bytes,
 // and says where it goes.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	if m.replies.len() > 0 {
-		r := m.replies.first()
-		n, to := copy(buf, r.data[:r.n]), r.to
-		m.replies.pop()
+	if n, to, ok := m.replies.MoveTo(buf); ok {
 		return n, to, true
 	}
-	for m.busy.len() > 0 {
-		c := *m.busy.first()
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
 		if n, to, ok := c.PollTransmit(buf); ok {
 			return n, to, true
 		}
-		c.queued = false
-		m.busy.pop()
-		if !c.gone {
-			at, ok := c.NextTimeout()
-			m.timers.Set(c, at, ok)
-		}
+		at, ok := c.NextTimeout()
+		m.conns.Rest(c, at, ok)
 	}
 	return 0, netip.AddrPort{}, false
 }
@@ -246,19 +189,19 @@ func (m *Mux) Advance(now time.Time) {
 // the Mux's Handle* or Advance. See Endpoint.Send.
 func (c *Conn) Send(mode Mode, data []byte) error {
 	err := c.Endpoint.Send(c.mux.now, mode, data)
-	c.mux.touch(c)
+	c.mux.conns.Touch(c)
 	return err
 }
 
 // SendReport sends an entity packet whose fate is told. See Endpoint.SendReport.
 func (c *Conn) SendReport(data []byte, tag uint32) error {
 	err := c.Endpoint.SendReport(c.mux.now, data, tag)
-	c.mux.touch(c)
+	c.mux.conns.Touch(c)
 	return err
 }
 
 // Close says goodbye to this client now. See Endpoint.Close.
 func (c *Conn) Close(reason string) {
 	c.Endpoint.Close(c.mux.now, reason)
-	c.mux.touch(c)
+	c.mux.conns.Touch(c)
 }

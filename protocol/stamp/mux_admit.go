@@ -3,6 +3,8 @@ package stamp
 import (
 	"net/netip"
 	"time"
+
+	"parley/internal/roster"
 )
 
 // handleInit answers someone who wants to connect: "the server sends nothing but
@@ -23,7 +25,7 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 		return "server closing"
 	case m.down:
 		return m.farewell
-	case len(m.conns) >= m.cfg.MaxConns:
+	case m.conns.Len() >= m.cfg.MaxConns:
 		return "server full"
 	case m.cfg.Admit != nil:
 		return m.cfg.Admit(from)
@@ -52,10 +54,9 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		return
 	}
 	m.stats.Opened++
-	c := &Conn{mux: m, number: m.ended.Next(now, from), index: len(m.list), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
-	m.conns[from] = c
-	m.list = append(m.list, c)
-	m.touch(c)
+	c := &Conn{mux: m, number: m.ended.Next(now, from), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
+	m.conns.Add(from, c)
+	m.conns.Touch(c)
 }
 
 // notice answers a stranger's ack with a disconnect without a reason, whose sequence is
@@ -77,12 +78,11 @@ func (m *Mux) reject(now time.Time, to netip.AddrPort, why string) {
 
 // reply queues an answer to a datagram of an address without a connection, and counts it.
 func (m *Mux) reply(to netip.AddrPort, p *Packet, counter *uint64) {
-	if m.replies.len() >= maxReplies {
+	if m.replies.Len() >= maxReplies {
 		m.stats.Unsent++
 		return
 	}
 	*counter++
-	r := reply{to: to}
-	r.n = uint8(len(p.AppendTo(FromServer, r.data[:0])))
-	m.replies.push(r)
+	var room [roster.MaxReply]byte
+	m.replies.Put(to, p.AppendTo(FromServer, room[:0]))
 }

@@ -163,7 +163,7 @@ func (w *world) check() {
 		s := x.Stats()
 		errs = append(errs, s.Check(), x.receiver.Check())
 	}
-	for _, c := range w.mux.conns {
+	for c := range w.mux.Conns() {
 		s := c.Stats()
 		errs = append(errs, s.Check(), c.sender.Check())
 	}

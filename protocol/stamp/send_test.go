@@ -185,8 +185,8 @@ func TestReportsAreBounded(t *testing.T) {
 			c.HandleDatagram(now, c.Peer(), ack.AppendTo(FromClient, nil))
 		}
 	}
-	if taken != maxTold || c.told.len() > maxTold {
-		t.Errorf("%d reports were taken and %d events wait, want %d", taken, c.told.len(), maxTold)
+	if taken != maxTold || c.told.Len() > maxTold {
+		t.Errorf("%d reports were taken and %d events wait, want %d", taken, c.told.Len(), maxTold)
 	}
 	for range maxTold {
 		if ev, ok := c.PollEvent(); !ok || ev.Kind != EventAcked {

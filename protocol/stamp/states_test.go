@@ -165,7 +165,7 @@ func (s *stage) enter(state string) {
 	case "closing":
 		e.Close(s.now, "bye")
 		if s.conn != nil {
-			s.mux.touch(s.conn)
+			s.mux.conns.Touch(s.conn)
 		}
 		s.effects()
 	case "closed":
@@ -411,7 +411,7 @@ func (s *stage) enterClosing() {
 		s.e.fail(s.now, Close{Reason: ReasonClosed})
 	} else {
 		s.conn.fail(s.now, Close{Reason: ReasonClosed})
-		s.mux.touch(s.conn)
+		s.mux.conns.Touch(s.conn)
 	}
 	s.effects()
 }
@@ -421,7 +421,7 @@ func (s *stage) enterClosing() {
 func (s *stage) forgetConn() {
 	if s.conn != nil && s.conn.state != StateClosed {
 		s.conn.end(Close{Reason: ReasonTimeout})
-		s.mux.touch(s.conn)
+		s.mux.conns.Touch(s.conn)
 		s.effects()
 	}
 	s.conn = nil

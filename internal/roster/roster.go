@@ -1,0 +1,156 @@
+package roster
+
+import (
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"parley/internal/queue"
+	"parley/internal/timers"
+)
+
+// Member is what a connection embeds to be in a Roster. Its zero value is in none.
+type Member struct {
+	timers.Timer
+	index    int32 // in Roster.list
+	queued   bool  // in busy
+	eventful bool  // in eventful
+	gone     bool  // it was removed
+}
+
+// Gone reports whether the connection was removed. It may still have packets to poll.
+func (m *Member) Gone() bool { return m.gone }
+
+func (m *Member) member() *Member { return m }
+
+// connection is a pointer to something that embeds a Member.
+type connection interface {
+	comparable
+	member() *Member
+	timers.Timed
+}
+
+// Roster is the table of a server's connections.
+type Roster[C connection] struct {
+	conns    map[netip.AddrPort]C
+	list     []C // the same in an order that a seed repeats
+	timers   timers.Heap[C]
+	busy     queue.Fifo[C] // with packets to poll
+	eventful queue.Fifo[C] // with events to poll
+}
+
+// New returns an empty table.
+func New[C connection]() *Roster[C] {
+	return &Roster[C]{conns: map[netip.AddrPort]C{}}
+}
+
+// Add puts a connection into the table; it must be in none. An address has at most
+// one.
+func (r *Roster[C]) Add(addr netip.AddrPort, c C) {
+	c.member().index = int32(len(r.list))
+	r.conns[addr] = c
+	r.list = append(r.list, c)
+}
+
+// Get returns the connection of an address, nil if there is none.
+func (r *Roster[C]) Get(addr netip.AddrPort) C { return r.conns[addr] }
+
+// Move gives a connection another address.
+func (r *Roster[C]) Move(from, to netip.AddrPort) {
+	r.conns[to] = r.conns[from]
+	delete(r.conns, from)
+}
+
+// Len returns how many connections there are.
+func (r *Roster[C]) Len() int { return len(r.list) }
+
+// All yields all connections. None may be removed meanwhile.
+func (r *Roster[C]) All() iter.Seq[C] { return slices.Values(r.list) }
+
+// Remove takes a connection out of the table, and its timer. What it still has to be
+// polled stays to be polled.
+func (r *Roster[C]) Remove(addr netip.AddrPort, c C) {
+	m := c.member()
+	delete(r.conns, addr)
+	end := len(r.list) - 1
+	last := r.list[end]
+	r.list[m.index] = last
+	last.member().index = m.index
+	var none C
+	r.list[end] = none
+	r.list = r.list[:end]
+	m.gone = true
+	r.timers.Set(c, time.Time{}, false)
+}
+
+// Touch notes that a connection was called: it may have events and packets.
+func (r *Roster[C]) Touch(c C) {
+	m := c.member()
+	if !m.queued {
+		m.queued = true
+		r.busy.Push(c)
+	}
+	if !m.eventful {
+		m.eventful = true
+		r.eventful.Push(c)
+	}
+}
+
+// Eventful returns a connection that may have events, the same one until Calm.
+func (r *Roster[C]) Eventful() (c C, ok bool) {
+	if r.eventful.Len() == 0 {
+		return c, false
+	}
+	return *r.eventful.First(), true
+}
+
+// Calm says that the connection of Eventful has no more events.
+func (r *Roster[C]) Calm(c C) {
+	c.member().eventful = false
+	r.eventful.Pop()
+}
+
+// Busy returns a connection that may have packets, the same one until Rest.
+func (r *Roster[C]) Busy() (c C, ok bool) {
+	if r.busy.Len() == 0 {
+		return c, false
+	}
+	return *r.busy.First(), true
+}
+
+// Rest says that the connection of Busy has no more packets, and when it wants to be
+// called next. That is known only now, as what a connection waits for may be just to be
+// polled.
+func (r *Roster[C]) Rest(c C, next time.Time, ok bool) {
+	m := c.member()
+	m.queued = false
+	r.busy.Pop()
+	if !m.gone {
+		r.timers.Set(c, next, ok)
+	}
+}
+
+// NextTimeout returns when the first connection wants to be called. It counts once
+// Busy has none.
+func (r *Roster[C]) NextTimeout() (time.Time, bool) {
+	_, at, ok := r.timers.First()
+	return at, ok
+}
+
+// Due returns a connection whose time has come, and stops its timer: Rest sets it again.
+func (r *Roster[C]) Due(now time.Time) (c C, ok bool) {
+	c, at, ok := r.timers.First()
+	if !ok || at.After(now) {
+		var none C
+		return none, false
+	}
+	r.timers.Set(c, time.Time{}, false)
+	return c, true
+}
+
+// Idle reports whether nothing of a connection that left is held here: no member, no
+// timer, nothing to be polled. Tests ask it.
+func (r *Roster[C]) Idle() bool {
+	return len(r.conns)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
+}

@@ -1,0 +1,207 @@
+package roster
+
+import (
+	"flag"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "the seed of a random test; 0 is the usual one")
+
+func newRand(t *testing.T) *rand.Rand {
+	seed := max(*seedFlag, 1)
+	t.Logf("seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+type conn struct {
+	Member
+	addr            netip.AddrPort
+	events, packets int
+	next            time.Time
+	timed           bool
+}
+
+func addr(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(i))
+}
+
+// Every operation, in any order, against maps that say who is there and what is due.
+func TestARosterAgreesWithAModel(t *testing.T) {
+	rng := newRand(t)
+	r := New[*conn]()
+	now := time.Unix(0, 0)
+	there := map[netip.AddrPort]*conn{}
+	due := map[*conn]time.Time{}
+	for range 50_000 {
+		a := addr(rng.IntN(40))
+		c := there[a]
+		switch rng.IntN(6) {
+		case 0:
+			if c == nil {
+				c = &conn{addr: a}
+				r.Add(a, c)
+				there[a] = c
+			}
+		case 1:
+			if c != nil {
+				r.Remove(a, c)
+				delete(there, a)
+				delete(due, c)
+			}
+		case 2:
+			if c != nil {
+				c.events, c.packets, c.timed = rng.IntN(3), rng.IntN(3), rng.IntN(4) > 0
+				c.next = now.Add(time.Duration(rng.IntN(50)) * time.Millisecond)
+				r.Touch(c)
+			}
+		case 3:
+			for c, ok := r.Eventful(); ok; c, ok = r.Eventful() {
+				if c.events--; c.events < 0 {
+					c.events = 0
+					r.Calm(c)
+				}
+			}
+		case 4:
+			for c, ok := r.Busy(); ok; c, ok = r.Busy() {
+				if c.packets--; c.packets >= 0 {
+					continue
+				}
+				c.packets = 0
+				r.Rest(c, c.next, c.timed)
+				delete(due, c)
+				if c.timed && !c.Gone() {
+					due[c] = c.next
+				}
+			}
+		case 5:
+			now = now.Add(time.Duration(rng.IntN(10)) * time.Millisecond)
+			for c, ok := r.Due(now); ok; c, ok = r.Due(now) {
+				if at, is := due[c]; !is || at.After(now) {
+					t.Fatalf("%v was due at %v, which is not its time: %v", c.addr, now, at)
+				}
+				delete(due, c)
+			}
+			for c, at := range due {
+				if !at.After(now) {
+					t.Fatalf("%v waits at %v since %v", c.addr, now, at)
+				}
+			}
+		}
+		check(t, r, there, due)
+	}
+	for a, c := range there {
+		r.Remove(a, c)
+	}
+	drain(r)
+	if !r.Idle() {
+		t.Error("something of those who left is still held")
+	}
+}
+
+func check(t *testing.T, r *Roster[*conn], there map[netip.AddrPort]*conn, due map[*conn]time.Time) {
+	t.Helper()
+	if r.Len() != len(there) {
+		t.Fatalf("%d are in the table, want %d", r.Len(), len(there))
+	}
+	for c := range r.All() {
+		if there[c.addr] != c || r.Get(c.addr) != c || c.Gone() {
+			t.Fatalf("%v is not the one that was put there", c.addr)
+		}
+	}
+	var first time.Time
+	for _, at := range due {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if at, ok := r.NextTimeout(); ok != (len(due) > 0) || ok && !at.Equal(first) {
+		t.Fatalf("the next time is %v (%v), want %v of %d", at, ok, first, len(due))
+	}
+}
+
+func drain(r *Roster[*conn]) {
+	for c, ok := r.Eventful(); ok; c, ok = r.Eventful() {
+		r.Calm(c)
+	}
+	for c, ok := r.Busy(); ok; c, ok = r.Busy() {
+		r.Rest(c, time.Time{}, false)
+	}
+}
+
+func TestAConnectionIsPolledOnceHoweverOftenItWasTouched(t *testing.T) {
+	r := New[*conn]()
+	a, b := &conn{addr: addr(1)}, &conn{addr: addr(2)}
+	r.Add(a.addr, a)
+	r.Add(b.addr, b)
+	for range 10 {
+		r.Touch(b)
+		r.Touch(a)
+	}
+	var got []*conn
+	for c, ok := r.Busy(); ok; c, ok = r.Busy() {
+		got = append(got, c)
+		r.Rest(c, time.Time{}, false)
+	}
+	if !slices.Equal(got, []*conn{b, a}) {
+		t.Errorf("%d were polled, want the two in the order of their touch", len(got))
+	}
+}
+
+func TestAMovedConnectionIsFoundAtItsNewAddressOnly(t *testing.T) {
+	r := New[*conn]()
+	c := &conn{addr: addr(1)}
+	r.Add(c.addr, c)
+	r.Move(addr(1), addr(2))
+	if r.Get(addr(1)) != nil || r.Get(addr(2)) != c || r.Len() != 1 {
+		t.Error("a moved connection is not where it should be")
+	}
+}
+
+func TestRepliesGoOutInTheirOrder(t *testing.T) {
+	var r Replies
+	for i := range 100 {
+		r.Put(addr(i), []byte{byte(i)})
+	}
+	var buf [MaxReply]byte
+	for i := range 100 {
+		n, to, ok := r.MoveTo(buf[:])
+		if !ok || n != 1 || buf[0] != byte(i) || to != addr(i) {
+			t.Fatalf("%x to %v came where reply %d was due", buf[:n], to, i)
+		}
+	}
+	if _, _, ok := r.MoveTo(buf[:]); ok || r.Len() != 0 {
+		t.Error("an empty queue had a reply")
+	}
+}
+
+func TestTheTableAllocatesNothingOnceItHasGrown(t *testing.T) {
+	r := New[*conn]()
+	now := time.Unix(0, 0)
+	var conns []*conn
+	for i := range 100 {
+		c := &conn{addr: addr(i)}
+		conns = append(conns, c)
+		r.Add(c.addr, c)
+	}
+	turn := func() {
+		for _, c := range conns {
+			r.Touch(r.Get(c.addr))
+		}
+		for c, ok := r.Eventful(); ok; c, ok = r.Eventful() {
+			r.Calm(c)
+		}
+		for c, ok := r.Busy(); ok; c, ok = r.Busy() {
+			r.Rest(c, now, true)
+		}
+		for _, ok := r.Due(now); ok; _, ok = r.Due(now) {
+		}
+	}
+	turn()
+	if n := testing.AllocsPerRun(100, turn); n != 0 {
+		t.Errorf("a turn allocates %v times", n)
+	}
+}
