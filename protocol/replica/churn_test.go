@@ -117,13 +117,16 @@ type counts struct {
 	tables                  tables
 }
 
-type tables struct{ conns, timers, busy, eventful, replies int }
+type tables struct {
+	idle           bool
+	asked, replies int
+}
 
 func census(t *testing.T, s *Server, most int) (c counts) {
 	t.Helper()
 	err := s.Do(func(m *Mux) {
 		// Its slices may hold on to what they held.
-		c.tables = tables{len(m.conns), m.timers.Len(), len(m.busy), len(m.eventful), len(m.replies)}
+		c.tables = tables{m.conns.Idle(), m.asked.Len(), m.replies.Len()}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ type Endpoint struct {
 	near     uint64 // newest accepted number of the peer, to unwrap against
 	rand     *rand.Rand
 	buffers  *reliable.Buffers
-	outgoing queue // ordered messages on their way into the window
+	outgoing waitingMessages // ordered messages on their way into the window
 
 	heard     time.Time // newest valid packet
 	handshake handshake

@@ -213,7 +213,7 @@ func (e *Endpoint) end(c Close) {
 	for _, m := range e.outgoing.messages {
 		e.buffers.Give(m)
 	}
-	e.outgoing = queue{}
+	e.outgoing = waitingMessages{}
 	if was != StateConnecting {
 		e.sender.Close()
 	}

@@ -22,12 +22,12 @@ const (
 	Ordered
 )
 
-// queue holds the ordered messages that wait for the window, as bytes
+// waitingMessages are the ordered messages that wait for the window, as bytes
 //
 //	time u64 · name size u8 · name · data
 //
 // of which the first offset bytes of the data are sent.
-type queue struct {
+type waitingMessages struct {
 	messages [][]byte
 	offset   int
 	begun    bool

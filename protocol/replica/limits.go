@@ -86,6 +86,14 @@ const (
 	maxNamesBytes = 1 << 20
 	maxSeenValues = 1 << 16
 
+	// maxAsked bounds the unproven addresses that are owed a sync.init: as many as
+	// may be half open.
+	maxAsked = 4096
+
+	// maxReplies bounds the answers to addresses without a connection that wait for
+	// the socket, 100 KiB in all. Further ones are dropped: who asked asks again.
+	maxReplies = 1024
+
 	// syncsKept is how many of the last sync packets can be answered.
 	syncsKept = 4
 )

@@ -3,11 +3,11 @@ package replica
 import (
 	"iter"
 	"net/netip"
-	"slices"
 	"time"
 
 	"parley/internal/admission"
-	"parley/internal/timers"
+	"parley/internal/queue"
+	"parley/internal/roster"
 )
 
 // Mux is the pure core of a server: it sends each datagram to the endpoint of
@@ -25,15 +25,11 @@ type Mux struct {
 	half    *admission.HalfOpen[halfOpen]
 	ended   *admission.Ended
 	notices *admission.Buckets
-	asked   askedQueue // half-open connections that are owed a sync.init
+	asked   queue.Fifo[askedSync] // by the time of the next, which is one interval after the last
 
-	store    Store
-	conns    map[netip.AddrPort]*Conn
-	list     []*Conn // the same in an order that a seed repeats
-	timers   timers.Heap[*Conn]
-	busy     []*Conn // with packets to poll
-	eventful []*Conn // with events to poll
-	replies  []reply
+	store   Store
+	conns   *roster.Roster[*Conn]
+	replies roster.Replies
 
 	stats MuxStats
 }
@@ -46,8 +42,10 @@ type MuxStats struct {
 	Accepts   uint64 // accepts sent
 	Rejects   uint64 // rejects sent
 	Unproven  uint64 // packets of addresses that are not proven yet
+	Asked     uint64 // sync.inits sent to them
 	Notices   uint64 // notices to strangers
 	Strangers uint64 // packets of strangers that were not answered
+	Unsent    uint64 // answers dropped because the socket was behind
 	Opened    uint64 // connections
 	Ended     uint64
 }
@@ -63,56 +61,18 @@ type halfOpen struct {
 	sentAt   time.Time
 }
 
-// askedQueue is a queue of addresses by the time of their next sync.init, which
-// is one interval after the last. It is bounded by maxAsked: a flood of forged
-// acks cannot make it longer, and who is left out is asked when it sends again.
-type askedQueue struct {
-	list []askedSync
-	head int
-}
-
+// askedSync is an address that is owed a sync.init, and when.
 type askedSync struct {
 	addr netip.AddrPort
 	due  time.Time
 }
 
-const maxAsked = 4096
-
-func (q *askedQueue) push(a askedSync) {
-	if len(q.list)-q.head >= maxAsked {
-		return
-	}
-	if len(q.list) == cap(q.list) && q.head > 0 {
-		q.list = q.list[:copy(q.list, q.list[q.head:])]
-		q.head = 0
-	}
-	q.list = append(q.list, a)
-}
-
-func (q *askedQueue) first() (askedSync, bool) {
-	if q.head == len(q.list) {
-		q.list, q.head = q.list[:0], 0
-		return askedSync{}, false
-	}
-	return q.list[q.head], true
-}
-
-type reply struct {
-	to   netip.AddrPort
-	data [32]byte
-	n    uint8
-}
-
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	*Endpoint
-	timers.Timer
-	mux      *Mux
-	number   uint32
-	queued   bool // in busy
-	eventful bool // in eventful
-	gone     bool // its closed event was delivered
-	index    int  // in Mux.list
+	roster.Member
+	mux    *Mux
+	number uint32 // of the clock
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -123,7 +83,7 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		half:    admission.NewHalfOpen[halfOpen](admission.HalfOpenConfig{}, key),
 		ended:   admission.NewEnded(key),
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
-		conns:   map[netip.AddrPort]*Conn{},
+		conns:   roster.New[*Conn](),
 	}
 }
 
@@ -131,22 +91,22 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 func (m *Mux) Store() *Store { return &m.store }
 
 // Conn returns the connection of an address, nil if there is none.
-func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns[admission.Canon(addr)] }
+func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
 // Conns yields all connections. None may be forgotten meanwhile: PollEvent is not
 // called from within.
-func (m *Mux) Conns() iter.Seq[*Conn] { return slices.Values(m.list) }
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Replicate sends each client what has changed for it, within budget bytes each.
 // Call it once a tick.
 func (m *Mux) Replicate(budget int) {
-	for _, c := range m.list {
+	for c := range m.conns.All() {
 		c.Replicate(budget)
 	}
 }
 
 // Len returns how many connections there are.
-func (m *Mux) Len() int { return len(m.conns) }
+func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
@@ -155,9 +115,9 @@ func (m *Mux) Stats() MuxStats { return m.stats }
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	from = admission.Canon(from)
-	if c := m.conns[from]; c != nil {
+	if c := m.conns.Get(from); c != nil {
 		c.HandleDatagram(now, from, b)
-		m.touch(c)
+		m.conns.Touch(c)
 		return
 	}
 	var p Packet
@@ -183,7 +143,7 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case len(m.conns) >= m.cfg.MaxConns:
+	case m.conns.Len() >= m.cfg.MaxConns:
 		m.reject(from, "server full")
 		return
 	}
@@ -202,11 +162,10 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 		*v = halfOpen{extended: p.Extended && !m.cfg.Foreign, number: m.ended.Next(now, from), next: 2}
 	}
 	t := m.clock(now, from, v.number)
-	m.stats.Accepts++
 	m.reply(from, &Packet{
 		Kind: KindAccept, Reliable: true, Sequence: 1, Extended: v.extended,
 		Received: t, Sent: t, SyncInterval: uint32(m.cfg.SyncInterval.Microseconds()),
-	})
+	}, &m.stats.Accepts)
 }
 
 // clock is the time of a connection: it starts at a keyed hash of the address,
@@ -225,7 +184,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		m.stats.Unproven++
 		if !v.acked {
 			v.acked = true
-			m.asked.push(askedSync{from, now.Add(m.askEvery())})
+			m.askLater(now, from)
 		}
 		m.askUnproven(now, from, v)
 		return
@@ -235,7 +194,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case len(m.conns) >= m.cfg.MaxConns:
+	case m.conns.Len() >= m.cfg.MaxConns:
 		m.reject(from, "server full")
 		return
 	}
@@ -246,12 +205,10 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		c.sync.note(proven.sequence, proven.sentAt)
 	}
 	c.link.store = &m.store
-	m.conns[from] = c
-	c.index = len(m.list)
-	m.list = append(m.list, c)
+	m.conns.Add(from, c)
 	c.stats.In++
 	c.handle(now, p, b)
-	m.touch(c)
+	m.conns.Touch(c)
 }
 
 func within(t, clock uint64) bool {
@@ -268,7 +225,16 @@ func (m *Mux) askUnproven(now time.Time, from netip.AddrPort, v *halfOpen) {
 	v.syncs++
 	v.sequence, v.sentAt = v.next, now
 	v.next++
-	m.reply(from, &Packet{Kind: KindSyncInit, Sequence: v.sequence})
+	m.reply(from, &Packet{Kind: KindSyncInit, Sequence: v.sequence}, &m.stats.Asked)
+}
+
+// askLater has an address asked again in an interval. A flood of forged acks cannot
+// make the queue longer than the table of half-open connections: who is left out is
+// asked when it sends again.
+func (m *Mux) askLater(now time.Time, from netip.AddrPort) {
+	if m.asked.Len() < maxAsked {
+		m.asked.Push(askedSync{from, now.Add(m.askEvery())})
+	}
 }
 
 // askEvery is the time between two sync.inits that an unproven address gets
@@ -288,36 +254,40 @@ func (m *Mux) handleStranger(now time.Time, from netip.AddrPort, p *Packet) {
 	if p.Kind == KindAck {
 		sequence = p.Acked
 	}
-	m.stats.Notices++
-	m.reply(from, &Packet{Kind: KindDisconnect, Sequence: sequence})
+	m.reply(from, &Packet{Kind: KindDisconnect, Sequence: sequence}, &m.stats.Notices)
 }
 
 func (m *Mux) reject(to netip.AddrPort, why string) {
-	m.stats.Rejects++
-	m.reply(to, &Packet{Kind: KindReject, Sequence: 1, Reason: []byte(why)[:min(len(why), maxRejectReason)]})
+	m.reply(to, &Packet{Kind: KindReject, Sequence: 1, Reason: []byte(why)[:min(len(why), maxRejectReason)]}, &m.stats.Rejects)
 }
 
-// reply queues a packet to an address without a connection; at most 32 bytes, as
-// all such packets are. One answer a datagram keeps the queue short.
-func (m *Mux) reply(to netip.AddrPort, p *Packet) {
-	r := reply{to: to}
-	r.n = uint8(len(p.AppendTo(r.data[:0])))
-	m.replies = append(m.replies, r)
+// reply queues an answer to a datagram of an address without a connection, and counts it.
+func (m *Mux) reply(to netip.AddrPort, p *Packet, counter *uint64) {
+	if m.replies.Len() >= maxReplies {
+		m.stats.Unsent++
+		return
+	}
+	*counter++
+	var room [roster.MaxReply]byte
+	m.replies.Put(to, p.AppendTo(room[:0]))
 }
 
 // Shutdown says goodbye to all and lets no one in.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.closing = now, true, reason
-	for _, c := range m.list {
+	for c := range m.conns.All() {
 		c.Close(reason)
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when HandleTimeout is to be called next. It counts once
+// PollTransmit has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) {
-	_, next, ok := m.timers.First()
-	if a, any := m.asked.first(); any && (!ok || a.due.Before(next)) {
-		next, ok = a.due, true
+	next, ok := m.conns.NextTimeout()
+	if m.asked.Len() > 0 {
+		if due := m.asked.First().due; !ok || due.Before(next) {
+			next, ok = due, true
+		}
 	}
 	return next, ok
 }
@@ -325,94 +295,55 @@ func (m *Mux) NextTimeout() (time.Time, bool) {
 // HandleTimeout does what is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
-	for a, ok := m.asked.first(); ok && !now.Before(a.due); a, ok = m.asked.first() {
-		m.asked.head++
-		if v := m.half.Get(now, a.addr); v != nil && v.syncs < maxUnprovenSyncs {
-			m.askUnproven(now, a.addr, v)
-			m.asked.push(askedSync{a.addr, now.Add(m.askEvery())})
+	for m.asked.Len() > 0 && !now.Before(m.asked.First().due) {
+		addr := m.asked.Pop().addr
+		if v := m.half.Get(now, addr); v != nil && v.syncs < maxUnprovenSyncs {
+			m.askUnproven(now, addr, v)
+			m.askLater(now, addr)
 		}
 	}
-	for {
-		c, at, ok := m.timers.First()
-		if !ok || at.After(now) {
-			return
-		}
-		m.timers.Set(c, at, false)
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
 		c.HandleTimeout(now)
-		m.touch(c)
-	}
-}
-
-// touch notes that a connection was called: it may have events and packets. Its
-// timer is set when its packets have been polled, as some of what it waits for is
-// that they go out.
-func (m *Mux) touch(c *Conn) {
-	if !c.queued {
-		c.queued = true
-		m.busy = append(m.busy, c)
-	}
-	if !c.eventful {
-		c.eventful = true
-		m.eventful = append(m.eventful, c)
+		m.conns.Touch(c)
 	}
 }
 
 // PollEvent returns the next event and whose it is.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
-	for len(m.eventful) > 0 {
-		c := m.eventful[len(m.eventful)-1]
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
-		ev, ok := c.PollEvent()
-		if !ok {
-			c.eventful = false
-			m.eventful[len(m.eventful)-1] = nil
-			m.eventful = m.eventful[:len(m.eventful)-1]
-			continue
+		if ev, ok := c.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
 		}
-		if ev.Kind == EventClosed {
-			m.forget(c)
-		}
-		return c, ev, true
+		m.conns.Calm(c)
 	}
 	return nil, Event{}, false
 }
 
-// forget takes a closed connection out of the table. What it still has to send
-// goes out first.
+// forget takes a closed connection out of the table. What it still has to send goes
+// out first.
 func (m *Mux) forget(c *Conn) {
-	delete(m.conns, c.peer)
-	last := m.list[len(m.list)-1]
-	m.list[c.index], last.index = last, c.index
-	m.list[len(m.list)-1] = nil
-	m.list = m.list[:len(m.list)-1]
+	m.conns.Remove(c.peer, c)
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
-	c.gone = true
 	c.Release()
-	m.timers.Set(c, time.Time{}, false)
 }
 
 // PollTransmit writes the next packet into buf and says where it goes.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	if len(m.replies) > 0 {
-		r := &m.replies[len(m.replies)-1]
-		n, to := copy(buf, r.data[:r.n]), r.to
-		m.replies = m.replies[:len(m.replies)-1]
+	if n, to, ok := m.replies.MoveTo(buf); ok {
 		return n, to, true
 	}
-	for len(m.busy) > 0 {
-		c := m.busy[len(m.busy)-1]
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
 		if n, to, ok := c.PollTransmit(buf); ok {
 			return n, to, true
 		}
-		c.queued = false
-		m.busy[len(m.busy)-1] = nil
-		m.busy = m.busy[:len(m.busy)-1]
-		if !c.gone {
-			at, ok := c.NextTimeout()
-			m.timers.Set(c, at, ok)
-		}
+		at, ok := c.NextTimeout()
+		m.conns.Rest(c, at, ok)
 	}
 	return 0, netip.AddrPort{}, false
 }
@@ -428,12 +359,12 @@ func (m *Mux) Advance(now time.Time) {
 // Send sends a message to this client now, which is the time of the newest call
 // of the Mux's Handle* or Advance. See Endpoint.Send.
 func (c *Conn) Send(mode Mode, name string, data []byte) error {
-	defer c.mux.touch(c)
+	defer c.mux.conns.Touch(c)
 	return c.Endpoint.Send(c.mux.now, mode, name, data)
 }
 
 // Close says goodbye to this client now. See Endpoint.Close.
 func (c *Conn) Close(reason string) {
 	c.Endpoint.Close(c.mux.now, reason)
-	c.mux.touch(c)
+	c.mux.conns.Touch(c)
 }

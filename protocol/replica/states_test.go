@@ -479,7 +479,7 @@ func TestWalksThroughTheStates(t *testing.T) {
 		}
 		if c := s.mux.Conn(s.addr); c != nil {
 			c.end(Close{Reason: ReasonClosed})
-			s.mux.touch(c)
+			s.mux.conns.Touch(c)
 			s.drain()
 		}
 	}

@@ -142,7 +142,7 @@ func (c *Conn) Replicate(budget int) {
 	c.sendGone(now)
 	c.collect(budget)
 	c.sendValues(now, budget)
-	c.mux.touch(c)
+	c.mux.conns.Touch(c)
 }
 
 // sweep hides what was removed.
