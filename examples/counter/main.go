@@ -87,7 +87,7 @@ func watch(ctx context.Context, addr string, show func(n int64)) error {
 	}
 	defer c.Close(context.Background())
 	defer context.AfterFunc(ctx, func() { c.Close(context.Background()) })()
-	if err := c.Do(func(e *replica.Endpoint) { err = e.Link(time.Now()) }); err != nil {
+	if err := c.Link(); err != nil {
 		return err
 	}
 	for ev := range c.Events() {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/shell"
 	"parley/internal/udp"
 )
 
@@ -124,11 +125,11 @@ func stall(t *testing.T, at *place, size int) {
 		t.Errorf("the server got rid of %d further messages that no one read", f.sent-stuck)
 	}
 	held := int64(stuck) * int64(size)
-	const windows = 1<<20 + maxQueuedBytes + 256<<10 + 256<<10 + maxQueuedEventBytes + 2<<20 // ours, both engines', a message beyond twice
+	const windows = 1<<20 + maxQueuedBytes + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + 2<<20 // ours, both engines', a message beyond twice
 	if held > windows {
 		t.Errorf("%d bytes are on their way, more than all bounds together: %d", held, windows)
 	}
-	if n, b := len(x.queue), x.bytes.Load(); n > maxQueuedEvents || b > maxQueuedEventBytes+int64(size)+10 {
+	if n, b := x.shell.Queued(); n > shell.MaxQueuedEvents || b > shell.MaxQueuedEventBytes+int64(size)+10 {
 		t.Errorf("%d events of %d bytes are queued", n, b)
 	}
 	t.Logf("%d messages of %d bytes are held; the client refused %d packets", stuck, size, x.Stats().Reliable.Refused)
@@ -164,7 +165,7 @@ func TestAMessageLargerThanTheQueuePasses(t *testing.T) {
 			}
 			wantMessage(t, x, "big", big)
 		}
-		if n := x.bytes.Load(); n != 0 {
+		if _, n := x.shell.Queued(); n != 0 {
 			t.Errorf("%d bytes are counted in an empty queue", n)
 		}
 	})
@@ -261,8 +262,8 @@ func TestCloseInsideEvents(t *testing.T) {
 				closed = n
 			}
 		}
-		if n < maxQueuedEvents || n > maxQueuedEvents+5 || closed != n {
-			t.Errorf("%d events came, closed as number %d; want about the %d that were queued, and closed", n, closed, maxQueuedEvents)
+		if n < shell.MaxQueuedEvents || n > shell.MaxQueuedEvents+5 || closed != n {
+			t.Errorf("%d events came, closed as number %d; want about the %d that were queued, and closed", n, closed, shell.MaxQueuedEvents)
 		}
 	})
 }
@@ -270,7 +271,7 @@ func TestCloseInsideEvents(t *testing.T) {
 // A reader who is slower than its server's goodbye still gets all messages.
 func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
-		const n = 3 * maxQueuedEvents
+		const n = 3 * shell.MaxQueuedEvents
 		s := at.serve(t, Config{}, func(c *Conn, ev Event) {
 			if ev.Kind != EventMessage {
 				return
@@ -293,7 +294,7 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 		if err := x.Send(Ordered, "bye", nil); err != nil {
 			t.Fatal(err)
 		}
-		<-x.ended
+		<-x.shell.Over()
 		if x.Send(Ordered, "late", nil) != ErrClosed {
 			t.Error("a message was taken after the server's goodbye")
 		}
@@ -311,7 +312,7 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 		if got != n {
 			t.Errorf("%d of %d messages came", got, n)
 		}
-		<-x.loop.Done() // without Close: there is nothing left to do
+		<-x.shell.Loop().Done() // without Close: there is nothing left to do
 	})
 }
 
@@ -340,7 +341,7 @@ func TestCloseLingers(t *testing.T) {
 				s := at.serve(t, Config{}, nil)
 				x := at.connect(t, s, Config{Linger: tt.linger})
 				synctest.Wait()
-				s.socket.Close() // no goodbye
+				s.shell.Socket().Close() // no goodbye
 				<-s.Done()
 				if tt.says {
 					if err := x.Send(Ordered, "last", make([]byte, 5000)); err != nil {
@@ -370,7 +371,7 @@ func TestASilentServerIsLost(t *testing.T) {
 		s := at.serve(t, Config{}, nil)
 		x := at.connect(t, s, Config{})
 		synctest.Wait()
-		s.socket.Close()
+		s.shell.Socket().Close()
 		start := time.Now()
 		if got := ends(x); got.Reason != ReasonTimeout {
 			t.Errorf("ended with %+v", got)
@@ -389,7 +390,7 @@ func TestASocketThatFailsEndsTheClient(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
 		s := at.serve(t, Config{}, nil)
 		x := at.connect(t, s, Config{})
-		x.loop.Socket().Close()
+		x.shell.Loop().Socket().Close()
 		if got := ends(x); got.Text == "" {
 			t.Errorf("ended with %+v", got)
 		}

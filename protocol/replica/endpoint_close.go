@@ -208,6 +208,7 @@ func (e *Endpoint) end(c Close) {
 	}
 	was := e.state
 	e.state = StateClosed
+	e.closing.close = c
 	e.leaving.at = time.Time{}
 	e.closing.next, e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	for _, m := range e.outgoing.messages {
@@ -229,5 +230,21 @@ func (e *Endpoint) Release() {
 	if e.state == StateClosed && e.cfg != nil {
 		e.receiver.Close()
 		e.parts.Release()
+	}
+}
+
+// Over returns why the connection is over if it is, whatever of its events was not
+// polled yet.
+func (e *Endpoint) Over() (why error, over bool) {
+	if e.state != StateClosed {
+		return nil, false
+	}
+	return e.closing.close, true
+}
+
+// Advance tells the time to what polls before the next Handle*. It does not go back.
+func (e *Endpoint) Advance(now time.Time) {
+	if now.After(e.now) {
+		e.now = now
 	}
 }

@@ -66,12 +66,14 @@ const (
 	ReasonOverflow
 	// ReasonUnknown: the server does not know us, perhaps because it restarted.
 	ReasonUnknown
+	// ReasonSocket: our own socket failed; Text says how.
+	ReasonSocket
 )
 
 // String returns the reason in words.
 func (r Reason) String() string {
 	return [...]string{"unset", "closed", "peer left", "rejected", "timeout", "reliable packet never acknowledged",
-		"replaced by a new connection", "protocol error", "out of room", "unknown to the server"}[min(r, ReasonUnknown)]
+		"replaced by a new connection", "protocol error", "out of room", "unknown to the server", "socket failed"}[min(r, ReasonSocket)]
 }
 
 // Close is how a connection ended: by whom, why, and in which words.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/shell"
 )
 
 // This file is a crowd of clients, and the bare loop that the server is compared
@@ -125,7 +127,7 @@ func crowdMain() {
 
 func newCrowd(to netip.AddrPort, speaks bool, mode Mode) *crowd {
 	c := &crowd{members: make([]member, crowdSize), to: &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}, mode: mode}
-	shared := randomShared()
+	shared := &Shared{Rand: shell.Rand()}
 	for i := range c.members {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err == nil {

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/netip"
-	"sync"
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/shell"
 	"parley/internal/udp"
 )
 
@@ -31,16 +30,10 @@ const goodbye = "server closing"
 // handler, which would wait for itself: Do, Shutdown and Close.
 type Server struct {
 	mux    *Mux
-	loop   *udp.Loop
-	socket *udp.Socket
+	shell  *shell.Server
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
-
-	leaving bool          // owned by the loop: Shutdown was called
-	empty   chan struct{} // closed when the last connection has left since
-
-	mu    sync.Mutex
-	stats ServerStats // as of the last turn, without those of loop and socket
+	stats  ServerStats // as of the last turn, without those of loop and socket
 }
 
 // ServerStats is what a server did.
@@ -71,102 +64,60 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	var key admission.Key
 	cryptorand.Read(key[:])
 	s := &Server{
-		mux:    NewMux(time.Now(), c, randomShared(), key),
-		socket: socket,
+		mux:    NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key),
 		handle: handle,
-		log:    newLog(c.Log, "local", socket.LocalAddr()),
-		empty:  make(chan struct{}),
+		log:    shell.Log(c.Log, "replica", "local", socket.LocalAddr()),
 	}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
-	s.loop = udp.StartLoop(socket, s.mux, udp.LoopConfig{AfterTurn: s.afterTurn})
+	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{Name: "replica", Events: s.events, Snapshot: s.snapshot})
 	return s
 }
 
-// randomShared returns what the endpoints of one loop share, with a random source
-// that no one can foresee.
-func randomShared() *Shared {
-	var seed [32]byte
-	cryptorand.Read(seed[:])
-	return &Shared{Rand: rand.New(rand.NewChaCha8(seed))}
-}
-
-func newLog(l *slog.Logger, side string, addr netip.AddrPort) *slog.Logger {
-	if l == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return l.With("proto", "replica", side, addr)
-}
-
 // Addr returns the address that the server listens on.
-func (s *Server) Addr() netip.AddrPort { return s.socket.LocalAddr() }
+func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
 // Do runs fn on the loop and returns when it has run: it is how other goroutines
 // reach the Mux and its connections. Up to 1,024 calls wait for their turn, and
 // further ones for that. fn must not block, and must not call Do. The error is
 // ErrServerClosed, and then fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
-	err := s.loop.Do(func() {
-		s.mux.Advance(time.Now())
-		fn(s.mux)
-	})
-	if err != nil {
+	if s.shell.Do(func() { fn(s.mux) }) != nil {
 		return ErrServerClosed
 	}
 	return nil
 }
 
 // Stats returns the counters as of the loop's last turn, also after Close.
-func (s *Server) Stats() ServerStats {
-	s.mu.Lock()
-	st := s.stats
-	s.mu.Unlock()
-	st.Socket, st.Loop = s.socket.Stats(), s.loop.Stats()
+func (s *Server) Stats() (st ServerStats) {
+	s.shell.View(func() { st = s.stats })
+	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
 }
 
 // Shutdown tells every client that the server closes, lets no one in, and closes
 // the server when the last has acknowledged it or the linger time is over; or
 // when ctx ends, which is then the error.
-func (s *Server) Shutdown(ctx context.Context) error {
-	var late error
-	if s.Do(s.leave) == nil {
-		select {
-		case <-s.empty:
-		case <-s.loop.Done():
-		case <-ctx.Done():
-			late = fmt.Errorf("replica: shutdown: %w", ctx.Err())
-		}
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return late
-}
-
-func (s *Server) leave(m *Mux) {
-	s.leaving = true
-	m.Shutdown(m.now, goodbye)
-}
+func (s *Server) Shutdown(ctx context.Context) error { return s.shell.Shutdown(ctx, s.leave, s.abort) }
 
 // Close closes the server at once: every client is told, but no one waits for it
 // to hear. The handler still gets each connection's EventClosed. The error is
 // why the socket failed, if it did. A second call changes nothing.
-func (s *Server) Close() error {
-	_ = s.Do(s.abort) // fails when it is closed already
-	if err := s.loop.Close(); err != nil {
-		return fmt.Errorf("replica: %w", err)
-	}
-	return nil
-}
+func (s *Server) Close() error { return s.shell.Close(s.abort) }
+
+// Done is closed when the server is closed or its socket failed. Close then
+// returns why.
+func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
+
+func (s *Server) leave() { s.mux.Shutdown(s.mux.now, goodbye) }
 
 // abort ends all connections. Their disconnects go out with the last turn.
-func (s *Server) abort(m *Mux) {
-	m.Shutdown(m.now, goodbye)
-	for c := range m.Conns() {
-		cut(c.Endpoint, m.now, goodbye)
+func (s *Server) abort() {
+	s.leave()
+	for c := range s.mux.Conns() {
+		cut(c.Endpoint, s.mux.now, goodbye)
 	}
 }
 
@@ -177,13 +128,8 @@ func cut(e *Endpoint, now time.Time, reason string) {
 	e.end(e.closing.close)
 }
 
-// Done is closed when the server is closed or its socket failed. Close then
-// returns why.
-func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
-
-// afterTurn hands the events of a turn to the handler.
-func (s *Server) afterTurn(now time.Time) {
-	s.mux.Advance(now)
+// events hands the events of a turn to the handler.
+func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventConnected:
@@ -193,11 +139,6 @@ func (s *Server) afterTurn(now time.Time) {
 		}
 		s.handle(c, ev)
 	}
-	if s.leaving && s.mux.Len() == 0 {
-		s.leaving = false
-		close(s.empty)
-	}
-	s.mu.Lock()
-	s.stats.Conns, s.stats.MuxStats = s.mux.Len(), s.mux.stats
-	s.mu.Unlock()
 }
+
+func (s *Server) snapshot() { s.stats.Conns, s.stats.MuxStats = s.mux.Len(), s.mux.stats }

@@ -87,8 +87,8 @@ func TestShutdownTurnsNewcomersAway(t *testing.T) {
 		s := at.serve(t, Config{Linger: 2 * time.Second}, nil)
 		dead := at.connect(t, s, Config{})
 		synctest.Wait()
-		dead.loop.Socket().Close()
-		<-dead.loop.Done()
+		dead.shell.Loop().Socket().Close()
+		<-dead.shell.Loop().Done()
 
 		start := time.Now()
 		down := make(chan error)
@@ -114,8 +114,8 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 		s := at.serve(t, Config{Linger: time.Minute}, func(_ *Conn, ev Event) { last = ev })
 		dead := at.connect(t, s, Config{})
 		synctest.Wait()
-		dead.loop.Socket().Close()
-		<-dead.loop.Done()
+		dead.shell.Loop().Socket().Close()
+		<-dead.shell.Loop().Done()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -164,8 +164,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 		s := at.serve(t, Config{Linger: time.Hour}, func(c *Conn, ev Event) { conn, last = c, ev })
 		x := at.connect(t, s, Config{})
 		synctest.Wait()
-		x.loop.Socket().Close()
-		<-x.loop.Done()
+		x.shell.Loop().Socket().Close()
+		<-x.shell.Loop().Done()
 		s.Do(func(*Mux) {
 			if err := conn.Send(Ordered, "map", make([]byte, 100_000)); err != nil {
 				t.Error(err)
@@ -291,7 +291,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.socket.Close()
+	s.shell.Socket().Close()
 	<-s.Done()
 	if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
 		t.Errorf("Do: %v", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/shell"
 	"parley/internal/udp"
 )
 
@@ -56,7 +57,7 @@ func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c 
 	t.Helper()
 	config := p.config
 	if config.Batch == 0 {
-		config.Batch, config.NoGRO = clientBatch, true
+		config.Batch, config.NoGRO = shell.ClientBatch, true
 	}
 	socket, err := p.dial(to.String(), config)
 	if err != nil {

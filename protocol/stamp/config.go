@@ -33,6 +33,9 @@ type Config struct {
 	// must not block.
 	Admit func(from netip.AddrPort) string
 
+	// Log gets a line for each connection that begins or ends. Default: none.
+	Log *Logger
+
 	// Send and Receive are the engine's limits. Their zero values are the
 	// stamp page's.
 	Send    reliable.SendConfig

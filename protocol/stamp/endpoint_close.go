@@ -190,3 +190,19 @@ func (e *Endpoint) letGo() {
 	e.ordered.Clear(e.buffers)
 	e.loose.Clear(e.buffers)
 }
+
+// Over returns why the connection is over if it is, whatever of its events was not
+// polled yet.
+func (e *Endpoint) Over() (why error, over bool) {
+	if e.state != StateClosed {
+		return nil, false
+	}
+	return e.closing.close, true
+}
+
+// Advance tells the time to what polls before the next Handle*. It does not go back.
+func (e *Endpoint) Advance(now time.Time) {
+	if now.After(e.now) {
+		e.now = now
+	}
+}

@@ -61,10 +61,12 @@ const (
 	ReasonProtocol
 	// ReasonUnknown: the server does not know us, perhaps because it restarted.
 	ReasonUnknown
+	// ReasonSocket: our own socket failed; Text says how.
+	ReasonSocket
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "rejected", "timeout", "reliable packet never acknowledged",
-	"replaced by a new connection", "protocol error", "unknown to the server"}
+	"replaced by a new connection", "protocol error", "unknown to the server", "socket failed"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return nameOf(r, reasonNames[:]) }

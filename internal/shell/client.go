@@ -1,0 +1,226 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"parley/internal/udp"
+)
+
+// Endpoint is a dialect's client: one connection's state machine.
+type Endpoint[E any] interface {
+	udp.Core
+
+	// Advance tells the time before the endpoint is asked to do something.
+	Advance(now time.Time)
+
+	// PollEvent returns the next thing that happened.
+	PollEvent() (E, bool)
+
+	// Over returns why the connection is over if it is, whatever of its events was
+	// not polled yet.
+	Over() (why error, over bool)
+}
+
+// Turn says what an event means to a Client.
+type Turn uint8
+
+const (
+	// Ordinary events are the program's.
+	Ordinary Turn = iota
+	// Connected: the handshake is done. Dial waits for it.
+	Connected
+	// Closed: it is the last.
+	Closed
+)
+
+// ClientConfig is what a dialect adds to a Client.
+type ClientConfig[E any] struct {
+	// Name is the dialect's, which its errors begin with.
+	Name string
+
+	// Log gets a line when the connection begins and when it ends.
+	Log *slog.Logger
+
+	// Turn says what an event means.
+	Turn func(E) Turn
+
+	// Own returns an event with bytes of its own, and Size how many they are.
+	Own  func(E) E
+	Size func(E) int
+
+	// Last returns the event that ends all: why is the endpoint's, or the socket's
+	// failure.
+	Last func(why error) E
+}
+
+// Client is a client endpoint at a socket. Its methods may be called by any goroutine.
+type Client[E any] struct {
+	cfg      ClientConfig[E]
+	endpoint Endpoint[E] // owned by the loop, and by mu after its end
+	inbox    inbox[E]
+
+	connected chan struct{} // closed when the handshake is done
+	ended     chan struct{} // closed when the connection is over
+	why       error         // valid then
+	over      bool          // the same for the loop
+
+	mu   sync.Mutex
+	loop *udp.Loop // set once; under mu for the loop itself, which may be faster
+}
+
+// Dial starts a client at a socket, which it owns from now on, and returns when the
+// handshake is done. hangUp has the endpoint close, and cut has it end at once: see Close.
+func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c ClientConfig[E], hangUp, cut func(now time.Time)) (*Client[E], error) {
+	x := &Client[E]{
+		cfg: c, endpoint: e, inbox: newInbox(c.Size),
+		connected: make(chan struct{}),
+		ended:     make(chan struct{}),
+	}
+	x.cfg.Log = Log(c.Log, c.Name, "peer", socket.RemoteAddr())
+	x.mu.Lock()
+	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn})
+	x.mu.Unlock()
+	select {
+	case <-x.connected:
+		return x, nil
+	case <-x.ended:
+		x.loop.Close()
+		return nil, x.why
+	case <-x.loop.Done():
+		return nil, x.Err()
+	case <-ctx.Done():
+		x.Close(ctx, hangUp, cut)
+		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, socket.RemoteAddr(), ctx.Err())
+	}
+}
+
+// LocalAddr returns our own address.
+func (c *Client[E]) LocalAddr() netip.AddrPort { return c.loop.Socket().LocalAddr() }
+
+// Loop returns the client's loop.
+func (c *Client[E]) Loop() *udp.Loop { return c.loop }
+
+// Over is closed when the connection is over, which may be before Events has yielded all
+// that came.
+func (c *Client[E]) Over() <-chan struct{} { return c.ended }
+
+// Queued returns how many events wait to be read, and their bytes.
+func (c *Client[E]) Queued() (events int, bytes int64) {
+	return len(c.inbox.queue), c.inbox.bytes.Load()
+}
+
+// Do runs fn on the loop, with the present time, and returns when it has run. The error is
+// ErrClosed, and then fn has not run.
+func (c *Client[E]) Do(fn func(now time.Time)) error {
+	err := c.loop.Do(func() {
+		now := time.Now()
+		c.endpoint.Advance(now)
+		fn(now)
+	})
+	if err != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Ask runs fn on the loop, or here when the loop has ended.
+func (c *Client[E]) Ask(fn func(now time.Time)) {
+	if c.Do(fn) == nil {
+		return
+	}
+	<-c.loop.Done()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fn(time.Now())
+}
+
+// Events yields what happens, and waits for it. The last event is that of
+// ClientConfig.Last. Several goroutines may share what comes.
+func (c *Client[E]) Events() iter.Seq[E] {
+	return func(yield func(E) bool) {
+		for ev, ok := c.inbox.next(c.loop.Done(), c.loop.Wake); ok; ev, ok = c.inbox.next(c.loop.Done(), c.loop.Wake) {
+			if !yield(ev) {
+				return
+			}
+		}
+		yield(c.cfg.Last(c.Err()))
+	}
+}
+
+// Err returns why the connection is over, or nil while it is not.
+func (c *Client[E]) Err() error {
+	select {
+	case <-c.ended:
+		return c.why
+	default:
+	}
+	if err := c.loop.Err(); err != nil {
+		return fmt.Errorf("%s: %w", c.cfg.Name, err)
+	}
+	return nil
+}
+
+// Close has the endpoint say goodbye with hangUp and returns when the connection is over;
+// when ctx ends first, it ends it with cut, and ctx's error is returned.
+func (c *Client[E]) Close(ctx context.Context, hangUp, cut func(now time.Time)) error {
+	_ = c.Do(hangUp) // fails when it is closed already
+	var late error
+	select {
+	case <-c.ended:
+	case <-c.loop.Done():
+	case <-ctx.Done():
+		late = fmt.Errorf("%s: close: %w", c.cfg.Name, ctx.Err())
+		_ = c.Do(cut)
+	}
+	if err := c.loop.Close(); err != nil {
+		return fmt.Errorf("%s: %w", c.cfg.Name, err)
+	}
+	return late
+}
+
+// afterTurn moves events to the reader, as many as it has room for.
+func (c *Client[E]) afterTurn(now time.Time) {
+	c.endpoint.Advance(now)
+	if why, over := c.endpoint.Over(); over {
+		c.end(why)
+	}
+	for c.inbox.hasRoom() {
+		ev, ok := c.endpoint.PollEvent()
+		if !ok {
+			return
+		}
+		switch c.cfg.Turn(ev) {
+		case Connected:
+			c.cfg.Log.Info("connected")
+			close(c.connected)
+		case Closed:
+			c.stop()
+			return
+		default:
+			c.inbox.put(c.cfg.Own(ev))
+		}
+	}
+}
+
+// end tells who waits that the connection is over, once.
+func (c *Client[E]) end(why error) {
+	if c.over {
+		return
+	}
+	c.over, c.why = true, why
+	c.cfg.Log.Info("disconnected", "reason", why)
+	close(c.ended)
+}
+
+// stop ends the loop when all is read.
+func (c *Client[E]) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loop.Stop()
+}

@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"parley/internal/udp"
+)
+
+// ErrClosed: the loop has ended, and what it was asked to do was not done.
+var ErrClosed = errors.New("shell: closed")
+
+// Core is a dialect's server core.
+type Core interface {
+	udp.Core
+
+	// Advance tells the time before the core is asked to do something.
+	Advance(now time.Time)
+
+	// Len returns how many connections there are.
+	Len() int
+}
+
+// ServerConfig is what a dialect adds to a Server.
+type ServerConfig struct {
+	// Name is the dialect's, which its errors begin with.
+	Name string
+
+	// Events is called once a turn, on the loop: it polls the core's events and hands
+	// them to the program.
+	Events func()
+
+	// Snapshot is called after Events while the server's lock is held: it copies what
+	// View is to see.
+	Snapshot func()
+}
+
+// Server is a server core at a socket. One goroutine, the loop, owns the core. The
+// methods may be called by any other; those that wait for the loop must not be called on
+// it, where they would wait for themselves: Do, Shutdown and Close.
+type Server struct {
+	cfg     ServerConfig
+	core    Core
+	loop    *udp.Loop
+	leaving bool          // owned by the loop: Shutdown was called
+	empty   chan struct{} // closed when the last connection has left since
+	mu      sync.Mutex
+}
+
+// Serve starts a server at a socket, which it owns from now on.
+func Serve(socket *udp.Socket, core Core, c ServerConfig) *Server {
+	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
+	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn})
+	return s
+}
+
+// Socket returns the server's socket, for its addresses and counters.
+func (s *Server) Socket() *udp.Socket { return s.loop.Socket() }
+
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() netip.AddrPort { return s.loop.Socket().LocalAddr() }
+
+// LoopStats returns the counters of the loop.
+func (s *Server) LoopStats() udp.LoopStats { return s.loop.Stats() }
+
+// Done is closed when the server is closed or its socket failed. Close then returns
+// why.
+func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
+
+// Do runs fn on the loop, with the core at the present time, and returns when it has
+// run. The error is ErrClosed, and then fn has not run.
+func (s *Server) Do(fn func()) error {
+	err := s.loop.Do(func() {
+		s.core.Advance(time.Now())
+		fn()
+	})
+	if err != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// View runs fn while no Snapshot is taken, here and at once.
+func (s *Server) View(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+}
+
+// Shutdown has the core leave, and closes the server when the last connection is over;
+// or when ctx ends, which is then the error.
+func (s *Server) Shutdown(ctx context.Context, leave, abort func()) error {
+	var late error
+	begin := func() {
+		s.leaving = true
+		leave()
+	}
+	if s.Do(begin) == nil {
+		select {
+		case <-s.empty:
+		case <-s.loop.Done():
+		case <-ctx.Done():
+			late = fmt.Errorf("%s: shutdown: %w", s.cfg.Name, ctx.Err())
+		}
+	}
+	if err := s.Close(abort); err != nil {
+		return err
+	}
+	return late
+}
+
+// Close has the core end all connections, and closes the server. What the core has to
+// send goes out with the last turn, and its events are polled. The error is why the
+// socket failed, if it did. A second call changes nothing.
+func (s *Server) Close(abort func()) error {
+	_ = s.Do(abort) // fails when it is closed already
+	if err := s.loop.Close(); err != nil {
+		return fmt.Errorf("%s: %w", s.cfg.Name, err)
+	}
+	return nil
+}
+
+func (s *Server) afterTurn(now time.Time) {
+	s.core.Advance(now)
+	s.cfg.Events()
+	if s.leaving && s.core.Len() == 0 {
+		s.leaving = false
+		close(s.empty)
+	}
+	s.mu.Lock()
+	s.cfg.Snapshot()
+	s.mu.Unlock()
+}

@@ -1,0 +1,124 @@
+package stamp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/shell"
+	"parley/internal/udp"
+)
+
+// Client is an Endpoint at a socket: a connection to one server. It watches: the wire has
+// nothing that a client could say. Its methods may be called by any goroutine.
+type Client struct {
+	endpoint *Endpoint // owned by the loop
+	shell    *shell.Client[Event]
+}
+
+// Dial connects to a server at addr, written host:port, and returns when the
+// handshake is done. If the server refuses, the error is a Close:
+//
+//	var refused stamp.Close
+//	if errors.As(err, &refused) { … refused.Text … }
+//
+// If ctx ends first, it is ctx's error.
+func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	peer, err := shell.Resolve(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("stamp: dial %s: %w", addr, err)
+	}
+	socket, err := udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
+	if err != nil {
+		return nil, fmt.Errorf("stamp: %w", err)
+	}
+	return dial(ctx, socket, c)
+}
+
+func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
+	x := &Client{endpoint: NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})}
+	config := shell.ClientConfig[Event]{Name: "stamp", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last}
+	var err error
+	x.shell, err = shell.Dial(ctx, socket, x.endpoint, config, x.hangUp, x.cut)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Events yields what happens, and waits for it: entity packets and all else but
+// EventConnected, which Dial has waited for. The last is EventClosed. Events own
+// their bytes. Who stops early may call Events again; several goroutines may share
+// what comes.
+//
+// While no one reads, a bounded number of events waits here, then in the engine;
+// after that packets are refused, so that the server sends its reliable ones again
+// and gives up after some 10 s. What Close finds unread in the engine is dropped.
+func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
+
+// Err returns why the connection is over, as a Close; or nil while it is not. It
+// may be over before Events has yielded all that came.
+func (c *Client) Err() error { return c.shell.Err() }
+
+// Close says goodbye and returns when that is acknowledged. It waits for the linger
+// time, and no longer than ctx, whose error it then returns. After it Events yields what it
+// has, and ends. Every client is to be closed, whatever ended it.
+func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx, c.hangUp, c.cut) }
+
+func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
+func (c *Client) cut(now time.Time)    { abandon(c.endpoint, now, "") }
+
+// Stats returns the counters, also after Close.
+func (c *Client) Stats() (s Stats) {
+	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
+	return s
+}
+
+// RTT returns the least round trip that was seen lately.
+func (c *Client) RTT() (d time.Duration) {
+	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
+	return d
+}
+
+// ServerTime returns the server's clock now, in µs, as the client knows it, and how far
+// that may be from the truth at most.
+func (c *Client) ServerTime() (t uint64, within time.Duration) {
+	c.shell.Ask(func(now time.Time) { t, within = c.endpoint.ServerTime(now), c.endpoint.ClockError(now) })
+	return t, within
+}
+
+// LocalAddr returns our own address.
+func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
+
+// turn says what an event means to the shell.
+func turn(ev Event) shell.Turn {
+	switch ev.Kind {
+	case EventConnected:
+		return shell.Connected
+	case EventClosed:
+		return shell.Closed
+	}
+	return shell.Ordinary
+}
+
+// owned returns an event with bytes of its own.
+func owned(ev Event) Event {
+	ev.Data = bytes.Clone(ev.Data)
+	return ev
+}
+
+func size(ev Event) int { return len(ev.Data) }
+
+// last is the event that ends all: a Close is the endpoint's, all else a failure of the
+// socket.
+func last(why error) Event {
+	ev := Event{Kind: EventClosed}
+	if !errors.As(why, &ev.Close) && why != nil {
+		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+	}
+	return ev
+}
