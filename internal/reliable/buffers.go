@@ -8,6 +8,7 @@ type Buffers struct {
 	bytes   [len(byteClasses)][][]byte
 	flights [tableClasses][][]flight
 	parcels [tableClasses][][]parcel
+	shared  []*Shared
 	kept    int
 }
 
@@ -23,6 +24,9 @@ const (
 	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
 	// left to the garbage collector.
 	maxKeptBytes = 16 << 20
+
+	// maxKeptShared is the same for the small heads of shared packets.
+	maxKeptShared = 4096
 )
 
 // Take returns a slice of n bytes with unspecified contents.

@@ -31,6 +31,10 @@ type SendConfig struct {
 	// whatever the tries. Default 0.
 	GiveUpAfter time.Duration
 
+	// TimerOnly resends a packet when its time is up and never before: no copies ahead of
+	// loss, none because later packets were acknowledged first. For peers whose
+	// acknowledgements are gathered for so long that their order says nothing (relay).
+	TimerOnly bool
 	// NoEarly turns off resending ahead of loss: for peers that expect quiet.
 	NoEarly bool
 	// EarlyPercent and EarlyBytes bound the copies sent ahead of loss: to this
@@ -59,6 +63,7 @@ func (c SendConfig) Filled() *SendConfig {
 	orElse(&c.Tries, 10)
 	orElse(&c.EarlyPercent, 30)
 	orElse(&c.EarlyBytes, 16<<10)
+	c.NoEarly = c.NoEarly || c.TimerOnly
 	c.filled = true
 	return &c
 }
@@ -101,6 +106,9 @@ type ReceiveConfig struct {
 	// those that wait for the application. Past either a packet is refused and
 	// not acknowledged: it comes again. Defaults 256 KiB each.
 	MaxHeld, MaxReady int
+	// Overhead is what a packet counts against these two beside its bytes: for dialects
+	// whose packets may be empty, which would else wait without bound. Default 0.
+	Overhead int
 
 	// AckDelay gathers acknowledgements for this long, or until AckCount are
 	// due. Defaults 0, which is at once, and 96.

@@ -7,6 +7,7 @@ type flight struct {
 	number uint64
 	before uint64 // bytes taken before it
 	data   []byte
+	shared *Shared       // whose the data is, if it is not ours alone
 	first  time.Duration // first transmission
 	last   time.Duration // newest transmission
 	due    time.Duration // when the timer takes it for lost

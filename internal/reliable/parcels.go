@@ -19,7 +19,8 @@ type parcels struct {
 	ring  []parcel // a power of two, nil while at most one waits
 	head  int
 	count int
-	bytes int
+	bytes int // of all that wait, each with its overhead
+	each  int // the overhead
 }
 
 func (q *parcels) at(i int) *parcel {
@@ -35,7 +36,7 @@ func (q *parcels) push(b *Buffers, n int) *parcel {
 		q.grow(b)
 	}
 	q.count++
-	q.bytes += n
+	q.bytes += n + q.each
 	return q.at(q.count - 1)
 }
 
@@ -62,7 +63,7 @@ func (q *parcels) insert(b *Buffers, p *parcel) {
 // pop removes the first parcel; its data is its taker's.
 func (q *parcels) pop(b *Buffers) {
 	first := q.at(0)
-	q.bytes -= len(first.data)
+	q.bytes -= len(first.data) + q.each
 	first.data = nil
 	q.head++
 	q.count--

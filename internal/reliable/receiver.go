@@ -93,7 +93,9 @@ func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Re
 	}
 	r := Receiver{cfg: cfg, buffers: b, born: now}
 	r.seen.next, r.holes.next = first, first
+	r.ready.each = cfg.Overhead
 	for i := range r.lanes {
+		r.lanes[i].held.each = cfg.Overhead
 		r.lanes[i].upto = first
 	}
 	return r
@@ -203,9 +205,9 @@ func (r *Receiver) judge(p *Packet) Fate {
 		return Violation
 	}
 	switch {
-	case fate == Held && r.heldBytes()+len(p.Data) > r.cfg.MaxHeld:
+	case fate == Held && r.heldBytes()+len(p.Data)+r.cfg.Overhead > r.cfg.MaxHeld:
 		return Refused
-	case fate == Ready && r.ready.count > 0 && r.ready.bytes+len(p.Data) > r.cfg.MaxReady:
+	case fate == Ready && r.ready.count > 0 && r.ready.bytes+len(p.Data)+r.cfg.Overhead > r.cfg.MaxReady:
 		r.stalled = true
 		return Refused
 	}

@@ -99,8 +99,11 @@ type Options struct {
 	// Report makes a loss known by PollLost instead of mending it: for values
 	// whose newest state replaces the lost one.
 	Report bool
-	// Tag comes back with the acknowledgement or the loss.
+	// Tag comes back with each transmission, and with the acknowledgement or the loss.
 	Tag uint32
+	// Shared, if set, is the packet: it is kept without a copy, together with other
+	// senders, and the packet given to Send is not looked at.
+	Shared *Shared
 }
 
 // Loss is a packet that was sent with Options.Report and taken for lost.
@@ -175,8 +178,12 @@ func (s *Sender) spanUsed() bool {
 func (s *Sender) oldestNumber() uint64 { return s.flights.at(s.oldest).number }
 
 // Send takes the next number for a reliable packet and keeps a copy of it until
-// it is acknowledged. The packet's bytes already hold that number.
+// it is acknowledged. The packet's bytes already hold that number, or its owner writes it
+// in front of each transmission.
 func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
+	if o.Shared != nil {
+		packet = o.Shared.data
+	}
 	if err := s.Ready(len(packet)); err != nil {
 		s.stats.WindowFull++
 		s.probing = err == ErrWindowFull
@@ -185,7 +192,8 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	s.dropProbe()
 	id, e := s.flights.push(s.buffers)
 	*e = flight{}
-	e.number, e.before, e.data = s.next, s.total, s.buffers.copyOf(packet)
+	e.number, e.before = s.next, s.total
+	s.load(e, packet, o.Shared)
 	e.state, e.lane, e.report, e.tag = queued, o.Lane, o.Report, o.Tag
 	if s.unacked == 0 {
 		s.oldest = id
@@ -210,6 +218,26 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	}
 	s.stats.Accepted++
 	return nil
+}
+
+// load gives a flight its bytes: a copy, or a share.
+func (s *Sender) load(e *flight, packet []byte, shared *Shared) {
+	if shared == nil {
+		e.data = s.buffers.copyOf(packet)
+		return
+	}
+	shared.Retain()
+	e.data, e.shared = shared.data, shared
+}
+
+// unload takes them away.
+func (s *Sender) unload(e *flight) {
+	if e.shared != nil {
+		s.buffers.Release(e.shared)
+	} else if e.data != nil {
+		s.buffers.Give(e.data)
+	}
+	e.data, e.shared = nil, nil
 }
 
 // Take takes the next number for an unreliable packet of n bytes, which the
@@ -306,9 +334,7 @@ func (s *Sender) fail(r Reason) {
 	s.failed = r
 	for i := range s.flights.count {
 		e := s.flights.at(s.flights.head + i)
-		if e.data != nil {
-			s.buffers.Give(e.data)
-		}
+		s.unload(e)
 		*e = flight{state: done}
 	}
 	s.stats.Abandoned += uint64(s.unacked)

@@ -109,8 +109,8 @@ func (s *Sender) letGo(id uint32, e *flight) {
 	}
 	s.unacked--
 	s.bytes -= len(e.data)
-	s.buffers.Give(e.data)
-	e.data, e.state = nil, done
+	s.unload(e)
+	e.state = done
 	s.passOldest(id)
 	s.flights.trim(s.buffers)
 	if s.wire.count == 0 {
@@ -136,6 +136,9 @@ func (s *Sender) passOldest(id uint32) {
 // round trip" (replica, Acks and resends). A resend counts as a transmission of
 // its own, so a packet is passed again only by what was sent after its resend.
 func (s *Sender) findLost(at time.Duration) {
+	if s.cfg.TimerOnly {
+		return
+	}
 	s.fastAt = 0
 	for s.wire.count > 0 {
 		id := s.wire.head
@@ -184,7 +187,7 @@ func (s *Sender) toResend(id uint32, e *flight, fast bool) {
 // peer is heard: a peer that could not take it says by an acknowledgement, even
 // an old one, that it can take packets again.
 func (s *Sender) nudge(at time.Duration) {
-	if s.unacked == 0 {
+	if s.unacked == 0 || s.cfg.TimerOnly {
 		return
 	}
 	e := s.flights.at(s.oldest)
@@ -228,8 +231,8 @@ func (s *Sender) dropProbe() {
 	if e.state != probe {
 		return
 	}
-	s.buffers.Give(e.data)
-	e.data, e.state = nil, done
+	s.unload(e)
+	e.state = done
 	s.flights.trim(s.buffers)
 }
 

@@ -5,6 +5,7 @@ import "time"
 // Transmission is a packet to put on the wire.
 type Transmission struct {
 	Number uint64
+	Tag    uint32 // as given to Send
 	// Packet is valid until the next call. Its owner may write a fresh time into
 	// it: a resend keeps its number, not its clock.
 	Packet []byte
@@ -43,7 +44,7 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
 	s.stats.Transmitted++
 	e := s.flights.at(id)
-	return Transmission{Number: e.number, Packet: e.data, Again: again}, true
+	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: again}, true
 }
 
 // pollResend returns the next packet taken for lost. The oldest one goes out
@@ -114,7 +115,7 @@ func (s *Sender) pollProbe() (Transmission, bool) {
 	}
 	s.stats.Transmitted++
 	s.stats.Probes++
-	return Transmission{Number: e.number, Packet: e.data, Again: true}, true
+	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: true}, true
 }
 
 func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
