@@ -50,6 +50,7 @@ var table = []room{
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
+	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*"}), shell: []string{"server"}},
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto"}, shell: everyFile},
 	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},

@@ -1,0 +1,27 @@
+package connector
+
+import "math"
+
+// The limits of the wire, which the message set or its types set. A message that goes past
+// one is refused while it is read, before anything is kept or made for it.
+const (
+	// MaxPayload is the largest payload of a package: that of the dialect.
+	MaxPayload = 504
+
+	// MaxText bounds a chat in bytes, and with it what one player can put on all others'
+	// screens by one message. The least is 1: an empty one says nothing.
+	MaxText = 140
+
+	// MaxPoints bounds a path, so that it fits into one package: its count is compared with
+	// this and with the bytes that follow before anything is made.
+	MaxPoints = 60
+
+	// MaxPlayer is the largest number of a player that fits its type. How many players a game
+	// has is Config.MaxPlayers' matter.
+	MaxPlayer = math.MaxUint8
+)
+
+const (
+	pointBytes     = 2 * 4
+	transformBytes = 7 * 4
+)
