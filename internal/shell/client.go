@@ -33,9 +33,9 @@ type Turn uint8
 const (
 	// Ordinary events are the program's.
 	Ordinary Turn = iota
-	// Connected: the handshake is done. Dial waits for it.
+	// Connected: the handshake is done. Dial waits for it. It comes once at most.
 	Connected
-	// Closed: it is the last.
+	// Closed: it is the last, and the endpoint is over.
 	Closed
 )
 
@@ -57,6 +57,10 @@ type ClientConfig[E any] struct {
 	// Last returns the event that ends all: why is the endpoint's, or the socket's
 	// failure.
 	Last func(why error) E
+
+	// HangUp has the endpoint say goodbye, and Cut has it end at once: see Close. Both
+	// run on the loop, and may be called again.
+	HangUp, Cut func(now time.Time)
 }
 
 // Client is a client endpoint at a socket. Its methods may be called by any goroutine.
@@ -75,8 +79,8 @@ type Client[E any] struct {
 }
 
 // Dial starts a client at a socket, which it owns from now on, and returns when the
-// handshake is done. hangUp has the endpoint close, and cut has it end at once: see Close.
-func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c ClientConfig[E], hangUp, cut func(now time.Time)) (*Client[E], error) {
+// handshake is done.
+func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c ClientConfig[E]) (*Client[E], error) {
 	x := &Client[E]{
 		cfg: c, endpoint: e, inbox: newInbox(c.Size),
 		connected: make(chan struct{}),
@@ -86,18 +90,23 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 	x.mu.Lock()
 	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn})
 	x.mu.Unlock()
+	var err error
 	select {
 	case <-x.connected:
 		return x, nil
 	case <-x.ended:
-		x.loop.Close()
-		return nil, x.why
+		err = x.why
 	case <-x.loop.Done():
-		return nil, x.Err()
+		err = x.Err()
 	case <-ctx.Done():
-		x.Close(ctx, hangUp, cut)
+		x.Close(ctx)
 		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, socket.RemoteAddr(), ctx.Err())
 	}
+	if isClosed(x.connected) {
+		return x, nil // it was made, and there may be events to read before its end
+	}
+	x.loop.Close()
+	return nil, err
 }
 
 // LocalAddr returns our own address.
@@ -112,7 +121,7 @@ func (c *Client[E]) Over() <-chan struct{} { return c.ended }
 
 // Queued returns how many events wait to be read, and their bytes.
 func (c *Client[E]) Queued() (events int, bytes int64) {
-	return len(c.inbox.queue), c.inbox.bytes.Load()
+	return int(c.inbox.events.Load()), c.inbox.bytes.Load()
 }
 
 // Do runs fn on the loop, with the present time, and returns when it has run. The error is
@@ -155,10 +164,8 @@ func (c *Client[E]) Events() iter.Seq[E] {
 
 // Err returns why the connection is over, or nil while it is not.
 func (c *Client[E]) Err() error {
-	select {
-	case <-c.ended:
+	if isClosed(c.ended) {
 		return c.why
-	default:
 	}
 	if err := c.loop.Err(); err != nil {
 		return fmt.Errorf("%s: %w", c.cfg.Name, err)
@@ -166,17 +173,19 @@ func (c *Client[E]) Err() error {
 	return nil
 }
 
-// Close has the endpoint say goodbye with hangUp and returns when the connection is over;
-// when ctx ends first, it ends it with cut, and ctx's error is returned.
-func (c *Client[E]) Close(ctx context.Context, hangUp, cut func(now time.Time)) error {
-	_ = c.Do(hangUp) // fails when it is closed already
+// Close has the endpoint hang up and returns when the connection is over; when ctx ends
+// first, the endpoint is cut, and ctx's error is returned.
+func (c *Client[E]) Close(ctx context.Context) error {
+	_ = c.Do(c.cfg.HangUp) // fails when it is closed already
 	var late error
 	select {
 	case <-c.ended:
 	case <-c.loop.Done():
 	case <-ctx.Done():
-		late = fmt.Errorf("%s: close: %w", c.cfg.Name, ctx.Err())
-		_ = c.Do(cut)
+		if !isClosed(c.ended) {
+			late = fmt.Errorf("%s: close: %w", c.cfg.Name, ctx.Err())
+			_ = c.Do(c.cfg.Cut)
+		}
 	}
 	if err := c.loop.Close(); err != nil {
 		return fmt.Errorf("%s: %w", c.cfg.Name, err)
@@ -184,12 +193,18 @@ func (c *Client[E]) Close(ctx context.Context, hangUp, cut func(now time.Time)) 
 	return late
 }
 
-// afterTurn moves events to the reader, as many as it has room for.
+// afterTurn moves events to the reader, and tells who waits if it is over. In that order:
+// a connection that is made and ends in one turn was made.
 func (c *Client[E]) afterTurn(now time.Time) {
 	c.endpoint.Advance(now)
+	c.moveEvents()
 	if why, over := c.endpoint.Over(); over {
 		c.end(why)
 	}
+}
+
+// moveEvents gives the reader as many events as it has room for.
+func (c *Client[E]) moveEvents() {
 	for c.inbox.hasRoom() {
 		ev, ok := c.endpoint.PollEvent()
 		if !ok {

@@ -6,9 +6,9 @@
 // how to leave, how to end at once. A dialect's Client holds a *Client, which also is
 // the bounded queue between the loop and the program. Neither knows a packet.
 //
-//	s.shell = shell.Serve(socket, mux, shell.ServerConfig{Name: "stamp", Events: s.events})
-//	s.shell.Do(func() { … })            // on the loop
-//	s.shell.Shutdown(ctx, leave, abort) // goodbye, wait, close
+//	s.shell = shell.Serve(socket, mux, shell.ServerConfig{Name: "stamp", Events: s.events, …})
+//	s.shell.Do(func() { … }) // on the loop
+//	s.shell.Shutdown(ctx)    // goodbye, wait, close
 //
 // Files: server.go, client.go (the loop of one peer), inbox.go (the queue of events),
 // resolve.go (names to addresses), source.go (randomness that no one can foresee).

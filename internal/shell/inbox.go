@@ -21,7 +21,8 @@ const (
 // events in while there is room and else sets stalled, which has the reader wake it.
 type inbox[E any] struct {
 	queue   chan E
-	bytes   atomic.Int64 // in queue
+	events  atomic.Int64 // in queue; its len would not do, as nothing says when others see that
+	bytes   atomic.Int64 // of those
 	stalled atomic.Bool
 	size    func(E) int
 }
@@ -31,7 +32,7 @@ func newInbox[E any](size func(E) int) inbox[E] {
 }
 
 func (b *inbox[E]) full() bool {
-	return len(b.queue) == MaxQueuedEvents || b.bytes.Load() >= MaxQueuedEventBytes
+	return b.events.Load() >= MaxQueuedEvents || b.bytes.Load() >= MaxQueuedEventBytes
 }
 
 // hasRoom reports whether one more event may be put in. If not, the reader knows that
@@ -46,6 +47,7 @@ func (b *inbox[E]) hasRoom() bool {
 
 // put adds an event, for which there is room.
 func (b *inbox[E]) put(ev E) {
+	b.events.Add(1)
 	b.bytes.Add(int64(b.size(ev)))
 	b.queue <- ev
 }
@@ -66,8 +68,9 @@ func (b *inbox[E]) next(done <-chan struct{}, wake func()) (ev E, ok bool) {
 			}
 		}
 	}
+	b.events.Add(-1)
 	b.bytes.Add(-int64(b.size(ev)))
-	if b.stalled.Load() && len(b.queue) <= MaxQueuedEvents/2 && b.bytes.Load() <= MaxQueuedEventBytes/2 {
+	if b.stalled.Load() && b.events.Load() <= MaxQueuedEvents/2 && b.bytes.Load() <= MaxQueuedEventBytes/2 {
 		b.stalled.Store(false)
 		wake()
 	}

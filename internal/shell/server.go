@@ -37,6 +37,10 @@ type ServerConfig struct {
 	// Snapshot is called after Events while the server's lock is held: it copies what
 	// View is to see.
 	Snapshot func()
+
+	// Leave has the core say goodbye to all and let no one in, and Abort has it end
+	// all connections at once. Both run on the loop, and may be called again.
+	Leave, Abort func()
 }
 
 // Server is a server core at a socket. One goroutine, the loop, owns the core. The
@@ -47,8 +51,9 @@ type Server struct {
 	core    Core
 	loop    *udp.Loop
 	leaving bool          // owned by the loop: Shutdown was called
+	left    bool          // owned by the loop: empty is closed
 	empty   chan struct{} // closed when the last connection has left since
-	mu      sync.Mutex
+	mu      sync.Mutex    // held while a Snapshot is taken or viewed
 }
 
 // Serve starts a server at a socket, which it owns from now on.
@@ -92,32 +97,35 @@ func (s *Server) View(fn func()) {
 }
 
 // Shutdown has the core leave, and closes the server when the last connection is over;
-// or when ctx ends, which is then the error.
-func (s *Server) Shutdown(ctx context.Context, leave, abort func()) error {
+// or when ctx ends first, which is then the error.
+func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
-	begin := func() {
-		s.leaving = true
-		leave()
-	}
-	if s.Do(begin) == nil {
+	if s.Do(s.leave) == nil {
 		select {
 		case <-s.empty:
 		case <-s.loop.Done():
 		case <-ctx.Done():
-			late = fmt.Errorf("%s: shutdown: %w", s.cfg.Name, ctx.Err())
+			if !isClosed(s.empty) {
+				late = fmt.Errorf("%s: shutdown: %w", s.cfg.Name, ctx.Err())
+			}
 		}
 	}
-	if err := s.Close(abort); err != nil {
+	if err := s.Close(); err != nil {
 		return err
 	}
 	return late
 }
 
-// Close has the core end all connections, and closes the server. What the core has to
-// send goes out with the last turn, and its events are polled. The error is why the
-// socket failed, if it did. A second call changes nothing.
-func (s *Server) Close(abort func()) error {
-	_ = s.Do(abort) // fails when it is closed already
+func (s *Server) leave() {
+	s.leaving = true
+	s.cfg.Leave()
+}
+
+// Close has the core abort, and closes the server. What the core has to send goes out
+// with the last turn, and its events are polled. The error is why the socket failed, if
+// it did. A second call changes nothing.
+func (s *Server) Close() error {
+	_ = s.Do(s.cfg.Abort) // fails when it is closed already
 	if err := s.loop.Close(); err != nil {
 		return fmt.Errorf("%s: %w", s.cfg.Name, err)
 	}
@@ -127,11 +135,20 @@ func (s *Server) Close(abort func()) error {
 func (s *Server) afterTurn(now time.Time) {
 	s.core.Advance(now)
 	s.cfg.Events()
-	if s.leaving && s.core.Len() == 0 {
-		s.leaving = false
+	if s.leaving && !s.left && s.core.Len() == 0 {
+		s.left = true
 		close(s.empty)
 	}
 	s.mu.Lock()
 	s.cfg.Snapshot()
 	s.mu.Unlock()
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

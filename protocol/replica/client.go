@@ -40,9 +40,10 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 
 func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	x := &Client{endpoint: NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})}
-	config := shell.ClientConfig[Event]{Name: "replica", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last}
 	var err error
-	x.shell, err = shell.Dial(ctx, socket, x.endpoint, config, x.hangUp, x.cut)
+	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
+		Name: "replica", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (c *Client) Err() error { return c.shell.Err() }
 // too. It waits for the linger time, and no longer than ctx, whose error it then
 // returns. After it Events yields what it has, and ends. Every client is to be closed,
 // whatever ended it.
-func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx, c.hangUp, c.cut) }
+func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
 func (c *Client) cut(now time.Time)    { cut(c.endpoint, now, "") }

@@ -72,7 +72,9 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
-	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{Name: "replica", Events: s.events, Snapshot: s.snapshot})
+	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
+		Name: "replica", Events: s.events, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+	})
 	return s
 }
 
@@ -100,12 +102,12 @@ func (s *Server) Stats() (st ServerStats) {
 // Shutdown tells every client that the server closes, lets no one in, and closes
 // the server when the last has acknowledged it or the linger time is over; or
 // when ctx ends, which is then the error.
-func (s *Server) Shutdown(ctx context.Context) error { return s.shell.Shutdown(ctx, s.leave, s.abort) }
+func (s *Server) Shutdown(ctx context.Context) error { return s.shell.Shutdown(ctx) }
 
 // Close closes the server at once: every client is told, but no one waits for it
 // to hear. The handler still gets each connection's EventClosed. The error is
 // why the socket failed, if it did. A second call changes nothing.
-func (s *Server) Close() error { return s.shell.Close(s.abort) }
+func (s *Server) Close() error { return s.shell.Close() }
 
 // Done is closed when the server is closed or its socket failed. Close then
 // returns why.
