@@ -15,7 +15,9 @@ type AssemblyConfig struct {
 
 // Budget is what the partial messages of all connections may take together. A
 // peer that begins messages and never ends them costs others nothing: when the
-// budget is used up, the message that has waited longest for a part goes.
+// budget is used up, a message goes that has waited long for a part and has grown the
+// slowest since it began. Either alone would let those who never end theirs drive out
+// honest ones: by a part now and then, or by beginning anew.
 type Budget struct {
 	max, used   int
 	oldest      *Assembler // a list by time of the newest part
@@ -44,6 +46,7 @@ type Assembler struct {
 	begun   bool
 	whole   bool // message was returned and is let go at the next call
 	evicted bool
+	since   time.Duration // of the first part
 	at      time.Duration // of the newest part
 
 	older, newer *Assembler // in the budget's list
@@ -95,12 +98,15 @@ func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, Assem
 	case !a.begun && !more:
 		return part, Whole
 	}
-	if !a.grow(len(part)) {
+	if !a.grow(now, len(part)) {
 		a.evicted = true
 		return nil, Evicted
 	}
 	a.message = append(a.message, part...)
-	a.begun, a.at = true, now.Sub(a.born)
+	a.at = now.Sub(a.born)
+	if !a.begun {
+		a.begun, a.since = true, a.at
+	}
 	a.budget.touch(a)
 	if more {
 		return nil, Part
@@ -111,7 +117,7 @@ func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, Assem
 
 // grow makes room for n more bytes, at the cost of others' stalled messages if
 // it must; false if even that is not enough.
-func (a *Assembler) grow(n int) bool {
+func (a *Assembler) grow(now time.Time, n int) bool {
 	need := len(a.message) + n
 	if need <= cap(a.message) {
 		return true
@@ -119,10 +125,7 @@ func (a *Assembler) grow(n int) bool {
 	size := min(max(need, 2*cap(a.message), 4096), a.cfg.MaxMessage)
 	b := a.budget
 	for b.used+size-cap(a.message) > b.max {
-		victim := b.oldest
-		if victim == a {
-			victim = a.newer
-		}
+		victim := b.slowest(now, a)
 		if victim == nil {
 			a.Release()
 			return false
@@ -136,6 +139,26 @@ func (a *Assembler) grow(n int) bool {
 	copy(grown, a.message)
 	a.message = grown
 	return true
+}
+
+// slowest returns the message that has grown the least a second since it began, of those
+// that have waited longest for a part; but not the one that asks.
+func (b *Budget) slowest(now time.Time, asks *Assembler) (victim *Assembler) {
+	least := 0.0
+	a := b.oldest
+	for range slowestOf {
+		if a == nil {
+			break
+		}
+		if a != asks {
+			rate := float64(len(a.message)) / max(now.Sub(a.born)-a.since, time.Millisecond).Seconds()
+			if victim == nil || rate < least {
+				victim, least = a, rate
+			}
+		}
+		a = a.newer
+	}
+	return victim
 }
 
 // Expire lets go of a whole message that was returned, and of a partial one that

@@ -121,16 +121,16 @@ func TestHalfSentMessagesAreBounded(t *testing.T) {
 	t.Logf("%d honest messages completed beside 10,000 half-sent ones; %d evicted, %d expired", completed, b.evictions, b.expirations)
 }
 
-func TestTheOldestPartialMessageGoesFirst(t *testing.T) {
+func TestTheSlowestPartialMessageGoesFirst(t *testing.T) {
 	b := NewBudget(3 * 4096)
 	var as [4]*Assembler
 	for i := range as {
 		as[i] = heapAssembler(b, 1<<20)
 	}
-	for i := range 3 {
-		as[i].Append(start, make([]byte, 4096), true)
+	for i, size := range []int{4000, 3000, 4000} {
+		as[i].Append(start, make([]byte, size), true)
 	}
-	as[0].Append(start.Add(time.Second), nil, true) // progress, without bytes
+	as[1].Append(start.Add(time.Second), make([]byte, 500), true) // the newest part, and still the slowest
 	if _, fate := as[3].Append(start.Add(time.Second), make([]byte, 4096), true); fate != Part {
 		t.Fatalf("the fourth is %v", fate)
 	}

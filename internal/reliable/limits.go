@@ -26,6 +26,10 @@ const (
 	// which is safe: what is not acknowledged comes again.
 	maxAckRanges = 256
 
+	// slowestOf bounds the search for a half-sent message to let go of when their budget
+	// is used up: each part of an attacker may start one.
+	slowestOf = 64
+
 	// lanes is how many orders of delivery one connection has: replica keeps
 	// linking and messages apart "as the two kinds must not hold each other up".
 	lanes = 2
