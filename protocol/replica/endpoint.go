@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/clocksync"
 	"parley/internal/reliable"
 	"parley/internal/serial"
@@ -150,7 +151,7 @@ func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Sh
 		s.Partial = reliable.NewBudget(0)
 	}
 	return &Endpoint{
-		cfg: c, side: side, peer: peer, born: now, now: now, heard: now, rand: s.Rand, buffers: &s.Buffers,
+		cfg: c, side: side, peer: admission.Canon(peer), born: now, now: now, heard: now, rand: s.Rand, buffers: &s.Buffers,
 		parts: reliable.NewAssembler(now, &reliable.AssemblyConfig{MaxMessage: c.MaxMessage + messageOverhead + MaxNameBytes}, s.Partial),
 	}
 }

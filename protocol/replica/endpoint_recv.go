@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/reliable"
 )
 
@@ -11,7 +12,7 @@ import (
 // not its business: a Mux sends each where it belongs.
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	e.now = now
-	if from != e.peer || e.state == StateClosed {
+	if admission.Canon(from) != e.peer || e.state == StateClosed {
 		return
 	}
 	var p Packet
@@ -76,7 +77,6 @@ func (e *Endpoint) handleAtServer(now time.Time, p *Packet, b []byte) {
 func (e *Endpoint) handleOpen(now time.Time, p *Packet, b []byte) {
 	switch p.Kind {
 	case KindAck:
-		e.heard = now
 		e.tookAck(now, p.Acked)
 	case KindSyncInit:
 		e.handleSyncInit(now, p)
@@ -107,7 +107,11 @@ func (e *Endpoint) tookAck(now time.Time, seq uint16) {
 		return
 	}
 	n := unwrapSent(e.sender.Next(), seq)
-	if fate, tag := e.sender.Ack(now, n); fate == reliable.AckNew && tag > 0 && e.view != nil {
+	fate, tag := e.sender.Ack(now, n)
+	if fate != reliable.AckUnsent { // which is a lie, and no sign of life
+		e.heard = now
+	}
+	if fate == reliable.AckNew && tag > 0 && e.view != nil {
 		e.view.settled(int(tag)-1, true)
 	}
 }
