@@ -1,5 +1,7 @@
 package udp
 
+import "syscall"
+
 // Config says how a socket is opened. The zero Config is usable: batches, both
 // offloads, large buffers. Config is not changed after use.
 type Config struct {
@@ -35,6 +37,12 @@ type Config struct {
 	// Plain selects the portable socket, one datagram a system call, also where
 	// batches are to be had.
 	Plain bool
+
+	// Faults, if set, is asked before a system call moves a datagram and has it fail
+	// with what it returns, if that is not 0: for tests of what is built on a socket,
+	// and nothing else. It is called by the goroutines that read and write. On reading
+	// it is asked once a call and must not return EAGAIN, which says that nothing came.
+	Faults func(sending bool) syscall.Errno
 }
 
 // withDefaults returns c with each unset field filled and each limit enforced.

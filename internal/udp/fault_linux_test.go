@@ -194,7 +194,7 @@ func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			faulty := &faultyConn{packetConn: conn, faults: faults, rand: rand.New(rand.NewPCG(r.Uint64(), 1))}
+			faulty := &faultyConn{packetConn: conn, draw: drawFrom(faults, rand.New(rand.NewPCG(r.Uint64(), 1)))}
 			c, counts := Config{Plain: true}.withDefaults(), new(counters)
 			local := Canonical(conn.LocalAddr().(*net.UDPAddr).AddrPort())
 			server := newSocket(newPlain(faulty, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
@@ -206,36 +206,60 @@ func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
 	})
 }
 
-// faultyConn fails one call in a hundred for each fault, on writing and on
-// reading.
-type faultyConn struct {
-	packetConn
-	mu     sync.Mutex
-	faults []syscall.Errno
-	rand   *rand.Rand
+// drawFrom fails one call in a hundred for each fault, on writing and on reading.
+func drawFrom(faults []syscall.Errno, r *rand.Rand) func(sending bool) syscall.Errno {
+	var mu sync.Mutex
+	return func(sending bool) syscall.Errno {
+		mu.Lock()
+		defer mu.Unlock()
+		if i := r.IntN(100); i < len(faults) && (sending || faults[i] != unix.EMSGSIZE && faults[i] != unix.EAGAIN) {
+			return faults[i] // EMSGSIZE on reading would be a cut datagram
+		}
+		return 0
+	}
 }
 
-func (c *faultyConn) draw() syscall.Errno {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if i := c.rand.IntN(100); i < len(c.faults) {
-		return c.faults[i]
-	}
-	return 0
-}
-
-func (c *faultyConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
-	if errno := c.draw(); errno != 0 {
-		return 0, netError("sendto", errno)
-	}
-	return c.packetConn.WriteToUDPAddrPort(b, to)
-}
-
-func (c *faultyConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
-	if errno := c.draw(); errno != 0 && errno != unix.EMSGSIZE { // which would be a cut datagram
-		return 0, netip.AddrPort{}, netError("recvfrom", errno)
-	}
-	return c.packetConn.ReadFromUDPAddrPort(b)
+// Config.Faults strikes at every kind of socket, and is counted like any other fault.
+func TestFaultsOfTheConfigStrike(t *testing.T) {
+	faults := []syscall.Errno{unix.ENOBUFS, unix.EPERM, unix.EHOSTUNREACH}
+	eachPlace(t, func(t *testing.T, p *place) {
+		var mu sync.Mutex
+		var in, out Faults
+		draw := drawFrom(faults, seeded(t))
+		server := p.open(t, Config{Faults: func(sending bool) syscall.Errno {
+			errno := draw(sending)
+			mu.Lock()
+			defer mu.Unlock()
+			if sending {
+				out[faultOfErrno(errno)]++
+			} else {
+				in[faultOfErrno(errno)]++
+			}
+			return errno
+		}})
+		peer := p.open(t, Config{})
+		var all [][]byte
+		for i := range 300 {
+			all = append(all, make([]byte, 1+i%7)) // of differing sizes, so that few are joined
+		}
+		send(t, server, p.addr(peer), all...)
+		collect(t, peer, peer.NewRecvBatch(), int(server.Stats().OutDatagrams))
+		for range 100 {
+			send(t, peer, p.addr(server), []byte("one"))
+			collect(t, server, server.NewRecvBatch(), 1)
+		}
+		server.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		in[faultOfErrno(0)], out[faultOfErrno(0)] = 0, 0
+		st := server.Stats()
+		if st.OutFaults != out || out.Total() == 0 || st.OutLost < out.Total() || st.OutLost+st.OutDatagrams != 300 {
+			t.Errorf("sending had faults %v, injected %v; %d were lost, %d sent", st.OutFaults, out, st.OutLost, st.OutDatagrams)
+		}
+		if st.InFaults != in || in.Total() == 0 != (p.network != nil) {
+			t.Errorf("receiving had faults %v, injected %v", st.InFaults, in)
+		}
+	})
 }
 
 // A system that reports a datagram larger than the buffer as an error, as

@@ -165,6 +165,12 @@ func (m *memory) write(out *SendBatch) error {
 			m.counts.lost(FaultBadAddress, 1)
 			continue
 		}
+		if m.config.Faults != nil {
+			if errno := m.config.Faults(true); errno != 0 {
+				m.counts.lost(faultOfErrno(errno), 1)
+				continue
+			}
+		}
 		t.datagrams++
 		t.bytes += uint64(e.n)
 		from := m.local

@@ -52,7 +52,7 @@ func TestJoiningPreservesEveryDatagram(t *testing.T) {
 		if want := gso && gro; want != (in.InJoined > 0) {
 			t.Errorf("GSO and GRO are on: %v, datagrams that came joined: %d", want, in.InJoined)
 		}
-		if p.config == (Config{}) && !(gso && gro) {
+		if c := p.config; !c.NoGSO && !c.NoGRO && !c.Plain && p.network == nil && !(gso && gro) {
 			t.Log("this kernel has no GSO or no GRO: joining was not tested")
 		}
 	})

@@ -181,5 +181,5 @@ func openPlain(fd int, c Config, remote netip.AddrPort, counts *counters) (drive
 		conn.Close()
 		return nil, fmt.Errorf("unexpected connection %T", conn)
 	}
-	return newPlain(u, c, remote, recv, send, counts), nil
+	return newPlain(withFaults(u, c), c, remote, recv, send, counts), nil
 }

@@ -30,7 +30,7 @@ func open(e endpoints, c Config) (*Socket, error) {
 	}
 	counts := new(counters)
 	local := Canonical(conn.LocalAddr().(*net.UDPAddr).AddrPort())
-	return newSocket(newPlain(conn, c, e.remote, recv, send, counts), c, local, e.remote, counts), nil
+	return newSocket(newPlain(withFaults(conn, c), c, e.remote, recv, send, counts), c, local, e.remote, counts), nil
 }
 
 func openUDP(e endpoints) (*net.UDPConn, error) {

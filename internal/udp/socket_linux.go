@@ -34,7 +34,7 @@ type batched struct {
 }
 
 func newBatched(fd int, f family, c Config, remote netip.AddrPort, counts *counters) (*batched, error) {
-	d := &batched{kernel: linuxKernel{}, config: c, family: f, remote: remote, counts: counts}
+	d := &batched{kernel: kernelOf(c), config: c, family: f, remote: remote, counts: counts}
 	if !c.NoGRO {
 		d.gro = unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil
 	}
