@@ -1,0 +1,23 @@
+package relay
+
+// Config is how a server or a client speaks. The zero Config is usable: an open room, and
+// a client without a ticket. It is not changed after use.
+type Config struct {
+	// Lobby says who is let in at a server and what becomes of their packages. Default
+	// an open room: NewOpenLobby(OpenConfig{}).
+	Lobby Lobby
+
+	// MaxPeers bounds the addresses that a server knows, at all of its ports together.
+	// Further ones are not answered. Default 4,096.
+	MaxPeers int
+
+	// Rules are a client's. A server's are its lobby's.
+	Rules Rules
+
+	// Ticket is what a client shows to be let in, if its room asks for one: see
+	// TicketKey.Issue. Default none.
+	Ticket []byte
+
+	// Log, if set, gets a line for each who joins and leaves. Default none.
+	Log *Logger
+}

@@ -1,0 +1,316 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/queue"
+	"parley/internal/reliable"
+)
+
+var (
+	// ErrClosed: it is over, or about to be.
+	ErrClosed = errors.New("relay: out of the room")
+	// ErrNotJoined: a client has not been let in yet.
+	ErrNotJoined = errors.New("relay: not in the room yet")
+	// ErrBacklogFull: too much is unconfirmed and too much waits; try again later.
+	ErrBacklogFull = errors.New("relay: too much waits to be confirmed")
+	// ErrPayloadSize: a package has 1 to MaxPayload bytes. An empty one would not be
+	// delivered.
+	ErrPayloadSize = errors.New("relay: payload is empty or too large")
+	// ErrMode: there is no such mode.
+	ErrMode = errors.New("relay: no such mode")
+)
+
+// State is where one end stands.
+type State uint8
+
+const (
+	// StateJoining: the first package of a client is not confirmed yet.
+	StateJoining State = iota + 1
+	// StateOpen: packages go both ways.
+	StateOpen
+	// StateLeaving: what was sent is still to be confirmed, then we leave.
+	StateLeaving
+	// StateClosing: a client has said that it leaves.
+	StateClosing
+	// StateClosed: it is over.
+	StateClosed
+)
+
+var stateNames = [...]string{"unset", "joining", "open", "leaving", "closing", "closed"}
+
+// String returns the state's name.
+func (s State) String() string { return nameOf(s, stateNames[:]) }
+
+// Endpoint is one end of one conversation: a pure state machine. NewClient makes that of a
+// client; those of a server are inside its peers. Call its methods in this order:
+// Handle* → PollEvent until false → PollTransmit until false → sleep until NextTimeout.
+type Endpoint struct {
+	rules  *Rules
+	shared *Shared
+	client bool // which end we are
+	state  State
+	peer   netip.AddrPort
+	now    time.Time // of the newest call, for PollTransmit
+	heard  time.Time // newest valid datagram
+
+	sender   reliable.Sender
+	receiver reliable.Receiver
+	near     uint64 // newest reliable number that came, to unwrap against
+
+	backlog     queue.Fifo[outgoing] // reliable packages that wait for the window
+	backlogHeld int
+	looseOut    queue.Fifo[outgoing] // unreliable ones that wait for the socket
+	looseHeld   int
+	looseIn     queue.Packets // unreliable ones that wait for the application
+	nextLoose   uint32        // our next unreliable id
+	newestLoose uint32        // the peer's newest
+	anyLoose    bool
+
+	allowance admission.Allowance
+	credit    int    // of it, booked and not yet used
+	blocked   bool   // the allowance is used up
+	answered  bool   // the peer has confirmed something
+	beaten    bool   // the empty package of this silence is sent
+	lentIn    []byte // the unreliable package that the application has
+
+	closing   closing
+	malformed malformed
+	announce  bool // EventJoined is due
+	last      bool // EventLeft is due
+
+	stats Stats
+}
+
+// outgoing is a package on its way to the wire.
+type outgoing struct {
+	payload *reliable.Shared // nil is empty
+	flags   uint8
+}
+
+// outgoingBytes is what a package costs in a queue beside its payload.
+const outgoingBytes = 32
+
+func (o *outgoing) bytes() []byte {
+	if o.payload == nil {
+		return nil
+	}
+	return o.payload.Bytes()
+}
+
+func (o *outgoing) held() int { return outgoingBytes + len(o.bytes()) }
+
+// malformed counts what is no datagram of ours.
+type malformed struct {
+	since time.Time
+	count int
+}
+
+// Stats counts the fate of each datagram of one end.
+type Stats struct {
+	In            uint64 // datagrams: the sum of the five below
+	Malformed     uint64 // not one of ours
+	Confirmations uint64 // see Reliable for the ids in them
+	Confirmable   uint64 // reliable packages: see Reliable for what became of them
+	Loose         uint64 // unreliable packages
+	OutOfState    uint64 // valid, but not now
+
+	LooseUnread uint64 // unreliable packages dropped because nobody read
+	LooseUnsent uint64 // unreliable packages dropped because the socket was behind, or the address is unproven
+	Out         uint64 // datagrams put on the wire
+	Beats       uint64 // empty packages sent to hear whether the peer lives
+	Reliable    reliable.Stats
+}
+
+// Check returns an error if the counters do not add up.
+func (s *Stats) Check() error {
+	if sum := s.Malformed + s.Confirmations + s.Confirmable + s.Loose + s.OutOfState; sum != s.In {
+		return fmt.Errorf("relay: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	if s.Confirmable != s.Reliable.In {
+		return fmt.Errorf("relay: %d reliable packages came, but the engine got %d", s.Confirmable, s.Reliable.In)
+	}
+	return nil
+}
+
+// Shared is what the endpoints of one Mux or one client share. Its zero value is ready, but
+// for Rand.
+type Shared struct {
+	Buffers reliable.Buffers
+	Rand    *rand.Rand
+
+	numbers [MaxConfirmed]uint64 // scratch for one confirmation
+}
+
+func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *Shared, first uint64) Endpoint {
+	e := Endpoint{
+		rules: r, shared: s, client: client, state: StateOpen, peer: admission.Canon(peer), now: now, heard: now,
+		sender:   reliable.NewSender(now, first, r.send, &s.Buffers, s.Rand),
+		receiver: reliable.NewReceiver(now, first, r.recv, &s.Buffers),
+		near:     first,
+	}
+	e.nextLoose, e.newestLoose = uint32(first)&MaxID, uint32(first)&MaxID
+	if r.Grace < 0 || client || admission.Nearby(e.peer.Addr()) {
+		e.allowance.Prove()
+	} else {
+		e.allowance = admission.NewAllowance(r.Grace)
+	}
+	return e
+}
+
+// State returns where this end stands.
+func (e *Endpoint) State() State { return e.state }
+
+// Addr returns the address of the other end.
+func (e *Endpoint) Addr() netip.AddrPort { return e.peer }
+
+// RTT returns the smoothed round trip, with the time for which the other end gathers its
+// confirmations; 0 while none is known.
+func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
+
+// Unconfirmed returns how many reliable packages are on their way or wait to be.
+func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.Len() }
+
+// Stats returns the counters.
+func (e *Endpoint) Stats() Stats {
+	s := e.stats
+	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
+	return s
+}
+
+// NextTimeout returns when HandleTimeout is to be called next. It counts once PollTransmit
+// has returned false.
+func (e *Endpoint) NextTimeout() (time.Time, bool) {
+	switch e.state {
+	case StateClosed:
+		return time.Time{}, false
+	case StateClosing:
+		return e.closing.next, true
+	}
+	next := e.heard.Add(e.rules.Timeout)
+	sooner := func(at time.Time, ok bool) {
+		if ok && at.Before(next) {
+			next = at
+		}
+	}
+	sooner(e.heard.Add(e.rules.KeepAlive), e.mayBeat())
+	if since, ok := e.receiver.OldestHole(); ok {
+		sooner(since.Add(e.rules.HoleTimeout), true)
+	}
+	if !e.blocked { // then only a datagram of the peer lets anything out
+		sooner(e.sender.NextTimeout())
+		sooner(e.receiver.NextTimeout())
+	}
+	return next, true
+}
+
+// HandleTimeout does what is due. It may be called early or late.
+func (e *Endpoint) HandleTimeout(now time.Time) {
+	e.now = now
+	switch e.state {
+	case StateClosed:
+		return
+	case StateClosing:
+		e.closingTimeout(now)
+		return
+	}
+	if now.Sub(e.heard) >= e.rules.Timeout {
+		e.fail(Close{Reason: ReasonSilent})
+		return
+	}
+	if since, ok := e.receiver.OldestHole(); ok && now.Sub(since) >= e.rules.HoleTimeout {
+		e.fail(Close{Reason: ReasonHole})
+		return
+	}
+	if e.mayBeat() && now.Sub(e.heard) >= e.rules.KeepAlive {
+		e.beat(now)
+	}
+	e.sender.HandleTimeout(now)
+	e.receiver.HandleTimeout(now)
+	e.afterEngine(now)
+}
+
+// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
+// and says where it goes.
+func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if e.blocked = !e.mayTransmit(); e.blocked {
+		return 0, netip.AddrPort{}, false
+	}
+	n, ok := e.nextDatagram(buf)
+	if !ok {
+		return 0, netip.AddrPort{}, false
+	}
+	e.stats.Out++
+	if !e.allowance.Proven() {
+		e.credit -= n
+	}
+	return n, e.peer, true
+}
+
+// mayTransmit reports whether one more datagram may go to the peer: "An unproven address
+// that is neither loopback nor private gets at most three times its own bytes plus 8 KiB."
+func (e *Endpoint) mayTransmit() bool {
+	if e.allowance.Proven() || e.credit >= MaxDatagram {
+		return true
+	}
+	if e.allowance.MaySend(MaxDatagram) {
+		e.credit += MaxDatagram
+		return true
+	}
+	return false
+}
+
+// nextDatagram writes the next datagram into buf. Packages go first: confirmations have
+// been gathered, and may as well be of what these answer.
+func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
+	if e.state == StateOpen || e.state == StateLeaving || e.state == StateJoining {
+		if t, ok := e.sender.Poll(e.now); ok {
+			b := appendHeader(buf[:0], uint8(t.Tag), uint32(t.Number)&MaxID)
+			return len(append(b, t.Packet...)), true
+		}
+	}
+	if e.looseOut.Len() > 0 {
+		return e.transmitLoose(buf), true
+	}
+	if e.state != StateClosed {
+		return e.confirm(buf)
+	}
+	return 0, false
+}
+
+// transmitLoose writes the oldest unreliable package, which takes its id now.
+func (e *Endpoint) transmitLoose(buf []byte) int {
+	o := e.looseOut.Pop()
+	e.looseOut.Trim()
+	e.looseHeld -= o.held()
+	b := appendHeader(buf[:0], o.flags, e.nextLoose)
+	e.nextLoose = (e.nextLoose + 1) & MaxID
+	n := len(append(b, o.bytes()...))
+	e.release(o)
+	return n
+}
+
+// confirm writes a confirmation, if one is due.
+func (e *Endpoint) confirm(buf []byte) (int, bool) {
+	numbers := e.shared.numbers[:]
+	n := e.receiver.Acks(e.now, numbers)
+	if n == 0 {
+		return 0, false
+	}
+	b := appendHeader(buf[:0], flagControl, 0)
+	for _, number := range numbers[:n] {
+		b = AppendID(b, uint32(number)&MaxID)
+	}
+	return len(b), true
+}
+
+func (e *Endpoint) release(o outgoing) {
+	if o.payload != nil {
+		e.shared.Buffers.Release(o.payload)
+	}
+}

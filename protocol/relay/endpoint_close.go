@@ -1,0 +1,110 @@
+package relay
+
+import "time"
+
+// closing is how we leave.
+type closing struct {
+	next  time.Time // when to say it again
+	sends int
+	close Close
+}
+
+// Close leaves, or has the peer leave: when all that was sent is confirmed. A client then
+// says so, up to three times until the server answers that it is out; a server tells the peer
+// once. Send returns ErrClosed from now on.
+func (e *Endpoint) Close(now time.Time, text string) {
+	e.now = now
+	c := Close{Reason: ReasonClosed, Text: text}
+	switch e.state {
+	case StateJoining:
+		e.end(c, true)
+	case StateOpen:
+		e.state, e.closing.close = StateLeaving, c
+		e.depart(now)
+	}
+}
+
+// depart leaves if nothing is unconfirmed: "a sender waits for its confirmations first".
+func (e *Endpoint) depart(now time.Time) {
+	if e.state != StateLeaving || e.Unconfirmed() > 0 {
+		return
+	}
+	if !e.client {
+		e.end(e.closing.close, true)
+		return
+	}
+	e.state = StateClosing
+	e.sender.Close()
+	e.sayLeave(now)
+}
+
+// sayLeave sends "an empty unreliable package to the server".
+func (e *Endpoint) sayLeave(now time.Time) {
+	e.sendLoose(farewell)
+	e.closing.sends++
+	e.closing.next = now.Add(max(2*e.sender.RTT(), leaveEvery))
+}
+
+// farewell is what a leaving client says, and what a removed one is told.
+var farewell = outgoing{flags: packageFlags(Unreliable, true)}
+
+func (e *Endpoint) closingTimeout(now time.Time) {
+	switch {
+	case now.Before(e.closing.next):
+	case e.closing.sends >= leaveSends:
+		e.end(e.closing.close, false)
+	default:
+		e.sayLeave(now)
+	}
+}
+
+// fail ends it and tells the peer.
+func (e *Endpoint) fail(c Close) { e.end(c, true) }
+
+// cut ends it at once, whatever is unconfirmed, and tells the peer.
+func (e *Endpoint) cut(now time.Time, c Close) {
+	e.now = now
+	if e.state != StateClosed {
+		e.end(c, true)
+	}
+}
+
+// end lets go of everything but what is still to be read, and of the farewell: "A removed
+// one is told by an empty unreliable package with bit 4 set".
+func (e *Endpoint) end(c Close, tell bool) {
+	e.state = StateClosed
+	e.closing.close = c
+	e.last = true
+	e.letGo(c.Reason == ReasonClosed)
+	if tell && !(e.rules.Quiet && !e.client) {
+		e.sendLoose(farewell)
+	}
+}
+
+// letGo gives up what was to be sent, but for unreliable packages that may still go.
+func (e *Endpoint) letGo(keepLoose bool) {
+	e.sender.Close()
+	for e.backlog.Len() > 0 {
+		e.release(e.backlog.Pop())
+	}
+	e.backlog.Trim()
+	e.backlogHeld = 0
+	if keepLoose {
+		return
+	}
+	for e.looseOut.Len() > 0 {
+		e.release(e.looseOut.Pop())
+	}
+	e.looseOut.Trim()
+	e.looseHeld = 0
+}
+
+// forget lets go of what nobody will read.
+func (e *Endpoint) forget() {
+	if e.lentIn != nil {
+		e.shared.Buffers.Give(e.lentIn)
+		e.lentIn = nil
+	}
+	e.looseIn.Clear(&e.shared.Buffers)
+	e.receiver.Close()
+}

@@ -1,0 +1,143 @@
+package relay
+
+import (
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// Target is for whom a client's package is.
+type Target uint8
+
+const (
+	// ToOthers: to all other participants.
+	ToOthers Target = iota
+	// ToServer: to the server.
+	ToServer
+)
+
+var targetNames = [...]string{"others", "server"}
+
+// String returns the target's name.
+func (t Target) String() string { return nameOf(t, targetNames[:]) }
+
+// Send sends a package. Nothing is sent if it returns an error.
+func (e *Endpoint) Send(now time.Time, mode Mode, to Target, payload []byte) error {
+	e.now = now
+	if err := e.maySend(mode, payload); err != nil {
+		return err
+	}
+	return e.sendCopy(now, mode, to == ToServer, payload)
+}
+
+func (e *Endpoint) maySend(mode Mode, payload []byte) error {
+	switch {
+	case e.state == StateJoining:
+		return ErrNotJoined
+	case e.state != StateOpen:
+		return ErrClosed
+	case mode > SemiOrdered:
+		return ErrMode
+	case len(payload) == 0 || len(payload) > MaxPayload:
+		return ErrPayloadSize
+	}
+	return nil
+}
+
+// sendCopy sends a package with a payload of its own.
+func (e *Endpoint) sendCopy(now time.Time, mode Mode, server bool, payload []byte) error {
+	shared := e.shared.Buffers.Share(payload)
+	err := e.sendShared(now, mode, server, shared)
+	e.shared.Buffers.Release(shared)
+	return err
+}
+
+// sendShared sends a package whose payload others may send too.
+func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *reliable.Shared) error {
+	o := outgoing{payload: payload, flags: packageFlags(mode, server)}
+	if mode == Unreliable {
+		e.sendLoose(o)
+		return nil
+	}
+	return e.sendReliable(now, o)
+}
+
+// sendLoose queues an unreliable package. Past the bound the oldest goes.
+func (e *Endpoint) sendLoose(o outgoing) {
+	if o.payload != nil {
+		o.payload.Retain()
+	}
+	e.looseOut.Push(o)
+	e.looseHeld += o.held()
+	for e.looseHeld > maxLooseBytes {
+		old := e.looseOut.Pop()
+		e.looseHeld -= old.held()
+		e.release(old)
+		e.stats.LooseUnsent++
+	}
+}
+
+// sendReliable gives a package to the engine, or puts it behind those that wait for room
+// there: "No sender has more than 1,024 ids outstanding."
+func (e *Endpoint) sendReliable(now time.Time, o outgoing) error {
+	if e.backlog.Len() == 0 && e.toEngine(now, &o) {
+		return nil
+	}
+	if e.backlogHeld+o.held() > e.rules.MaxBacklog {
+		return ErrBacklogFull
+	}
+	if o.payload != nil {
+		o.payload.Retain()
+	}
+	e.backlog.Push(o)
+	e.backlogHeld += o.held()
+	return nil
+}
+
+// toEngine reports whether the engine took a package. The number is the engine's; the
+// flags come back with each transmission.
+func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
+	opts := reliable.Options{Tag: uint32(o.flags), Shared: o.payload}
+	if Mode(o.flags>>modeShift) == SemiOrdered {
+		opts.Lane = laneSemiOrdered
+	}
+	return e.sender.Send(now, nil, opts) == nil
+}
+
+// pump moves what waits into the engine.
+func (e *Endpoint) pump(now time.Time) {
+	for e.backlog.Len() > 0 {
+		o := e.backlog.First()
+		if !e.toEngine(now, o) {
+			return
+		}
+		e.backlogHeld -= o.held()
+		e.release(e.backlog.Pop())
+		e.backlog.Trim()
+	}
+}
+
+// mayBeat reports whether an empty package is due after enough silence: once a silence. A peer
+// that has not confirmed anything yet has the first package to it to answer, which is
+// resent; without that, two servers that were made to take each other for clients by one
+// forged package would keep each other alive.
+func (e *Endpoint) mayBeat() bool { return !e.beaten && e.answered }
+
+// beat sends "an empty reliable unordered package (bit 4 set), whose confirmation is a sign
+// of life".
+func (e *Endpoint) beat(now time.Time) {
+	e.beaten = true
+	if e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)}) == nil {
+		e.stats.Beats++
+	}
+}
+
+// afterEngine looks at what the engine decided.
+func (e *Endpoint) afterEngine(now time.Time) {
+	if e.sender.Failed() == reliable.ReasonUnacknowledged {
+		e.fail(Close{Reason: ReasonUnconfirmed}) // "the peer has left"
+		return
+	}
+	e.pump(now)
+	e.depart(now)
+}

@@ -1,0 +1,80 @@
+package relay
+
+import "time"
+
+// The limits of the relay page.
+const (
+	// maxHoles bounds the ids of a peer that are missing: "Holes are remembered, at most 1,024:
+	// a package that would open more is dropped unconfirmed." A peer that skips ids costs
+	// 16 bytes for each, 16 KiB in all.
+	maxHoles = 1024
+
+	// maxOutstanding: "No sender has more than 1,024 ids outstanding", which is what keeps an
+	// honest sender within the holes of its receiver.
+	maxOutstanding = 1024
+
+	// maxGathered confirmations go out at once: "or until 96 are due".
+	maxGathered = 96
+
+	// maxConfirmAfter bounds the option: "never over 100".
+	maxConfirmAfter = 100 * time.Millisecond
+
+	// leastResendAfter is the least resend delay, "as a peer may gather for 100 ms", and
+	// firstResendAfter the one "while no round trip is known".
+	leastResendAfter = 120 * time.Millisecond
+	firstResendAfter = 220 * time.Millisecond
+
+	// maxTries resends and giveUpAfter later "the peer has left".
+	maxTries    = 6
+	giveUpAfter = 5 * time.Second
+
+	// nearIDs is how near the id of a leaving package must be to the newest of its
+	// kind: one more thing that a forger must guess.
+	nearIDs = 1024
+
+	// maxMalformed in malformedSpan removes a peer: "64 in 10 s from a participant
+	// removes it". What is no datagram costs parsing, and is not one of ours.
+	maxMalformed  = 64
+	malformedSpan = 10 * time.Second
+)
+
+// Our own limits. Those that a user may change are in Config and Rules.
+const (
+	// maxOutstandingBytes bounds what of them is unconfirmed: as much as 1,024 packages of
+	// half the largest size. More wait in the backlog.
+	maxOutstandingBytes = 256 << 10
+
+	// maxHeldBytes bounds the packages that wait for a smaller id, maxReadyBytes those
+	// that wait for the application. Past either a package is not confirmed, so
+	// it comes again: a peer that never fills a hole, or an application that does not
+	// read, costs this much.
+	maxHeldBytes  = 384 << 10
+	maxReadyBytes = 256 << 10
+
+	// waitingBytes is what each of these counts beside its bytes: a place in the engine's
+	// tables, and a buffer that is larger than need be. Without, packages of one byte
+	// would hold 30 times the bounds.
+	waitingBytes = 128
+
+	// maxLooseBytes bounds the unreliable packages of one peer that wait for the socket, and
+	// those that wait for the application. The oldest goes first: a newer one is
+	// worth more.
+	maxLooseBytes = 128 << 10
+
+	// leaveSends is how often a client says that it leaves, leaveEvery apart or two round
+	// trips if that is longer, until the server says that it is out. What is lost of
+	// that the server learns from silence.
+	leaveSends = 3
+	leaveEvery = 100 * time.Millisecond
+
+	// maxPorts bounds the ports of one server, and so what a lobby that opens one for each
+	// game can be made to open.
+	maxPorts = 4096
+
+	// maxUsedTickets bounds the used tickets that are remembered until they expire, 6 MiB in
+	// all. Past it no ticket is taken: it could be used twice.
+	maxUsedTickets = 1 << 16
+)
+
+// laneSemiOrdered is the one order there is.
+const laneSemiOrdered = 1

@@ -1,0 +1,124 @@
+package relay
+
+import (
+	"time"
+
+	"parley/internal/roster"
+)
+
+// Peer is someone whom a server knows: an address at one of its ports. It is owned by the
+// goroutine that calls the Mux.
+type Peer struct {
+	Endpoint
+	roster.Member
+	port  *Port
+	room  *Room
+	place int // in the room's list
+
+	// Seat is what the lobby keeps of the peer, Value what the game does.
+	Seat, Value any
+	// Name is what the lobby knows the peer by; in an open room with tickets, the name
+	// in its ticket.
+	Name string
+
+	joined bool  // the game knows of it
+	leaves bool  // it is to be told that it left
+	why    Close // then
+}
+
+// Port returns the server's port that the peer speaks to.
+func (p *Peer) Port() *Port { return p.port }
+
+// Room returns the room that the peer is in, nil if it is in none.
+func (p *Peer) Room() *Room { return p.room }
+
+// Send sends the peer a package of the server's own, with bit 4 set. Nothing is sent if it
+// returns an error. The time is that of the newest call of the Mux.
+func (p *Peer) Send(mode Mode, payload []byte) error {
+	if err := p.maySend(mode, payload); err != nil {
+		return err
+	}
+	now := p.port.mux.now
+	p.now = now
+	err := p.sendCopy(now, mode, true, payload)
+	p.port.touch(p)
+	return err
+}
+
+// Prove says that the peer receives what is sent to its address: it is sent whatever there
+// is from now on.
+func (p *Peer) Prove() {
+	p.allowance.Prove()
+	p.port.touch(p)
+}
+
+// Proven reports whether the peer's address is proven, or near enough to need no proof.
+func (p *Peer) Proven() bool { return p.allowance.Proven() }
+
+// Join tells the game of the peer, with EventJoined; packages for the server that were
+// received before come after it.
+func (p *Peer) Join() {
+	if !p.joined {
+		p.joined, p.announce = true, true
+		p.port.touch(p)
+	}
+}
+
+// Leave tells the game that the peer left, with EventLeft, although the server still
+// knows it: it may Join again. When a peer is gone, the game is told anyway.
+func (p *Peer) Leave(why Close) {
+	switch {
+	case p.announce: // the game has not heard of it yet
+		p.announce, p.joined = false, false
+	case p.joined && !p.leaves:
+		p.leaves, p.why = true, why
+		p.port.touch(p)
+	}
+}
+
+// Close has the peer leave when all that was sent to it is confirmed.
+func (p *Peer) Close(text string) {
+	p.Endpoint.Close(p.port.mux.now, text)
+	p.port.touch(p)
+}
+
+// Remove has the peer leave at once, whatever is unconfirmed.
+func (p *Peer) Remove(why Close) {
+	p.cut(p.port.mux.now, why)
+	p.port.touch(p)
+}
+
+// nextEvent returns the next thing of the peer that the game is to know. What is not for
+// the game is handed to the lobby on the way.
+func (p *Peer) nextEvent(now time.Time) (Event, bool) {
+	m := p.port.mux
+	p.now = now
+	for {
+		if p.announce {
+			p.announce = false
+			return Event{Kind: EventJoined}, true
+		}
+		if p.leaves {
+			p.leaves, p.joined = false, false
+			return Event{Kind: EventLeft, Close: p.why}, true
+		}
+		pkg, ok := p.nextPackage()
+		if !ok {
+			break
+		}
+		if m.lobby.Receive(now, p, pkg) {
+			m.stats.ToGame++
+			return Event{Kind: EventPackage, Package: pkg}, true
+		}
+	}
+	if !p.last {
+		return Event{}, false
+	}
+	p.last = false
+	p.port.forget(now, p)
+	if p.joined {
+		p.joined = false
+		return Event{Kind: EventLeft, Close: p.closing.close}, true
+	}
+	return Event{}, false
+}

@@ -1,0 +1,263 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/roster"
+	"parley/internal/timers"
+)
+
+// ErrNoPorts: the server can open no further port.
+var ErrNoPorts = errors.New("relay: no further port can be opened")
+
+// Port is one port that a server listens on: it knows the peers there by their addresses.
+// It follows the seam of Endpoint, with all its peers behind it.
+type Port struct {
+	mux     *Mux
+	number  uint16
+	peers   *roster.Roster[*Peer]
+	timers  timers.Heap[*Timer]
+	ignored *admission.Ignored // made when someone is
+	closed  bool
+
+	dirty    bool // in Mux.dirty
+	eventful bool // in Mux.eventful
+
+	// Value is what the lobby keeps of the port.
+	Value any
+}
+
+// Mux returns the server that the port is of.
+func (p *Port) Mux() *Mux { return p.mux }
+
+// Number returns the port's number: 0 for the first one unless SetNumber told it.
+func (p *Port) Number() uint16 { return p.number }
+
+// SetNumber tells the first port its number, for a lobby that wants to know.
+func (p *Port) SetNumber(n uint16) { p.number = n }
+
+// Peer returns the peer of an address, nil if there is none.
+func (p *Port) Peer(addr netip.AddrPort) *Peer { return p.peers.Get(admission.Canon(addr)) }
+
+// Peers yields all peers of the port. None may be forgotten meanwhile: PollEvent is not
+// called from within.
+func (p *Port) Peers() iter.Seq[*Peer] { return p.peers.All() }
+
+// Len returns how many peers the port has.
+func (p *Port) Len() int { return p.peers.Len() }
+
+// Closed reports whether the port was closed.
+func (p *Port) Closed() bool { return p.closed }
+
+// HandleDatagram takes a datagram from anyone.
+func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	m := p.mux
+	m.Advance(now)
+	m.stats.In++
+	from = admission.Canon(from)
+	if c := p.peers.Get(from); c != nil {
+		m.stats.ToPeers++
+		c.handle(m.now, b)
+		p.touch(c)
+		return
+	}
+	var d Datagram
+	switch {
+	case p.closed || p.ignored != nil && p.ignored.Has(m.now, from):
+		m.stats.Ignored++
+	case !d.Parse(b):
+		m.stats.Malformed++ // "An address that is in no room gets no answer but the lobby's."
+	case d.Kind != KindPackage:
+		m.stats.Strangers++
+	default:
+		p.admit(m.now, from, &d, b)
+	}
+}
+
+// admit asks the lobby about a package of a stranger. An empty unreliable one to the server
+// says that someone leaves, who is not here, and a challenge is a server's: neither is
+// asked about, so that two servers do not take each other for clients.
+func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) {
+	m := p.mux
+	leave := d.Mode == Unreliable && d.ToServer && len(d.Payload) == 0
+	far := d.Mode.Reliable() && d.ID > maxHoles
+	if m.down || leave || far || d.ToServer && isChallenge(d.Payload) {
+		m.stats.Strangers++
+		return
+	}
+	if m.peers >= m.cfg.MaxPeers {
+		m.stats.Full++
+		return
+	}
+	seat, ok := m.lobby.Admit(now, p, from, Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload})
+	if !ok {
+		m.stats.Refused++
+		return
+	}
+	m.stats.Admitted++
+	m.peers++
+	c := &Peer{port: p, Endpoint: newEndpoint(now, from, false, m.rules, m.shared, 0), Seat: seat}
+	p.peers.Add(from, c)
+	m.lobby.Enter(now, c)
+	c.handle(now, b)
+	p.touch(c)
+}
+
+// touch notes that a peer was called: it may have events and datagrams.
+func (p *Port) touch(c *Peer) {
+	p.peers.Touch(c)
+	p.note()
+	if !p.eventful {
+		p.eventful = true
+		p.mux.eventful.Push(p)
+	}
+}
+
+// note notes that the port may have something to send, or another time to be called at.
+func (p *Port) note() {
+	if !p.dirty {
+		p.dirty = true
+		p.mux.dirty.Push(p)
+	}
+}
+
+// NextTimeout returns when HandleTimeout is to be called next. It counts once PollTransmit
+// has returned false.
+func (p *Port) NextTimeout() (time.Time, bool) {
+	at, ok := p.peers.NextTimeout()
+	if _, t, any := p.timers.First(); any && (!ok || t.Before(at)) {
+		return t, true
+	}
+	return at, ok
+}
+
+// HandleTimeout does what is due for all peers, and what the lobby wanted to be done.
+func (p *Port) HandleTimeout(now time.Time) {
+	m := p.mux
+	m.Advance(now)
+	for c, ok := p.peers.Due(m.now); ok; c, ok = p.peers.Due(m.now) {
+		c.HandleTimeout(m.now)
+		p.touch(c)
+	}
+	// One that sets itself again for now is left for the next time.
+	for range p.timers.Len() {
+		t, at, ok := p.timers.First()
+		if !ok || at.After(m.now) {
+			return
+		}
+		p.timers.Set(t, time.Time{}, false)
+		t.do(m.now)
+	}
+}
+
+// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
+// and says where it goes.
+func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	for c, ok := p.peers.Busy(); ok; c, ok = p.peers.Busy() {
+		c.now = p.mux.now
+		if n, to, ok := c.PollTransmit(buf); ok {
+			p.mux.stats.Out++
+			return n, to, true
+		}
+		if c.Gone() {
+			c.letGo(false)
+		}
+		at, ok := c.NextTimeout()
+		p.peers.Rest(c, at, ok)
+	}
+	return 0, netip.AddrPort{}, false
+}
+
+// forget takes a peer that is over out of the table, and its room. What it still has to send
+// goes out first. It "is ignored for 10 s; it starts again at id 0 from a new port".
+func (p *Port) forget(now time.Time, c *Peer) {
+	if c.room != nil {
+		c.room.Remove(c)
+	}
+	p.mux.lobby.Gone(now, c, c.closing.close)
+	c.Endpoint.forget()
+	p.peers.Remove(c.peer, c)
+	if p.ignored == nil {
+		p.ignored = admission.NewIgnored(p.mux.key)
+	}
+	p.ignored.Add(now, c.peer)
+	p.mux.peers--
+	p.mux.stats.Gone++
+}
+
+// Close closes the port: its peers are told, and nothing more comes in. The first port
+// closes with its server only. The time is that of the newest call of the Mux.
+func (p *Port) Close() {
+	if p.closed || p == p.mux.first {
+		return
+	}
+	p.closed = true
+	for c := range p.peers.All() {
+		c.Remove(Close{Reason: ReasonPort})
+	}
+	for p.timers.Len() > 0 {
+		t, _, _ := p.timers.First()
+		t.Stop()
+	}
+	m := p.mux
+	m.ports = slices.DeleteFunc(m.ports, func(q *Port) bool { return q == p })
+	p.note()
+}
+
+// Timer is something that a lobby wants to be done later, at a port.
+type Timer struct {
+	timers.Timer
+	port *Port
+	do   func(now time.Time)
+}
+
+// NewTimer returns a timer that is not set. Its function is called from HandleTimeout.
+func (p *Port) NewTimer(do func(now time.Time)) *Timer { return &Timer{port: p, do: do} }
+
+// Set has the timer go off at a time, and no more at the one that was set before. At a
+// closed port it does nothing.
+func (t *Timer) Set(at time.Time) {
+	if t.port.closed {
+		return
+	}
+	t.port.timers.Set(t, at, true)
+	t.port.note()
+}
+
+// Stop keeps the timer from going off.
+func (t *Timer) Stop() { t.port.timers.Set(t, time.Time{}, false) }
+
+// MuxStats counts what became of each datagram at all ports, and of peers.
+type MuxStats struct {
+	In        uint64 // datagrams: the sum of the seven below
+	ToPeers   uint64 // for a peer: see its Stats
+	Admitted  uint64 // from a stranger who was let in; a peer's Stats count it too
+	Refused   uint64 // from a stranger whom the lobby did not let in
+	Full      uint64 // from a stranger when there were too many peers
+	Ignored   uint64 // from someone who was removed, or at a closed port
+	Malformed uint64 // from a stranger, and no datagram of ours
+	Strangers uint64 // from a stranger, and nothing to let someone in for
+
+	Relayed uint64 // packages that were passed on
+	Copies  uint64 // and to how many in all
+	ToGame  uint64 // packages that the game got
+	Out     uint64 // datagrams put on the wire
+	Gone    uint64 // peers that are over
+}
+
+// Check returns an error if the counters do not add up.
+func (s *MuxStats) Check() error {
+	sum := s.ToPeers + s.Admitted + s.Refused + s.Full + s.Ignored + s.Malformed + s.Strangers
+	if sum != s.In {
+		return fmt.Errorf("relay: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	return nil
+}
+
+func newPort(m *Mux) *Port { return &Port{mux: m, peers: roster.New[*Peer]()} }

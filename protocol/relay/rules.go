@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// Rules are how packages are kept, resent and given up. The zero Rules are those of the
+// relay page. A Lobby gives those of a server's peers; a client's are in its Config.
+// They are not changed after use.
+type Rules struct {
+	// ConfirmAfter gathers confirmations for this long. Default 20 ms, at most 100 ms;
+	// negative is not at all.
+	ConfirmAfter time.Duration
+
+	// ResendAfter is the delay of the first resend of a package, whatever the round trip. It
+	// doubles from there. Default 0: it is measured, as the page says.
+	ResendAfter time.Duration
+
+	// KeepAlive is how long a peer may be silent before it is sent an empty reliable
+	// package, whose confirmation shows that it lives. Default 2 s.
+	KeepAlive time.Duration
+
+	// Timeout is how long a peer may be silent. Default 10 s.
+	Timeout time.Duration
+
+	// HoleTimeout is how long a reliable package of a peer may be missing while later
+	// ones have come. Default 10 s.
+	HoleTimeout time.Duration
+
+	// Grace is how many bytes beyond three for each of its own an address is sent that
+	// is neither proven (Peer.Prove) nor loopback, private or link-local. Default 8 KiB;
+	// negative lifts the limit.
+	Grace int
+
+	// Quiet keeps a server from telling peers that they are removed.
+	Quiet bool
+
+	// MaxBacklog bounds in bytes the reliable packages that wait because 1,024 ids of a peer
+	// are unconfirmed already. Past it a peer is removed from its room with ReasonSlow, and
+	// Send returns ErrBacklogFull. Default 256 KiB.
+	MaxBacklog int
+
+	filled bool
+	send   *reliable.SendConfig
+	recv   *reliable.ReceiveConfig
+}
+
+// fill returns a copy in which every field has its value.
+func (r Rules) fill() *Rules {
+	if r.filled {
+		return &r
+	}
+	orElse(&r.ConfirmAfter, 20*time.Millisecond)
+	r.ConfirmAfter = min(max(r.ConfirmAfter, 0), maxConfirmAfter)
+	orElse(&r.KeepAlive, 2*time.Second)
+	orElse(&r.Timeout, 10*time.Second)
+	orElse(&r.HoleTimeout, 10*time.Second)
+	orElse(&r.Grace, 8<<10)
+	orElse(&r.MaxBacklog, 256<<10)
+	r.send, r.recv = r.engineSend(), r.engineReceive()
+	r.filled = true
+	return &r
+}
+
+// engineSend says it to the engine: "Unconfirmed packages are resent after SRTT + 4·RTTVAR
+// …, but not before 120 ms …; after 220 ms while no round trip is known …; doubling, with
+// jitter; lost after 6 tries and not before 5 s".
+func (r *Rules) engineSend() *reliable.SendConfig {
+	c := reliable.SendConfig{
+		Span:     maxOutstanding,
+		MaxBytes: maxOutstandingBytes,
+		FirstRTO: firstResendAfter,
+		MinRTO:   leastResendAfter,
+		VarFloor: -1,
+		Tries:    maxTries, GiveUpAfter: giveUpAfter,
+		TimerOnly: true,
+	}
+	if r.ResendAfter > 0 {
+		c.FirstRTO, c.MinRTO, c.MaxRTO = r.ResendAfter, r.ResendAfter, r.ResendAfter
+	}
+	return c.Filled()
+}
+
+// engineReceive says it to the engine: "A semi-ordered package is delivered after every
+// reliable package with a smaller id. An unordered one is delivered at once. Holes are
+// remembered, at most 1,024".
+func (r *Rules) engineReceive() *reliable.ReceiveConfig {
+	c := reliable.ReceiveConfig{
+		MaxHoles: maxHoles, MaxHeld: maxHeldBytes, MaxReady: maxReadyBytes, Overhead: waitingBytes,
+		AckDelay: r.ConfirmAfter, AckCount: maxGathered,
+	}
+	c.Rules[laneSemiOrdered-1] = reliable.Contiguous
+	return c.Filled()
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
