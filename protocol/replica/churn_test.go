@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
 
@@ -30,12 +30,12 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 			birth, before, after := churned(t, memory(), n, rounds)
 			// That is 64 bytes for each connection that came and went. Pools, ours
 			// and the runtime's, come and go by some 80 KiB.
-			if grown := int64(after.heap) - int64(before.heap); grown > 256<<10 {
+			if grown := after.Heap - before.Heap; grown > 256<<10 {
 				t.Errorf("the heap has grown by %d bytes", grown)
 			}
 			// Pools and tables may keep the size that they had, but not the
 			// connections, which are some 3,500 bytes each.
-			if grown := int64(after.heap) - int64(birth.heap); grown > 512<<10+int64(n)*600 {
+			if grown := after.Heap - birth.Heap; grown > 512<<10+int64(n)*600 {
 				t.Errorf("the heap is %d bytes larger than before the first of %d connections", grown, n)
 			}
 		})
@@ -59,16 +59,16 @@ func churned(t *testing.T, at *place, n, rounds int) (birth, before, after count
 	})
 	birth = census(t, s, 0)
 	comeAndGo(t, at, s, n, gone) // so that pools and tables have their size
-	before = census(t, s, birth.goroutines)
+	before = census(t, s, birth.Goroutines)
 	for range rounds {
 		comeAndGo(t, at, s, n, gone)
 	}
-	after = census(t, s, before.goroutines)
+	after = census(t, s, before.Goroutines)
 	t.Logf("birth  %+v", birth)
 	t.Logf("before %+v", before)
 	t.Logf("after  %+v", after)
-	if after.goroutines > before.goroutines || after.descriptors > before.descriptors || after.tables != before.tables {
-		t.Errorf("left behind: before %+v, after %+v", before, after)
+	if err := after.Grown(before.Counts); err != nil || after.tables != before.tables {
+		t.Errorf("%v; before %+v, after %+v", err, before.tables, after.tables)
 	}
 	return birth, before, after
 }
@@ -77,8 +77,6 @@ func churned(t *testing.T, at *place, n, rounds int) (birth, before, after count
 func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) {
 	t.Helper()
 	const hands = 200
-	cut, cancel := context.WithCancel(context.Background())
-	cancel()
 	var wg sync.WaitGroup
 	for h := range hands {
 		wg.Go(func() {
@@ -96,7 +94,7 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 				}
 				ctx := t.Context()
 				if i%4 == 0 {
-					ctx = cut // the goodbye goes out once
+					ctx = shelltest.Ended() // the goodbye goes out once
 				}
 				if err := x.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
 					t.Error(err)
@@ -112,9 +110,8 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 
 // counts is what must not grow.
 type counts struct {
-	goroutines, descriptors int
-	heap                    uint64
-	tables                  tables
+	shelltest.Counts
+	tables tables
 }
 
 type tables struct {
@@ -131,18 +128,6 @@ func census(t *testing.T, s *Server, most int) (c counts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A goroutine that was waited for may still have its last instruction to do.
-	for i := 0; runtime.NumGoroutine() > most && i < 1_000_000; i++ {
-		runtime.Gosched()
-	}
-	c.goroutines = runtime.NumGoroutine()
-	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
-		c.descriptors = len(list)
-	}
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	c.heap = m.HeapAlloc
+	c.Counts = shelltest.Census(most)
 	return c
 }

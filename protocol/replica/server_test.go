@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
 
@@ -304,14 +304,8 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 func TestTheLogTellsWhoCameAndWhyTheyLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		}}))
 		at := memory()
-		s := at.serve(t, Config{Log: log}, func(c *Conn, ev Event) {
+		s := at.serve(t, Config{Log: shelltest.Log(&out)}, func(c *Conn, ev Event) {
 			if ev.Kind == EventMessage {
 				c.Close("no shouting")
 			}

@@ -6,64 +6,32 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
-	"testing/synctest"
 
-	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
 
 // place is where the sockets of a test are.
-type place struct {
-	listen func(addr string, c udp.Config) (*udp.Socket, error)
-	dial   func(addr string, c udp.Config) (*udp.Socket, error)
-	config udp.Config
-}
+type place struct{ shelltest.Place }
 
-func kernel(c udp.Config) *place { return &place{udp.Listen, udp.Dial, c} }
+func kernel(c udp.Config) *place { return &place{shelltest.Kernel(c)} }
+func memory() *place             { return &place{shelltest.Memory()} }
 
-func memory() *place {
-	n := new(udp.Network)
-	return &place{n.Listen, n.Dial, udp.Config{}}
-}
-
-// eachPlace runs a test at every kind of socket (T61: the same suite with the
-// kernel's joining and batching off, and in memory, where time is virtual).
+// eachPlace runs a test at every kind of socket.
 func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
-	for name, c := range map[string]udp.Config{
-		"batched": {}, "without joining": {NoGSO: true, NoGRO: true}, "small batches": {Batch: 2, MaxDatagram: 2048}, "plain": {Plain: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, kernel(c))
-		})
-	}
-	t.Run("memory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { test(t, memory()) })
-	})
+	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
 }
 
 func (p *place) serve(t testing.TB, c Config, handle func(*Conn, Event)) *Server {
 	t.Helper()
-	socket, err := p.listen("127.0.0.1:0", p.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(socket, c, handle)
+	s := serve(p.Listen(t), c, handle)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
 	t.Helper()
-	config := p.config
-	if config.Batch == 0 {
-		config.Batch, config.NoGRO = shell.ClientBatch, true
-	}
-	socket, err := p.dial(to.String(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dial(ctx, socket, c)
+	return dial(ctx, p.Dial(t, to), c)
 }
 
 func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
@@ -72,11 +40,7 @@ func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cut, cancel := context.WithCancel(context.Background())
-		cancel()
-		x.Close(cut)
-	})
+	t.Cleanup(func() { x.Close(shelltest.Ended()) })
 	return x
 }
 

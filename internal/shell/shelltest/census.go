@@ -1,0 +1,45 @@
+package shelltest
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// Counts is what must not grow while connections come and go (T58).
+type Counts struct {
+	Goroutines  int
+	Descriptors int // 0 where the system does not tell
+	Heap        int64
+}
+
+// Census counts. A goroutine that was waited for may still have its last instruction to
+// do: while there are more than most, it gives them a chance, for a while.
+func Census(most int) (c Counts) {
+	for i := 0; runtime.NumGoroutine() > most && i < 1_000_000; i++ {
+		runtime.Gosched()
+	}
+	c.Goroutines = runtime.NumGoroutine()
+	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
+		c.Descriptors = len(list)
+	}
+	c.Heap = LiveHeap()
+	return c
+}
+
+// LiveHeap returns the bytes of the heap that are in use.
+func LiveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // what pools hold is let go by the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Grown returns what there is more of than before, heap aside, or nil.
+func (c Counts) Grown(before Counts) error {
+	if c.Goroutines > before.Goroutines || c.Descriptors > before.Descriptors {
+		return fmt.Errorf("left behind: before %+v, after %+v", before, c)
+	}
+	return nil
+}

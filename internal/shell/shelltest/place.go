@@ -1,0 +1,87 @@
+// Package shelltest is what the tests of all servers and clients need: sockets of every
+// kind to run them at, and a count of what they leave behind. Only tests import it.
+//
+//	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {
+//		socket := at.Listen(t)
+//		…
+//	})
+//
+// Files: place.go (sockets), faults.go (system calls that fail), census.go (goroutines,
+// descriptors, memory), log.go (lines to compare).
+package shelltest
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+
+	"parley/internal/shell"
+	"parley/internal/udp"
+)
+
+// Place is where the sockets of a test are. The zero Place is the kernel, with batches.
+type Place struct {
+	Network *udp.Network // in memory; nil is the kernel
+	Config  udp.Config
+}
+
+// Memory returns a place of its own in memory, where tests run in virtual time.
+func Memory() Place { return Place{Network: new(udp.Network)} }
+
+// Kernel returns the place of real sockets.
+func Kernel(c udp.Config) Place { return Place{Config: c} }
+
+// EachPlace runs a test at every kind of socket (T61: the same suite with the kernel's
+// joining and batching off), and in memory, inside a bubble.
+func EachPlace(t *testing.T, test func(t *testing.T, at Place)) {
+	for name, c := range map[string]udp.Config{
+		"batched": {}, "without joining": {NoGSO: true, NoGRO: true}, "small batches": {Batch: 2, MaxDatagram: 2048}, "plain": {Plain: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, Kernel(c))
+		})
+	}
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, Memory()) })
+	})
+}
+
+// Listen returns a socket for a server.
+func (p Place) Listen(t testing.TB) *udp.Socket {
+	t.Helper()
+	listen := udp.Listen
+	if p.Network != nil {
+		listen = p.Network.Listen
+	}
+	s, err := listen("127.0.0.1:0", p.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Dial returns a socket for a client, as small as clients have it.
+func (p Place) Dial(t testing.TB, to netip.AddrPort) *udp.Socket {
+	t.Helper()
+	dial, config := udp.Dial, p.Config
+	if p.Network != nil {
+		dial = p.Network.Dial
+	}
+	if config.Batch == 0 {
+		config.Batch, config.NoGRO = shell.ClientBatch, true
+	}
+	s, err := dial(to.String(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Ended returns a context that has ended: whoever waits with it does not wait.
+func Ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
