@@ -17,6 +17,7 @@ import (
 // What it builds on:
 //
 //	Mux.Open, Port.Close             more ports, such as one for each game
+//	Port.Invite                      a peer at another port than where it came
 //	Port.Value, Peer.Seat            what the lobby itself keeps of a port and a peer
 //	Port.NewTimer                    what is to be done later
 //	Mux.NewRoom, Room.Add            who exchanges packages with whom

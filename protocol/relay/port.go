@@ -101,12 +101,36 @@ func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) 
 		return
 	}
 	m.stats.Admitted++
-	m.peers++
-	c := &Peer{port: p, Endpoint: newEndpoint(now, from, false, m.rules, m.shared, 0), Seat: seat}
-	p.peers.Add(from, c)
+	c := p.add(from, seat)
 	m.lobby.Enter(now, c)
 	c.handle(now, b)
 	p.touch(c)
+}
+
+// Invite makes an address a peer of the port although nothing has come from it there: a lobby
+// that was asked at one port may have the answer come from another. The peer has the seat,
+// and Enter is not called for it. If the address is known it stays as it is. The result is nil
+// at a closed port and when there are too many peers.
+func (p *Port) Invite(addr netip.AddrPort, seat any) *Peer {
+	m := p.mux
+	addr = admission.Canon(addr)
+	if c := p.peers.Get(addr); c != nil {
+		return c
+	}
+	if p.closed || m.down || m.peers >= m.cfg.MaxPeers {
+		return nil
+	}
+	c := p.add(addr, seat)
+	p.touch(c)
+	return c
+}
+
+func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
+	m := p.mux
+	m.peers++
+	c := &Peer{port: p, Endpoint: newEndpoint(m.now, addr, false, m.rules, m.shared, 0), Seat: seat}
+	p.peers.Add(addr, c)
+	return c
 }
 
 // touch notes that a peer was called: it may have events and datagrams.
