@@ -70,9 +70,9 @@ type Client[E any] struct {
 	inbox    inbox[E]
 
 	connected chan struct{} // closed when the handshake is done
-	ended     chan struct{} // closed when the connection is over
+	over      chan struct{} // closed when the connection is
 	why       error         // valid then
-	over      bool          // the same for the loop
+	told      bool          // owned by the loop: over is closed
 
 	mu   sync.Mutex
 	loop *udp.Loop // set once; under mu for the loop itself, which may be faster
@@ -84,20 +84,16 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 	x := &Client[E]{
 		cfg: c, endpoint: e, inbox: newInbox(c.Size),
 		connected: make(chan struct{}),
-		ended:     make(chan struct{}),
+		over:      make(chan struct{}),
 	}
 	x.cfg.Log = Log(c.Log, c.Name, "peer", socket.RemoteAddr())
 	x.mu.Lock()
-	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn})
+	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
 	x.mu.Unlock()
-	var err error
 	select {
 	case <-x.connected:
 		return x, nil
-	case <-x.ended:
-		err = x.why
-	case <-x.loop.Done():
-		err = x.Err()
+	case <-x.over:
 	case <-ctx.Done():
 		x.Close(ctx)
 		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, socket.RemoteAddr(), ctx.Err())
@@ -106,7 +102,7 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 		return x, nil // it was made, and there may be events to read before its end
 	}
 	x.loop.Close()
-	return nil, err
+	return nil, x.why
 }
 
 // LocalAddr returns our own address.
@@ -117,7 +113,7 @@ func (c *Client[E]) Loop() *udp.Loop { return c.loop }
 
 // Over is closed when the connection is over, which may be before Events has yielded all
 // that came.
-func (c *Client[E]) Over() <-chan struct{} { return c.ended }
+func (c *Client[E]) Over() <-chan struct{} { return c.over }
 
 // Queued returns how many events wait to be read, and their bytes.
 func (c *Client[E]) Queued() (events int, bytes int64) {
@@ -164,11 +160,8 @@ func (c *Client[E]) Events() iter.Seq[E] {
 
 // Err returns why the connection is over, or nil while it is not.
 func (c *Client[E]) Err() error {
-	if isClosed(c.ended) {
+	if isClosed(c.over) {
 		return c.why
-	}
-	if err := c.loop.Err(); err != nil {
-		return fmt.Errorf("%s: %w", c.cfg.Name, err)
 	}
 	return nil
 }
@@ -176,13 +169,16 @@ func (c *Client[E]) Err() error {
 // Close has the endpoint hang up and returns when the connection is over; when ctx ends
 // first, the endpoint is cut, and ctx's error is returned.
 func (c *Client[E]) Close(ctx context.Context) error {
-	_ = c.Do(c.cfg.HangUp) // fails when it is closed already
+	hangUp := func(now time.Time) {
+		c.cfg.HangUp(now)
+		c.noteOver() // some are over at once, and then nobody was late
+	}
+	_ = c.Do(hangUp) // fails when it is closed already
 	var late error
 	select {
-	case <-c.ended:
-	case <-c.loop.Done():
+	case <-c.over:
 	case <-ctx.Done():
-		if !isClosed(c.ended) {
+		if !isClosed(c.over) {
 			late = fmt.Errorf("%s: close: %w", c.cfg.Name, ctx.Err())
 			_ = c.Do(c.cfg.Cut)
 		}
@@ -198,9 +194,7 @@ func (c *Client[E]) Close(ctx context.Context) error {
 func (c *Client[E]) afterTurn(now time.Time) {
 	c.endpoint.Advance(now)
 	c.moveEvents()
-	if why, over := c.endpoint.Over(); over {
-		c.end(why)
-	}
+	c.noteOver()
 }
 
 // moveEvents gives the reader as many events as it has room for.
@@ -223,14 +217,29 @@ func (c *Client[E]) moveEvents() {
 	}
 }
 
-// end tells who waits that the connection is over, once.
-func (c *Client[E]) end(why error) {
-	if c.over {
+// noteOver tells who waits if the connection is over.
+func (c *Client[E]) noteOver() {
+	if why, over := c.endpoint.Over(); over {
+		c.tell(why)
+	}
+}
+
+// ended is called when the loop has ended, also because the socket failed.
+func (c *Client[E]) ended(err error) {
+	if err == nil {
+		err = ErrClosed
+	}
+	c.tell(fmt.Errorf("%s: %w", c.cfg.Name, err))
+}
+
+// tell tells who waits why the connection is over, once.
+func (c *Client[E]) tell(why error) {
+	if c.told {
 		return
 	}
-	c.over, c.why = true, why
+	c.told, c.why = true, why
 	c.cfg.Log.Info("disconnected", "reason", why)
-	close(c.ended)
+	close(c.over)
 }
 
 // stop ends the loop when all is read.

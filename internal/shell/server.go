@@ -39,7 +39,8 @@ type ServerConfig struct {
 	Snapshot func()
 
 	// Leave has the core say goodbye to all and let no one in, and Abort has it end
-	// all connections at once. Both run on the loop, and may be called again.
+	// all connections at once. Both run on the loop, and may be called again. Abort is
+	// also called when the socket has failed.
 	Leave, Abort func()
 }
 
@@ -59,7 +60,7 @@ type Server struct {
 // Serve starts a server at a socket, which it owns from now on.
 func Serve(socket *udp.Socket, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
-	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn})
+	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn, Ended: s.ended})
 	return s
 }
 
@@ -119,6 +120,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) leave() {
 	s.leaving = true
 	s.cfg.Leave()
+	s.noteEmpty()
+}
+
+// noteEmpty tells Shutdown when the last connection has left.
+func (s *Server) noteEmpty() {
+	if s.leaving && !s.left && s.core.Len() == 0 {
+		s.left = true
+		close(s.empty)
+	}
 }
 
 // Close has the core abort, and closes the server. What the core has to send goes out
@@ -135,13 +145,19 @@ func (s *Server) Close() error {
 func (s *Server) afterTurn(now time.Time) {
 	s.core.Advance(now)
 	s.cfg.Events()
-	if s.leaving && !s.left && s.core.Len() == 0 {
-		s.left = true
-		close(s.empty)
-	}
+	s.noteEmpty()
 	s.mu.Lock()
 	s.cfg.Snapshot()
 	s.mu.Unlock()
+}
+
+// ended is called when the loop has ended. If that is because the socket failed, there was
+// no last turn in which the program was told of its connections.
+func (s *Server) ended(err error) {
+	if err != nil {
+		s.cfg.Abort()
+		s.afterTurn(time.Now())
+	}
 }
 
 func isClosed(c <-chan struct{}) bool {

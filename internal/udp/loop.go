@@ -39,6 +39,10 @@ type LoopConfig struct {
 	// core's events and may call the core.
 	AfterTurn func(now time.Time)
 
+	// Ended, if set, is called last on the loop's goroutine, when the socket is closed
+	// already, with what Err will return.
+	Ended func(err error)
+
 	// TurnDatagrams is how many datagrams are handled before the rest of the
 	// turn has its chance. Default 1,024.
 	TurnDatagrams int

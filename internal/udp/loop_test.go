@@ -510,7 +510,8 @@ func TestStopFromTheLoopItself(t *testing.T) {
 func TestALoopWhoseSocketIsClosedEndsWithThatError(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := p.open(t, Config{})
-		l := StartLoop(s, &scriptCore{keepNoLog: true}, LoopConfig{})
+		var told error
+		l := StartLoop(s, &scriptCore{keepNoLog: true}, LoopConfig{Ended: func(err error) { told = err }})
 		if l.Err() != nil {
 			t.Error("a loop that runs has an error")
 		}
@@ -518,6 +519,9 @@ func TestALoopWhoseSocketIsClosedEndsWithThatError(t *testing.T) {
 		<-l.Done()
 		if !errors.Is(l.Err(), ErrClosed) || !errors.Is(l.Close(), ErrClosed) {
 			t.Errorf("ended with %v, want ErrClosed", l.Err())
+		}
+		if told != l.Err() {
+			t.Errorf("its owner was told %v", told)
 		}
 	})
 }

@@ -16,6 +16,9 @@ func (l *Loop) run() {
 		err = closeErr
 	}
 	l.err = err
+	if l.config.Ended != nil {
+		l.config.Ended(err)
+	}
 	close(l.done)
 }
 
