@@ -11,7 +11,7 @@ import (
 )
 
 func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
-	const commands = "; the commands are completion, decode, encode, help and version"
+	const commands = "; the commands are completion, decode, encode, help, ticket and version"
 	for _, tt := range []struct{ line, want string }{
 		{"serve", `unknown command "serve"` + commands},
 		{"serve --port 4000", `unknown command "serve"` + commands},

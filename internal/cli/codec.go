@@ -49,6 +49,7 @@ func builtIn() []Codec {
 	return []Codec{
 		replicaCodec,
 		stampCodec,
+		relayCodec,
 	}
 }
 

@@ -11,6 +11,7 @@
 //	help.go        help, and what parley prints when it is given nothing
 //	completion.go  scripts for bash, zsh, fish and powershell
 //	version.go     what this build is
+//	ticket.go      makes and checks tickets of relay rooms
 //	codec.go       what a dialect gives to decode and encode, and the list of those that are built in
 //	decode.go      hex to JSON
 //	encode.go      JSON to hex

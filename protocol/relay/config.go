@@ -1,5 +1,7 @@
 package relay
 
+import "time"
+
 // Config is how a server or a client speaks. The zero Config is usable: an open room, and
 // a client without a ticket. It is not changed after use.
 type Config struct {
@@ -17,6 +19,10 @@ type Config struct {
 	// Ticket is what a client shows to be let in, if its room asks for one: see
 	// TicketKey.Issue. Default none.
 	Ticket []byte
+
+	// FlushAfter is how long a message that a client gave to Queue may wait for others to share its
+	// package. Default 10 ms; negative is no longer than its turn.
+	FlushAfter time.Duration
 
 	// Log, if set, gets a line for each who joins and leaves. Default none.
 	Log *Logger

@@ -79,6 +79,7 @@ type Endpoint struct {
 	beaten    bool   // the empty package of this silence is sent
 	lentIn    []byte // the unreliable package that the application has
 
+	queue     outbox
 	closing   closing
 	malformed malformed
 	announce  bool // EventJoined is due
@@ -163,6 +164,23 @@ func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *S
 	return e
 }
 
+// Advance tells the time to what the endpoint is asked to do before the next Handle*. It does
+// not go back.
+func (e *Endpoint) Advance(now time.Time) {
+	if now.After(e.now) {
+		e.now = now
+	}
+}
+
+// Over returns why it is over, as a Close, if it is, also while there is something to be
+// read.
+func (e *Endpoint) Over() (why error, over bool) {
+	if e.state != StateClosed {
+		return nil, false
+	}
+	return e.closing.close, true
+}
+
 // State returns where this end stands.
 func (e *Endpoint) State() State { return e.state }
 
@@ -202,6 +220,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if since, ok := e.receiver.OldestHole(); ok {
 		sooner(since.Add(e.rules.HoleTimeout), true)
 	}
+	sooner(e.queue.nextTimeout())
 	if !e.blocked { // then only a datagram of the peer lets anything out
 		sooner(e.sender.NextTimeout())
 		sooner(e.receiver.NextTimeout())
@@ -230,6 +249,7 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	if e.mayBeat() && now.Sub(e.heard) >= e.rules.KeepAlive {
 		e.beat(now)
 	}
+	e.flush(now, false)
 	e.sender.HandleTimeout(now)
 	e.receiver.HandleTimeout(now)
 	e.afterEngine(now)

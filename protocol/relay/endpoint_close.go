@@ -19,6 +19,7 @@ func (e *Endpoint) Close(now time.Time, text string) {
 	case StateJoining:
 		e.end(c, true)
 	case StateOpen:
+		e.flush(now, true)
 		e.state, e.closing.close = StateLeaving, c
 		e.depart(now)
 	}

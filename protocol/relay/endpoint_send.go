@@ -135,7 +135,11 @@ func (e *Endpoint) beat(now time.Time) {
 // afterEngine looks at what the engine decided.
 func (e *Endpoint) afterEngine(now time.Time) {
 	if e.sender.Failed() == reliable.ReasonUnacknowledged {
-		e.fail(Close{Reason: ReasonUnconfirmed}) // "the peer has left"
+		c := Close{Reason: ReasonUnconfirmed} // "the peer has left"
+		if e.state == StateJoining {
+			c.Text = "the server is not there, or does not let us in"
+		}
+		e.fail(c)
 		return
 	}
 	e.pump(now)

@@ -60,11 +60,13 @@ const (
 	ReasonProtocol
 	// ReasonPort: its port of the server was closed.
 	ReasonPort
+	// ReasonSocket: our socket failed.
+	ReasonSocket
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "removed by the server", "silent for too long",
 	"a reliable package was never confirmed", "a reliable package was missing for too long", "too slow for what was sent to it",
-	"protocol error", "its port was closed"}
+	"protocol error", "its port was closed", "the socket failed"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return nameOf(r, reasonNames[:]) }

@@ -1,0 +1,145 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	cryptorand "crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/shell"
+	"parley/internal/udp"
+)
+
+// Client is an Endpoint at a socket: a participant of a room. Its methods may be called by
+// any goroutine.
+type Client struct {
+	endpoint *Endpoint // owned by the loop
+	shell    *shell.Client[Event]
+}
+
+// Dial joins the room of the server at addr, written host:port, and returns when its first
+// package is confirmed. A server that does not let us in says nothing, as one that is not
+// there: then the error is a Close with ReasonUnconfirmed after some 10 s. If ctx ends
+// first, it is ctx's error.
+func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	peer, err := shell.Resolve(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("relay: dial %s: %w", addr, err)
+	}
+	socket, err := udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, MaxDatagram: 1024, NoGRO: true})
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	return dial(ctx, socket, c)
+}
+
+func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
+	e, err := NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})
+	if err != nil {
+		return nil, errors.Join(err, socket.Close())
+	}
+	x := &Client{endpoint: e}
+	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
+		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Send sends a package to all others or to the server. Nothing is sent if it returns an
+// error, which is ErrBacklogFull while the server takes too little, ErrPayloadSize, ErrMode,
+// or ErrClosed once we are out of the room: Err says why.
+func (c *Client) Send(mode Mode, to Target, payload []byte) error {
+	err := ErrClosed
+	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Send(now, mode, to, payload) })
+	return err
+}
+
+// Queue sends a message in a package that it may share with others of its mode and target,
+// after Config.FlushAfter at the latest: see Endpoint.Queue.
+func (c *Client) Queue(mode Mode, to Target, message []byte) error {
+	err := ErrClosed
+	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Queue(now, mode, to, message) })
+	return err
+}
+
+// Events yields what happens, and waits for it: packages, and at the end EventLeft.
+// EventJoined is what Dial has waited for. Events own their bytes. Who stops early may call
+// Events again; several goroutines may share what comes.
+//
+// While no one reads, a bounded number of events waits here, then in the engine; after that
+// reliable packages are not confirmed, so that the server sends them again, and removes us
+// when too many wait for us. Of unreliable ones the oldest are dropped. What Close finds
+// unread in the engine is dropped.
+func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
+
+// Err returns why we are out of the room, as a Close; or nil while we are not. That may be
+// before Events has yielded all that came.
+func (c *Client) Err() error { return c.shell.Err() }
+
+// Close waits until all that was sent is confirmed, and then leaves the room. It waits no
+// longer than ctx, whose error it then returns: what was unconfirmed may be lost. After it
+// Events yields what it has, and ends. Every client is to be closed, whatever ended it.
+func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
+
+func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
+func (c *Client) cut(now time.Time)    { c.endpoint.cut(now, Close{Reason: ReasonClosed}) }
+
+// Stats returns the counters, also after Close.
+func (c *Client) Stats() (s Stats) {
+	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
+	return s
+}
+
+// RTT returns the smoothed round trip, with the time for which the server gathers its
+// confirmations; 0 while none is known.
+func (c *Client) RTT() (d time.Duration) {
+	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
+	return d
+}
+
+// LocalAddr returns our own address.
+func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
+
+// turn says what an event means to the shell.
+func turn(ev Event) shell.Turn {
+	switch ev.Kind {
+	case EventJoined:
+		return shell.Connected
+	case EventLeft:
+		return shell.Closed
+	}
+	return shell.Ordinary
+}
+
+// owned returns an event with bytes of its own.
+func owned(ev Event) Event {
+	ev.Package.Payload = bytes.Clone(ev.Package.Payload)
+	return ev
+}
+
+func size(ev Event) int { return len(ev.Package.Payload) }
+
+// last is the event that ends all: a Close is the endpoint's, all else a failure of the
+// socket.
+func last(why error) Event {
+	ev := Event{Kind: EventLeft}
+	if !errors.As(why, &ev.Close) && why != nil {
+		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+	}
+	return ev
+}
+
+// NewTicket returns a ticket for a room that is valid for a time from now on, and no other
+// like it.
+func NewTicket(key TicketKey, room, name string, valid time.Duration) ([]byte, error) {
+	t := Ticket{Room: room, Name: name, Expires: time.Now().Add(valid)}
+	cryptorand.Read(t.Serial[:])
+	return key.Issue(t)
+}

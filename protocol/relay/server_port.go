@@ -1,0 +1,132 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"parley/internal/udp"
+)
+
+// lockedPort lets a loop drive a port: it holds the server's lock for each call. Where there
+// is one port nobody else wants the lock, and taking it costs a few nanoseconds.
+type lockedPort struct {
+	s    *Server
+	port *Port
+}
+
+// HandleDatagram is the port's.
+func (l *lockedPort) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	l.s.mu.Lock()
+	l.port.HandleDatagram(now, from, b)
+	l.s.mu.Unlock()
+}
+
+// HandleTimeout is the port's.
+func (l *lockedPort) HandleTimeout(now time.Time) {
+	l.s.mu.Lock()
+	l.port.HandleTimeout(now)
+	l.s.mu.Unlock()
+}
+
+// NextTimeout is the port's.
+func (l *lockedPort) NextTimeout() (time.Time, bool) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	return l.port.NextTimeout()
+}
+
+// PollTransmit is the port's.
+func (l *lockedPort) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	return l.port.PollTransmit(buf)
+}
+
+// afterTurn ends a turn of a further port.
+func (l *lockedPort) afterTurn(now time.Time) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.s.mux.Advance(now)
+	l.s.finishTurn(l.port)
+}
+
+// lockedMux is the first port's, with what the shell asks a server core for.
+type lockedMux struct{ lockedPort }
+
+// Advance is the Mux's.
+func (l *lockedMux) Advance(now time.Time) {
+	l.s.mu.Lock()
+	l.s.mux.Advance(now)
+	l.s.mu.Unlock()
+}
+
+// Len is the Mux's.
+func (l *lockedMux) Len() int {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	return l.s.mux.Len()
+}
+
+// OpenPort listens on a further port, for Mux.Open, which is called with s.mu held.
+func (s *Server) OpenPort(p *Port) (uint16, error) {
+	socket, err := s.listen()
+	if err != nil {
+		return 0, fmt.Errorf("relay: %w", err)
+	}
+	s.prune()
+	core := &lockedPort{s, p}
+	s.loops[p] = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: core.afterTurn})
+	return socket.LocalAddr().Port(), nil
+}
+
+// wake has the loop of a port run a turn, or its last one if the port was closed. s.mu is
+// held; none of it waits.
+func (s *Server) wake(p, self *Port) {
+	loop := s.loops[p]
+	switch {
+	case p == self && !p.Closed():
+	case loop == nil:
+		s.first.Wake()
+	case p.Closed():
+		delete(s.loops, p)
+		s.stopped = append(s.stopped, loop)
+		loop.Stop()
+	default:
+		loop.Wake()
+	}
+}
+
+// prune forgets loops that have ended.
+func (s *Server) prune() {
+	kept := s.stopped[:0]
+	for _, loop := range s.stopped {
+		select {
+		case <-loop.Done():
+		default:
+			kept = append(kept, loop)
+		}
+	}
+	clear(s.stopped[len(kept):])
+	s.stopped = kept
+}
+
+// closePorts ends the loops of the further ports and waits for them.
+func (s *Server) closePorts() error {
+	s.mu.Lock()
+	loops := s.stopped
+	s.stopped = nil
+	for p, loop := range s.loops {
+		delete(s.loops, p)
+		loops = append(loops, loop)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, loop := range loops {
+		if err := loop.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("relay: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
