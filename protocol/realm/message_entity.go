@@ -1,0 +1,241 @@
+package realm
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"parley/internal/wire"
+)
+
+// Has are the bits of an entity block, "read from left to right": which of the fields below
+// it are there.
+type Has uint8
+
+// The bits. The other two, 0x10 and 0x08, are refused: "their length is unknown".
+const (
+	HasPosition   Has = 0x80
+	HasSpeedAngle Has = 0x40
+	HasSpeedNorm  Has = 0x20
+	HasType       Has = 0x04
+	HasSprite     Has = 0x02
+	HasObject     Has = 0x01
+
+	hasBit3 Has = 0x10
+	hasBit4 Has = 0x08
+	hasAll      = HasPosition | HasSpeedAngle | HasSpeedNorm | HasType | HasSprite | HasObject
+)
+
+// Entity is what a block says of one entity: just the fields whose bits are set in Has. The
+// data follow in the order of the bits:
+//
+//	 0         2          3
+//	+---------+----------+------
+//	| id u16  | bits u8  | data
+//	+---------+----------+------
+//
+//	bit    field         data
+//	0x80   position      bx i16, by i16, x u8, y u8
+//	0x40   speed angle   f32, radians
+//	0x20   speed norm    f32, distance a tick
+//	0x04   type          u16
+//	0x02   sprite        u16
+//	0x01   object        count u16, then attribute u16 and its value each
+type Entity struct {
+	ID         uint16
+	Has        Has
+	Position   Position
+	SpeedAngle float32
+	SpeedNorm  float32
+	Type       uint16
+	Sprite     uint16
+	Attributes Attributes
+}
+
+// Attributes are the pairs behind the object bit, as they are on the wire. The zero value
+// has none. They share the memory of what they were read from.
+type Attributes struct {
+	codec *Codec
+	count int
+	raw   []byte
+}
+
+// Attribute is one pair: the number of the attribute and its value.
+type Attribute struct {
+	ID    uint16
+	Value Value
+}
+
+// Attributes returns pairs as they are on the wire. The error is ErrUnknown, ErrType,
+// ErrValue or ErrTooMany.
+func (c *Codec) Attributes(list ...Attribute) (Attributes, error) {
+	a := Attributes{codec: c, count: len(list)}
+	if len(list) > MaxListed {
+		return Attributes{}, ErrTooMany
+	}
+	for _, pair := range list {
+		f, ok := c.attributes[pair.ID]
+		if !ok {
+			return Attributes{}, ErrUnknown
+		}
+		if err := pair.Value.check(f.Type); err != nil {
+			return Attributes{}, err
+		}
+		a.raw = binary.BigEndian.AppendUint16(a.raw, pair.ID)
+		a.raw = pair.Value.appendTo(a.raw)
+	}
+	return a, nil
+}
+
+// Len returns how many pairs there are.
+func (a Attributes) Len() int { return a.count }
+
+// All yields the pairs in the order of the wire. An attribute that is there twice counts with
+// its last value.
+func (a Attributes) All() iter.Seq2[uint16, Value] {
+	return func(yield func(uint16, Value) bool) {
+		r := wire.Big(a.raw)
+		for range a.count {
+			id := r.U16("attribute")
+			if !yield(id, readValue(&r, a.codec.attributes[id].Type)) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the value of an attribute.
+func (a Attributes) Get(id uint16) (value Value, ok bool) {
+	for at, v := range a.All() {
+		if at == id {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// appendTo appends the block.
+func (e *Entity) appendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint16(b, e.ID)
+	b = append(b, byte(e.Has))
+	if e.Has&HasPosition != 0 {
+		b = e.Position.appendTo(b)
+	}
+	if e.Has&HasSpeedAngle != 0 {
+		b = wire.AppendBigF32(b, e.SpeedAngle)
+	}
+	if e.Has&HasSpeedNorm != 0 {
+		b = wire.AppendBigF32(b, e.SpeedNorm)
+	}
+	if e.Has&HasType != 0 {
+		b = binary.BigEndian.AppendUint16(b, e.Type)
+	}
+	if e.Has&HasSprite != 0 {
+		b = binary.BigEndian.AppendUint16(b, e.Sprite)
+	}
+	if e.Has&HasObject != 0 {
+		b = binary.BigEndian.AppendUint16(b, uint16(e.Attributes.count))
+		b = append(b, e.Attributes.raw...)
+	}
+	return b
+}
+
+// readBlock reads a block up to the pairs of its attributes, and returns how many those are.
+func (e *Entity) readBlock(r *wire.BigReader) (pairs int) {
+	*e = Entity{ID: r.U16("entity")}
+	at := r.Offset()
+	e.Has = Has(r.U8("bitfield"))
+	if e.Has&hasBit3 != 0 {
+		r.Fail(at, "bitfield", "bit 3 has no meaning")
+	}
+	if e.Has&hasBit4 != 0 {
+		r.Fail(at, "bitfield", "bit 4 has no meaning")
+	}
+	if e.Has&HasPosition != 0 {
+		e.Position = readPosition(r)
+	}
+	if e.Has&HasSpeedAngle != 0 {
+		e.SpeedAngle = r.FiniteF32("speed angle")
+	}
+	if e.Has&HasSpeedNorm != 0 {
+		e.SpeedNorm = r.FiniteF32("speed norm")
+	}
+	if e.Has&HasType != 0 {
+		e.Type = r.U16("type")
+	}
+	if e.Has&HasSprite != 0 {
+		e.Sprite = r.U16("sprite")
+	}
+	if e.Has&HasObject == 0 {
+		return 0
+	}
+	return int(r.U16("attribute count"))
+}
+
+// readPair reads one pair, and fails if the schema does not know it: "an unknown attribute or
+// action is an error, as the stream cannot be read on".
+func (c *Codec) readPair(r *wire.BigReader) (uint16, Value) {
+	at := r.Offset()
+	id := r.U16("attribute")
+	if !r.OK() {
+		return 0, Value{}
+	}
+	f, ok := c.attributes[id]
+	if !ok {
+		r.Fail(at, "attribute", "the schema has no such attribute")
+		return 0, Value{}
+	}
+	return id, readValue(r, f.Type)
+}
+
+// readEntity reads a block that was judged before.
+func (c *Codec) readEntity(r *wire.BigReader, all []byte, e *Entity) {
+	pairs := e.readBlock(r)
+	if e.Has&HasObject == 0 {
+		return
+	}
+	from := r.Offset()
+	for range pairs {
+		c.readPair(r)
+	}
+	e.Attributes = Attributes{codec: c, count: pairs, raw: all[from:r.Offset():r.Offset()]}
+}
+
+// Entities are the blocks of an entities_update, as they are on the wire. The zero value has
+// none.
+type Entities struct {
+	codec *Codec
+	count int
+	raw   []byte
+}
+
+// Entities returns blocks as they are on the wire. The error is ErrTooMany or ErrValue.
+func (c *Codec) Entities(list ...Entity) (Entities, error) {
+	e := Entities{codec: c, count: len(list)}
+	if len(list) > MaxListed {
+		return Entities{}, ErrTooMany
+	}
+	for i := range list {
+		if err := list[i].check(); err != nil {
+			return Entities{}, err
+		}
+		e.raw = list[i].appendTo(e.raw)
+	}
+	return e, nil
+}
+
+// Len returns how many blocks there are.
+func (e Entities) Len() int { return e.count }
+
+// All yields the blocks. What it yields is valid until the next one.
+func (e Entities) All() iter.Seq[*Entity] {
+	return func(yield func(*Entity) bool) {
+		r := wire.Big(e.raw)
+		var one Entity
+		for range e.count {
+			e.codec.readEntity(&r, e.raw, &one)
+			if !yield(&one) {
+				return
+			}
+		}
+	}
+}
