@@ -11,7 +11,13 @@ import (
 )
 
 func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
-	const commands = "; the commands are completion, decode, encode, help, ticket and version"
+	var names []string
+	for _, cmd := range newRoot(nil).Commands() {
+		names = append(names, cmd.Name())
+	}
+	names = append(names, "help")
+	slices.Sort(names)
+	commands := "; the commands are " + sentenceList(names, "and")
 	for _, tt := range []struct{ line, want string }{
 		{"serve", `unknown command "serve"` + commands},
 		{"serve --port 4000", `unknown command "serve"` + commands},

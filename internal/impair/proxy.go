@@ -1,0 +1,218 @@
+package impair
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/simnet"
+)
+
+// Config says what stands between the clients and the server.
+type Config struct {
+	// Listen is where clients come, host:port; port 0 lets the system choose.
+	Listen string
+
+	// Target is the server, host:port.
+	Target string
+
+	// UDP and TCP say what is passed on. Both may be set: the two then have the same
+	// port. Neither is UDP.
+	UDP, TCP bool
+
+	// Up is what happens on the way to the server, and Down on the way back.
+	Up, Down simnet.Profile
+
+	// Seed makes the draws. Zero is 1.
+	Seed uint64
+}
+
+// Proxy passes traffic on, badly.
+type Proxy struct {
+	cfg    Config
+	start  time.Time
+	target *net.UDPAddr
+	udp    *net.UDPConn
+	tcp    net.Listener
+	sched  *schedule
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	flows   map[netip.AddrPort]*flow
+	streams map[net.Conn]*pipe // by the connection that it is written to
+	born    uint64
+	past    [2]simnet.Stats // of clients that are gone: up, down
+
+	refused  atomic.Uint64 // clients beyond the bound, or that found no server
+	overflow atomic.Uint64 // datagrams dropped because too much waited
+	lost     atomic.Uint64 // segments of streams that came later
+}
+
+// Stats is what a proxy did.
+type Stats struct {
+	Clients  int          // there are now
+	Refused  uint64       // clients beyond the bound, or whose server was not there
+	Up, Down simnet.Stats // of datagrams; of streams, of segments
+	Overflow uint64       // datagrams dropped because the proxy held too much
+	Delayed  uint64       // segments of streams that a loss made late
+	Late     Lateness     // how late the proxy itself was
+}
+
+// Start begins to listen. An error says what to do about it.
+func Start(c Config) (*Proxy, error) {
+	c.Seed = cmp.Or(c.Seed, 1)
+	if !c.UDP && !c.TCP {
+		c.UDP = true
+	}
+	for _, p := range []simnet.Profile{c.Up, c.Down} {
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	target, err := net.ResolveUDPAddr("udp", c.Target)
+	if err != nil {
+		return nil, fmt.Errorf("impair: the server's address %q: %w", c.Target, err)
+	}
+	p := &Proxy{cfg: c, start: time.Now(), target: target, flows: map[netip.AddrPort]*flow{}, streams: map[net.Conn]*pipe{}}
+	if err := p.listen(); err != nil {
+		return nil, err
+	}
+	p.sched = newSchedule()
+	if p.udp != nil {
+		p.wg.Go(p.readClients)
+		p.wg.Go(p.forgetIdle)
+	}
+	if p.tcp != nil {
+		p.wg.Go(p.acceptStreams)
+	}
+	return p, nil
+}
+
+// listen opens the sockets, both at the same port.
+func (p *Proxy) listen() error {
+	addr := p.cfg.Listen
+	if p.cfg.TCP {
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return fmt.Errorf("impair: %w", err)
+		}
+		p.tcp, addr = l, l.Addr().String()
+	}
+	if !p.cfg.UDP {
+		return nil
+	}
+	local, err := net.ResolveUDPAddr("udp", addr)
+	if err == nil {
+		p.udp, err = net.ListenUDP("udp", local)
+	}
+	if err != nil {
+		if p.tcp != nil {
+			p.tcp.Close()
+		}
+		return fmt.Errorf("impair: %w", err)
+	}
+	p.udp.SetReadBuffer(4 << 20) // the least of several limits counts, so failing is no matter
+	p.udp.SetWriteBuffer(4 << 20)
+	return nil
+}
+
+// Addr returns where the proxy listens.
+func (p *Proxy) Addr() netip.AddrPort {
+	if p.udp != nil {
+		return canon(p.udp.LocalAddr().(*net.UDPAddr).AddrPort())
+	}
+	return canon(p.tcp.Addr().(*net.TCPAddr).AddrPort())
+}
+
+func canon(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+
+// Close stops the proxy and cuts all connections. What was under way is not sent.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	var errs []error
+	if p.udp != nil {
+		errs = append(errs, p.udp.Close())
+	}
+	if p.tcp != nil {
+		errs = append(errs, p.tcp.Close())
+	}
+	for _, f := range p.flows {
+		f.conn.Close()
+	}
+	for c, out := range p.streams {
+		c.Close()
+		out.end()
+	}
+	p.mu.Unlock()
+	p.sched.close()
+	p.wg.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("impair: %w", err)
+		}
+	}
+	return nil
+}
+
+// Stats returns the counters.
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Stats{
+		Clients: len(p.flows) + len(p.streams)/2, Up: p.past[0], Down: p.past[1],
+		Refused: p.refused.Load(), Overflow: p.overflow.Load(), Delayed: p.lost.Load(), Late: p.sched.lateness(),
+	}
+	for _, f := range p.flows {
+		s.Up, s.Down = sum(s.Up, f.up.stats()), sum(s.Down, f.down.stats())
+	}
+	return s
+}
+
+// sum adds the counters of two directions.
+func sum(a, b simnet.Stats) simnet.Stats {
+	a.Sent += b.Sent
+	a.SentBytes += b.SentBytes
+	a.Duplicated += b.Duplicated
+	a.Delivered += b.Delivered
+	a.DeliveredBytes += b.DeliveredBytes
+	a.Lost += b.Lost
+	a.LostInBurst += b.LostInBurst
+	a.QueueFull += b.QueueFull
+	a.TooBig += b.TooBig
+	a.InFlight += b.InFlight
+	a.Corrupted += b.Corrupted
+	a.Reordered += b.Reordered
+	return a
+}
+
+// shapers returns the two directions of a new client.
+func (p *Proxy) shapers(up, down simnet.Profile) (*way, *way) {
+	p.born++
+	return &way{shaper: simnet.NewShaper(p.cfg.Seed, 2*p.born, up)},
+		&way{shaper: simnet.NewShaper(p.cfg.Seed, 2*p.born+1, down)}
+}
+
+// way is one direction of one client, shared by who reads and who sends.
+type way struct {
+	mu     sync.Mutex
+	shaper *simnet.Shaper
+}
+
+func (w *way) stats() simnet.Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shaper.Stats()
+}
+
+func (w *way) arrived(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shaper.Arrived(n)
+}
