@@ -318,10 +318,10 @@ func TestErrorsNameFieldAndOffset(t *testing.T) {
 		{"a long chat", new(Peer), append([]byte{0, 141}, texts[140]...), "messages[0].text: size 141 at offset 2, limit 140"},
 		{"a chat past the end", new(Peer), []byte{0, 3, 'a'}, "messages[0].text: 3 bytes wanted at offset 2, 1 left"},
 		{"a chat that is no text", new(Peer), []byte{0, 3, 'a', 0xff, 'b'}, "messages[0].text: not UTF-8 at offset 3"},
-		{"a path too long", new(Peer), []byte{3, 0, 0, 1, 61}, "messages[0].path: size 61 at offset 5, limit 60"},
-		{"a path past the end", new(Peer), []byte{3, 0, 0, 1, 2, 0, 0}, "messages[0].path: 16 bytes wanted at offset 5, 2 left"},
+		{"a path too long", new(Peer), []byte{3, 0, 0, 1, 61}, "messages[0].points: size 61 at offset 5, limit 60"},
+		{"a path past the end", new(Peer), []byte{3, 0, 0, 1, 2, 0, 0}, "messages[0].points: 16 bytes wanted at offset 5, 2 left"},
 		{"a path that is not a number", new(Peer), append([]byte{3, 0, 0, 1, 1}, 0x7f, 0x80, 0, 0, 0, 0, 0, 0),
-			"messages[0].path[0].x: not a finite number at offset 5"},
+			"messages[0].points[0].x: not a finite number at offset 5"},
 		{"another projectile", new(Peer), []byte{6, 1}, "messages[0].projectile: larger than its type or limit at offset 1"},
 		{"no message behind a sender", new(Relayed), []byte{3}, "messages[0].message: 1 byte wanted at offset 1, 0 left"},
 	} {

@@ -143,10 +143,10 @@ func (m *Peer) readPath(r *wire.BigReader) {
 	if m.Stops || !r.OK() {
 		return
 	}
-	n := r.Count("path", int(readUint(r, "point count", math.MaxUint32)), MaxPoints, pointBytes)
+	n := r.Count("points", int(readUint(r, "point count", math.MaxUint32)), MaxPoints, pointBytes)
 	for i := range n {
 		m.Path = append(m.Path, Point{r.FiniteF32("x"), r.FiniteF32("y")})
-		if !r.In("path", i) {
+		if !r.In("points", i) {
 			return
 		}
 	}

@@ -1,0 +1,257 @@
+package connector
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/protocol/relay"
+)
+
+// Lobby is the connector lobby of a relay server: a main port where games are opened, and a
+// port for each of them. It is pure, and belongs to the goroutine that calls its Mux.
+type Lobby struct {
+	cfg  *Config
+	main *relay.Port // known once somebody came
+
+	clients   map[netip.AddrPort]*match // which game each client has
+	matches   []*match
+	strangers strangers
+	opens     *admission.Buckets
+	down      bool
+
+	// Messages are read into these, and payloads made in this: one at a time.
+	toMain  ToMain
+	toGame  ToGame
+	peer    Peer
+	payload [MaxPayload]byte
+	cuts    []int // where the messages of a package begin, and its end
+
+	stats Stats
+}
+
+// Stats counts the fate of each package that a peer sent, and of games.
+type Stats struct {
+	Packages  uint64 // that came: the sum of the six below
+	ToMain    uint64 // messages to the main port
+	ToGame    uint64 // messages to a game
+	Relayed   uint64 // messages of a player to the others
+	NotJoined uint64 // messages to the others, of someone who is no player
+	Uncut     uint64 // no sequence of messages, or none for this port
+	Late      uint64 // to a game that is over
+
+	Messages  uint64 // that were passed on between players
+	Throttled uint64 // messages to the server past what one may ask
+	Misplaced uint64 // first packages of strangers that were no messages
+	Evicted   uint64 // strangers that made room for others
+	Removed   uint64 // peers that sent too much that is no message
+
+	Opened    uint64 // games
+	Closed    uint64 // of these
+	Different uint64 // games that were not opened because the client had one
+	Unopened  uint64 // because there were too many, too soon, or no port for it
+
+	Game GameStats
+}
+
+// Check returns an error if the counters do not add up.
+func (s *Stats) Check() error {
+	if sum := s.ToMain + s.ToGame + s.Relayed + s.NotJoined + s.Uncut + s.Late; sum != s.Packages {
+		return fmt.Errorf("connector: %d packages came, but the fate of %d is known", s.Packages, sum)
+	}
+	return nil
+}
+
+// opensConfig is how many games may be opened: by one address, by one prefix and in all. A
+// forged OpenGame costs a socket for the seconds that it takes to see that nobody confirms.
+// Loopback, private and link-local addresses are not held to it.
+var opensConfig = admission.BucketsConfig{
+	Source: admission.Limit{Rate: 1, Burst: 4},
+	Prefix: admission.Limit{Rate: 4, Burst: 16},
+	Total:  admission.Limit{Rate: 50, Burst: 100},
+}
+
+// NewLobby returns the lobby of one server. The key makes the table of those who opened games
+// unguessable.
+func NewLobby(c Config, key admission.Key) *Lobby {
+	return &Lobby{cfg: c.fill(), clients: map[netip.AddrPort]*match{}, opens: admission.NewBuckets(opensConfig, key)}
+}
+
+// Games returns how many games there are, those included that wait for their last messages to
+// be confirmed.
+func (l *Lobby) Games() int { return len(l.matches) }
+
+// Players returns how many clients have a game.
+func (l *Lobby) Players() int { return len(l.clients) }
+
+// Stats returns the counters.
+func (l *Lobby) Stats() Stats { return l.stats }
+
+// Rules are those of the page for this lobby: "There are no challenges, and keep-alives only
+// after 20 s (gone after 60 s), as these clients expect quiet"; a resend delay that is not
+// measured; and nobody is told by an empty package that it was removed.
+func (l *Lobby) Rules() relay.Rules {
+	return relay.Rules{ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true}
+}
+
+// Admit lets everybody in whose first package is messages for the port, or is empty and wants to be
+// confirmed, as that of relay's own client. What else comes from a stranger leaves no trace.
+func (l *Lobby) Admit(now time.Time, port *relay.Port, _ netip.AddrPort, first relay.Package) (any, bool) {
+	m, _ := port.Value.(*match)
+	if l.down || m != nil && m.over {
+		return nil, false
+	}
+	if len(first.Payload) == 0 && !first.Mode.Reliable() || !l.cut(m != nil, &first) {
+		l.stats.Misplaced++
+		return nil, false
+	}
+	return newGuest(now, m), true
+}
+
+// cut finds out where the messages of a package begin, and reports whether it is a sequence of
+// messages that its port takes: "What cannot be cut into messages is dropped". It is asked before any
+// message has its effect, so that a package has all of its effects or none.
+func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
+	var m Message = &l.peer
+	switch {
+	case pkg.Server && atGame:
+		m = &l.toGame
+	case pkg.Server:
+		m = &l.toMain
+	case !atGame:
+		return false // nobody is there to be reached through the main port
+	}
+	msgs := Read(pkg.Payload)
+	l.cuts = append(l.cuts[:0], 0)
+	for msgs.Next(m) {
+		l.cuts = append(l.cuts, msgs.Offset())
+	}
+	return msgs.OK()
+}
+
+// Enter notes a newcomer as a stranger, for whom another may have to go.
+func (l *Lobby) Enter(_ time.Time, p *relay.Peer) {
+	g := p.Seat.(*guest)
+	g.peer = p
+	if g.match == nil {
+		l.main = p.Port()
+	}
+	if has := l.clients[p.Addr()]; has != nil && (g.match == nil || has == g.match) {
+		return // a player, at the main port; or an opener at its game, before it is announced
+	}
+	l.strange(g)
+}
+
+// strange notes that a guest has no game.
+func (l *Lobby) strange(g *guest) {
+	l.strangers.add(g)
+	if l.strangers.count > l.cfg.MaxStrangers {
+		oldest := l.strangers.first
+		l.strangers.remove(oldest)
+		l.stats.Evicted++
+		oldest.peer.Remove(relay.Close{Reason: relay.ReasonClosed, Text: "too many strangers"})
+	}
+}
+
+// Receive takes a package of a peer. None is for the program.
+func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame bool) {
+	g := p.Seat.(*guest)
+	l.stats.Packages++
+	g.prove()
+	switch {
+	case g.match != nil && g.match.over:
+		l.stats.Late++
+	case !l.cut(g.match != nil, &pkg):
+		l.stats.Uncut++
+		if g.misbehaves(now) {
+			l.stats.Removed++
+			p.Remove(relay.Close{Reason: relay.ReasonProtocol})
+		}
+	case g.match == nil:
+		l.stats.ToMain++
+		l.receiveAtMain(now, g, &pkg)
+	case pkg.Server:
+		l.stats.ToGame++
+		g.match.receive(now, g, &pkg)
+	default:
+		g.match.relay(now, g, &pkg)
+	}
+	return false
+}
+
+// receiveAtMain takes messages to the main port.
+func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
+	for msgs := Read(pkg.Payload); msgs.Next(&l.toMain); {
+		switch {
+		case !g.mayAsk(now):
+			l.stats.Throttled++
+		case l.toMain.Kind == ToMainPing:
+			l.answer(g, pkg.Mode, &FromMain{Kind: FromMainPong, Ping: l.toMain.Ping})
+		case l.clients[g.peer.Addr()] != nil:
+			// "A client in another game is DifferentGame."
+			l.stats.Different++
+			l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
+		default:
+			l.open(now, g, int(l.toMain.MaxPlayers)+1)
+		}
+	}
+}
+
+// open opens a game, if there may be one more. The message set has no word for a server that
+// cannot: it says the one refusal that there is, which ends the client's waiting.
+func (l *Lobby) open(now time.Time, g *guest, seats int) {
+	from := g.peer.Addr()
+	m := (*match)(nil)
+	if len(l.matches) < l.cfg.MaxGames && (admission.Nearby(from.Addr()) || l.opens.Allow(now, from.Addr(), 1)) {
+		m = newMatch(now, l, g.peer.Port().Mux(), min(seats, l.cfg.MaxPlayers), from)
+	}
+	if m == nil {
+		l.stats.Unopened++
+		l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
+		return
+	}
+	l.stats.Opened++
+	l.clients[from] = m
+	l.strangers.remove(g)
+	// "GameOpened goes out at once, before the confirmation of the request"
+	l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
+}
+
+// answer sends a message of the server to one guest.
+func (l *Lobby) answer(g *guest, mode relay.Mode, m Message) {
+	err := g.peer.Send(mode, m.AppendTo(l.payload[:0]))
+	if err == relay.ErrBacklogFull {
+		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
+	}
+	g.told = g.told || mode.Reliable()
+}
+
+// Gone forgets a guest, and has it leave its game.
+func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
+	g := p.Seat.(*guest)
+	l.strangers.remove(g)
+	if g.match != nil {
+		g.match.gone(now, g, why)
+	}
+}
+
+// free notes that a client has no game any more.
+func (l *Lobby) free(addr netip.AddrPort) {
+	delete(l.clients, addr)
+	if l.main == nil {
+		return
+	}
+	if p := l.main.Peer(addr); p != nil && p.State() == relay.StateOpen {
+		l.strange(p.Seat.(*guest))
+	}
+}
+
+// Shutdown has everybody leave: players are told, and no game is opened any more. Who calls it
+// calls the Mux's own Shutdown too, for the main port.
+func (l *Lobby) Shutdown(now time.Time) {
+	l.down = true
+	for _, m := range l.matches {
+		m.dismiss(now)
+	}
+}

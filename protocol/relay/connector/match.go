@@ -1,0 +1,256 @@
+package connector
+
+import (
+	"net/netip"
+	"time"
+
+	"parley/protocol/relay"
+)
+
+// match is a game at its port: it carries what the rules decide to the peers there, and the
+// packages of players to the others.
+type match struct {
+	lobby *Lobby
+	game  *game
+	port  *relay.Port
+	room  *relay.Room // of the players who were told that they are
+	index int         // in Lobby.matches
+	over  bool        // without players; waits for its last messages to be confirmed
+
+	groups []*groups // by the number of their sender
+
+	announce *relay.Timer // of the opener
+	flush    *relay.Timer // of groups
+	flushAt  time.Time    // when it goes off; zero while it is not set
+	close    *relay.Timer
+}
+
+// newMatch opens a port and has a game there. It returns nil if there is no port to be had.
+func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.AddrPort) *match {
+	port, err := mux.Open()
+	if err != nil {
+		return nil
+	}
+	m := &match{
+		lobby: l, port: port, room: mux.NewRoom(), index: len(l.matches),
+		game: newGame(seats, opener, &l.stats.Game), groups: make([]*groups, seats),
+	}
+	port.Value = m
+	m.announce = port.NewTimer(m.announceOpener)
+	m.flush = port.NewTimer(m.flushGroups)
+	m.close = port.NewTimer(m.closePort)
+	m.announce.Set(now.Add(announceAfter))
+	l.matches = append(l.matches, m)
+	return m
+}
+
+// receive takes messages to the game.
+func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
+	l := m.lobby
+	addr := g.peer.Addr()
+	for msgs := Read(pkg.Payload); msgs.Next(&l.toGame) && !m.over; {
+		if !g.mayAsk(now) {
+			l.stats.Throttled++
+			continue
+		}
+		if l.toGame.Kind != ToGamePing {
+			// What was sent before reaches those who were players then, and before they hear
+			// of the change.
+			m.flushAll()
+		}
+		other := l.clients[addr]
+		_, was := m.game.player(addr)
+		m.game.handle(addr, pkg.Mode, &l.toGame, other != nil && other != m)
+		_, is := m.game.player(addr)
+		m.deliver()
+		switch {
+		case is && !was:
+			m.enter(g)
+		case was && !is:
+			m.exit(now, g, relay.Close{Reason: relay.ReasonLeft})
+		}
+	}
+}
+
+// relay takes messages of a player to the others.
+func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
+	l := m.lobby
+	number, isPlayer := m.game.player(g.peer.Addr())
+	if !isPlayer {
+		l.stats.NotJoined++
+		if !g.mayAsk(now) {
+			l.stats.Throttled++
+			return
+		}
+		m.game.notJoined(g.peer.Addr(), pkg.Mode)
+		m.deliver()
+		return
+	}
+	l.stats.Relayed++
+	waiting := m.groupsOf(number)
+	for i := range len(l.cuts) - 1 {
+		l.stats.Messages++
+		b := appendUint(l.payload[:0], uint64(number))
+		waiting.push(now, pkg.Mode, append(b, pkg.Payload[l.cuts[i]:l.cuts[i+1]]...))
+	}
+	m.schedule(waiting)
+}
+
+// groupsOf returns the groups of a player, which are made for its first message.
+func (m *match) groupsOf(number int) *groups {
+	if m.groups[number] == nil {
+		m.groups[number] = newGroups(func(mode relay.Mode, payload []byte) { m.spread(number, mode, payload) })
+	}
+	return m.groups[number]
+}
+
+// spread sends a package of a player to all others.
+func (m *match) spread(number int, mode relay.Mode, payload []byte) {
+	for p := range m.room.All() {
+		p.Seat.(*guest).prove()
+	}
+	_ = m.room.Relay(m.port.Peer(m.game.seats[number].addr), mode, payload) // it has a size and a mode
+}
+
+// schedule has the groups flushed in time.
+func (m *match) schedule(g *groups) {
+	at, ok := g.nextTimeout()
+	if ok && (m.flushAt.IsZero() || at.Before(m.flushAt)) {
+		m.flushAt = at
+		m.flush.Set(at)
+	}
+}
+
+// flushGroups sends what has waited for long enough.
+func (m *match) flushGroups(now time.Time) {
+	m.flushAt = time.Time{}
+	for _, g := range m.groups {
+		if g != nil {
+			g.handleTimeout(now)
+			m.schedule(g)
+		}
+	}
+}
+
+// flushAll sends all that waits, before the players change.
+func (m *match) flushAll() {
+	for _, g := range m.groups {
+		if g != nil {
+			g.flushAll()
+		}
+	}
+	m.flushAt = time.Time{}
+	m.flush.Stop()
+}
+
+// announceOpener tells the opener that it has joined. It may not have come to this port yet.
+func (m *match) announceOpener(now time.Time) {
+	opener := &m.game.seats[0]
+	if !opener.taken || !opener.waits {
+		return
+	}
+	m.flushAll()
+	p := m.port.Invite(opener.addr, newGuest(now, m))
+	if p == nil {
+		m.game.leave(0, false)
+		m.lobby.free(opener.addr)
+		m.deliver()
+		m.closeIfEmpty(now)
+		return
+	}
+	g := p.Seat.(*guest)
+	g.peer = p
+	m.game.announce()
+	m.deliver()
+	m.enter(g)
+}
+
+// deliver sends what the rules had to say. Who is not at the port has nothing to hear there.
+func (m *match) deliver() {
+	for i := range m.game.out {
+		s := &m.game.out[i]
+		if p := m.port.Peer(s.to); p != nil {
+			m.lobby.answer(p.Seat.(*guest), s.mode, &s.msg)
+		}
+	}
+	m.game.out = m.game.out[:0]
+}
+
+// enter notes a new player: from now on it gets what the others send.
+func (m *match) enter(g *guest) {
+	m.lobby.clients[g.peer.Addr()] = m
+	m.lobby.strangers.remove(g)
+	m.room.Add(g.peer)
+	g.peer.Join()
+}
+
+// exit notes that a player is one no more. It is still known, as it may join again under the ids
+// that it has come to.
+func (m *match) exit(now time.Time, g *guest, why relay.Close) {
+	m.room.Remove(g.peer)
+	g.peer.Leave(why)
+	m.lobby.free(g.peer.Addr())
+	m.lobby.strange(g)
+	m.closeIfEmpty(now)
+}
+
+// gone has a guest that is no more leave the game.
+func (m *match) gone(now time.Time, g *guest, why relay.Close) {
+	if number, isPlayer := m.game.player(g.peer.Addr()); isPlayer && !m.over {
+		m.flushAll()
+		m.game.leave(number, false)
+		m.lobby.free(g.peer.Addr())
+		m.deliver()
+		m.closeIfEmpty(now)
+	}
+	if m.over && m.port.Len() <= 1 {
+		m.close.Set(now) // it was the last
+	}
+}
+
+// closeIfEmpty ends a match without players: "A game without players closes." Its port stays
+// until its last messages are confirmed.
+func (m *match) closeIfEmpty(now time.Time) {
+	if m.game.count > 0 || m.over {
+		return
+	}
+	m.over = true
+	m.announce.Stop()
+	m.close.Set(now.Add(closeWithin))
+	if m.port.Len() == 0 {
+		m.close.Set(now)
+	}
+	for p := range m.port.Peers() {
+		p.Close("the game is over")
+	}
+}
+
+// dismiss ends the match whoever plays.
+func (m *match) dismiss(now time.Time) {
+	if m.over {
+		return
+	}
+	m.flushAll()
+	m.game.dismiss()
+	for i := range m.game.out {
+		addr := m.game.out[i].to
+		m.lobby.free(addr)
+		if p := m.port.Peer(addr); p != nil {
+			m.room.Remove(p)
+			p.Leave(relay.Close{Reason: relay.ReasonClosed, Text: "server closing"})
+		}
+	}
+	m.deliver()
+	m.closeIfEmpty(now)
+}
+
+// closePort ends it all.
+func (m *match) closePort(time.Time) {
+	l := m.lobby
+	last := l.matches[len(l.matches)-1]
+	l.matches[m.index], last.index = last, m.index
+	l.matches[len(l.matches)-1] = nil
+	l.matches = l.matches[:len(l.matches)-1]
+	l.stats.Closed++
+	m.port.Close()
+}
