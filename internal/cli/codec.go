@@ -49,7 +49,9 @@ func builtIn() []Codec {
 	return []Codec{
 		replicaCodec,
 		stampCodec,
+		realmCodec,
 		relayCodec,
+		duplexCodec,
 	}
 }
 

@@ -1,0 +1,70 @@
+package duplex
+
+// The calls of a Conn are made now, which is the time of the newest call of the Mux's
+// Handle* or Advance.
+
+// Joined reports whether the player is, or was, in the game.
+func (c *Conn) Joined() bool { return c.joined }
+
+// SetSight says which elements this client may see, from the next Flush on; nil is all of
+// them. The function is asked for each element at each Flush and each sync, and
+// must not call the Mux.
+func (c *Conn) SetSight(sees func(sid int16) bool) {
+	c.view.sight = sees
+	c.mux.touch(c)
+}
+
+// Resync sends this client everything that it may see, once more.
+func (c *Conn) Resync() {
+	c.view.request()
+	c.mux.touch(c)
+}
+
+// Update says what an element is to this client alone. See Endpoint.Update.
+func (c *Conn) Update(sid int16, data []byte) error {
+	defer c.mux.touch(c)
+	return c.Endpoint.Update(c.mux.now, sid, data)
+}
+
+// Sync says what an element is, or that something happened, to this client alone. See
+// Endpoint.Sync.
+func (c *Conn) Sync(sid int16, data []byte) error {
+	defer c.mux.touch(c)
+	return c.Endpoint.Sync(c.mux.now, sid, data)
+}
+
+// Signal sends a signal of the game. See Endpoint.Signal.
+func (c *Conn) Signal(on Channel, code uint8) error {
+	defer c.mux.touch(c)
+	return c.Endpoint.Signal(c.mux.now, on, code)
+}
+
+// Query asks this client something. See Endpoint.Query.
+func (c *Conn) Query(on Channel, code uint8, data []byte) (id uint32, err error) {
+	defer c.mux.touch(c)
+	return c.Endpoint.Query(c.mux.now, on, code, data)
+}
+
+// Cancel says that nobody waits for a reply. See Endpoint.Cancel.
+func (c *Conn) Cancel(id uint32) {
+	c.Endpoint.Cancel(c.mux.now, id)
+	c.mux.touch(c)
+}
+
+// Reply answers a query of this client. See Endpoint.Reply.
+func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
+	defer c.mux.touch(c)
+	return c.Endpoint.Reply(c.mux.now, id, status, data)
+}
+
+// Close ends the connection when what is queued on main was written. See Endpoint.Close.
+func (c *Conn) Close(text string) {
+	c.Endpoint.Close(c.mux.now, text)
+	c.mux.touch(c)
+}
+
+// Cut ends the connection at once. See Endpoint.Cut.
+func (c *Conn) Cut(text string) {
+	c.Endpoint.Cut(c.mux.now, text)
+	c.mux.touch(c)
+}

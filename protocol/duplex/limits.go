@@ -1,0 +1,77 @@
+package duplex
+
+import "time"
+
+// Our own limits. Those that a user may change are in Config, with these as their
+// defaults; what the document and its page say of bytes is in limits_wire.go.
+const (
+	// initRepeat and maxInitRepeat pace a client's FEED_INIT while it has no feed, each
+	// half as long again as the last: nine within the 5 s that it tries, so that a path
+	// that loses half of all lets one through, and few to a server that is down.
+	initRepeat    = 100 * time.Millisecond
+	maxInitRepeat = time.Second
+
+	// keepAlive is how often a client with a feed repeats its FEED_INIT: "every 3 s
+	// as a keep-alive", so that a NAT remembers and both know that it works.
+	keepAlive = 3 * time.Second
+
+	// maxWrongTokens is how many wrong tokens a source may send before it is not
+	// listened to for 10 s: "three wrong tokens for a player in 10 s stop answers to that
+	// source for 10 s". A token has 32 bits, so a source needs centuries. The source is
+	// address and port: else three forged datagrams would keep out an honest player who has
+	// the same address.
+	maxWrongTokens = 3
+
+	// minSyncEvery is how often a client may ask for everything: SYNC_REQ is one byte,
+	// and its answer is the whole state. A request that comes earlier is
+	// answered then.
+	minSyncEvery = time.Second
+
+	// fillBytes is how much of a sync, and of updates that have no feed, is put into the
+	// queue of main ahead of the socket. The rest is made when that has gone, from the
+	// values as they are then: a slow reader gets fewer values, not older ones.
+	fillBytes = 64 << 10
+
+	// maxSizeSteps bounds how often a Growing function is asked about one message: a
+	// peer that sends strings of one byte each makes it look at its data once
+	// for each of them.
+	maxSizeSteps = 1024
+
+	// minHeldBytes is the least that is taken for the beginning of a message.
+	minHeldBytes = 64
+
+	// maxInboxEvents and maxInboxBytes bound what came and was not polled. While they
+	// are reached main is not read on, which slows down who sends, and datagrams are
+	// dropped and counted. One message may be larger than the bytes.
+	maxInboxEvents = 64
+	maxInboxBytes  = 64 << 10
+
+	// maxLooseBytes bounds the datagrams that wait for the socket. The oldest goes
+	// first: a newer one is worth more.
+	maxLooseBytes = 64 << 10
+
+	// maxQuestions bounds the queries that wait for their replies, each way. Past it
+	// Query returns ErrBusy, and main is not read on until the game has answered:
+	// a peer that only asks holds 256 places and no more.
+	maxQuestions = 256
+
+	// maxAnswerBytes bounds replies that wait for one before them: queries of one code
+	// are answered in order. Past it main is not read on.
+	maxAnswerBytes = 256 << 10
+
+	// askRepeat and maxAskRepeat pace a query on the feed until its reply comes.
+	askRepeat    = 200 * time.Millisecond
+	maxAskRepeat = time.Second
+
+	// quiet is for how long no query of a code is sent on the feed after one whose
+	// reply may come twice: "sends no other of that code for 1 s and drops
+	// replies to it, as it could not tell them apart".
+	quiet = time.Second
+
+	// maxPending bounds the mains that are open and have not joined, and
+	// maxPendingPerAddress those of one address. The oldest is cut off for a newer one:
+	// who is honest joins within a few round trips, and refusing the new ones would shut
+	// everyone out. Each costs about 8 KiB.
+	maxPending           = 4096
+	maxPendingPerAddress = 1024
+)

@@ -1,0 +1,324 @@
+package duplex
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/queue"
+	"parley/internal/roster"
+)
+
+// Mux is the pure core of a server: it has the elements, the players and their feeds. It
+// follows the seam of Endpoint, with all connections behind it; mains come in by Accept.
+type Mux struct {
+	cfg    *Config
+	shared *Shared
+	now    time.Time
+	down   bool // shutting down: nobody is let in
+
+	elements *elements
+	conns    *roster.Roster[*Conn] // by the address of main
+	players  map[int16]*Conn
+	feeds    map[netip.AddrPort]*Conn
+	lastID   int16
+
+	pending pending
+	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent
+	ignored *admission.Ignored
+	former  *admission.Ignored // feeds of players that left
+	streams queue.Fifo[*Conn] // with bytes of main to poll
+
+	stats MuxStats
+}
+
+// MuxStats counts what became of each datagram, and of connections.
+type MuxStats struct {
+	In           uint64 // datagrams: the sum of the nine below
+	ToConns      uint64 // for a player: see its Stats
+	Malformed    uint64 // not a datagram, and of no player's feed
+	Strangers    uint64 // datagrams of no player's feed
+	Bound        uint64 // FEED_INITs that made or moved a feed
+	Kept         uint64 // FEED_INITs that kept one alive
+	NoPlayer     uint64 // FEED_INITs for a player that there is not, or from a wrong address
+	WrongToken   uint64 // FEED_INITs with a wrong token
+	Ignored      uint64 // FEED_INITs of a source that sent too many wrong ones
+	InitsRefused uint64 // FEED_INITs that were late, too far ahead, or from somebody else's feed
+
+	Accepted uint64 // mains
+	Refused  uint64 // that were told REFUSED
+	Crowded  uint64 // that made room for others before they joined
+	Ended    uint64 // that are over
+}
+
+// Check returns an error if the counters do not add up.
+func (s *MuxStats) Check() error {
+	sum := s.ToConns + s.Malformed + s.Strangers + s.Bound + s.Kept + s.NoPlayer + s.WrongToken + s.Ignored + s.InitsRefused
+	if sum != s.In {
+		return fmt.Errorf("duplex: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	return nil
+}
+
+// Conn is a server's connection. It is owned by the goroutine that calls the Mux.
+type Conn struct {
+	*Endpoint
+	roster.Member
+	mux       *Mux
+	streaming bool // in Mux.streams
+
+	// Until it has joined it is in a list of those of its address, and of all.
+	older, newer *Conn
+	waiting      bool
+}
+
+// NewMux returns the core of a server. The key hides which sources share a place in
+// its tables.
+func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
+	return &Mux{
+		cfg: c.fill(), shared: s, now: now,
+		elements: newElements(),
+		conns:    roster.New[*Conn](),
+		players:  map[int16]*Conn{},
+		feeds:    map[netip.AddrPort]*Conn{},
+		pending:  pending{byAddr: map[netip.Addr]int{}},
+		wrong:    admission.NewHalfOpen[uint8](admission.HalfOpenConfig{Crowded: -1, Life: 10 * time.Second}, key),
+		ignored:  admission.NewIgnored(key),
+		former:   admission.NewIgnored(key),
+	}
+}
+
+// Player returns the connection of a player, nil if there is none.
+func (m *Mux) Player(id int16) *Conn { return m.players[id] }
+
+// Conns yields all connections, those included that have not joined. None may be forgotten
+// meanwhile: PollEvent is not called from within.
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
+
+// Len returns how many connections there are.
+func (m *Mux) Len() int { return m.conns.Len() }
+
+// Stats returns the counters.
+func (m *Mux) Stats() MuxStats { return m.stats }
+
+// Set says what an element is: Flush tells those who may see it. The error is ErrSID or
+// ErrSize if the schema has no such element. Data that says that it is gone removes it.
+func (m *Mux) Set(sid int16, data []byte) error {
+	r := &m.cfg.rules.elements[FromServer]
+	if r.moments[sid] {
+		return ErrSID
+	}
+	if err := m.cfg.rules.check(FromServer, &Message{Kind: KindSync, SID: sid, Data: data}); err != nil {
+		return err
+	}
+	if r.isGone(data) {
+		m.Remove(sid)
+		return nil
+	}
+	m.elements.set(sid, data)
+	return nil
+}
+
+// Element returns what an element is. The bytes are valid until the next Set or Remove.
+func (m *Mux) Element(sid int16) (data []byte, ok bool) {
+	el := m.elements.get(sid)
+	if el == nil {
+		return nil, false
+	}
+	return el.data, true
+}
+
+// Remove ends an element: who knows of it is told.
+func (m *Mux) Remove(sid int16) {
+	slot, ok := m.elements.remove(sid)
+	if !ok {
+		return
+	}
+	for c := range m.conns.All() {
+		if c.view.known.has(slot) {
+			c.retire(slot, sid)
+			m.touch(c)
+		}
+	}
+}
+
+// Flush has all that was set since the last one told to those who may see it: on the feed
+// what they know, on main what is new to them. Call it once a tick.
+func (m *Mux) Flush() {
+	changed := m.elements.flush()
+	least := m.elements.head()
+	for c := range m.conns.All() {
+		if c.state != StateOpen {
+			continue
+		}
+		if c.view.sight != nil {
+			c.look()
+			m.touch(c)
+		} else if changed {
+			m.touch(c)
+		}
+		least = min(least, c.view.onFeed, c.view.onMain)
+	}
+	m.elements.trim(least)
+	if m.elements.crowded() {
+		moved := m.elements.compact()
+		for c := range m.conns.All() {
+			c.view.onFeed, c.view.onMain = moved(c.view.onFeed), moved(c.view.onMain)
+		}
+	}
+}
+
+// HandleDatagram takes a datagram from anyone.
+func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	m.now = now
+	m.stats.In++
+	from = admission.Canon(from)
+	var d Datagram
+	ok := d.Parse(FromClient, b)
+	if ok && d.Kind == KindFeedInit {
+		m.handleFeedInit(now, from, &d)
+		return
+	}
+	c := m.feeds[from]
+	switch {
+	case c == nil && !ok:
+		m.stats.Malformed++
+	case c == nil:
+		m.stats.Strangers++
+	default:
+		m.stats.ToConns++
+		c.now = now
+		c.handleFeed(now, &d, ok)
+		m.touch(c)
+	}
+}
+
+// HandleBytes takes bytes that came on the main of a connection, and says how many; see
+// Endpoint.HandleBytes.
+func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
+	m.now = now
+	n := 0
+	for n < len(b) && c.state < StateClosing {
+		// The answer to CONN_INIT comes before all that follows it.
+		k := len(b) - n
+		if c.state == StateConnecting {
+			k = 1
+		}
+		k = c.HandleBytes(now, b[n:n+k])
+		if c.view.wantsIn {
+			c.view.wantsIn = false
+			m.admit(c)
+		}
+		if n += k; k == 0 {
+			break
+		}
+	}
+	if c.state == StateOpen {
+		m.pending.drop(c)
+	}
+	if c.state >= StateClosing {
+		n = len(b)
+	}
+	m.touch(c)
+	return n
+}
+
+// HandleEnd says that the main of a connection is over; see Endpoint.HandleEnd.
+func (m *Mux) HandleEnd(now time.Time, c *Conn, text string) {
+	m.now = now
+	c.HandleEnd(now, text)
+	m.touch(c)
+}
+
+// Shutdown closes all and lets no one in.
+func (m *Mux) Shutdown(now time.Time, text string) {
+	m.now, m.down = now, true
+	for c := range m.conns.All() {
+		c.Close(text)
+	}
+}
+
+// NextTimeout returns when HandleTimeout is to be called next. It counts once
+// PollTransmit has returned false.
+func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
+
+// HandleTimeout does what is due for all connections.
+func (m *Mux) HandleTimeout(now time.Time) {
+	m.now = now
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
+		c.HandleTimeout(now)
+		m.touch(c)
+	}
+}
+
+// touch notes that a connection was called: it may have events, datagrams and bytes.
+func (m *Mux) touch(c *Conn) {
+	m.conns.Touch(c)
+	if !c.streaming {
+		c.streaming = true
+		m.streams.Push(c)
+	}
+}
+
+// PollEvent returns the next event and whose it is. EventClosed comes for every connection
+// that Accept returned, whether it has joined or not: then its main is to be closed.
+func (m *Mux) PollEvent() (*Conn, Event, bool) {
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+		c.now = m.now
+		if ev, ok := c.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
+		}
+		m.conns.Calm(c)
+	}
+	return nil, Event{}, false
+}
+
+// PollTransmit writes the next datagram of a feed into buf, which has at least MaxDatagram
+// bytes, and says where it goes.
+func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
+		c.now = m.now
+		if n, to, ok := c.PollTransmit(buf); ok {
+			return n, to, true
+		}
+		at, ok := c.NextTimeout()
+		m.conns.Rest(c, at, ok)
+	}
+	return 0, netip.AddrPort{}, false
+}
+
+// PollBytes writes the next bytes of a main into buf, and says whose they are. There are
+// no more of that connection until Written was called. It is to be polled after
+// PollEvent and before PollTransmit, which learns when a connection wants to be called
+// next.
+func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
+	for m.streams.Len() > 0 {
+		c := m.streams.Pop()
+		c.streaming = false
+		c.now = m.now
+		if n := c.PollBytes(buf); n > 0 {
+			return n, c, true
+		}
+	}
+	return 0, nil, false
+}
+
+// Written says that what PollBytes returned was given to the system.
+func (m *Mux) Written(now time.Time, c *Conn) {
+	m.now = now
+	c.Written(now)
+	m.touch(c)
+}
+
+// Advance tells the time to what a Conn is asked to do before the next Handle*. It does
+// not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}

@@ -1,0 +1,251 @@
+package duplex
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+)
+
+// pending are the mains that have not joined, the oldest first.
+type pending struct {
+	oldest, newest *Conn
+	count          int
+	byAddr         map[netip.Addr]int
+}
+
+func (p *pending) add(c *Conn) {
+	c.waiting = true
+	if c.older = p.newest; c.older != nil {
+		c.older.newer = c
+	} else {
+		p.oldest = c
+	}
+	p.newest = c
+	p.count++
+	p.byAddr[c.main.Addr()]++
+}
+
+// drop takes out one that has joined or ended.
+func (p *pending) drop(c *Conn) {
+	if !c.waiting {
+		return
+	}
+	c.waiting = false
+	if c.older != nil {
+		c.older.newer = c.newer
+	} else {
+		p.oldest = c.newer
+	}
+	if c.newer != nil {
+		c.newer.older = c.older
+	} else {
+		p.newest = c.older
+	}
+	c.older, c.newer = nil, nil
+	p.count--
+	if p.byAddr[c.main.Addr()]--; p.byAddr[c.main.Addr()] == 0 {
+		delete(p.byAddr, c.main.Addr())
+	}
+}
+
+// tooMany returns the one that is to make room for a newcomer of an address, or nil.
+func (p *pending) tooMany(addr netip.Addr) *Conn {
+	if p.byAddr[addr] >= maxPendingPerAddress {
+		for c := p.oldest; c != nil; c = c.newer {
+			if c.main.Addr() == addr {
+				return c
+			}
+		}
+	}
+	if p.count >= maxPending {
+		return p.oldest
+	}
+	return nil
+}
+
+// Accept takes a main that a client has opened, from the address that it has there. It
+// is nil if that address has one already, which is to be kept.
+func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
+	m.now = now
+	main = admission.Canon(main)
+	if m.conns.Get(main) != nil {
+		return nil
+	}
+	if old := m.pending.tooMany(main.Addr()); old != nil {
+		m.stats.Crowded++
+		m.pending.drop(old)
+		old.end(Close{Reason: ReasonCrowded})
+		m.touch(old)
+	}
+	m.stats.Accepted++
+	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, main, m.cfg, m.shared)}
+	c.view = &view{elements: m.elements, full: m.full}
+	m.conns.Add(main, c)
+	m.pending.add(c)
+	m.touch(c)
+	return c
+}
+
+// admit answers CONN_INIT: "the server answers CONN_INIT_REP with a player id and a random
+// token, or REFUSED (full, banned, closing) and closes".
+func (m *Mux) admit(c *Conn) {
+	why := m.refusal(c.main)
+	if why == "" {
+		if c.player = m.takeID(); c.player == 0 {
+			why = "no id is free"
+		}
+	}
+	if why != "" {
+		m.stats.Refused++
+		c.refused(why)
+		return
+	}
+	for c.token == 0 {
+		c.token = int32(m.shared.Rand.Uint32())
+	}
+	m.players[c.player] = c
+	c.state = StateJoining
+	_ = c.putMain(&Message{Kind: KindConnInitRep, Player: c.player, Token: c.token})
+}
+
+// refusal says why an address is not let in, or nothing.
+func (m *Mux) refusal(from netip.AddrPort) string {
+	switch {
+	case m.down:
+		return "server closing"
+	case m.full():
+		return "server full"
+	case m.cfg.Admit != nil:
+		return m.cfg.Admit(from)
+	}
+	return ""
+}
+
+// full reports whether there are as many players as may be. Who has not joined is none.
+func (m *Mux) full() bool { return m.conns.Len()-m.pending.count >= m.cfg.MaxPlayers }
+
+// takeID returns an id that no player has. They go round, so that one is used again as
+// late as can be.
+func (m *Mux) takeID() int16 {
+	if m.cfg.TakeID != nil {
+		id := m.cfg.TakeID()
+		if id < 0 || m.players[id] != nil {
+			panic("duplex: TakeID returned an id that is negative or in use")
+		}
+		return id
+	}
+	for range MaxPlayer {
+		if m.lastID == MaxPlayer {
+			m.lastID = 0
+		}
+		if m.lastID++; m.players[m.lastID] == nil {
+			return m.lastID
+		}
+	}
+	return 0
+}
+
+// handleFeedInit takes a FEED_INIT from anyone.
+func (m *Mux) handleFeedInit(now time.Time, from netip.AddrPort, d *Datagram) {
+	c := m.players[d.Player]
+	// The one who has the feed is heard whatever others send in its name.
+	holds := c != nil && c.feed.peer == from
+	switch {
+	case !holds && m.ignored.Has(now, from):
+		m.stats.Ignored++
+	case c == nil || c.state >= StateClosing || !m.cfg.AnyFeedAddr && from.Addr() != c.main.Addr():
+		m.stats.NoPlayer++
+	case !sameToken(d.Token, c.token):
+		m.wrongToken(now, from)
+	case c.feed.judge(d.Sequence) != seqNew, m.taken(now, from, c):
+		m.stats.InitsRefused++
+	default:
+		m.bind(now, from, c, d.Sequence)
+	}
+}
+
+// sameToken compares in constant time: a comparison that stops at the first difference
+// would tell a guesser how far it got.
+func sameToken(a, b int32) bool {
+	var x, y [4]byte
+	binary.BigEndian.PutUint32(x[:], uint32(a))
+	binary.BigEndian.PutUint32(y[:], uint32(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// wrongToken counts a wrong token against its source: see maxWrongTokens.
+func (m *Mux) wrongToken(now time.Time, from netip.AddrPort) {
+	m.stats.WrongToken++
+	count, _ := m.wrong.Open(now, from)
+	if count == nil {
+		return
+	}
+	if *count++; *count >= maxWrongTokens {
+		m.wrong.Drop(now, from)
+		m.ignored.Add(now, from)
+	}
+}
+
+// taken reports whether a source cannot be the feed of a player because it is, or was 10 s
+// ago, that of another. The one who has it keeps it: a right token is no reason to get the
+// datagrams of one's neighbour. And what the one who left had sent may still be under
+// way: nothing in it says whose it is, and its high SEQ would make all that
+// follows late. A client that connects again opens a new socket.
+func (m *Mux) taken(now time.Time, from netip.AddrPort, c *Conn) bool {
+	holder := m.feeds[from]
+	if holder == nil {
+		return m.former.Has(now, from)
+	}
+	return holder != c && now.Sub(holder.feed.heard) < m.cfg.FeedTimeout
+}
+
+// bind makes a source the feed of a player: a token "may be used again by the same player
+// to move the feed to a new port (a NAT that forgot)".
+func (m *Mux) bind(now time.Time, from netip.AddrPort, c *Conn, sequence int64) {
+	if c.feed.peer == from {
+		m.stats.Kept++
+	} else {
+		m.stats.Bound++
+		if holder := m.feeds[from]; holder != nil {
+			holder.loseFeed()
+			m.touch(holder)
+		}
+		delete(m.feeds, c.feed.peer)
+		m.feeds[from] = c
+		c.feed.peer = from
+	}
+	c.now = now
+	c.feed.take(now, sequence)
+	c.putFeed(&Message{Kind: KindFeedInitRep, Token: c.token})
+	if c.state == StateOpen && c.feed.said {
+		c.setUp(true)
+	}
+	m.touch(c)
+}
+
+// loseFeed takes the feed away from a player: somebody else has its address now.
+func (c *Conn) loseFeed() {
+	c.feed.peer = netip.AddrPort{}
+	c.feed.loose.Clear(c.lender)
+	c.setUp(false)
+}
+
+// forget takes a closed connection out of the tables: a token "dies with main".
+func (m *Mux) forget(c *Conn) {
+	m.pending.drop(c)
+	if c.player != 0 && m.players[c.player] == c {
+		delete(m.players, c.player)
+		if m.cfg.FreeID != nil {
+			m.cfg.FreeID(c.player)
+		}
+	}
+	if m.feeds[c.feed.peer] == c {
+		delete(m.feeds, c.feed.peer)
+		m.former.Add(m.now, c.feed.peer)
+	}
+	m.conns.Remove(c.main, c)
+	m.stats.Ended++
+}
