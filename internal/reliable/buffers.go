@@ -21,6 +21,9 @@ const (
 	tableClasses = 14
 	firstTable   = 8
 
+	// largestKeptTable is in entries: 56 KiB of flights.
+	largestKeptTable = 512
+
 	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
 	// left to the garbage collector.
 	maxKeptBytes = 16 << 20
@@ -96,8 +99,15 @@ func takeTable[T any](free *[tableClasses][][]T, n int) []T {
 }
 
 // maxKeptTables bounds how many tables of one size wait for their next use: the
-// small ones are many, one large one is as much as a thousand of them.
-func maxKeptTables(class int) int { return max(4, 1024>>class) }
+// small ones are many, and one large one is as much as a thousand of them. What a
+// window of full packets needs is kept; a window of thousands of tiny ones is too
+// rare to hold half a megabyte for.
+func maxKeptTables(class int) int {
+	if firstTable<<class > largestKeptTable {
+		return 0
+	}
+	return 1024 >> class
+}
 
 func giveTable[T any](free *[tableClasses][][]T, t []T) {
 	if c := tableClass(len(t)); c < tableClasses && len(free[c]) < maxKeptTables(c) {

@@ -670,7 +670,7 @@ func TestTheSequenceWrapsAtFullSpeed(t *testing.T) {
 			})
 			sent := uint32(0)
 			feed := func(now time.Time) {
-				for sent < total && len(x.outgoing.messages) < 64 && x.Send(now, tt.mode, "n", u32(sent)) == nil {
+				for sent < total && x.outgoing.Len() < 64 && x.Send(now, tt.mode, "n", u32(sent)) == nil {
 					sent++
 				}
 			}

@@ -69,6 +69,7 @@ func (c Config) fill() *Config {
 	orElse(&c.MaxConns, 4096)
 	for i, rule := range []reliable.Rule{reliable.Patient, reliable.Linked} {
 		r := c.Receive
+		orElse(&r.Overhead, receiveOverhead)
 		r.Rules = [2]reliable.Rule{rule, rule}
 		c.recv[i] = r.Filled()
 	}

@@ -102,7 +102,7 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 // we sent. A client whose handshake the server has forgotten before anything was
 // said begins again.
 func (e *Endpoint) unknown(now time.Time) {
-	if e.state != StateAccepted || e.sender.InFlight(0) > 0 || len(e.outgoing.messages) > 0 || e.talked {
+	if e.state != StateAccepted || e.sender.InFlight(0) > 0 || e.outgoing.Len() > 0 || e.talked {
 		e.end(Close{Reason: ReasonUnknown, Remote: true})
 		return
 	}
@@ -150,7 +150,7 @@ type leaving struct {
 
 // settledAll reports whether nothing reliable is on its way.
 func (e *Endpoint) settledAll() bool {
-	return e.sender.InFlight(0) == 0 && len(e.outgoing.messages) == 0
+	return e.sender.InFlight(0) == 0 && e.outgoing.Len() == 0
 }
 
 // leave says goodbye if that is due.
@@ -211,9 +211,7 @@ func (e *Endpoint) end(c Close) {
 	e.closing.close = c
 	e.leaving.at = time.Time{}
 	e.closing.next, e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	for _, m := range e.outgoing.messages {
-		e.buffers.Give(m)
-	}
+	e.outgoing.Clear(e.buffers)
 	e.outgoing = waitingMessages{}
 	if was != StateConnecting {
 		e.sender.Close()

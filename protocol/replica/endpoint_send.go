@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/queue"
 	"parley/internal/reliable"
 	"parley/internal/serial"
 )
@@ -26,12 +27,17 @@ const (
 //
 //	time u64 · name size u8 · name · data
 //
-// of which the first offset bytes of the data are sent.
+// of which, of the oldest, the first offset bytes of the data are sent.
 type waitingMessages struct {
-	messages [][]byte
-	offset   int
-	begun    bool
-	bytes    int
+	queue.Packets
+	offset int
+	begun  bool
+}
+
+// hasRoom reports whether a message in a buffer of n bytes may wait behind the oldest:
+// see maxQueuedBytes.
+func (q *waitingMessages) hasRoom(n int) bool {
+	return q.Len() == 0 || q.Held()-cap(q.First())+n <= maxQueuedBytes
 }
 
 // Send sends a message. Nothing is sent if it returns an error.
@@ -132,16 +138,20 @@ func (e *Endpoint) sendReliable(now time.Time, p *Packet, size int, o reliable.O
 // enqueue takes an ordered message and sends as much of it as may go.
 func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 	q := &e.outgoing
-	if len(q.messages) > 0 && q.bytes+len(data) > e.cfg.MaxMessage+maxQueuedBytes {
+	size := 9 + len(name) + len(data)
+	if !q.hasRoom(size) {
 		return ErrWindowFull
 	}
-	m := e.buffers.Take(9 + len(name) + len(data))
+	m := e.buffers.Take(size)
+	if !q.hasRoom(cap(m)) {
+		e.buffers.Give(m)
+		return ErrWindowFull
+	}
 	binary.LittleEndian.PutUint64(m, e.ServerTime(now))
 	m[8] = byte(len(name))
 	copy(m[9:], name)
 	copy(m[9+len(name):], data)
-	q.messages = append(q.messages, m)
-	q.bytes += len(m)
+	q.Put(m)
 	e.pump(now)
 	return nil
 }
@@ -151,12 +161,12 @@ func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 // any other peer one at a time, "which is safe with every receiver".
 func (e *Endpoint) pump(now time.Time) {
 	q := &e.outgoing
-	for len(q.messages) > 0 && e.mayPump() {
+	for q.Len() > 0 && e.mayPump() {
 		back := e.sender.Link(laneMessage)
 		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneMessage) > 0 {
 			return
 		}
-		p, size := e.nextPart(q.messages[0])
+		p, size := e.nextPart(q.First())
 		if e.extended {
 			p.OrderLink = uint8(back)
 		}
@@ -166,9 +176,7 @@ func (e *Endpoint) pump(now time.Time) {
 		q.offset += len(p.Data)
 		q.begun = true
 		if !p.More {
-			q.bytes -= len(q.messages[0])
-			e.buffers.Give(q.messages[0])
-			q.messages = append(q.messages[:0], q.messages[1:]...)
+			q.Drop(e.buffers)
 			q.offset, q.begun = 0, false
 		}
 	}

@@ -77,8 +77,16 @@ const (
 	// The oldest goes first: a newer one is worth more.
 	maxLooseBytes = 64 << 10
 
-	// maxQueuedBytes is how much may be queued behind a message of the largest size.
-	maxQueuedBytes = 256 << 10
+	// maxQueuedBytes bounds the memory of the ordered messages that wait behind the
+	// one that is being sent, whole buffers and their places in the queue included: a
+	// peer that takes nothing costs this, one message and the window, however small
+	// the messages are.
+	maxQueuedBytes = 512 << 10
+
+	// receiveOverhead is what a received packet that waits counts beside its bytes: its
+	// place, and what its buffer is larger than it. Without it, messages of a byte that
+	// no one reads would hold ten times their limit.
+	receiveOverhead = 128
 
 	// maxNamesBytes and maxSeenValues bound what a server can make a client
 	// remember: all the names of its tables, and one value a variable of each
