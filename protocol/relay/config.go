@@ -13,6 +13,10 @@ type Config struct {
 	// Further ones are not answered. Default 4,096.
 	MaxPeers int
 
+	// FirstPort and LastPort are the further ports that a server's lobby may open, both
+	// included: for a firewall that lets only these through. Default 0: the system chooses.
+	FirstPort, LastPort uint16
+
 	// Rules are a client's. A server's are its lobby's.
 	Rules Rules
 

@@ -110,7 +110,7 @@ func (e *Endpoint) pass(now time.Time, n uint64) reliable.Fate {
 
 // takeLoose takes an unreliable package: as often and in whatever order it comes.
 func (e *Endpoint) takeLoose(now time.Time, d *Datagram, b []byte) {
-	near := e.noteLoose(d.ID)
+	near := e.noteLoose(d)
 	if len(d.Payload) == 0 {
 		e.takeEmpty(now, d, near)
 		return
@@ -129,13 +129,14 @@ func (e *Endpoint) takeLoose(now time.Time, d *Datagram, b []byte) {
 }
 
 // noteLoose remembers the newest unreliable id, and reports whether this one is within 1,024 of
-// the newest so far. One that is further off is delivered, but is not the newest: else two
-// forged packages would do where an id must be guessed.
-func (e *Endpoint) noteLoose(id uint32) (near bool) {
-	d := serial.Bits24.Distance(e.newestLoose, id)
-	near = d >= -nearIDs && d <= nearIDs
-	if near && d > 0 || !e.anyLoose {
-		e.newestLoose, e.anyLoose = id, true
+// the newest so far, or of 0 if there was none. One that is further off is delivered, but is
+// not the newest unless it is the first: else two forged packages would do where an id must be
+// guessed.
+func (e *Endpoint) noteLoose(d *Datagram) (near bool) {
+	ahead := serial.Bits24.Distance(e.newestLoose, d.ID)
+	near = ahead >= -nearIDs && ahead <= nearIDs
+	if near && ahead > 0 || !e.anyLoose && len(d.Payload) > 0 {
+		e.newestLoose, e.anyLoose = d.ID, true
 	}
 	return near
 }

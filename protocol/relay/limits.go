@@ -71,6 +71,10 @@ const (
 	// game can be made to open.
 	maxPorts = 4096
 
+	// maxPortTries bounds the search for a free port in a range. Each try is a system call
+	// while everything else waits, and a stranger may be who asks for the port.
+	maxPortTries = 32
+
 	// maxUsedTickets bounds the used tickets that are remembered until they expire, 6 MiB in
 	// all. Past it no ticket is taken: it could be used twice.
 	maxUsedTickets = 1 << 16

@@ -63,8 +63,8 @@ func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
-	local := netip.AddrPortFrom(socket.LocalAddr().Addr(), 0).String()
-	return serve(socket, func() (*udp.Socket, error) { return udp.Listen(local, portConfig) }, c, handle), nil
+	ports := furtherPorts{host: socket.LocalAddr().Addr(), first: c.FirstPort, last: c.LastPort}
+	return serve(socket, ports.listen, c, handle), nil
 }
 
 // The sockets of a server. One call sends as much as a room of 256 needs for one package,
@@ -114,6 +114,15 @@ func (s *Server) Do(fn func(m *Mux)) error {
 		return ErrServerClosed
 	}
 	return nil
+}
+
+// View runs fn here and now, while no loop is at the Mux: to look at it and at what its lobby
+// counted, also after Close. fn must not block and must not change anything: no loop would
+// know.
+func (s *Server) View(fn func(m *Mux)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(s.mux)
 }
 
 // Stats returns the counters as of the last turn of the first port, also after Close.

@@ -69,6 +69,33 @@ func (l *lockedMux) Len() int {
 	return l.s.mux.Len()
 }
 
+// furtherPorts listens where further ports may be: on any, or in a range.
+type furtherPorts struct {
+	host        netip.Addr
+	first, last uint16
+	used        int // how many of the range were tried so far
+}
+
+// listen opens a socket on the next free port. A range is gone through in turn, so that what
+// is late for a port that was closed does not meet the next one to have it.
+func (f *furtherPorts) listen() (*udp.Socket, error) {
+	if f.first == 0 {
+		return udp.Listen(netip.AddrPortFrom(f.host, 0).String(), portConfig)
+	}
+	count := int(f.last) - int(f.first) + 1
+	err := ErrNoPorts
+	for range min(count, maxPortTries) {
+		port := f.first + uint16(f.used%count)
+		f.used++
+		socket, failed := udp.Listen(netip.AddrPortFrom(f.host, port).String(), portConfig)
+		if failed == nil {
+			return socket, nil
+		}
+		err = failed
+	}
+	return nil, err
+}
+
 // OpenPort listens on a further port, for Mux.Open, which is called with s.mu held.
 func (s *Server) OpenPort(p *Port) (uint16, error) {
 	socket, err := s.listen()

@@ -1,0 +1,39 @@
+package relay
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
+
+// testSeed returns the seed of a random test and prints how to repeat it.
+func testSeed(t testing.TB) uint64 {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = 0x3e1a
+	}
+	t.Logf("seed=%d", seed)
+	return seed
+}
+
+// newRand returns the source of a random test.
+func newRand(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(testSeed(t), 0)) }
+
+// rounds returns the count of turns of a random loop: the N tier under PARLEY_SOAK=1, a
+// hundredth of the PR tier under -short, and a fiftieth of it under -race, which is some
+// fifteen times slower and has nothing to find in code without goroutines; the plain run
+// has the full count.
+func rounds(pr, soak int) int {
+	switch {
+	case os.Getenv("PARLEY_SOAK") != "":
+		return soak
+	case testing.Short():
+		return max(pr/100, 1)
+	case underRace:
+		return max(pr/50, 1)
+	}
+	return pr
+}
