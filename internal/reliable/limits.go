@@ -15,6 +15,10 @@ const (
 	maxRTT = 10 * time.Second
 	minRTT = time.Millisecond
 
+	// manyDoubts is how many acknowledgements in a row must be of resent packets before
+	// the round trip is taken to have grown. Loss alone makes a few.
+	manyDoubts = 8
+
 	// smallPacketBytes is the largest packet that is sent again ahead of loss
 	// and may pass a queue of bulk data: a game's inputs and events fit, parts
 	// of large messages do not.

@@ -95,6 +95,9 @@ func (m *lossMeter) judge(s *lossSpan) {
 	}
 }
 
+// forget drops what was judged, as it was judged too soon.
+func (m *lossMeter) forget() { *m = lossMeter{} }
+
 // spanOf returns the span in which n was new, nil if it is long past.
 func (m *lossMeter) spanOf(n uint64) *lossSpan {
 	i := m.newest

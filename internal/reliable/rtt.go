@@ -7,6 +7,11 @@ type roundTrip struct {
 	smoothed time.Duration
 	variance time.Duration
 	least    time.Duration // the least sample so far: what the path can do
+
+	// What the acknowledgements say that Karn's rule forbids to sample: from its first
+	// transmission to its acknowledgement a packet took no less than a round trip.
+	doubtful uint8         // such acknowledgements in a row, with no sample between
+	atMost   time.Duration // the least of them
 }
 
 // sample takes one measured round trip. Samples that no path can have made are
@@ -18,6 +23,7 @@ func (r *roundTrip) sample(d time.Duration) bool {
 	if r.least == 0 || d < r.least {
 		r.least = d
 	}
+	r.doubtful, r.atMost = 0, 0
 	d = min(max(d, minRTT), maxRTT)
 	if r.smoothed == 0 {
 		r.smoothed, r.variance = d, d/2
@@ -28,6 +34,18 @@ func (r *roundTrip) sample(d time.Duration) bool {
 	return true
 }
 
+// doubt takes the time from the first transmission of a packet to its acknowledgement
+// where that is no sample, as it was resent meanwhile.
+func (r *roundTrip) doubt(d time.Duration) {
+	if r.doubtful == 0 || d < r.atMost {
+		r.atMost = d
+	}
+	r.doubtful = min(r.doubtful, 254) + 1
+}
+
+// grown reports whether the round trip seems to have grown past the resend delay.
+func (r *roundTrip) grown() bool { return r.doubtful >= manyDoubts }
+
 // rto returns the delay after which an unacknowledged packet is resent:
 // "SRTT + max(4·RTTVAR, 10 ms), at least 20 ms and at most 2 s" (replica, Acks
 // and resends); the numbers are the configuration's.
@@ -35,7 +53,14 @@ func (r *roundTrip) rto(c *SendConfig) time.Duration {
 	if r.smoothed == 0 {
 		return c.FirstRTO
 	}
-	return min(max(r.smoothed+max(4*r.variance, c.VarFloor), c.MinRTO), c.MaxRTO)
+	d := max(r.smoothed+max(4*r.variance, c.VarFloor), c.MinRTO)
+	if r.grown() {
+		// Everything is resent before its acknowledgement can come, and so nothing is
+		// sampled: the round trip has grown past the resend delay. With the least of
+		// what the packets took, the next is not resent too soon, and is a sample.
+		d = max(d, r.atMost+max(r.atMost/4, c.VarFloor))
+	}
+	return min(d, c.MaxRTO)
 }
 
 func abs(d time.Duration) time.Duration {

@@ -80,6 +80,11 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 			late := rtt - s.rtt.least
 			s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
 		}
+	default:
+		s.rtt.doubt(at - e.first)
+	}
+	if rtt > 0 && s.rtt.grown() {
+		s.loss.forget() // what came later than it was waited for was taken for lost
 	}
 	s.rtt.sample(rtt)
 	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)

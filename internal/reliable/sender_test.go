@@ -534,3 +534,60 @@ func TestCopiesStayWithinTheirShare(t *testing.T) {
 		t.Error("no copy was denied")
 	}
 }
+
+// A round trip that jumps to many times the resend delay is learnt although every packet
+// is resent before its acknowledgement can come, and then nothing is resent any more.
+func TestARoundTripThatJumpsIsLearnt(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  SendConfig
+	}{
+		{"with all means", SendConfig{}},
+		{"by timer only", SendConfig{TimerOnly: true, NoCongestion: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSolo(t, tt.cfg)
+			type ack struct {
+				number uint64
+				at     time.Time
+			}
+			var acks []ack
+			sent := map[uint64]bool{}
+			again := 0
+			run := func(d, rtt time.Duration) {
+				again = 0
+				for end := s.now.Add(d); s.now.Before(end); {
+					s.send(64)
+					note := func(n uint64) {
+						if sent[n] {
+							again++
+						}
+						sent[n] = true
+						acks = append(acks, ack{n, s.now.Add(rtt)})
+					}
+					for _, n := range s.poll() {
+						note(n)
+					}
+					for next := s.now.Add(16 * time.Millisecond); s.now.Before(next); {
+						for _, x := range s.wait(time.Millisecond) {
+							note(x.number)
+						}
+						for len(acks) > 0 && !acks[0].at.After(s.now) {
+							s.Ack(s.now, acks[0].number)
+							acks = acks[1:]
+						}
+					}
+				}
+			}
+			run(5*time.Second, 50*time.Millisecond)
+			run(15*time.Second, 600*time.Millisecond)
+			if got := s.RTT(); got < 550*time.Millisecond || got > 700*time.Millisecond {
+				t.Errorf("the round trip is 600 ms, known as %v", got)
+			}
+			run(5*time.Second, 600*time.Millisecond)
+			if again > 20 {
+				t.Errorf("%d resends in 5 s of a path that loses nothing", again)
+			}
+		})
+	}
+}
