@@ -50,6 +50,9 @@ func (l *lockedPort) afterTurn(now time.Time) {
 	defer l.s.mu.Unlock()
 	l.s.mux.Advance(now)
 	l.s.finishTurn(l.port)
+	if l.s.mux.down && l.s.mux.Len() == 0 {
+		l.s.first.Wake() // it may have been the last whom Shutdown waits for, on the first port's loop
+	}
 }
 
 // lockedMux is the first port's, with what the shell asks a server core for.
