@@ -19,8 +19,9 @@ type Config struct {
 	// something. The one that is known for longest makes room for the next. Default 1,024.
 	MaxStrangers int
 
-	// FirstPort and LastPort are the ports that games may have, both included. By default the
-	// system chooses.
+	// FirstPort and LastPort are the ports that games may have, both included: for a firewall
+	// that lets only these through. There are never more games than ports. Default 0: the system
+	// chooses.
 	FirstPort, LastPort uint16
 
 	// Log, if set, gets a line for each game that opens or closes and for each player that joins
@@ -34,6 +35,9 @@ func (c Config) fill() *Config {
 	orElse(&c.MaxPlayers, 8)
 	c.MaxPlayers = min(max(c.MaxPlayers, 1), MaxPlayer+1)
 	orElse(&c.MaxStrangers, 1024)
+	if c.FirstPort != 0 {
+		c.MaxGames = min(c.MaxGames, max(int(c.LastPort)-int(c.FirstPort)+1, 0))
+	}
 	return &c
 }
 

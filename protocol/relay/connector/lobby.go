@@ -78,6 +78,12 @@ func NewLobby(c Config, key admission.Key) *Lobby {
 	return &Lobby{cfg: c.fill(), clients: map[netip.AddrPort]*match{}, opens: admission.NewBuckets(opensConfig, key)}
 }
 
+// serverConfig is that of a relay server with this lobby.
+func (l *Lobby) serverConfig() relay.Config {
+	c := l.cfg
+	return relay.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Log: c.Log}
+}
+
 // Games returns how many games there are, those included that wait for their last messages to
 // be confirmed.
 func (l *Lobby) Games() int { return len(l.matches) }

@@ -46,7 +46,7 @@ const mainPort = 8082
 func newRig(t testing.TB, c Config) *rig {
 	r := &rig{t: t, now: rigStart, lobby: NewLobby(c, key), next: 40000}
 	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
-	r.mux = relay.NewMux(r.now, relay.Config{Lobby: r.lobby, MaxPeers: r.lobby.cfg.maxPeers()}, shared, key, r)
+	r.mux = relay.NewMux(r.now, r.lobby.serverConfig(), shared, key, r)
 	r.main = r.mux.First()
 	r.main.SetNumber(mainPort)
 	r.ports = []*relay.Port{r.main}

@@ -1,0 +1,83 @@
+package connector
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"net/netip"
+
+	"parley/internal/admission"
+	"parley/protocol/relay"
+)
+
+// DefaultAddr is the main port on all addresses of the machine: where the clients of the game
+// look for it.
+const DefaultAddr = ":8082"
+
+// ErrServerClosed: the server was closed, or its socket failed.
+var ErrServerClosed = relay.ErrServerClosed
+
+// Server is a relay server with the connector lobby: a socket for the main port and one for each
+// game. Its methods may be called by any goroutine.
+type Server struct {
+	relay *relay.Server
+	lobby *Lobby
+}
+
+// ServerStats is what a server did.
+type ServerStats struct {
+	Games   int // there are now
+	Players int // in all of them
+	Peers   int // addresses that are known, at all ports
+	Lobby   Stats
+	Mux     relay.MuxStats
+}
+
+// Listen starts a server whose main port is addr, written host:port: DefaultAddr if it is empty.
+// An empty host is all addresses of the machine, and port 0 lets the system choose. Games are at
+// the same host.
+func Listen(addr string, c Config) (*Server, error) {
+	if addr == "" {
+		addr = DefaultAddr
+	}
+	var key admission.Key
+	cryptorand.Read(key[:])
+	l := NewLobby(c, key)
+	s, err := relay.Listen(addr, l.serverConfig(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{relay: s, lobby: l}, nil
+}
+
+// Addr returns the address of the main port.
+func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
+
+// Stats returns the counters, also after Close.
+func (s *Server) Stats() (st ServerStats) {
+	s.relay.View(func(m *relay.Mux) {
+		st = ServerStats{Games: s.lobby.Games(), Players: s.lobby.Players(), Peers: m.Len(), Lobby: s.lobby.Stats(), Mux: m.Stats()}
+	})
+	return st
+}
+
+// Shutdown tells every player that it is out of its game, opens no game any more, and closes the
+// server when all have confirmed that; those that do not are lost after some 10 s. When ctx ends
+// first, that is the error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.dismiss()
+	return s.relay.Shutdown(ctx)
+}
+
+// Close closes the server at once: every player is told, but nothing waits for its
+// confirmation. The error is why a socket failed, if one did. A second call changes nothing.
+func (s *Server) Close() error {
+	s.dismiss()
+	return s.relay.Close()
+}
+
+// Done is closed when the server is closed or its main port failed. Close then returns why.
+func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
+
+func (s *Server) dismiss() {
+	_ = s.relay.Do(func(m *relay.Mux) { s.lobby.Shutdown(m.Now()) }) // fails when it is closed already
+}
