@@ -76,6 +76,7 @@ type Endpoint struct {
 	credit    int    // of it, booked and not yet used
 	blocked   bool   // the allowance is used up
 	answered  bool   // the peer has confirmed something
+	nonce     uint64 // of the challenge that a client got
 	beaten    bool   // the empty package of this silence is sent
 	lentIn    []byte // the unreliable package that the application has
 

@@ -75,13 +75,33 @@ func (e *Endpoint) takeReliable(now time.Time, d *Datagram, b []byte) {
 	}
 	e.stats.Confirmable++
 	n := serial.Bits24.Unwrap(e.near, d.ID)
-	switch e.judge(now, n, d, b) {
+	fate := e.judge(now, n, d, b)
+	if e.client && e.isStrange(d, fate) {
+		e.end(Close{Reason: ReasonRemoved, Text: "the server takes us for a newcomer"}, true)
+		return
+	}
+	switch fate {
 	case reliable.Far, reliable.Old, reliable.Violation:
 		return // no honest package, so no sign of life either
 	case reliable.Ready, reliable.Held:
 		e.near = max(e.near, n)
 	}
 	e.hears(now)
+}
+
+// isStrange reports whether a challenge shows that the server takes us for a newcomer: it has
+// the first id, which we know, and another nonce. The server has restarted, or our address has
+// changed; either way it counts from 0 again, and what it sends would be taken for repeats.
+func (e *Endpoint) isStrange(d *Datagram, fate reliable.Fate) bool {
+	nonce, ok := readChallenge(d.Payload)
+	if !ok || !d.ToServer || d.ID != 0 {
+		return false
+	}
+	if fate == reliable.Ready || fate == reliable.Held {
+		e.nonce = nonce
+		return false
+	}
+	return nonce != e.nonce
 }
 
 // judge asks the engine what becomes of a reliable package. An empty one is confirmed and
