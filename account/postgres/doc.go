@@ -1,0 +1,34 @@
+// Package postgres keeps accounts in a PostgreSQL database, for servers that share their accounts or have
+// a database already.
+//
+// # Usage
+//
+//	store, err := postgres.Open(ctx, "host=db.internal user=parley dbname=parley")
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	accounts := account.New(store, account.Config{})
+//
+// # Life of a write
+//
+//	store.go    each method: one statement, or one transaction, over a pool of connections
+//	migrate.go  the tables, made and kept up to date when the store is opened: migrations/
+//
+// # Durability
+//
+// A write is answered when the server has committed it. A server, database or role that is set to
+// synchronous_commit=off, which answers before it writes, is overruled for these
+// connections. What fsync=off breaks cannot be mended from here.
+//
+// # Limits
+//
+// The role needs the right to make tables in its schema when the store is opened for the first time, and
+// again after an update that brings a migration. Several programs may open one database at once; one
+// of them makes the tables, under an advisory lock. PostgreSQL 12 or later.
+//
+// # What it does not do
+//
+// One session an account is a promise of one account.Service: two servers that share a database each
+// let an account in once.
+package postgres

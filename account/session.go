@@ -1,0 +1,144 @@
+package account
+
+import "time"
+
+// A Session is an account that is in. There is at most one for each account.
+type Session struct {
+	service *Service
+	account Account
+	began   time.Time
+
+	// Under the service's lock:
+	told bool      // the answer that brings the session is on its way
+	end  EndReason // why it is over; 0 while it is not
+}
+
+// An EndReason says why a session ended.
+type EndReason uint8
+
+// The ends of a session.
+const (
+	EndLogout  EndReason = iota + 1 // Logout was called
+	EndBanned                       // the account was banned
+	EndDeleted                      // the account was deleted
+	EndClosed                       // the Service was closed
+)
+
+var endNames = [...]string{"unset", "logged out", "banned", "deleted", "closed"}
+
+// String returns the reason in words.
+func (e EndReason) String() string {
+	if int(e) >= len(endNames) {
+		e = 0
+	}
+	return endNames[e]
+}
+
+// Account returns the account as it was at the log-in.
+func (x *Session) Account() Account { return x.account }
+
+// Began returns when the log-in was made.
+func (x *Session) Began() time.Time { return x.began }
+
+// End returns why the session ended, or 0 while it lasts.
+func (x *Session) End() EndReason {
+	x.service.mu.Lock()
+	defer x.service.mu.Unlock()
+	return x.end
+}
+
+// Logout ends the session, so that the account may log in again. It is to be called when the
+// connection of a session is gone, also if it went while the log-in was under
+// way. It never waits, and a second call does nothing.
+func (x *Session) Logout() {
+	x.service.mu.Lock()
+	defer x.service.mu.Unlock()
+	x.service.endSession(x, EndLogout)
+}
+
+// beginSession takes the account's place, or says why there is none. Under the lock.
+func (s *Service) beginSession(a Account, now time.Time) (*Session, Result) {
+	switch {
+	case s.sessions[a.ID] != nil:
+		return nil, AlreadyIn
+	case s.config.MaxSessions > 0 && len(s.sessions) >= s.config.MaxSessions:
+		return nil, Full
+	}
+	x := &Session{service: s, account: a, began: now}
+	s.sessions[a.ID] = x
+	return x, OK
+}
+
+// endSession ends a session that may have ended already. Under the lock.
+func (s *Service) endSession(x *Session, why EndReason) {
+	if x == nil || x.end != 0 {
+		return
+	}
+	x.end = why
+	delete(s.sessions, x.account.ID)
+	if x.told && why != EndLogout && why != EndClosed && s.config.OnEnd != nil {
+		s.tell(func() { s.config.OnEnd(x, why) })
+	}
+}
+
+// endOf ends the session that an account has, if any.
+func (s *Service) endOf(id ID, why EndReason) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endSession(s.sessions[id], why)
+}
+
+// recheck reads the accounts of the sessions again from time to time, as another process may
+// have banned or deleted them.
+func (s *Service) recheck() {
+	ticker := time.NewTicker(s.config.Recheck)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+		}
+		ids := s.sessionIDs()
+		for len(ids) > 0 {
+			n := min(len(ids), recheckAtOnce)
+			s.recheckSome(ids[:n])
+			ids = ids[n:]
+		}
+	}
+}
+
+func (s *Service) sessionIDs() []ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]ID, 0, len(s.sessions))
+	for id := range s.sessions {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (s *Service) recheckSome(ids []ID) {
+	ctx, cancel := s.storeContext()
+	defer cancel()
+	accounts, err := s.store.Get(ctx, ids)
+	if err != nil {
+		// Whether they are banned is not known, and will be asked again.
+		s.mu.Lock()
+		s.stats.RecheckFailed++
+		s.mu.Unlock()
+		return
+	}
+	now, there := time.Now(), make(map[ID]bool, len(accounts))
+	for _, a := range accounts {
+		there[a.ID] = true
+		if a.Ban.Holds(now) {
+			s.endOf(a.ID, EndBanned)
+		}
+	}
+	for _, id := range ids {
+		if !there[id] {
+			s.endOf(id, EndDeleted)
+		}
+	}
+}

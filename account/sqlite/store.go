@@ -1,0 +1,306 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"parley/account"
+)
+
+// FileName is what the file is called in a directory of parley's.
+const FileName = "accounts.db"
+
+const (
+	// busyTimeout is how long one process waits for another to end its transaction.
+	busyTimeout = 5 * time.Second
+
+	// readConns is how many reads go on at once.
+	readConns = 4
+)
+
+// A Store keeps accounts in a file. It is an account.Store.
+type Store struct {
+	reads  *sql.DB
+	writes *sql.DB // of one connection, which the writer has
+	writer *writer
+}
+
+var _ account.Store = (*Store)(nil)
+
+// Open opens a file of accounts, and makes it if there is none. The directory must exist.
+func Open(path string) (*Store, error) { return open(path, busyTimeout) }
+
+func open(path string, busy time.Duration) (*Store, error) {
+	s, err := openFile(path, busy)
+	if err != nil {
+		return nil, fmt.Errorf("account: open %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func openFile(path string, busy time.Duration) (*Store, error) {
+	// SQLite would make it readable for everyone. The files that it puts beside it get the same mode.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	s := &Store{}
+	if s.writes, err = sql.Open("sqlite", dataSource(path, busy, false)); err != nil {
+		return nil, err
+	}
+	s.writes.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.writes); err != nil {
+		return nil, errors.Join(err, s.writes.Close())
+	}
+	conn, err := s.writes.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.writes.Close())
+	}
+	if s.reads, err = sql.Open("sqlite", dataSource(path, busy, true)); err != nil {
+		return nil, errors.Join(err, conn.Close(), s.writes.Close())
+	}
+	s.reads.SetMaxOpenConns(readConns)
+	s.reads.SetMaxIdleConns(readConns)
+	s.writer = startWriter(conn)
+	return s, nil
+}
+
+// dataSource writes what the driver wants to know.
+func dataSource(path string, busy time.Duration, readOnly bool) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	if abs = filepath.ToSlash(abs); !strings.HasPrefix(abs, "/") {
+		abs = "/" + abs // C:/… on Windows
+	}
+	options := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+	}}
+	if readOnly {
+		options.Add("_pragma", "query_only(1)")
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: abs, RawQuery: options.Encode()}
+	return u.String()
+}
+
+// Close is account.Store's.
+func (s *Store) Close() error {
+	// The writer's connection goes last, as the last one to go tidies the log away.
+	return errors.Join(s.reads.Close(), s.writer.close(), s.writes.Close())
+}
+
+// Create is account.Store's.
+func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, error) {
+	if err := account.CheckText(r.Name, r.Key, r.Hash, r.Ban.Reason); err != nil {
+		return account.Record{}, err
+	}
+	var made account.Record
+	err := s.do(ctx, "create", func(c *sql.Conn) error {
+		row := c.QueryRowContext(context.Background(), `INSERT INTO accounts
+			(name, key, password, created_at, last_login, banned_at, banned_until, ban_reason)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING `+columns,
+			append([]any{r.Name, r.Key, r.Hash, r.Created.UnixMicro(), micros(r.LastLogin)}, banColumns(r.Ban)...)...)
+		var err error
+		if made, err = scan(row); isUnique(err) {
+			return account.ErrTaken
+		}
+		return err
+	})
+	if err != nil {
+		return account.Record{}, err
+	}
+	return made, nil
+}
+
+// SetPassword is account.Store's.
+func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) error {
+	if err := account.CheckText(hash); err != nil {
+		return err
+	}
+	return s.do(ctx, "set password", func(c *sql.Conn) error {
+		if err := changeOne(c, `UPDATE accounts SET password = ? WHERE id = ?`, hash, id); err != nil {
+			return err
+		}
+		return change(c, `DELETE FROM known_addresses WHERE account = ?`, id)
+	})
+}
+
+// SetBan is account.Store's.
+func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error {
+	if err := account.CheckText(b.Reason); err != nil {
+		return err
+	}
+	return s.do(ctx, "set ban", func(c *sql.Conn) error {
+		return changeOne(c, `UPDATE accounts SET banned_at = ?, banned_until = ?, ban_reason = ? WHERE id = ?`, append(banColumns(b), id)...)
+	})
+}
+
+// Enter is account.Store's.
+func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error {
+	return s.do(ctx, "enter", func(c *sql.Conn) error {
+		err := changeOne(c, `UPDATE accounts SET last_login = ? WHERE id = ?`, micros(v.At), id)
+		if err == nil {
+			err = change(c, `DELETE FROM known_addresses WHERE seen_at < ?`, v.Forget.UnixMicro())
+		}
+		if err != nil || !v.From.IsValid() {
+			return err
+		}
+		if err := change(c, `INSERT INTO known_addresses (account, address, seen_at) VALUES (?, ?, ?)
+			ON CONFLICT (account, address) DO UPDATE SET seen_at = excluded.seen_at`, id, v.From.String(), v.At.UnixMicro()); err != nil {
+			return err
+		}
+		return change(c, `DELETE FROM known_addresses WHERE account = ?1 AND address NOT IN
+			(SELECT address FROM known_addresses WHERE account = ?1 ORDER BY seen_at DESC, address DESC LIMIT ?2)`, id, account.MaxKnown)
+	})
+}
+
+// Delete is account.Store's.
+func (s *Store) Delete(ctx context.Context, id account.ID) error {
+	return s.do(ctx, "delete", func(c *sql.Conn) error { return changeOne(c, `DELETE FROM accounts WHERE id = ?`, id) })
+}
+
+// Find is account.Store's.
+func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
+	r, err := scan(s.reads.QueryRowContext(ctx, `SELECT `+columns+` FROM accounts WHERE key = ?`, key))
+	if errors.Is(err, sql.ErrNoRows) {
+		return account.Record{}, account.ErrNotFound
+	}
+	return r, wrap("find", err)
+}
+
+// Get is account.Store's.
+func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, wrap("get", err)
+	}
+	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, string(list))
+	if err != nil {
+		return nil, wrap("get", err)
+	}
+	accounts := make([]account.Account, len(records))
+	for i, r := range records {
+		accounts[i] = r.Account
+	}
+	return accounts, nil
+}
+
+// List is account.Store's.
+func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Record, error) {
+	if err := account.CheckText(after); err != nil {
+		return nil, err
+	}
+	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`, after, max(0, min(limit, account.MaxList)))
+	return records, wrap("list", err)
+}
+
+// Known is account.Store's.
+func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (time.Time, error) {
+	var seen int64
+	err := s.reads.QueryRowContext(ctx, `SELECT seen_at FROM known_addresses WHERE account = ? AND address = ?`, id, from.String()).Scan(&seen)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, wrap("known", err)
+	}
+	return time.UnixMicro(seen).UTC(), nil
+}
+
+func (s *Store) do(ctx context.Context, what string, f func(*sql.Conn) error) error {
+	return wrap(what, s.writer.do(ctx, f))
+}
+
+// wrap says what failed, but leaves the errors of account as they are.
+func wrap(what string, err error) error {
+	if err == nil || isHarmless(err) {
+		return err
+	}
+	return fmt.Errorf("account: %s: %w", what, err)
+}
+
+func change(c *sql.Conn, query string, args ...any) error {
+	_, err := c.ExecContext(context.Background(), query, args...)
+	return err
+}
+
+// changeOne returns ErrNotFound if there was nothing to change.
+func changeOne(c *sql.Conn, query string, args ...any) error {
+	result, err := c.ExecContext(context.Background(), query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return account.ErrNotFound
+}
+
+// columns are what scan reads.
+const columns = `id, name, key, password, created_at, last_login, banned_at, banned_until, ban_reason`
+
+func scan(row interface{ Scan(...any) error }) (account.Record, error) {
+	var r account.Record
+	var created int64
+	var login, since, until sql.NullInt64
+	if err := row.Scan(&r.ID, &r.Name, &r.Key, &r.Hash, &created, &login, &since, &until, &r.Ban.Reason); err != nil {
+		return account.Record{}, err
+	}
+	r.Created = time.UnixMicro(created).UTC()
+	r.LastLogin, r.Ban.Since, r.Ban.Until = timeOf(login), timeOf(since), timeOf(until)
+	return r, nil
+}
+
+func (s *Store) query(ctx context.Context, query string, args ...any) ([]account.Record, error) {
+	rows, err := s.reads.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var records []account.Record
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, rows.Err()
+}
+
+// micros is a time as it is stored; the zero time is NULL.
+func micros(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+func timeOf(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(n.Int64).UTC()
+}
+
+// banColumns are banned_at, banned_until and ban_reason.
+func banColumns(b account.Ban) []any {
+	if b.Since.IsZero() {
+		return []any{nil, nil, ""}
+	}
+	return []any{micros(b.Since), micros(b.Until), b.Reason}
+}
