@@ -331,7 +331,7 @@ func TestCloseLingers(t *testing.T) {
 		{"as configured", false, 3 * time.Second, time.Hour, 3 * time.Second, nil},
 		{"until its context ends", false, 3 * time.Second, 200 * time.Millisecond, 200 * time.Millisecond, context.DeadlineExceeded},
 		{"not at all", false, 3 * time.Second, 0, 0, context.DeadlineExceeded},
-		{"for a message and for its goodbye", true, 0, time.Hour, time.Second, nil},
+		{"for a message and for its goodbye", true, 0, time.Hour, 500 * time.Millisecond, nil},
 		{"for a message until its context ends", true, 0, 100 * time.Millisecond, 100 * time.Millisecond, context.DeadlineExceeded},
 		{"not at all, whatever is on its way", true, 3 * time.Second, 0, 0, context.DeadlineExceeded},
 	} {

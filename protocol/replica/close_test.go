@@ -220,7 +220,7 @@ func TestNothingComesAfterClosed(t *testing.T) {
 		if lentTwice(x.buffers) || lentTwice(&m.shared.Buffers) {
 			t.Errorf("seed=%d: a buffer was given twice", seed)
 		}
-		if x.parts.Begun() || m.shared.Partial != nil && m.shared.Partial.Used() != 0 {
+		if x.partial() || m.shared.Partial != nil && m.shared.Partial.Used() != 0 {
 			t.Errorf("seed=%d: parts of messages are kept", seed)
 		}
 	})

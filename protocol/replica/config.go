@@ -53,6 +53,8 @@ type Config struct {
 	filled bool
 	recv   [2]*reliable.ReceiveConfig // foreign, extended
 	send   *reliable.SendConfig
+
+	assembly *reliable.AssemblyConfig
 }
 
 // fill returns a copy in which every field has its value.
@@ -74,6 +76,7 @@ func (c Config) fill() *Config {
 		c.recv[i] = r.Filled()
 	}
 	c.send = c.Send.Filled()
+	c.assembly = &reliable.AssemblyConfig{MaxMessage: c.MaxMessage + messageOverhead + MaxNameBytes}
 	c.filled = true
 	return &c
 }

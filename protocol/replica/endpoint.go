@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/clocksync"
+	"parley/internal/queue"
 	"parley/internal/reliable"
 	"parley/internal/serial"
 )
@@ -53,46 +54,55 @@ func (s State) String() string {
 // Endpoint is one side of one connection: a pure state machine. Call its methods
 // in this order: Handle* → PollEvent until false → PollTransmit until false →
 // sleep until NextTimeout.
+//
+// What each packet touches comes first and lies together, and what few connections
+// need is behind pointers: with thousands of connections the time goes into reading
+// their memory.
 type Endpoint struct {
 	cfg   *Config
-	side  Side // which we are
-	peer  netip.AddrPort
 	state State
+	side  Side // which we are
 	// extended: both sides set flag bit 7, so ordered packets carry links.
 	extended  bool
 	announced bool // EventConnected was given
 	talked    bool // something was sent by the application
-	born      time.Time
+	broken    bool // a message of the order was lost: no other of that order is given
+	malformed malformed
+	peer      netip.AddrPort
 	now       time.Time // of the newest call, for PollTransmit
+	heard     time.Time // newest valid packet
+	born      time.Time
 
-	// The clock: a server's own, or the server's as a client reads it.
-	clockStart uint64 // µs at born
-	remote     clocksync.FourTime
+	// The clock of a server, µs at born. A client reads its server's: see clientSide.
+	clockStart uint64
+	near       uint64 // newest accepted number of the peer, to unwrap against
 
-	sender   reliable.Sender
+	buffers *reliable.Buffers
+	ending  *ending // while something leads to the end
+	link    *linkState
+	view    *view // server, once something is replicated
+	control queue.Fifo[control]
+	events  []Event
+	stats   tally
+	loose   looseMessages
+	syncAt  time.Time // server: when the next sync.init is due
+
 	receiver reliable.Receiver
-	parts    reliable.Assembler
-	near     uint64 // newest accepted number of the peer, to unwrap against
-	rand     *rand.Rand
-	buffers  *reliable.Buffers
+	sender   reliable.Sender
 	outgoing waitingMessages // ordered messages on their way into the window
 
-	heard     time.Time // newest valid packet
+	sync   syncState
+	store  *Store // server
+	client *clientSide
+	parts  *reliable.Assembler // once a message in parts came
+	shared *Shared
+}
+
+// clientSide is what only a client needs.
+type clientSide struct {
 	handshake handshake
-	sync      syncState
-	link      linkState
-	seen      seen  // client
-	view      *view // server, once something is replicated
-	leaving   leaving
-	closing   closing
-	malformed malformed
-
-	control    [][]byte // sync, ack and disconnect packets to go out
-	loose      [][]byte // unreliable messages to go out
-	looseBytes int
-	events     []Event
-
-	stats Stats
+	remote    clocksync.FourTime // the server's clock
+	seen      seen
 }
 
 // handshake is a client's way in.
@@ -100,11 +110,19 @@ type handshake struct {
 	next  time.Time // when to repeat
 	delay time.Duration
 	sent  time.Time // of the newest init
+	acked time.Time // when the accept came
 }
 
 type malformed struct {
-	since time.Time
-	count int
+	since time.Duration // since born
+	count int32
+}
+
+// control is a packet of the connection itself that waits to go out: an init, an ack, or
+// one of a clock. A disconnect, which may be longer, is written when it goes.
+type control struct {
+	n    uint8
+	data [syncAckBytes]byte
 }
 
 // Stats counts the fate of each packet of a connection.
@@ -118,6 +136,11 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
+// tally is those of Stats that the endpoint counts itself.
+type tally struct {
+	In, Malformed, OutOfTime, OutOfState, Out, LooseLost uint64
+}
+
 // Shared is what the endpoints of one loop share. Its zero value is ready, but
 // for Rand.
 type Shared struct {
@@ -128,38 +151,36 @@ type Shared struct {
 
 // NewClient returns a client that begins to connect to a server.
 func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) *Endpoint {
-	e := newEndpoint(now, FromClient, server, c.fill(), s)
+	e := &Endpoint{client: new(clientSide)}
+	e.begin(now, FromClient, server, c.fill(), s)
 	e.state = StateConnecting
-	e.handshake.delay = initRepeat
+	e.client.handshake.delay = initRepeat
 	e.sendInit(now)
 	return e
 }
 
-// newServer returns the server's side of a connection whose address is proven.
-func newServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, extended bool, clockNow, next uint64) *Endpoint {
-	e := newEndpoint(now, FromServer, client, c, s)
+// beginServer makes e the server's side of a connection whose address is proven.
+func (e *Endpoint) beginServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, extended bool, clockNow, next uint64) {
+	e.begin(now, FromServer, client, c, s)
 	e.state = StateOpen
 	e.clockStart = clockNow
 	e.open(now, extended, next, 1)
-	e.sync.next = now.Add(c.SyncInterval)
+	e.syncAt = now.Add(c.SyncInterval)
 	e.events = append(e.events, Event{Kind: EventConnected})
-	return e
 }
 
-func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) *Endpoint {
+func (e *Endpoint) begin(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) {
 	if s.Partial == nil {
 		s.Partial = reliable.NewBudget(0)
 	}
-	return &Endpoint{
-		cfg: c, side: side, peer: admission.Canon(peer), born: now, now: now, heard: now, rand: s.Rand, buffers: &s.Buffers,
-		parts: reliable.NewAssembler(now, &reliable.AssemblyConfig{MaxMessage: c.MaxMessage + messageOverhead + MaxNameBytes}, s.Partial),
-	}
+	e.cfg, e.side, e.peer, e.born, e.now, e.heard = c, side, admission.Canon(peer), now, now, now
+	e.shared, e.buffers = s, &s.Buffers
 }
 
 // open starts the engine: our next number, and the peer's first.
 func (e *Endpoint) open(now time.Time, extended bool, next, first uint64) {
 	e.extended = extended
-	e.sender = reliable.NewSender(now, next, e.cfg.send, e.buffers, e.rand)
+	e.sender = reliable.NewSender(now, next, e.cfg.send, e.buffers, e.shared.Rand)
 	e.receiver = reliable.NewReceiver(now, first, e.cfg.receive(extended), e.buffers)
 	e.near = first - 1
 }
@@ -182,23 +203,27 @@ func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())
 	}
-	return e.remote.Remote(now)
+	return e.client.remote.Remote(now)
 }
 
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats {
-	s := e.stats
-	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
-	return s
+	c := &e.stats
+	return Stats{
+		In: c.In, Malformed: c.Malformed, OutOfTime: c.OutOfTime, OutOfState: c.OutOfState, Out: c.Out, LooseLost: c.LooseLost,
+		Reliable: reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()},
+	}
 }
 
 // inTime reports whether a peer's time is near the connection's clock.
 func (e *Endpoint) inTime(now time.Time, t uint64) bool {
-	d := int64(t - e.ServerTime(now))
-	return d >= -clockSlack.Microseconds() && d <= clockSlack.Microseconds()
+	return within(t, e.ServerTime(now))
 }
 
 func (e *Endpoint) unwrap(seq uint16) uint64 { return serial.Bits16.Unwrap(e.near, uint32(seq)) }
+
+// talking reports whether the connection is there and not about to end.
+func (e *Endpoint) talking() bool { return e.state == StateAccepted || e.state == StateOpen }
 
 // NextTimeout returns when HandleTimeout is to be called next.
 func (e *Endpoint) NextTimeout() (time.Time, bool) {
@@ -207,20 +232,30 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	}
 	next := e.heard.Add(e.cfg.Timeout)
 	if e.state == StateConnecting {
-		next = e.handshake.next
+		next = e.client.handshake.next
 	}
-	for _, at := range [...]time.Time{e.handshake.next, e.sync.next, e.sync.deadline, e.closing.next, e.leaving.at} {
+	sooner := func(at time.Time) {
 		if !at.IsZero() && at.Before(next) {
 			next = at
 		}
 	}
-	if e.state == StateAccepted || e.state == StateOpen { // as HandleTimeout does, or it would be due for ever
-		if at, ok := e.sender.NextTimeout(); ok && at.Before(next) {
-			next = at
-		}
-		if at, ok := e.receiver.NextTimeout(); ok && at.Before(next) {
-			next = at
-		}
+	if e.ending != nil {
+		sooner(e.ending.deadline)
+		sooner(e.ending.leaveBy)
+		sooner(e.ending.next)
+	}
+	if e.client != nil {
+		sooner(e.client.handshake.next)
+	}
+	if !e.talking() {
+		return next, true
+	}
+	sooner(e.syncAt)
+	if at, ok := e.sender.NextTimeout(); ok {
+		sooner(at)
+	}
+	if at, ok := e.receiver.NextTimeout(); ok {
+		sooner(at)
 	}
 	return next, true
 }
@@ -233,20 +268,26 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	}
 	// A client that has no answer yet asks until its caller loses patience.
 	if e.state != StateConnecting && now.Sub(e.heard) >= e.cfg.Timeout {
-		e.end(Close{Reason: ReasonTimeout})
+		if e.state == StateClosing {
+			e.end(e.ending.close)
+		} else {
+			e.end(Close{Reason: ReasonTimeout})
+		}
 		return
 	}
-	e.handshakeTimeout(now)
+	if e.client != nil {
+		e.handshakeTimeout(now)
+	}
 	e.syncTimeout(now)
 	e.closeTimeout(now)
-	if e.state == StateAccepted || e.state == StateOpen {
+	if e.talking() {
 		e.receiver.HandleTimeout(now)
 		e.sender.HandleTimeout(now)
 		e.afterEngine(now)
 	}
 }
 
-// afterEngine looks at what the engine decided.
+// afterEngine looks at what the engine decided, after acks and time.
 func (e *Endpoint) afterEngine(now time.Time) {
 	if e.sender.Failed() == reliable.ReasonUnacknowledged {
 		e.end(Close{Reason: ReasonUnacknowledged})
@@ -257,34 +298,47 @@ func (e *Endpoint) afterEngine(now time.Time) {
 			e.view.settled(int(l.Tag)-1, false)
 		}
 	}
-	e.pumpLinks(now)
-	e.pump(now)
-	e.leave(now)
+	if e.link != nil {
+		e.pumpLinks(now)
+	}
+	if e.outgoing.Len() > 0 {
+		e.pump(now)
+	}
+	if e.ending != nil {
+		e.leave(now)
+	}
 }
 
-// PollTransmit writes the next packet into buf and says where it goes.
+// PollTransmit writes the next packet into buf and says where it goes. Those of the
+// clock come first, as they tell when they were sent. Acks come last: behind a longer
+// packet to the same address a socket sends them with it.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if e.control.Len() > 0 {
+		c := e.control.First()
+		n := copy(buf, c.data[:c.n])
+		e.control.Pop()
+		e.control.Trim()
+		return e.out(n)
+	}
+	if e.talking() {
+		if t, ok := e.sender.Poll(e.now); ok {
+			n := copy(buf, t.Packet)
+			if t.Again {
+				e.freshen(buf[:n])
+			}
+			return e.out(n)
+		}
+		if n, ok := e.loose.moveTo(buf, e.buffers); ok {
+			return e.out(n)
+		}
+	}
+	if e.ending != nil && e.ending.due {
+		return e.out(e.writeDisconnect(buf))
+	}
 	var acked [1]uint64
 	if e.state >= StateAccepted && e.state <= StateClosing && e.receiver.Acks(e.now, acked[:]) > 0 {
 		p := Packet{Kind: KindAck, Acked: uint16(acked[0])}
 		return e.out(len(p.AppendTo(buf[:0])))
-	}
-	if n, ok := e.popInto(&e.control, buf); ok {
-		return e.out(n)
-	}
-	if e.state != StateAccepted && e.state != StateOpen {
-		return 0, netip.AddrPort{}, false
-	}
-	if t, ok := e.sender.Poll(e.now); ok {
-		n := copy(buf, t.Packet)
-		if t.Again {
-			e.freshen(buf[:n])
-		}
-		return e.out(n)
-	}
-	if n, ok := e.popInto(&e.loose, buf); ok {
-		e.looseBytes -= n
-		return e.out(n)
 	}
 	return 0, netip.AddrPort{}, false
 }
@@ -307,26 +361,14 @@ func (e *Endpoint) freshen(b []byte) {
 	}
 }
 
-// popInto copies the first packet of a queue into buf and lets it go.
-func (e *Endpoint) popInto(q *[][]byte, buf []byte) (int, bool) {
-	if len(*q) == 0 {
-		return 0, false
+// put queues a packet of the connection itself.
+func (e *Endpoint) put(p *Packet) {
+	if e.control.Len() >= maxControl {
+		return
 	}
-	n := copy(buf, (*q)[0])
-	e.buffers.Give((*q)[0])
-	copy(*q, (*q)[1:])
-	*q = (*q)[:len(*q)-1]
-	return n, true
-}
-
-// put queues a packet in a lent buffer.
-func (e *Endpoint) put(q *[][]byte, p *Packet) int {
-	if len(*q) >= maxControl {
-		return 0
-	}
-	b := p.AppendTo(e.buffers.Take(maxPacketBytes)[:0])
-	*q = append(*q, b)
-	return len(b)
+	var c control
+	c.n = uint8(len(p.AppendTo(c.data[:0])))
+	e.control.Push(c)
 }
 
 // PollEvent returns the next thing that happened.

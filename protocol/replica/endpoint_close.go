@@ -6,27 +6,58 @@ import (
 	"parley/internal/clocksync"
 )
 
-// closing is our disconnect on its way.
-type closing struct {
-	next     time.Time
+// ending is what leads to the end of a connection. There is one only while something
+// does.
+type ending struct {
+	// A challenge: the connection ends at the deadline unless a right sync.ack comes first.
+	deadline time.Time
+	verdict  Close
+
+	// A Close waits for what was sent before it, no longer than leaveBy; then our
+	// disconnect goes out and is repeated, all of it no longer than until.
+	leaveBy  time.Time
 	until    time.Time
-	sends    int
+	next     time.Time // when to repeat the disconnect
+	sends    uint8
+	due      bool // the disconnect is to be sent
 	sequence uint16
 	close    Close
+}
+
+func (x *ending) challenged() bool { return !x.deadline.IsZero() }
+func (x *ending) leaving() bool    { return !x.leaveBy.IsZero() }
+
+// begunEnding returns what leads to the end, from now on.
+func (e *Endpoint) begunEnding() *ending {
+	if e.ending == nil {
+		e.ending = new(ending)
+	}
+	return e.ending
+}
+
+// answerChallenge notes that the peer is there after all.
+func (e *Endpoint) answerChallenge() {
+	switch x := e.ending; {
+	case x == nil:
+	case x.leaving():
+		x.deadline = time.Time{}
+	default:
+		e.ending = nil
+	}
 }
 
 // sendInit asks to connect: "The client repeats its init (every 250 ms, growing)
 // until an accept or a reject comes".
 func (e *Endpoint) sendInit(now time.Time) {
-	e.put(&e.control, &Packet{Kind: KindInit, Extended: !e.cfg.Foreign})
-	h := &e.handshake
+	e.put(&Packet{Kind: KindInit, Extended: !e.cfg.Foreign})
+	h := &e.client.handshake
 	h.sent = now
 	h.next = now.Add(h.delay)
 	h.delay = min(2*h.delay, maxInitRepeat)
 }
 
 func (e *Endpoint) handshakeTimeout(now time.Time) {
-	h := &e.handshake
+	h := &e.client.handshake
 	if h.next.IsZero() || now.Before(h.next) {
 		return
 	}
@@ -36,7 +67,7 @@ func (e *Endpoint) handshakeTimeout(now time.Time) {
 	case StateAccepted:
 		// "The client repeats its ack of the accept in the same way until the first
 		// sync.init arrives."
-		e.put(&e.control, &Packet{Kind: KindAck, Acked: 1})
+		e.put(&Packet{Kind: KindAck, Acked: 1})
 		h.next = now.Add(h.delay)
 		h.delay = min(2*h.delay, maxInitRepeat)
 	}
@@ -47,23 +78,23 @@ func (e *Endpoint) handshakeTimeout(now time.Time) {
 func (e *Endpoint) accepted(now time.Time, p *Packet) {
 	if e.state != StateConnecting {
 		if e.state < StateClosing {
-			e.put(&e.control, &Packet{Kind: KindAck, Acked: 1})
+			e.put(&Packet{Kind: KindAck, Acked: 1})
 		}
 		return
 	}
 	e.heard = now
 	e.state = StateAccepted
-	e.remote.Add(clocksync.Exchange{Sent: e.handshake.sent, PeerReceived: p.Received, PeerSent: p.Sent, Received: now})
+	e.client.remote.Add(clocksync.Exchange{Sent: e.client.handshake.sent, PeerReceived: p.Received, PeerSent: p.Sent, Received: now})
 	c := *e.cfg
 	c.SyncInterval = min(time.Duration(p.SyncInterval)*time.Microsecond, maxSyncInterval)
 	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
 	e.cfg = &c
 	e.open(now, p.Extended && !c.Foreign, 1, 2)
 	e.near = 1
-	e.sender.Sample(e.remote.RTT())
-	e.put(&e.control, &Packet{Kind: KindAck, Acked: 1})
-	e.handshake.delay = initRepeat
-	e.handshake.next = now.Add(initRepeat)
+	e.sender.Sample(e.client.remote.RTT())
+	e.put(&Packet{Kind: KindAck, Acked: 1})
+	h := &e.client.handshake
+	h.delay, h.next, h.acked = initRepeat, now.Add(initRepeat), now
 	if !e.announced {
 		e.announced = true
 		e.events = append(e.events, Event{Kind: EventConnected})
@@ -76,23 +107,21 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 		// "A server that gets one sends a sync.init first, and ignores the disconnect
 		// if a right sync.ack comes within 1 s: it was forged."
 		if p.Reliable {
-			e.put(&e.control, &Packet{Kind: KindAck, Acked: p.Sequence})
+			e.put(&Packet{Kind: KindAck, Acked: p.Sequence})
 		}
 		e.challenge(now, forgedAfter, Close{Reason: ReasonPeer, Remote: true})
 		return
 	}
-	if e.state == StateConnecting {
-		e.stats.OutOfState++
-		return
-	}
 	switch {
+	case e.state == StateConnecting:
+		e.stats.OutOfState++
 	case !p.Reliable && len(p.Reason) == 0 && (among(e.sender.Next()-1, p.Sequence) || among(e.near, p.Sequence)):
 		e.unknown(now)
 	case near(e.near, p.Sequence):
 		if p.Reliable {
-			e.put(&e.control, &Packet{Kind: KindAck, Acked: p.Sequence})
+			e.put(&Packet{Kind: KindAck, Acked: p.Sequence})
 		}
-		e.end(Close{Reason: ReasonPeer, Remote: true, Text: p.ReasonText()})
+		e.endedBy(Close{Reason: ReasonPeer, Remote: true, Text: p.ReasonText()})
 	default:
 		e.stats.OutOfTime++
 	}
@@ -103,13 +132,22 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 // said begins again.
 func (e *Endpoint) unknown(now time.Time) {
 	if e.state != StateAccepted || e.sender.InFlight(0) > 0 || e.outgoing.Len() > 0 || e.talked {
-		e.end(Close{Reason: ReasonUnknown, Remote: true})
+		e.endedBy(Close{Reason: ReasonUnknown, Remote: true})
 		return
 	}
 	e.state = StateConnecting
-	e.remote = clocksync.FourTime{}
-	e.handshake.delay = initRepeat
+	e.client.remote = clocksync.FourTime{}
+	e.client.handshake.delay = initRepeat
 	e.sendInit(now)
+}
+
+// endedBy ends the connection for what the peer said; but who was asked to close it, and is
+// about to, says that.
+func (e *Endpoint) endedBy(c Close) {
+	if x := e.ending; x != nil && (x.leaving() || e.state == StateClosing) {
+		c = x.close
+	}
+	e.end(c)
 }
 
 // near reports whether a sequence is within obeyedWithin of a number.
@@ -126,26 +164,21 @@ func among(n uint64, sequence uint16) bool {
 }
 
 // Close ends the connection. What was sent reliably and is not acknowledged yet
-// has the linger time to arrive; then we say goodbye: reliable, and repeated until
-// acknowledged, five times at most and for no longer than the linger time. reason
+// has half of the linger time to arrive; then we say goodbye: reliable, and repeated
+// until acknowledged, five times at most, and until the linger time is over. reason
 // is shown to a client; a client's own has no place on the wire.
 func (e *Endpoint) Close(now time.Time, reason string) {
-	if !e.leaving.at.IsZero() {
+	if e.state >= StateClosing || e.ending != nil && e.ending.leaving() {
 		return
 	}
 	c := Close{Reason: ReasonClosed, Text: reason}
-	if e.mayTalk() != nil || e.settledAll() {
+	if !e.talking() || e.settledAll() {
 		e.fail(now, c)
 		return
 	}
 	e.now = now
-	e.leaving = leaving{at: now.Add(e.cfg.Linger), close: c}
-}
-
-// leaving is a Close that waits for what was sent before it.
-type leaving struct {
-	at    time.Time // no longer than this
-	close Close
+	x := e.begunEnding()
+	x.leaveBy, x.until, x.close = now.Add(e.cfg.Linger/2), now.Add(e.cfg.Linger), c
 }
 
 // settledAll reports whether nothing reliable is on its way.
@@ -155,8 +188,8 @@ func (e *Endpoint) settledAll() bool {
 
 // leave says goodbye if that is due.
 func (e *Endpoint) leave(now time.Time) {
-	if !e.leaving.at.IsZero() && (e.settledAll() || !now.Before(e.leaving.at)) {
-		e.fail(now, e.leaving.close)
+	if x := e.ending; x.leaving() && (e.settledAll() || !now.Before(x.leaveBy)) {
+		e.fail(now, x.close)
 	}
 }
 
@@ -173,32 +206,46 @@ func (e *Endpoint) fail(now time.Time, c Close) {
 	if c.Reason != ReasonClosed && c.Text == "" {
 		c.Text = c.Reason.String()
 	}
-	e.leaving.at = time.Time{}
-	e.closing = closing{until: now.Add(e.cfg.Linger), sequence: uint16(e.sender.Next()), close: c}
+	x := e.begunEnding()
+	if !x.leaving() {
+		x.until = now.Add(e.cfg.Linger)
+	}
+	*x = ending{until: x.until, sequence: uint16(e.sender.Next()), close: c}
 	e.state = StateClosing
-	e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}
+	e.syncAt = time.Time{}
+	if e.client != nil {
+		e.client.handshake.next = time.Time{}
+	}
 	e.sendDisconnect(now)
 }
 
+// sendDisconnect has a disconnect sent, and sent again in a while.
 func (e *Endpoint) sendDisconnect(now time.Time) {
-	p := Packet{Kind: KindDisconnect, Reliable: true, Sequence: e.closing.sequence}
+	x := e.ending
+	x.due = true
+	x.sends++
+	x.next = now.Add(min(max(2*e.sender.RTT(), e.cfg.Linger/closeSends), x.until.Sub(now)))
+}
+
+func (e *Endpoint) writeDisconnect(buf []byte) int {
+	x := e.ending
+	x.due = false
+	p := Packet{Kind: KindDisconnect, Reliable: true, Sequence: x.sequence}
 	if e.side == FromServer {
-		p.Reason = []byte(e.closing.close.Text)[:min(len(e.closing.close.Text), MaxReasonBytes)]
+		p.Reason = []byte(x.close.Text)[:min(len(x.close.Text), MaxReasonBytes)]
 	}
-	e.put(&e.control, &p)
-	e.closing.sends++
-	e.closing.next = now.Add(min(max(2*e.sender.RTT(), e.cfg.Linger/closeSends), e.cfg.Linger))
+	return len(p.AppendTo(buf[:0]))
 }
 
 func (e *Endpoint) closeTimeout(now time.Time) {
-	if e.state != StateClosing || now.Before(e.closing.next) {
-		return
+	x := e.ending
+	switch {
+	case e.state != StateClosing || now.Before(x.next):
+	case x.sends >= closeSends || !now.Before(x.until):
+		e.end(x.close)
+	default:
+		e.sendDisconnect(now)
 	}
-	if e.closing.sends >= closeSends || !now.Before(e.closing.until) {
-		e.end(e.closing.close)
-		return
-	}
-	e.sendDisconnect(now)
 }
 
 // end lets go of everything but what is still to be read.
@@ -208,26 +255,30 @@ func (e *Endpoint) end(c Close) {
 	}
 	was := e.state
 	e.state = StateClosed
-	e.closing.close = c
-	e.leaving.at = time.Time{}
-	e.closing.next, e.sync.next, e.sync.deadline, e.handshake.next = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	e.syncAt = time.Time{}
+	x := e.begunEnding() // a disconnect that is due still goes out
+	x.close, x.deadline, x.leaveBy, x.next = c, time.Time{}, time.Time{}, time.Time{}
+	if e.client != nil {
+		e.client.handshake.next = time.Time{}
+	}
 	e.outgoing.Clear(e.buffers)
 	e.outgoing = waitingMessages{}
 	if was != StateConnecting {
 		e.sender.Close()
 	}
-	for _, b := range e.loose {
+	for b := e.loose.pop(); b != nil; b = e.loose.pop() {
 		e.buffers.Give(b)
 	}
-	e.loose, e.looseBytes = nil, 0
 	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
 }
 
 // Release lets go of what a closed endpoint still holds for reading.
 func (e *Endpoint) Release() {
-	if e.state == StateClosed && e.cfg != nil {
+	if e.state == StateClosed {
 		e.receiver.Close()
-		e.parts.Release()
+		if e.parts != nil {
+			e.parts.Release()
+		}
 	}
 }
 
@@ -237,7 +288,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	if e.state != StateClosed {
 		return nil, false
 	}
-	return e.closing.close, true
+	return e.ending.close, true
 }
 
 // Advance tells the time to what polls before the next Handle*. It does not go back.

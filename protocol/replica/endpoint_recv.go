@@ -11,14 +11,20 @@ import (
 // HandleDatagram takes a datagram from the peer. Those from another address are
 // not its business: a Mux sends each where it belongs.
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	if admission.Canon(from) == e.peer {
+		e.take(now, b)
+	}
+}
+
+// take takes a datagram that is the peer's.
+func (e *Endpoint) take(now time.Time, b []byte) {
 	e.now = now
-	if admission.Canon(from) != e.peer || e.state == StateClosed {
+	if e.state == StateClosed {
 		return
 	}
-	var p Packet
-	ok := p.Parse(e.side.other(), b)
 	e.stats.In++
-	if !ok {
+	var p Packet
+	if !p.Parse(e.side.other(), b) {
 		e.noteMalformed(now)
 		return
 	}
@@ -32,9 +38,6 @@ func (e *Endpoint) handle(now time.Time, p *Packet, b []byte) {
 		e.handleAtClient(now, p, b)
 	} else {
 		e.handleAtServer(now, p, b)
-	}
-	if e.state == StateAccepted || e.state == StateOpen {
-		e.afterEngine(now)
 	}
 }
 
@@ -51,12 +54,19 @@ func (e *Endpoint) handleAtClient(now time.Time, p *Packet, b []byte) {
 	case KindDisconnect:
 		e.disconnected(now, p)
 	default:
-		if e.state == StateConnecting {
+		if e.state == StateConnecting || e.tooEarly(now, p) {
 			e.stats.OutOfState++
 			return
 		}
 		e.handleOpen(now, p, b)
 	}
+}
+
+// tooEarly reports whether a packet cannot be one of the first of a server that has just
+// accepted us: see firstWithin.
+func (e *Endpoint) tooEarly(now time.Time, p *Packet) bool {
+	return e.state == StateAccepted && p.Kind != KindAck && e.unwrap(p.Sequence) > e.near+maxUnprovenSyncs &&
+		now.Sub(e.client.handshake.acked) < firstWithin
 }
 
 func (e *Endpoint) handleAtServer(now time.Time, p *Packet, b []byte) {
@@ -102,8 +112,10 @@ func (e *Endpoint) handleOpen(now time.Time, p *Packet, b []byte) {
 }
 
 func (e *Endpoint) tookAck(now time.Time, seq uint16) {
-	if e.state == StateClosing && seq == e.closing.sequence {
-		e.end(e.closing.close)
+	if e.state == StateClosing {
+		if seq == e.ending.sequence {
+			e.end(e.ending.close)
+		}
 		return
 	}
 	n := unwrapSent(e.sender.Next(), seq)
@@ -114,6 +126,7 @@ func (e *Endpoint) tookAck(now time.Time, seq uint16) {
 	if fate == reliable.AckNew && tag > 0 && e.view != nil {
 		e.view.settled(int(tag)-1, true)
 	}
+	e.afterEngine(now)
 }
 
 // receive hands a packet to the engine. In which lane it is ordered says lane.
@@ -130,7 +143,9 @@ func (e *Endpoint) receive(now time.Time, p *Packet, b []byte, lane uint8) {
 			r.Back = 0
 		}
 	}
-	e.receiver.SetRTT(e.sender.RTT())
+	if !e.extended {
+		e.receiver.SetRTT(e.sender.RTT())
+	}
 	switch fate := e.receiver.Receive(now, r); fate {
 	case reliable.Violation:
 		e.fail(now, Close{Reason: ReasonProtocol})
@@ -150,47 +165,65 @@ func (e *Endpoint) accept(now time.Time, n uint64) {
 	}
 }
 
-// nextMessage returns the next whole message, putting parts together.
+// nextMessage returns the next whole message, putting parts together, or what a packet
+// of ours among them brought about.
 func (e *Endpoint) nextMessage() (Event, bool) {
 	for e.state >= StateAccepted {
 		d, ok := e.receiver.Next(e.now)
 		if !ok {
 			return Event{}, false
 		}
-		var p Packet
-		if !p.Parse(e.side.other(), d.Data) {
-			panic("replica: the engine delivered what it was not given")
+		if Type(d.Data[0]) == TypeLink {
+			e.takeLink(d.Data)
+		} else if ev, ok := e.takeMessage(&d); ok {
+			return ev, true
 		}
-		if e.state == StateClosed && (p.Kind != KindMessage || string(p.Name) == goneName) {
-			continue // only what the application reads still counts
+		// A closed connection's last event waits until all messages are read.
+		if len(e.events) > 0 && e.events[0].Kind != EventClosed {
+			return e.popEvent(), true
 		}
-		if p.Kind != KindMessage {
-			e.handleLink(&p)
-			if len(e.events) > 0 {
-				return e.popEvent(), true
-			}
-			continue
-		}
-		if e.side == FromClient && string(p.Name) == goneName {
+	}
+	return Event{}, false
+}
+
+// takeLink takes a link packet in its order. With the connection over, only what the
+// application reads still counts.
+func (e *Endpoint) takeLink(b []byte) {
+	var p Packet
+	if !p.Parse(e.side.other(), b) {
+		panic("replica: the engine delivered what it was not given")
+	}
+	if e.state != StateClosed {
+		e.handleLink(&p)
+	}
+}
+
+// takeMessage makes an event of a message packet, if it is or completes a message for the
+// application.
+func (e *Endpoint) takeMessage(d *reliable.Delivery) (Event, bool) {
+	var p Packet
+	p.reread(d.Data)
+	switch {
+	case e.side == FromClient && string(p.Name) == goneName:
+		if e.state != StateClosed {
 			e.takeGone(d.Number, p.Data)
-			if len(e.events) > 0 {
-				return e.popEvent(), true
-			}
-			continue
 		}
-		ev := Event{Kind: EventMessage, Name: p.Name, Data: p.Data, Time: p.Time, Number: d.Number, Reliable: p.Reliable, Ordered: p.Ordered}
-		if !e.extended || !p.Ordered || !p.More && !e.partial() {
-			return ev, true
-		}
-		whole, fate := e.addPart(&p)
-		switch fate {
-		case reliable.Whole:
-			ev.Name, ev.Data, ev.Time = whole.name, whole.data, whole.time
-			return ev, true
-		case reliable.Oversize, reliable.Evicted:
-			e.fail(e.now, Close{Reason: ReasonOverflow})
-			return Event{}, false
-		}
+		return Event{}, false
+	case e.broken && p.Ordered:
+		return Event{}, false
+	}
+	ev := Event{Kind: EventMessage, Name: p.Name, Data: p.Data, Time: p.Time, Number: d.Number, Reliable: p.Reliable, Ordered: p.Ordered}
+	if !e.extended || !p.Ordered || !p.More && !e.partial() {
+		return ev, true
+	}
+	whole, fate := e.addPart(&p)
+	switch fate {
+	case reliable.Whole:
+		ev.Name, ev.Data, ev.Time = whole.name, whole.data, whole.time
+		return ev, true
+	case reliable.Oversize, reliable.Evicted:
+		e.broken = true
+		e.fail(e.now, Close{Reason: ReasonOverflow})
 	}
 	return Event{}, false
 }
@@ -202,8 +235,8 @@ func (e *Endpoint) noteMalformed(now time.Time) {
 	if e.state == StateConnecting {
 		return
 	}
-	if now.Sub(e.malformed.since) >= malformedSpan {
-		e.malformed.since, e.malformed.count = now, 0
+	if at := now.Sub(e.born); at-e.malformed.since >= malformedSpan {
+		e.malformed = malformed{since: at}
 	}
 	if e.malformed.count++; e.malformed.count > maxMalformed {
 		e.fail(now, Close{Reason: ReasonProtocol})

@@ -40,6 +40,55 @@ func (q *waitingMessages) hasRoom(n int) bool {
 	return q.Len() == 0 || q.Held()-cap(q.First())+n <= maxQueuedBytes
 }
 
+// looseMessages are the unreliable messages that wait for the socket. One that waits
+// alone, as most do, needs no queue. The zero value is empty.
+type looseMessages struct {
+	lone []byte // the oldest
+	more *queue.Packets
+}
+
+func (q *looseMessages) put(b []byte) {
+	if q.lone == nil {
+		q.lone = b
+		return
+	}
+	if q.more == nil {
+		q.more = new(queue.Packets)
+	}
+	q.more.Put(b)
+}
+
+// held returns the memory of all that wait but the oldest.
+func (q *looseMessages) held() int {
+	if q.more == nil {
+		return 0
+	}
+	return q.more.Held()
+}
+
+// pop removes the oldest, nil if none waits. Its buffer is the caller's.
+func (q *looseMessages) pop() []byte {
+	b := q.lone
+	q.lone = nil
+	if q.more != nil {
+		if q.lone = q.more.Pop(); q.more.Len() == 0 {
+			q.more = nil
+		}
+	}
+	return b
+}
+
+// moveTo copies the oldest into buf and lets it go.
+func (q *looseMessages) moveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
+	b := q.pop()
+	if b == nil {
+		return 0, false
+	}
+	n := copy(buf, b)
+	lender.Give(b)
+	return n, true
+}
+
 // Send sends a message. Nothing is sent if it returns an error.
 func (e *Endpoint) Send(now time.Time, mode Mode, name string, data []byte) error {
 	e.now = now
@@ -58,15 +107,12 @@ func (e *Endpoint) mayTalk() error {
 	case StateConnecting:
 		return ErrNotConnected
 	case StateAccepted, StateOpen:
-		if e.leaving.at.IsZero() {
+		if e.ending == nil || !e.ending.leaving() {
 			return nil
 		}
 	}
 	return ErrClosed
 }
-
-// mayPump reports whether what was accepted may still go out.
-func (e *Endpoint) mayPump() bool { return e.state == StateAccepted || e.state == StateOpen }
 
 // isOurs: "Message names that start with `parley.` are ours."
 func isOurs(name string) bool { return len(name) >= 7 && name[:7] == "parley." }
@@ -88,12 +134,10 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	if _, err := e.sender.Take(now, size); err != nil {
 		return err
 	}
-	e.looseBytes += e.putSized(&e.loose, &p, size)
-	for e.looseBytes > maxLooseBytes && len(e.loose) > 1 {
+	e.loose.put(p.AppendTo(e.buffers.Take(size)[:0]))
+	for e.loose.held() > maxLooseBytes {
 		e.stats.LooseLost++
-		e.looseBytes -= len(e.loose[0])
-		e.buffers.Give(e.loose[0])
-		e.loose = append(e.loose[:0], e.loose[1:]...)
+		e.buffers.Give(e.loose.pop())
 	}
 	return nil
 }
@@ -115,12 +159,6 @@ func (e *Endpoint) maxData(mode Mode, size int) int {
 		return -1
 	}
 	return e.cfg.MaxMessage
-}
-
-func (e *Endpoint) putSized(q *[][]byte, p *Packet, size int) int {
-	b := p.AppendTo(e.buffers.Take(size)[:0])
-	*q = append(*q, b)
-	return len(b)
 }
 
 // sendReliable encodes a packet whose sequence is the next one and gives it to
@@ -161,7 +199,7 @@ func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 // any other peer one at a time, "which is safe with every receiver".
 func (e *Endpoint) pump(now time.Time) {
 	q := &e.outgoing
-	for q.Len() > 0 && e.mayPump() {
+	for q.Len() > 0 && e.talking() {
 		back := e.sender.Link(laneMessage)
 		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneMessage) > 0 {
 			return
@@ -211,10 +249,14 @@ type part struct {
 }
 
 // partial reports whether parts of a message are waiting for more.
-func (e *Endpoint) partial() bool { return e.parts.Begun() }
+func (e *Endpoint) partial() bool { return e.parts != nil && e.parts.Begun() }
 
 // addPart adds a part. The first one's time and name come before its data.
 func (e *Endpoint) addPart(p *Packet) (part, reliable.AssemblyFate) {
+	if e.parts == nil {
+		a := reliable.NewAssembler(e.now, e.cfg.assembly, e.shared.Partial)
+		e.parts = &a
+	}
 	if !e.partial() {
 		var head [9 + MaxNameBytes]byte
 		binary.LittleEndian.PutUint64(head[:], p.Time)

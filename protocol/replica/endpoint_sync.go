@@ -6,38 +6,32 @@ import (
 	"parley/internal/clocksync"
 )
 
-// syncState is what both sides remember of clock packets.
+// syncState is the last sync packets that an answer may come to: a server's
+// sync.init, a client's sync.ack.
 type syncState struct {
-	next time.Time // server: when the next sync.init is due
-
-	// The last sync packets that an answer may come to: a server's sync.init, a
-	// client's sync.ack.
 	sent [syncsKept]sentSync
 	at   uint8
-
-	// A challenge: the connection ends then unless a right sync.ack comes first.
-	deadline time.Time
-	verdict  Close
 }
 
 type sentSync struct {
+	at       time.Duration // since born
 	sequence uint16
-	at       time.Time
 	used     bool // true until it is answered
 }
 
-// note remembers a sync packet that expects an answer.
-func (s *syncState) note(sequence uint16, at time.Time) {
-	s.sent[s.at%syncsKept] = sentSync{sequence, at, true}
+// noteSync remembers a sync packet that expects an answer.
+func (e *Endpoint) noteSync(sequence uint16, at time.Time) {
+	s := &e.sync
+	s.sent[s.at%syncsKept] = sentSync{at.Sub(e.born), sequence, true}
 	s.at++
 }
 
-// answered returns when the sync packet with this sequence was sent, once.
-func (s *syncState) answered(sequence uint16) (time.Time, bool) {
-	for i := range s.sent {
-		if x := &s.sent[i]; x.used && x.sequence == sequence {
+// answeredSync returns when the sync packet with this sequence was sent, once.
+func (e *Endpoint) answeredSync(sequence uint16) (time.Time, bool) {
+	for i := range e.sync.sent {
+		if x := &e.sync.sent[i]; x.used && x.sequence == sequence {
 			x.used = false
-			return x.at, true
+			return e.born.Add(x.at), true
 		}
 	}
 	return time.Time{}, false
@@ -49,16 +43,17 @@ func (e *Endpoint) sendSyncInit(now time.Time) {
 	if err != nil {
 		return
 	}
-	e.put(&e.control, &Packet{Kind: KindSyncInit, Sequence: uint16(n)})
-	e.sync.note(uint16(n), now)
+	e.put(&Packet{Kind: KindSyncInit, Sequence: uint16(n)})
+	e.noteSync(uint16(n), now)
 }
 
 // challenge makes the peer prove that it is there and listens.
 func (e *Endpoint) challenge(now time.Time, within time.Duration, verdict Close) {
-	if e.state != StateOpen || !e.sync.deadline.IsZero() {
+	if e.state != StateOpen || e.ending != nil && e.ending.challenged() {
 		return
 	}
-	e.sync.deadline, e.sync.verdict = now.Add(within), verdict
+	x := e.begunEnding()
+	x.deadline, x.verdict = now.Add(within), verdict
 	e.sendSyncInit(now)
 }
 
@@ -71,7 +66,7 @@ func (e *Endpoint) handleSyncInit(now time.Time, p *Packet) {
 		return
 	}
 	if e.state == StateAccepted {
-		e.state, e.handshake.next = StateOpen, time.Time{}
+		e.state, e.client.handshake.next = StateOpen, time.Time{}
 	}
 	e.sendSyncAck(now, p.Sequence)
 }
@@ -83,8 +78,8 @@ func (e *Endpoint) sendSyncAck(now time.Time, acked uint16) {
 		return
 	}
 	t := e.ServerTime(now)
-	e.put(&e.control, &Packet{Kind: KindSyncAck, Sequence: uint16(n), Acked: acked, Sent: t, Received: t})
-	e.sync.note(uint16(n), now)
+	e.put(&Packet{Kind: KindSyncAck, Sequence: uint16(n), Acked: acked, Sent: t, Received: t})
+	e.noteSync(uint16(n), now)
 }
 
 func (e *Endpoint) handleSyncAck(now time.Time, p *Packet) {
@@ -99,18 +94,18 @@ func (e *Endpoint) handleSyncAck(now time.Time, p *Packet) {
 	if !e.freshNumber(now, p.Sequence) {
 		return
 	}
-	at, ok := e.sync.answered(p.Acked)
+	at, ok := e.answeredSync(p.Acked)
 	if !ok {
 		return
 	}
 	if e.side == FromServer {
-		e.sync.deadline = time.Time{}
+		e.answerChallenge()
 		e.sender.Sample(now.Sub(at) - time.Duration(p.Sent-p.Received)*time.Microsecond)
 		e.sendSyncAck(now, p.Sequence)
 		return
 	}
-	if e.remote.Add(clocksync.Exchange{Sent: at, PeerReceived: p.Received, PeerSent: p.Sent, Received: now}) {
-		e.sender.Sample(e.remote.RTT())
+	if e.client.remote.Add(clocksync.Exchange{Sent: at, PeerReceived: p.Received, PeerSent: p.Sent, Received: now}) {
+		e.sender.Sample(e.client.remote.RTT())
 	}
 }
 
@@ -125,13 +120,12 @@ func (e *Endpoint) freshNumber(now time.Time, sequence uint16) bool {
 }
 
 func (e *Endpoint) syncTimeout(now time.Time) {
-	if !e.sync.deadline.IsZero() && !now.Before(e.sync.deadline) {
-		e.sync.deadline = time.Time{}
-		e.end(e.sync.verdict)
+	if x := e.ending; x != nil && x.challenged() && !now.Before(x.deadline) {
+		e.end(x.verdict)
 		return
 	}
-	if e.side == FromServer && e.state == StateOpen && !now.Before(e.sync.next) {
-		e.sync.next = now.Add(e.cfg.SyncInterval)
+	if e.side == FromServer && e.state == StateOpen && !now.Before(e.syncAt) {
+		e.syncAt = now.Add(e.cfg.SyncInterval)
 		e.sendSyncInit(now)
 	}
 }

@@ -139,7 +139,7 @@ func TestPoisonedTimes(t *testing.T) {
 			t.Fatalf("in %d µs the clock moved by %d", passed, moved)
 		}
 		last, at = read, now
-		for _, e := range []*Endpoint{x.Endpoint, c.Endpoint} {
+		for _, e := range []*Endpoint{x.Endpoint, &c.Endpoint} {
 			if rtt := e.RTT(); rtt != 0 && (rtt < 1_000_000 || rtt > 10_000_000_000) {
 				t.Fatalf("a round trip of %v", rtt)
 			}
@@ -175,8 +175,8 @@ func TestMessagesThatNeverEnd(t *testing.T) {
 		}
 		number++
 	}
-	if c.closing.close.Reason != ReasonOverflow {
-		t.Errorf("it ended with %v", c.closing.close.Reason)
+	if c.ending.close.Reason != ReasonOverflow {
+		t.Errorf("it ended with %v", c.ending.close.Reason)
 	}
 }
 

@@ -43,6 +43,15 @@ const (
 	// within three times their bytes.
 	minAskEvery = time.Second
 
+	// firstWithin is for how long a client with an accept takes only what a server sends to
+	// one that it does not know yet: numbers that follow the accept's within
+	// maxUnprovenSyncs, or each other. Without, a client that crashed and came back at
+	// the same port, and got an accept that was still under way to its former self, would
+	// walk into the middle of that one's connection; so it keeps still until the server
+	// has given that connection up. A foreign server that begins with other numbers has
+	// its client wait for this long.
+	firstWithin = 5 * time.Second
+
 	// replacedAfter is how long a connection may stay silent after a new init
 	// from its address: only who receives our sync.init can keep it alive, so a
 	// forged init ends nothing.
@@ -73,9 +82,9 @@ const (
 	// numbers is a reliable packet".
 	reliableEvery = 2048
 
-	// maxLooseBytes bounds the unreliable messages that wait for the socket.
-	// The oldest goes first: a newer one is worth more.
-	maxLooseBytes = 64 << 10
+	// maxLooseBytes bounds the memory of the unreliable messages that wait for the
+	// socket. The oldest goes first: a newer one is worth more.
+	maxLooseBytes = 128 << 10
 
 	// maxQueuedBytes bounds the memory of the ordered messages that wait behind the
 	// one that is being sent, whole buffers and their places in the queue included: a

@@ -11,7 +11,6 @@ type linkState struct {
 	out []Packet // link packets that wait for the window; a table is cut when it goes
 
 	// Server.
-	store     *Store
 	requested bool   // the client has asked
 	waiting   bool   // a table is out and not answered
 	from, to  int    // the items in it
@@ -20,9 +19,12 @@ type linkState struct {
 	refused   []bool // by item; nil if none is
 }
 
+// isFinished reports whether the client has answered a last table, once at least.
+func (l *linkState) isFinished() bool { return l != nil && l.finished }
+
 // linked reports whether a client has accepted an item.
 func (l *linkState) linked(i int) bool {
-	return i < l.done && (l.refused == nil || i >= len(l.refused) || !l.refused[i])
+	return l != nil && i < l.done && (l.refused == nil || i >= len(l.refused) || !l.refused[i])
 }
 
 // Link asks the server for its table. A client that wants replication calls it
@@ -32,23 +34,32 @@ func (e *Endpoint) Link(now time.Time) error {
 	if err := e.mayTalk(); err != nil {
 		return err
 	}
-	if e.side != FromClient || e.link.requested {
+	if e.side != FromClient || e.link != nil && e.link.requested {
 		return nil
 	}
-	e.link.requested = true
+	e.linking().requested = true
 	e.linkOut(now, KindLinkInit)
 	return nil
 }
 
+// linking returns the connection's part in linking, which begins now if it has not.
+func (e *Endpoint) linking() *linkState {
+	if e.link == nil {
+		e.link = new(linkState)
+	}
+	return e.link
+}
+
 func (e *Endpoint) linkOut(now time.Time, k Kind) {
-	e.link.out = append(e.link.out, Packet{Kind: k, Reliable: true, Ordered: true})
+	l := e.linking()
+	l.out = append(l.out, Packet{Kind: k, Reliable: true, Ordered: true})
 	e.pumpLinks(now)
 }
 
 // pumpLinks moves link packets into the window, as pump does messages.
 func (e *Endpoint) pumpLinks(now time.Time) {
-	l := &e.link
-	for len(l.out) > 0 && e.mayPump() {
+	l := e.link
+	for len(l.out) > 0 && e.talking() {
 		back := e.sender.Link(laneLink)
 		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneLink) > 0 {
 			return
@@ -83,8 +94,7 @@ func (e *Endpoint) pumpLinks(now time.Time) {
 func (e *Endpoint) cutTable(b []byte, head *Packet) []byte {
 	var w TableWriter
 	w.Start(b, head, maxPacketBytes)
-	l := &e.link
-	s := l.store
+	l, s := e.link, e.store
 	l.from, l.to = l.done, l.done
 	for ; l.to < len(s.items); l.to++ {
 		it := s.items[l.to]
@@ -109,8 +119,8 @@ func (e *Endpoint) handleLink(p *Packet) {
 	switch p.Kind {
 	case KindLinkInit:
 		// "The client asks (link.init; ignored while linking)"
-		if !e.link.requested {
-			e.link.requested = true
+		if l := e.linking(); !l.requested {
+			l.requested = true
 			e.nextTable()
 		}
 	case KindLinkAccept, KindLinkReject:
@@ -122,8 +132,8 @@ func (e *Endpoint) handleLink(p *Packet) {
 
 // nextTable sends what the client does not know yet, if anything.
 func (e *Endpoint) nextTable() {
-	l := &e.link
-	if l.store == nil || !l.requested || l.waiting || l.finished && l.done == len(l.store.items) {
+	l := e.link
+	if e.store == nil || l == nil || !l.requested || l.waiting || l.finished && l.done == len(e.store.items) {
 		return
 	}
 	l.waiting = true
@@ -132,8 +142,8 @@ func (e *Endpoint) nextTable() {
 
 // answered takes the client's answer to the table that is out.
 func (e *Endpoint) answered(accepted bool) {
-	l := &e.link
-	if !l.waiting || len(l.out) > 0 {
+	l := e.link
+	if l == nil || !l.waiting || len(l.out) > 0 {
 		e.stats.OutOfState++
 		return
 	}
@@ -147,7 +157,7 @@ func (e *Endpoint) answered(accepted bool) {
 		l.refused[i] = !accepted
 	}
 	l.done, l.waiting, l.finished = l.to, false, true
-	if l.done == len(l.store.items) {
+	if l.done == len(e.store.items) {
 		e.events = append(e.events, Event{Kind: EventLinked})
 	}
 	e.nextTable()

@@ -32,6 +32,16 @@ func (p *Packet) readMessage(r *wire.LittleReader, from Side) {
 	p.Data = r.Bytes("data", int(r.U16("data size")), MaxDataBytes)
 }
 
+// reread reads a message that Parse took before.
+func (p *Packet) reread(b []byte) {
+	flags, name := b[flagsAt], 13+int(b[12])
+	p.Kind = KindMessage
+	p.Reliable, p.Ordered, p.More = flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagHigh != 0
+	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
+	p.Sequence, p.Time = little.Uint16(b[2:]), little.Uint64(b[4:])
+	p.Name, p.Data = b[13:name], b[name+2:]
+}
+
 func (p *Packet) appendMessage(b []byte) []byte {
 	flags := p.flags() | p.orderLink()
 	if p.More {

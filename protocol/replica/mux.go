@@ -69,10 +69,10 @@ type askedSync struct {
 
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
-	*Endpoint
 	roster.Member
 	mux    *Mux
 	number uint32 // of the clock
+	Endpoint
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
@@ -116,7 +116,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	from = admission.Canon(from)
 	if c := m.conns.Get(from); c != nil {
-		c.HandleDatagram(now, from, b)
+		c.take(now, b)
 		m.conns.Touch(c)
 		return
 	}
@@ -200,11 +200,11 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	}
 	m.stats.Opened++
 	c := &Conn{mux: m, number: proven.number}
-	c.Endpoint = newServer(now, from, m.cfg, m.shared, proven.extended, t, uint64(proven.next))
+	c.beginServer(now, from, m.cfg, m.shared, proven.extended, t, uint64(proven.next))
 	if proven.syncs > 0 {
-		c.sync.note(proven.sequence, proven.sentAt)
+		c.noteSync(proven.sequence, proven.sentAt)
 	}
-	c.link.store = &m.store
+	c.store = &m.store
 	m.conns.Add(from, c)
 	c.stats.In++
 	c.handle(now, p, b)

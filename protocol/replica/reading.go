@@ -89,7 +89,7 @@ func (e *Endpoint) takeTable(p *Packet) {
 		e.linkOut(e.now, KindLinkReject)
 		return
 	}
-	s := &e.seen
+	s := &e.client.seen
 	if s.kinds == nil {
 		s.kinds, s.variables = map[uint16]*seenKind{}, map[uint16]*seenVariable{}
 	}
@@ -138,13 +138,13 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 		changed = e.takeEntityValue(n, p.Time, v) || changed
 	}
 	for v := range p.Values.Variables() {
-		if x := e.seen.variables[v.Link]; x != nil && (!x.set || x.value.Number < n) {
+		if x := e.client.seen.variables[v.Link]; x != nil && (!x.set || x.value.Number < n) {
 			x.value = Reading{Type: x.Type, Data: append(x.value.Data[:0], v.Data...), Time: p.Time, Number: n}
 			x.set, changed = true, true
 		}
 	}
 	switch {
-	case e.seen.values > maxSeenValues:
+	case e.client.seen.values > maxSeenValues:
 		e.fail(now, Close{Reason: ReasonOverflow})
 	case changed:
 		e.note(Event{Kind: EventReplicated, Time: p.Time, Number: n})
@@ -155,14 +155,14 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 // is not that of its linked type is bad input." What is not linked is ignored.
 func (e *Endpoint) fits(p *Packet) bool {
 	for v := range p.Values.EntityValues() {
-		if k := e.seen.kinds[v.Entity]; k != nil {
+		if k := e.client.seen.kinds[v.Entity]; k != nil {
 			if x, ok := k.variables[v.Variable]; ok && !x.Type.accepts(v.Data) {
 				return false
 			}
 		}
 	}
 	for v := range p.Values.Variables() {
-		if x := e.seen.variables[v.Link]; x != nil && !x.Type.accepts(v.Data) {
+		if x := e.client.seen.variables[v.Link]; x != nil && !x.Type.accepts(v.Data) {
 			return false
 		}
 	}
@@ -176,7 +176,7 @@ func (d DataType) accepts(data []byte) bool { return d.Fits(len(data)) && d.Fini
 // each variable of each entity the (unwrapped) sequence of the last value and
 // drops older ones."
 func (e *Endpoint) takeEntityValue(n, time uint64, v EntityValue) bool {
-	k := e.seen.kinds[v.Entity]
+	k := e.client.seen.kinds[v.Entity]
 	if k == nil {
 		return false
 	}
@@ -195,7 +195,7 @@ func (e *Endpoint) takeEntityValue(n, time uint64, v EntityValue) bool {
 	if old == nil {
 		old = &Reading{Type: x.Type}
 		ent.values[v.Variable] = old
-		e.seen.values++
+		e.client.seen.values++
 	} else if old.Number > n {
 		return false
 	}
@@ -210,7 +210,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 		return
 	}
 	for ; len(data) > 0; data = data[goneBytes:] {
-		k := e.seen.kinds[binary.LittleEndian.Uint16(data)]
+		k := e.client.seen.kinds[binary.LittleEndian.Uint16(data)]
 		if k == nil {
 			continue
 		}
@@ -224,7 +224,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 		for v, x := range ent.values {
 			if x.Number < n {
 				delete(ent.values, v)
-				e.seen.values--
+				e.client.seen.values--
 			}
 		}
 		if len(ent.values) == 0 {
@@ -236,7 +236,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 
 // KindLink returns the link of a kind that the server has named so.
 func (e *Endpoint) KindLink(name string) (uint16, bool) {
-	for link, k := range e.seen.kinds {
+	for link, k := range e.client.seen.kinds {
 		if k.name == name {
 			return link, true
 		}
@@ -246,7 +246,7 @@ func (e *Endpoint) KindLink(name string) (uint16, bool) {
 
 // Value returns the newest value of a variable of the game.
 func (e *Endpoint) Value(name string) (Reading, bool) {
-	for _, v := range e.seen.variables {
+	for _, v := range e.client.seen.variables {
 		if v.Name == name && v.set {
 			return v.value.owned(), true
 		}
@@ -256,7 +256,7 @@ func (e *Endpoint) Value(name string) (Reading, bool) {
 
 // EntityValue returns the newest value of a variable of an entity.
 func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, bool) {
-	k := e.seen.kinds[kind]
+	k := e.client.seen.kinds[kind]
 	if k == nil || k.entities[id] == nil {
 		return Reading{}, false
 	}
@@ -271,7 +271,7 @@ func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, boo
 // Entities yields the ids of the entities of a kind that are in sight.
 func (e *Endpoint) Entities(kind uint16) func(yield func(id uint8) bool) {
 	return func(yield func(uint8) bool) {
-		k := e.seen.kinds[kind]
+		k := e.client.seen.kinds[kind]
 		for id := 0; k != nil && id < 256; id++ {
 			if k.entities[uint8(id)] != nil && !yield(uint8(id)) {
 				return

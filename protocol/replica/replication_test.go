@@ -57,7 +57,7 @@ func TestValuesReachALinkedClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).link.finished })
+	w.until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).link.isFinished() })
 	if err := w.conn(x).Show(e); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestATableOfManyPieces(t *testing.T) {
 	if _, err := s.AddKind("large", vars...); err != nil {
 		t.Fatal(err)
 	}
-	w.until("linked", 10*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).link.done == len(s.items) })
+	w.until("linked", 10*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).link != nil && w.conn(x).link.done == len(s.items) })
 	if pieces < 5 {
 		t.Errorf("the table came in %d pieces", pieces)
 	}
@@ -189,7 +189,7 @@ func newChurn(t testing.TB, seed uint64, path simnet.Profile) *churn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.until("linked", time.Minute, func() bool { return w.conn(x) != nil && w.conn(x).link.finished })
+	w.until("linked", time.Minute, func() bool { return w.conn(x) != nil && w.conn(x).link.isFinished() })
 	x.onEvent = func(_ time.Time, ev Event) {
 		if ev.Kind == EventReplicated || ev.Kind == EventGone {
 			c.check()
@@ -204,7 +204,7 @@ func (c *churn) check() {
 	if !ok {
 		return
 	}
-	for id, ent := range c.x.seen.kinds[link].entities {
+	for id, ent := range c.x.client.seen.kinds[link].entities {
 		uid, first := uint64(0), true
 		for _, v := range ent.values {
 			u := binary.LittleEndian.Uint64(v.Data) >> 32

@@ -119,15 +119,16 @@ func (s *Server) leave() { s.mux.Shutdown(s.mux.now, goodbye) }
 func (s *Server) abort() {
 	s.leave()
 	for c := range s.mux.Conns() {
-		cut(c.Endpoint, s.mux.now, goodbye)
+		cut(&c.Endpoint, s.mux.now, goodbye)
 	}
 }
 
 // cut ends a connection at once: its disconnect goes out, and nothing waits for
 // what is on its way.
 func cut(e *Endpoint, now time.Time, reason string) {
-	e.fail(now, Close{Reason: ReasonClosed, Text: reason})
-	e.end(e.closing.close)
+	c := Close{Reason: ReasonClosed, Text: reason}
+	e.fail(now, c)
+	e.endedBy(c)
 }
 
 // events hands the events of a turn to the handler.

@@ -28,10 +28,14 @@ func TestATimeoutOfTheMuxHandlesEachConnectionOnce(t *testing.T) {
 	now = now.Add(2 * time.Second) // past the next sync.init
 	w.mux.HandleTimeout(now)
 	var buf [2048]byte
-	if _, _, ok := w.mux.PollTransmit(buf[:]); !ok || Type(buf[0]) != TypeAck {
-		t.Errorf("the mux sends %v, %x, want an ack", ok, buf[:3])
+	acks := 0
+	for _, _, ok := w.mux.PollTransmit(buf[:]); ok; _, _, ok = w.mux.PollTransmit(buf[:]) {
+		if Type(buf[0]) == TypeAck {
+			acks++
+		}
 	}
-	for ok := true; ok; _, _, ok = w.mux.PollTransmit(buf[:]) {
+	if acks != 1 {
+		t.Errorf("the mux sends %d acks, want 1", acks)
 	}
 	if at, ok := w.mux.NextTimeout(); !ok || !at.After(now) {
 		t.Errorf("after all was sent the mux wants a timeout at %v, %v; now is %v", at, ok, now)

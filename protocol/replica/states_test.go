@@ -236,7 +236,7 @@ func (d *drivenServer) drain() (words []string) {
 // stats are those of the connection, and what the Mux counts for a stranger.
 func (d *drivenServer) stats(c *Conn) (s Stats) {
 	if c != nil {
-		s = c.stats
+		s = c.Stats()
 	}
 	s.Malformed += d.mux.stats.Malformed
 	return s
@@ -435,7 +435,7 @@ func allowed(t testing.TB, heading string, states []string) map[string]map[strin
 func walkStep(t testing.TB, d driven, e *Endpoint, table map[string]map[string]bool, row string, b []byte) {
 	packet, _ := rightRow(row)
 	state := d.state()
-	asked := e != nil && !e.leaving.at.IsZero()
+	asked := e != nil && e.ending != nil && e.ending.leaving()
 	for _, phrase := range d.step(b) {
 		switch {
 		case table[packet+" when "+state][phrase]:
@@ -544,5 +544,5 @@ func endpointOf(c *Conn) *Endpoint {
 	if c == nil {
 		return nil
 	}
-	return c.Endpoint
+	return &c.Endpoint
 }

@@ -132,7 +132,7 @@ func (c *Conn) openView() *view {
 // Call it once a tick. It sends nothing that the client has not linked.
 func (c *Conn) Replicate(budget int) {
 	now := c.mux.now
-	if c.mayTalk() != nil || !c.link.finished {
+	if c.mayTalk() != nil || !c.link.isFinished() {
 		return
 	}
 	c.now = now
@@ -188,7 +188,7 @@ const (
 func (c *Conn) collect(budget int) {
 	v := c.view
 	v.pool = v.pool[:0]
-	s := c.link.store
+	s := c.store
 	for len(v.sent) < len(s.variables) {
 		v.sent = append(v.sent, 0)
 	}
@@ -215,7 +215,7 @@ func (c *Conn) collectSlot(s *slot) (size int) {
 	if s.upto == e.version {
 		return 0
 	}
-	first := c.link.store.kinds[e.kind].firstItem
+	first := c.store.kinds[e.kind].firstItem
 	all := true
 	for i, version := range e.versions {
 		switch {
