@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the rooms that a dialect is built from.
 var engine = []string{
 	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/roster", "internal/shell", "internal/udp",
+	"internal/queue", "internal/roster", "internal/shell", "internal/stream", "internal/udp",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -49,7 +49,7 @@ var table = []room{
 	{path: ".", mayImport: []string{"world", "account", "cluster", "internal/gateway"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
-	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
+	{path: "protocol/*", mayImport: engine, modules: []string{"golang.org/x/crypto"}, shell: []string{"server", "client"}}, // autocert
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*"}), shell: []string{"server"}},
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
@@ -73,6 +73,7 @@ var table = []room{
 	{path: "internal/shell", mayImport: []string{"internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/queue"}, shell: everyFile},
 	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.

@@ -1,0 +1,243 @@
+package stream
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/queue"
+)
+
+// ErrClosed: the listener or the loop is closed.
+var ErrClosed = errors.New("stream: closed")
+
+// errCut is what a connection ends with that Cut has cut.
+var errCut = errors.New("stream: cut")
+
+// Config says how a Listener works. It is not changed after use.
+type Config struct {
+	// TLS, if set, makes each connection a TLS server with this configuration.
+	TLS *tls.Config
+
+	// Wake is called, by any goroutine, when Turn has something to do. It must not block.
+	Wake func()
+
+	// Handshakes is how many connections may be in their handshake at once. Default
+	// DefaultHandshakes.
+	Handshakes int
+
+	// HandshakeTime is what a handshake may take. Default DefaultHandshakeTime.
+	HandshakeTime time.Duration
+
+	// Linger is how long Finish waits for the peer. Default DefaultLinger.
+	Linger time.Duration
+}
+
+// Handler is what Turn calls, on the goroutine that called Turn. For each connection Opened
+// comes first and once, Ended last and once. After Finish or Cut only Ended comes.
+type Handler interface {
+	// Opened tells of a connection that can carry bytes.
+	Opened(now time.Time, c *Conn)
+
+	// Received hands over bytes, which are valid only during the call.
+	Received(now time.Time, c *Conn, b []byte)
+
+	// Writable says that c is Ready again after it was not.
+	Writable(now time.Time, c *Conn)
+
+	// Ended says that nothing more comes: err is io.EOF if the peer closed its side.
+	Ended(now time.Time, c *Conn, err error)
+}
+
+// Stats counts the fate of each connection.
+type Stats struct {
+	Accepted   uint64 // by the system
+	Opened     uint64 // those told to Opened
+	BadShake   uint64 // those whose handshake failed or took too long
+	Crowded    uint64 // those cut in their handshake as too many others were in theirs
+	AcceptErrs uint64 // times that accepting failed and was tried again
+}
+
+// Listener accepts connections. Turn is for one goroutine, all else for any.
+type Listener struct {
+	config Config
+	tls    *tls.Config // nil: plain TCP
+	socket *net.TCPListener
+	slots  chan struct{} // held while computing a handshake
+	closed chan struct{}
+	group  sync.WaitGroup
+
+	mu      sync.Mutex
+	news    []*Conn // with something for Turn
+	shakes  queue.Fifo[*Conn]
+	shaking int
+	conns   map[*Conn]struct{} // all whose goroutine runs
+
+	turn []*Conn // owned by Turn's goroutine
+
+	accepted, opened, badShake, crowded, acceptErrs atomic.Uint64
+}
+
+// Listen listens on addr, written host:port.
+func Listen(addr string, c Config) (*Listener, error) {
+	socket, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return Serve(socket.(*net.TCPListener), c), nil
+}
+
+// Serve is Listen for a socket that is open already. It owns the socket from now on.
+func Serve(socket *net.TCPListener, c Config) *Listener {
+	if c.Handshakes <= 0 {
+		c.Handshakes = DefaultHandshakes
+	}
+	if c.HandshakeTime <= 0 {
+		c.HandshakeTime = DefaultHandshakeTime
+	}
+	if c.Linger <= 0 {
+		c.Linger = DefaultLinger
+	}
+	l := &Listener{config: c, socket: socket, closed: make(chan struct{}), conns: map[*Conn]struct{}{}}
+	l.prepareTLS()
+	l.group.Add(1)
+	go l.accept()
+	return l
+}
+
+// Addr returns the address that the listener listens on.
+func (l *Listener) Addr() netip.AddrPort {
+	return l.socket.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// Stats returns the counters as they are now.
+func (l *Listener) Stats() Stats {
+	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Crowded: l.crowded.Load(),
+		AcceptErrs: l.acceptErrs.Load()}
+}
+
+// Stop accepts no more. Connections go on.
+func (l *Listener) Stop() { l.socket.Close() }
+
+// Close accepts no more, cuts all connections and waits for their goroutines. Turn must not be
+// running, and is not to be called again.
+func (l *Listener) Close() {
+	l.socket.Close()
+	l.mu.Lock()
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+	}
+	for c := range l.conns {
+		c.socket.Close()
+	}
+	l.mu.Unlock()
+	l.group.Wait()
+}
+
+// accept takes in connections until the socket is closed. It waits for nobody but the
+// system.
+func (l *Listener) accept() {
+	defer l.group.Done()
+	pause := firstPause
+	for {
+		socket, err := l.socket.AcceptTCP()
+		switch {
+		case err == nil:
+			pause = firstPause
+			l.accepted.Add(1)
+			l.begin(socket)
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			// No descriptors, no memory, or a peer that is gone already: none of it lasts.
+			l.acceptErrs.Add(1)
+			if !l.rest(pause) {
+				return
+			}
+			pause = min(2*pause, maxPause)
+		}
+	}
+}
+
+// rest waits, and reports false if the listener was closed meanwhile.
+func (l *Listener) rest(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-l.closed:
+		return false
+	}
+}
+
+// begin starts the goroutine of a connection.
+func (l *Listener) begin(socket *net.TCPConn) {
+	c, err := newConn(l, socket)
+	if err != nil {
+		socket.Close()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.closed:
+		socket.Close()
+		return
+	default:
+	}
+	l.conns[c] = struct{}{}
+	l.group.Add(1)
+	if l.tls == nil {
+		l.open(c)
+		return
+	}
+	l.enterShake(c)
+	go c.shake()
+}
+
+// open tells Turn of a connection and starts to read it. l.mu is held.
+func (l *Listener) open(c *Conn) {
+	l.opened.Add(1)
+	c.news |= newsOpened
+	l.queue(c)
+	go c.read()
+}
+
+// queue puts a connection on Turn's list. l.mu is held.
+func (l *Listener) queue(c *Conn) {
+	if c.queued {
+		return
+	}
+	c.queued = true
+	l.news = append(l.news, c)
+	if len(l.news) == 1 {
+		l.config.Wake()
+	}
+}
+
+// forget ends the bookkeeping of a connection whose goroutine ends.
+func (l *Listener) forget(c *Conn) {
+	l.mu.Lock()
+	delete(l.conns, c)
+	l.mu.Unlock()
+	l.group.Done()
+}
+
+// Turn tells h all news that there are. Call it when Wake was called; calling it more often
+// does no harm. Each connection gives at most one buffer of bytes a turn.
+func (l *Listener) Turn(now time.Time, h Handler) {
+	l.mu.Lock()
+	l.news, l.turn = l.turn[:0], l.news
+	l.mu.Unlock()
+	for i, c := range l.turn {
+		l.turn[i] = nil
+		c.tell(now, h)
+	}
+}

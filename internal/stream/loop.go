@@ -1,0 +1,126 @@
+package stream
+
+import (
+	"sync"
+	"time"
+)
+
+// Loop is a goroutine that takes turns: it owns a server core. Its methods may be called by
+// any goroutine, except where noted.
+type Loop struct {
+	turn func(now time.Time) (next time.Time, ok bool)
+	wake chan struct{} // holds one
+
+	mu      sync.Mutex
+	room    sync.Cond
+	pending []func()
+	running []func()
+	stopped bool
+
+	done chan struct{}
+}
+
+// NewLoop returns a loop that calls turn when it was woken, when a function of Post or Do is
+// to be run (which is done first), and at the time that the last turn returned.
+func NewLoop(turn func(now time.Time) (next time.Time, ok bool)) *Loop {
+	l := &Loop{turn: turn, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l.room.L = &l.mu
+	return l
+}
+
+// Run begins the turns. Call it once.
+func (l *Loop) Run() { go l.run() }
+
+// Wake makes the loop take a turn soon. No wake is lost, and none blocks.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Post queues fn to be run on the loop, and does not wait. Who posts bounds how many wait. The
+// error is ErrClosed, and then fn is not run.
+func (l *Loop) Post(fn func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.accept(fn)
+}
+
+// Do runs fn on the loop and returns when it has been run. While too many wait, it waits. The
+// loop itself must not call it. The error is ErrClosed, and then fn is not run.
+func (l *Loop) Do(fn func()) error {
+	ran := make(chan struct{})
+	l.mu.Lock()
+	for len(l.pending) >= maxCommands && !l.stopped {
+		l.room.Wait()
+	}
+	err := l.accept(func() {
+		defer close(ran)
+		fn()
+	})
+	l.mu.Unlock()
+	if err == nil {
+		<-ran
+	}
+	return err
+}
+
+// accept queues fn. l.mu is held.
+func (l *Loop) accept(fn func()) error {
+	if l.stopped {
+		return ErrClosed
+	}
+	l.pending = append(l.pending, fn)
+	l.Wake()
+	return nil
+}
+
+// Stop asks the loop to end and does not wait: what was accepted is run, and one last turn
+// taken.
+func (l *Loop) Stop() {
+	l.mu.Lock()
+	l.stopped = true
+	l.room.Broadcast()
+	l.mu.Unlock()
+	l.Wake()
+}
+
+// Done is closed when the loop has ended.
+func (l *Loop) Done() <-chan struct{} { return l.done }
+
+func (l *Loop) run() {
+	defer close(l.done)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		stopped := l.commands()
+		next, ok := l.turn(time.Now())
+		if stopped {
+			return
+		}
+		sleep := time.Hour
+		if ok {
+			sleep = max(time.Until(next), 0)
+		}
+		timer.Reset(sleep)
+		select {
+		case <-l.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// commands runs what waits, and reports whether the loop is to end.
+func (l *Loop) commands() (stopped bool) {
+	l.mu.Lock()
+	l.pending, l.running = l.running[:0], l.pending
+	stopped = l.stopped
+	l.room.Broadcast()
+	l.mu.Unlock()
+	for i, fn := range l.running {
+		l.running[i] = nil
+		fn()
+	}
+	return stopped
+}

@@ -1,0 +1,399 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a core that answers each connection as a test says.
+type server struct {
+	t    testing.TB
+	l    *Listener
+	loop *Loop
+
+	// Called on the loop; unset ones do nothing.
+	received func(c *Conn, b []byte)
+	opened   func(c *Conn)
+	ended    func(c *Conn, err error)
+
+	queues map[*Conn][]byte // owned by the loop: what c was not ready for
+	conns  map[*Conn]bool
+}
+
+// newServer starts a server; set sets its functions first.
+func newServer(t testing.TB, config Config, set func(s *server)) *server {
+	s := &server{t: t, queues: map[*Conn][]byte{}, conns: map[*Conn]bool{}}
+	set(s)
+	s.loop = NewLoop(func(now time.Time) (time.Time, bool) {
+		s.l.Turn(now, s)
+		return time.Time{}, false
+	})
+	config.Wake = s.loop.Wake
+	var err error
+	if s.l, err = Listen("127.0.0.1:0", config); err != nil {
+		t.Fatal(err)
+	}
+	s.loop.Run()
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *server) close() {
+	s.loop.Stop()
+	<-s.loop.Done()
+	s.l.Close()
+}
+
+func (s *server) Opened(_ time.Time, c *Conn) {
+	s.conns[c] = true
+	if s.opened != nil {
+		s.opened(c)
+	}
+}
+
+func (s *server) Received(_ time.Time, c *Conn, b []byte) {
+	if s.received != nil {
+		s.received(c, b)
+	}
+}
+
+func (s *server) Writable(_ time.Time, c *Conn) { s.flush(c) }
+
+func (s *server) Ended(_ time.Time, c *Conn, err error) {
+	delete(s.conns, c)
+	delete(s.queues, c)
+	if s.ended != nil {
+		s.ended(c, err)
+	}
+}
+
+// send queues bytes as a core does.
+func (s *server) send(c *Conn, b []byte) {
+	s.queues[c] = append(s.queues[c], b...)
+	s.flush(c)
+}
+
+func (s *server) flush(c *Conn) {
+	for len(s.queues[c]) > 0 && c.Ready() {
+		n := min(len(s.queues[c]), MaxSend)
+		c.Send(s.queues[c][:n])
+		s.queues[c] = s.queues[c][n:]
+	}
+}
+
+// echo sends back what comes.
+func echo(s *server) { s.received = func(c *Conn, b []byte) { s.send(c, b) } }
+
+// do runs fn on the loop.
+func (s *server) do(fn func()) {
+	s.t.Helper()
+	if err := s.loop.Do(fn); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func testTLS(t testing.TB) *tls.Config {
+	cert, err := OwnCertificate(filepath.Join(t.TempDir(), "c.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}}
+}
+
+// dial connects to the server as its configuration wants.
+func (s *server) dial() net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.l.Addr().String())
+	if err == nil && s.l.tls != nil {
+		secured := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+		err = secured.HandshakeContext(context.Background())
+		c = secured
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// configs are what each test of bytes runs with.
+func configs(t *testing.T) map[string]Config {
+	return map[string]Config{"plain": {}, "TLS": {TLS: testTLS(t)}}
+}
+
+func TestBytesComeAndGo(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, config, echo)
+			sent := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+			var clients sync.WaitGroup
+			for range 8 {
+				c := s.dial()
+				clients.Go(func() {
+					for part := range slices.Chunk(sent, 100_001) {
+						c.Write(part)
+					}
+				})
+				clients.Go(func() {
+					got := make([]byte, len(sent))
+					if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
+						t.Errorf("%v, equal %t", err, bytes.Equal(got, sent))
+					}
+				})
+			}
+			clients.Wait()
+		})
+	}
+}
+
+// T39: who does not read is not ready, and no one waits for it; when it reads on, all comes.
+func TestASlowReaderHoldsUpNobody(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			opened := make(chan *Conn, 2)
+			s := newServer(t, config, func(s *server) { s.opened = func(c *Conn) { opened <- c } })
+			slow := s.dial()
+			slowConn := <-opened
+			data := bytes.Repeat([]byte("x"), 32<<20)
+			s.do(func() { s.send(slowConn, data) })
+			s.do(func() {
+				if slowConn.Ready() || len(s.queues[slowConn]) < 1<<20 {
+					t.Errorf("ready %t with %d bytes left", slowConn.Ready(), len(s.queues[slowConn]))
+				}
+				slowConn.out.mu.Lock()
+				defer slowConn.out.mu.Unlock()
+				if n := len(slowConn.out.pending); n > maxPending {
+					t.Errorf("%d bytes pending", n)
+				}
+			})
+			quick := s.dial()
+			quickConn := <-opened
+			s.do(func() { s.send(quickConn, []byte("hello")) })
+			got := make([]byte, 5)
+			if _, err := io.ReadFull(quick, got); err != nil || string(got) != "hello" {
+				t.Fatalf("%q, %v", got, err)
+			}
+			all := make([]byte, len(data))
+			if _, err := io.ReadFull(slow, all); err != nil || !bytes.Equal(all, data) {
+				t.Fatalf("%v, equal %t", err, bytes.Equal(all, data))
+			}
+		})
+	}
+}
+
+// Finish lets arrive what was sent, also when the peer has sent what nobody read.
+func TestFinishLetsArriveWhatWasSent(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			ended := make(chan error, 1)
+			s := newServer(t, config, func(s *server) {
+				s.received = func(c *Conn, b []byte) {
+					c.Send([]byte("goodbye"))
+					c.Finish()
+					c.Finish()
+				}
+				s.ended = func(_ *Conn, err error) { ended <- err }
+			})
+			c := s.dial()
+			c.Write(make([]byte, 1<<20))
+			got, err := io.ReadAll(c)
+			if string(got) != "goodbye" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+			c.Close()
+			<-ended
+		})
+	}
+}
+
+// A peer that never closes is closed on after the linger time.
+func TestFinishEndsWithoutThePeer(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			config.Linger = 20 * time.Millisecond
+			ended := make(chan error, 1)
+			s := newServer(t, config, func(s *server) {
+				s.ended = func(_ *Conn, err error) { ended <- err }
+				s.opened = func(c *Conn) { c.Finish() }
+			})
+			s.dial()
+			<-ended
+		})
+	}
+}
+
+func TestCutEndsAtOnce(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			ended := make(chan error, 1)
+			s := newServer(t, config, func(s *server) {
+				s.received = func(c *Conn, b []byte) { c.Cut() }
+				s.ended = func(_ *Conn, err error) { ended <- err }
+			})
+			c := s.dial()
+			c.Write([]byte("hello"))
+			if _, err := c.Read(make([]byte, 1)); err == nil {
+				t.Error("it was not cut")
+			}
+			<-ended
+		})
+	}
+}
+
+// The end of a peer is told once, after its last bytes.
+func TestEndsAreTold(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			ended := make(chan struct{})
+			s := newServer(t, config, func(s *server) {
+				s.opened = func(*Conn) { got = append(got, "opened") }
+				s.received = func(_ *Conn, b []byte) { got = append(got, string(b)) }
+				s.ended = func(_ *Conn, err error) {
+					if !errors.Is(err, io.EOF) {
+						t.Error(err)
+					}
+					got = append(got, "ended")
+					close(ended)
+				}
+			})
+			c := s.dial()
+			c.Write([]byte("last words"))
+			c.Close()
+			<-ended
+			s.do(func() {})
+			if text := strings.Join(got, ", "); text != "opened, last words, ended" {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// T38: accepting never waits for a handshake, and handshakes that take too long are cut.
+func TestSilentHandshakesHoldUpNobody(t *testing.T) {
+	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: 300 * time.Millisecond}, echo)
+	var silent []net.Conn
+	for range 100 {
+		c, err := net.Dial("tcp", s.l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Write([]byte{0x16, 3, 1}) // as a handshake begins
+		silent = append(silent, c)
+	}
+	honest := s.dial()
+	honest.Write([]byte("hi"))
+	if _, err := io.ReadFull(honest, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range silent {
+		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, net.ErrClosed) && !isReset(err) {
+			t.Fatal(err)
+		}
+	}
+	if got := s.l.Stats(); got.Opened != 1 || got.BadShake != 100 || got.Accepted != 101 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
+
+// Of too many handshakes the oldest goes, and the newest is let in.
+func TestTheOldestHandshakeMakesRoom(t *testing.T) {
+	s := newServer(t, Config{TLS: testTLS(t), Handshakes: 4}, echo)
+	var silent []net.Conn
+	for range 6 {
+		c, err := net.Dial("tcp", s.l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent = append(silent, c)
+	}
+	s.dial()
+	for _, c := range silent[:3] {
+		if _, err := io.Copy(io.Discard, c); err != nil && !isReset(err) {
+			t.Error(err)
+		}
+	}
+	if got := s.l.Stats(); got.Crowded != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// T43: a peer that makes records of one byte each gets no more of the turns than others: what
+// has come is handed over together.
+func TestRecordsOfOneByte(t *testing.T) {
+	turns, total := 0, 0
+	hold, done := make(chan struct{}), make(chan struct{})
+	s := newServer(t, Config{TLS: testTLS(t)}, func(s *server) {
+		s.received = func(_ *Conn, b []byte) {
+			if turns++; turns == 1 {
+				<-hold // until all have come
+			}
+			if total += len(b); total == 16<<10 {
+				close(done)
+			}
+		}
+	})
+	c := s.dial()
+	for range 16 << 10 {
+		if _, err := c.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(hold)
+	<-done
+	s.do(func() {
+		if limit := 16<<10/readBytes + 32; turns > limit {
+			t.Errorf("%d turns for %d bytes, want at most %d", turns, total, limit)
+		}
+	})
+}
+
+// A certificate of our own is made once and kept.
+func TestOwnCertificateIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deep", "er", "certificate.pem")
+	first, err := OwnCertificate(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := OwnCertificate(file)
+	if err != nil || Fingerprint(first.Certificate[0]) != Fingerprint(second.Certificate[0]) || len(Fingerprint(first.Certificate[0])) != 64 {
+		t.Errorf("%v: %s and %s", err, Fingerprint(first.Certificate[0]), Fingerprint(second.Certificate[0]))
+	}
+}
+
+func TestLoopRunsAllThatItAccepted(t *testing.T) {
+	l := NewLoop(func(time.Time) (time.Time, bool) { return time.Time{}, false })
+	ran := 0
+	for range 100 {
+		if err := l.Post(func() { ran++ }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Run()
+	if err := l.Do(func() { ran++ }); err != nil || ran != 101 {
+		t.Errorf("%v, %d ran", err, ran)
+	}
+	l.Stop()
+	<-l.Done()
+	if l.Do(func() { t.Error("ran") }) != ErrClosed || l.Post(func() { t.Error("ran") }) != ErrClosed {
+		t.Error("a closed loop takes commands")
+	}
+}
