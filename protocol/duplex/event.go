@@ -74,10 +74,12 @@ const (
 	ReasonLost
 	// ReasonCrowded: it had not joined, and made room for a newer one.
 	ReasonCrowded
+	// ReasonSocket: our own socket of the feed failed.
+	ReasonSocket
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "refused", "timeout", "protocol error", "too slow to read",
-	"out of room", "main was lost", "made room for others"}
+	"out of room", "main was lost", "made room for others", "socket failed"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return nameOf(r, reasonNames[:]) }

@@ -1,12 +1,196 @@
 package duplex
 
 import (
+	"context"
+	cryptorand "crypto/rand"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/shell"
+	"parley/internal/udp"
 )
+
+// ErrServerClosed: the server was closed, or its socket failed.
+var ErrServerClosed = errors.New("duplex: server closed")
 
 // Logger is what Config.Log takes, and TLSConfig what Config.TLS does.
 type (
 	Logger    = slog.Logger
 	TLSConfig = tls.Config
 )
+
+// Server is a Mux at its sockets. One goroutine, the loop, owns the Mux and all its
+// connections; it calls the handler. The methods of a Server may be called by any other
+// goroutine; those that wait for the loop must not be called by the handler, which would
+// wait for itself: Do, Shutdown and Close.
+type Server struct {
+	mux      *Mux
+	shell    *shell.Server
+	listener net.Listener
+	tls      *tls.Config
+	handle   func(c *Conn, ev Event)
+	log      *slog.Logger
+
+	hub        hub
+	lines      map[*Conn]*line // owned by the loop, as all that follows
+	came, sent []*line
+	stalled    []*line // with bytes that were not taken yet
+	stats      ServerStats
+
+	acceptFaults atomic.Uint64
+	accepting    sync.WaitGroup
+}
+
+// ServerStats is what a server did.
+type ServerStats struct {
+	Conns int // there are now, those included that have not joined
+	MuxStats
+	AcceptFaults uint64 // mains that the system could not open, for want of descriptors for one
+	Socket       udp.Stats
+	Loop         udp.LoopStats
+}
+
+// Listen starts a server on addr, written host:port: main is TCP there, and the feed UDP at
+// the same port, unless Config.FeedAddr says otherwise. An empty host is all addresses
+// of the machine, and port 0 lets the system choose.
+//
+// handle is called for every event of every player, one at a time, on the loop: while it
+// runs, nothing moves, so it must not block. It may keep c and call its methods whenever it
+// or a function given to Do runs, and at no other time. A nil handle ignores all
+// events.
+//
+// A game calls Do once a tick, and in it Set for what has changed, and Flush.
+func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
+	listener, socket, err := listen(addr, c.FeedAddr)
+	if err != nil {
+		return nil, fmt.Errorf("duplex: %w", err)
+	}
+	return serve(listener, socket, c, handle), nil
+}
+
+// listen opens both sockets. When the system chooses a port for main, that of the feed may
+// be in use: then it chooses again.
+func listen(addr, feed string) (net.Listener, *udp.Socket, error) {
+	config := net.ListenConfig{KeepAliveConfig: tcpKeepAlive}
+	for try := 1; ; try++ {
+		listener, err := config.Listen(context.Background(), "tcp", addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		at := feed
+		if at == "" {
+			host, _, _ := net.SplitHostPort(addr) // it listens, so it can be split
+			_, port, _ := net.SplitHostPort(listener.Addr().String())
+			at = net.JoinHostPort(host, port)
+		}
+		socket, err := udp.Listen(at, udp.Config{})
+		if err == nil {
+			return listener, socket, nil
+		}
+		listener.Close()
+		if _, port, _ := net.SplitHostPort(addr); port != "0" || feed != "" || try == 10 {
+			return nil, nil, err
+		}
+	}
+}
+
+func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
+	var key admission.Key
+	cryptorand.Read(key[:])
+	s := &Server{
+		// "The token comes from a cryptographic source": so does the seed of this one, and
+		// ChaCha8 lets nobody who sees tokens know others.
+		mux:      NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key),
+		listener: listener,
+		tls:      c.TLS,
+		handle:   handle,
+		log:      shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
+		lines:    map[*Conn]*line{},
+	}
+	if handle == nil {
+		s.handle = func(*Conn, Event) {}
+	}
+	s.hub.wake = socket.Wake
+	s.log.Info("listening", "main", listener.Addr())
+	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
+		Name: "duplex", Events: s.turn, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+	})
+	s.accepting.Add(1)
+	go s.accept()
+	return s
+}
+
+// Addr returns the address of main.
+func (s *Server) Addr() netip.AddrPort {
+	addr, _ := s.listener.Addr().(*net.TCPAddr)
+	return addr.AddrPort()
+}
+
+// FeedAddr returns the address of the feed.
+func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
+
+// Do runs fn on the loop and returns when it has run: it is how other goroutines reach the
+// Mux and its connections, a game's tick for one. Up to 1,024 calls wait for their turn, and
+// further ones for that. fn must not block, and must not call Do. The error is
+// ErrServerClosed, and then fn has not run.
+func (s *Server) Do(fn func(m *Mux)) error {
+	if s.shell.Do(func() { fn(s.mux) }) != nil {
+		return ErrServerClosed
+	}
+	return nil
+}
+
+// Stats returns the counters as of the loop's last turn, also after Close.
+func (s *Server) Stats() (st ServerStats) {
+	s.shell.View(func() { st = s.stats })
+	st.AcceptFaults = s.acceptFaults.Load()
+	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
+	return st
+}
+
+// Shutdown lets no one in, closes each main when what was queued on it is written or the
+// linger time is over, and then the server; or when ctx ends, which is then the error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.shell.Shutdown(ctx)
+	s.finish()
+	return err
+}
+
+// Close closes the server at once. The handler still gets each player's EventClosed. The
+// error is why the feed's socket failed, if it did. A second call changes nothing.
+func (s *Server) Close() error {
+	err := s.shell.Close()
+	s.finish()
+	return err
+}
+
+// Done is closed when the server is closed or the feed's socket failed. Close then returns
+// why.
+func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
+
+// finish waits for all that the server has started.
+func (s *Server) finish() {
+	_ = s.listener.Close() // a second time changes nothing
+	s.accepting.Wait()
+	s.hub.finish()
+}
+
+func (s *Server) leave() { s.mux.Shutdown(s.mux.now, "server closing") }
+
+// abort ends all connections at once.
+func (s *Server) abort() {
+	s.leave()
+	for c := range s.mux.Conns() {
+		c.Cut("server closing")
+	}
+}
+
+func (s *Server) snapshot() { s.stats.Conns, s.stats.MuxStats = s.mux.Len(), s.mux.stats }

@@ -1,0 +1,256 @@
+package duplex
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"net/netip"
+	"time"
+
+	"parley/internal/shell"
+	"parley/internal/udp"
+)
+
+// Client is an Endpoint at its sockets: a connection to one server. Its methods may be
+// called by any goroutine.
+type Client struct {
+	core  *clientCore // owned by the loop
+	shell *shell.Client[Event]
+}
+
+// Dial connects to a server whose main is at addr, written host:port, and returns when the
+// player is in the game: with a feed, or after FeedWait without. If the server refuses, the
+// error is a Close:
+//
+//	var refused duplex.Close
+//	if errors.As(err, &refused) { … refused.Reason … }
+//
+// If ctx ends first, it is ctx's error.
+func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
+	main, err := dialMain(ctx, addr, c.TLS)
+	if err != nil {
+		return nil, fmt.Errorf("duplex: dial %s: %w", addr, err)
+	}
+	feed := c.FeedAddr
+	if feed == "" {
+		feed = main.RemoteAddr().String()
+	} else if feed, err = shell.Resolve(ctx, feed); err != nil {
+		main.Close()
+		return nil, fmt.Errorf("duplex: dial %s: %w", c.FeedAddr, err)
+	}
+	socket, err := udp.Dial(feed, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
+	if err != nil {
+		main.Close()
+		return nil, fmt.Errorf("duplex: %w", err)
+	}
+	return dial(ctx, main, socket, c)
+}
+
+// dialMain opens main, with TLS if it is wanted.
+func dialMain(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
+	at, err := shell.Resolve(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{KeepAliveConfig: tcpKeepAlive}
+	conn, err := dialer.DialContext(ctx, "tcp", at)
+	if err != nil || config == nil {
+		return conn, err
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr) // it was dialled, so it can be split
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+func dial(ctx context.Context, main net.Conn, socket *udp.Socket, c Config) (*Client, error) {
+	remote, _ := main.RemoteAddr().(*net.TCPAddr)
+	x := &Client{core: &clientCore{
+		Endpoint: NewClient(time.Now(), remote.AddrPort(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()}),
+		waiting:  map[uint32]chan<- Event{},
+	}}
+	x.core.hub.wake = socket.Wake
+	x.core.line = newLine(&x.core.hub, main, nil)
+	x.core.line.start()
+	var err error
+	x.shell, err = shell.Dial(ctx, socket, x.core, shell.ClientConfig[Event]{
+		Name: "duplex", Log: c.Log, Turn: turnOf, Own: owned, Size: sizeOf, Last: last, HangUp: x.hangUp, Cut: x.cut,
+	})
+	if err != nil {
+		x.core.finish()
+		return nil, err
+	}
+	return x, nil
+}
+
+// Player returns the player's id.
+func (c *Client) Player() (id int16) {
+	c.shell.Ask(func(time.Time) { id = c.core.Player() })
+	return id
+}
+
+// FeedUp reports whether there is a feed. Without one, updates go over main.
+func (c *Client) FeedUp() (up bool) {
+	c.shell.Ask(func(time.Time) { up = c.core.FeedUp() })
+	return up
+}
+
+// Update says what an element is now, as fast as can be. It may be lost, and is never
+// delivered after a newer one.
+func (c *Client) Update(sid int16, data []byte) error {
+	return c.do(func(now time.Time) error { return c.core.Update(now, sid, data) })
+}
+
+// Sync says what an element is now, or that something happened: it arrives, and in order.
+func (c *Client) Sync(sid int16, data []byte) error {
+	return c.do(func(now time.Time) error { return c.core.Sync(now, sid, data) })
+}
+
+// Signal sends a signal of the game.
+func (c *Client) Signal(on Channel, code uint8) error {
+	return c.do(func(now time.Time) error { return c.core.Signal(now, on, code) })
+}
+
+// RequestSync asks the server for everything. EventSynced tells when it is there.
+func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
+
+// Query asks the server something and waits for the reply, until ctx ends. Status 0 is
+// success. Replies on main come behind everything else there, so somebody has to read
+// Events meanwhile. On the feed, which is for idempotent queries, it waits its turn behind
+// another of the same code.
+func (c *Client) Query(ctx context.Context, on Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
+	wait := make(chan Event, 1)
+	var id uint32
+	for {
+		err := c.do(func(now time.Time) (err error) {
+			if id, err = c.core.Query(now, on, code, data); err == nil {
+				c.core.waiting[id] = wait
+			}
+			return err
+		})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrBusy) {
+			return 0, nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, nil, fmt.Errorf("duplex: query %d: %w", code, ctx.Err())
+		case <-c.shell.Over():
+			return 0, nil, ErrClosed
+		case <-time.After(askRepeat / 4):
+		}
+	}
+	select {
+	case ev := <-wait:
+		return ev.Status, ev.Data, nil
+	case <-c.shell.Over():
+		select {
+		case ev := <-wait: // it came before the end
+			return ev.Status, ev.Data, nil
+		default:
+			return 0, nil, ErrClosed
+		}
+	case <-ctx.Done():
+		_ = c.do(func(now time.Time) error { // if it fails, there is nothing to cancel
+			delete(c.core.waiting, id)
+			c.core.Cancel(now, id)
+			return nil
+		})
+		return 0, nil, fmt.Errorf("duplex: query %d: %w", code, ctx.Err())
+	}
+}
+
+// Reply answers a query of the server, whose EventQuery had that ID.
+func (c *Client) Reply(id uint32, status uint8, data []byte) error {
+	return c.do(func(now time.Time) error { return c.core.Reply(now, id, status, data) })
+}
+
+// Element returns what is known of an element of the server's.
+func (c *Client) Element(sid int16) (data []byte, ok bool) {
+	c.shell.Ask(func(time.Time) {
+		data, ok = c.core.Element(sid)
+		data = bytes.Clone(data)
+	})
+	return data, ok
+}
+
+// Events yields what happens, and waits for it: all but EventJoined, which Dial has waited
+// for, and replies, which Query has. The last is EventClosed. Events own their bytes. Who
+// stops early may call Events again; several goroutines may share what comes.
+//
+// While no one reads, a bounded number of events waits, then main is not read on and
+// updates are dropped; when 1 MiB waits for this client, the server disconnects it.
+func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
+
+// Err returns why the connection is over, as a Close; or nil while it is not. It may be over
+// before Events has yielded all that came.
+func (c *Client) Err() error { return c.shell.Err() }
+
+// Close ends the connection when what was queued on main is written, within the linger time
+// and no longer than ctx, whose error it then returns. After it Events yields what it has,
+// and ends. Every client is to be closed, whatever ended it.
+func (c *Client) Close(ctx context.Context) error {
+	err := c.shell.Close(ctx)
+	c.core.finish()
+	return err
+}
+
+func (c *Client) hangUp(now time.Time) { c.core.Close(now, "") }
+func (c *Client) cut(now time.Time)    { c.core.Cut(now, "") }
+
+// Stats returns the counters, also after Close.
+func (c *Client) Stats() (s Stats) {
+	c.shell.Ask(func(time.Time) { s = c.core.Stats() })
+	return s
+}
+
+// LocalAddr returns our own address on the feed.
+func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
+
+// do runs fn on the loop.
+func (c *Client) do(fn func(now time.Time) error) error {
+	err := ErrClosed
+	_ = c.shell.Do(func(now time.Time) { err = fn(now) }) // if it fails, fn has not run
+	return err
+}
+
+// turnOf says what an event means to the shell.
+func turnOf(ev Event) shell.Turn {
+	switch ev.Kind {
+	case EventJoined:
+		return shell.Connected
+	case EventClosed:
+		return shell.Closed
+	}
+	return shell.Ordinary
+}
+
+// owned returns an event with bytes of its own.
+func owned(ev Event) Event {
+	ev.Data = bytes.Clone(ev.Data)
+	return ev
+}
+
+func sizeOf(ev Event) int { return len(ev.Data) }
+
+// last is the event that ends all: a Close is the endpoint's, all else a failure of the
+// feed's socket.
+func last(why error) Event {
+	ev := Event{Kind: EventClosed}
+	if !errors.As(why, &ev.Close) && why != nil {
+		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+	}
+	return ev
+}

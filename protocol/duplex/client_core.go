@@ -1,0 +1,98 @@
+package duplex
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// clientCore is a client's endpoint with its main: what a loop of the feed drives. All of it
+// is owned by the loop.
+type clientCore struct {
+	*Endpoint
+	hub        hub
+	line       *line
+	came, sent []*line
+	fresh      bool // line has bytes or an end that were not taken
+	waiting    map[uint32]chan<- Event
+	once       sync.Once // for those who close it together
+}
+
+// Advance tells the time, and takes what came on main.
+func (c *clientCore) Advance(now time.Time) {
+	c.Endpoint.Advance(now)
+	c.came, c.sent = c.hub.take(c.came[:0], c.sent[:0], 1)
+	for range c.sent {
+		if err := c.line.writeEnd; err != nil {
+			c.HandleEnd(c.now, endText(err))
+		} else {
+			c.Written(c.now)
+		}
+	}
+	c.fresh = c.fresh || len(c.came) > 0
+	c.take()
+}
+
+// take gives the endpoint what came, as much as it has room for, and reports whether there
+// may be new events.
+func (c *clientCore) take() bool {
+	if !c.fresh {
+		return false
+	}
+	n := c.HandleBytes(c.now, c.line.bytes)
+	if c.line.bytes = c.line.bytes[n:]; len(c.line.bytes) > 0 {
+		return n > 0
+	}
+	c.fresh = false
+	if c.line.end != nil {
+		c.HandleEnd(c.now, endText(c.line.end))
+		return true
+	}
+	c.line.release()
+	return true
+}
+
+// PollEvent returns the next event that is the program's: a reply goes to who waits for it.
+func (c *clientCore) PollEvent() (Event, bool) {
+	for {
+		ev, ok := c.Endpoint.PollEvent()
+		if !ok {
+			if c.take() {
+				continue
+			}
+			return ev, false
+		}
+		if ev.Kind != EventReply {
+			return ev, true
+		}
+		if wait := c.waiting[ev.ID]; wait != nil {
+			delete(c.waiting, ev.ID)
+			wait <- owned(ev) // which has room for the one that comes
+		}
+	}
+}
+
+// PollTransmit writes what is due on main, and then returns the next datagram.
+func (c *clientCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	for {
+		b := c.hub.takeBuffer()
+		n := c.PollBytes(b[:])
+		if n == 0 {
+			c.hub.writes.Put(b)
+			break
+		}
+		if c.line.write(b, n) {
+			c.Written(c.now)
+		}
+	}
+	if c.state == StateClosed {
+		c.line.close()
+	}
+	return c.Endpoint.PollTransmit(buf)
+}
+
+// finish waits for the goroutines of main, when the loop has ended.
+func (c *clientCore) finish() {
+	c.once.Do(c.line.close)
+	c.hub.finish()
+}

@@ -1,0 +1,95 @@
+package duplex
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const heldMains = 5000
+
+// heldBytes is the bar for what a main may cost that is open and silent.
+const heldBytes = 24 << 10
+
+// The mains of 5,000 players who say nothing cost at most 24 KiB each: heap, stacks and all
+// else that the process has more of than before. (The kernel's own memory of a socket is
+// not in it.)
+func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
+	if testing.Short() || underRace {
+		t.Skip("5,000 connections")
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < 2*heldMains {
+		t.Skipf("a process may have %d files here", files.Cur)
+	}
+	h, err := Listen("127.0.0.1:0", Config{Schema: crowdSchema, Resync: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Do(func(m *Mux) {
+		for sid := range int16(100) {
+			if err := m.Set(sid, make17(sid)); err != nil {
+				t.Error(err)
+			}
+		}
+		m.Flush()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	crowds := startHelper(t, "crowd")
+	before, rssBefore := inUse(), residentBytes(t)
+	var done string
+	crowds.ask(t, fmt.Sprint("hold ", h.Addr(), " ", heldMains), &done)
+	joined := 0
+	if err := h.Do(func(m *Mux) {
+		for c := range m.Conns() {
+			if c.Joined() && !c.view.running && !c.view.due {
+				joined++
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if done != "done" || joined != heldMains {
+		t.Fatalf("%s: %d of %d mains are in the game", done, joined, heldMains)
+	}
+	after, rssAfter := inUse(), residentBytes(t)
+	each, rss := (after-before)/heldMains, (rssAfter-rssBefore)/heldMains
+	t.Logf("%d B of heap and stacks a main, %d B resident", each, rss)
+	if each > heldBytes || rss > heldBytes {
+		t.Errorf("a main costs %d B, resident %d B, and the bar is %d", each, rss, heldBytes)
+	}
+}
+
+func make17(sid int16) []byte {
+	b := make([]byte, crowdData)
+	b[0], b[1] = 1, byte(sid)
+	return b
+}
+
+// inUse is the memory of heap and stacks.
+func inUse() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapInuse + m.StackInuse)
+}
+
+func residentBytes(t *testing.T) int {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}

@@ -1,0 +1,362 @@
+package duplex
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file is a crowd of clients, and the bare writes that the server is compared with, in
+// processes of their own, so that CPU time is each one's own.
+
+func init() { loadMain = helperMain }
+
+const (
+	crowdSize     = 500
+	crowdElements = 100
+	crowdData     = 17 // of an element, its kind included
+	crowdDatagram = HeaderBytes + 3 + crowdData
+)
+
+// crowdSchema is that of the benchmark.
+var crowdSchema = &Schema{
+	FromServer: Elements{Others: Kinds(map[uint8]Size{1: Fixed(crowdData - 1)}), Kinds: true},
+	FromClient: Elements{Others: Fixed(8)},
+}
+
+// helper is another process of the benchmark, which obeys lines.
+type helper struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startHelper starts a process that is a "crowd" or "bare".
+func startHelper(tb testing.TB, what string) *helper {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), loadVariable+"="+what)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	return &helper{in, bufio.NewReader(out)}
+}
+
+// ask has the helper do something and scans its answer.
+func (h *helper) ask(tb testing.TB, question string, answer ...any) {
+	tb.Helper()
+	fmt.Fprintln(h.in, question)
+	line, err := h.out.ReadString('\n')
+	if err == nil {
+		_, err = fmt.Sscan(line, answer...)
+	}
+	if err != nil {
+		tb.Fatalf("%s: the helper says %q: %v", question, line, err)
+	}
+}
+
+func helperMain() {
+	if os.Getenv(loadVariable) == "bare" {
+		bareMain()
+		return
+	}
+	crowdMain()
+}
+
+// crowd is 500 feeds, which count what comes.
+type crowd struct {
+	mu       sync.Mutex
+	fds      []int
+	members  []*crowdMember // of a server of duplex
+	got, bad int
+	last     time.Time
+}
+
+// crowdMember is a client: its endpoint has the main, and the feed's answers.
+type crowdMember struct {
+	*Endpoint
+	fd   int
+	main net.Conn
+	mu   *sync.Mutex
+}
+
+// crowdMain obeys lines of standard input:
+//
+//	connect MAIN FEED   500 clients to a server of duplex
+//	hold MAIN COUNT     so many mains without a feed, which then say nothing
+//	open                500 bare sockets; answers their ports
+//	count               answers what each of both has got since the last time
+func crowdMain() {
+	ours, bare := &crowd{}, &crowd{}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		f := strings.Fields(lines.Text())
+		switch f[0] {
+		case "connect":
+			ours.connect(netip.MustParseAddrPort(f[1]), netip.MustParseAddrPort(f[2]))
+			go ours.drain()
+			go ours.keepAlive()
+			fmt.Println("done")
+		case "open":
+			for range crowdSize {
+				fd := openUDP()
+				bare.fds = append(bare.fds, fd)
+				fmt.Print(portOf(fd), " ")
+			}
+			fmt.Println()
+			go bare.drain()
+		case "hold":
+			fmt.Println(hold(f[1], f[2]))
+		case "count":
+			for _, c := range []*crowd{ours, bare} {
+				c.mu.Lock()
+				fmt.Print(c.got, " ", c.bad, " ")
+				c.got = 0
+				c.mu.Unlock()
+			}
+			fmt.Println()
+		}
+	}
+}
+
+// held are mains that stay open.
+var held []net.Conn
+
+// hold opens mains, joins without a feed, and reads the first sync.
+func hold(main, count string) string {
+	var n int
+	fmt.Sscan(count, &n)
+	for range n {
+		conn, err := net.Dial("tcp", main)
+		if err != nil {
+			return "cannot-dial"
+		}
+		held = append(held, conn)
+		if _, err := conn.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+			return "cannot-write"
+		}
+	}
+	// CONN_INIT_REP, SYNC_START, 100 elements, SYNC_END.
+	buf := make([]byte, 7+1+100*(3+crowdData)+1)
+	for _, conn := range held {
+		if _, err := io.ReadFull(conn, buf); err != nil || buf[len(buf)-1] != CodeSyncEnd {
+			return "cannot-read"
+		}
+		if _, err := conn.Write([]byte{CodeSyncOK}); err != nil {
+			return "cannot-write"
+		}
+	}
+	return "done"
+}
+
+func openUDP() int {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err != nil {
+		panic(err)
+	}
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 1<<20)
+	return fd
+}
+
+func portOf(fd int) int {
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		panic(err)
+	}
+	return name.(*unix.SockaddrInet4).Port
+}
+
+// connect brings 500 players into the game.
+func (c *crowd) connect(main, feed netip.AddrPort) {
+	for range crowdSize {
+		conn, err := net.Dial("tcp", main.String())
+		if err != nil {
+			panic(err)
+		}
+		fd := openUDP()
+		if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(feed.Port()), Addr: feed.Addr().As4()}); err != nil {
+			panic(err)
+		}
+		m := &crowdMember{fd: fd, main: conn, mu: &c.mu, Endpoint: NewClient(time.Now(), main, feed, Config{Schema: crowdSchema}, newShared(uint64(fd)))}
+		c.members, c.fds = append(c.members, m), append(c.fds, fd)
+		m.flush()
+		go m.read()
+	}
+	for open := 0; open < crowdSize; {
+		time.Sleep(10 * time.Millisecond)
+		open = 0
+		c.mu.Lock()
+		for _, m := range c.members {
+			m.receive()
+			m.HandleTimeout(time.Now())
+			m.flush()
+			if m.State() == StateOpen && m.FeedUp() {
+				open++
+			}
+		}
+		c.mu.Unlock()
+	}
+}
+
+// read reads main.
+func (m *crowdMember) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := m.main.Read(buf)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		for b := buf[:n]; len(b) > 0; {
+			b = b[m.HandleBytes(time.Now(), b):]
+			for _, ok := m.PollEvent(); ok; _, ok = m.PollEvent() {
+			}
+		}
+		m.flush()
+		m.mu.Unlock()
+	}
+}
+
+// receive takes what came before there were updates.
+func (m *crowdMember) receive() {
+	var buf [2048]byte
+	for {
+		n, err := unix.Read(m.fd, buf[:])
+		if err != nil {
+			return
+		}
+		m.HandleDatagram(time.Now(), m.FeedAddr(), buf[:n])
+	}
+}
+
+// flush sends what the endpoint has.
+func (m *crowdMember) flush() {
+	var buf [MaxDatagram]byte
+	for _, ok := m.PollEvent(); ok; _, ok = m.PollEvent() {
+	}
+	for n := m.PollBytes(buf[:]); n > 0; n = m.PollBytes(buf[:]) {
+		_, _ = m.main.Write(buf[:n])
+		m.Written(time.Now())
+	}
+	for n, _, ok := m.PollTransmit(buf[:]); ok; n, _, ok = m.PollTransmit(buf[:]) {
+		_, _ = unix.Write(m.fd, buf[:n])
+	}
+}
+
+// keepAlive has the endpoints do what is due.
+func (c *crowd) keepAlive() {
+	for range time.Tick(time.Second) {
+		c.mu.Lock()
+		for _, m := range c.members {
+			m.HandleTimeout(time.Now())
+			m.flush()
+		}
+		c.mu.Unlock()
+	}
+}
+
+// drain counts what comes on all feeds. What is no update goes to its endpoint.
+func (c *crowd) drain() {
+	epoll, err := unix.EpollCreate1(0)
+	if err != nil {
+		panic(err)
+	}
+	for i, fd := range c.fds {
+		if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
+			panic(err)
+		}
+	}
+	const batch = 128
+	bufs := make([]byte, batch*64)
+	v := newVectors(batch)
+	for i := range v.msgs {
+		v.iovs[i].Base = &bufs[i*64]
+		v.iovs[i].SetLen(64)
+	}
+	ready := make([]unix.EpollEvent, 64)
+	for {
+		n, err := unix.EpollWait(epoll, ready, -1)
+		if err != nil && err != unix.EINTR {
+			panic(err)
+		}
+		c.mu.Lock()
+		for _, r := range ready[:max(n, 0)] {
+			c.drainOne(int(r.Fd), &v, bufs)
+		}
+		c.mu.Unlock()
+	}
+}
+
+func (c *crowd) drainOne(i int, v *vectors, bufs []byte) {
+	for {
+		n, _, errno := syscall.Syscall6(unix.SYS_RECVMMSG, uintptr(c.fds[i]), uintptr(unsafe.Pointer(&v.msgs[0])), uintptr(len(v.msgs)), 0, 0, 0)
+		if errno != 0 {
+			return
+		}
+		for k := range int(n) {
+			b := bufs[k*64 : k*64+int(v.msgs[k].Len)]
+			switch {
+			case len(b) == crowdDatagram && b[HeaderBytes] == CodeUpdate:
+				c.got++
+			case c.members != nil:
+				c.members[i].HandleDatagram(time.Now(), c.members[i].FeedAddr(), b)
+			default:
+				c.bad++
+			}
+		}
+		if int(n) < len(v.msgs) {
+			return
+		}
+	}
+}
+
+// vectors are the messages of one system call.
+type vectors struct {
+	msgs  []unix.Mmsghdr
+	iovs  []unix.Iovec
+	names []unix.RawSockaddrInet4
+}
+
+func newVectors(n int) vectors {
+	v := vectors{make([]unix.Mmsghdr, n), make([]unix.Iovec, n), make([]unix.RawSockaddrInet4, n)}
+	for i := range v.msgs {
+		v.msgs[i].Hdr.Iov = &v.iovs[i]
+		v.msgs[i].Hdr.SetIovlen(1)
+	}
+	return v
+}
+
+// processCPU returns the CPU time of this process.
+func processCPU() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}

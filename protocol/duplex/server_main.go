@@ -1,0 +1,250 @@
+package duplex
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Sizes and bounds of what moves between the sockets of main and the loop. Together with
+// the endpoint's own limits they are all that a connection can hold.
+const (
+	// readBytes is how much of one main is read before others have their turn: a
+	// client that floods is read 4 KiB at a time, as every other is. A buffer is taken when
+	// there is something to read, so that 5,000 silent mains hold none.
+	readBytes = 4096
+
+	// writeBytes is how much of one main is written at a time.
+	writeBytes = 16 << 10
+
+	// maxTurnReads bounds the mains that one turn of the loop reads: datagrams, timers and
+	// the game's tick come after 256 KiB at the latest.
+	maxTurnReads = 64
+
+	// keepAliveEvery and keepAliveProbes are those of TCP: "TCP keep-alive (5 s, 3
+	// probes)".
+	keepAliveEvery  = 5 * time.Second
+	keepAliveProbes = 3
+)
+
+var tcpKeepAlive = net.KeepAliveConfig{Enable: true, Idle: keepAliveEvery, Interval: keepAliveEvery, Count: keepAliveProbes}
+
+// hub is where the goroutines of mains leave what the loop is to take. Each main has at
+// most one piece here, and is not read on before that is taken: so one that floods is
+// behind all others once more with each piece.
+type hub struct {
+	wake func()
+
+	news atomic.Bool // came or sent is not empty
+	mu   sync.Mutex
+	came []*line // with a piece, or an end
+	sent []*line // whose write is done
+	over bool    // the loop has ended: nobody takes any more
+
+	reads  sync.Pool // of *[readBytes]byte
+	writes sync.Pool // of *[writeBytes]byte
+	group  sync.WaitGroup
+}
+
+// line is one main at its socket. A goroutine reads it; another writes while there is
+// something to write that the system did not take at once.
+type line struct {
+	hub  *hub
+	conn net.Conn
+	raw  syscall.RawConn // nil with TLS, and where the system has none
+	core *Conn           // at a server
+
+	// Left by the reader under the hub's lock; then the loop's, until it says taken.
+	piece *[readBytes]byte
+	bytes []byte // of it, that were not taken yet
+	end   error
+	taken chan struct{}
+
+	writeEnd error // left by the writer under the hub's lock
+
+	// Owned by the loop.
+	held   bool // it has the piece
+	closed bool
+
+	onReadable func(fd uintptr) bool
+	n          int
+	err        error
+}
+
+func newLine(h *hub, conn net.Conn, core *Conn) *line {
+	l := &line{hub: h, conn: conn, core: core, taken: make(chan struct{}, 1)}
+	if tcp, ok := conn.(*net.TCPConn); ok && canReadRaw {
+		l.raw, _ = tcp.SyscallConn()
+		l.onReadable = l.readable
+	}
+	return l
+}
+
+// start begins to read.
+func (l *line) start() {
+	l.hub.group.Add(1)
+	go func() {
+		defer l.hub.group.Done()
+		l.read()
+	}()
+}
+
+// read reads until the end.
+func (l *line) read() {
+	for {
+		n, err := l.receive()
+		l.hub.mu.Lock()
+		l.bytes, l.end = nil, err
+		if n > 0 {
+			l.bytes = l.piece[:n]
+		}
+		over := l.hub.over
+		l.hub.came = append(l.hub.came, l)
+		l.hub.tell()
+		if err != nil || over {
+			return
+		}
+		<-l.taken
+	}
+}
+
+// receive waits for bytes and reads them into a lent piece.
+func (l *line) receive() (int, error) {
+	if l.raw == nil {
+		l.piece = l.hub.takePiece()
+		n, err := l.conn.Read(l.piece[:])
+		if n > 0 {
+			return n, nil // what is wrong comes again
+		}
+		return 0, err
+	}
+	if err := l.raw.Read(l.onReadable); err != nil {
+		return 0, err
+	}
+	switch {
+	case l.err != nil:
+		return 0, l.err
+	case l.n == 0:
+		return 0, io.EOF
+	}
+	return l.n, nil
+}
+
+// tell unlocks the hub, which the caller has locked, and wakes the loop.
+func (h *hub) tell() {
+	h.news.Store(true)
+	h.mu.Unlock()
+	h.wake()
+}
+
+func (h *hub) takePiece() *[readBytes]byte {
+	if p, ok := h.reads.Get().(*[readBytes]byte); ok {
+		return p
+	}
+	return new([readBytes]byte)
+}
+
+func (h *hub) takeBuffer() *[writeBytes]byte {
+	if p, ok := h.writes.Get().(*[writeBytes]byte); ok {
+		return p
+	}
+	return new([writeBytes]byte)
+}
+
+// take returns at most max lines that have something for the loop, and all whose write is
+// done, behind what the slices hold.
+func (h *hub) take(came, sent []*line, max int) (_, _ []*line) {
+	if !h.news.Load() {
+		return came, sent
+	}
+	h.mu.Lock()
+	n := min(len(h.came), max)
+	for _, l := range h.came[:n] {
+		l.held = true
+		came = append(came, l)
+	}
+	rest := copy(h.came, h.came[n:])
+	clear(h.came[rest:])
+	h.came = h.came[:rest]
+	sent = append(sent, h.sent...)
+	clear(h.sent)
+	h.sent = h.sent[:0]
+	h.news.Store(rest > 0)
+	h.mu.Unlock()
+	if rest > 0 {
+		h.wake()
+	}
+	return came, sent
+}
+
+// release says that a piece was taken, and has the line read on.
+func (l *line) release() {
+	l.held = false
+	if l.piece != nil {
+		l.hub.reads.Put(l.piece)
+		l.piece, l.bytes = nil, nil
+	}
+	l.taken <- struct{}{} // which has room: it is said once for each piece
+}
+
+// write gives bytes to the system. It reports false if a goroutine does it, which the loop
+// hears of later; the buffer is its own then.
+func (l *line) write(buf *[writeBytes]byte, n int) (done bool) {
+	written := l.tryWrite(buf[:n])
+	if written == n {
+		l.hub.writes.Put(buf)
+		return true
+	}
+	l.hub.group.Add(1)
+	go func() {
+		defer l.hub.group.Done()
+		_, err := l.conn.Write(buf[written:n])
+		l.hub.writes.Put(buf)
+		l.hub.mu.Lock()
+		l.writeEnd = err
+		l.hub.sent = append(l.hub.sent, l)
+		l.hub.tell()
+	}()
+	return false
+}
+
+// close closes the socket, which ends both goroutines.
+func (l *line) close() {
+	if l.closed {
+		return
+	}
+	l.closed = true
+	_ = l.conn.Close() // it is over, whatever it says
+	if l.held {
+		l.release()
+	}
+}
+
+// finish lets the goroutines of all lines end, which are closed, when the loop has ended;
+// and waits for them.
+func (h *hub) finish() {
+	h.mu.Lock()
+	h.over = true
+	for _, l := range h.came {
+		l.release()
+	}
+	h.came = nil
+	h.mu.Unlock()
+	h.group.Wait()
+}
+
+// endText says how a main ended, for HandleEnd: nothing if the peer closed it.
+func endText(err error) string {
+	if errors.Is(err, io.EOF) {
+		return ""
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err.Error() // without addresses, which the log has
+	}
+	return err.Error()
+}
