@@ -192,6 +192,9 @@ func (e *Endpoint) Addr() netip.AddrPort { return e.peer }
 // confirmations; 0 while none is known.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
+// Answered reports whether the other end has confirmed something.
+func (e *Endpoint) Answered() bool { return e.answered }
+
 // Unconfirmed returns how many reliable packages are on their way or wait to be.
 func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.Len() }
 
