@@ -18,14 +18,16 @@ type guest struct {
 	bad      int // payloads that were no messages
 	badSince time.Time
 
-	told bool // something was sent to it reliably
+	said time.Time // when it last said something
 
 	// In the list of strangers, while it is in it.
 	listed     bool
 	prev, next *guest
 }
 
-func newGuest(now time.Time, m *match) *guest { return &guest{match: m, asks: maxAsked, askedAt: now} }
+func newGuest(now time.Time, m *match) *guest {
+	return &guest{match: m, asks: maxAsked, askedAt: now, said: now}
+}
 
 // mayAsk reports whether one more message of the guest to the server has its effect.
 func (g *guest) mayAsk(now time.Time) bool {
@@ -49,15 +51,15 @@ func (g *guest) misbehaves(now time.Time) bool {
 	return g.bad >= maxBad
 }
 
-// prove takes an address for real once all that was sent to it reliably is confirmed. It is a
+// prove takes an address for real once it has confirmed something that was sent to it. It is a
 // weak proof, as ids can be foreseen, but "there are no challenges": see doc.go.
 func (g *guest) prove() {
-	if g.told && !g.peer.Proven() && g.peer.Unconfirmed() == 0 {
+	if !g.peer.Proven() && g.peer.Answered() {
 		g.peer.Prove()
 	}
 }
 
-// strangers are the guests without a game, from the one that is known for longest on. The zero
+// strangers are the guests without a game, from the one that said nothing for longest on. The zero
 // value is empty.
 type strangers struct {
 	first, last *guest
@@ -77,6 +79,14 @@ func (s *strangers) add(g *guest) {
 	}
 	s.last = g
 	s.count++
+}
+
+// renew puts a guest at the end, if it is in the list.
+func (s *strangers) renew(g *guest) {
+	if g.listed {
+		s.remove(g)
+		s.add(g)
+	}
 }
 
 // remove takes a guest out, if it is in the list.

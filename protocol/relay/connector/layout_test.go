@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/wire"
 )
@@ -106,6 +107,20 @@ func TestLayoutTables(t *testing.T) {
 			}
 		})
 	}
+	t.Run("times", func(t *testing.T) {
+		want := map[string]time.Duration{"`announceAfter`": announceAfter, "`unreliableGroup`": unreliableGroup, "`reliableGroup`": reliableGroup,
+			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin, "`askEvery`": askEvery}
+		for _, row := range tables["The life of a game, time"] {
+			got, err := time.ParseDuration(strings.ReplaceAll(row["value"], " ", ""))
+			if d, ok := want[row["constant"]]; err != nil || !ok || d != got {
+				t.Errorf("%s is %v, and the page says %s", row["constant"], d, row["value"])
+			}
+			delete(want, row["constant"])
+		}
+		if len(want) > 0 {
+			t.Errorf("the page does not say %v", want)
+		}
+	})
 	t.Run("values", func(t *testing.T) {
 		rows := tables["From a game, value"]
 		if len(rows) != 4 {

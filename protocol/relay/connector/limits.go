@@ -43,6 +43,16 @@ const (
 	maxAsked = 32
 	askEvery = time.Second
 
+	// strangerIdle and playerIdle are for how long a guest is known that says nothing and only
+	// confirms our keep-alives. Another server would do that for ever, and so would we: one
+	// forged datagram could have the two keep each other alive, one as a player in a game of the
+	// other. A client that waits for its friends says something within the hour.
+	strangerIdle = 2 * time.Minute
+	playerIdle   = time.Hour
+
+	// sweepEvery is how often idle guests are looked for.
+	sweepEvery = 30 * time.Second
+
 	// closeWithin is for how long a game that is over waits for its last messages to be confirmed
 	// before its port closes: as long as relay takes to give a package up, and some. A
 	// client that is gone must not hold a port for longer.

@@ -12,8 +12,10 @@ import (
 // Lobby is the connector lobby of a relay server: a main port where games are opened, and a
 // port for each of them. It is pure, and belongs to the goroutine that calls its Mux.
 type Lobby struct {
-	cfg  *Config
-	main *relay.Port // known once somebody came
+	cfg   *Config
+	main  *relay.Port  // known once somebody came
+	sweep *relay.Timer // set while there are guests
+	swept bool         // it is set
 
 	clients   map[netip.AddrPort]*match // which game each client has
 	matches   []*match
@@ -45,6 +47,7 @@ type Stats struct {
 	Throttled uint64 // messages to the server past what one may ask
 	Misplaced uint64 // first packages of strangers that were no messages
 	Evicted   uint64 // strangers that made room for others
+	Idle      uint64 // guests that said nothing for too long
 	Removed   uint64 // peers that sent too much that is no message
 
 	Opened    uint64 // games
@@ -137,12 +140,10 @@ func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
 }
 
 // Enter notes a newcomer as a stranger, for whom another may have to go.
-func (l *Lobby) Enter(_ time.Time, p *relay.Peer) {
+func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 	g := p.Seat.(*guest)
 	g.peer = p
-	if g.match == nil {
-		l.main = p.Port()
-	}
+	l.watch(now, p.Port().Mux())
 	if has := l.clients[p.Addr()]; has != nil && (g.match == nil || has == g.match) {
 		return // a player, at the main port; or an opener at its game, before it is announced
 	}
@@ -164,6 +165,8 @@ func (l *Lobby) strange(g *guest) {
 func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame bool) {
 	g := p.Seat.(*guest)
 	l.stats.Packages++
+	g.said = now
+	l.strangers.renew(g)
 	g.prove()
 	switch {
 	case g.match != nil && g.match.over:
@@ -226,11 +229,9 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 
 // answer sends a message of the server to one guest.
 func (l *Lobby) answer(g *guest, mode relay.Mode, m Message) {
-	err := g.peer.Send(mode, m.AppendTo(l.payload[:0]))
-	if err == relay.ErrBacklogFull {
+	if g.peer.Send(mode, m.AppendTo(l.payload[:0])) == relay.ErrBacklogFull {
 		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
 	}
-	g.told = g.told || mode.Reliable()
 }
 
 // Gone forgets a guest, and has it leave its game.
@@ -245,11 +246,36 @@ func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
 // free notes that a client has no game any more.
 func (l *Lobby) free(addr netip.AddrPort) {
 	delete(l.clients, addr)
-	if l.main == nil {
-		return
-	}
 	if p := l.main.Peer(addr); p != nil && p.State() == relay.StateOpen {
 		l.strange(p.Seat.(*guest))
+	}
+}
+
+// watch has idle guests looked for while there are any.
+func (l *Lobby) watch(now time.Time, mux *relay.Mux) {
+	if l.sweep == nil {
+		l.main = mux.First()
+		l.sweep = l.main.NewTimer(l.removeIdle)
+	}
+	if !l.swept {
+		l.swept = true
+		l.sweep.Set(now.Add(sweepEvery))
+	}
+}
+
+// removeIdle removes those who said nothing for too long: see strangerIdle.
+func (l *Lobby) removeIdle(now time.Time) {
+	for g := l.strangers.first; g != nil && now.Sub(g.said) >= strangerIdle; g = l.strangers.first {
+		l.strangers.remove(g)
+		l.stats.Idle++
+		g.peer.Remove(relay.Close{Reason: relay.ReasonSilent})
+	}
+	for _, m := range l.matches {
+		m.removeIdle(now)
+	}
+	l.swept = false
+	if l.strangers.count+len(l.matches) > 0 {
+		l.watch(now, l.main.Mux())
 	}
 }
 

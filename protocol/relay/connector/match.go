@@ -194,6 +194,24 @@ func (m *match) exit(now time.Time, g *guest, why relay.Close) {
 	m.closeIfEmpty(now)
 }
 
+// removeIdle has players leave who said nothing for too long.
+func (m *match) removeIdle(now time.Time) {
+	for i := range m.game.seats {
+		if m.over || !m.game.seats[i].taken {
+			continue
+		}
+		p := m.port.Peer(m.game.seats[i].addr)
+		if p == nil || now.Sub(p.Seat.(*guest).said) < playerIdle {
+			continue
+		}
+		m.lobby.stats.Idle++
+		m.flushAll()
+		m.game.leave(i, true)
+		m.deliver()
+		m.exit(now, p.Seat.(*guest), relay.Close{Reason: relay.ReasonSilent})
+	}
+}
+
 // gone has a guest that is no more leave the game.
 func (m *match) gone(now time.Time, g *guest, why relay.Close) {
 	if number, isPlayer := m.game.player(g.peer.Addr()); isPlayer && !m.over {

@@ -143,15 +143,18 @@ func unhex(t testing.TB, s string) []byte {
 type player struct {
 	r    *rig
 	addr netip.AddrPort
-	ids  map[uint16]uint32 // by port: its next reliable id
+	ids  map[uint16]uint32  // by port: its next reliable id
+	got  map[[2]uint32]bool // ports and reliable ids that came
 }
 
 func (r *rig) player(n int) *player {
-	return &player{r: r, addr: client(n), ids: map[uint16]uint32{}}
+	return &player{r: r, addr: client(n), ids: map[uint16]uint32{}, got: map[[2]uint32]bool{}}
 }
 
 // say sends messages to the server.
-func (p *player) say(port uint16, mode relay.Mode, messages ...Message) { p.send(port, mode, true, messages...) }
+func (p *player) say(port uint16, mode relay.Mode, messages ...Message) {
+	p.send(port, mode, true, messages...)
+}
 
 // tell sends messages to the others.
 func (p *player) tell(port uint16, mode relay.Mode, messages ...Message) {
@@ -176,7 +179,7 @@ func (p *player) sendBytes(port uint16, mode relay.Mode, server bool, payload []
 }
 
 // heard takes what was sent to the player since it last listened, confirms it, and returns the
-// messages in words. Confirmations and empty packages are left out.
+// messages in words. Confirmations, repeats and empty packages are left out.
 func (p *player) heard() (list []string) {
 	var rest []datagram
 	confirm := map[uint16][]byte{}
@@ -198,6 +201,11 @@ func (p *player) heard() (list []string) {
 				order = append(order, d.port)
 			}
 			confirm[d.port] = relay.AppendID(confirm[d.port], g.ID)
+			id := [2]uint32{uint32(d.port), g.ID}
+			if p.got[id] {
+				continue
+			}
+			p.got[id] = true
 		}
 		list = append(list, p.read(d.port, &g)...)
 	}

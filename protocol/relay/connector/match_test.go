@@ -1,0 +1,300 @@
+package connector
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/protocol/relay"
+)
+
+func chat(text string) *Peer { return &Peer{Kind: PeerChat, Text: []byte(text)} }
+
+// trio is a game of three players, who have heard all of how it came to be.
+func trio(t testing.TB, c Config) (r *rig, game uint16, a, b, d *player) {
+	t.Helper()
+	r = newRig(t, c)
+	a, b, d = r.player(0), r.player(1), r.player(2)
+	game = a.open(3)
+	for _, p := range []*player{b, d} {
+		p.say(game, relay.SemiOrdered, &join)
+	}
+	a.wantHeard("trio", "PeerJoined 1", "PeerJoined 2")
+	b.wantHeard("trio", "Joined 1", "PeerJoined 2")
+	d.wantHeard("trio", "Joined 2")
+	r.pass(time.Second)
+	r.sent = nil // confirmations
+	return r, game, a, b, d
+}
+
+// packages returns the packages that were sent to a player since it last listened, with their
+// flags, ids and payloads in hex.
+func (p *player) packages() (list []string) {
+	for _, d := range p.r.sent {
+		if d.to == p.addr && d.b[0] != 0x80 {
+			list = append(list, fmt.Sprintf("%v %x %x %x", d.at, d.b[:1], d.b[1:4], d.b[4:]))
+		}
+	}
+	return list
+}
+
+func TestAMessageReachesAllOthersInItsMode(t *testing.T) {
+	for _, mode := range []relay.Mode{relay.Unreliable, relay.Unordered, relay.SemiOrdered} {
+		t.Run(mode.String(), func(t *testing.T) {
+			r, game, a, b, d := trio(t, Config{})
+			b.tell(game, mode, chat("one"), chat("two"))
+			r.pass(reliableGroup)
+			a.wantHeard("told", `from 1: Chat "one"`, `from 1: Chat "two"`)
+			b.wantHeard("told")
+			d.wantHeard("told", `from 1: Chat "one"`, `from 1: Chat "two"`)
+		})
+	}
+}
+
+// "flushed after at most 10 ms when unreliable and 50 ms when reliable", counted from the first
+// message of a package.
+func TestGroupsAreFlushedInTime(t *testing.T) {
+	r, game, a, b, _ := trio(t, Config{})
+	start := r.now.Sub(rigStart)
+	b.tell(game, relay.Unreliable, chat("u"))
+	b.tell(game, relay.Unordered, chat("o"))
+	r.pass(9 * ms)
+	b.tell(game, relay.Unreliable, chat("v"))
+	b.tell(game, relay.SemiOrdered, chat("s"))
+	r.pass(time.Second)
+	want := []string{
+		fmt.Sprintf("%v 00 000000 %x", start+10*ms, "\x01\x00\x01u\x01\x00\x01v"),
+		fmt.Sprintf("%v 20 000003 %x", start+50*ms, "\x01\x00\x01o"),
+		fmt.Sprintf("%v 40 000004 %x", start+59*ms, "\x01\x00\x01s"),
+	}
+	if got := a.packages(); strings.Join(got[:3], "\n") != strings.Join(want, "\n") {
+		t.Errorf("sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What a player sent unordered before something semi-ordered has the smaller id, also when the
+// semi-ordered package is full before its time, and when it began to wait first.
+func TestSemiOrderedComesAfterWhatWasSentBefore(t *testing.T) {
+	r, game, a, b, _ := trio(t, Config{})
+	b.tell(game, relay.SemiOrdered, chat("first"))
+	r.pass(40 * ms)
+	b.tell(game, relay.Unordered, chat("before"))
+	b.tell(game, relay.SemiOrdered, chat("after"))
+	r.pass(10 * ms)
+	a.wantHeard("by time", `from 1: Chat "before"`, `from 1: Chat "first"`, `from 1: Chat "after"`)
+	r.pass(time.Second)
+	b.tell(game, relay.Unordered, chat("before"))
+	b.tell(game, relay.SemiOrdered, chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)))
+	b.tell(game, relay.SemiOrdered, chat(strings.Repeat("y", 140)))
+	if got := a.heard(); len(got) != 4 || got[0] != `from 1: Chat "before"` {
+		t.Errorf("heard %q", got)
+	}
+	r.pass(reliableGroup)
+	if got := a.heard(); len(got) != 1 {
+		t.Errorf("heard %q", got)
+	}
+}
+
+// A package that fills up with the senders' numbers becomes two, and none is too large.
+func TestAFullPackageBecomesTwo(t *testing.T) {
+	r, game, a, b, _ := trio(t, Config{})
+	var payload []byte
+	for i := range 168 {
+		payload = (&Peer{Kind: PeerDespawn, Entity: Entity{1, uint32(i % 200)}}).AppendTo(payload)
+	}
+	b.sendBytes(game, relay.Unordered, false, payload)
+	r.pass(reliableGroup)
+	if got := a.packages(); len(got) != 2 || len(payload) != MaxPayload {
+		t.Errorf("%d bytes became %d packages", len(payload), len(got))
+	}
+	if got := a.heard(); len(got) != 168 || got[167] != "from 1: Despawn 1/167" {
+		t.Errorf("%d messages, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// Messages of one player do not share a package with those of another: see groups.
+func TestPlayersDoNotShareAPackage(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	b.tell(game, relay.Unordered, chat("b"))
+	d.tell(game, relay.Unordered, chat("d"))
+	r.pass(reliableGroup)
+	if got := a.packages(); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Who joins gets nothing that was sent before, and who leaves gets all that was.
+func TestWhoIsThereGetsIt(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	a.tell(game, relay.Unordered, chat("to b and d"))
+	b.say(game, relay.Unordered, &leave)
+	b.wantHeard("left", `from 0: Chat "to b and d"`, "Left")
+	d.wantHeard("b left", `from 0: Chat "to b and d"`, "PeerLeft 1")
+	a.wantHeard("b left", "PeerLeft 1")
+	a.tell(game, relay.Unordered, chat("to d"))
+	b.say(game, relay.Unordered, &join)
+	b.wantHeard("joined again", "Joined 1")
+	r.pass(reliableGroup)
+	b.wantHeard("nothing from before")
+	d.wantHeard("b joined", `from 0: Chat "to d"`, "PeerJoined 1")
+	a.tell(game, relay.Unordered, chat("to b and d again"))
+	r.pass(reliableGroup)
+	b.wantHeard("it is a player again", `from 0: Chat "to b and d again"`)
+}
+
+// What a player said before it left, or before the game went on, comes before that.
+func TestWhatASenderSaidComesBeforeItsEnd(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	b.tell(game, relay.Unordered, chat("goodbye"))
+	b.say(game, relay.Unordered, &leave)
+	a.wantHeard("b left", `from 1: Chat "goodbye"`, "PeerLeft 1")
+	d.heard()
+	d.tell(game, relay.SemiOrdered, chat("I am"))
+	for _, p := range []*player{a, d} {
+		m := ready(Ready)
+		p.say(game, relay.SemiOrdered, &m)
+	}
+	a.wantHeard("ready", `from 2: Chat "I am"`, "GameReadiness Ready")
+	r.pass(time.Second)
+	a.wantHeard("no more")
+}
+
+// A player who is lost leaves, and the game goes on; a game whose last player is lost closes, and
+// so does its port.
+func TestPlayersWhoAreLostLeave(t *testing.T) {
+	r, game, a, _, d := trio(t, Config{})
+	var got []string
+	for range 30 { // b hears nothing
+		a.tell(game, relay.Unordered, chat("?"))
+		d.heard()
+		got = append(got, a.heard()...)
+		r.pass(time.Second)
+	}
+	if len(got) != 1 || got[0] != "PeerLeft 1" {
+		t.Errorf("heard %q", got)
+	}
+	if r.lobby.Players() != 2 || len(r.ports) != 2 {
+		t.Errorf("%d players, %d ports", r.lobby.Players(), len(r.ports))
+	}
+	r.pass(61 * time.Second) // nobody hears anything
+	if r.lobby.Players() != 0 || r.lobby.Games() != 0 || len(r.ports) != 1 || r.mux.Len() != 0 {
+		t.Errorf("%d players, %d games, %d ports, %d peers", r.lobby.Players(), r.lobby.Games(), len(r.ports), r.mux.Len())
+	}
+}
+
+// An opener that is never heard of again has no game for long.
+func TestAGameWithoutItsOpenerCloses(t *testing.T) {
+	r := newRig(t, Config{})
+	a := r.player(0)
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
+	r.pass(4 * time.Second)
+	if r.lobby.Games() != 1 {
+		t.Error("it did not wait")
+	}
+	r.pass(20 * time.Second)
+	if r.lobby.Games() != 0 || len(r.ports) != 1 || r.lobby.Players() != 0 {
+		t.Errorf("%d games, %d ports", r.lobby.Games(), len(r.ports))
+	}
+}
+
+// "keep-alives only after 20 s (gone after 60 s)": a player who has nothing to say stays as long as it
+// confirms, and nothing but one empty package a silence is sent to it.
+func TestKeepAlives(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	start := r.now
+	for range 10 {
+		for range 18 {
+			r.pass(time.Second)
+			for _, p := range []*player{a, b, d} {
+				if got := p.packages(); len(got) != 0 {
+					t.Fatalf("after %v of silence: %q", r.now.Sub(start), got)
+				}
+			}
+		}
+		r.pass(3 * time.Second)
+		for _, p := range []*player{a, b, d} {
+			for _, x := range p.packages() {
+				if !strings.HasSuffix(x, " ") || !strings.Contains(x, " 30 ") {
+					t.Fatalf("a keep-alive is %q", x)
+				}
+			}
+			p.heard()
+		}
+		start = r.now
+		r.sent = nil
+	}
+	if r.lobby.Players() != 3 || r.port(game) == nil {
+		t.Errorf("%d players after 210 s", r.lobby.Players())
+	}
+}
+
+// One who never confirmed anything gets no keep-alive, and is gone after 60 s.
+func TestAStrangerIsForgottenAfterAMinute(t *testing.T) {
+	r := newRig(t, Config{})
+	r.player(0).say(mainPort, relay.Unreliable, &ToMain{Kind: ToMainPing, Ping: 5})
+	r.pass(59 * time.Second)
+	if r.mux.Len() != 1 {
+		t.Error("it was forgotten too early")
+	}
+	r.pass(2 * time.Second)
+	if r.mux.Len() != 0 || r.lobby.strangers.count != 0 || len(r.sent) != 1 {
+		t.Errorf("%d peers and %d strangers; sent %d datagrams", r.mux.Len(), r.lobby.strangers.count, len(r.sent))
+	}
+}
+
+// The opener is in the game from the start, but hears of it after 100 ms.
+func TestTheOpenerBeforeItIsAnnounced(t *testing.T) {
+	r := newRig(t, Config{})
+	a, b := r.player(0), r.player(1)
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
+	a.say(40000, relay.Unordered, &ToGame{Kind: ToGamePing, Ping: 1<<32 - 1}) // opens the way through a NAT
+	a.wantHeard("early", "GameOpened 40000", "Pong 4294967295")
+	b.say(40000, relay.Unordered, &join)
+	b.tell(40000, relay.Unordered, chat("too early for a"))
+	a.tell(40000, relay.Unordered, chat("early"))
+	r.pass(99 * ms)
+	b.wantHeard("before", "Joined 1", `from 0: Chat "early"`)
+	a.wantHeard("before")
+	r.pass(ms)
+	a.wantHeard("announced", "Joined 0", "PeerJoined 1")
+	r.pass(time.Second)
+	b.wantHeard("after")
+	if want := "joined 192.0.2.1:4001; joined 192.0.2.1:4000"; strings.Join(r.events, "; ") != want {
+		t.Errorf("the program was told %q, want %q", r.events, want)
+	}
+}
+
+// "A client in another game is DifferentGame", at the main port and at any game.
+func TestAClientHasOneGame(t *testing.T) {
+	r, game, a, b, _ := trio(t, Config{})
+	e := r.player(5)
+	other := e.open(8)
+	a.say(other, relay.Unordered, &join)
+	b.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
+	e.say(game, relay.Unordered, &join)
+	a.wantHeard("another game", "JoinError DifferentGame")
+	b.wantHeard("another game", "GameOpenError DifferentGame")
+	e.wantHeard("another game", "JoinError DifferentGame")
+	a.say(game, relay.Unordered, &leave)
+	a.say(other, relay.Unordered, &join)
+	a.wantHeard("after it left", "Left", "Joined 1")
+}
+
+func TestDismissedPlayersAreTold(t *testing.T) {
+	r, _, a, b, _ := trio(t, Config{})
+	a.tell(40000, relay.Unordered, chat("last words"))
+	r.lobby.Shutdown(r.now)
+	r.mux.Shutdown(r.now, "")
+	r.settle()
+	a.wantHeard("shutdown", "Left")
+	b.wantHeard("shutdown", `from 0: Chat "last words"`, "Left")
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
+	r.player(7).say(40000, relay.Unordered, &join)
+	r.pass(closeWithin)
+	a.wantHeard("no more")
+	r.player(7).wantHeard("no more")
+	if len(r.ports) != 1 || r.mux.Len() != 0 || r.lobby.Games() != 0 || r.lobby.Players() != 0 {
+		t.Errorf("%d ports, %d peers, %d games", len(r.ports), r.mux.Len(), r.lobby.Games())
+	}
+}
