@@ -58,7 +58,7 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 //
 // While no one reads, a bounded number of events waits here, then in the engine;
 // after that packets are refused, so that the server sends its reliable ones again
-// and gives up after some 10 s. What Close finds unread in the engine is dropped.
+// and gives up after 10 resends, which take 10 to 20 s. What Close finds unread in the engine is dropped.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
 // Err returns why the connection is over, as a Close; or nil while it is not. It

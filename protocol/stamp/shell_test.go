@@ -1,0 +1,202 @@
+package stamp
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"parley/internal/shell/shelltest"
+	"parley/internal/udp"
+)
+
+// place is where the sockets of a test are.
+type place struct{ shelltest.Place }
+
+func kernel(c udp.Config) *place { return &place{shelltest.Kernel(c)} }
+func memory() *place             { return &place{shelltest.Memory()} }
+
+// eachPlace runs a test at every kind of socket.
+func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
+	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
+}
+
+func (p *place) serve(t testing.TB, c Config, handle func(*Conn, Event)) *Server {
+	t.Helper()
+	s := serve(p.Listen(t), c, handle)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
+	t.Helper()
+	return dial(ctx, p.Dial(t, to), c)
+}
+
+func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
+	t.Helper()
+	x, err := p.tryDial(t.Context(), t, s.Addr(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close(shelltest.Ended()) })
+	return x
+}
+
+// welcome sends each newcomer some packets.
+func welcome(t testing.TB, mode Mode, packets ...string) func(*Conn, Event) {
+	return func(c *Conn, ev Event) {
+		if ev.Kind != EventConnected {
+			return
+		}
+		for _, p := range packets {
+			if err := c.Send(mode, []byte(p)); err != nil {
+				t.Errorf("send: %v", err)
+			}
+		}
+	}
+}
+
+// wantEntity waits for one entity packet.
+func wantEntity(t testing.TB, x *Client, mode Mode, data []byte) {
+	t.Helper()
+	for ev := range x.Events() {
+		if ev.Kind != EventEntity || !bytes.Equal(ev.Data, data) || ev.Reliable != (mode != Unreliable) || ev.Ordered != (mode == Ordered) {
+			t.Fatalf("got %v of %d bytes, reliable %v, ordered %v (%+v); want %d bytes, %v",
+				ev.Kind, len(ev.Data), ev.Reliable, ev.Ordered, ev.Close, len(data), mode)
+		}
+		return
+	}
+}
+
+// ends reads what is left and returns how the connection ended.
+func ends(x *Client) Close {
+	var last Event
+	for ev := range x.Events() {
+		last = ev
+	}
+	return last.Close
+}
+
+// waitFor has the server's loop run until cond holds.
+func waitFor(t testing.TB, s *Server, cond func() bool) {
+	t.Helper()
+	for !cond() {
+		if err := s.Do(func(*Mux) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flood fills the way to a client: it sends numbered packets whenever there is room, and
+// counts those that were taken.
+type flood struct {
+	conn *Conn
+	sent uint32
+}
+
+func (f *flood) fill(mode Mode, size int) {
+	for data := make([]byte, size); ; f.sent++ {
+		binary.LittleEndian.PutUint32(data, f.sent)
+		if err := f.conn.Send(mode, data); err != nil {
+			return
+		}
+	}
+}
+
+// T61: connect, send in every mode and size, close; at every kind of socket.
+func TestConnectSendClose(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		closed, acked := make(chan Close, 1), make(chan uint32, 1)
+		var conn *Conn
+		s := at.serve(t, Config{}, func(c *Conn, ev Event) {
+			switch ev.Kind {
+			case EventConnected:
+				conn = c
+			case EventAcked:
+				acked <- ev.Tag
+			case EventClosed:
+				closed <- ev.Close
+			}
+		})
+		x := at.connect(t, s, Config{})
+		waitFor(t, s, func() bool { return s.Stats().Conns == 1 })
+		full := make([]byte, MaxData)
+		for i := range full {
+			full[i] = byte(i * 31 >> 4)
+		}
+		for _, mode := range []Mode{Unreliable, Reliable, Ordered} {
+			for _, data := range [][]byte{[]byte("x"), []byte(mode.String()), full} {
+				var err error
+				if s.Do(func(*Mux) { err = conn.Send(mode, data) }); err != nil {
+					t.Fatalf("send: %v", err)
+				}
+				wantEntity(t, x, mode, data)
+			}
+		}
+		s.Do(func(*Mux) {
+			if err := conn.SendReport(full, 77); err != nil {
+				t.Error(err)
+			}
+		})
+		wantEntity(t, x, Reliable, full)
+		if tag := <-acked; tag != 77 {
+			t.Errorf("the packet with tag %d was acknowledged", tag)
+		}
+		if got := s.Stats(); got.Conns != 1 || got.Opened != 1 || got.Socket.InDatagrams == 0 || got.MuxStats.Check() != nil {
+			t.Errorf("the server counts %+v", got)
+		}
+		if err := x.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
+			t.Errorf("the client ended with %+v, want %+v", got, want)
+		}
+		if got, want := <-closed, (Close{Reason: ReasonPeer, Remote: true}); got != want {
+			t.Errorf("the server was told %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAHundredClientsAtOnce(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		var packets []string
+		for i := range 20 {
+			packets = append(packets, fmt.Sprintf("packet %d", i))
+		}
+		s := at.serve(t, Config{}, welcome(t, Ordered, packets...))
+		done := make(chan error)
+		for range 100 {
+			go func() { done <- watch(t, at, s, packets) }()
+		}
+		for range 100 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if st := s.Stats(); st.Opened != 100 || st.Malformed != 0 {
+			t.Errorf("the server counts %+v", st)
+		}
+	})
+}
+
+// watch connects, reads what it is sent in its order, and leaves.
+func watch(t testing.TB, at *place, s *Server, packets []string) error {
+	x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
+	if err != nil {
+		return err
+	}
+	defer x.Close(t.Context())
+	k := 0
+	for ev := range x.Events() {
+		if ev.Kind != EventEntity || string(ev.Data) != packets[k] {
+			return fmt.Errorf("got %v %q, want %q", ev.Kind, ev.Data, packets[k])
+		}
+		if k++; k == len(packets) {
+			break
+		}
+	}
+	return nil
+}
