@@ -11,9 +11,9 @@ import (
 
 // options are what the command line says.
 type options struct {
-	quick       bool
-	works       []string
-	peers       []string
+	quick bool
+	works []string
+	peers []string
 }
 
 func main() {

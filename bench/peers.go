@@ -59,4 +59,6 @@ func peerNamed(name string) (Peer, bool) {
 // loopback is where all servers listen.
 const loopback = "127.0.0.1:0"
 
-func addrOf(a interface{ String() string }) netip.AddrPort { return netip.MustParseAddrPort(a.String()) }
+func addrOf(a interface{ String() string }) netip.AddrPort {
+	return netip.MustParseAddrPort(a.String())
+}
