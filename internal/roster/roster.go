@@ -86,14 +86,19 @@ func (r *Roster[C]) Remove(addr netip.AddrPort, c C) {
 
 // Touch notes that a connection was called: it may have events and packets.
 func (r *Roster[C]) Touch(c C) {
-	m := c.member()
-	if !m.queued {
-		m.queued = true
-		r.busy.Push(c)
-	}
-	if !m.eventful {
+	r.Load(c)
+	if m := c.member(); !m.eventful {
 		m.eventful = true
 		r.eventful.Push(c)
+	}
+}
+
+// Load notes that a connection was given a packet to send: it has no more events than
+// before.
+func (r *Roster[C]) Load(c C) {
+	if m := c.member(); !m.queued {
+		m.queued = true
+		r.busy.Push(c)
 	}
 }
 

@@ -205,3 +205,27 @@ func TestTheTableAllocatesNothingOnceItHasGrown(t *testing.T) {
 		t.Errorf("a turn allocates %v times", n)
 	}
 }
+
+// What is only to be sent is no event.
+func TestLoadMakesBusyAndNotEventful(t *testing.T) {
+	r := New[*conn]()
+	c := &conn{addr: addr(1)}
+	r.Add(c.addr, c)
+	r.Load(c)
+	r.Load(c)
+	if _, ok := r.Eventful(); ok {
+		t.Error("eventful")
+	}
+	if got, ok := r.Busy(); !ok || got != c {
+		t.Errorf("busy: %v, %t", got, ok)
+	}
+	r.Rest(c, time.Time{}, false)
+	if _, ok := r.Busy(); ok {
+		t.Error("busy twice")
+	}
+	r.Load(c)
+	r.Touch(c)
+	if got, ok := r.Eventful(); !ok || got != c {
+		t.Errorf("eventful after Touch: %v, %t", got, ok)
+	}
+}
