@@ -41,7 +41,7 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 	now := p.port.mux.now
 	p.now = now
 	err := p.sendCopy(now, mode, true, payload)
-	p.port.touch(p)
+	p.port.load(p)
 	return err
 }
 

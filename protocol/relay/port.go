@@ -133,6 +133,12 @@ func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
 	return c
 }
 
+// load notes that a peer was given something to send.
+func (p *Port) load(c *Peer) {
+	p.peers.Load(c)
+	p.note()
+}
+
 // touch notes that a peer was called: it may have events and datagrams.
 func (p *Port) touch(c *Peer) {
 	p.peers.Touch(c)

@@ -77,10 +77,11 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 		p.now = r.mux.now
 		if p.sendShared(r.mux.now, mode, server, shared) != nil {
 			p.fail(Close{Reason: ReasonSlow})
-		} else {
-			r.mux.stats.Copies++
+			p.port.touch(p)
+			continue
 		}
-		p.port.touch(p)
+		r.mux.stats.Copies++
+		p.port.load(p)
 	}
 	r.mux.shared.Buffers.Release(shared)
 	return nil
