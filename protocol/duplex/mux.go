@@ -29,7 +29,7 @@ type Mux struct {
 	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent
 	ignored *admission.Ignored
 	former  *admission.Ignored // feeds of players that left
-	streams queue.Fifo[*Conn] // with bytes of main to poll
+	streams queue.Fifo[*Conn]  // with bytes of main to poll
 
 	stats MuxStats
 }

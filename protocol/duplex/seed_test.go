@@ -34,3 +34,6 @@ func rounds(pr, soak int) int {
 	}
 	return pr
 }
+
+// newRandF returns a source that is always the same, for the seeds of a fuzzer.
+func newRandF() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }

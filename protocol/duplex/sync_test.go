@@ -1,0 +1,331 @@
+package duplex
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/simnet"
+)
+
+func TestASyncAtIntervalsPutsRightWhatWasLost(t *testing.T) {
+	w, x := joined(t, 1, Config{}, perfect)
+	w.set(1, 1)
+	w.flush()
+	w.run(time.Second)
+	w.net.Default(simnet.Profile{Loss: 1})
+	w.set(1, 2)
+	w.flush()
+	w.run(100 * time.Millisecond)
+	w.net.Default(perfect)
+	if x.agrees(w.truth()) {
+		t.Fatal("nothing was lost")
+	}
+	w.run(5 * time.Second)
+	if !x.agrees(w.truth()) || x.synced != 2 {
+		t.Errorf("after %d syncs the client knows %v", x.synced, x.state)
+	}
+}
+
+func TestASyncOnRequestComesOnceASecond(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1}, perfect)
+	w.run(2 * time.Second)
+	for range 100 {
+		if err := x.RequestSync(x.host.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.host.Poke()
+	w.run(900 * time.Millisecond)
+	if x.synced != 2 {
+		t.Errorf("%d syncs, want one on joining and one at once", x.synced)
+	}
+	// Those that came in the same bytes are one; one that comes early waits.
+	if err := x.RequestSync(x.host.Now()); err != nil {
+		t.Fatal(err)
+	}
+	x.host.Poke()
+	w.run(50 * time.Millisecond)
+	if x.synced != 2 {
+		t.Errorf("%d syncs: the second request was not put off", x.synced)
+	}
+	w.run(200 * time.Millisecond)
+	if x.synced != 3 {
+		t.Errorf("%d syncs: the second request was forgotten", x.synced)
+	}
+	w.run(10 * time.Second)
+	if x.synced != 3 {
+		t.Errorf("%d syncs that nobody asked for", x.synced)
+	}
+}
+
+// "After SYNC_END, every SID that was not named since SYNC_START is gone", and what an update
+// on the feed says of it then is old.
+func TestWhatIsNotNamedIsGone(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1, Schema: &Schema{FromServer: Elements{Others: Fixed(9)}, FromClient: Elements{Others: Fixed(8)}}}, perfect)
+	for sid := range int16(5) {
+		w.set(sid, 1)
+	}
+	w.flush()
+	w.run(50 * time.Millisecond)
+	w.mux.Remove(1)
+	w.mux.Remove(3)
+	w.flush()
+	w.run(2 * time.Second) // without kinds the next sync says it, a second after the last
+	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1", "gone 3"}) || !x.agrees(w.truth()) {
+		t.Errorf("%q; the client knows %v", got, x.state)
+	}
+	// A ghost: an update that was under way.
+	x.conn().putFeed(&Message{Kind: KindUpdate, SID: 3, Data: valueOf(9)})
+	w.mux.touch(x.conn())
+	w.server.Poke()
+	w.run(50 * time.Millisecond)
+	if s := x.Stats(); !x.agrees(w.truth()) || s.Ghosts != 1 {
+		t.Errorf("the client knows %v, and counts %+v", x.state, s)
+	}
+	// Declared again, it is back.
+	w.set(3, 10)
+	w.flush()
+	w.run(50 * time.Millisecond)
+	if !x.agrees(w.truth()) {
+		t.Errorf("the client knows %v", x.state)
+	}
+}
+
+func TestAClientSeesWhatItMay(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1}, perfect)
+	limit := int16(3)
+	x.conn().SetSight(func(sid int16) bool { return sid < limit })
+	seen := func() map[int16]string {
+		all := w.truth()
+		maps.DeleteFunc(all, func(sid int16, _ string) bool { return sid >= limit })
+		return all
+	}
+	check := func(what string) {
+		t.Helper()
+		w.flush()
+		w.run(50 * time.Millisecond)
+		if !x.agrees(seen()) {
+			t.Errorf("%s: the client knows %v, want %v", what, x.state, seen())
+		}
+	}
+	for sid := range int16(6) {
+		w.set(sid, 1)
+	}
+	check("at first")
+	for sid := range int16(6) {
+		w.set(sid, 2)
+	}
+	check("after changes")
+	limit = 5
+	check("when it sees more")
+	limit = 1
+	check("when it sees less")
+	w.mux.Remove(0)
+	w.mux.Remove(5)
+	check("when some are gone")
+	limit = 6
+	w.run(2 * time.Second)
+	x.conn().Resync()
+	check("after a sync of everything")
+	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1", "gone 2", "gone 3", "gone 4", "gone 0"}) && len(got) != 5 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatIsTooLargeForADatagramGoesOverMain(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1, MaxUpdate: 100}, perfect)
+	set := func(size int, fill byte) {
+		data := slices.Repeat([]byte{fill}, size)
+		if err := w.mux.Set(7, append([]byte{2, byte(size)}, data...)); err != nil {
+			t.Fatal(err)
+		}
+		w.flush()
+		w.run(50 * time.Millisecond)
+		if !x.agrees(w.truth()) {
+			t.Errorf("the client knows %v", x.state)
+		}
+	}
+	set(5, 1)
+	set(200, 2)
+	set(200, 3)
+	set(5, 4)
+	if s := x.conn().Stats(); s.Updates != 1 {
+		t.Errorf("%d updates, want the last alone", s.Updates)
+	}
+}
+
+// T11, T39: a client that does not read main: what changes does not pile up for it, and what
+// the game sends it does, up to the limit.
+func TestAClientThatDoesNotReadMain(t *testing.T) {
+	w, x := joined(t, 1, Config{}, perfect)
+	y := w.dial(1)
+	w.runUntil("the other joins", func() bool { return y.synced > 0 }, time.Second)
+	x.pipe.toClient.paused = true
+	most := 0
+	for i := range uint64(600) { // a minute
+		for sid := range int16(100) {
+			w.set(sid, i)
+		}
+		if i%10 == 0 {
+			w.mux.Remove(int16(i % 100))
+		}
+		w.flush()
+		w.run(100 * time.Millisecond)
+		most = max(most, x.conn().Queued())
+	}
+	if x.State() != StateOpen || x.conn().State() != StateOpen {
+		t.Fatalf("it was cut off: %v", x.closed)
+	}
+	if most > fillBytes+writeBytes || len(x.pipe.toClient.rest)+x.pipe.toClient.flying > 2*fillBytes+1<<16 {
+		t.Errorf("%d bytes were queued", most)
+	}
+	x.pipe.toClient.paused = false
+	x.host.Poke()
+	w.run(7 * time.Second)
+	if !x.agrees(w.truth()) || !y.agrees(w.truth()) {
+		t.Errorf("afterwards they do not know what is true")
+	}
+	// What is said to it alone has to be kept.
+	x.pipe.toClient.paused = true
+	text := append([]byte{0x0f, 0xff}, noise[:0xfff]...)
+	n := 0
+	for x.conn().State() == StateOpen {
+		_ = x.conn().Sync(-1, text)
+		if n++; x.conn().Queued() > 1<<20 || n > 300 {
+			t.Fatalf("%d bytes are queued", x.conn().Queued())
+		}
+	}
+	w.server.Poke()
+	w.run(50 * time.Millisecond)
+	if got := w.log[len(w.log)-1]; got != "closed: too slow to read" || n < 200 {
+		t.Errorf("after %d of 4 KiB: %s", n, got)
+	}
+	if y.State() != StateOpen {
+		t.Error("the other was cut off too")
+	}
+}
+
+// A client keeps a bounded state, whatever a server sends.
+func TestAClientsStateIsBounded(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1, MaxState: 10_000}, perfect)
+	for sid := range int16(200) {
+		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.flush()
+	w.run(time.Second)
+	if x.closed == nil || x.closed.Reason != ReasonOverflow {
+		t.Errorf("it ended with %v", x.closed)
+	}
+}
+
+// The log of changes against a model: readers at any pace are told the newest value of each
+// element once they have caught up, and never an older one.
+func TestTheLogOfChanges(t *testing.T) {
+	r := newRand(t)
+	for round := range rounds(300, 3000) {
+		e := newElements()
+		readers := make([]reader, 1+r.IntN(4))
+		for i := range readers {
+			readers[i] = reader{e.head(), map[int16]string{}}
+		}
+		truth := map[int16]string{}
+		longest := 0
+		for step := range 400 {
+			sid := int16(r.IntN(10))
+			switch r.IntN(6) {
+			case 0:
+				e.remove(sid)
+				delete(truth, sid)
+				for i := range readers {
+					delete(readers[i].knows, sid)
+				}
+			case 1, 2, 3:
+				value := fmt.Sprintf("%06d", step)
+				e.set(sid, []byte(value))
+				truth[sid] = value
+			case 4:
+				e.flush()
+				least := e.head()
+				for _, x := range readers {
+					least = min(least, x.at)
+				}
+				e.trim(least)
+				if e.crowded() {
+					moved := e.compact()
+					for i := range readers {
+						readers[i].at = moved(readers[i].at)
+					}
+				}
+				longest = max(longest, len(e.log))
+			case 5:
+				x := &readers[r.IntN(len(readers))]
+				for n := r.IntN(20); n > 0 && x.at < e.head(); n-- {
+					x.read(e, t)
+				}
+			}
+		}
+		e.flush()
+		for i := range readers {
+			x := &readers[i]
+			for x.at < e.head() {
+				x.read(e, t)
+			}
+			if !maps.Equal(x.knows, truth) {
+				t.Fatalf("round %d: a reader knows %v, and the truth is %v", round, x.knows, truth)
+			}
+		}
+		if longest > 3*10+64 {
+			t.Errorf("the log was %d long", longest)
+		}
+	}
+}
+
+// read tells a reader of the next change.
+func (x *reader) read(e *elements, t *testing.T) {
+	slot, newest := e.at(x.at)
+	x.at++
+	if !newest {
+		return
+	}
+	el := &e.list[slot]
+	if string(el.data) < x.knows[el.sid] {
+		t.Fatalf("%q after %q", el.data, x.knows[el.sid])
+	}
+	x.knows[el.sid] = string(el.data)
+}
+
+type reader struct {
+	at    uint64
+	knows map[int16]string
+}
+
+// The outbox is a queue of bytes, however they are put in and taken out.
+func TestTheOutboxAgreesWithAModel(t *testing.T) {
+	r := newRand(t)
+	var o outbox
+	shared := newShared(1)
+	var model []byte
+	for range rounds(20_000, 200_000) {
+		if len(model) < 1<<17 && r.IntN(2) == 0 {
+			n := rand.New(rand.NewPCG(r.Uint64(), 1)).IntN(1 << r.IntN(14))
+			o.put(noise[:n], &shared.Buffers)
+			model = append(model, noise[:n]...)
+		} else {
+			buf := make([]byte, 1+r.IntN(1<<r.IntN(15)))
+			n := o.moveTo(buf, &shared.Buffers)
+			if want := min(len(buf), len(model)); n != want || string(buf[:n]) != string(model[:n]) {
+				t.Fatalf("%d bytes came, want %d", n, want)
+			}
+			model = model[n:]
+		}
+		if o.size != len(model) {
+			t.Fatalf("it has %d bytes, want %d", o.size, len(model))
+		}
+	}
+}
