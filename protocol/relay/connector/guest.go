@@ -20,6 +20,11 @@ type guest struct {
 
 	said time.Time // when it last said something
 
+	// back says that it was a player here and was lost, and does not know it. It goes on with
+	// ids that it has come to, while ours begin again, so it would take what is sent to it
+	// reliably for repeats.
+	back bool
+
 	// In the list of strangers, while it is in it.
 	listed     bool
 	prev, next *guest
@@ -49,6 +54,14 @@ func (g *guest) misbehaves(now time.Time) bool {
 	}
 	g.bad++
 	return g.bad >= maxBad
+}
+
+// mode is that of an answer to what came in a mode.
+func (g *guest) mode(of relay.Mode) relay.Mode {
+	if g.back {
+		return relay.Unreliable
+	}
+	return of
 }
 
 // prove takes an address for real once it has confirmed something that was sent to it. It is a

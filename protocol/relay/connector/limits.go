@@ -53,6 +53,10 @@ const (
 	// sweepEvery is how often idle guests are looked for.
 	sweepEvery = 30 * time.Second
 
+	// maxLost is how many players that were lost a game remembers, to tell them if they come
+	// back.
+	maxLost = 64
+
 	// closeWithin is for how long a game that is over waits for its last messages to be confirmed
 	// before its port closes: as long as relay takes to give a package up, and some. A
 	// client that is gone must not hold a port for longer.

@@ -106,7 +106,7 @@ func (l *Lobby) Rules() relay.Rules {
 
 // Admit lets everybody in whose first package is messages for the port, or is empty and wants to be
 // confirmed, as that of relay's own client. What else comes from a stranger leaves no trace.
-func (l *Lobby) Admit(now time.Time, port *relay.Port, _ netip.AddrPort, first relay.Package) (any, bool) {
+func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, first relay.Package) (any, bool) {
 	m, _ := port.Value.(*match)
 	if l.down || m != nil && m.over {
 		return nil, false
@@ -115,7 +115,9 @@ func (l *Lobby) Admit(now time.Time, port *relay.Port, _ netip.AddrPort, first r
 		l.stats.Misplaced++
 		return nil, false
 	}
-	return newGuest(now, m), true
+	g := newGuest(now, m)
+	g.back = m != nil && m.isBack(from, &first)
+	return g, true
 }
 
 // cut finds out where the messages of a package begin, and reports whether it is a sequence of
@@ -148,6 +150,15 @@ func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 		return // a player, at the main port; or an opener at its game, before it is announced
 	}
 	l.strange(g)
+	l.tellIfBack(g)
+}
+
+// tellIfBack tells a player who was lost that it is one no more. It may have nothing to say for long,
+// and is to know that nobody hears it; so it is told at each sweep until it has gone.
+func (l *Lobby) tellIfBack(g *guest) {
+	if g.back {
+		l.answer(g, relay.Unreliable, &FromGame{Kind: FromGameNotJoined})
+	}
 }
 
 // strange notes that a guest has no game.
@@ -269,6 +280,9 @@ func (l *Lobby) removeIdle(now time.Time) {
 		l.strangers.remove(g)
 		l.stats.Idle++
 		g.peer.Remove(relay.Close{Reason: relay.ReasonSilent})
+	}
+	for g := l.strangers.first; g != nil; g = g.next {
+		l.tellIfBack(g)
 	}
 	for _, m := range l.matches {
 		m.removeIdle(now)

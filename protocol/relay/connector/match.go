@@ -2,6 +2,7 @@ package connector
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"parley/protocol/relay"
@@ -17,7 +18,8 @@ type match struct {
 	index int         // in Lobby.matches
 	over  bool        // without players; waits for its last messages to be confirmed
 
-	groups []*groups // by the number of their sender
+	groups []*groups        // by the number of their sender
+	lost   []netip.AddrPort // players who were, the newest last
 
 	announce *relay.Timer // of the opener
 	flush    *relay.Timer // of groups
@@ -47,7 +49,7 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 // receive takes messages to the game.
 func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
 	l := m.lobby
-	addr := g.peer.Addr()
+	addr, mode := g.peer.Addr(), g.mode(pkg.Mode)
 	for msgs := Read(pkg.Payload); msgs.Next(&l.toGame) && !m.over; {
 		if !g.mayAsk(now) {
 			l.stats.Throttled++
@@ -60,7 +62,7 @@ func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
 		}
 		other := l.clients[addr]
 		_, was := m.game.player(addr)
-		m.game.handle(addr, pkg.Mode, &l.toGame, other != nil && other != m)
+		m.game.handle(addr, mode, &l.toGame, other != nil && other != m)
 		_, is := m.game.player(addr)
 		m.deliver()
 		switch {
@@ -82,7 +84,7 @@ func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
 			l.stats.Throttled++
 			return
 		}
-		m.game.notJoined(g.peer.Addr(), pkg.Mode)
+		m.game.notJoined(g.peer.Addr(), g.mode(pkg.Mode))
 		m.deliver()
 		return
 	}
@@ -194,6 +196,12 @@ func (m *match) exit(now time.Time, g *guest, why relay.Close) {
 	m.closeIfEmpty(now)
 }
 
+// isBack reports whether a stranger's first package is that of a player who was lost. One that
+// begins at id 0 is somebody new.
+func (m *match) isBack(from netip.AddrPort, first *relay.Package) bool {
+	return slices.Contains(m.lost, from) && !(first.Mode.Reliable() && first.ID == 0)
+}
+
 // removeIdle has players leave who said nothing for too long.
 func (m *match) removeIdle(now time.Time) {
 	for i := range m.game.seats {
@@ -219,6 +227,10 @@ func (m *match) gone(now time.Time, g *guest, why relay.Close) {
 		m.game.leave(number, false)
 		m.lobby.free(g.peer.Addr())
 		m.deliver()
+		if why.Reason != relay.ReasonLeft {
+			m.lost = append(m.lost, g.peer.Addr())
+			m.lost = m.lost[max(len(m.lost)-maxLost, 0):]
+		}
 		m.closeIfEmpty(now)
 	}
 	if m.over && m.port.Len() <= 1 {
