@@ -51,43 +51,43 @@ func (s State) String() string { return nameOf(s, stateNames[:]) }
 // client; those of a server are inside its peers. Call its methods in this order:
 // Handle* → PollEvent until false → PollTransmit until false → sleep until NextTimeout.
 type Endpoint struct {
-	rules  *Rules
-	shared *Shared
-	client bool // which end we are
-	state  State
-	peer   netip.AddrPort
-	now    time.Time // of the newest call, for PollTransmit
-	heard  time.Time // newest valid datagram
-
-	sender   reliable.Sender
-	receiver reliable.Receiver
-	near     uint64 // newest reliable number that came, to unwrap against
-
+	// What every package to the peer touches comes first and together: a room's work is mostly
+	// to wait for this memory.
+	rules       *Rules
+	shared      *Shared
+	now         time.Time // of the newest call, for PollTransmit
+	peer        netip.AddrPort
+	state       State
+	client      bool // which end we are
+	ride        bool // a package has gone out in this turn
+	blocked     bool // the allowance is used up
+	announce    bool // EventJoined is due
+	last        bool // EventLeft is due
+	allowance   admission.Allowance
+	credit      int                  // of it, booked and not yet used
+	out         uint64               // datagrams put on the wire
+	looseOut    queue.Fifo[outgoing] // unreliable packages that wait for the socket
+	looseHeld   int
+	nextLoose   uint32               // our next unreliable id
 	backlog     queue.Fifo[outgoing] // reliable packages that wait for the window
 	backlogHeld int
-	looseOut    queue.Fifo[outgoing] // unreliable ones that wait for the socket
-	looseHeld   int
-	looseIn     queue.Packets // unreliable ones that wait for the application
-	nextLoose   uint32        // our next unreliable id
-	newestLoose uint32        // the peer's newest
-	anyLoose    bool
+	sender      reliable.Sender
 
-	allowance admission.Allowance
-	ride      bool   // a package has gone out in this turn
-	credit    int    // of it, booked and not yet used
-	blocked   bool   // the allowance is used up
-	answered  bool   // the peer has confirmed something
-	nonce     uint64 // of the challenge that a client got
-	beaten    bool   // the empty package of this silence is sent
-	lentIn    []byte // the unreliable package that the application has
+	receiver    reliable.Receiver
+	heard       time.Time     // newest valid datagram
+	near        uint64        // newest reliable number that came, to unwrap against
+	looseIn     queue.Packets // unreliable packages that wait for the application
+	lentIn      []byte        // the one that the application has
+	newestLoose uint32        // the peer's newest unreliable id
+	anyLoose    bool          // it has one
+	answered    bool          // the peer has confirmed something
+	beaten      bool          // the empty package of this silence is sent
+	nonce       uint64        // of the challenge that a client got
 
 	queue     outbox
 	closing   closing
 	malformed malformed
-	announce  bool // EventJoined is due
-	last      bool // EventLeft is due
-
-	stats Stats
+	stats     Stats
 }
 
 // outgoing is a package on its way to the wire.
@@ -202,6 +202,7 @@ func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.L
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats {
 	s := e.stats
+	s.Out = e.out
 	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
 	return s
 }
@@ -274,7 +275,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		e.ride = false
 		return 0, netip.AddrPort{}, false
 	}
-	e.stats.Out++
+	e.out++
 	if !e.allowance.Proven() {
 		e.credit -= n
 	}

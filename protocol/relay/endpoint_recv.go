@@ -51,17 +51,21 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 		return
 	}
 	e.stats.Confirmations++
+	honest := false
 	ids := ReadIDs(d.IDs)
 	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
 		n := serial.Bits24.Unwrap(e.sender.Next(), id)
-		if fate, _ := e.sender.Ack(now, n); fate == reliable.AckUnsent {
-			continue
+		if fate, _ := e.sender.Ack(now, n); fate != reliable.AckUnsent {
+			honest = true
 		}
-		e.hears(now)
-		e.answered = true
-		if e.state == StateJoining {
-			e.state, e.announce = StateOpen, true
-		}
+	}
+	if !honest {
+		return
+	}
+	e.hears(now)
+	e.answered = true
+	if e.state == StateJoining {
+		e.state, e.announce = StateOpen, true
 	}
 	e.afterEngine(now)
 }

@@ -9,11 +9,13 @@ import (
 // Peer is someone whom a server knows: an address at one of its ports. It is owned by the
 // goroutine that calls the Mux.
 type Peer struct {
-	Endpoint
 	roster.Member
-	port  *Port
-	room  *Room
-	place int // in the room's list
+	port    *Port
+	room    *Room
+	place   int       // in the room's list
+	rested  time.Time // when it wanted to be called, as it said last
+	stirred bool      // more than a package to send has come since
+	Endpoint
 
 	// Seat is what the lobby keeps of the peer, Value what the game does.
 	Seat, Value any

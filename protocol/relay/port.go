@@ -141,6 +141,7 @@ func (p *Port) load(c *Peer) {
 
 // touch notes that a peer was called: it may have events and datagrams.
 func (p *Port) touch(c *Peer) {
+	c.stirred = true
 	p.peers.Touch(c)
 	p.note()
 	if !p.eventful {
@@ -198,10 +199,21 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		if c.Gone() {
 			c.letGo(false)
 		}
-		at, ok := c.NextTimeout()
+		at, ok := p.restUntil(c)
 		p.peers.Rest(c, at, ok)
 	}
 	return 0, netip.AddrPort{}, false
+}
+
+// restUntil returns when a peer wants to be called. A package more that was sent to it is not
+// due to be resent before those that were sent earlier, so that what it said then still holds.
+func (p *Port) restUntil(c *Peer) (time.Time, bool) {
+	if !c.stirred && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
+		return c.rested, true
+	}
+	at, ok := c.NextTimeout()
+	c.rested, c.stirred = at, !ok
+	return at, ok
 }
 
 // forget takes a peer that is over out of the table, and its room. What it still has to send
