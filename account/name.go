@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -52,15 +53,30 @@ func allowed(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// fold removes what does not count when names are compared. Folding may undo normal form and
-// normal form may bring back something to fold, so both are done until nothing changes,
-// which the second turn confirms for nearly all names.
+// fold removes what does not count when names are compared: case, also where folding changes the number of
+// letters (ß is ss), and then whatever is no more in NFKC. Folding of x/text takes some letters of Cherokee back and
+// forth, so each letter is brought to the one that stands for all of its cases after that.
 func fold(s string) string {
-	for {
-		next := norm.NFKC.String(cases.Fold().String(s))
-		if next == s {
-			return s
-		}
-		s = next
+	// The second turn changes nothing for any letter that a name may have (TestNamesAreStable), and there
+	// is no third: what a stranger sends must not decide how long this goes on.
+	for range 2 {
+		s = norm.NFKC.String(strings.Map(oneCase, cases.Fold().String(s)))
 	}
+	return s
+}
+
+// oneCase returns the letter that stands for r in all its cases: the lower case of the first of them.
+func oneCase(r rune) rune {
+	first := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		first = min(first, other)
+	}
+	lower := unicode.ToLower(first)
+	// Lower case may leave the circle of cases: that of İ is i, which is another letter.
+	for other := unicode.SimpleFold(first); other != first; other = unicode.SimpleFold(other) {
+		if other == lower {
+			return lower
+		}
+	}
+	return first
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 )
 
 const (
@@ -32,6 +33,8 @@ type writer struct {
 	queue chan *write
 	stop  chan struct{}
 	ended chan struct{}
+
+	commits atomic.Uint64 // transactions so far
 }
 
 func startWriter(conn *sql.Conn) *writer {
@@ -142,6 +145,7 @@ func (w *writer) try(batch []*write) ([]error, error) {
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return nil, w.undo(err, wasUndone(err))
 	}
+	w.commits.Add(1)
 	return results, nil
 }
 

@@ -1,0 +1,112 @@
+package account_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"parley/account"
+)
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		in         string
+		shown, key string // empty: refused
+	}{
+		{"plain", "Ann_2-b", "Ann_2-b", "ann_2-b"},
+		{"three letters", "abc", "abc", "abc"},
+		{"two letters", "ab", "", ""},
+		{"32 letters", strings.Repeat("é", 32), strings.Repeat("é", 32), strings.Repeat("é", 32)},
+		{"33 letters", strings.Repeat("a", 33), "", ""},
+		{"nothing", "", "", ""},
+		{"wide letters and digits", "Ａｎｎ１", "Ann1", "ann1"},
+		{"a letter and its mark", "E\u0301va", "Éva", "éva"},
+		{"a mark that melts with nothing", "q\u0301aa", "", ""},
+		{"a ligature, which is two letters", "ﬁx", "fix", "fix"},
+		{"two letters that fold to three", "ßa", "", ""},
+		{"a letter that folds to two", "Straße", "Straße", "strasse"},
+		{"a capital of it", "STRAẞE", "STRAẞE", "strasse"},
+		{"a final sigma", "ΟΔΥΣΣΕΥΣ", "ΟΔΥΣΣΕΥΣ", "οδυσσευσ"},
+		{"Cyrillic", "Жанна", "Жанна", "жанна"},
+		{"Chinese", "王小明", "王小明", "王小明"},
+		{"the Turkish capital i", "İrem", "İrem", "i\u0307rem"},
+		{"a number in a circle", "①②③", "123", "123"},
+		{"a roman numeral", "Ⅷabc", "VIIIabc", "viiiabc"},
+		{"small Cherokee", "ꭰꭱꭲ", "ꭰꭱꭲ", "ꭰꭱꭲ"},
+		{"Cherokee", "ᎠᎡᎢ", "ᎠᎡᎢ", "ꭰꭱꭲ"},
+		{"a blank", "ann bee", "", ""},
+		{"a blank at the end", "ann ", "", ""},
+		{"a line end", "ann\n", "", ""},
+		{"a zero byte", "ann\x00", "", ""},
+		{"a quote", "o'neil", "", ""},
+		{"a dollar", "$1ab", "", ""},
+		{"a letter that is not seen", "ann\u3164", "", ""},
+		{"a joiner", "ann\u200d", "", ""},
+		{"the other direction", "ann\u202e", "", ""},
+		{"an emoji", "ann😀", "", ""},
+		{"not UTF-8", "ann\xff", "", ""},
+		{"one character of 18 letters", "ﷺ", "", ""}, // there are blanks among them
+		{"too many bytes", strings.Repeat("a", 513), "", ""},
+		{"very many bytes", strings.Repeat("a\u0301", 32<<10), "", ""},
+	} {
+		got, err := account.ParseName(tt.in)
+		if tt.shown == "" {
+			if !errors.Is(err, account.ErrBadName) {
+				t.Errorf("%s: %q became %q, %v", tt.name, tt.in, got, err)
+			}
+			continue
+		}
+		if err != nil || got != (account.Name{Shown: tt.shown, Key: tt.key}) {
+			t.Errorf("%s: %q became %q, %v", tt.name, tt.in, got, err)
+		}
+	}
+}
+
+// A name that was accepted stays as it is, and so does its key's own key.
+func checkName(t *testing.T, in string) {
+	n, err := account.ParseName(in)
+	if err != nil {
+		return
+	}
+	if runes := utf8.RuneCountInString(n.Shown); runes < 3 || runes > 32 || account.CheckText(n.Shown, n.Key) != nil {
+		t.Errorf("%q became %q", in, n)
+	}
+	if again, err := account.ParseName(n.Shown); err != nil || again != n {
+		t.Errorf("%q became %q, and then %q, %v", in, n, again, err)
+	}
+	for _, other := range []string{strings.ToUpper(n.Shown), strings.ToLower(n.Shown), strings.ToTitle(n.Shown), n.Key} {
+		// Some letters get longer or get marks of their own when their case changes.
+		if o, err := account.ParseName(other); err == nil && o.Key != n.Key && !oddCase(n.Shown) {
+			t.Errorf("%q and %q have the keys %q and %q", n.Shown, other, n.Key, o.Key)
+		}
+	}
+}
+
+// oddCase reports whether a name has the dotted or the dotless i, whose case is another one in Turkish and
+// which folding so leaves alone.
+func oddCase(s string) bool { return strings.ContainsAny(s, "İı") }
+
+func TestNamesAreStable(t *testing.T) {
+	for r := range rune(utf8.MaxRune) {
+		if utf8.ValidRune(r) {
+			checkName(t, "ab"+string(r)+"c")
+		}
+	}
+	rng := newRand(t)
+	for range rounds(20_000, 1_000_000) {
+		b := make([]rune, 1+rng.IntN(12))
+		for i := range b {
+			b[i] = rune(rng.IntN([]int{0x80, 0x300, 0x600, 0x2000, 0x11000, utf8.MaxRune}[rng.IntN(6)]))
+		}
+		checkName(t, string(b))
+	}
+}
+
+func FuzzParseName(f *testing.F) {
+	for _, s := range []string{"ann", "Straße", "E\u0301va", "ﬁx", "İrem", "a\xffb"} {
+		f.Add(s)
+	}
+	f.Fuzz(checkName)
+}

@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"parley/account"
+)
+
+// schema returns the columns and indexes that there are.
+func schema(t *testing.T, db *sql.DB) (found []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `
+		SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '')
+			FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, s)
+	}
+	return found
+}
+
+// T47: "migrations up/down/up".
+func TestMigrationsUpDownUp(t *testing.T) {
+	config := newConfig(t)
+	db := stdlib.OpenDB(*config.ConnConfig)
+	defer db.Close()
+	p, err := provider(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	up := schema(t, db)
+	if len(up) < 12 {
+		t.Fatalf("the tables are %q", up)
+	}
+	for range p.ListSources() {
+		if _, err := p.Down(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if down := schema(t, db); len(down) != 0 {
+		t.Errorf("all the way down there is still %q", down)
+	}
+	for range p.ListSources() {
+		if _, err := p.UpByOne(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := schema(t, db); !slices.Equal(up, again) {
+		t.Errorf("up is %q, and again %q", up, again)
+	}
+	if err := migrate(t.Context(), config.ConnConfig); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(t.Context(), config.ConnConfig); err == nil || !strings.Contains(err.Error(), "use a newer one") {
+		t.Errorf("tables of a newer program: %v", err)
+	}
+}
+
+// Several servers that start at once on an empty database.
+func TestManyOpenANewDatabase(t *testing.T) {
+	config := newConfig(t)
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			s, err := open(context.Background(), config.Copy())
+			if err != nil {
+				t.Errorf("number %d: %v", i, err)
+				return
+			}
+			defer s.Close()
+			if _, err := s.Create(context.Background(), record(fmt.Sprint("player", i))); err != nil {
+				t.Errorf("number %d: %v", i, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func record(name string) account.Record {
+	return account.Record{Account: account.Account{Name: name, Created: time.Now()}, Key: name, Hash: "hash"}
+}
+
+// The server of .ci/postgres has synchronous_commit=off, which would answer before anything is on disk.
+func TestCommitsAreSynchronous(t *testing.T) {
+	s := openNew(t)
+	var got string
+	if err := s.pool.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&got); err != nil || got == "off" {
+		t.Errorf("synchronous_commit is %s, %v", got, err)
+	}
+	config := newConfig(t)
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	off, err := open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer off.Close()
+	if err := off.pool.QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
+		t.Errorf("synchronous_commit is %s, %v", got, err)
+	}
+}
+
+// Connections that the server ends are replaced.
+func TestLostConnections(t *testing.T) {
+	s := openNew(t)
+	ann, err := s.Create(t.Context(), record("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name') AND backend_type = 'client backend'`); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for range 10 {
+		r, err := s.Find(t.Context(), "ann")
+		if err != nil {
+			failed++
+		} else if r.ID != ann.ID {
+			t.Errorf("found %+v", r)
+		}
+	}
+	if failed > 5 {
+		t.Errorf("%d of 10 reads failed after the connections were lost", failed)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	for _, dsn := range []string{"host=/nowhere user=parley", "postgres://%zz", "no such thing"} {
+		s, err := Open(t.Context(), dsn)
+		if err == nil || !strings.HasPrefix(err.Error(), "account: ") {
+			t.Errorf("%q: %v, %v", dsn, s, err)
+		}
+		t.Log(err)
+	}
+}
