@@ -31,7 +31,7 @@ type Client struct {
 //
 // If ctx ends first, it is ctx's error.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	main, err := dialMain(ctx, addr, c.TLS)
+	main, tcp, err := dialMain(ctx, addr, c.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("duplex: dial %s: %w", addr, err)
 	}
@@ -39,48 +39,48 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if feed == "" {
 		feed = main.RemoteAddr().String()
 	} else if feed, err = shell.Resolve(ctx, feed); err != nil {
-		main.Close()
+		tcp.Close()
 		return nil, fmt.Errorf("duplex: dial %s: %w", c.FeedAddr, err)
 	}
 	socket, err := udp.Dial(feed, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
 	if err != nil {
-		main.Close()
+		tcp.Close()
 		return nil, fmt.Errorf("duplex: %w", err)
 	}
-	return dial(ctx, main, socket, c)
+	return dial(ctx, main, tcp, socket, c)
 }
 
 // dialMain opens main, with TLS if it is wanted.
-func dialMain(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
+func dialMain(ctx context.Context, addr string, config *tls.Config) (conn, tcp net.Conn, err error) {
 	at, err := shell.Resolve(ctx, addr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dialer := net.Dialer{KeepAliveConfig: tcpKeepAlive}
-	conn, err := dialer.DialContext(ctx, "tcp", at)
+	tcp, err = dialer.DialContext(ctx, "tcp", at)
 	if err != nil || config == nil {
-		return conn, err
+		return tcp, tcp, err
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
 		config.ServerName, _, _ = net.SplitHostPort(addr) // it was dialled, so it can be split
 	}
-	secure := tls.Client(conn, config)
+	secure := tls.Client(tcp, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
+		tcp.Close()
+		return nil, nil, err
 	}
-	return secure, nil
+	return secure, tcp, nil
 }
 
-func dial(ctx context.Context, main net.Conn, socket *udp.Socket, c Config) (*Client, error) {
+func dial(ctx context.Context, main, tcp net.Conn, socket *udp.Socket, c Config) (*Client, error) {
 	remote, _ := main.RemoteAddr().(*net.TCPAddr)
 	x := &Client{core: &clientCore{
 		Endpoint: NewClient(time.Now(), remote.AddrPort(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()}),
 		waiting:  map[uint32]chan<- Event{},
 	}}
 	x.core.hub.wake = socket.Wake
-	x.core.line = newLine(&x.core.hub, main, nil)
+	x.core.line = newLine(&x.core.hub, main, tcp, nil)
 	x.core.line.start()
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.core, shell.ClientConfig[Event]{

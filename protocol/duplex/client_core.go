@@ -86,13 +86,13 @@ func (c *clientCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		}
 	}
 	if c.state == StateClosed {
-		c.line.close()
+		c.line.close(c.closing.written)
 	}
 	return c.Endpoint.PollTransmit(buf)
 }
 
 // finish waits for the goroutines of main, when the loop has ended.
 func (c *clientCore) finish() {
-	c.once.Do(c.line.close)
+	c.once.Do(func() { c.line.close(false) })
 	c.hub.finish()
 }

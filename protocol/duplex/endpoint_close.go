@@ -7,6 +7,9 @@ type closing struct {
 	close Close
 	until time.Time // in StateClosing
 	due   bool      // EventClosed was not polled yet
+
+	// written: nothing was left to be written, so that the peer may get all of it.
+	written bool
 }
 
 // Close ends the connection when what is queued on main has been written, or Linger has
@@ -29,7 +32,10 @@ func (e *Endpoint) leave(c Close) {
 
 // leaveIfWritten ends a connection that was only waiting for its last bytes to go.
 func (e *Endpoint) leaveIfWritten() {
-	if e.state == StateClosing && (e.out.size+e.out.flying == 0 || e.cfg.Linger == 0) {
+	if e.state != StateClosing {
+		return
+	}
+	if e.closing.written = e.out.size+e.out.flying == 0; e.closing.written || e.cfg.Linger == 0 {
 		e.end(e.closing.close)
 	}
 }

@@ -37,7 +37,7 @@ func (e *Endpoint) handleFeed(now time.Time, d *Datagram, ok bool) {
 		e.handleFeedInitRep(now, d)
 	case e.state != StateOpen:
 		e.stats.OutOfState++
-	case !e.inbox.hasRoom(len(d.Data)):
+	case !e.inbox.hasRoom():
 		e.stats.NoRoom++
 	default:
 		e.handleGame(now, d)

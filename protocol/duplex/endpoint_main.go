@@ -28,7 +28,7 @@ func (e *Endpoint) HandleBytes(now time.Time, b []byte) (n int) {
 
 // readsOn reports whether the next message of main may be read.
 func (e *Endpoint) readsOn() bool {
-	return e.inbox.hasRoom(MaxMessage) && e.owed.hasRoom()
+	return e.inbox.hasRoom() && e.owed.hasRoom()
 }
 
 func (e *Endpoint) handleMain(now time.Time, m *Message) {

@@ -20,16 +20,10 @@ type note struct {
 }
 
 // hasRoom reports whether a message of the peer may come in.
-func (b *inbox) hasRoom(bytes int) bool {
-	n := b.list.Len()
-	return n == 0 || n < maxInboxEvents && len(b.bytes)+bytes <= maxInboxBytes
-}
+func (b *inbox) hasRoom() bool { return b.list.Len() < maxInboxEvents && len(b.bytes) < maxInboxBytes }
 
 // put takes an event and a copy of its data.
 func (b *inbox) put(ev Event, data []byte, lender *reliable.Buffers) {
-	if b.list.Len() == 0 {
-		b.bytes = b.bytes[:0]
-	}
 	if need := len(b.bytes) + len(data); need > cap(b.bytes) {
 		grown := append(lender.Take(need)[:0], b.bytes...)
 		lender.Give(b.bytes)
@@ -50,5 +44,8 @@ func (b *inbox) pop(lender *reliable.Buffers) (Event, bool) {
 	}
 	n := b.list.Pop()
 	n.Data = b.bytes[n.from:n.to:n.to]
+	if b.list.Len() == 0 {
+		b.bytes = b.bytes[:0] // what the event has stays as it is until the next comes
+	}
 	return n.Event, true
 }

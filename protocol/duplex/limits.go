@@ -42,7 +42,7 @@ const (
 
 	// maxInboxEvents and maxInboxBytes bound what came and was not polled. While they
 	// are reached main is not read on, which slows down who sends, and datagrams are
-	// dropped and counted. One message may be larger than the bytes.
+	// dropped and counted. The last message may go past the bytes.
 	maxInboxEvents = 64
 	maxInboxBytes  = 64 << 10
 

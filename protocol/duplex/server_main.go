@@ -25,6 +25,11 @@ const (
 	// the game's tick come after 256 KiB at the latest.
 	maxTurnReads = 64
 
+	// drainWait is how long a main that we have closed is still read. A system answers bytes
+	// that nobody reads with a reset, which can overtake our last words: so they are
+	// thrown away until the peer has closed too.
+	drainWait = 500 * time.Millisecond
+
 	// keepAliveEvery and keepAliveProbes are those of TCP: "TCP keep-alive (5 s, 3
 	// probes)".
 	keepAliveEvery  = 5 * time.Second
@@ -54,7 +59,8 @@ type hub struct {
 // something to write that the system did not take at once.
 type line struct {
 	hub  *hub
-	conn net.Conn
+	conn net.Conn        // what is read and written
+	tcp  net.Conn        // the same, or what is below TLS
 	raw  syscall.RawConn // nil with TLS, and where the system has none
 	core *Conn           // at a server
 
@@ -70,13 +76,16 @@ type line struct {
 	held   bool // it has the piece
 	closed bool
 
+	draining atomic.Bool // what comes is thrown away
+
 	onReadable func(fd uintptr) bool
 	n          int
 	err        error
 }
 
-func newLine(h *hub, conn net.Conn, core *Conn) *line {
-	l := &line{hub: h, conn: conn, core: core, taken: make(chan struct{}, 1)}
+// newLine returns a line over a connection, which is TLS over tcp if it is not that itself.
+func newLine(h *hub, conn, tcp net.Conn, core *Conn) *line {
+	l := &line{hub: h, conn: conn, tcp: tcp, core: core, taken: make(chan struct{}, 1)}
 	if tcp, ok := conn.(*net.TCPConn); ok && canReadRaw {
 		l.raw, _ = tcp.SyscallConn()
 		l.onReadable = l.readable
@@ -97,6 +106,14 @@ func (l *line) start() {
 func (l *line) read() {
 	for {
 		n, err := l.receive()
+		if l.draining.Load() {
+			if err == nil {
+				l.hub.reads.Put(l.piece)
+				continue
+			}
+			_ = l.conn.Close()
+			return
+		}
 		l.hub.mu.Lock()
 		l.bytes, l.end = nil, err
 		if n > 0 {
@@ -212,13 +229,23 @@ func (l *line) write(buf *[writeBytes]byte, n int) (done bool) {
 	return false
 }
 
-// close closes the socket, which ends both goroutines.
-func (l *line) close() {
+// close closes the socket, which ends both goroutines. If all was written, the peer gets to
+// read it.
+func (l *line) close(written bool) {
 	if l.closed {
 		return
 	}
 	l.closed = true
-	_ = l.conn.Close() // it is over, whatever it says
+	half, isTCP := l.conn.(*net.TCPConn)
+	switch {
+	case written && isTCP && half.CloseWrite() == nil:
+		l.draining.Store(true)
+		_ = half.SetReadDeadline(time.Now().Add(drainWait)) // an error ends the reads too
+	case written && !isTCP:
+		l.hub.group.Go(func() { _ = l.conn.Close() }) // TLS says goodbye, which takes its time
+	default:
+		_ = l.tcp.Close()
+	}
 	if l.held {
 		l.release()
 	}

@@ -229,7 +229,9 @@ func TestAQueryEndsWithItsContextOrConnection(t *testing.T) {
 		done <- err
 	}()
 	h.wait("the query", h.saw("1 query 64 on main: 0109"))
-	h.Close()
+	if err := h.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if err := <-done; !errors.Is(err, ErrClosed) {
 		t.Errorf("a query whose connection ended: %v", err)
 	}

@@ -57,10 +57,11 @@ func (s *Server) open(conn net.Conn) {
 		conn.Close()
 		return
 	}
+	talk := conn
 	if s.tls != nil {
-		conn = tls.Server(conn, s.tls)
+		talk = tls.Server(conn, s.tls)
 	}
-	l := newLine(&s.hub, conn, c)
+	l := newLine(&s.hub, talk, conn, c)
 	s.lines[c] = l
 	l.start()
 }
@@ -131,7 +132,7 @@ func (s *Server) events() {
 		case EventJoined:
 			s.log.Info("joined", "peer", c.main, "player", c.player, "feed", ev.Up)
 		case EventClosed:
-			s.lines[c].close()
+			s.lines[c].close(c.closing.written)
 			delete(s.lines, c)
 			if !c.joined {
 				s.log.Debug("turned away", "peer", c.main, "reason", ev.Close.Reason, "text", ev.Close.Text)

@@ -1,0 +1,226 @@
+package duplex
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"parley/internal/wire"
+)
+
+// A table is one of a document: a map from column to cell for each row.
+type table []map[string]string
+
+// readTables returns the tables of a document by the heading that each stands under.
+func readTables(t *testing.T, name string) map[string]table {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]table{}
+	heading, columns := "", []string(nil)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		cells, isRow := strings.CutPrefix(line, "|")
+		switch {
+		case strings.HasPrefix(line, "#"):
+			heading = strings.TrimLeft(line, "# ")
+		case !isRow:
+			columns = nil
+		case strings.HasPrefix(cells, " ---"):
+		default:
+			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			if columns == nil {
+				columns = row
+				continue
+			}
+			if len(row) != len(columns) {
+				t.Fatalf("%s, %s: %d cells under %d columns: %s", name, heading, len(row), len(columns), line)
+			}
+			cell := map[string]string{}
+			for i := range row {
+				cell[columns[i]] = row[i]
+			}
+			tables[heading] = append(tables[heading], cell)
+		}
+	}
+	return tables
+}
+
+// number reads a cell with one number, and span one with "a to b" or just "a".
+func number(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 0, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+func span(t *testing.T, s string) (low, high int) {
+	t.Helper()
+	from, to, found := strings.Cut(s, " to ")
+	if low = number(t, from); !found {
+		return low, low
+	}
+	return low, number(t, to)
+}
+
+// T6: the tables of docs/protocols/duplex.md are those of the code.
+func TestLayoutTables(t *testing.T) {
+	tables := readTables(t, statesPage)
+	for heading, rows := range map[string]int{"Messages": 8, "Codes of signals": 9, "Feed datagrams": 3, "update and sync": 3,
+		"conn_init_rep and feed_init": 3, "feed_init_rep": 2, "signal": 1, "query": 2, "reply": 3, "Limits": 7} {
+		if len(tables[heading]) != rows {
+			t.Fatalf("%d rows under %q, want %d", len(tables[heading]), heading, rows)
+		}
+	}
+	t.Run("messages", func(t *testing.T) { checkMessages(t, tables["Messages"]) })
+	t.Run("fields", func(t *testing.T) {
+		for _, tt := range []struct {
+			heading string
+			m       Message
+		}{
+			{"update and sync", Message{Kind: KindUpdate, Code: 1, SID: -2, Data: noise[:65532]}},
+			{"update and sync", Message{Kind: KindSync, Code: 2, SID: 0x1234, Data: noise[:65532]}},
+			{"conn_init_rep and feed_init", Message{Kind: KindConnInitRep, Code: 3, Player: 0x1234, Token: -3}},
+			{"conn_init_rep and feed_init", Message{Kind: KindFeedInit, Code: 4, Player: -1, Token: 0x12345678}},
+			{"feed_init_rep", Message{Kind: KindFeedInitRep, Code: 5, Token: 0x12345678}},
+			{"signal", Message{Kind: KindSignal, Code: 14}},
+			{"query", Message{Kind: KindQuery, Code: 100, Data: noise[:65534]}},
+			{"reply", Message{Kind: KindReply, Code: 200, Status: 9, Data: noise[:65533]}},
+		} {
+			checkFields(t, tables[tt.heading], tt.m)
+		}
+	})
+	t.Run("datagrams", func(t *testing.T) {
+		d := Datagram{Sequence: 0x0102030405060708, Message: Message{Kind: KindSignal, Code: 14}}
+		b := d.AppendTo(nil)
+		for i, want := range []uint64{Magic, 0x0102030405060708, 14} {
+			row := tables["Feed datagrams"][i]
+			at := number(t, row["offset"])
+			low, _ := span(t, row["bytes"])
+			if got := big(b[at : at+low]); got != want {
+				t.Errorf("%s is %#x at offset %d, want %#x", row["field"], got, at, want)
+			}
+		}
+	})
+	t.Run("signals", func(t *testing.T) {
+		for _, row := range tables["Codes of signals"] {
+			low, high := span(t, row["code"])
+			if row["signal"] == "the game's" {
+				if low != FirstSignal || high != LastSignal {
+					t.Errorf("the game has %d to %d", low, high)
+				}
+				continue
+			}
+			if got := messageName(&Message{Code: uint8(low)}); got != row["signal"] {
+				t.Errorf("code %d is %s, and the page says %s", low, got, row["signal"])
+			}
+		}
+	})
+	t.Run("limits", func(t *testing.T) {
+		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxMessage`": MaxMessage, "`MaxData`": MaxData, "`MaxQueryData`": MaxQueryData,
+			"`MaxReplyData`": MaxReplyData, "`MaxDatagram`": MaxDatagram, "`MaxPlayer`": MaxPlayer}
+		for _, row := range tables["Limits"] {
+			if got, ok := want[row["constant"]]; !ok || got != number(t, row["value"]) {
+				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
+			}
+			delete(want, row["constant"])
+		}
+	})
+}
+
+// checkMessages tries each code from each side on each channel in many sizes: it is accepted
+// if and only if a row says so, as the message that it says.
+func checkMessages(t *testing.T, rows table) {
+	var b [200]byte
+	for code := range 256 {
+		for size := range len(b) {
+			b[0] = byte(code)
+			for _, from := range []Side{FromClient, FromServer} {
+				for _, on := range []Channel{Main, Feed} {
+					want := ""
+					for _, row := range rows {
+						low, high := span(t, row["code"])
+						least, most := span(t, row["bytes"])
+						if low <= code && code <= high && least <= size+1 && size+1 <= most && (row["sent by"] == "both" || row["sent by"] == from.String()) &&
+							(row["channel"] == "both" || row["channel"] == on.String()) {
+							want = row["message"]
+						}
+					}
+					got := ""
+					if m := new(Message); m.Parse(from, on, b[:size+1][:min(size+1, len(b))]) {
+						got = m.Kind.String()
+					}
+					if got != want {
+						t.Fatalf("code %d and %d bytes from a %v on %v is %q, and the page says %q", code, size+1, from, on, got, want)
+					}
+				}
+			}
+			if size+1 == len(b) {
+				break
+			}
+		}
+	}
+}
+
+// checkFields reads the values of m out of its bytes where the rows say that they are, and
+// cuts the bytes inside each field: the error must name it as the row does.
+func checkFields(t *testing.T, rows table, m Message) {
+	b := m.AppendTo(nil)
+	numbers := map[string]uint64{"code": uint64(m.Code), "SID": uint64(uint16(m.SID)), "player": uint64(uint16(m.Player)),
+		"token": uint64(uint32(m.Token)), "status": uint64(m.Status)}
+	from, on := FromServer, Main
+	if forms[m.Kind].sides == FromClient {
+		from = FromClient
+	}
+	if forms[m.Kind].channels == Feed {
+		on = Feed
+	}
+	end := 0
+	for _, row := range rows {
+		at, field := number(t, row["offset"]), row["field"]
+		if at != end {
+			t.Errorf("%v: %s is at %d, and what precedes it ends at %d", m.Kind, field, at, end)
+		}
+		_, size := span(t, row["bytes"])
+		end = at + size
+		if end > len(b) {
+			// The page gives the longest data of either kind.
+			t.Fatalf("%v: %s ends at %d of %d bytes", m.Kind, field, end, len(b))
+		}
+		if field == "data" {
+			if string(m.Data) != string(b[at:end]) {
+				t.Errorf("%v: data is not the bytes %d to %d", m.Kind, at, end)
+			}
+			continue
+		}
+		if want, ok := numbers[field]; !ok || big(b[at:end]) != want {
+			t.Errorf("%v: %s is %#x at offset %d, want %#x", m.Kind, field, big(b[at:end]), at, want)
+		}
+		for n := at; n < end; n++ {
+			err, e := new(Message).ParseErr(from, on, b[:n]), (*wire.Error)(nil)
+			if !errors.As(err, &e) || e.Field != field || e.Offset != at || e.Cause != wire.CauseShort {
+				t.Errorf("%v cut to %d bytes: %v, and the page says %s at %d", m.Kind, n, err, field, at)
+			}
+		}
+	}
+	if end != len(b) {
+		t.Errorf("%v: the page describes %d of %d bytes", m.Kind, end, len(b))
+	}
+}
+
+// big reads up to 8 bytes, the most significant first.
+func big(b []byte) (v uint64) {
+	for _, x := range b {
+		v = v<<8 | uint64(x)
+	}
+	return v
+}
