@@ -1,0 +1,323 @@
+package realm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/internal/shell"
+	"parley/internal/stream"
+)
+
+// ErrFingerprint: the server has another certificate than the one that is pinned.
+var ErrFingerprint = errors.New("realm: the server's certificate is not the pinned one")
+
+// ClientConfig is how a client connects. The zero ClientConfig is usable with a server whose
+// certificate the system trusts.
+type ClientConfig struct {
+	Config
+
+	// Fingerprint pins the server's certificate: its SHA-256 in hex, as Server.Fingerprint
+	// says it. Nothing else of the certificate is looked at then.
+	Fingerprint string
+
+	// TLS is what else TLS may be told. TLS 1.2 is the oldest there is, whatever it says.
+	TLS *tls.Config
+
+	// Plain has no TLS at all.
+	Plain bool
+
+	// NoTime does not ask the time server: the server's time is known by the login only.
+	NoTime bool
+}
+
+// Client is an Endpoint at a stream: a connection to one server. Its methods may be called by
+// any goroutine.
+type Client struct {
+	codec  *Codec
+	conn   net.Conn
+	log    *slog.Logger
+	inbox  inbox
+	wake   chan struct{} // for the writer; holds one
+	opened chan struct{} // closed when the config has come
+	done   chan struct{} // closed when all goroutines have ended
+	quit   chan struct{} // closed when the connection is over
+	cutter sync.Once
+
+	mu        sync.Mutex
+	endpoint  *Endpoint
+	told      bool // EventOpened came
+	over      bool
+	registers []chan RegisterCode // who waits for answers, in order
+	logins    []chan LoginCode
+}
+
+// Dial connects to a server at addr, written host:port, and returns when the versions have
+// been compared. If the server refuses, the error is a Close.
+func Dial(ctx context.Context, addr string, c ClientConfig) (*Client, error) {
+	conn, err := c.connect(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
+	}
+	peer := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+	peer = netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())
+	x := &Client{
+		conn: conn, log: shell.Log(c.Log, "realm", "peer", peer),
+		wake: make(chan struct{}, 1), opened: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{}),
+		endpoint: NewClient(time.Now(), peer, c.Config, &Shared{Rand: shell.Rand()}),
+	}
+	x.codec = x.endpoint.Codec()
+	x.inbox.init()
+	var group sync.WaitGroup
+	group.Go(x.read)
+	group.Go(x.write)
+	if !c.NoTime {
+		group.Go(x.askTime)
+	}
+	go func() {
+		group.Wait()
+		close(x.done)
+	}()
+	select {
+	case <-x.opened:
+		return x, nil
+	case <-x.quit:
+		x.cut()
+		<-x.done
+		return nil, x.Err()
+	case <-ctx.Done():
+		x.cut()
+		<-x.done
+		return nil, fmt.Errorf("realm: dial %s: %w", addr, ctx.Err())
+	}
+}
+
+// connect opens the stream, with TLS unless it is plain.
+func (c *ClientConfig) connect(ctx context.Context, addr string) (net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil || c.Plain {
+		return conn, err
+	}
+	secured := tls.Client(conn, c.secure(addr))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+func (c *ClientConfig) secure(addr string) *tls.Config {
+	own := new(tls.Config)
+	if c.TLS != nil {
+		own = c.TLS.Clone()
+	}
+	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+	if own.ServerName == "" {
+		own.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	if pinned := strings.ToLower(strings.ReplaceAll(c.Fingerprint, ":", "")); pinned != "" {
+		own.InsecureSkipVerify = true // what is pinned is known better than by any authority
+		own.VerifyConnection = func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) == 0 || stream.Fingerprint(state.PeerCertificates[0].Raw) != pinned {
+				return ErrFingerprint
+			}
+			return nil
+		}
+	}
+	return own
+}
+
+// Codec returns the codec of the schema, to make messages with.
+func (c *Client) Codec() *Codec { return c.codec }
+
+// Register asks for an account and waits for the answer. The error is that of the connection
+// or of ctx, or ErrState.
+func (c *Client) Register(ctx context.Context, name, password string) (RegisterCode, error) {
+	wait := make(chan RegisterCode, 1)
+	err := c.do(func(now time.Time) error {
+		err := c.endpoint.Register(now, name, password)
+		if err == nil {
+			c.registers = append(c.registers, wait)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return await(ctx, c, wait)
+}
+
+// Login asks to be let in and waits for the answer. After LoginOK the events of the game
+// come. The error is that of the connection or of ctx, or ErrState.
+func (c *Client) Login(ctx context.Context, name, password string) (LoginCode, error) {
+	wait := make(chan LoginCode, 1)
+	err := c.do(func(now time.Time) error {
+		err := c.endpoint.Login(now, name, password)
+		if err == nil {
+			c.logins = append(c.logins, wait)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return await(ctx, c, wait)
+}
+
+// await waits for an answer.
+func await[T any](ctx context.Context, c *Client, wait chan T) (answer T, err error) {
+	select {
+	case answer = <-wait:
+		return answer, nil
+	case <-ctx.Done():
+		return answer, fmt.Errorf("realm: %w", ctx.Err())
+	case <-c.quit:
+	}
+	select {
+	case answer = <-wait: // it came before the end
+		return answer, nil
+	default:
+		return answer, c.Err()
+	}
+}
+
+// Send sends one of a player's messages. See Endpoint.Send.
+func (c *Client) Send(m *Message) error {
+	own := *m
+	return c.do(func(now time.Time) error { return c.endpoint.Send(now, &own) })
+}
+
+// Say sends a line of chat.
+func (c *Client) Say(text string) error {
+	return c.Send(&Message{Kind: KindChatSend, Text: []byte(text)})
+}
+
+// Update sends what the program says of an entity.
+func (c *Client) Update(e Entity) error { return c.Send(&Message{Kind: KindEntityUpdate, Entity: e}) }
+
+// Act does an action.
+func (c *Client) Act(a Action) error { return c.Send(&Message{Kind: KindActionDo, Action: a}) }
+
+// Want asks for chunks of the terrain, at most MaxWanted.
+func (c *Client) Want(chunks ...ChunkID) error {
+	wanted, err := MakeWanted(chunks...)
+	if err != nil {
+		return err
+	}
+	return c.Send(&Message{Kind: KindTerrainRequest, Wanted: wanted})
+}
+
+// Temporary returns an id for an entity that an action is to create. See Endpoint.Temporary.
+func (c *Client) Temporary() (id uint16, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endpoint.Temporary()
+}
+
+// ReleaseTemporary gives back an id of Temporary.
+func (c *Client) ReleaseTemporary(id uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endpoint.ReleaseTemporary(id)
+}
+
+// ServerTime returns the server's clock now in Unix µs, as the client knows it, and how far
+// that may be from the truth at most. Before the time server has answered there is no such
+// bound.
+func (c *Client) ServerTime() (unix uint64, within time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	return c.endpoint.ServerTime(now), c.endpoint.Clock().ErrorBound(now)
+}
+
+// ServerTick returns the tick that the server is in, as the client knows it.
+func (c *Client) ServerTick() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endpoint.ServerTick(time.Now())
+}
+
+// Stats returns the counters, also after Close.
+func (c *Client) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endpoint.Stats()
+}
+
+// LocalAddr returns our own address.
+func (c *Client) LocalAddr() netip.AddrPort { return c.conn.LocalAddr().(*net.TCPAddr).AddrPort() }
+
+// Err returns why the connection is over, as a Close; or nil while it is not. It may be over
+// before Events has yielded all that came.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why, over := c.endpoint.Over(); over {
+		return why
+	}
+	return nil
+}
+
+// Events yields what happens in the game, and waits for it. The last is EventClosed. Events
+// own their bytes. Who stops early may call Events again; several goroutines may share what
+// comes.
+//
+// While no one reads, a bounded number of events waits here, then bytes in the socket and at
+// the server, which gives the client up when they are too many.
+func (c *Client) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for ev, ok := c.inbox.next(); ok; ev, ok = c.inbox.next() {
+			if !yield(ev) {
+				return
+			}
+		}
+		var last Close
+		errors.As(c.Err(), &last)
+		yield(Event{Kind: EventClosed, Close: last})
+	}
+}
+
+// Close says goodbye and returns when the server has closed too. It waits for the linger time,
+// and no longer than ctx, whose error it then returns. After it Events yields what it has,
+// and ends. Every client is to be closed, whatever ended it.
+func (c *Client) Close(ctx context.Context) error {
+	_ = c.do(func(now time.Time) error {
+		c.endpoint.Close(now, ExitClientQuit, "")
+		return nil
+	})
+	c.inbox.close()
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		c.cut()
+		<-c.done
+		return fmt.Errorf("realm: close: %w", ctx.Err())
+	}
+}
+
+// do calls the endpoint and has the writer look at it.
+func (c *Client) do(fn func(now time.Time) error) error {
+	c.mu.Lock()
+	err := fn(time.Now())
+	c.mu.Unlock()
+	c.wakeWriter()
+	return err
+}
+
+func (c *Client) wakeWriter() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,195 @@
+package realm
+
+import (
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+)
+
+// testSchema is that of the vectors, with one more action and attribute for each type.
+var testSchema = Schema{
+	Attributes: map[uint16]Field{
+		0: {"ticks_left", TypeU16}, 1: {"health", TypeU16}, 2: {"sender", TypeEntity}, 30000: {"cooldown_one", TypeU16},
+		100: {"u8", TypeU8}, 101: {"u32", TypeU32}, 102: {"u64", TypeU64}, 103: {"i8", TypeI8}, 104: {"i16", TypeI16},
+		105: {"i32", TypeI32}, 106: {"i64", TypeI64}, 107: {"f32", TypeF32}, 108: {"f64", TypeF64}, 109: {"str", TypeStr},
+		110: {"position", TypePosition},
+	},
+	Actions: map[uint16][]Field{
+		0: {{"angle", TypeF32}, {"entity", TypeEntity}},
+		7: {},
+		8: {{"a", TypeU8}, {"b", TypeStr}, {"c", TypeF64}, {"d", TypePosition}, {"e", TypeI64}},
+	},
+}
+
+var testCodec = NewCodec(testSchema)
+
+// memoryAccounts are accounts in memory, which answer at once or when a test says so.
+type memoryAccounts struct {
+	mu        sync.Mutex
+	passwords map[string]string
+	in        map[string]bool
+	logouts   int
+	hold      bool // answers wait for release
+	held      []func()
+}
+
+func newAccounts(names ...string) *memoryAccounts {
+	a := &memoryAccounts{passwords: map[string]string{}, in: map[string]bool{}}
+	for _, name := range names {
+		a.passwords[name] = "password of " + name
+	}
+	return a
+}
+
+func (a *memoryAccounts) Register(_ netip.AddrPort, name, password string, answer func(RegisterCode)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	code := RegisterOK
+	if len(password) < 8 {
+		code = RegisterInvalidPassword
+	} else if _, taken := a.passwords[name]; taken {
+		code = RegisterUsedPseudo
+	} else {
+		a.passwords[name] = password
+	}
+	a.later(func() { answer(code) })
+}
+
+func (a *memoryAccounts) Login(_ netip.AddrPort, name, password string, answer func(LoginCode)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	code := LoginOK
+	right, known := a.passwords[name]
+	switch {
+	case !known:
+		code = LoginUnknownPseudo
+	case right != password:
+		code = LoginWrongPassword
+	case a.in[name]:
+		code = LoginAlreadyConnected
+	default:
+		a.in[name] = true
+	}
+	a.later(func() { answer(code) })
+}
+
+func (a *memoryAccounts) Logout(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.in[name] {
+		panic("a session that is not there was ended: " + name)
+	}
+	a.in[name] = false
+	a.logouts++
+}
+
+// later answers from another goroutine, or when it is released. a.mu is held.
+func (a *memoryAccounts) later(answer func()) {
+	if a.hold {
+		a.held = append(a.held, answer)
+		return
+	}
+	go answer()
+}
+
+// sessions returns how many accounts are in.
+func (a *memoryAccounts) sessions() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, in := range a.in {
+		if in {
+			n++
+		}
+	}
+	return n
+}
+
+// flatland is a TerrainSource whose chunks all look alike, but for the value of their first
+// cell.
+type flatland struct {
+	noise bool // as large as a chunk can be
+	asked int
+}
+
+func (f *flatland) AppendChunk(b []byte, id ChunkID) ([]byte, bool) {
+	f.asked++
+	var t Terrain
+	if f.noise {
+		for i := range t {
+			t[i] = byte(i % 256)
+		}
+	} else {
+		t[0] = byte(id.BX)
+	}
+	return AppendChunk(b, id.BX, id.BY, &t), id.BX < 1000
+}
+
+// a testGame lets everybody in, as entity 1 and on.
+type testGame struct {
+	next     uint16
+	players  map[*Conn]string
+	messages []Event
+	ended    []Close
+}
+
+func newTestGame() *testGame { return &testGame{next: 1, players: map[*Conn]string{}} }
+
+func (g *testGame) handle(c *Conn, ev Event) {
+	switch ev.Kind {
+	case EventEnter:
+		g.enter(c, ev.Question.Name)
+	case EventMessage, EventRefused:
+		ev.Message = nil // which is not ours to keep
+		g.messages = append(g.messages, ev)
+	case EventClosed:
+		g.ended = append(g.ended, ev.Close)
+		delete(g.players, c)
+	}
+}
+
+func (g *testGame) enter(c *Conn, name string) {
+	others := map[uint16]string{}
+	for other, name := range g.players {
+		others[other.Entity()] = name
+	}
+	id := g.next
+	g.next++
+	g.players[c] = name
+	err := c.Enter(Entry{
+		Entity: Entity{ID: id, Has: HasPosition | HasType, Position: Position{X: 1, Y: 2}, Type: 1},
+		Sight: func(yield func(Entity) bool) {
+			for id := range others {
+				if !yield(Entity{ID: id, Has: HasPosition | HasType, Type: 1}) {
+					return
+				}
+			}
+		},
+		Players: func(yield func(uint16, string) bool) {
+			for id, name := range others {
+				if !yield(id, name) {
+					return
+				}
+			}
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// eventually waits until a condition holds that other goroutines bring about.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s: not within 20 s", what)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package realm
+
+import (
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/clocksync"
+	"parley/internal/queue"
+	"parley/internal/roster"
+)
+
+// Mux is the pure server core: all connections of a server. Call its methods in this order:
+// Accept, HandleBytes, HandleEnd or HandleTimeout → PollEvent until false → PollBytes until
+// false → sleep until NextTimeout.
+type Mux struct {
+	cfg    *Config
+	shared *Shared
+	conns  *roster.Roster[*Conn]
+	now    time.Time
+
+	epoch     time.Time // and the same in Unix µs: ours does not jump when the wall clock does
+	epochUnix uint64
+	ticks     clocksync.Ticks
+	begun     bool // the game says which tick it is
+	tick      uint64
+	tickAt    uint64
+
+	players int
+	waiting int               // connections that are not in the game
+	crowd   queue.Fifo[*Conn] // the same, who came first first; some have left
+	left    *Conn             // whose end was told, but not to the others
+	down    bool
+	refused func(c *Conn) // of a Server: Refuse was called
+	stats   MuxStats
+}
+
+// Conn is one client of a Mux.
+type Conn struct {
+	roster.Member
+	*Endpoint
+
+	// Owner is for the program: its own player, for one.
+	Owner any
+
+	mux     *Mux
+	blocked bool // the stream takes no bytes now
+	counted bool // in mux.waiting
+	played  bool // it is, or was, in the game
+
+	stream  any  // of a Server: where the bytes go
+	session bool // of a Server: the account is logged in
+}
+
+// MuxStats counts what became of connections.
+type MuxStats struct {
+	Accepted  uint64 // connections
+	Ended     uint64
+	Crowded   uint64 // closed because too many others waited
+	Entered   uint64 // players that came into the game
+	Players   int    // in the game now
+	Waiting   int    // not in the game now
+	Broadcast uint64 // messages that were encoded once for many
+	Receivers uint64 // queues that they went to
+}
+
+// NewMux returns a server core without connections.
+func NewMux(now time.Time, c Config, s *Shared) *Mux {
+	m := &Mux{cfg: c.fill(), shared: s, conns: roster.New[*Conn](), now: now, epoch: now, epochUnix: uint64(now.UnixMicro())}
+	m.ticks = clocksync.PerSecond(m.cfg.TickRate).From(0, m.epochUnix)
+	return m
+}
+
+// Codec returns the codec of the schema, to make messages with.
+func (m *Mux) Codec() *Codec { return m.cfg.codec }
+
+// Len returns how many connections there are.
+func (m *Mux) Len() int { return m.conns.Len() }
+
+// Players returns how many players are in the game.
+func (m *Mux) Players() int { return m.players }
+
+// Conns yields all connections.
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
+
+// Stats returns the counters.
+func (m *Mux) Stats() MuxStats {
+	s := m.stats
+	s.Players, s.Waiting = m.players, m.waiting
+	return s
+}
+
+// Advance tells the time to what a Conn is asked to do before the next Handle*. It does not go
+// back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}
+
+// Unix returns the server's clock in Unix µs.
+func (m *Mux) Unix(now time.Time) uint64 {
+	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
+}
+
+// Tick returns the tick of now: that of BeginTick, or without one as many as the tick rate
+// gives since the server began.
+func (m *Mux) Tick(now time.Time) uint64 {
+	tick, _ := m.tickStart(now)
+	return tick
+}
+
+// BeginTick says that a tick of the game begins now. A game that never calls it has its ticks
+// counted by the clock.
+func (m *Mux) BeginTick(now time.Time, tick uint64) {
+	m.begun, m.tick, m.tickAt = true, tick, m.Unix(now)
+}
+
+// tickStart returns the tick of now, and when it began.
+func (m *Mux) tickStart(now time.Time) (tick, start uint64) {
+	if m.begun {
+		return m.tick, m.tickAt
+	}
+	tick = m.ticks.TickAt(m.Unix(now))
+	return tick, m.ticks.Start(tick)
+}
+
+// Accept takes in a connection from an address, which was begun at born: its deadlines count
+// from there.
+func (m *Mux) Accept(now time.Time, from netip.AddrPort, born time.Time) *Conn {
+	m.now = now
+	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
+	c.born = born
+	c.server.mux = m
+	m.stats.Accepted++
+	m.conns.Add(from, c)
+	if m.down {
+		c.Endpoint.Close(now, ExitServerClosed, "server closing")
+		m.touch(c)
+		return c
+	}
+	c.counted = true
+	m.waiting++
+	m.crowd.Push(c)
+	for m.waiting > m.cfg.MaxWaiting || m.crowd.Len() > 0 && !(*m.crowd.First()).counted {
+		if first := m.crowd.Pop(); first.counted {
+			m.stats.Crowded++
+			first.fail(now, Close{Reason: ReasonCrowded, Exit: ExitNetworkError})
+			m.touch(first)
+		}
+	}
+	m.touch(c)
+	return c
+}
+
+// touch has a connection polled, after whatever may have changed it.
+func (m *Mux) touch(c *Conn) {
+	m.settle(c)
+	m.conns.Touch(c)
+}
+
+// settle counts a connection that waits no more.
+func (m *Mux) settle(c *Conn) {
+	if c.counted && c.state >= StatePlaying {
+		c.counted = false
+		m.waiting--
+	}
+}
+
+// HandleBytes takes bytes of a connection's stream. They must not change until PollEvent
+// has returned false.
+func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) {
+	m.now = now
+	c.HandleBytes(now, b)
+	m.touch(c)
+}
+
+// HandleEnd says that the stream of a connection ended.
+func (m *Mux) HandleEnd(now time.Time, c *Conn, err error) {
+	m.now = now
+	c.HandleEnd(now, err)
+	m.touch(c)
+}
+
+// NextTimeout returns when HandleTimeout is to be called next. It counts once PollBytes has
+// returned false.
+func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
+
+// HandleTimeout does what is due for all connections.
+func (m *Mux) HandleTimeout(now time.Time) {
+	m.now = now
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
+		c.HandleTimeout(now)
+		m.touch(c)
+	}
+}
+
+// PollEvent returns the next event and whose it is.
+func (m *Mux) PollEvent() (*Conn, Event, bool) {
+	m.tellLeft()
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+		c.now = m.now
+		if ev, ok := c.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
+		}
+		m.settle(c)
+		m.conns.Calm(c)
+	}
+	return nil, Event{}, false
+}
+
+// forget takes a closed connection out of the table.
+func (m *Mux) forget(c *Conn) {
+	m.settle(c)
+	m.conns.Remove(c.peer, c)
+	m.stats.Ended++
+	if c.played {
+		m.players--
+		m.left = c
+	}
+}
+
+// tellLeft tells all that a player left: after the game was told, which sends the
+// entity_destroy that comes before.
+func (m *Mux) tellLeft() {
+	if c := m.left; c != nil {
+		m.left = nil
+		m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: c.server.entity, Code: uint8(MetaPlayerLeft)}, nil)
+	}
+}
+
+// PollBytes writes the next bytes of a connection that takes them into buf, and says whose they
+// are. If its stream takes no more after them, call Block.
+func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
+		c.now = m.now
+		if !c.blocked {
+			before := c.state
+			if n := c.PollBytes(buf); n > 0 {
+				if c.state != before {
+					m.conns.Touch(c) // its end is to be told
+				}
+				return c, n, true
+			}
+		}
+		at, ok := c.NextTimeout()
+		m.conns.Rest(c, at, ok)
+	}
+	return nil, 0, false
+}
+
+// Block says that a connection's stream takes no bytes until Unblock.
+func (m *Mux) Block(c *Conn) { c.blocked = true }
+
+// Unblock says that it does again.
+func (m *Mux) Unblock(now time.Time, c *Conn) {
+	m.now = now
+	c.blocked = false
+	m.touch(c)
+}
+
+// Shutdown says goodbye to all and lets no one in: "a server going down sends 1".
+func (m *Mux) Shutdown(now time.Time, text string) {
+	m.now, m.down = now, true
+	for c := range m.conns.All() {
+		c.Endpoint.Close(now, ExitServerClosed, text)
+		m.touch(c)
+	}
+}

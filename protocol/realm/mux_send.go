@@ -1,0 +1,193 @@
+package realm
+
+// The calls of a Conn are made now, which is the time of the newest call of the Mux's
+// Handle* or Advance.
+
+// Account returns the name of the player in the game, as it was given at the login; "" if
+// there is none.
+func (c *Conn) Account() string { return c.server.account }
+
+// Entity returns the player's own entity.
+func (c *Conn) Entity() uint16 { return c.server.entity }
+
+// Version returns the version of the protocol that the client speaks.
+func (c *Conn) Version() uint16 { return c.server.version }
+
+// Playing reports whether the player is in the game.
+func (c *Conn) Playing() bool { return c.state == StatePlaying }
+
+// AnswerRegister answers an EventRegister. It reports false if nobody waits for it any more.
+func (c *Conn) AnswerRegister(q Question, code RegisterCode) bool {
+	defer c.mux.touch(c)
+	return c.answerRegister(c.mux.now, q.Number, code)
+}
+
+// AnswerLogin answers an EventLogin. With LoginOK the next event is EventEnter, or the client
+// is told that the server is full. It reports false if nobody waits for it any more: who
+// has opened a session for the account is to close it.
+func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
+	defer c.mux.touch(c)
+	if code == LoginOK && c.mux.players >= c.mux.cfg.MaxPlayers {
+		c.answerLogin(c.mux.now, q.Number, LoginPlayerLimitReached)
+		return false
+	}
+	return c.answerLogin(c.mux.now, q.Number, code)
+}
+
+// Refuse answers an EventEnter with no.
+func (c *Conn) Refuse(code LoginCode) bool {
+	defer c.mux.touch(c)
+	ok := c.refuseEntry(c.mux.now, code)
+	if ok && c.mux.refused != nil {
+		c.mux.refused(c)
+	}
+	return ok
+}
+
+// Enter answers an EventEnter with yes: the player is in the game, and all are told. The
+// error is ErrState if there is no such event to be answered, or ErrTemporary or ErrValue for
+// what the entity is.
+func (c *Conn) Enter(en Entry) error {
+	m := c.mux
+	switch {
+	case c.state != StateEntering:
+		return ErrState
+	case en.Entity.ID >= FirstTemporary:
+		return ErrTemporary
+	case en.Entity.check() != nil:
+		return ErrValue
+	case m.players >= m.cfg.MaxPlayers:
+		c.Refuse(LoginPlayerLimitReached)
+		return ErrState
+	}
+	c.played = true
+	m.players++
+	m.stats.Entered++
+	c.enter(m.now, &en)
+	m.touch(c)
+	m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: en.Entity.ID, Code: uint8(MetaPlayerJoined),
+		Name: []byte(c.server.account)}, nil)
+	c.question(m.now)
+	m.touch(c)
+	return nil
+}
+
+// Frame is a message that is encoded once and may be sent to many. It is to be released.
+type Frame struct{ f *frame }
+
+// gameKinds are what the program may send.
+const gameKinds = 1<<KindMetaAction | 1<<KindChunkUpdate | 1<<KindEntitiesUpdate | 1<<KindActionsDone | 1<<KindEntityCreate |
+	1<<KindEntityDestroy | 1<<KindChatReceive | 1<<KindEntityIDChange | 1<<KindChunksUpdate
+
+// Encode returns a message that is to be sent to several connections: where the bytes are the
+// same they are made once. The error is ErrKind, ErrTemporary, ErrValue or ErrTooLarge.
+func (m *Mux) Encode(msg *Message) (Frame, error) {
+	switch {
+	case gameKinds>>msg.Kind&1 == 0:
+		return Frame{}, ErrKind
+	case msg.Kind == KindEntityCreate && msg.Entity.ID >= FirstTemporary,
+		msg.Kind == KindEntityIDChange && (msg.New >= FirstTemporary || msg.Old < FirstTemporary):
+		return Frame{}, ErrTemporary
+	}
+	f := m.shared.frame(m.cfg.codec, msg)
+	var read Message
+	switch {
+	case len(f.b) > MaxMessage:
+		m.shared.release(f)
+		return Frame{}, ErrTooLarge
+	case !m.cfg.codec.Parse(FromServer, f.b, &read):
+		m.shared.release(f)
+		return Frame{}, ErrValue
+	}
+	return Frame{f}, nil
+}
+
+// Release lets go of a frame. Where it is queued it stays.
+func (m *Mux) Release(f Frame) { m.shared.release(f.f) }
+
+// SendFrame sends a message that is encoded already. The error is ErrClosed or ErrState.
+func (c *Conn) SendFrame(f Frame) error {
+	switch {
+	case c.state >= StateClosing:
+		return ErrClosed
+	case c.state != StatePlaying:
+		return ErrState
+	}
+	c.enqueue(c.mux.now, f.f)
+	c.mux.touch(c)
+	return nil
+}
+
+// Send sends a message of the game to this client alone. See Encode and SendFrame.
+func (c *Conn) Send(msg *Message) error {
+	f, err := c.mux.Encode(msg)
+	if err != nil {
+		return err
+	}
+	defer c.mux.Release(f)
+	return c.SendFrame(f)
+}
+
+// ChangeID tells this client which id an entity has that it created under a temporary one.
+func (c *Conn) ChangeID(temporary, real uint16) error {
+	return c.Send(&Message{Kind: KindEntityIDChange, Old: temporary, New: real})
+}
+
+// ChunkChanged says that cells of a chunk in sight have changed: it is sent again when the
+// client's budget allows it.
+func (c *Conn) ChunkChanged(id ChunkID) {
+	if c.state != StatePlaying || c.cfg.Terrain == nil {
+		return
+	}
+	if !c.terrain.want(id) {
+		c.stats.ChunkUnsaid++
+	}
+	c.mux.touch(c)
+}
+
+// Close says goodbye to this client: ExitClientKicked, ExitClientBanned or ExitServerClosed.
+func (c *Conn) Close(code ExitCode, text string) {
+	c.Endpoint.Close(c.mux.now, code, text)
+	c.mux.touch(c)
+}
+
+// Cut ends the connection at once.
+func (c *Conn) Cut(text string) {
+	c.Endpoint.Cut(c.mux.now, text)
+	c.mux.touch(c)
+}
+
+// Broadcast sends a message to all players, or to those for whom to is true, and encodes it
+// once. See Encode.
+func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
+	f, err := m.Encode(msg)
+	if err != nil {
+		return err
+	}
+	m.deliver(f.f, to)
+	m.Release(f)
+	return nil
+}
+
+// Say broadcasts what somebody said.
+func (m *Mux) Say(entity uint16, text []byte) {
+	m.broadcast(&Message{Kind: KindChatReceive, Tick: uint16(m.Tick(m.now)), ID: entity, Text: text}, nil)
+}
+
+// broadcast is Broadcast of what the Mux itself has to say.
+func (m *Mux) broadcast(msg *Message, to func(c *Conn) bool) {
+	f := m.shared.frame(m.cfg.codec, msg)
+	m.deliver(f, to)
+	m.shared.release(f)
+}
+
+func (m *Mux) deliver(f *frame, to func(c *Conn) bool) {
+	m.stats.Broadcast++
+	for c := range m.conns.All() {
+		if c.state == StatePlaying && (to == nil || to(c)) {
+			c.enqueue(m.now, f)
+			m.touch(c)
+			m.stats.Receivers++
+		}
+	}
+}

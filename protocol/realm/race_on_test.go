@@ -1,0 +1,5 @@
+//go:build race
+
+package realm
+
+const underRace = true

@@ -1,0 +1,318 @@
+package realm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"parley/internal/shell"
+	"parley/internal/stream"
+)
+
+// ErrServerClosed: the server was closed.
+var ErrServerClosed = errors.New("realm: server closed")
+
+// Logger is what Config.Log takes.
+type Logger = slog.Logger
+
+// goodbye is what the log says of connections that a closing server ended.
+const goodbye = "server closing"
+
+// Accounts is what a server asks about names and passwords. Its methods are called on the
+// server's loop and must not block: each calls answer once, at once or later, from any
+// goroutine.
+type Accounts interface {
+	// Register makes an account. An ok is durable when answer is called with it.
+	Register(from netip.AddrPort, name, password string, answer func(RegisterCode))
+
+	// Login begins a session of an account, of which there is one at a time: while it lasts
+	// another is answered LoginAlreadyConnected.
+	Login(from netip.AddrPort, name, password string, answer func(LoginCode))
+
+	// Logout ends the session that a Login answered with LoginOK. It is called once for each,
+	// perhaps before a player was seen.
+	Logout(name string)
+}
+
+// Server is a Mux at a socket. One goroutine, the loop, owns the Mux and all its connections;
+// it calls the handler. The methods of a Server may be called by any other goroutine; those
+// that wait for the loop must not be called by the handler, which would wait for itself: Do,
+// Shutdown and Close.
+type Server struct {
+	mux         *Mux
+	accounts    Accounts
+	handle      func(c *Conn, ev Event)
+	log         *slog.Logger
+	listener    *stream.Listener
+	loop        *stream.Loop
+	times       *timeShell // nil: there is no time server
+	fingerprint string
+	buf         [stream.MaxSend]byte
+
+	leaving bool          // owned by the loop: Shutdown was called
+	empty   chan struct{} // closed when the last connection has left since
+	closing sync.Once
+
+	mu    sync.Mutex
+	stats MuxStats // as of the last turn
+}
+
+// ServerStats is what a server did.
+type ServerStats struct {
+	MuxStats
+	Streams stream.Stats
+	Time    TimeStats
+}
+
+// Listen starts a server on addr, written host:port; an empty host is all addresses of the
+// machine, and port 0 lets the system choose.
+//
+// handle is called for every event of every connection, one at a time, on the loop: while
+// it runs, nothing else moves, so it must not block. With Accounts it is not told of
+// EventRegister and EventLogin. It may keep c and call its methods whenever it or a function
+// given to Do runs, and at no other time.
+func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Server, error) {
+	secured, fingerprint, err := c.secure()
+	if err != nil {
+		return nil, fmt.Errorf("realm: %w", err)
+	}
+	socket, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("realm: %w", err)
+	}
+	s := &Server{accounts: c.Accounts, handle: handle, fingerprint: fingerprint, empty: make(chan struct{})}
+	local := socket.Addr().(*net.TCPAddr).AddrPort()
+	s.log = shell.Log(c.Log, "realm", "local", local)
+	if handle == nil {
+		s.handle = func(c *Conn, ev Event) {
+			if ev.Kind == EventEnter {
+				c.Refuse(LoginPlayerLimitReached)
+			}
+		}
+	}
+	now := time.Now()
+	if !c.NoTime {
+		if s.times, err = listenTime(local, &c, now); err != nil {
+			socket.Close()
+			return nil, fmt.Errorf("realm: %w", err)
+		}
+		c.TimeServerPort = s.times.loop.Socket().LocalAddr().Port()
+	}
+	s.mux = NewMux(now, c.Config, &Shared{Rand: shell.Rand()})
+	s.mux.refused = s.logout
+	s.loop = stream.NewLoop(s.turn)
+	s.listener = stream.Serve(socket.(*net.TCPListener), stream.Config{TLS: secured, Wake: s.loop.Wake, HandshakeTime: s.mux.cfg.VersionWithin, Linger: s.mux.cfg.Linger})
+	s.log.Info("listening", "fingerprint", fingerprint)
+	s.loop.Run()
+	return s, nil
+}
+
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() netip.AddrPort { return s.listener.Addr() }
+
+// TimeAddr returns the address of the time server; the zero value if there is none.
+func (s *Server) TimeAddr() netip.AddrPort {
+	if s.times == nil {
+		return netip.AddrPort{}
+	}
+	return s.times.loop.Socket().LocalAddr()
+}
+
+// Fingerprint returns the SHA-256 of the server's certificate in hex, which clients can pin;
+// "" without TLS and with certificates that change.
+func (s *Server) Fingerprint() string { return s.fingerprint }
+
+// Do runs fn on the loop and returns when it has run: it is how other goroutines reach the Mux
+// and its connections, a game's tick for one. Up to 1,024 calls wait for their turn, and
+// further ones for that. fn must not block, and must not call Do. The error is
+// ErrServerClosed, and then fn has not run.
+func (s *Server) Do(fn func(m *Mux)) error {
+	err := s.loop.Do(func() {
+		s.mux.Advance(time.Now())
+		fn(s.mux)
+	})
+	if err != nil {
+		return ErrServerClosed
+	}
+	return nil
+}
+
+// Stats returns the counters as of the loop's last turn, also after Close.
+func (s *Server) Stats() (st ServerStats) {
+	s.mu.Lock()
+	st.MuxStats = s.stats
+	s.mu.Unlock()
+	st.Streams = s.listener.Stats()
+	if s.times != nil {
+		st.Time = s.times.stats()
+	}
+	return st
+}
+
+// Shutdown tells every client that the server closes, lets no one in, and closes the server
+// when all have been told or the linger time is over; or when ctx ends, which is then the
+// error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	var late error
+	begin := func() {
+		s.leaving = true
+		s.listener.Stop()
+		s.mux.Advance(time.Now())
+		s.mux.Shutdown(s.mux.now, goodbye)
+	}
+	if s.loop.Do(begin) == nil {
+		select {
+		case <-s.empty:
+		case <-s.loop.Done():
+		case <-ctx.Done():
+			late = fmt.Errorf("realm: shutdown: %w", ctx.Err())
+		}
+	}
+	s.Close()
+	return late
+}
+
+// Close closes the server at once: every client is told, but no one waits for it to hear.
+// The handler still gets each connection's EventClosed. A second call changes nothing.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		_ = s.loop.Do(s.abort)
+		s.loop.Stop()
+		<-s.loop.Done()
+		s.listener.Close()
+		if s.times != nil {
+			s.times.loop.Close()
+		}
+	})
+	<-s.loop.Done()
+}
+
+// Done is closed when the server is closed.
+func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
+
+// abort ends all connections; their exits go out as far as the sockets take them.
+func (s *Server) abort() {
+	s.listener.Stop()
+	s.mux.Advance(time.Now())
+	s.mux.Shutdown(s.mux.now, goodbye)
+	s.transmit()
+	for c := range s.mux.Conns() {
+		c.end(c.close)
+		s.mux.touch(c)
+	}
+}
+
+// turn is what the loop does: it hands over what came, does what is due, and writes.
+func (s *Server) turn(now time.Time) (time.Time, bool) {
+	s.mux.Advance(now)
+	s.listener.Turn(now, (*intake)(s))
+	s.mux.HandleTimeout(now)
+	s.events()
+	for s.transmit() {
+		s.events()
+	}
+	if s.leaving && s.mux.Len() == 0 {
+		s.leaving = false
+		close(s.empty)
+	}
+	s.mu.Lock()
+	s.stats = s.mux.Stats()
+	s.mu.Unlock()
+	return s.mux.NextTimeout()
+}
+
+// transmit writes to all who take bytes, and reports whether there is something to tell.
+func (s *Server) transmit() bool {
+	for c, n, ok := s.mux.PollBytes(s.buf[:]); ok; c, n, ok = s.mux.PollBytes(s.buf[:]) {
+		to := c.stream.(*stream.Conn)
+		to.Send(s.buf[:n])
+		if !to.Ready() {
+			s.mux.Block(c)
+		}
+	}
+	_, eventful := s.mux.conns.Eventful()
+	return eventful
+}
+
+// events hands the events of a turn to the accounts and the handler.
+func (s *Server) events() {
+	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
+		switch {
+		case ev.Kind == EventRegister && s.accounts != nil:
+			s.register(c, ev.Question)
+			continue
+		case ev.Kind == EventLogin && s.accounts != nil:
+			s.login(c, ev.Question)
+			continue
+		case ev.Kind == EventClosed:
+			s.log.Info("disconnected", "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
+			c.stream.(*stream.Conn).Finish()
+		}
+		s.handle(c, ev)
+		if ev.Kind == EventClosed {
+			s.logout(c)
+		}
+	}
+}
+
+func (s *Server) register(c *Conn, q Question) {
+	s.accounts.Register(c.Peer(), q.Name, q.Password, func(code RegisterCode) {
+		_ = s.loop.Post(func() { c.AnswerRegister(q, code) }) // a closed server has told everybody
+	})
+}
+
+func (s *Server) login(c *Conn, q Question) {
+	s.accounts.Login(c.Peer(), q.Name, q.Password, func(code LoginCode) {
+		err := s.loop.Post(func() {
+			s.mux.Advance(time.Now())
+			if c.AnswerLogin(q, code) {
+				c.session = code == LoginOK
+			} else if code == LoginOK {
+				s.accounts.Logout(q.Name) // nobody waited for it any more
+			}
+			c.server.trying = q.Name
+		})
+		if err != nil && code == LoginOK {
+			s.accounts.Logout(q.Name)
+		}
+	})
+}
+
+// logout ends the session of a connection's account.
+func (s *Server) logout(c *Conn) {
+	if c.session {
+		c.session = false
+		s.accounts.Logout(c.server.trying)
+	}
+}
+
+// intake is the Server as its Listener sees it.
+type intake Server
+
+func (s *intake) Opened(now time.Time, to *stream.Conn) {
+	c := s.mux.Accept(now, to.Peer(), to.Born())
+	c.stream, to.Owner = to, c
+	s.log.Debug("connected", "peer", c.Peer())
+	if s.times != nil {
+		s.times.enter(to.Peer().Addr())
+	}
+}
+
+func (s *intake) Received(now time.Time, from *stream.Conn, b []byte) {
+	s.mux.HandleBytes(now, from.Owner.(*Conn), b)
+	(*Server)(s).events() // b is valid until we return
+}
+
+func (s *intake) Writable(now time.Time, to *stream.Conn) { s.mux.Unblock(now, to.Owner.(*Conn)) }
+
+func (s *intake) Ended(now time.Time, from *stream.Conn, err error) {
+	s.mux.HandleEnd(now, from.Owner.(*Conn), err)
+	if s.times != nil {
+		s.times.leave(from.Peer().Addr())
+	}
+}

@@ -1,0 +1,96 @@
+package realm
+
+import (
+	"crypto/tls"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/crypto/acme/autocert"
+
+	"parley/internal/stream"
+)
+
+// ServerConfig is how a server listens. The zero ServerConfig is usable: it has a certificate
+// of its own, which is kept, and asks the handler about accounts.
+type ServerConfig struct {
+	Config
+
+	// Accounts answers registrations and log-ins. Without it the handler does.
+	Accounts Accounts
+
+	// TLS is the server's certificate and what else TLS may be told. TLS 1.2 is the oldest
+	// there is, whatever it says.
+	TLS *tls.Config
+
+	// ACME are the host names for which certificates are had from Let's Encrypt, whose terms
+	// are accepted by this. They ask back at port 443 of each name, which must lead to this
+	// server. Certificates are kept in DataDir.
+	ACME []string
+
+	// Plain has no TLS at all: for use behind a proxy that has it. The addresses of clients
+	// are then the proxy's, so TimeForAll is wanted too.
+	Plain bool
+
+	// DataDir is where the server keeps its own certificate. Default: the directory parley of
+	// the user's configuration.
+	DataDir string
+
+	// TimeAddr is where the time server listens, written host:port. Default: as the server,
+	// by UDP; at another port if that one is taken.
+	TimeAddr string
+
+	// NoTime has no time server: clients are told port 0.
+	NoTime bool
+
+	// TimeForAll has the time server answer everybody, not just addresses with a live
+	// connection.
+	TimeForAll bool
+}
+
+// secure returns the configuration of TLS, nil for none, and the fingerprint of its
+// certificate if it has one that stays.
+func (c *ServerConfig) secure() (*tls.Config, string, error) {
+	switch {
+	case c.Plain:
+		return nil, "", nil
+	case c.TLS != nil:
+		own := c.TLS.Clone()
+		own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+		if len(own.Certificates) == 0 {
+			return own, "", nil
+		}
+		return own, stream.Fingerprint(own.Certificates[0].Certificate[0]), nil
+	}
+	dir, err := c.dataDir()
+	if err != nil {
+		return nil, "", err
+	}
+	if len(c.ACME) > 0 {
+		manager := &autocert.Manager{
+			Prompt:     autocert.AcceptTOS,
+			Cache:      autocert.DirCache(filepath.Join(dir, "acme")),
+			HostPolicy: autocert.HostWhitelist(c.ACME...),
+		}
+		own := manager.TLSConfig()
+		own.MinVersion = tls.VersionTLS12
+		return own, "", nil
+	}
+	cert, err := stream.OwnCertificate(filepath.Join(dir, "certificate.pem"))
+	if err != nil {
+		return nil, "", err
+	}
+	own := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	return own, stream.Fingerprint(cert.Certificate[0]), nil
+}
+
+func (c *ServerConfig) dataDir() (string, error) {
+	if c.DataDir != "" {
+		return c.DataDir, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", errors.Join(errors.New("ServerConfig.DataDir is not set"), err)
+	}
+	return filepath.Join(dir, "parley"), nil
+}

@@ -1,0 +1,83 @@
+package realm
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/internal/udp"
+)
+
+// timeShell is a TimeServer at a socket, with a loop of its own: a long turn of the game does
+// not make its answers late.
+type timeShell struct {
+	loop *udp.Loop
+	core *TimeServer
+
+	mu   sync.Mutex
+	live map[netip.Addr]int // connections by address
+	last TimeStats          // as of the last turn
+}
+
+// listenTime opens the time server at the address of the server: at the same port if it is
+// free, unless the configuration names another.
+func listenTime(local netip.AddrPort, c *ServerConfig, epoch time.Time) (*timeShell, error) {
+	addr := c.TimeAddr
+	if addr == "" {
+		addr = net.JoinHostPort(local.Addr().String(), strconv.Itoa(int(local.Port())))
+	}
+	socket, err := udp.Listen(addr, udp.Config{})
+	if err != nil && c.TimeAddr == "" {
+		socket, err = udp.Listen(net.JoinHostPort(local.Addr().String(), "0"), udp.Config{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &timeShell{live: map[netip.Addr]int{}}
+	live := t.isLive
+	if c.TimeForAll {
+		live = nil
+	}
+	// The same clock as the Mux's, which is born at the same time.
+	start := uint64(epoch.UnixMicro())
+	t.core = NewTimeServer(live, func(now time.Time) uint64 { return start + uint64(now.Sub(epoch).Microseconds()) })
+	t.loop = udp.StartLoop(socket, t.core, udp.LoopConfig{AfterTurn: t.afterTurn})
+	return t, nil
+}
+
+func (t *timeShell) isLive(addr netip.Addr) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.live[addr.WithZone("")] > 0
+}
+
+func (t *timeShell) enter(addr netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.live[addr.WithZone("")]++
+}
+
+func (t *timeShell) leave(addr netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	addr = addr.WithZone("")
+	if t.live[addr]--; t.live[addr] == 0 {
+		delete(t.live, addr)
+	}
+}
+
+func (t *timeShell) afterTurn(time.Time) {
+	// What is sent carries the time at which it is sent.
+	t.core.Advance(time.Now())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = t.core.Stats()
+}
+
+func (t *timeShell) stats() TimeStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
