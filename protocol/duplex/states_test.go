@@ -161,7 +161,7 @@ var serverMessages = []message{
 
 var (
 	clientStates = []string{"connecting", "joining", "open", "open, no feed", "closing", "closed"}
-	serverStates = []string{"none", "connecting", "joining", "open", "open, no feed", "closing", "closed"}
+	serverStates = []string{"none", "connecting", "joining, no feed", "joining", "open", "open, no feed", "closing", "closed"}
 )
 
 // last is the SEQ of the newest datagram that the endpoint took.
@@ -186,18 +186,34 @@ func (s *stage) confirm(n int) {
 	}
 }
 
+// stageConfig is ready, as to make a schema so takes longer than a step.
+var stageConfig = *Config{Schema: gameSchema, TakeID: func() int16 { return stagePlayer }}.fill()
+
 func newStage(t testing.TB, side Side, state string) *stage {
 	s := &stage{t: t, now: stageStart}
+	if side == FromServer {
+		s.mux = NewMux(s.now, stageConfig, newShared(1), keyOf(1))
+	}
+	s.begin(side, state)
+	return s
+}
+
+// begin makes a new endpoint and brings it to a state.
+func (s *stage) begin(side Side, state string) {
+	if s.conn != nil {
+		s.e.end(Close{Reason: ReasonTimeout})
+		s.mux.touch(s.conn)
+		s.poll()
+	}
+	s.e, s.conn = nil, nil
+	s.now = s.now.Add(time.Minute) // after which a former feed may be one again
 	if side == FromClient {
-		s.e = NewClient(s.now, serverAddr, serverAddr, Config{Schema: gameSchema}, newShared(1))
-	} else {
-		s.mux = NewMux(s.now, Config{Schema: gameSchema}, newShared(1), keyOf(1))
+		s.e = NewClient(s.now, serverAddr, serverAddr, stageConfig, newShared(1))
 	}
 	s.enter(side, state)
 	if got := s.state(); got != state {
-		t.Fatalf("the stage is %s, want %s", got, state)
+		s.t.Fatalf("the stage is %s, want %s", got, state)
 	}
-	return s
 }
 
 // enter brings a new endpoint to a state.
@@ -215,7 +231,7 @@ func (s *stage) enter(side Side, state string) {
 	if side == FromServer {
 		list = serverMessages
 		ways = map[string][]string{
-			"joining": {"CONN_INIT", "feed: FEED_INIT"}, "open": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
+			"joining, no feed": {"CONN_INIT"}, "joining": {"CONN_INIT", "feed: FEED_INIT"}, "open": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
 			"open, no feed": {"CONN_INIT", "feed: FEED_INIT", "CONN_FAILED"}, "closing": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
 		}
 	}
@@ -286,6 +302,9 @@ func (s *stage) state() string {
 	}
 	if s.e.state == StateOpen && !s.e.feed.up {
 		return "open, no feed"
+	}
+	if s.mux != nil && s.e.state == StateJoining && !s.e.feed.peer.IsValid() {
+		return "joining, no feed"
 	}
 	return s.e.state.String()
 }
@@ -385,7 +404,7 @@ func (s *stage) poll() (words []string, reason string) {
 
 // names reads what an endpoint wrote to main.
 func (s *stage) names(side Side, b []byte) (names []string) {
-	stream := NewStream(gameSchema, side)
+	stream := Stream{rules: gameRules, from: side, lender: s.e.lender}
 	for len(b) > 0 {
 		var m Message
 		n, ok := stream.Next(b, &m)
@@ -480,8 +499,10 @@ func TestRandomWalksThroughStates(t *testing.T) {
 			if got := s.outcome(m); got != want[[2]string{m.name, state}] {
 				t.Fatalf("%s, %s in %s: %s, and the page says %s", r.heading, m.name, state, got, want[[2]string{m.name, state}])
 			}
-			if s.state() == "closed" || s.state() == "closing" || s.state() == "none" || rng.IntN(1000) == 0 {
-				s = newStage(t, r.side, r.states[rng.IntN(len(r.states))])
+			// A player who joined before there was a feed has none to be found again at.
+			lost := s.conn != nil && s.e.state == StateOpen && !s.e.feed.peer.IsValid()
+			if lost || s.state() == "closed" || s.state() == "closing" || s.state() == "none" || rng.IntN(1000) == 0 {
+				s.begin(r.side, r.states[rng.IntN(len(r.states))])
 			}
 		}
 	}
