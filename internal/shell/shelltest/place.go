@@ -7,7 +7,8 @@
 //	})
 //
 // Files: place.go (sockets), faults.go (system calls that fail), census.go (goroutines,
-// descriptors, memory), log.go (lines to compare).
+// descriptors, memory), log.go (lines to compare), helper.go (a benchmark's other processes),
+// bare_linux.go (the loop that servers are compared with).
 package shelltest
 
 import (

@@ -1,0 +1,197 @@
+package shelltest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// BareLoop is what a server is compared with: the least that a Go program can do to move
+// datagrams in batches, recvmmsg and sendmmsg over the runtime's poller, without control
+// messages, and addresses passed on as they came.
+type BareLoop struct {
+	file    *os.File
+	raw     syscall.RawConn
+	addr    netip.AddrPort
+	answers [][]int // by what it got: the sizes of what it sends back
+	in, out bareVectors
+	count   atomic.Uint64
+
+	mu    sync.Mutex
+	known []unix.RawSockaddrInet4 // who said hello, for Push
+	push  bareVectors
+}
+
+// bareVectors are the messages of one system call.
+type bareVectors struct {
+	msgs  []unix.Mmsghdr
+	iovs  []unix.Iovec
+	names []unix.RawSockaddrInet4
+}
+
+const (
+	bareBatch = 64
+	bareBytes = 2048
+
+	// BareHello is how long a datagram is that makes its sender known to Push.
+	BareHello = 1
+)
+
+func newBareVectors(n int, base func(i int) *byte) bareVectors {
+	v := bareVectors{make([]unix.Mmsghdr, n), make([]unix.Iovec, n), make([]unix.RawSockaddrInet4, n)}
+	for i := range v.msgs {
+		v.iovs[i].Base = base(i)
+		h := &v.msgs[i].Hdr
+		h.Iov = &v.iovs[i]
+		h.SetIovlen(1)
+		h.Name = (*byte)(unsafe.Pointer(&v.names[i]))
+		h.Namelen = unix.SizeofSockaddrInet4
+	}
+	return v
+}
+
+// NewBareLoop opens a loop on the loopback address. A datagram of n bytes is answered by
+// those of the sizes answers(n), at most two.
+func NewBareLoop(answers func(n int) []int) *BareLoop {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err != nil {
+		panic(err)
+	}
+	for _, option := range []int{unix.SO_RCVBUFFORCE, unix.SO_SNDBUFFORCE, unix.SO_RCVBUF, unix.SO_SNDBUF} {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 4<<20)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		panic(err)
+	}
+	received, sent := make([]byte, bareBatch*bareBytes), make([]byte, bareBytes)
+	f := &BareLoop{
+		file: os.NewFile(uintptr(fd), "bare"),
+		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*unix.SockaddrInet4).Port)),
+		in:   newBareVectors(bareBatch, func(i int) *byte { return &received[i*bareBytes] }),
+		out:  newBareVectors(2*bareBatch, func(int) *byte { return &sent[0] }),
+		push: newBareVectors(bareBatch, func(int) *byte { return &sent[0] }),
+	}
+	for n := range bareBytes + 1 {
+		f.answers = append(f.answers, answers(n))
+	}
+	for i := range f.in.iovs {
+		f.in.iovs[i].SetLen(bareBytes)
+	}
+	f.raw, _ = f.file.SyscallConn()
+	return f
+}
+
+// serve answers until the file is closed. What one Read brings is answered inside
+// it, which saves a turn of the poller.
+func (f *BareLoop) serve() {
+	_ = f.raw.Read(func(fd uintptr) bool {
+		for {
+			n, _, errno := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&f.in.msgs[0])), bareBatch, 0, 0, 0)
+			if errno != 0 {
+				return errno != unix.EAGAIN
+			}
+			f.answer(fd, int(n))
+		}
+	})
+}
+
+func (f *BareLoop) answer(fd uintptr, n int) {
+	out := 0
+	for i := range n {
+		size := f.in.msgs[i].Len
+		if size == BareHello {
+			f.mu.Lock()
+			f.known = append(f.known, f.in.names[i])
+			f.mu.Unlock()
+		}
+		for _, size := range f.answers[size] {
+			f.out.names[out] = f.in.names[i]
+			f.out.iovs[out].SetLen(size)
+			out++
+		}
+	}
+	f.out.send(fd, out)
+	f.count.Add(uint64(n + out))
+}
+
+// pushAll sends everyone who said hello a datagram.
+func (f *BareLoop) pushAll(size int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_ = f.raw.Control(func(fd uintptr) {
+		for rest := f.known; len(rest) > 0; {
+			n := copy(f.push.names, rest)
+			rest = rest[n:]
+			for i := range n {
+				f.push.iovs[i].SetLen(size)
+			}
+			f.push.send(fd, n)
+		}
+	})
+	f.count.Add(uint64(len(f.known)))
+}
+
+func (v *bareVectors) send(fd uintptr, n int) {
+	for done := 0; done < n; {
+		k, _, errno := syscall.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&v.msgs[done])), uintptr(n-done), 0, 0, 0)
+		if errno != 0 {
+			panic(errno)
+		}
+		done += int(k)
+	}
+}
+
+// Obey is the main loop of a helper that is a bare loop. It obeys lines:
+//
+//	listen              answers the address
+//	push SIZE TICKS MS  sends everyone known so much, so many times, every so many
+//	                    milliseconds; answers when it begins
+//	burden              answers CPU time in ns and datagrams so far
+func (f *BareLoop) Obey(lines io.Reader) {
+	go f.serve()
+	for lines := bufio.NewScanner(lines); lines.Scan(); {
+		switch line := lines.Text(); strings.Fields(line)[0] {
+		case "listen":
+			fmt.Println(f.addr)
+		case "push":
+			var size, ticks, ms int
+			fmt.Sscanf(line, "push %d %d %d", &size, &ticks, &ms)
+			go Tick(ticks, time.Duration(ms)*time.Millisecond, func() { f.pushAll(size) })
+			fmt.Println("begun")
+		case "burden":
+			fmt.Println(ProcessCPU().Nanoseconds(), f.count.Load())
+		}
+	}
+}
+
+// Tick calls fn so many times, at even distances in time.
+func Tick(ticks int, every time.Duration, fn func()) {
+	start := time.Now()
+	for i := range ticks {
+		time.Sleep(time.Until(start.Add(time.Duration(i) * every)))
+		fn()
+	}
+}
+
+// ProcessCPU returns the CPU time of this process.
+func ProcessCPU() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
