@@ -19,6 +19,11 @@ const (
 	// the round trip is taken to have grown. Loss alone makes a few.
 	manyDoubts = 8
 
+	// maxVague is how many acknowledgements in a row may say nothing of the round trip,
+	// as their packets were resent, before one is taken for a sample after all. At a loss
+	// of a third that happens by chance once in 6,000.
+	maxVague = 8
+
 	// smallPacketBytes is the largest packet that is sent again ahead of loss
 	// and may pass a queue of bulk data: a game's inputs and events fit, parts
 	// of large messages do not.

@@ -59,6 +59,7 @@ type Sender struct {
 	ackedAt  time.Duration // newest acknowledgement that was news
 	probing  bool          // the caller found the window used up
 	probeDue bool          // the probe goes out with the next Poll
+	vague    uint8         // acknowledgements in a row that said nothing of the round trip
 
 	lanes [lanes]sendLane
 	rtt   roundTrip

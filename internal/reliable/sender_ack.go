@@ -86,8 +86,27 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 	if rtt > 0 && s.rtt.grown() {
 		s.loss.forget() // what came later than it was waited for was taken for lost
 	}
+	if s.cfg.TimerOnly {
+		rtt = s.sampleAnyway(at, e, rtt)
+	}
 	s.rtt.sample(rtt)
 	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
+}
+
+// sampleAnyway returns a sample for a packet that was resent, if there is no other to be had: a
+// round trip that is longer than the resend delay has every packet resent, and by Karn's rule
+// would never be learnt. Counted from the first transmission it is never too short; and once it is
+// known packets are resent later, so that the next samples are good ones.
+func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) time.Duration {
+	if rtt > 0 {
+		s.vague = 0
+		return rtt
+	}
+	if s.vague++; s.rtt.smoothed > 0 && s.vague < maxVague {
+		return 0
+	}
+	s.vague = 0
+	return at - e.first
 }
 
 // noteTop keeps the three newest transmissions that were acknowledged.

@@ -112,3 +112,36 @@ func TestEmptyPacketsCountWithTheirOverhead(t *testing.T) {
 		})
 	}
 }
+
+// A round trip that is longer than the resend delay is learnt, from the start and when it grows,
+// though every packet is resent before it is acknowledged.
+func TestWithTimerOnlyALongRoundTripIsLearnt(t *testing.T) {
+	cfg := SendConfig{TimerOnly: true, MinRTO: 120 * time.Millisecond, FirstRTO: 220 * time.Millisecond, NoCongestion: true}
+	s := newSolo(t, cfg)
+	round := func(rtt time.Duration) int {
+		n := s.send(10)
+		s.poll()
+		again := len(s.wait(rtt))
+		s.ack(n)
+		return again
+	}
+	round(600 * time.Millisecond)
+	if got := s.RTT(); got != 600*time.Millisecond {
+		t.Errorf("after the first: %v", got)
+	}
+	for range 40 {
+		round(50 * time.Millisecond)
+	}
+	if got := s.RTT(); got > 60*time.Millisecond {
+		t.Fatalf("after many short ones: %v", got)
+	}
+	resent := 0
+	for i := range 200 {
+		if n := round(900 * time.Millisecond); i >= 100 {
+			resent += n
+		}
+	}
+	if got := s.RTT(); got < 800*time.Millisecond || resent > 0 {
+		t.Errorf("after it grew: %v, and %d were still resent", got, resent)
+	}
+}
