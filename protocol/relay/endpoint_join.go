@@ -57,7 +57,7 @@ func (e *Endpoint) answers(p *Package) bool {
 	if !p.Server || !isChallenge(p.Payload) {
 		return false
 	}
-	if e.state == StateOpen || e.state == StateLeaving {
+	if e.state < StateClosing { // it may come before the confirmation that lets us in
 		// Without room it is not answered; then much is unconfirmed, and so the server
 		// does not hear us anyway.
 		_ = e.sendCopy(e.now, Unordered, true, p.Payload)
