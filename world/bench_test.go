@@ -1,0 +1,184 @@
+package world
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The game of the benchmarks: as many movers as it is given, half of them
+// players' own, on terrain with walls.
+
+type mover struct {
+	Body   `parley:"speed=2,cap=8192"`
+	Health int16
+	Target ID
+	Name   string
+	wait   uint32
+}
+
+func moverGame(entities int) Game {
+	return Game{
+		Name:      "movers",
+		Kinds:     Kinds(mover{}),
+		Actions:   Actions(sow{}),
+		Terrain:   testTerrain,
+		CellTypes: []Cell{{}, {Solid: true}},
+		Hitboxes:  []Hitbox{1: Circle(0.4)},
+		Setup: func(w *World) {
+			for range entities {
+				Spawn(w, newMover(w))
+			}
+		},
+		Step: func(w *World, in []Input) {
+			for i := range in {
+				switch in[i].Kind {
+				case Join:
+					// A player takes over one that nobody has.
+					for id := range All[mover](w) {
+						if w.Owner(id) == 0 {
+							w.Own(in[i].Player, id)
+							break
+						}
+					}
+				case Steer:
+					w.Steer(&in[i])
+				}
+			}
+			w.MoveAll()
+			for _, m := range All[mover](w) {
+				m.wait++
+				if m.wait%16 == 0 {
+					m.Angle = float32(w.Random().Float64() * 6)
+					m.Health++
+				}
+			}
+		},
+	}
+}
+
+func newMover(w *World) mover {
+	r := w.Random()
+	return mover{
+		Body: Body{X: r.Float64()*1000 - 500, Y: r.Float64()*1000 - 500, Angle: float32(r.Float64() * 6), Norm: 0.5, Sprite: 1},
+		wait: uint32(r.IntN(16)), Name: "mover",
+	}
+}
+
+// newMovers makes a world of movers and players with views.
+func newMovers(t testing.TB, entities, players int, c ViewConfig) (*Sim, []PlayerID, []*View) {
+	s, err := New(moverGame(entities), Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []PlayerID
+	var views []*View
+	for i := range players {
+		p := join(t, s, fmt.Sprint("player", i))
+		ids, views = append(ids, p), append(views, s.NewView(p, c))
+	}
+	advance(s, 30)
+	return s, ids, views
+}
+
+// drain takes all that a view offers, in packets of 1,200 bytes, each change as
+// large as stamp would write it.
+func drain(v *View) int {
+	v.Update()
+	room, taken := 0, 0
+	for c := v.Next(); c != nil; c = v.Next() {
+		if room < 48 {
+			room = 1200
+			if n := v.Open(); n > 4 {
+				v.Acked(n - 4)
+			}
+		}
+		size := 4
+		for f := range Fields(c.Mask) {
+			size += c.Value(f).Type.Bytes()
+		}
+		room -= size
+		v.Take(size)
+		taken++
+	}
+	return taken
+}
+
+func BenchmarkSnapshot(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
+	var snap snapshot
+	b.ReportAllocs()
+	for b.Loop() {
+		s.world.save(&snap)
+	}
+}
+
+func BenchmarkRestore(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
+	var snap snapshot
+	s.world.save(&snap)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.world.load(&snap)
+	}
+}
+
+func BenchmarkHash(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
+	b.ReportAllocs()
+	for b.Loop() {
+		s.world.Hash()
+	}
+}
+
+// A tick of 1,000 moving entities with 200 players who all steer: snapshot, step,
+// publication.
+func BenchmarkTick(b *testing.B) {
+	s, players, _ := newMovers(b, 1000, 200, ViewConfig{})
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, p := range players {
+			s.Steer(p, s.Tick(), steer(float32(i), 0.5), 0)
+		}
+		s.Advance()
+	}
+}
+
+// The same with someone who is always as late as may be.
+func BenchmarkTickRewinding20(b *testing.B) {
+	s, players, _ := newMovers(b, 1000, 200, ViewConfig{})
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, p := range players {
+			s.Steer(p, s.Tick()-20, steer(float32(i), 0.5), 0)
+		}
+		s.Advance()
+	}
+}
+
+func BenchmarkViews(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		c    ViewConfig
+	}{
+		{"sight=128", ViewConfig{BytesPerTick: 1200}},
+		{"sight=all", ViewConfig{BytesPerTick: 1200, Radius: -1}},
+		{"sight=128,unbounded", ViewConfig{BytesPerTick: -1}},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			s, _, views := newMovers(b, 1000, 200, bb.c)
+			taken, seen := 0, 0
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				s.Advance()
+				b.StartTimer()
+				for _, v := range views {
+					taken += drain(v)
+					seen += len(v.known)
+				}
+			}
+			b.ReportMetric(float64(taken)/float64(b.N), "changes/op")
+			b.ReportMetric(float64(seen)/float64(b.N)/200, "in-sight")
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package world
+
+import "iter"
+
+// Spawn creates an entity of kind T that nobody owns, and returns its ID. It
+// returns 0 if there are as many of the kind as may be.
+func Spawn[T any](w *World, v T) ID {
+	if w.born >= 1<<16-1 {
+		return 0
+	}
+	w.born++
+	return spawn(w, makeID(w.tick, 0, uint16(w.born)), 0, v)
+}
+
+// SpawnFor creates an entity of kind T for the player of an input, who then
+// owns it. Its ID is the same in every replay of that input. If the client gave
+// the input a temporary number, it is told the true one.
+func SpawnFor[T any](w *World, in *Input, v T) ID {
+	if in.born >= maxBirths {
+		return 0
+	}
+	in.born++
+	id := spawn(w, makeID(w.tick, in.Player, uint16(in.order)<<11|in.born), in.Player, v)
+	if in.child == 0 {
+		in.child = id
+	}
+	return id
+}
+
+func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
+	rows, t := tableOf[T](w)
+	if t == nil {
+		panic("world: Spawn of a struct that is not a registered kind")
+	}
+	// The tick in an ID is 32 bits: after years at 20 a second it may meet an
+	// entity that has lived since.
+	for _, taken := w.where.get(id); taken; _, taken = w.where.get(id) {
+		id++
+	}
+	row := t.take(id, owner)
+	if row < 0 {
+		w.stats.SpawnsRefused++
+		return 0
+	}
+	(*rows)[row] = v
+	if t.kind.HasBody {
+		t.body(row).settleAt(w.tick)
+	}
+	w.where.put(id, uint32(t.kind.index)<<16|uint32(row))
+	return id
+}
+
+// tableOf finds the table of a kind by its type.
+func tableOf[T any](w *World) (*[]T, *table) {
+	for _, t := range w.tables {
+		if rows, ok := t.rows.(*[]T); ok {
+			return rows, t
+		}
+	}
+	return nil, nil
+}
+
+// Get returns the entity of kind T, or nil if it is not there or of another
+// kind. The pointer is good until the entity is despawned or the call of Step
+// is over.
+func Get[T any](w *World, id ID) *T {
+	at, ok := w.where.get(id)
+	if !ok {
+		return nil
+	}
+	rows, ok := w.tables[at>>16].rows.(*[]T)
+	if !ok {
+		return nil
+	}
+	return &(*rows)[at&0xffff]
+}
+
+// All walks the entities of kind T in the order of their rows, which is the
+// same in every run. Entities may be spawned and despawned on the way; one that
+// is spawned may or may not be met.
+func All[T any](w *World) iter.Seq2[ID, *T] {
+	rows, t := tableOf[T](w)
+	return func(yield func(ID, *T) bool) {
+		if t == nil {
+			return
+		}
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			if !yield(t.ids[row], &(*rows)[row]) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns how many entities of kind T there are.
+func Count[T any](w *World) int {
+	_, t := tableOf[T](w)
+	if t == nil {
+		return 0
+	}
+	return t.count
+}
+
+// Exists reports whether there is such an entity.
+func (w *World) Exists(id ID) bool {
+	_, ok := w.where.get(id)
+	return ok
+}
+
+// Despawn removes an entity, if it is there. Its ID never comes back.
+func (w *World) Despawn(id ID) {
+	at, ok := w.where.get(id)
+	if !ok {
+		return
+	}
+	w.where.remove(id)
+	w.tables[at>>16].release(int(at & 0xffff))
+}
+
+// KindOf returns the kind of an entity, or nil.
+func (w *World) KindOf(id ID) *Kind {
+	if at, ok := w.where.get(id); ok {
+		return w.tables[at>>16].kind
+	}
+	return nil
+}
+
+// Body returns the body of an entity of any kind, or nil.
+func (w *World) Body(id ID) *Body {
+	at, ok := w.where.get(id)
+	if !ok || !w.tables[at>>16].kind.HasBody {
+		return nil
+	}
+	return w.tables[at>>16].body(int(at & 0xffff))
+}
+
+// Owner returns the player who owns an entity, or 0.
+func (w *World) Owner(id ID) PlayerID {
+	if at, ok := w.where.get(id); ok {
+		return w.tables[at>>16].owners[at&0xffff]
+	}
+	return 0
+}
+
+// SetOwner gives an entity to a player, or with 0 to nobody.
+func (w *World) SetOwner(id ID, p PlayerID) {
+	if at, ok := w.where.get(id); ok {
+		w.tables[at>>16].owners[at&0xffff] = p
+	}
+}
+
+// despawnOwned removes all that a player owns.
+func (w *World) despawnOwned(p PlayerID) {
+	for _, t := range w.tables {
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			if t.owners[row] == p {
+				w.Despawn(t.ids[row])
+			}
+		}
+	}
+}

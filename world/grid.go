@@ -1,0 +1,146 @@
+package world
+
+import (
+	"iter"
+	"math"
+	"slices"
+)
+
+// gridCell is the side of a grid's square in cells; gridBits is how many bits
+// the number of a square then has in each direction.
+const (
+	gridCell = 16
+	gridBits = 20
+)
+
+// A grid finds what is near a place. It is a list of (square, what is in it),
+// sorted by square: a row of squares is then one run of it. The zero value is
+// empty.
+//
+//	row of squares 20 bits | square in the row 20 bits | reference 24 bits
+type grid struct{ list []uint64 }
+
+func (g *grid) reset() { g.list = g.list[:0] }
+
+func squareOf(v float64) uint64 {
+	n := int(math.Floor(v/gridCell)) + 1<<(gridBits-1)
+	return uint64(max(0, min(n, 1<<gridBits-1)))
+}
+
+func (g *grid) add(x, y float64, ref uint32) {
+	g.list = append(g.list, squareOf(y)<<44|squareOf(x)<<24|uint64(ref))
+}
+
+func (g *grid) sort() { slices.Sort(g.list) }
+
+// run returns the part of the list in one row of squares, from x0 to x1.
+func (g *grid) run(row, x0, x1 uint64) []uint64 {
+	from := lowerBound(g.list, row<<44|x0<<24)
+	to := from
+	end := row<<44 | x1<<24 | (1<<24 - 1)
+	for to < len(g.list) && g.list[to] <= end {
+		to++
+	}
+	return g.list[from:to]
+}
+
+// lowerBound is the index of the first that is not below key.
+func lowerBound(list []uint64, key uint64) int {
+	low, high := 0, len(list)
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		if list[mid] < key {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// index makes the grid of all bodies, once a step and after each MoveAll.
+func (w *World) index() {
+	if w.fresh {
+		return
+	}
+	w.fresh = true
+	w.grid.reset()
+	for _, t := range w.tables {
+		if !t.kind.HasBody {
+			continue
+		}
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			b := t.body(row)
+			w.grid.add(b.X, b.Y, uint32(t.kind.index)<<16|uint32(row))
+		}
+	}
+	w.grid.sort()
+}
+
+// Reindex makes Near and Touching see what was spawned or moved by hand since
+// the last MoveAll.
+func (w *World) Reindex() { w.fresh = false }
+
+// Near walks the bodies whose places are within a distance of (x, y), in an
+// order that is the same in every run. It knows the places of the first call in
+// a step, or after the last MoveAll or Reindex; what has moved away by hand since
+// is left out, what has come by hand is not found.
+func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
+	return func(yield func(ID, *Body) bool) {
+		w.index()
+		distance = max(0, min(distance, ChunkSide<<16))
+		x0, x1 := squareOf(x-distance), squareOf(x+distance)
+		square := float64(distance * distance)
+		for row := squareOf(y - distance); row <= squareOf(y+distance); row++ {
+			run := w.grid.run(row, x0, x1)
+			for _, entry := range run {
+				t := w.tables[entry>>16&0xff]
+				at := int(entry & 0xffff)
+				if !t.isUsed(at) {
+					continue
+				}
+				b := t.body(at)
+				dx, dy := b.X-x, b.Y-y
+				if float64(dx*dx)+float64(dy*dy) <= square && !yield(t.ids[at], b) {
+					return
+				}
+			}
+			if len(run) == 0 {
+				// Nothing in this row: go on with the next one that has something.
+				row = w.grid.nextRow(row) - 1
+			}
+		}
+	}
+}
+
+// nextRow returns the first row of squares after row that is not empty, or one
+// that is beyond all.
+func (g *grid) nextRow(row uint64) uint64 {
+	i := lowerBound(g.list, (row+1)<<44)
+	if row+1 >= 1<<gridBits || i == len(g.list) {
+		return 1 << gridBits
+	}
+	return g.list[i] >> 44
+}
+
+// Touching walks the bodies whose outlines overlap that of b, other than b
+// itself, as Near does.
+func (w *World) Touching(b *Body) iter.Seq2[ID, *Body] {
+	return func(yield func(ID, *Body) bool) {
+		reach := w.Hitbox(b).reach() + w.widest()
+		for id, other := range w.Near(b.X, b.Y, reach) {
+			if other != b && w.Overlap(b, other) && !yield(id, other) {
+				return
+			}
+		}
+	}
+}
+
+// widest is the reach of the largest hitbox.
+func (w *World) widest() float64 {
+	reach := 0.0
+	for _, h := range w.game.Hitboxes {
+		reach = max(reach, h.reach())
+	}
+	return reach
+}

@@ -1,0 +1,103 @@
+package world
+
+import "slices"
+
+// A snapshot is a world at the beginning of a tick. Flat tables are copied,
+// chunks are shared.
+type snapshot struct {
+	tick    uint64
+	random  Random
+	tables  []tableCopy
+	players []Player
+	terrain terrainCopy
+}
+
+func (w *World) save(s *snapshot) {
+	s.tick, s.random = w.tick, w.random
+	if s.tables == nil {
+		s.tables = make([]tableCopy, len(w.tables))
+	}
+	for i, t := range w.tables {
+		t.save(&s.tables[i])
+	}
+	s.players = append(s.players[:0], w.players.list...)
+	w.terrain.save(&s.terrain)
+}
+
+func (w *World) load(s *snapshot) {
+	w.tick, w.random = s.tick, s.random
+	w.where.clear()
+	for i, t := range w.tables {
+		t.load(&s.tables[i])
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			w.where.put(t.ids[row], uint32(t.kind.index)<<16|uint32(row))
+		}
+	}
+	w.players.list = append(w.players.list[:0], s.players...)
+	w.terrain.load(&s.terrain)
+}
+
+// A moment is one tick of history: what the world was before it, and what the
+// players did in it. Those of ticks to come have inputs only.
+type moment struct {
+	tick   uint64
+	before snapshot
+	inputs []Input  // in order of arrival
+	order  []uint64 // player<<32 | index into inputs, sorted: the order of Step
+	sorted bool
+	counts []uint8 // inputs of each player, by its number
+}
+
+// history holds the moments from MaxRollbackTicks ago to 2 ticks ahead.
+type history struct {
+	ring  []moment
+	depth uint64
+}
+
+func newHistory(depth uint64) history {
+	h := history{ring: make([]moment, depth+1+maxAhead), depth: depth}
+	for tick := range uint64(maxAhead + 1) {
+		h.open(tick)
+	}
+	return h
+}
+
+func (h *history) at(tick uint64) *moment { return &h.ring[tick%uint64(len(h.ring))] }
+
+// open makes room for a new tick, in place of the oldest.
+func (h *history) open(tick uint64) {
+	m := h.at(tick)
+	m.tick = tick
+	for i := range m.inputs {
+		m.counts[m.inputs[i].Player] = 0
+	}
+	clear(m.inputs) // the names and texts in it can go
+	m.inputs, m.order = m.inputs[:0], m.order[:0]
+}
+
+// add takes an input. It is false if the player, or all of them, have as many as
+// may be; joining and leaving is never one too many.
+func (m *moment) add(in *Input) bool {
+	if grow := int(in.Player) + 1 - len(m.counts); grow > 0 {
+		m.counts = append(m.counts, make([]uint8, grow)...)
+	}
+	count := &m.counts[in.Player]
+	if in.Kind != Join && in.Kind != Leave && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
+		return false
+	}
+	in.order = min(*count, maxPlayerInputs-1)
+	*count++
+	m.order = append(m.order, uint64(in.Player)<<32|uint64(len(m.inputs)))
+	m.inputs = append(m.inputs, *in)
+	m.sorted = false
+	return true
+}
+
+// sort brings the inputs into the order of Step: "in order of player, then that
+// player's order of arrival" (realm).
+func (m *moment) sort() {
+	if !m.sorted {
+		slices.Sort(m.order)
+		m.sorted = true
+	}
+}

@@ -1,0 +1,193 @@
+package world
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// An InputKind says what an input asks for.
+type InputKind uint8
+
+// The kinds of inputs. Chat is none: it is not state, and passes the world by.
+const (
+	Join  InputKind = iota + 1 // the player is new: give it an entity
+	Leave                      // the player goes: what it still owns after Step goes too
+	Steer                      // an entity is to go somewhere: w.Steer does it
+	Act                        // an action: Read gives its parameters, Done tells of it
+)
+
+var inputNames = [...]string{"unset", "join", "leave", "steer", "act"}
+
+func (k InputKind) String() string {
+	if int(k) < len(inputNames) {
+		return inputNames[k]
+	}
+	return inputNames[0]
+}
+
+// Steering is what a client wants of an entity.
+type Steering struct {
+	Entity   ID
+	X, Y     float64
+	Angle    float32
+	Norm     float32
+	HasPlace bool // X and Y are given
+	HasAngle bool
+	HasNorm  bool
+}
+
+// finite reports whether all that is given is finite.
+func (s *Steering) finite() bool {
+	return (!s.HasPlace || s.X-s.X == 0 && s.Y-s.Y == 0) &&
+		(!s.HasAngle || s.Angle-s.Angle == 0) && (!s.HasNorm || s.Norm-s.Norm == 0)
+}
+
+// An Input is something that a player did at a tick. Those of a tick come to Step
+// "in order of player, then that player's order of arrival" (realm).
+type Input struct {
+	Kind   InputKind
+	Player PlayerID
+	Tick   uint64
+	Name   string   // of Join
+	Steer  Steering // of Steer
+	Action *Action  // of Act
+
+	params [MaxParams]Value
+	temp   uint16 // the number that the client gave to what its action creates
+	tag    uint32 // the gateway's own
+
+	order   uint8  // among this player's inputs of the tick
+	born    uint16 // entities created for it so far
+	child   ID     // the first of them
+	outcome Reason // what Step made of it
+	told    Reason // what the gateway knows of that
+	toldID  bool   // and that the child's number was told
+	index   int    // of the input in its tick's list, for the copy that Step gets
+}
+
+// A Reason says what became of an input.
+type Reason uint8
+
+// What becomes of an input. Accepted is also what a call that submits one
+// returns if it is fine so far; the rest are refusals.
+const (
+	Accepted    Reason = iota + 1
+	Ignored            // Step did nothing with it
+	Denied             // the game refused it
+	TooOld             // further back than MaxRollbackTicks
+	TooEarly           // more than 2 ticks ahead
+	TooMany            // more than 32 of a player in a tick
+	OverBudget         // going back that far would cost more than Config.ReplayBudget
+	Absent             // no such player at that tick
+	NoEntity           // no such entity at that tick
+	NotYours           // an entity that the player may not steer
+	TooFast            // a norm below 0 or over the kind's maximum
+	Unreachable        // a place that the entity could not have got to
+	Blocked            // a place that is not passable
+	Malformed          // a float that is not finite, or parameters that are not the action's
+)
+
+var reasonNames = [...]string{"unset", "accepted", "ignored", "denied", "too old", "too early", "too many", "over budget",
+	"absent", "no entity", "not yours", "too fast", "unreachable", "blocked", "malformed"}
+
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return reasonNames[0]
+}
+
+// Refused reports whether r is a refusal.
+func (r Reason) Refused() bool { return r > Accepted }
+
+// Read returns the parameters of an action, if it is T.
+func Read[T any](in *Input) (v T, ok bool) {
+	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
+		return v, false
+	}
+	for i := range in.Action.Fields {
+		in.Action.Fields[i].setValue(unsafe.Pointer(&v), in.params[i])
+	}
+	return v, true
+}
+
+// Done says that an action was done, with these parameters: what the others are
+// then told. It panics if the action is not T.
+func Done[T any](w *World, in *Input, v T) {
+	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
+		panic("world: Done with the parameters of another action")
+	}
+	for i := range in.Action.Fields {
+		f := &in.Action.Fields[i]
+		in.params[i] = f.value(unsafe.Pointer(&v))
+		if f.Type == Text {
+			in.params[i].text = fitText(in.params[i].text, f.Max)
+		} else if !in.params[i].Finite() {
+			in.params[i].bits = 0
+			w.stats.NotFinite++
+		}
+	}
+	in.outcome = Accepted
+}
+
+// Deny refuses an input: an action on cool-down, a steer of someone who is
+// stunned. The client is told, and corrected.
+func (w *World) Deny(in *Input) { in.outcome = Denied }
+
+// Steer checks what a client wants of an entity and does it: "speed angle and
+// norm (0 to the kind's maximum) are taken as they are; a position is taken if
+// the entity could have got there since its last accepted one (2 cells of grace)
+// and it is passable; the rest is the server's, and whatever is refused is
+// corrected" (realm). All of it is taken or nothing.
+func (w *World) Steer(in *Input) Reason {
+	in.outcome = w.steer(in)
+	return in.outcome
+}
+
+func (w *World) steer(in *Input) Reason {
+	s := &in.Steer
+	at, ok := w.where.get(s.Entity)
+	if !ok || !w.tables[at>>16].kind.HasBody {
+		return NoEntity
+	}
+	t, row := w.tables[at>>16], int(at&0xffff)
+	// Owning is not enough: whoever threw a ball does not steer it.
+	if p, _ := w.Player(in.Player); p.Entity != s.Entity && (w.game.May == nil || !w.game.May(w, in.Player, s.Entity)) {
+		return NotYours
+	}
+	b := t.body(row)
+	if s.HasNorm && !(s.Norm >= 0 && s.Norm <= float32(t.kind.MaxSpeed)) {
+		return TooFast
+	}
+	if s.HasPlace {
+		overdrawn, why := w.reachable(t.kind, b, s)
+		if why.Refused() {
+			return why
+		}
+		b.X, b.Y = s.X, s.Y
+		b.settleAt(w.tick)
+		b.overdrawn = overdrawn
+	}
+	if s.HasAngle {
+		b.Angle = s.Angle
+	}
+	if s.HasNorm {
+		b.Norm = s.Norm
+	}
+	return Accepted
+}
+
+// reachable judges a place by its distance from the last accepted one. The grace
+// is an overdraft that later ticks pay back: were it granted anew with each
+// place, a client that sends one each tick would be 2 cells a tick faster.
+func (w *World) reachable(k *Kind, b *Body, s *Steering) (overdrawn float64, why Reason) {
+	ticks := float64(w.tick - b.knownAt)
+	overdrawn = max(0, b.overdrawn+Hypot(s.X-b.knownX, s.Y-b.knownY)-float64(ticks*k.MaxSpeed))
+	if overdrawn > moveGrace {
+		return 0, Unreachable
+	}
+	if !w.Free(s.X, s.Y, w.Hitbox(b)) {
+		return 0, Blocked
+	}
+	return overdrawn, Accepted
+}

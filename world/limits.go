@@ -1,0 +1,98 @@
+package world
+
+// The limits of a schema. Some are those of the narrowest dialect, so that a
+// game that registers can be told over all five.
+const (
+	// maxKinds and maxActions: a kind is a u8 in the records of stamp and duplex.
+	maxKinds   = 255
+	maxActions = 1 << 16
+
+	// maxFields bounds a kind's replicated fields: what changed is a mask of 64
+	// bits in each view and each packet on its way.
+	maxFields = 64
+
+	// maxHidden bounds what a kind keeps to itself. Each costs a load and a
+	// multiplication an entity a tick.
+	maxHidden = 192
+
+	// maxRecordBytes is stamp's: "a kind whose record could exceed 255 bytes is
+	// refused at registration".
+	maxRecordBytes = 255
+
+	// defaultTextBytes and maxTextBytes bound a string field; the tag max= sets
+	// another bound. A string is u8 size and bytes in a record.
+	defaultTextBytes = 32
+	maxTextBytes     = 250
+
+	// MaxParams is how many fields an action may have. They are held in every
+	// queued input, so this is what an input costs.
+	MaxParams = 8
+
+	// defaultRows and maxRows bound the entities of a kind; the tag cap= sets
+	// another bound. Tables do not grow, so that a pointer into one stays good
+	// while its entity lives.
+	defaultRows = 4096
+	maxRows     = 1 << 15
+)
+
+// The limits of a world.
+const (
+	// MaxEntity is the greatest entity number that a client is told. Realm keeps
+	// 64,536 and up for its clients, and duplex has 15 bits.
+	MaxEntity = 32767
+
+	// TempEntity is the first of the numbers that realm's clients give to what
+	// their actions create.
+	TempEntity = 64536
+
+	// maxPlayers bounds the players of one world, and so the inputs of a tick.
+	maxPlayers = 4096
+
+	// maxPlayerInputs bounds what one player may ask in one tick: without it a
+	// client could make every replay of that tick as long as it likes.
+	maxPlayerInputs = 32
+
+	// maxTickInputs bounds those of all players in one tick, joins and leaves
+	// aside: an input is 400 bytes, and history holds 23 ticks of them.
+	maxTickInputs = 1 << 14
+
+	// maxBirths is how many entities one input may create.
+	maxBirths = 1<<11 - 1
+
+	// maxAhead: "ones more than 2 ticks ahead are refused" (realm).
+	maxAhead = 2
+
+	// maxRollback bounds Config.MaxRollbackTicks, as each tick of it is a copy
+	// of the world.
+	maxRollback = 1024
+
+	// maxSpeed bounds how far a body moves in a tick, and so the cells that are
+	// looked at on its way. A game that sets a greater norm moves it that far.
+	maxSpeed = 256
+
+	// moveGrace: "a position is taken if the entity could have got there since
+	// its last accepted one (2 cells of grace)" (realm).
+	moveGrace = 2
+
+	// maxHitbox bounds the half-size of a hitbox: all cells under it are looked
+	// at wherever it goes.
+	maxHitbox = 64
+
+	// maxEditedChunks bounds the terrain that a game may change: an edited chunk
+	// is kept (72 KiB, and as much again for each tick of history that changed
+	// it), while others are made again from the seed.
+	maxEditedChunks = 4096
+
+	// maxNameBytes bounds a player's name.
+	maxNameBytes = 128
+)
+
+// The limits of a view.
+const (
+	// maxPackets is how many packets of a view may be on their way. The oldest
+	// beyond it counts as lost, so that a client that falls silent costs no more.
+	maxPackets = 256
+
+	// maxSent is how many entities those packets may tell of in all.
+	maxSent = 8192
+)

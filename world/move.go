@@ -1,0 +1,80 @@
+package world
+
+import "math"
+
+// moveStep is the longest stride that is taken at once, so that nothing passes
+// through a wall of one cell at speed.
+const moveStep = 0.5
+
+// MoveAll moves every body by its speed: "an entity moves by speednorm in the
+// direction of speedangle each tick; y is up" (realm). A body with a hitbox stops
+// at what is not passable.
+func (w *World) MoveAll() {
+	for _, t := range w.tables {
+		if !t.kind.HasBody {
+			continue
+		}
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			if b := t.body(row); b.Norm != 0 {
+				w.Move(b)
+			}
+		}
+	}
+	w.fresh = false
+}
+
+// Move moves one body by its speed and reports whether it was stopped before
+// the end of its way. It keeps its speed.
+func (w *World) Move(b *Body) (stopped bool) {
+	norm := float64(b.Norm)
+	if norm-norm != 0 || norm == 0 {
+		return false
+	}
+	norm = max(-maxSpeed, min(norm, maxSpeed))
+	sin, cos := SinCos(float64(b.Angle))
+	return w.slide(b, float64(norm*cos), float64(norm*sin))
+}
+
+// slide moves a body along (dx, dy) in strides until something is in its way.
+func (w *World) slide(b *Body, dx, dy float64) (stopped bool) {
+	h := w.Hitbox(b)
+	if h.IsNull() {
+		b.X, b.Y = clampPlace(b.X+dx), clampPlace(b.Y+dy)
+		return false
+	}
+	strides := int(math.Ceil(Hypot(dx, dy) / moveStep))
+	x, y := b.X, b.Y
+	// What stands in a wall, since the terrain changed around it, may walk out.
+	inside := w.hits(x, y, h)
+	for i := 1; i <= strides; i++ {
+		part := float64(i) / float64(strides)
+		nx, ny := x+float64(dx*part), y+float64(dy*part)
+		hit := w.hits(nx, ny, h)
+		if hit && !inside {
+			w.approach(b, nx, ny, h)
+			return true
+		}
+		inside = hit
+		b.X, b.Y = nx, ny
+	}
+	return false
+}
+
+// approach brings a body up to what stops it, to a sixteenth of a stride.
+func (w *World) approach(b *Body, x, y float64, h Hitbox) {
+	for range 4 {
+		mx, my := (b.X+x)/2, (b.Y+y)/2
+		if w.hits(mx, my, h) {
+			x, y = mx, my
+		} else {
+			b.X, b.Y = mx, my
+		}
+	}
+}
+
+// clampPlace keeps a body without an outline, which nothing stops, within the
+// numbers of the wire.
+func clampPlace(v float64) float64 {
+	const edge = ChunkSide << 15
+	return max(-edge, min(v, edge-1))
+}

@@ -1,0 +1,298 @@
+package world
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// published is the world as clients are told of it: every field of every
+// entity after the last tick, and the tick at which it last changed. Views read
+// it, and never the world. An entity keeps its slot while it lives.
+type published struct {
+	stride int    // fields a slot
+	now    uint64 // the tick of the last publication, from 1
+	high   int    // one more than the greatest slot in use
+	slots  []slot
+	used   []uint64 // a bit a slot
+	bits   []uint64 // slot*stride + field; an entity as its number
+	raw    []uint64 // of an entity its ID
+	texts  []string
+	gone   []ID       // those that the last publication took away
+	at     []uint64   // when the field last changed
+	bySlot [][]uint32 // by kind and row: slot + 1 of who was there at the last tick
+	slotOf idTable    // by ID: of those that moved to another row
+	grid   grid
+	global []uint32 // slots of what has no body
+
+	told    terrainCopy // the edited chunks as of the last publication
+	changed []ChunkPlace
+}
+
+// A slot is one published entity.
+type slot struct {
+	id      ID
+	x, y    float64
+	changed uint64 // when a replicated field last changed
+	other   uint64 // when one besides its place did
+	jumped  uint64 // when its place last was not where its speed would have brought it
+	seen    uint64 // the last publication that it was in
+	born    uint64 // the first one; with the slot it tells one entity from the next
+	kind    *Kind
+	wire    uint16 // 0: no number yet
+	owner   PlayerID
+	hasBody bool
+}
+
+func (p *published) init(s *Schema) {
+	p.stride = s.tables
+	for _, k := range s.Kinds {
+		p.bySlot = append(p.bySlot, make([]uint32, (k.rows+pageRows-1)/pageRows*pageRows))
+	}
+}
+
+// publish brings the slots to the state of the world.
+func (s *Sim) publish() {
+	p := &s.public
+	p.now++
+	s.book.now = p.now
+	p.grid.reset()
+	p.global = p.global[:0]
+	for _, t := range s.world.tables {
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			i := p.slotFor(t, row)
+			s.name(i, t.kind)
+			p.slots[i].owner = t.owners[row]
+		}
+	}
+	// Numbers first, fields then: a field may name an entity that is new.
+	for _, t := range s.world.tables {
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			s.compare(int(p.bySlot[t.kind.index][row]-1), t, row)
+		}
+	}
+	s.sweep()
+	p.grid.sort()
+	s.publishTerrain()
+}
+
+// slotFor finds the slot of the entity in a row, or takes one.
+func (p *published) slotFor(t *table, row int) int {
+	id, at := t.ids[row], &p.bySlot[t.kind.index][row]
+	if *at != 0 && p.slots[*at-1].id == id {
+		p.slots[*at-1].seen = p.now
+		return int(*at - 1)
+	}
+	i := -1
+	if was, ok := p.slotOf.get(id); ok && p.slots[was].kind == t.kind {
+		i = int(was)
+	} else {
+		i = p.take()
+		// A kind that has changed under one ID is another entity to clients: the
+		// old slot is not seen in this publication and goes.
+		p.slots[i] = slot{id: id, kind: t.kind, hasBody: t.kind.HasBody, born: p.now, changed: p.now, other: p.now, jumped: p.now}
+		p.slotOf.put(id, uint32(i))
+		clear(p.at[i*p.stride : (i+1)*p.stride])
+	}
+	p.slots[i].seen = p.now
+	*at = uint32(i + 1)
+	return i
+}
+
+// take uses the lowest free slot.
+func (p *published) take() int {
+	for word := range p.used {
+		if free := ^p.used[word]; free != 0 {
+			i := word<<6 + bits.TrailingZeros64(free)
+			p.used[word] |= 1 << (i & 63)
+			p.high = max(p.high, i+1)
+			return i
+		}
+	}
+	const more = 64
+	p.used = append(p.used, 0)
+	p.slots = append(p.slots, make([]slot, more)...)
+	p.bits = append(p.bits, make([]uint64, more*p.stride)...)
+	p.raw = append(p.raw, make([]uint64, more*p.stride)...)
+	p.at = append(p.at, make([]uint64, more*p.stride)...)
+	p.texts = append(p.texts, make([]string, more*p.stride)...)
+	return p.take()
+}
+
+// name gives an entity its number, if there is one to give.
+func (s *Sim) name(i int, k *Kind) {
+	e := &s.public.slots[i]
+	if e.wire != 0 {
+		return
+	}
+	if e.wire = s.book.give(e.id, k.index); e.wire == 0 {
+		s.stats.Unnumbered++
+	}
+}
+
+// compare finds what has changed of an entity since the last publication.
+func (s *Sim) compare(i int, t *table, row int) {
+	p := &s.public
+	e, from := &p.slots[i], i*p.stride
+	ptr := t.at(row)
+	isNew := e.born == p.now
+	visible := len(t.kind.Fields)
+	oldX, oldY := e.x, e.y
+	for f := range t.kind.Fields {
+		if s.compareField(&t.kind.Fields[f], from+f, ptr, isNew) {
+			e.changed = p.now
+			if !t.kind.HasBody || f > FieldY {
+				e.other = p.now
+			}
+		}
+	}
+	for f := range t.kind.hidden {
+		s.compareField(&t.kind.hidden[f], from+visible+f, ptr, isNew)
+	}
+	if !t.kind.HasBody {
+		p.global = append(p.global, uint32(i))
+		return
+	}
+	b := t.body(row)
+	e.x, e.y = b.X, b.Y
+	if e.x != oldX || e.y != oldY || b.Norm != 0 {
+		sin, cos := SinCos(float64(b.Angle))
+		dx, dy := e.x-oldX-float64(float64(b.Norm)*cos), e.y-oldY-float64(float64(b.Norm)*sin)
+		if isNew || float64(dx*dx)+float64(dy*dy) > predictError*predictError {
+			e.jumped = p.now
+		}
+	}
+	p.grid.add(e.x, e.y, uint32(i))
+}
+
+// predictError is how far a body may be from where its speed would have
+// brought it without being news to a client that moves bodies by itself.
+const predictError = 1e-6
+
+func (s *Sim) compareField(f *Field, at int, row rowPointer, isNew bool) bool {
+	p := &s.public
+	if f.Type == Text {
+		text := *f.text(row)
+		if !isNew && p.texts[at] == text {
+			return false
+		}
+		p.texts[at] = text
+	} else {
+		v := f.load(row)
+		raw := v
+		if f.Type == Entity {
+			v = uint64(s.book.known(ID(v)))
+		}
+		if !isNew && p.bits[at] == v && p.raw[at] == raw {
+			return false
+		}
+		p.bits[at], p.raw[at] = v, raw
+	}
+	p.at[at] = p.now
+	return true
+}
+
+// sweep frees the slots of those that are gone.
+func (s *Sim) sweep() {
+	p := &s.public
+	p.gone = p.gone[:0]
+	for i := range p.high {
+		e := &p.slots[i]
+		if e.id == 0 || e.seen == p.now {
+			continue
+		}
+		p.gone = append(p.gone, e.id)
+		if was, ok := p.slotOf.get(e.id); ok && int(was) == i {
+			p.slotOf.remove(e.id)
+		}
+		if e.wire != 0 && s.book.pages[e.wire].id == e.id {
+			s.book.lose(e.wire)
+		}
+		clear(p.texts[i*p.stride : (i+1)*p.stride])
+		*e = slot{}
+		p.used[i>>6] &^= 1 << (i & 63)
+	}
+	for p.high > 0 && p.slots[p.high-1].id == 0 {
+		p.high--
+	}
+}
+
+// value returns a published field.
+func (p *published) value(i, field int, f *Field) Value {
+	at := i*p.stride + field
+	if f.Type == Text {
+		return TextValue(p.texts[at])
+	}
+	return Value{Type: f.Type, bits: p.bits[at]}
+}
+
+// since returns which replicated fields have changed after a publication.
+func (p *published) since(i int, when uint64) uint64 {
+	var mask uint64
+	at := p.at[i*p.stride : i*p.stride+len(p.slots[i].kind.Fields)]
+	for f := range at {
+		if at[f] > when {
+			mask |= 1 << f
+		}
+	}
+	return mask
+}
+
+// Changes walks all entities that have changed in the last Advance, whoever
+// sees them: for a dialect that keeps one copy of the world for all its
+// clients, as replica does. Entered are those that are new; what has gone is not
+// among them, but Left in the views.
+func (s *Sim) Changes() iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		p := &s.public
+		for i := range p.high {
+			e := &p.slots[i]
+			if e.id == 0 || e.changed != p.now || e.wire == 0 {
+				continue
+			}
+			c := Change{Kind: e.kind, ID: e.id, Entity: e.wire, Owner: e.owner, Mask: p.since(i, p.now-1), What: Changed, slot: i, public: p}
+			if e.born == p.now {
+				c.What, c.Mask = Entered, allFields(e.kind)
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func allFields(k *Kind) uint64 { return 1<<len(k.Fields) - 1 }
+
+// A ChunkPlace names a chunk.
+type ChunkPlace struct{ BX, BY int16 }
+
+// publishTerrain finds the chunks that were changed. The copies of the last
+// publication are held until then, so a chunk that is still the same one has
+// not changed.
+func (s *Sim) publishTerrain() {
+	p, t := &s.public, &s.world.terrain
+	p.changed = p.changed[:0]
+	old, edited := p.told.edited, t.edited
+	for len(old) > 0 || len(edited) > 0 {
+		switch {
+		case len(edited) == 0 || len(old) > 0 && chunkKey(old[0].bx, old[0].by) < chunkKey(edited[0].bx, edited[0].by):
+			p.changed = append(p.changed, ChunkPlace{old[0].bx, old[0].by})
+			old = old[1:]
+		case len(old) == 0 || chunkKey(edited[0].bx, edited[0].by) < chunkKey(old[0].bx, old[0].by):
+			p.changed = append(p.changed, ChunkPlace{edited[0].bx, edited[0].by})
+			edited = edited[1:]
+		default:
+			if old[0] != edited[0] {
+				p.changed = append(p.changed, ChunkPlace{old[0].bx, old[0].by})
+			}
+			old, edited = old[1:], edited[1:]
+		}
+	}
+	t.save(&p.told)
+}
+
+// ChangedChunks returns the chunks whose cells the last Advance has changed, or may
+// have. It is good until the next.
+func (s *Sim) ChangedChunks() []ChunkPlace { return s.public.changed }
+
+// Chunk returns the cells of a chunk, to be read before the next call of the Sim.
+func (s *Sim) Chunk(bx, by int16) *Cells { return &s.world.terrain.chunkAt(bx, by).cells }

@@ -1,0 +1,355 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+)
+
+// A Field is one replicated field of a kind, or one parameter of an action.
+type Field struct {
+	Name string // as in Go but in lower_case, or what the tag name= says
+	Type Type
+	Max  int    // of a Text: its greatest size in bytes
+	Attr uint16 // the number of its realm attribute; 0 for the fields of a Body
+
+	InBody bool // one of the five that a Body has
+
+	offset uintptr
+}
+
+// A Kind is a registered kind of entity.
+type Kind struct {
+	Name   string  // the struct's name in lower_case
+	Number int     // from 1 in the order of registration, or the tag kind=
+	Fields []Field // the replicated ones; the first five are the Body's, if it has one
+
+	// HasBody says that it has a place in the world. What has none is in
+	// everyone's sight.
+	HasBody bool
+
+	// MaxSpeed is the greatest norm that a client may ask for.
+	MaxSpeed float64
+
+	hidden []Field // unexported state: copied, hashed and recorded, told to no one
+	floats []Field // of both: what must be finite
+	texts  []int   // indexes into Fields
+	body   uintptr // offset of the Body
+	typ    reflect.Type
+	rows   int
+	index  int
+}
+
+// The indexes of a Body's fields in Kind.Fields.
+const (
+	FieldX = iota
+	FieldY
+	FieldAngle
+	FieldNorm
+	FieldSprite
+	bodyFields
+)
+
+// An Action is a registered action.
+type Action struct {
+	Name   string // the struct's name in lower_case
+	Number int    // from 0 in the order of registration, or the tag action=
+	Fields []Field
+
+	typ reflect.Type
+}
+
+// A KindList is what Kinds makes for Game.Kinds.
+type KindList struct {
+	kinds []*Kind
+	err   error
+}
+
+// An ActionList is what Actions makes for Game.Actions.
+type ActionList struct {
+	actions []*Action
+	err     error
+}
+
+// Kinds registers structs as kinds of entities; its arguments are zero values,
+// such as Ship{}. Exported fields are replicated: they are bools, numbers,
+// strings and IDs. Unexported ones are state as well and may also be arrays and
+// structs of these. Nothing may point anywhere: state is copied each tick. An
+// error comes out of New.
+//
+// The tag `parley:"..."` of a field has, with commas between them:
+//
+//	name=speed_left  its name to clients
+//	attr=3           its number among realm's attributes
+//	max=64           the greatest size of a string in bytes (32)
+//
+// and on an embedded Body, or on a field _ struct{}, for the kind:
+//
+//	kind=7           its number
+//	speed=0.5        the greatest norm that a client may ask for (1)
+//	cap=1024         how many there may be (4,096)
+func Kinds(zero ...any) KindList {
+	var l KindList
+	for _, z := range zero {
+		k, err := newKind(reflect.TypeOf(z))
+		if err != nil {
+			l.err = errors.Join(l.err, err)
+			continue
+		}
+		l.kinds = append(l.kinds, k)
+	}
+	return l
+}
+
+// Actions registers structs as actions; its arguments are zero values, such as
+// Fire{}. Fields are those that kinds may have, 8 at most, all exported. A
+// field _ struct{} with the tag `parley:"action=9"` numbers the action.
+func Actions(zero ...any) ActionList {
+	var l ActionList
+	for _, z := range zero {
+		a, err := newAction(reflect.TypeOf(z))
+		if err != nil {
+			l.err = errors.Join(l.err, err)
+			continue
+		}
+		l.actions = append(l.actions, a)
+	}
+	return l
+}
+
+var (
+	bodyType = reflect.TypeFor[Body]()
+	idType   = reflect.TypeFor[ID]()
+)
+
+func newKind(t reflect.Type) (*Kind, error) {
+	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
+		return nil, fmt.Errorf("world: kind %v: not a named struct", t)
+	}
+	k := &Kind{Name: snake(t.Name()), typ: t, MaxSpeed: 1, rows: defaultRows}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, err := parseTag(f.Tag.Get("parley"))
+		if err == nil {
+			err = k.addField(f, tag)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("world: kind %s: field %s: %w", k.Name, f.Name, err)
+		}
+	}
+	return k, k.check()
+}
+
+func (k *Kind) addField(f reflect.StructField, tag tag) error {
+	switch {
+	case f.Type == bodyType && f.Anonymous:
+		if len(k.Fields) > 0 {
+			return errors.New("a Body comes first")
+		}
+		k.HasBody, k.body = true, f.Offset
+		for i := range bodyType.NumField() {
+			b := bodyType.Field(i)
+			b.Offset += f.Offset
+			k.flatten(b, b.Type, b.Offset, b.IsExported())
+		}
+		for i := range k.Fields {
+			k.Fields[i].InBody = true
+		}
+		return k.takeOptions(tag)
+	case f.Name == "_" && f.Type.Size() == 0:
+		return k.takeOptions(tag)
+	case f.Anonymous:
+		return errors.New("only a Body is embedded")
+	case !f.IsExported():
+		return k.flatten(f, f.Type, f.Offset, false)
+	}
+	typ := typeOf(f.Type)
+	if typ == 0 {
+		return fmt.Errorf("%v is none of the types that can be replicated", f.Type)
+	}
+	field, err := newField(f, typ, tag)
+	k.Fields = append(k.Fields, field)
+	return err
+}
+
+// flatten adds a field to the tables, element by element.
+func (k *Kind) flatten(f reflect.StructField, t reflect.Type, offset uintptr, visible bool) error {
+	typ := typeOf(t)
+	switch {
+	case typ != 0:
+		field := Field{Name: snake(f.Name), Type: typ, Max: maxTextBytes, offset: offset}
+		if visible {
+			k.Fields = append(k.Fields, field)
+		} else {
+			k.hidden = append(k.hidden, field)
+		}
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			inner := t.Field(i)
+			inner.Name = f.Name + "." + inner.Name
+			if err := k.flatten(inner, inner.Type, offset+inner.Offset, visible); err != nil {
+				return err
+			}
+		}
+	case t.Kind() == reflect.Array:
+		for i := range t.Len() {
+			if len(k.hidden) > maxHidden {
+				break
+			}
+			inner := f
+			inner.Name = fmt.Sprintf("%s.%d", f.Name, i)
+			if err := k.flatten(inner, t.Elem(), offset+uintptr(i)*t.Elem().Size(), visible); err != nil {
+				return err
+			}
+		}
+	default:
+		return fmt.Errorf("%v points somewhere or has no fixed size, so it cannot be state", t)
+	}
+	return nil
+}
+
+func (k *Kind) takeOptions(tag tag) error {
+	if tag.kind >= 0 {
+		k.Number = tag.kind
+	}
+	if tag.speed >= 0 {
+		k.MaxSpeed = tag.speed
+	}
+	if tag.rows > 0 {
+		k.rows = tag.rows
+	}
+	if k.MaxSpeed > maxSpeed {
+		return fmt.Errorf("speed=%v, and %d is the limit", k.MaxSpeed, maxSpeed)
+	}
+	if k.rows > maxRows {
+		return fmt.Errorf("cap=%d, and %d is the limit", k.rows, maxRows)
+	}
+	return nil
+}
+
+// check refuses a kind that some dialect could not tell of.
+func (k *Kind) check() error {
+	bytes := 0
+	for i, f := range k.Fields {
+		bytes += f.Type.Bytes()
+		if f.Type == Text {
+			bytes += f.Max
+			k.texts = append(k.texts, i)
+		}
+	}
+	for _, f := range append(k.Fields[:len(k.Fields):len(k.Fields)], k.hidden...) {
+		if f.Type == F32 || f.Type == F64 {
+			k.floats = append(k.floats, f)
+		}
+	}
+	switch {
+	case len(k.Fields) == 0:
+		return fmt.Errorf("world: kind %s: no field to replicate", k.Name)
+	case len(k.Fields) > maxFields:
+		return fmt.Errorf("world: kind %s: %d fields, and %d is the limit", k.Name, len(k.Fields), maxFields)
+	case len(k.hidden) > maxHidden:
+		return fmt.Errorf("world: kind %s: %d or more values in unexported fields, and %d is the limit", k.Name, len(k.hidden), maxHidden)
+	case bytes > maxRecordBytes:
+		return fmt.Errorf("world: kind %s: a record of up to %d bytes, and %d is the limit", k.Name, bytes, maxRecordBytes)
+	}
+	return nil
+}
+
+func newAction(t reflect.Type) (*Action, error) {
+	if t == nil || t.Kind() != reflect.Struct || t.Name() == "" {
+		return nil, fmt.Errorf("world: action %v: not a named struct", t)
+	}
+	a := &Action{Name: snake(t.Name()), Number: -1, typ: t}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, err := parseTag(f.Tag.Get("parley"))
+		var field Field
+		switch typ := typeOf(f.Type); {
+		case err != nil:
+		case f.Name == "_" && f.Type.Size() == 0:
+			a.Number = tag.action
+			continue
+		case typ == 0 || !f.IsExported() || f.Anonymous:
+			err = fmt.Errorf("%v is none of the types that an action can carry, or not exported", f.Type)
+		default:
+			field, err = newField(f, typ, tag)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("world: action %s: field %s: %w", a.Name, f.Name, err)
+		}
+		a.Fields = append(a.Fields, field)
+	}
+	if len(a.Fields) > MaxParams {
+		return nil, fmt.Errorf("world: action %s: %d fields, and %d is the limit", a.Name, len(a.Fields), MaxParams)
+	}
+	return a, nil
+}
+
+func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
+	field := Field{Name: snake(f.Name), Type: typ, Attr: noAttr, offset: f.Offset}
+	if tag.name != "" {
+		field.Name = tag.name
+	}
+	if tag.attr >= 0 {
+		field.Attr = uint16(tag.attr)
+	}
+	if typ == Text {
+		field.Max = defaultTextBytes
+		if tag.max > 0 {
+			field.Max = tag.max
+		}
+		if field.Max > maxTextBytes {
+			return field, fmt.Errorf("max=%d, and %d is the limit", field.Max, maxTextBytes)
+		}
+	}
+	return field, nil
+}
+
+// typeOf returns the type of a Go type, or 0.
+func typeOf(t reflect.Type) Type {
+	if t == idType {
+		return Entity
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return Bool
+	case reflect.Uint8:
+		return U8
+	case reflect.Uint16:
+		return U16
+	case reflect.Uint32:
+		return U32
+	case reflect.Uint64:
+		return U64
+	case reflect.Int8:
+		return I8
+	case reflect.Int16:
+		return I16
+	case reflect.Int32:
+		return I32
+	case reflect.Int64:
+		return I64
+	case reflect.Float32:
+		return F32
+	case reflect.Float64:
+		return F64
+	case reflect.String:
+		return Text
+	}
+	return 0
+}
+
+// snake writes a Go name as others do: TicksLeft is ticks_left.
+func snake(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]) && letters[i-1] != '.') {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,249 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Schema is all that a game can tell its clients.
+type Schema struct {
+	Kinds   []*Kind
+	Actions []*Action
+
+	tables int // fields a kind at most, hidden ones included
+	sum    uint64
+}
+
+// noAttr marks a field whose attribute is not numbered yet.
+const noAttr = 1<<16 - 1
+
+func newSchema(g *Game) (*Schema, error) {
+	if err := errors.Join(g.Kinds.err, g.Actions.err); err != nil {
+		return nil, err
+	}
+	s := &Schema{}
+	// The lists are the game's, and a game may run twice: each run has copies.
+	for _, k := range g.Kinds.kinds {
+		c := *k
+		c.Fields = append([]Field(nil), k.Fields...)
+		s.Kinds = append(s.Kinds, &c)
+	}
+	for _, a := range g.Actions.actions {
+		c := *a
+		s.Actions = append(s.Actions, &c)
+	}
+	if err := errors.Join(s.numberKinds(), s.numberActions(), s.numberAttributes()); err != nil {
+		return nil, err
+	}
+	for i, k := range s.Kinds {
+		k.index = i
+		s.tables = max(s.tables, len(k.Fields)+len(k.hidden))
+	}
+	s.sum = s.fingerprint(g.Name)
+	return s, nil
+}
+
+// numberKinds: "Kinds are numbered from 1 and actions from 0 in the order of
+// registration, … unless a struct tag says otherwise" (design).
+func (s *Schema) numberKinds() error {
+	taken := map[int]string{}
+	names := map[string]bool{}
+	for _, k := range s.Kinds {
+		if names[k.Name] {
+			return fmt.Errorf("world: two kinds are named %s", k.Name)
+		}
+		names[k.Name] = true
+		if k.Number != 0 && taken[k.Number] != "" {
+			return fmt.Errorf("world: kinds %s and %s have the number %d", taken[k.Number], k.Name, k.Number)
+		}
+		if k.Number != 0 {
+			taken[k.Number] = k.Name
+		}
+	}
+	next := 1
+	for _, k := range s.Kinds {
+		for k.Number == 0 {
+			if taken[next] == "" {
+				k.Number = next
+			}
+			next++
+		}
+		if k.Number > maxKinds {
+			return fmt.Errorf("world: kind %s: number %d, and %d is the limit", k.Name, k.Number, maxKinds)
+		}
+	}
+	return nil
+}
+
+func (s *Schema) numberActions() error {
+	taken := map[int]string{}
+	names := map[string]bool{}
+	for _, a := range s.Actions {
+		if names[a.Name] {
+			return fmt.Errorf("world: two actions are named %s", a.Name)
+		}
+		names[a.Name] = true
+		if a.Number >= 0 && taken[a.Number] != "" {
+			return fmt.Errorf("world: actions %s and %s have the number %d", taken[a.Number], a.Name, a.Number)
+		}
+		if a.Number >= 0 {
+			taken[a.Number] = a.Name
+		}
+	}
+	next := 0
+	for _, a := range s.Actions {
+		for a.Number < 0 {
+			if taken[next] == "" {
+				a.Number = next
+			}
+			next++
+		}
+		if a.Number >= maxActions {
+			return fmt.Errorf("world: action %s: number %d is too large", a.Name, a.Number)
+		}
+	}
+	return nil
+}
+
+// numberAttributes: "realm attributes from 0 in the order of fields, unless a
+// struct tag says otherwise" (design). A value on the wire has no length and
+// its type comes from its number alone, so the count goes on from kind to kind,
+// and where a tag gives two kinds one number their types must agree.
+func (s *Schema) numberAttributes() error {
+	type attribute struct {
+		typ  Type
+		name string
+	}
+	taken := map[uint16]attribute{}
+	for _, k := range s.Kinds {
+		for i := range k.Fields {
+			f := &k.Fields[i]
+			if f.InBody || f.Attr == noAttr {
+				continue
+			}
+			other, ok := taken[f.Attr]
+			if ok && (other.typ != f.Type || other.name != f.Name) {
+				return fmt.Errorf("world: attribute %d is %s %s and, in kind %s, %s %s", f.Attr, other.typ, other.name, k.Name, f.Type, f.Name)
+			}
+			taken[f.Attr] = attribute{f.Type, f.Name}
+		}
+	}
+	next := uint16(0)
+	for _, k := range s.Kinds {
+		for i := range k.Fields {
+			f := &k.Fields[i]
+			for !f.InBody && f.Attr == noAttr {
+				if _, ok := taken[next]; !ok {
+					f.Attr = next
+				}
+				next++
+			}
+		}
+	}
+	return nil
+}
+
+// fingerprint tells two games apart that a recording must not mix up.
+func (s *Schema) fingerprint(name string) uint64 {
+	h := hashText(1, name)
+	for _, k := range s.Kinds {
+		h = hashText(hash(h, uint64(k.Number)), k.Name)
+		for _, f := range append(k.Fields[:len(k.Fields):len(k.Fields)], k.hidden...) {
+			h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
+		}
+	}
+	for _, a := range s.Actions {
+		h = hashText(hash(h, uint64(a.Number)), a.Name)
+		for _, f := range a.Fields {
+			h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
+		}
+	}
+	return h
+}
+
+// Kind returns the kind of a number, or nil.
+func (s *Schema) Kind(number int) *Kind {
+	for _, k := range s.Kinds {
+		if k.Number == number {
+			return k
+		}
+	}
+	return nil
+}
+
+// Action returns the action of a number, or nil.
+func (s *Schema) Action(number int) *Action {
+	for _, a := range s.Actions {
+		if a.Number == number {
+			return a
+		}
+	}
+	return nil
+}
+
+// ActionNamed returns the action of a name, or nil.
+func (s *Schema) ActionNamed(name string) *Action {
+	for _, a := range s.Actions {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// A tag is what a struct tag says; -1 and "" are nothing.
+type tag struct {
+	name               string
+	attr, kind, action int
+	max, rows          int
+	speed              float64
+}
+
+func parseTag(text string) (tag, error) {
+	t := tag{attr: -1, kind: -1, action: -1, speed: -1}
+	if text == "" {
+		return t, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		var err error
+		switch key {
+		case "name":
+			t.name = value
+			if value == "" {
+				err = errors.New("empty")
+			}
+		case "attr":
+			t.attr, err = number(value, 0, noAttr-1)
+		case "kind":
+			t.kind, err = number(value, 1, maxKinds)
+		case "action":
+			t.action, err = number(value, 0, maxActions-1)
+		case "max":
+			t.max, err = number(value, 1, maxTextBytes)
+		case "cap":
+			t.rows, err = number(value, 1, maxRows)
+		case "speed":
+			t.speed, err = strconv.ParseFloat(value, 64)
+			if err == nil && !(t.speed >= 0 && t.speed <= maxSpeed) {
+				err = fmt.Errorf("not from 0 to %d", maxSpeed)
+			}
+		default:
+			err = errors.New("unknown")
+		}
+		if err != nil {
+			return t, fmt.Errorf("tag %q: %w", part, err)
+		}
+	}
+	return t, nil
+}
+
+func number(text string, low, high int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && (n < low || n > high) {
+		err = fmt.Errorf("not from %d to %d", low, high)
+	}
+	return n, err
+}

@@ -1,0 +1,33 @@
+package world
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
+
+// newRand returns the source of a random test and prints how to repeat it.
+func newRand(t testing.TB) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = 0x3017d
+	}
+	t.Logf("seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// rounds returns the count of turns of a random loop: the N tier under
+// PARLEY_SOAK=1, a hundredth of the PR tier under -short or -race, which has
+// nothing to find in code without goroutines.
+func rounds(pr, soak int) int {
+	switch {
+	case os.Getenv("PARLEY_SOAK") != "":
+		return soak
+	case testing.Short() || underRace:
+		return max(1, pr/100)
+	}
+	return pr
+}

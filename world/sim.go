@@ -1,0 +1,228 @@
+package world
+
+import "errors"
+
+// A Config says how a world runs. The zero Config is usable. It is not changed
+// after use.
+type Config struct {
+	// Seed makes one world unlike another: terrain and chance follow from it.
+	Seed uint64
+
+	// MaxRollbackTicks is how late an input may be. 0 is 20, as in realm; below
+	// 0 is none. Each tick of it holds a copy of the entities.
+	MaxRollbackTicks int
+
+	// ReplayBudget is how many ticks of the past may be run again a tick, on
+	// average; inputs that would cost more are refused. 0 is MaxRollbackTicks,
+	// which is always enough, as all late inputs of one tick share one rewind.
+	// Set it where Step is so slow that this many do not fit into a tick.
+	ReplayBudget int
+
+	// ReuseTicks is how long an entity's number rests before it is given to
+	// another. 0 is 1,200, a minute at 20 ticks a second, which is more than
+	// the 30 s that a datagram may live.
+	ReuseTicks int
+}
+
+// ErrFull means that no more players can join.
+var ErrFull = errors.New("world: full: no more players can join")
+
+// Stats count what a Sim has done. Each input ends in one of the first three.
+type Stats struct {
+	InputsDone    uint64 // accepted by Step, joins and leaves included
+	InputsRefused uint64 // by Step, or before it came to it
+	InputsPending uint64 // not yet run, or their outcome is not final
+
+	Refused [Malformed + 1]uint64 // by Reason; an input whose outcome changes counts again
+
+	Ticks         uint64
+	Rewinds       uint64
+	TicksReplayed uint64
+	NotFinite     uint64 // floats that the game left NaN or infinite; made 0
+	SpawnsRefused uint64 // because a kind had as many as may be
+	Unnumbered    uint64 // entities that had to wait for a number
+}
+
+// A Sim runs a game: it takes inputs, steps the world, goes back when an
+// input is late, and publishes what views then show. It has no clock and no
+// goroutine; whoever owns it calls Advance once a tick. It belongs to one
+// goroutine.
+type Sim struct {
+	game   Game
+	config Config
+	schema *Schema
+	world  *World
+	stats  Stats
+
+	now      uint64 // the tick that Advance will run
+	earliest uint64 // the oldest tick that has a late input, or now
+	budget   int    // ticks that may still be replayed
+	history  history
+	scratch  []Input // the copy of a tick's inputs that Step may change
+
+	present    []uint64 // bits of the players that have joined and not left, by number
+	players    int
+	lastPlayer PlayerID
+
+	book   book
+	public published
+	events []Event
+
+	recorder *recorder
+}
+
+// New makes a world and runs Setup. An error says what is wrong with the game.
+func New(g Game, c Config) (*Sim, error) {
+	if g.Step == nil {
+		return nil, errors.New("world: the game has no Step")
+	}
+	c = c.withDefaults()
+	s := &Sim{game: g, config: c, present: make([]uint64, 1<<16/64), history: newHistory(uint64(c.MaxRollbackTicks))}
+	schema, err := newSchema(&s.game)
+	if err != nil {
+		return nil, err
+	}
+	s.schema, s.budget = schema, c.MaxRollbackTicks
+	s.world = newWorld(&s.game, schema, c.Seed, &s.stats)
+	s.book.init(uint64(c.ReuseTicks))
+	s.public.init(schema)
+	if g.Setup != nil {
+		g.Setup(s.world)
+	}
+	s.world.settle()
+	s.publish()
+	return s, nil
+}
+
+func (c Config) withDefaults() Config {
+	switch {
+	case c.MaxRollbackTicks == 0:
+		c.MaxRollbackTicks = 20
+	case c.MaxRollbackTicks < 0:
+		c.MaxRollbackTicks = 0
+	}
+	c.MaxRollbackTicks = min(c.MaxRollbackTicks, maxRollback)
+	if c.ReplayBudget <= 0 {
+		c.ReplayBudget = c.MaxRollbackTicks
+	}
+	if c.ReuseTicks <= 0 {
+		c.ReuseTicks = 1200
+	}
+	return c
+}
+
+// Tick returns the tick that the next Advance runs: the one for inputs of
+// dialects that have no ticks.
+func (s *Sim) Tick() uint64 { return s.now }
+
+// Schema returns what the game registered.
+func (s *Sim) Schema() *Schema { return s.schema }
+
+// Config returns the configuration with its defaults filled in.
+func (s *Sim) Config() Config { return s.config }
+
+// World returns the world between two ticks, to be read, not changed.
+func (s *Sim) World() *World { return s.world }
+
+// Stats returns the counters.
+func (s *Sim) Stats() Stats { return s.stats }
+
+// Players returns how many have joined and not left.
+func (s *Sim) Players() int { return s.players }
+
+// Join brings a player in at the next tick. Its number is good at once.
+func (s *Sim) Join(name string) (PlayerID, error) {
+	if s.players >= maxPlayers {
+		return 0, ErrFull
+	}
+	p := s.lastPlayer
+	for p++; p == 0 || s.isPresent(p); p++ {
+	}
+	s.lastPlayer = p
+	s.present[p>>6] |= 1 << (p & 63)
+	s.players++
+	s.submit(&Input{Kind: Join, Player: p, Tick: s.now, Name: fitText(name, maxNameBytes)})
+	return p, nil
+}
+
+// Leave takes a player out at the next tick. A second Leave does nothing.
+func (s *Sim) Leave(p PlayerID) {
+	if !s.isPresent(p) {
+		return
+	}
+	s.submit(&Input{Kind: Leave, Player: p, Tick: s.now})
+	s.present[p>>6] &^= 1 << (p & 63)
+	s.players--
+}
+
+func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0 }
+
+// Steer submits what a player wants of an entity at a tick: Tick() for now, or
+// what the client says. st.Entity 0 is the player's own. Accepted means that
+// the input will come to Step; what it makes of it is an event if it refuses, or
+// if tag is not 0. Whatever else is returned is a refusal, and there is no event.
+func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
+	in := Input{Kind: Steer, Player: p, Tick: tick, Steer: st, tag: tag}
+	if !st.finite() {
+		return s.refuse(Malformed)
+	}
+	return s.submit(&in)
+}
+
+// Act submits an action at a tick, as Steer does. An Entity among the params is
+// the number that the client knows: one of its temporary ones is for what the
+// action creates and is zero in Step, and so is one that means nothing.
+func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32) Reason {
+	if a == nil || len(params) != len(a.Fields) {
+		return s.refuse(Malformed)
+	}
+	in := Input{Kind: Act, Player: p, Tick: tick, Action: a, tag: tag}
+	for i, v := range params {
+		f := &a.Fields[i]
+		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
+			return s.refuse(Malformed)
+		}
+		if v.Type == Entity {
+			if v.bits >= TempEntity && v.bits < 1<<16 {
+				in.temp = uint16(v.bits)
+			}
+			v.bits = uint64(s.ByWire(uint16(min(v.bits, 1<<16-1))))
+		}
+		in.params[i] = v
+	}
+	return s.submit(&in)
+}
+
+// submit puts an input into history, at its tick.
+func (s *Sim) submit(in *Input) Reason {
+	cost := 0
+	switch {
+	case !s.isPresent(in.Player):
+		return s.refuse(Absent)
+	case in.Tick > s.now+maxAhead:
+		return s.refuse(TooEarly)
+	case in.Tick+s.history.depth < s.now:
+		return s.refuse(TooOld)
+	case in.Tick < s.earliest:
+		cost = int(s.earliest - in.Tick)
+	}
+	if cost > s.budget {
+		return s.refuse(OverBudget)
+	}
+	if !s.history.at(in.Tick).add(in) {
+		return s.refuse(TooMany)
+	}
+	s.budget -= cost
+	s.earliest = min(s.earliest, in.Tick)
+	s.stats.InputsPending++
+	if s.recorder != nil {
+		s.recorder.input(in)
+	}
+	return Accepted
+}
+
+func (s *Sim) refuse(why Reason) Reason {
+	s.stats.InputsRefused++
+	s.stats.Refused[why]++
+	return why
+}

@@ -1,0 +1,143 @@
+package world
+
+// Advance runs one tick. If an input came late it first goes back to the
+// oldest such tick and runs all since again: "all late inputs of one tick share
+// one rewind" (realm). Then it publishes: views and Events tell what is new.
+func (s *Sim) Advance() {
+	s.events = s.events[:0]
+	if s.recorder != nil {
+		s.recorder.begin(s.now)
+	}
+	if s.earliest < s.now {
+		s.stats.Rewinds++
+		s.world.load(&s.history.at(s.earliest).before)
+		for tick := s.earliest; tick < s.now; tick++ {
+			s.run(tick)
+			s.stats.TicksReplayed++
+		}
+	}
+	s.run(s.now)
+	s.stats.Ticks++
+	s.now++
+	s.earliest = s.now
+	s.budget = min(s.budget+s.config.ReplayBudget, max(s.config.MaxRollbackTicks, s.config.ReplayBudget))
+	s.close()
+	s.publish()
+	s.number()
+	if s.recorder != nil {
+		s.recorder.state(s)
+	}
+}
+
+// run makes one tick of history, for the first time or again.
+func (s *Sim) run(tick uint64) {
+	m, w := s.history.at(tick), s.world
+	w.save(&m.before)
+	w.begin(tick)
+	s.admit(m)
+	s.game.Step(w, s.scratch)
+	for i := range s.scratch {
+		if in := &s.scratch[i]; in.Kind == Leave {
+			p, _ := w.Player(in.Player)
+			in.Name, in.Steer.Entity = p.Name, p.Entity
+			w.despawnOwned(in.Player)
+			w.players.remove(in.Player)
+		}
+	}
+	w.settle()
+	s.harvest(m)
+}
+
+// admit gathers the inputs that come to Step: those of players who are there.
+func (s *Sim) admit(m *moment) {
+	m.sort()
+	s.scratch = s.scratch[:0]
+	w := s.world
+	for _, key := range m.order {
+		i := int(uint32(key))
+		in := m.inputs[i]
+		in.index, in.outcome, in.born, in.child = i, 0, 0, 0
+		if in.Kind == Join {
+			w.players.add(Player{ID: in.Player, Name: in.Name, Since: w.tick})
+		}
+		own, ok := w.players.find(in.Player)
+		if !ok {
+			m.inputs[i].outcome = Absent
+			continue
+		}
+		if in.Kind == Steer && in.Steer.Entity == 0 {
+			in.Steer.Entity = w.players.list[own].Entity
+		}
+		m.inputs[i].outcome = 0
+		s.scratch = append(s.scratch, in)
+	}
+}
+
+// harvest looks at what Step made of the inputs, and tells what is new of it.
+func (s *Sim) harvest(m *moment) {
+	for i := range s.scratch {
+		ran := &s.scratch[i]
+		in := &m.inputs[ran.index]
+		switch {
+		case ran.Kind == Join || ran.Kind == Leave:
+			ran.outcome = Accepted
+		case ran.outcome == 0:
+			ran.outcome = Ignored
+		}
+		in.outcome = ran.outcome
+		if in.outcome != in.told {
+			s.tellOutcome(ran)
+			in.told = in.outcome
+		}
+		if ran.temp != 0 && ran.child != 0 && !in.toldID {
+			s.tell(EntityNamed, ran, ran.child)
+			in.toldID = true
+		}
+	}
+	for i := range m.inputs {
+		if in := &m.inputs[i]; in.outcome == Absent && in.told != Absent {
+			s.stats.Refused[Absent]++
+			s.tell(InputRefused, in, in.Steer.Entity)
+			in.told = Absent
+		}
+	}
+}
+
+func (s *Sim) tellOutcome(in *Input) {
+	entity := in.Steer.Entity
+	if in.Kind == Join || in.Kind == Act {
+		if p, ok := s.world.Player(in.Player); ok {
+			entity = p.Entity
+		}
+	}
+	switch {
+	case in.Kind == Join:
+		s.tell(PlayerJoined, in, entity)
+	case in.Kind == Leave:
+		s.tell(PlayerLeft, in, entity)
+	case in.outcome.Refused():
+		s.stats.Refused[in.outcome]++
+		s.tell(InputRefused, in, entity)
+	case in.Kind == Act:
+		s.tell(ActionDone, in, entity)
+	case in.tag != 0:
+		s.tell(InputAccepted, in, entity)
+	}
+}
+
+// close counts the inputs that fall out of the window, as what became of them
+// is final, and makes room for the tick that is now 2 ahead.
+func (s *Sim) close() {
+	last := s.now + maxAhead
+	if m := s.history.at(last); len(m.inputs) > 0 {
+		for i := range m.inputs {
+			s.stats.InputsPending--
+			if m.inputs[i].outcome.Refused() {
+				s.stats.InputsRefused++
+			} else {
+				s.stats.InputsDone++
+			}
+		}
+	}
+	s.history.open(last)
+}

@@ -1,0 +1,291 @@
+package world
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// ChunkSide is the side of a chunk in cells.
+const ChunkSide = 256
+
+// Cells are the values of a chunk's cells, row by row from the bottom: that of
+// (x, y) is at y*ChunkSide+x.
+type Cells [ChunkSide * ChunkSide]uint8
+
+// A Cell says what cells of one value are like.
+type Cell struct {
+	Solid bool // a body with a hitbox stops here
+}
+
+// A chunk is 256 x 256 cells. One that was edited is shared by all the ticks of
+// history that know it so, and copied before it is written.
+type chunk struct {
+	bx, by int16
+	refs   int // how many terrains hold it; of a pristine one 0
+	used   uint64
+	filled bool // some cell is solid
+	cells  Cells
+	solid  [ChunkSide][ChunkSide / 64]uint64
+}
+
+// terrain holds the edited chunks, which are state, and a cache of pristine
+// ones, which follow from the seed.
+type terrain struct {
+	edited []*chunk // in order of by, then bx
+	sum    uint64   // over all changed cells: position and value
+
+	seed     uint64
+	generate func(seed uint64, bx, by int16, cells *Cells)
+	isSolid  [256]bool
+	pristine []*chunk
+	clock    uint64
+	last     *chunk // the one that was asked for last
+	spare    []*chunk
+}
+
+// pristineChunks bounds the cache: 18 MiB. Whoever walks further makes chunks
+// again, which costs time and no memory.
+const pristineChunks = 256
+
+func (t *terrain) init(g *Game, seed uint64) {
+	t.seed, t.generate = seed, g.Terrain
+	for v, c := range g.CellTypes {
+		if v < len(t.isSolid) {
+			t.isSolid[v] = c.Solid
+		}
+	}
+}
+
+// chunkAt finds a chunk, and makes it if need be.
+func (t *terrain) chunkAt(bx, by int16) *chunk {
+	if c := t.last; c != nil && c.bx == bx && c.by == by {
+		return c
+	}
+	c := t.findEdited(bx, by)
+	if c == nil {
+		c = t.findPristine(bx, by)
+	}
+	t.last = c
+	return c
+}
+
+func chunkKey(bx, by int16) uint32 { return uint32(uint16(by)^1<<15)<<16 | uint32(uint16(bx)^1<<15) }
+
+// search returns where in the edited ones a chunk is or would be.
+func (t *terrain) search(bx, by int16) int {
+	low, high := 0, len(t.edited)
+	for low < high {
+		mid := (low + high) / 2
+		if chunkKey(t.edited[mid].bx, t.edited[mid].by) < chunkKey(bx, by) {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+func (t *terrain) findEdited(bx, by int16) *chunk {
+	if i := t.search(bx, by); i < len(t.edited) && t.edited[i].bx == bx && t.edited[i].by == by {
+		return t.edited[i]
+	}
+	return nil
+}
+
+func (t *terrain) findPristine(bx, by int16) *chunk {
+	t.clock++
+	oldest := -1
+	for i, c := range t.pristine {
+		if c.bx == bx && c.by == by {
+			c.used = t.clock
+			return c
+		}
+		if oldest < 0 || c.used < t.pristine[oldest].used {
+			oldest = i
+		}
+	}
+	if len(t.pristine) < pristineChunks {
+		oldest = len(t.pristine)
+		t.pristine = append(t.pristine, &chunk{})
+	}
+	c := t.pristine[oldest]
+	*c = chunk{bx: bx, by: by, used: t.clock}
+	if t.generate != nil {
+		t.generate(t.seed, bx, by, &c.cells)
+		c.outline(&t.isSolid)
+	}
+	return c
+}
+
+// outline finds the solid cells.
+func (c *chunk) outline(isSolid *[256]bool) {
+	for i := 0; i < len(c.cells); i += 8 {
+		if !isSolid[0] && binary.LittleEndian.Uint64(c.cells[i:]) == 0 {
+			continue
+		}
+		for j := i; j < i+8; j++ {
+			if isSolid[c.cells[j]] {
+				c.solid[j/ChunkSide][j%ChunkSide/64] |= 1 << (j % 64)
+				c.filled = true
+			}
+		}
+	}
+}
+
+// set changes a cell, in a copy if others hold the chunk too.
+func (t *terrain) set(bx, by int16, x, y uint8, v uint8) bool {
+	c := t.chunkAt(bx, by)
+	i := int(y)*ChunkSide + int(x)
+	if c.cells[i] == v {
+		return true
+	}
+	if c.refs != 1 {
+		if c.refs == 0 && len(t.edited) >= maxEditedChunks {
+			return false
+		}
+		c = t.copyOf(c)
+	}
+	place := uint64(chunkKey(bx, by))<<24 | uint64(i)<<8
+	t.sum ^= mix(place|uint64(c.cells[i])) ^ mix(place|uint64(v))
+	c.cells[i] = v
+	word, bit := &c.solid[y][x/64], uint64(1)<<(x%64)
+	if *word &^= bit; t.isSolid[v] {
+		*word |= bit
+		c.filled = true
+	}
+	return true
+}
+
+// copyOf puts a copy of a chunk, which this terrain alone holds, in its place.
+func (t *terrain) copyOf(c *chunk) *chunk {
+	var own *chunk
+	if n := len(t.spare); n > 0 {
+		own, t.spare = t.spare[n-1], t.spare[:n-1]
+	} else {
+		own = &chunk{}
+	}
+	*own = *c
+	own.refs = 1
+	i := t.search(c.bx, c.by)
+	if i < len(t.edited) && t.edited[i] == c {
+		c.refs--
+		t.edited[i] = own
+	} else {
+		t.edited = append(t.edited, nil)
+		copy(t.edited[i+1:], t.edited[i:])
+		t.edited[i] = own
+	}
+	t.last = own
+	return own
+}
+
+// A terrainCopy is the edited chunks as they were.
+type terrainCopy struct {
+	edited []*chunk
+	sum    uint64
+}
+
+func (t *terrain) save(c *terrainCopy) {
+	t.drop(c.edited)
+	c.edited = append(c.edited[:0], t.edited...)
+	for _, k := range c.edited {
+		k.refs++
+	}
+	c.sum = t.sum
+}
+
+func (t *terrain) load(c *terrainCopy) {
+	for _, k := range c.edited {
+		k.refs++
+	}
+	t.drop(t.edited)
+	t.edited = append(t.edited[:0], c.edited...)
+	t.sum, t.last = c.sum, nil
+}
+
+// drop lets chunks go that one holder held.
+func (t *terrain) drop(list []*chunk) {
+	for _, k := range list {
+		if k.refs--; k.refs == 0 {
+			t.spare = append(t.spare, k)
+			if t.last == k {
+				t.last = nil
+			}
+		}
+	}
+}
+
+// solidSpan reports whether a cell of row y, from x0 to x1, is solid. What is
+// beyond the numbers of the wire is solid.
+func (t *terrain) solidSpan(x0, x1, y int) bool {
+	by := y >> 8
+	if by != int(int16(by)) || x0>>8 < math.MinInt16 || x1>>8 > math.MaxInt16 {
+		return true
+	}
+	for x := x0; x <= x1; {
+		bx := x >> 8
+		end := min(x1, bx<<8+ChunkSide-1)
+		c := t.chunkAt(int16(bx), int16(by))
+		if c.filled && anyBit(&c.solid[y&255], x&255, end&255) {
+			return true
+		}
+		x = end + 1
+	}
+	return false
+}
+
+// anyBit reports whether a bit from a to b is set.
+func anyBit(row *[ChunkSide / 64]uint64, a, b int) bool {
+	for word := a / 64; word <= b/64; word++ {
+		m := row[word]
+		if word == a/64 {
+			m &= ^uint64(0) << (a % 64)
+		}
+		if word == b/64 {
+			m &= ^uint64(0) >> (63 - b%64)
+		}
+		if bits.OnesCount64(m) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Cell returns the value of the cell at a place. Beyond the edge it is 0.
+func (w *World) Cell(x, y float64) uint8 {
+	bx, by, cx, cy, ok := Locate(x, y)
+	if !ok {
+		return 0
+	}
+	return w.terrain.chunkAt(bx, by).cells[int(cy)*ChunkSide+int(cx)]
+}
+
+// SetCell changes the value of the cell at a place. It is false beyond the edge
+// of the world, and if more chunks than 4,096 would have been changed.
+func (w *World) SetCell(x, y float64, v uint8) bool {
+	bx, by, cx, cy, ok := Locate(x, y)
+	return ok && w.terrain.set(bx, by, cx, cy, v)
+}
+
+// Passable reports whether the cell at a place is not solid.
+func (w *World) Passable(x, y float64) bool {
+	_, _, _, _, ok := Locate(x, y)
+	return ok && !w.terrain.isSolid[w.Cell(x, y)]
+}
+
+// Locate returns the chunk and the cell in it of a place, as realm writes it. It
+// is false for what is beyond the edge or not finite.
+func Locate(x, y float64) (bx, by int16, cx, cy uint8, ok bool) {
+	const edge = ChunkSide << 15
+	if !(x >= -edge && x < edge && y >= -edge && y < edge) {
+		return 0, 0, 0, 0, false
+	}
+	ix, iy := int(math.Floor(x)), int(math.Floor(y))
+	return int16(ix >> 8), int16(iy >> 8), uint8(ix), uint8(iy), true
+}
+
+// Place returns the middle of a cell.
+func Place(bx, by int16, cx, cy uint8) (x, y float64) {
+	return float64(int(bx)<<8+int(cx)) + 0.5, float64(int(by)<<8+int(cy)) + 0.5
+}

@@ -1,0 +1,217 @@
+package world
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// A ViewConfig says what a player may see and how it is told. The zero value is
+// usable.
+type ViewConfig struct {
+	// Radius is how far from its own entity a player sees, in cells. 0 is 128;
+	// below 0 is everything.
+	Radius float64
+
+	// Hysteresis is how much further something must go to leave sight, so that
+	// what walks along the edge does not come and go. 0 is an eighth of Radius.
+	Hysteresis float64
+
+	// MaxPerKind bounds what is in sight of one kind, the nearest first. 0 is no
+	// bound; replica has 256.
+	MaxPerKind int
+
+	// BytesPerTick is what Take may spend in a tick, on average. 0 is 4,096;
+	// below 0 is no bound.
+	BytesPerTick int
+
+	// Reliable says that everything sent arrives, in order: it counts as
+	// acknowledged when it is taken. Open, Acked and Lost are then not needed.
+	Reliable bool
+
+	// PredictTicks is for clients that move bodies by their speed, as realm's do:
+	// the place of a body that goes straight on is told again only this often. 0
+	// is each tick.
+	PredictTicks int
+
+	// SightOnly yields Entered and Left and nothing else, for a gateway that has
+	// Sim.Changes from elsewhere.
+	SightOnly bool
+}
+
+// What a change is.
+type What uint8
+
+// The kinds of changes.
+const (
+	Entered What = iota + 1 // it came into sight: all fields
+	Changed                 // the fields of Mask
+	Left                    // it is gone, or out of sight: no fields
+)
+
+var whatNames = [...]string{"unset", "entered", "changed", "left"}
+
+func (w What) String() string {
+	if int(w) < len(whatNames) {
+		return whatNames[w]
+	}
+	return whatNames[0]
+}
+
+// A Change is something that a client is to be told of an entity. It is good
+// until the next Advance of the Sim.
+type Change struct {
+	What   What
+	Kind   *Kind
+	Entity uint16 // the number that clients know it by
+	ID     ID
+	Owner  PlayerID
+	Mask   uint64 // a bit for each of Kind.Fields
+
+	slot   int
+	public *published
+}
+
+// Has reports whether a field is among those to be told.
+func (c *Change) Has(field int) bool { return c.Mask>>field&1 != 0 }
+
+// Value returns a field at its newest, whether or not it has changed. An Entity
+// is the number of one that lives, or 0. There are none of what has Left.
+func (c *Change) Value(field int) Value {
+	if c.What == Left {
+		return Value{}
+	}
+	return c.public.value(c.slot, field, &c.Kind.Fields[field])
+}
+
+// A View is what one player sees, and what its client has been told of that.
+// After each Advance, call Update, then Next and Take until Next is nil. It
+// belongs to the goroutine of its Sim.
+type View struct {
+	sim    *Sim
+	player PlayerID
+	config ViewConfig
+
+	x, y    float64  // where it looks from
+	own     int      // the slot of its player's own entity, or -1
+	entries []entry  // by slot
+	known   []uint32 // the slots in sight
+	perKind []int    // how many of each
+	leaving []departure
+	unsent  int    // of those
+	serial  uint32 // of the last entry or departure
+	budget  int
+
+	next   Change   // what Next returned
+	queue  []uint64 // a heap of what is to be told: urgency<<32 | ^slot
+	near   []uint64 // newcomers, and their distances
+	flight flight
+
+	updated uint64
+}
+
+// An entry is what a client knows of an entity. The zero entry is nothing.
+type entry struct {
+	sent    uint64 // the publication that was told last
+	lost    uint64 // fields that are to be told whatever has changed
+	born    uint32 // the low bits of the slot's, if it is still the same entity
+	urgency uint32
+	stamp   uint32 // tells this time in sight from the next; 0: not in sight
+	wire    uint16
+	kind    uint8
+	known   bool // the client is sure to have all fields; until then it is told all
+}
+
+// A departure is an entity that the client is to forget.
+type departure struct {
+	kind   *Kind
+	wire   uint16
+	sent   bool
+	serial uint32
+	passed uint64 // the publication in which Skip passed over it
+}
+
+// NewView makes the view of a player, or with 0 that of a spectator. Close it
+// when its client is gone.
+func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
+	if c.Radius == 0 {
+		c.Radius = 128
+	}
+	if c.Hysteresis == 0 {
+		c.Hysteresis = c.Radius / 8
+	}
+	if c.BytesPerTick == 0 {
+		c.BytesPerTick = 4096
+	}
+	return &View{sim: s, player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+}
+
+// LookFrom says where a view looks from while its player has no entity.
+func (v *View) LookFrom(x, y float64) { v.x, v.y = x, y }
+
+// Player returns whose view it is.
+func (v *View) Player() PlayerID { return v.player }
+
+// Sees reports whether an entity is in sight.
+func (v *View) Sees(id ID) bool {
+	i, ok := v.sim.public.slotOf.get(id)
+	return ok && v.isKnown(int(i))
+}
+
+func (v *View) isKnown(i int) bool {
+	return i < len(v.entries) && v.entries[i].stamp != 0 && v.entries[i].born == uint32(v.sim.public.slots[i].born)
+}
+
+// Correct makes the view tell all of an entity again, at its newest: a client
+// that was refused something believes what is not so.
+func (v *View) Correct(id ID) {
+	if i, ok := v.sim.public.slotOf.get(id); ok && v.isKnown(int(i)) {
+		e := &v.entries[i]
+		e.lost = allFields(v.sim.public.slots[i].kind)
+		e.urgency += ownUrgency
+	}
+}
+
+// Seen walks all that is in sight, as Entered, whether or not it was told
+// already: for a dialect that can ask for everything at once.
+func (v *View) Seen() iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		for _, i := range v.known {
+			if !v.isKnown(int(i)) {
+				continue
+			}
+			c := v.changeOf(int(i))
+			c.What, c.Mask = Entered, allFields(c.Kind)
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (v *View) changeOf(i int) Change {
+	p := &v.sim.public
+	s := &p.slots[i]
+	return Change{What: Changed, Kind: s.kind, Entity: s.wire, ID: s.id, Owner: s.owner, slot: i, public: p}
+}
+
+// Close lets go of the numbers that the view holds. It is of no use afterwards.
+func (v *View) Close() {
+	for _, i := range v.known {
+		v.sim.book.letGo(v.entries[i].wire)
+	}
+	for _, d := range v.leaving {
+		v.sim.book.letGo(d.wire)
+	}
+	*v = View{sim: v.sim, own: -1, perKind: make([]int, len(v.perKind))}
+}
+
+// Fields walks the fields of a mask from the lowest.
+func Fields(mask uint64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for ; mask != 0; mask &= mask - 1 {
+			if !yield(bits.TrailingZeros64(mask)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package world
+
+import "slices"
+
+// Next returns what is most urgent to be told, or nil if nothing is left or the
+// tick's bytes are spent. It returns the same until Take or Skip is called.
+// What has left comes first, then by urgency.
+func (v *View) Next() *Change {
+	if v.budget <= 0 || v.flight.full() {
+		return nil
+	}
+	for k := range v.leaving {
+		if v.unsent == 0 {
+			break
+		}
+		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
+			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: int(d.serial)}
+			return &v.next
+		}
+	}
+	p := &v.sim.public
+	for len(v.queue) > 0 {
+		i := int(^uint32(v.queue[0]))
+		e := &v.entries[i]
+		if !v.isKnown(i) {
+			v.queue = pop(v.queue)
+			continue
+		}
+		v.next = v.changeOf(i)
+		if e.known {
+			v.next.Mask = p.since(i, e.sent) | e.lost
+		} else {
+			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
+		}
+		return &v.next
+	}
+	return nil
+}
+
+// Take says that what Next returned is in the open packet and took so many
+// bytes. With ViewConfig.Reliable it needs no packet.
+func (v *View) Take(bytes int) { v.take(bytes, v.config.Reliable) }
+
+// TakeSure is Take for what is sent in a way that cannot be lost, in a view
+// whose other packets can: what comes into sight over duplex's main channel.
+func (v *View) TakeSure(bytes int) { v.take(bytes, true) }
+
+func (v *View) take(bytes int, sure bool) {
+	v.budget -= max(bytes, 0)
+	c := &v.next
+	switch c.What {
+	case Left:
+		v.takeLeft(uint32(c.slot), sure)
+	case Entered, Changed:
+		e := &v.entries[c.slot]
+		e.sent, e.lost, e.urgency = v.updated, 0, 0
+		if sure {
+			e.known = true
+		} else {
+			v.flight.add(v, sent{slot: uint32(c.slot), serial: e.stamp, mask: c.Mask, entered: c.What == Entered})
+		}
+		v.queue = pop(v.queue)
+	}
+	*c = Change{}
+}
+
+// takeLeft marks a departure as told. It is found by its serial, as Acked and
+// Lost may have moved it since Next.
+func (v *View) takeLeft(serial uint32, sure bool) {
+	k := v.departure(serial)
+	if k < 0 || v.leaving[k].sent {
+		return
+	}
+	v.leaving[k].sent = true
+	v.unsent--
+	if sure {
+		v.forget(k)
+	} else {
+		v.flight.add(v, sent{serial: serial, left: true})
+	}
+}
+
+func (v *View) departure(serial uint32) int {
+	return slices.IndexFunc(v.leaving, func(d departure) bool { return d.serial == serial })
+}
+
+// Skip passes over what Next returned until the next tick; it grows more urgent.
+func (v *View) Skip() {
+	switch c := &v.next; c.What {
+	case Left:
+		if k := v.departure(uint32(c.slot)); k >= 0 {
+			v.leaving[k].passed = v.updated
+		}
+	case Entered, Changed:
+		v.queue = pop(v.queue)
+	}
+	v.next = Change{}
+}
+
+// Open begins a packet and returns its number, from 1. What is taken from then
+// on is in it, until the next Open.
+func (v *View) Open() uint64 { return v.flight.open(v) }
+
+// Acked says that a packet has arrived. An unknown number does nothing.
+func (v *View) Acked(packet uint64) { v.flight.end(v, packet, true) }
+
+// Lost says that a packet is lost: the values that it carried come again, at
+// their newest. An unknown number does nothing.
+func (v *View) Lost(packet uint64) { v.flight.end(v, packet, false) }
+
+// A sent is one change in a packet.
+type sent struct {
+	mask    uint64
+	slot    uint32
+	serial  uint32 // of the entry or the departure
+	left    bool
+	entered bool
+}
+
+// flight are the packets that are on their way and what is in them, in two
+// rings. The zero value has none.
+type flight struct {
+	packets []packet
+	records []sent
+	last    uint64 // the newest packet
+	oldest  uint64 // none before it is on its way
+	added   uint64 // records ever added
+}
+
+type packet struct {
+	number uint64
+	start  uint64 // its first record
+	count  uint64
+}
+
+func (f *flight) open(v *View) uint64 {
+	if f.packets == nil {
+		f.packets, f.records = make([]packet, maxPackets), make([]sent, 128)
+		f.oldest = 1
+	}
+	f.last++
+	if f.last > maxPackets {
+		f.end(v, f.last-maxPackets, false)
+	}
+	f.packets[f.last%maxPackets] = packet{number: f.last, start: f.added}
+	return f.last
+}
+
+func (f *flight) add(v *View, s sent) {
+	if f.last == 0 {
+		panic("world: Take without Open in a view that is not reliable")
+	}
+	// The records of packets that have ended are free, from the oldest on.
+	for f.added-f.tail() >= uint64(len(f.records)) {
+		if len(f.records) == maxSent {
+			f.end(v, f.oldest, false)
+			continue
+		}
+		larger := make([]sent, 2*len(f.records))
+		for k := f.tail(); k < f.added; k++ {
+			larger[k%uint64(len(larger))] = f.records[k%uint64(len(f.records))]
+		}
+		f.records = larger
+	}
+	f.records[f.added%uint64(len(f.records))] = s
+	f.added++
+	f.packets[f.last%maxPackets].count++
+}
+
+// full reports whether the open packet has as many records as there may be.
+func (f *flight) full() bool {
+	return f.last > 0 && f.packets[f.last%maxPackets].count >= maxSent-1
+}
+
+// tail is the first record that is still needed.
+func (f *flight) tail() uint64 {
+	for f.oldest < f.last && f.packets[f.oldest%maxPackets].number != f.oldest {
+		f.oldest++
+	}
+	return f.packets[f.oldest%maxPackets].start
+}
+
+// end settles what was in a packet.
+func (f *flight) end(v *View, number uint64, arrived bool) {
+	if number == 0 || f.packets == nil || f.packets[number%maxPackets].number != number {
+		return
+	}
+	p := &f.packets[number%maxPackets]
+	for k := p.start; k < p.start+p.count; k++ {
+		v.settle(&f.records[k%uint64(len(f.records))], arrived)
+	}
+	p.number, p.count = 0, 0
+}
+
+func (v *View) settle(s *sent, arrived bool) {
+	if s.left {
+		k := v.departure(s.serial)
+		switch {
+		case k < 0: // it came back in the meantime
+		case arrived:
+			v.forget(k)
+		default:
+			v.leaving[k].sent = false
+			v.unsent++
+		}
+		return
+	}
+	e := &v.entries[s.slot]
+	switch {
+	case e.stamp != s.serial:
+	case !arrived:
+		e.lost |= s.mask
+	case s.entered:
+		e.known = true
+	}
+}
+
+// heapify makes a list a heap with the greatest first.
+func heapify(list []uint64) {
+	for i := len(list)/2 - 1; i >= 0; i-- {
+		sink(list, i)
+	}
+}
+
+// pop removes the greatest.
+func pop(list []uint64) []uint64 {
+	last := len(list) - 1
+	list[0] = list[last]
+	list = list[:last]
+	sink(list, 0)
+	return list
+}
+
+func sink(list []uint64, i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(list) {
+			return
+		}
+		if child+1 < len(list) && list[child+1] > list[child] {
+			child++
+		}
+		if list[i] >= list[child] {
+			return
+		}
+		list[i], list[child] = list[child], list[i]
+		i = child
+	}
+}

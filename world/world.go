@@ -1,0 +1,126 @@
+package world
+
+import "unicode/utf8"
+
+// A Game is what a user writes: kinds, actions and one function. A Game is not
+// changed after use.
+type Game struct {
+	// Name is kept in recordings, so that one is not replayed with another game.
+	Name string
+
+	Kinds   KindList   // world.Kinds(Ship{}, Shot{})
+	Actions ActionList // world.Actions(Fire{})
+
+	// Step makes one tick of the world: it applies the inputs and moves what
+	// moves. It touches nothing but w, and draws chance from w.Random only: it is
+	// called again for ticks long past when an input comes late, and must do
+	// the same again.
+	Step func(w *World, in []Input)
+
+	// Setup fills the world before its first tick. It may be nil.
+	Setup func(w *World)
+
+	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0. It must
+	// depend on nothing but its arguments, as chunks are made when someone first
+	// looks. nil is 0 everywhere.
+	Terrain func(seed uint64, bx, by int16, cells *Cells)
+
+	// CellTypes says what a cell of each value is like; values beyond it are like Cell{}.
+	CellTypes []Cell
+
+	// Hitboxes gives the outline of each sprite; sprites beyond it have none.
+	Hitboxes []Hitbox
+
+	// May says whether a player may steer an entity that is not its own one, which
+	// Own names: "a client may update its own entity, and others that the game
+	// says it may" (realm). nil is no.
+	May func(w *World, p PlayerID, id ID) bool
+}
+
+// A World is the state of a game at one tick. Step and Setup are given one; it
+// is valid during that call only. It belongs to one goroutine.
+type World struct {
+	game   *Game
+	schema *Schema
+	seed   uint64
+
+	// What is state: copied for history, and hashed.
+	tick    uint64
+	random  Random
+	tables  []*table
+	players players
+	terrain terrain
+
+	// What follows from it.
+	where idTable // kind<<16 | row, by ID
+	grid  grid    // of the bodies, when first asked for in a step
+	fresh bool    // the grid is of this step
+
+	born  uint32 // entities that the world itself created in this step
+	stats *Stats
+}
+
+func newWorld(g *Game, s *Schema, seed uint64, stats *Stats) *World {
+	w := &World{game: g, schema: s, seed: seed, stats: stats}
+	w.random.state = mix(seed)
+	rows := 0
+	for _, k := range s.Kinds {
+		w.tables = append(w.tables, newTable(k))
+		rows += k.rows
+	}
+	w.where.reserve(rows)
+	w.terrain.init(g, seed)
+	return w
+}
+
+// Tick returns the number of this tick, from 0.
+func (w *World) Tick() uint64 { return w.tick }
+
+// Seed returns the world's seed.
+func (w *World) Seed() uint64 { return w.seed }
+
+// Random returns the world's source of chance.
+func (w *World) Random() *Random { return &w.random }
+
+// Schema returns what the game registered.
+func (w *World) Schema() *Schema { return w.schema }
+
+// begin starts a step.
+func (w *World) begin(tick uint64) {
+	w.tick, w.born, w.fresh = tick, 0, false
+}
+
+// settle ends a step: it makes what the game left behind fit to be told. A float
+// that is NaN or infinite becomes 0, a string is cut to its size and to UTF-8.
+func (w *World) settle() {
+	for _, t := range w.tables {
+		k := t.kind
+		for row := t.next(0); row >= 0; row = t.next(row + 1) {
+			p := t.at(row)
+			for i := range k.floats {
+				if k.floats[i].scrub(p) {
+					w.stats.NotFinite++
+				}
+			}
+			for _, i := range k.texts {
+				s := k.Fields[i].text(p)
+				*s = fitText(*s, k.Fields[i].Max)
+			}
+		}
+	}
+}
+
+// fitText cuts a text to a size, and to what is UTF-8 of it.
+func fitText(s string, max int) string {
+	s = s[:min(len(s), max)]
+	for i, r := range s {
+		if r != utf8.RuneError {
+			continue
+		}
+		// The character itself has three bytes; what is broken counts as one.
+		if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+			return s[:i]
+		}
+	}
+	return s
+}
