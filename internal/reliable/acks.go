@@ -5,10 +5,11 @@ import "time"
 // acks is what a receiver owes in acknowledgements, oldest first. The zero
 // value owes nothing.
 type acks struct {
-	ranges []ackRange // from taken on
-	taken  int
 	count  int           // numbers owed
 	due    time.Duration // when they are to go out; 0 if none is owed
+	ranges []ackRange    // from taken on
+	taken  int
+	lone   [1]ackRange // the room of one that is owed alone, as most are
 }
 
 // ackRange is numbers in a row, each owed once.
@@ -38,6 +39,9 @@ func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig) (forgotten int)
 	if a.taken > 0 && len(a.ranges) == cap(a.ranges) {
 		a.ranges = a.ranges[:copy(a.ranges, a.ranges[a.taken:])]
 		a.taken = 0
+	}
+	if a.ranges == nil {
+		a.ranges = a.lone[:0]
 	}
 	a.ranges = append(a.ranges, ackRange{n, 1})
 	return forgotten

@@ -18,8 +18,8 @@ var byteClasses = [...]int{64, 128, 256, 544, 1280, 4096, 65536}
 
 const (
 	// tableClasses are the sizes of tables by powers of two, from firstTable.
-	tableClasses = 14
-	firstTable   = 8
+	tableClasses = 16
+	firstTable   = 2
 
 	// largestKeptTable is in entries: 56 KiB of flights.
 	largestKeptTable = 512

@@ -13,8 +13,9 @@ package reliable
 // within the 8,192 were received. A path that loses nothing costs 16 bytes, the
 // worst one 1 KiB.
 type Filter struct {
-	bits []uint64 // number n is bit n modulo their count; a power of two
-	next uint64   // the newest received number plus one
+	next  uint64   // the newest received number plus one
+	bits  []uint64 // number n is bit n modulo their count; a power of two
+	first [leastFilterWords]uint64
 }
 
 const (
@@ -66,7 +67,7 @@ func (f *Filter) Check(n uint64) Sight {
 // Mark notes that n was received. The caller has seen Check return Fresh.
 func (f *Filter) Mark(n uint64) {
 	if f.bits == nil {
-		f.bits = make([]uint64, leastFilterWords)
+		f.bits = f.first[:]
 		f.fill(0, leastFilterWords)
 	}
 	for f.next <= n {

@@ -15,12 +15,12 @@ type parcel struct {
 // parcels is a queue of parcels. The zero value is empty. One that waits alone,
 // as most do, waits in the queue itself; more wait in a lent ring.
 type parcels struct {
-	lone  parcel
-	ring  []parcel // a power of two, nil while at most one waits
-	head  int
 	count int
 	bytes int // of all that wait, each with its overhead
 	each  int // the overhead
+	lone  parcel
+	ring  []parcel // a power of two, nil while at most one waits
+	head  int
 }
 
 func (q *parcels) at(i int) *parcel {

@@ -8,32 +8,32 @@ import "time"
 //
 // After any call, Next until it returns false, then Acks, and call
 // HandleTimeout at NextTimeout.
+//
+// What every packet touches comes first, and together.
 type Receiver struct {
 	cfg     *ReceiveConfig
 	buffers *Buffers
 	born    time.Time
-
-	seen  Filter // or, if a lane is Contiguous, holes
-	holes Holes
-	acks  acks
-	ready parcels
-	lent  []byte // what Next returned last
-
-	lanes   [lanes]receiveLane
-	held    int // packets held in all lanes
-	rtt     time.Duration
-	newest  uint64 // the newest reliable packet, to acknowledge again after a stall
+	held    int32 // packets held in all lanes
 	any     bool
-	stalled bool // a packet was refused because the application does not read
+	stalled bool   // a packet was refused because the application does not read
+	newest  uint64 // the newest reliable packet, to acknowledge again after a stall
+	seen    Filter // or, if a lane is Contiguous, holes
+	acks    acks
+	lent    []byte // what Next returned last
+	stats   ReceiveStats
+	ready   parcels
 
-	stats ReceiveStats
+	lanes [lanes]receiveLane
+	holes Holes
+	rtt   time.Duration
 }
 
 type receiveLane struct {
-	held parcels
 	last uint64 // Linked, Newest: the last delivered, if any
 	upto uint64 // Patient: every smaller number is received or given up
 	any  bool
+	held parcels
 }
 
 // Packet is a received packet as the receiver sees it.
@@ -283,7 +283,7 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 // Acks moves the acknowledgements that are due now into dst and returns how
 // many: one a packet in replica and stamp, as many as fit in relay.
 func (r *Receiver) Acks(now time.Time, dst []uint64) int {
-	if !r.acks.ready(r.at(now), r.cfg) {
+	if r.acks.count == 0 || !r.acks.ready(r.at(now), r.cfg) {
 		return 0
 	}
 	n := r.acks.take(dst)
@@ -322,7 +322,7 @@ func (r *Receiver) HandleTimeout(now time.Time) { r.release(r.at(now)) }
 
 // Waiting returns how many packets are held or ready.
 func (r *Receiver) Waiting() int {
-	return r.ready.count + r.held
+	return r.ready.count + int(r.held)
 }
 
 // Stats returns the counters.

@@ -23,53 +23,51 @@ var (
 //
 // After any call, Poll until it returns false, PollLost likewise, look at
 // Failed, and call HandleTimeout at NextTimeout.
+//
+// What every packet touches comes first, and together: a server with thousands of
+// connections spends its time on reading their memory.
 type Sender struct {
-	cfg     *SendConfig
-	buffers *Buffers
-	rand    *rand.Rand
-	born    time.Time
-
-	next         uint64 // the number that the next packet takes
-	newestAcked  uint64 // and everything up to it may be assumed known to the peer
-	lastReliable uint64 // the newest number given to a reliable packet
-	tx           uint64 // transmissions so far, copies apart
-
-	flights flights
-	oldest  uint32 // id of the oldest unacknowledged flight
-	unsent  uint32 // id before which nothing is queued
-	waiting uint32 // how many are queued
-	wire    wire
-	resend  line
-	express line
-	copies  line
-	losses  []Loss // from lossesTaken on
-
-	lossesTaken int
-
-	bytes    int    // queued, flying and lost
-	total    uint64 // bytes taken so far
-	inFlight int    // bytes on the wire as the congestion window counts them
-	unacked  int    // packets queued, flying and lost
-
-	topTx    [3]uint64     // the three newest transmissions that were acknowledged
-	reorder  time.Duration // how late packets are known to overtake each other
-	timerAt  time.Duration // no flight is due earlier; 0 if none flies
-	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
-	heardAt  time.Duration // newest acknowledgement
-	ackedAt  time.Duration // newest acknowledgement that was news
+	cfg      *SendConfig
+	buffers  *Buffers
+	born     time.Time
+	next     uint64 // the number that the next packet takes
+	waiting  uint32 // how many are queued
+	failed   Reason
 	probing  bool          // the caller found the window used up
 	probeDue bool          // the probe goes out with the next Poll
 	vague    uint8         // acknowledgements in a row that said nothing of the round trip
+	unacked  int           // packets queued, flying and lost
+	timerAt  time.Duration // no flight is due earlier; 0 if none flies
+	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
+	resend   line
+	copies   line
+	express  line
 
-	lanes [lanes]sendLane
-	rtt   roundTrip
-	loss  lossMeter
-	early early
-	cong  congestion
-	pacer pacer
+	newestAcked  uint64 // and everything up to it may be assumed known to the peer
+	lastReliable uint64 // the newest number given to a reliable packet
+	early        early
+	losses       []Loss // from lossesTaken on
+	lossesTaken  int
 
-	failed Reason
-	stats  SendStats
+	oldest   uint32 // id of the oldest unacknowledged flight
+	unsent   uint32 // id before which nothing is queued
+	wire     wire
+	tx       uint64 // transmissions so far, copies apart
+	bytes    int    // queued, flying and lost
+	total    uint64 // bytes taken so far
+	inFlight int    // bytes on the wire as the congestion window counts them
+	flights  flights
+	lanes    [lanes]sendLane
+	rtt      roundTrip
+	heardAt  time.Duration // newest acknowledgement
+	ackedAt  time.Duration // newest acknowledgement that was news
+	topTx    [3]uint64     // the three newest transmissions that were acknowledged
+	reorder  time.Duration // how late packets are known to overtake each other
+	pacer    pacer
+	stats    SendStats
+	loss     lossMeter
+	cong     congestion
+	rand     *rand.Rand
 }
 
 type sendLane struct {

@@ -264,6 +264,9 @@ func (s *Sender) dropProbe() {
 // for lost.
 func (s *Sender) PollLost() (Loss, bool) {
 	if s.lossesTaken == len(s.losses) {
+		if s.lossesTaken == 0 {
+			return Loss{}, false
+		}
 		s.losses, s.lossesTaken = s.losses[:0], 0
 		return Loss{}, false
 	}

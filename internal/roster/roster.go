@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"encoding/binary"
 	"iter"
 	"net/netip"
 	"slices"
@@ -33,8 +34,9 @@ type connection interface {
 
 // Roster is the table of a server's connections.
 type Roster[C connection] struct {
-	conns    map[netip.AddrPort]C
-	list     []C // the same in an order that a seed repeats
+	conns    map[key]C
+	zoned    map[netip.AddrPort]C // those whose addresses have a zone
+	list     []C                  // the same in an order that a seed repeats
 	timers   timers.Heap[C]
 	busy     queue.Fifo[C] // with packets to poll
 	eventful queue.Fifo[C] // with events to poll
@@ -42,24 +44,58 @@ type Roster[C connection] struct {
 
 // New returns an empty table.
 func New[C connection]() *Roster[C] {
-	return &Roster[C]{conns: map[netip.AddrPort]C{}}
+	return &Roster[C]{conns: map[key]C{}, zoned: map[netip.AddrPort]C{}}
 }
+
+// key is an address without a zone: plain memory, which a map hashes and compares at
+// once, where an AddrPort takes it three steps each. Two that differ only in being IPv4
+// or IPv4 inside IPv6 are the same here, as they are to every dialect.
+type key struct{ hi, lo, port uint64 }
+
+func keyOf(a netip.AddrPort) key {
+	ip := a.Addr().As16()
+	return key{binary.NativeEndian.Uint64(ip[:8]), binary.NativeEndian.Uint64(ip[8:]), uint64(a.Port())}
+}
+
+func hasZone(a netip.AddrPort) bool { return a.Addr().Is6() && a.Addr().Zone() != "" }
 
 // Add puts a connection into the table; it must be in none. An address has at most
 // one.
 func (r *Roster[C]) Add(addr netip.AddrPort, c C) {
 	c.member().index = int32(len(r.list))
-	r.conns[addr] = c
+	r.set(addr, c)
 	r.list = append(r.list, c)
 }
 
 // Get returns the connection of an address, nil if there is none.
-func (r *Roster[C]) Get(addr netip.AddrPort) C { return r.conns[addr] }
+func (r *Roster[C]) Get(addr netip.AddrPort) C {
+	if hasZone(addr) {
+		return r.zoned[addr]
+	}
+	return r.conns[keyOf(addr)]
+}
+
+func (r *Roster[C]) set(addr netip.AddrPort, c C) {
+	if hasZone(addr) {
+		r.zoned[addr] = c
+	} else {
+		r.conns[keyOf(addr)] = c
+	}
+}
+
+func (r *Roster[C]) unset(addr netip.AddrPort) {
+	if hasZone(addr) {
+		delete(r.zoned, addr)
+	} else {
+		delete(r.conns, keyOf(addr))
+	}
+}
 
 // Move gives a connection another address.
 func (r *Roster[C]) Move(from, to netip.AddrPort) {
-	r.conns[to] = r.conns[from]
-	delete(r.conns, from)
+	c := r.Get(from)
+	r.unset(from)
+	r.set(to, c)
 }
 
 // Len returns how many connections there are.
@@ -72,7 +108,7 @@ func (r *Roster[C]) All() iter.Seq[C] { return slices.Values(r.list) }
 // polled stays to be polled.
 func (r *Roster[C]) Remove(addr netip.AddrPort, c C) {
 	m := c.member()
-	delete(r.conns, addr)
+	r.unset(addr)
 	end := len(r.list) - 1
 	last := r.list[end]
 	r.list[m.index] = last
@@ -157,5 +193,5 @@ func (r *Roster[C]) Due(now time.Time) (c C, ok bool) {
 // Idle reports whether nothing of a connection that left is held here: no member, no
 // timer, nothing to be polled. Tests ask it.
 func (r *Roster[C]) Idle() bool {
-	return len(r.conns)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
+	return len(r.conns)+len(r.zoned)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
 }

@@ -229,3 +229,38 @@ func TestLoadMakesBusyAndNotEventful(t *testing.T) {
 		t.Errorf("eventful after Touch: %v, %t", got, ok)
 	}
 }
+
+// An address is known by its bytes, its port and its zone; IPv4 inside IPv6 is IPv4.
+func TestAddressesAreToldApart(t *testing.T) {
+	r := New[*conn]()
+	same := netip.MustParseAddrPort("[::ffff:10.0.0.1]:4000")
+	all := []netip.AddrPort{
+		netip.MustParseAddrPort("10.0.0.1:4000"), netip.MustParseAddrPort("10.0.0.1:4001"), netip.MustParseAddrPort("10.0.0.2:4000"),
+		netip.MustParseAddrPort("[fe80::1]:4000"), netip.MustParseAddrPort("[fe80::1%a]:4000"), netip.MustParseAddrPort("[fe80::1%b]:4000"),
+		netip.MustParseAddrPort("[::10.0.0.1]:4000"),
+	}
+	for _, a := range all {
+		if r.Get(a) != nil {
+			t.Errorf("%v is known as another", a)
+		}
+		r.Add(a, &conn{addr: a})
+	}
+	if c := r.Get(same); c == nil || c.addr != all[0] {
+		t.Errorf("%v is not %v", same, all[0])
+	}
+	r.Move(all[4], netip.MustParseAddrPort("[fe80::1%c]:4000"))
+	if r.Get(all[4]) != nil || r.Get(netip.MustParseAddrPort("[fe80::1%c]:4000")).addr != all[4] {
+		t.Error("the one with a zone did not move")
+	}
+	r.Move(netip.MustParseAddrPort("[fe80::1%c]:4000"), all[4])
+	for _, a := range all {
+		c := r.Get(a)
+		if c == nil || c.addr != a {
+			t.Fatalf("%v finds %v", a, c)
+		}
+		r.Remove(a, c)
+	}
+	if !r.Idle() {
+		t.Error("something of those that left is held")
+	}
+}

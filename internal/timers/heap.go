@@ -4,7 +4,7 @@ import "time"
 
 // Timer is what a thing embeds to be in a Heap. Its zero value is in none.
 type Timer struct {
-	slot int32 // its place in the heap plus one; 0 if it is in none
+	id int32 // by which its heap knows it, plus one; 0 if it is in none
 }
 
 // timer lets a Heap reach the Timer of its things.
@@ -15,103 +15,124 @@ type Timed interface{ timer() *Timer }
 
 // Heap holds things by their times. The zero value is empty.
 //
-// The times are in the heap itself, four children to a parent, and not with the things:
-// those of a thousand connections are in no cache, and to look at them was most of what
-// setting a timer took.
+// A thing's own memory is not looked at while others move: with thousands of things, it
+// is cold, and to fetch it would cost more than the rest.
 type Heap[T Timed] struct {
-	list []entry[T]
+	base   time.Time // times are kept since then
+	list   []entry   // each before its four children
+	slots  []int32   // by id: the thing's place in list
+	things []T       // by id
+	free   []int32   // ids that no thing has
 }
 
-type entry[T Timed] struct {
-	at    time.Time
-	thing T
+type entry struct {
+	at time.Duration
+	id int32
 }
-
-// arity is how many children a parent has.
-const arity = 4
 
 // First returns the thing with the earliest time, and that time.
 func (h *Heap[T]) First() (thing T, at time.Time, ok bool) {
 	if len(h.list) == 0 {
 		return thing, at, false
 	}
-	return h.list[0].thing, h.list[0].at, true
+	first := &h.list[0]
+	return h.things[first.id], h.base.Add(first.at), true
 }
 
 // Set puts a thing at its time, wherever it was; without ok it takes it out.
 func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 	t := thing.timer()
-	switch {
-	case !ok && t.slot == 0:
-	case !ok:
-		h.remove(int(t.slot) - 1)
-		t.slot = 0
-	case t.slot == 0:
-		h.list = append(h.list, entry[T]{})
-		h.up(len(h.list)-1, entry[T]{at, thing})
-	default:
-		h.fix(int(t.slot)-1, entry[T]{at, thing})
+	if !ok {
+		if t.id != 0 {
+			h.remove(t.id - 1)
+			t.id = 0
+		}
+		return
+	}
+	if h.base.IsZero() {
+		h.base = at
+	}
+	e := entry{at.Sub(h.base), t.id - 1}
+	if t.id == 0 {
+		e.id = h.add(thing)
+		t.id = e.id + 1
+		h.list = append(h.list, e)
+		h.up(len(h.list)-1, e)
+		return
+	}
+	if i := int(h.slots[e.id]); h.list[i].at != e.at {
+		h.fix(i, e)
 	}
 }
 
 // Len returns how many things are in the heap.
 func (h *Heap[T]) Len() int { return len(h.list) }
 
-func (h *Heap[T]) remove(i int) {
+// add gives a thing its id.
+func (h *Heap[T]) add(thing T) int32 {
+	if n := len(h.free); n > 0 {
+		id := h.free[n-1]
+		h.free = h.free[:n-1]
+		h.things[id] = thing
+		return id
+	}
+	h.things = append(h.things, thing)
+	h.slots = append(h.slots, 0)
+	return int32(len(h.things) - 1)
+}
+
+func (h *Heap[T]) remove(id int32) {
+	var none T
+	h.things[id] = none
+	h.free = append(h.free, id)
 	end := len(h.list) - 1
 	last := h.list[end]
-	h.list[end] = entry[T]{}
 	h.list = h.list[:end]
-	if i < end {
-		h.fix(i, last)
+	if last.id != id {
+		h.fix(int(h.slots[id]), last)
 	}
 }
 
-// fix puts an entry where it belongs, given the place i that is free for it.
-func (h *Heap[T]) fix(i int, e entry[T]) {
-	if i > 0 && e.at.Before(h.list[(i-1)/arity].at) {
-		h.up(i, e)
-		return
+// fix puts e where i is, or where it belongs from there.
+func (h *Heap[T]) fix(i int, e entry) {
+	if !h.up(i, e) {
+		h.down(i, e)
 	}
-	h.down(i, e)
 }
 
-// up moves the free place i towards the top until e may have it.
-func (h *Heap[T]) up(i int, e entry[T]) {
+func (h *Heap[T]) put(i int, e entry) {
+	h.list[i] = e
+	h.slots[e.id] = int32(i)
+}
+
+// up puts e at i or at the place of one of those before it, which move back.
+func (h *Heap[T]) up(i int, e entry) (moved bool) {
 	for i > 0 {
-		parent := (i - 1) / arity
-		if !e.at.Before(h.list[parent].at) {
+		parent := (i - 1) / 4
+		if h.list[parent].at <= e.at {
 			break
 		}
 		h.put(i, h.list[parent])
-		i = parent
+		i, moved = parent, true
 	}
 	h.put(i, e)
+	return moved
 }
 
-// down moves the free place i towards the leaves until e may have it.
-func (h *Heap[T]) down(i int, e entry[T]) {
-	for {
-		first := arity*i + 1
-		if first >= len(h.list) {
-			break
-		}
+// down puts e at i or at the place of one of those behind it, which move up.
+func (h *Heap[T]) down(i int, e entry) {
+	for first := 4*i + 1; first < len(h.list); first = 4*i + 1 {
 		least := first
-		for child := first + 1; child < min(first+arity, len(h.list)); child++ {
-			if h.list[child].at.Before(h.list[least].at) {
+		for child := first + 1; child < min(first+4, len(h.list)); child++ {
+			if h.list[child].at < h.list[least].at {
 				least = child
 			}
 		}
-		if !h.list[least].at.Before(e.at) {
+		if e.at <= h.list[least].at {
 			break
 		}
 		h.put(i, h.list[least])
 		i = least
 	}
 	h.put(i, e)
-}
-
-func (h *Heap[T]) put(i int, e entry[T]) {
-	h.list[i] = e
-	e.thing.timer().slot = int32(i) + 1
 }

@@ -68,3 +68,44 @@ func TestSettingAllocatesNothing(t *testing.T) {
 		t.Errorf("%.1f allocations", got)
 	}
 }
+
+// What is taken out is let go of, and its id is used again.
+func TestTheHeapKeepsNothing(t *testing.T) {
+	var h Heap[*thing]
+	for i := range 1000 {
+		x := &thing{id: i}
+		h.Set(x, start.Add(time.Duration(i%7)), true)
+		if i >= 10 {
+			first, _, _ := h.First()
+			h.Set(first, time.Time{}, false)
+		}
+	}
+	if len(h.things) > 11 {
+		t.Errorf("10 things have %d ids", len(h.things))
+	}
+	for h.Len() > 0 {
+		first, _, _ := h.First()
+		h.Set(first, time.Time{}, false)
+	}
+	for id, x := range h.things {
+		if x != nil {
+			t.Errorf("thing %d is still held by id %d", x.id, id)
+		}
+	}
+}
+
+// BenchmarkSet moves one of a thousand timers to and fro, as a resend timer does.
+func BenchmarkSet(b *testing.B) {
+	var h Heap[*thing]
+	things := make([]*thing, 1000)
+	for i := range things {
+		things[i] = &thing{id: i}
+		h.Set(things[i], start.Add(time.Duration(i)*time.Millisecond), true)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		x := things[i*7919%1000]
+		h.Set(x, start.Add(time.Duration(i*31%100)), true)
+		h.Set(x, start.Add(time.Duration(x.id)*time.Millisecond), true)
+	}
+}

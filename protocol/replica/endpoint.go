@@ -372,17 +372,25 @@ func (e *Endpoint) put(p *Packet) {
 }
 
 // PollEvent returns the next thing that happened.
-func (e *Endpoint) PollEvent() (Event, bool) {
+func (e *Endpoint) PollEvent() (ev Event, ok bool) {
+	ok = e.pollEvent(&ev)
+	return ev, ok
+}
+
+// pollEvent is PollEvent into an event that is there, and is zero.
+func (e *Endpoint) pollEvent(ev *Event) bool {
 	if len(e.events) > 0 && e.events[0].Kind != EventClosed {
-		return e.popEvent(), true
+		e.popEvent(ev)
+		return true
 	}
-	if ev, ok := e.nextMessage(); ok {
-		return ev, true
+	if e.nextMessage(ev) {
+		return true
 	}
 	if len(e.events) > 0 {
-		return e.popEvent(), true
+		e.popEvent(ev)
+		return true
 	}
-	return Event{}, false
+	return false
 }
 
 // note queues an event of which there may be many: see maxEvents.
@@ -396,11 +404,10 @@ func (e *Endpoint) note(ev Event) {
 	}
 }
 
-func (e *Endpoint) popEvent() Event {
-	ev := e.events[0]
+func (e *Endpoint) popEvent(ev *Event) {
+	*ev = e.events[0]
 	e.events = e.events[1:]
 	if len(e.events) == 0 {
 		e.events = nil
 	}
-	return ev
 }

@@ -167,23 +167,24 @@ func (e *Endpoint) accept(now time.Time, n uint64) {
 
 // nextMessage returns the next whole message, putting parts together, or what a packet
 // of ours among them brought about.
-func (e *Endpoint) nextMessage() (Event, bool) {
+func (e *Endpoint) nextMessage(ev *Event) bool {
 	for e.state >= StateAccepted {
 		d, ok := e.receiver.Next(e.now)
 		if !ok {
-			return Event{}, false
+			return false
 		}
 		if Type(d.Data[0]) == TypeLink {
 			e.takeLink(d.Data)
-		} else if ev, ok := e.takeMessage(&d); ok {
-			return ev, true
+		} else if e.takeMessage(&d, ev) {
+			return true
 		}
 		// A closed connection's last event waits until all messages are read.
 		if len(e.events) > 0 && e.events[0].Kind != EventClosed {
-			return e.popEvent(), true
+			e.popEvent(ev)
+			return true
 		}
 	}
-	return Event{}, false
+	return false
 }
 
 // takeLink takes a link packet in its order. With the connection over, only what the
@@ -200,7 +201,7 @@ func (e *Endpoint) takeLink(b []byte) {
 
 // takeMessage makes an event of a message packet, if it is or completes a message for the
 // application.
-func (e *Endpoint) takeMessage(d *reliable.Delivery) (Event, bool) {
+func (e *Endpoint) takeMessage(d *reliable.Delivery, ev *Event) bool {
 	var p Packet
 	p.reread(d.Data)
 	switch {
@@ -208,24 +209,26 @@ func (e *Endpoint) takeMessage(d *reliable.Delivery) (Event, bool) {
 		if e.state != StateClosed {
 			e.takeGone(d.Number, p.Data)
 		}
-		return Event{}, false
+		return false
 	case e.broken && p.Ordered:
-		return Event{}, false
+		return false
 	}
-	ev := Event{Kind: EventMessage, Name: p.Name, Data: p.Data, Time: p.Time, Number: d.Number, Reliable: p.Reliable, Ordered: p.Ordered}
+	ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, p.Name, p.Data, p.Time
+	ev.Number, ev.Reliable, ev.Ordered = d.Number, p.Reliable, p.Ordered
 	if !e.extended || !p.Ordered || !p.More && !e.partial() {
-		return ev, true
+		return true
 	}
 	whole, fate := e.addPart(&p)
 	switch fate {
 	case reliable.Whole:
 		ev.Name, ev.Data, ev.Time = whole.name, whole.data, whole.time
-		return ev, true
+		return true
 	case reliable.Oversize, reliable.Evicted:
 		e.broken = true
 		e.fail(e.now, Close{Reason: ReasonOverflow})
 	}
-	return Event{}, false
+	*ev = Event{}
+	return false
 }
 
 // noteMalformed counts what is no packet: "more than 64 in 10 s disconnect it

@@ -70,10 +70,8 @@ func (q *looseMessages) held() int {
 func (q *looseMessages) pop() []byte {
 	b := q.lone
 	q.lone = nil
-	if q.more != nil {
-		if q.lone = q.more.Pop(); q.more.Len() == 0 {
-			q.more = nil
-		}
+	if q.more != nil && q.more.Len() > 0 {
+		q.lone = q.more.Pop()
 	}
 	return b
 }
@@ -125,16 +123,21 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	if mode == Ordered {
 		return e.enqueue(now, name, data)
 	}
-	p := Packet{Kind: KindMessage, Reliable: mode == Reliable, Sequence: uint16(e.sender.Next()), Time: e.ServerTime(now), Name: []byte(name), Data: data}
+	sequence, time := uint16(e.sender.Next()), e.ServerTime(now)
 	// "at least one of any 2,048 consecutive numbers is a reliable packet"
 	if mode == Reliable || e.sender.SinceReliable() >= reliableEvery-1 {
-		p.Reliable = true
-		return e.sendReliable(now, &p, size, reliable.Options{})
+		if err := e.sender.Ready(size); err != nil {
+			return err
+		}
+		b := appendNamed(e.buffers.Take(size)[:0], flagReliable, sequence, time, name, data)
+		err := e.sender.Send(now, b, reliable.Options{})
+		e.buffers.Give(b)
+		return err
 	}
 	if _, err := e.sender.Take(now, size); err != nil {
 		return err
 	}
-	e.loose.put(p.AppendTo(e.buffers.Take(size)[:0]))
+	e.loose.put(appendNamed(e.buffers.Take(size)[:0], 0, sequence, time, name, data))
 	for e.loose.held() > maxLooseBytes {
 		e.stats.LooseLost++
 		e.buffers.Give(e.loose.pop())

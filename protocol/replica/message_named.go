@@ -32,14 +32,21 @@ func (p *Packet) readMessage(r *wire.LittleReader, from Side) {
 	p.Data = r.Bytes("data", int(r.U16("data size")), MaxDataBytes)
 }
 
-// reread reads a message that Parse took before.
+// Where the parts of a message are.
+const (
+	messageTimeAt     = 4
+	messageNameSizeAt = 12
+	messageNameAt     = 13
+)
+
+// reread reads a message that Parse took before, and so checks nothing.
 func (p *Packet) reread(b []byte) {
-	flags, name := b[flagsAt], 13+int(b[12])
+	flags, name := b[flagsAt], messageNameAt+int(b[messageNameSizeAt])
 	p.Kind = KindMessage
 	p.Reliable, p.Ordered, p.More = flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagHigh != 0
 	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
-	p.Sequence, p.Time = little.Uint16(b[2:]), little.Uint64(b[4:])
-	p.Name, p.Data = b[13:name], b[name+2:]
+	p.Sequence, p.Time = little.Uint16(b[2:]), little.Uint64(b[messageTimeAt:])
+	p.Name, p.Data = b[messageNameAt:name:name], b[name+2:len(b):len(b)]
 }
 
 func (p *Packet) appendMessage(b []byte) []byte {
@@ -55,4 +62,14 @@ func (p *Packet) appendMessage(b []byte) []byte {
 	}
 	b = little.AppendUint16(b, uint16(len(p.Data)))
 	return append(b, p.Data...)
+}
+
+// appendNamed appends a message as appendMessage does, from a name that is a string: the
+// application's, which so need not be copied first.
+func appendNamed(b []byte, flags uint8, sequence uint16, time uint64, name string, data []byte) []byte {
+	b = append(b, uint8(TypeMessage), flags, uint8(sequence), uint8(sequence>>8))
+	b = little.AppendUint64(b, time)
+	b = appendText(b, name)
+	b = little.AppendUint16(b, uint16(len(data)))
+	return append(b, data...)
 }

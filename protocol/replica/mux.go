@@ -309,10 +309,10 @@ func (m *Mux) HandleTimeout(now time.Time) {
 }
 
 // PollEvent returns the next event and whose it is.
-func (m *Mux) PollEvent() (*Conn, Event, bool) {
-	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
+	for c, ok = m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
-		if ev, ok := c.PollEvent(); ok {
+		if c.pollEvent(&ev) {
 			if ev.Kind == EventClosed {
 				m.forget(c)
 			}
@@ -320,7 +320,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 		}
 		m.conns.Calm(c)
 	}
-	return nil, Event{}, false
+	return nil, ev, false
 }
 
 // forget takes a closed connection out of the table. What it still has to send goes
@@ -359,8 +359,9 @@ func (m *Mux) Advance(now time.Time) {
 // Send sends a message to this client now, which is the time of the newest call
 // of the Mux's Handle* or Advance. See Endpoint.Send.
 func (c *Conn) Send(mode Mode, name string, data []byte) error {
-	defer c.mux.conns.Touch(c)
-	return c.Endpoint.Send(c.mux.now, mode, name, data)
+	err := c.Endpoint.Send(c.mux.now, mode, name, data)
+	c.mux.conns.Load(c)
+	return err
 }
 
 // Close says goodbye to this client now. See Endpoint.Close.
