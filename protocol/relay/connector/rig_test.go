@@ -58,9 +58,11 @@ func (r *rig) OpenPort(p *relay.Port) (uint16, error) {
 	if r.none {
 		return 0, relay.ErrNoPorts
 	}
+	number := r.next
+	for r.next++; r.next < 40000 || r.port(r.next) != nil; r.next++ {
+	}
 	r.ports = append(r.ports, p)
-	r.next++
-	return r.next - 1, nil
+	return number, nil
 }
 
 // port returns the port of a number, nil if it is closed.

@@ -1,0 +1,159 @@
+package connector
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"parley/internal/shell/shelltest"
+	"parley/protocol/relay"
+)
+
+// near returns a private address, which may open as many games as it likes.
+func near(n int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 5000)
+}
+
+// T58: games that came and went leave nothing behind, in tables or in memory.
+func TestChurnOfGames(t *testing.T) {
+	r := newRig(t, Config{})
+	life := func(i int) {
+		a, b := r.player(0), r.player(1)
+		a.addr, b.addr = near(2*i), near(2*i+1)
+		game := a.open(2)
+		b.say(game, relay.SemiOrdered, &join)
+		b.tell(game, relay.Unordered, chat("hi"))
+		if i%3 == 0 { // both are just gone
+			r.pass(time.Second)
+			r.sent = nil
+			return
+		}
+		r.pass(reliableGroup)
+		a.heard()
+		b.heard()
+		for _, p := range []*player{b, a} {
+			p.say(game, relay.SemiOrdered, &leave)
+			p.heard()
+		}
+		r.pass(100 * ms)
+		r.sent, r.events = nil, nil
+	}
+	rest := func() {
+		r.pass(10 * time.Minute)
+		r.sent, r.events = nil, nil
+		if r.lobby.Games()+r.lobby.Players()+r.mux.Len()+r.lobby.strangers.count != 0 || len(r.ports) != 1 {
+			t.Fatalf("%d games, %d players, %d peers, %d strangers, %d ports", r.lobby.Games(), r.lobby.Players(), r.mux.Len(), r.lobby.strangers.count, len(r.ports))
+		}
+	}
+	count := rounds(2000, 200_000)
+	var heap [3]int64
+	for k := range heap {
+		for i := range count {
+			life(i)
+		}
+		rest()
+		heap[k] = shelltest.LiveHeap()
+	}
+	if t.Logf("the heap: %v bytes", heap); heap[2] > heap[1]+heap[1]/100+16<<10 {
+		t.Errorf("the heap grew: %v bytes", heap)
+	}
+	if s := r.lobby.Stats(); s.Opened != uint64(3*count) || s.Opened != s.Closed || s.Check() != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// T58 over sockets: each game has one, and no goroutine or descriptor stays when it closes.
+func TestChurnOverSockets(t *testing.T) {
+	before := shelltest.Census(1 << 20)
+	r := newReal(t, Config{})
+	// Each client keeps its socket to the end: to the server another one at the same address would be
+	// the one before it, which says the same again.
+	for i := range rounds(100, 250) {
+		who := byte(i)
+		r.send(who, "main", "50 000000 01 02")
+		r.get(0, 0, who, "main", "50 000000 01 fb PPPP")
+		r.send(who, "main", "80 000000 000000")
+		r.send(who, "game", "50 000000 02") // it leaves before it is announced
+		r.get(0, 0, who, "game", "50 000000 04")
+		r.send(who, "game", "80 000000 000000")
+	}
+	until(t, r.server, "games are left", func(s ServerStats) bool { return s.Games == 0 && s.Players == 0 })
+	if s := r.server.Stats(); s.Lobby.Opened != s.Lobby.Closed || s.Lobby.Opened == 0 {
+		t.Errorf("%+v", s)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // those at the main port do not answer any more
+	r.server.Shutdown(ctx)
+	for _, conn := range r.sockets {
+		conn.Close()
+	}
+	if err := shelltest.Census(before.Goroutines).Grown(before); err != nil {
+		t.Error(err)
+	}
+}
+
+// T36: what two players say arrives, however much garbage comes between, from strangers and with
+// their own addresses.
+func TestGarbageBetweenHonestDatagrams(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	junk := [][]byte{{}, {0}, {0x80}, {0x80, 0, 0, 1, 1}, {0x60, 0, 0, 0}, {0xff}, make([]byte, 600), {0x20, 0xff, 0xff, 0xff, 1}}
+	heard := 0
+	for range 10 {
+		for i := range rounds(10_000, 100_000) {
+			port := []uint16{mainPort, game}[i%2]
+			r.in(port, client(10+i%1000), junk[i%len(junk)])
+		}
+		for range 6 { // fewer than 64 in 10 s
+			r.in(game, a.addr, junk[heard%len(junk)])
+		}
+		a.tell(game, relay.Unordered, chat("still"))
+		r.pass(reliableGroup)
+		heard += len(b.heard())
+		d.heard()
+		r.pass(time.Second)
+	}
+	if heard != 10 || r.mux.Len() != 4 {
+		t.Errorf("heard %d of 10; %d peers", heard, r.mux.Len())
+	}
+}
+
+// T36 over sockets: while somebody floods both ports, every ping of a player is answered.
+func TestAFloodOverSockets(t *testing.T) {
+	r := newReal(t, Config{})
+	r.send('A', "main", "50 000000 01 02")
+	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
+	r.send('A', "main", "80 000000 000000")
+	r.get(0, 0, 'A', "game", "50 000000 02 00")
+	r.send('A', "game", "80 000000 000000")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		conn, err := net.Dial("udp4", netip.AddrPortFrom(r.server.Addr().Addr(), r.game).String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				conn.Write([]byte{byte(i)}[:i%2])
+			}
+		}
+	}()
+	for i := range 20 {
+		text := []string{"50 00000", "0123456789abcdef"}
+		id := text[0] + text[1][i%16:i%16+1]
+		if i >= 16 {
+			id = "50 00001" + text[1][i%16:i%16+1]
+		}
+		r.send('A', "game", id+" 00 07")
+		r.await('A', func(a arrival) bool { return len(a.b) == 6 && a.b[4] == 0 && a.b[5] == 7 }, "a pong")
+	}
+	close(stop)
+	<-stopped
+}
