@@ -1,0 +1,462 @@
+package relay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stage is one end, in a state of the table, and the messages that it may get.
+type stage struct {
+	t      testing.TB
+	client *Endpoint
+	hall   *hall // of a server
+	wit    *relayWitness
+	now    time.Time
+	buf    [MaxDatagram]byte
+	before Stats
+	mux    MuxStats
+	came   map[uint32]bool // reliable ids that the end was given
+}
+
+// relayWitness is an open lobby that counts what it passes on.
+type relayWitness struct {
+	*OpenLobby
+	relayed int
+}
+
+func (w *relayWitness) Receive(now time.Time, p *Peer, pkg Package) bool {
+	if !pkg.Server {
+		w.relayed++
+	}
+	return w.OpenLobby.Receive(now, p, pkg)
+}
+
+// A message is a row of the table: what to send to an end as it stands.
+type message struct {
+	name string
+	make func(s *stage) []byte
+}
+
+var clientMessages = []message{
+	{"confirm of its first package", func(*stage) []byte { return confirmOf(0) }},
+	{"confirm of what was never sent", func(s *stage) []byte { return confirmOf(uint32(s.end().sender.Next()) + 7) }},
+	{"package, unreliable", func(s *stage) []byte { return pack(Unreliable, false, s.loose(1), "x") }},
+	{"package, unordered", func(s *stage) []byte { return pack(Unordered, false, s.next(0), "x") }},
+	{"package, semi-ordered", func(s *stage) []byte { return pack(SemiOrdered, true, s.next(0), "x") }},
+	{"package, semi-ordered, after a missing one", func(s *stage) []byte { return pack(SemiOrdered, false, s.next(1), "x") }},
+	{"package, known", func(s *stage) []byte { return pack(Unordered, false, s.known(), "x") }},
+	{"package, far", func(s *stage) []byte { return pack(Unordered, false, s.next(1025), "x") }},
+	{"package, empty", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "") }},
+	{"challenge", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "\xff12345678") }},
+	{"challenge of a newcomer", func(*stage) []byte { return pack(Unordered, true, 0, "\xff-------!") }},
+	{"removal", func(s *stage) []byte { return pack(Unreliable, true, s.loose(1024), "") }},
+	{"removal, far", func(s *stage) []byte { return pack(Unreliable, true, s.loose(1025), "") }},
+	{"unreliable, empty, of the others", func(s *stage) []byte { return pack(Unreliable, false, s.loose(1), "") }},
+	{"malformed", func(*stage) []byte { return []byte{0x60, 0, 0, 0} }},
+}
+
+var serverMessages = []message{
+	{"package, unreliable, to the others", func(s *stage) []byte { return pack(Unreliable, false, s.loose(1), "x") }},
+	{"package, unordered, to the others", func(s *stage) []byte { return pack(Unordered, false, s.next(0), "x") }},
+	{"package, semi-ordered, to the server", func(s *stage) []byte { return pack(SemiOrdered, true, s.next(0), "x") }},
+	{"package, semi-ordered, after a missing one", func(s *stage) []byte { return pack(SemiOrdered, false, s.next(1), "x") }},
+	{"package, known", func(s *stage) []byte { return pack(Unordered, true, s.known(), "x") }},
+	{"package, far", func(s *stage) []byte { return pack(Unordered, false, s.next(1025), "x") }},
+	{"package, empty", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "") }},
+	{"answer to the challenge", func(s *stage) []byte { return pack(Unordered, true, s.next(0), s.challenge()) }},
+	{"wrong answer to it", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "\xffwrong..!") }},
+	{"confirm of the newest", func(s *stage) []byte { return confirmOf(s.newest()) }},
+	{"confirm of what was never sent", func(s *stage) []byte { return confirmOf(s.newest() + 7) }},
+	{"leaving", func(s *stage) []byte { return pack(Unreliable, true, s.loose(-1024), "") }},
+	{"leaving, far", func(s *stage) []byte { return pack(Unreliable, true, s.loose(-1025), "") }},
+	{"malformed", func(*stage) []byte { return []byte{0x80, 0, 0, 0} }},
+}
+
+// end returns the end that the message is for, nil if a server does not know the sender.
+func (s *stage) end() *Endpoint {
+	if s.client != nil {
+		return s.client
+	}
+	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
+		return &p.Endpoint
+	}
+	return nil
+}
+
+var stagePeer = addr(9)
+
+// next is an id ahead of the next in order, without a hole below it but those of the test.
+func (s *stage) next(ahead uint32) uint32 {
+	if e := s.end(); e != nil {
+		if ahead <= 1 {
+			return s.missing() + ahead
+		}
+		return uint32(e.near) + 1 + ahead
+	}
+	return ahead
+}
+
+// missing is the smallest id that has not come.
+func (s *stage) missing() (id uint32) {
+	for s.came[id] {
+		id++
+	}
+	return id
+}
+
+// give hands a datagram to the end.
+func (s *stage) give(b []byte) {
+	if s.client != nil {
+		s.client.handle(s.now, b)
+	} else {
+		s.hall.in(stagePeer, b)
+	}
+	if s.end() == nil || s.came == nil {
+		s.came = map[uint32]bool{}
+	}
+	if d := (Datagram{}); d.Parse(b) && d.Mode.Reliable() && s.end() != nil && uint64(d.ID) <= s.end().near {
+		s.came[d.ID] = true
+	}
+}
+
+func (s *stage) known() uint32 { return 0 }
+
+func (s *stage) loose(ahead int) uint32 {
+	if e := s.end(); e != nil {
+		return uint32(int(e.newestLoose)+ahead) & MaxID
+	}
+	return uint32(ahead) & MaxID
+}
+
+func (s *stage) newest() uint32 {
+	if e := s.end(); e != nil && e.sender.Next() > 0 {
+		return uint32(e.sender.Next()-1) & MaxID
+	}
+	return 0
+}
+
+func (s *stage) challenge() string {
+	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
+		return "\xff" + string(big64(p.Seat.(*openSeat).nonce))
+	}
+	return "\xff12345678"
+}
+
+func big64(v uint64) []byte {
+	b := make([]byte, 8)
+	for i := range b {
+		b[7-i] = byte(v >> (8 * i))
+	}
+	return b
+}
+
+var (
+	clientStates = []string{"joining", "open", "leaving", "closing", "closed"}
+	serverStates = []string{"none", "open", "leaving", "ignored"}
+	stageRules   = Rules{ConfirmAfter: -1}
+)
+
+// newClientStage returns a client in a state.
+func newClientStage(t testing.TB, state string) *stage {
+	s := &stage{t: t, now: start}
+	c, err := NewClient(start, duoServer, Config{Rules: stageRules}, newShared(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.client = c
+	s.effects()
+	s.say(pack(Unordered, true, 0, "\xffabcdefgh")) // its challenge, so that id 0 is known
+	if state == "joining" {
+		return s
+	}
+	s.say(confirmOf(0, 1))
+	s.enterClient(state)
+	return s
+}
+
+func (s *stage) enterClient(state string) {
+	c := s.client
+	switch state {
+	case "leaving":
+		_ = c.Send(s.now, Unordered, ToOthers, []byte("unconfirmed"))
+		c.Close(s.now, "")
+	case "closing":
+		c.Close(s.now, "")
+	case "closed":
+		c.cut(s.now, Close{Reason: ReasonClosed})
+	}
+	s.effects()
+}
+
+func (s *stage) say(b []byte) {
+	s.give(b)
+	s.effects()
+}
+
+// newServerStage returns a server to which a peer stands in a state. Another one is in the room.
+func newServerStage(t testing.TB, state string) *stage {
+	s := &stage{t: t, now: start, wit: &relayWitness{OpenLobby: NewOpenLobby(OpenConfig{Rules: stageRules})}}
+	s.hall = newHall(t, Config{Lobby: s.wit})
+	s.hall.in(near(1), pack(Unordered, true, 0, ""))
+	s.hall.in(near(1), confirmOf(0))
+	s.enterServer(state)
+	return s
+}
+
+func (s *stage) enterServer(state string) {
+	h := s.hall
+	if state != "none" {
+		s.give(pack(Unordered, true, 0, "")) // id 0 is known
+		h.in(stagePeer, confirmOf(0))        // of the challenge
+	}
+	switch state {
+	case "leaving":
+		p := h.mux.First().Peer(stagePeer)
+		_ = p.Send(Unordered, []byte("unconfirmed"))
+		p.Close("")
+		h.turn()
+	case "ignored":
+		h.mux.First().Peer(stagePeer).Remove(Close{Reason: ReasonClosed})
+		h.turn()
+	}
+	s.effects()
+}
+
+// state names where the end stands.
+func (s *stage) state() string {
+	if s.client != nil {
+		return s.client.State().String()
+	}
+	if e := s.end(); e != nil {
+		return e.State().String()
+	}
+	if p := s.hall.mux.First(); p.ignored != nil && p.ignored.Has(s.hall.now, stagePeer) {
+		return "ignored"
+	}
+	return "none"
+}
+
+// effects returns what happened since it was last asked, in the words of the table.
+func (s *stage) effects() (list []string, ended string) {
+	var sent [][]byte
+	proven := false
+	if s.client != nil {
+		for ev, ok := s.client.PollEvent(); ok; ev, ok = s.client.PollEvent() {
+			switch ev.Kind {
+			case EventJoined:
+				list = append(list, "joined")
+			case EventPackage:
+				list = append(list, "delivered")
+			case EventLeft:
+				ended = ev.Close.Reason.String()
+			}
+		}
+		for n, _, ok := s.client.PollTransmit(s.buf[:]); ok; n, _, ok = s.client.PollTransmit(s.buf[:]) {
+			sent = append(sent, slices.Clone(s.buf[:n]))
+		}
+	} else {
+		for i, ev := range s.hall.heard {
+			if s.hall.whose[i].Addr() != stagePeer {
+				continue
+			}
+			switch ev.Kind {
+			case EventJoined:
+				list = append(list, "joined")
+			case EventPackage:
+				list = append(list, "delivered")
+			case EventLeft:
+				ended = ev.Close.Reason.String()
+			}
+		}
+		s.hall.told()
+		if s.wit.relayed > 0 {
+			list = append(list, "relayed")
+			s.wit.relayed = 0
+		}
+		p := s.hall.mux.First().Peer(stagePeer)
+		proven = p != nil && p.Proven()
+		sent = s.hall.out[stagePeer]
+		clear(s.hall.out)
+	}
+	if proven {
+		list = append(list, "proven")
+		s.hall.mux.First().Peer(stagePeer).allowance = newEndpoint(start, stagePeer, false, stageRules.fill(), newShared(1), 0).allowance
+	}
+	return append(list, s.answers(sent)...), ended
+}
+
+func (s *stage) answers(sent [][]byte) (list []string) {
+	var confirms []string
+	for _, b := range sent {
+		var d Datagram
+		d.Parse(b)
+		switch {
+		case d.Kind == KindConfirmation:
+			confirms = append(confirms, "confirm")
+		case isChallenge(d.Payload):
+			list = append(list, "challenge")
+		case d.Mode == Unreliable && len(d.Payload) == 0:
+			list = append(list, "farewell")
+		case len(d.Payload) > 0 && string(d.Payload) != "unconfirmed":
+			list = append(list, "something else")
+		}
+	}
+	return append(list, confirms...)
+}
+
+// counted returns the counter that says why nothing came of a message.
+func (s *stage) counted() (list []string) {
+	var now Stats
+	if e := s.end(); e != nil {
+		now = e.Stats()
+	}
+	a, b := &s.before, &now
+	for _, c := range []struct {
+		name          string
+		before, after uint64
+	}{
+		{"a lie", a.Reliable.AcksUnsent, b.Reliable.AcksUnsent}, {"repeat", a.Reliable.Repeat, b.Reliable.Repeat},
+		{"too far", a.Reliable.TooFar, b.Reliable.TooFar}, {"out of state", a.OutOfState, b.OutOfState},
+		{"malformed", a.Malformed, b.Malformed},
+	} {
+		if c.after > c.before && s.end() != nil {
+			list = append(list, c.name)
+		}
+	}
+	if s.hall != nil {
+		st := s.hall.mux.Stats()
+		if st.Malformed > s.mux.Malformed {
+			list = append(list, "malformed")
+		}
+		if st.Strangers > s.mux.Strangers {
+			list = append(list, "stranger")
+		}
+		s.mux = st
+	}
+	return list
+}
+
+func (s *stage) note() {
+	s.before = Stats{}
+	if e := s.end(); e != nil {
+		s.before = e.Stats()
+	}
+	if s.hall != nil {
+		s.mux = s.hall.mux.Stats()
+	}
+}
+
+// outcome gives a message to the end and says what came of it.
+func (s *stage) outcome(m message) string {
+	s.note()
+	s.give(m.make(s))
+	list, ended := s.effects()
+	list = append(list, s.counted()...)
+	text := s.state()
+	if ended != "" {
+		text = fmt.Sprintf("closed (%s)", ended)
+	}
+	if len(list) > 0 {
+		text += ": " + strings.Join(list, ", ")
+	}
+	return text
+}
+
+// statesTable reads the table of a role: a cell by message and state.
+func statesTable(t *testing.T, heading string, messages []message, states []string) map[[2]string]string {
+	t.Helper()
+	rows := readTables(t, relayPage)[heading]
+	if len(rows) != len(messages) {
+		t.Fatalf("%s: %d rows for %d messages", heading, len(rows), len(messages))
+	}
+	cells := map[[2]string]string{}
+	for i, row := range rows {
+		if row["message"] != messages[i].name || len(row) != len(states)+1 {
+			t.Fatalf("%s: row %d is %q with %d states, want %q with %d", heading, i, row["message"], len(row)-1, messages[i].name, len(states))
+		}
+		for _, state := range states {
+			cells[[2]string{messages[i].name, state}] = row[state]
+		}
+	}
+	return cells
+}
+
+// T26: every message in every state has the outcome that the table of the page says, and so has each
+// step of random walks.
+func TestStatesAndMessages(t *testing.T) {
+	rng := newRand(t)
+	for _, role := range []struct {
+		heading  string
+		messages []message
+		states   []string
+		make     func(testing.TB, string) *stage
+		enter    func(*stage, string)
+	}{
+		{"A client", clientMessages, clientStates, newClientStage, (*stage).enterClient},
+		{"A server", serverMessages, serverStates, newServerStage, (*stage).enterServer},
+	} {
+		want := statesTable(t, role.heading, role.messages, role.states)
+		for _, state := range role.states {
+			for _, m := range role.messages {
+				if got, w := role.make(t, state).outcome(m), want[[2]string{m.name, state}]; got != w {
+					t.Errorf("%s, %s, %s: got %q, want %q", role.heading, state, m.name, got, w)
+				}
+			}
+		}
+		if t.Failed() {
+			continue
+		}
+		walkStates(t, rng, role.messages, want, func() *stage { return role.make(t, role.states[rng.IntN(3)]) }, role.enter)
+	}
+}
+
+// walkStates gives random messages to ends, one after the other, and holds each outcome against the
+// table.
+func walkStates(t *testing.T, rng *rand.Rand, messages []message, want map[[2]string]string, begin func() *stage, enter func(*stage, string)) {
+	seen := map[string]int{}
+	for left := rounds(500_000, 5_000_000); left > 0; {
+		s := begin()
+		var path []string
+		malformed := 0
+		for range 300 {
+			state := s.state()
+			seen[state]++
+			left--
+			m := messages[rng.IntN(len(messages))]
+			final := strings.HasPrefix(want[[2]string{m.name, state}], "closed")
+			switch {
+			case final && rng.IntN(8) > 0, m.name == "malformed" && malformed > 60:
+				continue // or hardly a walk would get far
+			case m.name == "malformed":
+				malformed++
+			}
+			// The table has one message at a time: what waits behind a missing one would come with
+			// that, and what fills a hole further on may be known by now.
+			d := Datagram{}
+			if d.Parse(m.make(s)); d.Mode.Reliable() && s.end() != nil {
+				if s.end().receiver.Waiting() > 0 && d.ID == s.missing() {
+					break
+				}
+				if s.came[d.ID] != strings.Contains(want[[2]string{m.name, state}], "repeat") {
+					continue
+				}
+			}
+			path = append(path, m.name)
+			got, w := s.outcome(m), want[[2]string{m.name, state}]
+			if got != w {
+				t.Fatalf("%s: got %q, want %q\nafter %q", state, got, w, path)
+			}
+			if next := s.state(); next == "closed" || next == "ignored" {
+				break
+			}
+			if state == "open" && s.state() == "open" && rng.IntN(20) == 0 && s.client != nil {
+				enter(s, []string{"leaving", "closing"}[rng.IntN(2)])
+			}
+		}
+	}
+	t.Logf("steps of the walks by state: %v", seen)
+}
