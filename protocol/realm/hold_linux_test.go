@@ -1,0 +1,257 @@
+package realm
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/internal/stream"
+)
+
+// anybody are accounts that let all in.
+type anybody struct{}
+
+func (anybody) Register(_ netip.AddrPort, _, _ string, answer func(RegisterCode)) { answer(RegisterOK) }
+func (anybody) Login(_ netip.AddrPort, _, _ string, answer func(LoginCode))       { answer(LoginOK) }
+func (anybody) Logout(string)                                                     {}
+
+// crowd is a process with many TLS clients: in one of its own, so that what is measured here is
+// the server's alone.
+type crowd struct {
+	child *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+}
+
+// newCrowd starts a process whose clients are all in the game when it returns.
+func newCrowd(t testing.TB, addr string, clients int) *crowd {
+	t.Helper()
+	c := &crowd{child: exec.Command(os.Args[0], "-test.run=^TestCrowdProcess$")}
+	c.child.Env = append(os.Environ(), "REALM_CROWD="+addr, "REALM_CLIENTS="+strconv.Itoa(clients))
+	c.child.Stderr = os.Stderr
+	var err error
+	if c.stdin, err = c.child.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := c.child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lines = bufio.NewScanner(stdout)
+	if err := c.child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	c.wait(t, "in the game")
+	return c
+}
+
+func (c *crowd) wait(t testing.TB, line string) {
+	t.Helper()
+	for c.lines.Scan() {
+		if strings.Contains(c.lines.Text(), line) {
+			return
+		}
+	}
+	t.Fatalf("the crowd ended before it said %q", line)
+}
+
+func (c *crowd) close() {
+	c.stdin.Close() // which ends it
+	c.child.Wait()
+}
+
+// TestCrowdProcess is the process of a crowd, and nothing if it is not asked to be.
+func TestCrowdProcess(t *testing.T) {
+	addr := os.Getenv("REALM_CROWD")
+	if addr == "" {
+		t.Skip("part of other tests")
+	}
+	clients, _ := strconv.Atoi(os.Getenv("REALM_CLIENTS"))
+	hello := testCodec.AppendTo(nil, &Message{Kind: KindVersion, Version: Version10})
+	login := testCodec.AppendTo(nil, &Message{Kind: KindLogin, Name: []byte("somebody"), Password: []byte("password")})
+	var met, in sync.WaitGroup
+	met.Add(clients)
+	in.Add(clients)
+	slots := make(chan struct{}, 16)
+	for range clients {
+		slots <- struct{}{}
+		go func() {
+			socket, err := net.Dial("tcp", addr)
+			if err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			c := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
+			buf := make([]byte, 4096)
+			c.Write(hello)
+			c.Read(buf) // the config
+			<-slots
+			met.Done()
+			met.Wait() // all log in together, or each would be told of each later one by itself
+			c.Write(login)
+			c.Read(buf)
+			in.Done()
+			for err == nil {
+				_, err = c.Read(buf)
+			}
+		}()
+	}
+	in.Wait()
+	fmt.Println("in the game")
+	io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+func newHall(t testing.TB) *Server {
+	t.Helper()
+	game := newTestGame()
+	handle := func(c *Conn, ev Event) {
+		if ev.Kind == EventEnter {
+			game.next++
+			c.Enter(Entry{Entity: Entity{ID: game.next, Has: HasPosition | HasType}})
+		}
+	}
+	config := ServerConfig{Config: Config{Schema: testSchema, Timeout: time.Hour, PingAfter: time.Hour}, Accounts: anybody{}, DataDir: t.TempDir()}
+	s, err := Listen("127.0.0.1:0", config, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// footprint is what the server's memory is now: heap and stacks, with what is not used of
+// the pages of both.
+func footprint() uint64 {
+	runtime.GC()
+	runtime.GC()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// 2,000 TLS connections are held in at most 48 KiB each.
+func TestTwoThousandConnectionsAreSmall(t *testing.T) {
+	if underRace {
+		t.Skip("memory under the race detector is another")
+	}
+	clients := 2000
+	if testing.Short() {
+		clients = 200
+	}
+	s := newHall(t)
+	before := footprint()
+	newCrowd(t, s.Addr().String(), clients)
+	eventually(t, "all are in", func() bool { return s.Stats().Players == clients })
+	each := (footprint() - before) / uint64(clients)
+	t.Logf("%d connections of %d bytes each", clients, each)
+	if each > 48<<10 {
+		t.Errorf("%d bytes a connection, want at most 48 KiB", each)
+	}
+}
+
+// cpu is the processor time of this process.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// updates returns a tick's message with ten entities: 200 updates a second at 20 ticks.
+func updates(tick uint64) Message {
+	list := make([]Entity, 10)
+	for i := range list {
+		list[i] = Entity{ID: uint16(i + 1), Has: HasPosition | HasSpeedAngle | HasSpeedNorm, Position: Position{X: uint8(tick), Y: uint8(i)},
+			SpeedAngle: 1, SpeedNorm: 0.5}
+	}
+	entities, _ := testCodec.Entities(list...)
+	return Message{Kind: KindEntitiesUpdate, Tick: uint16(tick), Entities: entities}
+}
+
+// A hall of clients gets 200 entity updates a second each. The floor is to write the same
+// bytes to the same TLS connections, in the same run, a second of each in turn.
+func measureUpdates(t testing.TB, clients, seconds int) (ratio float64) {
+	s := newHall(t)
+	newCrowd(t, s.Addr().String(), clients)
+	eventually(t, "all are in", func() bool { return s.Stats().Players == clients })
+	tick := uint64(0)
+	ours := func() {
+		s.Do(func(m *Mux) {
+			tick++
+			m.BeginTick(time.Now(), tick)
+			msg := updates(tick)
+			if err := m.Broadcast(&msg, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	raw := func() {
+		s.Do(func(m *Mux) {
+			tick++
+			msg := updates(tick)
+			b := testCodec.AppendTo(nil, &msg)
+			for c := range m.Conns() {
+				c.stream.(*stream.Conn).Send(b)
+			}
+		})
+	}
+	second := func(run func()) time.Duration {
+		began := cpu()
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for range 20 {
+			run()
+			<-ticker.C
+		}
+		return cpu() - began
+	}
+	second(ours)
+	second(raw)
+	var sums [2]time.Duration
+	for range seconds {
+		sums[0] += second(ours)
+		sums[1] += second(raw)
+	}
+	if got := s.Stats(); got.Players != clients {
+		t.Errorf("%d of %d are left", got.Players, clients)
+	}
+	t.Logf("%d clients, 200 updates a second each: %v a second, and %v to write the same bytes", clients, sums[0]/time.Duration(seconds), sums[1]/time.Duration(seconds))
+	return float64(sums[0]) / float64(sums[1])
+}
+
+// 200 entity updates a second to each of 2,000: at most 1.4 times the CPU of writing the same
+// bytes to the same TLS connections. Here it is a quarter of them and a few seconds; the
+// benchmark has all.
+func TestUpdatesCostLittleMoreThanTheirBytes(t *testing.T) {
+	if underRace || testing.Short() {
+		t.Skip("takes whole seconds of both cores")
+	}
+	if ratio := measureUpdates(t, 500, 1); ratio > 1.4 {
+		t.Errorf("%.2f times the CPU of the bytes alone, want at most 1.4", ratio)
+	} else {
+		t.Logf("%.2f times the CPU of the bytes alone", ratio)
+	}
+}
+
+func BenchmarkUpdatesToTwoThousand(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(measureUpdates(b, 2000, 5), "x-floor")
+	}
+}
