@@ -98,7 +98,7 @@ func atan(t float64) float64 {
 	for n := 23; n >= 1; n -= 2 {
 		sum = 1/float64(n) - float64(tt*sum)
 	}
-	return 4 * float64(t*sum)
+	return float64(4 * float64(t*sum))
 }
 
 // Hypot returns the length of (x, y).

@@ -17,7 +17,7 @@ type published struct {
 	bits   []uint64 // slot*stride + field; an entity as its number
 	raw    []uint64 // of an entity its ID
 	texts  []string
-	gone   []ID       // those that the last publication took away
+	gone   []gone     // those that the last publication took away
 	at     []uint64   // when the field last changed
 	bySlot [][]uint32 // by kind and row: slot + 1 of who was there at the last tick
 	slotOf idTable    // by ID: of those that moved to another row
@@ -43,6 +43,11 @@ type slot struct {
 	hasBody bool
 }
 
+type gone struct {
+	id   ID
+	kind *Kind
+}
+
 func (p *published) init(s *Schema) {
 	p.stride = s.tables
 	for _, k := range s.Kinds {
@@ -64,13 +69,14 @@ func (s *Sim) publish() {
 			p.slots[i].owner = t.owners[row]
 		}
 	}
-	// Numbers first, fields then: a field may name an entity that is new.
+	s.sweep()
+	// Numbers first, fields then: a field may name an entity that is new, or one
+	// that is gone.
 	for _, t := range s.world.tables {
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
 			s.compare(int(p.bySlot[t.kind.index][row]-1), t, row)
 		}
 	}
-	s.sweep()
 	p.grid.sort()
 	s.publishTerrain()
 }
@@ -200,7 +206,7 @@ func (s *Sim) sweep() {
 		if e.id == 0 || e.seen == p.now {
 			continue
 		}
-		p.gone = append(p.gone, e.id)
+		p.gone = append(p.gone, gone{e.id, e.kind})
 		if was, ok := p.slotOf.get(e.id); ok && int(was) == i {
 			p.slotOf.remove(e.id)
 		}

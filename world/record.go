@@ -161,8 +161,8 @@ func (r *recorder) state(s *Sim) {
 		}
 	}
 	r.u64(0)
-	for _, id := range p.gone {
-		r.u64(uint64(id))
+	for _, g := range p.gone {
+		r.u64(uint64(g.id))
 	}
 	r.close()
 }

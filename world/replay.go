@@ -355,9 +355,13 @@ func (d *Difference) find(recorded map[fieldKey]tickChange, s *Sim) {
 				d.Field = kind.field(key.field).Name
 			}
 		}
+		missing := "unchanged"
+		if key.field < 0 {
+			missing = "still there"
+		}
 		for _, text := range []*string{&d.Recorded, &d.Now} {
 			if *text == "" {
-				*text = "unchanged"
+				*text = missing
 			}
 		}
 		return
@@ -382,8 +386,8 @@ func (s *Sim) tickChanges() map[fieldKey]tickChange {
 			all[fieldKey{e.id, f}] = tickChange{e.kind, v.show()}
 		}
 	}
-	for _, id := range p.gone {
-		all[fieldKey{id, -1}] = tickChange{value: "gone"}
+	for _, g := range p.gone {
+		all[fieldKey{g.id, -1}] = tickChange{g.kind, "gone"}
 	}
 	return all
 }

@@ -29,6 +29,10 @@ func (v *View) Next() *Change {
 		v.next = v.changeOf(i)
 		if e.known {
 			v.next.Mask = p.since(i, e.sent) | e.lost
+			if s := &p.slots[i]; v.config.PredictTicks > 0 && s.jumped > e.sent && s.hasBody {
+				// It may stand where it stood, and the client believe that it went on.
+				v.next.Mask |= 1<<FieldX | 1<<FieldY
+			}
 		} else {
 			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
 		}

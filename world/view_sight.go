@@ -69,8 +69,7 @@ func (v *View) review() {
 			v.depart(int(i))
 			continue
 		}
-		dx, dy := s.x-v.x, s.y-v.y
-		d := float64(dx*dx) + float64(dy*dy)
+		d := v.distance(s)
 		if d > limit && s.hasBody && int(i) != v.own {
 			v.depart(int(i))
 			continue
@@ -97,12 +96,14 @@ func (v *View) edge() (limit, scale float64) {
 // isNews reports whether the client should be told of what has changed since.
 func (v *View) isNews(s *slot, e *entry) bool {
 	switch {
-	case s.changed <= e.sent || v.config.SightOnly:
+	case v.config.SightOnly:
 		return false
-	case v.config.PredictTicks == 0 || s.other > e.sent || s.jumped > e.sent:
+	case v.config.PredictTicks == 0:
+		return s.changed > e.sent
+	case s.other > e.sent || s.jumped > e.sent:
 		return true
 	}
-	return v.updated-e.sent >= uint64(v.config.PredictTicks)
+	return s.changed > e.sent && v.updated-e.sent >= uint64(v.config.PredictTicks)
 }
 
 func (v *View) urge(i uint32, s *slot, e *entry, d, scale float64) {
@@ -123,7 +124,11 @@ func (v *View) discover() {
 	v.near = v.near[:0]
 	if v.config.Radius < 0 {
 		for i := range p.high {
-			v.notice(uint32(i), 0)
+			d := 0.0
+			if s := &p.slots[i]; s.hasBody && i != v.own {
+				d = v.distance(s)
+			}
+			v.notice(uint32(i), d)
 		}
 	} else {
 		if v.own >= 0 {
@@ -162,12 +167,17 @@ func (v *View) scan() {
 			if v.entries[i].stamp != 0 || int(i) == v.own {
 				continue
 			}
-			dx, dy := p.slots[i].x-v.x, p.slots[i].y-v.y
-			if d := float64(dx*dx) + float64(dy*dy); d <= square {
+			if d := v.distance(&p.slots[i]); d <= square {
 				v.notice(i, d)
 			}
 		}
 	}
+}
+
+// distance returns the square of how far away an entity is.
+func (v *View) distance(s *slot) float64 {
+	dx, dy := s.x-v.x, s.y-v.y
+	return float64(dx*dx) + float64(dy*dy)
 }
 
 // notice remembers a newcomer. Squares of distances are not negative, so their
@@ -253,8 +263,7 @@ func (v *View) makeRoom(k int, nearest float64) {
 		if s.kind.index != k || int(i) == v.own || !s.kind.HasBody {
 			continue
 		}
-		dx, dy := s.x-v.x, s.y-v.y
-		if d := float64(dx*dx) + float64(dy*dy); d > far {
+		if d := v.distance(s); d > far {
 			far, at = d, n
 		}
 	}

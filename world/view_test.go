@@ -1,0 +1,577 @@
+package world
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A client is a model of one: it gets packets, some of them late, twice or not
+// at all, and keeps what they say. It knows for each packet which entities it
+// means, which a true client cannot: so it sees a number that was confused.
+type client struct {
+	t    testing.TB
+	view *View
+	rand *rand.Rand
+	loss float64
+
+	flying []flying
+	has    map[uint16]*copied
+	newest map[uint16]uint64 // the packet that spoke last of a number
+}
+
+type copied struct {
+	id     ID
+	kind   *Kind
+	values map[int]Value
+	newest map[int]uint64
+	whole  bool
+}
+
+type flying struct {
+	number  uint64
+	arrives uint64 // the tick
+	lost    bool
+	told    []told
+}
+
+type told struct {
+	what   What
+	wire   uint16
+	id     ID
+	kind   *Kind
+	values map[int]Value
+}
+
+func newClient(t testing.TB, v *View, r *rand.Rand, loss float64) *client {
+	return &client{t: t, view: v, rand: r, loss: loss, has: map[uint16]*copied{}, newest: map[uint16]uint64{}}
+}
+
+// tick sends what the view has, and receives what has arrived.
+func (c *client) tick(now uint64) int {
+	c.view.Update()
+	changes := 0
+	for c.view.Next() != nil {
+		f := flying{number: c.view.Open(), arrives: now + uint64(c.rand.IntN(6)), lost: c.rand.Float64() < c.loss}
+		for ch := c.view.Next(); ch != nil && len(f.told) < 20; ch = c.view.Next() {
+			x := told{ch.What, ch.Entity, ch.ID, ch.Kind, map[int]Value{}}
+			for i := range Fields(ch.Mask) {
+				x.values[i] = ch.Value(i)
+			}
+			f.told = append(f.told, x)
+			c.view.Take(10)
+			changes++
+		}
+		c.flying = append(c.flying, f)
+	}
+	for i := 0; i < len(c.flying); i++ {
+		f := c.flying[i]
+		if f.arrives > now {
+			continue
+		}
+		c.flying = append(c.flying[:i], c.flying[i+1:]...)
+		i--
+		if f.lost {
+			c.view.Lost(f.number)
+			continue
+		}
+		c.receive(f)
+		c.view.Acked(f.number)
+	}
+	return changes
+}
+
+// receive is what the dialects do: "newest wins", and values older than a
+// departure are dropped.
+func (c *client) receive(f flying) {
+	for _, x := range f.told {
+		if x.what == Left {
+			if f.number > c.newest[x.wire] {
+				if e := c.has[x.wire]; e != nil && e.id != x.id {
+					c.t.Fatalf("number %d: %v left, and the client has %v", x.wire, x.id, e.id)
+				}
+				delete(c.has, x.wire)
+				c.newest[x.wire] = f.number
+			}
+			continue
+		}
+		e := c.has[x.wire]
+		if e == nil {
+			if f.number < c.newest[x.wire] {
+				continue // it has left since
+			}
+			e = &copied{id: x.id, kind: x.kind, values: map[int]Value{}, newest: map[int]uint64{}}
+			c.has[x.wire] = e
+		}
+		if e.id != x.id || e.kind != x.kind {
+			c.t.Fatalf("number %d is %v and %v", x.wire, e.id, x.id)
+		}
+		c.newest[x.wire] = max(c.newest[x.wire], f.number)
+		e.whole = e.whole || x.what == Entered
+		for i, v := range x.values {
+			if f.number >= e.newest[i] {
+				e.values[i], e.newest[i] = v, f.number
+			}
+		}
+	}
+}
+
+// wantSame checks that the client has what is in its sight, and that all of it
+// is as published.
+func (c *client) wantSame() {
+	c.t.Helper()
+	n := 0
+	for ch := range c.view.Seen() {
+		n++
+		e := c.has[ch.Entity]
+		if e == nil || !e.whole {
+			c.t.Fatalf("the client does not know %v (%d)", ch.ID, ch.Entity)
+		}
+		for i := range ch.Kind.Fields {
+			if e.values[i] != ch.Value(i) {
+				c.t.Fatalf("%v: %s is %v, and the client has %v", ch.ID, ch.Kind.Fields[i].Name, ch.Value(i), e.values[i])
+			}
+		}
+	}
+	if n != len(c.has) {
+		c.t.Fatalf("%d in sight, and the client has %d", n, len(c.has))
+	}
+}
+
+// T52 too: under loss and reordering a client ends up with the truth, and no
+// number is ever confused, though they are used again at once.
+func TestClientsEndUpWithTheTruth(t *testing.T) {
+	r := newRand(t)
+	for round := range rounds(200, 5_000) {
+		s := newSim(t, Config{Seed: r.Uint64(), MaxRollbackTicks: 6, ReuseTicks: 12})
+		var clients []*client
+		var players []PlayerID
+		for i := range 3 {
+			p := join(t, s, fmt.Sprint(i))
+			c := ViewConfig{Radius: 10 + r.Float64()*60, BytesPerTick: 100 + r.IntN(2000)}
+			if i == 0 {
+				c.Radius = -1
+			}
+			players = append(players, p)
+			clients = append(clients, newClient(t, s.NewView(p, c), r, float64(round%5)*0.1))
+		}
+		for range 60 {
+			for _, p := range players {
+				tick := s.Tick() - min(s.Tick(), uint64(r.IntN(6)))
+				s.Steer(p, tick, steer(r.Float32()*6, r.Float32()*1.5), 0)
+				if r.IntN(3) == 0 {
+					s.Act(p, tick, s.Schema().Action(0), sowing(float64(r.Float32())*6, 0), 0)
+				}
+			}
+			s.Advance()
+			for _, c := range clients {
+				c.tick(s.Tick())
+			}
+		}
+		// Let the world stand still, and all arrive.
+		still := s.Tick()
+		for range 400 {
+			still++
+			for _, c := range clients {
+				c.loss = 0
+				c.view.updated = 0
+				c.tick(still)
+			}
+		}
+		for _, c := range clients {
+			c.wantSame()
+			c.view.Close()
+		}
+		for wire := range s.book.pages {
+			if s.book.pages[wire].holds != 0 {
+				t.Fatalf("number %d is held %d times by views that are closed", wire, s.book.pages[wire].holds)
+			}
+		}
+	}
+}
+
+// A walkers' world: entities where they are put, nothing moves by itself.
+func standing(t testing.TB, places ...[2]float64) (*Sim, []ID) {
+	g := testGame()
+	var ids []ID
+	g.Setup = func(w *World) {
+		for _, p := range places {
+			ids = append(ids, Spawn(w, sprout{Body: Body{X: p[0], Y: p[1]}}))
+		}
+	}
+	g.Step = func(w *World, in []Input) {
+		for i := range in {
+			if in[i].Kind == Join {
+				w.Own(in[i].Player, SpawnFor(w, &in[i], walker{}))
+			}
+		}
+	}
+	s, err := New(g, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, ids
+}
+
+// takeAll returns what a view tells now, as text.
+func takeAll(v *View) (list []string) {
+	v.Update()
+	for c := v.Next(); c != nil; c = v.Next() {
+		list = append(list, fmt.Sprint(c.What, " ", c.Entity))
+		v.Take(1)
+	}
+	return list
+}
+
+func wantTold(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestSightHasARadiusAndHysteresis(t *testing.T) {
+	s, ids := standing(t, [2]float64{50, 0}, [2]float64{110, 0}, [2]float64{0, -99})
+	p := join(t, s, "a")
+	v := s.NewView(p, ViewConfig{Radius: 100, Hysteresis: 20, Reliable: true})
+	move := func(x float64) { Get[sprout](s.World(), ids[0]).X = x; s.Advance() }
+	s.Advance()
+	own, _ := avatar(t, s, p)
+	// Its own first, then the nearest.
+	wantTold(t, "at first", takeAll(v), fmt.Sprint("entered ", s.Wire(own)), "entered 1", "entered 3")
+	if !v.Sees(ids[0]) || v.Sees(ids[1]) || v.Sees(0) || v.Player() != p {
+		t.Error("Sees")
+	}
+	s.Advance()
+	wantTold(t, "nothing new", takeAll(v))
+	move(110)
+	wantTold(t, "further than the radius, nearer than its edge", takeAll(v), "changed 1")
+	move(121)
+	wantTold(t, "over the edge", takeAll(v), "left 1")
+	move(110)
+	wantTold(t, "back within the edge, not within the radius", takeAll(v))
+	move(100)
+	wantTold(t, "back within the radius", takeAll(v), "entered 1")
+	s.World().Despawn(ids[0])
+	s.Advance()
+	wantTold(t, "dead", takeAll(v), "left 1")
+	if s.ByWire(1) != 0 || s.Wire(ids[0]) != 0 {
+		t.Error("the dead have a number")
+	}
+	// Its own is in sight wherever it is looked from, and sight goes with it.
+	s.World().Place(own, 1000, 1000)
+	s.Advance()
+	wantTold(t, "far away", takeAll(v), "left 3", fmt.Sprint("changed ", s.Wire(own)))
+}
+
+func TestASpectatorLooksFromWhereItIsTold(t *testing.T) {
+	s, _ := standing(t, [2]float64{50, 0}, [2]float64{1000, 0})
+	s.Advance()
+	v := s.NewView(0, ViewConfig{Radius: 10, Reliable: true})
+	wantTold(t, "from the middle", takeAll(v))
+	v.LookFrom(1005, 0)
+	s.Advance()
+	wantTold(t, "from afar", takeAll(v), "entered 2")
+	all := s.NewView(0, ViewConfig{Radius: -1, Reliable: true})
+	wantTold(t, "everything", takeAll(all), "entered 1", "entered 2")
+}
+
+func TestAChangeIsItsFields(t *testing.T) {
+	s, ids := standing(t, [2]float64{5, 5})
+	v := s.NewView(0, ViewConfig{Reliable: true})
+	takeAll(v)
+	x := Get[sprout](s.World(), ids[0])
+	x.Age, x.Norm = 7, 2
+	s.Advance()
+	v.Update()
+	c := v.Next()
+	if c == nil || c.What != Changed || c.Mask != 1<<FieldNorm|1<<5 || !c.Has(5) || c.Has(FieldX) {
+		t.Fatalf("%+v", c)
+	}
+	if c.Value(5).Uint() != 7 || c.Value(FieldNorm).Float() != 2 || c.Value(FieldX).Float() != 5 || c.ID != ids[0] {
+		t.Errorf("%v", c.Value(5))
+	}
+	// What was not taken comes again, with what is new since.
+	x.Ratio = 3
+	s.Advance()
+	v.Update()
+	if c = v.Next(); c.Mask != 1<<FieldNorm|1<<5|1<<7 {
+		t.Errorf("mask %x", c.Mask)
+	}
+	v.Take(1)
+	if v.Next() != nil {
+		t.Error("told twice")
+	}
+	v.Correct(ids[0])
+	s.Advance()
+	v.Update()
+	if c = v.Next(); c == nil || c.Mask != allFields(c.Kind) {
+		t.Errorf("not corrected: %+v", c)
+	}
+	for c := range s.Changes() {
+		t.Errorf("nothing has changed, and %v is told", c.ID)
+	}
+	x.Age++
+	s.Advance()
+	n := 0
+	for c := range s.Changes() {
+		n++
+		if c.ID != ids[0] || c.Mask != 1<<5 || c.What != Changed {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d changes", n)
+	}
+}
+
+// A reference to what is gone is told as 0, so that it cannot mean the next
+// entity of that number.
+func TestAReferenceToTheDeadIsNone(t *testing.T) {
+	s, ids := standing(t, [2]float64{5, 5}, [2]float64{6, 5})
+	v := s.NewView(0, ViewConfig{Reliable: true})
+	Get[sprout](s.World(), ids[0]).Parent = ids[1]
+	s.Advance()
+	v.Update()
+	if c := v.Next(); c.ID != ids[0] || c.Value(6).Uint() != uint64(s.Wire(ids[1])) {
+		t.Fatalf("%v", c.Value(6))
+	}
+	takeAll(v)
+	s.World().Despawn(ids[1])
+	s.Advance()
+	v.Update()
+	v.Next()
+	v.Take(0) // it has left
+	if c := v.Next(); c == nil || c.Mask != 1<<6 || c.Value(6).Uint() != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Nothing starves: with room for one change a tick, all are told in turn.
+func TestNothingStarves(t *testing.T) {
+	var places [][2]float64
+	for i := range 60 {
+		places = append(places, [2]float64{float64(i * 2), 0})
+	}
+	s, ids := standing(t, places...)
+	p := join(t, s, "a")
+	s.Advance()
+	v := s.NewView(p, ViewConfig{BytesPerTick: 10, Reliable: true})
+	last := map[ID]uint64{}
+	count := map[ID]int{}
+	for tick := range uint64(3000) {
+		for _, id := range ids {
+			Get[sprout](s.World(), id).Age++
+		}
+		s.Advance()
+		v.Update()
+		for c := v.Next(); c != nil; c = v.Next() {
+			if tick > 500 && tick-last[c.ID] > 400 {
+				t.Fatalf("%v waited for %d ticks", c.ID, tick-last[c.ID])
+			}
+			last[c.ID] = tick
+			count[c.ID]++
+			v.Take(10)
+		}
+	}
+	near, far := count[ids[0]], count[ids[59]]
+	if near < 2*far || far == 0 {
+		t.Errorf("the nearest was told %d times, the furthest %d", near, far)
+	}
+}
+
+// The budget is kept on average, and what is too large for it is told anyway.
+func TestTheBudgetIsKept(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0}, [2]float64{2, 0}, [2]float64{3, 0}, [2]float64{4, 0})
+	v := s.NewView(0, ViewConfig{BytesPerTick: 100, Reliable: true})
+	spent := 0
+	for tick := 1; tick <= 200; tick++ {
+		for _, id := range ids {
+			Get[sprout](s.World(), id).Age++
+		}
+		s.Advance()
+		v.Update()
+		for c := v.Next(); c != nil; c = v.Next() {
+			spent += 250
+			v.Take(250)
+		}
+		if spent > 100*tick+250 {
+			t.Fatalf("%d bytes in %d ticks", spent, tick)
+		}
+	}
+	if spent < 19_000 {
+		t.Errorf("only %d bytes", spent)
+	}
+}
+
+func TestSkippedComesAgain(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0}, [2]float64{2, 0})
+	v := s.NewView(0, ViewConfig{Reliable: true})
+	v.Update()
+	first := v.Next().ID
+	v.Skip()
+	if c := v.Next(); c == nil || c.ID == first {
+		t.Fatal("the same")
+	}
+	v.Take(1)
+	if v.Next() != nil {
+		t.Error("what was skipped comes in the same tick")
+	}
+	s.Advance()
+	v.Update()
+	if c := v.Next(); c == nil || c.ID != first || c.What != Entered {
+		t.Error("what was skipped is lost")
+	}
+	v.Take(1)
+	s.World().Despawn(ids[0])
+	s.Advance()
+	v.Update()
+	v.Next()
+	v.Skip()
+	if v.Next() != nil {
+		t.Error("a departure that was skipped comes in the same tick")
+	}
+	s.Advance()
+	wantTold(t, "the departure", takeAll(v), "left 1")
+}
+
+// Replica has 256 slots of a kind: "the game chooses which by interest (nearest
+// first by default)".
+func TestOnlyTheNearestOfAKind(t *testing.T) {
+	var places [][2]float64
+	for i := range 50 {
+		places = append(places, [2]float64{float64(100 - 2*i), 0})
+	}
+	s, ids := standing(t, places...)
+	v := s.NewView(0, ViewConfig{MaxPerKind: 8, Radius: 200, SightOnly: true, Reliable: true})
+	takeAll(v)
+	inSight := func() (n int, far float64) {
+		for c := range v.Seen() {
+			n++
+			far = max(far, c.Value(FieldX).Float())
+		}
+		return n, far
+	}
+	if n, far := inSight(); n != 8 || far != 16 {
+		t.Fatalf("%d in sight, the furthest at %v", n, far)
+	}
+	// The furthest come near, one after the other.
+	for i, id := range ids[:8] {
+		Get[sprout](s.World(), id).X = -1 - float64(i)/10
+		for range 3 {
+			s.Advance()
+			takeAll(v)
+		}
+	}
+	if n, far := inSight(); n != 8 || far > 4 {
+		t.Errorf("%d in sight, the furthest at %v", n, far)
+	}
+}
+
+func TestSightOnlyTellsNoChanges(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0})
+	v := s.NewView(0, ViewConfig{SightOnly: true, Reliable: true})
+	wantTold(t, "at first", takeAll(v), "entered 1")
+	Get[sprout](s.World(), ids[0]).Age++
+	s.Advance()
+	wantTold(t, "changed", takeAll(v))
+}
+
+// What clients can reckon themselves is told now and then.
+func TestPredictedBodiesAreToldLess(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0})
+	v := s.NewView(0, ViewConfig{PredictTicks: 10, Reliable: true})
+	x := Get[sprout](s.World(), ids[0])
+	takeAll(v)
+	x.Norm = 0.5
+	s.Advance()
+	wantTold(t, "a new speed", takeAll(v), "changed 1")
+	told := 0
+	for range 20 {
+		x.X += 0.5
+		s.Advance()
+		told += len(takeAll(v))
+	}
+	if told != 2 {
+		t.Errorf("told %d times in 20 ticks of going straight on", told)
+	}
+	x.X += 3
+	s.Advance()
+	wantTold(t, "a jump", takeAll(v), "changed 1")
+	s.Advance()
+	wantTold(t, "it does not go on", takeAll(v), "changed 1")
+}
+
+// A client that falls silent costs no more than its rings.
+func TestASilentClientIsBounded(t *testing.T) {
+	var places [][2]float64
+	for i := range 100 {
+		places = append(places, [2]float64{float64(i), 0})
+	}
+	s, ids := standing(t, places...)
+	v := s.NewView(0, ViewConfig{BytesPerTick: -1})
+	for range 1000 {
+		for _, id := range ids {
+			Get[sprout](s.World(), id).Age++
+		}
+		s.Advance()
+		v.Update()
+		v.Open()
+		for c := v.Next(); c != nil; c = v.Next() {
+			v.Take(10)
+		}
+	}
+	if len(v.flight.records) > maxSent || len(v.flight.packets) > maxPackets {
+		t.Errorf("%d records", len(v.flight.records))
+	}
+	// All of it counts as lost, so the client is told all again.
+	c := newClient(t, v, newRand(t), 0)
+	for range 20 {
+		s.Advance()
+		c.tick(s.Tick())
+	}
+	c.wantSame()
+	v.Acked(1 << 40)
+	v.Lost(0)
+	v.Lost(3)
+}
+
+func TestTakeNeedsAPacket(t *testing.T) {
+	s, _ := standing(t, [2]float64{1, 0})
+	v := s.NewView(0, ViewConfig{})
+	v.Update()
+	v.Next()
+	v.TakeSure(1) // needs none
+	v.Correct(s.ByWire(1))
+	s.Advance()
+	v.Update()
+	if v.Next() == nil {
+		t.Fatal("nothing to tell")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Take without Open does not panic")
+		}
+	}()
+	v.Take(1)
+}
+
+func TestHeapAgainstSort(t *testing.T) {
+	r := newRand(t)
+	for range 200 {
+		list := make([]uint64, r.IntN(100))
+		for i := range list {
+			list[i] = r.Uint64N(50)
+		}
+		heapify(list)
+		last := uint64(math.MaxUint64)
+		for len(list) > 0 {
+			if list[0] > last {
+				t.Fatal("not in order")
+			}
+			last = list[0]
+			list = pop(list)
+		}
+	}
+}
