@@ -77,7 +77,7 @@ var table = []room{
 	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
-	{path: "internal/gateway", mayImport: []string{"protocol/*", "world", "account"}, shell: everyFile},
+	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	{path: "internal/rooms"},

@@ -59,6 +59,13 @@ func (c *Client) Send(mode Mode, name string, data []byte) error {
 	return err
 }
 
+// SendReserved sends a message of this project's own. See Endpoint.SendReserved.
+func (c *Client) SendReserved(mode Mode, name string, data []byte) error {
+	err := ErrClosed
+	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.SendReserved(now, mode, name, data) })
+	return err
+}
+
 // Link asks the server for its table of entities, variables and messages; EventLinked
 // comes with each piece of it. Values of what is linked follow as they change.
 func (c *Client) Link() error {

@@ -1,0 +1,334 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"parley/world"
+)
+
+// Config is how a hub runs. The zero Config, with a game, is usable. It is not changed
+// after use.
+type Config struct {
+	Game  world.Game
+	World world.Config
+
+	// TickRate is how many ticks a second has. Default 20.
+	TickRate int
+
+	// Sight is how far players see, in cells. Default 128; below 0 is everything.
+	Sight float64
+
+	// MaxPlayers bounds the players of all dialects together. Default 1,000.
+	MaxPlayers int
+
+	// Record, if set, gets the recording of all inputs.
+	Record io.Writer
+
+	// Log gets a line for each player that comes and goes. Default: none.
+	Log *slog.Logger
+}
+
+// Dialect is one way to the world: a server, and what its packets mean.
+type Dialect interface {
+	// Name is the dialect's.
+	Name() string
+
+	// Requests is where its handler puts what came.
+	requests() *inbox
+
+	// Publish tells its players what the last tick brought. It is called on the hub's
+	// goroutine, which waits for it: the server's loop may read the hub meanwhile.
+	publish(h *Hub)
+
+	// view is how a player of the dialect sees.
+	view() world.ViewConfig
+
+	// Shutdown says goodbye to all, and closes.
+	Shutdown(ctx context.Context) error
+}
+
+// Hub is the one world, and all who are in it.
+type Hub struct {
+	cfg      Config
+	log      *slog.Logger
+	sim      *world.Sim
+	dialects []Dialect
+	seats    map[string][]*Seat // by dialect, those who entered
+	players  map[world.PlayerID]*Player
+	names    map[string]int // how many players have a name
+	said     []Line         // since the last tick
+	commands chan func()
+	stats    Stats
+
+	mu   sync.Mutex
+	seen Stats // as of the last tick
+	done chan struct{}
+	err  error // valid after done
+}
+
+// Stats is what a hub did.
+type Stats struct {
+	Players       int
+	Ticks         uint64
+	LateTicks     uint64        // begun later than half a tick
+	SkippedTicks  uint64        // let go, because the hub was far behind
+	LastTick      time.Duration // how long it took
+	LongestTick   time.Duration
+	Requests      uint64
+	DroppedInput  uint64 // requests of connections that had too many
+	Chat          uint64
+	DroppedChat   uint64
+	RefusedInputs uint64
+	World         world.Stats
+}
+
+// Line is something that was said.
+type Line struct {
+	Player *Player // nil if the server said it
+	Name   string
+	Entity uint16 // the speaker's own, 0 if it has none
+	Text   string
+}
+
+// New makes the world. An error says what is wrong with the game.
+func New(c Config) (*Hub, error) {
+	c.TickRate = cmp.Or(c.TickRate, defaultTickRate)
+	c.MaxPlayers = cmp.Or(c.MaxPlayers, defaultMaxPlayers)
+	sim, err := world.New(c.Game, c.World)
+	if err != nil {
+		return nil, err
+	}
+	if c.Record != nil {
+		if err := sim.Record(c.Record); err != nil {
+			return nil, fmt.Errorf("gateway: the recording: %w", err)
+		}
+	}
+	h := &Hub{
+		cfg: c, log: c.Log, sim: sim,
+		seats: map[string][]*Seat{}, players: map[world.PlayerID]*Player{}, names: map[string]int{},
+		commands: make(chan func(), maxCommands), done: make(chan struct{}),
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	return h, nil
+}
+
+// Sim returns the world. It belongs to the hub's goroutine: it is to be asked in Do, or
+// before Run.
+func (h *Hub) Sim() *world.Sim { return h.sim }
+
+// Add adds a dialect, before Run.
+func (h *Hub) Add(d Dialect) { h.dialects = append(h.dialects, d) }
+
+// Do runs fn on the hub's goroutine between two ticks, and returns when it has run. The
+// error says that the hub has ended, and fn has not run.
+func (h *Hub) Do(fn func()) error {
+	ran := make(chan struct{})
+	select {
+	case h.commands <- func() { fn(); close(ran) }:
+	case <-h.done:
+		return ErrEnded
+	}
+	select {
+	case <-ran:
+		return nil
+	case <-h.done:
+		return ErrEnded
+	}
+}
+
+// ErrEnded: the game is over.
+var ErrEnded = errors.New("gateway: the game has ended")
+
+// Run runs the world until ctx ends, and then says goodbye to all. A panic of the game ends
+// it too, and is the error.
+func (h *Hub) Run(ctx context.Context) error {
+	defer close(h.done)
+	err := h.loop(ctx)
+	late, cancel := context.WithTimeout(context.Background(), goodbyeTime)
+	defer cancel()
+	errs := []error{err}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, d := range h.dialects {
+		wg.Go(func() {
+			if err := d.Shutdown(late); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	h.err = errors.Join(errs...)
+	return h.err
+}
+
+// loop runs ticks at their times.
+func (h *Hub) loop(ctx context.Context) error {
+	every := time.Second / time.Duration(h.cfg.TickRate)
+	next := time.Now().Add(every)
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case do := <-h.commands:
+			do()
+			continue
+		case <-timer.C:
+		}
+		began := time.Now()
+		if began.Sub(next) > every/2 {
+			h.stats.LateTicks++
+		}
+		if err := h.Tick(); err != nil {
+			return err
+		}
+		h.stats.LastTick = time.Since(began)
+		h.stats.LongestTick = max(h.stats.LongestTick, h.stats.LastTick)
+		h.look()
+		next = next.Add(every)
+		if behind := time.Since(next); behind > lateTicks*every {
+			skipped := behind / every
+			h.stats.SkippedTicks += uint64(skipped)
+			next = next.Add(skipped * every)
+		}
+		timer.Reset(time.Until(next))
+	}
+}
+
+// Tick runs one tick: what came, the step, what it brought. A panic of the game is its
+// error. Run calls it; tests that have no clock may.
+func (h *Hub) Tick() error {
+	h.take()
+	if err := h.step(); err != nil {
+		return err
+	}
+	h.settle()
+	for _, d := range h.dialects {
+		d.publish(h)
+	}
+	h.said = h.said[:0]
+	h.stats.Ticks++
+	return nil
+}
+
+// take does what was asked since the last tick, in the order in which it came at each
+// dialect.
+func (h *Hub) take() {
+	for _, d := range h.dialects {
+		for _, s := range h.seats[d.Name()] {
+			s.chat.grow(chatRate, h.cfg.TickRate)
+			s.terrain.grow(terrainRate, h.cfg.TickRate)
+		}
+		list := d.requests().take()
+		h.stats.Requests += uint64(len(list))
+		for i := range list {
+			h.handle(&list[i])
+		}
+	}
+}
+
+func (h *Hub) handle(r *request) {
+	s := r.seat
+	switch {
+	case r.ask == askEnter:
+		h.enter(s, r.text)
+	case r.ask == askLeave:
+		h.leave(s)
+	case s.player == nil || s.left:
+	case r.ask == askSteer:
+		h.steer(s, r)
+	case r.ask == askAct:
+		h.judge(s, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
+	case r.ask == askSay:
+		h.say(s, r.text)
+	case r.ask == askTerrain:
+		s.wants(r.place)
+	case r.ask == askAll:
+		s.all = true
+	}
+}
+
+// tickOf returns the tick that an input is for.
+func (h *Hub) tickOf(r *request) uint64 {
+	if r.tick == 0 {
+		return h.sim.Tick()
+	}
+	return r.tick
+}
+
+func (h *Hub) steer(s *Seat, r *request) {
+	if r.entity != 0 {
+		r.steer.Entity = h.sim.ByWire(r.entity)
+	}
+	h.judge(s, h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag))
+}
+
+// judge counts a refusal, and has the player's own entity corrected.
+func (h *Hub) judge(s *Seat, why world.Reason) {
+	if why.Refused() {
+		h.stats.RefusedInputs++
+		s.view.Correct(h.entityOf(s.player))
+	}
+}
+
+// step runs the game, and contains its panic.
+func (h *Hub) step() (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			h.log.Error("the game panicked", "tick", h.sim.Tick(), "panic", why, "stack", string(debug.Stack()))
+			err = fmt.Errorf("gateway: the game panicked at tick %d: %v", h.sim.Tick(), why)
+		}
+	}()
+	h.sim.Advance()
+	return nil
+}
+
+// settle looks at what the tick brought that is the same for all dialects.
+func (h *Hub) settle() {
+	for _, ev := range h.sim.Events() {
+		if ev.Kind != world.InputRefused {
+			continue
+		}
+		h.stats.RefusedInputs++
+		if p := h.players[ev.Player]; p != nil {
+			p.seat.view.Correct(ev.Entity)
+		}
+	}
+	for _, d := range h.dialects {
+		for _, s := range h.seats[d.Name()] {
+			s.view.Update()
+		}
+	}
+}
+
+// look makes the counters known to other goroutines.
+func (h *Hub) look() {
+	st := h.stats
+	st.Players, st.World = len(h.players), h.sim.Stats()
+	for _, d := range h.dialects {
+		st.DroppedInput += d.requests().drops()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen = st
+}
+
+// Stats returns the counters as of the last tick.
+func (h *Hub) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seen
+}

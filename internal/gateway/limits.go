@@ -1,0 +1,46 @@
+package gateway
+
+import "time"
+
+const (
+	// maxRequests bounds what one connection may ask for between two ticks. Further
+	// requests are dropped and counted: a client that floods costs a tick this much and no
+	// more, and the world takes 32 inputs of a player in any case.
+	maxRequests = 64
+
+	// maxCommands bounds what other goroutines may have the hub do between two ticks.
+	maxCommands = 256
+
+	// maxChat bounds a line of chat: "chat_send of 1–512 bytes" (realm), for all dialects.
+	maxChat = 512
+
+	// chatRate is how many lines a second a player may say: "at most 5 a second" (realm).
+	// Further ones are dropped and counted.
+	chatRate = 5
+
+	// maxAsked bounds the chunks that a player has asked for and was not sent yet.
+	// Further ones are dropped: it asks again.
+	maxAsked = 64
+
+	// terrainRate is the budget of terrain for each player, in bytes a second: "within a
+	// budget of bytes a second for each client (256 KiB by default): 1 KiB of request can
+	// ask for 50 MB" (realm).
+	terrainRate = 256 << 10
+
+	// replicaBudget is what a replica client is sent of values in a tick, in bytes: 80 kB a
+	// second at 20 ticks.
+	replicaBudget = 4096
+
+	// maxName bounds a player's name, in bytes.
+	maxName = 64
+
+	// lateTicks is how many ticks the hub may be behind before it gives up to catch up and
+	// lets them go: a machine that was asleep must not run them all at once.
+	lateTicks = 5
+
+	defaultTickRate   = 20
+	defaultMaxPlayers = 1000
+
+	// goodbyeTime is how long Close waits for the dialects to say goodbye.
+	goodbyeTime = 5 * time.Second
+)

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"parley/world"
+)
+
+// enter brings a player into the world. A name that another has gets a number; none is a
+// guest's.
+func (h *Hub) enter(s *Seat, name string) {
+	if s.player != nil || s.left {
+		return
+	}
+	if len(h.players) >= h.cfg.MaxPlayers {
+		s.kicked = "the game is full"
+		h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
+		s.view = h.sim.NewView(0, s.dialect.view())
+		return
+	}
+	name = h.freeName(name)
+	id, err := h.sim.Join(name)
+	if err != nil {
+		s.kicked = err.Error()
+	}
+	if name == "" {
+		name = h.freeName(fmt.Sprintf("guest-%d", id))
+	}
+	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s}
+	s.view = h.sim.NewView(id, s.dialect.view())
+	h.players[id] = s.player
+	h.names[name]++
+	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
+	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
+}
+
+// freeName returns a name that no one has.
+func (h *Hub) freeName(name string) string {
+	name = strings.TrimSpace(name)
+	if !utf8.ValidString(name) || name == "" {
+		return ""
+	}
+	for len(name) > maxName {
+		_, n := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-n]
+	}
+	free := name
+	for i := 2; h.names[free] > 0; i++ {
+		free = fmt.Sprintf("%s-%d", name, i)
+	}
+	return free
+}
+
+// leave takes a player out of the world.
+func (h *Hub) leave(s *Seat) {
+	if s.left {
+		return
+	}
+	s.left = true
+	list := h.seats[s.dialect.Name()]
+	if i := slices.Index(list, s); i >= 0 {
+		h.seats[s.dialect.Name()] = slices.Delete(list, i, i+1)
+	}
+	if s.view != nil {
+		s.view.Close()
+	}
+	p := s.player
+	if p == nil {
+		return
+	}
+	h.sim.Leave(p.ID)
+	delete(h.players, p.ID)
+	if h.names[p.Name]--; h.names[p.Name] == 0 {
+		delete(h.names, p.Name)
+	}
+	h.log.Info("left", "player", p.ID, "name", p.Name, "proto", p.Dialect)
+}
+
+// say has all read what a player said, if it may.
+func (h *Hub) say(s *Seat, text string) {
+	if text == "" || len(text) > maxChat || !utf8.ValidString(text) || !s.chat.spend(1) {
+		h.stats.DroppedChat++
+		return
+	}
+	h.stats.Chat++
+	h.said = append(h.said, Line{Player: s.player, Name: s.player.Name, Entity: h.sim.Wire(h.entityOf(s.player)), Text: text})
+}
+
+// Broadcast has all read something that the server says. It is called in Do.
+func (h *Hub) Broadcast(text string) {
+	if text != "" && len(text) <= maxChat && utf8.ValidString(text) {
+		h.said = append(h.said, Line{Name: "server", Text: text})
+	}
+}
+
+// Kick has a player leave, and told why. It is called in Do.
+func (h *Hub) Kick(id world.PlayerID, why string) bool {
+	p := h.players[id]
+	if p == nil {
+		return false
+	}
+	p.seat.kicked = why
+	if why == "" {
+		p.seat.kicked = "kicked"
+	}
+	return true
+}
+
+// Players returns who is in the game, in the order of their numbers. It is called in Do.
+func (h *Hub) Players() []*Player {
+	list := make([]*Player, 0, len(h.players))
+	for _, p := range h.players {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b *Player) int { return int(a.ID) - int(b.ID) })
+	return list
+}
+
+// entityOf returns a player's own entity, 0 if it has none.
+func (h *Hub) entityOf(p *Player) world.ID {
+	wp, _ := h.sim.World().Player(p.ID)
+	return wp.Entity
+}

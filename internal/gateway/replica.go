@@ -1,0 +1,303 @@
+package gateway
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"parley/protocol/replica"
+	"parley/world"
+)
+
+// Replica is the world over replica: entities are linked and replicated, all else are
+// messages. One Store holds what all clients may see; a view says what each does.
+type Replica struct {
+	hub    *Hub
+	inbox  inbox
+	server *replica.Server
+	ticket func(ticket string) (name string, err error)
+
+	// Owned by the server's loop.
+	seats    map[*replica.Conn]*replicaSeat
+	kinds    map[*world.Kind]uint16 // their links
+	entities map[world.ID]*replica.Entity
+	buf      []byte
+}
+
+type replicaSeat struct {
+	Seat
+	conn    *replica.Conn
+	name    string // of its ticket
+	entered bool
+	linked  bool
+	you     uint32 // what `parley.you` said last: the entity's link and id, plus one
+}
+
+// ReplicaConfig is how the dialect is served.
+type ReplicaConfig struct {
+	Addr string
+
+	// Ticket, if set, turns the ticket of a `parley.ticket` message into a name; without it
+	// all are guests.
+	Ticket func(ticket string) (name string, err error)
+
+	Log *slog.Logger
+}
+
+// NewReplica serves the world over replica.
+func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
+	d := &Replica{
+		hub: h, ticket: c.Ticket, seats: map[*replica.Conn]*replicaSeat{},
+		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{},
+	}
+	ready := make(chan struct{}) // no event comes before the kinds are declared
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, func(conn *replica.Conn, ev replica.Event) {
+		<-ready
+		d.handle(conn, ev)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	server.Do(func(m *replica.Mux) { err = d.declare(m.Store()) })
+	close(ready)
+	if err != nil {
+		server.Close()
+		return nil, fmt.Errorf("gateway: replica: %w", err)
+	}
+	h.Add(d)
+	return d, nil
+}
+
+// Name returns the dialect's name.
+func (d *Replica) Name() string { return "replica" }
+
+// Addr returns where it listens.
+func (d *Replica) Addr() netip.AddrPort { return d.server.Addr() }
+
+// Stats returns the server's counters.
+func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
+
+// Shutdown says goodbye to all.
+func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Replica) requests() *inbox { return &d.inbox }
+
+func (d *Replica) view() world.ViewConfig {
+	// "at most 256 entities of a kind are visible to one client; the game chooses which by
+	// interest (nearest first by default)". The Store has the values.
+	return world.ViewConfig{Radius: d.hub.cfg.Sight, MaxPerKind: 256, BytesPerTick: -1, Reliable: true, SightOnly: true}
+}
+
+// replicaTypes are the types of the world as replica has them.
+var replicaTypes = [...]replica.DataType{
+	world.Bool: replica.DataUchar, world.U8: replica.DataUchar, world.U16: replica.DataUshort, world.U32: replica.DataUint,
+	world.U64: replica.DataUint64, world.I8: replica.DataChar, world.I16: replica.DataShort, world.I32: replica.DataInt,
+	world.I64: replica.DataInt64, world.F32: replica.DataFloat, world.F64: replica.DataDouble, world.Text: replica.DataChars,
+	world.Entity: replica.DataUshort,
+}
+
+// numberVariable is the first variable of each kind: the number of an entity, which other
+// entities refer to it by. (A client's own ids are its own: what all share cannot hold
+// them.)
+const numberVariable = "entity"
+
+// declare links the kinds of the game.
+func (d *Replica) declare(store *replica.Store) error {
+	for _, k := range d.hub.sim.Schema().Kinds {
+		variables := []replica.Variable{{Name: numberVariable, Type: replica.DataUshort}}
+		for _, f := range k.Fields {
+			variables = append(variables, replica.Variable{Name: f.Name, Type: replicaTypes[f.Type]})
+		}
+		link, err := store.AddKind(k.Name, variables...)
+		if err != nil {
+			return fmt.Errorf("kind %s: %w", k.Name, err)
+		}
+		d.kinds[k] = link
+	}
+	return nil
+}
+
+// handle reads what a client sent. It runs on the loop.
+func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
+	switch ev.Kind {
+	case replica.EventConnected:
+		s := &replicaSeat{conn: c}
+		s.dialect, s.own = d, s
+		d.seats[c] = s
+	case replica.EventClosed:
+		if s := d.seats[c]; s != nil {
+			delete(d.seats, c)
+			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		}
+	case replica.EventLinked:
+		if s := d.seats[c]; !s.entered {
+			s.entered = true
+			d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: s.name})
+		}
+	case replica.EventMessage:
+		d.message(d.seats[c], ev)
+	}
+}
+
+// message reads a message: one of four names, or an action's.
+func (d *Replica) message(s *replicaSeat, ev replica.Event) {
+	r := request{seat: &s.Seat}
+	ok := false
+	switch name := string(ev.Name); name {
+	case "parley.ticket":
+		d.present(s, string(ev.Data))
+		return
+	case "steer":
+		r.ask = askSteer
+		r.steer, ok = readSteering(ev.Data, little)
+	case "chat":
+		r.ask, r.text, ok = askSay, string(ev.Data), true
+	case "terrain":
+		r.ask = askTerrain
+		r.place, ok = readPlace(ev.Data, little)
+	default:
+		if r.action = d.hub.sim.Schema().ActionNamed(name); r.action != nil {
+			r.ask = askAct
+			r.params, ok = readParams(r.action, ev.Data, little)
+		}
+	}
+	if ok {
+		d.inbox.put(r)
+	}
+}
+
+// present takes a ticket, which gives the player its name. It counts before the link is
+// accepted, which is when the player enters.
+func (d *Replica) present(s *replicaSeat, ticket string) {
+	if d.ticket == nil || s.entered {
+		return
+	}
+	name, err := d.ticket(ticket)
+	if err != nil {
+		s.conn.Close("bad ticket")
+		return
+	}
+	s.name = name
+}
+
+// publish tells the players of this dialect what the tick brought.
+func (d *Replica) publish(h *Hub) {
+	_ = d.server.Do(func(m *replica.Mux) { // fails once it is closed
+		d.store(h, m.Store())
+		for _, s := range h.seats[d.Name()] {
+			d.tell(h, s.own.(*replicaSeat))
+		}
+	})
+}
+
+// store brings the Store to the newest state of the world. What no one sees costs a value
+// and no packet.
+func (d *Replica) store(h *Hub, store *replica.Store) {
+	for c := range h.sim.Changes() {
+		e := d.entities[c.ID]
+		if e == nil {
+			var err error
+			if e, err = store.NewEntity(d.kinds[c.Kind]); err != nil {
+				continue
+			}
+			d.entities[c.ID] = e
+			d.buf = binary.LittleEndian.AppendUint16(d.buf[:0], c.Entity)
+			e.Set(0, d.buf)
+		}
+		for i := range world.Fields(c.Mask) {
+			v := c.Value(i)
+			if v.Type == world.Text {
+				d.buf = append(d.buf[:0], v.Text()...)
+			} else {
+				d.buf = v.AppendTo(d.buf[:0], little)
+			}
+			e.Set(1+i, d.buf)
+		}
+	}
+	w := h.sim.World()
+	for id, e := range d.entities {
+		if !w.Exists(id) {
+			e.Remove()
+			delete(d.entities, id)
+		}
+	}
+}
+
+// tell sends one player what it sees, what was done and said, and the terrain that it asked
+// for.
+func (d *Replica) tell(h *Hub, s *replicaSeat) {
+	if s.kicked != "" {
+		s.conn.Close(s.kicked)
+		return
+	}
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		e := d.entities[c.ID]
+		switch {
+		case e == nil:
+		case c.What == world.Left:
+			s.conn.Hide(e)
+		default:
+			if s.conn.Show(e) != nil {
+				s.view.Skip() // a slot is free when the client knows that another is gone
+				continue
+			}
+		}
+		s.view.Take(1)
+	}
+	d.you(h, s)
+	for i := range h.sim.Events() {
+		if ev := &h.sim.Events()[i]; ev.Kind == world.ActionDone {
+			d.action(s, ev)
+		}
+	}
+	for i := range h.said {
+		d.buf = append(appendText(d.buf[:0], h.said[i].Name), h.said[i].Text...)
+		s.conn.Send(replica.Ordered, "chat", d.buf)
+	}
+	for p, ok := s.nextChunk(); ok; p, ok = s.nextChunk() {
+		d.buf = appendChunk(d.buf[:0], p, h.sim.Chunk(p.BX, p.BY), little)
+		s.terrain.spend(len(d.buf))
+		if s.conn.Send(replica.Ordered, "terrain", d.buf) != nil {
+			break // the window is full: it asks again
+		}
+	}
+	s.conn.Replicate(replicaBudget)
+}
+
+// you says which entity is the player's own: "message `parley.you`: entity link u16, id u8",
+// again whenever that has changed.
+func (d *Replica) you(h *Hub, s *replicaSeat) {
+	e := d.entities[h.entityOf(s.player)]
+	if e == nil {
+		return
+	}
+	id, ok := s.conn.Sees(e)
+	you := 1 + uint32(e.Kind())<<8 + uint32(id)
+	if !ok || you == s.you {
+		return
+	}
+	d.buf = append(binary.LittleEndian.AppendUint16(d.buf[:0], e.Kind()), id)
+	if s.conn.SendReserved(replica.Ordered, "parley.you", d.buf) == nil {
+		s.you = you
+	}
+}
+
+// action tells of something that was done by someone in sight: "actor's entity link u16 and
+// id u8, tick u32, parameters".
+func (d *Replica) action(s *replicaSeat, ev *world.Event) {
+	e := d.entities[ev.Entity]
+	if e == nil {
+		return
+	}
+	id, ok := s.conn.Sees(e)
+	if !ok {
+		return
+	}
+	d.buf = append(binary.LittleEndian.AppendUint16(d.buf[:0], e.Kind()), id)
+	d.buf = binary.LittleEndian.AppendUint32(d.buf, uint32(ev.Tick))
+	d.buf = appendParams(d.buf, ev, little)
+	s.conn.Send(replica.Reliable, ev.Action.Name, d.buf)
+}

@@ -1,0 +1,28 @@
+package replica
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+// SendReserved sends a message whose name begins with "parley.": "message names that start
+// with `parley.` are ours". It is for this project's own servers and clients, which agree on
+// what such a message means; a game's messages go by Send.
+func (e *Endpoint) SendReserved(now time.Time, mode Mode, name string, data []byte) error {
+	e.now = now
+	if err := e.mayTalk(); err != nil {
+		return err
+	}
+	if !isOurs(name) || name == goneName || len(name) > MaxNameBytes || !utf8.ValidString(name) {
+		return ErrName
+	}
+	e.talked = true
+	return e.send(now, mode, name, data)
+}
+
+// SendReserved sends a message of this project's own to the client. See
+// Endpoint.SendReserved.
+func (c *Conn) SendReserved(mode Mode, name string, data []byte) error {
+	defer c.mux.conns.Touch(c)
+	return c.Endpoint.SendReserved(c.mux.now, mode, name, data)
+}
