@@ -40,16 +40,19 @@ const (
 
 // Our own limits. Those that a user may change are in Config and Rules.
 const (
+	// These and Rules.MaxBacklog add up to less than 1 MiB for a peer, with the tables that
+	// the engine needs for 1,024 ids.
+
 	// maxOutstandingBytes bounds what of them is unconfirmed: as much as 1,024 packages of
-	// half the largest size. More wait in the backlog.
-	maxOutstandingBytes = 256 << 10
+	// a quarter of the largest size. More wait in the backlog.
+	maxOutstandingBytes = 128 << 10
 
 	// maxHeldBytes bounds the packages that wait for a smaller id, maxReadyBytes those
 	// that wait for the application. Past either a package is not confirmed, so
 	// it comes again: a peer that never fills a hole, or an application that does not
 	// read, costs this much.
-	maxHeldBytes  = 384 << 10
-	maxReadyBytes = 256 << 10
+	maxHeldBytes  = 256 << 10
+	maxReadyBytes = 96 << 10
 
 	// waitingBytes is what each of these counts beside its bytes: a place in the engine's
 	// tables, and a buffer that is larger than need be. Without, packages of one byte
@@ -59,7 +62,7 @@ const (
 	// maxLooseBytes bounds the unreliable packages of one peer that wait for the socket, and
 	// those that wait for the application. The oldest goes first: a newer one is
 	// worth more.
-	maxLooseBytes = 128 << 10
+	maxLooseBytes = 64 << 10
 
 	// leaveSends is how often a client says that it leaves, leaveEvery apart or two round
 	// trips if that is longer, until the server says that it is out. What is lost of
