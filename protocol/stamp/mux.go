@@ -189,14 +189,14 @@ func (m *Mux) Advance(now time.Time) {
 // the Mux's Handle* or Advance. See Endpoint.Send.
 func (c *Conn) Send(mode Mode, data []byte) error {
 	err := c.Endpoint.Send(c.mux.now, mode, data)
-	c.mux.conns.Touch(c)
+	c.mux.conns.Load(c)
 	return err
 }
 
 // SendReport sends an entity packet whose fate is told. See Endpoint.SendReport.
 func (c *Conn) SendReport(data []byte, tag uint32) error {
 	err := c.Endpoint.SendReport(c.mux.now, data, tag)
-	c.mux.conns.Touch(c)
+	c.mux.conns.Load(c)
 	return err
 }
 
