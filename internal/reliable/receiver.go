@@ -280,6 +280,9 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	return Delivery{Number: number, Data: data}, true
 }
 
+// HasNext reports whether Next has a packet.
+func (r *Receiver) HasNext() bool { return r.ready.count > 0 }
+
 // Acks moves the acknowledgements that are due now into dst and returns how
 // many: one a packet in replica and stamp, as many as fit in relay.
 func (r *Receiver) Acks(now time.Time, dst []uint64) int {

@@ -1,7 +1,6 @@
 package roster
 
 import (
-	"encoding/binary"
 	"iter"
 	"net/netip"
 	"slices"
@@ -34,7 +33,7 @@ type connection interface {
 
 // Roster is the table of a server's connections.
 type Roster[C connection] struct {
-	conns    map[key]C
+	conns    table[C]
 	zoned    map[netip.AddrPort]C // those whose addresses have a zone
 	list     []C                  // the same in an order that a seed repeats
 	timers   timers.Heap[C]
@@ -44,17 +43,7 @@ type Roster[C connection] struct {
 
 // New returns an empty table.
 func New[C connection]() *Roster[C] {
-	return &Roster[C]{conns: map[key]C{}, zoned: map[netip.AddrPort]C{}}
-}
-
-// key is an address without a zone: plain memory, which a map hashes and compares at
-// once, where an AddrPort takes it three steps each. Two that differ only in being IPv4
-// or IPv4 inside IPv6 are the same here, as they are to every dialect.
-type key struct{ hi, lo, port uint64 }
-
-func keyOf(a netip.AddrPort) key {
-	ip := a.Addr().As16()
-	return key{binary.NativeEndian.Uint64(ip[:8]), binary.NativeEndian.Uint64(ip[8:]), uint64(a.Port())}
+	return &Roster[C]{conns: newTable[C](), zoned: map[netip.AddrPort]C{}}
 }
 
 func hasZone(a netip.AddrPort) bool { return a.Addr().Is6() && a.Addr().Zone() != "" }
@@ -72,14 +61,14 @@ func (r *Roster[C]) Get(addr netip.AddrPort) C {
 	if hasZone(addr) {
 		return r.zoned[addr]
 	}
-	return r.conns[keyOf(addr)]
+	return r.conns.get(keyOf(addr))
 }
 
 func (r *Roster[C]) set(addr netip.AddrPort, c C) {
 	if hasZone(addr) {
 		r.zoned[addr] = c
 	} else {
-		r.conns[keyOf(addr)] = c
+		r.conns.set(keyOf(addr), c)
 	}
 }
 
@@ -87,7 +76,7 @@ func (r *Roster[C]) unset(addr netip.AddrPort) {
 	if hasZone(addr) {
 		delete(r.zoned, addr)
 	} else {
-		delete(r.conns, keyOf(addr))
+		r.conns.unset(keyOf(addr))
 	}
 }
 
@@ -193,5 +182,5 @@ func (r *Roster[C]) Due(now time.Time) (c C, ok bool) {
 // Idle reports whether nothing of a connection that left is held here: no member, no
 // timer, nothing to be polled. Tests ask it.
 func (r *Roster[C]) Idle() bool {
-	return len(r.conns)+len(r.zoned)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
+	return r.conns.used+len(r.zoned)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
 }

@@ -393,6 +393,9 @@ func (e *Endpoint) pollEvent(ev *Event) bool {
 	return false
 }
 
+// hasEvents reports whether PollEvent may have something.
+func (e *Endpoint) hasEvents() bool { return len(e.events) > 0 || e.receiver.HasNext() }
+
 // note queues an event of which there may be many: see maxEvents.
 func (e *Endpoint) note(ev Event) {
 	if last := len(e.events) - 1; last >= 0 && ev.Kind == EventReplicated && e.events[last].Kind == EventReplicated {

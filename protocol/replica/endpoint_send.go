@@ -123,21 +123,15 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	if mode == Ordered {
 		return e.enqueue(now, name, data)
 	}
-	sequence, time := uint16(e.sender.Next()), e.ServerTime(now)
 	// "at least one of any 2,048 consecutive numbers is a reliable packet"
 	if mode == Reliable || e.sender.SinceReliable() >= reliableEvery-1 {
-		if err := e.sender.Ready(size); err != nil {
-			return err
-		}
-		b := appendNamed(e.buffers.Take(size)[:0], flagReliable, sequence, time, name, data)
-		err := e.sender.Send(now, b, reliable.Options{})
-		e.buffers.Give(b)
+		return e.sendNamed(now, flagReliable, 0, size, name, data)
+	}
+	n, err := e.sender.Take(now, size)
+	if err != nil {
 		return err
 	}
-	if _, err := e.sender.Take(now, size); err != nil {
-		return err
-	}
-	e.loose.put(appendNamed(e.buffers.Take(size)[:0], 0, sequence, time, name, data))
+	e.loose.put(appendNamed(e.buffers.Take(size)[:0], 0, uint16(n), e.ServerTime(now), name, data))
 	for e.loose.held() > maxLooseBytes {
 		e.stats.LooseLost++
 		e.buffers.Give(e.loose.pop())
@@ -176,9 +170,37 @@ func (e *Endpoint) sendReliable(now time.Time, p *Packet, size int, o reliable.O
 	return err
 }
 
+// sendNamed gives a message that is one packet to the engine, in a lane or in none.
+func (e *Endpoint) sendNamed(now time.Time, flags, lane uint8, size int, name string, data []byte) error {
+	if err := e.sender.Ready(size); err != nil {
+		return err
+	}
+	b := appendNamed(e.buffers.Take(size)[:0], flags, uint16(e.sender.Next()), e.ServerTime(now), name, data)
+	err := e.sender.Send(now, b, reliable.Options{Lane: lane})
+	e.buffers.Give(b)
+	return err
+}
+
+// mayFollow returns the order link of the next packet of a lane, and whether it may go
+// out now: between our own peers while the predecessor is at most 31 numbers back, with
+// any other peer one at a time, "which is safe with every receiver".
+func (e *Endpoint) mayFollow(lane uint8) (link uint8, ok bool) {
+	if !e.extended {
+		return 0, e.sender.InFlight(lane) == 0
+	}
+	back := e.sender.Link(lane)
+	return uint8(min(back, MaxOrderLink)), back <= MaxOrderLink
+}
+
 // enqueue takes an ordered message and sends as much of it as may go.
 func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 	q := &e.outgoing
+	if packet := messageOverhead + len(name) + len(data); q.Len() == 0 && packet <= maxPacketBytes {
+		link, ok := e.mayFollow(laneMessage)
+		if ok && e.sendNamed(now, linkFlags|link<<orderLinkShift, laneMessage, packet, name, data) == nil {
+			return nil
+		}
+	}
 	size := 9 + len(name) + len(data)
 	if !q.hasRoom(size) {
 		return ErrWindowFull
@@ -197,20 +219,16 @@ func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 	return nil
 }
 
-// pump moves ordered messages into the window as far as their order allows:
-// between our own peers while the predecessor is at most 31 numbers back, with
-// any other peer one at a time, "which is safe with every receiver".
+// pump moves ordered messages into the window as far as their order allows.
 func (e *Endpoint) pump(now time.Time) {
 	q := &e.outgoing
 	for q.Len() > 0 && e.talking() {
-		back := e.sender.Link(laneMessage)
-		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneMessage) > 0 {
+		link, ok := e.mayFollow(laneMessage)
+		if !ok {
 			return
 		}
 		p, size := e.nextPart(q.First())
-		if e.extended {
-			p.OrderLink = uint8(back)
-		}
+		p.OrderLink = link
 		if e.sendReliable(now, &p, size, reliable.Options{Lane: laneMessage}) != nil {
 			return
 		}

@@ -60,15 +60,12 @@ func (e *Endpoint) linkOut(now time.Time, k Kind) {
 func (e *Endpoint) pumpLinks(now time.Time) {
 	l := e.link
 	for len(l.out) > 0 && e.talking() {
-		back := e.sender.Link(laneLink)
-		if back > MaxOrderLink || !e.extended && e.sender.InFlight(laneLink) > 0 {
+		link, ok := e.mayFollow(laneLink)
+		if !ok {
 			return
 		}
 		p := l.out[0]
-		p.Sequence = uint16(e.sender.Next())
-		if e.extended {
-			p.OrderLink = uint8(back)
-		}
+		p.Sequence, p.OrderLink = uint16(e.sender.Next()), link
 		if e.sender.Ready(maxPacketBytes) != nil {
 			return
 		}

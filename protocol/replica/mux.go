@@ -117,7 +117,11 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	from = admission.Canon(from)
 	if c := m.conns.Get(from); c != nil {
 		c.take(now, b)
-		m.conns.Touch(c)
+		if c.hasEvents() {
+			m.conns.Touch(c)
+		} else {
+			m.conns.Load(c)
+		}
 		return
 	}
 	var p Packet

@@ -1,0 +1,117 @@
+package roster
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+)
+
+// table finds connections by their addresses, one look for each datagram: by a secret
+// hash into a list that is at most half full, where a place and its neighbours are in one
+// line of memory. The zero table is not usable.
+//
+// The hash is a sum of products with secret numbers, of which the high bits count:
+// who does not know the numbers cannot choose addresses that fall on one place.
+type table[C comparable] struct {
+	places  []place[C] // a power of two
+	used    int
+	shift   uint
+	secrets [3]uint64
+}
+
+type place[C comparable] struct {
+	key  key
+	conn C // the zero C if the place is free
+}
+
+// key is an address without a zone. Two that differ only in being IPv4 or IPv4 inside
+// IPv6 are the same here, as they are to every dialect.
+type key struct{ hi, lo, port uint64 }
+
+func keyOf(a netip.AddrPort) key {
+	ip := a.Addr().As16()
+	return key{binary.BigEndian.Uint64(ip[:8]), binary.BigEndian.Uint64(ip[8:]), uint64(a.Port())}
+}
+
+// leastPlaces is the size of an empty table.
+const leastPlaces = 16
+
+func newTable[C comparable]() table[C] {
+	var t table[C]
+	seed := maphash.MakeSeed()
+	for i := range t.secrets {
+		t.secrets[i] = maphash.Bytes(seed, []byte{byte(i)}) | 1
+	}
+	t.resize(leastPlaces)
+	return t
+}
+
+// home returns the place where k is, or the first after which it is.
+func (t *table[C]) home(k *key) int {
+	return int((k.hi*t.secrets[0] + k.lo*t.secrets[1] + k.port*t.secrets[2]) >> t.shift)
+}
+
+// find returns the place of k, or the free one where it would be.
+func (t *table[C]) find(k *key) *place[C] {
+	var none C
+	for i := t.home(k); ; i++ {
+		p := &t.places[i&(len(t.places)-1)]
+		if p.key == *k || p.conn == none {
+			return p
+		}
+	}
+}
+
+func (t *table[C]) get(k key) C { return t.find(&k).conn }
+
+// set puts a connection, which is not the zero one, at an address.
+func (t *table[C]) set(k key, c C) {
+	var none C
+	p := t.find(&k)
+	if p.conn == none {
+		if t.used++; 2*t.used > len(t.places) {
+			t.resize(2 * len(t.places))
+			p = t.find(&k)
+		}
+	}
+	*p = place[C]{k, c}
+}
+
+// unset frees the place of an address. Those behind it that had to pass it move up, so
+// that no search ends before them.
+func (t *table[C]) unset(k key) {
+	var none C
+	mask := len(t.places) - 1
+	i := t.home(&k)
+	for ; t.places[i&mask].key != k || t.places[i&mask].conn == none; i++ {
+		if t.places[i&mask].conn == none {
+			return
+		}
+	}
+	free := i & mask
+	for j := i + 1; t.places[j&mask].conn != none; j++ {
+		p := &t.places[j&mask]
+		if (j-t.home(&p.key))&mask >= (j-free)&mask {
+			t.places[free] = *p
+			free = j & mask
+		}
+	}
+	t.places[free] = place[C]{}
+	if t.used--; 8*t.used < len(t.places) && len(t.places) > leastPlaces {
+		t.resize(len(t.places) / 2)
+	}
+}
+
+func (t *table[C]) resize(n int) {
+	var none C
+	old := t.places
+	t.places, t.shift = make([]place[C], n), 64
+	for size := n; size > 1; size /= 2 {
+		t.shift--
+	}
+	for i := range old {
+		if p := &old[i]; p.conn != none {
+			*t.find(&p.key) = *p
+		}
+	}
+}
