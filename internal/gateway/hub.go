@@ -77,6 +77,7 @@ type Hub struct {
 // Stats is what a hub did.
 type Stats struct {
 	Players       int
+	Spectators    int
 	Ticks         uint64
 	LateTicks     uint64        // begun later than half a tick
 	SkippedTicks  uint64        // let go, because the hub was far behind
@@ -318,6 +319,13 @@ func (h *Hub) settle() {
 func (h *Hub) look() {
 	st := h.stats
 	st.Players, st.World = len(h.players), h.sim.Stats()
+	for _, d := range h.dialects {
+		for _, s := range h.seats[d.Name()] {
+			if s.spectator {
+				st.Spectators++
+			}
+		}
+	}
 	for _, d := range h.dialects {
 		st.DroppedInput += d.requests().drops()
 	}

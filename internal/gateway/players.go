@@ -12,13 +12,16 @@ import (
 // enter brings a player into the world. A name that another has gets a number; none is a
 // guest's.
 func (h *Hub) enter(s *Seat, name string) {
-	if s.player != nil || s.left {
+	if s.view != nil || s.left {
 		return
 	}
-	if len(h.players) >= h.cfg.MaxPlayers {
-		s.kicked = "the game is full"
-		h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
+	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
+	full := len(h.players) >= h.cfg.MaxPlayers
+	if s.spectator || full {
 		s.view = h.sim.NewView(0, s.dialect.view())
+		if full && !s.spectator {
+			s.kicked = "the game is full"
+		}
 		return
 	}
 	name = h.freeName(name)
@@ -33,7 +36,6 @@ func (h *Hub) enter(s *Seat, name string) {
 	s.view = h.sim.NewView(id, s.dialect.view())
 	h.players[id] = s.player
 	h.names[name]++
-	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
 	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
 }
 

@@ -9,7 +9,9 @@ type Seat struct {
 	own     any // the dialect's own seat, which embeds this one
 	waiting int // requests in the inbox; under its lock
 
-	player  *Player // nil until it has entered
+	spectator bool // it watches, and is no player
+
+	player  *Player // nil until it has entered, and of spectators
 	view    *world.View
 	left    bool
 	kicked  string // why, if it was

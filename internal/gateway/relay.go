@@ -1,0 +1,286 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"unicode/utf8"
+
+	"parley/protocol/relay"
+	"parley/world"
+)
+
+// Relay is the world over relay: participants exchange packages as they like, and what one
+// sends to the server, and the server to it, is about the world. The first byte says what.
+type Relay struct {
+	hub    *Hub
+	inbox  inbox
+	server *relay.Server
+
+	// Owned by the server's loop.
+	seats map[*relay.Peer]*relaySeat
+	buf   []byte
+}
+
+// The first byte of a payload to the server, and of one from it.
+const (
+	relaySteer = 0 // to: angle f32, norm f32
+	relayAct   = 1 // to: action u16, parameters
+	relaySay   = 2 // to: text
+
+	relayEntities = 0 // from, unreliable: records
+	relayDone     = 1 // from: entity u16, action u16, parameters
+	relaySaid     = 2 // from: name size u8, name, text
+	relayYou      = 3 // from: entity u16
+)
+
+type relaySeat struct {
+	Seat
+	peer *relay.Peer
+	you  uint16 // what was said last of which entity is its own
+
+	// Nothing confirms an unreliable package. So each counts as lost after a second, and its
+	// values come again at their newest; and what has gone is said a few times.
+	packets []relayPacket // under way, the oldest first
+	gone    []relayGone
+}
+
+type relayPacket struct {
+	number uint64
+	tick   uint64
+}
+
+// relayGone is an entity that left sight, to be said again.
+type relayGone struct {
+	record [4]byte
+	left   int
+	next   uint64 // the tick of the next time
+}
+
+const (
+	// relayGoneTimes is how often it is said that an entity is gone: with every third
+	// package lost, one client in 2,000 does not hear of it, and knows by the entity's
+	// silence: what lives is told each second.
+	relayGoneTimes = 7
+	relayGoneEvery = 4 // ticks
+)
+
+// RelayConfig is how the dialect is served.
+type RelayConfig struct {
+	Addr string
+
+	// Key, if set, has everybody show a ticket that was issued with it for Room.
+	Key  relay.TicketKey
+	Room string
+
+	Log *slog.Logger
+}
+
+// NewRelay serves the world over relay, in an open room.
+func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
+	if err := checkRecords(h.sim.Schema()); err != nil {
+		return nil, fmt.Errorf("gateway: relay: %w", err)
+	}
+	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}}
+	config := relay.Config{
+		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
+		Lobby: relay.NewOpenLobby(relay.OpenConfig{Key: c.Key, Room: c.Room}),
+	}
+	server, err := relay.Listen(c.Addr, config, d.handle)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	h.Add(d)
+	return d, nil
+}
+
+// Name returns the dialect's name.
+func (d *Relay) Name() string { return "relay" }
+
+// Addr returns where it listens.
+func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
+
+// Stats returns the server's counters.
+func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
+
+// Shutdown says goodbye to all.
+func (d *Relay) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Relay) requests() *inbox { return &d.inbox }
+
+func (d *Relay) view() world.ViewConfig { return world.ViewConfig{Radius: d.hub.cfg.Sight} }
+
+// handle runs on the loop.
+func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
+	switch ev.Kind {
+	case relay.EventJoined:
+		s := &relaySeat{peer: p}
+		s.dialect, s.own = d, s
+		d.seats[p] = s
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: p.Name})
+	case relay.EventLeft:
+		if s := d.seats[p]; s != nil {
+			delete(d.seats, p)
+			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		}
+	case relay.EventPackage:
+		if s := d.seats[p]; s != nil {
+			d.read(s, ev.Package.Payload)
+		}
+	}
+}
+
+// read takes a payload for the server. What means nothing is left alone.
+func (d *Relay) read(s *relaySeat, b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	r := request{seat: &s.Seat}
+	ok := false
+	switch what, b := b[0], b[1:]; what {
+	case relaySteer:
+		r.ask = askSteer
+		r.steer, ok = readSteering(b, big)
+	case relayAct:
+		if len(b) < 2 {
+			return
+		}
+		if r.action = d.hub.sim.Schema().Action(int(readU16(b, big))); r.action != nil {
+			r.ask = askAct
+			r.params, ok = readParams(r.action, b[2:], big)
+		}
+	case relaySay:
+		r.ask, r.text, ok = askSay, string(b), true
+	}
+	if ok {
+		d.inbox.put(r)
+	}
+}
+
+// publish tells the players of this dialect what the tick brought.
+func (d *Relay) publish(h *Hub) {
+	_ = d.server.Do(func(*relay.Mux) { // fails once it is closed
+		for _, s := range h.seats[d.Name()] {
+			d.tell(h, s.own.(*relaySeat))
+		}
+	})
+}
+
+func (d *Relay) tell(h *Hub, s *relaySeat) {
+	if s.kicked != "" {
+		s.peer.Close(s.kicked)
+		return
+	}
+	d.you(h, s)
+	d.entities(h, s)
+	for i := range h.sim.Events() {
+		ev := &h.sim.Events()[i]
+		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.view.Sees(ev.Entity) {
+			d.buf = append(d.buf[:0], relayDone)
+			d.buf = orderOf(big).AppendUint16(d.buf, ev.Wire)
+			d.buf = orderOf(big).AppendUint16(d.buf, uint16(ev.Action.Number))
+			d.send(s, relay.Unordered, appendParams(d.buf, ev, big))
+		}
+	}
+	for i := range h.said {
+		b := appendText(append(d.buf[:0], relaySaid), h.said[i].Name)
+		d.send(s, relay.SemiOrdered, append(b, cutText(h.said[i].Text, relay.MaxPayload-len(b))...))
+	}
+}
+
+func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) {
+	d.buf = b
+	if len(b) <= relay.MaxPayload {
+		s.peer.Send(mode, b)
+	}
+}
+
+// you says which entity is the player's own, whenever that has changed.
+func (d *Relay) you(h *Hub, s *relaySeat) {
+	if wire := h.sim.Wire(h.entityOf(s.player)); wire != 0 && wire != s.you {
+		s.you = wire
+		d.send(s, relay.SemiOrdered, orderOf(big).AppendUint16(append(d.buf[:0], relayYou), wire))
+	}
+}
+
+// entities sends what has changed, what is said again and what is gone.
+func (d *Relay) entities(h *Hub, s *relaySeat) {
+	now := h.sim.Tick()
+	for len(s.packets) > 0 && now-s.packets[0].tick >= uint64(h.cfg.TickRate) {
+		s.view.Lost(s.packets[0].number)
+		s.packets = append(s.packets[:0], s.packets[1:]...)
+	}
+	b := append(d.buf[:0], relayEntities)
+	for i := 0; i < len(s.gone); {
+		g := &s.gone[i]
+		if g.next > now {
+			i++
+			continue
+		}
+		if len(b)+len(g.record) > relay.MaxPayload {
+			d.send(s, relay.Unreliable, b)
+			b = append(d.buf[:0], relayEntities)
+		}
+		b = append(b, g.record[:]...)
+		if g.left--; g.left > 0 {
+			g.next = now + relayGoneEvery
+			i++
+			continue
+		}
+		s.gone = append(s.gone[:i], s.gone[i+1:]...)
+	}
+	opened := false
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		was := len(b)
+		var ok bool
+		if b, ok = appendRecord(b, c, big, relay.MaxPayload); !ok {
+			d.send(s, relay.Unreliable, b)
+			b, opened = append(d.buf[:0], relayEntities), false
+			continue
+		}
+		if c.What == world.Left {
+			s.leave(b[was:], now)
+			s.view.TakeSure(len(b) - was)
+			continue
+		}
+		s.forget(c.Entity)
+		if !opened {
+			opened = true
+			s.packets = append(s.packets, relayPacket{s.view.Open(), now})
+		}
+		s.view.Take(len(b) - was)
+	}
+	if len(b) > 1 {
+		d.send(s, relay.Unreliable, b)
+	}
+}
+
+// leave has it said again that an entity is gone.
+func (s *relaySeat) leave(record []byte, now uint64) {
+	g := relayGone{left: relayGoneTimes - 1, next: now + relayGoneEvery}
+	copy(g.record[:], record)
+	s.gone = append(s.gone, g)
+}
+
+// forget stops saying that an entity is gone which is in sight again.
+func (s *relaySeat) forget(wire uint16) {
+	for i := range s.gone {
+		if readU16(s.gone[i].record[:], big) == wire {
+			s.gone = append(s.gone[:i], s.gone[i+1:]...)
+			return
+		}
+	}
+}
+
+// cutText returns what of a text fits into n bytes, in whole characters.
+func cutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"parley/protocol/stamp"
+	"parley/world"
+)
+
+// Stamp is the world over stamp, whose clients watch: each entity packet is a sequence of
+// records of what has changed for its client. "Changes only, newest wins, a lost packet's
+// values come again at their newest under a new number."
+type Stamp struct {
+	hub    *Hub
+	inbox  inbox
+	server *stamp.Server
+
+	// Owned by the server's loop.
+	seats map[*stamp.Conn]*stampSeat
+	buf   []byte
+}
+
+type stampSeat struct {
+	Seat
+	conn  *stamp.Conn
+	fates []stampFate // of packets, since the last tick
+}
+
+// stampFate is what became of a packet of the view.
+type stampFate struct {
+	packet uint32
+	lost   bool
+}
+
+// StampConfig is how the dialect is served.
+type StampConfig struct {
+	Addr string
+	Log  *slog.Logger
+}
+
+// NewStamp serves the world over stamp.
+func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
+	if err := checkRecords(h.sim.Schema()); err != nil {
+		return nil, fmt.Errorf("gateway: stamp: %w", err)
+	}
+	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}}
+	server, err := stamp.Listen(c.Addr, stamp.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, d.handle)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	h.Add(d)
+	return d, nil
+}
+
+// Name returns the dialect's name.
+func (d *Stamp) Name() string { return "stamp" }
+
+// Addr returns where it listens.
+func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
+
+// Stats returns the server's counters.
+func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
+
+// Shutdown says goodbye to all.
+func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Stamp) requests() *inbox { return &d.inbox }
+
+// view is a spectator's, who is nowhere and sees everything.
+func (d *Stamp) view() world.ViewConfig { return world.ViewConfig{Radius: -1} }
+
+// handle runs on the loop.
+func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
+	switch ev.Kind {
+	case stamp.EventConnected:
+		s := &stampSeat{conn: c}
+		s.dialect, s.own, s.spectator = d, s, true
+		d.seats[c] = s
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
+	case stamp.EventClosed:
+		if s := d.seats[c]; s != nil {
+			delete(d.seats, c)
+			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		}
+	case stamp.EventAcked, stamp.EventLost:
+		// The view is the hub's: it is told at the next tick.
+		if s := d.seats[c]; s != nil {
+			s.fates = append(s.fates, stampFate{ev.Tag, ev.Kind == stamp.EventLost})
+		}
+	}
+}
+
+// publish tells the spectators what the tick brought.
+func (d *Stamp) publish(h *Hub) {
+	_ = d.server.Do(func(*stamp.Mux) { // fails once it is closed
+		for _, s := range h.seats[d.Name()] {
+			d.tell(s.own.(*stampSeat))
+		}
+	})
+}
+
+func (d *Stamp) tell(s *stampSeat) {
+	if s.kicked != "" {
+		s.conn.Close(s.kicked)
+		return
+	}
+	for _, f := range s.fates {
+		if f.lost {
+			s.view.Lost(uint64(f.packet))
+		} else {
+			s.view.Acked(uint64(f.packet))
+		}
+	}
+	s.fates = s.fates[:0]
+	for s.view.Next() != nil {
+		packet := s.view.Open()
+		d.buf = d.fill(s.view, d.buf[:0])
+		if len(d.buf) == 0 || s.conn.SendReport(d.buf, uint32(packet)) != nil {
+			s.view.Lost(packet) // the window is full: at the next tick
+			return
+		}
+	}
+}
+
+// fill puts what is most urgent into a packet.
+func (d *Stamp) fill(v *world.View, b []byte) []byte {
+	for c := v.Next(); c != nil; c = v.Next() {
+		was := len(b)
+		var ok bool
+		if b, ok = appendRecord(b, c, little, stamp.MaxData); !ok {
+			break
+		}
+		v.Take(len(b) - was)
+	}
+	return b
+}
