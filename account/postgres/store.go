@@ -38,11 +38,16 @@ func open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 		_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
 		return err
 	}
-	if err := migrate(ctx, config.ConnConfig); err != nil {
-		return nil, fmt.Errorf("account: open: %w", err)
-	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
+		return nil, fmt.Errorf("account: open: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("account: open: %w", err)
+	}
+	if err := migrate(ctx, config.ConnConfig); err != nil {
+		pool.Close()
 		return nil, fmt.Errorf("account: open: %w", err)
 	}
 	return &Store{pool}, nil

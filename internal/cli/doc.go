@@ -12,6 +12,7 @@
 //	completion.go  scripts for bash, zsh, fish and powershell
 //	version.go     what this build is
 //	ticket.go      makes and checks tickets of relay rooms
+//	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)
 //	codec.go       what a dialect gives to decode and encode, and the list of those that are built in
 //	decode.go      hex to JSON
 //	encode.go      JSON to hex
