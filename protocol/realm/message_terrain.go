@@ -73,27 +73,47 @@ func (c *Chunk) FillIn(t *Terrain) {
 // AppendChunk appends a chunk with the cells of t, the most common value being the default,
 // "so that the count always fits". The result has at most MaxChunk bytes more than b.
 func AppendChunk(b []byte, bx, by int16, t *Terrain) []byte {
-	var counts [256]int
-	for _, v := range t {
-		counts[v]++
-	}
-	common := 0
-	for v, n := range counts {
-		if n > counts[common] {
-			common = v
-		}
-	}
+	common, count := t.mostCommon()
 	b = binary.BigEndian.AppendUint16(b, uint16(bx))
 	b = binary.BigEndian.AppendUint16(b, uint16(by))
-	b = append(b, byte(common))
-	b = binary.BigEndian.AppendUint16(b, uint16(ChunkCells-counts[common]))
-	for i, v := range t {
-		if int(v) != common {
-			b = append(b, byte(i), byte(i>>8), v)
+	b = append(b, common)
+	b = binary.BigEndian.AppendUint16(b, uint16(ChunkCells-count))
+	for i := 0; i < len(t); i += 8 {
+		if binary.LittleEndian.Uint64(t[i:]) == eight(common) {
+			continue
+		}
+		for j, v := range t[i : i+8] {
+			if v != common {
+				b = append(b, byte(i+j), byte(i>>8), v)
+			}
 		}
 	}
 	return b
 }
+
+// mostCommon returns the most common value, and how often it is there. Terrain is mostly
+// even, so eight cells are looked at together.
+func (t *Terrain) mostCommon() (common uint8, count int) {
+	var counts [256]int
+	for i := 0; i < len(t); i += 8 {
+		if binary.LittleEndian.Uint64(t[i:]) == eight(t[i]) {
+			counts[t[i]] += 8
+			continue
+		}
+		for _, v := range t[i : i+8] {
+			counts[v]++
+		}
+	}
+	for v, n := range counts {
+		if n > counts[common] {
+			common = uint8(v)
+		}
+	}
+	return common, counts[common]
+}
+
+// eight returns eight cells of the same value.
+func eight(v uint8) uint64 { return uint64(v) * 0x0101010101010101 }
 
 func (c *Chunk) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(c.BX))
