@@ -130,6 +130,10 @@ func (s *Sim) name(i int, k *Kind) {
 	if e.wire != 0 {
 		return
 	}
+	if wire := s.reservedFor(e.id); wire != 0 {
+		e.wire = s.book.giveReserved(e.id, k.index, wire)
+		return
+	}
 	if e.wire = s.book.give(e.id, k.index); e.wire == 0 {
 		s.stats.Unnumbered++
 	}

@@ -64,9 +64,10 @@ type Sim struct {
 	players    int
 	lastPlayer PlayerID
 
-	book   book
-	public published
-	events []Event
+	book    book
+	awaited map[PlayerID]uint16 // numbers that are reserved for players' own entities
+	public  published
+	events  []Event
 
 	recorder *recorder
 }
@@ -150,6 +151,7 @@ func (s *Sim) Leave(p PlayerID) {
 	if !s.isPresent(p) {
 		return
 	}
+	s.forgo(p)
 	s.submit(&Input{Kind: Leave, Player: p, Tick: s.now})
 	s.present[p>>6] &^= 1 << (p & 63)
 	s.players--

@@ -1,0 +1,69 @@
+package world
+
+// Reserve takes a number that no entity has, for the one that a player will own: duplex tells
+// its players their number before they are in the game. It is 0 if there is none to give.
+// JoinAs uses it, or Release gives it back.
+func (s *Sim) Reserve() uint16 {
+	wire := s.book.next()
+	if wire == 0 {
+		return 0
+	}
+	p := &s.book.pages[wire]
+	if p.id != 0 {
+		s.book.wires.remove(p.id)
+	}
+	*p = page{alive: true} // of no entity yet
+	return wire
+}
+
+// Release gives back a number that no player joined with.
+func (s *Sim) Release(wire uint16) {
+	if int(wire) < len(s.book.pages) && s.book.pages[wire].alive && s.book.pages[wire].id == 0 && wire != 0 {
+		s.book.lose(wire)
+	}
+}
+
+// JoinAs is Join for a player whose own entity is to have a number of Reserve: the first
+// that Own names. If the player leaves before it has one, the number is released.
+func (s *Sim) JoinAs(name string, wire uint16) (PlayerID, error) {
+	p, err := s.Join(name)
+	if err != nil {
+		s.Release(wire)
+		return 0, err
+	}
+	if s.awaited == nil {
+		s.awaited = map[PlayerID]uint16{}
+	}
+	s.awaited[p] = wire
+	return p, nil
+}
+
+// reservedFor returns the number that was reserved for an entity, 0 if none was.
+func (s *Sim) reservedFor(id ID) uint16 {
+	for p, wire := range s.awaited { // whose entity it is does not depend on the order
+		if i, ok := s.world.players.find(p); ok && s.world.players.list[i].Entity == id {
+			delete(s.awaited, p)
+			return wire
+		}
+	}
+	return 0
+}
+
+// forgo ends the wait for a player's own entity.
+func (s *Sim) forgo(p PlayerID) {
+	if wire, ok := s.awaited[p]; ok {
+		delete(s.awaited, p)
+		s.Release(wire)
+	}
+}
+
+// giveReserved gives an entity a reserved number. One that has a number already keeps that.
+func (b *book) giveReserved(id ID, kind int, wire uint16) uint16 {
+	if _, ok := b.wires.get(id); ok {
+		b.lose(wire)
+		return b.give(id, kind)
+	}
+	b.pages[wire] = page{id: id, kind: int32(kind), alive: true}
+	b.wires.put(id, uint32(wire))
+	return wire
+}
