@@ -13,6 +13,7 @@ func TestNumbersAreNotConfused(t *testing.T) {
 	believed := map[uint16]ID{}
 	until := map[uint16]uint64{}
 	held := map[uint16]bool{}
+	var holds []uint16
 	var living []uint16
 	next := ID(0)
 	given, refused := 0, 0
@@ -38,6 +39,7 @@ func TestNumbersAreNotConfused(t *testing.T) {
 			if r.IntN(10) == 0 {
 				b.hold(wire)
 				held[wire] = true
+				holds = append(holds, wire)
 			}
 		}
 		// Some die, some come back in a replay, some are let go.
@@ -58,13 +60,15 @@ func TestNumbersAreNotConfused(t *testing.T) {
 			living = living[:len(living)-1]
 			until[wire] = b.now + 50
 		}
-		for wire := range held {
-			if r.IntN(20) == 0 {
-				b.letGo(wire)
-				delete(held, wire)
-				if until[wire] != 0 {
-					until[wire] = b.now + 50
-				}
+		for range len(holds) / 20 {
+			i := r.IntN(len(holds))
+			wire := holds[i]
+			holds[i] = holds[len(holds)-1]
+			holds = holds[:len(holds)-1]
+			b.letGo(wire)
+			delete(held, wire)
+			if until[wire] != 0 {
+				until[wire] = b.now + 50
 			}
 		}
 	}

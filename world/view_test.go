@@ -143,7 +143,7 @@ func (c *client) wantSame() {
 // number is ever confused, though they are used again at once.
 func TestClientsEndUpWithTheTruth(t *testing.T) {
 	r := newRand(t)
-	for round := range rounds(200, 5_000) {
+	for round := range rounds(150, 5_000) {
 		s := newSim(t, Config{Seed: r.Uint64(), MaxRollbackTicks: 6, ReuseTicks: 12})
 		var clients []*client
 		var players []PlayerID
@@ -171,7 +171,7 @@ func TestClientsEndUpWithTheTruth(t *testing.T) {
 		}
 		// Let the world stand still, and all arrive.
 		still := s.Tick()
-		for range 400 {
+		for range 120 {
 			still++
 			for _, c := range clients {
 				c.loss = 0

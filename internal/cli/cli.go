@@ -87,7 +87,7 @@ This build has the tools that show packets; the game server is not in it yet.
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newTicket(), newVersion())
+	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newReplay(), newTicket(), newVersion())
 	return root
 }
 

@@ -11,6 +11,7 @@
 //	help.go        help, and what parley prints when it is given nothing
 //	completion.go  scripts for bash, zsh, fish and powershell
 //	version.go     what this build is
+//	replay.go      a recording of the arena, run again and compared
 //	ticket.go      makes and checks tickets of relay rooms
 //	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)
 //	codec.go       what a dialect gives to decode and encode, and the list of those that are built in
