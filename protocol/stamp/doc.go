@@ -5,27 +5,37 @@
 //
 // # Usage
 //
-// The core is pure: no socket, goroutine or clock. A Mux is a server, an Endpoint
-// made by NewClient a client. Both are driven by the same five calls, in this
-// order:
+// A server handles events on its loop; a client reads them from an iterator:
 //
-//	m := stamp.NewMux(now, stamp.Config{}, &stamp.Shared{Rand: r}, key)
-//	m.HandleDatagram(now, from, b) // or m.HandleTimeout(now), when NextTimeout has come
-//	for c, ev, ok := m.PollEvent(); ok; c, ev, ok = m.PollEvent() {
+//	s, err := stamp.Listen(":7000", stamp.Config{}, func(c *stamp.Conn, ev stamp.Event) {
 //		if ev.Kind == stamp.EventConnected {
-//			c.Send(stamp.Reliable, data)
+//			c.Send(stamp.Reliable, welcome)
 //		}
+//	})
+//	s.Do(func(m *stamp.Mux) { // from a game's tick
+//		for c := range m.Conns() {
+//			c.SendReport(snapshot, tick)
+//		}
+//	})
+//
+//	c, err := stamp.Dial(ctx, "127.0.0.1:7000", stamp.Config{})
+//	for ev := range c.Events() {
+//		records := stamp.ReadRecords(ev.Data)
+//		…
 //	}
-//	for n, to, ok := m.PollTransmit(buf); ok; n, to, ok = m.PollTransmit(buf) {
-//		put(to, buf[:n])
-//	}
-//	at, ok := m.NextTimeout() // sleep until then, or until the next datagram
+//
+// examples/spectate is a whole program. Below that the core is pure: no socket, goroutine or
+// clock. A Mux is a server, an Endpoint made by NewClient a client, and both are driven by
+// the same five calls: HandleDatagram, HandleTimeout, PollEvent and PollTransmit until they
+// have no more, NextTimeout. (See the example of Mux.)
 //
 // The codec stands alone as well: Packet.Parse and AppendTo, which ask who sent it, and
 // Records for what a game server puts into the data of an entity packet.
 //
 // # Life of a packet
 //
+//	server.go           Listen: a Mux at a socket; Do, Shutdown; on the loop of internal/shell
+//	client.go           Dial: an Endpoint at a socket; Events, Close
 //	message.go          Side, Kind, Packet, Record: what the bytes say, under their layouts
 //	codec.go            Packet.Parse and ParseErr from a datagram, AppendTo into one
 //	record.go           Records walks the data of an entity packet, Record.AppendTo fills it
@@ -46,6 +56,10 @@
 // 9 ns to write (two shared cores, best of 8 runs). A connection takes about 5 KiB at
 // either end (TestAConnectionIsSmall), a handshake no memory at all.
 //
+// A server that sends 200 bytes to each of 1,000 clients 20 times a second takes 1.3 to 1.4 times the
+// CPU time of a bare loop of sendmmsg and recvmmsg that does nothing else
+// (BenchmarkThousandConnections, two shared cores).
+//
 // # Limits
 //
 // Those of the layout are in limits_wire.go and are enforced while reading; ours are in
@@ -53,7 +67,8 @@
 //
 // # What it does not do
 //
-// A client sends no data: the document gives it no packet for that. A client behind a NAT that
+// A client sends no data: the document gives it no packet for that. One socket serves a
+// whole server, on one core at a time. A client behind a NAT that
 // gives it a new port is a stranger there; it is lost after 10 s and connects again. Large
 // data is not split: an entity packet has at most MaxData bytes. Parse does not copy: clone
 // Reason and Data if they are to outlive the buffer that a socket reads into. It does

@@ -103,26 +103,30 @@ func (e *Endpoint) sendReliable(now time.Time, p *Packet, o reliable.Options) er
 	return err
 }
 
-// sendOrdered takes an ordered packet and sends it if its turn has come.
+// sendOrdered sends an ordered packet if its turn has come, or lets it wait.
 func (e *Endpoint) sendOrdered(now time.Time, data []byte) error {
+	if e.ordered.Len() == 0 && e.passOrdered(now, data) {
+		return nil
+	}
 	if e.ordered.Held()+len(data)+queue.PacketOverhead > maxOrderedBytes {
 		return ErrWindowFull
 	}
 	e.ordered.Put(append(e.buffers.Take(len(data))[:0], data...))
-	e.pump(now)
 	return nil
 }
 
-// pump moves ordered packets into the window: "the sender keeps one ordered packet in
-// flight", which is safe with every receiver.
+// pump moves ordered packets that wait into the window.
 func (e *Endpoint) pump(now time.Time) {
-	for e.ordered.Len() > 0 && e.sender.InFlight(laneEntity) == 0 {
-		p := Packet{Ordered: true, Data: e.ordered.First()}
-		if e.sendReliable(now, &p, reliable.Options{Lane: laneEntity}) != nil {
-			return
-		}
+	for e.ordered.Len() > 0 && e.passOrdered(now, e.ordered.First()) {
 		e.ordered.Drop(e.buffers)
 	}
+}
+
+// passOrdered gives the engine an ordered packet if its turn has come: "the sender keeps one
+// ordered packet in flight", which is safe with every receiver.
+func (e *Endpoint) passOrdered(now time.Time, data []byte) bool {
+	return e.sender.InFlight(laneEntity) == 0 &&
+		e.sendReliable(now, &Packet{Ordered: true, Data: data}, reliable.Options{Lane: laneEntity}) == nil
 }
 
 // beat sends an empty packet: "A server that has sent a peer nothing reliable for 1 s sends
