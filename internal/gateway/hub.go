@@ -127,6 +127,12 @@ func New(c Config) (*Hub, error) {
 // before Run.
 func (h *Hub) Sim() *world.Sim { return h.sim }
 
+// mirror returns a view of the whole world, for a dialect that keeps one copy of it for all
+// its clients.
+func (h *Hub) mirror() *world.View {
+	return h.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true})
+}
+
 // Add adds a dialect, before Run.
 func (h *Hub) Add(d Dialect) { h.dialects = append(h.dialects, d) }
 
@@ -220,6 +226,11 @@ func (h *Hub) Tick() error {
 	for _, d := range h.dialects {
 		d.publish(h)
 	}
+	for _, d := range h.dialects {
+		for _, s := range h.seats[d.Name()] {
+			s.results, s.all = s.results[:0], false
+		}
+	}
 	h.said = h.said[:0]
 	h.stats.Ticks++
 	return nil
@@ -252,11 +263,11 @@ func (h *Hub) handle(r *request) {
 	case r.ask == askSteer:
 		h.steer(s, r)
 	case r.ask == askAct:
-		h.judge(s, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
+		h.judge(s, r.tag, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
 	case r.ask == askSay:
-		h.say(s, r.text)
+		s.answer(r.tag, h.say(s, r.text))
 	case r.ask == askTerrain:
-		s.wants(r.place)
+		s.wants(r.place, r.tag)
 	case r.ask == askAll:
 		s.all = true
 	}
@@ -274,14 +285,16 @@ func (h *Hub) steer(s *Seat, r *request) {
 	if r.entity != 0 {
 		r.steer.Entity = h.sim.ByWire(r.entity)
 	}
-	h.judge(s, h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag))
+	h.judge(s, 0, h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag))
 }
 
-// judge counts a refusal, and has the player's own entity corrected.
-func (h *Hub) judge(s *Seat, why world.Reason) {
+// judge counts a refusal, and has the player's own entity corrected. What is accepted so
+// far has its result after the step.
+func (h *Hub) judge(s *Seat, tag uint32, why world.Reason) {
 	if why.Refused() {
 		h.stats.RefusedInputs++
 		s.view.Correct(h.entityOf(s.player))
+		s.answer(tag, why)
 	}
 }
 
@@ -300,12 +313,15 @@ func (h *Hub) step() (err error) {
 // settle looks at what the tick brought that is the same for all dialects.
 func (h *Hub) settle() {
 	for _, ev := range h.sim.Events() {
-		if ev.Kind != world.InputRefused {
-			continue
-		}
-		h.stats.RefusedInputs++
-		if p := h.players[ev.Player]; p != nil {
+		p := h.players[ev.Player]
+		switch {
+		case p == nil:
+		case ev.Kind == world.InputRefused:
+			h.stats.RefusedInputs++
 			p.seat.view.Correct(ev.Entity)
+			p.seat.answer(ev.Tag, ev.Reason)
+		case ev.Kind == world.ActionDone:
+			p.seat.answer(ev.Tag, world.Accepted)
 		}
 	}
 	for _, d := range h.dialects {

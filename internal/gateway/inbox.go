@@ -41,18 +41,19 @@ type inbox struct {
 	dropped uint64
 }
 
-// put adds a request, unless its seat has too many.
-func (b *inbox) put(r request) {
+// put adds a request, and reports false if its seat has too many.
+func (b *inbox) put(r request) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.ask > askLeave {
 		if r.seat.waiting >= maxRequests {
 			b.dropped++
-			return
+			return false
 		}
 		r.seat.waiting++
 	}
 	b.list = append(b.list, r)
+	return true
 }
 
 // take returns what came, until the next call.

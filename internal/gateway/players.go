@@ -25,9 +25,11 @@ func (h *Hub) enter(s *Seat, name string) {
 		return
 	}
 	name = h.freeName(name)
-	id, err := h.sim.Join(name)
+	id, err := h.join(s, name)
 	if err != nil {
 		s.kicked = err.Error()
+		s.view = h.sim.NewView(0, s.dialect.view())
+		return
 	}
 	if name == "" {
 		name = h.freeName(fmt.Sprintf("guest-%d", id))
@@ -37,6 +39,13 @@ func (h *Hub) enter(s *Seat, name string) {
 	h.players[id] = s.player
 	h.names[name]++
 	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
+}
+
+func (h *Hub) join(s *Seat, name string) (world.PlayerID, error) {
+	if s.number != 0 {
+		return h.sim.JoinAs(name, s.number)
+	}
+	return h.sim.Join(name)
 }
 
 // freeName returns a name that no one has.
@@ -82,13 +91,18 @@ func (h *Hub) leave(s *Seat) {
 }
 
 // say has all read what a player said, if it may.
-func (h *Hub) say(s *Seat, text string) {
-	if text == "" || len(text) > maxChat || !utf8.ValidString(text) || !s.chat.spend(1) {
+func (h *Hub) say(s *Seat, text string) world.Reason {
+	switch {
+	case text == "" || len(text) > maxChat || !utf8.ValidString(text):
 		h.stats.DroppedChat++
-		return
+		return world.Malformed
+	case !s.chat.spend(1):
+		h.stats.DroppedChat++
+		return world.TooMany
 	}
 	h.stats.Chat++
 	h.said = append(h.said, Line{Player: s.player, Name: s.player.Name, Entity: h.sim.Wire(h.entityOf(s.player)), Text: text})
+	return world.Accepted
 }
 
 // Broadcast has all read something that the server says. It is called in Do.

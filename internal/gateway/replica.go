@@ -23,6 +23,7 @@ type Replica struct {
 	seats    map[*replica.Conn]*replicaSeat
 	kinds    map[*world.Kind]uint16 // their links
 	entities map[world.ID]*replica.Entity
+	mirror   *world.View // of the whole world; while the hub publishes
 	buf      []byte
 }
 
@@ -50,7 +51,7 @@ type ReplicaConfig struct {
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
 		hub: h, ticket: c.Ticket, seats: map[*replica.Conn]*replicaSeat{},
-		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{},
+		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, mirror: h.mirror(),
 	}
 	ready := make(chan struct{}) // no event comes before the kinds are declared
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, func(conn *replica.Conn, ev replica.Event) {
@@ -186,7 +187,7 @@ func (d *Replica) present(s *replicaSeat, ticket string) {
 // publish tells the players of this dialect what the tick brought.
 func (d *Replica) publish(h *Hub) {
 	_ = d.server.Do(func(m *replica.Mux) { // fails once it is closed
-		d.store(h, m.Store())
+		d.store(m.Store())
 		for _, s := range h.seats[d.Name()] {
 			d.tell(h, s.own.(*replicaSeat))
 		}
@@ -195,34 +196,42 @@ func (d *Replica) publish(h *Hub) {
 
 // store brings the Store to the newest state of the world. What no one sees costs a value
 // and no packet.
-func (d *Replica) store(h *Hub, store *replica.Store) {
-	for c := range h.sim.Changes() {
+func (d *Replica) store(store *replica.Store) {
+	d.mirror.Update()
+	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
 		e := d.entities[c.ID]
-		if e == nil {
+		switch {
+		case c.What == world.Left:
+			if e != nil {
+				e.Remove()
+				delete(d.entities, c.ID)
+			}
+		case e == nil:
 			var err error
 			if e, err = store.NewEntity(d.kinds[c.Kind]); err != nil {
-				continue
+				break
 			}
 			d.entities[c.ID] = e
 			d.buf = binary.LittleEndian.AppendUint16(d.buf[:0], c.Entity)
 			e.Set(0, d.buf)
+			d.set(e, c)
+		default:
+			d.set(e, c)
 		}
-		for i := range world.Fields(c.Mask) {
-			v := c.Value(i)
-			if v.Type == world.Text {
-				d.buf = append(d.buf[:0], v.Text()...)
-			} else {
-				d.buf = v.AppendTo(d.buf[:0], little)
-			}
-			e.Set(1+i, d.buf)
-		}
+		d.mirror.Take(0)
 	}
-	w := h.sim.World()
-	for id, e := range d.entities {
-		if !w.Exists(id) {
-			e.Remove()
-			delete(d.entities, id)
+}
+
+// set gives the variables of an entity their values.
+func (d *Replica) set(e *replica.Entity, c *world.Change) {
+	for i := range world.Fields(c.Mask) {
+		v := c.Value(i)
+		if v.Type == world.Text {
+			d.buf = append(d.buf[:0], v.Text()...)
+		} else {
+			d.buf = v.AppendTo(d.buf[:0], little)
 		}
+		e.Set(1+i, d.buf)
 	}
 }
 
@@ -257,8 +266,8 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		d.buf = append(appendText(d.buf[:0], h.said[i].Name), h.said[i].Text...)
 		s.conn.Send(replica.Ordered, "chat", d.buf)
 	}
-	for p, ok := s.nextChunk(); ok; p, ok = s.nextChunk() {
-		d.buf = appendChunk(d.buf[:0], p, h.sim.Chunk(p.BX, p.BY), little)
+	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+		d.buf = appendChunk(d.buf[:0], a.place, h.sim.Chunk(a.place.BX, a.place.BY), little)
 		s.terrain.spend(len(d.buf))
 		if s.conn.Send(replica.Ordered, "terrain", d.buf) != nil {
 			break // the window is full: it asks again

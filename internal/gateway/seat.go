@@ -17,8 +17,22 @@ type Seat struct {
 	kicked  string // why, if it was
 	chat    allowance
 	terrain allowance
-	asked   []world.ChunkPlace
-	all     bool // everything in sight is to be told once more
+	asked   []chunkAsk
+	all     bool   // everything in sight is to be told once more
+	number  uint16 // reserved for its own entity, 0 if none is
+	results []result
+}
+
+// chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.
+type chunkAsk struct {
+	place world.ChunkPlace
+	tag   uint32
+}
+
+// result is what became of a request with a tag, known before the next step.
+type result struct {
+	tag uint32
+	why world.Reason
 }
 
 // Player is someone in the game, by whichever dialect.
@@ -54,22 +68,31 @@ func (a *allowance) spend(n int) bool {
 }
 
 // wants notes a chunk that the player asked for.
-func (s *Seat) wants(place world.ChunkPlace) {
-	for _, p := range s.asked {
-		if p == place {
+func (s *Seat) wants(place world.ChunkPlace, tag uint32) {
+	for _, a := range s.asked {
+		if a == (chunkAsk{place, tag}) {
 			return
 		}
 	}
 	if len(s.asked) < maxAsked {
-		s.asked = append(s.asked, place)
+		s.asked = append(s.asked, chunkAsk{place, tag})
+	} else {
+		s.answer(tag, world.TooMany)
+	}
+}
+
+// answer notes what became of a request, if its dialect wants to know.
+func (s *Seat) answer(tag uint32, why world.Reason) {
+	if tag != 0 {
+		s.results = append(s.results, result{tag, why})
 	}
 }
 
 // nextChunk returns a chunk that is to be sent now, if the player's budget allows one. What
 // it took is told by spend of terrain.
-func (s *Seat) nextChunk() (world.ChunkPlace, bool) {
+func (s *Seat) nextChunk() (chunkAsk, bool) {
 	if len(s.asked) == 0 || s.terrain.left <= 0 {
-		return world.ChunkPlace{}, false
+		return chunkAsk{}, false
 	}
 	p := s.asked[0]
 	s.asked = append(s.asked[:0], s.asked[1:]...)

@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"net/netip"
+	"sync"
+
+	"parley/protocol/duplex"
+	"parley/world"
+)
+
+// Duplex is the world over duplex: each entity is an element whose SID is its number, and a
+// player's id is the number of its own. What moves goes over the feed, what is new and what is
+// gone over main; queries act, say and ask for terrain.
+type Duplex struct {
+	hub    *Hub
+	inbox  inbox
+	server *duplex.Server
+
+	// numbers are reserved for players who have not joined yet, and released those of players
+	// who never did: the world is the hub's, and connections come at any time.
+	numbers  chan int16
+	mu       sync.Mutex
+	released []int16
+
+	// Owned by the server's loop.
+	seats  map[*duplex.Conn]*duplexSeat
+	mirror *world.View // of the whole world; while the hub publishes
+	buf    []byte
+}
+
+// The codes and SIDs of the game server.
+const (
+	duplexAct     = 64 // query: action u16, parameters
+	duplexSay     = 65 // query: size u16, text
+	duplexTerrain = 66 // query: bx i16, by i16; the reply is a chunk as in realm
+
+	duplexSaid = -1 // SYNC_MSG: name size u8, name, text size u16, text
+	duplexDone = -2 // SYNC_MSG: entity i16, action u16, tick u16, parameters
+)
+
+// The statuses of replies. "Status 0 is success."
+const (
+	statusOK      = 0
+	statusRefused = 1
+)
+
+type duplexSeat struct {
+	Seat
+	conn  *duplex.Conn
+	sight [(world.MaxEntity + 64) / 64]uint64 // bits of what it sees, by number
+}
+
+func (s *duplexSeat) sees(sid int16) bool {
+	return sid > 0 && s.sight[sid>>6]>>(sid&63)&1 != 0
+}
+
+// DuplexConfig is how the dialect is served.
+type DuplexConfig struct {
+	Addr string
+
+	// FeedAddr is where the feed is, if not at the port of Addr.
+	FeedAddr string
+
+	// TLS has main encrypted.
+	TLS *duplex.TLSConfig
+
+	Log *slog.Logger
+}
+
+// spareNumbers is how many numbers are kept ready for players who come between two ticks. One
+// more is told that the server is full, and tries again.
+const spareNumbers = 256
+
+// NewDuplex serves the world over duplex.
+func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
+	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror()}
+	d.refill()
+	server, err := duplex.Listen(c.Addr, duplex.Config{
+		Schema: DuplexSchema(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
+		FeedAddr: c.FeedAddr, TLS: c.TLS, Log: c.Log,
+	}, d.handle)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	h.Add(d)
+	return d, nil
+}
+
+// Name returns the dialect's name.
+func (d *Duplex) Name() string { return "duplex" }
+
+// Addr returns where main is, and FeedAddr where the feed is.
+func (d *Duplex) Addr() netip.AddrPort { return d.server.Addr() }
+
+// FeedAddr returns where the feed is.
+func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
+
+// Stats returns the server's counters.
+func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
+
+// Shutdown says goodbye to all.
+func (d *Duplex) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Duplex) requests() *inbox { return &d.inbox }
+
+func (d *Duplex) view() world.ViewConfig {
+	return world.ViewConfig{Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, SightOnly: true}
+}
+
+// refill reserves numbers. It runs on the hub's goroutine.
+func (d *Duplex) refill() {
+	d.mu.Lock()
+	for _, n := range d.released {
+		d.hub.sim.Release(uint16(n))
+	}
+	d.released = d.released[:0]
+	d.mu.Unlock()
+	for len(d.numbers) < cap(d.numbers) {
+		n := d.hub.sim.Reserve()
+		if n == 0 {
+			return
+		}
+		d.numbers <- int16(n)
+	}
+}
+
+// takeNumber runs on the loop.
+func (d *Duplex) takeNumber() int16 {
+	select {
+	case n := <-d.numbers:
+		return n
+	default:
+		return 0
+	}
+}
+
+// freeNumber gives a number back. One that an entity had rests by itself.
+func (d *Duplex) freeNumber(n int16) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.released = append(d.released, n)
+}
+
+// handle runs on the loop.
+func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
+	s := d.seats[c]
+	switch {
+	case ev.Kind == duplex.EventJoined:
+		s = &duplexSeat{conn: c}
+		s.dialect, s.own, s.number = d, s, uint16(c.Player())
+		d.seats[c] = s
+		c.SetSight(s.sees)
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
+	case s == nil:
+	case ev.Kind == duplex.EventClosed:
+		delete(d.seats, c)
+		d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+	case ev.Kind == duplex.EventUpdate, ev.Kind == duplex.EventSync:
+		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
+		if st, ok := readSteering(ev.Data, big); ok && ev.SID == c.Player() {
+			d.inbox.put(request{seat: &s.Seat, ask: askSteer, steer: st})
+		}
+	case ev.Kind == duplex.EventQuery:
+		d.query(s, ev)
+	}
+}
+
+// query reads a query. Its reply comes with the next tick, or at once if it means nothing.
+func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
+	r := request{seat: &s.Seat, tag: ev.ID + 1} // 0 is no tag
+	ok := false
+	switch ev.Code {
+	case duplexAct:
+		if r.action = d.hub.sim.Schema().Action(int(readU16(ev.Data, big))); r.action != nil {
+			r.ask = askAct
+			r.params, ok = readParams(r.action, ev.Data[2:], big)
+		}
+	case duplexSay:
+		r.ask, r.text, ok = askSay, string(ev.Data[2:]), true
+	case duplexTerrain:
+		r.ask = askTerrain
+		r.place, ok = readPlace(ev.Data, big)
+	}
+	if !ok || !d.inbox.put(r) {
+		s.conn.Reply(ev.ID, statusRefused, nil)
+	}
+}
+
+// publish tells the players of this dialect what the tick brought.
+func (d *Duplex) publish(h *Hub) {
+	_ = d.server.Do(func(m *duplex.Mux) { // fails once it is closed
+		d.elements(m)
+		for _, s := range h.seats[d.Name()] {
+			d.look(s.own.(*duplexSeat))
+		}
+		m.Flush()
+		for _, s := range h.seats[d.Name()] {
+			d.tell(h, s.own.(*duplexSeat))
+		}
+	})
+	d.refill()
+}
+
+// elements brings the elements to the newest state of the world: "data is kind u8, then the
+// kind's fields, strings as u8 size and bytes".
+func (d *Duplex) elements(m *duplex.Mux) {
+	d.mirror.Update()
+	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
+		if c.What == world.Left {
+			m.Remove(int16(c.Entity))
+		} else {
+			d.buf = appendFields(append(d.buf[:0], byte(c.Kind.Number)), c, big)
+			m.Set(int16(c.Entity), d.buf)
+		}
+		d.mirror.Take(0)
+	}
+}
+
+// look notes what a player sees from now on.
+func (d *Duplex) look(s *duplexSeat) {
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		bit := uint64(1) << (c.Entity & 63)
+		if c.What == world.Left {
+			s.sight[c.Entity>>6] &^= bit
+		} else {
+			s.sight[c.Entity>>6] |= bit
+		}
+		s.view.Take(1)
+	}
+}
+
+// tell sends one player what was done and said, and the replies to what it asked.
+func (d *Duplex) tell(h *Hub, s *duplexSeat) {
+	if s.kicked != "" {
+		s.conn.Close(s.kicked)
+		return
+	}
+	for i := range h.sim.Events() {
+		ev := &h.sim.Events()[i]
+		if ev.Kind == world.ActionDone && s.sees(int16(ev.Wire)) {
+			b := binary.BigEndian.AppendUint16(d.buf[:0], ev.Wire)
+			b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
+			b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))
+			d.buf = appendParams(b, ev, big)
+			s.conn.Sync(duplexDone, d.buf)
+		}
+	}
+	for i := range h.said {
+		b := appendText(d.buf[:0], h.said[i].Name)
+		b = binary.BigEndian.AppendUint16(b, uint16(len(h.said[i].Text)))
+		d.buf = append(b, h.said[i].Text...)
+		s.conn.Sync(duplexSaid, d.buf)
+	}
+	for _, r := range s.results {
+		status := uint8(statusOK)
+		if r.why.Refused() {
+			status = uint8(r.why)
+		}
+		s.conn.Reply(r.tag-1, status, nil)
+	}
+	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+		d.buf = appendChunk(d.buf[:0], a.place, h.sim.Chunk(a.place.BX, a.place.BY), big)
+		s.terrain.spend(len(d.buf))
+		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
+			s.conn.Reply(a.tag-1, statusRefused, nil)
+		} else {
+			s.conn.Reply(a.tag-1, statusOK, d.buf)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"encoding/binary"
+
+	"parley/protocol/duplex"
+	"parley/world"
+)
+
+// DuplexSchema is how long the messages of a game are over duplex. Clients need the same.
+func DuplexSchema(s *world.Schema) *duplex.Schema {
+	kinds := map[uint8]duplex.Size{}
+	for _, k := range s.Kinds {
+		kinds[uint8(k.Number)] = sizeOf(k.Fields)
+	}
+	return &duplex.Schema{
+		FromServer: duplex.Elements{
+			Sizes: map[int16]duplex.Size{
+				duplexSaid: duplex.Sequence(duplex.Counted(1), duplex.Counted(2)),
+				duplexDone: duplex.Growing(func(b []byte) int { return doneBytes(s, b) }),
+			},
+			Others: duplex.Kinds(kinds), Kinds: true,
+			Moments: []int16{duplexSaid, duplexDone},
+		},
+		FromClient: duplex.Elements{Others: duplex.Fixed(8)},
+		Queries: map[uint8]duplex.Query{
+			duplexAct:     {Data: duplex.Growing(func(b []byte) int { return actBytes(s, 0, b) })},
+			duplexSay:     {Data: duplex.Counted(2)},
+			duplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
+		},
+	}
+}
+
+// sizeOf is the size of fields one behind the other.
+func sizeOf(fields []world.Field) duplex.Size {
+	var parts []duplex.Size
+	fixed := 0
+	for _, f := range fields {
+		if f.Type != world.Text {
+			fixed += f.Type.Bytes()
+			continue
+		}
+		if fixed > 0 {
+			parts = append(parts, duplex.Fixed(fixed))
+			fixed = 0
+		}
+		parts = append(parts, duplex.Counted(1))
+	}
+	if fixed > 0 {
+		parts = append(parts, duplex.Fixed(fixed))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return duplex.Sequence(parts...)
+}
+
+// doneBytes finds the size of "entity i16, action u16, tick u16, parameters".
+func doneBytes(s *world.Schema, b []byte) int {
+	const head = 6
+	if len(b) < head {
+		return head
+	}
+	a := s.Action(int(binary.BigEndian.Uint16(b[2:])))
+	return paramBytes(a, b, head)
+}
+
+// actBytes finds the size of "action u16, parameters".
+func actBytes(s *world.Schema, at int, b []byte) int {
+	if len(b) < at+2 {
+		return at + 2
+	}
+	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b[at:]))), b, at+2)
+}
+
+// paramBytes finds where parameters that begin at an offset end, as far as b tells.
+func paramBytes(a *world.Action, b []byte, at int) int {
+	if a == nil {
+		return -1
+	}
+	for _, f := range a.Fields {
+		if f.Type == world.Text {
+			if len(b) <= at {
+				return at + 1
+			}
+			at += int(b[at])
+		}
+		at += f.Type.Bytes()
+	}
+	return at
+}
+
+// chunkBytes finds the size of a chunk.
+func chunkBytes(b []byte) int {
+	const head = 7
+	if len(b) < head {
+		return head
+	}
+	return head + 3*int(binary.BigEndian.Uint16(b[5:]))
+}

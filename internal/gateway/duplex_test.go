@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/protocol/duplex"
+)
+
+// duplexPlayer is a client and what it was told.
+type duplexPlayer struct {
+	*duplex.Client
+	mu   sync.Mutex
+	said []string
+	done [][]byte
+}
+
+func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplexPlayer {
+	t.Helper()
+	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: DuplexSchema(h.sim.Schema())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &duplexPlayer{Client: c}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ev := range c.Events() {
+			if ev.Kind == duplex.EventSync {
+				p.take(ev)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		c.Close(context.Background())
+		<-done
+	})
+	return p
+}
+
+func (p *duplexPlayer) take(ev duplex.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch ev.SID {
+	case duplexSaid:
+		n := int(ev.Data[0])
+		p.said = append(p.said, string(ev.Data[1:1+n])+": "+string(ev.Data[3+n:]))
+	case duplexDone:
+		p.done = append(p.done, bytes.Clone(ev.Data))
+	}
+}
+
+func (p *duplexPlayer) is(cond func() bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cond()
+}
+
+// place returns where an entity is, as the player knows it.
+func (p *duplexPlayer) place(sid int16) (x float64, ok bool) {
+	data, ok := p.Element(sid)
+	if !ok || len(data) < 9 {
+		return 0, false
+	}
+	return math.Float64frombits(binary.BigEndian.Uint64(data[1:])), true
+}
+
+func TestDuplexPlayersShareTheWorld(t *testing.T) {
+	h := newArena(t)
+	d, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Shutdown(t.Context())
+	a, b := playDuplex(t, h, d), playDuplex(t, h, d)
+	until(t, h, "each sees both", func() bool {
+		for _, p := range []*duplexPlayer{a, b} {
+			for _, who := range []*duplexPlayer{a, b} {
+				if _, ok := p.place(who.Player()); !ok {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	start, _ := b.place(a.Player())
+	walk := binary.BigEndian.AppendUint32(nil, math.Float32bits(0))
+	walk = binary.BigEndian.AppendUint32(walk, math.Float32bits(1))
+	if err := a.Update(a.Player(), walk); err != nil {
+		t.Fatal(err)
+	}
+	until(t, h, "b sees a walk", func() bool {
+		x, ok := b.place(a.Player())
+		return ok && math.Abs(x-start) > 2
+	})
+
+	// Queries are answered by a tick, so they wait in goroutines of their own.
+	ask := func(code uint8, data []byte) (status uint8, reply []byte) {
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			status, reply, err = a.Query(t.Context(), duplex.Main, code, data)
+			done <- err
+		}()
+		until(t, h, "a reply", func() bool { return len(done) == 1 })
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		return status, reply
+	}
+	if status, _ := ask(duplexSay, []byte("\x00\x05hello")); status != statusOK {
+		t.Errorf("saying: status %d", status)
+	}
+	until(t, h, "b reads it", func() bool {
+		return b.is(func() bool { return len(b.said) == 1 && strings.HasSuffix(b.said[0], ": hello") })
+	})
+	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
+	throw = append(throw, 0, 0)
+	if status, _ := ask(duplexAct, throw); status != statusOK {
+		t.Errorf("throwing: status %d", status)
+	}
+	if status, _ := ask(duplexAct, throw); status == statusOK {
+		t.Error("throwing again at once was allowed")
+	}
+	until(t, h, "b sees the throw", func() bool {
+		return b.is(func() bool { return len(b.done) == 1 && int16(binary.BigEndian.Uint16(b.done[0])) == a.Player() })
+	})
+	if status, chunk := ask(duplexTerrain, []byte{0, 0, 0, 0}); status != statusOK || len(chunk) != chunkBytes(chunk) {
+		t.Errorf("terrain: status %d, %d bytes", status, len(chunk))
+	}
+	gone := a.Player()
+	a.Close(t.Context())
+	until(t, h, "b sees it leave", func() bool {
+		_, ok := b.Element(gone)
+		return !ok
+	})
+}
