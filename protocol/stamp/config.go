@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -51,12 +52,12 @@ func (c Config) fill() *Config {
 	if c.filled {
 		return &c
 	}
-	orElse(&c.Timeout, 10*time.Second)
-	orElse(&c.KeepAlive, time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, time.Second)
 	c.KeepAlive = min(c.KeepAlive, c.Timeout/3)
-	orElse(&c.Linger, 500*time.Millisecond)
+	c.Linger = cmp.Or(c.Linger, 500*time.Millisecond)
 	c.Linger = max(c.Linger, 0)
-	orElse(&c.MaxConns, 4096)
+	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	// "there is nothing to agree on a private order with: the sender keeps one
 	// ordered packet in flight and the receiver holds a hole for at most 4 round trips"
 	recv := c.Receive
@@ -65,11 +66,4 @@ func (c Config) fill() *Config {
 	c.send = c.Send.Filled()
 	c.filled = true
 	return &c
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
