@@ -4,69 +4,23 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 )
 
 // This file is a crowd of participants, in a process of its own, so that CPU time is each
 // one's own. It speaks to a server of relay and to a bare loop in the same milliseconds, so
 // that what disturbs the one disturbs the other.
 
-func init() { loadMain, cpuTime = helperMain, processCPU }
-
-// helper is another process of the benchmark, which obeys lines.
-type helper struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startHelper starts a process that is a "crowd" or a "bare" loop.
-func startHelper(tb testing.TB, what string) *helper {
-	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), loadVariable+"="+what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		in.Close()
-		_ = cmd.Wait()
-	})
-	return &helper{in, bufio.NewReader(out)}
-}
-
-// ask has the helper do something and scans its answer.
-func (h *helper) ask(tb testing.TB, question string, answer ...any) {
-	tb.Helper()
-	fmt.Fprintln(h.in, question)
-	line, err := h.out.ReadString('\n')
-	if err == nil {
-		_, err = fmt.Sscan(line, answer...)
-	}
-	if err != nil {
-		tb.Fatalf("%s: the helper says %q: %v", question, line, err)
-	}
-}
+func init() { loadMain, cpuTime = helperMain, shelltest.ProcessCPU }
 
 func helperMain() {
 	if os.Getenv(loadVariable) == "bare" {
@@ -317,13 +271,4 @@ func (m *member) serve(now time.Time) {
 		_, _ = unix.Write(m.fd, c.buf[:n])
 	}
 	m.next, _ = m.e.NextTimeout()
-}
-
-// processCPU returns the CPU time of this process.
-func processCPU() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/shell/shelltest"
 )
 
 // BenchmarkRoomOf32 is the bar of the server: a room of 32, each of whom sends 30 packages of 100
@@ -37,13 +37,13 @@ func benchRoom(b *testing.B, mode Mode) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	bare, crowds := startHelper(b, "bare"), startHelper(b, "crowd")
+	bare, crowds := shelltest.StartHelper(b, loadVariable, "bare"), shelltest.StartHelper(b, loadVariable, "crowd")
 	var addr, done string
-	bare.ask(b, fmt.Sprint("listen ", uint8(mode)), &addr)
-	crowds.ask(b, fmt.Sprint("join ", s.Addr(), " ", uint8(mode)), &done)
-	crowds.ask(b, fmt.Sprint("bare ", addr, " ", uint8(mode)), &done)
+	bare.Ask(b, fmt.Sprint("listen ", uint8(mode)), &addr)
+	crowds.Ask(b, fmt.Sprint("join ", s.Addr(), " ", uint8(mode)), &done)
+	crowds.Ask(b, fmt.Sprint("bare ", addr, " ", uint8(mode)), &done)
 	round := func(seconds int) (x, y roundOf32) {
-		crowds.ask(b, fmt.Sprint("run ", seconds), &x.sent, &x.got, &x.median, &x.p99, &y.sent, &y.got, &y.median, &y.p99)
+		crowds.Ask(b, fmt.Sprint("run ", seconds), &x.sent, &x.got, &x.median, &x.p99, &y.sent, &y.got, &y.median, &y.p99)
 		return x, y
 	}
 	round(1) // so that round trips are known and pools are filled
@@ -55,7 +55,7 @@ func benchRoom(b *testing.B, mode Mode) {
 		before := s.Stats()
 		x, y := round(2)
 		after := s.Stats()
-		cost, floor := burdenOf(s).since(a), bareBurden(b, bare).since(z)
+		cost, floor := burdenOf(s).Since(a), bareBurden(b, bare).Since(z)
 		ours, floors, ratios = append(ours, cost), append(floors, floor), append(ratios, cost/floor)
 		medians, p99s = append(medians, float64(x.median)/1000), append(p99s, float64(x.p99)/1000)
 		bareMedians, bareP99s = append(bareMedians, float64(y.median)/1000), append(bareP99s, float64(y.p99)/1000)
@@ -65,16 +65,16 @@ func benchRoom(b *testing.B, mode Mode) {
 		timeouts = append(timeouts, float64(after.Loop.Timeouts-before.Loop.Timeouts)/float64(after.Relayed-before.Relayed))
 		calls = append(calls, float64(after.Socket.OutBatches-before.Socket.OutBatches)/float64(after.Relayed-before.Relayed))
 	}
-	b.ReportMetric(median(ours), "cpu-ns/datagram")
-	b.ReportMetric(median(floors), "floor-ns/datagram")
-	b.ReportMetric(median(ratios), "x-floor")
-	b.ReportMetric(median(medians), "µs-median")
-	b.ReportMetric(median(bareMedians), "µs-floor-median")
-	b.ReportMetric(median(p99s), "µs-p99")
-	b.ReportMetric(median(bareP99s), "µs-floor-p99")
-	b.ReportMetric(median(calls), "calls/package")
-	b.ReportMetric(median(turns), "turns/package")
-	b.ReportMetric(median(timeouts), "timeouts/package")
+	b.ReportMetric(shelltest.Median(ours), "cpu-ns/datagram")
+	b.ReportMetric(shelltest.Median(floors), "floor-ns/datagram")
+	b.ReportMetric(shelltest.Median(ratios), "x-floor")
+	b.ReportMetric(shelltest.Median(medians), "µs-median")
+	b.ReportMetric(shelltest.Median(bareMedians), "µs-floor-median")
+	b.ReportMetric(shelltest.Median(p99s), "µs-p99")
+	b.ReportMetric(shelltest.Median(bareP99s), "µs-floor-p99")
+	b.ReportMetric(shelltest.Median(calls), "calls/package")
+	b.ReportMetric(shelltest.Median(turns), "turns/package")
+	b.ReportMetric(shelltest.Median(timeouts), "timeouts/package")
 	b.ReportMetric(float64(lost), "lost")
 	b.ReportMetric(0, "ns/op") // of all together: means nothing
 	if st := s.Stats(); st.Peers != crowdSize || mode.Reliable() && lost != 0 || st.Socket.OutLost > 0 {
@@ -82,30 +82,14 @@ func benchRoom(b *testing.B, mode Mode) {
 	}
 }
 
-// burden is what a server has cost so far.
-type burden struct {
-	cpu       time.Duration
-	datagrams uint64
-}
-
-func burdenOf(s *Server) burden {
+func burdenOf(s *Server) shelltest.Burden {
 	st := s.Stats().Socket
-	return burden{processCPU(), st.InDatagrams + st.OutDatagrams}
+	return shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.InDatagrams + st.OutDatagrams}
 }
 
-func bareBurden(tb testing.TB, h *helper) (x burden) {
-	h.ask(tb, "burden", &x.cpu, &x.datagrams)
+func bareBurden(tb testing.TB, h *shelltest.Helper) (x shelltest.Burden) {
+	h.Ask(tb, "burden", &x.CPU, &x.Datagrams)
 	return x
-}
-
-// since returns the CPU time a datagram in ns.
-func (x burden) since(then burden) float64 {
-	return float64(x.cpu-then.cpu) / float64(x.datagrams-then.datagrams)
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }
 
 // bareMain obeys lines of standard input:
@@ -121,7 +105,7 @@ func bareMain() {
 			go f.serve()
 			fmt.Println(f.addr)
 		case "burden":
-			fmt.Println(processCPU().Nanoseconds(), f.count.Load())
+			fmt.Println(shelltest.ProcessCPU().Nanoseconds(), f.count.Load())
 		}
 	}
 }

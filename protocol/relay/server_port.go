@@ -55,6 +55,18 @@ func (l *lockedPort) afterTurn(now time.Time) {
 	}
 }
 
+// ended closes the port for its lobby if its socket has failed.
+func (l *lockedPort) ended(err error) {
+	if err == nil {
+		return
+	}
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.s.log.Error("port failed", "port", l.port.Number(), "error", err)
+	l.port.Close()
+	l.s.finishTurn(l.port)
+}
+
 // lockedMux is the first port's, with what the shell asks a server core for.
 type lockedMux struct{ lockedPort }
 
@@ -107,7 +119,7 @@ func (s *Server) OpenPort(p *Port) (uint16, error) {
 	}
 	s.prune()
 	core := &lockedPort{s, p}
-	s.loops[p] = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: core.afterTurn})
+	s.loops[p] = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: core.afterTurn, Ended: core.ended})
 	return socket.LocalAddr().Port(), nil
 }
 

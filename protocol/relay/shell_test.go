@@ -1,0 +1,523 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/internal/shell/shelltest"
+	"parley/internal/udp"
+)
+
+// place is where the sockets of a test are.
+type place struct{ shelltest.Place }
+
+func kernel(c udp.Config) *place { return &place{shelltest.Kernel(c)} }
+func memory() *place             { return &place{shelltest.Memory()} }
+
+// eachPlace runs a test at every kind of socket.
+func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
+	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
+}
+
+func (p *place) serve(t testing.TB, c Config, handle func(*Peer, Event)) *Server {
+	t.Helper()
+	listen := func() (*udp.Socket, error) { return udp.Listen("127.0.0.1:0", p.Config) }
+	if p.Network != nil {
+		listen = func() (*udp.Socket, error) { return p.Network.Listen("127.0.0.1:0", p.Config) }
+	}
+	s := serve(p.Listen(t), listen, c, handle)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
+	t.Helper()
+	return dial(ctx, p.Dial(t, to), c)
+}
+
+func (p *place) join(t testing.TB, to netip.AddrPort, c Config) *Client {
+	t.Helper()
+	x, err := p.tryDial(t.Context(), t, to, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close(shelltest.Ended()) })
+	return x
+}
+
+// next waits for one event.
+func next(x *Client) (ev Event) {
+	for ev = range x.Events() {
+		break
+	}
+	return ev
+}
+
+// wantPackage waits for one package.
+func wantPackage(t testing.TB, x *Client, mode Mode, server bool, payload string) {
+	t.Helper()
+	ev := next(x)
+	if p := ev.Package; ev.Kind != EventPackage || p.Mode != mode || p.Server != server || string(p.Payload) != payload {
+		t.Fatalf("got %v %v %t %q (%v), want %v %t %q", ev.Kind, p.Mode, p.Server, p.Payload, ev.Close, mode, server, payload)
+	}
+}
+
+// Three join, speak to each other and to the game, hear the game, leave; the game is told of all.
+func TestServerAndClients(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		told := make(chan string, 100)
+		s := at.serve(t, Config{}, func(p *Peer, ev Event) {
+			switch ev.Kind {
+			case EventPackage:
+				told <- fmt.Sprintf("%v %q", ev.Package.Mode, ev.Package.Payload)
+				if err := p.Room().Say(SemiOrdered, append([]byte("all: "), ev.Package.Payload...)); err != nil {
+					t.Error(err)
+				}
+				if err := p.Send(Unordered, []byte("you")); err != nil {
+					t.Error(err)
+				}
+			default:
+				told <- fmt.Sprint(ev.Kind, " ", ev.Close.Reason)
+			}
+		})
+		a, b, c := at.join(t, s.Addr(), Config{}), at.join(t, s.Addr(), Config{}), at.join(t, s.Addr(), Config{})
+		for range 3 {
+			if got := <-told; got != "joined unset" {
+				t.Fatalf("told %s", got)
+			}
+		}
+		for mode := Unreliable; mode <= SemiOrdered; mode++ {
+			if err := a.Send(mode, ToOthers, []byte("hi "+mode.String())); err != nil {
+				t.Fatal(err)
+			}
+			wantPackage(t, b, mode, false, "hi "+mode.String())
+			wantPackage(t, c, mode, false, "hi "+mode.String())
+		}
+		if err := b.Send(Unordered, ToServer, []byte("game")); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-told; got != `unordered "game"` {
+			t.Errorf("told %s", got)
+		}
+		wantPackage(t, a, SemiOrdered, true, "all: game")
+		wantPackage(t, c, SemiOrdered, true, "all: game")
+		wantPackage(t, b, SemiOrdered, true, "all: game")
+		wantPackage(t, b, Unordered, true, "you")
+		for i := range 100 {
+			if err := c.Queue(SemiOrdered, ToOthers, fmt.Appendf(nil, "%02d;", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for text := ""; len(text) < 300; {
+			ev := next(a)
+			if text += string(ev.Package.Payload); ev.Kind != EventPackage || !strings.HasPrefix(text, "00;01;") {
+				t.Fatalf("got %v %q", ev.Kind, text)
+			}
+		}
+		for _, x := range []*Client{a, b} {
+			if err := x.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := <-told; got != "left peer left" {
+				t.Errorf("told %s", got)
+			}
+			if err := x.Send(Unordered, ToOthers, []byte("late")); err != ErrClosed {
+				t.Errorf("after Close: %v", err)
+			}
+			if st := x.Stats(); st.Check() != nil || st.Reliable.Abandoned > 0 {
+				t.Errorf("stats %+v, %v", st, st.Check())
+			}
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		var last Event
+		for last = range c.Events() {
+		}
+		if last.Kind != EventLeft || last.Close.Reason != ReasonRemoved {
+			t.Errorf("the last one's end: %v %v", last.Kind, last.Close)
+		}
+		if got := <-told; got != "left closed" {
+			t.Errorf("told %s", got)
+		}
+		if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
+			t.Errorf("Do after Shutdown: %v", err)
+		}
+		if st := s.Stats(); st.Peers != 0 || st.Check() != nil {
+			t.Errorf("stats %+v, %v", st, st.Check())
+		}
+	})
+}
+
+// What was sent reliably before Close arrives, whatever its size.
+func TestCloseWaitsForConfirmations(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		var mu sync.Mutex
+		got := 0
+		s := at.serve(t, Config{}, func(_ *Peer, ev Event) {
+			if ev.Kind == EventPackage {
+				mu.Lock()
+				if numberOf(ev.Package.Payload) == got {
+					got++
+				}
+				mu.Unlock()
+			}
+		})
+		x := at.join(t, s.Addr(), Config{})
+		sent := 0
+		for range 500 {
+			switch err := x.Send(SemiOrdered, ToServer, []byte(number(sent)+strings.Repeat("x", 300))); err {
+			case nil:
+				sent++
+			case ErrBacklogFull:
+			default:
+				t.Fatal(err)
+			}
+		}
+		if err := x.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if got != sent || sent < 100 {
+			t.Errorf("%d of %d arrived", got, sent)
+		}
+	})
+}
+
+// A room with tickets: who has one is in, by its name; who has none gets no answer.
+func TestDialWithTickets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		names := make(chan string, 10)
+		s := at.serve(t, Config{Lobby: NewOpenLobby(OpenConfig{Key: testKey, Room: "arena"})}, func(p *Peer, ev Event) {
+			if ev.Kind == EventJoined {
+				names <- p.Name
+			}
+		})
+		good, err := NewTicket(testKey, "arena", "ada", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := at.join(t, s.Addr(), Config{Ticket: good})
+		if got := <-names; got != "ada" {
+			t.Errorf("joined as %q", got)
+		}
+		other, _ := NewTicket(testKey, "cellar", "ada", time.Minute)
+		for name, ticket := range map[string][]byte{"none": nil, "used": good, "of another room": other, "no ticket at all": []byte("let me in")} {
+			begin := time.Now()
+			_, err := at.tryDial(t.Context(), t, s.Addr(), Config{Ticket: ticket})
+			var why Close
+			if !errors.As(err, &why) || why.Reason != ReasonUnconfirmed || time.Since(begin) > 15*time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(begin))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := at.tryDial(ctx, t, s.Addr(), Config{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: %v", err)
+		}
+		if _, err := at.tryDial(ctx, t, s.Addr(), Config{Ticket: make([]byte, 505)}); err == nil {
+			t.Error("a ticket that fits into no package was taken")
+		}
+		if err := x.Send(Unordered, ToServer, []byte("still here")); err != nil {
+			t.Error(err)
+		}
+		if len(names) != 0 {
+			t.Error("someone else joined")
+		}
+	})
+}
+
+// A client that is silent because its program is idle stays; one whose server is gone learns that.
+func TestIdleClientsStayAndLostOnesLearnIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		s := at.serve(t, Config{}, nil)
+		x := at.join(t, s.Addr(), Config{})
+		time.Sleep(time.Hour) // in a bubble
+		if err := x.Err(); err != nil {
+			t.Fatalf("after an hour: %v", err)
+		}
+		s.first.Close() // nobody is told
+		begin := time.Now()
+		ev := next(x)
+		if took := time.Since(begin); ev.Kind != EventLeft || took < 5*time.Second || took > 15*time.Second {
+			t.Errorf("%v (%v) after %v", ev.Kind, ev.Close, took)
+		}
+	})
+}
+
+// A lobby with ports of their own, at real sockets and in memory: the hotel of lobby_test.go.
+func TestServerWithSeveralPorts(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		left := make(chan Close, 10)
+		s := at.serve(t, Config{Lobby: &hotel{}}, func(_ *Peer, ev Event) {
+			if ev.Kind == EventLeft {
+				left <- ev.Close
+			}
+		})
+		front := at.join(t, s.Addr(), Config{})
+		var rooms []netip.AddrPort
+		for range 3 {
+			if err := front.Send(Unordered, ToServer, []byte("open")); err != nil {
+				t.Fatal(err)
+			}
+			var port uint16
+			if _, err := fmt.Sscanf(string(next(front).Package.Payload), "port %d", &port); err != nil {
+				t.Fatal(err)
+			}
+			rooms = append(rooms, netip.AddrPortFrom(s.Addr().Addr(), port))
+		}
+		for _, room := range rooms {
+			a, b := at.join(t, room, Config{}), at.join(t, room, Config{})
+			for i := range 20 {
+				if err := a.Send(SemiOrdered, ToOthers, []byte(number(i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 20 {
+				wantPackage(t, b, SemiOrdered, false, "1"+number(i))
+			}
+			if room != rooms[2] {
+				if err := b.Send(Unordered, ToOthers, []byte("bye")); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if why := <-left; why.Reason != ReasonPort {
+						t.Errorf("left: %v", why)
+					}
+				}
+			}
+		}
+		if err := s.Close(); err != nil { // with a port open, and peers at it
+			t.Error(err)
+		}
+		for range 2 {
+			if why := <-left; why.Reason != ReasonClosed {
+				t.Errorf("left: %v", why)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("a second time: %v", err)
+		}
+	})
+}
+
+// T61: ECONNREFUSED, ENOBUFS, EMSGSIZE, EAGAIN and EPERM, each for one system call in a hundred, at the
+// server and at its clients: all join, what is reliable comes once and in its order, and the
+// server lives on.
+func TestSocketFaultsCostNothingReliable(t *testing.T) {
+	r := newRand(t)
+	for name, c := range map[string]udp.Config{"batched": {}, "small batches, without joining": {Batch: 4, NoGSO: true, NoGRO: true}, "plain": {Plain: true}} {
+		faulty := kernel(shelltest.Faulty(c, r.Uint64()))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			surviveFaults(t, faulty, 4, 60)
+		})
+	}
+	for range rounds(1000, 10_000) / 50 {
+		seed := r.Uint64()
+		t.Run(fmt.Sprintf("memory, seed=%d", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := memory()
+				at.Config = shelltest.Faulty(at.Config, seed)
+				surviveFaults(t, at, 6, 100)
+			})
+		})
+	}
+}
+
+func surviveFaults(t *testing.T, at *place, clients, packages int) {
+	s := at.serve(t, Config{}, nil)
+	all := make([]*Client, clients)
+	for i := range all {
+		all[i] = at.join(t, s.Addr(), Config{})
+	}
+	var wg sync.WaitGroup
+	for i, x := range all {
+		wg.Go(func() {
+			for k := range packages {
+				if err := x.Send(SemiOrdered, ToOthers, []byte{byte(i), byte(k)}); err != nil {
+					t.Errorf("send: %v", err)
+				}
+			}
+		})
+		wg.Go(func() {
+			due := make([]int, clients)
+			for range packages * (clients - 1) {
+				ev := next(x)
+				if ev.Kind != EventPackage {
+					t.Errorf("after %v: %v (%v)", due, ev.Kind, ev.Close)
+					return
+				}
+				from, k := ev.Package.Payload[0], ev.Package.Payload[1]
+				if int(k) != due[from] {
+					t.Errorf("package %d of %d came where %d was due", k, from, due[from])
+				}
+				due[from]++
+			}
+		})
+	}
+	wg.Wait()
+	st := s.Stats()
+	if st.Socket.OutFaults.Total() == 0 {
+		t.Errorf("no fault struck: %+v", st.Socket)
+	}
+	if err := st.MuxStats.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+}
+
+// T58: after thousands have come and gone, everything is as it was: goroutines, descriptors, memory and
+// the server's tables.
+func TestChurnLeavesNothingBehind(t *testing.T) {
+	n := rounds(1000, 10_000)
+	if testing.Short() {
+		n = 200
+	}
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			if grown := churn(t, memory(), n, 3); grown > 256<<10 {
+				t.Errorf("the heap has grown by %d bytes", grown)
+			}
+		})
+	})
+	// Few, as the system may give a client the port of one who left less than 10 s ago, and is
+	// ignored for that long.
+	t.Run("real sockets", func(t *testing.T) { churn(t, kernel(udp.Config{}), 40, 1) })
+}
+
+func churn(t *testing.T, at *place, n, times int) (grown int64) {
+	gone := make(chan struct{}, n)
+	s := at.serve(t, Config{}, func(p *Peer, ev Event) {
+		if ev.Kind == EventLeft {
+			gone <- struct{}{}
+		}
+	})
+	comeAndGo(t, at, s, n, gone) // so that pools and tables have their size
+	before := shelltest.Census(1 << 20)
+	for range times {
+		comeAndGo(t, at, s, n, gone)
+	}
+	after := shelltest.Census(before.Goroutines)
+	if err := after.Grown(before); err != nil {
+		t.Error(err)
+	}
+	err := s.Do(func(m *Mux) {
+		if m.Len() != 0 || !m.first.peers.Idle() || m.first.timers.Len() != 0 || m.first.Value.(*Room).Len() != 0 {
+			t.Errorf("%d peers are left, idle %t", m.Len(), m.first.peers.Idle())
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return after.Heap - before.Heap
+}
+
+// comeAndGo has n clients come, say something, and go, some of them without waiting.
+func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) {
+	t.Helper()
+	const hands = 40
+	var wg sync.WaitGroup
+	for h := range hands {
+		wg.Go(func() {
+			for i := h; i < n; i += hands {
+				x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
+				for why := (Close{}); errors.As(err, &why) && why.Reason == ReasonUnconfirmed; {
+					x, err = at.tryDial(t.Context(), t, s.Addr(), Config{}) // from another port
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := x.Send(Mode(i%3), Target(i%2), []byte("hello")); err != nil {
+					t.Error(err)
+				}
+				ctx := t.Context()
+				if i%4 == 0 {
+					ctx = shelltest.Ended()
+				}
+				if err := x.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for range n {
+		<-gone
+	}
+}
+
+// A turn sends all that it has in as few system calls as there are batches: one package in, 31 out
+// in one call.
+func TestAPackageIsPassedOnInOneSystemCall(t *testing.T) {
+	at := kernel(socketConfig)
+	s := at.serve(t, Config{}, nil)
+	all := make([]*Client, 32)
+	for i := range all {
+		all[i] = at.join(t, s.Addr(), Config{})
+	}
+	first := s.Stats()
+	if first.Socket.OutDatagrams == first.Socket.OutBatches && first.Socket.OutDatagrams > 40 {
+		t.Skip("these sockets have no batches")
+	}
+	const packages = 50
+	for i := range packages {
+		if err := all[0].Send(Unreliable, ToOthers, []byte(number(i))); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range all[1:] {
+			wantPackage(t, x, Unreliable, false, number(i))
+		}
+	}
+	st := s.Stats()
+	// Confirmations of the challenges' answers and keep-alives may add a few.
+	if calls, out := st.Socket.OutBatches-first.Socket.OutBatches, st.Socket.OutDatagrams-first.Socket.OutDatagrams; out < packages*31 || calls > packages+40 {
+		t.Errorf("%d datagrams went out in %d system calls", out, calls)
+	}
+}
+
+// The log has a line for each who comes and goes.
+func TestLogLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		at := memory()
+		s := at.serve(t, Config{Log: shelltest.Log(&text)}, nil)
+		x := at.join(t, s.Addr(), Config{})
+		if err := x.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"msg=listening", "msg=joined", `msg=left`, `reason="peer left"`, "proto=relay"} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("no %s in\n%s", want, text.String())
+			}
+		}
+	})
+}
+
+// The addresses that one can get wrong are errors in one sentence.
+func TestListenAndDialMistakes(t *testing.T) {
+	for _, addr := range []string{"nonsense", "127.0.0.1:99999", "256.0.0.1:1"} {
+		if s, err := Listen(addr, Config{}, nil); err == nil || !strings.HasPrefix(err.Error(), "relay: ") {
+			t.Errorf("Listen(%q): %v, %v", addr, s, err)
+		}
+		if x, err := Dial(t.Context(), addr, Config{}); err == nil || !strings.HasPrefix(err.Error(), "relay: ") {
+			t.Errorf("Dial(%q): %v, %v", addr, x, err)
+		}
+	}
+}
