@@ -14,6 +14,7 @@ type clientCore struct {
 	line       *line
 	came, sent []*line
 	fresh      bool // line has bytes or an end that were not taken
+	over       bool // its end was seen
 	waiting    map[uint32]chan<- Event
 	once       sync.Once // for those who close it together
 }
@@ -87,6 +88,10 @@ func (c *clientCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	}
 	if c.state == StateClosed {
 		c.line.close(c.closing.written)
+		if !c.over {
+			c.over = true
+			c.hub.wake() // the last bytes may just be written: the program is told in the next turn
+		}
 	}
 	return c.Endpoint.PollTransmit(buf)
 }

@@ -22,8 +22,10 @@ type feed struct {
 	wait     time.Duration // between the last two
 	giveUp   time.Time     // when it joins without
 
-	// A server's: its client says that the feed works.
+	// A server's: its client says that the feed works, and until when the datagrams of a
+	// player who had this address before may still come.
 	said bool
+	wary time.Time
 }
 
 // The fates of a SEQ.
@@ -53,7 +55,11 @@ func (f *feed) take(now time.Time, sequence int64) { f.last, f.heard = sequence,
 
 // refuse counts a SEQ that is not new, and reports whether it is not.
 func (e *Endpoint) refuse(sequence int64) bool {
-	switch e.feed.judge(sequence) {
+	verdict := e.feed.judge(sequence)
+	if sequence-e.feed.last > maxWaryAhead && e.now.Before(e.feed.wary) {
+		verdict = seqTooFar
+	}
+	switch verdict {
 	case seqLate:
 		e.stats.Late++
 		return true

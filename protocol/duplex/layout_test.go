@@ -106,7 +106,7 @@ func TestLayoutTables(t *testing.T) {
 			row := tables["Feed datagrams"][i]
 			at := number(t, row["offset"])
 			low, _ := span(t, row["bytes"])
-			if got := big(b[at : at+low]); got != want {
+			if got := bigEndian(b[at : at+low]); got != want {
 				t.Errorf("%s is %#x at offset %d, want %#x", row["field"], got, at, want)
 			}
 		}
@@ -202,8 +202,8 @@ func checkFields(t *testing.T, rows table, m Message) {
 			}
 			continue
 		}
-		if want, ok := numbers[field]; !ok || big(b[at:end]) != want {
-			t.Errorf("%v: %s is %#x at offset %d, want %#x", m.Kind, field, big(b[at:end]), at, want)
+		if want, ok := numbers[field]; !ok || bigEndian(b[at:end]) != want {
+			t.Errorf("%v: %s is %#x at offset %d, want %#x", m.Kind, field, bigEndian(b[at:end]), at, want)
 		}
 		for n := at; n < end; n++ {
 			err, e := new(Message).ParseErr(from, on, b[:n]), (*wire.Error)(nil)
@@ -217,8 +217,8 @@ func checkFields(t *testing.T, rows table, m Message) {
 	}
 }
 
-// big reads up to 8 bytes, the most significant first.
-func big(b []byte) (v uint64) {
+// bigEndian reads up to 8 bytes, the most significant first.
+func bigEndian(b []byte) (v uint64) {
 	for _, x := range b {
 		v = v<<8 | uint64(x)
 	}

@@ -17,10 +17,24 @@ const (
 
 	// maxWrongTokens is how many wrong tokens a source may send before it is not
 	// listened to for 10 s: "three wrong tokens for a player in 10 s stop answers to that
-	// source for 10 s". A token has 32 bits, so a source needs centuries. The source is
+	// source for 10 s". The source is
 	// address and port: else three forged datagrams would keep out an honest player who has
 	// the same address.
 	maxWrongTokens = 3
+	silence        = 10 * time.Second
+
+	// maxGuessers is how many sources are counted: all ports of one address. As a feed must
+	// come from the address of its main, that is all that a guesser has, and 20,000
+	// guesses a second are all that it gets: 60 hours for one token, if it can send from the
+	// player's own address. The table is made when the first wrong token comes.
+	maxGuessers = 1 << 16
+
+	// maxWaryAhead is how far ahead a SEQ may be, beside that of a FEED_INIT, for 10 s on a
+	// feed that was another player's a moment ago: what that one had sent may still be
+	// under way, and nothing in it says whose it is. Its high SEQ would make all that
+	// follows late. Clients of a busy NAT get such feeds; who connects again with its old
+	// socket always does.
+	maxWaryAhead = 64
 
 	// minSyncEvery is how often a client may ask for everything: SYNC_REQ is one byte,
 	// and its answer is the whole state. A request that comes earlier is

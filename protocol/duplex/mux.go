@@ -26,10 +26,10 @@ type Mux struct {
 	lastID   int16
 
 	pending pending
-	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent
-	ignored *admission.Ignored
-	former  *admission.Ignored // feeds of players that left
-	streams queue.Fifo[*Conn]  // with bytes of main to poll
+	key     admission.Key
+	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
+	former  *admission.Ignored         // feeds of players that left
+	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
 	stats MuxStats
 }
@@ -84,8 +84,7 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		players:  map[int16]*Conn{},
 		feeds:    map[netip.AddrPort]*Conn{},
 		pending:  pending{byAddr: map[netip.Addr]int{}},
-		wrong:    admission.NewHalfOpen[uint8](admission.HalfOpenConfig{Crowded: -1, Life: 10 * time.Second}, key),
-		ignored:  admission.NewIgnored(key),
+		key:      key,
 		former:   admission.NewIgnored(key),
 	}
 }

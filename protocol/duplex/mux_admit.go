@@ -154,7 +154,7 @@ func (m *Mux) handleFeedInit(now time.Time, from netip.AddrPort, d *Datagram) {
 	// The one who has the feed is heard whatever others send in its name.
 	holds := c != nil && c.feed.peer == from
 	switch {
-	case !holds && m.ignored.Has(now, from):
+	case !holds && m.silenced(now, from):
 		m.stats.Ignored++
 	case c == nil || c.state >= StateClosing || !m.cfg.AnyFeedAddr && from.Addr() != c.main.Addr():
 		m.stats.NoPlayer++
@@ -179,27 +179,32 @@ func sameToken(a, b int32) bool {
 // wrongToken counts a wrong token against its source: see maxWrongTokens.
 func (m *Mux) wrongToken(now time.Time, from netip.AddrPort) {
 	m.stats.WrongToken++
-	count, _ := m.wrong.Open(now, from)
-	if count == nil {
-		return
+	if m.wrong == nil {
+		m.wrong = admission.NewHalfOpen[uint8](admission.HalfOpenConfig{Max: maxGuessers, Crowded: -1, Life: silence}, m.key)
 	}
-	if *count++; *count >= maxWrongTokens {
+	count, _ := m.wrong.Open(now, from)
+	if *count++; *count == maxWrongTokens {
+		// The silence begins now, not with the first of them.
 		m.wrong.Drop(now, from)
-		m.ignored.Add(now, from)
+		count, _ = m.wrong.Open(now, from)
+		*count = maxWrongTokens
 	}
 }
 
-// taken reports whether a source cannot be the feed of a player because it is, or was 10 s
-// ago, that of another. The one who has it keeps it: a right token is no reason to get the
-// datagrams of one's neighbour. And what the one who left had sent may still be under
-// way: nothing in it says whose it is, and its high SEQ would make all that
-// follows late. A client that connects again opens a new socket.
+// silenced reports whether a source has sent so many wrong tokens that it is not heard.
+func (m *Mux) silenced(now time.Time, from netip.AddrPort) bool {
+	if m.wrong == nil {
+		return false
+	}
+	count := m.wrong.Get(now, from)
+	return count != nil && *count >= maxWrongTokens
+}
+
+// taken reports whether a source is the living feed of another player, who keeps it: a right
+// token is no reason to get the datagrams of one's neighbour.
 func (m *Mux) taken(now time.Time, from netip.AddrPort, c *Conn) bool {
 	holder := m.feeds[from]
-	if holder == nil {
-		return m.former.Has(now, from)
-	}
-	return holder != c && now.Sub(holder.feed.heard) < m.cfg.FeedTimeout
+	return holder != nil && holder != c && now.Sub(holder.feed.heard) < m.cfg.FeedTimeout
 }
 
 // bind makes a source the feed of a player: a token "may be used again by the same player
@@ -216,6 +221,9 @@ func (m *Mux) bind(now time.Time, from netip.AddrPort, c *Conn, sequence int64) 
 		delete(m.feeds, c.feed.peer)
 		m.feeds[from] = c
 		c.feed.peer = from
+		if m.former.Has(now, from) {
+			c.feed.wary = now.Add(silence)
+		}
 	}
 	c.now = now
 	c.feed.take(now, sequence)

@@ -309,25 +309,22 @@ func (s *stage) state() string {
 	return s.e.state.String()
 }
 
-// counters are the fates of the table, by name.
-func (s *stage) counters() map[string]uint64 {
-	all := map[string]uint64{}
+// fates are the counters of the table.
+var fates = [...]string{"malformed", "late", "too far", "out of state", "no room", "stray", "ghost", "ignored", "stranger", "no such player", "wrong token", "refused"}
+
+func (s *stage) counters() (all [len(fates)]uint64) {
 	if s.e != nil {
 		c := s.e.Stats()
-		all["malformed"], all["late"], all["too far"], all["out of state"] = c.Malformed, c.Late, c.TooFar, c.OutOfState
-		all["no room"], all["stray"], all["ghost"], all["ignored"] = c.NoRoom, c.Stray, c.Ghosts, c.MainIgnored
+		all = [len(fates)]uint64{c.Malformed, c.Late, c.TooFar, c.OutOfState, c.NoRoom, c.Stray, c.Ghosts, c.MainIgnored}
 	}
 	if s.mux != nil {
 		m := s.mux.stats
-		all["malformed"] += m.Malformed
-		all["stranger"], all["no such player"], all["wrong token"] = m.Strangers, m.NoPlayer, m.WrongToken
-		all["ignored"] += m.Ignored
-		all["refused"] = m.InitsRefused
+		for i, n := range [len(fates)]uint64{0: m.Malformed, 7: m.Ignored, 8: m.Strangers, 9: m.NoPlayer, 10: m.WrongToken, 11: m.InitsRefused} {
+			all[i] += n
+		}
 	}
 	return all
 }
-
-var fates = []string{"malformed", "late", "too far", "out of state", "no room", "stray", "ghost", "ignored", "stranger", "no such player", "wrong token", "refused"}
 
 // outcome delivers a message and says what came of it, in the words of the table.
 func (s *stage) outcome(m message) string {
@@ -336,8 +333,8 @@ func (s *stage) outcome(m message) string {
 	state := s.state()
 	words, reason := s.poll()
 	after := s.counters()
-	for _, name := range fates {
-		if after[name] > before[name] {
+	for i, name := range fates {
+		if after[i] > before[i] {
 			words = append(words, name)
 		}
 	}
@@ -417,12 +414,12 @@ func (s *stage) names(side Side, b []byte) (names []string) {
 	return names
 }
 
+var messageNames = map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MSG", CodeConnInitRep: "CONN_INIT_REP", CodeFeedInit: "FEED_INIT",
+	CodeFeedInitRep: "FEED_INIT_REP", CodeConnInit: "CONN_INIT", CodeConnFailed: "CONN_FAILED", CodeConnOK: "CONN_OK", CodeSyncReq: "SYNC_REQ",
+	CodeSyncStart: "SYNC_START", CodeSyncEnd: "SYNC_END", CodeSyncOK: "SYNC_OK", CodeRefused: "REFUSED"}
+
 // messageName is that of the document.
-func messageName(m *Message) string {
-	return map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MSG", CodeConnInitRep: "CONN_INIT_REP", CodeFeedInit: "FEED_INIT",
-		CodeFeedInitRep: "FEED_INIT_REP", CodeConnInit: "CONN_INIT", CodeConnFailed: "CONN_FAILED", CodeConnOK: "CONN_OK", CodeSyncReq: "SYNC_REQ",
-		CodeSyncStart: "SYNC_START", CodeSyncEnd: "SYNC_END", CodeSyncOK: "SYNC_OK", CodeRefused: "REFUSED"}[m.Code]
-}
+func messageName(m *Message) string { return messageNames[m.Code] }
 
 type role struct {
 	side     Side

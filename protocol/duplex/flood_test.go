@@ -1,0 +1,287 @@
+package duplex
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/shell/shelltest"
+)
+
+// T39: a client that does not read main is cut off with a reason that is logged, and the
+// others notice nothing.
+func TestASlowReaderIsCutOff(t *testing.T) {
+	var log syncBuffer
+	h := newHall(t, Config{Log: shelltest.Log(&log)})
+	slow, err := net.Dial("tcp", h.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	if _, err := slow.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+		t.Fatal(err)
+	}
+	h.wait("the slow one joins", func() bool { return h.conns[1] != nil })
+	x := h.enter(Config{})
+	text := append([]byte{0x0f, 0xff}, noise[:0xfff]...)
+	for i := uint64(0); ; i++ {
+		left := false
+		if err := h.Do(func(m *Mux) {
+			c := m.Player(1)
+			if left = c == nil; left {
+				return
+			}
+			for range 16 {
+				_ = c.Sync(-1, text) // which fails in the end
+			}
+			if c.Queued() > 1<<20 {
+				t.Errorf("%d bytes are queued", c.Queued())
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		h.set(7, i)
+		if _, _, err := x.Query(t.Context(), Feed, 65, []byte("ping")); err != nil {
+			t.Fatal(err)
+		}
+		// Somebody has to read, or x would be slow itself.
+		if i == 0 {
+			await(t, x, "sync 7 010000000000000000")
+			go func() {
+				for range x.Events() {
+				}
+			}()
+		}
+		if left {
+			break
+		}
+	}
+	h.wait("it is cut off", h.saw("1 closed: too slow to read"))
+	if got := log.String(); !strings.Contains(got, "player=1 reason=\"too slow to read\"") {
+		t.Errorf("the log has %q", got)
+	}
+	if x.Err() != nil {
+		t.Errorf("the other ended: %v", x.Err())
+	}
+}
+
+// syncBuffer is a buffer for several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// T41: clients that flood main with the smallest messages get equal shares, within 2x, and one
+// who does not is served meanwhile.
+func TestFloodsShareTheServer(t *testing.T) {
+	h := newHall(t, Config{})
+	h.events = nil
+	const floods = 4
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range floods {
+		conn, err := net.Dial("tcp", h.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+			t.Fatal(err)
+		}
+		h.wait("a flood joins", func() bool { return h.conns[int16(i+1)] != nil })
+		// What the server says is read, or it would be another kind of attack.
+		group.Go(func() { _, _ = io.Copy(io.Discard, conn) })
+		group.Go(func() {
+			defer conn.Close()
+			// SYNC_OKs that nobody asked for: 64 KiB of messages at a time, which cost no event.
+			flood := bytes.Repeat([]byte{CodeSyncOK}, 64<<10)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if _, err := conn.Write(flood); err != nil {
+						return
+					}
+				}
+			}
+		})
+	}
+	x := h.enter(Config{})
+	shares := func() (n [floods]uint64) {
+		if err := h.Do(func(m *Mux) {
+			for i := range n {
+				n[i] = m.Player(int16(i + 1)).Stats().MainIn
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := shares()
+	// The honest one plays on, and by that the time of the test is measured.
+	for i := range 300 {
+		if status, _, err := x.Query(t.Context(), Main, 65, []byte("ping")); err != nil || status != 0 {
+			t.Fatalf("query %d: %v", i, err)
+		}
+	}
+	after := shares()
+	least, most := after[0]-before[0], after[0]-before[0]
+	for i := range after {
+		least, most = min(least, after[i]-before[i]), max(most, after[i]-before[i])
+	}
+	t.Logf("%d to %d messages of each while one asked 300 times", least, most)
+	if most > 2*least+2*readBytes {
+		t.Errorf("shares are from %d to %d", least, most)
+	}
+	close(stop)
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	group.Wait()
+}
+
+// T38: mains that never begin their handshake keep nobody from joining, and are cut off.
+func TestSlowHandshakesKeepNobodyOut(t *testing.T) {
+	server, client := certificate(t)
+	h := newHall(t, Config{TLS: server, FeedWait: time.Millisecond, JoinTimeout: time.Millisecond})
+	var idle []net.Conn
+	for range 100 {
+		conn, err := net.Dial("tcp", h.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+		if _, err := conn.Write([]byte{22, 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := h.enter(Config{TLS: client})
+	if _, _, err := x.Query(t.Context(), Main, 65, []byte("ping")); err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range idle {
+		if _, err := io.ReadAll(conn); err != nil && !errors.As(err, new(net.Error)) {
+			t.Errorf("an idle one ends with %v", err)
+		}
+	}
+	if x.Err() != nil {
+		t.Errorf("the honest one ended: %v", x.Err())
+	}
+}
+
+// certificate returns the TLS of a server and of a client that trusts it.
+func certificate(t *testing.T) (server, client *tls.Config) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, &tls.Config{RootCAs: pool}
+}
+
+func TestMainOverTLS(t *testing.T) {
+	server, client := certificate(t)
+	h := newHall(t, Config{TLS: server})
+	x := h.enter(Config{TLS: client})
+	h.set(7, 1)
+	await(t, x, "sync 7 010000000000000001")
+	long := append([]byte{0x0f, 0xff}, noise[:0xfff]...)
+	if err := h.Do(func(m *Mux) {
+		for range 50 {
+			if err := m.Player(1).Sync(-1, long); err != nil {
+				t.Error(err)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	for ev := range x.Events() {
+		if ev.Kind == EventSync && ev.SID == -1 && bytes.Equal(ev.Data, long) {
+			if got++; got == 50 {
+				break
+			}
+		}
+	}
+	if err := x.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	h.wait("the client leaves", h.saw("1 closed: peer left"))
+	// Who does not trust the server does not get in.
+	if _, err := Dial(t.Context(), h.Addr().String(), Config{TLS: &tls.Config{}, FeedAddr: h.FeedAddr().String()}); err == nil {
+		t.Error("an unknown certificate passes")
+	}
+	if err := h.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// T58: clients that come and go leave no goroutine and no descriptor.
+func TestChurnOfSockets(t *testing.T) {
+	h := newHall(t, Config{})
+	turn := func() {
+		x, err := Dial(t.Context(), h.Addr().String(), Config{Schema: gameSchema, FeedAddr: h.FeedAddr().String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	turn()
+	h.wait("it leaves", func() bool { return len(h.conns) == 0 })
+	before := shelltest.Census(0)
+	for range rounds(300, 3000) {
+		turn()
+	}
+	h.wait("all leave", func() bool { return len(h.conns) == 0 })
+	for h.Stats().Conns > 0 {
+		h.Do(func(*Mux) {})
+	}
+	after := shelltest.Census(before.Goroutines)
+	for i := 0; after.Descriptors > before.Descriptors && i < 100; i++ {
+		after = shelltest.Census(before.Goroutines) // a descriptor is closed by the last who used it
+	}
+	if err := after.Grown(before); err != nil {
+		t.Error(err)
+	}
+}
