@@ -3,18 +3,15 @@ package replica
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 )
 
 // This file is a crowd of clients, and the bare loop that the server is compared
@@ -22,55 +19,24 @@ import (
 
 func init() { loadMain = helperMain }
 
-// helper is another process of the benchmark, which obeys lines.
-type helper struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startHelper starts a process that is a "crowd" or a "bare" loop.
-func startHelper(tb testing.TB, what string) *helper {
-	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), loadVariable+"="+what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		in.Close()
-		_ = cmd.Wait()
-	})
-	return &helper{in, bufio.NewReader(out)}
-}
-
-// ask has the helper do something and scans its answer.
-func (h *helper) ask(tb testing.TB, question string, answer ...any) {
-	tb.Helper()
-	fmt.Fprintln(h.in, question)
-	line, err := h.out.ReadString('\n')
-	if err == nil {
-		_, err = fmt.Sscan(line, answer...)
-	}
-	if err != nil {
-		tb.Fatalf("%s: the helper says %q: %v", question, line, err)
-	}
-}
-
+// helperMain is a "bare" loop or a "crowd". The bare loop answers each datagram of more than
+// an ack's size, by an ack first if it acks.
 func helperMain() {
-	if os.Getenv(loadVariable) == "bare" {
-		bareMain()
-		return
+	switch what := os.Getenv(loadVariable); what {
+	case "crowd":
+		crowdMain()
+	default:
+		answer := []int{ackBytes, messageOverhead + len(answerName) + answerBytes}
+		if what == fmt.Sprint("bare ", Unreliable) {
+			answer = answer[1:]
+		}
+		shelltest.NewBareLoop(func(n int) []int {
+			if n <= ackBytes {
+				return nil
+			}
+			return answer
+		}).Obey(os.Stdin)
 	}
-	crowdMain()
 }
 
 const (
@@ -255,13 +221,4 @@ func (c *crowd) serveBare(m *member, ask bool) {
 		_, _ = unix.Write(m.fd, c.buf[:messageOverhead+len(questionName)+questionBytes])
 		c.sent++
 	}
-}
-
-// processCPU returns the CPU time of this process.
-func processCPU() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
