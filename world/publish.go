@@ -41,6 +41,9 @@ type slot struct {
 	wire    uint16 // 0: no number yet
 	owner   PlayerID
 	hasBody bool
+
+	vx, vy      float64 // its speed, as angle and norm give it
+	angle, norm float32
 }
 
 type gone struct {
@@ -164,9 +167,13 @@ func (s *Sim) compare(i int, t *table, row int) {
 	}
 	b := t.body(row)
 	e.x, e.y = b.X, b.Y
-	if e.x != oldX || e.y != oldY || b.Norm != 0 {
+	if b.Angle != e.angle || b.Norm != e.norm {
 		sin, cos := SinCos(float64(b.Angle))
-		dx, dy := e.x-oldX-float64(float64(b.Norm)*cos), e.y-oldY-float64(float64(b.Norm)*sin)
+		e.angle, e.norm = b.Angle, b.Norm
+		e.vx, e.vy = float64(float64(b.Norm)*cos), float64(float64(b.Norm)*sin)
+	}
+	if e.x != oldX || e.y != oldY || b.Norm != 0 {
+		dx, dy := e.x-oldX-e.vx, e.y-oldY-e.vy
 		if isNew || float64(dx*dx)+float64(dy*dy) > predictError*predictError {
 			e.jumped = p.now
 		}
@@ -306,3 +313,11 @@ func (s *Sim) ChangedChunks() []ChunkPlace { return s.public.changed }
 
 // Chunk returns the cells of a chunk, to be read before the next call of the Sim.
 func (s *Sim) Chunk(bx, by int16) *Cells { return &s.world.terrain.chunkAt(bx, by).cells }
+
+// EditedChunks appends the chunks that are not as Game.Terrain made them to list.
+func (s *Sim) EditedChunks(list []ChunkPlace) []ChunkPlace {
+	for _, c := range s.world.terrain.edited {
+		list = append(list, ChunkPlace{c.bx, c.by})
+	}
+	return list
+}

@@ -228,7 +228,7 @@ func (h *Hub) Tick() error {
 	}
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
-			s.results, s.all = s.results[:0], false
+			s.results = s.results[:0]
 		}
 	}
 	h.said = h.said[:0]
@@ -268,8 +268,8 @@ func (h *Hub) handle(r *request) {
 		s.answer(r.tag, h.say(s, r.text))
 	case r.ask == askTerrain:
 		s.wants(r.place, r.tag)
-	case r.ask == askAll:
-		s.all = true
+	case r.ask == askCorrect:
+		s.view.Correct(h.entityOf(s.player))
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	askAct                    // an action
 	askSay                    // a line of chat
 	askTerrain                // a chunk
-	askAll                    // everything in sight, once more
+	askCorrect                // the truth about the player's own entity
 )
 
 // request is what a packet asked of the world. It is a value, and owns what it holds.

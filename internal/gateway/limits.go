@@ -31,6 +31,10 @@ const (
 	// second at 20 ticks.
 	replicaBudget = 4096
 
+	// realmPredict is how often realm's clients are told the place of a body that goes straight
+	// on, in ticks: they move it by its speed.
+	realmPredict = 10
+
 	// maxName bounds a player's name, in bytes.
 	maxName = 64
 

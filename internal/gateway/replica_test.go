@@ -37,6 +37,49 @@ func until(t *testing.T, h *Hub, what string, cond func() bool) {
 	t.Fatalf("%s: not within 20,000 ticks", what)
 }
 
+// bell is a dialect without players that rings after each tick.
+type bell struct {
+	inbox inbox
+	rings chan struct{}
+}
+
+func (b *bell) Name() string                   { return "bell" }
+func (b *bell) requests() *inbox               { return &b.inbox }
+func (b *bell) view() world.ViewConfig         { return world.ViewConfig{} }
+func (b *bell) Shutdown(context.Context) error { return nil }
+func (b *bell) publish(*Hub) {
+	select {
+	case b.rings <- struct{}{}:
+	default:
+	}
+}
+
+// live runs a hub by the clock, for dialects whose clients count ticks by it, and returns how
+// to wait for something.
+func live(t *testing.T, h *Hub) (until func(what string, cond func() bool)) {
+	t.Helper()
+	b := &bell{rings: make(chan struct{}, 1)}
+	h.Add(b)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return func(what string, cond func() bool) {
+		t.Helper()
+		for ticks := 0; !cond(); ticks++ {
+			if ticks > 2000 {
+				t.Fatalf("%s: not within 2,000 ticks", what)
+			}
+			<-b.rings
+		}
+	}
+}
+
 // replicaPlayer is a client and what it saw.
 type replicaPlayer struct {
 	*replica.Client

@@ -18,7 +18,6 @@ type Seat struct {
 	chat    allowance
 	terrain allowance
 	asked   []chunkAsk
-	all     bool   // everything in sight is to be told once more
 	number  uint16 // reserved for its own entity, 0 if none is
 	results []result
 }

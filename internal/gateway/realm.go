@@ -1,0 +1,342 @@
+package gateway
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/account"
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+// Realm is the world over realm: accounts, entities with attributes, actions that go back in
+// time, terrain and chat.
+type Realm struct {
+	hub    *Hub
+	inbox  inbox
+	cfg    RealmConfig
+	server *realm.Server
+	codec  *realm.Codec
+
+	// Owned by the server's loop.
+	terrain    *realmTerrain
+	attributes []realm.Attribute
+	blocks     []realm.Entity
+	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
+}
+
+type realmSeat struct {
+	Seat
+	conn    *realm.Conn
+	playing bool // it has entered
+}
+
+// RealmConfig is how the dialect is served.
+type RealmConfig struct {
+	// Server is how it listens. Schema, tick rate, rollback and terrain are the game's.
+	Server realm.ServerConfig
+	Addr   string
+
+	// Accounts let players in. nil lets in everybody by any name that no one has.
+	Accounts *Accounts
+
+	// FirstType is the number of the kind whose type is 0 on the wire. Default 0: types are the
+	// numbers of kinds.
+	FirstType int
+}
+
+// NewRealm serves the world over realm.
+func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
+	schema, err := RealmSchema(h.sim.Schema())
+	if err != nil {
+		return nil, err
+	}
+	schema.Config = c.Server.Schema.Config
+	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(schema), terrain: newRealmTerrain(h), wires: map[world.PlayerID]uint16{}}
+	s := c.Server
+	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat, s.Terrain = schema, h.cfg.TickRate, h.cfg.MaxPlayers, true, d.terrain
+	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
+		s.MaxRollbackTicks = -1
+	}
+	if c.Accounts != nil {
+		s.Accounts = c.Accounts
+	}
+	if d.server, err = realm.Listen(c.Addr, s, d.handle); err != nil {
+		return nil, err
+	}
+	h.Add(d)
+	return d, nil
+}
+
+// Name returns the dialect's name.
+func (d *Realm) Name() string { return "realm" }
+
+// Addr returns where it listens, and TimeAddr where its time server does.
+func (d *Realm) Addr() netip.AddrPort { return d.server.Addr() }
+
+// TimeAddr returns where the time server listens.
+func (d *Realm) TimeAddr() netip.AddrPort { return d.server.TimeAddr() }
+
+// Fingerprint returns what clients can pin the server's certificate by.
+func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
+
+// Stats returns the server's counters.
+func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
+
+// Shutdown says goodbye to all.
+func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+// SessionEnded has the player of a session leave, whose account was banned or deleted. It is
+// account.Config.OnEnd.
+func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
+	name := d.cfg.Accounts.nameOf(s)
+	code := realm.ExitClientKicked
+	if why == account.EndBanned {
+		code = realm.ExitClientBanned
+	}
+	_ = d.server.Do(func(m *realm.Mux) {
+		for c := range m.Conns() {
+			if name != "" && c.Account() == name {
+				c.Close(code, why.String())
+			}
+		}
+	})
+}
+
+func (d *Realm) requests() *inbox { return &d.inbox }
+
+func (d *Realm) view() world.ViewConfig {
+	// A slow reader has its updates merged by the dialect, so there is no budget here. Clients
+	// move bodies by their speed.
+	return world.ViewConfig{Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, PredictTicks: realmPredict}
+}
+
+// handle runs on the loop.
+func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
+	s, _ := c.Owner.(*realmSeat)
+	switch ev.Kind {
+	case realm.EventRegister: // without accounts there is nothing to register
+		c.AnswerRegister(ev.Question, realm.RegisterDisabled)
+	case realm.EventLogin:
+		c.AnswerLogin(ev.Question, realm.LoginOK)
+	case realm.EventEnter:
+		if d.cfg.Accounts != nil && d.cfg.Accounts.isBanned(ev.Question.Name) {
+			c.Close(realm.ExitClientBanned, "banned")
+			return
+		}
+		s = &realmSeat{conn: c}
+		s.dialect, s.own = d, s
+		c.Owner = s
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: ev.Question.Name})
+	case realm.EventMessage:
+		if s != nil {
+			d.message(s, ev)
+		}
+	case realm.EventRefused:
+		if s != nil {
+			d.inbox.put(request{seat: &s.Seat, ask: askCorrect})
+		}
+	case realm.EventClosed:
+		if s != nil {
+			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		}
+	}
+}
+
+// message reads what a player sent.
+func (d *Realm) message(s *realmSeat, ev realm.Event) {
+	m := ev.Message
+	r := request{seat: &s.Seat, tick: ev.Tick}
+	ok := false
+	switch m.Kind {
+	case realm.KindEntityUpdate:
+		r.ask, r.entity, r.steer, ok = askSteer, m.Entity.ID, steeringOf(&m.Entity), true
+	case realm.KindActionDo:
+		if r.action = d.hub.sim.Schema().Action(int(m.Action.ID)); r.action != nil {
+			r.ask = askAct
+			r.params, ok = paramsOf(r.action, m.Action.Params)
+		}
+	case realm.KindChatSend:
+		r.ask, r.text, ok = askSay, string(m.Text), true
+	}
+	if ok {
+		d.inbox.put(r)
+	}
+}
+
+func steeringOf(e *realm.Entity) (st world.Steering) {
+	if st.HasPlace = e.Has&realm.HasPosition != 0; st.HasPlace {
+		st.X, st.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
+	}
+	st.HasAngle, st.Angle = e.Has&realm.HasSpeedAngle != 0, e.SpeedAngle
+	st.HasNorm, st.Norm = e.Has&realm.HasSpeedNorm != 0, e.SpeedNorm
+	return st
+}
+
+func paramsOf(a *world.Action, fields realm.Fields) (params [world.MaxParams]world.Value, ok bool) {
+	if fields.Len() != len(a.Fields) {
+		return params, false
+	}
+	for i := range a.Fields {
+		if params[i], ok = fromRealm(&a.Fields[i], fields.Get(i)); !ok {
+			return params, false
+		}
+	}
+	return params, true
+}
+
+// publish tells the players of this dialect what the tick brought.
+func (d *Realm) publish(h *Hub) {
+	_ = d.server.Do(func(m *realm.Mux) { // fails once it is closed
+		m.BeginTick(time.Now(), h.sim.Tick())
+		for _, p := range h.sim.ChangedChunks() {
+			id := d.terrain.edit(h.sim, p)
+			for c := range m.Conns() {
+				if c.Playing() {
+					c.ChunkChanged(id)
+				}
+			}
+		}
+		d.comings(h, m)
+		for _, s := range h.seats[d.Name()] {
+			d.tell(h, m, s.own.(*realmSeat))
+		}
+		for i := range h.said {
+			m.Say(h.said[i].Entity, []byte(h.said[i].Text))
+		}
+	})
+}
+
+// comings tells of players of other dialects who came and went; the server itself tells of
+// its own.
+func (d *Realm) comings(h *Hub, m *realm.Mux) {
+	for i := range h.sim.Events() {
+		ev := &h.sim.Events()[i]
+		p := h.players[ev.Player]
+		switch {
+		case ev.Kind == world.PlayerJoined && p != nil && p.Dialect != d.Name() && ev.Wire != 0:
+			d.wires[ev.Player] = ev.Wire
+			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: uint16(ev.Tick), ID: ev.Wire, Code: uint8(realm.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
+		case ev.Kind == world.PlayerLeft && d.wires[ev.Player] != 0:
+			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: uint16(ev.Tick), ID: d.wires[ev.Player], Code: uint8(realm.MetaPlayerLeft)}, nil)
+			delete(d.wires, ev.Player)
+		}
+	}
+}
+
+// tell sends one player what it sees, and lets it in first.
+func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
+	if s.kicked != "" {
+		if s.player == nil {
+			s.conn.Refuse(realm.LoginPlayerLimitReached)
+		} else {
+			s.conn.Close(realm.ExitClientKicked, s.kicked)
+		}
+		return
+	}
+	if !s.playing {
+		d.enter(h, s)
+		return
+	}
+	tick := uint16(h.sim.Tick())
+	for i := range h.sim.Events() {
+		if ev := &h.sim.Events()[i]; ev.Kind == world.EntityNamed && ev.Player == s.player.ID {
+			s.conn.ChangeID(ev.Temp, ev.Wire)
+		}
+	}
+	d.blocks = d.blocks[:0]
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		switch c.What {
+		case world.Entered:
+			s.conn.Send(&realm.Message{Kind: realm.KindEntityCreate, Tick: tick, Entity: d.block(c)})
+		case world.Left:
+			s.conn.Send(&realm.Message{Kind: realm.KindEntityDestroy, Tick: tick, ID: c.Entity})
+		default:
+			d.blocks = append(d.blocks, d.block(c))
+		}
+		s.view.Take(1)
+	}
+	if len(d.blocks) > 0 {
+		if list, err := d.codec.Entities(d.blocks...); err == nil {
+			s.conn.Send(&realm.Message{Kind: realm.KindEntitiesUpdate, Tick: tick, Entities: list})
+		}
+	}
+	d.actions(h, s)
+}
+
+// actions tells of what was done in sight, one message a tick of the world: "what others see
+// is actions_done with that tick".
+func (d *Realm) actions(h *Hub, s *realmSeat) {
+	for i := range h.sim.Events() {
+		ev := &h.sim.Events()[i]
+		if ev.Kind != world.ActionDone || ev.Wire == 0 || !s.view.Sees(ev.Entity) {
+			continue
+		}
+		values := make([]realm.Value, 0, world.MaxParams)
+		for j := range ev.Action.Fields {
+			values = append(values, toRealm(ev.Params[j]))
+		}
+		action, err := d.codec.Action(uint16(ev.Action.Number), values...)
+		if err != nil {
+			continue
+		}
+		if list, err := d.codec.Actions(realm.Done{By: ev.Wire, Action: action}); err == nil {
+			s.conn.Send(&realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list})
+		}
+	}
+}
+
+// enter lets a player in whose entity is there: its own, what it sees, and who else is
+// in the game.
+func (d *Realm) enter(h *Hub, s *realmSeat) {
+	own := h.sim.Wire(h.entityOf(s.player))
+	if own == 0 {
+		return // at the next tick
+	}
+	var entry realm.Entry
+	d.blocks = d.blocks[:0]
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		if c.What == world.Entered {
+			if c.Entity == own {
+				entry.Entity = d.block(c)
+			} else {
+				d.blocks = append(d.blocks, d.block(c))
+			}
+		}
+		s.view.Take(1)
+	}
+	if entry.Entity.ID == 0 {
+		s.view.Correct(h.entityOf(s.player))
+		return
+	}
+	entry.Sight = func(yield func(realm.Entity) bool) {
+		for i := range d.blocks {
+			if !yield(d.blocks[i]) {
+				return
+			}
+		}
+	}
+	entry.Players = d.others(h, s.player)
+	if s.conn.Enter(entry) == nil {
+		s.playing = true
+	}
+}
+
+// others yields the players who are in the game, but one.
+func (d *Realm) others(h *Hub, but *Player) iter.Seq2[uint16, string] {
+	return func(yield func(uint16, string) bool) {
+		for _, p := range h.Players() {
+			if p == but {
+				continue
+			}
+			if seat, ok := p.seat.own.(*realmSeat); ok && !seat.playing {
+				continue // it is announced when it enters
+			}
+			if wire := h.sim.Wire(h.entityOf(p)); wire != 0 && !yield(wire, p.Name) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"fmt"
+
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+// realmTypes are the types of the world as realm has them.
+var realmTypes = [...]realm.Type{
+	world.Bool: realm.TypeU8, world.U8: realm.TypeU8, world.U16: realm.TypeU16, world.U32: realm.TypeU32, world.U64: realm.TypeU64,
+	world.I8: realm.TypeI8, world.I16: realm.TypeI16, world.I32: realm.TypeI32, world.I64: realm.TypeI64,
+	world.F32: realm.TypeF32, world.F64: realm.TypeF64, world.Text: realm.TypeStr, world.Entity: realm.TypeEntity,
+}
+
+// RealmSchema is what a game says over realm: attributes are the fields of its kinds, by their
+// numbers, and actions its own. Clients need the same. Two kinds may share an attribute if
+// it has one type.
+func RealmSchema(s *world.Schema) (realm.Schema, error) {
+	out := realm.Schema{Attributes: map[uint16]realm.Field{}, Actions: map[uint16][]realm.Field{}}
+	for _, k := range s.Kinds {
+		for _, f := range k.Fields {
+			if f.InBody {
+				continue
+			}
+			field := realm.Field{Name: f.Name, Type: realmTypes[f.Type]}
+			if was, ok := out.Attributes[f.Attr]; ok && was.Type != field.Type {
+				return out, fmt.Errorf("gateway: realm: the fields %s and %s have the attribute %d and different types: give one another with the tag attr=", was.Name, f.Name, f.Attr)
+			}
+			out.Attributes[f.Attr] = field
+		}
+	}
+	for _, a := range s.Actions {
+		fields := []realm.Field{}
+		for _, f := range a.Fields {
+			fields = append(fields, realm.Field{Name: f.Name, Type: realmTypes[f.Type]})
+		}
+		out.Actions[uint16(a.Number)] = fields
+	}
+	return out, nil
+}
+
+// toRealm turns a value of the world into one of realm.
+func toRealm(v world.Value) realm.Value {
+	switch v.Type {
+	case world.Bool, world.U8:
+		return realm.U8(uint8(v.Uint()))
+	case world.U16:
+		return realm.U16(uint16(v.Uint()))
+	case world.U32:
+		return realm.U32(uint32(v.Uint()))
+	case world.U64:
+		return realm.U64(v.Uint())
+	case world.I8:
+		return realm.I8(int8(v.Int()))
+	case world.I16:
+		return realm.I16(int16(v.Int()))
+	case world.I32:
+		return realm.I32(int32(v.Int()))
+	case world.I64:
+		return realm.I64(v.Int())
+	case world.F32:
+		return realm.F32(float32(v.Float()))
+	case world.F64:
+		return realm.F64(v.Float())
+	case world.Entity:
+		return realm.EntityID(uint16(v.Uint()))
+	}
+	return realm.Str([]byte(v.Text()))
+}
+
+// fromRealm turns a parameter into a value of the world. It is false for what its type
+// cannot have.
+func fromRealm(f *world.Field, v realm.Value) (world.Value, bool) {
+	switch f.Type {
+	case world.Bool:
+		return world.UintValue(f.Type, v.Uint()), v.Uint() <= 1
+	case world.I8, world.I16, world.I32, world.I64:
+		return world.IntValue(f.Type, v.Int()), true
+	case world.F32, world.F64:
+		return world.FloatValue(f.Type, v.Float()), true
+	case world.Text:
+		return world.TextValue(string(v.Text())), len(v.Text()) <= f.Max
+	}
+	return world.UintValue(f.Type, v.Uint()), true
+}
+
+// block writes an entity as realm has it: the fields of the mask, and with all its type.
+func (d *Realm) block(c *world.Change) realm.Entity {
+	e := realm.Entity{ID: c.Entity}
+	if c.What == world.Entered {
+		e.Has |= realm.HasType
+		e.Type = uint16(c.Kind.Number - d.cfg.FirstType)
+	}
+	d.attributes = d.attributes[:0]
+	for i := range world.Fields(c.Mask) {
+		f := &c.Kind.Fields[i]
+		switch {
+		case !f.InBody:
+			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: toRealm(c.Value(i))})
+		case i == world.FieldX || i == world.FieldY:
+			e.Has |= realm.HasPosition
+		case i == world.FieldAngle:
+			e.Has |= realm.HasSpeedAngle
+			e.SpeedAngle = float32(c.Value(i).Float())
+		case i == world.FieldNorm:
+			e.Has |= realm.HasSpeedNorm
+			e.SpeedNorm = float32(c.Value(i).Float())
+		case i == world.FieldSprite:
+			e.Has |= realm.HasSprite
+			e.Sprite = uint16(c.Value(i).Uint())
+		}
+	}
+	if e.Has&realm.HasPosition != 0 {
+		bx, by, x, y, _ := world.Locate(c.Value(world.FieldX).Float(), c.Value(world.FieldY).Float())
+		e.Position = realm.Position{BX: bx, BY: by, X: x, Y: y}
+	}
+	if len(d.attributes) > 0 {
+		if list, err := d.codec.Attributes(d.attributes...); err == nil {
+			e.Has |= realm.HasObject
+			e.Attributes = list
+		}
+	}
+	return e
+}
