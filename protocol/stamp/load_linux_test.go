@@ -25,7 +25,7 @@ const (
 
 	// sweepMS is how many milliseconds the crowd takes to look at each member once, so
 	// that acks are spread as those of clients in many places are.
-	sweepMS = 10
+	sweepMS = 20
 
 	pushedBytes = 200
 )
@@ -108,7 +108,7 @@ func newCrowd(to netip.AddrPort, speaks, acks bool) *crowd {
 	return c
 }
 
-// runCrowds looks after all members for a while, a tenth of them each millisecond. All
+// runCrowds looks after all members for a while, a twentieth of them each millisecond. All
 // crowds go through the same milliseconds, so that what disturbs the one disturbs the other.
 func runCrowds(all []*crowd, ms int) {
 	for _, c := range all {

@@ -1,0 +1,148 @@
+package stamp
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/shell/shelltest"
+	"parley/internal/udp"
+)
+
+// T30, at real sockets: inits, acks and nonsense from hundreds of sources at 100,000 a second
+// for a minute (PARLEY_SOAK; a second at a tenth of that else): who wants in gets in, who is in
+// loses nothing reliable, and nothing stays.
+func TestAFloodAtARealSocket(t *testing.T) {
+	perMS, lasts := 10, time.Second
+	if os.Getenv("PARLEY_SOAK") != "" {
+		perMS, lasts = 100, time.Minute
+	}
+	var conn *Conn
+	s, err := Listen("127.0.0.1:0", Config{}, func(c *Conn, ev Event) {
+		if ev.Kind == EventConnected && conn == nil {
+			conn = c
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	x, err := Dial(t.Context(), s.Addr().String(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close(t.Context())
+	before := shelltest.LiveHeap()
+
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	wg.Go(func() { defer close(over); floodFrom(t, s, perMS, lasts) })
+	wg.Go(func() { readNumbered(t, x) })
+	sent, tried, in := uint32(0), 0, 0
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		select {
+		case <-over:
+		case <-tick.C:
+			s.Do(func(*Mux) {
+				if conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)) == nil {
+					sent++
+				}
+			})
+			if sent%10 == 0 {
+				tried++
+				in += visit(t, s)
+			}
+			continue
+		}
+		tick.Stop()
+		break
+	}
+	s.Do(func(*Mux) { conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)); conn.Close("over") })
+	wg.Wait()
+	st := s.Stats()
+	t.Logf("%d datagrams came, %d were dropped by the system; %d of %d got in; %d were sent and read", st.In, st.Socket.InDropped, in, tried, sent+1)
+	if in < tried*99/100 {
+		t.Errorf("%d of %d got in", in, tried)
+	}
+	if got := x.Stats().Reliable.Delivered; got < uint64(sent) {
+		t.Errorf("%d of %d packets were delivered", got, sent)
+	}
+	if grown := shelltest.LiveHeap() - before; grown > 16<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	if err := st.MuxStats.Check(); err != nil || st.Accepts < uint64(tried) {
+		t.Errorf("the server counts %+v: %v", st.MuxStats, err)
+	}
+}
+
+// floodFrom sends a server what strangers may send, from ever new sources.
+func floodFrom(t *testing.T, s *Server, perMS int, lasts time.Duration) {
+	r := newRand(t)
+	var sockets []*udp.Socket
+	defer func() {
+		for _, x := range sockets {
+			x.Close()
+		}
+	}()
+	batch := udp.NewSendBatch(udp.Config{})
+	n := 0
+	shelltest.Tick(int(lasts.Milliseconds()), time.Millisecond, func() {
+		if len(sockets) == 256 {
+			sockets[0].Close()
+			sockets = sockets[1:]
+		}
+		at := fmt.Sprintf("127.%d.%d.%d:0", 1+r.IntN(200), r.IntN(256), 1+r.IntN(254))
+		x, err := udp.Listen(at, udp.Config{Batch: 1, RecvBuffer: 4096, SendBuffer: -1, NoGRO: true})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		sockets = append(sockets, x)
+		for i := range perMS {
+			p := Packet{Kind: KindInit}
+			switch n++; n % 3 {
+			case 0:
+				p = Packet{Kind: KindAck, Sequence: acceptNumber, Time: r.Uint64()}
+			case 1:
+				p = Packet{Kind: KindDisconnect, Sequence: uint16(r.Uint32()), Time: r.Uint64()}
+			}
+			if full := !batch.Append(p.AppendTo(FromClient, nil), s.Addr()); full || i == perMS-1 {
+				if err := sockets[r.IntN(len(sockets))].Write(batch); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// readNumbered reads to the end, and checks that all comes in its order.
+func readNumbered(t *testing.T, x *Client) {
+	next := uint32(0)
+	for ev := range x.Events() {
+		switch {
+		case ev.Kind == EventEntity && binary.LittleEndian.Uint32(ev.Data) != next:
+			t.Errorf("packet %d came as number %d", binary.LittleEndian.Uint32(ev.Data), next)
+			return
+		case ev.Kind == EventEntity:
+			next++
+		case ev.Close.Text != "over":
+			t.Errorf("after %d packets: %v (%v)", next, ev.Kind, ev.Close)
+		}
+	}
+}
+
+// visit connects within three seconds and leaves: 1 if it could.
+func visit(t *testing.T, s *Server) int {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	x, err := Dial(ctx, s.Addr().String(), Config{})
+	if err != nil {
+		return 0
+	}
+	x.Close(shelltest.Ended())
+	return 1
+}
