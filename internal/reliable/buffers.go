@@ -13,8 +13,41 @@ type Buffers struct {
 }
 
 // byteClasses are the sizes that are lent: a game's small messages, one relay
-// package, one full packet, and the largest datagram there is.
-var byteClasses = [...]int{64, 128, 256, 544, 1280, 4096, 65536}
+// package, one full packet, and the largest datagram there is. Up to a full packet
+// not half of a buffer is unused, but of the smallest; so bounds in bytes are nearly
+// bounds on memory.
+var byteClasses = [...]int{64, 96, 128, 192, 256, 384, 544, 768, 1280, 4096, 65536}
+
+// classStep divides all sizes up to a full packet.
+const (
+	classStep      = 32
+	fullPacketSize = 1280
+)
+
+// classOf has the class of n bytes, rounded up to classStep.
+var classOf = func() (of [fullPacketSize/classStep + 1]uint8) {
+	c := 0
+	for i := range of {
+		if i*classStep > byteClasses[c] {
+			c++
+		}
+		of[i] = uint8(c)
+	}
+	return of
+}()
+
+// byteClass returns the smallest class of at least n bytes; ok is false if there is none.
+func byteClass(n int) (c int, ok bool) {
+	if n <= fullPacketSize {
+		return int(classOf[(n+classStep-1)/classStep]), true
+	}
+	for c = int(classOf[len(classOf)-1]) + 1; c < len(byteClasses); c++ {
+		if n <= byteClasses[c] {
+			return c, true
+		}
+	}
+	return 0, false
+}
 
 const (
 	// tableClasses are the sizes of tables by powers of two, from firstTable.
@@ -34,36 +67,28 @@ const (
 
 // Take returns a slice of n bytes with unspecified contents.
 func (b *Buffers) Take(n int) []byte {
-	for c := range byteClasses {
-		size := byteClasses[c]
-		if n > size {
-			continue
-		}
-		free := b.bytes[c]
-		if len(free) == 0 {
-			return make([]byte, n, size)
-		}
-		p := free[len(free)-1]
-		b.bytes[c] = free[:len(free)-1]
-		b.kept -= size
-		return p[:n]
+	c, ok := byteClass(n)
+	if !ok {
+		return make([]byte, n)
 	}
-	return make([]byte, n)
+	free := b.bytes[c]
+	if len(free) == 0 {
+		return make([]byte, n, byteClasses[c])
+	}
+	p := free[len(free)-1]
+	b.bytes[c] = free[:len(free)-1]
+	b.kept -= byteClasses[c]
+	return p[:n]
 }
 
 // Give returns a slice that Take lent. The caller does not touch it afterwards.
 func (b *Buffers) Give(p []byte) {
-	for c := range byteClasses {
-		size := byteClasses[c]
-		if cap(p) != size {
-			continue
-		}
-		if b.kept+size <= maxKeptBytes {
-			b.bytes[c] = append(b.bytes[c], p)
-			b.kept += size
-		}
+	c, ok := byteClass(cap(p))
+	if !ok || cap(p) != byteClasses[c] || b.kept+cap(p) > maxKeptBytes {
 		return
 	}
+	b.bytes[c] = append(b.bytes[c], p)
+	b.kept += cap(p)
 }
 
 // copyOf returns a lent copy of p.

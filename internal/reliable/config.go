@@ -1,6 +1,9 @@
 package reliable
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // SendConfig says how a Sender numbers, resends and gives up. The zero
 // SendConfig is usable and follows the replica page. It is not changed after
@@ -109,6 +112,8 @@ type ReceiveConfig struct {
 	// Overhead is what a packet counts against these two beside its bytes: for dialects
 	// whose packets may be empty, which would else wait without bound. Default 0.
 	Overhead int
+	// MaxHeldPackets bounds how many wait for earlier ones. Default: only the bytes do.
+	MaxHeldPackets int
 
 	// AckDelay gathers acknowledgements for this long, or until AckCount are
 	// due. Defaults 0, which is at once, and 96.
@@ -132,6 +137,7 @@ func (c ReceiveConfig) Filled() *ReceiveConfig {
 	orElse(&c.MaxHoles, 1024)
 	orElse(&c.MaxHeld, 256<<10)
 	orElse(&c.MaxReady, 256<<10)
+	orElse(&c.MaxHeldPackets, math.MaxInt32)
 	orElse(&c.AckCount, 96)
 	orElse(&c.MinHold, 200*time.Millisecond)
 	c.filled = true

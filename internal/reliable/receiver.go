@@ -205,7 +205,7 @@ func (r *Receiver) judge(p *Packet) Fate {
 		return Violation
 	}
 	switch {
-	case fate == Held && r.heldBytes()+len(p.Data)+r.cfg.Overhead > r.cfg.MaxHeld:
+	case fate == Held && (r.heldBytes()+len(p.Data)+r.cfg.Overhead > r.cfg.MaxHeld || int(r.held) >= r.cfg.MaxHeldPackets):
 		return Refused
 	case fate == Ready && r.ready.count > 0 && r.ready.bytes+len(p.Data)+r.cfg.Overhead > r.cfg.MaxReady:
 		r.stalled = true

@@ -224,29 +224,35 @@ func TestAStalledReaderRefusesWithoutAcknowledging(t *testing.T) {
 func TestWhatIsHeldIsBounded(t *testing.T) {
 	for _, rule := range []Rule{Linked, Contiguous, Patient} {
 		t.Run(rule.String(), func(t *testing.T) {
-			r := newInbox(t, 0, ReceiveConfig{Rules: [lanes]Rule{rule}, MaxHeld: 1000})
-			data := make([]byte, 100)
-			for n := uint64(1); n <= 20; n++ {
-				want := Held
-				if n > 10 {
-					want = Refused
-				}
-				if got := r.Receive(r.now, Packet{Number: n, Reliable: true, Lane: 1, Back: 1, Data: data}); got != want {
-					t.Errorf("number %d is %v, want %v", n, got, want)
-				}
-			}
-			r.wantAcks(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-			if got := r.Receive(r.now, Packet{Number: 0, Reliable: true, Lane: 1, Data: data}); got != Ready {
-				t.Errorf("the one that all wait for is %v", got)
-			}
-			n := 0
-			for _, ok := r.Next(r.now); ok; _, ok = r.Next(r.now) {
-				n++
-			}
-			if n != 11 {
-				t.Errorf("%d delivered, want 11", n)
-			}
+			wantHeldBounded(t, newInbox(t, 0, ReceiveConfig{Rules: [lanes]Rule{rule}, MaxHeld: 1000}))
+			wantHeldBounded(t, newInbox(t, 0, ReceiveConfig{Rules: [lanes]Rule{rule}, MaxHeldPackets: 10}))
 		})
+	}
+}
+
+// wantHeldBounded has 10 packets held and 10 refused, and all come after the first.
+func wantHeldBounded(t *testing.T, r *inbox) {
+	t.Helper()
+	data := make([]byte, 100)
+	for n := uint64(1); n <= 20; n++ {
+		want := Held
+		if n > 10 {
+			want = Refused
+		}
+		if got := r.Receive(r.now, Packet{Number: n, Reliable: true, Lane: 1, Back: 1, Data: data}); got != want {
+			t.Errorf("number %d is %v, want %v", n, got, want)
+		}
+	}
+	r.wantAcks(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	if got := r.Receive(r.now, Packet{Number: 0, Reliable: true, Lane: 1, Data: data}); got != Ready {
+		t.Errorf("the one that all wait for is %v", got)
+	}
+	n := 0
+	for _, ok := r.Next(r.now); ok; _, ok = r.Next(r.now) {
+		n++
+	}
+	if n != 11 {
+		t.Errorf("%d delivered, want 11", n)
 	}
 }
 

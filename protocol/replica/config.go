@@ -72,6 +72,9 @@ func (c Config) fill() *Config {
 	for i, rule := range []reliable.Rule{reliable.Patient, reliable.Linked} {
 		r := c.Receive
 		orElse(&r.Overhead, receiveOverhead)
+		orElse(&r.MaxReady, maxReadyBytes)
+		orElse(&r.MaxHeld, maxHeldBytes)
+		orElse(&r.MaxHeldPackets, maxHeldPackets)
 		r.Rules = [2]reliable.Rule{rule, rule}
 		c.recv[i] = r.Filled()
 	}

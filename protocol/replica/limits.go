@@ -92,10 +92,20 @@ const (
 	// the messages are.
 	maxQueuedBytes = 512 << 10
 
-	// receiveOverhead is what a received packet that waits counts beside its bytes: its
-	// place, and what its buffer is larger than it. Without it, messages of a byte that
-	// no one reads would hold ten times their limit.
-	receiveOverhead = 128
+	// receiveOverhead is what a received packet that waits counts beside its bytes, for
+	// its place and for what its buffer is larger than it. Without it, messages of a byte
+	// that no one reads would hold ten times their limit.
+	receiveOverhead = 48
+
+	// maxReadyBytes bounds the packets that wait for an application that does not read.
+	// With it and the next two, all that was received and waits takes 1 MiB.
+	maxReadyBytes = 224 << 10
+
+	// maxHeldPackets and maxHeldBytes bound the packets that wait for an earlier one. It is
+	// what a peer may have sent since then, 4,096 numbers and 256 KiB: with less, what is
+	// refused comes again and again, and may be given up although all goes well.
+	maxHeldPackets = 4096
+	maxHeldBytes   = 256<<10 + maxHeldPackets*receiveOverhead
 
 	// maxNamesBytes and maxSeenValues bound what a server can make a client
 	// remember: all the names of its tables, and one value a variable of each
