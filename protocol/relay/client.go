@@ -23,7 +23,7 @@ type Client struct {
 
 // Dial joins the room of the server at addr, written host:port, and returns when its first
 // package is confirmed. A server that does not let us in says nothing, as one that is not
-// there: then the error is a Close with ReasonUnconfirmed after some 10 s. If ctx ends
+// there: then the error is a Close after some 10 s. If ctx ends
 // first, it is ctx's error.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)

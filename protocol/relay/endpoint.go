@@ -83,6 +83,7 @@ type Endpoint struct {
 	answered    bool          // the peer has confirmed something
 	beaten      bool          // the empty package of this silence is sent
 	nonce       uint64        // of the challenge that a client got
+	parting     []byte        // confirmations that go out after the end
 
 	queue     outbox
 	closing   closing
@@ -296,7 +297,9 @@ func (e *Endpoint) mayTransmit() bool {
 }
 
 // nextDatagram writes the next datagram into buf. Packages go first: confirmations have
-// been gathered, and may as well be of what these answer.
+// been gathered, and may as well be of what these answer. "Confirmations are gathered for
+// 20 ms"; in the last quarter of that time they go along with a package to the same peer, in the
+// same system call: in a busy room that saves a wake for each.
 func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 	if e.state == StateOpen || e.state == StateLeaving || e.state == StateJoining {
 		if t, ok := e.sender.Poll(e.now); ok {
@@ -305,14 +308,24 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 			return len(append(b, t.Packet...)), true
 		}
 	}
+	if e.parting != nil {
+		n := copy(buf, e.parting)
+		e.shared.Buffers.Give(e.parting)
+		e.parting = nil
+		return n, true
+	}
 	if e.looseOut.Len() > 0 {
 		e.ride = true
 		return e.transmitLoose(buf), true
 	}
-	if e.state != StateClosed {
-		return e.confirm(buf)
+	if e.state == StateClosed {
+		return 0, false
 	}
-	return 0, false
+	early := time.Duration(0)
+	if e.ride {
+		early = e.rules.ConfirmAfter / 4
+	}
+	return e.confirm(buf, early)
 }
 
 // transmitLoose writes the oldest unreliable package, which takes its id now.
@@ -327,15 +340,10 @@ func (e *Endpoint) transmitLoose(buf []byte) int {
 	return n
 }
 
-// confirm writes a confirmation, if one is due: "Confirmations are gathered for 20 ms". In the
-// last quarter of that time they go along with a package to the same peer, in the same system
-// call: in a busy room that saves a wake for each.
-func (e *Endpoint) confirm(buf []byte) (int, bool) {
-	numbers, at := e.shared.numbers[:], e.now
-	if e.ride {
-		at = at.Add(e.rules.ConfirmAfter / 4)
-	}
-	n := e.receiver.Acks(at, numbers)
+// confirm writes a confirmation, if one is due that early.
+func (e *Endpoint) confirm(buf []byte, early time.Duration) (int, bool) {
+	numbers := e.shared.numbers[:]
+	n := e.receiver.Acks(e.now.Add(early), numbers)
 	if n == 0 {
 		return 0, false
 	}

@@ -60,7 +60,12 @@ func (e *Endpoint) closingTimeout(now time.Time) {
 }
 
 // fail ends it and tells the peer.
-func (e *Endpoint) fail(c Close) { e.end(c, true) }
+func (e *Endpoint) fail(c Close) {
+	if e.state == StateJoining {
+		c.Text = "the server is not there, or does not let us in"
+	}
+	e.end(c, true)
+}
 
 // cut ends it at once, whatever is unconfirmed, and tells the peer.
 func (e *Endpoint) cut(now time.Time, c Close) {
@@ -76,10 +81,24 @@ func (e *Endpoint) end(c Close, tell bool) {
 	e.state = StateClosed
 	e.closing.close = c
 	e.last = true
+	if c.Reason == ReasonClosed {
+		e.confirmAll()
+	}
 	e.letGo(c.Reason == ReasonClosed)
 	if tell && !(e.rules.Quiet && !e.client) {
 		e.sendLoose(farewell)
 	}
+}
+
+// confirmAll writes down the confirmations that are owed, to go out before the farewell: a peer
+// that is removed in good order is not to wonder whether its last packages came.
+func (e *Endpoint) confirmAll() {
+	buf := e.shared.Buffers.Take(MaxDatagram)
+	if n, ok := e.confirm(buf, maxConfirmAfter); ok {
+		e.parting = buf[:n]
+		return
+	}
+	e.shared.Buffers.Give(buf)
 }
 
 // letGo gives up what was to be sent, but for unreliable packages that may still go.
@@ -92,6 +111,10 @@ func (e *Endpoint) letGo(keepLoose bool) {
 	e.backlogHeld = 0
 	if keepLoose {
 		return
+	}
+	if e.parting != nil {
+		e.shared.Buffers.Give(e.parting)
+		e.parting = nil
 	}
 	for e.looseOut.Len() > 0 {
 		e.release(e.looseOut.Pop())

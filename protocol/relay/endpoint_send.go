@@ -135,11 +135,7 @@ func (e *Endpoint) beat(now time.Time) {
 // afterEngine looks at what the engine decided.
 func (e *Endpoint) afterEngine(now time.Time) {
 	if e.sender.Failed() == reliable.ReasonUnacknowledged {
-		c := Close{Reason: ReasonUnconfirmed} // "the peer has left"
-		if e.state == StateJoining {
-			c.Text = "the server is not there, or does not let us in"
-		}
-		e.fail(c)
+		e.fail(Close{Reason: ReasonUnconfirmed}) // "the peer has left"
 		return
 	}
 	e.pump(now)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -215,7 +216,7 @@ func TestDialWithTickets(t *testing.T) {
 			begin := time.Now()
 			_, err := at.tryDial(t.Context(), t, s.Addr(), Config{Ticket: ticket})
 			var why Close
-			if !errors.As(err, &why) || why.Reason != ReasonUnconfirmed || time.Since(begin) > 15*time.Second {
+			if !errors.As(err, &why) || !strings.Contains(why.Text, "does not let us in") || time.Since(begin) > 11*time.Second {
 				t.Errorf("%s: %v after %v", name, err, time.Since(begin))
 			}
 		}
@@ -434,7 +435,7 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 		wg.Go(func() {
 			for i := h; i < n; i += hands {
 				x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
-				for why := (Close{}); errors.As(err, &why) && why.Reason == ReasonUnconfirmed; {
+				for why := (Close{}); errors.As(err, &why); {
 					x, err = at.tryDial(t.Context(), t, s.Addr(), Config{}) // from another port
 				}
 				if err != nil {
@@ -470,8 +471,8 @@ func TestAPackageIsPassedOnInOneSystemCall(t *testing.T) {
 		all[i] = at.join(t, s.Addr(), Config{})
 	}
 	first := s.Stats()
-	if first.Socket.OutDatagrams == first.Socket.OutBatches && first.Socket.OutDatagrams > 40 {
-		t.Skip("these sockets have no batches")
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has batches")
 	}
 	const packages = 50
 	for i := range packages {
@@ -484,7 +485,7 @@ func TestAPackageIsPassedOnInOneSystemCall(t *testing.T) {
 	}
 	st := s.Stats()
 	// Confirmations of the challenges' answers and keep-alives may add a few.
-	if calls, out := st.Socket.OutBatches-first.Socket.OutBatches, st.Socket.OutDatagrams-first.Socket.OutDatagrams; out < packages*31 || calls > packages+40 {
+	if calls, out := st.Socket.OutBatches-first.Socket.OutBatches, st.Socket.OutDatagrams-first.Socket.OutDatagrams; out < (packages-1)*31 || calls > packages+40 {
 		t.Errorf("%d datagrams went out in %d system calls", out, calls)
 	}
 }

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open runs a table at a real socket and returns its address.
+func open(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, "127.0.0.1:0", in) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the table closed with %v", err)
+		}
+	})
+	return strings.Fields(line)[5]
+}
+
+// result is how a game ended for one player.
+type result struct {
+	player *player
+	winner mark
+	err    error
+}
+
+// sit has a player play who chooses squares by a function.
+func sit(t *testing.T, addr string, choose func(b board, me mark) (int, error)) chan result {
+	done := make(chan result, 1)
+	p := &player{choose: choose, show: func(board) {}}
+	go func() {
+		winner, err := p.play(t.Context(), addr)
+		done <- result{p, winner, err}
+	}()
+	return done
+}
+
+// script plays given squares, in their order, of X and of O.
+func script(x, o []int) func(b board, me mark) (int, error) {
+	return func(b board, me mark) (int, error) {
+		if me == markX {
+			return x[b.turns/2], nil
+		}
+		return o[b.turns/2], nil
+	}
+}
+
+// A whole game over real sockets: both have the same board at its end.
+func TestAWholeGame(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		x, o   []int
+		winner mark
+		turns  byte
+	}{
+		{"X wins", []int{0, 1, 2}, []int{3, 4}, markX, 5},
+		{"O wins", []int{0, 1, 8}, []int{3, 4, 5}, markO, 6},
+		{"nobody wins", []int{0, 1, 5, 6, 8}, []int{2, 3, 4, 7}, nobody, 9},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := open(t)
+			a, b := sit(t, addr, script(tt.x, tt.o)), sit(t, addr, script(tt.x, tt.o))
+			x, y := <-a, <-b
+			if x.err != nil || y.err != nil {
+				t.Fatal(x.err, y.err)
+			}
+			if x.player.board != y.player.board || x.winner != tt.winner || y.winner != tt.winner || x.player.board.turns != tt.turns {
+				t.Errorf("%s and %s won\n%v\n%v", x.winner, y.winner, &x.player.board, &y.player.board)
+			}
+			if x.player.mark == y.player.mark {
+				t.Error("both have the same mark")
+			}
+		})
+	}
+}
+
+// Random games always end, and with the same board at both.
+func TestRandomGames(t *testing.T) {
+	random := func(seed uint64) func(b board, _ mark) (int, error) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		return func(b board, _ mark) (int, error) {
+			for {
+				if square := r.IntN(9); b.squares[square] == nobody {
+					return square, nil
+				}
+			}
+		}
+	}
+	for seed := range uint64(10) {
+		addr := open(t)
+		a, b := sit(t, addr, random(seed)), sit(t, addr, random(seed+100))
+		x, y := <-a, <-b
+		if x.err != nil || y.err != nil || x.player.board != y.player.board || !x.player.board.over() {
+			t.Fatalf("seed=%d: %v, %v\n%v\n%v", seed, x.err, y.err, &x.player.board, &y.player.board)
+		}
+	}
+}
+
+// A third one finds no place, and does not disturb the two.
+func TestTheTableIsForTwo(t *testing.T) {
+	addr := open(t)
+	begun, full := make(chan struct{}), make(chan struct{})
+	slow := func(b board, me mark) (int, error) {
+		if b.turns == 0 {
+			close(begun)
+			<-full
+		}
+		return script([]int{0, 1, 2}, []int{3, 4})(b, me)
+	}
+	a, b := sit(t, addr, slow), sit(t, addr, slow)
+	<-begun
+	if third := <-sit(t, addr, slow); third.err == nil || !strings.Contains(third.err.Error(), "full") {
+		t.Errorf("the third one: %v", third.err)
+	}
+	close(full)
+	if x, y := <-a, <-b; x.err != nil || y.err != nil || x.winner != markX {
+		t.Errorf("%v, %v, %s won", x.err, y.err, x.winner)
+	}
+}
+
+// A player who cheats is found out by the other.
+func TestTheBoardsAreCompared(t *testing.T) {
+	good := func(turn, square byte) []byte {
+		b := board{}
+		_ = b.play(int(square))
+		s := b.sum()
+		return []byte{turn, square, byte(s >> 24), byte(s >> 16), byte(s >> 8), byte(s)}
+	}
+	for _, tt := range []struct {
+		name    string
+		payload []byte
+		ok      bool
+	}{
+		{"a move", good(0, 4), true}, {"the wrong turn", good(1, 4), false}, {"no such square", good(0, 9), false},
+		{"another board", append(good(0, 4)[:5], 0xee), false}, {"too short", good(0, 4)[:5], false}, {"nothing", nil, false},
+	} {
+		p := &player{mark: markO, show: func(board) {}}
+		if err := p.take(tt.payload); (err == nil) != tt.ok || err != nil && !errors.Is(err, errApart) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	p := &player{mark: markX, show: func(board) {}}
+	if p.take(good(0, 4)) == nil {
+		t.Error("the other one moved although it was our turn")
+	}
+}
+
+// A person plays by typing squares; mistakes are told and asked again.
+func TestPlayingByHand(t *testing.T) {
+	addr := open(t)
+	out, in := io.Pipe()
+	text := make(chan string, 1)
+	go func() {
+		b, _ := io.ReadAll(out)
+		text <- string(b)
+	}()
+	both := script([]int{0, 1, 2}, []int{3, 4})
+	other := sit(t, addr, both)
+	err := playAt(t.Context(), addr, strings.NewReader("0\nx\n10\n1\n1\n2\n4\n3\n5\n4\n5\n"), in)
+	in.Close()
+	got, end := <-text, <-other
+	if err != nil || end.err != nil || !strings.Contains(got, "there is no square 0") || !strings.Contains(got, "you ") {
+		t.Errorf("%v, %v:\n%s", err, end.err, got)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"play"}, {"serve"}, {"watch", "127.0.0.1:1"}} {
+		if err := run(t.Context(), args); err == nil || !strings.HasPrefix(err.Error(), "usage: ") {
+			t.Errorf("tictactoe %v: %v", args, err)
+		}
+	}
+	if err := run(t.Context(), []string{"serve", "nonsense"}); err == nil {
+		t.Error("a table at no address")
+	}
+}
+
+func TestBoard(t *testing.T) {
+	b := board{}
+	for _, square := range []int{4, 0} {
+		if err := b.play(square); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.play(4) == nil || b.play(9) == nil || b.play(-1) == nil || b.over() || b.next() != markX {
+		t.Error("the rules are broken")
+	}
+	if want := " O |   |  \n---+---+---\n   | X |  \n---+---+---\n   |   |  \n"; b.String() != want {
+		t.Errorf("got\n%s", &b)
+	}
+	if fmt.Sprint(markX.other(), markO.other()) != "O X" {
+		t.Error("who is who's other?")
+	}
+}
