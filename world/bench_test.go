@@ -132,26 +132,25 @@ func BenchmarkHash(b *testing.B) {
 
 // A tick of 1,000 moving entities with 200 players who all steer: snapshot, step,
 // publication.
-func BenchmarkTick(b *testing.B) {
+func BenchmarkTick(b *testing.B) { benchmarkTick(b, 0) }
+
+// The same with someone who is always as late as may be.
+func BenchmarkTickRewinding20(b *testing.B) { benchmarkTick(b, 20) }
+
+func benchmarkTick(b *testing.B, late uint64) {
 	s, players, _ := newMovers(b, 1000, 200, ViewConfig{})
-	b.ReportAllocs()
-	for b.Loop() {
+	tick := func() {
 		for i, p := range players {
-			s.Steer(p, s.Tick(), steer(float32(i), 0.5), 0)
+			s.Steer(p, s.Tick()-late, steer(float32(i), 0.5), 0)
 		}
 		s.Advance()
 	}
-}
-
-// The same with someone who is always as late as may be.
-func BenchmarkTickRewinding20(b *testing.B) {
-	s, players, _ := newMovers(b, 1000, 200, ViewConfig{})
+	for range 60 {
+		tick()
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for i, p := range players {
-			s.Steer(p, s.Tick()-20, steer(float32(i), 0.5), 0)
-		}
-		s.Advance()
+		tick()
 	}
 }
 
@@ -167,18 +166,55 @@ func BenchmarkViews(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			s, _, views := newMovers(b, 1000, 200, bb.c)
 			taken, seen := 0, 0
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				s.Advance()
-				b.StartTimer()
+			tell := func() {
 				for _, v := range views {
 					taken += drain(v)
 					seen += len(v.known)
 				}
 			}
+			for range 100 {
+				s.Advance()
+				tell()
+			}
+			taken, seen = 0, 0
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				s.Advance()
+				b.StartTimer()
+				tell()
+			}
 			b.ReportMetric(float64(taken)/float64(b.N), "changes/op")
 			b.ReportMetric(float64(seen)/float64(b.N)/200, "in-sight")
 		})
+	}
+}
+
+// Where a tick goes.
+func BenchmarkPublish(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 200, ViewConfig{})
+	b.ReportAllocs()
+	for b.Loop() {
+		s.publish()
+	}
+}
+
+func BenchmarkMoveAll(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
+	b.ReportAllocs()
+	for b.Loop() {
+		s.world.MoveAll()
+	}
+}
+
+func BenchmarkSinCos(b *testing.B) {
+	sum, x := 0.0, 0.0
+	for b.Loop() {
+		s, c := SinCos(x)
+		sum += s + c
+		x += 0.001
+	}
+	if sum == 1 {
+		b.Fatal()
 	}
 }

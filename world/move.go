@@ -44,12 +44,15 @@ func (w *World) slide(b *Body, dx, dy float64) (stopped bool) {
 	}
 	strides := int(math.Ceil(Hypot(dx, dy) / moveStep))
 	x, y := b.X, b.Y
-	// What stands in a wall, since the terrain changed around it, may walk out.
-	inside := w.hits(x, y, h)
+	inside := false
 	for i := 1; i <= strides; i++ {
 		part := float64(i) / float64(strides)
 		nx, ny := x+float64(dx*part), y+float64(dy*part)
 		hit := w.hits(nx, ny, h)
+		if hit && i == 1 {
+			// What stands in a wall, since the terrain changed around it, may walk out.
+			inside = w.hits(x, y, h)
+		}
 		if hit && !inside {
 			w.approach(b, nx, ny, h)
 			return true

@@ -40,9 +40,14 @@ type terrain struct {
 	isSolid  [256]bool
 	pristine []*chunk
 	clock    uint64
-	last     *chunk // the one that was asked for last
+	recent   [recentChunks]*chunk // those that were asked for last, by their low bits
 	spare    []*chunk
 }
+
+// recentChunks is a square of 8 by 8: what moves is mostly within one.
+const recentChunks = 64
+
+func (t *terrain) recentAt(bx, by int16) **chunk { return &t.recent[bx&7|by&7<<3] }
 
 // pristineChunks bounds the cache: 18 MiB. Whoever walks further makes chunks
 // again, which costs time and no memory.
@@ -59,14 +64,15 @@ func (t *terrain) init(g *Game, seed uint64) {
 
 // chunkAt finds a chunk, and makes it if need be.
 func (t *terrain) chunkAt(bx, by int16) *chunk {
-	if c := t.last; c != nil && c.bx == bx && c.by == by {
+	recent := t.recentAt(bx, by)
+	if c := *recent; c != nil && c.bx == bx && c.by == by {
 		return c
 	}
 	c := t.findEdited(bx, by)
 	if c == nil {
 		c = t.findPristine(bx, by)
 	}
-	t.last = c
+	*recent = c
 	return c
 }
 
@@ -176,7 +182,7 @@ func (t *terrain) copyOf(c *chunk) *chunk {
 		copy(t.edited[i+1:], t.edited[i:])
 		t.edited[i] = own
 	}
-	t.last = own
+	*t.recentAt(c.bx, c.by) = own
 	return own
 }
 
@@ -201,7 +207,8 @@ func (t *terrain) load(c *terrainCopy) {
 	}
 	t.drop(t.edited)
 	t.edited = append(t.edited[:0], c.edited...)
-	t.sum, t.last = c.sum, nil
+	t.sum = c.sum
+	clear(t.recent[:])
 }
 
 // drop lets chunks go that one holder held.
@@ -209,8 +216,8 @@ func (t *terrain) drop(list []*chunk) {
 	for _, k := range list {
 		if k.refs--; k.refs == 0 {
 			t.spare = append(t.spare, k)
-			if t.last == k {
-				t.last = nil
+			if recent := t.recentAt(k.bx, k.by); *recent == k {
+				*recent = nil
 			}
 		}
 	}

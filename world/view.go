@@ -101,9 +101,12 @@ type View struct {
 	serial  uint32 // of the last entry or departure
 	budget  int
 
-	next   Change   // what Next returned
-	queue  []uint64 // a heap of what is to be told: urgency<<32 | ^slot
-	near   []uint64 // newcomers, and their distances
+	next   Change            // what Next returned
+	urgent []uint64          // what is to be told: urgency<<32 | ^slot
+	levels [urgencies]uint16 // how much of that there is, by order of magnitude
+	queue  []uint64          // a heap of the most urgent of it
+	rest   []uint64          // the rest
+	near   []uint64          // newcomers, and their distances
 	flight flight
 
 	updated uint64
@@ -167,7 +170,7 @@ func (v *View) Correct(id ID) {
 	if i, ok := v.sim.public.slotOf.get(id); ok && v.isKnown(int(i)) {
 		e := &v.entries[i]
 		e.lost = allFields(v.sim.public.slots[i].kind)
-		e.urgency += ownUrgency
+		e.urgency = min(e.urgency+ownUrgency, mostUrgency)
 	}
 }
 

@@ -19,7 +19,11 @@ func (v *View) Next() *Change {
 		}
 	}
 	p := &v.sim.public
-	for len(v.queue) > 0 {
+	for len(v.queue) > 0 || len(v.rest) > 0 {
+		if len(v.queue) == 0 {
+			v.queue, v.rest = v.rest, nil
+			heapify(v.queue)
+		}
 		i := int(^uint32(v.queue[0]))
 		e := &v.entries[i]
 		if !v.isKnown(i) {

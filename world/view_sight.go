@@ -2,6 +2,7 @@ package world
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -23,7 +24,7 @@ func (v *View) Update() {
 		return
 	}
 	v.updated = p.now
-	v.queue = v.queue[:0]
+	v.urgent, v.levels = v.urgent[:0], [urgencies]uint16{}
 	for len(v.entries) < p.high {
 		v.entries = append(v.entries, entry{})
 	}
@@ -31,7 +32,7 @@ func (v *View) Update() {
 	v.look()
 	v.review()
 	v.discover()
-	heapify(v.queue)
+	v.rank()
 }
 
 func (v *View) refill() {
@@ -69,7 +70,10 @@ func (v *View) review() {
 			v.depart(int(i))
 			continue
 		}
-		d := v.distance(s)
+		d := 0.0
+		if v.config.Radius >= 0 {
+			d = v.distance(s)
+		}
 		if d > limit && s.hasBody && int(i) != v.own {
 			v.depart(int(i))
 			continue
@@ -115,7 +119,36 @@ func (v *View) urge(i uint32, s *slot, e *entry, d, scale float64) {
 		more += ownUrgency
 	}
 	e.urgency = min(e.urgency+more, mostUrgency)
-	v.queue = append(v.queue, uint64(e.urgency)<<32|uint64(^i))
+	v.urgent = append(v.urgent, uint64(e.urgency)<<32|uint64(^i))
+	v.levels[magnitude(e.urgency)]++
+}
+
+// urgencies is how many orders of magnitude there are: four to a power of two.
+const urgencies = 128
+
+func magnitude(urgency uint32) int {
+	n := bits.Len32(urgency)
+	return n<<2 | int(urgency<<2>>n)&3
+}
+
+// rank puts the most urgent into a heap. A tick's bytes are mostly spent before
+// these are told, and a heap of everything is not needed.
+func (v *View) rank() {
+	const enough = 96
+	cut, n := urgencies, 0
+	for cut > 0 && n < enough {
+		cut--
+		n += int(v.levels[cut])
+	}
+	front := 0
+	for i, u := range v.urgent {
+		if magnitude(uint32(u>>32)) >= cut {
+			v.urgent[i], v.urgent[front] = v.urgent[front], u
+			front++
+		}
+	}
+	v.queue, v.rest = v.urgent[:front:front], v.urgent[front:]
+	heapify(v.queue)
 }
 
 // discover finds what has come into sight.
@@ -125,7 +158,7 @@ func (v *View) discover() {
 	if v.config.Radius < 0 {
 		for i := range p.high {
 			d := 0.0
-			if s := &p.slots[i]; s.hasBody && i != v.own {
+			if s := &p.slots[i]; v.config.MaxPerKind > 0 && s.hasBody && i != v.own {
 				d = v.distance(s)
 			}
 			v.notice(uint32(i), d)
@@ -272,6 +305,6 @@ func (v *View) makeRoom(k int, nearest float64) {
 	}
 	i := v.known[at]
 	v.known = slices.Delete(v.known, at, at+1)
-	v.queue = slices.DeleteFunc(v.queue, func(q uint64) bool { return ^uint32(q) == i })
+	v.urgent = slices.DeleteFunc(v.urgent, func(q uint64) bool { return ^uint32(q) == i })
 	v.depart(int(i))
 }

@@ -1,0 +1,101 @@
+package world_test
+
+import (
+	"fmt"
+
+	"parley/world"
+)
+
+type Ship struct {
+	world.Body `parley:"speed=2"`
+	Health     int16
+}
+
+type Shot struct{ world.Body }
+
+type Fire struct{ Angle float32 }
+
+var ships = world.Game{
+	Name:     "ships",
+	Kinds:    world.Kinds(Ship{}, Shot{}),
+	Actions:  world.Actions(Fire{}),
+	Step:     step,
+	Hitboxes: []world.Hitbox{world.Circle(1)},
+}
+
+func step(w *world.World, inputs []world.Input) {
+	for i := range inputs {
+		in := &inputs[i]
+		switch in.Kind {
+		case world.Join:
+			w.Own(in.Player, world.SpawnFor(w, in, Ship{Health: 100}))
+		case world.Steer:
+			w.Steer(in)
+		case world.Act:
+			if fire, ok := world.Read[Fire](in); ok {
+				_, ship := world.Avatar[Ship](w, in.Player)
+				world.SpawnFor(w, in, Shot{Body: world.Body{X: ship.X + 3, Y: ship.Y, Angle: fire.Angle, Norm: 5}})
+				world.Done(w, in, fire)
+			}
+		}
+	}
+	w.MoveAll()
+	for id, shot := range world.All[Shot](w) {
+		for target := range w.Touching(&shot.Body) {
+			if ship := world.Get[Ship](w, target); ship != nil {
+				ship.Health -= 10
+				w.Despawn(id)
+				break
+			}
+		}
+	}
+}
+
+// A game, a gateway for one player, and an action that comes three ticks late.
+func Example() {
+	sim, err := world.New(ships, world.Config{Seed: 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ann, _ := sim.Join("ann")
+	view := sim.NewView(ann, world.ViewConfig{Reliable: true})
+	tick := func() {
+		sim.Advance()
+		for _, e := range sim.Events() {
+			fmt.Println("tick", e.Tick, e.Kind)
+		}
+		view.Update()
+		for c := view.Next(); c != nil; c = view.Next() {
+			fmt.Println(" ", c.What, c.Kind.Name, c.Entity)
+			for f := range world.Fields(c.Mask) {
+				if c.What == world.Changed {
+					fmt.Println("   ", c.Kind.Fields[f].Name, c.Value(f))
+				}
+			}
+			view.Take(32)
+		}
+	}
+	tick()
+	sim.Steer(ann, sim.Tick(), world.Steering{Norm: 2, HasNorm: true}, 0)
+	tick()
+	tick()
+	tick()
+	late := sim.Tick() - 3
+	sim.Act(ann, late, sim.Schema().ActionNamed("fire"), []world.Value{world.FloatValue(world.F32, 0)}, 0)
+	tick()
+	// Output:
+	// tick 0 player joined
+	//   entered ship 1
+	//   changed ship 1
+	//     x 2
+	//     norm 2
+	//   changed ship 1
+	//     x 4
+	//   changed ship 1
+	//     x 6
+	// tick 1 action done
+	//   changed ship 1
+	//     x 8
+	//   entered shot 2
+}
