@@ -100,6 +100,9 @@ func (f *keyFlooder) update(b []byte) []byte {
 func TestAFloodOfKeyUpdatesEnds(t *testing.T) {
 	for name, between := range map[string]bool{"alone": false, "with bytes between": true} {
 		t.Run(name, func(t *testing.T) {
+			if between && testing.Short() {
+				t.Skip("takes many key updates")
+			}
 			ended := make(chan error, 1)
 			got := 0
 			s := newServer(t, Config{TLS: testTLS(t)}, func(s *server) {

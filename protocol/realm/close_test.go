@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// T27: after the end: bytes, timeouts and calls in random order. No event comes, no timeout is
+// T27 (a fifth of its seeds here, all of them nightly): after the end: bytes, timeouts and calls in random order. No event comes, no timeout is
 // due, nothing is sent, and every queued message was let go once (a second time panics).
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	r := newRand(t)
-	for range rounds(3000, 10_000) {
-		w := newTown(t, r, Config{Terrain: &flatland{}, MaxQueue: 64 << 10})
+	for range rounds(2000, 10_000) {
+		w := newTown(t, r, Config{Terrain: &flatland{}, SightRadius: -1, MaxQueue: 64 << 10})
 		ann, bob := w.join("ann"), w.join("bob")
 		bob.deaf = r.IntN(2) == 0
 		p := ann

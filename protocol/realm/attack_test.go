@@ -1,0 +1,276 @@
+package realm
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// T38: a crowd of connections that say a byte now and then: some in the handshake, some in
+// their first message, some in a login. All are cut by the deadlines, none costs more than
+// 64 KiB, and meanwhile honest players log in. There are 600 here of T38's 5,000, and the
+// deadlines are shorter; nightly there are all.
+func TestSlowConnectionsAreCut(t *testing.T) {
+	slow := rounds(600, 5000)
+	if testing.Short() || underRace {
+		slow = 60
+	}
+	p := newPlace(t, ServerConfig{Config: Config{VersionWithin: 2 * time.Second, LoginWithin: 3 * time.Second}})
+	addr := p.server.Addr().String()
+	p.dial() // so that all that is made once is made
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var opened, cut sync.WaitGroup
+	opened.Add(slow)
+	stop := make(chan struct{})
+	for i := range slow {
+		cut.Go(func() {
+			defer opened.Done()
+			socket, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			config := p.config()
+			var c net.Conn = socket
+			switch i % 3 {
+			case 0:
+				socket.Write([]byte{0x16, 3, 1}) // as a hello begins
+			case 1:
+				c = tlsClient(socket, &config)
+				c.Write([]byte{18}) // as a version begins
+			case 2:
+				c = tlsClient(socket, &config)
+				c.Write([]byte{18, 0, 9, 3, 0, 200}) // a version, and as a login begins
+			}
+			opened.Add(1)
+			cut.Go(func() {
+				defer c.Close()
+				go func() {
+					tick := time.NewTicker(500 * time.Millisecond)
+					defer tick.Stop()
+					for {
+						select {
+						case <-tick.C:
+							if _, err := c.Write([]byte{1}); err != nil {
+								return
+							}
+						case <-stop:
+							return
+						}
+					}
+				}()
+				opened.Done()
+				io.Copy(io.Discard, c) // until it is cut
+			})
+		})
+	}
+	opened.Wait()
+	for _, name := range []string{"ann", "bob", "cyd"} {
+		p.join(name)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// Both ends are in this process: the clients' are a part of it.
+	if each := int64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse) / int64(slow); each > 128<<10 {
+		t.Errorf("%d bytes for both ends of a connection", each)
+	} else {
+		t.Logf("%d bytes for both ends of a connection", each)
+	}
+	cut.Wait()
+	close(stop)
+	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Players == 3 && p.server.Stats().Waiting <= 1 })
+}
+
+// tlsClient is a client's TLS. The handshake is made by the first write, and may fail.
+func tlsClient(socket net.Conn, c *ClientConfig) net.Conn {
+	return tls.Client(socket, c.secure("127.0.0.1:1"))
+}
+
+// T60: a server that goes down tells everybody, and leaves nothing behind. There are 200
+// clients here of T60's 1,000; nightly there are all.
+func TestShutdownTellsEverybody(t *testing.T) {
+	clients := rounds(200, 1000)
+	if testing.Short() || underRace {
+		clients = 20
+	}
+	p := newPlace(t, ServerConfig{})
+	p.accounts.mu.Lock()
+	for i := range clients {
+		p.accounts.passwords[string(rune('A'+i))] = "password of " + string(rune('A'+i))
+	}
+	p.accounts.mu.Unlock()
+	var all []*Client
+	for i := range clients {
+		if i%2 == 0 {
+			all = append(all, p.join(string(rune('A'+i))))
+		} else {
+			all = append(all, p.dial()) // in the lobby
+		}
+	}
+	var read sync.WaitGroup
+	for _, c := range all {
+		read.Go(func() {
+			var last Event
+			for ev := range c.Events() {
+				last = ev
+			}
+			if last.Kind != EventClosed || !last.Close.Remote || last.Close.Exit != ExitServerClosed || last.Close.Reason != ReasonPeer {
+				t.Errorf("%v", last.Close)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := p.server.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	read.Wait()
+	if got := p.server.Stats(); got.Players != 0 || got.Waiting != 0 || got.Accepted != got.Ended || p.accounts.sessions() != 0 {
+		t.Errorf("%+v, %d sessions", got, p.accounts.sessions())
+	}
+	if err := p.server.Do(func(*Mux) { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
+		t.Error(err)
+	}
+	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); err == nil {
+		t.Error("a closed server was dialled")
+	}
+	p.server.Close()
+	p.server.Shutdown(ctx)
+}
+
+// T58: real connections come and go, and leave no goroutine, no connection and no session
+// behind.
+func TestRealChurn(t *testing.T) {
+	p := newPlace(t, ServerConfig{})
+	p.dial().Close(context.Background())
+	eventually(t, "the first is gone", func() bool { return p.server.Stats().Ended == 1 })
+	before := runtime.NumGoroutine()
+	churn := rounds(100, 10_000)
+	if underRace || testing.Short() {
+		churn = 10
+	}
+	for i := range churn {
+		c := p.join("ann")
+		switch i % 3 {
+		case 0:
+			if err := c.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		case 1:
+			c.cut()
+			c.Close(context.Background())
+		case 2:
+			p.do(func(m *Mux) {
+				for conn := range m.Conns() {
+					conn.Close(ExitClientKicked, "")
+				}
+			})
+			for range c.Events() {
+			}
+			c.Close(context.Background())
+		}
+		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Players == 0 })
+	}
+	eventually(t, "all goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+1 })
+	if got := p.server.Stats(); got.Accepted != got.Ended || got.Entered != uint64(churn) || p.accounts.logouts != churn {
+		t.Errorf("%+v, %d logouts", got, p.accounts.logouts)
+	}
+}
+
+// A session that was begun for somebody who has left meanwhile is ended.
+func TestLateAnswersLeaveNoSession(t *testing.T) {
+	p := newPlace(t, ServerConfig{})
+	p.accounts.hold = true
+	c := p.dial()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		eventually(t, "the login has come", func() bool {
+			p.accounts.mu.Lock()
+			defer p.accounts.mu.Unlock()
+			return len(p.accounts.held) == 1
+		})
+		cancel()
+	}()
+	if _, err := c.Login(ctx, "ann", "password of ann"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "it has left", func() bool { return p.server.Stats().Ended == 1 })
+	p.accounts.held[0]()
+	eventually(t, "the session has ended", func() bool { return p.accounts.sessions() == 0 })
+	p.server.Close()
+	// And one whose answer comes when the server is closed.
+	p.accounts.in["ann"] = true
+	p.accounts.held[0]()
+	if p.accounts.sessions() != 0 {
+		t.Error("a session outlived the server")
+	}
+}
+
+// T39: one that reads nothing is dropped, and the others do not notice.
+func TestARealSlowReaderIsDropped(t *testing.T) {
+	p := newPlace(t, ServerConfig{})
+	config := p.config()
+	socket, err := net.Dial("tcp", p.server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	deaf := tlsClient(socket, &config)
+	hello := testCodec.AppendTo([]byte{18, 0, 9}, &Message{Kind: KindLogin, Name: []byte("ann"), Password: []byte("password of ann")})
+	deaf.Write(hello)
+	bob := p.join("bob")
+	eventually(t, "both are in", func() bool { return p.server.Stats().Players == 2 })
+	var heard sync.WaitGroup
+	count := 0
+	heard.Go(func() {
+		for ev := range bob.Events() {
+			if ev.Kind == EventMessage && ev.Message.Kind == KindChatReceive {
+				count++
+			}
+		}
+	})
+	said := 0
+	text := make([]byte, 4000)
+	for dropped := false; !dropped; {
+		p.do(func(m *Mux) {
+			for range 10 {
+				m.Say(1, text)
+			}
+			for _, c := range p.game.ended {
+				dropped = dropped || c.Reason == ReasonOverflow
+			}
+		})
+		said += 10
+		// Bob reads as fast as it can: what it has not read is not much.
+		eventually(t, "bob keeps up", func() bool {
+			ok := false
+			p.do(func(m *Mux) {
+				for c := range m.Conns() {
+					if c.Account() == "bob" {
+						ok = c.Queued() < 200<<10
+					}
+				}
+			})
+			return ok
+		})
+		if said > 100_000 {
+			t.Fatal("never dropped")
+		}
+	}
+	bob.Close(context.Background())
+	heard.Wait()
+	if count == 0 {
+		t.Error("bob heard nothing")
+	}
+}
