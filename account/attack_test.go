@@ -193,7 +193,7 @@ func TestMalformedRequests(t *testing.T) {
 
 // T46: 10^4 tries at one account, from one address, from many, and the owner who enters all the same.
 func TestBruteForce(t *testing.T) {
-	const tries = 10_000
+	tries := rounds(10_000, 10_000)
 	for _, tt := range []struct {
 		name     string
 		from     func(i int) netip.Addr

@@ -9,7 +9,9 @@ import (
 type Config struct {
 	// HashAtOnce is how many passwords are hashed at once, each with 19 MiB and one core for
 	// about 35 ms. 0 means half of the cores that Go may use, at least one: a flood of
-	// log-ins leaves the other half to the game. It is never more than those cores.
+	// log-ins leaves the other half to the game. It is never more than those cores. Where it is all of them, as on a machine
+	// with one core, a tick may have to wait for 10 ms while passwords are hashed, which is how long Go lets a
+	// goroutine keep a core.
 	HashAtOnce int
 
 	// Queue is how many requests may wait for the store, for a hash from a known address and for

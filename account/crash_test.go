@@ -65,8 +65,8 @@ func TestRegistrationSurvivesKill(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), sqlite.FileName)
 	for range moments {
-		// The file is ready and 32 registrations are under way at all times.
-		answered := killed(t, path, time.Duration(rng.IntN(150))*time.Millisecond)
+		// 32 registrations are under way at all times.
+		answered := killed(t, path, rng.IntN(300), time.Duration(rng.IntN(5000))*time.Microsecond)
 		total += len(answered)
 		store, err := sqlite.Open(path)
 		if err != nil {
@@ -93,8 +93,8 @@ func TestRegistrationSurvivesKill(t *testing.T) {
 	}
 }
 
-// killed runs a victim for some time after it is ready, kills it, and returns what it was answered.
-func killed(t *testing.T, path string, after time.Duration) (answered []string) {
+// killed runs a victim, kills it some time after so many answers, and returns all that it was answered.
+func killed(t *testing.T, path string, answers int, after time.Duration) (answered []string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -110,7 +110,7 @@ func killed(t *testing.T, path string, after time.Duration) (answered []string) 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it is never ready
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it does nothing
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -122,11 +122,14 @@ func killed(t *testing.T, path string, after time.Duration) (answered []string) 
 		}
 		switch word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); word {
 		case "ready":
-			timer.Reset(after)
 		case "ok":
 			answered = append(answered, rest)
 		default:
 			t.Errorf("the victim says %s", strconv.Quote(line))
+		}
+		if len(answered) == answers {
+			timer.Reset(after)
+			answers = -1
 		}
 	}
 	timer.Stop()

@@ -89,7 +89,11 @@ func checkName(t *testing.T, in string) {
 func oddCase(s string) bool { return strings.ContainsAny(s, "İı") }
 
 func TestNamesAreStable(t *testing.T) {
-	for r := range rune(utf8.MaxRune) {
+	step := rune(1)
+	if testing.Short() {
+		step = 61
+	}
+	for r := rune(0); r <= utf8.MaxRune; r += step {
 		if utf8.ValidRune(r) {
 			checkName(t, "ab"+string(r)+"c")
 		}

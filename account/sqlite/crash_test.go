@@ -87,7 +87,7 @@ func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	total := 0
 	for range points {
-		last, n := kill(t, path, time.Duration(rng.IntN(100_000))*time.Microsecond)
+		last, n := kill(t, path, rng.IntN(800), time.Duration(rng.IntN(5000))*time.Microsecond)
 		total += n
 		s, err := Open(path)
 		if err != nil {
@@ -120,9 +120,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// kill runs a victim for some time after it is ready, kills it, and returns the last step that was answered for each
+// kill runs a victim, kills it some time after so many answers, and returns the last step that was answered for each
 // account, and how many in all.
-func kill(t *testing.T, path string, after time.Duration) (last [victims]int, n int) {
+func kill(t *testing.T, path string, answers int, after time.Duration) (last [victims]int, n int) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -138,7 +138,7 @@ func kill(t *testing.T, path string, after time.Duration) (last [victims]int, n 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it is never ready
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it does nothing
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -149,13 +149,15 @@ func kill(t *testing.T, path string, after time.Duration) (last [victims]int, n 
 			break
 		}
 		v, step := 0, 0
-		if line == "ready\n" {
-			timer.Reset(after)
-		} else if _, err := fmt.Sscanf(line, "%d %d\n", &v, &step); err == nil {
+		if _, err := fmt.Sscanf(line, "%d %d\n", &v, &step); err == nil {
 			last[v] = step
 			n++
-		} else {
+		} else if line != "ready\n" {
 			t.Errorf("the victim says %q", line)
+		}
+		if n == answers {
+			timer.Reset(after)
+			answers = -1
 		}
 	}
 	timer.Stop()
