@@ -10,6 +10,9 @@ func (c *Conn) Joined() bool { return c.joined }
 // them. The function is asked for each element at each Flush and each sync, and
 // must not call the Mux.
 func (c *Conn) SetSight(sees func(sid int16) bool) {
+	if sees == nil && c.view.sight != nil {
+		c.view.request() // nobody looks for what it does not know yet
+	}
 	c.view.sight = sees
 	c.mux.touch(c)
 }

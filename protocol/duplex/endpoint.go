@@ -78,8 +78,7 @@ type Endpoint struct {
 	view    *view   // a server's: what the client knows of them
 	closing closing // why and until when
 
-	scratch [HeaderBytes]byte
-	stats   Stats
+	stats Stats
 }
 
 // Stats counts the fate of each message of a connection.

@@ -93,7 +93,6 @@ type crowd struct {
 	fds      []int
 	members  []*crowdMember // of a server of duplex
 	got, bad int
-	last     time.Time
 }
 
 // crowdMember is a client: its endpoint has the main, and the feed's answers.

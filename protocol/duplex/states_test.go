@@ -26,7 +26,6 @@ type stage struct {
 	e     *Endpoint
 	conn  *Conn
 	ports uint16 // of guessers so far
-	seq   int64  // of a feed that the server does not have yet
 	buf   [1 << 16]byte
 }
 
