@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +75,10 @@ func Listen(addr string, c Config) (*Page, error) {
 }
 
 // Addr returns where it listens.
-func (p *Page) Addr() net.Addr { return p.listener.Addr() }
+func (p *Page) Addr() netip.AddrPort {
+	a := p.listener.Addr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
 
 // Close answers what was asked, for as long as ctx allows, and stops.
 func (p *Page) Close(ctx context.Context) error {

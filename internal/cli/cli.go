@@ -73,9 +73,10 @@ func newRoot(codecs []Codec) *cobra.Command {
 		Short: "Multiplayer networking: one world, five dialects",
 		Long: `parley is multiplayer networking: one world, five dialects.
 
-This build has the tools that show packets; the game server is not in it yet.
+"parley serve" runs a game that players of all five share; no set-up is needed.
 ` + dialectsSentence(codecs),
-		Example: `  parley version
+		Example: `  parley serve
+  parley version
   parley decode --help
   source <(parley completion bash)`,
 		// Errors are printed in one place, run, as one sentence.
@@ -87,7 +88,7 @@ This build has the tools that show packets; the game server is not in it yet.
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newReplay(), newTicket(), newVersion())
+	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newReplay(), newTicket(), newVersion())
 	return root
 }
 

@@ -19,8 +19,9 @@ func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
 	slices.Sort(names)
 	commands := "; the commands are " + sentenceList(names, "and")
 	for _, tt := range []struct{ line, want string }{
-		{"serve", `unknown command "serve"` + commands},
-		{"serve --port 4000", `unknown command "serve"` + commands},
+		{"server", `unknown command "server"` + commands},
+		{"serve --port 4000", `unknown flag: --port; see "parley serve --help"`},
+		{"serve now", `"parley serve" takes no arguments; leave out "now"`},
 		{"decod", `unknown command "decod"` + commands},
 		{"--bogus", `unknown flag: --bogus; see "parley --help"`},
 		{"version --bogus", `unknown flag: --bogus; see "parley version --help"`},
@@ -63,7 +64,7 @@ func TestHelp(t *testing.T) {
 		line string
 		want []string
 	}{
-		{"", []string{"one world, five dialects", "Examples:\n  parley version", "decode ", "Dialects built in: toy and duo."}},
+		{"", []string{"one world, five dialects", "Examples:\n  parley serve", "decode ", "Dialects built in: toy and duo."}},
 		{"--help", []string{"one world, five dialects"}},
 		{"help", []string{"one world, five dialects"}},
 		{"help decode", []string{"parley decode --dialect", "0x", `{"error": "..."}`, "Examples:", "--channel"}},

@@ -163,7 +163,14 @@ func (h *Hub) Run(ctx context.Context) error {
 	err := h.loop(ctx)
 	late, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 	defer cancel()
-	errs := []error{err}
+	h.err = errors.Join(err, h.Shutdown(late))
+	return h.err
+}
+
+// Shutdown has all dialects say goodbye, and close. Run does so at its end; it is for a hub
+// that never ran.
+func (h *Hub) Shutdown(late context.Context) error {
+	var errs []error
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, d := range h.dialects {
@@ -176,8 +183,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	h.err = errors.Join(errs...)
-	return h.err
+	return errors.Join(errs...)
 }
 
 // loop runs ticks at their times.

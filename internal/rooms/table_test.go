@@ -46,7 +46,7 @@ var table = []room{
 	{path: "internal/cli", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "cluster", "internal/gateway"}, shell: everyFile},
+	{path: ".", mayImport: []string{"world", "account", "account/sqlite", "cluster", "internal/gateway", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/*", mayImport: engine, modules: []string{"golang.org/x/crypto"}, shell: []string{"server", "client"}}, // autocert

@@ -1,0 +1,91 @@
+package parley
+
+import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+
+	"parley/account"
+	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/world"
+)
+
+// Off, as an address, leaves a dialect out.
+const Off = "off"
+
+// Game is what a user writes: kinds, actions and one Step function.
+type Game = world.Game
+
+// Config is how a game is served. The zero Config is usable: all five dialects at their
+// usual ports on all addresses, and accounts in the folder "parley-data". It is not changed
+// after use.
+type Config struct {
+	// Replica, Stamp, Relay, Duplex, Realm and RealmTime are where the dialects listen, written
+	// host:port; port 0 lets the system choose, and Off leaves the dialect out. Default
+	// ":7000", ":7001", ":8082", ":7004" (TCP and UDP), ":9999" (TCP) and ":9998" (UDP).
+	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
+
+	// DataDir holds the accounts and the certificate. Default "parley-data".
+	DataDir string
+
+	// Accounts is where accounts are kept. Default: SQLite in DataDir.
+	Accounts account.Store
+
+	// TickRate is how many ticks a second has. Default 20.
+	TickRate int
+
+	// Seed makes one world unlike another. Default 0.
+	Seed uint64
+
+	// Sight is how far a player sees, in cells. Default 128; below 0 is everything.
+	Sight float64
+
+	// MaxPlayers bounds the players of all dialects together. Default 1,000.
+	MaxPlayers int
+
+	// Record, if set, gets a recording of all that happens, for `parley replay`.
+	Record io.Writer
+
+	// RelayConnector has relay speak the message set of an existing game (see
+	// protocol/relay/connector): its clients then play their own games through this server, and
+	// none of them is in the world.
+	RelayConnector bool
+
+	// TicketKey has replica's and relay's players show a ticket (see protocol/relay): in an
+	// open room on the internet it is wanted. Default: all are guests.
+	TicketKey relay.TicketKey
+
+	// RealmTLS is the certificate of realm. Default: one of its own, kept in DataDir.
+	RealmTLS *tls.Config
+
+	// RealmPlain has realm without TLS, for use behind a proxy that has it.
+	RealmPlain bool
+
+	// RealmConfig is what the game adds to realm's config message, and RealmExtension the
+	// values.
+	RealmConfig    []realm.Field
+	RealmExtension []realm.Value
+
+	// RealmFirstType is the number of the kind that is type 0 in realm. Default 0: types are
+	// the numbers of kinds.
+	RealmFirstType int
+
+	// Log gets a line for each player that comes and goes. Default: slog.Default().
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		addr     *string
+		standard string
+	}{{&c.Replica, ":7000"}, {&c.Stamp, ":7001"}, {&c.Relay, ":8082"}, {&c.Duplex, ":7004"}, {&c.Realm, ":9999"}, {&c.RealmTime, ":9998"}, {&c.DataDir, "parley-data"}} {
+		if *d.addr == "" {
+			*d.addr = d.standard
+		}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}

@@ -1,0 +1,164 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"parley/account"
+	"parley/account/sqlite"
+	"parley/internal/gateway"
+	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/protocol/relay/connector"
+)
+
+// listen opens all dialects.
+func (s *Server) listen(c Config) error {
+	for _, open := range []func(Config) error{s.replica, s.stamp, s.relay, s.duplex, s.realm} {
+		if err := open(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) add(name string, addr netip.AddrPort, stats func() any) {
+	s.dialects = append(s.dialects, dialect{name, addr, stats})
+}
+
+func (s *Server) replica(c Config) error {
+	if c.Replica == Off {
+		return nil
+	}
+	d, err := gateway.NewReplica(s.hub, gateway.ReplicaConfig{Addr: c.Replica, Ticket: ticketReader(c.TicketKey), Log: c.Log})
+	if err != nil {
+		return err
+	}
+	s.add("replica", d.Addr(), func() any { return d.Stats() })
+	return nil
+}
+
+// ticketReader turns tickets of replica's players into names.
+func ticketReader(key relay.TicketKey) func(string) (string, error) {
+	if len(key) == 0 {
+		return nil
+	}
+	return func(ticket string) (string, error) {
+		t, err := key.Check(time.Now(), "", []byte(ticket))
+		return t.Name, err
+	}
+}
+
+func (s *Server) stamp(c Config) error {
+	if c.Stamp == Off {
+		return nil
+	}
+	d, err := gateway.NewStamp(s.hub, gateway.StampConfig{Addr: c.Stamp, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	s.add("stamp", d.Addr(), func() any { return d.Stats() })
+	return nil
+}
+
+func (s *Server) relay(c Config) error {
+	if c.Relay == Off {
+		return nil
+	}
+	if c.RelayConnector {
+		d, err := connector.Listen(c.Relay, connector.Config{Log: c.Log})
+		if err != nil {
+			return err
+		}
+		s.others = append(s.others, d.Shutdown)
+		s.add("relay", d.Addr(), func() any { return d.Stats() })
+		return nil
+	}
+	d, err := gateway.NewRelay(s.hub, gateway.RelayConfig{Addr: c.Relay, Key: c.TicketKey, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	s.add("relay", d.Addr(), func() any { return d.Stats() })
+	return nil
+}
+
+func (s *Server) duplex(c Config) error {
+	if c.Duplex == Off {
+		return nil
+	}
+	d, err := gateway.NewDuplex(s.hub, gateway.DuplexConfig{Addr: c.Duplex, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	s.add("duplex", d.Addr(), func() any { return d.Stats() })
+	s.add("duplex-feed", d.FeedAddr(), nil)
+	return nil
+}
+
+func (s *Server) realm(c Config) error {
+	if c.Realm == Off {
+		return nil
+	}
+	store, err := s.openAccounts(c)
+	if err != nil {
+		return err
+	}
+	var d *gateway.Realm
+	var ready sync.WaitGroup // a session may end before the dialect is there
+	ready.Add(1)
+	s.accounts = account.New(store, account.Config{OnEnd: func(x *account.Session, why account.EndReason) {
+		ready.Wait()
+		d.SessionEnded(x, why)
+	}})
+	server := realm.ServerConfig{TLS: c.RealmTLS, Plain: c.RealmPlain, DataDir: c.DataDir, TimeAddr: c.RealmTime, NoTime: c.RealmTime == Off}
+	server.Schema.Config, server.Extension, server.Log = c.RealmConfig, c.RealmExtension, c.Log
+	if server.NoTime {
+		server.TimeAddr = ""
+	}
+	d, err = gateway.NewRealm(s.hub, gateway.RealmConfig{Addr: c.Realm, Server: server, Accounts: gateway.NewAccounts(s.accounts), FirstType: c.RealmFirstType})
+	ready.Done()
+	if err != nil {
+		return err
+	}
+	s.add("realm", d.Addr(), func() any { return d.Stats() })
+	if !server.NoTime {
+		s.add("realm-time", d.TimeAddr(), nil)
+	}
+	return nil
+}
+
+// openAccounts opens the store of the data folder, if there is no other.
+func (s *Server) openAccounts(c Config) (account.Store, error) {
+	if c.Accounts != nil {
+		return c.Accounts, nil
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("parley: the data folder: %w", err)
+	}
+	store, err := sqlite.Open(filepath.Join(c.DataDir, sqlite.FileName))
+	if err != nil {
+		return nil, fmt.Errorf("parley: accounts: %w", err)
+	}
+	s.store = store
+	return store, nil
+}
+
+// closeOthers closes what is no dialect of the world.
+func (s *Server) closeOthers() {
+	late, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, shutdown := range s.others {
+		shutdown(late)
+	}
+	if s.accounts != nil {
+		s.accounts.Close()
+	}
+	if s.store != nil {
+		s.store.Close()
+	}
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	front "parley"
+	"parley/arena"
+	"parley/web"
+)
+
+// serveFlags are what the command line, the environment and the file say.
+type serveFlags struct {
+	config                                               string
+	replica, stamp, relay, duplex, realm, realmTime, web string
+	data, postgres                                       string
+	relayLobby, realmProfile                             string
+	realmPlain                                           bool
+	tickRate, maxPlayers                                 int
+	sight                                                float64
+	seed                                                 uint64
+	record, readyFile                                    string
+	ticketKey                                            string
+	logLevel                                             string
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the arena to players of all five dialects",
+		Long: `Serve runs a game that players of all five dialects share: they walk among
+walls, throw balls, are hit and come back. It needs no set-up.
+
+Each dialect has an address, host:port; port 0 picks one, and off leaves the
+dialect out. Accounts and realm's certificate are kept in the folder --data.
+
+Flags win over the environment (PARLEY_TICK_RATE is --tick-rate), and that over
+the file of --config, which has a line name = value for each flag.`,
+		Example: `  parley serve
+  parley serve --realm off --data /var/lib/parley
+  parley serve --replica 127.0.0.1:0 --ready-file ready.json
+  parley serve --record game.rec && parley replay game.rec`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fillFlags(cmd, f.config); err != nil {
+				return err
+			}
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "a TOML file with values for the flags")
+	flags.StringVar(&f.replica, "replica", ":7000", "where replica listens (UDP)")
+	flags.StringVar(&f.stamp, "stamp", ":7001", "where stamp listens (UDP)")
+	flags.StringVar(&f.relay, "relay", ":8082", "where relay listens (UDP)")
+	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
+	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
+	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are (TCP)")
+	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts and the certificate")
+	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
+	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
+	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "what realm's config says: plain or miko")
+	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
+	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second")
+	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
+	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")
+	flags.Uint64Var(&f.seed, "seed", 0, "what the world is made from; 0 picks one")
+	flags.StringVar(&f.record, "record", "", "write a recording for parley replay to this file")
+	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses as JSON to this file once all listen")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "ask replica's and relay's players for tickets of this key")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	return cmd
+}
+
+func (f *serveFlags) run(cmd *cobra.Command) error {
+	log, err := f.logger(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	config, done, err := f.serverConfig(cmd.Context(), log)
+	if err != nil {
+		return err
+	}
+	defer done()
+	server, err := f.start(config)
+	if err != nil {
+		return err
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	page, err := f.page(server)
+	if err != nil {
+		server.Close()
+		return err
+	}
+	addrs := server.Addrs()
+	if page != nil {
+		addrs = append(addrs, front.Addr{Name: "web", Addr: page.Addr()})
+	}
+	if err := f.ready(addrs); err != nil {
+		server.Close()
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.data))
+	select {
+	case <-stopped.Done():
+		fmt.Fprintln(cmd.OutOrStdout(), "closing: every player is told")
+	case <-server.Done():
+	}
+	if page != nil {
+		late, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		page.Close(late)
+	}
+	if err := server.Close(); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+}
+
+// start starts the game. What is the user's to put right is a usage error, in one sentence.
+func (f *serveFlags) start(c front.Config) (*front.Server, error) {
+	server, err := front.Start(arena.Game(), c)
+	switch {
+	case err == nil:
+		return server, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%w; is another server running? give that dialect another port, or off", err)
+	case errors.Is(err, syscall.EACCES), errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%w; choose ports above 1023 and a --data folder that you may write to", err)
+	}
+	return nil, err
+}
+
+// page serves the status page, unless it is off.
+func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
+	if f.web == front.Off {
+		return nil, nil
+	}
+	c := web.Config{Title: "parley: arena", Sources: []web.Source{{Name: "world", Stats: func() any { return s.WorldStats() }}}}
+	for _, a := range s.Addrs() {
+		if s.Stats(a.Name) != nil {
+			c.Sources = append(c.Sources, web.Source{Name: a.Name, Addr: a.Addr.String(), Stats: func() any { return s.Stats(a.Name) }})
+		}
+	}
+	c.Ready = func() error {
+		select {
+		case <-s.Done():
+			return front.ErrClosed
+		default:
+			return nil
+		}
+	}
+	return web.Listen(f.web, c)
+}
+
+// ready writes where everything is, all at once: whoever waits for the file finds it whole.
+func (f *serveFlags) ready(addrs []front.Addr) error {
+	if f.readyFile == "" {
+		return nil
+	}
+	list := map[string]string{}
+	for _, a := range addrs {
+		list[a.Name] = a.Addr.String()
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp := f.readyFile + ".new"
+	if err := os.WriteFile(temp, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("--ready-file: %w", err)
+	}
+	if err := os.Rename(temp, f.readyFile); err != nil {
+		return fmt.Errorf("--ready-file: %w", err)
+	}
+	return nil
+}
+
+// startTable is what people see.
+func startTable(addrs []front.Addr, seed uint64, data string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
+	for _, a := range addrs {
+		where := a.Addr.String()
+		if a.Name == "web" {
+			where = "http://" + where + "/"
+		}
+		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)
+	}
+	if dir, err := filepath.Abs(data); err == nil {
+		data = dir
+	}
+	fmt.Fprintf(&b, "\n  accounts     %s\n\nInterrupt to stop.", data)
+	return b.String()
+}

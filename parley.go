@@ -1,0 +1,148 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"parley/account"
+	"parley/internal/gateway"
+	"parley/world"
+)
+
+// Server is a game that is being served.
+type Server struct {
+	hub      *gateway.Hub
+	dialects []dialect
+	others   []func(context.Context) error // servers that are no part of the world: how they shut down
+	accounts *account.Service
+	store    account.Store // if it is ours to close
+	cancel   context.CancelFunc
+	done     chan struct{}
+	err      error // valid after done
+}
+
+// dialect is one that listens.
+type dialect struct {
+	name  string
+	addr  netip.AddrPort
+	stats func() any
+}
+
+// Player is someone in the game, by whichever dialect.
+type Player struct {
+	ID      world.PlayerID
+	Name    string
+	Dialect string
+}
+
+// Serve serves a game until ctx ends: every client is then told, and Serve returns nil. It
+// is an error if it cannot start, or if the game panics.
+func Serve(ctx context.Context, g Game, c Config) error {
+	s, err := Start(g, c)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return s.Close()
+	case <-s.done:
+		return s.err
+	}
+}
+
+// Start starts to serve a game and returns. Close ends it.
+func Start(g Game, c Config) (*Server, error) {
+	c = c.withDefaults()
+	hub, err := gateway.New(gateway.Config{
+		Game: g, World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{hub: hub, done: make(chan struct{})}
+	if err := s.listen(c); err != nil {
+		late, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		hub.Shutdown(late)
+		s.closeOthers()
+		return nil, err
+	}
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	go func() {
+		defer close(s.done)
+		s.err = hub.Run(ctx)
+		s.closeOthers()
+	}()
+	return s, nil
+}
+
+// Close tells every client that the game is over, and returns when all have heard or some
+// seconds have passed. A second call waits for the first.
+func (s *Server) Close() error {
+	s.cancel()
+	<-s.done
+	return s.err
+}
+
+// Done is closed when the game has ended: by Close, or by a panic of the game. Close then
+// returns why.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Addrs returns where the dialects listen, by name: replica, stamp, relay, duplex,
+// duplex-feed, realm and realm-time, in that order and without those that are off.
+func (s *Server) Addrs() (list []Addr) {
+	for _, d := range s.dialects {
+		list = append(list, Addr{d.name, d.addr})
+	}
+	return list
+}
+
+// Addr is where a dialect listens.
+type Addr struct {
+	Name string
+	Addr netip.AddrPort
+}
+
+// Stats returns the counters of a dialect's server, as its package has them; nil if there is
+// none.
+func (s *Server) Stats(dialect string) any {
+	for _, d := range s.dialects {
+		if d.name == dialect && d.stats != nil {
+			return d.stats()
+		}
+	}
+	return nil
+}
+
+// WorldStats returns the counters of the world and of its ticks.
+func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }
+
+// ErrClosed: the game has ended.
+var ErrClosed = errors.New("parley: the game has ended")
+
+// Players returns who is in the game, in the order of their numbers.
+func (s *Server) Players() (list []Player) {
+	s.hub.Do(func() {
+		for _, p := range s.hub.Players() {
+			list = append(list, Player{p.ID, p.Name, p.Dialect})
+		}
+	})
+	return list
+}
+
+// Kick has a player leave, and told why. It reports false if there is no such player.
+func (s *Server) Kick(id world.PlayerID, why string) (ok bool) {
+	s.hub.Do(func() { ok = s.hub.Kick(id, why) })
+	return ok
+}
+
+// Broadcast has all players read something in their chat.
+func (s *Server) Broadcast(text string) error {
+	if s.hub.Do(func() { s.hub.Broadcast(text) }) != nil {
+		return ErrClosed
+	}
+	return nil
+}
