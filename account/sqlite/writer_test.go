@@ -146,7 +146,7 @@ func TestCloseDoesWhatWasAsked(t *testing.T) {
 // T48: "disk full". The pages that the file may have are bounded, which SQLite reports just as a full disk.
 func TestDiskFull(t *testing.T) {
 	s := openNew(t)
-	err := s.writer.do(t.Context(), func(c *sql.Conn) error { return change(c, "PRAGMA max_page_count = 40") })
+	err := s.writer.do(t.Context(), func(c *sql.Conn) error { return change(c, "PRAGMA max_page_count = 25") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestDiskFull(t *testing.T) {
 	var group sync.WaitGroup
 	for w := range 16 {
 		group.Go(func() {
-			for i := range 50 {
+			for i := range 20 {
 				name := fmt.Sprintf("player-%d-%d", w, i)
 				r := record(name)
 				r.Hash = strings.Repeat("x", 300)
