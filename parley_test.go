@@ -1,0 +1,434 @@
+package parley_test
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"parley"
+	"parley/account/storetest"
+	"parley/arena"
+	"parley/internal/gateway"
+	"parley/protocol/duplex"
+	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/protocol/replica"
+	"parley/protocol/stamp"
+	"parley/world"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serveArena serves the arena at ports of the system's choice, with accounts in memory.
+func serveArena(t *testing.T) (*parley.Server, map[string]string) {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	s, err := parley.Start(arena.Game(), parley.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
+		Accounts: new(storetest.Memory), Sight: -1, TickRate: 50, Seed: 7, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	addrs := map[string]string{}
+	for _, a := range s.Addrs() {
+		addrs[a.Name] = a.Addr.String()
+	}
+	return s, addrs
+}
+
+// witness is what a client of some dialect has seen, in terms of none.
+type witness struct {
+	mu     sync.Mutex
+	said   []string
+	throws int
+	places map[uint16]float64 // of entities, their x; by number
+
+	stop func() // leaves without a word, or with one
+}
+
+func (w *witness) sees(cond func() bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cond()
+}
+
+func (w *witness) note(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// hears reports whether it read a line.
+func (w *witness) hears(text string) bool {
+	return w.sees(func() bool {
+		for _, s := range w.said {
+			if strings.HasSuffix(s, text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// within waits for something, as long as the server lives.
+func within(t *testing.T, s *parley.Server, what string, cond func() bool) {
+	t.Helper()
+	begin := s.WorldStats().Ticks
+	for !cond() {
+		if now := s.WorldStats().Ticks; now-begin > 1000 {
+			t.Fatalf("%s: not within 1,000 ticks", what)
+		}
+		s.Players() // waits for the hub, which has other things to do
+	}
+}
+
+// records reads what stamp and relay say of entities.
+func records(w *witness, b []byte, order binary.ByteOrder) {
+	for len(b) >= 4 {
+		id, size := order.Uint16(b), int(b[3])
+		if size == 0 {
+			delete(w.places, id)
+		} else {
+			w.places[id] = math.Float64frombits(order.Uint64(b[4:]))
+		}
+		b = b[4+size:]
+	}
+}
+
+func watchStamp(t *testing.T, addr string) *witness {
+	w := &witness{places: map[uint16]float64{}}
+	c, err := stamp.Dial(t.Context(), addr, stamp.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, w, func() { c.Close(context.Background()) }, func() {
+		for ev := range c.Events() {
+			if ev.Kind == stamp.EventEntity {
+				w.note(func() { records(w, ev.Data, binary.LittleEndian) })
+			}
+		}
+	})
+	return w
+}
+
+// follow reads events until the client is closed.
+func follow(t *testing.T, w *witness, stop, read func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		read()
+	}()
+	w.stop = sync.OnceFunc(func() {
+		stop()
+		<-done
+	})
+	t.Cleanup(w.stop)
+}
+
+func joinRelay(t *testing.T, addr string) (*witness, *relay.Client) {
+	w := &witness{places: map[uint16]float64{}}
+	c, err := relay.Dial(t.Context(), addr, relay.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, w, func() { c.Close(context.Background()) }, func() {
+		for ev := range c.Events() {
+			if ev.Kind != relay.EventPackage || !ev.Package.Server {
+				continue
+			}
+			b := ev.Package.Payload
+			w.note(func() {
+				switch b[0] {
+				case 0:
+					records(w, b[1:], binary.BigEndian)
+				case 1:
+					w.throws++
+				case 2:
+					w.said = append(w.said, string(b[2:]))
+				}
+			})
+		}
+	})
+	if err := c.Send(relay.Unordered, relay.ToServer, append([]byte{0}, make([]byte, 8)...)); err != nil {
+		t.Fatal(err)
+	}
+	return w, c
+}
+
+func joinReplica(t *testing.T, addr string) (*witness, *replica.Client) {
+	w := &witness{places: map[uint16]float64{}}
+	c, err := replica.Dial(t.Context(), addr, replica.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, w, func() { c.Close(context.Background()) }, func() {
+		for ev := range c.Events() {
+			switch {
+			case ev.Kind == replica.EventMessage:
+				w.note(func() {
+					switch string(ev.Name) {
+					case "chat":
+						w.said = append(w.said, string(ev.Data[1:]))
+					case "throw":
+						w.throws++
+					}
+				})
+			case ev.Kind == replica.EventReplicated, ev.Kind == replica.EventGone:
+				readReplica(w, c)
+			}
+		}
+	})
+	if err := c.Link(); err != nil {
+		t.Fatal(err)
+	}
+	return w, c
+}
+
+func readReplica(w *witness, c *replica.Client) {
+	places := map[uint16]float64{}
+	c.Do(func(e *replica.Endpoint) {
+		for _, kind := range []string{"player", "ball"} {
+			link, ok := e.KindLink(kind)
+			if !ok {
+				continue
+			}
+			for id := range e.Entities(link) {
+				number, ok1 := e.EntityValue(link, id, "entity")
+				x, ok2 := e.EntityValue(link, id, "x")
+				if ok1 && ok2 {
+					places[uint16(number.Int())] = x.Float()
+				}
+			}
+		}
+	})
+	w.note(func() { w.places = places })
+}
+
+func joinDuplex(t *testing.T, addr string, schema *world.Schema) (*witness, *duplex.Client) {
+	w := &witness{places: map[uint16]float64{}}
+	c, err := duplex.Dial(t.Context(), addr, duplex.Config{Schema: gateway.DuplexSchema(schema)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, w, func() { c.Close(context.Background()) }, func() {
+		for ev := range c.Events() {
+			w.note(func() {
+				switch {
+				case ev.Kind == duplex.EventGone:
+					delete(w.places, uint16(ev.SID))
+				case ev.Kind == duplex.EventSync && ev.SID == -1:
+					w.said = append(w.said, string(ev.Data[1:]))
+				case ev.Kind == duplex.EventSync && ev.SID == -2:
+					w.throws++
+				case ev.Kind == duplex.EventSync || ev.Kind == duplex.EventUpdate:
+					w.places[uint16(ev.SID)] = math.Float64frombits(binary.BigEndian.Uint64(ev.Data[1:]))
+				}
+			})
+		}
+	})
+	return w, c
+}
+
+func joinRealm(t *testing.T, addr, name string, schema *world.Schema) (*witness, *realm.Client) {
+	w := &witness{places: map[uint16]float64{}}
+	rs, err := gateway.RealmSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := realm.Dial(t.Context(), addr, realm.ClientConfig{Config: realm.Config{Schema: rs, TickRate: 50}, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, w, func() { c.Close(context.Background()) }, func() {
+		for ev := range c.Events() {
+			if ev.Kind == realm.EventMessage {
+				w.note(func() { readRealm(w, ev.Message) })
+			}
+		}
+	})
+	if code, err := c.Register(t.Context(), name, "correct horse"); err != nil || code != realm.RegisterOK {
+		t.Fatalf("registering: %v, %v", code, err)
+	}
+	if code, err := c.Login(t.Context(), name, "correct horse"); err != nil || code != realm.LoginOK {
+		t.Fatalf("logging in: %v, %v", code, err)
+	}
+	return w, c
+}
+
+func readRealm(w *witness, m *realm.Message) {
+	place := func(e *realm.Entity) {
+		if e.Has&realm.HasPosition != 0 {
+			w.places[e.ID], _ = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
+		}
+	}
+	switch m.Kind {
+	case realm.KindEntityCreate, realm.KindEntityUpdate:
+		place(&m.Entity)
+	case realm.KindEntitiesUpdate:
+		for e := range m.Entities.All() {
+			place(e)
+		}
+	case realm.KindEntityDestroy:
+		delete(w.places, m.ID)
+	case realm.KindChatReceive:
+		w.said = append(w.said, string(m.Text))
+	case realm.KindActionsDone:
+		w.throws += m.Actions.Len()
+	}
+}
+
+// A player of each dialect in one arena: each sees the others move, chat and throws cross,
+// leaving is seen, and so is going without goodbye.
+func TestOneWorldFiveDialects(t *testing.T) {
+	s, addrs := serveArena(t)
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := sim.Schema()
+	spectator := watchStamp(t, addrs["stamp"])
+	onReplica, viaReplica := joinReplica(t, addrs["replica"])
+	onRelay, viaRelay := joinRelay(t, addrs["relay"])
+	onDuplex, viaDuplex := joinDuplex(t, addrs["duplex"], schema)
+	onRealm, viaRealm := joinRealm(t, addrs["realm"], "ann", schema)
+	all := map[string]*witness{"stamp": spectator, "replica": onReplica, "relay": onRelay, "duplex": onDuplex, "realm": onRealm}
+
+	for name, w := range all {
+		within(t, s, name+" sees four players", func() bool { return w.sees(func() bool { return len(w.places) == 4 }) })
+	}
+	if got := len(s.Players()); got != 4 {
+		t.Fatalf("%d players are in the game", got)
+	}
+
+	// The duplex player walks: its number is its own on every dialect.
+	mover := uint16(viaDuplex.Player())
+	start := map[string]float64{}
+	for name, w := range all {
+		w.note(func() { start[name] = w.places[mover] })
+	}
+	walk := binary.BigEndian.AppendUint32(nil, math.Float32bits(0.3))
+	walk = binary.BigEndian.AppendUint32(walk, math.Float32bits(1))
+	if err := viaDuplex.Update(viaDuplex.Player(), walk); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range all {
+		within(t, s, name+" sees it move", func() bool {
+			return w.sees(func() bool { return math.Abs(w.places[mover]-start[name]) > 3 })
+		})
+	}
+
+	// Everybody says something, and everybody reads it.
+	for name, say := range map[string]func(text string) error{
+		"replica": func(text string) error { return viaReplica.Send(replica.Ordered, "chat", []byte(text)) },
+		"relay":   func(text string) error { return viaRelay.Send(relay.SemiOrdered, relay.ToServer, []byte("\x02"+text)) },
+		"duplex": func(text string) error {
+			_, _, err := viaDuplex.Query(t.Context(), duplex.Main, 65, append([]byte{0, byte(len(text))}, text...))
+			return err
+		},
+		"realm": func(text string) error { return viaRealm.Say(text) },
+	} {
+		text := "hello from " + name
+		if err := say(text); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for reader, w := range all {
+			if reader == "stamp" {
+				continue // it has no words
+			}
+			within(t, s, reader+" reads what "+name+" said", func() bool { return w.hears(text) })
+		}
+	}
+
+	// The realm player throws, and the others see it.
+	throw, err := viaRealm.Codec().Action(0, realm.F32(2), realm.EntityID(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := viaRealm.Act(throw); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range all {
+		if name != "stamp" {
+			within(t, s, name+" sees the throw", func() bool { return w.sees(func() bool { return w.throws == 1 }) })
+		}
+	}
+	if err := s.Broadcast("the server speaks"); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range all {
+		if name != "stamp" {
+			within(t, s, name+" reads it", func() bool { return w.hears("the server speaks") })
+		}
+	}
+
+	// One leaves, and is gone for the rest.
+	onDuplex.stop()
+	delete(all, "duplex")
+	for name, w := range all {
+		within(t, s, name+" sees it leave", func() bool {
+			return w.sees(func() bool { _, there := w.places[mover]; return !there })
+		})
+	}
+	if got := len(s.Players()); got != 3 {
+		t.Errorf("%d players are left", got)
+	}
+}
+
+func TestPlayersAreKicked(t *testing.T) {
+	s, addrs := serveArena(t)
+	_, c := joinReplica(t, addrs["replica"])
+	within(t, s, "it is in", func() bool { return len(s.Players()) == 1 })
+	p := s.Players()[0]
+	if p.Dialect != "replica" || !strings.HasPrefix(p.Name, "guest-") {
+		t.Errorf("the player is %+v", p)
+	}
+	if !s.Kick(p.ID, "too good") || s.Kick(p.ID+1, "") {
+		t.Error("the wrong one was kicked")
+	}
+	within(t, s, "it is out", func() bool { return len(s.Players()) == 0 && c.Err() != nil })
+	if !strings.Contains(c.Err().Error(), "too good") {
+		t.Errorf("it was told %v", c.Err())
+	}
+}
+
+// A panic of the game ends it in order: everybody is told, and Serve returns why.
+func TestAPanicOfTheGameIsAnError(t *testing.T) {
+	g := arena.Game()
+	step := g.Step
+	g.Step = func(w *world.World, in []world.Input) {
+		if w.Tick() == 20 {
+			panic("a bug in the game")
+		}
+		step(w, in)
+	}
+	err := parley.Serve(t.Context(), g, parley.Config{
+		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off, TickRate: 100,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err == nil || !strings.Contains(err.Error(), "a bug in the game") {
+		t.Errorf("Serve returned %v", err)
+	}
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := parley.Serve(ctx, arena.Game(), parley.Config{
+		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
