@@ -212,10 +212,11 @@ func (h *Hub) loop(ctx context.Context) error {
 		h.stats.LongestTick = max(h.stats.LongestTick, h.stats.LastTick)
 		h.look()
 		next = next.Add(every)
-		if behind := time.Since(next); behind > lateTicks*every {
+		if behind := time.Since(next); behind > mostBehind {
 			skipped := behind / every
 			h.stats.SkippedTicks += uint64(skipped)
 			next = next.Add(skipped * every)
+			h.log.Warn("the world is far behind the clock, and lets ticks go", "ticks", int64(skipped))
 		}
 		timer.Reset(time.Until(next))
 	}

@@ -38,9 +38,11 @@ const (
 	// maxName bounds a player's name, in bytes.
 	maxName = 64
 
-	// lateTicks is how many ticks the hub may be behind before it gives up to catch up and
-	// lets them go: a machine that was asleep must not run them all at once.
-	lateTicks = 5
+	// mostBehind is how far the hub may be behind before it gives up to catch up: a machine
+	// that was asleep must not run hours at once. Less than that is run as fast as it goes, as
+	// realm's clients count ticks by the clock and would be refused for good if the world
+	// lost some.
+	mostBehind = time.Minute
 
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
