@@ -149,6 +149,9 @@ type (
 	}
 )
 
+// What nothing but reflection reads.
+var _ = []any{badMap{}.m, badHidden{}.b, badEmpty{}.a, badMany{}.h, badLower{}.a}
+
 func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	wide := func() any {
 		type badWide struct {
