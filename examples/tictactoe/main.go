@@ -1,4 +1,4 @@
-// Tictactoe is a game for two over a relay room. The server seats the players and passes on
+// Command tictactoe is a game for two over a relay room. The server seats the players and passes on
 // what they send to each other; it does not know the rules. Each player has the whole
 // board and applies the same moves in the same order, and each move carries a hash of the
 // board after it: if the two ever differ, both notice. That is lockstep, in its smallest form.

@@ -56,7 +56,6 @@ type life struct {
 	complete int    // all before this one have
 	loose    uint32
 	expect   map[*life]*series // what the server has passed on to us, by sender
-	toServer int
 }
 
 // series is what one was sent of another's reliable packages, in order.

@@ -369,7 +369,7 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 	}
 	wg.Wait()
 	st := s.Stats()
-	if st.Socket.OutFaults.Total() == 0 {
+	if st.Socket.OutFaults.Total()+st.Socket.InFaults.Total() == 0 {
 		t.Errorf("no fault struck: %+v", st.Socket)
 	}
 	if err := st.MuxStats.Check(); err != nil {
