@@ -203,6 +203,9 @@ func TestThreeWrongTokensSilenceASource(t *testing.T) {
 	g := r.join("10.0.0.2")
 	guesser := addrPort("10.0.0.2:50000")
 	for i := range 3 {
+		r.now = r.now.Add(2 * time.Second)
+		g.init(g.feed, g.token) // keeps it alive meanwhile
+		r.drain()
 		g.init(guesser, g.token^1)
 		if got := r.mux.stats.WrongToken; got != uint64(i+1) {
 			t.Errorf("%d wrong tokens are counted, want %d", got, i+1)

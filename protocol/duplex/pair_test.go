@@ -409,13 +409,6 @@ func (s *stream) arrive() {
 	s.rest = append(s.rest, data...)
 	s.flying -= len(data)
 	s.retry()
-	if s.owed > 0 && s.flying+len(s.rest) <= p.room {
-		s.owed = 0
-		s.written()
-		if s.up {
-			p.client.host.Poke()
-		}
-	}
 	if s.up {
 		p.w.server.Poke()
 	} else if p.lives(false) {
@@ -444,7 +437,25 @@ func (s *stream) retry() (took bool) {
 		}
 		took = true
 	}
+	if s.owed > 0 && s.flying+len(s.rest) <= p.room {
+		s.owed = 0
+		p.w.net.After(0, "room", s.unblock)
+	}
 	return took
+}
+
+// unblock lets the sender write on.
+func (s *stream) unblock() {
+	p := s.p
+	if p.dead {
+		return
+	}
+	s.written()
+	if !s.up {
+		p.w.server.Poke()
+	} else if p.lives(false) {
+		p.client.host.Poke()
+	}
 }
 
 // close is what a system does when one side closes: what was written arrives first.

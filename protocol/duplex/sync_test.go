@@ -335,3 +335,49 @@ func TestTheOutboxAgreesWithAModel(t *testing.T) {
 		}
 	}
 }
+
+// A state that is larger than the queue of main is sent as room comes, while it changes; and a
+// client that joins without a feed, or loses it on the way, gets it too.
+func TestALargeStateIsSentAsRoomComes(t *testing.T) {
+	for _, loss := range []float64{0, 1} {
+		w := newWorld(t, 1, Config{Resync: -1}, simnet.Profile{Delay: 5 * time.Millisecond, Loss: loss})
+		const count = 10_000
+		set := func(sid int16, fill byte) {
+			if err := w.mux.Set(sid, append([]byte{2, 200}, slices.Repeat([]byte{fill}, 200)...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for sid := range int16(count) {
+			set(sid, 0)
+		}
+		w.flush()
+		x := w.dial(0)
+		x.pipe.delay, x.pipe.room = 20*time.Millisecond, 16<<10 // some 800 KB a second
+		most := 0
+		for i := 0; x.synced == 0; i++ {
+			for range 20 {
+				sid := int16(w.rng.IntN(count))
+				if w.rng.IntN(10) == 0 {
+					w.mux.Remove(sid)
+				} else {
+					set(sid, byte(i))
+				}
+			}
+			w.flush()
+			w.run(20 * time.Millisecond)
+			if c := x.conn(); c != nil {
+				most = max(most, c.Queued())
+			}
+			if i > 3000 || x.closed != nil {
+				t.Fatalf("loss %v: after %d ticks it is %v with %d of %d elements", loss, i, x.State(), len(x.state), count)
+			}
+		}
+		w.run(2 * time.Second)
+		if !x.agrees(w.truth()) {
+			t.Errorf("loss %v: it knows %d elements, and there are %d", loss, len(x.state), len(w.truth()))
+		}
+		if most > fillBytes+writeBytes+1<<10 {
+			t.Errorf("loss %v: %d bytes were queued", loss, most)
+		}
+	}
+}
