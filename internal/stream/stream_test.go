@@ -168,7 +168,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 			s := newServer(t, config, func(s *server) { s.opened = func(c *Conn) { opened <- c } })
 			slow := s.dial()
 			slowConn := <-opened
-			data := bytes.Repeat([]byte("x"), 32<<20)
+			data := bytes.Repeat([]byte("x"), 12<<20)
 			s.do(func() { s.send(slowConn, data) })
 			s.do(func() {
 				if slowConn.Ready() || len(s.queues[slowConn]) < 1<<20 {

@@ -40,10 +40,9 @@ type person struct {
 	up     []byte // on the way to the server
 	down   []byte // and to the client
 	events []Event
-	bytes  [][]byte // of the messages of events
-	deaf   bool     // reads nothing
-	ended  bool     // its stream ended
-	closed int      // EventClosed of client and server
+	deaf   bool // reads nothing
+	ended  bool // its stream ended
+	closed int  // EventClosed of client and server
 	gone   int
 }
 

@@ -55,7 +55,8 @@ type Server struct {
 	buf         [stream.MaxSend]byte
 
 	leaving bool          // owned by the loop: Shutdown was called
-	empty   chan struct{} // closed when the last connection has left since
+	streams int           // the same: how many are open, perhaps longer than their connections
+	empty   chan struct{} // closed when the last has left since
 	closing sync.Once
 
 	mu    sync.Mutex
@@ -216,7 +217,7 @@ func (s *Server) turn(now time.Time) (time.Time, bool) {
 	for s.transmit() {
 		s.events()
 	}
-	if s.leaving && s.mux.Len() == 0 {
+	if s.leaving && s.mux.Len() == 0 && s.streams == 0 {
 		s.leaving = false
 		close(s.empty)
 	}
@@ -295,6 +296,7 @@ func (s *Server) logout(c *Conn) {
 type intake Server
 
 func (s *intake) Opened(now time.Time, to *stream.Conn) {
+	s.streams++
 	c := s.mux.Accept(now, to.Peer(), to.Born())
 	c.stream, to.Owner = to, c
 	s.log.Debug("connected", "peer", c.Peer())
@@ -311,6 +313,7 @@ func (s *intake) Received(now time.Time, from *stream.Conn, b []byte) {
 func (s *intake) Writable(now time.Time, to *stream.Conn) { s.mux.Unblock(now, to.Owner.(*Conn)) }
 
 func (s *intake) Ended(now time.Time, from *stream.Conn, err error) {
+	s.streams--
 	s.mux.HandleEnd(now, from.Owner.(*Conn), err)
 	if s.times != nil {
 		s.times.leave(from.Peer().Addr())

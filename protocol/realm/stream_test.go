@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,14 +112,7 @@ func TestLongMessagesComeByteByByte(t *testing.T) {
 	var e Entity
 	e.Has = HasObject
 	pair := Attribute{100, U8(1)} // 3 bytes
-	for n := MaxListed; ; n-- {
-		list := make([]Attribute, n)
-		for i := range list {
-			list[i] = pair
-		}
-		e.Attributes, _ = testCodec.Attributes(list...)
-		break
-	}
+	e.Attributes, _ = testCodec.Attributes(slices.Repeat([]Attribute{pair}, MaxListed)...)
 	update := Message{Kind: KindEntityUpdate, Entity: e}
 	b := testCodec.AppendTo(nil, &update)
 	s := NewStream(testCodec, FromClient)

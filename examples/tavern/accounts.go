@@ -1,0 +1,73 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+	"sync"
+
+	"parley/protocol/realm"
+)
+
+// accounts are names and passwords in memory. They are a toy: passwords are kept as they are,
+// and anybody may try as often as they like.
+type accounts struct {
+	mu        sync.Mutex
+	passwords map[string]string // by name in lower case
+	present   map[string]bool
+}
+
+func newAccounts() *accounts {
+	return &accounts{passwords: map[string]string{}, present: map[string]bool{}}
+}
+
+// Register makes an account. It is quick, so it answers at once; one that hashes passwords
+// would do so elsewhere and answer later.
+func (a *accounts) Register(_ netip.AddrPort, name, password string, answer func(realm.RegisterCode)) {
+	answer(a.register(strings.ToLower(name), password))
+}
+
+func (a *accounts) register(name, password string) realm.RegisterCode {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch _, taken := a.passwords[name]; {
+	case len(name) < 3 || len(name) > 32 || strings.ContainsFunc(name, notInNames):
+		return realm.RegisterInvalidPseudo
+	case len(password) < 8 || len(password) > 128:
+		return realm.RegisterInvalidPassword
+	case taken:
+		return realm.RegisterUsedPseudo
+	}
+	a.passwords[name] = password
+	return realm.RegisterOK
+}
+
+func notInNames(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_-", r)
+}
+
+// Login lets a name in once at a time.
+func (a *accounts) Login(_ netip.AddrPort, name, password string, answer func(realm.LoginCode)) {
+	answer(a.login(strings.ToLower(name), password))
+}
+
+func (a *accounts) login(name, password string) realm.LoginCode {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch right, known := a.passwords[name]; {
+	case !known:
+		return realm.LoginUnknownPseudo
+	case right != password:
+		return realm.LoginWrongPassword
+	case a.present[name]:
+		return realm.LoginAlreadyConnected
+	}
+	a.present[name] = true
+	return realm.LoginOK
+}
+
+// Logout says that a name has left.
+func (a *accounts) Logout(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.present, strings.ToLower(name))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"parley/protocol/realm"
+)
+
+// guest is where somebody goes, and as whom.
+type guest struct {
+	addr, print, name, password string
+}
+
+// dial connects to a tavern that has the right certificate.
+func (g guest) dial(ctx context.Context) (*realm.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return realm.Dial(ctx, g.addr, realm.ClientConfig{Fingerprint: g.print})
+}
+
+// register makes an account.
+func register(ctx context.Context, g guest, out io.Writer) error {
+	c, err := g.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.Background())
+	code, err := c.Register(ctx, g.name, g.password)
+	if err != nil {
+		return err
+	}
+	if code != realm.RegisterOK {
+		return fmt.Errorf("register %s: %v", g.name, code)
+	}
+	fmt.Fprintln(out, "welcome,", g.name)
+	return nil
+}
+
+// join logs in, says each line of in, and prints what is said to out. It ends when in does, or
+// ctx, or the tavern.
+func join(ctx context.Context, g guest, in io.Reader, out io.Writer) error {
+	c, err := g.dial(ctx)
+	if err != nil {
+		return err
+	}
+	// Whatever ends it, the tavern is told, and Events ends.
+	leave := func() { _ = c.Close(context.Background()) }
+	defer leave()
+	defer context.AfterFunc(ctx, leave)()
+
+	code, err := c.Login(ctx, g.name, g.password)
+	if err != nil {
+		return err
+	}
+	if code != realm.LoginOK {
+		return fmt.Errorf("log in as %s: %v", g.name, code)
+	}
+	go func() {
+		defer leave()
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			if text := strings.TrimSpace(lines.Text()); text != "" && c.Say(text) != nil {
+				return
+			}
+		}
+	}()
+	names := map[uint16]string{}
+	for ev := range c.Events() {
+		if ev.Kind == realm.EventMessage {
+			show(out, names, ev.Message)
+		}
+	}
+	if why := (realm.Close{}); errors.As(c.Err(), &why) && why.Reason == realm.ReasonClosed {
+		return nil // we left
+	}
+	return c.Err()
+}
+
+// show prints what happens. names are those of who is here.
+func show(out io.Writer, names map[uint16]string, m *realm.Message) {
+	switch {
+	case m.Kind == realm.KindMetaAction && realm.MetaCode(m.Code) == realm.MetaPlayerJoined:
+		names[m.ID] = clean(m.Name)
+		fmt.Fprintln(out, "*", names[m.ID], "is here")
+	case m.Kind == realm.KindMetaAction:
+		fmt.Fprintln(out, "*", names[m.ID], "has left")
+		delete(names, m.ID)
+	case m.Kind == realm.KindChatReceive:
+		fmt.Fprintf(out, "%s: %s\n", names[m.ID], clean(m.Text))
+	}
+}
+
+// clean makes a stranger's text fit to be shown, without control characters.
+func clean(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, string(text))
+}
