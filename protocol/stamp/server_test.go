@@ -153,6 +153,26 @@ func TestCloseDoesNotWait(t *testing.T) {
 	})
 }
 
+// Whoever closes finds connections that ended in the same turn: their end is told once.
+func TestAnEndIsToldOnce(t *testing.T) {
+	d := newDuo(t, 1, Config{})
+	for range 2 {
+		abandon(d.s, d.now, "over")
+	}
+	ends := 0
+	for range 2 {
+		for ev, ok := d.s.PollEvent(); ok; ev, ok = d.s.PollEvent() {
+			if ev.Kind == EventClosed {
+				ends++
+			}
+		}
+		abandon(d.s, d.now, "over")
+	}
+	if ends != 1 {
+		t.Errorf("the end was told %d times", ends)
+	}
+}
+
 func TestAClosedServerRunsNothing(t *testing.T) {
 	s, err := Listen("127.0.0.1:0", Config{}, nil)
 	if err != nil {

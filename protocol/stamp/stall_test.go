@@ -46,7 +46,7 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 	if held > bounds {
 		t.Errorf("%d bytes are on their way, more than all bounds together: %d", held, bounds)
 	}
-	if n, b := x.shell.Queued(); n > shell.MaxQueuedEvents || b > shell.MaxQueuedEventBytes+int64(size) {
+	if n, b := x.shell.Queued(); n > shell.MaxQueuedEvents || b != int64(n*size) || b > shell.MaxQueuedEventBytes+int64(size) {
 		t.Errorf("%d events of %d bytes are queued", n, b)
 	}
 	t.Logf("%d packets of %d bytes are held; the client refused %d", stuck, size, x.Stats().Reliable.Refused)
