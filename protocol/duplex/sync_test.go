@@ -381,3 +381,116 @@ func TestALargeStateIsSentAsRoomComes(t *testing.T) {
 		}
 	}
 }
+
+// Only main names: an update that comes on the feed between SYNC_START and SYNC_END does not
+// keep an element that the server has not named.
+func TestAnUpdateDoesNotName(t *testing.T) {
+	s := newStage(t, FromClient, "open")
+	main := func(b ...byte) { s.e.HandleBytes(s.now, b) }
+	main(append([]byte{CodeSync, 0, 6}, valueOf(1)...)...)
+	main(append([]byte{CodeSync, 0, 7}, valueOf(1)...)...)
+	main(CodeSyncStart)
+	main(append([]byte{CodeSync, 0, 7}, valueOf(2)...)...)
+	d := Datagram{Sequence: s.e.feed.last + 1, Message: Message{Kind: KindUpdate, SID: 6, Data: valueOf(3)}}
+	s.e.HandleDatagram(s.now, serverAddr, d.AppendTo(nil))
+	main(CodeSyncEnd)
+	words, _ := s.poll()
+	if want := []string{"sync", "sync", "sync", "update", "gone", "synced", "SYNC_OK"}; !slices.Equal(words, want) {
+		t.Errorf("%q, want %q", words, want)
+	}
+	if _, ok := s.e.Element(6); ok {
+		t.Error("6 is still there")
+	}
+}
+
+// What a sync that has begun will name is not told before, and what it will not name is not
+// said to be gone: nobody is told anything twice.
+func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
+	w := newWorld(t, 1, Config{Resync: -1}, perfect)
+	const count = 2000
+	limit := int16(count)
+	for sid := range limit {
+		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.onEvent = func(c *Conn, ev Event) {
+		if ev.Kind == EventJoined {
+			c.SetSight(func(sid int16) bool { return sid < limit })
+		}
+	}
+	x := w.dial(0)
+	x.pipe.room = 16 << 10
+	for x.synced == 0 {
+		w.flush()
+		w.run(5 * time.Millisecond)
+	}
+	if s := x.Stats(); s.MainIn != 1+count+2 {
+		t.Errorf("%d messages on main for %d elements", s.MainIn, count)
+	}
+	// The second half is gone while a second sync runs.
+	w.run(time.Second)
+	before := x.Stats().MainIn
+	x.conn().Resync()
+	w.flush()
+	w.run(20 * time.Millisecond)
+	limit = count / 2
+	for x.synced == 1 {
+		w.flush()
+		w.run(5 * time.Millisecond)
+	}
+	if n := x.Stats().MainIn - before; n != count/2+2 || !slices.Equal(slices.Sorted(maps.Keys(x.state)), first(count/2)) {
+		t.Errorf("%d messages on main for %d elements; %d are known", n, count/2, len(x.state))
+	}
+}
+
+func first(n int16) (all []int16) {
+	for sid := range n {
+		all = append(all, sid)
+	}
+	return all
+}
+
+// What was left to the feed and had not gone when the feed was lost goes over main.
+func TestWhatTheFeedDidNotCarryIsMains(t *testing.T) {
+	r := newRoom(t, Config{Resync: -1})
+	g := r.join("10.0.0.2")
+	set := func(value uint64) {
+		if err := r.mux.Set(7, valueOf(value)); err != nil {
+			t.Fatal(err)
+		}
+		r.mux.Flush()
+	}
+	written := func() (all []byte) {
+		for n, c, ok := r.mux.PollBytes(r.buf[:]); ok; n, c, ok = r.mux.PollBytes(r.buf[:]) {
+			all = append(all, r.buf[:n]...)
+			r.mux.Written(r.now, c)
+		}
+		return all
+	}
+	set(1)
+	r.drain()
+	set(2)
+	if got := written(); len(got) != 0 {
+		t.Fatalf("with a feed, main has %x", got)
+	}
+	g.say(CodeConnFailed)
+	sync := Message{Kind: KindSync, SID: 7, Data: valueOf(2)}
+	if got := written(); string(got) != string(sync.AppendTo(nil)) {
+		t.Errorf("main has %x when the feed is lost", got)
+	}
+	if out := r.drain(); len(out) != 0 {
+		t.Errorf("%v goes to a feed that is lost", out)
+	}
+	g.say(CodeConnOK)
+	if out := r.drain(); len(out) != 0 {
+		t.Errorf("what main has told is told again: %v", out)
+	}
+	set(3)
+	if got := written(); len(got) != 0 {
+		t.Errorf("with a feed again, main has %x", got)
+	}
+	if out := r.drain(); out[g.feed] != HeaderBytes+3+9 {
+		t.Errorf("with a feed again, it has %v", out)
+	}
+}

@@ -125,7 +125,7 @@ func (e *Endpoint) syncChanged() {
 	switch {
 	case !newest:
 	case !v.known.has(slot):
-		if !v.willName(slot) && v.sees(el.sid) {
+		if v.sees(el.sid) {
 			e.tellOnMain(slot, el)
 			if v.onFeed == v.onMain-1 {
 				v.onFeed++ // it need not be told twice
