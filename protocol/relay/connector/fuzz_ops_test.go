@@ -102,6 +102,22 @@ func (o *ops) check() {
 			}
 		}
 	}
+	strangers := 0
+	for _, port := range o.ports {
+		m, _ := port.Value.(*match)
+		for p := range port.Peers() {
+			has := o.lobby.clients[p.Addr()]
+			if stranger := has == nil || m != nil && has != m; p.State() == relay.StateOpen && p.Seat.(*guest).listed != stranger {
+				o.t.Fatalf("%v at port %d is a stranger: %t", p.Addr(), port.Number(), stranger)
+			}
+			if p.Seat.(*guest).listed {
+				strangers++
+			}
+		}
+	}
+	if strangers != o.lobby.strangers.count {
+		o.t.Fatalf("%d strangers, and %d in the list", strangers, o.lobby.strangers.count)
+	}
 	if players != o.lobby.Players() || len(o.lobby.matches) > 3 || o.lobby.strangers.count > 3 || len(o.ports) != 1+len(o.lobby.matches) {
 		o.t.Fatalf("%d players of %d, %d games, %d strangers, %d ports", o.lobby.Players(), players, len(o.lobby.matches), o.lobby.strangers.count, len(o.ports))
 	}

@@ -223,7 +223,7 @@ func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
 func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	from := g.peer.Addr()
 	m := (*match)(nil)
-	if len(l.matches) < l.cfg.MaxGames && (admission.Nearby(from.Addr()) || l.opens.Allow(now, from.Addr(), 1)) {
+	if !l.down && len(l.matches) < l.cfg.MaxGames && (admission.Nearby(from.Addr()) || l.opens.Allow(now, from.Addr(), 1)) {
 		m = newMatch(now, l, g.peer.Port().Mux(), min(seats, l.cfg.MaxPlayers), from)
 	}
 	if m == nil {

@@ -21,10 +21,9 @@ type match struct {
 	groups []*groups        // by the number of their sender
 	lost   []netip.AddrPort // players who were, the newest last
 
-	announce *relay.Timer // of the opener
-	flush    *relay.Timer // of groups
-	flushAt  time.Time    // when it goes off; zero while it is not set
-	close    *relay.Timer
+	flush   *relay.Timer // of groups
+	flushAt time.Time    // when it goes off; zero while it is not set
+	close   *relay.Timer
 }
 
 // newMatch opens a port and has a game there. It returns nil if there is no port to be had.
@@ -38,10 +37,9 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 		game: newGame(seats, opener, &l.stats.Game), groups: make([]*groups, seats),
 	}
 	port.Value = m
-	m.announce = port.NewTimer(m.announceOpener)
 	m.flush = port.NewTimer(m.flushGroups)
 	m.close = port.NewTimer(m.closePort)
-	m.announce.Set(now.Add(announceAfter))
+	port.NewTimer(m.announceOpener).Set(now.Add(announceAfter))
 	l.matches = append(l.matches, m)
 	return m
 }
@@ -147,13 +145,13 @@ func (m *match) flushAll() {
 
 // announceOpener tells the opener that it has joined. It may not have come to this port yet.
 func (m *match) announceOpener(now time.Time) {
-	opener := &m.game.seats[0]
+	opener := m.game.seats[0]
 	if !opener.taken || !opener.waits {
 		return
 	}
 	m.flushAll()
 	p := m.port.Invite(opener.addr, newGuest(now, m))
-	if p == nil {
+	if p == nil { // too many are known
 		m.game.leave(0, false)
 		m.lobby.free(opener.addr)
 		m.deliver()
@@ -245,11 +243,7 @@ func (m *match) closeIfEmpty(now time.Time) {
 		return
 	}
 	m.over = true
-	m.announce.Stop()
 	m.close.Set(now.Add(closeWithin))
-	if m.port.Len() == 0 {
-		m.close.Set(now)
-	}
 	for p := range m.port.Peers() {
 		p.Close("the game is over")
 	}

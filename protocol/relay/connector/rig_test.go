@@ -43,10 +43,17 @@ type datagram struct {
 
 const mainPort = 8082
 
-func newRig(t testing.TB, c Config) *rig {
+func newRig(t testing.TB, c Config) *rig { return newRigOf(t, c, 0) }
+
+// newRigOf is newRig with another bound of peers.
+func newRigOf(t testing.TB, c Config, maxPeers int) *rig {
 	r := &rig{t: t, now: rigStart, lobby: NewLobby(c, key), next: 40000}
 	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
-	r.mux = relay.NewMux(r.now, r.lobby.serverConfig(), shared, key, r)
+	rc := r.lobby.serverConfig()
+	if maxPeers > 0 {
+		rc.MaxPeers = maxPeers
+	}
+	r.mux = relay.NewMux(r.now, rc, shared, key, r)
 	r.main = r.mux.First()
 	r.main.SetNumber(mainPort)
 	r.ports = []*relay.Port{r.main}

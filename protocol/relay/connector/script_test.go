@@ -120,6 +120,7 @@ func playScript(s stagehand) {
 	s.send('A', "game", "30 000060 02")
 	s.get(4210*ms, 0, 'A', "game", "50 000007 04")
 	s.send('A', "game", "80 000000 000007")
+	s.get(4210*ms, 0, 'A', "game", "80 000000 000060")
 	s.quiet(5 * time.Second)
 }
 

@@ -185,6 +185,22 @@ func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
 	}
 }
 
+func TestCloseTellsPlayersOnce(t *testing.T) {
+	r := newReal(t, Config{})
+	r.send('A', "main", "50 000000 01 02")
+	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
+	r.send('A', "main", "80 000000 000000")
+	r.get(0, 0, 'A', "game", "50 000000 02 00")
+	r.send('A', "game", "80 000000 000000")
+	if err := r.server.Close(); err != nil {
+		t.Error(err)
+	}
+	r.get(0, 0, 'A', "game", "50 000001 04")
+	if err := r.server.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestShutdownEndsWithItsContext(t *testing.T) {
 	r := newReal(t, Config{})
 	r.send('A', "main", "50 000000 01 02")

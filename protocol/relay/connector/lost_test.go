@@ -1,0 +1,157 @@
+package connector
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/protocol/relay"
+)
+
+// duo is a game of two, of whom b was lost: it heard nothing for too long.
+func duo(t *testing.T) (r *rig, game uint16, a, b *player) {
+	r = newRig(t, Config{})
+	a, b = r.player(0), r.player(1)
+	game = a.open(3)
+	b.say(game, relay.SemiOrdered, &join)
+	b.heard()
+	a.heard()
+	for range 30 {
+		a.tell(game, relay.Unordered, chat("?"))
+		r.pass(time.Second)
+		a.heard()
+	}
+	r.sent = nil
+	if r.lobby.Players() != 1 {
+		t.Fatalf("%d players", r.lobby.Players())
+	}
+	return r, game, a, b
+}
+
+// A player who was lost, and goes on with the ids that it has come to, is told that it is a player no
+// more: unreliably, as it would take our first reliable ids for repeats.
+func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		come func(b *player, game uint16)
+		want int
+	}{
+		{"by a keep-alive", func(b *player, game uint16) { b.sendBytes(game, relay.Unordered, true, nil) }, 1},
+		{"by a ping", func(b *player, game uint16) { b.say(game, relay.Unordered, &ToGame{Kind: ToGamePing}) }, 2},
+		{"by a message", func(b *player, game uint16) { b.tell(game, relay.Unordered, chat("hi")) }, 2},
+		{"by an unreliable message", func(b *player, game uint16) { b.tell(game, relay.Unreliable, chat("hi")) }, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, game, a, b := duo(t)
+			tt.come(b, game)
+			told := func() (n int) {
+				for _, x := range b.packages() {
+					if strings.HasSuffix(x, " ") {
+						continue // a keep-alive
+					}
+					if !strings.HasSuffix(x, " 01") || !strings.Contains(x, " 10 ") {
+						t.Errorf("it was sent %s", x)
+					}
+					n++
+				}
+				r.sent = nil
+				return n
+			}
+			if got := told(); got != tt.want {
+				t.Errorf("told %d times, want %d", got, tt.want)
+			}
+			// The network may have lost that.
+			again := 0
+			for range 30 {
+				r.pass(time.Second)
+				a.heard()
+				again += told()
+			}
+			if again != 1 {
+				t.Errorf("told %d times in the next half minute, want once", again)
+			}
+		})
+	}
+}
+
+// Somebody new at its address begins at id 0, and may join.
+func TestSomebodyNewAtTheAddressOfALostPlayer(t *testing.T) {
+	r, game, a, _ := duo(t)
+	e := r.player(1)
+	e.say(game, relay.SemiOrdered, &join)
+	e.wantHeard("new", "Joined 1")
+	a.wantHeard("new", "PeerJoined 1")
+}
+
+// What a player said before it was removed comes before the news of that, and not later in the name of
+// who has its number next.
+func TestTheLastWordsOfAPlayerWhoIsRemoved(t *testing.T) {
+	r, game, a, b, d := trio(t, Config{})
+	b.tell(game, relay.SemiOrdered, chat("last words"))
+	for range 64 {
+		b.sendBytes(game, relay.Unreliable, false, []byte{9})
+	}
+	e := r.player(9)
+	e.say(game, relay.Unordered, &join)
+	r.pass(time.Second)
+	a.wantHeard("removed", `from 1: Chat "last words"`, "PeerLeft 1", "PeerJoined 1")
+	d.wantHeard("removed", `from 1: Chat "last words"`, "PeerLeft 1", "PeerJoined 1")
+	e.wantHeard("new", "Joined 1")
+}
+
+// A game whose opener cannot be known at its port closes, and so does the port.
+func TestAGameWithoutAPlaceForItsOpener(t *testing.T) {
+	r := newRigOf(t, Config{}, 1)
+	a := r.player(0)
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 2})
+	r.pass(announceAfter)
+	if r.lobby.Players() != 0 || r.lobby.Games() != 1 {
+		t.Errorf("%d players, %d games", r.lobby.Players(), r.lobby.Games())
+	}
+	r.pass(closeWithin)
+	if r.lobby.Games() != 0 || len(r.ports) != 1 {
+		t.Errorf("%d games, %d ports", r.lobby.Games(), len(r.ports))
+	}
+}
+
+// Who said something lately is not the one to make room.
+func TestStrangersWhoSayNothingGoFirst(t *testing.T) {
+	r := newRig(t, Config{MaxStrangers: 2})
+	ping := &ToMain{Kind: ToMainPing}
+	x, y := r.player(1), r.player(2)
+	x.say(mainPort, relay.Unordered, ping)
+	y.say(mainPort, relay.Unordered, ping)
+	x.say(mainPort, relay.Unordered, ping)
+	r.player(3).say(mainPort, relay.Unordered, ping)
+	if r.main.Peer(x.addr) == nil || r.main.Peer(y.addr) != nil || r.lobby.strangers.count != 2 {
+		t.Errorf("%d strangers; the one who spoke is known: %t", r.lobby.strangers.count, r.main.Peer(x.addr) != nil)
+	}
+}
+
+// After Shutdown nobody is let in and no game is opened, whoever asks.
+func TestNoGameAfterShutdown(t *testing.T) {
+	r := newRig(t, Config{})
+	a := r.player(0)
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainPing})
+	a.heard()
+	r.lobby.Shutdown(r.now)
+	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
+	a.wantHeard("down", "GameOpenError DifferentGame")
+	b := r.player(1)
+	b.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
+	b.wantHeard("down")
+	if len(r.ports) != 1 || r.main.Peer(b.addr) != nil {
+		t.Errorf("%d ports", len(r.ports))
+	}
+}
+
+func TestThereAreNoMoreGamesThanPorts(t *testing.T) {
+	for _, tt := range []struct {
+		first, last uint16
+		want        int
+	}{{0, 0, 256}, {5000, 5000, 1}, {5000, 5009, 10}, {5000, 4000, 0}, {1, 65535, 256}} {
+		if got := (Config{FirstPort: tt.first, LastPort: tt.last}).fill().MaxGames; got != tt.want {
+			t.Errorf("ports %d to %d: %d games, want %d", tt.first, tt.last, got, tt.want)
+		}
+	}
+}
