@@ -276,7 +276,7 @@ func (d *Realm) actions(h *Hub, s *realmSeat) {
 		}
 		values := make([]realm.Value, 0, world.MaxParams)
 		for j := range ev.Action.Fields {
-			values = append(values, toRealm(ev.Params[j]))
+			values = append(values, ToRealm(ev.Params[j]))
 		}
 		action, err := d.codec.Action(uint16(ev.Action.Number), values...)
 		if err != nil {

@@ -41,8 +41,8 @@ func RealmSchema(s *world.Schema) (realm.Schema, error) {
 	return out, nil
 }
 
-// toRealm turns a value of the world into one of realm.
-func toRealm(v world.Value) realm.Value {
+// ToRealm turns a value of the world into one of realm.
+func ToRealm(v world.Value) realm.Value {
 	switch v.Type {
 	case world.Bool, world.U8:
 		return realm.U8(uint8(v.Uint()))
@@ -98,7 +98,7 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		f := &c.Kind.Fields[i]
 		switch {
 		case !f.InBody:
-			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: toRealm(c.Value(i))})
+			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: ToRealm(c.Value(i))})
 		case i == world.FieldX || i == world.FieldY:
 			e.Has |= realm.HasPosition
 		case i == world.FieldAngle:

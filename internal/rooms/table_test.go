@@ -78,6 +78,7 @@ var table = []room{
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account"}, shell: everyFile},
+	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	{path: "internal/rooms"},

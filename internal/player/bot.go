@@ -1,0 +1,177 @@
+package player
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/world"
+)
+
+// Bot is a player that walks about, acts and chats by itself, and measures how long the
+// server takes: from asking for a direction to seeing its own entity have it.
+type Bot struct {
+	Dialect string
+	Tally   Tally
+
+	mu     sync.Mutex
+	player *Player
+	rng    *rand.Rand
+	mark   string    // in what it says, so that it knows its own words
+	asked  float32   // the direction that it asked for
+	since  time.Time // when; zero if it has seen it
+	words  int
+}
+
+// Tally is what became of what a bot did.
+type Tally struct {
+	Connected bool
+	Error     string          // why it could not join, or was cut off
+	Updates   uint64          // things that it was told
+	Steered   int             // directions that it asked for
+	Seen      int             // and saw
+	Acted     int             // actions that it did
+	Told      int             // actions in sight that it was told of
+	Said      int             // lines
+	Heard     int             // of its own that came back
+	Latencies []time.Duration // from asking to seeing
+}
+
+// Run joins and plays until ctx ends.
+func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
+	b.rng = rand.New(rand.NewPCG(seed, 0xb07))
+	b.mark = fmt.Sprintf("[%x]", seed)
+	c.Notice = b.notice
+	joining, cancel := context.WithTimeout(ctx, 20*time.Second)
+	p, err := Join(joining, b.Dialect, addr, c)
+	cancel()
+	if err != nil {
+		if ctx.Err() == nil {
+			b.fail(err.Error())
+		}
+		return
+	}
+	b.mu.Lock()
+	b.player, b.Tally.Connected = p, true
+	b.mu.Unlock()
+	b.play(ctx, c.Schema)
+	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	b.mu.Lock()
+	b.player = nil // what it is told now is of no account
+	b.mu.Unlock()
+	p.Close(late)
+	p.See(func(v *Sight) { b.Tally.Updates = v.Updates })
+}
+
+// play does something each half second, until ctx ends.
+func (b *Bot) play(ctx context.Context, schema *world.Schema) {
+	// Not all at once: bots that start together would else act together.
+	timer := time.NewTimer(time.Duration(b.rng.Int64N(int64(time.Second))))
+	defer timer.Stop()
+	for turn := 0; ; turn++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(400*time.Millisecond + time.Duration(b.rng.Int64N(int64(200*time.Millisecond))))
+		switch {
+		case b.Dialect == "stamp": // it watches
+		case turn%4 == 3 && len(schema.Actions) > 0:
+			b.act(schema.Actions[b.rng.IntN(len(schema.Actions))])
+		case turn%20 == 10:
+			b.say(ctx)
+		default:
+			b.steer()
+		}
+	}
+}
+
+func (b *Bot) steer() {
+	angle := float32(b.rng.Float64()*2*math.Pi - math.Pi)
+	b.mu.Lock()
+	b.asked, b.since = angle, time.Now()
+	b.Tally.Steered++
+	b.mu.Unlock()
+	if err := b.player.Steer(angle, float32(.5+b.rng.Float64())); err != nil {
+		b.fail(err.Error())
+	}
+}
+
+// act does an action with parameters by chance.
+func (b *Bot) act(a *world.Action) {
+	var params []world.Value
+	for _, f := range a.Fields {
+		switch f.Type {
+		case world.F32, world.F64:
+			params = append(params, world.FloatValue(f.Type, b.rng.Float64()*2*math.Pi-math.Pi))
+		case world.I8, world.I16, world.I32, world.I64:
+			params = append(params, world.IntValue(f.Type, b.rng.Int64N(10)))
+		case world.Text:
+			params = append(params, world.TextValue("bot"))
+		default:
+			params = append(params, world.UintValue(f.Type, 0))
+		}
+	}
+	b.mu.Lock()
+	b.Tally.Acted++
+	b.mu.Unlock()
+	// A server may say no, to who is too fast: that is no error of the network.
+	_ = b.player.Act(a, params...)
+}
+
+func (b *Bot) say(ctx context.Context) {
+	b.mu.Lock()
+	b.words++
+	b.Tally.Said++
+	text := fmt.Sprintf("hello %d %s", b.words, b.mark)
+	b.mu.Unlock()
+	if err := b.player.Say(ctx, text); err != nil && ctx.Err() == nil {
+		b.fail(err.Error())
+	}
+}
+
+func (b *Bot) fail(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Tally.Error == "" {
+		b.Tally.Error = why
+	}
+}
+
+// notice looks at what it is told.
+func (b *Bot) notice(n Notice) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.player == nil {
+		return
+	}
+	switch n.Kind {
+	case Said:
+		if strings.HasSuffix(n.Text, b.mark) {
+			b.Tally.Heard++
+		}
+	case Acted:
+		b.Tally.Told++
+	case Ended:
+		if b.Tally.Error == "" {
+			b.Tally.Error = n.Text
+		}
+	case Updated:
+		if b.since.IsZero() {
+			return
+		}
+		b.player.See(func(v *Sight) {
+			if own, ok := v.Things[v.You]; ok && own.Angle == b.asked {
+				b.Tally.Seen++
+				b.Tally.Latencies = append(b.Tally.Latencies, time.Since(b.since))
+				b.since = time.Time{}
+			}
+		})
+	}
+}

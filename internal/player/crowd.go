@@ -1,0 +1,113 @@
+package player
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Crowd is many bots.
+type Crowd struct {
+	// Addrs is where each dialect is, and Bots how many there are of each.
+	Addrs map[string]string
+	Bots  map[string]int
+
+	Config Config
+	Seed   uint64
+
+	// Joined, if set, is called for each bot that has joined or failed to, by any goroutine.
+	Joined func()
+}
+
+// Result is what became of the bots of one dialect.
+type Result struct {
+	Dialect   string        `json:"dialect"`
+	Bots      int           `json:"bots"`
+	Connected int           `json:"connected"`
+	Updates   uint64        `json:"updates"`
+	Steered   int           `json:"steered"`
+	Seen      int           `json:"seen"`
+	Said      int           `json:"said"`
+	Heard     int           `json:"heard"`
+	Acted     int           `json:"acted"`
+	P50       time.Duration `json:"p50_ns"`
+	P99       time.Duration `json:"p99_ns"`
+	Errors    int           `json:"errors"`
+	Error     string        `json:"error,omitempty"` // one of them
+}
+
+// joinAtOnce is how many bots join at a time: a crowd that comes at once is a test of another
+// kind, and each of realm's costs its server a password.
+const joinAtOnce = 16
+
+// Run has all bots join and play until ctx ends, and returns what became of them, in the order
+// of Dialects.
+func (c *Crowd) Run(ctx context.Context) []Result {
+	var bots []*Bot
+	var wg sync.WaitGroup
+	room := make(chan struct{}, joinAtOnce)
+	for _, dialect := range Dialects {
+		for i := range c.Bots[dialect] {
+			b := &Bot{Dialect: dialect}
+			bots = append(bots, b)
+			wg.Go(func() {
+				select {
+				case room <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
+				release := sync.OnceFunc(func() {
+					<-room
+					if c.Joined != nil {
+						c.Joined()
+					}
+				})
+				defer release()
+				config := c.Config
+				config.Name = fmt.Sprintf("bot-%d-%d", c.Seed%100_000, i)
+				if config.Password == "" {
+					config.Password = "a bot's own word"
+				}
+				config.joined = release
+				b.Run(ctx, c.Addrs[dialect], config, c.Seed<<20+uint64(len(dialect))<<16+uint64(i))
+			})
+		}
+	}
+	wg.Wait()
+	return results(bots)
+}
+
+func results(bots []*Bot) (list []Result) {
+	for _, dialect := range Dialects {
+		r := Result{Dialect: dialect}
+		var latencies []time.Duration
+		for _, b := range bots {
+			if b.Dialect != dialect {
+				continue
+			}
+			t := &b.Tally
+			r.Bots++
+			r.Updates += t.Updates
+			r.Steered, r.Seen, r.Said, r.Heard, r.Acted = r.Steered+t.Steered, r.Seen+t.Seen, r.Said+t.Said, r.Heard+t.Heard, r.Acted+t.Acted
+			if t.Connected {
+				r.Connected++
+			}
+			if t.Error != "" {
+				r.Errors++
+				r.Error = t.Error
+			}
+			latencies = append(latencies, t.Latencies...)
+		}
+		if r.Bots == 0 {
+			continue
+		}
+		slices.Sort(latencies)
+		if n := len(latencies); n > 0 {
+			r.P50, r.P99 = latencies[n/2], latencies[min(n*99/100, n-1)]
+		}
+		list = append(list, r)
+	}
+	return list
+}

@@ -1,0 +1,239 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/world"
+)
+
+// Dialects are what Join knows.
+var Dialects = []string{"replica", "stamp", "relay", "duplex", "realm"}
+
+// ErrSpectator: over this dialect one can only watch.
+var ErrSpectator = errors.New("player: stamp has spectators only")
+
+// Config is who joins which game.
+type Config struct {
+	// Schema is that of the game.
+	Schema *world.Schema
+
+	// TickRate is the server's. Default 20.
+	TickRate int
+
+	// Name and Password are realm's account, which is registered if it does not exist.
+	Name, Password string
+
+	// Plain has realm without TLS. Fingerprint pins its certificate; without it any is taken,
+	// as a server's own is known to no one.
+	Plain       bool
+	Fingerprint string
+
+	// FirstType is the number of the kind that is type 0 in realm.
+	FirstType int
+
+	// Notice, if set, is called with what happens, by one goroutine at a time.
+	Notice func(Notice)
+
+	joined func() // called when Join is done, either way
+}
+
+// Notice is something that happened.
+type Notice struct {
+	Kind   NoticeKind
+	Name   string // who said it, if the dialect tells
+	Text   string // what was said, or why it is over
+	Entity uint16 // who did it, if the dialect tells by number
+}
+
+// NoticeKind says what a Notice is.
+type NoticeKind uint8
+
+const (
+	Said    NoticeKind = iota + 1 // a line of chat
+	Acted                         // somebody in sight did something
+	Updated                       // something in sight is new or has changed
+	Ended                         // the connection is over
+)
+
+// Thing is an entity in sight.
+type Thing struct {
+	Kind   int // its number
+	X, Y   float64
+	Angle  float32
+	Norm   float32
+	Fields []world.Value // all of them, if the dialect tells all at once
+}
+
+// Sight is what a player knows of the world.
+type Sight struct {
+	You     uint16 // the number of its own entity, 0 if it has none or does not know yet
+	Things  map[uint16]Thing
+	Players map[uint16]string // names, if the dialect tells them
+	Updates uint64            // how often something was told
+}
+
+// voice is what a dialect's client can do.
+type voice interface {
+	steer(angle, norm float32) error
+	act(a *world.Action, params []world.Value) error
+	say(ctx context.Context, text string) error
+	close(ctx context.Context) error
+	rtt() time.Duration
+}
+
+// Player is a client. Its methods may be called by any goroutine.
+type Player struct {
+	Dialect string
+	cfg     Config
+	voice   voice
+
+	mu    sync.Mutex
+	sight Sight
+	done  chan struct{} // closed when all events were read
+}
+
+// Join connects to a game server, and returns when the handshake is done: a moment later the
+// player is in the game, which See tells.
+func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) {
+	if c.TickRate == 0 {
+		c.TickRate = 20
+	}
+	if c.Notice == nil {
+		c.Notice = func(Notice) {}
+	}
+	p := &Player{Dialect: dialect, cfg: c, done: make(chan struct{})}
+	p.sight.Things, p.sight.Players = map[uint16]Thing{}, map[uint16]string{}
+	join := map[string]func(context.Context, string) error{
+		"replica": p.joinReplica, "stamp": p.joinStamp, "relay": p.joinRelay, "duplex": p.joinDuplex, "realm": p.joinRealm,
+	}[dialect]
+	if join == nil {
+		return nil, fmt.Errorf("player: there is no dialect %q", dialect)
+	}
+	err := join(ctx, addr)
+	if c.joined != nil {
+		c.joined()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Steer has the player's own entity go in a direction, in radians, at so many cells a tick.
+func (p *Player) Steer(angle, norm float32) error { return p.voice.steer(angle, norm) }
+
+// Act does an action of the game.
+func (p *Player) Act(a *world.Action, params ...world.Value) error {
+	if len(params) != len(a.Fields) {
+		return fmt.Errorf("player: %s has %d parameters, not %d", a.Name, len(a.Fields), len(params))
+	}
+	return p.voice.act(a, params)
+}
+
+// Say says something to all.
+func (p *Player) Say(ctx context.Context, text string) error { return p.voice.say(ctx, text) }
+
+// See calls look with what the player knows, which is valid until it returns.
+func (p *Player) See(look func(v *Sight)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	look(&p.sight)
+}
+
+// RTT returns the round trip, 0 if the dialect does not measure it.
+func (p *Player) RTT() time.Duration { return p.voice.rtt() }
+
+// Close leaves the game.
+func (p *Player) Close(ctx context.Context) error {
+	err := p.voice.close(ctx)
+	<-p.done
+	return err
+}
+
+// follow reads events until there are no more.
+func (p *Player) follow(read func()) {
+	go func() {
+		defer close(p.done)
+		read()
+	}()
+}
+
+// learn changes what is known, and tells that something was told.
+func (p *Player) learn(change func(v *Sight)) {
+	p.mu.Lock()
+	change(&p.sight)
+	p.sight.Updates++
+	p.mu.Unlock()
+	p.cfg.Notice(Notice{Kind: Updated})
+}
+
+// put notes an entity of which all fields are known.
+func (v *Sight) put(id uint16, k *world.Kind, fields []world.Value) {
+	t := Thing{Kind: k.Number, Fields: fields}
+	if k.HasBody {
+		t.X, t.Y = fields[world.FieldX].Float(), fields[world.FieldY].Float()
+		t.Angle, t.Norm = float32(fields[world.FieldAngle].Float()), float32(fields[world.FieldNorm].Float())
+	}
+	v.Things[id] = t
+}
+
+// readFields reads all fields of a kind, the whole of b.
+func readFields(k *world.Kind, b []byte, o world.Order) ([]world.Value, bool) {
+	fields := make([]world.Value, 0, len(k.Fields))
+	for i := range k.Fields {
+		v, n, ok := world.ParseValue(k.Fields[i].Type, k.Fields[i].Max, b, o)
+		if !ok {
+			return nil, false
+		}
+		fields, b = append(fields, v), b[n:]
+	}
+	return fields, len(b) == 0
+}
+
+// readRecords reads what stamp and relay say of entities.
+func (p *Player) readRecords(b []byte, o world.Order) {
+	p.learn(func(v *Sight) {
+		for len(b) >= 4 {
+			id, kind, size := number(b, o), int(b[2]), int(b[3])
+			if len(b) < 4+size {
+				return
+			}
+			if size == 0 {
+				delete(v.Things, id)
+			} else if k := p.cfg.Schema.Kind(kind); k != nil {
+				if fields, ok := readFields(k, b[4:4+size], o); ok {
+					v.put(id, k, fields)
+				}
+			}
+			b = b[4+size:]
+		}
+	})
+}
+
+func number(b []byte, o world.Order) uint16 {
+	if o.Big {
+		return uint16(b[0])<<8 | uint16(b[1])
+	}
+	return uint16(b[1])<<8 | uint16(b[0])
+}
+
+// appendSteering appends "angle f32, norm f32".
+func appendSteering(b []byte, angle, norm float32, o world.Order) []byte {
+	b = world.FloatValue(world.F32, float64(angle)).AppendTo(b, o)
+	return world.FloatValue(world.F32, float64(norm)).AppendTo(b, o)
+}
+
+func appendParams(b []byte, params []world.Value, o world.Order) []byte {
+	for _, v := range params {
+		b = v.AppendTo(b, o)
+	}
+	return b
+}
+
+// IsDialect reports whether there is a dialect of that name.
+func IsDialect(name string) bool { return slices.Contains(Dialects, name) }

@@ -1,0 +1,142 @@
+package player_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley"
+	"parley/account/storetest"
+	"parley/arena"
+	"parley/internal/player"
+	"parley/world"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func serve(t *testing.T) (*parley.Server, map[string]string, *world.Schema) {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	s, err := parley.Start(arena.Game(), parley.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, DataDir: t.TempDir(),
+		Accounts: new(storetest.Memory), Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	addrs := map[string]string{}
+	for _, a := range s.Addrs() {
+		addrs[a.Name] = a.Addr.String()
+	}
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, addrs, sim.Schema()
+}
+
+// Over each dialect a player finds itself, sees what it asked for, and reads what it said.
+func TestAPlayerOverEachDialect(t *testing.T) {
+	s, addrs, schema := serve(t)
+	for _, dialect := range player.Dialects {
+		t.Run(dialect, func(t *testing.T) {
+			var mu sync.Mutex
+			heard, told := false, false
+			notices := make(chan struct{}, 1)
+			p, err := player.Join(t.Context(), dialect, addrs[dialect], player.Config{
+				Schema: schema, Name: "ann", Password: "correct horse",
+				Notice: func(n player.Notice) {
+					mu.Lock()
+					heard = heard || n.Kind == player.Said && n.Text == "hello"
+					told = told || n.Kind == player.Acted
+					mu.Unlock()
+					select {
+					case notices <- struct{}{}:
+					default:
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close(context.Background())
+			wait := func(what string, cond func() bool) {
+				t.Helper()
+				begin := s.WorldStats().Ticks
+				for !cond() {
+					if s.WorldStats().Ticks-begin > 400 {
+						t.Fatalf("%s: not within 400 ticks", what)
+					}
+					select {
+					case <-notices:
+					case <-time.After(100 * time.Millisecond): // nothing new; ask for the time
+					}
+				}
+			}
+			if dialect == "stamp" {
+				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator {
+					t.Error("a spectator did something")
+				}
+				return
+			}
+			own := func(cond func(player.Thing) bool) bool {
+				ok := false
+				p.See(func(v *player.Sight) {
+					thing, there := v.Things[v.You]
+					ok = there && cond(thing)
+				})
+				return ok
+			}
+			wait("it finds itself", func() bool { return own(func(player.Thing) bool { return true }) })
+			if err := p.Steer(1.25, 1); err != nil {
+				t.Fatal(err)
+			}
+			wait("it walks", func() bool { return own(func(x player.Thing) bool { return x.Angle == 1.25 && x.Norm == 1 }) })
+			if err := p.Say(t.Context(), "hello"); err != nil {
+				t.Fatal(err)
+			}
+			throw := schema.ActionNamed("throw")
+			if err := p.Act(throw, world.FloatValue(world.F32, 1), world.UintValue(world.Entity, 0)); err != nil {
+				t.Fatal(err)
+			}
+			wait("it reads what it said and sees what it did", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return heard && told
+			})
+		})
+	}
+	if _, err := player.Join(t.Context(), "morse", "127.0.0.1:1", player.Config{}); err == nil {
+		t.Error("there is a dialect morse")
+	}
+}
+
+func TestACrowdOfBots(t *testing.T) {
+	_, addrs, schema := serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var joined sync.WaitGroup
+	joined.Add(10)
+	c := player.Crowd{
+		Addrs: addrs, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
+		Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done,
+	}
+	done := make(chan []player.Result, 1)
+	go func() { done <- c.Run(ctx) }()
+	joined.Wait()
+	defer time.AfterFunc(3*time.Second, cancel).Stop() // so long they play
+	for _, r := range <-done {
+		t.Logf("%+v", r)
+		if r.Bots != 2 || r.Connected != 2 || r.Errors != 0 || r.Updates == 0 {
+			t.Errorf("%s: %+v", r.Dialect, r)
+		}
+		if r.Dialect != "stamp" && (r.Seen == 0 || r.P50 <= 0) {
+			t.Errorf("%s saw nothing of what it asked for: %+v", r.Dialect, r)
+		}
+	}
+}
