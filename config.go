@@ -32,6 +32,10 @@ type Config struct {
 	// Accounts is where accounts are kept. Default: SQLite in DataDir.
 	Accounts account.Store
 
+	// Registrations is how many tries to register a minute an address may have, and Failures how
+	// many log-ins of an address or a name may fail. Default 3 and 5; negative is no limit.
+	Registrations, Failures int
+
 	// TickRate is how many ticks a second has. Default 20.
 	TickRate int
 

@@ -111,7 +111,7 @@ func (s *Server) realm(c Config) error {
 	var d *gateway.Realm
 	var ready sync.WaitGroup // a session may end before the dialect is there
 	ready.Add(1)
-	s.accounts = account.New(store, account.Config{OnEnd: func(x *account.Session, why account.EndReason) {
+	s.accounts = account.New(store, account.Config{Registrations: c.Registrations, Failures: c.Failures, OnEnd: func(x *account.Session, why account.EndReason) {
 		ready.Wait()
 		d.SessionEnded(x, why)
 	}})

@@ -88,7 +88,7 @@ func newRoot(codecs []Codec) *cobra.Command {
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newReplay(), newTicket(), newVersion())
+	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newTicket(), newVersion())
 	return root
 }
 

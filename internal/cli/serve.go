@@ -29,6 +29,7 @@ type serveFlags struct {
 	relayLobby, realmProfile                             string
 	realmPlain                                           bool
 	tickRate, maxPlayers                                 int
+	registrations, failures                              int
 	sight                                                float64
 	seed                                                 uint64
 	record, readyFile                                    string
@@ -76,6 +77,8 @@ the file of --config, which has a line name = value for each flag.`,
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
 	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "what realm's config says: plain or miko")
 	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
+	flags.IntVar(&f.registrations, "registrations", 3, "tries to register a minute for each address; -1 is no limit")
+	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute for each address and name; -1 is no limit")
 	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second")
 	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
 	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")

@@ -70,7 +70,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				if config.Password == "" {
 					config.Password = "a bot's own word"
 				}
-				config.joined = release
+				config.joined, config.New = release, true
 				b.Run(ctx, c.Addrs[dialect], config, c.Seed<<20+uint64(len(dialect))<<16+uint64(i))
 			})
 		}

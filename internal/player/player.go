@@ -25,8 +25,10 @@ type Config struct {
 	// TickRate is the server's. Default 20.
 	TickRate int
 
-	// Name and Password are realm's account, which is registered if it does not exist.
+	// Name and Password are realm's account, which is registered if it does not exist; with New
+	// that is tried first, so that no log-in fails.
 	Name, Password string
+	New            bool
 
 	// Plain has realm without TLS. Fingerprint pins its certificate; without it any is taken,
 	// as a server's own is known to no one.

@@ -59,27 +59,38 @@ func anyCertificate(fingerprint string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true}
 }
 
-// login logs in, and registers first if there is no such account.
+// login logs in, and registers if there is no such account.
 func (p *Player) login(ctx context.Context, c *realm.Client) error {
-	code, err := c.Login(ctx, p.cfg.Name, p.cfg.Password)
-	if err == nil && code == realm.LoginUnknownPseudo {
-		registered, err := c.Register(ctx, p.cfg.Name, p.cfg.Password)
-		if err != nil {
+	if p.cfg.New {
+		if err := p.register(ctx, c); err != nil {
 			return err
 		}
-		if registered != realm.RegisterOK {
-			return fmt.Errorf("player: realm does not register %q: %v", p.cfg.Name, registered)
+	}
+	code, err := c.Login(ctx, p.cfg.Name, p.cfg.Password)
+	if err == nil && code == realm.LoginUnknownPseudo && !p.cfg.New {
+		if err := p.register(ctx, c); err != nil {
+			return err
 		}
 		code, err = c.Login(ctx, p.cfg.Name, p.cfg.Password)
-		if err != nil {
-			return err
-		}
 	}
 	if err != nil {
 		return err
 	}
 	if code != realm.LoginOK {
 		return fmt.Errorf("player: realm does not let %q in: %v", p.cfg.Name, code)
+	}
+	return nil
+}
+
+// register makes the account, unless it is there.
+func (p *Player) register(ctx context.Context, c *realm.Client) error {
+	switch code, err := c.Register(ctx, p.cfg.Name, p.cfg.Password); {
+	case err != nil:
+		return err
+	case code == realm.RegisterTooManyTries:
+		return fmt.Errorf("player: realm registers no more accounts for this address in this minute: start the server with --registrations -1")
+	case code != realm.RegisterOK && code != realm.RegisterUsedPseudo:
+		return fmt.Errorf("player: realm does not register %q: %v", p.cfg.Name, code)
 	}
 	return nil
 }

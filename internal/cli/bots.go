@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"parley/arena"
+	"parley/internal/player"
+	"parley/world"
+)
+
+// standardPorts are where `parley serve` listens unless it is told otherwise.
+var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
+
+// botsFlags are what the command line says.
+type botsFlags struct {
+	count     int
+	mix       string
+	host      string
+	readyFile string
+	runFor    time.Duration
+	seed      uint64
+	plain     bool
+	asJSON    bool
+}
+
+func newBots() *cobra.Command {
+	var f botsFlags
+	cmd := &cobra.Command{
+		Use:   "bots",
+		Short: "Fill a server with players that walk, throw and chat, and measure it",
+		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
+and chat, and at the end say how it went: how many connected, how much of what
+they said came back, and how long it took from asking for a direction to seeing
+it, with errors counted.
+
+The latency is that of a player: half a tick of waiting for the server's next
+step on average, the step, and the way there and back.
+
+Bots of realm register accounts of their own, bot-SEED-NUMBER. A server allows
+three a minute for each address; start it with --registrations -1 for more.`,
+		Example: `  parley bots -n 100
+  parley bots --mix replica=40,realm=10 --for 1m
+  parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.count, "count", "n", 20, "how many bots, in equal shares of all dialects")
+	flags.StringVar(&f.mix, "mix", "", "how many of each dialect instead, as replica=10,duplex=5")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "the server, at its usual ports")
+	flags.StringVar(&f.readyFile, "ready-file", "", "where parley serve wrote its addresses")
+	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long they play")
+	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
+	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
+	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
+	return cmd
+}
+
+func (f *botsFlags) run(cmd *cobra.Command) error {
+	addrs, err := f.addrs()
+	if err != nil {
+		return err
+	}
+	bots, err := f.shares()
+	if err != nil {
+		return err
+	}
+	schema, err := arenaSchema()
+	if err != nil {
+		return failure{err}
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	total := 0
+	for _, n := range bots {
+		total += n
+	}
+	bars := newBotBars(cmd.ErrOrStderr(), total, f.runFor, f.asJSON)
+	ctx, cancel := context.WithTimeout(stopped, f.runFor)
+	defer cancel()
+	go bars.clock(ctx)
+	crowd := player.Crowd{
+		Addrs: addrs, Bots: bots, Seed: f.seed, Joined: bars.joined,
+		Config: player.Config{Schema: schema, Plain: f.plain},
+	}
+	list := crowd.Run(ctx)
+	cancel()
+	bars.wait()
+	return f.print(cmd.OutOrStdout(), list)
+}
+
+// addrs returns where each dialect is.
+func (f *botsFlags) addrs() (map[string]string, error) {
+	list := map[string]string{}
+	if f.readyFile == "" {
+		for dialect, port := range standardPorts {
+			list[dialect] = net.JoinHostPort(f.host, port)
+		}
+		return list, nil
+	}
+	text, err := os.ReadFile(f.readyFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ready-file: %w; start the server with the same flag first", err)
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("--ready-file: %s is not what parley serve writes: %w", f.readyFile, err)
+	}
+	for name, addr := range list {
+		list[name] = reachable(addr)
+	}
+	return list, nil
+}
+
+// reachable turns an address that stands for all of a machine's into its own.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return addr
+}
+
+// shares returns how many bots each dialect has.
+func (f *botsFlags) shares() (map[string]int, error) {
+	bots := map[string]int{}
+	if f.mix == "" {
+		if f.count < 1 {
+			return nil, fmt.Errorf("-n is at least 1, not %d", f.count)
+		}
+		for i := range f.count {
+			bots[player.Dialects[i%len(player.Dialects)]]++
+		}
+		return bots, nil
+	}
+	for _, part := range strings.Split(f.mix, ",") {
+		name, count, _ := strings.Cut(strings.TrimSpace(part), "=")
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 0 || !slices.Contains(player.Dialects, name) {
+			return nil, fmt.Errorf("--mix %q: write dialect=count, of %s", part, sentenceList(player.Dialects, "and"))
+		}
+		bots[name] += n
+	}
+	return bots, nil
+}
+
+// arenaSchema is what the arena can tell.
+func arenaSchema() (*world.Schema, error) {
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return sim.Schema(), nil
+}
+
+func (f *botsFlags) print(w io.Writer, list []player.Result) error {
+	if f.asJSON {
+		line, err := json.Marshal(list)
+		if err != nil {
+			return failure{err}
+		}
+		fmt.Fprintf(w, "%s\n", line)
+	} else {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "dialect\tbots\tconnected\tupdates\tsteered\tseen\tsaid\tcame back\tp50\tp99\terrors\t")
+		for _, r := range list {
+			round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\t%v\t%d\t\n", r.Dialect, r.Bots, r.Connected, r.Updates, r.Steered, r.Seen, r.Said, r.Heard,
+				round(r.P50), round(r.P99), r.Errors)
+		}
+		t.Flush()
+	}
+	for _, r := range list {
+		if r.Errors > 0 {
+			return failure{fmt.Errorf("%d bots of %s had errors, such as: %s", r.Errors, r.Dialect, r.Error)}
+		}
+	}
+	return nil
+}
+
+// botBars are the progress bars: who has joined, and how long they have played.
+type botBars struct {
+	progress   *mpb.Progress
+	join, play *mpb.Bar
+	length     time.Duration
+}
+
+func newBotBars(w io.Writer, bots int, length time.Duration, silent bool) *botBars {
+	if silent || !isTerminal(w) {
+		w = io.Discard
+	}
+	p := mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))
+	bar := func(total int64, name string, unit decor.Decorator) *mpb.Bar {
+		return p.AddBar(total, mpb.PrependDecorators(decor.Name(name, decor.WC{W: 8})), mpb.AppendDecorators(unit))
+	}
+	return &botBars{
+		progress: p, length: length,
+		join: bar(int64(bots), "joined", decor.CountersNoUnit("%d of %d")),
+		play: bar(length.Milliseconds(), "played", decor.Percentage()),
+	}
+}
+
+func (b *botBars) joined() { b.join.Increment() }
+
+// clock moves the second bar until ctx ends.
+func (b *botBars) clock(ctx context.Context) {
+	begin := time.Now()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			b.play.SetCurrent(min(time.Since(begin), b.length).Milliseconds())
+		}
+	}
+}
+
+// wait ends the bars, full or not.
+func (b *botBars) wait() {
+	b.join.Abort(false)
+	b.play.Abort(false)
+	b.progress.Wait()
+}
