@@ -48,7 +48,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 	var bots []*Bot
 	var wg sync.WaitGroup
 	room := make(chan struct{}, joinAtOnce)
-	for _, dialect := range Dialects {
+	for d, dialect := range Dialects {
 		for i := range c.Bots[dialect] {
 			b := &Bot{Dialect: dialect}
 			bots = append(bots, b)
@@ -71,7 +71,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 					config.Password = "a bot's own word"
 				}
 				config.joined, config.New = release, true
-				b.Run(ctx, c.Addrs[dialect], config, c.Seed<<20+uint64(len(dialect))<<16+uint64(i))
+				b.Run(ctx, c.Addrs[dialect], config, c.Seed<<20+uint64(d)<<16+uint64(i))
 			})
 		}
 	}
