@@ -43,6 +43,7 @@ type Server struct {
 	lines      map[*Conn]*line // owned by the loop, as all that follows
 	came, sent []*line
 	stalled    []*line // with bytes that were not taken yet
+	aborted    bool    // nothing begins any more
 	stats      ServerStats
 
 	acceptFaults atomic.Uint64
@@ -187,6 +188,7 @@ func (s *Server) leave() { s.mux.Shutdown(s.mux.now, "server closing") }
 
 // abort ends all connections at once.
 func (s *Server) abort() {
+	s.aborted = true
 	s.leave()
 	for c := range s.mux.Conns() {
 		c.Cut("server closing")

@@ -386,3 +386,31 @@ func TestGarbageOnMainEndsIt(t *testing.T) {
 	h.set(7, 1)
 	await(t, x, "sync 7 010000000000000001")
 }
+
+// A main that was accepted when the server was just being closed does not keep it open.
+func TestAMainThatComesWithTheEnd(t *testing.T) {
+	h := newHall(t, Config{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	far, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	near, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Do(func(*Mux) { h.abort(); h.open(near) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadAll(far); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}

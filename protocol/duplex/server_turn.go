@@ -50,7 +50,7 @@ func (s *Server) accept() {
 func (s *Server) open(conn net.Conn) {
 	addr, ok := conn.RemoteAddr().(*net.TCPAddr)
 	var c *Conn
-	if ok {
+	if ok && !s.aborted {
 		c = s.mux.Accept(s.mux.now, addr.AddrPort())
 	}
 	if c == nil {
