@@ -48,13 +48,25 @@
 // bytes takes 31 ns to read and 11 ns to write, a full replicate of 1,200 bytes with
 // 190 values 1.2 µs to read and 1.7 µs to write (two cores shared with other work,
 // best of 20 runs). The worst that a datagram of 65,507 bytes can ask of a client is a
-// table of 21,000 empty names, 190 µs; a server never walks one, since the sender is
+// table of 21,000 empty names, some 70 µs; a server never walks one, since the sender is
 // judged first.
 //
 // # Limits
 //
-// Those of the layouts are in limits_wire.go, ours in limits.go and limits_shell.go,
-// each with the attack that it stops; what a user may change is in Config.
+// Those of the layouts are in limits_wire.go, ours in limits.go, each with the attack
+// that it stops; what a user may change is in Config.
+//
+// What was sent and is not acknowledged holds 1 MiB at most, buffers and places in
+// queues included, and so does what was received and is not read; a message of the
+// largest size on its way holds its size beside that. When the first is full, Send returns
+// ErrWindowFull. When the second is, packets are refused and come again: a client that
+// stops reading slows its server down, and all goes on within two round trips once it
+// reads. But a packet is sent ten times and no more, so a client that does not read for
+// 10 to 20 s is given up with ReasonUnacknowledged, however well it is otherwise.
+//
+// A connection is known by the peer's address. If a NAT gives a client another one, the
+// connection is lost: the client learns it by the answer to its next packet, and both
+// sides after Timeout at the latest; then it dials anew.
 //
 // # Security
 //

@@ -30,6 +30,13 @@ func TestTheEndComesAfterAllThatCame(t *testing.T) {
 			c.Send(Ordered, "m", []byte("late"))
 			c.Send(Reliable, "m", []byte("free"))
 		}, `connected m="first" m="free" closed: out of room`},
+		{"a message that is too large, and a goodbye", func(c *Conn) {
+			c.Send(Ordered, "m", []byte("first"))
+			c.Send(Ordered, "m", make([]byte, 5000))
+			c.Send(Ordered, "m", []byte("late"))
+			c.Send(Reliable, "m", []byte("free"))
+			c.Close("enough")
+		}, `connected m="first" m="free" closed: peer left`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, 1, Config{}, lan())
@@ -236,4 +243,73 @@ func TestARebindingWhileConnecting(t *testing.T) {
 			t.Errorf("seed=%d: %v", seed, x.closed)
 		}
 	})
+}
+
+// T11: a client that does not read slows its server down, and takes up again within two
+// round trips once it reads; one that does not for 10 to 20 s is given up, as the page
+// has a packet sent ten times.
+func TestAClientThatDoesNotRead(t *testing.T) {
+	for _, tt := range []struct {
+		stall time.Duration
+		lost  bool
+	}{{2 * time.Second, false}, {60 * time.Second, true}} {
+		t.Run(tt.stall.String(), func(t *testing.T) {
+			const delay = 20 * time.Millisecond
+			w := newWorld(t, 1, Config{}, simnet.Profile{Delay: delay, Rate: 4_000_000})
+			x := w.dial(0, Config{})
+			w.until("open", time.Second, func() bool { return w.mux.Len() == 1 && x.State() == StateOpen })
+			var ended *Close
+			var endedAt time.Time
+			w.onEvent = func(now time.Time, _ *Conn, ev Event) {
+				if ev.Kind == EventClosed {
+					ended, endedAt = &ev.Close, now
+				}
+			}
+			full := time.Time{}
+			for i := range int(tt.stall/time.Millisecond) / 10 {
+				w.net.After(time.Duration(i)*10*time.Millisecond, "talk", func() {
+					c := w.mux.Conn(x.host.Addr())
+					for c != nil {
+						if err := c.Send(Reliable, "m", make([]byte, 500)); err != nil {
+							if full.IsZero() {
+								full = w.net.Now()
+							}
+							break
+						}
+					}
+					w.server.Poke()
+				})
+			}
+			got, reading := 0, false
+			x.host.AfterTurn(func(time.Time) {
+				for reading {
+					if _, ok := x.PollEvent(); !ok {
+						return
+					}
+					got++
+				}
+			})
+			w.run(tt.stall)
+			if full.IsZero() {
+				t.Fatal("the server was never told to wait")
+			}
+			if tt.lost {
+				if ended == nil || ended.Reason != ReasonUnacknowledged {
+					t.Fatalf("the server has %v", ended)
+				}
+				if after := endedAt.Sub(full); after < 8*time.Second || after > 20*time.Second {
+					t.Errorf("it was given up %v after the window was full", after)
+				}
+				return
+			}
+			reading = true
+			x.host.Poke()
+			w.run(0)
+			waited := got
+			w.run(4*delay + time.Millisecond)
+			if got <= waited || ended != nil {
+				t.Errorf("two round trips after it reads again %d have come, %d waited; ended: %v", got, waited, ended)
+			}
+		})
+	}
 }

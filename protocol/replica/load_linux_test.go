@@ -151,12 +151,15 @@ func runCrowds(all []*crowd, seconds int) {
 			}
 		}
 	}
-	for range 5 { // a quarter of a second for stragglers
+	// A quarter of a second for stragglers; more for what was lost and comes again.
+	for i, waiting := 0, true; i < 5 || waiting && i < 60; i++ {
 		time.Sleep(50 * time.Millisecond)
+		waiting = false
 		for _, c := range all {
 			for i := range c.members {
 				c.serve(&c.members[i], time.Now(), false)
 			}
+			waiting = waiting || c.members[0].e != nil && c.mode != Unreliable && c.got < c.sent
 		}
 	}
 }

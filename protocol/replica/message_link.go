@@ -145,10 +145,18 @@ func readLinkedEntity(r *wire.LittleReader) (e LinkedEntity) {
 	return e
 }
 
+// skipEntityVariables reads what readEntityVariable does and keeps nothing of it.
 func skipEntityVariables(r *wire.LittleReader, n uint8) {
 	for i := range r.Count("variables", int(n), MaxListed, minEntityVariableBytes) {
-		readEntityVariable(r)
-		if !r.In("variables", i) {
+		r.U8("link")
+		if DataType(r.U8("data type")) >= dataTypes {
+			r.Fail(r.Offset()-1, "data type", "no such data type")
+		}
+		if size := int(r.U8("name size")); size > 0 {
+			r.Text("name", size, MaxNameBytes)
+		}
+		if !r.OK() {
+			r.In("variables", i)
 			return
 		}
 	}

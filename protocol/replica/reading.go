@@ -105,6 +105,9 @@ func (e *Endpoint) takeTable(p *Packet) {
 			s.names += 2300 + len(k.Name)
 		}
 		for v := range k.Variables() {
+			if s.names > maxNamesBytes {
+				break
+			}
 			s.names += 32 + len(v.Name)
 			kind.variables[v.Link] = Variable{string(v.Name), v.Type}
 		}
