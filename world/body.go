@@ -106,6 +106,9 @@ func (w *World) hits(x, y float64, h Hitbox) bool {
 	if h.IsNull() {
 		return false
 	}
+	if _, _, _, _, ok := Locate(x, y); !ok {
+		return true // over the edge, or nowhere
+	}
 	halfHeight := h.halfHeight
 	if h.radius > 0 {
 		halfHeight = h.radius

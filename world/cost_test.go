@@ -1,6 +1,9 @@
 package world
 
-import "testing"
+import (
+	"testing"
+	"unsafe"
+)
 
 // A tick, with inputs and with all views, allocates nothing once everything has
 // its size.
@@ -43,6 +46,22 @@ func TestASnapshotAllocatesNothing(t *testing.T) {
 	both()
 	if n := testing.AllocsPerRun(100, both); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// What a view looks at of each entity, and what it keeps of it.
+func TestSizes(t *testing.T) {
+	if got := unsafe.Sizeof(slot{}); got != 128 {
+		t.Errorf("a slot has %d bytes", got)
+	}
+	if got := unsafe.Offsetof(slot{}.id); got != 64 {
+		t.Errorf("the second half of a slot begins at %d", got)
+	}
+	if got := unsafe.Sizeof(entry{}); got != 32 {
+		t.Errorf("an entry has %d bytes", got)
+	}
+	if got := unsafe.Sizeof(Input{}); got > 512 {
+		t.Errorf("an input has %d bytes", got)
 	}
 }
 

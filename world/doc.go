@@ -116,7 +116,9 @@
 // In Step: no time, no goroutines, no maps that are ranged over, no package
 // variables that change, no chance but World.Random, and Sin, Cos, Atan2 of this
 // package, not of math. Where a processor can multiply and add at once, Go lets
-// it, and the result differs: write float64(a*b) + c, and float32(a*b) + c.
+// it, and the result differs: write float64(a*b) + c, and float32(a*b) + c. What
+// becomes of a float that is too large for the integer that it is made differs
+// as well.
 // A recording that does not replay (Replay, "parley replay") finds what was
 // missed, and names the tick, the entity and the field.
 //

@@ -22,9 +22,17 @@ type grid struct{ list []uint64 }
 
 func (g *grid) reset() { g.list = g.list[:0] }
 
+// squareOf clamps before it converts: what becomes of a float that no integer
+// can hold, or of a NaN, differs from processor to processor.
 func squareOf(v float64) uint64 {
-	n := int(math.Floor(v/gridCell)) + 1<<(gridBits-1)
-	return uint64(max(0, min(n, 1<<gridBits-1)))
+	const edge = ChunkSide << 15
+	switch {
+	case !(v > -edge):
+		return 0
+	case v >= edge:
+		return 1<<gridBits - 1
+	}
+	return uint64(int(math.Floor(v/gridCell)) + 1<<(gridBits-1))
 }
 
 func (g *grid) add(x, y float64, ref uint32) {

@@ -241,9 +241,19 @@ func TestReadAndDoneAreOfOneAction(t *testing.T) {
 	if v, ok := Read[dig](&in); !ok || v != (dig{3, true}) {
 		t.Errorf("%+v", v)
 	}
+	in.Action = s.Schema().ActionNamed("sow")
+	Done(s.World(), &in, sow{Angle: float32(math.NaN())})
+	if v, _ := Read[sow](&in); v.Angle != 0 || s.Stats().NotFinite != 1 {
+		t.Errorf("%+v", v)
+	}
+	in.Action = s.Schema().ActionNamed("say")
+	Done(s.World(), &in, say{Text: strings.Repeat("é", 100)})
+	if v, _ := Read[say](&in); len(v.Text) != defaultTextBytes {
+		t.Errorf("%d bytes", len(v.Text))
+	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a dig was done as a sow")
+			t.Error("a say was done as a sow")
 		}
 	}()
 	Done(s.World(), &in, sow{})

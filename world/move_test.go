@@ -140,6 +140,28 @@ func TestHitsAgainstCells(t *testing.T) {
 	}
 }
 
+// A game may put a body anywhere in the middle of a step, and ask.
+func TestPlacesThatAreNone(t *testing.T) {
+	w := roomWorld(t, Hitbox{}, Circle(1))
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, 256 * 32768, -256*32768 - 1} {
+		for _, at := range [][2]float64{{v, 0}, {0, v}, {v, v}} {
+			if !w.hits(at[0], at[1], Circle(1)) || w.Free(at[0], at[1], Hitbox{}) || w.hits(at[0], at[1], Hitbox{}) {
+				t.Errorf("%v is a place", at)
+			}
+			id := Spawn(w, sprout{Body: Body{X: at[0], Y: at[1], Norm: 2, Sprite: 1}})
+			w.MoveAll()
+			for range w.Near(at[0], at[1], 5) {
+			}
+			for range w.Near(3, 3, at[0]) {
+			}
+			w.Despawn(id)
+		}
+	}
+	if squareOf(math.NaN()) != 0 || squareOf(-1e300) != 0 || squareOf(1e300) != 1<<gridBits-1 || squareOf(0) != 1<<(gridBits-1) {
+		t.Error("a square of nowhere")
+	}
+}
+
 func TestOverlap(t *testing.T) {
 	circle, box, null := Circle(2), Rectangle(4, 2), Hitbox{}
 	for _, tt := range []struct {

@@ -28,22 +28,24 @@ type published struct {
 	changed []ChunkPlace
 }
 
-// A slot is one published entity.
+// A slot is one published entity. What every view looks at is in its first 64
+// bytes, and it has 128, so that a look is one line of the processor's cache.
 type slot struct {
-	id      ID
 	x, y    float64
 	changed uint64 // when a replicated field last changed
 	other   uint64 // when one besides its place did
 	jumped  uint64 // when its place last was not where its speed would have brought it
-	seen    uint64 // the last publication that it was in
-	born    uint64 // the first one; with the slot it tells one entity from the next
+	born    uint64 // the first publication that it was in; with the slot it tells one entity from the next
 	kind    *Kind
 	wire    uint16 // 0: no number yet
 	owner   PlayerID
 	hasBody bool
 
+	id          ID
+	seen        uint64  // the last publication that it was in
 	vx, vy      float64 // its speed, as angle and norm give it
 	angle, norm float32
+	_           [24]byte
 }
 
 type gone struct {

@@ -216,6 +216,15 @@ func TestAReplayTellsNothingTwice(t *testing.T) {
 
 // An action that was done, and told, may turn out to have been impossible.
 func TestWhatALateInputMakesImpossibleIsRefused(t *testing.T) {
+	for want, answer := range map[Reason]func(*World, *Input){
+		Denied:  (*World).Deny,
+		Ignored: func(*World, *Input) {},
+	} {
+		t.Run(want.String(), func(t *testing.T) { testImpossible(t, answer, want) })
+	}
+}
+
+func testImpossible(t *testing.T, answer func(*World, *Input), want Reason) {
 	g := testGame()
 	g.Step = func(w *World, in []Input) {
 		for i := range in {
@@ -225,7 +234,7 @@ func TestWhatALateInputMakesImpossibleIsRefused(t *testing.T) {
 			case in.Kind == Act && Count[sprout](w) < 6:
 				testInput(w, in) // only the first to come may sow
 			case in.Kind == Act:
-				w.Deny(in)
+				answer(w, in)
 			}
 		}
 	}
@@ -247,7 +256,7 @@ func TestWhatALateInputMakesImpossibleIsRefused(t *testing.T) {
 	s.Act(a, s.Tick()-2, sow, sowing(1, 0), 6)
 	s.Advance()
 	done, refused := events(s, ActionDone), events(s, InputRefused)
-	if len(done) != 1 || done[0].Tag != 6 || len(refused) != 1 || refused[0].Tag != 5 || refused[0].Reason != Denied {
+	if len(done) != 1 || done[0].Tag != 6 || len(refused) != 1 || refused[0].Tag != 5 || refused[0].Reason != want {
 		t.Errorf("%+v", s.Events())
 	}
 	// The view tells of both: one has gone, one has come.
