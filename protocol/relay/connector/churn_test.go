@@ -75,9 +75,9 @@ func TestChurnOverSockets(t *testing.T) {
 		r.send(who, "main", "50 000000 01 02")
 		r.get(0, 0, who, "main", "50 000000 01 fb PPPP")
 		r.send(who, "main", "80 000000 000000")
-		r.send(who, "game", "50 000000 02") // it leaves before it is announced
-		r.get(0, 0, who, "game", "50 000000 04")
-		r.send(who, "game", "80 000000 000000")
+		r.send(who, "game", "50 000000 02") // it leaves, before it is announced if the machine is not too busy
+		r.await(who, func(a arrival) bool { return a.from == r.game && len(a.b) == 5 && a.b[4] == 4 }, "Left")
+		r.send(who, "game", "80 000000 000000 000001")
 	}
 	until(t, r.server, "games are left", func(s ServerStats) bool { return s.Games == 0 && s.Players == 0 })
 	if s := r.server.Stats(); s.Lobby.Opened != s.Lobby.Closed || s.Lobby.Opened == 0 {

@@ -166,11 +166,11 @@ func (g *game) leave(number int, tell bool) {
 }
 
 // dismiss has all players leave at once: each is told of itself only.
-func (g *game) dismiss() {
+func (g *game) dismiss(mode relay.Mode) {
 	for i := range g.seats {
 		if s := g.seats[i]; s.taken {
 			g.seats[i] = seat{}
-			g.sayReliably(s.addr, FromGame{Kind: FromGameLeft})
+			g.say(s.addr, mode, FromGame{Kind: FromGameLeft})
 		}
 	}
 	g.count = 0

@@ -295,9 +295,13 @@ func (l *Lobby) removeIdle(now time.Time) {
 
 // Shutdown has everybody leave: players are told, and no game is opened any more. Who calls it
 // calls the Mux's own Shutdown too, for the main port.
-func (l *Lobby) Shutdown(now time.Time) {
+func (l *Lobby) Shutdown(now time.Time) { l.dismiss(now, relay.SemiOrdered) }
+
+// dismiss is Shutdown, with players told in a mode: unreliably where nobody waits for their
+// confirmations.
+func (l *Lobby) dismiss(now time.Time, mode relay.Mode) {
 	l.down = true
 	for _, m := range l.matches {
-		m.dismiss(now)
+		m.dismiss(now, mode)
 	}
 }

@@ -249,13 +249,13 @@ func (m *match) closeIfEmpty(now time.Time) {
 	}
 }
 
-// dismiss ends the match whoever plays.
-func (m *match) dismiss(now time.Time) {
+// dismiss ends the match whoever plays. Players are told in a mode.
+func (m *match) dismiss(now time.Time, mode relay.Mode) {
 	if m.over {
 		return
 	}
 	m.flushAll()
-	m.game.dismiss()
+	m.game.dismiss(mode)
 	for i := range m.game.out {
 		addr := m.game.out[i].to
 		m.lobby.free(addr)

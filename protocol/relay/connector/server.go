@@ -64,20 +64,20 @@ func (s *Server) Stats() (st ServerStats) {
 // server when all have confirmed that; those that do not are lost after some 10 s. When ctx ends
 // first, that is the error.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.dismiss()
+	s.dismiss(relay.SemiOrdered)
 	return s.relay.Shutdown(ctx)
 }
 
 // Close closes the server at once: every player is told, but nothing waits for its
 // confirmation. The error is why a socket failed, if one did. A second call changes nothing.
 func (s *Server) Close() error {
-	s.dismiss()
+	s.dismiss(relay.Unreliable)
 	return s.relay.Close()
 }
 
 // Done is closed when the server is closed or its main port failed. Close then returns why.
 func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
 
-func (s *Server) dismiss() {
-	_ = s.relay.Do(func(m *relay.Mux) { s.lobby.Shutdown(m.Now()) }) // fails when it is closed already
+func (s *Server) dismiss(mode relay.Mode) {
+	_ = s.relay.Do(func(m *relay.Mux) { s.lobby.dismiss(m.Now(), mode) }) // fails when it is closed already
 }
