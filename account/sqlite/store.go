@@ -95,6 +95,9 @@ func dataSource(path string, busy time.Duration, readOnly bool) string {
 	}}
 	if readOnly {
 		options.Add("_pragma", "query_only(1)")
+	} else {
+		// A migration that reads before it writes would otherwise fail at once if another process writes in between.
+		options.Set("_txlock", "immediate")
 	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: abs, RawQuery: options.Encode()}
 	return u.String()
