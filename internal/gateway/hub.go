@@ -78,6 +78,7 @@ type Hub struct {
 type Stats struct {
 	Players       int
 	Spectators    int
+	Seats         Seats
 	Ticks         uint64
 	LateTicks     uint64        // begun later than half a tick
 	SkippedTicks  uint64        // let go, because the hub was far behind
@@ -89,6 +90,26 @@ type Stats struct {
 	DroppedChat   uint64
 	RefusedInputs uint64
 	World         world.Stats
+}
+
+// Seats are the players and spectators by dialect.
+type Seats struct{ Replica, Stamp, Relay, Duplex, Realm int }
+
+// of returns the count of a dialect; of one that it does not know, one that is not looked at.
+func (s *Seats) of(dialect string) *int {
+	switch dialect {
+	case "replica":
+		return &s.Replica
+	case "stamp":
+		return &s.Stamp
+	case "relay":
+		return &s.Relay
+	case "duplex":
+		return &s.Duplex
+	case "realm":
+		return &s.Realm
+	}
+	return new(int)
 }
 
 // Line is something that was said.
@@ -343,6 +364,7 @@ func (h *Hub) look() {
 	st := h.stats
 	st.Players, st.World = len(h.players), h.sim.Stats()
 	for _, d := range h.dialects {
+		*st.Seats.of(d.Name()) = len(h.seats[d.Name()])
 		for _, s := range h.seats[d.Name()] {
 			if s.spectator {
 				st.Spectators++
