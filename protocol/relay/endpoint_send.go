@@ -118,10 +118,12 @@ func (e *Endpoint) pump(now time.Time) {
 }
 
 // mayBeat reports whether an empty package is due after enough silence: once a silence. A peer
-// that has not confirmed anything yet has the first package to it to answer, which is
-// resent; without that, two servers that were made to take each other for clients by one
+// that has not confirmed anything yet, and has something to confirm, has that to answer, which
+// is resent; without that, two servers that were made to take each other for clients by one
 // forged package would keep each other alive.
-func (e *Endpoint) mayBeat() bool { return !e.beaten && e.answered }
+func (e *Endpoint) mayBeat() bool {
+	return !e.beaten && (e.answered || e.sender.InFlight(0) == 0)
+}
 
 // beat sends "an empty reliable unordered package (bit 4 set), whose confirmation is a sign
 // of life".
