@@ -63,7 +63,8 @@ func run(args []string, s Streams, codecs []Codec) int {
 	if _, _, unknown := root.Find(args); unknown != nil {
 		err = unknownCommand(root, args)
 	}
-	fmt.Fprintf(s.Err, "parley: %v\n", err)
+	// The package parley begins its errors as the program does.
+	fmt.Fprintf(s.Err, "parley: %s\n", strings.TrimPrefix(err.Error(), "parley: "))
 	return exitUsage
 }
 

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -91,7 +92,8 @@ the file of --config, which has a line name = value for each flag.`,
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {
-	log, err := f.logger(cmd.ErrOrStderr())
+	words := &heldWords{w: cmd.ErrOrStderr(), open: f.logLevel == "debug"}
+	log, err := f.logger(words)
 	if err != nil {
 		return err
 	}
@@ -119,6 +121,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		server.Close()
 		return err
 	}
+	words.release()
 	fmt.Fprintln(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.data))
 	select {
 	case <-stopped.Done():
@@ -142,6 +145,34 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+}
+
+// heldWords keeps the log back until the server has started: if it does not, one sentence says
+// why, and what had begun to listen before is of no interest. (With --log-level debug it is.)
+type heldWords struct {
+	mu   sync.Mutex
+	w    io.Writer
+	held []byte
+	open bool
+}
+
+func (h *heldWords) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.open {
+		h.held = append(h.held, p...)
+		return len(p), nil
+	}
+	return h.w.Write(p)
+}
+
+// release writes what was held, and from now on all at once.
+func (h *heldWords) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open = true
+	h.w.Write(h.held)
+	h.held = nil
 }
 
 // start starts the game. What is the user's to put right is a usage error, in one sentence.
