@@ -1,0 +1,179 @@
+package blackbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// relayClient is a participant of relay's room.
+type relayClient struct {
+	*datagrams
+	reliable uint32 // the next id
+	proven   bool
+	gone     bool
+	you      uint16
+	records  map[uint16][]byte
+	said     []string
+	done1    [][]byte // actions that were done
+	seen     map[uint32]bool
+}
+
+// The bits of flags.
+const (
+	relayConfirms  = 0x80
+	relayUnordered = 0x20
+	relaySemi      = 0x40
+	relayServer    = 0x10
+)
+
+func newRelay(addr string) (*relayClient, error) {
+	d, err := dialUDP(addr)
+	if err != nil {
+		return nil, err
+	}
+	return &relayClient{datagrams: d, records: map[uint16][]byte{}, seen: map[uint32]bool{}}, nil
+}
+
+func (c *relayClient) close()     { c.conn.Close() }
+func (c *relayClient) told() bool { return c.gone }
+
+// join sends a first package: "an address joins with its first valid package".
+func (c *relayClient) join() error {
+	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0), float32(0))); err != nil {
+		return err
+	}
+	return until(c, "it is told which entity is its own, and is proven", func() bool {
+		return c.proven && c.you != 0 && c.records[c.you] != nil
+	})
+}
+
+// tell sends a reliable package to the server.
+func (c *relayClient) tell(mode uint8, payload []byte) error {
+	id := c.reliable
+	c.reliable++
+	return c.sure(id, big(nil, uint32(mode|relayServer)<<24|id, payload))
+}
+
+func (c *relayClient) step() error {
+	b, err := c.next()
+	if err != nil {
+		return err
+	}
+	if len(b) < 4 {
+		return fmt.Errorf("a short datagram: %x", b)
+	}
+	head := binary.BigEndian.Uint32(b)
+	flags, id, b := uint8(head>>24), head&0xffffff, b[4:]
+	if flags == relayConfirms {
+		if id != 0 || len(b) == 0 || len(b)%3 != 0 {
+			return fmt.Errorf("a bad confirmation of %d bytes", len(b))
+		}
+		for ; len(b) > 0; b = b[3:] {
+			c.done(uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]))
+		}
+		return nil
+	}
+	if flags&(relayUnordered|relaySemi) == 0 {
+		if len(b) == 0 {
+			c.gone = true // "a removed one is told by an empty unreliable package with bit 4 set"
+			return nil
+		}
+		return c.read(b)
+	}
+	if err := c.send(big(nil, uint32(relayConfirms)<<24, uint8(id>>16), uint16(id))); err != nil {
+		return err
+	}
+	if c.seen[id] || flags&relayServer == 0 || len(b) == 0 {
+		return nil
+	}
+	c.seen[id] = true
+	return c.read(b)
+}
+
+// read reads what the server says of the world: the first byte says what.
+func (c *relayClient) read(b []byte) error {
+	r := &reader{b: b, order: binary.BigEndian}
+	switch what := r.u8(); what {
+	case 0:
+		for len(r.b) > 0 {
+			entity, kind := r.u16(), r.u8()
+			if fields := r.take(int(r.u8())); len(fields) == 0 {
+				delete(c.records, entity)
+			} else {
+				c.records[entity] = append([]byte{kind}, fields...)
+			}
+		}
+	case 1:
+		c.done1 = append(c.done1, append([]byte{}, r.take(len(r.b))...))
+	case 2:
+		name := string(r.take(int(r.u8())))
+		c.said = append(c.said, name+": "+string(r.take(len(r.b))))
+	case 3:
+		c.you = r.u16()
+	case 255:
+		// "One that sends the same payload to the server is proven."
+		c.proven = true
+		nonce := r.u64()
+		if err := c.tell(relayUnordered, big(nil, uint8(255), nonce)); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("a payload of type %d", what)
+	}
+	if r.bad || len(r.b) > 0 {
+		return fmt.Errorf("a payload that does not fit its layout: %x", b)
+	}
+	return nil
+}
+
+func (c *relayClient) x() float64 {
+	if record := c.records[c.you]; record != nil {
+		return math.Float64frombits(binary.BigEndian.Uint64(record[1:]))
+	}
+	return math.NaN()
+}
+
+func TestRelayByTheByte(t *testing.T) {
+	s := serve(t)
+	c, err := newRelay(s.addrs["relay"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if err := c.join(); err != nil {
+		t.Fatal(err)
+	}
+	start := c.x()
+	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0.5), float32(1))); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(c, "it walks", func() bool { return math.Abs(c.x()-start) > 2 }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.tell(relaySemi, big(nil, uint8(2), "hello")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.tell(relaySemi, big(nil, uint8(1), uint16(0), float32(1), uint16(0))); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(c, "it reads what it said and sees its throw", func() bool { return len(c.said) == 1 && len(c.done1) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(c.said[0], "guest-") || !strings.HasSuffix(c.said[0], ": hello") {
+		t.Errorf("the line is %q", c.said[0])
+	}
+	// entity u16, action u16, angle f32, entity u16
+	if done := c.done1[0]; len(done) != 10 || binary.BigEndian.Uint16(done) != c.you || binary.BigEndian.Uint16(done[2:]) != 0 {
+		t.Errorf("the throw is %x, and its own entity %d", done, c.you)
+	}
+	s.terminate(t)
+	if err := goodbye(c); err != nil {
+		t.Error(err)
+	}
+	if status := s.status(t); status != 0 {
+		t.Errorf("exit status %d: %s", status, s.stderr)
+	}
+}

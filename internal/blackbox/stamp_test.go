@@ -1,0 +1,141 @@
+package blackbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// stampClient watches over stamp.
+type stampClient struct {
+	*datagrams
+	zero     uint64
+	at       time.Time
+	accepted bool
+	gone     bool
+	bye      string
+	packets  int
+	records  map[uint16][]byte // kind and fields
+	seen     map[uint16]bool
+}
+
+func newStamp(addr string) (*stampClient, error) {
+	d, err := dialUDP(addr)
+	if err != nil {
+		return nil, err
+	}
+	return &stampClient{datagrams: d, records: map[uint16][]byte{}, seen: map[uint16]bool{}}, nil
+}
+
+func (c *stampClient) close()     { c.conn.Close() }
+func (c *stampClient) told() bool { return c.gone }
+
+func (c *stampClient) now() uint64 { return c.zero + uint64(time.Since(c.at).Microseconds()) }
+
+func (c *stampClient) join() error {
+	init := little(nil, uint8(0), uint8(0), uint16(0), uint64(0), uint8(0))
+	if err := c.sure(0, init); err != nil {
+		return err
+	}
+	return until(c, "the first entity packet", func() bool { return c.packets > 0 })
+}
+
+// ack is a header and nothing more: "the header's sequence is the acknowledged one".
+func (c *stampClient) ack(sequence uint16) []byte {
+	return little(nil, uint8(1), uint8(0), sequence, c.now())
+}
+
+func (c *stampClient) step() error {
+	b, err := c.next()
+	if err != nil {
+		return err
+	}
+	r := &reader{b: b, order: binary.LittleEndian}
+	kind, flags, sequence, sent := r.u8(), r.u8(), r.u16(), r.u64()
+	switch kind {
+	case 0:
+		switch what := r.u8(); {
+		case what == 1 && sequence == 1:
+			if !c.accepted {
+				c.accepted, c.zero, c.at = true, sent, time.Now()
+				c.done(0)
+				err = c.sure(1, c.ack(1)) // until the first entity packet
+			}
+		case what == 2:
+			c.gone, c.bye = true, string(r.take(int(r.u8())))
+			err = c.send(c.ack(sequence))
+		default:
+			return fmt.Errorf("a connect packet %d with the sequence %d", what, sequence)
+		}
+	case 1:
+	case 2:
+		c.done(1)
+		c.packets++
+		if flags&1 != 0 {
+			err = c.send(c.ack(sequence))
+		}
+		if !c.seen[sequence] {
+			c.seen[sequence] = true
+			c.read(r)
+		}
+	default:
+		return fmt.Errorf("a packet of type %d", kind)
+	}
+	if err == nil && (r.bad || len(r.b) > 0) {
+		return fmt.Errorf("a packet that does not fit its layout: %x", b)
+	}
+	return err
+}
+
+// read reads records: entity u16, kind u8, size u8, fields; size 0 is gone.
+func (c *stampClient) read(r *reader) {
+	for len(r.b) > 0 {
+		id, kind := r.u16(), r.u8()
+		fields := r.take(int(r.u8()))
+		if len(fields) == 0 {
+			delete(c.records, id)
+		} else {
+			c.records[id] = append([]byte{kind}, fields...)
+		}
+	}
+}
+
+func TestStampByTheByte(t *testing.T) {
+	s := serve(t)
+	c, err := newStamp(s.addrs["stamp"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if err := c.join(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := newReplica(s.addrs["replica"]) // somebody to be seen
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	if err := p.join(); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(c, "it sees the player", func() bool { return len(c.records) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	for id, record := range c.records {
+		// x and y f64, angle and norm f32, sprite u16, health u16, cooldown u16
+		if id == 0 || record[0] != 1 || len(record) != 1+2*8+2*4+3*2 {
+			t.Errorf("entity %d is %x", id, record)
+		}
+		if health := binary.LittleEndian.Uint16(record[1+26:]); health != 100 {
+			t.Errorf("its health is %d", health)
+		}
+	}
+	s.terminate(t)
+	if err := goodbye(c); err != nil || c.bye == "" {
+		t.Errorf("it was told %q, %v", c.bye, err)
+	}
+	if status := s.status(t); status != 0 {
+		t.Errorf("exit status %d: %s", status, s.stderr)
+	}
+}
