@@ -56,7 +56,7 @@ func TestWithTimerOnlyNothingIsResentEarly(t *testing.T) {
 	s.ack(s.send(10)) // never on the wire: a lie, which changes nothing
 	s.poll()
 	s.now = s.now.Add(10 * time.Millisecond)
-	s.ack(0) // the round trip is known
+	s.ack(0)        // the round trip is known
 	for range 200 { // a loss of one in five, which would bring copies
 		first := s.Next()
 		for range 5 {

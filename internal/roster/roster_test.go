@@ -161,6 +161,30 @@ func TestAMovedConnectionIsFoundAtItsNewAddressOnly(t *testing.T) {
 	}
 }
 
+// T34: the same link-local address on two interfaces is two hosts; an IPv4 address is the same
+// in both of its forms.
+func TestWhichAddressesAreOne(t *testing.T) {
+	at := netip.MustParseAddrPort
+	for _, tt := range []struct {
+		a, b netip.AddrPort
+		same bool
+	}{
+		{at("[fe80::1%eth0]:5"), at("[fe80::1%eth1]:5"), false},
+		{at("[fe80::1%eth0]:5"), at("[fe80::1]:5"), false},
+		{at("[fe80::1%eth0]:5"), at("[fe80::1%eth0]:5"), true},
+		{at("[fe80::1%eth0]:5"), at("[fe80::1%eth0]:6"), false},
+		{at("10.0.0.1:5"), at("[::ffff:10.0.0.1]:5"), true},
+		{at("10.0.0.1:5"), at("10.0.0.2:5"), false},
+	} {
+		r := New[*conn]()
+		c := &conn{addr: tt.a}
+		r.Add(tt.a, c)
+		if got := r.Get(tt.b) == c; got != tt.same {
+			t.Errorf("%v is found at %v: %v, want %v", tt.a, tt.b, got, tt.same)
+		}
+	}
+}
+
 func TestRepliesGoOutInTheirOrder(t *testing.T) {
 	var r Replies
 	for i := range 100 {

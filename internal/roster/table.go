@@ -2,7 +2,6 @@ package roster
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"net/netip"
 )
 
@@ -24,13 +23,28 @@ type place[C comparable] struct {
 	conn C // the zero C if the place is free
 }
 
-// key is an address without a zone. Two that differ only in being IPv4 or IPv4 inside
-// IPv6 are the same here, as they are to every dialect.
+// key is an address: its bytes, and its port with what its zone adds. Two that differ only in
+// being IPv4 or IPv4 inside IPv6 are the same here, as they are to every dialect.
 type key struct{ hi, lo, port uint64 }
 
 func keyOf(a netip.AddrPort) key {
 	ip := a.Addr().As16()
-	return key{binary.BigEndian.Uint64(ip[:8]), binary.BigEndian.Uint64(ip[8:]), uint64(a.Port())}
+	k := key{binary.BigEndian.Uint64(ip[:8]), binary.BigEndian.Uint64(ip[8:]), uint64(a.Port())}
+	if zone := a.Addr().Zone(); zone != "" {
+		k.port |= zoneNumber(zone) << 16
+	}
+	return k
+}
+
+// zoneNumber is a number for the name of an interface: the same link-local address on two
+// interfaces is two hosts. Names are the machine's own and few; that two had one number
+// (FNV-1a, 48 bits) would be one chance in 2^48.
+func zoneNumber(zone string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(zone) {
+		h = (h ^ uint64(zone[i])) * 1099511628211
+	}
+	return h >> 16
 }
 
 // leastPlaces is the size of an empty table.
@@ -38,10 +52,7 @@ const leastPlaces = 16
 
 func newTable[C comparable]() table[C] {
 	var t table[C]
-	seed := maphash.MakeSeed()
-	for i := range t.secrets {
-		t.secrets[i] = maphash.Bytes(seed, []byte{byte(i)}) | 1
-	}
+	t.secrets = newSecrets()
 	t.resize(leastPlaces)
 	return t
 }
