@@ -34,6 +34,9 @@ func TestNumbersAreNotConfused(t *testing.T) {
 			if id, ok := believed[wire]; ok && (held[wire] || b.now < until[wire]) {
 				t.Fatalf("number %d is %v to a client, and %v now", wire, id, next)
 			}
+			if was := believed[wire]; was != 0 && b.known(was) != 0 {
+				t.Fatalf("%v is gone, and still known as %d", was, b.known(was))
+			}
 			believed[wire] = next
 			living = append(living, wire)
 			if r.IntN(10) == 0 {

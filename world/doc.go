@@ -93,7 +93,7 @@
 //	move.go         MoveAll; body.go: outlines; terrain.go: chunks; grid.go: who is near
 //	event.go        what became of it
 //	publish.go      the new state against the last one that was told, field by field
-//	book.go         the numbers that clients know entities by
+//	book.go         the numbers that clients know entities by; reserve.go: some are wanted before
 //	view_sight.go   Update: what a player sees of it, and how urgent that is
 //	view_send.go    Next, Take, Acked, Lost: what its client has been told
 //	record.go       the recording of all this; replay.go: run again, and compared

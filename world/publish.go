@@ -102,7 +102,6 @@ func (p *published) slotFor(t *table, row int) int {
 		// old slot is not seen in this publication and goes.
 		p.slots[i] = slot{id: id, kind: t.kind, hasBody: t.kind.HasBody, born: p.now, changed: p.now, other: p.now, jumped: p.now}
 		p.slotOf.put(id, uint32(i))
-		clear(p.at[i*p.stride : (i+1)*p.stride])
 	}
 	p.slots[i].seen = p.now
 	*at = uint32(i + 1)
