@@ -43,6 +43,16 @@ func (l *hotel) Receive(now time.Time, p *Peer, pkg Package) bool {
 			port.Value = m.NewRoom()
 			_ = p.Send(Unordered, fmt.Appendf(nil, "port %d", port.Number()))
 		}).Set(now.Add(100 * time.Millisecond))
+	case !inRoom && text == "shout": // at one port, heard at all
+		for port := range m.Ports() {
+			if r, ok := port.Value.(*Room); ok {
+				_ = r.Say(Unordered, []byte("shouted"))
+			}
+		}
+	case inRoom && text == "ring": // in a room, heard at the first port
+		for q := range m.First().Peers() {
+			_ = q.Send(Unordered, []byte("rung"))
+		}
 	case inRoom && text == "bye":
 		p.Port().Close()
 	case inRoom && !pkg.Server:

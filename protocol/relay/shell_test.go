@@ -312,6 +312,38 @@ func TestServerWithSeveralPorts(t *testing.T) {
 	})
 }
 
+// What happens at one port is sent at another at once, and not when that one has something to do anyway.
+func TestPortsWakeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		s := at.serve(t, Config{Lobby: &hotel{}}, nil)
+		front := at.join(t, s.Addr(), Config{})
+		if err := front.Send(Unordered, ToServer, []byte("open")); err != nil {
+			t.Fatal(err)
+		}
+		var port uint16
+		if _, err := fmt.Sscanf(string(next(front).Package.Payload), "port %d", &port); err != nil {
+			t.Fatal(err)
+		}
+		guest := at.join(t, netip.AddrPortFrom(s.Addr().Addr(), port), Config{})
+		time.Sleep(time.Second) // in a bubble: all is confirmed
+		for _, tt := range []struct {
+			from, to   *Client
+			say, heard string
+		}{{front, guest, "shout", "shouted"}, {guest, front, "ring", "rung"}} {
+			begin := time.Now()
+			if err := tt.from.Send(Unordered, ToServer, []byte(tt.say)); err != nil {
+				t.Fatal(err)
+			}
+			wantPackage(t, tt.to, Unordered, true, tt.heard)
+			if took := time.Since(begin); took > 5*time.Millisecond {
+				t.Errorf("%s took %v", tt.say, took)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 // T61: ECONNREFUSED, ENOBUFS, EMSGSIZE, EAGAIN and EPERM, each for one system call in a hundred, at the
 // server and at its clients: all join, what is reliable comes once and in its order, and the
 // server lives on.
