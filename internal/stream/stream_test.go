@@ -30,7 +30,8 @@ type server struct {
 	opened   func(c *Conn)
 	ended    func(c *Conn, err error)
 
-	queues map[*Conn][]byte // owned by the loop: what c was not ready for
+	turns  int              // owned by the loop, as all below
+	queues map[*Conn][]byte // what c was not ready for
 	conns  map[*Conn]bool
 }
 
@@ -39,6 +40,7 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 	s := &server{t: t, queues: map[*Conn][]byte{}, conns: map[*Conn]bool{}}
 	set(s)
 	s.loop = NewLoop(func(now time.Time) (time.Time, bool) {
+		s.turns++
 		s.l.Turn(now, s)
 		return time.Time{}, false
 	})
@@ -364,6 +366,33 @@ func TestRecordsOfOneByte(t *testing.T) {
 			t.Errorf("%d turns for %d bytes, want at most %d", turns, total, limit)
 		}
 	})
+}
+
+// T41: in one turn a connection hands over at most one buffer, however much it sends.
+func TestATurnTakesOneBufferOfEach(t *testing.T) {
+	for name, config := range configs(t) {
+		t.Run(name, func(t *testing.T) {
+			last := map[*Conn]int{}
+			total, done := 0, make(chan struct{})
+			const size = 1 << 20
+			s := newServer(t, config, func(s *server) {
+				s.received = func(c *Conn, b []byte) {
+					if last[c] == s.turns || len(b) > readBytes {
+						t.Errorf("%d bytes in turn %d, after turn %d", len(b), s.turns, last[c])
+					}
+					last[c] = s.turns
+					if total += len(b); total == 4*size {
+						close(done)
+					}
+				}
+			})
+			for range 4 {
+				c := s.dial()
+				go c.Write(make([]byte, size))
+			}
+			<-done
+		})
+	}
 }
 
 // A certificate of our own is made once and kept.

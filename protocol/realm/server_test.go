@@ -1,9 +1,17 @@
 package realm
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -179,5 +187,173 @@ func TestServerTimeAndTicks(t *testing.T) {
 		if uint16(tick)+1 < uint16(early) || uint16(tick) > uint16(late)+1 {
 			t.Errorf("version %d: the server's tick is %d, and the client has %d to %d", version, tick, early, late)
 		}
+	}
+}
+
+// The time server at its socket: who has no connection gets nothing, who has one is answered.
+func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
+	p := newPlace(t, ServerConfig{})
+	at := net.UDPAddrFromAddrPort(p.server.TimeAddr())
+	ask := func(from string, question []byte) *net.UDPConn {
+		t.Helper()
+		c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(from)), at)
+		if err != nil {
+			t.Skip(err) // not every system has all of 127.0.0.0/8
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := c.Write(question); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	config := p.config()
+	config.NoTime = true
+	c, err := Dial(context.Background(), p.server.Addr().String(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	ask("127.0.0.2:0", nil)
+	ask("127.0.0.2:0", []byte("question"))
+	eventually(t, "strangers are counted", func() bool { return p.server.Stats().Time.Strangers == 2 })
+	if got := p.server.Stats().Time; got.Out != 0 {
+		t.Errorf("%+v", got)
+	}
+	buf := make([]byte, 64)
+	insider := ask("127.0.0.1:0", []byte("question"))
+	if n, err := insider.Read(buf); n != 16 || string(buf[:8]) != "question" {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
+	burst := ask("127.0.0.1:0", nil)
+	ask("127.0.0.1:0", nil)
+	for range 10 {
+		if n, err := burst.Read(buf); n != 8 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got := p.server.Stats().Time; got.Bursts != 1 || got.Running != 1 {
+		t.Errorf("%+v", got)
+	}
+	// Without a connection, nothing.
+	c.Close(context.Background())
+	eventually(t, "it has left", func() bool {
+		p.server.times.mu.Lock()
+		defer p.server.times.mu.Unlock()
+		return len(p.server.times.live) == 0
+	})
+	ask("127.0.0.1:0", nil)
+	eventually(t, "it is a stranger now", func() bool { return p.server.Stats().Time.Strangers == 3 })
+}
+
+// Certificates of an authority are asked for known names only; old versions of TLS are refused;
+// a given certificate has its fingerprint.
+func TestTLSConfigurations(t *testing.T) {
+	acme := ServerConfig{ACME: []string{"game.example"}, DataDir: t.TempDir()}
+	config, print, err := acme.secure()
+	if err != nil || print != "" || !slices.Contains(config.NextProtos, "acme-tls/1") || config.MinVersion != tls.VersionTLS12 {
+		t.Errorf("%v, %q, %+v", err, print, config)
+	}
+	if _, err := config.GetCertificate(&tls.ClientHelloInfo{ServerName: "other.example"}); err == nil || !strings.Contains(err.Error(), "not configured") {
+		t.Error(err)
+	}
+	own, print, err := (&ServerConfig{DataDir: t.TempDir()}).secure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.MinVersion = tls.VersionTLS10
+	p := newPlace(t, ServerConfig{TLS: own})
+	if p.server.Fingerprint() != print || print == "" {
+		t.Errorf("%q and %q", p.server.Fingerprint(), print)
+	}
+	p.join("ann")
+	old, err := net.Dial("tcp", p.server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if err := tls.Client(old, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}).HandshakeContext(context.Background()); err == nil {
+		t.Error("TLS 1.1 was let in")
+	}
+	if _, _, err := (&ServerConfig{DataDir: "/dev/null/x"}).secure(); err == nil {
+		t.Error("a directory that cannot be was used")
+	}
+}
+
+// A client that speaks another version is told which side is older.
+func TestDialOfAnotherVersion(t *testing.T) {
+	p := newPlace(t, ServerConfig{Config: Config{MaxVersion: 9}})
+	var why Close
+	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); !errors.As(err, &why) || why.Exit != ExitServerOutdated {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Dial(ctx, p.server.Addr().String(), p.config()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Bad input ends the connection with exit 2, and the log says at which byte.
+func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
+	var log syncBuffer
+	p := newPlace(t, ServerConfig{Plain: true, Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}})
+	c, err := net.Dial("tcp", p.server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Write([]byte{18, 0, 9, 0, 0, 2, 8}) // version, two pings, exit 8
+	got, _ := io.ReadAll(c)
+	if want := []byte{19, 0, 20, byte(p.server.TimeAddr().Port() >> 8), byte(p.server.TimeAddr().Port()), 1, 1, 2, 2}; !bytes.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+	eventually(t, "the log says so", func() bool {
+		return strings.Contains(log.String(), "byte 6 of the stream: exit: exit code: no such code at offset 1")
+	})
+}
+
+// syncBuffer is what a log is written to.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// A program that does not read its events holds up the stream, not memory; and goes on when it
+// reads.
+func TestAProgramThatDoesNotRead(t *testing.T) {
+	p := newPlace(t, ServerConfig{})
+	ann := p.join("ann")
+	text := make([]byte, 500)
+	const lines = 3000
+	for range lines {
+		p.do(func(m *Mux) { m.Say(1, text) })
+	}
+	eventually(t, "the inbox is full", func() bool {
+		ann.inbox.mu.Lock()
+		defer ann.inbox.mu.Unlock()
+		return ann.inbox.bytes >= maxInboxBytes || len(ann.inbox.list) >= maxInboxEvents
+	})
+	heard := 0
+	for ev := range ann.Events() {
+		if ev.Kind == EventMessage && ev.Message.Kind == KindChatReceive {
+			if heard++; heard == lines {
+				break
+			}
+		}
+	}
+	if err := ann.Err(); err != nil || heard != lines {
+		t.Errorf("%d heard, %v", heard, err)
 	}
 }

@@ -26,7 +26,7 @@ type TimeServer struct {
 type burst struct {
 	to   netip.AddrPort
 	next time.Time
-	end  time.Time
+	left int // datagrams: a server that is late sends no fewer
 }
 
 // timeOut is a datagram to be sent: 8 bytes, or with the question 16.
@@ -81,7 +81,7 @@ func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte
 		t.stats.Running++
 	default:
 		t.stats.Bursts++
-		run := &burst{to: from, next: now, end: now.Add(burstSpan)}
+		run := &burst{to: from, left: int(burstSpan / burstStep)}
 		t.bursts[addr] = run
 		t.step(now, run)
 	}
@@ -90,7 +90,7 @@ func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte
 // step sends one time of a burst, and ends it or notes when the next is due.
 func (t *TimeServer) step(now time.Time, run *burst) {
 	addr := run.to.Addr().Unmap()
-	if !now.Before(run.end) || t.live != nil && !t.live(addr) {
+	if run.left--; run.left < 0 || t.live != nil && !t.live(addr) {
 		delete(t.bursts, addr)
 		return
 	}

@@ -1,0 +1,76 @@
+package realm
+
+import (
+	"bytes"
+	"testing"
+)
+
+// A message of which some bytes are written is written to its end, whatever is thrown away
+// behind it: or the peer would read the next one as its rest.
+func TestClearKeepsWhatIsBegun(t *testing.T) {
+	r := newRand(t)
+	for range rounds(20_000, 1_000_000) {
+		s := &Shared{Rand: r}
+		var o outbox
+		var all []byte
+		var ends []int
+		for range 1 + r.IntN(5) {
+			m := Message{Kind: KindChatSend, Text: randomText(r, 20)}
+			f := s.frame(testCodec, &m)
+			o.put(f)
+			all = append(all, f.b...)
+			ends = append(ends, len(all))
+			s.release(f)
+		}
+		buf := make([]byte, r.IntN(len(all)+1))
+		n := o.moveTo(buf, s)
+		if n != len(buf) || !bytes.Equal(buf, all[:n]) {
+			t.Fatalf("%x came first, want %x", buf, all[:n])
+		}
+		o.clear(s)
+		want := 0
+		for i, end := range ends {
+			start := 0
+			if i > 0 {
+				start = ends[i-1]
+			}
+			if start < n && n < end {
+				want = end - n
+			}
+		}
+		rest := make([]byte, 1000)
+		if got := o.moveTo(rest, s); got != want || !bytes.Equal(rest[:got], all[n:n+got]) || o.held != 0 {
+			t.Fatalf("%d bytes are left after %d of %v, want %d; %d held", got, n, ends, want, o.held)
+		}
+	}
+}
+
+// A broadcast's bytes are in all queues and nowhere twice, and are used again when the last has
+// let go of them.
+func TestFramesAreSharedAndUsedAgain(t *testing.T) {
+	s := new(Shared)
+	var queues [3]outbox
+	f := s.frame(testCodec, &Message{Kind: KindChatSend, Text: []byte("hello")})
+	for i := range queues {
+		queues[i].put(f)
+	}
+	s.release(f)
+	var buf [64]byte
+	for i := range queues {
+		if len(s.frames) != 0 {
+			t.Errorf("the frame is free while %d queues hold it", len(queues)-i)
+		}
+		if n := queues[i].moveTo(buf[:], s); string(buf[3:n]) != "hello" {
+			t.Errorf("%q", buf[:n])
+		}
+	}
+	if len(s.frames) != 1 {
+		t.Errorf("%d frames are free", len(s.frames))
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a frame was let go twice")
+		}
+	}()
+	s.release(f)
+}
