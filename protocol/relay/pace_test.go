@@ -35,6 +35,7 @@ func TestABurstGoesOnAtItsPace(t *testing.T) {
 	_ = p.Send(Unordered, []byte("alone")) // its timer is set
 	h.turn()
 	h.wait(25 * time.Millisecond)
+	h.mux.Advance(h.now)
 	for range 40 {
 		_ = p.Send(Unordered, []byte(strings.Repeat("y", 500)))
 	}
