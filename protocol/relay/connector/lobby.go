@@ -232,8 +232,7 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 		return
 	}
 	l.stats.Opened++
-	l.clients[from] = m
-	l.strangers.remove(g)
+	l.take(from, m)
 	// "GameOpened goes out at once, before the confirmation of the request"
 	l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
 }
@@ -251,6 +250,14 @@ func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
 	l.strangers.remove(g)
 	if g.match != nil {
 		g.match.gone(now, g, why)
+	}
+}
+
+// take notes which game a client has: it is no stranger at the main port either.
+func (l *Lobby) take(addr netip.AddrPort, m *match) {
+	l.clients[addr] = m
+	if p := l.main.Peer(addr); p != nil {
+		l.strangers.remove(p.Seat.(*guest))
 	}
 }
 

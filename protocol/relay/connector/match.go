@@ -178,7 +178,7 @@ func (m *match) deliver() {
 
 // enter notes a new player: from now on it gets what the others send.
 func (m *match) enter(g *guest) {
-	m.lobby.clients[g.peer.Addr()] = m
+	m.lobby.take(g.peer.Addr(), m)
 	m.lobby.strangers.remove(g)
 	m.room.Add(g.peer)
 	g.peer.Join()

@@ -132,6 +132,29 @@ func (r *real) await(who byte, wanted func(arrival) bool, what string) arrival {
 
 func (r *real) quiet(time.Duration) {}
 
+// ask sends a datagram, again and again, until the answer has come that is wanted.
+func (r *real) ask(who byte, port, hex string, wanted func(b []byte) bool) {
+	r.t.Helper()
+	var b [1024]byte
+	end, limited := r.t.Deadline()
+	for {
+		r.send(who, port, hex)
+		r.socket(who).SetReadDeadline(time.Now().Add(200 * ms))
+		for {
+			n, _, err := r.socket(who).ReadFromUDPAddrPort(b[:])
+			if err != nil {
+				break
+			}
+			if wanted(b[:n]) {
+				return
+			}
+		}
+		if limited && time.Until(end) < 5*time.Second {
+			r.t.Fatalf("no answer to %s", hex)
+		}
+	}
+}
+
 // left fails for each datagram that came and was no repeat of one in the script.
 func (r *real) left() {
 	r.t.Helper()
