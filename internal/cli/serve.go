@@ -181,8 +181,8 @@ func (f *serveFlags) start(c front.Config) (*front.Server, error) {
 	switch {
 	case err == nil:
 		return server, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%w; is another server running? give that dialect another port, or off", err)
+	case errors.Is(err, syscall.EADDRINUSE) && !strings.Contains(err.Error(), "choose another port"):
+		return nil, fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%w; choose ports above 1023 and a --data folder that you may write to", err)
 	}
