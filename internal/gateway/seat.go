@@ -42,27 +42,32 @@ type Player struct {
 	seat    *Seat
 }
 
-// allowance is a budget that grows each tick: of lines, of bytes.
+// allowance is a budget that grows each tick: of lines, of bytes. It is kept in parts of a
+// tick, so that what is less than one a tick adds up too.
 type allowance struct {
-	left int
-	full bool // it was filled once
+	left  int // times ticks
+	ticks int // a second; 0 before it was filled once
 }
 
 // grow adds a tick's share, up to a second's.
 func (a *allowance) grow(second, ticksASecond int) {
-	if !a.full {
-		a.full, a.left = true, second
+	full := second * ticksASecond
+	if a.ticks == 0 {
+		a.ticks, a.left = ticksASecond, full
 		return
 	}
-	a.left = min(a.left+max(second/ticksASecond, 1), second)
+	a.left = min(a.left+second, full)
 }
+
+// has reports whether anything is left.
+func (a *allowance) has() bool { return a.left > 0 }
 
 // spend takes n if anything is left: what is overdrawn is paid back later.
 func (a *allowance) spend(n int) bool {
-	if a.left <= 0 {
+	if !a.has() {
 		return false
 	}
-	a.left -= n
+	a.left -= n * a.ticks
 	return true
 }
 
@@ -90,7 +95,7 @@ func (s *Seat) answer(tag uint32, why world.Reason) {
 // nextChunk returns a chunk that is to be sent now, if the player's budget allows one. What
 // it took is told by spend of terrain.
 func (s *Seat) nextChunk() (chunkAsk, bool) {
-	if len(s.asked) == 0 || s.terrain.left <= 0 {
+	if len(s.asked) == 0 || !s.terrain.has() {
 		return chunkAsk{}, false
 	}
 	p := s.asked[0]
