@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/arena"
 	"parley/protocol/replica"
@@ -23,18 +24,20 @@ func newArena(t *testing.T) *Hub {
 	return h
 }
 
-// until runs ticks until cond holds.
+// until runs ticks until cond holds, one a millisecond: what a client sends takes its time,
+// however quick the ticks are.
 func until(t *testing.T, h *Hub, what string, cond func() bool) {
 	t.Helper()
-	for range 20_000 {
+	for range 30_000 {
 		if cond() {
 			return
 		}
 		if err := h.Tick(); err != nil {
 			t.Fatal(err)
 		}
+		<-time.After(time.Millisecond)
 	}
-	t.Fatalf("%s: not within 20,000 ticks", what)
+	t.Fatalf("%s: not within 30,000 ticks", what)
 }
 
 // bell is a dialect without players that rings after each tick.

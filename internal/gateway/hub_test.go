@@ -1,0 +1,332 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"parley/world"
+)
+
+func TestAnInboxIsBoundedForEachSeat(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	loud, quiet := d.sit("loud"), d.sit("quiet")
+	ticks(t, h, 1)
+	for i := range 3 * maxRequests {
+		if got := d.inbox.put(request{seat: loud, ask: askCorrect}); got != (i < maxRequests) {
+			t.Fatalf("request %d is taken: %v", i, got)
+		}
+	}
+	if !d.inbox.put(request{seat: quiet, ask: askCorrect}) {
+		t.Error("another's flood keeps a seat out")
+	}
+	if !d.inbox.put(request{seat: loud, ask: askLeave}) {
+		t.Error("who has asked for much cannot leave")
+	}
+	ticks(t, h, 1)
+	h.look()
+	if got := h.Stats(); got.DroppedInput != 2*maxRequests || got.Players != 1 || got.Requests != 2+maxRequests+2 {
+		t.Errorf("the counters are %+v", got)
+	}
+	if !d.inbox.put(request{seat: quiet, ask: askCorrect}) || quiet.waiting != 1 {
+		t.Error("a tick does not empty the inbox")
+	}
+}
+
+func TestWhatMayBeSaid(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       world.Reason
+	}{
+		{"a word", "hello", world.Accepted},
+		{"a byte", "x", world.Accepted},
+		{"512 bytes", strings.Repeat("x", 512), world.Accepted},
+		{"letters of all kinds", "grüß dich, 世界", world.Accepted},
+		{"nothing", "", world.Malformed},
+		{"513 bytes", strings.Repeat("x", 513), world.Malformed},
+		{"bytes that are no text", "\xff\xfe", world.Malformed},
+		{"half a letter", "gr\xc3", world.Malformed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h, d := newDesk(t, Config{})
+			s := d.sit("ann")
+			ticks(t, h, 1)
+			d.inbox.put(request{seat: s, ask: askSay, text: tt.text, tag: 9})
+			ticks(t, h, 1)
+			if want := []result{{9, tt.want}}; !slices.Equal(d.refused, want) {
+				t.Errorf("the answer is %v, want %v", d.refused, want)
+			}
+			want := []string{"ann: " + tt.text}
+			if tt.want != world.Accepted {
+				want = nil
+			}
+			if !slices.Equal(d.heard, want) {
+				t.Errorf("heard is %q", d.heard)
+			}
+		})
+	}
+}
+
+// "At most 5 a second", however they are spread over the ticks.
+func TestFiveLinesASecond(t *testing.T) {
+	h, d := newDesk(t, Config{TickRate: 20})
+	s, other := d.sit("ann"), d.sit("bob")
+	ticks(t, h, 1)
+	for second := range 4 {
+		d.heard = nil
+		for range 20 {
+			for range 3 {
+				d.inbox.put(request{seat: s, ask: askSay, text: "spam"})
+			}
+			ticks(t, h, 1)
+		}
+		d.inbox.put(request{seat: other, ask: askSay, text: "hello"})
+		most := chatRate
+		if second == 0 {
+			most = 2 * chatRate // a second's allowance was saved up
+		}
+		spam := 0
+		for _, line := range d.heard {
+			if line == "ann: spam" {
+				spam++
+			}
+		}
+		if spam > most || spam < chatRate-1 {
+			t.Errorf("second %d has %d lines", second, spam)
+		}
+	}
+	ticks(t, h, 1)
+	if !slices.Contains(d.heard, "bob: hello") {
+		t.Error("one who is loud keeps another from speaking")
+	}
+	h.look()
+	if got := h.Stats(); got.Chat+got.DroppedChat != 4*20*3+4 || got.DroppedChat == 0 {
+		t.Errorf("the counters are %+v", got)
+	}
+}
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("ä", 40)
+	for _, tt := range []struct {
+		name string
+		asks []string
+		want []string
+	}{
+		{"those that are free are kept", []string{"ann", "Bob", "c d"}, []string{"ann", "Bob", "c d"}},
+		{"one that somebody has gets a number", []string{"ann", "ann", "ann"}, []string{"ann", "ann-2", "ann-3"}},
+		{"a number that is taken is passed over", []string{"ann-2", "ann", "ann"}, []string{"ann-2", "ann", "ann-3"}},
+		{"space around them is cut", []string{"  ann "}, []string{"ann"}},
+		{"no name is a guest's", []string{"", "  "}, []string{"guest-1", "guest-2"}},
+		{"what is no text is no name", []string{"\xff"}, []string{"guest-1"}},
+		{"long ones are cut between letters", []string{long}, []string{long[:maxName]}},
+		{"a guest's name that is taken", []string{"guest-2", ""}, []string{"guest-2", "guest-2-2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h, d := newDesk(t, Config{})
+			for _, name := range tt.asks {
+				d.sit(name)
+			}
+			ticks(t, h, 1)
+			var got []string
+			for _, p := range h.Players() {
+				got = append(got, p.Name)
+				if !utf8.ValidString(p.Name) {
+					t.Errorf("%q is no text", p.Name)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("they are called %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestANameIsFreeAgainWhenItsPlayerLeft(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	a := d.sit("ann")
+	ticks(t, h, 1)
+	for range 2 { // a second leave is none
+		d.inbox.put(request{seat: a, ask: askLeave})
+	}
+	b := d.sit("ann")
+	ticks(t, h, 1)
+	if b.player.Name != "ann" || len(h.players) != 1 || len(h.names) != 1 {
+		t.Errorf("the second is %q; %d players, %d names", b.player.Name, len(h.players), len(h.names))
+	}
+}
+
+func TestKickAndBroadcast(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	a, b := d.sit("ann"), d.sit("bob")
+	ticks(t, h, 1)
+	if h.Kick(99, "x") || !h.Kick(a.player.ID, "") {
+		t.Fatal("the wrong one was kicked")
+	}
+	if a.kicked != "kicked" {
+		t.Errorf("without a reason it is told %q", a.kicked)
+	}
+	for _, text := range []string{"the end", "", strings.Repeat("x", 513), "\xff"} {
+		h.Broadcast(text)
+	}
+	ticks(t, h, 2)
+	if !a.left || b.left || len(h.players) != 1 || !slices.Equal(d.heard, []string{"server: the end"}) {
+		t.Errorf("left %v and %v, %d players, heard %q", a.left, b.left, len(h.players), d.heard)
+	}
+	if h.Kick(a.player.ID, "again") {
+		t.Error("who is gone was kicked")
+	}
+}
+
+func TestAFullGameTellsWhoComes(t *testing.T) {
+	h, d := newDesk(t, Config{MaxPlayers: 2})
+	a, b := d.sit("ann"), d.sit("bob")
+	ticks(t, h, 1)
+	c := d.sit("cyd")
+	watcher := &Seat{dialect: d, spectator: true}
+	watcher.own = watcher
+	d.inbox.put(request{seat: watcher, ask: askEnter})
+	ticks(t, h, 1)
+	if c.player != nil || c.kicked != "the game is full" || watcher.kicked != "" || watcher.view == nil {
+		t.Errorf("the third is %v, told %q; a spectator is told %q", c.player, c.kicked, watcher.kicked)
+	}
+	d.inbox.put(request{seat: c, ask: askSay, text: "let me in"}) // it has no voice
+	ticks(t, h, 1)
+	if !c.left || len(d.heard) != 0 || a.player == nil || b.player == nil {
+		t.Errorf("the third left: %v; heard %q", c.left, d.heard)
+	}
+	d.inbox.put(request{seat: a, ask: askLeave})
+	ticks(t, h, 1)
+	e := d.sit("eve")
+	ticks(t, h, 1)
+	if e.player == nil {
+		t.Error("there is no room for the next")
+	}
+}
+
+func TestTerrainHasABudget(t *testing.T) {
+	h, d := newDesk(t, Config{TickRate: 20})
+	s := d.sit("ann")
+	ticks(t, h, 2) // enters, and has its budget
+	for i := range int16(maxAsked) {
+		for range 2 { // the same chunk twice is one
+			s.wants(world.ChunkPlace{BX: i}, uint32(i)+1)
+		}
+	}
+	s.wants(world.ChunkPlace{BX: -1}, 7)
+	if len(s.asked) != maxAsked || !slices.Equal(s.results, []result{{7, world.TooMany}}) {
+		t.Fatalf("%d are noted, the answers are %v", len(s.asked), s.results)
+	}
+	const chunk = 40 << 10
+	give := func() (n int) {
+		for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+			s.terrain.spend(chunk)
+			n++
+		}
+		return n
+	}
+	if got := give(); got != terrainRate/chunk+1 {
+		t.Errorf("%d chunks at once", got)
+	}
+	if give() != 0 {
+		t.Error("there is no end to it")
+	}
+	got := 0
+	for range 20 {
+		ticks(t, h, 1)
+		got += give()
+	}
+	if most := terrainRate/chunk + 1; got > most || got < most-2 {
+		t.Errorf("%d chunks in a second, %d are %d bytes", got, terrainRate/chunk, terrainRate)
+	}
+}
+
+// T63: a stall is caught up with, so that the world keeps pace with the clock; after one that
+// is too long the hub lets ticks go.
+func TestTheWorldKeepsUpWithTheClock(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		stall   time.Duration
+		skipped bool
+	}{
+		{"no stall", 0, false},
+		{"a short stall", 300 * time.Millisecond, false},
+		{"a stall of 20 s", 20 * time.Second, false},
+		{"a stall of an hour", time.Hour, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, d := newDesk(t, Config{TickRate: 20})
+				n := 0
+				d.stall = func() {
+					if n++; n == 5 {
+						time.Sleep(tt.stall) // in a bubble: no one waits
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), tt.stall+10*time.Second+time.Millisecond)
+				defer cancel()
+				if err := h.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				got := h.stats
+				want := uint64((tt.stall + 10*time.Second) / (50 * time.Millisecond))
+				if got.Ticks+got.SkippedTicks != want || (got.SkippedTicks > 0) != tt.skipped {
+					t.Errorf("%d ticks and %d let go, want %d in all", got.Ticks, got.SkippedTicks, want)
+				}
+				if (got.LateTicks+got.SkippedTicks > 0) != (tt.stall > 0) {
+					t.Errorf("%d ticks were late", got.LateTicks)
+				}
+				if h.Do(func() {}) != ErrEnded {
+					t.Error("a hub that has ended does things")
+				}
+			})
+		})
+	}
+}
+
+func TestAPanicOfStepIsContained(t *testing.T) {
+	g := pawnGame()
+	step := g.Step
+	g.Step = func(w *world.World, in []world.Input) {
+		if w.Tick() == 3 {
+			panic("out of pawns")
+		}
+		step(w, in)
+	}
+	var log, recording bytes.Buffer
+	h, d := newDesk(t, Config{Game: g, Log: slog.New(slog.NewTextHandler(&log, nil)), Record: &recording})
+	d.sit("ann")
+	var err error
+	for i := 0; err == nil && i < 10; i++ {
+		err = h.Tick()
+	}
+	if err == nil || !strings.Contains(err.Error(), "out of pawns") {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, want := range []string{"the game panicked", "out of pawns", "hub_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log is without %q: %s", want, log.String())
+		}
+	}
+	if recording.Len() == 0 {
+		t.Error("there is no recording")
+	}
+}
+
+func TestConnectionsThatNeverEnteredLeave(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	s := &Seat{dialect: d}
+	s.own = s
+	d.inbox.put(request{seat: s, ask: askLeave})
+	d.inbox.put(request{seat: s, ask: askEnter, text: "late"})
+	d.inbox.put(request{seat: s, ask: askSteer})
+	ticks(t, h, 2)
+	if len(h.players) != 0 || len(h.seats["desk"]) != 0 {
+		t.Errorf("%d players, %d seats", len(h.players), len(h.seats["desk"]))
+	}
+}
