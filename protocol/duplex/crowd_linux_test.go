@@ -97,7 +97,10 @@ func BenchmarkCrowd(b *testing.B) {
 	b.ReportMetric(100*float64(got)/float64(sent), "%delivered")
 	b.ReportMetric(100*float64(bareGot)/float64(bareSent), "%floor-delivered")
 	b.ReportMetric(0, "ns/op")
-	if st := s.Stats(); st.Conns != crowdSize || sent != bareSent {
+	// On a machine that is too busy for 20 ticks a second, a value that changes before it was
+	// sent is not sent.
+	b.ReportMetric(100*float64(sent)/float64(bareSent), "%sent")
+	if st := s.Stats(); st.Conns != crowdSize || sent > bareSent || st.Socket.OutLost > 0 {
 		b.Errorf("%d updates were sent, and %d bare datagrams; the server counts %+v", sent, bareSent, st)
 	}
 }
