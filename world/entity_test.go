@@ -56,6 +56,51 @@ func TestEntitiesLiveInTheirRows(t *testing.T) {
 	}
 }
 
+// An ID is not used again, not even in the tick in which its entity went.
+func TestIDsDoNotComeBack(t *testing.T) {
+	g := testGame()
+	seen := map[ID]bool{}
+	fresh := func(id ID) {
+		if id == 0 || seen[id] {
+			t.Fatalf("%v again", id)
+		}
+		seen[id] = true
+	}
+	g.Setup = func(w *World) {
+		for range 3 {
+			id := Spawn(w, sprout{})
+			fresh(id)
+			w.Despawn(id)
+		}
+		fresh(Spawn(w, sprout{}))
+	}
+	g.Step = func(w *World, in []Input) {
+		for id := range All[sprout](w) {
+			w.Despawn(id)
+		}
+		for i := range in {
+			for range 3 {
+				id := SpawnFor(w, &in[i], sprout{})
+				fresh(id)
+				w.Despawn(id)
+			}
+		}
+		for range 3 {
+			fresh(Spawn(w, sprout{}))
+		}
+	}
+	s, err := New(g, Config{MaxRollbackTicks: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := join(t, s, "a")
+	for range 5 {
+		s.Steer(p, s.Tick(), steer(1, 1), 0)
+		s.Steer(p, s.Tick(), steer(1, 1), 0)
+		s.Advance()
+	}
+}
+
 func TestAKindHasItsBound(t *testing.T) {
 	s := newSim(t, Config{})
 	w := s.World()

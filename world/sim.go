@@ -89,6 +89,7 @@ func New(g Game, c Config) (*Sim, error) {
 	s.public.init(schema)
 	if g.Setup != nil {
 		g.Setup(s.world)
+		s.world.setUp = s.world.born
 	}
 	s.world.settle()
 	s.publish()

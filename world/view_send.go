@@ -65,7 +65,7 @@ func (v *View) take(bytes int, sure bool) {
 		if sure {
 			e.known = true
 		} else {
-			v.flight.add(v, sent{slot: uint32(c.slot), serial: e.stamp, mask: c.Mask, entered: c.What == Entered})
+			v.flight.add(v, sent{slot: uint32(c.slot), serial: e.stamp, mask: c.Mask})
 		}
 		v.queue = pop(v.queue)
 	}
@@ -118,11 +118,10 @@ func (v *View) Lost(packet uint64) { v.flight.end(v, packet, false) }
 
 // A sent is one change in a packet.
 type sent struct {
-	mask    uint64
-	slot    uint32
-	serial  uint32 // of the entry or the departure
-	left    bool
-	entered bool
+	mask   uint64
+	slot   uint32
+	serial uint32 // of the entry or the departure
+	left   bool
 }
 
 // flight are the packets that are on their way and what is in them, in two
@@ -215,10 +214,11 @@ func (v *View) settle(s *sent, arrived bool) {
 	}
 	e := &v.entries[s.slot]
 	switch {
-	case e.stamp != s.serial:
+	case e.stamp != s.serial: // of an earlier time in sight
 	case !arrived:
 		e.lost |= s.mask
-	case s.entered:
+	default:
+		// Until then each packet that told of it told all of it.
 		e.known = true
 	}
 }

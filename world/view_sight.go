@@ -74,7 +74,7 @@ func (v *View) review() {
 		if v.config.Radius >= 0 {
 			d = v.distance(s)
 		}
-		if d > limit && s.hasBody && int(i) != v.own {
+		if d > limit && s.hasBody { // its own is no distance away
 			v.depart(int(i))
 			continue
 		}

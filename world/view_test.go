@@ -265,6 +265,115 @@ func TestSightHasARadiusAndHysteresis(t *testing.T) {
 	wantTold(t, "far away", takeAll(v), "left 3", fmt.Sprint("changed ", s.Wire(own)))
 }
 
+// What is back before its departure was told, or was known to have arrived, is
+// not made to leave afterwards.
+func TestWhatIsBackDoesNotLeave(t *testing.T) {
+	s, ids := standing(t, [2]float64{5, 0})
+	v := s.NewView(0, ViewConfig{Radius: 10})
+	x := Get[sprout](s.World(), ids[0])
+	move := func(to float64) { x.X = to; s.Advance(); v.Update() }
+	tell := func(want string) uint64 {
+		t.Helper()
+		n := v.Open()
+		c := v.Next()
+		if c == nil || fmt.Sprint(c.What) != want {
+			t.Fatalf("%+v, want %s", c, want)
+		}
+		v.Take(1)
+		if c := v.Next(); c != nil {
+			t.Fatalf("and %v", c.What)
+		}
+		return n
+	}
+	v.Update()
+	v.Acked(tell("entered"))
+	move(100) // its departure waits
+	move(5)
+	v.Acked(tell("entered"))
+	move(100)
+	gone := tell("left") // this is on its way
+	move(5)
+	back := tell("entered")
+	v.Lost(gone)
+	v.Acked(back)
+	s.Advance()
+	v.Update()
+	if c := v.Next(); c != nil {
+		t.Errorf("%v again", c.What)
+	}
+	// An acknowledgement of its last time in sight is none of this one.
+	move(100)
+	left := tell("left")
+	move(5)
+	first := tell("entered")
+	v.Acked(left)
+	move(100)
+	tell("left")
+	move(5)
+	second := tell("entered")
+	v.Acked(first)
+	v.Lost(second)
+	s.Advance()
+	v.Update()
+	tell("entered")
+}
+
+// The fields of all packets that were lost come again, at their newest.
+func TestLostFieldsComeAgain(t *testing.T) {
+	s, ids := standing(t, [2]float64{5, 0})
+	v := s.NewView(0, ViewConfig{})
+	x := Get[sprout](s.World(), ids[0])
+	tell := func(want uint64) uint64 {
+		t.Helper()
+		s.Advance()
+		v.Update()
+		n := v.Open()
+		c := v.Next()
+		if c == nil || c.Mask != want {
+			t.Fatalf("%+v, want mask %x", c, want)
+		}
+		v.Take(1)
+		return n
+	}
+	v.Acked(tell(allFields(s.Schema().Kind(2))))
+	x.Age = 1
+	first := tell(1 << 5)
+	x.Ratio = 1
+	second := tell(1 << 7)
+	x.Y = 3
+	third := tell(1 << FieldY)
+	v.Lost(first)
+	v.Acked(second)
+	v.Lost(third)
+	x.Age = 2
+	last := tell(1<<5 | 1<<FieldY)
+	if got := v.changeOf(0).public.value(0, 5, &s.Schema().Kind(2).Fields[5]); got.Uint() != 2 {
+		t.Errorf("%v is not the newest", got)
+	}
+	v.Acked(last)
+	v.Lost(last)
+	s.Advance()
+	v.Update()
+	if c := v.Next(); c != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A view that is not updated in each tick finds another entity where one was.
+func TestAnotherInItsPlace(t *testing.T) {
+	s, ids := standing(t, [2]float64{5, 0})
+	v := s.NewView(0, ViewConfig{Reliable: true})
+	wantTold(t, "at first", takeAll(v), "entered 1")
+	s.World().Despawn(ids[0])
+	s.Advance()
+	id := Spawn(s.World(), sprout{Body: Body{X: 5}})
+	s.Advance()
+	if v.Sees(id) || v.Sees(ids[0]) {
+		t.Error("it sees what it was not told of")
+	}
+	wantTold(t, "then", takeAll(v), "left 1", "entered 2")
+}
+
 func TestASpectatorLooksFromWhereItIsTold(t *testing.T) {
 	s, _ := standing(t, [2]float64{50, 0}, [2]float64{1000, 0})
 	s.Advance()
@@ -467,6 +576,23 @@ func TestOnlyTheNearestOfAKind(t *testing.T) {
 	if n, far := inSight(); n != 8 || far > 4 {
 		t.Errorf("%d in sight, the furthest at %v", n, far)
 	}
+}
+
+// Two that are about as far away do not take each other's place in turn.
+func TestTheNearestDoNotFlap(t *testing.T) {
+	s, ids := standing(t, [2]float64{10, 0}, [2]float64{10.1, 0})
+	v := s.NewView(0, ViewConfig{MaxPerKind: 1, Reliable: true, SightOnly: true})
+	wantTold(t, "at first", takeAll(v), "entered 1")
+	for i := range 10 {
+		Get[sprout](s.World(), ids[i%2]).X = 9.9 - float64(i)/100
+		s.Advance()
+		wantTold(t, "then", takeAll(v))
+	}
+	Get[sprout](s.World(), ids[1]).X = 5
+	s.Advance()
+	wantTold(t, "clearly nearer", takeAll(v), "left 1")
+	s.Advance()
+	wantTold(t, "in its place", takeAll(v), "entered 2")
 }
 
 func TestSightOnlyTellsNoChanges(t *testing.T) {

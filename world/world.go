@@ -57,6 +57,7 @@ type World struct {
 	fresh bool    // the grid is of this step
 
 	born  uint32 // entities that the world itself created in this step
+	setUp uint32 // those that Setup created, before the first
 	stats *Stats
 }
 
@@ -88,6 +89,9 @@ func (w *World) Schema() *Schema { return w.schema }
 // begin starts a step.
 func (w *World) begin(tick uint64) {
 	w.tick, w.born, w.fresh = tick, 0, false
+	if tick == 0 {
+		w.born = w.setUp // they have the IDs of tick 0 too
+	}
 }
 
 // settle ends a step: it makes what the game left behind fit to be told. A float
