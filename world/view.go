@@ -57,8 +57,8 @@ func (w What) String() string {
 	return whatNames[0]
 }
 
-// A Change is something that a client is to be told of an entity. It is good
-// until the next Advance of the Sim.
+// A Change is something that a client is to be told of an entity. Its values are
+// those of the last Advance.
 type Change struct {
 	What   What
 	Kind   *Kind
@@ -101,13 +101,14 @@ type View struct {
 	serial  uint32 // of the last entry or departure
 	budget  int
 
-	next   Change            // what Next returned
-	urgent []uint64          // what is to be told: urgency<<32 | ^slot
-	levels [urgencies]uint16 // how much of that there is, by order of magnitude
-	queue  []uint64          // a heap of the most urgent of it
-	rest   []uint64          // the rest
-	near   []uint64          // newcomers, and their distances
-	flight flight
+	next    Change            // what Next returned
+	offered bool              // and it was neither taken nor skipped
+	urgent  []uint64          // what is to be told: urgency<<32 | ^slot
+	levels  [urgencies]uint16 // how much of that there is, by order of magnitude
+	queue   []uint64          // a heap of the most urgent of it
+	rest    []uint64          // the rest
+	near    []uint64          // newcomers, and their distances
+	flight  flight
 
 	updated uint64
 }

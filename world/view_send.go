@@ -3,7 +3,8 @@ package world
 import "slices"
 
 // Next returns what is most urgent to be told, or nil if nothing is left or the
-// tick's bytes are spent. It returns the same until Take or Skip is called.
+// tick's bytes are spent. It returns the same until Take or Skip is called; what it
+// points at is good until the next Next.
 // What has left comes first, then by urgency.
 func (v *View) Next() *Change {
 	if v.budget <= 0 || v.flight.full() {
@@ -14,6 +15,7 @@ func (v *View) Next() *Change {
 			break
 		}
 		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
+			v.offered = true
 			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: int(d.serial)}
 			return &v.next
 		}
@@ -30,7 +32,7 @@ func (v *View) Next() *Change {
 			v.queue = pop(v.queue)
 			continue
 		}
-		v.next = v.changeOf(i)
+		v.next, v.offered = v.changeOf(i), true
 		if e.known {
 			v.next.Mask = p.since(i, e.sent) | e.lost
 			if s := &p.slots[i]; v.config.PredictTicks > 0 && s.jumped > e.sent && s.hasBody {
@@ -54,9 +56,12 @@ func (v *View) Take(bytes int) { v.take(bytes, v.config.Reliable) }
 func (v *View) TakeSure(bytes int) { v.take(bytes, true) }
 
 func (v *View) take(bytes int, sure bool) {
+	if !v.offered {
+		return
+	}
+	v.offered = false
 	v.budget -= max(bytes, 0)
-	c := &v.next
-	switch c.What {
+	switch c := &v.next; c.What {
 	case Left:
 		v.takeLeft(uint32(c.slot), sure)
 	case Entered, Changed:
@@ -69,7 +74,6 @@ func (v *View) take(bytes int, sure bool) {
 		}
 		v.queue = pop(v.queue)
 	}
-	*c = Change{}
 }
 
 // takeLeft marks a departure as told. It is found by its serial, as Acked and
@@ -94,6 +98,10 @@ func (v *View) departure(serial uint32) int {
 
 // Skip passes over what Next returned until the next tick; it grows more urgent.
 func (v *View) Skip() {
+	if !v.offered {
+		return
+	}
+	v.offered = false
 	switch c := &v.next; c.What {
 	case Left:
 		if k := v.departure(uint32(c.slot)); k >= 0 {
@@ -102,7 +110,6 @@ func (v *View) Skip() {
 	case Entered, Changed:
 		v.queue = pop(v.queue)
 	}
-	v.next = Change{}
 }
 
 // Open begins a packet and returns its number, from 1. What is taken from then

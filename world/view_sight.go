@@ -23,7 +23,7 @@ func (v *View) Update() {
 	if v.updated == p.now {
 		return
 	}
-	v.updated = p.now
+	v.updated, v.offered = p.now, false
 	v.urgent, v.levels = v.urgent[:0], [urgencies]uint16{}
 	for len(v.entries) < p.high {
 		v.entries = append(v.entries, entry{})

@@ -143,7 +143,7 @@ func (c *client) wantSame() {
 // number is ever confused, though they are used again at once.
 func TestClientsEndUpWithTheTruth(t *testing.T) {
 	r := newRand(t)
-	for round := range rounds(150, 5_000) {
+	for round := range max(5, rounds(150, 5_000)) {
 		s := newSim(t, Config{Seed: r.Uint64(), MaxRollbackTicks: 6, ReuseTicks: 12})
 		var clients []*client
 		var players []PlayerID
@@ -154,7 +154,7 @@ func TestClientsEndUpWithTheTruth(t *testing.T) {
 				c.Radius = -1
 			}
 			players = append(players, p)
-			clients = append(clients, newClient(t, s.NewView(p, c), r, float64(round%5)*0.1))
+			clients = append(clients, newClient(t, s.NewView(p, c), r, float64(1+round)*0.1-float64(round/5)*0.5))
 		}
 		for range 60 {
 			for _, p := range players {
@@ -661,6 +661,69 @@ func TestASilentClientIsBounded(t *testing.T) {
 	v.Acked(1 << 40)
 	v.Lost(0)
 	v.Lost(3)
+}
+
+// Of more than 256 packets on their way the oldest counts as lost.
+func TestOldPacketsCountAsLost(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0}, [2]float64{2, 0})
+	v := s.NewView(0, ViewConfig{BytesPerTick: 1})
+	tell := func() ID {
+		s.Advance()
+		v.Update()
+		c := v.Next()
+		if c == nil {
+			return 0
+		}
+		v.Open()
+		v.Take(1)
+		return c.ID
+	}
+	if a, b := tell(), tell(); a != ids[0] || b != ids[1] {
+		t.Fatalf("%v and %v are told, want %v", a, b, ids)
+	}
+	x := Get[sprout](s.World(), ids[1])
+	for i := 3; i <= maxPackets; i++ {
+		x.Age++
+		if tell() != ids[1] {
+			t.Fatal("told again too early")
+		}
+	}
+	x.Age++
+	tell() // packet 1 is too old now
+	if tell() != ids[0] {
+		t.Error("what was in the oldest is not told again")
+	}
+}
+
+func TestADepartureIsToldUntilItArrives(t *testing.T) {
+	s, ids := standing(t, [2]float64{1, 0})
+	v := s.NewView(0, ViewConfig{})
+	v.Update()
+	v.Next()
+	v.TakeSure(1)
+	s.World().Despawn(ids[0])
+	for range 3 {
+		s.Advance()
+		v.Update()
+		n := v.Open()
+		if c := v.Next(); c == nil || c.What != Left || c.Entity != 1 || c.ID != ids[0] || c.Value(0) != (Value{}) {
+			t.Fatalf("%+v", c)
+		}
+		v.Take(1)
+		v.Lost(n)
+	}
+	s.Advance()
+	v.Update()
+	n := v.Open()
+	v.Next()
+	v.Take(1)
+	if v.Next() != nil || s.book.pages[1].holds != 1 {
+		t.Error("told twice, or not held")
+	}
+	v.Acked(n)
+	if s.book.pages[1].holds != 0 || len(v.leaving) != 0 {
+		t.Error("it is still held")
+	}
 }
 
 func TestTakeNeedsAPacket(t *testing.T) {
