@@ -61,6 +61,7 @@ type Endpoint struct {
 	client      bool // which end we are
 	ride        bool // a package has gone out in this turn
 	blocked     bool // the allowance is used up
+	paid        bool // confirmations have gone out: none is due now
 	announce    bool // EventJoined is due
 	last        bool // EventLeft is due
 	allowance   admission.Allowance
@@ -347,6 +348,7 @@ func (e *Endpoint) confirm(buf []byte, early time.Duration) (int, bool) {
 	if n == 0 {
 		return 0, false
 	}
+	e.paid = true
 	b := appendHeader(buf[:0], flagControl, 0)
 	for _, number := range numbers[:n] {
 		b = AppendID(b, uint32(number)&MaxID)

@@ -208,11 +208,11 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 // restUntil returns when a peer wants to be called. A package more that was sent to it is not
 // due to be resent before those that were sent earlier, so that what it said then still holds.
 func (p *Port) restUntil(c *Peer) (time.Time, bool) {
-	if !c.stirred && c.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
+	if !c.stirred && !c.paid && c.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
 		return c.rested, true
 	}
 	at, ok := c.NextTimeout()
-	c.rested, c.stirred = at, !ok
+	c.rested, c.stirred, c.paid = at, !ok, false
 	return at, ok
 }
 
