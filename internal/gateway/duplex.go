@@ -262,9 +262,13 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 		}
 		s.conn.Reply(r.tag-1, status, nil)
 	}
-	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+	for n := 0; ; n++ {
+		a, ok := s.nextChunk(n)
+		if !ok {
+			break
+		}
 		d.buf = appendChunk(d.buf[:0], a.place, h.sim.Chunk(a.place.BX, a.place.BY), big)
-		s.terrain.spend(len(d.buf))
+		s.sentChunk(len(d.buf))
 		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
 			s.conn.Reply(a.tag-1, statusRefused, nil)
 		} else {

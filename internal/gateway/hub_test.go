@@ -222,27 +222,27 @@ func TestTerrainHasABudget(t *testing.T) {
 	if len(s.asked) != maxAsked || !slices.Equal(s.results, []result{{7, world.TooMany}}) {
 		t.Fatalf("%d are noted, the answers are %v", len(s.asked), s.results)
 	}
-	const chunk = 40 << 10
-	give := func() (n int) {
-		for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
-			s.terrain.spend(chunk)
-			n++
+	// T42: neither large chunks nor many small ones are more than a budget, nor all at once.
+	for _, chunk := range []int{40 << 10, 7} {
+		total, most := 0, 0
+		for range 60 {
+			n := 0
+			for ; ; n++ {
+				if _, ok := s.nextChunk(n); !ok {
+					break
+				}
+				s.sentChunk(chunk)
+			}
+			total, most = total+n, max(most, n)
+			ticks(t, h, 1)
+			for i := range int16(maxAsked) {
+				s.wants(world.ChunkPlace{BX: i}, 0)
+			}
 		}
-		return n
-	}
-	if got := give(); got != terrainRate/chunk+1 {
-		t.Errorf("%d chunks at once", got)
-	}
-	if give() != 0 {
-		t.Error("there is no end to it")
-	}
-	got := 0
-	for range 20 {
-		ticks(t, h, 1)
-		got += give()
-	}
-	if most := terrainRate/chunk + 1; got > most || got < most-2 {
-		t.Errorf("%d chunks in a second, %d are %d bytes", got, terrainRate/chunk, terrainRate)
+		budget := 4 * terrainRate / max(chunk, leastChunk) // of three seconds, and one that was saved up
+		if most > chunksATick || total > budget+1 || total < min(budget/2, 60) {
+			t.Errorf("%d chunks of %d bytes in three seconds, %d in a tick; %d are the budget", total, chunk, most, budget)
+		}
 	}
 }
 

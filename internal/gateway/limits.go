@@ -27,6 +27,14 @@ const (
 	// ask for 50 MB" (realm).
 	terrainRate = 256 << 10
 
+	// leastChunk is what a chunk costs of that budget at least, in bytes: to make and to encode one
+	// takes some 0.5 ms, however few bytes that gives.
+	leastChunk = 4 << 10
+
+	// chunksATick is how many chunks a player is sent in a tick: what it saved up of its budget
+	// must not be one long tick for all.
+	chunksATick = 2
+
 	// replicaBudget is what a replica client is sent of values in a tick, in bytes: 80 kB a
 	// second at 20 ticks.
 	replicaBudget = 4096

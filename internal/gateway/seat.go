@@ -92,13 +92,16 @@ func (s *Seat) answer(tag uint32, why world.Reason) {
 	}
 }
 
-// nextChunk returns a chunk that is to be sent now, if the player's budget allows one. What
-// it took is told by spend of terrain.
-func (s *Seat) nextChunk() (chunkAsk, bool) {
-	if len(s.asked) == 0 || !s.terrain.has() {
+// nextChunk returns a chunk that is to be sent now, if the player's budget allows one. n is how
+// many it was sent in this tick. What one took is told by sentChunk.
+func (s *Seat) nextChunk(n int) (chunkAsk, bool) {
+	if n >= chunksATick || len(s.asked) == 0 || !s.terrain.has() {
 		return chunkAsk{}, false
 	}
 	p := s.asked[0]
 	s.asked = append(s.asked[:0], s.asked[1:]...)
 	return p, true
 }
+
+// sentChunk takes a chunk's bytes from the budget.
+func (s *Seat) sentChunk(bytes int) { s.terrain.spend(max(bytes, leastChunk)) }
