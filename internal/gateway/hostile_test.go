@@ -1,0 +1,303 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"testing"
+
+	"parley/protocol/duplex"
+	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/protocol/replica"
+	"parley/world"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
+
+// mischief makes messages by chance: some well-formed with any values, some not.
+type mischief struct{ *rand.Rand }
+
+func newMischief(t *testing.T) mischief {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = 0xbad
+	}
+	t.Logf("seed=%d", seed)
+	return mischief{rand.New(rand.NewPCG(seed, 0))}
+}
+
+// bytes are up to n of any value.
+func (m mischief) bytes(n int) []byte {
+	b := make([]byte, m.IntN(n+1))
+	for i := range b {
+		b[i] = byte(m.Uint32())
+	}
+	return b
+}
+
+// float is one that a game would not expect, or one that it would.
+func (m mischief) float() float32 {
+	switch m.IntN(6) {
+	case 0:
+		return float32(math.NaN())
+	case 1:
+		return float32(math.Inf(1 - 2*m.IntN(2)))
+	case 2:
+		return math.MaxFloat32
+	case 3:
+		return -1
+	}
+	return m.Float32() * 2
+}
+
+func (m mischief) steering(o world.Order) []byte {
+	b := orderOf(o).AppendUint32(nil, math.Float32bits(m.float()))
+	return orderOf(o).AppendUint32(b, math.Float32bits(m.float()))
+}
+
+// poke are the parameters of the action, of the right types and any values.
+func (m mischief) poke(o world.Order) []byte {
+	b := orderOf(o).AppendUint32(nil, m.Uint32())
+	b = orderOf(o).AppendUint16(b, uint16(m.Uint32()))
+	text := m.bytes(40)
+	b = append(append(b, byte(len(text))), text...)
+	return orderOf(o).AppendUint64(b, math.Float64bits(float64(m.float())))
+}
+
+// any is a payload for one of the dialects' named doors: its own half of the time.
+func (m mischief) any(own []byte) []byte {
+	if m.IntN(2) == 0 {
+		return m.bytes(64)
+	}
+	return own
+}
+
+// siege is a hub with a victim that stands still, and who besieges it.
+type siege struct {
+	*testing.T
+	mischief
+	h      *Hub
+	until  func(what string, cond func() bool)
+	victim *Seat
+	rounds int
+}
+
+// ticks waits for n ticks.
+func (s *siege) ticks(n uint64) {
+	begin := s.h.Stats().Ticks
+	s.until("ticks", func() bool { return s.h.Stats().Ticks >= begin+n })
+}
+
+// send sends something by chance so many times; what has no room is not sent.
+func (s *siege) send(what func() error) {
+	for i := range s.rounds {
+		if what() != nil || i%50 == 49 {
+			s.ticks(1)
+		}
+	}
+}
+
+// T51, over the wire: a hostile client of each dialect does what it likes, and only its own
+// entity changes; the victim, and who comes after, are not harmed. (World has the 10^6 of that
+// test without a wire.)
+func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
+	h, d := newDesk(t, Config{Sight: -1})
+	s := &siege{T: t, mischief: newMischief(t), h: h, victim: d.sit("victim"), rounds: 300}
+	if os.Getenv("PARLEY_SOAK") != "" {
+		s.rounds = 20_000
+	}
+	ticks(t, h, 2)
+	own := h.entityOf(s.victim.player)
+	before := *world.Get[pawn](h.sim.World(), own)
+	d.stall = func() {
+		if now := *world.Get[pawn](h.sim.World(), own); now != before {
+			t.Errorf("tick %d: the victim was %+v and is %+v", h.sim.Tick(), before, now)
+			before = now
+		}
+		for id, p := range world.All[pawn](h.sim.World()) {
+			if sum := p.X + p.Y + float64(p.Angle) + float64(p.Norm); math.IsNaN(sum) || math.IsInf(sum, 0) || p.Norm > 2 || p.Norm < 0 {
+				t.Errorf("tick %d: entity %d is %+v", h.sim.Tick(), id, p)
+			}
+		}
+	}
+	onReplica, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onStamp, err := NewStamp(h, StampConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onRelay, err := NewRelay(h, RelayConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onDuplex, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onRealm := plainRealm(t, h, nil)
+	s.until = live(t, h)
+
+	for _, attack := range []func(){
+		func() { s.replica(onReplica) }, func() { s.relay(onRelay) }, func() { s.duplex(onDuplex) }, func() { s.realm(onRealm) },
+	} {
+		attack()
+	}
+	t.Logf("%+v", h.Stats())
+	for _, addr := range []string{onReplica.Addr().String(), onStamp.Addr().String(), onRelay.Addr().String(), onDuplex.FeedAddr().String(), onRealm.Addr().String()} {
+		s.datagrams(addr)
+	}
+	s.streams(onDuplex.Addr().String(), []byte{6})
+	s.streams(onRealm.Addr().String(), []byte{18, 0, 9})
+
+	// Who comes now is let in.
+	playReplica(t, onReplica)
+	playDuplex(t, h, onDuplex)
+	watchStamp(t, onStamp)
+	if code := playRealm(t, h, onRealm, "late").login(t, "late", ""); code != realm.LoginOK {
+		t.Errorf("realm: %v", code)
+	}
+	if err := playRelay(t, onRelay).Send(relay.Unordered, relay.ToServer, make([]byte, 9)); err != nil {
+		t.Error(err)
+	}
+	s.until("all are in", func() bool {
+		in := map[string]bool{}
+		h.Do(func() {
+			for _, p := range h.Players() {
+				in[p.Dialect] = true
+			}
+		})
+		return len(in) == 5 && h.Stats().Spectators == 1
+	})
+	h.Do(func() {
+		if s.victim.left || s.victim.kicked != "" {
+			t.Errorf("the victim left: %v, told %q", s.victim.left, s.victim.kicked)
+		}
+	})
+}
+
+func (s *siege) replica(d *Replica) {
+	p := playReplica(s.T, d)
+	names := []string{"steer", "chat", "terrain", "poke", "no such door", ""}
+	s.send(func() error {
+		name := names[s.IntN(len(names))]
+		data := s.any(map[string][]byte{"steer": s.steering(little), "poke": s.poke(little)}[name])
+		return p.Send([]replica.Mode{replica.Unreliable, replica.Reliable, replica.Ordered}[s.IntN(3)], name, data)
+	})
+}
+
+func (s *siege) relay(d *Relay) {
+	p := playRelay(s.T, d)
+	s.send(func() error {
+		payload := s.any([][]byte{
+			append([]byte{relaySteer}, s.steering(big)...),
+			append([]byte{relayAct, 0, byte(s.IntN(2))}, s.poke(big)...),
+			append([]byte{relaySay}, s.bytes(400)...),
+		}[s.IntN(3)])
+		if len(payload) == 0 {
+			return nil // it would leave
+		}
+		return p.Send([]relay.Mode{relay.Unreliable, relay.Unordered, relay.SemiOrdered}[s.IntN(3)], relay.ToServer, payload)
+	})
+}
+
+func (s *siege) duplex(d *Duplex) {
+	p := playDuplex(s.T, s.h, d)
+	s.send(func() error {
+		sid := p.Player()
+		if s.IntN(2) == 0 {
+			sid = int16(s.Uint32())
+		}
+		if s.IntN(4) == 0 {
+			return p.Sync(sid, s.steering(big))
+		}
+		return p.Update(sid, s.steering(big))
+	})
+	var wg sync.WaitGroup
+	for range s.rounds {
+		code, data := uint8(duplexAct), append([]byte{0, 0}, s.poke(big)...)
+		switch s.IntN(3) {
+		case 0:
+			text := s.bytes(600)
+			code, data = duplexSay, append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)
+		case 1:
+			code, data = duplexTerrain, binary.BigEndian.AppendUint32(nil, s.Uint32())
+		}
+		// Some are never answered: the client is cut off when its queue is full, as it asks for 50 MB.
+		wg.Go(func() { p.Query(s.Context(), duplex.Main, code, data) })
+	}
+	s.ticks(5)
+	p.Close(s.Context())
+	wg.Wait()
+}
+
+func (s *siege) realm(d *Realm) {
+	p := playRealm(s.T, s.h, d, "mallory")
+	if code := p.login(s.T, "mallory", ""); code != realm.LoginOK {
+		s.Fatal(code)
+	}
+	s.until("it is in", func() bool { return p.is(func() bool { return p.own != 0 }) })
+	finite := func() float32 { // its own codec sends no other
+		if v := s.float(); v == v && !math.IsInf(float64(v), 0) {
+			return v
+		}
+		return 0
+	}
+	s.send(func() error {
+		switch s.IntN(4) {
+		case 0:
+			return p.Say(string([]rune(string(s.bytes(100)))))
+		case 1:
+			a, err := p.Codec().Action(0, realm.U32(s.Uint32()), realm.EntityID(uint16(s.Uint32())), realm.Str([]byte("x")), realm.F64(float64(finite())))
+			if err != nil {
+				s.Fatal(err)
+			}
+			return p.Act(a)
+		case 2:
+			return p.Want(realm.ChunkID{BX: int16(s.Uint32()), BY: int16(s.Uint32())})
+		}
+		e := realm.Entity{ID: uint16(s.IntN(8)), SpeedAngle: finite(), SpeedNorm: finite(),
+			Position: realm.Position{BX: int16(s.IntN(3)), BY: int16(s.IntN(3)), X: uint8(s.Uint32()), Y: uint8(s.Uint32())}}
+		e.Has = [...]realm.Has{realm.HasPosition, realm.HasSpeedAngle | realm.HasSpeedNorm, realm.HasPosition | realm.HasSpeedNorm}[s.IntN(3)]
+		return p.Update(e)
+	})
+}
+
+// datagrams sends garbage to a UDP port, from one socket.
+func (s *siege) datagrams(addr string) {
+	c, err := net.Dial("udp", addr)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer c.Close()
+	for range s.rounds {
+		b := s.bytes(100)
+		if len(b) > 0 {
+			b[0] = byte(s.IntN(8)) // types that there are
+		}
+		c.Write(b) // nothing may be there: it says so by an error
+	}
+	s.ticks(1)
+}
+
+// streams sends garbage over TCP connections, half of them after a right beginning.
+func (s *siege) streams(addr string, begin []byte) {
+	for i := range 20 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if i%2 == 0 {
+			c.Write(begin)
+		}
+		c.Write(s.bytes(200))
+		c.Close()
+	}
+	s.ticks(1)
+}
