@@ -115,3 +115,24 @@ func TestANATThatForgetsMovesTheFeed(t *testing.T) {
 		t.Errorf("the client knows %v, and feeds are %v", x.state, w.mux.feeds)
 	}
 }
+
+// A path that works one way only: the client, who hears nothing, tells the server.
+func TestAFeedThatIsLostOneWay(t *testing.T) {
+	w, x := joined(t, 3, Config{Resync: -1}, simnet.Profile{Delay: 5 * time.Millisecond})
+	w.net.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Loss: 1})
+	w.runUntil("both notice", func() bool { return !x.FeedUp() && !x.conn().FeedUp() }, 14*time.Second)
+	if w.net.Now().Sub(x.conn().feed.heard) > 4*time.Second {
+		t.Error("the server hears nothing either: the test shows nothing")
+	}
+	w.set(7, 1)
+	w.flush()
+	w.run(20 * time.Millisecond)
+	w.set(7, 2)
+	w.flush()
+	w.run(20 * time.Millisecond)
+	if !x.agrees(w.truth()) {
+		t.Errorf("the client knows %v", x.state)
+	}
+	w.net.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Delay: 5 * time.Millisecond})
+	w.runUntil("the feed is back", func() bool { return x.FeedUp() && x.conn().FeedUp() }, 4*time.Second)
+}
