@@ -193,3 +193,57 @@ func TestHalfClosed(t *testing.T) {
 		})
 	}
 }
+
+// Slots are for who computes: neither handshakes that fail nor certificates that take their
+// time keep any.
+func TestSlotsComeBack(t *testing.T) {
+	wait := make(chan struct{})
+	config := testTLS(t)
+	cert := config.Certificates[0]
+	config.MinVersion = tls.VersionTLS12
+	config.Certificates = nil
+	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if hello.ServerName == "slow" {
+			<-wait
+		}
+		return &cert, nil
+	}
+	s := newServer(t, Config{TLS: config}, echo)
+	shake := func(c *tls.Config) (net.Conn, error) {
+		socket, err := net.Dial("tcp", s.l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { socket.Close() })
+		secured := tls.Client(socket, c)
+		return secured, secured.HandshakeContext(context.Background())
+	}
+	slots := cap(s.l.slots)
+	for range slots + 1 {
+		if _, err := shake(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}); err == nil {
+			t.Fatal("an old version was let in")
+		}
+	}
+	slow := make(chan error, slots+1)
+	for range slots + 1 {
+		go func() {
+			_, err := shake(&tls.Config{InsecureSkipVerify: true, ServerName: "slow"})
+			slow <- err
+		}()
+	}
+	for s.l.Stats().Accepted < uint64(2*slots+2) {
+		s.do(func() {})
+	}
+	if _, err := shake(&tls.Config{InsecureSkipVerify: true, ServerName: "quick"}); err != nil {
+		t.Error(err)
+	}
+	close(wait)
+	for range slots + 1 {
+		if err := <-slow; err != nil {
+			t.Error(err)
+		}
+	}
+	for len(s.l.slots) > 0 {
+		s.do(func() {})
+	}
+}

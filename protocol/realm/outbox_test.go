@@ -74,3 +74,28 @@ func TestFramesAreSharedAndUsedAgain(t *testing.T) {
 	}()
 	s.release(f)
 }
+
+// One that is dropped in the middle of a message still reads the exit: the message is ended
+// first.
+func TestAnExitComesBehindWhatIsBegun(t *testing.T) {
+	w := newTown(t, newRand(t), Config{MaxQueue: 2048})
+	ann := w.join("ann")
+	w.mux.Say(1, []byte("a line of chat that is written in part"))
+	var got []byte
+	if c, n, ok := w.mux.PollBytes(w.buf[:7]); !ok || n != 7 || c != ann.conn {
+		t.Fatal(n, ok)
+	}
+	got = append(got, w.buf[:7]...)
+	w.mux.Block(ann.conn)
+	for ann.conn.State() == StatePlaying {
+		w.mux.Say(1, []byte("and one that nobody will read"))
+	}
+	w.mux.Unblock(w.now, ann.conn)
+	for _, n, ok := w.mux.PollBytes(w.buf[:]); ok; _, n, ok = w.mux.PollBytes(w.buf[:]) {
+		got = append(got, w.buf[:n]...)
+	}
+	said := decode(FromServer, MaxMessage, got)
+	if len(said) != 3 || said[1] != "0202" || said[2] != "0 held" {
+		t.Errorf("%q", said)
+	}
+}
