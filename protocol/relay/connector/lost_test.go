@@ -155,3 +155,25 @@ func TestThereAreNoMoreGamesThanPorts(t *testing.T) {
 		}
 	}
 }
+
+// A game that is over, and waits for its last message to be confirmed, lets nobody in and hears nothing.
+func TestAGameThatIsOverHearsNothing(t *testing.T) {
+	r := newRig(t, Config{})
+	a, e := r.player(0), r.player(1)
+	game := a.open(2)
+	a.say(game, relay.Unordered, &leave) // and does not confirm Left
+	e.say(game, relay.Unordered, &join)
+	a.say(game, relay.Unordered, &join)
+	a.say(game, relay.Unordered, &ToGame{Kind: ToGamePing})
+	a.tell(game, relay.Unordered, chat("anybody?"))
+	r.pass(time.Second)
+	for _, d := range r.sent {
+		if d.to == e.addr {
+			t.Errorf("a stranger was sent %x", d.b)
+		}
+	}
+	a.wantHeard("over", "Left")
+	if s := r.lobby.Stats(); s.Late != 3 || s.Game.NotJoined != 0 || s.Game.Refused != 0 || s.Check() != nil {
+		t.Errorf("%+v", s)
+	}
+}

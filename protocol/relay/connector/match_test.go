@@ -336,6 +336,7 @@ func TestTheOpenerBeforeItIsAnnounced(t *testing.T) {
 	r.pass(ms)
 	a.wantHeard("announced", "Joined 0", "PeerJoined 1")
 	r.pass(time.Second)
+	a.wantHeard("after")
 	b.wantHeard("after")
 	if want := "joined 192.0.2.1:4001; joined 192.0.2.1:4000"; strings.Join(r.events, "; ") != want {
 		t.Errorf("the program was told %q, want %q", r.events, want)
