@@ -320,7 +320,7 @@ func TestTheOutboxAgreesWithAModel(t *testing.T) {
 	var o outbox
 	shared := newShared(1)
 	var model []byte
-	for range rounds(20_000, 200_000) {
+	for range max(rounds(20_000, 200_000), 5000) {
 		if len(model) < 1<<17 && r.IntN(2) == 0 {
 			n := rand.New(rand.NewPCG(r.Uint64(), 1)).IntN(1 << r.IntN(14))
 			o.put(noise[:n], &shared.Buffers)
@@ -515,5 +515,52 @@ func TestWhoIsBehindIsToldOnce(t *testing.T) {
 	}
 	if out := r.drain(); out[g.feed] != 3*(HeaderBytes+3+9) {
 		t.Errorf("%d bytes for three elements that changed nine times", out[g.feed])
+	}
+}
+
+// That an element is gone is remembered until the next sync begins, and not longer: a server
+// may use a SID again and say so on the feed first.
+func TestWhatIsGoneIsForgottenWithTheNextSync(t *testing.T) {
+	s := newStage(t, FromClient, "open")
+	update := func() []string {
+		d := Datagram{Sequence: s.e.feed.last + 1, Message: Message{Kind: KindUpdate, SID: 6, Data: valueOf(3)}}
+		s.e.HandleDatagram(s.now, serverAddr, d.AppendTo(nil))
+		words, _ := s.poll()
+		return words
+	}
+	s.e.HandleBytes(s.now, append([]byte{CodeSync, 0, 6}, valueOf(1)...))
+	s.e.HandleBytes(s.now, []byte{CodeSync, 0, 6, 0})
+	s.poll()
+	if got := update(); len(got) != 0 {
+		t.Errorf("an update of what is gone: %q", got)
+	}
+	s.e.HandleBytes(s.now, []byte{CodeSyncStart, CodeSyncEnd})
+	s.poll()
+	if len(s.e.mirror.items) != 0 || s.e.mirror.bytes != 0 {
+		t.Errorf("%d are remembered in %d bytes", len(s.e.mirror.items), s.e.mirror.bytes)
+	}
+	if got := update(); !slices.Equal(got, []string{"update"}) {
+		t.Errorf("after a sync: %q", got)
+	}
+}
+
+// While events are not polled, main is not read on.
+func TestMainIsNotReadOnWhileNobodyPolls(t *testing.T) {
+	s := newStage(t, FromClient, "open")
+	signals := slices.Repeat([]byte{14}, 1000)
+	if n := s.e.HandleBytes(s.now, signals); n != maxInboxEvents {
+		t.Errorf("%d signals were taken, want %d", n, maxInboxEvents)
+	}
+	if n := s.e.HandleBytes(s.now, signals); n != 0 {
+		t.Errorf("%d more were taken", n)
+	}
+	s.poll()
+	var long []byte
+	for range 10 {
+		m := Message{Kind: KindSync, SID: -1, Data: append([]byte{0xea, 0x60}, noise[:60000]...)}
+		long = m.AppendTo(long)
+	}
+	if n := s.e.HandleBytes(s.now, long); n != 2*60005 {
+		t.Errorf("%d bytes of long messages were taken, want two messages", n)
 	}
 }
