@@ -24,8 +24,8 @@ type Config struct {
 	// chooses.
 	FirstPort, LastPort uint16
 
-	// Log, if set, gets a line for each game that opens or closes and for each player that joins
-	// or leaves. Default none.
+	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
+	// game's port. Default none.
 	Log *relay.Logger
 }
 

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -181,6 +182,8 @@ func (m *match) enter(g *guest) {
 	m.lobby.take(g.peer.Addr(), m)
 	m.lobby.strangers.remove(g)
 	m.room.Add(g.peer)
+	number, _ := m.game.player(g.peer.Addr())
+	g.peer.Name = fmt.Sprintf("player %d at port %d", number, m.port.Number()) // for the log
 	g.peer.Join()
 }
 

@@ -230,7 +230,8 @@ func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
 }
 
 func TestCloseTellsPlayersOnce(t *testing.T) {
-	r := newReal(t, Config{})
+	var lines strings.Builder
+	r := newReal(t, Config{Log: shelltest.Log(&lines)})
 	r.send('A', "main", "50 000000 01 02")
 	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
 	r.send('A', "main", "80 000000 000000")
@@ -242,6 +243,9 @@ func TestCloseTellsPlayersOnce(t *testing.T) {
 	r.get(0, 0, 'A', "game", "10 000000 04")
 	if err := r.server.Close(); err != nil {
 		t.Error(err)
+	}
+	if name := fmt.Sprintf("name=\"player 0 at port %d\"", r.game); !strings.Contains(lines.String(), name) || !strings.Contains(lines.String(), "msg=left") {
+		t.Errorf("the log is\n%s", lines.String())
 	}
 }
 
