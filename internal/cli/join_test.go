@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	front "parley"
+	"parley/account/storetest"
+	"parley/arena"
+)
+
+// serveArena serves the arena in this process, and writes a ready file.
+func serveArena(t *testing.T) (s *front.Server, addrs map[string]string, ready string) {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	s, err := front.Start(arena.Game(), front.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
+		Accounts: new(storetest.Memory), Sight: -1, Seed: 7, Registrations: -1, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	f := serveFlags{readyFile: filepath.Join(t.TempDir(), "ready.json")}
+	if err := f.ready(s.Addrs()); err != nil {
+		t.Fatal(err)
+	}
+	addrs = map[string]string{}
+	for _, a := range s.Addrs() {
+		addrs[a.Name] = a.Addr.String()
+	}
+	return s, addrs, f.readyFile
+}
+
+// screen is what a command prints, and who waits for it.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	news chan struct{}
+}
+
+func newScreen() *screen { return &screen{news: make(chan struct{}, 1)} }
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+	return s.text.Write(p)
+}
+
+// take returns what was printed since the last call.
+func (s *screen) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.text.String()
+	s.text.Reset()
+	return text
+}
+
+// terminalUser types at a running `parley join`.
+type terminalUser struct {
+	*testing.T
+	in   io.WriteCloser
+	out  *screen
+	seen string
+	done chan int
+}
+
+func join(t *testing.T, first string, args ...string) *terminalUser {
+	t.Helper()
+	r, w := io.Pipe()
+	u := &terminalUser{T: t, in: w, out: newScreen(), done: make(chan int, 1)}
+	go func() { u.done <- Run(append([]string{"join"}, args...), Streams{In: r, Out: u.out, Err: u.out}) }()
+	if first != "" {
+		u.types(first)
+	}
+	u.waits("joined ", "")
+	return u
+}
+
+func (u *terminalUser) types(line string) {
+	u.Helper()
+	if _, err := io.WriteString(u.in, line+"\n"); err != nil {
+		u.Fatal(err)
+	}
+}
+
+// waits reads until a text came; ask, if there is one, is typed again and again meanwhile.
+func (u *terminalUser) waits(text, ask string) {
+	u.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; {
+		if u.seen += u.out.take(); strings.Contains(u.seen, text) {
+			u.seen = ""
+			return
+		}
+		if ask != "" {
+			u.types(ask)
+		}
+		select {
+		case <-u.out.news:
+		case <-time.After(100 * time.Millisecond): // a tick or two
+		case status := <-u.done:
+			u.Fatalf("it ended with %d, and no %q: %s", status, text, u.seen+u.out.take())
+		}
+	}
+	u.Fatalf("there is no %q in %s", text, u.seen)
+}
+
+func (u *terminalUser) quits() {
+	u.Helper()
+	u.types("quit")
+	if status := <-u.done; status != exitOK {
+		u.Errorf("status %d: %s", status, u.out.take())
+	}
+	u.in.Close()
+}
+
+func TestJoinOverEachDialect(t *testing.T) {
+	s, addrs, _ := serveArena(t)
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
+		t.Run(dialect, func(t *testing.T) {
+			args, first := []string{dialect, addrs[dialect]}, ""
+			if dialect == "realm" {
+				args, first = append(args, "--realm-plain", "--name", "ann", "--password-stdin"), "correct horse"
+			}
+			u := join(t, first, args...)
+			u.waits("which is you", "who")
+			u.waits("@", "map")
+			u.types("walk 45 1.5")
+			u.types("t 90")
+			u.waits("ball ", "who")
+			u.types("say hello there")
+			u.waits(": hello there", "")
+			u.types("no command is speech")
+			u.waits(": no command is speech", "")
+			for _, tt := range []struct{ line, want string }{
+				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
+			} {
+				u.types(tt.line)
+				u.waits(tt.want, "")
+			}
+			u.types("x")
+			u.quits()
+		})
+	}
+	for begin := s.WorldStats().Ticks; len(s.Players()) > 0; {
+		if s.WorldStats().Ticks-begin > 600 {
+			t.Fatalf("%v are left", s.Players())
+		}
+	}
+}
+
+func TestASpectatorCannotPlay(t *testing.T) {
+	_, addrs, _ := serveArena(t)
+	u := join(t, "", "stamp", addrs["stamp"])
+	u.types("d")
+	u.waits("that did not work: player: stamp has spectators only", "")
+	u.waits("in sight", "who")
+	u.quits()
+}
+
+func TestJoinIsToldThatTheGameIsOver(t *testing.T) {
+	s, addrs, _ := serveArena(t)
+	u := join(t, "", "replica", addrs["replica"])
+	u.waits("which is you", "who")
+	s.Close()
+	if status := <-u.done; status != exitOK {
+		t.Errorf("status %d: %s", status, u.out.take())
+	}
+	u.in.Close()
+	if text := u.seen + u.out.take(); text == "" {
+		t.Error("it was told nothing")
+	}
+}
+
+func TestWhatJoinRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		line, in string
+		status   int
+		want     string
+	}{
+		{"join", "", exitUsage, "name one dialect, replica, stamp, relay, duplex or realm"},
+		{"join morse", "", exitUsage, `there is no dialect "morse"`},
+		{"join replica a b", "", exitUsage, "name one dialect"},
+		{"join realm 127.0.0.1:1", "", exitUsage, "say which with --name"},
+		{"join realm 127.0.0.1:1 --name ann", "", exitUsage, "use --password-stdin"},
+		{"join realm 127.0.0.1:1 --name ann --password-stdin", "", exitFailed, "no password on standard input"},
+		{"join realm 127.0.0.1:1 --name ann --password-stdin", "secret word\n", exitFailed, "cannot join realm at 127.0.0.1:1"},
+		{"join duplex 127.0.0.1:1", "", exitFailed, "cannot join duplex at 127.0.0.1:1"},
+	} {
+		got := parley(tt.in, tt.line)
+		if got.status != tt.status || !strings.Contains(got.err, tt.want) || strings.Count(got.err, "\n") != 1 {
+			t.Errorf("%s: status %d, %q; want %d and %q", tt.line, got.status, got.err, tt.status, tt.want)
+		}
+	}
+}
+
+// What others say must not move the cursor about.
+func TestOthersWordsArePlain(t *testing.T) {
+	if got := printable("a\x1b[2Jb\u009bc\x7fd\ne grüß"); got != "a·[2Jb·c·d·e grüß" {
+		t.Errorf("it is %q", got)
+	}
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	front "parley"
+	"parley/arena"
+	"parley/protocol/realm"
+)
+
+// filled returns the flags of serve after the command line, the environment and a file.
+func filled(t *testing.T, file string, args ...string) (*cobra.Command, error) {
+	t.Helper()
+	cmd := newServe()
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	config := ""
+	if file != "" {
+		config = filepath.Join(t.TempDir(), "parley.toml")
+		if err := os.WriteFile(config, []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cmd, fillFlags(cmd, config)
+}
+
+// Flags win over the environment, and that over the file, and that over the default.
+func TestWhereAValueComesFrom(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, env string
+		args            []string
+		want            string
+	}{
+		{"nothing is the default", "", "", nil, "20"},
+		{"the file", "tick-rate = 30", "", nil, "30"},
+		{"the environment wins over the file", "tick-rate = 30", "40", nil, "40"},
+		{"a flag wins over both", "tick-rate = 30", "40", []string{"--tick-rate", "50"}, "50"},
+		{"a flag that is the default wins too", "tick-rate = 30", "40", []string{"--tick-rate", "20"}, "20"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.env != "" {
+				t.Setenv("PARLEY_TICK_RATE", tt.env)
+			}
+			cmd, err := filled(t, tt.file, tt.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := cmd.Flags().Lookup("tick-rate").Value.String(); got != tt.want {
+				t.Errorf("it is %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAFileMayHaveEveryFlag(t *testing.T) {
+	cmd, err := filled(t, `
+replica = "127.0.0.1:1"
+realm = "off"
+realm-plain = true
+sight = 64.5
+seed = 12
+max-players = 7
+relay-lobby = "connector"
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"replica": "127.0.0.1:1", "realm": "off", "realm-plain": "true", "sight": "64.5", "seed": "12", "max-players": "7", "relay-lobby": "connector",
+	} {
+		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestTheFileMayBeNamedByTheEnvironment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.toml")
+	if err := os.WriteFile(file, []byte("seed = 5"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PARLEY_CONFIG", file)
+	cmd, err := filled(t, "")
+	if err != nil || cmd.Flags().Lookup("seed").Value.String() != "5" {
+		t.Errorf("the seed is %s, %v", cmd.Flags().Lookup("seed").Value, err)
+	}
+}
+
+func TestBadValuesAreNamed(t *testing.T) {
+	for _, tt := range []struct{ name, file, env, want string }{
+		{"a key that is no flag", "ticks = 1", "", `"ticks", which is no flag of serve`},
+		{"a file that names itself", `config = "x"`, "", `"config"`},
+		{"a table", "[replica]\naddr = 1\ntick-rate = 9", "", ""},
+		{"a value of the wrong type", `tick-rate = "fast"`, "", "--config: tick-rate"},
+		{"a file that is no TOML", "tick-rate 30", "", "--config"},
+		{"an environment of the wrong type", "", "fast", "PARLEY_TICK_RATE"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.env != "" {
+				t.Setenv("PARLEY_TICK_RATE", tt.env)
+			}
+			if _, err := filled(t, tt.file); tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("the error is %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestServerConfig(t *testing.T) {
+	base := serveFlags{relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, replica: front.Off, realm: ":1"}
+	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	if c.Seed == 0 || c.RelayConnector || c.RealmFirstType != 0 || c.Replica != front.Off || c.Realm != ":1" {
+		t.Errorf("the config is %+v", c)
+	}
+	miko := base
+	miko.realmProfile, miko.relayLobby, miko.seed = "miko", "connector", 3
+	if c, done, err = miko.serverConfig(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	// "player speed f32, ball cooldown u16, ball speed f32, ball lifespan u16"
+	types := []realm.Type{realm.TypeF32, realm.TypeU16, realm.TypeF32, realm.TypeU16}
+	for i, f := range c.RealmConfig {
+		if f.Type != types[i] {
+			t.Errorf("%s has the type %v", f.Name, f.Type)
+		}
+	}
+	if len(c.RealmConfig) != 4 || len(c.RealmExtension) != 4 || c.RealmFirstType != 1 || !c.RelayConnector || c.Seed != 3 {
+		t.Errorf("the config is %+v", c)
+	}
+	if got := c.RealmExtension[0].Float(); got != arena.PlayerSpeed {
+		t.Errorf("the player's speed is %v", got)
+	}
+	for name, change := range map[string]func(*serveFlags){
+		"--tick-rate":     func(f *serveFlags) { f.tickRate = 1001 },
+		"--max-players":   func(f *serveFlags) { f.maxPlayers = 0 },
+		"--relay-lobby":   func(f *serveFlags) { f.relayLobby = "" },
+		"--realm-profile": func(f *serveFlags) { f.realmProfile = "" },
+		"--record":        func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
+		"--postgres":      func(f *serveFlags) { f.postgres = "nonsense" },
+		"key":             func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
+	} {
+		f := base
+		change(&f)
+		_, done, err := f.serverConfig(t.Context(), nil)
+		done()
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+func TestTheReadyFileIsWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ready.json")
+	f := serveFlags{readyFile: file}
+	addrs := []front.Addr{{Name: "replica", Addr: netip.MustParseAddrPort("127.0.0.1:7000")}, {Name: "web", Addr: netip.MustParseAddrPort("[::1]:80")}}
+	if err := f.ready(addrs); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]string
+	if err := json.Unmarshal(text, &got); err != nil || got["replica"] != "127.0.0.1:7000" || got["web"] != "[::1]:80" || len(got) != 2 {
+		t.Errorf("it is %s, %v", text, err)
+	}
+	if left, _ := filepath.Glob(file + "?*"); len(left) > 0 {
+		t.Errorf("it leaves %v", left)
+	}
+	table := startTable(addrs, 9, "data")
+	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "data"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("%q is missing from\n%s", want, table)
+		}
+	}
+}
+
+// What is logged before the server has started is kept back, and then written.
+func TestHeldWords(t *testing.T) {
+	var out bytes.Buffer
+	h := &heldWords{w: &out}
+	h.Write([]byte("one\n"))
+	if out.Len() > 0 {
+		t.Errorf("it says %q too early", out.String())
+	}
+	h.release()
+	h.Write([]byte("two\n"))
+	if out.String() != "one\ntwo\n" {
+		t.Errorf("it says %q", out.String())
+	}
+}
+
+func TestHelpOfTheGame(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want []string
+	}{
+		{"serve --help", []string{"Examples:", "parley serve --record game.rec && parley replay game.rec", "PARLEY_TICK_RATE", "--realm-profile", ":8082"}},
+		{"join --help", []string{"Examples:", "echo map | parley join relay", "--password-stdin", "walk 45 1.5"}},
+		{"bots --help", []string{"Examples:", "parley bots -n 100", "--mix", "--json"}},
+	} {
+		got := parley("", tt.line)
+		if got.status != exitOK || got.err != "" {
+			t.Errorf("%s: status %d, standard error %q", tt.line, got.status, got.err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%s: %q is missing from\n%s", tt.line, want, got.out)
+			}
+		}
+	}
+}
