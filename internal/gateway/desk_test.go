@@ -13,14 +13,16 @@ type desk struct {
 	heard   []string // lines that were said: name and text
 	refused []result
 	stall   func() // what a tick's publishing does besides
+	radius  float64
 }
 
-func (d *desk) Name() string     { return "desk" }
-func (d *desk) requests() *inbox { return &d.inbox }
-func (d *desk) view() world.ViewConfig {
-	return world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true}
-}
+func (d *desk) Name() string                   { return "desk" }
+func (d *desk) requests() *inbox               { return &d.inbox }
 func (d *desk) Shutdown(context.Context) error { return nil }
+
+func (d *desk) view() world.ViewConfig {
+	return world.ViewConfig{Radius: d.radius, BytesPerTick: -1, Reliable: true}
+}
 
 func (d *desk) publish(h *Hub) {
 	for i := range h.said {
@@ -59,7 +61,7 @@ func newDesk(t *testing.T, c Config) (*Hub, *desk) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{}
+	d := &desk{radius: -1}
 	h.Add(d)
 	return h, d
 }

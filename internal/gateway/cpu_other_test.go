@@ -1,0 +1,10 @@
+//go:build !linux
+
+package gateway
+
+import "time"
+
+var threadBegan = time.Now()
+
+// threadTime is the time, where the system does not tell what of it a thread had.
+func threadTime() time.Duration { return time.Since(threadBegan) }
