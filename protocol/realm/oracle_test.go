@@ -139,7 +139,13 @@ func (o *oracleReader) message(from Side) {
 	typ := o.n(1)
 	const client, server = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<9 | 1<<11 | 1<<13 | 1<<16 | 1<<18,
 		1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<6 | 1<<7 | 1<<8 | 1<<10 | 1<<12 | 1<<14 | 1<<15 | 1<<17 | 1<<19 | 1<<20 | 1<<21
-	allowed := map[Side]uint64{FromClient: client, FromServer: server}[from]
+	allowed := uint64(0)
+	switch from {
+	case FromClient:
+		allowed = client
+	case FromServer:
+		allowed = server
+	}
 	if o.bad || typ > 21 || allowed>>typ&1 == 0 {
 		o.bad = true
 		return

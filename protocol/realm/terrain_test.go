@@ -113,7 +113,7 @@ func TestFloodsShareTurns(t *testing.T) {
 	w := newTown(t, newRand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	flood := make([]byte, 4<<10) // pings
-	turns := rounds(2000, 20_000)
+	turns := rounds(500, 20_000)
 	for range turns {
 		w.mux.HandleBytes(w.now, ann.conn, flood)
 		w.events()
