@@ -190,3 +190,23 @@ func TestWhatIsRefusedDoesNotAdvance(t *testing.T) {
 		}
 	}
 }
+
+// Main is written one piece at a time: two at once could overtake each other.
+func TestOneWriteAtATime(t *testing.T) {
+	l := newLane(t)
+	for range 2 {
+		if err := l.conn.Sync(3, valueOf(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := l.conn.PollBytes(l.buf[:5]); n != 5 {
+		t.Errorf("%d bytes are written first, want 5", n)
+	}
+	if n := l.conn.PollBytes(l.buf[:]); n != 0 || l.conn.Queued() != 24 {
+		t.Errorf("%d bytes are written before the first are, of %d", n, l.conn.Queued())
+	}
+	l.conn.Written(l.now)
+	if n := l.conn.PollBytes(l.buf[:]); n != 19 {
+		t.Errorf("%d bytes are written then, want 19", n)
+	}
+}
