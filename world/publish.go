@@ -24,6 +24,8 @@ type published struct {
 	grid   grid
 	global []uint32 // slots of what has no body
 
+	numbered int // how many there are that clients may be told of
+
 	told    terrainCopy // the edited chunks as of the last publication
 	changed []ChunkPlace
 }
@@ -66,12 +68,15 @@ func (s *Sim) publish() {
 	p.now++
 	s.book.now = p.now
 	p.grid.reset()
-	p.global = p.global[:0]
+	p.global, p.numbered = p.global[:0], 0
 	for _, t := range s.world.tables {
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
 			i := p.slotFor(t, row)
 			s.name(i, t.kind)
 			p.slots[i].owner = t.owners[row]
+			if p.slots[i].wire != 0 {
+				p.numbered++
+			}
 		}
 	}
 	s.sweep()

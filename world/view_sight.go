@@ -155,15 +155,8 @@ func (v *View) rank() {
 func (v *View) discover() {
 	p := &v.sim.public
 	v.near = v.near[:0]
-	if v.config.Radius < 0 {
-		for i := range p.high {
-			d := 0.0
-			if s := &p.slots[i]; v.config.MaxPerKind > 0 && s.hasBody && i != v.own {
-				d = v.distance(s)
-			}
-			v.notice(uint32(i), d)
-		}
-	} else {
+	switch {
+	case v.config.Radius >= 0:
 		if v.own >= 0 {
 			v.notice(uint32(v.own), 0)
 		}
@@ -173,6 +166,14 @@ func (v *View) discover() {
 			}
 		}
 		v.scan()
+	case len(v.known) < p.numbered:
+		for i := range p.high {
+			d := 0.0
+			if s := &p.slots[i]; v.config.MaxPerKind > 0 && s.hasBody && i != v.own {
+				d = v.distance(s)
+			}
+			v.notice(uint32(i), d)
+		}
 	}
 	if v.config.MaxPerKind > 0 {
 		v.choose()
