@@ -24,7 +24,6 @@ type realmClient struct {
 	at       uint64 // Unix µs of the start of that tick
 	config   []uint16
 	chunks   int
-	created  []uint16
 	entities map[uint16]realmEntity
 	players  map[uint16]string
 	order    []string // of what came after the log-in

@@ -32,7 +32,6 @@ type replicaSeat struct {
 	conn    *replica.Conn
 	name    string // of its ticket
 	entered bool
-	linked  bool
 	you     uint32 // what `parley.you` said last: the entity's link and id, plus one
 }
 
