@@ -115,9 +115,13 @@ func (c *clientSide) release(id uint16) {
 
 // Temporary returns an id for an entity that an action is to create, until the server has
 // given it another: see EventMessage of entity_id_change. It reports false if all 1,000
-// are in use. ReleaseTemporary gives back the id of an action that came to nothing.
+// are in use, and at a server, which has none. ReleaseTemporary gives back the id of an action
+// that came to nothing.
 func (e *Endpoint) Temporary() (uint16, bool) {
 	c := e.client
+	if c == nil {
+		return 0, false
+	}
 	for range 1<<16 - FirstTemporary {
 		i := c.next
 		c.next = (c.next + 1) % (1<<16 - FirstTemporary)
@@ -131,54 +135,66 @@ func (e *Endpoint) Temporary() (uint16, bool) {
 
 // ReleaseTemporary gives back an id of Temporary.
 func (e *Endpoint) ReleaseTemporary(id uint16) {
-	if id >= FirstTemporary {
+	if id >= FirstTemporary && e.client != nil {
 		e.client.release(id)
 	}
 }
 
-// MaxRollbackTicks returns what the server's config said, and TimeServerPort too.
-func (e *Endpoint) MaxRollbackTicks() uint16 { return e.client.config.maxRollbackTicks }
+// MaxRollbackTicks returns what the server's config said: how late a client's tick may be.
+func (e *Endpoint) MaxRollbackTicks() uint16 {
+	if e.client == nil {
+		return uint16(min(e.cfg.MaxRollbackTicks, 1<<16-1))
+	}
+	return e.client.config.maxRollbackTicks
+}
 
 // TimeServerPort returns the port of the server's time server, 0 if it has none.
-func (e *Endpoint) TimeServerPort() uint16 { return e.client.config.timeServerPort }
+func (e *Endpoint) TimeServerPort() uint16 {
+	if e.client == nil {
+		return e.cfg.TimeServerPort
+	}
+	return e.client.config.timeServerPort
+}
 
-// Clock returns the clock that the time server sets.
-func (e *Endpoint) Clock() *Clock { return &e.client.clock }
+// Clock returns the clock of a client that the time server sets; nil at a server.
+func (e *Endpoint) Clock() *Clock {
+	if e.client == nil {
+		return nil
+	}
+	return &e.client.clock
+}
 
 // ServerTime returns the server's clock in Unix µs, as a client knows it: by the time server;
 // without an answer of that, by the login, which is late by the way of one message. It is 0
-// before both.
+// before both. At a server it is its own.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
-	c := e.client
-	if c.clock.Synced() {
-		return c.clock.Time(now)
+	if e.client == nil {
+		return e.server.mux.Unix(now)
 	}
-	if !c.loggedIn {
+	return e.client.time(now)
+}
+
+// ServerTick returns the tick that the server is in, as a client knows it: it counts on
+// from that of the login. At a server it is its own.
+func (e *Endpoint) ServerTick(now time.Time) uint64 { return e.tick(now) }
+
+// time is the server's clock as a client knows it.
+func (c *clientSide) time(now time.Time) uint64 {
+	switch {
+	case c.clock.Synced():
+		return c.clock.Time(now)
+	case !c.loggedIn:
 		return 0
 	}
 	return c.login + uint64(max(now.Sub(c.atLogin), 0).Microseconds())
 }
 
-// ServerTick returns the tick that the server is in, as a client knows it: it counts on
-// from that of the login.
-func (e *Endpoint) ServerTick(now time.Time) uint64 {
-	c := e.client
-	if !c.loggedIn {
-		return 0
-	}
-	return c.ticks.TickAt(e.ServerTime(now))
-}
-
-// tick is ServerTick for the endpoint itself.
+// tick is the server's tick as a client knows it.
 func (c *clientSide) tick(now time.Time) uint64 {
 	if !c.loggedIn {
 		return 0
 	}
-	t := c.login + uint64(max(now.Sub(c.atLogin), 0).Microseconds())
-	if c.clock.Synced() {
-		t = c.clock.Time(now)
-	}
-	return c.ticks.TickAt(t)
+	return c.ticks.TickAt(c.time(now))
 }
 
 // Register asks for an account. The answer is EventRegistered.
@@ -194,6 +210,8 @@ func (e *Endpoint) Login(now time.Time, name, password string) error {
 func (e *Endpoint) askServer(now time.Time, kind Kind, name, password string) error {
 	c := e.client
 	switch {
+	case c == nil:
+		return ErrKind
 	case e.state >= StateClosing:
 		return ErrClosed
 	case e.state < StateLobby || kind == KindLogin && e.state == StatePlaying || c.asking >= maxAsked:

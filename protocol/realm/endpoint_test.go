@@ -396,6 +396,22 @@ func TestTemporaryIDs(t *testing.T) {
 	}
 }
 
+// What is a client's a server does not have, and what both have is the same.
+func TestAClientsCallsAtAServer(t *testing.T) {
+	w := newTown(t, newRand(t), Config{TimeServerPort: 9998, MaxRollbackTicks: 7})
+	ann := w.join("ann")
+	if _, ok := ann.conn.Temporary(); ok || ann.conn.Clock() != nil || ann.conn.Login(w.now, "", "") != ErrKind || ann.conn.Register(w.now, "", "") != ErrKind {
+		t.Error("a server acts as a client")
+	}
+	ann.conn.ReleaseTemporary(FirstTemporary)
+	w.now = w.now.Add(time.Minute)
+	if a, b := ann.client, ann.conn; a.TimeServerPort() != b.TimeServerPort() || a.MaxRollbackTicks() != b.MaxRollbackTicks() ||
+		a.ServerTime(w.now) != b.ServerTime(w.now) || a.ServerTick(w.now) != b.ServerTick(w.now) || a.TimeServerPort() != 9998 || a.MaxRollbackTicks() != 7 {
+		t.Errorf("%d, %d, %d, %d and %d, %d, %d, %d", a.TimeServerPort(), a.MaxRollbackTicks(), a.ServerTime(w.now), a.ServerTick(w.now),
+			b.TimeServerPort(), b.MaxRollbackTicks(), b.ServerTime(w.now), b.ServerTick(w.now))
+	}
+}
+
 func TestWhatAProgramMayNotSend(t *testing.T) {
 	w := newTown(t, newRand(t), Config{})
 	ann := w.join("ann")

@@ -137,6 +137,44 @@ func TestRegisterLoginAndChat(t *testing.T) {
 	}
 }
 
+// Without Accounts the handler answers, and may refuse whom accounts would let in.
+func TestAHandlerThatAnswers(t *testing.T) {
+	handle := func(c *Conn, ev Event) {
+		switch ev.Kind {
+		case EventRegister:
+			c.AnswerRegister(ev.Question, RegisterDisabled)
+		case EventLogin:
+			c.AnswerLogin(ev.Question, LoginOK)
+		case EventEnter:
+			if ev.Question.Name == "bob" {
+				c.Refuse(LoginTooManyTries)
+				return
+			}
+			c.Enter(Entry{Entity: Entity{ID: 1}})
+		}
+	}
+	s, err := Listen("127.0.0.1:0", ServerConfig{Plain: true, NoTime: true}, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	c, err := Dial(ctx, s.Addr().String(), ClientConfig{Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	register, err := c.Register(ctx, "ann", "password")
+	bob, err2 := c.Login(ctx, "bob", "password")
+	ann, err3 := c.Login(ctx, "ann", "password")
+	if register != RegisterDisabled || bob != LoginTooManyTries || ann != LoginOK || errors.Join(err, err2, err3) != nil {
+		t.Error(register, bob, ann, err, err2, err3)
+	}
+	if _, err := c.Login(ctx, "ann", "password"); !errors.Is(err, ErrState) {
+		t.Error(err)
+	}
+}
+
 // A client that pins another certificate does not connect, and the pinned one is kept.
 func TestFingerprints(t *testing.T) {
 	dir := t.TempDir()
