@@ -24,6 +24,8 @@ type Realm struct {
 	terrain    *realmTerrain
 	attributes []realm.Attribute
 	blocks     []realm.Entity
+	values     []realm.Value
+	done       []realmDone               // of this tick
 	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
 }
 
@@ -31,6 +33,12 @@ type realmSeat struct {
 	Seat
 	conn    *realm.Conn
 	playing bool // it has entered
+}
+
+// realmDone is something that was done, and how all who see it are told.
+type realmDone struct {
+	by      world.ID
+	message realm.Message
 }
 
 // RealmConfig is how the dialect is served.
@@ -200,6 +208,7 @@ func (d *Realm) publish(h *Hub) {
 			}
 		}
 		d.comings(h, m)
+		d.encodeDone(h)
 		for _, s := range h.seats[d.Name()] {
 			d.tell(h, m, s.own.(*realmSeat))
 		}
@@ -263,27 +272,37 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 			s.conn.Send(&realm.Message{Kind: realm.KindEntitiesUpdate, Tick: tick, Entities: list})
 		}
 	}
-	d.actions(h, s)
+	d.actions(s)
 }
 
-// actions tells of what was done in sight, one message a tick of the world: "what others see
-// is actions_done with that tick".
-func (d *Realm) actions(h *Hub, s *realmSeat) {
+// encodeDone encodes what was done, once for all who see it.
+func (d *Realm) encodeDone(h *Hub) {
+	d.done = d.done[:0]
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
-		if ev.Kind != world.ActionDone || ev.Wire == 0 || !s.view.Sees(ev.Entity) {
+		if ev.Kind != world.ActionDone || ev.Wire == 0 {
 			continue
 		}
-		values := make([]realm.Value, 0, world.MaxParams)
+		d.values = d.values[:0]
 		for j := range ev.Action.Fields {
-			values = append(values, ToRealm(ev.Params[j]))
+			d.values = append(d.values, ToRealm(ev.Params[j]))
 		}
-		action, err := d.codec.Action(uint16(ev.Action.Number), values...)
+		action, err := d.codec.Action(uint16(ev.Action.Number), d.values...)
 		if err != nil {
 			continue
 		}
 		if list, err := d.codec.Actions(realm.Done{By: ev.Wire, Action: action}); err == nil {
-			s.conn.Send(&realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list})
+			d.done = append(d.done, realmDone{ev.Entity, realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list}})
+		}
+	}
+}
+
+// actions tells of what was done in sight, one message an action: "what others see is
+// actions_done with that tick".
+func (d *Realm) actions(s *realmSeat) {
+	for i := range d.done {
+		if s.view.Sees(d.done[i].by) {
+			s.conn.Send(&d.done[i].message)
 		}
 	}
 }
