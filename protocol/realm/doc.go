@@ -54,7 +54,7 @@
 //
 // Nothing on the way of a message or a tick allocates. An idle TLS connection takes about
 // 15 KiB (TestTwoThousandConnections). 200 entity updates a second to each of 2,000
-// connections take 1.0 to 1.1 times the CPU of writing the same bytes to the same connections
+// connections take 1.0 to 1.2 times the CPU of writing the same bytes to the same connections
 // (BenchmarkUpdatesToTwoThousand, two shared cores).
 //
 // # Limits
