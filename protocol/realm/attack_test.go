@@ -247,8 +247,11 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 			for range 10 {
 				m.Say(1, text)
 			}
-			for _, c := range p.game.ended {
-				dropped = dropped || c.Reason == ReasonOverflow
+			dropped = true
+			for c := range m.Conns() {
+				if c.Account() == "ann" && c.Playing() {
+					dropped = false
+				}
 			}
 		})
 		said += 10
@@ -268,6 +271,10 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 			t.Fatal("never dropped")
 		}
 	}
+	eventually(t, "its end is told", func() (told bool) {
+		p.do(func(*Mux) { told = len(p.game.ended) == 1 && p.game.ended[0].Reason == ReasonOverflow })
+		return told
+	})
 	bob.Close(context.Background())
 	heard.Wait()
 	if count == 0 {
