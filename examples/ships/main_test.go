@@ -183,7 +183,7 @@ func TestTheSameInputsGiveTheSameSea(t *testing.T) {
 		}
 		return sim.World().Hash()
 	}
-	if run() != run() {
+	if first, second := run(), run(); first != second {
 		t.Error("two runs differ")
 	}
 }
