@@ -17,6 +17,9 @@ const moveBytes = 6
 // errApart: the players' boards differ, or the other one does not keep to the rules.
 var errApart = errors.New("the two boards are not the same any more")
 
+// errLeft: the other one left before the end.
+var errLeft = errors.New("the other one left")
+
 // player plays one game.
 type player struct {
 	board  board
@@ -63,6 +66,9 @@ func (p *player) play(ctx context.Context, addr string) (winner mark, err error)
 
 // seated takes what the server says.
 func (p *player) seated(payload []byte) error {
+	if len(payload) == 1 && payload[0] == sayLeft {
+		return errLeft
+	}
 	if len(payload) != 1 || payload[0] != sayX && payload[0] != sayO {
 		return errors.New("the table is full")
 	}

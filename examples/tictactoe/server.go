@@ -8,12 +8,13 @@ import (
 	"parley/protocol/relay"
 )
 
-// What the server says, in one byte each: which mark a player has, or that there is no
-// place. All else goes from player to player; the server does not know the game.
+// What the server says, in one byte each: which mark a player has, that there is no place, or
+// that the other one left. All else goes from player to player; the server does not know the game.
 const (
 	sayX    = byte(markX)
 	sayO    = byte(markO)
 	sayFull = 3
+	sayLeft = 4
 )
 
 // serve runs a table for two until ctx ends. It writes its address to out.
@@ -39,8 +40,12 @@ func (t *table) handle(p *relay.Peer, ev relay.Event) {
 		t.seat(p)
 	case relay.EventLeft:
 		for m := range t.seats {
-			if t.seats[m] == p {
-				t.seats[m] = nil
+			if t.seats[m] != p {
+				continue
+			}
+			t.seats[m] = nil
+			if other := mark(m).other(); t.seats[other] != nil {
+				t.tell(other, sayLeft)
 			}
 		}
 	}
@@ -66,7 +71,8 @@ func (t *table) seat(p *relay.Peer) {
 }
 
 func (t *table) tell(m mark, what byte) {
-	if t.seats[m].Send(relay.Unordered, []byte{what}) != nil {
+	// Behind all that the other one sent: its last move comes before its leaving.
+	if t.seats[m].Send(relay.SemiOrdered, []byte{what}) != nil {
 		t.seats[m].Close("it does not listen")
 	}
 }

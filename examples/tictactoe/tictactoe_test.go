@@ -172,13 +172,33 @@ func TestPlayingByHand(t *testing.T) {
 		b, _ := io.ReadAll(out)
 		text <- string(b)
 	}()
-	both := script([]int{0, 1, 2}, []int{3, 4})
-	other := sit(t, addr, both)
-	err := playAt(t.Context(), addr, strings.NewReader("0\nx\n10\n1\n1\n2\n4\n3\n5\n4\n5\n"), in)
+	other := sit(t, addr, func(b board, _ mark) (int, error) { // the last free square, whoever begins
+		square := 8
+		for b.squares[square] != nobody {
+			square--
+		}
+		return square, nil
+	})
+	err := playAt(t.Context(), addr, strings.NewReader("0\nx\n10\n1\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"), in)
 	in.Close()
 	got, end := <-text, <-other
 	if err != nil || end.err != nil || !strings.Contains(got, "there is no square 0") || !strings.Contains(got, "you ") {
 		t.Errorf("%v, %v:\n%s", err, end.err, got)
+	}
+}
+
+// Who is left alone is told so, and does not wait for ever.
+func TestTheOtherLeaves(t *testing.T) {
+	addr := open(t)
+	gone := errors.New("had enough")
+	first := sit(t, addr, func(board, mark) (int, error) { return 0, gone })
+	second := sit(t, addr, func(board, mark) (int, error) { return 0, gone })
+	a, b := <-first, <-second
+	if !errors.Is(a.err, gone) {
+		a, b = b, a
+	}
+	if !errors.Is(a.err, gone) || !errors.Is(b.err, errLeft) {
+		t.Errorf("one ended with %v, the other with %v", a.err, b.err)
 	}
 }
 
