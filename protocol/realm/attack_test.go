@@ -147,7 +147,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 }
 
 // T58: real connections come and go, and leave no goroutine, no connection and no session
-// behind.
+// behind. (A hundred of them; a million, as T58 has it, are hours of TLS.)
 func TestRealChurn(t *testing.T) {
 	p := newPlace(t, ServerConfig{})
 	p.dial().Close(context.Background())
