@@ -351,18 +351,26 @@ func TestOneWorldFiveDialects(t *testing.T) {
 		}
 	}
 
-	// The realm player throws, and the others see it.
+	// The realm player throws, and the others see it. On a machine that has other work to do its
+	// action may come too late for the world to go back to; then it throws again, as a player would.
 	throw, err := viaRealm.Codec().Action(0, realm.F32(2), realm.EntityID(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := viaRealm.Act(throw); err != nil {
-		t.Fatal(err)
-	}
+	thrown := uint64(0)
 	for name, w := range all {
-		if name != "stamp" {
-			within(t, s, name+" sees the throw", func() bool { return w.sees(func() bool { return w.throws == 1 }) })
+		if name == "stamp" {
+			continue
 		}
+		within(t, s, name+" sees the throw", func() bool {
+			if now := s.WorldStats().Ticks; thrown == 0 || now-thrown > 100 {
+				thrown = max(now, 1)
+				if err := viaRealm.Act(throw); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return w.sees(func() bool { return w.throws >= 1 })
+		})
 	}
 	if err := s.Broadcast("the server speaks"); err != nil {
 		t.Fatal(err)
