@@ -52,10 +52,10 @@ func playScript(s stagehand) {
 	s.send('A', "game", "80 000000 000001")
 	s.get(140*ms, 0, 'B', "game", "80 000000 000003")
 
-	// B says "Indy", which reaches A with B's number in front.
-	s.send('B', "game", "20 00000e 00 04 496e6479")
+	// B says "Ahoy", which reaches A with B's number in front.
+	s.send('B', "game", "20 00000e 00 04 41686f79")
 	s.get(160*ms, 0, 'B', "game", "80 000000 00000e")
-	s.get(190*ms, 0, 'A', "game", "20 000002 01 00 04 496e6479")
+	s.get(190*ms, 0, 'A', "game", "20 000002 01 00 04 41686f79")
 
 	// Meanwhile A says 135 times "2", and B something that need not arrive.
 	long := strings.Repeat("32", 135)
@@ -70,10 +70,10 @@ func playScript(s stagehand) {
 	s.send('A', "game", "80 ff0001 01020304")
 	s.send('A', "game", "80 000001 ff020304")
 
-	// A has not confirmed "Indy": it comes again under its own id, after 220 ms and then after
+	// A has not confirmed "Ahoy": it comes again under its own id, after 220 ms and then after
 	// twice that, with some jitter; and no more once it is confirmed.
-	s.get(410*ms, 0, 'A', "game", "20 000002 01 00 04 496e6479")
-	s.get(850*ms, 110*ms, 'A', "game", "20 000002 01 00 04 496e6479")
+	s.get(410*ms, 0, 'A', "game", "20 000002 01 00 04 41686f79")
+	s.get(850*ms, 110*ms, 'A', "game", "20 000002 01 00 04 41686f79")
 	s.send('A', "game", "80 000000 000002")
 	s.quiet(4 * time.Second)
 
