@@ -92,7 +92,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	seat := &joinSeat{out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{})}
+	seat := &joinSeat{out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, 10*time.Second)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate, Notice: seat.notice,
@@ -100,6 +100,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	cancel()
 	if err != nil {
 		return failure{fmt.Errorf("cannot join %s at %s: %w", dialect, addr, err)}
+	}
+	if dialect != "stamp" && !seat.arrive(stopped) {
+		seat.player.Close(stopped)
+		return failure{fmt.Errorf("joined %s at %s, but the game gave us no place; is it full?", dialect, addr)}
 	}
 	seat.print("joined %s at %s; type help for what you can do", dialect, addr)
 	seat.play(stopped, in)
@@ -150,6 +154,28 @@ type joinSeat struct {
 	mu     sync.Mutex
 	out    io.Writer
 	over   chan struct{}
+	news   chan struct{} // something in sight is new
+}
+
+// arrive waits until the player sees itself: what it did before would be lost, as it is in no
+// game yet.
+func (s *joinSeat) arrive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		here := false
+		s.player.See(func(v *player.Sight) { _, here = v.Things[v.You] })
+		if here {
+			return true
+		}
+		select {
+		case <-s.news:
+		case <-s.over:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 func (s *joinSeat) print(format string, args ...any) {
@@ -161,6 +187,11 @@ func (s *joinSeat) print(format string, args ...any) {
 // notice prints what happens.
 func (s *joinSeat) notice(n player.Notice) {
 	switch n.Kind {
+	case player.Updated:
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
 	case player.Said:
 		name := n.Name
 		if name == "" {
