@@ -27,31 +27,41 @@ type Fields struct {
 	raw    []byte
 }
 
-// Action returns an action with its parameters. The error is ErrUnknown, ErrType or ErrValue.
+// Action returns an action with its parameters, in memory of their own. The error is
+// ErrUnknown, ErrType or ErrValue.
 func (c *Codec) Action(id uint16, params ...Value) (Action, error) {
+	_, a, err := c.AppendAction(nil, id, params...)
+	return a, err
+}
+
+// AppendAction is Action with its parameters appended to b, as AppendAttributes is Attributes.
+func (c *Codec) AppendAction(b []byte, id uint16, params ...Value) ([]byte, Action, error) {
 	fields, ok := c.actions[id]
 	if !ok {
-		return Action{}, ErrUnknown
+		return b, Action{}, ErrUnknown
 	}
-	f, err := makeFields(fields, params)
-	return Action{ID: id, Params: f}, err
+	b, f, err := appendFields(b, fields, params)
+	return b, Action{ID: id, Params: f}, err
 }
 
 // Extension returns what the game adds to config. The error is ErrType or ErrValue.
-func (c *Codec) Extension(values ...Value) (Fields, error) { return makeFields(c.config, values) }
+func (c *Codec) Extension(values ...Value) (Fields, error) {
+	_, f, err := appendFields(nil, c.config, values)
+	return f, err
+}
 
-func makeFields(fields []Field, values []Value) (Fields, error) {
+func appendFields(b []byte, fields []Field, values []Value) ([]byte, Fields, error) {
+	from := len(b)
 	if len(values) != len(fields) {
-		return Fields{}, ErrType
+		return b, Fields{}, ErrType
 	}
-	f := Fields{fields: fields}
-	for i, v := range values {
-		if err := v.check(fields[i].Type); err != nil {
-			return Fields{}, err
+	for i := range values {
+		if err := values[i].check(fields[i].Type); err != nil {
+			return b[:from], Fields{}, err
 		}
-		f.raw = v.appendTo(f.raw)
+		b = values[i].appendTo(b)
 	}
-	return f, nil
+	return b, Fields{fields: fields, raw: b[from:len(b):len(b)]}, nil
 }
 
 // Len returns how many values there are.
@@ -138,20 +148,27 @@ type Actions struct {
 	raw   []byte
 }
 
-// Actions returns actions as they are on the wire. The error is ErrTooMany or ErrUnknown.
+// Actions returns actions as they are on the wire, in memory of their own. The error is
+// ErrTooMany or ErrUnknown.
 func (c *Codec) Actions(list ...Done) (Actions, error) {
+	_, a, err := c.AppendActions(nil, list...)
+	return a, err
+}
+
+// AppendActions is Actions appended to b, as AppendAttributes is Attributes.
+func (c *Codec) AppendActions(b []byte, list ...Done) ([]byte, Actions, error) {
+	from := len(b)
 	if len(list) > MaxListed {
-		return Actions{}, ErrTooMany
+		return b, Actions{}, ErrTooMany
 	}
-	a := Actions{codec: c, count: len(list)}
 	for i := range list {
 		if _, ok := c.actions[list[i].Action.ID]; !ok {
-			return Actions{}, ErrUnknown
+			return b[:from], Actions{}, ErrUnknown
 		}
-		a.raw = binary.BigEndian.AppendUint16(a.raw, list[i].By)
-		a.raw = c.appendAction(a.raw, &list[i].Action)
+		b = binary.BigEndian.AppendUint16(b, list[i].By)
+		b = c.appendAction(b, &list[i].Action)
 	}
-	return a, nil
+	return b, Actions{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
 // Len returns how many actions there are.

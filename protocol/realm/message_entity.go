@@ -65,25 +65,34 @@ type Attribute struct {
 	Value Value
 }
 
-// Attributes returns pairs as they are on the wire. The error is ErrUnknown, ErrType,
-// ErrValue or ErrTooMany.
+// Attributes returns pairs as they are on the wire, in memory of their own. The error is
+// ErrUnknown, ErrType, ErrValue or ErrTooMany.
 func (c *Codec) Attributes(list ...Attribute) (Attributes, error) {
-	a := Attributes{codec: c, count: len(list)}
+	_, a, err := c.AppendAttributes(nil, list...)
+	return a, err
+}
+
+// AppendAttributes is Attributes for who says much: the pairs are appended to b, which the
+// caller uses again for the next tick, and are valid until then. With an error b is returned
+// as it was.
+func (c *Codec) AppendAttributes(b []byte, list ...Attribute) ([]byte, Attributes, error) {
+	from := len(b)
 	if len(list) > MaxListed {
-		return Attributes{}, ErrTooMany
+		return b, Attributes{}, ErrTooMany
 	}
-	for _, pair := range list {
+	for i := range list {
+		pair := &list[i]
 		f, ok := c.attributes[pair.ID]
 		if !ok {
-			return Attributes{}, ErrUnknown
+			return b[:from], Attributes{}, ErrUnknown
 		}
 		if err := pair.Value.check(f.Type); err != nil {
-			return Attributes{}, err
+			return b[:from], Attributes{}, err
 		}
-		a.raw = binary.BigEndian.AppendUint16(a.raw, pair.ID)
-		a.raw = pair.Value.appendTo(a.raw)
+		b = binary.BigEndian.AppendUint16(b, pair.ID)
+		b = pair.Value.appendTo(b)
 	}
-	return a, nil
+	return b, Attributes{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
 // Len returns how many pairs there are.
@@ -208,19 +217,26 @@ type Entities struct {
 	raw   []byte
 }
 
-// Entities returns blocks as they are on the wire. The error is ErrTooMany or ErrValue.
+// Entities returns blocks as they are on the wire, in memory of their own. The error is
+// ErrTooMany or ErrValue.
 func (c *Codec) Entities(list ...Entity) (Entities, error) {
-	e := Entities{codec: c, count: len(list)}
+	_, e, err := c.AppendEntities(nil, list...)
+	return e, err
+}
+
+// AppendEntities is Entities appended to b, as AppendAttributes is Attributes.
+func (c *Codec) AppendEntities(b []byte, list ...Entity) ([]byte, Entities, error) {
+	from := len(b)
 	if len(list) > MaxListed {
-		return Entities{}, ErrTooMany
+		return b, Entities{}, ErrTooMany
 	}
 	for i := range list {
 		if err := list[i].check(); err != nil {
-			return Entities{}, err
+			return b[:from], Entities{}, err
 		}
-		e.raw = list[i].appendTo(e.raw)
+		b = list[i].appendTo(b)
 	}
-	return e, nil
+	return b, Entities{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
 // Len returns how many blocks there are.
