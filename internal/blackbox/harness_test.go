@@ -21,6 +21,13 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if config := os.Getenv(loadServer); config != "" {
+		if err := beLoadServer(config); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(runTests(m))
 }
 

@@ -84,6 +84,9 @@ type Stats struct {
 	SkippedTicks  uint64        // let go, because the hub was far behind
 	LastTick      time.Duration // how long it took
 	LongestTick   time.Duration
+	TickP50       time.Duration // of all ticks so far
+	TickP99       time.Duration
+	TickTimes     Times // how long all took
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
 	Chat          uint64
@@ -231,6 +234,7 @@ func (h *Hub) loop(ctx context.Context) error {
 		}
 		h.stats.LastTick = time.Since(began)
 		h.stats.LongestTick = max(h.stats.LongestTick, h.stats.LastTick)
+		h.stats.TickTimes.add(h.stats.LastTick)
 		h.look()
 		next = next.Add(every)
 		if behind := time.Since(next); behind > mostBehind {
@@ -382,6 +386,8 @@ func (h *Hub) look() {
 // Stats returns the counters as of the last tick.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.seen
+	st := h.seen
+	h.mu.Unlock()
+	st.TickP50, st.TickP99 = st.TickTimes.Quantile(.5), st.TickTimes.Quantile(.99)
+	return st
 }

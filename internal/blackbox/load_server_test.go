@@ -1,0 +1,255 @@
+package blackbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/arena"
+	"parley/internal/gateway"
+	"parley/world"
+)
+
+// The server under load is a process of its own: this test's own program, started again with these
+// words in its environment. It is parley.Start as `parley serve` calls it, with the arena and as
+// many drifting entities as are asked for.
+const (
+	loadServer   = "PARLEY_LOAD_SERVER" // its loadConfig
+	loadRoom     = 512                  // cells from the middle to each side: the arena's
+	loadMark     = "mark"               // what came before is left out of the figures
+	loadFigures  = "figures"
+	loadPatience = 2 * time.Minute
+)
+
+// loadConfig is what a server under load serves.
+type loadConfig struct {
+	Entities int
+	Players  int // the most
+	Dir      string
+	Plain    bool // realm without TLS
+	Sight    float64
+}
+
+// loadFigure is what a server under load says of itself, since the last mark.
+type loadFigure struct {
+	Players, Spectators int
+	Entities            int
+	Ticks, Late, Skips  uint64
+	P50, P99, Longest   time.Duration // of a tick
+	CPU                 time.Duration
+	Mallocs             uint64
+	GCPauseP99          time.Duration
+	GCs                 uint64
+	Resident            uint64
+	DroppedInput        uint64
+}
+
+// drifter is an entity that nobody owns: it goes its way, and turns at the edge.
+type drifter struct {
+	world.Body `parley:"kind=3,speed=2"`
+	Health     int16
+}
+
+// driftingArena is the arena with so many drifters; step is called for what else a tick does.
+func driftingArena(drifters int) world.Game {
+	g := arena.Game()
+	if drifters <= 0 {
+		return g
+	}
+	step := g.Step
+	g.Kinds = world.Kinds(arena.Player{}, arena.Ball{}, drifter{})
+	g.Step = func(w *world.World, in []world.Input) {
+		for world.Count[drifter](w) < drifters {
+			r := w.Random()
+			at := func() float64 { return float64(r.IntN(2*loadRoom) - loadRoom) }
+			world.Spawn(w, drifter{Body: world.Body{X: at(), Y: at(), Angle: float32(r.IntN(628)) / 100, Norm: 1}, Health: 100})
+		}
+		step(w, in)
+		for _, d := range world.All[drifter](w) {
+			if w.Move(&d.Body) || math.Abs(d.X) > loadRoom || math.Abs(d.Y) > loadRoom {
+				d.Angle += 2 // away from the wall, and not back the way it came
+			}
+		}
+	}
+	return g
+}
+
+// beLoadServer serves until its standard input ends.
+func beLoadServer(text string) error {
+	var c loadConfig
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	const any = "127.0.0.1:0"
+	s, err := parley.Start(driftingArena(c.Entities), parley.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
+		DataDir: c.Dir, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	addrs := map[string]string{}
+	for _, a := range s.Addrs() {
+		addrs[a.Name] = a.Addr.String()
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.Encode(addrs)
+	marked := takeLoadLook(s)
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		now := takeLoadLook(s)
+		if in.Text() == loadMark {
+			marked = now
+		}
+		out.Encode(now.since(marked))
+	}
+	return s.Close()
+}
+
+// loadLook is all that the figures are made of.
+type loadLook struct {
+	world   gateway.Stats
+	cpu     time.Duration
+	mallocs uint64
+	pauses  *metrics.Float64Histogram
+	gcs     uint64
+	entries int
+}
+
+func takeLoadLook(s *parley.Server) loadLook {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}, {Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(samples)
+	return loadLook{
+		world: s.WorldStats(), cpu: processCPU(),
+		mallocs: samples[0].Value.Uint64() + samples[1].Value.Uint64(), pauses: samples[2].Value.Float64Histogram(), gcs: samples[3].Value.Uint64(),
+	}
+}
+
+func (l loadLook) since(m loadLook) loadFigure {
+	times := l.world.TickTimes.Since(m.world.TickTimes)
+	return loadFigure{
+		Players: l.world.Players, Spectators: l.world.Spectators,
+		Ticks: l.world.Ticks - m.world.Ticks, Late: l.world.LateTicks - m.world.LateTicks, Skips: l.world.SkippedTicks - m.world.SkippedTicks,
+		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
+		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
+		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput,
+	}
+}
+
+func pauseQuantile(now, then *metrics.Float64Histogram, share float64) time.Duration {
+	total := uint64(0)
+	for i := range now.Counts {
+		total += now.Counts[i] - then.Counts[i]
+	}
+	if total == 0 {
+		return 0
+	}
+	rank := min(uint64(share*float64(total)), total-1)
+	for i := range now.Counts {
+		n := now.Counts[i] - then.Counts[i]
+		if n > rank {
+			return time.Duration(now.Buckets[i+1] * float64(time.Second))
+		}
+		rank -= n
+	}
+	return 0
+}
+
+// processCPU is the CPU time of this process; 0 where the system does not tell.
+func processCPU() time.Duration {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// residentBytes is the memory that the process holds; where the system does not tell, what its
+// runtime has asked for.
+func residentBytes() uint64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.ParseUint(fields[1], 10, 64)
+			return pages * uint64(os.Getpagesize())
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Sys
+}
+
+// loaded is a server under load, as this process knows it.
+type loaded struct {
+	t     testing.TB
+	cmd   *exec.Cmd
+	addrs map[string]string
+	in    *json.Decoder
+	ask   *os.File
+}
+
+// startLoaded starts one.
+func startLoaded(t testing.TB, c loadConfig) *loaded {
+	t.Helper()
+	c.Dir = t.TempDir()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loaded{t: t, cmd: exec.Command(self), ask: write}
+	l.cmd.Env = append(os.Environ(), loadServer+"="+string(text))
+	l.cmd.Stdin, l.cmd.Stderr = read, os.Stderr
+	out, err := l.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	t.Cleanup(func() {
+		write.Close()
+		if err := l.cmd.Wait(); err != nil {
+			t.Errorf("the server under load: %v", err)
+		}
+	})
+	l.in = json.NewDecoder(out)
+	if err := l.in.Decode(&l.addrs); err != nil {
+		t.Fatalf("the server under load does not say where it is: %v", err)
+	}
+	return l
+}
+
+// say asks the server for its figures.
+func (l *loaded) say(word string) (f loadFigure) {
+	l.t.Helper()
+	if _, err := fmt.Fprintln(l.ask, word); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.in.Decode(&f); err != nil {
+		l.t.Fatalf("the server under load does not answer: %v", err)
+	}
+	return f
+}
