@@ -77,10 +77,10 @@ func (s *Server) LoopStats() udp.LoopStats { return s.loop.Stats() }
 // why.
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
-// Do runs fn on the loop, with the core at the present time, and returns when it has
-// run. The error is ErrClosed, and then fn has not run.
+// Do runs fn while the loop stands still, with the core at the present time: what fn has the
+// core send goes out at once after. The error is ErrClosed, and then fn has not run.
 func (s *Server) Do(fn func()) error {
-	err := s.loop.Do(func() {
+	err := s.loop.Visit(func() {
 		s.core.Advance(time.Now())
 		fn()
 	})

@@ -11,6 +11,13 @@ type Loop struct {
 	turn func(now time.Time) (next time.Time, ok bool)
 	wake chan struct{} // holds one
 
+	// owner is held by whoever is at the core: the loop during a turn, or a goroutine in
+	// Visit.
+	owner   sync.Mutex
+	turned  sync.Cond // on owner: a turn was taken
+	visited bool      // under owner: since the last turn
+	over    bool      // under owner: the last turn has been taken
+
 	mu      sync.Mutex
 	room    sync.Cond
 	pending []func()
@@ -24,7 +31,7 @@ type Loop struct {
 // to be run (which is done first), and at the time that the last turn returned.
 func NewLoop(turn func(now time.Time) (next time.Time, ok bool)) *Loop {
 	l := &Loop{turn: turn, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	l.room.L = &l.mu
+	l.room.L, l.turned.L = &l.mu, &l.owner
 	return l
 }
 
@@ -66,6 +73,32 @@ func (l *Loop) Do(fn func()) error {
 	return err
 }
 
+// Visit runs fn here and now, while the loop stands between two turns, and has it take one soon:
+// what fn had the core do is then sent. The loop waits for fn, which must be short; a second
+// visitor waits for the turn after the first. Neither the loop itself nor fn may call it. The
+// error is ErrClosed, and then fn is not run.
+func (l *Loop) Visit(fn func()) error {
+	if !l.visit(fn) {
+		return ErrClosed
+	}
+	l.Wake()
+	return nil
+}
+
+func (l *Loop) visit(fn func()) bool {
+	l.owner.Lock()
+	defer l.owner.Unlock()
+	for l.visited && !l.over {
+		l.turned.Wait()
+	}
+	if l.over {
+		return false
+	}
+	l.visited = true
+	fn()
+	return true
+}
+
 // accept queues fn. l.mu is held.
 func (l *Loop) accept(fn func()) error {
 	if l.stopped {
@@ -94,8 +127,7 @@ func (l *Loop) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		stopped := l.commands()
-		next, ok := l.turn(time.Now())
+		next, ok, stopped := l.around()
 		if stopped {
 			return
 		}
@@ -109,6 +141,17 @@ func (l *Loop) run() {
 		case <-timer.C:
 		}
 	}
+}
+
+// around is one time around, with the core in hand.
+func (l *Loop) around() (next time.Time, ok, stopped bool) {
+	l.owner.Lock()
+	defer l.owner.Unlock()
+	stopped = l.commands()
+	next, ok = l.turn(time.Now())
+	l.visited, l.over = false, stopped
+	l.turned.Broadcast()
+	return next, ok, stopped
 }
 
 // commands runs what waits, and reports whether the loop is to end.

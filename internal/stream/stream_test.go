@@ -426,3 +426,47 @@ func TestLoopRunsAllThatItAccepted(t *testing.T) {
 		t.Error("a closed loop takes commands")
 	}
 }
+
+// Visitors from many goroutines, with Stop in the middle: each is alone with the core, and a turn
+// follows each.
+func TestATurnFollowsEachVisit(t *testing.T) {
+	inside, asked, done := 0, 0, 0 // the core's
+	l := NewLoop(func(time.Time) (time.Time, bool) {
+		if inside++; inside != 1 {
+			t.Error("the loop is not alone with its core")
+		}
+		done = asked
+		inside--
+		return time.Time{}, false
+	})
+	l.Run()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				ran := false
+				err := l.Visit(func() {
+					if inside++; inside != 1 {
+						t.Error("a visitor is not alone with the core")
+					}
+					ran, asked = true, asked+1
+					inside--
+				})
+				if ran != (err == nil) || err != nil && err != ErrClosed {
+					t.Errorf("ran %v, error %v", ran, err)
+				}
+				if err != nil {
+					return
+				}
+				if i == 200 {
+					l.Stop()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	<-l.Done()
+	if asked == 0 || done != asked {
+		t.Errorf("of %d visits, %d were followed by a turn", asked, done)
+	}
+}

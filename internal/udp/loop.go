@@ -31,6 +31,12 @@ type Core interface {
 	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
 }
 
+// Foreseer is a Core that wants to know from whom a batch is before it is given the first
+// datagram of it, to have what it keeps of them fetched from memory.
+type Foreseer interface {
+	Foresee(from netip.AddrPort)
+}
+
 // LoopConfig says how a Loop runs. The zero LoopConfig is usable and is not
 // changed after use.
 type LoopConfig struct {
@@ -57,6 +63,7 @@ type LoopConfig struct {
 type Loop struct {
 	socket *Socket
 	core   Core
+	fore   Foreseer // core, if it is one
 	config LoopConfig
 
 	// Owned by the loop's goroutine.
@@ -65,6 +72,13 @@ type Loop struct {
 	ecn     ECN
 	running []func()
 	stuck   int // turns in a row that a core asked for the past and did nothing
+
+	// owner is held by whoever is at the core: the loop during a turn, or a goroutine in
+	// Visit.
+	owner   sync.Mutex
+	turned  sync.Cond // on owner: a turn has ended
+	visited bool      // under owner: since the last turn
+	over    bool      // under owner: the last turn has begun, or there is none
 
 	mu      sync.Mutex
 	room    sync.Cond // on mu: pending became shorter, or the loop stopped
@@ -106,15 +120,17 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 	if c.Commands <= 0 {
 		c.Commands = defaultCommands
 	}
+	fore, _ := core.(Foreseer)
 	l := &Loop{
 		socket: s,
 		core:   core,
+		fore:   fore,
 		config: c,
 		in:     s.NewRecvBatch(),
 		out:    s.NewSendBatch(),
 		done:   make(chan struct{}),
 	}
-	l.room.L = &l.mu
+	l.room.L, l.turned.L = &l.mu, &l.owner
 	return l
 }
 

@@ -39,6 +39,34 @@ func (l *Loop) Do(fn func()) error {
 	return nil
 }
 
+// Visit runs fn here and now, while the loop stands between two turns, and has it take a turn
+// soon: what fn had the core do is then sent. It waits for a turn that is under way, and the
+// loop for fn, which must be short; a second visitor waits for the turn after the first, so that
+// no one can pile up what is never sent. A loop that sleeps need not get up first, as for Do, so
+// it is how a game's tick reaches many loops. The loop's own callbacks must not call it, nor fn.
+// The error is ErrClosed, and then fn is not run.
+func (l *Loop) Visit(fn func()) error {
+	if !l.visit(fn) {
+		return ErrClosed
+	}
+	l.socket.Wake()
+	return nil
+}
+
+func (l *Loop) visit(fn func()) bool {
+	l.owner.Lock()
+	defer l.owner.Unlock()
+	for l.visited && !l.over {
+		l.turned.Wait()
+	}
+	if l.over {
+		return false
+	}
+	l.visited = true
+	fn()
+	return true
+}
+
 // accept queues fn and unlocks l.mu, which the caller holds.
 func (l *Loop) accept(fn func()) {
 	l.pending = append(l.pending, fn)

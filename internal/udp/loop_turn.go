@@ -11,7 +11,11 @@ func (l *Loop) run() {
 	l.stopped = true
 	l.room.Broadcast()
 	l.mu.Unlock()
+	l.owner.Lock()
+	l.over = true
+	l.turned.Broadcast()
 	l.runCommands()
+	l.owner.Unlock()
 	if closeErr := l.socket.Close(); err == nil {
 		err = closeErr
 	}
@@ -28,7 +32,14 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 	if woken {
 		l.counts.wakes.Add(1)
 	}
+	l.owner.Lock()
+	defer l.owner.Unlock()
 	last := l.closing.Load()
+	l.over = last // no visitor comes after the turn that sends what they had to say
+	if l.visited || last {
+		l.visited = false
+		l.turned.Broadcast()
+	}
 	for {
 		now := time.Now()
 		worked := in.More()
@@ -55,6 +66,11 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 
 // handle gives the core as many datagrams as one turn may take.
 func (l *Loop) handle(now time.Time, in *RecvBatch) {
+	if l.fore != nil && !in.begun() {
+		for i := range in.entries[:in.count] {
+			l.fore.Foresee(in.entries[i].From)
+		}
+	}
 	for range l.config.TurnDatagrams {
 		m := in.Next()
 		if m == nil {

@@ -138,9 +138,9 @@ func (s *Server) Addr() netip.AddrPort {
 // FeedAddr returns the address of the feed.
 func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 
-// Do runs fn on the loop and returns when it has run: it is how other goroutines reach the
-// Mux and its connections, a game's tick for one. Up to 1,024 calls wait for their turn, and
-// further ones for that. fn must not block, and must not call Do. The error is
+// Do runs fn here and now while the loop stands still, and returns when it has run: it is how
+// other goroutines reach the Mux and its connections, a game's tick for one. What fn sends goes out at
+// once after. fn must be short, and neither it nor the handler may call Do. The error is
 // ErrServerClosed, and then fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	if s.shell.Do(func() { fn(s.mux) }) != nil {

@@ -100,10 +100,10 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 // Addr returns the address of the first port.
 func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
-// Do runs fn on the loop of the first port and returns when it has run: it is how other
-// goroutines reach the Mux, its peers and its rooms, a game's tick for one. Up to 1,024
-// calls wait for their turn, and further ones for that. fn must not block, and must not call
-// Do. The error is ErrServerClosed, and then fn has not run.
+// Do runs fn here and now while the loops stand still, and returns when it has run: it is how
+// other goroutines reach the Mux, its peers and its rooms, a game's tick for one. What fn sends
+// goes out at once after. fn must be short, and neither it nor the handler may call Do. The
+// error is ErrServerClosed, and then fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	err := s.shell.Do(func() {
 		s.mu.Lock()

@@ -1,0 +1,87 @@
+package udp
+
+import (
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Visitors from many goroutines, with Close in the middle: each is alone with the core, and what
+// each had it send goes out, in the last turn if not before.
+func TestWhatVisitorsHaveACoreSendGoesOut(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		peer := p.open(t, Config{})
+		core := &scriptCore{keepNoLog: true}
+		waiting, put, sent, inside := 0, 0, 0, 0 // the core's
+		core.transmit = func(buf []byte) (int, netip.AddrPort, bool) {
+			if waiting == 0 {
+				return 0, netip.AddrPort{}, false
+			}
+			waiting--
+			sent++
+			return copy(buf, "x"), p.addr(peer), true
+		}
+		enough := make(chan struct{})
+		l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{AfterTurn: func(time.Time) {
+			if inside++; inside != 1 {
+				t.Error("the loop is not alone with its core")
+			}
+			inside--
+		}})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		visited := 0
+		for range 4 {
+			wg.Go(func() {
+				for {
+					ran := false
+					err := l.Visit(func() {
+						if inside++; inside != 1 {
+							t.Error("a visitor is not alone with the core")
+						}
+						if waiting > 0 {
+							t.Error("a visitor came before what the last had said was sent")
+						}
+						ran, waiting, put = true, waiting+1, put+1
+						inside--
+					})
+					if ran != (err == nil) || err != nil && err != ErrClosed {
+						t.Errorf("ran %v, error %v", ran, err)
+					}
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					if visited++; visited == 500 {
+						close(enough)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		<-enough
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if waiting != 0 || sent != put {
+			t.Errorf("of %d, %d were sent and %d wait for ever", put, sent, waiting)
+		}
+	})
+}
+
+// A game's tick visits each loop: that costs it no memory.
+func TestAVisitDoesNotAllocate(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		l := startLoop(t, p.open(t, Config{}), &scriptCore{keepNoLog: true}, LoopConfig{})
+		n := 0
+		if got := testing.AllocsPerRun(200, func() {
+			if l.Visit(func() { n++ }) != nil {
+				t.Error("closed")
+			}
+		}); got != 0 {
+			t.Errorf("%v allocations a visit, want 0", got)
+		}
+	})
+}
