@@ -3,7 +3,9 @@ package realm
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -12,59 +14,53 @@ import (
 
 // T1: what is written is read again, from its sender only, and what is read is written as it
 // came. One Message reads all, so that what stays of the one before would show. There are
-// 100,000 of each kind here, a tenth of T1's count, and all of it in the nightly run.
+// 1,000,000 of each kind in the gate, and a tenth of that in every run.
 func TestMessagesRoundTrip(t *testing.T) {
 	t.Parallel()
-	r := newRand(t)
-	var got Message
-	var b, again []byte
-	for range rounds(100_000, 1_000_000) {
-		for kind := KindPing; kind <= KindChunksUpdate; kind++ {
-			want := randomMessage(r, kind)
-			b = testCodec.AppendTo(b[:0], &want)
-			for _, from := range []Side{0, FromClient, FromServer} {
-				ok := testCodec.Parse(from, b, &got)
-				if ok != (kind.Senders()&from != 0) || ok && !same(&got, &want) {
-					t.Fatalf("%v from %v: %x\ngot  %+v: %v\nwant %+v", kind, from, b, got, testCodec.ParseErr(from, b, &got), want)
+	spread(t, tier(100_000, 1_000_000, 1_000_000), func(r *rand.Rand, n int) {
+		one := maker{Rand: r}
+		var got Message
+		var b, again []byte
+		for range n {
+			for kind := KindPing; kind <= KindChunksUpdate; kind++ {
+				want := one.message(kind)
+				b = testCodec.AppendTo(b[:0], &want)
+				for from := range fromBoth + 1 {
+					ok := testCodec.Parse(from, b, &got)
+					if ok != (kind.Senders()&from != 0) || ok && !same(&got, &want) {
+						t.Errorf("%v from %v: %x\ngot  %+v: %v\nwant %+v", kind, from, b, got, testCodec.ParseErr(from, b, &got), want)
+						return
+					}
+					if !ok {
+						continue
+					}
+					if again = testCodec.AppendTo(again[:0], &got); !bytes.Equal(again, b) {
+						t.Errorf("%v: read  %x\nwrote %x", kind, b, again)
+						return
+					}
+				}
+				if kind.HasTick() && want.Tick != oracleTick(b) {
+					t.Errorf("%v: tick %d in %x", kind, got.Tick, b)
+					return
 				}
 			}
-			testCodec.Parse(sides(kind)[0], b, &got)
-			if again = testCodec.AppendTo(again[:0], &got); !bytes.Equal(again, b) {
-				t.Fatalf("%v: read  %x\nwrote %x", kind, b, again)
-			}
-			if kind.HasTick() && got.Tick != oracleTick(b) {
-				t.Fatalf("%v: tick %d in %x", kind, got.Tick, b)
-			}
 		}
-	}
+	})
 }
 
 // T1: what lists hold is what was put into them.
 func TestListsHoldWhatWasPutIn(t *testing.T) {
-	r := newRand(t)
-	for range rounds(100_000, 1_000_000) {
-		var list []Entity
-		for range r.IntN(4) {
-			list = append(list, randomEntity(r))
-		}
-		entities, _ := testCodec.Entities(list...)
-		i := 0
-		for e := range entities.All() {
-			if !sameEntity(e, &list[i]) {
-				t.Fatalf("got %+v, want %+v", e, list[i])
-			}
-			i++
-		}
-		if i != len(list) || entities.Len() != i {
-			t.Fatalf("%d of %d entities", i, len(list))
-		}
-		a := randomAction(r)
-		for j, f := range testSchema.Actions[a.ID] {
-			if v := a.Params.Get(j); v.Type() != f.Type {
-				t.Fatalf("parameter %d of action %d is a %v", j, a.ID, v.Type())
+	t.Parallel()
+	spread(t, tier(100_000, 1_000_000, 1_000_000), func(r *rand.Rand, n int) {
+		one := maker{Rand: r}
+		for range n {
+			one.raw = one.raw[:0]
+			if err := checkLists(&one); err != nil {
+				t.Error(err)
+				return
 			}
 		}
-	}
+	})
 	for _, tt := range []struct {
 		name string
 		v    Value
@@ -88,28 +84,102 @@ func TestListsHoldWhatWasPutIn(t *testing.T) {
 	}
 }
 
-// T2: nothing that ends early is read, and nothing that goes on too long. There are 40,000 of
-// each kind here, of T2's 100,000; nightly there are more.
-func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
-	t.Parallel()
-	r := newRand(t)
-	var got Message
-	var b []byte
-	for range rounds(40_000, 1_000_000) {
-		for kind := KindPing; kind <= KindChunksUpdate; kind++ {
-			m := randomMessage(r, kind)
-			b = testCodec.AppendTo(b[:0], &m)
-			from := sides(kind)[0]
-			for n := range b {
-				if testCodec.Parse(from, b[:n:n], &got) {
-					t.Fatalf("%v %x: its first %d bytes were accepted", kind, b, n)
-				}
-			}
-			if b = append(b, byte(r.Uint32())); testCodec.Parse(from, b, &got) {
-				t.Fatalf("%v %x: accepted with a byte more", kind, b)
-			}
+// checkLists fills a list of each sort and reads it again.
+func checkLists(one *maker) error {
+	var blocks [3]Entity
+	var done [3]Done
+	var cells [3]Cell
+	var chunks [3]Chunk
+	var ids [3]ChunkID
+	n := one.IntN(4)
+	for i := range n {
+		v := one.Uint64()
+		blocks[i], done[i], chunks[i] = one.entity(), Done{uint16(v), one.action()}, one.chunk()
+		cells[i], ids[i] = Cell{uint8(v >> 16), uint8(v >> 24), uint8(v >> 32)}, ChunkID{int16(v), int16(v >> 40)}
+	}
+	var m Message
+	var errs [5]error
+	m.Entities, errs[0] = testCodec.Entities(blocks[:n]...)
+	m.Actions, errs[1] = testCodec.Actions(done[:n]...)
+	m.Chunk.Cells, errs[2] = MakeCells(cells[:n]...)
+	m.Chunks, errs[3] = MakeChunks(chunks[:n]...)
+	m.Wanted, errs[4] = MakeWanted(ids[:n]...)
+	if errs != [5]error{} {
+		return errors.Join(errs[:]...)
+	}
+	for _, got := range [5]int{m.Entities.Len(), m.Actions.Len(), m.Chunk.Cells.Len(), m.Chunks.Len(), m.Wanted.Len()} {
+		if got != n {
+			return fmt.Errorf("%d of %d elements", got, n)
 		}
 	}
+	i := 0
+	for e := range m.Entities.All() {
+		if !sameEntity(e, &blocks[i]) {
+			return fmt.Errorf("got %+v, want %+v", e, blocks[i])
+		}
+		i++
+	}
+	for d := range m.Actions.All() {
+		if want := done[i-n]; d.By != want.By || d.Action.ID != want.Action.ID || !bytes.Equal(d.Action.Params.raw, want.Action.Params.raw) {
+			return fmt.Errorf("got %+v, want %+v", d, want)
+		}
+		for j, f := range testCodec.actions[d.Action.ID] {
+			if v := d.Action.Params.Get(j); v.Type() != f.Type {
+				return fmt.Errorf("parameter %d of action %d is a %v", j, d.Action.ID, v.Type())
+			}
+		}
+		i++
+	}
+	for c := range m.Chunk.Cells.All() {
+		if c != cells[i-2*n] {
+			return fmt.Errorf("got %+v, want %+v", c, cells[i-2*n])
+		}
+		i++
+	}
+	for c := range m.Chunks.All() {
+		if !sameChunk(c, chunks[i-3*n]) {
+			return fmt.Errorf("got %+v, want %+v", c, chunks[i-3*n])
+		}
+		i++
+	}
+	for id := range m.Wanted.All() {
+		if id != ids[i-4*n] {
+			return fmt.Errorf("got %+v, want %+v", id, ids[i-4*n])
+		}
+		i++
+	}
+	if i != 5*n {
+		return fmt.Errorf("%d elements were read of %d", i, 5*n)
+	}
+	return nil
+}
+
+// T2: nothing that ends early is read, and nothing that goes on too long: 100,000 of each
+// kind in the gate, and 40,000 in every run.
+func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	spread(t, tier(40_000, 100_000, 1_000_000), func(r *rand.Rand, n int) {
+		one := maker{Rand: r}
+		var got Message
+		var b []byte
+		for range n {
+			for kind := KindPing; kind <= KindChunksUpdate; kind++ {
+				m := one.message(kind)
+				b = testCodec.AppendTo(b[:0], &m)
+				from := sides(kind)[0]
+				for n := range b {
+					if testCodec.Parse(from, b[:n:n], &got) {
+						t.Errorf("%v %x: its first %d bytes were accepted", kind, b, n)
+						return
+					}
+				}
+				if b = append(b, byte(r.Uint64())); testCodec.Parse(from, b, &got) {
+					t.Errorf("%v %x: accepted with a byte more", kind, b)
+					return
+				}
+			}
+		}
+	})
 }
 
 // mutate changes a few bytes of b, or its length.

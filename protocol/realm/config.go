@@ -123,7 +123,9 @@ func (c Config) fill() *Config {
 	orElse(&c.SightRadius, 1)
 	c.SightRadius = max(c.SightRadius, 0)
 	orElse(&c.TerrainRate, 256<<10)
-	c.codec = NewCodec(c.Schema)
+	if c.codec == nil {
+		c.codec = NewCodec(c.Schema)
+	}
 	if len(c.Extension) > 0 {
 		var err error
 		if c.extension, err = c.codec.Extension(c.Extension...); err != nil {

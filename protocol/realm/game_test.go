@@ -1,6 +1,7 @@
 package realm
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"sync"
 	"testing"
@@ -110,19 +111,30 @@ func (a *memoryAccounts) sessions() (n int) {
 type flatland struct {
 	noise bool // as large as a chunk can be
 	asked int
+	flat  [256][]byte // chunks that were encoded before, by the value of their first cell
 }
 
 func (f *flatland) AppendChunk(b []byte, id ChunkID) ([]byte, bool) {
 	f.asked++
-	var t Terrain
+	first := byte(id.BX)
 	if f.noise {
-		for i := range t {
-			t[i] = byte(i % 256)
-		}
-	} else {
-		t[0] = byte(id.BX)
+		first = 0
 	}
-	return AppendChunk(b, id.BX, id.BY, &t), id.BX < 1000
+	if f.flat[first] == nil {
+		var t Terrain
+		t[0] = first
+		for i := range t {
+			if f.noise {
+				t[i] = byte(i % 256)
+			}
+		}
+		f.flat[first] = AppendChunk(nil, 0, 0, &t)
+	}
+	from := len(b)
+	b = append(b, f.flat[first]...)
+	binary.BigEndian.PutUint16(b[from:], uint16(id.BX))
+	binary.BigEndian.PutUint16(b[from+2:], uint16(id.BY))
+	return b, id.BX < 1000
 }
 
 // a testGame lets everybody in, as entity 1 and on.
@@ -154,7 +166,7 @@ func (g *testGame) enter(c *Conn, name string) {
 		others[other.Entity()] = name
 	}
 	id := g.next
-	g.next++
+	g.next = g.next%(FirstTemporary-1) + 1
 	g.players[c] = name
 	err := c.Enter(Entry{
 		Entity: Entity{ID: id, Has: HasPosition | HasType, Position: Position{X: 1, Y: 2}, Type: 1},

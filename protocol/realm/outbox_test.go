@@ -15,7 +15,7 @@ func TestClearKeepsWhatIsBegun(t *testing.T) {
 		var all []byte
 		var ends []int
 		for range 1 + r.IntN(5) {
-			m := Message{Kind: KindChatSend, Text: randomText(r, 20)}
+			m := randomMessage(r, KindChatSend)
 			f := s.frame(testCodec, &m)
 			o.put(f)
 			all = append(all, f.b...)

@@ -22,6 +22,7 @@ type town struct {
 	hold     bool
 
 	people []*person
+	forget bool        // clients do not keep what they are told
 	told   []toldEvent // what the server's program was told, but for enter and messages
 	buf    [4096]byte
 	max    int // largest piece; 0 is all there is
@@ -48,10 +49,17 @@ type person struct {
 
 var townEpoch = time.Unix(1_700_000_000, 0)
 
-func newTown(t testing.TB, r *rand.Rand, c Config) *town {
+// spoken is a configuration with the schema of the tests, if it has none, and with its codec,
+// to make which is much of the cost of a town.
+func spoken(c Config) Config {
 	if c.Schema.Attributes == nil {
-		c.Schema = testSchema
+		c.Schema, c.codec = testSchema, testCodec
 	}
+	return c
+}
+
+func newTown(t testing.TB, r *rand.Rand, c Config) *town {
+	c = spoken(c)
 	w := &town{t: t, rand: r, now: townEpoch, game: newTestGame(), accounts: map[string]string{}, in: map[string]bool{}}
 	w.mux = NewMux(w.now, c, &Shared{Rand: r})
 	for _, name := range []string{"ann", "bob", "cyd", "dee", "eve"} {
@@ -62,9 +70,7 @@ func newTown(t testing.TB, r *rand.Rand, c Config) *town {
 
 // arrive connects a client.
 func (w *town) arrive(c Config) *person {
-	if c.Schema.Attributes == nil {
-		c.Schema = testSchema
-	}
+	c = spoken(c)
 	port := uint16(len(w.people) + 1)
 	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(port >> 8), byte(port)}), 1000+port)
 	p := &person{town: w, conn: w.mux.Accept(w.now, from, w.now)}
@@ -139,7 +145,6 @@ func (w *town) piece(b []byte) int {
 
 // drive moves bytes until none are left, and fails if that never is.
 func (w *town) drive() {
-	w.t.Helper()
 	for range 1_000_000 {
 		if !w.step() {
 			return
@@ -220,6 +225,9 @@ func (p *person) poll() {
 		}
 		if ev.Kind == EventClosed {
 			p.gone++
+		}
+		if p.town.forget {
+			continue
 		}
 		if ev.Message != nil {
 			b := testCodec.AppendTo(nil, ev.Message)

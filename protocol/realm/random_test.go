@@ -4,20 +4,37 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"strings"
 )
 
-// randomText returns UTF-8 of up to n characters.
-func randomText(r *rand.Rand, n int) []byte {
-	var b strings.Builder
-	for range r.IntN(n + 1) {
-		b.WriteRune([]rune("az09 _é漢🚀\x00")[r.IntN(10)])
-	}
-	return []byte(b.String())
+// A maker makes random messages. What it returns is valid until the next call of message, as
+// its memory is used again: to make one is otherwise most of what a test costs.
+type maker struct {
+	*rand.Rand
+	raw      []byte
+	pairs    []Attribute
+	values   []Value
+	entities []Entity
+	done     []Done
+	chunks   []Chunk
 }
 
-func randomFloat(r *rand.Rand) float64 {
-	switch r.IntN(6) {
+// letters are of one to four bytes.
+var letters = [16]string{"a", "z", "0", "9", " ", "_", "é", "漢", "🚀", "\x00", "A", "ß", "~", "\x7f", "߿", "\uffff"}
+
+// text returns UTF-8 of up to n characters, at most 15.
+func (r *maker) text(n int) []byte {
+	v := r.Uint64()
+	from := len(r.raw)
+	for range v >> 60 % uint64(n+1) {
+		r.raw = append(r.raw, letters[v&15]...)
+		v >>= 4
+	}
+	return r.raw[from:len(r.raw):len(r.raw)]
+}
+
+func (r *maker) float() float64 {
+	v := r.Uint64()
+	switch v % 6 {
 	case 0:
 		return math.Copysign(0, -1)
 	case 1:
@@ -25,14 +42,15 @@ func randomFloat(r *rand.Rand) float64 {
 	case 2:
 		return -math.MaxFloat32
 	}
-	return r.NormFloat64()
+	return float64(int64(v)) / (1 << 40)
 }
 
-func randomPosition(r *rand.Rand) Position {
-	return Position{int16(r.Uint32()), int16(r.Uint32()), uint8(r.Uint32()), uint8(r.Uint32())}
+func (r *maker) position() Position {
+	v := r.Uint64()
+	return Position{int16(v), int16(v >> 16), uint8(v >> 32), uint8(v >> 40)}
 }
 
-func randomValue(r *rand.Rand, t Type) Value {
+func (r *maker) value(t Type) Value {
 	v := r.Uint64()
 	switch t {
 	case TypeU8:
@@ -52,15 +70,15 @@ func randomValue(r *rand.Rand, t Type) Value {
 	case TypeI64:
 		return I64(int64(v))
 	case TypeF32:
-		return F32(float32(randomFloat(r)))
+		return F32(float32(r.float()))
 	case TypeF64:
-		return F64(randomFloat(r))
+		return F64(r.float())
 	case TypeStr:
-		return Str(randomText(r, 6))
+		return Str(r.text(6))
 	case TypeEntity:
 		return EntityID(uint16(v))
 	}
-	return At(randomPosition(r))
+	return At(r.position())
 }
 
 var testAttributes = func() (ids []uint16) {
@@ -72,142 +90,151 @@ var testAttributes = func() (ids []uint16) {
 	return ids
 }()
 
-func randomAttributes(r *rand.Rand, n int) Attributes {
-	var list []Attribute
+func (r *maker) attributes(n int) Attributes {
+	r.pairs = r.pairs[:0]
 	for range r.IntN(n + 1) {
 		id := testAttributes[r.IntN(len(testAttributes))]
-		list = append(list, Attribute{id, randomValue(r, testSchema.Attributes[id].Type)})
+		r.pairs = append(r.pairs, Attribute{id, r.value(testCodec.attributes[id].Type)})
 	}
-	a, err := testCodec.Attributes(list...)
-	if err != nil {
+	raw, a, err := testCodec.AppendAttributes(r.raw, r.pairs...)
+	if r.raw = raw; err != nil {
 		panic(err)
 	}
 	return a
 }
 
-func randomEntity(r *rand.Rand) Entity {
-	e := Entity{ID: uint16(r.Uint32()), Has: Has(r.Uint32()) & hasAll}
+func (r *maker) entity() Entity {
+	v := r.Uint64()
+	e := Entity{ID: uint16(v), Has: Has(v>>16) & hasAll}
 	if e.Has&HasPosition != 0 {
-		e.Position = randomPosition(r)
+		e.Position = r.position()
 	}
 	if e.Has&HasSpeedAngle != 0 {
-		e.SpeedAngle = float32(randomFloat(r))
+		e.SpeedAngle = float32(r.float())
 	}
 	if e.Has&HasSpeedNorm != 0 {
-		e.SpeedNorm = float32(randomFloat(r))
+		e.SpeedNorm = float32(r.float())
 	}
 	if e.Has&HasType != 0 {
-		e.Type = uint16(r.Uint32())
+		e.Type = uint16(v >> 32)
 	}
 	if e.Has&HasSprite != 0 {
-		e.Sprite = uint16(r.Uint32())
+		e.Sprite = uint16(v >> 48)
 	}
 	if e.Has&HasObject != 0 {
-		e.Attributes = randomAttributes(r, 4)
+		e.Attributes = r.attributes(4)
 	}
 	return e
 }
 
-func randomAction(r *rand.Rand) Action {
-	id := []uint16{0, 7, 8}[r.IntN(3)]
-	var params []Value
-	for _, f := range testSchema.Actions[id] {
-		params = append(params, randomValue(r, f.Type))
+func (r *maker) action() Action {
+	id := [3]uint16{0, 7, 8}[r.IntN(3)]
+	r.values = r.values[:0]
+	for _, f := range testCodec.actions[id] {
+		r.values = append(r.values, r.value(f.Type))
 	}
-	a, err := testCodec.Action(id, params...)
-	if err != nil {
+	raw, a, err := testCodec.AppendAction(r.raw, id, r.values...)
+	if r.raw = raw; err != nil {
 		panic(err)
 	}
 	return a
 }
 
-func randomChunk(r *rand.Rand) Chunk {
-	var list []Cell
+func (r *maker) chunk() Chunk {
+	v := r.Uint64()
+	from := len(r.raw)
 	for range r.IntN(5) {
-		list = append(list, Cell{uint8(r.Uint32()), uint8(r.Uint32()), uint8(r.Uint32())})
+		r.raw = append(r.raw, byte(v>>40), byte(v>>48), byte(v>>56))
+		v = v<<7 | v>>57
 	}
-	cells, _ := MakeCells(list...)
-	return Chunk{int16(r.Uint32()), int16(r.Uint32()), uint8(r.Uint32()), cells}
+	return Chunk{int16(v), int16(v >> 16), uint8(v >> 32), Cells{r.raw[from:len(r.raw):len(r.raw)]}}
 }
 
-// randomMessage returns a message of a kind, with lists of a few elements.
-func randomMessage(r *rand.Rand, kind Kind) (m Message) {
+// message returns a message of a kind, with lists of a few elements.
+func (r *maker) message(kind Kind) (m Message) {
+	r.raw = r.raw[:0]
 	m.Kind = kind
+	v := r.Uint64()
+	few := int(v >> 62)
 	if kind.HasTick() {
-		m.Tick = uint16(r.Uint32())
+		m.Tick = uint16(v)
 	}
-	few := r.IntN(4)
 	switch kind {
 	case KindExit:
 		m.Code = uint8(r.IntN(exitCodes))
 	case KindLogin, KindRegister:
-		m.Name, m.Password = randomText(r, 8), randomText(r, 8)
+		m.Name, m.Password = r.text(8), r.text(8)
 	case KindLoginResponse:
 		if m.Code = uint8(r.IntN(loginCodes)); m.Code == 0 {
-			m.Tick, m.Timestamp = uint16(r.Uint32()), r.Uint64()
+			m.Tick, m.Timestamp = uint16(v), r.Uint64()
 		}
 	case KindRegisterResponse:
 		m.Code = uint8(r.IntN(registerCodes))
 	case KindMetaAction:
-		m.ID = uint16(r.Uint32())
+		m.ID = uint16(v >> 16)
 		if m.Code = uint8(r.IntN(metaCodes)); m.Code == 0 {
-			m.Name = randomText(r, 8)
+			m.Name = r.text(8)
 		}
 	case KindChunkUpdate:
-		m.Chunk = randomChunk(r)
+		m.Chunk = r.chunk()
 	case KindTerrainRequest:
-		list := make([]ChunkID, few)
-		for i := range list {
-			list[i] = ChunkID{int16(r.Uint32()), int16(r.Uint32())}
+		for range few {
+			r.raw = append(r.raw, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+			v = v<<9 | v>>55
 		}
-		m.Wanted, _ = MakeWanted(list...)
-	case KindEntitiesUpdate:
-		list := make([]Entity, few)
-		for i := range list {
-			list[i] = randomEntity(r)
-		}
-		m.Entities, _ = testCodec.Entities(list...)
+		m.Wanted.raw = r.raw
 	case KindEntityUpdate, KindEntityCreate:
-		m.Entity = randomEntity(r)
+		m.Entity = r.entity()
+	case KindEntitiesUpdate:
+		r.entities = r.entities[:0]
+		for range few {
+			r.entities = append(r.entities, r.entity())
+		}
+		r.raw, m.Entities, _ = testCodec.AppendEntities(r.raw, r.entities...)
 	case KindActionsDone:
-		list := make([]Done, few)
-		for i := range list {
-			list[i] = Done{uint16(r.Uint32()), randomAction(r)}
+		r.done = r.done[:0]
+		for range few {
+			r.done = append(r.done, Done{uint16(r.Uint64()), r.action()})
 		}
-		m.Actions, _ = testCodec.Actions(list...)
+		r.raw, m.Actions, _ = testCodec.AppendActions(r.raw, r.done...)
 	case KindActionDo:
-		m.Action = randomAction(r)
+		m.Action = r.action()
 	case KindEntityDestroy:
-		m.ID = uint16(r.Uint32())
+		m.ID = uint16(v >> 16)
 	case KindChatSend:
-		m.Text = randomText(r, 20)
+		m.Text = r.text(15)
 	case KindChatReceive:
-		m.ID, m.Text = uint16(r.Uint32()), randomText(r, 20)
+		m.ID, m.Text = uint16(v>>16), r.text(15)
 	case KindVersion:
-		m.Version = uint16(r.Uint32())
+		m.Version = uint16(v >> 16)
 	case KindConfig:
-		m.MaxRollbackTicks, m.TimeServerPort = uint16(r.Uint32()), uint16(r.Uint32())
+		m.MaxRollbackTicks, m.TimeServerPort = uint16(v>>16), uint16(v>>32)
 	case KindEntityIDChange:
-		m.Old, m.New = uint16(r.Uint32()), uint16(r.Uint32())
+		m.Old, m.New = uint16(v>>16), uint16(v>>32)
 	case KindChunksUpdate:
-		list := make([]Chunk, few)
-		for i := range list {
-			list[i] = randomChunk(r)
+		r.chunks = r.chunks[:0]
+		for range few {
+			r.chunks = append(r.chunks, r.chunk())
 		}
-		m.Chunks, _ = MakeChunks(list...)
+		from := len(r.raw)
+		for i := range r.chunks {
+			r.raw = r.chunks[i].appendTo(r.raw)
+		}
+		m.Chunks = Chunks{few, r.raw[from:]}
 	}
 	return m
 }
 
+// The same once, in memory of their own.
+
+func randomEntity(r *rand.Rand) Entity              { return (&maker{Rand: r}).entity() }
+func randomAction(r *rand.Rand) Action              { return (&maker{Rand: r}).action() }
+func randomMessage(r *rand.Rand, kind Kind) Message { return (&maker{Rand: r}).message(kind) }
+
 // sides returns who sends a kind.
-func sides(kind Kind) []Side {
-	switch kind.Senders() {
-	case fromBoth:
-		return []Side{FromClient, FromServer}
-	default:
-		return []Side{kind.Senders()}
-	}
-}
+func sides(kind Kind) []Side { return senders[kind.Senders()] }
+
+var senders = [...][]Side{FromClient: {FromClient}, FromServer: {FromServer}, fromBoth: {FromClient, FromServer}}
 
 // same compares messages by what they say. -0 is not 0.
 func same(a, b *Message) bool {

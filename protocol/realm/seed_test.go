@@ -4,6 +4,8 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -23,14 +25,33 @@ func newRand(t testing.TB) *rand.Rand {
 // hundredth of the PR tier under -short, and a fiftieth of it under -race, which is some
 // fifteen times slower and has nothing to find in code without goroutines; the plain run
 // has the full count.
-func rounds(pr, soak int) int {
+func rounds(pr, soak int) int { return tier(pr, pr, soak) }
+
+// tier is rounds for what takes too long for every run of the tests: the gate runs it once
+// more with PARLEY_PR=1, which has the full count.
+func tier(plain, pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		return soak
 	case testing.Short():
-		return pr / 100
+		return plain / 100
 	case underRace:
-		return pr / 50
+		return plain / 50
+	case os.Getenv("PARLEY_PR") != "":
+		return pr
 	}
-	return pr
+	return plain
+}
+
+// spread runs a part of a random loop on each core, with a source of its own, whose seed it
+// prints: part i does its share of n turns. It is for code without goroutines, whose tests are
+// pure arithmetic.
+func spread(t *testing.T, n int, part func(r *rand.Rand, n int)) {
+	parts := runtime.GOMAXPROCS(0)
+	seed := newRand(t).Uint64()
+	var group sync.WaitGroup
+	for i := range parts {
+		group.Go(func() { part(rand.New(rand.NewPCG(seed, uint64(i))), n*(i+1)/parts-n*i/parts) })
+	}
+	group.Wait()
 }

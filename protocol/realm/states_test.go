@@ -83,7 +83,16 @@ type endpointStage struct {
 	mux  *Mux
 	conn *Conn
 	e    *Endpoint
-	buf  [4096]byte
+	*desktop
+}
+
+// desktop is what stages use one after the other: what the peer of an endpoint has.
+type desktop struct {
+	buf    [4096]byte
+	sent   []byte
+	words  []byte
+	stream *Stream
+	m      Message
 }
 
 // stageConfig is filled once, as to fill it is most of the cost of a stage.
@@ -92,8 +101,9 @@ var stageConfig = *Config{Schema: testSchema}.fill()
 func (s *endpointStage) advance() { s.now = s.now.Add(250 * time.Millisecond) }
 
 // newStage brings an endpoint of a side into a state.
-func newStage(t testing.TB, side Side, state string) *endpointStage {
-	s := &endpointStage{t: t, now: townEpoch}
+func newStage(t testing.TB, side Side, state string, d *desktop) *endpointStage {
+	d.stream = NewStream(testCodec, side)
+	s := &endpointStage{t: t, now: townEpoch, desktop: d}
 	c := stageConfig
 	at := netip.MustParseAddrPort("10.0.0.1:1")
 	if side == FromServer {
@@ -202,63 +212,69 @@ func (s *endpointStage) state() string {
 	return s.e.state.String()
 }
 
-// poll takes events and bytes, and says what they were.
-func (s *endpointStage) poll() (words []string, reason string) {
-	note := func(ev Event) {
-		if ev.Kind == EventClosed {
-			reason = ev.Close.Reason.String()
-			return
-		}
-		words = append(words, "told "+ev.Kind.String())
-	}
-	var sent []byte
+// poll takes events and bytes. What they were is in words, and the reason of an end is
+// returned.
+func (s *endpointStage) poll() (reason string) {
+	s.words, s.sent = s.words[:0], s.sent[:0]
 	for range 2 {
 		if s.mux != nil {
 			for _, ev, ok := s.mux.PollEvent(); ok; _, ev, ok = s.mux.PollEvent() {
-				note(ev)
+				reason = s.note(&ev, reason)
 			}
 			for _, n, ok := s.mux.PollBytes(s.buf[:]); ok; _, n, ok = s.mux.PollBytes(s.buf[:]) {
-				sent = append(sent, s.buf[:n]...)
+				s.sent = append(s.sent, s.buf[:n]...)
 			}
 			continue
 		}
 		for ev, ok := s.e.PollEvent(); ok; ev, ok = s.e.PollEvent() {
-			note(ev)
+			reason = s.note(&ev, reason)
 		}
 		for n := s.e.PollBytes(s.buf[:]); n > 0; n = s.e.PollBytes(s.buf[:]) {
-			sent = append(sent, s.buf[:n]...)
+			s.sent = append(s.sent, s.buf[:n]...)
 		}
 	}
-	from := FromServer
-	if s.mux == nil {
-		from = FromClient
-	}
-	stream, m := NewStream(testCodec, from), Message{}
-	for len(sent) > 0 {
-		n, ok := stream.Next(sent, &m)
-		if sent = sent[n:]; !ok {
-			s.t.Fatalf("it sent %x: %v", sent, stream.Err())
+	for rest := s.sent; len(rest) > 0; {
+		n, ok := s.stream.Next(rest, &s.m)
+		if rest = rest[n:]; !ok {
+			s.t.Fatalf("it sent %x: %v", s.sent, s.stream.Err())
 		}
-		word := "sends " + m.Kind.String()
-		if m.Kind == KindExit || m.Kind == KindLoginResponse {
-			word += fmt.Sprint(" ", m.Code)
+		s.say("sends ", s.m.Kind.String())
+		if s.m.Kind == KindExit || s.m.Kind == KindLoginResponse {
+			s.words = append(s.words, ' ', '0'+s.m.Code)
 		}
-		words = append(words, word)
 	}
-	return words, reason
+	return reason
 }
 
-// outcome delivers a message and says what came of it, in the words of the table.
-func (s *endpointStage) outcome(r stageRow) string {
+// note notes what the endpoint tells.
+func (s *endpointStage) note(ev *Event, reason string) string {
+	if ev.Kind == EventClosed {
+		return ev.Close.Reason.String()
+	}
+	s.say("told ", ev.Kind.String())
+	return reason
+}
+
+func (s *endpointStage) say(verb, noun string) {
+	if len(s.words) > 0 {
+		s.words = append(s.words, ", "...)
+	}
+	s.words = append(append(s.words, verb...), noun...)
+}
+
+// outcome delivers a message and says what came of it, in the words of the table, valid until
+// the next.
+func (s *endpointStage) outcome(r stageRow) []byte {
 	s.deliver(r.bytes)
-	words, reason := s.poll()
-	text := s.state()
+	reason := s.poll()
+	text := append(s.sent[:0], s.state()...)
 	if reason != "" {
-		text += " (" + reason + ")"
+		text = append(append(append(text, " ("...), reason...), ')')
 	}
-	if len(words) > 0 {
-		text += ": " + strings.Join(words, ", ")
+	if len(s.words) > 0 {
+		text = append(append(text, ": "...), s.words...)
 	}
+	s.sent = text
 	return text
 }
 
@@ -273,20 +289,21 @@ var roles = []struct {
 	{"A client", FromClient, clientRows, clientColumns},
 }
 
-// T26: every message in every state, both roles: the outcome is the page's. Then random walks.
+// T26: every message in every state, both roles: the outcome is the page's. Then random walks:
+// a million in the gate, and in every run so many that they have a million steps.
 func TestStatesAndMessages(t *testing.T) {
 	t.Parallel()
 	tables := readTables(t, statesPage)
 	for _, role := range roles {
-		want := map[[2]string]string{}
+		want := map[string][]string{} // by state, one for each row
 		rows := tables[role.heading]
 		if len(rows) != len(role.rows) {
 			t.Errorf("%s: %d rows, and there are %d messages", role.heading, len(rows), len(role.rows))
 		}
 		for i, r := range role.rows {
 			for _, state := range role.columns {
-				got := newStage(t, role.side, state).outcome(r)
-				want[[2]string{r.name, state}] = got
+				got := string(newStage(t, role.side, state, new(desktop)).outcome(r))
+				want[state] = append(want[state], got)
 				if i < len(rows) && (rows[i]["message"] != r.name || rows[i][state] != got) {
 					t.Errorf("%s, %s, %s: got %q, and the page says %q", role.heading, state, r.name, got, rows[i][state])
 				}
@@ -296,19 +313,19 @@ func TestStatesAndMessages(t *testing.T) {
 			printStates(role.rows, role.columns, want)
 		}
 		if !t.Failed() {
-			walkStates(t, role.side, role.rows, want)
+			spread(t, tier(75_000, 500_000, 5_000_000), func(r *rand.Rand, n int) { walkStates(t, r, n, role.side, role.rows, want) })
 		}
 	}
 }
 
 // printStates prints a table for the page.
-func printStates(rows []stageRow, columns []string, want map[[2]string]string) {
+func printStates(rows []stageRow, columns []string, want map[string][]string) {
 	fmt.Println("| message |", strings.Join(columns, " | "), "|")
 	fmt.Println(strings.Repeat("| --- ", len(columns)+1) + "|")
-	for _, r := range rows {
+	for i, r := range rows {
 		line := "| " + r.name
 		for _, state := range columns {
-			line += " | " + want[[2]string{r.name, state}]
+			line += " | " + want[state][i]
 		}
 		fmt.Println(line + " |")
 	}
@@ -316,45 +333,46 @@ func printStates(rows []stageRow, columns []string, want map[[2]string]string) {
 
 // walkStates gives random messages to endpoints, one after the other, and holds each outcome
 // against the table.
-func walkStates(t *testing.T, side Side, rows []stageRow, want map[[2]string]string) {
-	r := newRand(t)
+func walkStates(t *testing.T, r *rand.Rand, walks int, side Side, rows []stageRow, want map[string][]string) {
 	seen := map[string]int{}
-	for left := rounds(500_000, 5_000_000); left > 0; {
-		s := newStage(t, side, "opening")
-		var path []string
+	d := new(desktop)
+	var path []string
+	for range walks {
+		s := newStage(t, side, "opening", d)
+		path = path[:0]
 		for range 40 {
 			s.advance()
 			state := s.state()
 			seen[state]++
-			left--
-			m := pickRow(r, rows)
-			for tries := 0; tries < 20 && r.IntN(20) > 0 && strings.HasPrefix(want[[2]string{m.name, state}], "closed"); tries++ {
-				m = pickRow(r, rows) // or hardly a walk would get far
+			column := want[state]
+			i := pickRow(r, rows)
+			for tries := 0; tries < 20 && r.IntN(20) > 0 && strings.HasPrefix(column[i], "closed"); tries++ {
+				i = pickRow(r, rows) // or hardly a walk would get far
 			}
 			if s.conn != nil && s.e.server.asked.Len() >= maxAsked-1 {
 				s.settle()
 				continue
 			}
-			path = append(path, m.name)
-			got := s.outcome(m)
-			if w := want[[2]string{m.name, state}]; got != w {
-				t.Fatalf("%s: got %q, want %q\nafter %q", state, got, w, path)
+			path = append(path, rows[i].name)
+			if got := s.outcome(rows[i]); string(got) != column[i] {
+				t.Errorf("%s: got %q, want %q\nafter %q", state, got, column[i], path)
+				return
 			}
-			if s.state() == "closed" {
+			if s.e.state == StateClosed {
 				break
 			}
 			s.between(r)
 		}
 	}
-	if len(seen) < 4 {
+	if len(seen) < 4 && walks > 1000 {
 		t.Errorf("the walks saw only %v", slices.Sorted(maps.Keys(seen)))
 	}
-	t.Logf("steps of the walks by state: %v", seen)
+	t.Logf("steps of %d walks by state: %v", walks, seen)
 }
 
 // pickRow draws a message, but never the beginning of one, which would make another of what
 // follows.
-func pickRow(r *rand.Rand, rows []stageRow) stageRow { return rows[r.IntN(len(rows)-1)] }
+func pickRow(r *rand.Rand, rows []stageRow) int { return r.IntN(len(rows) - 1) }
 
 // between lets accounts, the game and the program do what they may.
 func (s *endpointStage) between(r *rand.Rand) {
