@@ -31,7 +31,8 @@ func join(ctx context.Context, addr, name string, in io.Reader, out io.Writer) e
 	go func() {
 		defer leave()
 		for lines := bufio.NewScanner(in); lines.Scan(); {
-			if err := say(ctx, c, lines.Text()); err != nil {
+			// It waits while too many are on their way.
+			if err := c.SendWait(ctx, replica.Ordered, "chat", lines.Bytes()); err != nil {
 				return
 			}
 		}
@@ -43,21 +44,6 @@ func join(ctx context.Context, addr, name string, in io.Reader, out io.Writer) e
 		return nil // we left
 	}
 	return c.Err()
-}
-
-// say sends a line, and waits while too many are on their way.
-func say(ctx context.Context, c *replica.Client, line string) error {
-	for {
-		err := c.Send(replica.Ordered, "chat", []byte(line))
-		if !errors.Is(err, replica.ErrWindowFull) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // show prints what a server says. It may be anyone's server, so nothing is taken

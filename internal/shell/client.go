@@ -58,6 +58,14 @@ type ClientConfig[E any] struct {
 	// failure.
 	Last func(why error) E
 
+	// Send gives the endpoint a message of Put, and reports whether it was taken. If not,
+	// it is given it again after a later turn. Nil for clients that send nothing so.
+	Send func(now time.Time, m Message) bool
+
+	// Left says, after messages were given to Send, whether more of them wait. An endpoint
+	// that says goodbye waits for those. It is set if Send is.
+	Left func(now time.Time, left bool)
+
 	// HangUp has the endpoint say goodbye, and Cut has it end at once: see Close. Both
 	// run on the loop, and may be called again.
 	HangUp, Cut func(now time.Time)
@@ -68,6 +76,7 @@ type Client[E any] struct {
 	cfg      ClientConfig[E]
 	endpoint Endpoint[E] // owned by the loop, and by mu after its end
 	inbox    inbox[E]
+	outbox   outbox
 
 	connected chan struct{} // closed when the handshake is done
 	over      chan struct{} // closed when the connection is
@@ -88,6 +97,7 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 	}
 	x.cfg.Log = Log(c.Log, c.Name, "peer", socket.RemoteAddr())
 	x.mu.Lock()
+	x.outbox.wake = socket.Wake
 	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
 	x.mu.Unlock()
 	select {
@@ -126,12 +136,26 @@ func (c *Client[E]) Do(fn func(now time.Time)) error {
 	err := c.loop.Do(func() {
 		now := time.Now()
 		c.endpoint.Advance(now)
+		c.drain(now) // what was put before goes before
 		fn(now)
 	})
 	if err != nil {
 		return ErrClosed
 	}
 	return nil
+}
+
+// Put has a message sent and does not wait for the loop: see ClientConfig.Send. Messages of
+// one goroutine are given to the endpoint in their order, but those that are Passing may go
+// before others. The name has at most 255 bytes. The error is ErrFull while too much waits,
+// or ErrClosed; then nothing is sent. What was taken is sent also if Close is called next.
+func (c *Client[E]) Put(tag Tag, name string, data []byte) error {
+	return c.outbox.put(tag, name, data)
+}
+
+// PutWait is Put that waits until there is room, or ctx ends, whose error it then returns.
+func (c *Client[E]) PutWait(ctx context.Context, tag Tag, name string, data []byte) error {
+	return c.outbox.putWait(ctx, tag, name, data)
 }
 
 // Ask runs fn on the loop, or here when the loop has ended.
@@ -169,6 +193,7 @@ func (c *Client[E]) Err() error {
 // Close has the endpoint hang up and returns when the connection is over; when ctx ends
 // first, the endpoint is cut, and ctx's error is returned.
 func (c *Client[E]) Close(ctx context.Context) error {
+	c.outbox.close()
 	hangUp := func(now time.Time) {
 		c.cfg.HangUp(now)
 		c.noteOver() // some are over at once, and then nobody was late
@@ -189,12 +214,20 @@ func (c *Client[E]) Close(ctx context.Context) error {
 	return late
 }
 
-// afterTurn moves events to the reader, and tells who waits if it is over. In that order:
+// afterTurn sends what was put in, moves events to the reader, and tells who waits if it is over. In that order:
 // a connection that is made and ends in one turn was made.
 func (c *Client[E]) afterTurn(now time.Time) {
 	c.endpoint.Advance(now)
+	c.drain(now)
 	c.moveEvents()
 	c.noteOver()
+}
+
+// drain gives the endpoint what the program has put in.
+func (c *Client[E]) drain(now time.Time) {
+	if c.outbox.some.Load() {
+		c.cfg.Left(now, c.outbox.drain(now, c.cfg.Send))
+	}
 }
 
 // moveEvents gives the reader as many events as it has room for.
@@ -238,6 +271,7 @@ func (c *Client[E]) tell(why error) {
 		return
 	}
 	c.told, c.why = true, why
+	c.outbox.drop()
 	c.cfg.Log.Info("disconnected", "reason", why)
 	close(c.over)
 }

@@ -173,6 +173,7 @@ type guest struct {
 	linger    time.Duration
 	lastWords time.Duration // that it takes to send what it has when it is over
 	in        bool
+	more      bool  // messages wait to be sent before it leaves
 	why       error // set when it is over
 	events    []event
 }
@@ -223,6 +224,7 @@ func (g *guest) HandleTimeout(now time.Time) {
 		g.put(g.server, "hello")
 	case !now.Before(g.until):
 		g.end(errLeft)
+	case g.more:
 	default:
 		g.put(g.server, "bye")
 	}

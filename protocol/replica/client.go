@@ -17,6 +17,7 @@ import (
 type Client struct {
 	endpoint *Endpoint // owned by the loop
 	shell    *shell.Client[Event]
+	bounds   bounds // set before Dial returns, and not changed
 }
 
 // Dial connects to a server at addr, written host:port, and returns when the
@@ -42,7 +43,8 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	x := &Client{endpoint: NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
-		Name: "replica", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
+		Name: "replica", Log: c.Log, Turn: x.turn, Own: owned, Size: size, Last: last,
+		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
 	})
 	if err != nil {
 		return nil, err
@@ -50,21 +52,68 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	return x, nil
 }
 
-// Send sends a message. Nothing is sent if it returns an error, which is
+// Send has a message sent and does not wait for that. What one goroutine sends is sent in
+// its order, each message in its mode. Nothing is sent if it returns an error, which is
 // ErrWindowFull while the server takes too little, ErrMessageSize, ErrName, or
 // ErrClosed once the connection is over: Err says why it is.
 func (c *Client) Send(mode Mode, name string, data []byte) error {
-	err := ErrClosed
-	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Send(now, mode, name, data) })
-	return err
+	if err := c.check(mode, name, data); err != nil {
+		return err
+	}
+	return sendError(c.shell.Put(tagOf(mode), name, data))
+}
+
+// SendWait is Send that waits while the server takes too little, until ctx ends, whose
+// error it then returns.
+func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []byte) error {
+	if err := c.check(mode, name, data); err != nil {
+		return err
+	}
+	return sendError(c.shell.PutWait(ctx, tagOf(mode), name, data))
 }
 
 // SendReserved sends a message of this project's own. See Endpoint.SendReserved.
 func (c *Client) SendReserved(mode Mode, name string, data []byte) error {
-	err := ErrClosed
-	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.SendReserved(now, mode, name, data) })
+	if err := checkReserved(name); err != nil {
+		return err
+	}
+	if err := c.bounds.check(mode, name, data); err != nil {
+		return err
+	}
+	return sendError(c.shell.Put(tagOf(mode), name, data))
+}
+
+func (c *Client) check(mode Mode, name string, data []byte) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return c.bounds.check(mode, name, data)
+}
+
+// tagOf is how a message waits. Only ordered ones have a place that must be kept.
+func tagOf(mode Mode) shell.Tag {
+	if mode == Ordered {
+		return shell.Tag(mode)
+	}
+	return shell.Tag(mode) | shell.Passing
+}
+
+func sendError(err error) error {
+	switch err {
+	case shell.ErrFull:
+		return ErrWindowFull
+	case shell.ErrClosed:
+		return ErrClosed
+	}
 	return err
 }
+
+// send gives the endpoint a message that was checked.
+func (c *Client) send(now time.Time, m shell.Message) bool {
+	return c.endpoint.offer(now, Mode(m.Tag&^shell.Passing), m.Name, m.Data)
+}
+
+func (c *Client) left(now time.Time, left bool) { c.endpoint.awaitMore(now, left) }
 
 // Link asks the server for its table of entities, variables and messages; EventLinked
 // comes with each piece of it. Values of what is linked follow as they change.
@@ -129,9 +178,10 @@ func (c *Client) ServerTime() (t uint64) {
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
 // turn says what an event means to the shell.
-func turn(ev Event) shell.Turn {
+func (c *Client) turn(ev Event) shell.Turn {
 	switch ev.Kind {
 	case EventConnected:
+		c.bounds = c.endpoint.bounds()
 		return shell.Connected
 	case EventClosed:
 		return shell.Closed

@@ -36,6 +36,7 @@
 //	reading.go               what a client knows of the server's world
 //	event.go                 what the application is told
 //	endpoint_send.go         messages into the window, large ones in parts
+//	endpoint_offer.go        the same for a client, whose messages wait in its shell
 //	endpoint.go              PollTransmit: what goes out next
 //	endpoint_close.go        connecting, leaving, ending
 //
@@ -67,7 +68,7 @@
 // What was sent and is not acknowledged holds 1 MiB at most, buffers and places in
 // queues included, and so does what was received and is not read; a message of the
 // largest size on its way holds its size beside that. When the first is full, Send returns
-// ErrWindowFull. When the second is, packets are refused and come again: a client that
+// ErrWindowFull; a client's Send does so when 256 KiB wait for that besides. When the second is, packets are refused and come again: a client that
 // stops reading slows its server down, and all goes on within two round trips once it
 // reads. But a packet is sent ten times and no more, so a client that does not read for
 // 10 to 20 s is given up with ReasonUnacknowledged, however well it is otherwise.

@@ -103,6 +103,7 @@ type clientSide struct {
 	handshake handshake
 	remote    clocksync.FourTime // the server's clock
 	seen      seen
+	more      bool // messages wait outside: see offer
 }
 
 // handshake is a client's way in.

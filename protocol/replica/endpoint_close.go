@@ -183,7 +183,7 @@ func (e *Endpoint) Close(now time.Time, reason string) {
 
 // settledAll reports whether nothing reliable is on its way.
 func (e *Endpoint) settledAll() bool {
-	return e.sender.InFlight(0) == 0 && e.outgoing.Len() == 0
+	return e.sender.InFlight(0) == 0 && e.outgoing.Len() == 0 && (e.client == nil || !e.client.more)
 }
 
 // leave says goodbye if that is due.

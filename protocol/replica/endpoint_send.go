@@ -93,11 +93,19 @@ func (e *Endpoint) Send(now time.Time, mode Mode, name string, data []byte) erro
 	if err := e.mayTalk(); err != nil {
 		return err
 	}
-	if len(name) > MaxNameBytes || !utf8.ValidString(name) || isOurs(name) {
-		return ErrName
+	if err := checkName(name); err != nil {
+		return err
 	}
 	e.talked = true
 	return e.send(now, mode, name, data)
+}
+
+// checkName says whether an application may give a message that name.
+func checkName(name string) error {
+	if len(name) > MaxNameBytes || !utf8.ValidString(name) || isOurs(name) {
+		return ErrName
+	}
+	return nil
 }
 
 func (e *Endpoint) mayTalk() error {
@@ -117,8 +125,8 @@ func isOurs(name string) bool { return len(name) >= 7 && name[:7] == "parley." }
 
 func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) error {
 	size := messageOverhead + len(name) + len(data)
-	if len(data) > e.maxData(mode, size) {
-		return ErrMessageSize
+	if err := e.bounds().check(mode, name, data); err != nil {
+		return err
 	}
 	if mode == Ordered {
 		return e.enqueue(now, name, data)
@@ -139,23 +147,26 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	return nil
 }
 
-// maxData is how much data a message may have: "A whole message is at most 1 MiB
+// bounds are those of a message's size, towards one peer.
+type bounds struct {
+	extended   bool
+	maxMessage int
+}
+
+func (e *Endpoint) bounds() bounds { return bounds{e.extended, e.cfg.MaxMessage} }
+
+// check says whether a message is small enough: "A whole message is at most 1 MiB
 // (option)"; "A message over 1,200 bytes that is not ordered is an error to the
 // caller. With any other peer a message is one datagram".
-func (e *Endpoint) maxData(mode Mode, size int) int {
-	overhead := size // of which the data is a part
+func (b bounds) check(mode Mode, name string, data []byte) error {
+	size := messageOverhead + len(name) + len(data)
 	switch {
-	case !e.extended:
-		if overhead > maxDatagramBytes {
-			return -1
-		}
-		return min(MaxDataBytes, e.cfg.MaxMessage)
-	case mode == Ordered:
-		return e.cfg.MaxMessage
-	case overhead > maxPacketBytes:
-		return -1
+	case len(data) > b.maxMessage,
+		!b.extended && (size > maxDatagramBytes || len(data) > MaxDataBytes),
+		b.extended && mode != Ordered && size > maxPacketBytes:
+		return ErrMessageSize
 	}
-	return e.cfg.MaxMessage
+	return nil
 }
 
 // sendReliable encodes a packet whose sequence is the next one and gives it to

@@ -13,11 +13,18 @@ func (e *Endpoint) SendReserved(now time.Time, mode Mode, name string, data []by
 	if err := e.mayTalk(); err != nil {
 		return err
 	}
-	if !isOurs(name) || name == goneName || len(name) > MaxNameBytes || !utf8.ValidString(name) {
-		return ErrName
+	if err := checkReserved(name); err != nil {
+		return err
 	}
 	e.talked = true
 	return e.send(now, mode, name, data)
+}
+
+func checkReserved(name string) error {
+	if !isOurs(name) || name == goneName || len(name) > MaxNameBytes || !utf8.ValidString(name) {
+		return ErrName
+	}
+	return nil
 }
 
 // SendReserved sends a message of this project's own to the client. See

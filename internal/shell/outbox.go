@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// MaxOutboxBytes bounds what waits between the program and a client's loop, with 6 bytes
+// beside each message: a server that takes nothing costs its client this, and past it Put
+// fails. One message may be larger than that, and then waits alone.
+const MaxOutboxBytes = 256 << 10
+
+// keptOutboxBytes is what an outbox keeps while it has little to do. A program may have
+// thousands of clients, and few of them send as fast as they can.
+const keptOutboxBytes = 16 << 10
+
+// ErrFull: too much waits to be sent.
+var ErrFull = errors.New("shell: outbox full")
+
+// Tag is the dialect's own note on a message that waits, in its lower six bits.
+type Tag uint8
+
+const (
+	// Passing says that the message may go before others that wait: the wire promises
+	// it no place behind them.
+	Passing Tag = 1 << 7
+
+	// gone marks a message that has passed.
+	gone Tag = 1 << 6
+)
+
+// Message is what an endpoint is given to send. Its name and data are valid during the call
+// only, and who keeps them copies them.
+type Message struct {
+	Tag  Tag
+	Name string
+	Data []byte
+}
+
+// outbox is the bounded queue of messages from the program to a loop. They lie one behind
+// the other as bytes:
+//
+//	size of all u32 · tag u8 · name size u8 · name · data
+//
+// Those who send fill one buffer, and the loop takes it as a whole for the one that it has
+// emptied, so that a message costs them a lock and a copy, and the loop is woken once for
+// all that come until it looks.
+type outbox struct {
+	wake func()
+	some atomic.Bool // there is something for the loop to do
+
+	mu      sync.Mutex
+	filling []byte        // not taken by the loop yet
+	held    int           // bytes that the loop has taken and not sent
+	woken   bool          // since the loop looked
+	closed  bool          // no more may come
+	room    chan struct{} // if someone waits: closed when there is room, or no use in waiting
+
+	// Owned by the loop.
+	taken  []byte
+	at     int // before it, all is sent
+	passed int // before it, all that may pass is
+}
+
+const outboxHead = 6
+
+// put takes a message, or returns ErrFull or ErrClosed.
+func (o *outbox) put(tag Tag, name string, data []byte) error {
+	n := outboxHead + len(name) + len(data)
+	o.mu.Lock()
+	used := o.held + len(o.filling)
+	if o.closed || used > 0 && used+n > MaxOutboxBytes {
+		closed := o.closed
+		o.mu.Unlock()
+		if closed {
+			return ErrClosed
+		}
+		return ErrFull
+	}
+	b := binary.LittleEndian.AppendUint32(o.filling, uint32(n))
+	b = append(b, byte(tag), byte(len(name)))
+	b = append(b, name...)
+	o.filling = append(b, data...)
+	// While the loop holds messages back, it is about to look again anyway.
+	wake := !o.woken && (o.held == 0 || tag&Passing != 0)
+	if wake {
+		o.woken = true
+		o.some.Store(true)
+	}
+	o.mu.Unlock()
+	if wake {
+		o.wake()
+	}
+	return nil
+}
+
+// putWait is put that waits for room until ctx ends.
+func (o *outbox) putWait(ctx context.Context, tag Tag, name string, data []byte) error {
+	for {
+		err := o.put(tag, name, data)
+		if err != ErrFull {
+			return err
+		}
+		o.mu.Lock()
+		if o.closed || o.held+len(o.filling) == 0 {
+			o.mu.Unlock()
+			continue
+		}
+		if o.room == nil {
+			o.room = make(chan struct{})
+		}
+		room := o.room
+		o.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// close lets no more in.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.tellRoom()
+	o.mu.Unlock()
+}
+
+// tellRoom wakes who waits. The caller holds the lock.
+func (o *outbox) tellRoom() {
+	if o.room != nil {
+		close(o.room)
+		o.room = nil
+	}
+}
+
+// drain gives send what waits, in order, until it says that there is no room: then only
+// what may pass is still tried. It reports whether something is left. The loop calls it.
+func (o *outbox) drain(now time.Time, send func(now time.Time, m Message) bool) (left bool) {
+	o.take()
+	for o.at < len(o.taken) {
+		m, n := o.message(o.at)
+		if m.Tag&gone == 0 && !send(now, m) {
+			if m.Tag&Passing == 0 {
+				o.pass(now, send)
+			}
+			break
+		}
+		o.at += n
+	}
+	return o.settle()
+}
+
+// pass tries what may go before the first that waits.
+func (o *outbox) pass(now time.Time, send func(now time.Time, m Message) bool) {
+	for o.passed = max(o.passed, o.at); o.passed < len(o.taken); {
+		m, n := o.message(o.passed)
+		if m.Tag&(Passing|gone) == Passing {
+			if !send(now, m) {
+				return
+			}
+			o.taken[o.passed+4] |= byte(gone)
+		}
+		o.passed += n
+	}
+}
+
+// message reads the message at an offset, and returns how many bytes it takes.
+func (o *outbox) message(at int) (m Message, n int) {
+	b := o.taken[at:]
+	n = int(binary.LittleEndian.Uint32(b))
+	m.Tag = Tag(b[4])
+	name := outboxHead + int(b[5])
+	// A view, as a copy of the name would be the one allocation on a message's way.
+	m.Name = unsafe.String(&b[outboxHead-1], name-outboxHead+1)[1:]
+	m.Data = b[name:n:n]
+	return m, n
+}
+
+// take takes what the program has put in.
+func (o *outbox) take() {
+	o.mu.Lock()
+	if o.at == len(o.taken) {
+		o.filling, o.taken = o.taken[:0], o.filling
+		o.at, o.passed = 0, 0
+	} else {
+		if o.at > len(o.taken)/2 {
+			o.passed = max(o.passed, o.at) - o.at
+			o.taken = o.taken[:copy(o.taken, o.taken[o.at:])]
+			o.at = 0
+		}
+		o.taken = append(o.taken, o.filling...)
+		o.filling = o.filling[:0]
+	}
+	o.held = len(o.taken) - o.at
+	o.woken = false
+	o.mu.Unlock()
+}
+
+// settle notes how much was sent, and tells who waits for room once there is plenty.
+func (o *outbox) settle() (left bool) {
+	if used := len(o.taken); o.at == used && cap(o.taken) > keptOutboxBytes && used < cap(o.taken)/8 {
+		o.taken, o.at = nil, 0
+	}
+	o.mu.Lock()
+	o.held = len(o.taken) - o.at
+	used := o.held + len(o.filling)
+	o.some.Store(used > 0)
+	if used <= MaxOutboxBytes/2 {
+		o.tellRoom()
+	}
+	again := used > 0 && o.held == 0 && !o.woken // it came meanwhile, and saw the loop busy
+	o.woken = o.woken || again
+	o.mu.Unlock()
+	if again {
+		o.wake()
+	}
+	return used > 0
+}
+
+// drop lets no more in and forgets what is left. The loop calls it.
+func (o *outbox) drop() {
+	o.close()
+	o.taken, o.at, o.passed = nil, 0, 0
+	o.mu.Lock()
+	o.filling, o.held = nil, 0
+	o.some.Store(false)
+	o.mu.Unlock()
+}
