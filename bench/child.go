@@ -8,14 +8,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strings"
-	"syscall"
 	"time"
 )
 
-// A child is this program in another role, in a process of its own. It is asked by a line
-// of JSON and answers with one.
+// A child is another process: this program in another role, or a peer that is a program
+// of its own. It is asked by a line of JSON and answers with one.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -34,13 +31,39 @@ type reply struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
+// maxReply bounds a line: the latencies of a run are in one.
+const maxReply = 64 << 20
+
+// roleVariable tells a child its role. It is in the environment and not a flag, so that a
+// test binary can be a child too.
+const roleVariable = "PARLEY_BENCH_ROLE"
+
 // start starts a child in a role.
 func start(role string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(self, "-role", role)}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	return startCommand(cmd)
+}
+
+// startFor starts a child that is a role of a peer: this program, unless the peer has one
+// of its own.
+func startFor(p Peer, role string) (*child, error) {
+	if p.Program == nil {
+		return start(role)
+	}
+	cmd, err := p.Program(role)
+	if err != nil {
+		return nil, err
+	}
+	return startCommand(cmd)
+}
+
+func startCommand(cmd *exec.Cmd) (c *child, err error) {
+	c = &child{cmd: cmd}
 	c.cmd.Stderr = os.Stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -50,7 +73,7 @@ func start(role string) (*child, error) {
 		return nil, err
 	}
 	c.out = bufio.NewScanner(out)
-	c.out.Buffer(nil, 64<<20)
+	c.out.Buffer(nil, maxReply)
 	return c, c.cmd.Start()
 }
 
@@ -72,7 +95,7 @@ func (c *child) ask(do string, with, value any) error {
 	}
 	var r reply
 	if err := json.Unmarshal(c.out.Bytes(), &r); err != nil {
-		return fmt.Errorf("%s: %w", do, err)
+		return fmt.Errorf("%s: it answers %.80q: %w", do, c.out.Bytes(), err)
 	}
 	if r.Error != "" {
 		return fmt.Errorf("%s: %s", do, r.Error)
@@ -83,19 +106,30 @@ func (c *child) ask(do string, with, value any) error {
 	return json.Unmarshal(r.Value, value)
 }
 
-// stop ends the child.
+// stop ends the child: its input ends, and if it does not go by itself, it is killed.
 func (c *child) stop() {
 	c.in.Close()
-	done := make(chan struct{})
-	go func() {
-		c.cmd.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(5 * time.Second):
-		c.cmd.Process.Kill()
-		<-done
+	patience := time.AfterFunc(5*time.Second, func() { c.cmd.Process.Kill() })
+	c.cmd.Wait() // how it ends says nothing of what was measured
+	patience.Stop()
+}
+
+// family is the children of one run, which end together.
+type family []*child
+
+// add starts a child of a peer.
+func (f *family) add(p Peer, role string) (*child, error) {
+	c, err := startFor(p, role)
+	if err == nil {
+		*f = append(*f, c)
+	}
+	return c, err
+}
+
+// stop ends them, clients before servers.
+func (f family) stop() {
+	for i := len(f) - 1; i >= 0; i-- {
+		f[i].stop()
 	}
 }
 
@@ -116,16 +150,16 @@ func serveRequests(deeds map[string]deed) {
 		if err != nil {
 			r.Error = err.Error()
 		}
-		line, _ := json.Marshal(r)
+		line, _ := json.Marshal(r) // what was made of JSON can be made JSON
 		fmt.Printf("%s\n", line)
 	}
 }
 
 func perform(deeds map[string]deed, q request) (json.RawMessage, error) {
-	if q.Do == "usage" {
-		return json.Marshal(usageNow())
-	}
 	do := deeds[q.Do]
+	if do == nil {
+		do = costDeeds[q.Do]
+	}
 	if do == nil {
 		return nil, fmt.Errorf("no such thing to do")
 	}
@@ -134,31 +168,6 @@ func perform(deeds map[string]deed, q request) (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.Marshal(v)
-}
-
-// usage is what a process has cost so far.
-type usage struct {
-	CPU time.Duration `json:"cpu"` // user and system
-	RSS int64         `json:"rss"` // bytes, after a collection
-	At  time.Time     `json:"at"`
-}
-
-func usageNow() usage {
-	runtime.GC()
-	var r syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), RSS: rss(), At: time.Now()}
-}
-
-// rss reads the resident memory of the process.
-func rss() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	var size, resident int64
-	fmt.Sscan(strings.TrimSpace(string(text)), &size, &resident)
-	return resident * int64(os.Getpagesize())
 }
 
 // decode reads what a deed is done with.

@@ -2,15 +2,26 @@
 // one run, on one machine.
 //
 //	cd bench && go run . -quick
-//	go run . -work W1,W2 -peers replica,tcp
+//	go run . -work W1,W2 -peers replica,tcp -json run.json -plots plots
 //
 //	W1  reliable 64-byte messages at 60 Hz, echoed over a path that delays and loses
 //	W2  one connection, reliable ordered 64-byte messages as fast as they go
 //	W3  1,000 and 4,000 clients, 32 bytes up and 200 down at 20 Hz
+//	W4  one room: 100 clients, 100 objects that move, 20 and 60 times a second
 //
 // Server, clients and the bad network are processes of their own, so that CPU time and
 // memory are theirs alone: the program starts itself with -role and talks to itself over
-// pipes (child.go). A peer is a protocol in one of its modes behind a small interface
-// (peers.go, one file each): another is added with two functions. A work is a file too
-// (work_*.go).
+// pipes. It needs Linux. docs/bench.md says what is measured and how to add a peer.
+//
+// # By file
+//
+//	main.go, plan.go       the command line; tasks, in rounds, with bars that show progress
+//	child.go, roles*.go    processes, and what they can be asked
+//	peers.go, peer_*.go    a file a protocol, behind two or three functions
+//	member.go, swarm.go    light clients of W3 and W4: thousands of sockets, one thread
+//	work_*.go              a file a work: what is done, and what is measured of it
+//	external.go            peers that are programs in other languages: enet/, colyseus/
+//	report.go, stats.go    samples, their medians and spread; JSON
+//	table.go, plot.go      what people read
+//	bars.go                what the project asks of itself, and whether this run met it
 package main

@@ -10,9 +10,9 @@ import (
 )
 
 var quicGoPeers = []Peer{
-	quicGoPeer("quic-go stream", "one stream, a 2-byte size before each message", true, true, oneStream),
-	quicGoPeer("quic-go streams", "a stream a message", true, false, manyStreams),
-	quicGoPeer("quic-go datagrams", "unreliable datagrams", false, false, datagrams),
+	quicGoPeer("quic-go stream", "one stream, a 2-byte size before each message", oneStream),
+	quicGoPeer("quic-go streams", "a stream a message", manyStreams),
+	quicGoPeer("quic-go datagrams", "unreliable datagrams", datagrams),
 }
 
 // manner is how messages travel in a QUIC connection.
@@ -26,9 +26,10 @@ const (
 
 var quicGoConfig = &quic.Config{EnableDatagrams: true, MaxIncomingUniStreams: 1 << 20, MaxIncomingStreams: 1 << 20}
 
-func quicGoPeer(name, settings string, reliable, ordered bool, how manner) Peer {
+func quicGoPeer(name, settings string, how manner) Peer {
 	return Peer{
-		Name: name, Settings: settings, Reliable: reliable, Ordered: ordered,
+		Name: name, Settings: settings, Version: moduleVersion("github.com/quic-go/quic-go"),
+		Reliable: how != datagrams, Ordered: how == oneStream, Crowd: how != manyStreams,
 		Listen: func(take func(Link, []byte)) (Server, error) {
 			secret, err := serverTLS()
 			if err != nil {

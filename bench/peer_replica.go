@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"time"
 
+	"parley/internal/shell"
 	"parley/protocol/replica"
 )
 
@@ -12,25 +14,25 @@ var replicaPeers = []Peer{
 	replicaPeer("replica ordered", replica.Ordered),
 	replicaPeer("replica unordered", replica.Reliable),
 	replicaPeer("replica unreliable", replica.Unreliable),
+	{Name: "replica entities", Settings: "an entity an object, x and y in one variable, Replicate in each tick", Ours: true, Only: true, Room: replicaRoom},
 }
 
-// messageName is short, as every message carries it.
-const messageName = "m"
+// messageName is empty, as every message carries it: the game has one kind of message.
+const messageName = ""
+
+// serverMost is how many clients a server lets in.
+const serverMost = 8192
 
 func replicaPeer(name string, mode replica.Mode) Peer {
 	return Peer{
-		Name: name, Settings: "zero Config", Ours: true,
+		Name: name, Settings: "zero Config, messages without a name", Ours: true, Crowd: mode != replica.Reliable,
 		Reliable: mode != replica.Unreliable, Ordered: mode == replica.Ordered,
 		Listen: func(take func(Link, []byte)) (Server, error) {
-			links := map[*replica.Conn]Link{} // owned by the loop
-			s, err := replica.Listen(loopback, replica.Config{MaxConns: 20_000}, func(c *replica.Conn, ev replica.Event) {
-				switch ev.Kind {
-				case replica.EventConnected:
-					links[c] = replicaConn{c, mode}
-				case replica.EventClosed:
-					delete(links, c)
-				case replica.EventMessage:
-					take(links[c], ev.Data)
+			link := &replicaConn{mode: mode} // used by one event at a time, on the loop
+			s, err := replica.Listen(loopback, replica.Config{MaxConns: serverMost}, func(c *replica.Conn, ev replica.Event) {
+				if ev.Kind == replica.EventMessage {
+					link.Conn = c
+					take(link, ev.Data)
 				}
 			})
 			if err != nil {
@@ -52,6 +54,7 @@ func replicaPeer(name string, mode replica.Mode) Peer {
 			}()
 			return replicaClient{c, mode}, nil
 		},
+		Join: func(now time.Time, addr netip.AddrPort) (Member, error) { return joinReplica(now, addr, mode) },
 	}
 }
 
@@ -61,8 +64,8 @@ type replicaConn struct {
 	mode replica.Mode
 }
 
-func (c replicaConn) Send(b []byte) error { return busyOr(c.Conn.Send(c.mode, messageName, b)) }
-func (c replicaConn) Close() error {
+func (c *replicaConn) Send(b []byte) error { return busyOr(c.Conn.Send(c.mode, messageName, b)) }
+func (c *replicaConn) Close() error {
 	c.Conn.Close("")
 	return nil
 }
@@ -80,4 +83,27 @@ func busyOr(err error) error {
 		return errBusy
 	}
 	return err
+}
+
+// replicaShared is what the light clients of a process share.
+var replicaShared = &replica.Shared{Rand: shell.Rand()}
+
+func joinReplica(now time.Time, addr netip.AddrPort, mode replica.Mode) (Member, error) {
+	e := replica.NewClient(now, addr, replica.Config{}, replicaShared)
+	return newDatagramMember(addr, endpoint{
+		core:  e,
+		ready: func() bool { return e.State() == replica.StateOpen },
+		send:  func(now time.Time, b []byte) error { return e.Send(now, mode, messageName, b) },
+		poll: func(take func([]byte)) error {
+			for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {
+				switch ev.Kind {
+				case replica.EventMessage:
+					take(ev.Data)
+				case replica.EventClosed:
+					return ev.Close
+				}
+			}
+			return nil
+		},
+	})
 }

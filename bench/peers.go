@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"os/exec"
 	"slices"
+	"time"
 )
 
 // Link is a connection as a work sees it: messages in, messages out.
@@ -25,28 +27,55 @@ type Server interface {
 	Close() error
 }
 
-// Peer is a protocol in one of its modes.
+// Pusher is a Server that sends without being asked.
+type Pusher interface {
+	Server
+	// Push sends b to each client whose turn it is: of every so many clients the one with
+	// that number. It returns to how many.
+	Push(b []byte, turn, of int) (int, error)
+}
+
+// Peer is a protocol in one of its modes. To add one, write a file with a value of this type
+// and name it in peers: Listen and Dial are enough for W1, W2 and W3.
 type Peer struct {
 	Name     string
 	Settings string // in a few words, for the report
+	Version  func() string
 	Ours     bool
 
-	// Reliable and Ordered say what it promises of messages: some works ask for it.
-	Reliable, Ordered bool
+	// Reliable and Ordered say what it promises of messages: W1 asks for the first, W2 for
+	// both. Crowd has it take part in W3, Room in W4; with Only it takes part in those
+	// alone. TCP says what the bad network of W1 has to pass on.
+	Reliable, Ordered, Crowd, Only, TCP bool
+	Room                                *Room
+
+	// Down says that messages go down only: the server, which is a Pusher, sends by its
+	// own clock, and Join gives its clients.
+	Down bool
 
 	// Missing says why it cannot run here, "" if it can.
 	Missing func() string
 
 	// Listen starts a server at a port of its own on loopback. take is called with each
-	// message, for one Link by one goroutine at a time, and may call Send of that Link.
+	// message, for one connection by one goroutine at a time, and may call Send of the
+	// Link before it returns.
 	Listen func(take func(l Link, b []byte)) (Server, error)
 
 	// Dial connects. take is called with each message, by one goroutine at a time.
 	Dial func(ctx context.Context, addr netip.AddrPort, take func(b []byte)) (Link, error)
+
+	// Join, if set, begins a light client, of which one thread can drive thousands: see
+	// Member. Without it W3 uses Dial.
+	Join func(now time.Time, addr netip.AddrPort) (Member, error)
+
+	// Program, if set, stands in for all of these: the peer is a program of its own, that
+	// obeys what roles.go and work_*.go ask.
+	Program func(role string) (*exec.Cmd, error)
 }
 
 // peers are all that there are, in the order of the report.
-var peers = slices.Concat(replicaPeers, udpPeers, tcpPeers, quicGoPeers, xQUICPeers)
+var peers = slices.Concat(replicaPeers, relayPeers, stampPeers, duplexPeers, udpPeers, udpBatchedPeers,
+	tcpPeers, quicGoPeers, xQUICPeers, enetPeers, colyseusPeers)
 
 func peerNamed(name string) (Peer, bool) {
 	i := slices.IndexFunc(peers, func(p Peer) bool { return p.Name == name })

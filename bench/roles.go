@@ -1,60 +1,148 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"parley/internal/impair"
 	"parley/simnet"
 )
 
-// roles are what a child may be.
+// roles are what a child may be. A work adds its own in its file.
 var roles = map[string]func() map[string]deed{
-	"server": serverRole,
-	"impair": impairRole,
-	"client": clientRole,
+	"server":       serverRole,
+	"impair":       impairRole,
+	"client":       clientRole,
+	"room":         roomRole,
+	"room clients": roomClientsRole,
 }
 
 // serveWith says which server a child is to be.
 type serveWith struct {
-	Peer  string `json:"peer"`
-	Reply int    `json:"reply"` // bytes of each answer; 0 echoes, negative answers nothing
+	Peer   string `json:"peer"`
+	Answer answer `json:"answer"`
+	Bytes  int    `json:"bytes"` // of each answer of the size, or of a push
+}
+
+// answer is what a server does with a message.
+type answer string
+
+const (
+	answerEcho  answer = "echo"
+	answerSize  answer = "size"  // so many bytes that begin with the message's
+	answerCount answer = "count" // none: it counts, and looks whether numbers follow each other
+)
+
+// counted is what came to a server that counts.
+type counted struct {
+	Got     uint64 `json:"got"`
+	Strayed uint64 `json:"strayed"` // did not follow the one before
+}
+
+// served is a server in its process.
+type served struct {
+	serveWith
+	server       Server
+	bufs         sync.Pool // of answers
+	got, strayed atomic.Uint64
+	last         uint64 // owned by who calls take
 }
 
 // serverRole answers messages.
 func serverRole() map[string]deed {
-	var server Server
-	var got atomic.Uint64
+	s := &served{}
 	return map[string]deed{
-		"listen": func(with json.RawMessage) (any, error) {
-			w, err := decode[serveWith](with)
-			if err != nil {
-				return nil, err
-			}
-			p, ok := peerNamed(w.Peer)
-			if !ok {
-				return nil, fmt.Errorf("no peer %q", w.Peer)
-			}
-			answer := make([]byte, max(w.Reply, 0))
-			server, err = p.Listen(func(l Link, b []byte) {
-				got.Add(1)
-				switch {
-				case w.Reply == 0:
-					l.Send(b)
-				case w.Reply > 0:
-					copy(answer, b)
-					l.Send(answer)
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
-			return server.Addr(), nil
-		},
-		"count": func(json.RawMessage) (any, error) { return got.Load(), nil },
+		"listen": s.listen,
+		"count":  func(json.RawMessage) (any, error) { return counted{s.got.Load(), s.strayed.Load()}, nil },
+		"push":   s.push,
 	}
+}
+
+func (s *served) listen(with json.RawMessage) (any, error) {
+	var err error
+	if s.serveWith, err = decode[serveWith](with); err != nil {
+		return nil, err
+	}
+	p, ok := peerNamed(s.Peer)
+	if !ok {
+		return nil, fmt.Errorf("no peer %q", s.Peer)
+	}
+	if s.Answer == answerSize {
+		frameBuffer = smallFrameBuffer
+	}
+	s.bufs.New = func() any {
+		b := make([]byte, s.Bytes)
+		return &b
+	}
+	if s.server, err = p.Listen(s.take); err != nil {
+		return nil, err
+	}
+	return s.server.Addr(), nil
+}
+
+// take answers a message. What cannot be sent is lost, and shows at the client.
+func (s *served) take(l Link, b []byte) {
+	switch s.Answer {
+	case answerEcho:
+		_ = l.Send(b)
+	case answerSize:
+		// Several goroutines may be here, each with a message of its own.
+		buf := s.bufs.Get().(*[]byte)
+		copy(*buf, b)
+		_ = l.Send(*buf)
+		s.bufs.Put(buf)
+	case answerCount:
+		n := binary.BigEndian.Uint64(b)
+		if s.last++; n != s.last {
+			s.strayed.Add(1)
+			s.last = n
+		}
+	}
+	s.got.Add(1)
+}
+
+// pushWith says for how long a server is to send by itself.
+type pushWith struct {
+	Every time.Duration `json:"every"`
+	For   time.Duration `json:"for"`
+}
+
+// pushed is what it sent, and how long that took.
+type pushed struct {
+	Sent int           `json:"sent"`
+	Took time.Duration `json:"took"`
+}
+
+// push sends to all clients, some of them each millisecond.
+func (s *served) push(with json.RawMessage) (any, error) {
+	w, err := decode[pushWith](with)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := s.server.(Pusher)
+	if !ok {
+		return nil, fmt.Errorf("%s sends nothing by itself", s.Peer)
+	}
+	of := int(w.Every / time.Millisecond)
+	buf := make([]byte, s.Bytes)
+	var r pushed
+	begin := time.Now()
+	for i := range int(w.For / time.Millisecond) {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Millisecond)))
+		stampNow(buf)
+		n, err := p.Push(buf, i%of, of)
+		if err != nil {
+			return r, err
+		}
+		r.Sent += n
+	}
+	r.Took = time.Since(begin)
+	return r, nil
 }
 
 // impairWith says which network a child is to be.
@@ -67,10 +155,10 @@ type impairWith struct {
 
 // impaired is what a bad network did.
 type impaired struct {
-	Bytes   uint64 `json:"bytes"` // payload that was sent into it, both ways
-	Packets uint64 `json:"packets"`
-	LateP99 int64  `json:"late_p99_us"`
-	LateMax int64  `json:"late_max_us"`
+	Bytes   uint64        `json:"bytes"` // payload that was sent into it, both ways
+	Packets uint64        `json:"packets"`
+	LateP99 time.Duration `json:"late_p99"` // how much later than due it sent itself
+	LateMax time.Duration `json:"late_max"`
 }
 
 // impairRole stands between.
@@ -98,18 +186,21 @@ func impairRole() map[string]deed {
 			s := proxy.Stats()
 			return impaired{
 				Bytes: s.Up.SentBytes + s.Down.SentBytes, Packets: s.Up.Sent + s.Down.Sent,
-				LateP99: s.Late.Quantile(.99).Microseconds(), LateMax: s.Late.Max().Microseconds(),
+				LateP99: s.Late.Quantile(.99), LateMax: s.Late.Max(),
 			}, nil
 		},
 	}
 }
 
-// clientRole is all works from their clients' side.
+// clientRole is W1, W2 and W3 from their clients' side.
 func clientRole() map[string]deed {
+	e, c := &echo{}, &crowd{}
 	return map[string]deed{
-		"echo":  func(with json.RawMessage) (any, error) { return run(with, runEcho) },
-		"rush":  func(with json.RawMessage) (any, error) { return run(with, runRush) },
-		"crowd": func(with json.RawMessage) (any, error) { return run(with, runCrowd) },
+		"dial":   func(with json.RawMessage) (any, error) { return run(with, e.dial) },
+		"echo":   func(with json.RawMessage) (any, error) { return run(with, e.run) },
+		"rush":   func(with json.RawMessage) (any, error) { return run(with, runRush) },
+		"gather": func(with json.RawMessage) (any, error) { return run(with, c.gather) },
+		"crowd":  func(with json.RawMessage) (any, error) { return run(with, c.run) },
 	}
 }
 

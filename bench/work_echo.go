@@ -5,11 +5,27 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
 // W1: reliable 64-byte messages at 60 Hz, echoed over a path that delays and loses.
+var echoWork = work{
+	name: "W1", title: "W1: reliable messages of 64 bytes at 60 Hz, echoed over 25 ms + 0 to 5 ms each way, with loss",
+	cases: []string{"0%", "2%", "5%", "10%"}, quick: []string{"0%", "5%"},
+	// "at most two flows at a time: 18 at once added 20 ms to every p99 here"
+	lanes: 2,
+	columns: []column{
+		{"p50", "p50 ms", 1}, {"p95", "p95 ms", 1}, {"p99", "p99 ms", 1}, {"max", "max ms", 1},
+		{"delivered", "delivered %", 2}, {"bytes", "bytes/message", 1}, {"late", "path late p99 ms", 2},
+	},
+	takes: func(p Peer) bool { return p.Reliable && !p.Only },
+	once:  echoOnce,
+}
+
+// echoRate is how many messages a second are sent.
+const echoRate = 60
 
 // echoWith is what a client does: so many messages, and how often.
 type echoWith struct {
@@ -21,66 +37,140 @@ type echoWith struct {
 	Patience time.Duration  `json:"patience"` // for the last ones
 }
 
-// echoed is what came back, and when.
+// echoed is what came back, and after what time.
 type echoed struct {
 	Delivered int             `json:"delivered"`
 	Twice     int             `json:"twice"`
 	Latencies []time.Duration `json:"latencies"`
 }
 
-func runEcho(p Peer, w echoWith) (echoed, error) {
-	var mu sync.Mutex
-	var r echoed
-	seen := make([]bool, w.Messages)
-	sent := make([]time.Time, w.Messages)
-	all := make(chan struct{})
-	take := func(b []byte) {
-		now := time.Now()
-		mu.Lock()
-		defer mu.Unlock()
-		i := binary.BigEndian.Uint64(b)
-		if i >= uint64(w.Messages) {
-			return // it was to warm up
-		}
-		if seen[i] {
-			r.Twice++
-			return
-		}
-		seen[i] = true
-		r.Latencies = append(r.Latencies, now.Sub(sent[i]))
-		if r.Delivered++; r.Delivered == w.Messages {
-			close(all)
-		}
+// lossOf is the profile of a case.
+var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
+
+func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
+	seconds, warm := 30, 2
+	if o.quick {
+		seconds, warm = 4, 1
 	}
+	var all family
+	defer func() { all.stop() }()
+	server, err := all.add(p, "server")
+	if err != nil {
+		return nil, err
+	}
+	path, err := all.add(Peer{}, "impair")
+	if err != nil {
+		return nil, err
+	}
+	client, err := all.add(p, "client")
+	if err != nil {
+		return nil, err
+	}
+	w := echoWith{Peer: p.Name, Size: 64, Every: time.Second / echoRate, Patience: 5 * time.Second}
+	net := impairWith{TCP: p.TCP, Profile: "delay=25ms jitter=5ms loss=" + lossOf[kase], Seed: uint64(round)}
+	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho}, &net.To); err != nil {
+		return nil, err
+	}
+	if err := path.ask("listen", net, &w.Addr); err != nil {
+		return nil, err
+	}
+	if err := client.ask("dial", w, nil); err != nil {
+		return nil, err
+	}
+	var r echoed
+	var before, after impaired
+	w.Messages = warm * echoRate // so that both know the path
+	if err := client.ask("echo", w, &r); err != nil {
+		return nil, err
+	}
+	if err := path.ask("stats", nil, &before); err != nil {
+		return nil, err
+	}
+	w.Messages = seconds * echoRate
+	if err := client.ask("echo", w, &r); err != nil {
+		return nil, err
+	}
+	if err := path.ask("stats", nil, &after); err != nil {
+		return nil, err
+	}
+	if r.Twice > 0 {
+		return nil, fmt.Errorf("%d messages came twice", r.Twice)
+	}
+	slices.Sort(r.Latencies)
+	return map[string]float64{
+		"p50": millis(quantile(r.Latencies, .5)), "p95": millis(quantile(r.Latencies, .95)),
+		"p99": millis(quantile(r.Latencies, .99)), "max": millis(quantile(r.Latencies, 1)),
+		"delivered": 100 * float64(r.Delivered) / float64(w.Messages),
+		"bytes":     float64(after.Bytes-before.Bytes) / float64(w.Messages),
+		"late":      millis(after.LateP99),
+	}, nil
+}
+
+// echo is the client's side, connected once and then run for a while each time.
+type echo struct {
+	link Link
+
+	mu     sync.Mutex
+	base   uint64 // number of the first message of this time
+	sent   []time.Time
+	seen   []bool
+	result echoed
+	all    chan struct{} // closed when the last is back
+}
+
+func (e *echo) dial(p Peer, w echoWith) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	link, err := p.Dial(ctx, w.Addr, take)
-	if err != nil {
-		return r, fmt.Errorf("dial: %w", err)
+	var err error
+	e.link, err = p.Dial(ctx, w.Addr, e.take)
+	return nil, err
+}
+
+func (e *echo) take(b []byte) {
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := binary.BigEndian.Uint64(b) - e.base
+	switch {
+	case i >= uint64(len(e.seen)): // of the time before
+	case e.seen[i]:
+		e.result.Twice++
+	default:
+		e.seen[i] = true
+		e.result.Latencies = append(e.result.Latencies, now.Sub(e.sent[i]))
+		if e.result.Delivered++; e.result.Delivered == len(e.seen) {
+			close(e.all)
+		}
 	}
-	defer link.Close()
+}
+
+func (e *echo) run(_ Peer, w echoWith) (echoed, error) {
+	e.mu.Lock()
+	e.base += uint64(len(e.seen))
+	e.seen, e.sent = make([]bool, w.Messages), make([]time.Time, w.Messages)
+	e.result, e.all = echoed{}, make(chan struct{})
+	e.mu.Unlock()
 	msg := make([]byte, w.Size)
 	next := time.Now()
-	const warm = 120 // so that all know the path
-	for i := -warm; i < w.Messages; i++ {
+	for i := range w.Messages {
 		next = next.Add(w.Every)
 		time.Sleep(time.Until(next))
-		binary.BigEndian.PutUint64(msg, uint64(i))
-		if i >= 0 {
-			mu.Lock()
-			sent[i] = time.Now()
-			mu.Unlock()
-		}
-		if err := sendNow(link, msg); err != nil {
-			return r, fmt.Errorf("message %d: %w", i, err)
+		binary.BigEndian.PutUint64(msg, e.base+uint64(i))
+		e.mu.Lock()
+		e.sent[i] = time.Now()
+		e.mu.Unlock()
+		if err := sendNow(e.link, msg); err != nil {
+			return echoed{}, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
 	select {
-	case <-all:
+	case <-e.all:
 	case <-time.After(w.Patience):
 	}
-	mu.Lock()
-	defer mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.result
+	r.Latencies = slices.Clone(r.Latencies)
 	return r, nil
 }
 

@@ -1,0 +1,76 @@
+// The server of a room: it moves all things in every tick, and broadcasts the patch.
+import { Room, Server, matchMaker } from "@colyseus/core";
+import { WebSocketTransport } from "@colyseus/ws-transport";
+import { createServer } from "node:net";
+import { clock, obey } from "./ask.mjs";
+import { State, Thing } from "./state.mjs";
+
+let objects = 0, rate = 0, ticks = 0, room = null;
+
+class Field extends Room {
+	onCreate() {
+		this.state = new State();
+		this.maxClients = 1000;
+		this.patchRate = null; // we say when
+		for (let i = 0; i < objects; i++) {
+			const thing = new Thing();
+			thing.x = 0;
+			thing.y = 0;
+			this.state.things.push(thing);
+		}
+		room = this;
+		this.next = performance.now();
+		this.wait();
+	}
+
+	// wait calls tick at the rate. A tick that would begin more than one tick late is let go.
+	wait() {
+		const every = 1000 / rate;
+		this.next += every;
+		const late = performance.now() - this.next;
+		if (late > every) this.next += late;
+		setTimeout(() => { this.tick(); this.wait(); }, Math.max(0, this.next - performance.now()));
+	}
+
+	tick() {
+		const x = clock();
+		this.state.things.forEach((thing, i) => {
+			thing.x = x;
+			thing.y = ticks % 1000 + i / 128;
+		});
+		this.broadcastPatch();
+		ticks++;
+	}
+}
+
+// freePort asks the system for a port.
+const freePort = () => new Promise((resolve, reject) => {
+	const s = createServer().on("error", reject).listen(0, "127.0.0.1", () => {
+		const { port } = s.address();
+		s.close(() => resolve(port));
+	});
+});
+
+// sentBytes is what went into the sockets of all clients, WebSocket's headers included.
+const sentBytes = () => {
+	let n = 0;
+	room?.clients.forEach((c) => { n += c.ref._socket?.bytesWritten ?? 0; });
+	return n;
+};
+
+obey({
+	async listen(w) {
+		objects = w.objects;
+		rate = w.rate;
+		const port = await freePort();
+		const server = new Server({ transport: new WebSocketTransport(), greet: false });
+		server.define("field", Field);
+		await server.listen(port, "127.0.0.1");
+		await matchMaker.createRoom("field", {});
+		return `127.0.0.1:${port}`;
+	},
+	sent() {
+		const { user, system } = process.cpuUsage();
+		return { ticks, bytes: sentBytes(), cpu: { user: user * 1000, system: system * 1000 } };
+	},
+});

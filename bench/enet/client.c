@@ -1,0 +1,131 @@
+#include "peer.h"
+
+static ENetHost *host;
+static ENetPeer *peer;
+static int flags;
+static uint64_t base;
+
+// What came back of this time.
+static int64_t *sent, *late;
+static char *seen;
+static long long messages, delivered, twice;
+
+static int connect_to(const char *line, int reliable)
+{
+	ENetAddress to;
+	ENetEvent ev;
+	port_of(line, &to);
+	flags = reliable ? ENET_PACKET_FLAG_RELIABLE : 0;
+	host = enet_host_create(NULL, 1, 1, 0, 0);
+	peer = host ? enet_host_connect(host, &to, 1, 0) : NULL;
+	return peer && enet_host_service(host, &ev, 10000) > 0 && ev.type == ENET_EVENT_TYPE_CONNECT;
+}
+
+void client_dial(const char *line, int reliable)
+{
+	if (connect_to(line, reliable))
+		printf("{\"value\":null}\n");
+	else
+		fail("cannot connect");
+}
+
+static void take(ENetPacket *p)
+{
+	int64_t now = nanos();
+	uint64_t i = get64(p->data) - base;
+	if (i >= (uint64_t)messages)
+		return; // of the time before
+	if (seen[i]) {
+		twice++;
+		return;
+	}
+	seen[i] = 1;
+	late[delivered++] = now - sent[i];
+}
+
+// until takes what comes until a time, in milliseconds and then to the point.
+static void until(int64_t end, int all)
+{
+	ENetEvent ev;
+	for (int64_t now = nanos(); now < end; now = nanos()) {
+		if (all && delivered == messages)
+			return;
+		int64_t wait = (end - now) / 1000000;
+		if (wait == 0 && !all) {
+			// ENet waits whole milliseconds: look, and sleep the rest.
+			if (enet_host_service(host, &ev, 0) <= 0) {
+				sleep_until(end);
+				continue;
+			}
+		} else if (enet_host_service(host, &ev, wait > 10 ? 10 : wait) <= 0) {
+			continue;
+		}
+		if (ev.type == ENET_EVENT_TYPE_RECEIVE) {
+			take(ev.packet);
+			enet_packet_destroy(ev.packet);
+		}
+	}
+}
+
+void client_echo(const char *line)
+{
+	long long size = number(line, "size"), every = number(line, "every");
+	base += messages;
+	messages = number(line, "messages");
+	sent = calloc(messages, sizeof *sent);
+	late = calloc(messages, sizeof *late);
+	seen = calloc(messages, 1);
+	delivered = twice = 0;
+	int64_t next = nanos();
+	for (long long i = 0; i < messages; i++) {
+		next += every;
+		until(next, 0);
+		ENetPacket *p = enet_packet_create(NULL, size, flags);
+		memset(p->data, 0, size);
+		put64(p->data, base + i);
+		sent[i] = nanos();
+		enet_peer_send(peer, 0, p);
+		enet_host_flush(host);
+	}
+	until(nanos() + number(line, "patience"), 1);
+	printf("{\"value\":{\"delivered\":%lld,\"twice\":%lld,\"latencies\":[", delivered, twice);
+	for (long long i = 0; i < delivered; i++)
+		printf("%s%lld", i ? "," : "", (long long)late[i]);
+	printf("]}}\n");
+	free(sent);
+	free(late);
+	free(seen);
+}
+
+// AT_ONCE is how many messages are given to ENet before it has its turn. It would take all
+// that there are, so the next come when none of these waits to be sent for the first time.
+enum { AT_ONCE = 1024 };
+
+void client_rush(const char *line)
+{
+	ENetEvent ev;
+	long long size = number(line, "size"), length = number(line, "for");
+	uint64_t n = 0;
+	if (!connect_to(line, 1)) {
+		fail("cannot connect");
+		return;
+	}
+	for (int64_t end = nanos() + length; nanos() < end;) {
+		for (int i = enet_list_empty(&peer->outgoingCommands) ? 0 : AT_ONCE; i < AT_ONCE; i++) {
+			ENetPacket *p = enet_packet_create(NULL, size, ENET_PACKET_FLAG_RELIABLE);
+			memset(p->data, 0, size);
+			put64(p->data, ++n);
+			enet_peer_send(peer, 0, p);
+		}
+		while (enet_host_service(host, &ev, 0) > 0)
+			if (ev.type == ENET_EVENT_TYPE_DISCONNECT) {
+				fail("disconnected");
+				return;
+			}
+	}
+	printf("{\"value\":{\"sent\":%llu}}\n", (unsigned long long)n);
+	fflush(stdout);
+	// What was sent is to arrive, while the server is asked whether it has.
+	for (int64_t end = nanos() + 2000000000LL; nanos() < end;)
+		enet_host_service(host, &ev, 10);
+}

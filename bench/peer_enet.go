@@ -1,0 +1,68 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+//go:embed enet/*.c enet/*.h
+var enetFiles embed.FS
+
+var enetPeers = []Peer{
+	enetPeer("enet", "reliable packets on one channel, flushed at once", true),
+	enetPeer("enet unreliable", "unreliable, sequenced packets, flushed at once", false),
+}
+
+// enetPeer is a small program in C: its CPU time is not that of calls between languages.
+func enetPeer(name, settings string, reliable bool) Peer {
+	return Peer{
+		Name: name, Settings: settings, Reliable: reliable, Ordered: reliable, Crowd: true,
+		Missing: func() string {
+			if _, err := enetProgram(); err != nil {
+				return err.Error()
+			}
+			return ""
+		},
+		Version: func() string {
+			program, err := enetProgram()
+			if err != nil {
+				return ""
+			}
+			text, err := exec.Command(program, "version").Output()
+			if err != nil {
+				return ""
+			}
+			return strings.TrimSpace(string(text))
+		},
+		Program: func(string) (*exec.Cmd, error) {
+			program, err := enetProgram()
+			return exec.Command(program), err
+		},
+	}
+}
+
+// enetProgram compiles it, once.
+var enetProgram = sync.OnceValues(func() (string, error) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		return "", fmt.Errorf("there is no C compiler")
+	}
+	dir, err := unpack(enetFiles, "enet")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "peer")
+	sources, err := filepath.Glob(filepath.Join(dir, "*.c"))
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.Command(cc, append([]string{"-O2", "-Wall", "-o", program}, append(sources, "-lenet")...)...).CombinedOutput(); err != nil {
+		first, _, _ := strings.Cut(string(out), "\n")
+		return "", fmt.Errorf("libenet is not there, or cannot be used: %s", first)
+	}
+	return program, nil
+})
