@@ -9,8 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,17 +130,6 @@ func newHall(t testing.TB) *Server {
 	}
 	t.Cleanup(s.Close)
 	return s
-}
-
-// footprint is what the server's memory is now: heap and stacks, with what is not used of
-// the pages of both.
-func footprint() uint64 {
-	runtime.GC()
-	runtime.GC()
-	debug.FreeOSMemory()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse + m.StackInuse
 }
 
 // 2,000 TLS connections are held in at most 48 KiB each. Then each gets 200 entity updates a

@@ -1,0 +1,212 @@
+package realm
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// footprint is what the server's memory is now: heap and stacks, with what is not used of
+// the pages of both.
+func footprint() uint64 {
+	runtime.GC()
+	runtime.GC()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
+// T38: a crowd of connections that say a byte now and then: some in the handshake, some in
+// their first message, some in a login. All are cut by the deadlines, none costs more than
+// 64 KiB, and meanwhile a hundred honest players log in. There are 5,000 in the gate, with
+// T38's 10 s to log in, and 600 with 3 s in every run. The page's own deadlines are TestDeadlines's.
+func TestSlowConnectionsAreCut(t *testing.T) {
+	slow, honest := tier(600, 5000, 5000), 100
+	if testing.Short() || underRace {
+		slow, honest = 60, 5
+	}
+	within := 2 * time.Second
+	if slow > 1000 {
+		within = 9 * time.Second
+	}
+	p := newPlace(t, ServerConfig{Config: Config{VersionWithin: within, LoginWithin: within + time.Second}})
+	p.dial() // so that all that is made once is made
+	before := footprint()
+	crowd := newSlowCrowd(t, p.server.Addr().String(), slow, within/10)
+	failed := crowd.wait("open")
+	s := p.server.Stats()
+	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Crowded) - int64(s.Ended) - 1
+	each := int64(footprint()-before) / max(open, 1)
+	t.Logf("%d of %d slow ones are there, %d bytes each; %d failed to open", open, slow, each, failed)
+	if open < int64(slow)/2 {
+		t.Errorf("only %d of %d were there at once: %+v", open, slow, s)
+	}
+	if each > 64<<10 && !underRace {
+		t.Errorf("%d bytes a connection, want at most 64 KiB", each)
+	}
+	took := p.enterHonestly(honest)
+	t.Logf("honest players, from dialling to being in: p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
+	if p99 := took[len(took)*99/100]; p99 > time.Second && !underRace {
+		t.Errorf("an honest player took %v to log in", p99)
+	}
+	if left := crowd.wait("cut"); left != 0 {
+		t.Errorf("%d slow ones ended by themselves", left)
+	}
+	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Players == honest && p.server.Stats().Waiting <= 1 })
+}
+
+// enterHonestly lets players in, one after the other, and returns how long each took, sorted.
+func (p *place) enterHonestly(n int) (took []time.Duration) {
+	p.accounts.mu.Lock()
+	for i := range n {
+		p.accounts.passwords[fmt.Sprint("honest", i)] = fmt.Sprint("password of honest", i)
+	}
+	p.accounts.mu.Unlock()
+	for i := range n {
+		began := time.Now()
+		p.join(fmt.Sprint("honest", i))
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took
+}
+
+// slowCrowd is a process of slow clients: in one of its own, so that what is measured here is the
+// server's alone, and each has the descriptors of its own end.
+type slowCrowd struct {
+	t     *testing.T
+	child *exec.Cmd
+	lines *bufio.Scanner
+}
+
+// newSlowCrowd starts clients that say a byte after each pause. Go raises its soft limit of
+// descriptors to the hard one by itself, here and in the child.
+func newSlowCrowd(t *testing.T, addr string, clients int, pause time.Duration) *slowCrowd {
+	t.Helper()
+	c := &slowCrowd{t: t, child: exec.Command(os.Args[0], "-test.run=^TestSlowCrowdProcess$")}
+	c.child.Env = append(os.Environ(), "REALM_SLOW="+addr, "REALM_CLIENTS="+strconv.Itoa(clients), "REALM_PAUSE="+pause.String())
+	c.child.Stderr = os.Stderr
+	stdin, err := c.child.StdinPipe() // which ends it with us
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := c.child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.lines = bufio.NewScanner(stdout)
+	if err := c.child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		c.child.Wait()
+	})
+	return c
+}
+
+// wait waits for a line that begins with a word and returns the number behind it.
+func (c *slowCrowd) wait(word string) (n int) {
+	c.t.Helper()
+	for c.lines.Scan() {
+		rest, ok := strings.CutPrefix(c.lines.Text(), word+" ")
+		if !ok {
+			c.t.Log(c.lines.Text())
+			continue
+		}
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return n
+	}
+	c.t.Fatalf("the crowd ended before it said %q", word)
+	return 0
+}
+
+// TestSlowCrowdProcess is the process of a slow crowd, and nothing if it is not asked to be.
+// It says "open" and how many could not be opened, then "cut" and how many ended otherwise
+// than by the server.
+func TestSlowCrowdProcess(t *testing.T) {
+	addr := os.Getenv("REALM_SLOW")
+	if addr == "" {
+		t.Skip("part of another test")
+	}
+	clients, _ := strconv.Atoi(os.Getenv("REALM_CLIENTS"))
+	pause, _ := time.ParseDuration(os.Getenv("REALM_PAUSE"))
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	var opened, cut sync.WaitGroup
+	var failed, other atomic.Int64
+	slots := make(chan struct{}, 64)
+	conns := make([]net.Conn, clients)
+	for i := range clients {
+		opened.Add(1)
+		cut.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer cut.Done()
+			c, err := openSlowly(addr, i)
+			conns[i] = c
+			<-slots
+			opened.Done()
+			if err != nil {
+				failed.Add(1)
+				return
+			}
+			if _, err := io.Copy(io.Discard, c); err != nil && strings.Contains(err.Error(), "closed network connection") {
+				other.Add(1)
+			}
+		}()
+	}
+	opened.Wait()
+	fmt.Println("open", failed.Load())
+	go func() {
+		for range time.Tick(pause) {
+			for _, c := range conns {
+				if c != nil {
+					c.Write([]byte{1}) // fails when it is cut
+				}
+			}
+		}
+	}()
+	cut.Wait()
+	fmt.Println("cut", other.Load())
+	os.Exit(0)
+}
+
+// openSlowly opens one of three sorts of slow connections.
+func openSlowly(addr string, i int) (net.Conn, error) {
+	socket, err := net.Dial("tcp", addr)
+	if err != nil {
+		fmt.Println(err)
+		return nil, err
+	}
+	secured := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
+	switch i % 3 {
+	case 0:
+		_, err = socket.Write([]byte{0x16, 3, 1}) // as a hello begins
+		return socket, err
+	case 1:
+		_, err = secured.Write([]byte{18}) // as a version begins
+	case 2:
+		_, err = secured.Write([]byte{18, 0, 9, 3, 0, 200}) // a version, and as a login begins
+	}
+	return secured, err
+}
