@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,11 +26,11 @@ import (
 // words in its environment. It is parley.Start as `parley serve` calls it, with the arena and as
 // many drifting entities as are asked for.
 const (
-	loadServer   = "PARLEY_LOAD_SERVER" // its loadConfig
-	loadRoom     = 512                  // cells from the middle to each side: the arena's
-	loadMark     = "mark"               // what came before is left out of the figures
-	loadFigures  = "figures"
-	loadPatience = 2 * time.Minute
+	loadServer  = "PARLEY_LOAD_SERVER"  // its loadConfig
+	loadProfile = "PARLEY_LOAD_PROFILE" // a file for its CPU profile, from the mark on
+	loadRoom    = 512                   // cells from the middle to each side: the arena's
+	loadMark    = "mark"                // what came before is left out of the figures
+	loadFigures = "figures"
 )
 
 // loadConfig is what a server under load serves.
@@ -61,7 +62,7 @@ type drifter struct {
 	Health     int16
 }
 
-// driftingArena is the arena with so many drifters; step is called for what else a tick does.
+// driftingArena is the arena with so many drifters.
 func driftingArena(drifters int) world.Game {
 	g := arena.Game()
 	if drifters <= 0 {
@@ -111,10 +112,30 @@ func beLoadServer(text string) error {
 		now := takeLoadLook(s)
 		if in.Text() == loadMark {
 			marked = now
+			defer profile()()
 		}
 		out.Encode(now.since(marked))
 	}
 	return s.Close()
+}
+
+// profile writes a CPU profile until the function that it returns is called, if one is wanted.
+func profile() (stop func()) {
+	path := os.Getenv(loadProfile)
+	if path == "" {
+		return func() {}
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		f.Close()
+	}
 }
 
 // loadLook is all that the figures are made of.
@@ -124,7 +145,6 @@ type loadLook struct {
 	mallocs uint64
 	pauses  *metrics.Float64Histogram
 	gcs     uint64
-	entries int
 }
 
 func takeLoadLook(s *parley.Server) loadLook {

@@ -166,12 +166,10 @@ func (b *Bot) notice(n Notice) {
 		if b.since.IsZero() {
 			return
 		}
-		b.player.See(func(v *Sight) {
-			if own, ok := v.Things[v.You]; ok && own.Angle == b.asked {
-				b.Tally.Seen++
-				b.Tally.Latencies = append(b.Tally.Latencies, time.Since(b.since))
-				b.since = time.Time{}
-			}
-		})
+		if own, ok := b.player.Own(); ok && own.Angle == b.asked {
+			b.Tally.Seen++
+			b.Tally.Latencies = append(b.Tally.Latencies, time.Since(b.since))
+			b.since = time.Time{}
+		}
 	}
 }

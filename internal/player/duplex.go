@@ -49,9 +49,7 @@ func (p *Player) readDuplex(ev duplex.Event) {
 		p.cfg.Notice(Notice{Kind: Acted, Entity: number(ev.Data, bigEndian)})
 	default:
 		if k := p.cfg.Schema.Kind(int(ev.Data[0])); k != nil {
-			if fields, ok := readFields(k, ev.Data[1:], bigEndian); ok {
-				p.learn(func(v *Sight) { v.put(uint16(ev.SID), k, fields) })
-			}
+			p.learn(func(v *Sight) { v.put(uint16(ev.SID), k, ev.Data[1:], bigEndian) })
 		}
 	}
 }

@@ -64,11 +64,10 @@ const (
 
 // Thing is an entity in sight.
 type Thing struct {
-	Kind   int // its number
-	X, Y   float64
-	Angle  float32
-	Norm   float32
-	Fields []world.Value // all of them, if the dialect tells all at once
+	Kind  int // its number
+	X, Y  float64
+	Angle float32
+	Norm  float32
 }
 
 // Sight is what a player knows of the world.
@@ -88,14 +87,23 @@ type voice interface {
 	rtt() time.Duration
 }
 
+// memory is a dialect's client that keeps what it was told: it is asked when somebody looks.
+type memory interface {
+	recall(v *Sight)
+	own() (Thing, bool)
+}
+
 // Player is a client. Its methods may be called by any goroutine.
 type Player struct {
 	Dialect string
 	cfg     Config
 	voice   voice
 
+	memory memory // nil if the dialect's client has none
+
 	mu    sync.Mutex
 	sight Sight
+	stale bool          // memory has more
 	done  chan struct{} // closed when all events were read
 }
 
@@ -144,7 +152,22 @@ func (p *Player) Say(ctx context.Context, text string) error { return p.voice.sa
 func (p *Player) See(look func(v *Sight)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stale {
+		p.stale = false
+		p.memory.recall(&p.sight)
+	}
 	look(&p.sight)
+}
+
+// Own returns the player's own entity, if it is in sight. It costs less than See.
+func (p *Player) Own() (Thing, bool) {
+	if p.memory != nil {
+		return p.memory.own()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, ok := p.sight.Things[p.sight.You]
+	return t, ok
 }
 
 // RTT returns the round trip, 0 if the dialect does not measure it.
@@ -174,27 +197,23 @@ func (p *Player) learn(change func(v *Sight)) {
 	p.cfg.Notice(Notice{Kind: Updated})
 }
 
-// put notes an entity of which all fields are known.
-func (v *Sight) put(id uint16, k *world.Kind, fields []world.Value) {
-	t := Thing{Kind: k.Number, Fields: fields}
+// put notes an entity of which b has all fields, in the order of the schema; a body's come first.
+func (v *Sight) put(id uint16, k *world.Kind, b []byte, o world.Order) {
+	t := Thing{Kind: k.Number}
 	if k.HasBody {
-		t.X, t.Y = fields[world.FieldX].Float(), fields[world.FieldY].Float()
-		t.Angle, t.Norm = float32(fields[world.FieldAngle].Float()), float32(fields[world.FieldNorm].Float())
+		var body [world.FieldNorm + 1]world.Value
+		for i := range body {
+			var n int
+			var ok bool
+			if body[i], n, ok = world.ParseValue(k.Fields[i].Type, 0, b, o); !ok {
+				return
+			}
+			b = b[n:]
+		}
+		t.X, t.Y = body[world.FieldX].Float(), body[world.FieldY].Float()
+		t.Angle, t.Norm = float32(body[world.FieldAngle].Float()), float32(body[world.FieldNorm].Float())
 	}
 	v.Things[id] = t
-}
-
-// readFields reads all fields of a kind, the whole of b.
-func readFields(k *world.Kind, b []byte, o world.Order) ([]world.Value, bool) {
-	fields := make([]world.Value, 0, len(k.Fields))
-	for i := range k.Fields {
-		v, n, ok := world.ParseValue(k.Fields[i].Type, k.Fields[i].Max, b, o)
-		if !ok {
-			return nil, false
-		}
-		fields, b = append(fields, v), b[n:]
-	}
-	return fields, len(b) == 0
 }
 
 // readRecords reads what stamp and relay say of entities.
@@ -208,9 +227,7 @@ func (p *Player) readRecords(b []byte, o world.Order) {
 			if size == 0 {
 				delete(v.Things, id)
 			} else if k := p.cfg.Schema.Kind(kind); k != nil {
-				if fields, ok := readFields(k, b[4:4+size], o); ok {
-					v.put(id, k, fields)
-				}
+				v.put(id, k, b[4:4+size], o)
 			}
 			b = b[4+size:]
 		}

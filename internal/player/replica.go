@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"parley/protocol/replica"
@@ -17,6 +18,7 @@ func (p *Player) joinReplica(ctx context.Context, addr string) error {
 	}
 	p.voice = replicaVoice{c}
 	r := &replicaReader{Player: p, client: c}
+	p.memory = r
 	p.follow(func() {
 		for ev := range c.Events() {
 			r.read(ev)
@@ -29,13 +31,12 @@ func (p *Player) joinReplica(ctx context.Context, addr string) error {
 	return nil
 }
 
-// replicaReader keeps what the server linked.
+// replicaReader reads what the server linked, which the client keeps: values change with every
+// datagram, and few are looked at.
 type replicaReader struct {
 	*Player
 	client *replica.Client
-	kind   uint16 // of the player's own entity, by link and id
-	id     uint8
-	known  bool
+	you    atomic.Uint32 // the player's own entity: its kind's link and its id, plus one
 }
 
 func (r *replicaReader) read(ev replica.Event) {
@@ -43,12 +44,12 @@ func (r *replicaReader) read(ev replica.Event) {
 	case replica.EventClosed:
 		r.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
 	case replica.EventReplicated, replica.EventGone:
-		r.look()
+		r.told()
 	case replica.EventMessage:
 		switch name := string(ev.Name); {
 		case name == "parley.you" && len(ev.Data) == 3:
-			r.kind, r.id, r.known = number(ev.Data, world.Order{}), ev.Data[2], true
-			r.look()
+			r.you.Store(1 + uint32(number(ev.Data, world.Order{}))<<8 + uint32(ev.Data[2]))
+			r.told()
 		case name == "chat" && len(ev.Data) > 0 && len(ev.Data) > int(ev.Data[0]):
 			n := int(ev.Data[0])
 			r.cfg.Notice(Notice{Kind: Said, Name: string(ev.Data[1 : 1+n]), Text: string(ev.Data[1+n:])})
@@ -58,10 +59,21 @@ func (r *replicaReader) read(ev replica.Event) {
 	}
 }
 
-// look reads all values that were replicated.
-func (r *replicaReader) look() {
-	things := map[uint16]Thing{}
-	you := uint16(0)
+// told notes that there is more to see.
+func (r *replicaReader) told() {
+	r.learn(func(*Sight) { r.stale = true })
+}
+
+// yours returns the link and the id of the player's own entity, if it is known.
+func (r *replicaReader) yours() (link uint16, id uint8, ok bool) {
+	you := r.you.Load()
+	return uint16((you - 1) >> 8), uint8(you - 1), you != 0
+}
+
+// recall reads all values that were replicated.
+func (r *replicaReader) recall(v *Sight) {
+	clear(v.Things)
+	kind, own, known := r.yours()
 	r.client.Do(func(e *replica.Endpoint) {
 		for _, k := range r.cfg.Schema.Kinds {
 			link, ok := e.KindLink(k.Name)
@@ -73,35 +85,37 @@ func (r *replicaReader) look() {
 				if !ok {
 					continue
 				}
-				things[uint16(n.Int())] = readThing(e, link, id, k)
-				if r.known && link == r.kind && id == r.id {
-					you = uint16(n.Int())
+				v.Things[uint16(n.Int())] = readThing(e, link, id, k)
+				if known && link == kind && id == own {
+					v.You = uint16(n.Int())
 				}
 			}
 		}
 	})
-	r.learn(func(v *Sight) {
-		v.Things = things
-		if you != 0 {
-			v.You = you
+}
+
+func (r *replicaReader) own() (t Thing, ok bool) {
+	link, id, known := r.yours()
+	if !known {
+		return t, false
+	}
+	r.client.Do(func(e *replica.Endpoint) {
+		for _, k := range r.cfg.Schema.Kinds {
+			if of, linked := e.KindLink(k.Name); linked && of == link {
+				_, ok = e.EntityValue(link, id, "entity")
+				t = readThing(e, link, id, k)
+			}
 		}
 	})
+	return t, ok
 }
 
 func readThing(e *replica.Endpoint, link uint16, id uint8, k *world.Kind) Thing {
-	t := Thing{Kind: k.Number}
-	for _, f := range []struct {
-		name string
-		into func(v float64)
-	}{
-		{"x", func(v float64) { t.X = v }}, {"y", func(v float64) { t.Y = v }},
-		{"angle", func(v float64) { t.Angle = float32(v) }}, {"norm", func(v float64) { t.Norm = float32(v) }},
-	} {
-		if v, ok := e.EntityValue(link, id, f.name); ok {
-			f.into(v.Float())
-		}
+	value := func(name string) float64 {
+		v, _ := e.EntityValue(link, id, name)
+		return v.Float()
 	}
-	return t
+	return Thing{Kind: k.Number, X: value("x"), Y: value("y"), Angle: float32(value("angle")), Norm: float32(value("norm"))}
 }
 
 func (v replicaVoice) steer(angle, norm float32) error {
