@@ -31,12 +31,6 @@ type Core interface {
 	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
 }
 
-// Foreseer is a Core that wants to know from whom a batch is before it is given the first
-// datagram of it, to have what it keeps of them fetched from memory.
-type Foreseer interface {
-	Foresee(from netip.AddrPort)
-}
-
 // LoopConfig says how a Loop runs. The zero LoopConfig is usable and is not
 // changed after use.
 type LoopConfig struct {
@@ -63,7 +57,6 @@ type LoopConfig struct {
 type Loop struct {
 	socket *Socket
 	core   Core
-	fore   Foreseer // core, if it is one
 	config LoopConfig
 
 	// Owned by the loop's goroutine.
@@ -120,11 +113,9 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 	if c.Commands <= 0 {
 		c.Commands = defaultCommands
 	}
-	fore, _ := core.(Foreseer)
 	l := &Loop{
 		socket: s,
 		core:   core,
-		fore:   fore,
 		config: c,
 		in:     s.NewRecvBatch(),
 		out:    s.NewSendBatch(),

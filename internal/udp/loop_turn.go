@@ -66,11 +66,6 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 
 // handle gives the core as many datagrams as one turn may take.
 func (l *Loop) handle(now time.Time, in *RecvBatch) {
-	if l.fore != nil && !in.begun() {
-		for i := range in.entries[:in.count] {
-			l.fore.Foresee(in.entries[i].From)
-		}
-	}
 	for range l.config.TurnDatagrams {
 		m := in.Next()
 		if m == nil {

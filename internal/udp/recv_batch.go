@@ -71,9 +71,6 @@ func (b *RecvBatch) More() bool {
 	return b.next != b.count || len(b.rest) != 0
 }
 
-// begun reports whether Next was called since the last Read.
-func (b *RecvBatch) begun() bool { return b.next > 0 }
-
 // Len returns how many datagrams the last Read brought.
 func (b *RecvBatch) Len() int { return int(b.tally.datagrams) }
 
