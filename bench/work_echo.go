@@ -21,7 +21,7 @@ var echoWork = work{
 		{"delivered", "delivered %", 2}, {"bytes", "bytes/message", 1}, {"late", "path late p99 ms", 2},
 	},
 	takes: func(p Peer) bool { return p.Reliable && !p.Only },
-	once:  echoOnce,
+	once:  echoPunctual,
 }
 
 // echoRate is how many messages a second are sent.
@@ -46,6 +46,30 @@ type echoed struct {
 
 // lossOf is the profile of a case.
 var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
+
+// maxPathLate is how late the path itself may be, p99. A run in which it was later was
+// disturbed by something else on the machine, and is made again, maxEchoRuns times in all;
+// of those the one with the least counts.
+const (
+	maxPathLate = 2 * time.Millisecond
+	maxEchoRuns = 3
+)
+
+func echoPunctual(o *options, p Peer, kase string, round int) (best map[string]float64, err error) {
+	for range maxEchoRuns {
+		figures, err := echoOnce(o, p, kase, round)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || figures["late"] < best["late"] {
+			best = figures
+		}
+		if best["late"] <= millis(maxPathLate) {
+			break
+		}
+	}
+	return best, nil
+}
 
 func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
 	seconds, warm := 30, 2
@@ -97,13 +121,16 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 		return nil, fmt.Errorf("%d messages came twice", r.Twice)
 	}
 	slices.Sort(r.Latencies)
-	return map[string]float64{
+	figures := map[string]float64{
 		"p50": millis(quantile(r.Latencies, .5)), "p95": millis(quantile(r.Latencies, .95)),
 		"p99": millis(quantile(r.Latencies, .99)), "max": millis(quantile(r.Latencies, 1)),
 		"delivered": 100 * float64(r.Delivered) / float64(w.Messages),
-		"bytes":     float64(after.Bytes-before.Bytes) / float64(w.Messages),
 		"late":      millis(after.LateP99),
-	}, nil
+	}
+	if !p.TCP { // of a stream the path sees no packets
+		figures["bytes"] = float64(after.Bytes-before.Bytes) / float64(w.Messages)
+	}
+	return figures, nil
 }
 
 // echo is the client's side, connected once and then run for a while each time.

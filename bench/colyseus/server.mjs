@@ -1,6 +1,7 @@
 // The server of a room: it moves all things in every tick, and broadcasts the patch.
 import { Room, Server, matchMaker } from "@colyseus/core";
 import { WebSocketTransport } from "@colyseus/ws-transport";
+import { ArraySchema } from "@colyseus/schema";
 import { createServer } from "node:net";
 import { clock, obey } from "./ask.mjs";
 import { State, Thing } from "./state.mjs";
@@ -10,6 +11,7 @@ let objects = 0, rate = 0, ticks = 0, room = null;
 class Field extends Room {
 	onCreate() {
 		this.state = new State();
+		this.state.things ??= new ArraySchema();
 		this.maxClients = 1000;
 		this.patchRate = null; // we say when
 		for (let i = 0; i < objects; i++) {

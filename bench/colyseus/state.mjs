@@ -1,12 +1,4 @@
-import { ArraySchema, Schema, defineTypes } from "@colyseus/schema";
+import { schema, t } from "@colyseus/schema";
 
-export class Thing extends Schema {}
-defineTypes(Thing, { x: "float32", y: "float32" });
-
-export class State extends Schema {
-	constructor() {
-		super();
-		this.things = new ArraySchema();
-	}
-}
-defineTypes(State, { things: [Thing] });
+export const Thing = schema({ x: t.float32(), y: t.float32() }, "Thing");
+export const State = schema({ things: t.array(Thing) }, "State");
