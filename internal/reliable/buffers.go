@@ -54,8 +54,9 @@ const (
 	tableClasses = 16
 	firstTable   = 2
 
-	// largestKeptTable is in entries: 56 KiB of flights.
-	largestKeptTable = 512
+	// largestKeptTable is in entries: a window of the smallest packets, of which a flow
+	// that sends them as fast as it can needs one at every moment.
+	largestKeptTable = 4096
 
 	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
 	// left to the garbage collector.
@@ -124,14 +125,13 @@ func takeTable[T any](free *[tableClasses][][]T, n int) []T {
 }
 
 // maxKeptTables bounds how many tables of one size wait for their next use: the
-// small ones are many, and one large one is as much as a thousand of them. What a
-// window of full packets needs is kept; a window of thousands of tiny ones is too
-// rare to hold half a megabyte for.
+// small ones are many, and one large one is as much as a thousand of them. Of those for a
+// window of thousands of tiny packets one is kept, which is half a megabyte a loop.
 func maxKeptTables(class int) int {
 	if firstTable<<class > largestKeptTable {
 		return 0
 	}
-	return 1024 >> class
+	return max(1, 1024>>class)
 }
 
 func giveTable[T any](free *[tableClasses][][]T, t []T) {

@@ -20,14 +20,15 @@ type parcels struct {
 	each  int // the overhead
 	lone  parcel
 	ring  []parcel // a power of two, nil while at most one waits
-	head  int
+	head  uint32
+	usual uint16 // the size of the ring that was of use last
 }
 
 func (q *parcels) at(i int) *parcel {
 	if q.ring == nil {
 		return &q.lone
 	}
-	return &q.ring[(q.head+i)&(len(q.ring)-1)]
+	return &q.ring[(int(q.head)+i)&(len(q.ring)-1)]
 }
 
 // push appends a place for n bytes of data and returns it to be filled in.
@@ -41,7 +42,7 @@ func (q *parcels) push(b *Buffers, n int) *parcel {
 }
 
 func (q *parcels) grow(b *Buffers) {
-	ring := b.takeParcels(max(firstTable, 2*len(q.ring)))
+	ring := b.takeParcels(max(firstTable, 2*len(q.ring), int(q.usual)))
 	for i := range q.count {
 		ring[i] = *q.at(i)
 	}
@@ -68,9 +69,20 @@ func (q *parcels) pop(b *Buffers) {
 	q.head++
 	q.count--
 	if q.count == 0 && q.ring != nil {
-		b.giveParcels(q.ring)
-		q.ring, q.head = nil, 0
+		q.leave(b)
 	}
+}
+
+// leave gives back a ring that is empty. A queue that fills up to the same size again and
+// again need not grow to it by doubling each time; one that has not used a quarter of
+// its ring takes a smaller one next.
+func (q *parcels) leave(b *Buffers) {
+	q.usual = uint16(min(len(q.ring), largestKeptTable))
+	if int(q.head) <= len(q.ring)/4 {
+		q.usual /= 2
+	}
+	b.giveParcels(q.ring)
+	q.ring, q.head = nil, 0
 }
 
 // has reports whether the parcel with this number waits here; the queue is in
