@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 )
 
 // Bar is something that the project asks of itself, and what this run says to it.
@@ -118,37 +118,26 @@ func (j *judgement) rush() {
 // most 3 KiB; p99 latency at most that of raw UDP + 1 ms. At 4,000: everything delivered".
 func (j *judgement) crowd() {
 	for _, kase := range crowdWork.cases {
-		rows := j.rows("W3", kase, func(Peer) bool { return true })
-		row := func(name string) (Row, bool) {
-			i := slices.IndexFunc(rows, func(x Row) bool { return x.Peer == name })
-			if i < 0 {
-				return Row{}, false
-			}
-			return rows[i], true
+		enet := map[bool]Row{} // by whether it is reliable
+		for _, row := range j.rows("W3", kase, func(p Peer) bool { return strings.HasPrefix(p.Name, "enet") }) {
+			p, _ := peerNamed(row.Peer)
+			enet[p.Reliable] = row
 		}
 		for _, own := range j.rows("W3", kase, isOurs) {
 			p, _ := peerNamed(own.Peer)
-			floorName, enetName := "udp batched", "enet unreliable"
-			if p.Down {
-				floorName, enetName = "udp batched down", ""
+			of := fmt.Sprintf("%s, %s clients", own.Peer, kase)
+			if !p.Acks {
+				j.most("W3", own.Figures["xfloor"].Median, 1.15, "%s: server CPU by that of %s", of, floorOf(p))
 			}
-			if p.Reliable {
-				enetName = "enet"
+			if row, ok := enet[p.Reliable]; ok && !p.Down {
+				// Both by their floors, which were measured in the same seconds.
+				if ratio, ok := j.r.ratio("xfloor", own, row); ok {
+					j.most("W3", ratio, 1, "%s: server CPU by that of %s", of, row.Peer)
+				}
 			}
-			floor, hasFloor := row(floorName)
-			if hasFloor {
-				ratio, _ := j.r.ratio("each", own, floor)
-				j.most("W3", ratio, 1.15, "%s, %s clients: server CPU by that of %s", own.Peer, kase, floorName)
-			}
-			if enet, ok := row(enetName); ok {
-				ratio, _ := j.r.ratio("each", own, enet)
-				j.most("W3", ratio, 1, "%s, %s clients: server CPU by that of %s", own.Peer, kase, enetName)
-			}
-			j.most("W3", own.Figures["resident"].Median, 3, "%s, %s clients: KiB a connection", own.Peer, kase)
-			if hasFloor {
-				j.most("W3", own.Figures["p99"].Median, floor.Figures["p99"].Median+1, "%s, %s clients: p99 in ms, against %s and 1 ms", own.Peer, kase, floorName)
-			}
-			j.least("W3", own.Figures["delivered"].Median, 100, "%s, %s clients: delivered, %%", own.Peer, kase)
+			j.most("W3", own.Figures["resident"].Median, 3, "%s: KiB a connection", of)
+			j.most("W3", own.Figures["p99"].Median, own.Figures["floorp99"].Median+1, "%s: p99 in ms, against %s and 1 ms", of, floorOf(p))
+			j.least("W3", own.Figures["delivered"].Median, 100, "%s: delivered, %%", of)
 		}
 	}
 }

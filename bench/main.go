@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 // options are what the command line says.
 type options struct {
 	quick   bool
+	pace    pace
 	rounds  int
 	works   []work
 	peers   []string
@@ -47,18 +49,19 @@ func parseOptions(args []string) (*options, error) {
 	f.IntVar(&o.rounds, "repeat", 0, "rounds, of which the medians count (default 3; 1 with -quick)")
 	f.StringVar(&o.json, "json", "", "write everything that was measured to this file")
 	f.StringVar(&o.plots, "plots", "", "write plots into this directory")
-	f.StringVar(&o.profile, "profile", "", "write CPU profiles of the servers of W2 and W3 into this directory")
+	f.StringVar(&o.profile, "profile", "", "write CPU profiles of the Go servers of W2, W3 and W4 into this directory")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("there is no argument %q; flags say everything", f.Arg(0))
 	}
-	if o.rounds == 0 && o.quick {
-		o.rounds = 1
-	} else if o.rounds == 0 {
-		o.rounds = 3
+	o.pace = fullPace
+	usual := 3
+	if o.quick {
+		o.pace, usual = quickPace, 1
 	}
+	o.rounds = cmp.Or(o.rounds, usual)
 	if o.rounds < 1 {
 		return nil, fmt.Errorf("-repeat %d: at least one round is needed", o.rounds)
 	}

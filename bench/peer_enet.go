@@ -14,7 +14,7 @@ var enetFiles embed.FS
 
 var enetPeers = []Peer{
 	enetPeer("enet", "reliable packets on one channel, flushed at once", true),
-	enetPeer("enet unreliable", "unreliable, sequenced packets, flushed at once", false),
+	enetPeer("enet unreliable", "unreliable, sequenced packets, flushed at once, never throttled", false),
 }
 
 // enetPeer is a small program in C: its CPU time is not that of calls between languages.

@@ -18,7 +18,7 @@ var relayPeers = []Peer{
 // relayPeer has packages go to the server, which answers; the room is open.
 func relayPeer(name, settings string, mode relay.Mode) Peer {
 	return Peer{
-		Name: name, Settings: settings, Ours: true, Reliable: mode.Reliable(), Crowd: true,
+		Name: name, Settings: settings, Ours: true, Reliable: mode.Reliable(), Acks: mode.Reliable(), Crowd: true,
 		Listen: func(take func(Link, []byte)) (Server, error) {
 			link := &relayPeerLink{mode: mode} // used by one event at a time, on the loop
 			s, err := relay.Listen(loopback, relay.Config{MaxPeers: serverMost}, func(p *relay.Peer, ev relay.Event) {

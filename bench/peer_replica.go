@@ -26,7 +26,7 @@ const serverMost = 8192
 func replicaPeer(name string, mode replica.Mode) Peer {
 	return Peer{
 		Name: name, Settings: "zero Config, messages without a name", Ours: true, Crowd: mode != replica.Reliable,
-		Reliable: mode != replica.Unreliable, Ordered: mode == replica.Ordered,
+		Reliable: mode != replica.Unreliable, Acks: mode != replica.Unreliable, Ordered: mode == replica.Ordered,
 		Listen: func(take func(Link, []byte)) (Server, error) {
 			link := &replicaConn{mode: mode} // used by one event at a time, on the loop
 			s, err := replica.Listen(loopback, replica.Config{MaxConns: serverMost}, func(c *replica.Conn, ev replica.Event) {

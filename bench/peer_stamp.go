@@ -10,14 +10,14 @@ import (
 )
 
 var stampPeers = []Peer{
-	stampPeer("stamp down", "unreliable entity packets", func(c *stamp.Conn, b []byte) error { return c.Send(stamp.Unreliable, b) }),
-	stampPeer("stamp reported down", "entity packets whose acks are told", func(c *stamp.Conn, b []byte) error { return c.SendReport(b, 1) }),
+	stampPeer("stamp down", "unreliable entity packets", false, func(c *stamp.Conn, b []byte) error { return c.Send(stamp.Unreliable, b) }),
+	stampPeer("stamp reported down", "entity packets whose acks are told", true, func(c *stamp.Conn, b []byte) error { return c.SendReport(b, 1) }),
 }
 
 // stampPeer sends down only: the document gives a client no packet for data.
-func stampPeer(name, settings string, send func(c *stamp.Conn, b []byte) error) Peer {
+func stampPeer(name, settings string, acks bool, send func(c *stamp.Conn, b []byte) error) Peer {
 	return Peer{
-		Name: name, Settings: settings, Ours: true, Crowd: true, Down: true,
+		Name: name, Settings: settings, Ours: true, Crowd: true, Down: true, Acks: acks,
 		Listen: func(func(Link, []byte)) (Server, error) {
 			s := &stampServer{send: send}
 			var err error

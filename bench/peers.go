@@ -50,8 +50,9 @@ type Peer struct {
 	Room                                *Room
 
 	// Down says that messages go down only: the server, which is a Pusher, sends by its
-	// own clock, and Join gives its clients.
-	Down bool
+	// own clock, and Join gives its clients. Acks says that messages are acknowledged by
+	// datagrams of their own, so that bare UDP does less.
+	Down, Acks bool
 
 	// Missing says why it cannot run here, "" if it can.
 	Missing func() string

@@ -24,8 +24,8 @@ var echoWork = work{
 	once:  echoPunctual,
 }
 
-// echoRate is how many messages a second are sent.
-const echoRate = 60
+// echoEvery is when the next message is sent.
+const echoEvery = time.Second / 60
 
 // echoWith is what a client does: so many messages, and how often.
 type echoWith struct {
@@ -72,10 +72,6 @@ func echoPunctual(o *options, p Peer, kase string, round int) (best map[string]f
 }
 
 func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
-	seconds, warm := 30, 2
-	if o.quick {
-		seconds, warm = 4, 1
-	}
 	var all family
 	defer func() { all.stop() }()
 	server, err := all.add(p, "server")
@@ -90,7 +86,7 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	w := echoWith{Peer: p.Name, Size: 64, Every: time.Second / echoRate, Patience: 5 * time.Second}
+	w := echoWith{Peer: p.Name, Size: 64, Every: echoEvery, Patience: 5 * time.Second}
 	net := impairWith{TCP: p.TCP, Profile: "delay=25ms jitter=5ms loss=" + lossOf[kase], Seed: uint64(round)}
 	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho}, &net.To); err != nil {
 		return nil, err
@@ -103,14 +99,14 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	}
 	var r echoed
 	var before, after impaired
-	w.Messages = warm * echoRate // so that both know the path
+	w.Messages = int(o.pace.echoWarm / w.Every) // so that both know the path
 	if err := client.ask("echo", w, &r); err != nil {
 		return nil, err
 	}
 	if err := path.ask("stats", nil, &before); err != nil {
 		return nil, err
 	}
-	w.Messages = seconds * echoRate
+	w.Messages = int(o.pace.echo / w.Every)
 	if err := client.ask("echo", w, &r); err != nil {
 		return nil, err
 	}

@@ -64,11 +64,8 @@ type roomSent struct {
 	CPU   cpu    `json:"cpu"`
 }
 
-func roomOnce(o *options, p Peer, kase string, _ int) (map[string]float64, error) {
-	w := roomWith{Peer: p.Name, Clients: roomClients, Objects: roomObjects, For: 8 * time.Second}
-	if o.quick {
-		w.For = 2 * time.Second
-	}
+func roomOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
+	w := roomWith{Peer: p.Name, Clients: roomClients, Objects: roomObjects, For: o.pace.room}
 	if _, err := fmt.Sscanf(kase, "%d Hz", &w.Rate); err != nil {
 		return nil, err
 	}
@@ -89,13 +86,17 @@ func roomOnce(o *options, p Peer, kase string, _ int) (map[string]float64, error
 		return nil, err
 	}
 	warm := w
-	warm.For = time.Second
+	warm.For = o.pace.roomWarm
 	var t tally
 	if err := clients.ask("watch", warm, &t); err != nil {
 		return nil, err
 	}
 	var a, b roomSent
 	if err := server.ask("sent", nil, &a); err != nil {
+		return nil, err
+	}
+	stop, err := o.profileOf(server, p, "W4", kase, round)
+	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -106,6 +107,9 @@ func roomOnce(o *options, p Peer, kase string, _ int) (map[string]float64, error
 		return nil, err
 	}
 	took := time.Since(began).Seconds()
+	if err := stop(); err != nil {
+		return nil, err
+	}
 	ticks, used := float64(b.Ticks-a.Ticks), b.CPU.since(a.CPU)
 	if ticks == 0 {
 		return nil, fmt.Errorf("the server stands still")

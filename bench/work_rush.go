@@ -39,11 +39,7 @@ type mark struct {
 }
 
 func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
-	w := rushWith{Peer: p.Name, Size: 64, For: 4500 * time.Millisecond}
-	warm := 500 * time.Millisecond
-	if o.quick {
-		w.For, warm = 1500*time.Millisecond, 300*time.Millisecond
-	}
+	w := rushWith{Peer: p.Name, Size: 64, For: o.pace.rush}
 	var all family
 	defer func() { all.stop() }()
 	server, err := all.add(p, "server")
@@ -73,7 +69,7 @@ func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	var r rushed
 	sent := make(chan error, 1)
 	go func() { sent <- client.ask("rush", w, &r) }()
-	time.Sleep(warm)
+	time.Sleep(o.pace.rushWarm)
 	stop, err := o.profileOf(server, p, "W2", kase, round)
 	if err != nil {
 		return nil, err
@@ -82,7 +78,7 @@ func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(w.For - warm - 50*time.Millisecond)
+	time.Sleep(w.For - o.pace.rushWarm - 50*time.Millisecond) // it still sends at the end
 	b, err := look()
 	if err != nil {
 		return nil, err

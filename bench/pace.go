@@ -1,0 +1,30 @@
+package main
+
+import "time"
+
+// pace is how long things are measured.
+type pace struct {
+	echo, echoWarm time.Duration // W1
+	rush, rushWarm time.Duration // W2, the warming up included in the first
+
+	crowd     time.Duration // W3: a turn of a site
+	crowds    int           // turns
+	crowdWarm time.Duration
+
+	room, roomWarm time.Duration // W4
+}
+
+var (
+	fullPace = pace{
+		echo: 30 * time.Second, echoWarm: 2 * time.Second,
+		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
+		crowd: 500 * time.Millisecond, crowds: 10, crowdWarm: time.Second,
+		room: 8 * time.Second, roomWarm: time.Second,
+	}
+	quickPace = pace{
+		echo: 4 * time.Second, echoWarm: time.Second,
+		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
+		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
+		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,
+	}
+)
