@@ -183,17 +183,35 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	if o.Shared != nil {
 		packet = o.Shared.data
 	}
-	if err := s.Ready(len(packet)); err != nil {
+	e, err := s.accept(len(packet), &o)
+	if err != nil {
+		return err
+	}
+	s.load(e, packet, o.Shared)
+	return nil
+}
+
+// Place takes the next number for a reliable packet of n bytes and returns where it is
+// kept, for the caller to write it there at once: it saves Send's copy.
+func (s *Sender) Place(now time.Time, n int, o Options) ([]byte, error) {
+	e, err := s.accept(n, &o)
+	if err != nil {
+		return nil, err
+	}
+	e.data = s.buffers.Take(n)
+	return e.data, nil
+}
+
+// accept queues a packet of n bytes, which are not there yet.
+func (s *Sender) accept(n int, o *Options) (*flight, error) {
+	if err := s.Ready(n); err != nil {
 		s.stats.WindowFull++
 		s.probing = err == ErrWindowFull
-		return err
+		return nil, err
 	}
 	s.dropProbe()
 	id, e := s.flights.push(s.buffers)
-	*e = flight{}
-	e.number, e.before = s.next, s.total
-	s.load(e, packet, o.Shared)
-	e.state, e.lane, e.report, e.tag = queued, o.Lane, o.Report, o.Tag
+	*e = flight{number: s.next, before: s.total, state: queued, lane: o.Lane, report: o.Report, tag: o.Tag}
 	if s.unacked == 0 {
 		s.oldest = id
 	}
@@ -201,8 +219,8 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 		s.unsent = id
 	}
 	s.unacked++
-	s.bytes += len(packet)
-	s.total += uint64(len(packet))
+	s.bytes += n
+	s.total += uint64(n)
 	s.lastReliable = s.next
 	s.next++
 	if o.Lane > 0 {
@@ -212,11 +230,11 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	}
 	s.waiting++
 	// A small packet that nothing orders need not wait for bulk ahead of it.
-	if o.Lane == 0 && len(packet) <= smallPacketBytes && s.waiting > 1 {
+	if o.Lane == 0 && n <= smallPacketBytes && s.waiting > 1 {
 		s.flights.lineAppend(&s.express, id)
 	}
 	s.stats.Accepted++
-	return nil
+	return e, nil
 }
 
 // load gives a flight its bytes: a copy, or a share.

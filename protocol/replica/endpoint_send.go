@@ -183,13 +183,13 @@ func (e *Endpoint) sendReliable(now time.Time, p *Packet, size int, o reliable.O
 
 // sendNamed gives a message that is one packet to the engine, in a lane or in none.
 func (e *Endpoint) sendNamed(now time.Time, flags, lane uint8, size int, name string, data []byte) error {
-	if err := e.sender.Ready(size); err != nil {
+	number := uint16(e.sender.Next())
+	b, err := e.sender.Place(now, size, reliable.Options{Lane: lane})
+	if err != nil {
 		return err
 	}
-	b := appendNamed(e.buffers.Take(size)[:0], flags, uint16(e.sender.Next()), e.ServerTime(now), name, data)
-	err := e.sender.Send(now, b, reliable.Options{Lane: lane})
-	e.buffers.Give(b)
-	return err
+	appendNamed(b[:0], flags, number, e.ServerTime(now), name, data)
+	return nil
 }
 
 // mayFollow returns the order link of the next packet of a lane, and whether it may go
