@@ -28,12 +28,18 @@ func newRand(t testing.TB) *rand.Rand {
 
 // rounds is the count of a random test: the nightly one under PARLEY_SOAK=1, a tenth of the plain one under
 // -short.
-func rounds(plain, soak int) int {
+func rounds(plain, soak int) int { return tier(plain, plain, soak) }
+
+// tier is rounds for what takes too long for every run of the tests: the gate runs it once more with PARLEY_PR=1, which has
+// the full count.
+func tier(plain, pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		return soak
 	case testing.Short():
 		return max(1, plain/10)
+	case os.Getenv("PARLEY_PR") != "":
+		return pr
 	}
 	return plain
 }
