@@ -67,6 +67,7 @@ type Sim struct {
 	book    book
 	awaited map[PlayerID]uint16 // numbers that are reserved for players' own entities
 	public  published
+	views   []*View
 	events  []Event
 
 	recorder *recorder

@@ -5,6 +5,7 @@ package world
 // one rewind" (realm). Then it publishes: views and Events tell what is new.
 func (s *Sim) Advance() {
 	s.events = s.events[:0]
+	s.hearViews()
 	if s.recorder != nil {
 		s.recorder.begin(s.now)
 	}

@@ -84,10 +84,12 @@ func (c *Change) Value(field int) Value {
 }
 
 // A View is what one player sees, and what its client has been told of that.
-// After each Advance, call Update, then Next and Take until Next is nil. It
-// belongs to the goroutine of its Sim.
+// After each Advance, call Update, then Next and Take until Next is nil.
+// Between two Advances several goroutines may each be at a view of their own, as
+// long as none changes the Sim; to make and to close one changes it.
 type View struct {
 	sim    *Sim
+	place  int // in sim.views
 	player PlayerID
 	config ViewConfig
 
@@ -109,6 +111,10 @@ type View struct {
 	rest    []uint64          // the rest
 	near    []uint64          // newcomers, and their distances
 	flight  flight
+
+	// Numbers that it has come to hold and has let go of. The book is for all views,
+	// and hears of them at the next Advance.
+	held, released []uint16
 
 	updated uint64
 }
@@ -146,7 +152,26 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 	if c.BytesPerTick == 0 {
 		c.BytesPerTick = 4096
 	}
-	return &View{sim: s, player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+	v := &View{sim: s, place: len(s.views), player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+	s.views = append(s.views, v)
+	return v
+}
+
+// hearViews tells the book what views hold.
+func (s *Sim) hearViews() {
+	for _, v := range s.views {
+		v.tellBook()
+	}
+}
+
+func (v *View) tellBook() {
+	for _, wire := range v.held {
+		v.sim.book.hold(wire)
+	}
+	for _, wire := range v.released {
+		v.sim.book.letGo(wire)
+	}
+	v.held, v.released = v.held[:0], v.released[:0]
 }
 
 // LookFrom says where a view looks from while its player has no entity.
@@ -201,10 +226,18 @@ func (v *View) changeOf(i int) Change {
 // Close lets go of the numbers that the view holds. It is of no use afterwards.
 func (v *View) Close() {
 	for _, i := range v.known {
-		v.sim.book.letGo(v.entries[i].wire)
+		v.released = append(v.released, v.entries[i].wire)
 	}
 	for _, d := range v.leaving {
-		v.sim.book.letGo(d.wire)
+		v.released = append(v.released, d.wire)
+	}
+	v.tellBook()
+	if list := v.sim.views; v.place < len(list) && list[v.place] == v {
+		last := len(list) - 1
+		list[v.place] = list[last]
+		list[v.place].place = v.place
+		list[last] = nil
+		v.sim.views = list[:last]
 	}
 	*v = View{sim: v.sim, own: -1, perKind: make([]int, len(v.perKind))}
 }

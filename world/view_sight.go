@@ -226,7 +226,7 @@ func (v *View) enter(i uint32, d, scale float64) {
 	s, e := &v.sim.public.slots[i], &v.entries[i]
 	v.serial = max(1, v.serial+1)
 	*e = entry{born: uint32(s.born), stamp: v.serial, wire: s.wire, kind: uint8(s.kind.index), lost: allFields(s.kind)}
-	v.sim.book.hold(s.wire)
+	v.held = append(v.held, s.wire)
 	v.perKind[s.kind.index]++
 	v.known = append(v.known, i)
 	// If it had left and is back, the client need not forget it.
@@ -250,7 +250,7 @@ func (v *View) depart(i int) {
 
 // forget ends a departure.
 func (v *View) forget(k int) {
-	v.sim.book.letGo(v.leaving[k].wire)
+	v.released = append(v.released, v.leaving[k].wire)
 	if !v.leaving[k].sent {
 		v.unsent--
 	}

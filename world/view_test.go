@@ -536,6 +536,7 @@ func TestADepartureIsToldUntilItArrives(t *testing.T) {
 		t.Error("told twice, or not held")
 	}
 	v.Acked(n)
+	s.Advance() // the book hears of it
 	if s.book.pages[1].holds != 0 || len(v.leaving) != 0 {
 		t.Error("it is still held")
 	}

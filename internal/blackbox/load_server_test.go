@@ -19,6 +19,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/gateway"
+	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -35,17 +36,25 @@ const (
 
 // loadConfig is what a server under load serves.
 type loadConfig struct {
-	Entities int
+	Drifters int // beside the players
+	Vessels  int // instead of the arena: so many that move on three axes
+	TickRate int
 	Players  int // the most
 	Dir      string
 	Plain    bool // realm without TLS
 	Sight    float64
 }
 
+func (c *loadConfig) game() world.Game {
+	if c.Vessels > 0 {
+		return vessels(c.Vessels)
+	}
+	return driftingArena(c.Drifters)
+}
+
 // loadFigure is what a server under load says of itself, since the last mark.
 type loadFigure struct {
 	Players, Spectators int
-	Entities            int
 	Ticks, Late, Skips  uint64
 	P50, P99, Longest   time.Duration // of a tick
 	CPU                 time.Duration
@@ -54,6 +63,7 @@ type loadFigure struct {
 	GCs                 uint64
 	Resident            uint64
 	DroppedInput        uint64
+	ReplicaBytes        uint64 // that replica sent
 }
 
 // drifter is an entity that nobody owns: it goes its way, and turns at the edge.
@@ -86,6 +96,25 @@ func driftingArena(drifters int) world.Game {
 	return g
 }
 
+// vessel moves on three axes.
+type vessel struct {
+	X, Y, Z float32
+}
+
+// vessels is a game of n objects, each of which has three values that change in every tick.
+func vessels(n int) world.Game {
+	return world.Game{Name: "vessels", Kinds: world.Kinds(vessel{}), Step: func(w *world.World, in []world.Input) {
+		for world.Count[vessel](w) < n {
+			world.Spawn(w, vessel{})
+		}
+		tick, i := float32(w.Tick()), float32(0)
+		for _, v := range world.All[vessel](w) {
+			v.X, v.Y, v.Z = tick+i, tick-i, tick*.5+i
+			i++
+		}
+	}}
+}
+
 // beLoadServer serves until its standard input ends.
 func beLoadServer(text string) error {
 	var c loadConfig
@@ -93,9 +122,9 @@ func beLoadServer(text string) error {
 		return err
 	}
 	const any = "127.0.0.1:0"
-	s, err := parley.Start(driftingArena(c.Entities), parley.Config{
+	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
-		DataDir: c.Dir, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players,
+		DataDir: c.Dir, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, TickRate: c.TickRate,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -145,6 +174,7 @@ type loadLook struct {
 	mallocs uint64
 	pauses  *metrics.Float64Histogram
 	gcs     uint64
+	replica uint64
 }
 
 func takeLoadLook(s *parley.Server) loadLook {
@@ -153,6 +183,7 @@ func takeLoadLook(s *parley.Server) loadLook {
 	return loadLook{
 		world: s.WorldStats(), cpu: processCPU(),
 		mallocs: samples[0].Value.Uint64() + samples[1].Value.Uint64(), pauses: samples[2].Value.Float64Histogram(), gcs: samples[3].Value.Uint64(),
+		replica: s.Stats("replica").(replica.ServerStats).Socket.OutBytes,
 	}
 }
 
@@ -163,7 +194,7 @@ func (l loadLook) since(m loadLook) loadFigure {
 		Ticks: l.world.Ticks - m.world.Ticks, Late: l.world.LateTicks - m.world.LateTicks, Skips: l.world.SkippedTicks - m.world.SkippedTicks,
 		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
 		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
-		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput,
+		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
 	}
 }
 

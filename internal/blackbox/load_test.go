@@ -4,10 +4,13 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"parley/internal/player"
+	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -23,16 +26,16 @@ func machineLoad() string {
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // bots are so many of each dialect, in this process.
-func bots(t testing.TB, l *loaded, each int, game world.Game, plain bool) *player.Crowd {
-	sim, err := world.New(game, world.Config{})
+func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
+	sim, err := world.New(c.game(), world.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: plain}}
+	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: c.Plain}}
 	for _, d := range player.Dialects {
-		c.Bots[d] = each
+		crowd.Bots[d] = each
 	}
-	return c
+	return crowd
 }
 
 // 1,000 entities and 200 players, 40 of each dialect (stamp's watch), at 20 ticks a second, for as
@@ -40,9 +43,9 @@ func bots(t testing.TB, l *loaded, each int, game world.Game, plain bool) *playe
 // same cores. Bots steer about twice a second, throw each two and speak each ten.
 func BenchmarkOneThousandEntities(b *testing.B) {
 	const each = 40
-	game := driftingArena(1000 - 4*each)
-	l := startLoaded(b, loadConfig{Entities: 1000 - 4*each, Players: 1000})
-	crowd := bots(b, l, each, game, false)
+	config := loadConfig{Drifters: 1000 - 4*each}
+	l := startLoaded(b, config)
+	crowd := bots(b, l, config, each)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	results := make(chan []player.Result, 1)
@@ -79,4 +82,60 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 			b.Errorf("%s: %d of %d connected, %d errors, such as %s", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error)
 		}
 	}
+}
+
+// 100 clients of replica, 100 objects that move on three axes, 60 times a second: the bytes that an
+// object costs a client in a tick, and the CPU of the server, which is a process of its own. The
+// clients are in this one, and acknowledge.
+func BenchmarkReplicaHundredByHundred(b *testing.B) {
+	const objects, viewers, rate = 100, 100, 60
+	l := startLoaded(b, loadConfig{Vessels: objects, TickRate: rate, Sight: -1})
+	var wg sync.WaitGroup
+	var clients []*replica.Client
+	var told atomic.Int64
+	for range viewers {
+		c, err := replica.Dial(b.Context(), l.addrs["replica"], replica.Config{})
+		if err == nil {
+			err = c.Link()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		clients = append(clients, c)
+		wg.Go(func() {
+			for ev := range c.Events() {
+				if ev.Kind == replica.EventReplicated {
+					told.Add(1)
+				}
+			}
+		})
+	}
+	clock := time.NewTicker(time.Second / rate)
+	defer clock.Stop()
+	for l.say(loadFigures).Players < viewers {
+		<-clock.C
+	}
+	for range 2 * rate { // all is linked and shown
+		<-clock.C
+	}
+	l.say(loadMark)
+	mine, before := processCPU(), told.Load()
+	for b.Loop() {
+		<-clock.C
+	}
+	f := l.say(loadFigures)
+	mine = processCPU() - mine
+	n := float64(f.Ticks)
+	b.ReportMetric(float64(f.ReplicaBytes)/n/objects/viewers, "bytes/object-tick")
+	b.ReportMetric(float64(f.ReplicaBytes)/n*rate*8/1e6/viewers, "Mbit/s/client")
+	b.ReportMetric(milliseconds(f.CPU)/n, "server-cpu-ms/tick")
+	b.ReportMetric(milliseconds(mine)/n, "clients-cpu-ms/tick")
+	b.ReportMetric(milliseconds(f.P50), "tick-p50-ms")
+	b.ReportMetric(milliseconds(f.P99), "tick-p99-ms")
+	b.ReportMetric(float64(f.Mallocs)/n, "server-allocs/tick")
+	b.Logf("load %s; %d ticks, %d late, %d let go; %d datagrams of values came", machineLoad(), f.Ticks, f.Late, f.Skips, told.Load()-before)
+	for _, c := range clients {
+		wg.Go(func() { c.Close(context.Background()) })
+	}
+	wg.Wait()
 }

@@ -202,7 +202,6 @@ func (d *Duplex) publish(h *Hub) {
 			d.tell(h, s.own.(*duplexSeat))
 		}
 	})
-	d.refill()
 }
 
 // elements brings the elements to the newest state of the world: "data is kind u8, then the
@@ -262,12 +261,8 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 		}
 		s.conn.Reply(r.tag-1, status, nil)
 	}
-	for n := 0; ; n++ {
-		a, ok := s.nextChunk(n)
-		if !ok {
-			break
-		}
-		d.buf = appendChunk(d.buf[:0], a.place, h.sim.Chunk(a.place.BX, a.place.BY), big)
+	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+		d.buf = h.appendTerrain(d.buf[:0], a.place, big)
 		s.sentChunk(len(d.buf))
 		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
 			s.conn.Reply(a.tag-1, statusRefused, nil)

@@ -44,8 +44,9 @@ type Dialect interface {
 	// Requests is where its handler puts what came.
 	requests() *inbox
 
-	// Publish tells its players what the last tick brought. It is called on the hub's
-	// goroutine, which waits for it: the server's loop may read the hub meanwhile.
+	// Publish tells its players what the last tick brought. The hub waits for it and changes
+	// nothing meanwhile, but the other dialects may publish at the same time: it may read the
+	// hub and its world, and change what is its own, its players' views for one.
 	publish(h *Hub)
 
 	// view is how a player of the dialect sees.
@@ -66,7 +67,13 @@ type Hub struct {
 	names    map[string]int // how many players have a name
 	said     []Line         // since the last tick
 	commands chan func()
+	refills  []func() // what dialects do to the world before each step
+	askers   []*Seat  // who wait for terrain, the next to be served first
+	served   []*Seat  // of them, in this tick
+	crew     crew
 	stats    Stats
+
+	chunks sync.Mutex // while dialects publish: to look at terrain is to make it
 
 	mu   sync.Mutex
 	seen Stats // as of the last tick
@@ -89,6 +96,9 @@ type Stats struct {
 	TickTimes     Times // how long all took
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
+	EarlyInput    uint64 // requests of connections that have not entered, or have left
+	DelayedChunks uint64 // times that a player waited for terrain because others were sent theirs
+	RefusedChunks uint64 // asked for by who waited for too many
 	Chat          uint64
 	DroppedChat   uint64
 	RefusedInputs uint64
@@ -158,7 +168,12 @@ func (h *Hub) mirror() *world.View {
 }
 
 // Add adds a dialect, before Run.
-func (h *Hub) Add(d Dialect) { h.dialects = append(h.dialects, d) }
+func (h *Hub) Add(d Dialect) {
+	h.dialects = append(h.dialects, d)
+	if r, ok := d.(interface{ refill() }); ok {
+		h.refills = append(h.refills, r.refill)
+	}
+}
 
 // Do runs fn on the hub's goroutine between two ticks, and returns when it has run. The
 // error says that the hub has ended, and fn has not run.
@@ -216,6 +231,7 @@ func (h *Hub) loop(ctx context.Context) error {
 	next := time.Now().Add(every)
 	timer := time.NewTimer(every)
 	defer timer.Stop()
+	defer h.hire()()
 	for {
 		select {
 		case <-ctx.Done():
@@ -255,9 +271,8 @@ func (h *Hub) Tick() error {
 		return err
 	}
 	h.settle()
-	for _, d := range h.dialects {
-		d.publish(h)
-	}
+	h.grant()
+	h.publish()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
 			s.results = s.results[:0]
@@ -271,6 +286,9 @@ func (h *Hub) Tick() error {
 // take does what was asked since the last tick, in the order in which it came at each
 // dialect.
 func (h *Hub) take() {
+	for _, refill := range h.refills {
+		refill()
+	}
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
 			s.chat.grow(chatRate, h.cfg.TickRate)
@@ -292,6 +310,7 @@ func (h *Hub) handle(r *request) {
 	case r.ask == askLeave:
 		h.leave(s)
 	case s.player == nil || s.left:
+		h.stats.EarlyInput++
 	case r.ask == askSteer:
 		h.steer(s, r)
 	case r.ask == askAct:
@@ -299,7 +318,7 @@ func (h *Hub) handle(r *request) {
 	case r.ask == askSay:
 		s.answer(r.tag, h.say(s, r.text))
 	case r.ask == askTerrain:
-		s.wants(r.place, r.tag)
+		h.wants(s, r.place, r.tag)
 	case r.ask == askCorrect:
 		s.view.Correct(h.entityOf(s.player))
 	}
@@ -354,11 +373,6 @@ func (h *Hub) settle() {
 			p.seat.answer(ev.Tag, ev.Reason)
 		case ev.Kind == world.ActionDone:
 			p.seat.answer(ev.Tag, world.Accepted)
-		}
-	}
-	for _, d := range h.dialects {
-		for _, s := range h.seats[d.Name()] {
-			s.view.Update()
 		}
 	}
 }

@@ -215,10 +215,10 @@ func TestTerrainHasABudget(t *testing.T) {
 	ticks(t, h, 2) // enters, and has its budget
 	for i := range int16(maxAsked) {
 		for range 2 { // the same chunk twice is one
-			s.wants(world.ChunkPlace{BX: i}, uint32(i)+1)
+			h.wants(s, world.ChunkPlace{BX: i}, uint32(i)+1)
 		}
 	}
-	s.wants(world.ChunkPlace{BX: -1}, 7)
+	h.wants(s, world.ChunkPlace{BX: -1}, 7)
 	if len(s.asked) != maxAsked || !slices.Equal(s.results, []result{{7, world.TooMany}}) {
 		t.Fatalf("%d are noted, the answers are %v", len(s.asked), s.results)
 	}
@@ -226,23 +226,78 @@ func TestTerrainHasABudget(t *testing.T) {
 	for _, chunk := range []int{40 << 10, 7} {
 		total, most := 0, 0
 		for range 300 {
+			ticks(t, h, 1)
 			n := 0
-			for ; ; n++ {
-				if _, ok := s.nextChunk(n); !ok {
-					break
-				}
+			for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+				n++
 				s.sentChunk(chunk)
 			}
 			total, most = total+n, max(most, n)
-			ticks(t, h, 1)
 			for i := range int16(maxAsked) {
-				s.wants(world.ChunkPlace{BX: i}, 0)
+				h.wants(s, world.ChunkPlace{BX: i}, 0)
 			}
 		}
 		budget := 4 * terrainRate / max(chunk, leastChunk) // of three seconds, and one that was saved up
 		if most > chunksATick || total > budget+1 || total < budget/2 {
 			t.Errorf("%d chunks of %d bytes in three seconds, %d in a tick; %d are the budget", total, chunk, most, budget)
 		}
+	}
+}
+
+// T42: however many ask for terrain, a tick makes only so much, and everybody has a turn.
+func TestTerrainIsSharedByAll(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	var seats []*Seat
+	for range 100 {
+		seats = append(seats, d.sit(""))
+	}
+	ticks(t, h, 2)
+	got := make([]int, len(seats))
+	const rounds = 200
+	for range rounds {
+		for _, s := range seats {
+			for i := range int16(8) {
+				h.wants(s, world.ChunkPlace{BX: i}, 0)
+			}
+		}
+		ticks(t, h, 1)
+		made := 0
+		for i, s := range seats {
+			for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+				made++
+				got[i]++
+				s.sentChunk(10)
+			}
+		}
+		if made != chunksATickOfAll {
+			t.Fatalf("%d chunks in a tick, want %d", made, chunksATickOfAll)
+		}
+	}
+	if least, most := slices.Min(got), slices.Max(got); most-least > chunksATick {
+		t.Errorf("who had least had %d chunks, who had most %d", least, most)
+	}
+	h.look()
+	if st := h.Stats(); st.DelayedChunks == 0 {
+		t.Error("nobody counted those who waited")
+	}
+}
+
+// What a connection asks before it is a player, or after, is dropped and counted.
+func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	stranger := &Seat{dialect: d}
+	stranger.own = stranger
+	for range 3 {
+		d.inbox.put(request{seat: stranger, ask: askSay, text: "hello"})
+	}
+	a := d.sit("ann")
+	ticks(t, h, 1)
+	d.inbox.put(request{seat: a, ask: askLeave})
+	d.inbox.put(request{seat: a, ask: askSay, text: "one more thing"})
+	ticks(t, h, 1)
+	h.look()
+	if st := h.Stats(); st.EarlyInput != 4 || st.Requests != 6 || len(d.heard) != 0 {
+		t.Errorf("%d of %d requests were dropped, want 4 of 6; heard %q", st.EarlyInput, st.Requests, d.heard)
 	}
 }
 

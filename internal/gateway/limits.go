@@ -35,6 +35,10 @@ const (
 	// must not be one long tick for all.
 	chunksATick = 2
 
+	// chunksATickOfAll is how many all players together are sent in a tick: a crowd that asks for
+	// terrain at once waits for it, and the tick does not.
+	chunksATickOfAll = 8
+
 	// replicaBudget is what a replica client is sent of values in a tick, in bytes: 80 kB a
 	// second at 20 ticks.
 	replicaBudget = 4096

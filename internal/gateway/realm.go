@@ -25,7 +25,9 @@ type Realm struct {
 	attributes []realm.Attribute
 	blocks     []realm.Entity
 	values     []realm.Value
+	raw        []byte                    // attributes, entities and texts of one player's messages
 	done       []realmDone               // of this tick
+	doneRaw    []byte                    // their bytes
 	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
 }
 
@@ -37,8 +39,8 @@ type realmSeat struct {
 
 // realmDone is something that was done, and how all who see it are told.
 type realmDone struct {
-	by      world.ID
-	message realm.Message
+	by    world.ID
+	frame realm.Frame
 }
 
 // RealmConfig is how the dialect is served.
@@ -200,7 +202,7 @@ func (d *Realm) publish(h *Hub) {
 	_ = d.server.Do(func(m *realm.Mux) { // fails once it is closed
 		m.BeginTick(time.Now(), h.sim.Tick())
 		for _, p := range h.sim.ChangedChunks() {
-			id := d.terrain.edit(h.sim, p)
+			id := d.terrain.edit(h, p)
 			for c := range m.Conns() {
 				if c.Playing() {
 					c.ChunkChanged(id)
@@ -208,12 +210,16 @@ func (d *Realm) publish(h *Hub) {
 			}
 		}
 		d.comings(h, m)
-		d.encodeDone(h)
+		d.encodeDone(h, m)
 		for _, s := range h.seats[d.Name()] {
 			d.tell(h, m, s.own.(*realmSeat))
 		}
 		for i := range h.said {
-			m.Say(h.said[i].Entity, []byte(h.said[i].Text))
+			d.raw = append(d.raw[:0], h.said[i].Text...)
+			m.Say(h.said[i].Entity, d.raw)
+		}
+		for i := range d.done {
+			m.Release(d.done[i].frame)
 		}
 	})
 }
@@ -255,7 +261,7 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 			s.conn.ChangeID(ev.Temp, ev.Wire)
 		}
 	}
-	d.blocks = d.blocks[:0]
+	d.blocks, d.raw = d.blocks[:0], d.raw[:0]
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		switch c.What {
 		case world.Entered:
@@ -268,7 +274,9 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		s.view.Take(1)
 	}
 	if len(d.blocks) > 0 {
-		if list, err := d.codec.Entities(d.blocks...); err == nil {
+		var list realm.Entities
+		var err error
+		if d.raw, list, err = d.codec.AppendEntities(d.raw, d.blocks...); err == nil {
 			s.conn.Send(&realm.Message{Kind: realm.KindEntitiesUpdate, Tick: tick, Entities: list})
 		}
 	}
@@ -276,8 +284,8 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 }
 
 // encodeDone encodes what was done, once for all who see it.
-func (d *Realm) encodeDone(h *Hub) {
-	d.done = d.done[:0]
+func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
+	d.done, d.doneRaw = d.done[:0], d.doneRaw[:0]
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
 		if ev.Kind != world.ActionDone || ev.Wire == 0 {
@@ -285,14 +293,19 @@ func (d *Realm) encodeDone(h *Hub) {
 		}
 		d.values = d.values[:0]
 		for j := range ev.Action.Fields {
-			d.values = append(d.values, ToRealm(ev.Params[j]))
+			d.values = append(d.values, toRealm(ev.Params[j], &d.doneRaw))
 		}
-		action, err := d.codec.Action(uint16(ev.Action.Number), d.values...)
-		if err != nil {
+		var action realm.Action
+		var list realm.Actions
+		var err error
+		if d.doneRaw, action, err = d.codec.AppendAction(d.doneRaw, uint16(ev.Action.Number), d.values...); err != nil {
 			continue
 		}
-		if list, err := d.codec.Actions(realm.Done{By: ev.Wire, Action: action}); err == nil {
-			d.done = append(d.done, realmDone{ev.Entity, realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list}})
+		if d.doneRaw, list, err = d.codec.AppendActions(d.doneRaw, realm.Done{By: ev.Wire, Action: action}); err != nil {
+			continue
+		}
+		if f, err := m.Encode(&realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list}); err == nil {
+			d.done = append(d.done, realmDone{ev.Entity, f})
 		}
 	}
 }
@@ -302,7 +315,7 @@ func (d *Realm) encodeDone(h *Hub) {
 func (d *Realm) actions(s *realmSeat) {
 	for i := range d.done {
 		if s.view.Sees(d.done[i].by) {
-			s.conn.Send(&d.done[i].message)
+			s.conn.SendFrame(d.done[i].frame)
 		}
 	}
 }
@@ -315,7 +328,7 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 		return // at the next tick
 	}
 	var entry realm.Entry
-	d.blocks = d.blocks[:0]
+	d.blocks, d.raw = d.blocks[:0], d.raw[:0]
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		if c.What == world.Entered {
 			if c.Entity == own {

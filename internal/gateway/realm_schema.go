@@ -70,6 +70,16 @@ func ToRealm(v world.Value) realm.Value {
 	return realm.Str([]byte(v.Text()))
 }
 
+// toRealm is ToRealm with the bytes of a text in raw.
+func toRealm(v world.Value, raw *[]byte) realm.Value {
+	if v.Type != world.Text {
+		return ToRealm(v)
+	}
+	start := len(*raw)
+	*raw = append(*raw, v.Text()...)
+	return realm.Str((*raw)[start:])
+}
+
 // fromRealm turns a parameter into a value of the world. It is false for what its type
 // cannot have.
 func fromRealm(f *world.Field, v realm.Value) (world.Value, bool) {
@@ -98,7 +108,7 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		f := &c.Kind.Fields[i]
 		switch {
 		case !f.InBody:
-			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: ToRealm(c.Value(i))})
+			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: toRealm(c.Value(i), &d.raw)})
 		case i == world.FieldX || i == world.FieldY:
 			e.Has |= realm.HasPosition
 		case i == world.FieldAngle:
@@ -117,9 +127,9 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		e.Position = realm.Position{BX: bx, BY: by, X: x, Y: y}
 	}
 	if len(d.attributes) > 0 {
-		if list, err := d.codec.Attributes(d.attributes...); err == nil {
+		var err error
+		if d.raw, e.Attributes, err = d.codec.AppendAttributes(d.raw, d.attributes...); err == nil {
 			e.Has |= realm.HasObject
-			e.Attributes = list
 		}
 	}
 	return e

@@ -29,15 +29,17 @@ func newRealmTerrain(h *Hub) *realmTerrain {
 		edited: map[realm.ChunkID]*world.Cells{}, cache: map[realm.ChunkID][]byte{},
 	}
 	for _, p := range h.sim.EditedChunks(nil) {
-		t.edit(h.sim, p)
+		t.edit(h, p)
 	}
 	return t
 }
 
 // edit takes over a chunk that has changed.
-func (t *realmTerrain) edit(sim *world.Sim, p world.ChunkPlace) realm.ChunkID {
+func (t *realmTerrain) edit(h *Hub, p world.ChunkPlace) realm.ChunkID {
 	id := realm.ChunkID{BX: p.BX, BY: p.BY}
-	cells := *sim.Chunk(p.BX, p.BY)
+	h.chunks.Lock()
+	cells := *h.sim.Chunk(p.BX, p.BY)
+	h.chunks.Unlock()
 	t.edited[id] = &cells
 	t.held -= len(t.cache[id])
 	delete(t.cache, id)

@@ -265,12 +265,8 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		d.buf = append(appendText(d.buf[:0], h.said[i].Name), h.said[i].Text...)
 		s.conn.Send(replica.Ordered, "chat", d.buf)
 	}
-	for n := 0; ; n++ {
-		a, ok := s.nextChunk(n)
-		if !ok {
-			break
-		}
-		d.buf = appendChunk(d.buf[:0], a.place, h.sim.Chunk(a.place.BX, a.place.BY), little)
+	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+		d.buf = h.appendTerrain(d.buf[:0], a.place, little)
 		s.sentChunk(len(d.buf))
 		if s.conn.Send(replica.Ordered, "terrain", d.buf) != nil {
 			break // the window is full: it asks again

@@ -18,6 +18,8 @@ type Seat struct {
 	chat    allowance
 	terrain allowance
 	asked   []chunkAsk
+	asking  bool   // it is among the hub's askers
+	granted int    // chunks that it may be sent in this tick
 	number  uint16 // reserved for its own entity, 0 if none is
 	results []result
 }
@@ -71,37 +73,9 @@ func (a *allowance) spend(n int) bool {
 	return true
 }
 
-// wants notes a chunk that the player asked for.
-func (s *Seat) wants(place world.ChunkPlace, tag uint32) {
-	for _, a := range s.asked {
-		if a == (chunkAsk{place, tag}) {
-			return
-		}
-	}
-	if len(s.asked) < maxAsked {
-		s.asked = append(s.asked, chunkAsk{place, tag})
-	} else {
-		s.answer(tag, world.TooMany)
-	}
-}
-
 // answer notes what became of a request, if its dialect wants to know.
 func (s *Seat) answer(tag uint32, why world.Reason) {
 	if tag != 0 {
 		s.results = append(s.results, result{tag, why})
 	}
 }
-
-// nextChunk returns a chunk that is to be sent now, if the player's budget allows one. n is how
-// many it was sent in this tick. What one took is told by sentChunk.
-func (s *Seat) nextChunk(n int) (chunkAsk, bool) {
-	if n >= chunksATick || len(s.asked) == 0 || !s.terrain.has() {
-		return chunkAsk{}, false
-	}
-	p := s.asked[0]
-	s.asked = append(s.asked[:0], s.asked[1:]...)
-	return p, true
-}
-
-// sentChunk takes a chunk's bytes from the budget.
-func (s *Seat) sentChunk(bytes int) { s.terrain.spend(max(bytes, leastChunk)) }
