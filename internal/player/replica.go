@@ -112,7 +112,10 @@ func (r *replicaReader) own() (t Thing, ok bool) {
 
 func readThing(e *replica.Endpoint, link uint16, id uint8, k *world.Kind) Thing {
 	value := func(name string) float64 {
-		v, _ := e.EntityValue(link, id, name)
+		v, ok := e.EntityValue(link, id, name)
+		if !ok { // it came into sight a moment ago, and this is still on its way
+			return 0
+		}
 		return v.Float()
 	}
 	return Thing{Kind: k.Number, X: value("x"), Y: value("y"), Angle: float32(value("angle")), Norm: float32(value("norm"))}
