@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -65,6 +66,7 @@ func startFor(p Peer, role string) (*child, error) {
 func startCommand(cmd *exec.Cmd) (c *child, err error) {
 	c = &child{cmd: cmd}
 	c.cmd.Stderr = os.Stderr
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it does not outlive us
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

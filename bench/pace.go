@@ -16,9 +16,9 @@ type pace struct {
 
 var (
 	fullPace = pace{
-		echo: 30 * time.Second, echoWarm: 2 * time.Second,
+		echo: 20 * time.Second, echoWarm: 2 * time.Second,
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
-		crowd: 500 * time.Millisecond, crowds: 10, crowdWarm: time.Second,
+		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
 	}
 	quickPace = pace{

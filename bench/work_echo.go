@@ -48,11 +48,11 @@ type echoed struct {
 var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
 
 // maxPathLate is how late the path itself may be, p99. A run in which it was later was
-// disturbed by something else on the machine, and is made again, maxEchoRuns times in all;
-// of those the one with the least counts.
+// disturbed by something else on the machine, and is made again, and the one of the
+// two counts in which it was less.
 const (
 	maxPathLate = 2 * time.Millisecond
-	maxEchoRuns = 3
+	maxEchoRuns = 2
 )
 
 func echoPunctual(o *options, p Peer, kase string, round int) (best map[string]float64, err error) {

@@ -18,7 +18,11 @@ static int connect_to(const char *line, int reliable)
 	flags = reliable ? ENET_PACKET_FLAG_RELIABLE : 0;
 	host = enet_host_create(NULL, 1, 1, 0, 0);
 	peer = host ? enet_host_connect(host, &to, 1, 0) : NULL;
-	return peer && enet_host_service(host, &ev, 10000) > 0 && ev.type == ENET_EVENT_TYPE_CONNECT;
+	// Only between two calls does ENet look whether something is to be sent again.
+	for (int64_t end = nanos() + 10000000000LL; peer && nanos() < end;)
+		if (enet_host_service(host, &ev, 10) > 0)
+			return ev.type == ENET_EVENT_TYPE_CONNECT;
+	return 0;
 }
 
 void client_dial(const char *line, int reliable)

@@ -32,7 +32,7 @@ static void *serve(void *unused)
 {
 	ENetEvent ev;
 	for (;;) {
-		int n = enet_host_service(host, &ev, 1000);
+		int n = enet_host_service(host, &ev, 10); // it looks for what is to be sent again at least so often
 		while (n > 0) {
 			if (ev.type == ENET_EVENT_TYPE_RECEIVE) {
 				take(ev.peer, ev.packet);

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sampleReport is a run of two rounds in which the second was twice as slow for all.
+func sampleReport() *Report {
+	r := &Report{Rounds: 2}
+	for round, slow := range []float64{1, 2} {
+		add := func(work, kase, peer string, figures map[string]float64) {
+			for name := range figures {
+				figures[name] *= slow
+			}
+			r.add(Sample{Work: work, Case: kase, Peer: peer, Round: round + 1, Figures: figures})
+		}
+		add("W4", "60 Hz", "colyseus", map[string]float64{"cpu": 40, "bytes": 12})
+		add("W4", "60 Hz", "replica entities", map[string]float64{"cpu": 10, "bytes": 6})
+		add("W2", "64 bytes", "tcp", map[string]float64{"rate": 300_000, "cpu": 5})
+		add("W2", "64 bytes", "replica ordered", map[string]float64{"rate": 600_000, "cpu": 2})
+	}
+	r.add(Sample{Work: "W2", Case: "64 bytes", Peer: "x/net/quic", Round: 1, Error: "it is gone"})
+	r.settle()
+	return r
+}
+
+func TestRowsAreInTheOrderOfWorksAndPeers(t *testing.T) {
+	var got []string
+	for _, row := range sampleReport().Rows {
+		got = append(got, row.Work+" "+row.Peer)
+	}
+	want := []string{"W2 replica ordered", "W2 tcp", "W2 x/net/quic", "W4 replica entities", "W4 colyseus"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What slows a whole round down does not change a ratio.
+func TestRatiosAreOfOneRound(t *testing.T) {
+	r := sampleReport()
+	other, own := r.row("W4", "60 Hz", "colyseus"), r.row("W4", "60 Hz", "replica entities")
+	if got, ok := r.ratio("cpu", other, own); !ok || got != 4 {
+		t.Errorf("got %v, %v, want 4", got, ok)
+	}
+	if _, ok := r.ratio("cpu", other, r.row("W2", "64 bytes", "x/net/quic")); ok {
+		t.Error("a peer that failed has a ratio")
+	}
+}
+
+func TestBarsAreMetOrMissed(t *testing.T) {
+	for _, tt := range []struct {
+		asks string
+		met  bool
+		by   float64
+	}{
+		{"replica ordered: messages a second", false, -10},
+		{"replica ordered: messages a second, against tcp", true, 100},
+		{"replica entities, 60 Hz: server CPU of colyseus by ours", true, 100.0 / 3},
+		{"replica entities, 60 Hz: bytes an object-tick", true, 25},
+	} {
+		bars := sampleReport().Bars
+		i := slices.IndexFunc(bars, func(b Bar) bool { return b.Asks == tt.asks })
+		if i < 0 {
+			t.Errorf("there is no bar %q", tt.asks)
+			continue
+		}
+		if b := bars[i]; b.Met != tt.met || math.Abs(b.byHow()-tt.by) > .01 {
+			t.Errorf("%s: met %v by %v, want %v by %v", tt.asks, b.Met, b.byHow(), tt.met, tt.by)
+		}
+	}
+}
+
+func TestTheTableHasMediansSpreadAndFailures(t *testing.T) {
+	var out strings.Builder
+	writeTable(&out, sampleReport(), rushWork)
+	want := `
+W2: one connection, reliable ordered messages of 64 bytes as fast as they go
+
+| case     | peer            |     messages/s | CPU-s/million | of it server | kernel % | delivered % |
+| -------- | --------------- | -------------: | ------------: | -----------: | -------: | ----------: |
+| 64 bytes | replica ordered | 900000 ±300000 |    3.00 ±1.00 |              |          |             |
+| 64 bytes | tcp             | 450000 ±150000 |    7.50 ±2.50 |              |          |             |
+| 64 bytes | x/net/quic      | failed: it is gone |               |              |          |             |
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestJSONHasEverything(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "run.json")
+	if err := sampleReport().save(name); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Rounds  int
+		Machine map[string]any
+		Rows    []struct {
+			Work, Case, Peer string
+			Figures          map[string]struct{ Median, Least, Most float64 }
+			Errors           []string
+		}
+		Samples []struct {
+			Round   int
+			Figures map[string]float64
+		}
+		Bars []struct {
+			Asks    string
+			Met     bool
+			AtLeast bool `json:"at_least"`
+		}
+	}
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Rounds != 2 || back.Machine == nil || len(back.Rows) != 5 || len(back.Samples) != 9 || len(back.Bars) == 0 {
+		t.Fatalf("got %+v", back)
+	}
+	if x := back.Rows[0].Figures["rate"]; x.Median != 900_000 || x.Least != 600_000 || x.Most != 1_200_000 {
+		t.Errorf("the first row has %+v", x)
+	}
+	if got := back.Rows[2].Errors; len(got) != 1 || got[0] != "it is gone" {
+		t.Errorf("the third row has errors %q", got)
+	}
+}
+
+func TestPlotsAreDrawnOfWhatThereIs(t *testing.T) {
+	dir := t.TempDir()
+	if err := writePlots(dir, sampleReport()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f))
+	}
+	if want := []string{"W2-rate.png", "W4-bytes.png", "W4-cpu.png"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}

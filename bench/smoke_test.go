@@ -1,0 +1,119 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// tinyPace is long enough to see that something works.
+var tinyPace = pace{
+	echo: 300 * time.Millisecond, echoWarm: 100 * time.Millisecond,
+	rush: 300 * time.Millisecond, rushWarm: 100 * time.Millisecond,
+	crowd: 100 * time.Millisecond, crowds: 1, crowdWarm: 100 * time.Millisecond,
+	room: 300 * time.Millisecond, roomWarm: 100 * time.Millisecond,
+}
+
+// smoke measures one thing with children of its own, and holds the figures against the
+// columns of the table.
+func smoke(t *testing.T, w work, peer, kase string) map[string]float64 {
+	t.Helper()
+	p, ok := peerNamed(peer)
+	if !ok || !w.takes(p) {
+		t.Fatalf("%s takes no %q", w.name, peer)
+	}
+	if p.Missing != nil && p.Missing() != "" {
+		t.Skip(p.Missing())
+	}
+	figures, err := w.once(&options{pace: tinyPace}, p, kase, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, c := range w.columns {
+		known[c.figure] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		if !known[name] {
+			t.Errorf("%s is in no column", name)
+		}
+	}
+	return figures
+}
+
+// allOf looks that everything that was to come has come: these promise it, or nothing on
+// loopback is in their way.
+func allOf(t *testing.T, figures map[string]float64) {
+	t.Helper()
+	if figures["delivered"] != 100 {
+		t.Errorf("%v %% were delivered: %v", figures["delivered"], figures)
+	}
+}
+
+func TestEchoesComeBackOverABadPath(t *testing.T) {
+	for _, peer := range []string{"replica ordered", "replica unordered", "relay", "tcp", "quic-go streams", "enet"} {
+		t.Run(peer, func(t *testing.T) {
+			t.Parallel()
+			figures := smoke(t, work{name: "W1", columns: echoWork.columns, takes: echoWork.takes, once: echoOnce}, peer, "10%")
+			allOf(t, figures)
+			if figures["p50"] < 50 {
+				t.Errorf("half of them took less than the path does: %v", figures)
+			}
+		})
+	}
+}
+
+func TestARushArrives(t *testing.T) {
+	for _, peer := range []string{"replica ordered", "tcp", "x/net/quic"} {
+		t.Run(peer, func(t *testing.T) {
+			figures := smoke(t, rushWork, peer, "64 bytes")
+			allOf(t, figures)
+			if figures["rate"] < 100 || figures["cpu"] < 0 {
+				t.Errorf("got %v", figures)
+			}
+		})
+	}
+}
+
+func TestACrowdIsServed(t *testing.T) {
+	for _, peer := range []string{
+		"replica ordered", "relay unreliable", "stamp reported down", "duplex feed", "udp", "udp batched", "udp batched down", "tcp", "quic-go stream", "enet",
+	} {
+		t.Run(peer, func(t *testing.T) {
+			figures := smoke(t, crowdWork, peer, "50")
+			if p, _ := peerNamed(peer); p.Reliable {
+				allOf(t, figures)
+			}
+			if figures["delivered"] < 50 || figures["delivered"] > 100 || figures["p50"] <= 0 {
+				t.Errorf("got %v", figures)
+			}
+		})
+	}
+}
+
+func TestARoomIsSeen(t *testing.T) {
+	figures := smoke(t, roomWork, "replica entities", "60 Hz")
+	if figures["seen"] < 50 || figures["bytes"] < 8 || figures["bytes"] > 12 {
+		t.Errorf("got %v", figures)
+	}
+}
+
+// A child that ends, or is asked for what it cannot do, is an error and not a wait.
+func TestAChildThatCannotIsAnError(t *testing.T) {
+	c, err := start("server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	if err := c.ask("dance", nil, nil); err == nil {
+		t.Error("it danced")
+	}
+	if err := c.ask("listen", serveWith{Peer: "nobody"}, nil); err == nil {
+		t.Error("nobody listens")
+	}
+	c.cmd.Process.Kill()
+	if err := c.ask("count", nil, nil); err == nil {
+		t.Error("it answers after its end")
+	}
+}
