@@ -1,6 +1,9 @@
 package udp
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // Config says how a socket is opened. The zero Config is usable: batches, both
 // offloads, large buffers. Config is not changed after use.
@@ -29,6 +32,11 @@ type Config struct {
 	// off: the kernel takes about 0.1 µs more for each datagram. Plain sockets
 	// cannot.
 	ReadECN bool
+
+	// Gather is how long a loop that is woken often waits before it reads, so that it
+	// gets many datagrams at once; it does not where that brings no more. Default 250 µs;
+	// negative is never. Plain sockets do not wait.
+	Gather time.Duration
 
 	// NoGSO and NoGRO switch the kernel's joining of datagrams off. By default
 	// both are on where the kernel has them.
@@ -59,6 +67,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SendBuffer == 0 {
 		c.SendBuffer = defaultBufferBytes
+	}
+	if c.Gather == 0 {
+		c.Gather = defaultGather
 	}
 	c.ECN &= CE
 	return c

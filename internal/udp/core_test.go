@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"bytes"
 	"net/netip"
 	"slices"
 	"testing"
@@ -54,6 +55,25 @@ func (c *scriptCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		c.note("transmit")
 	}
 	return n, to, ok
+}
+
+// newScriptEcho returns a core that sends back what it gets.
+func newScriptEcho() *scriptCore {
+	core := &scriptCore{keepNoLog: true}
+	var queue [][]byte
+	var to []netip.AddrPort
+	core.datagram = func(_ time.Time, from netip.AddrPort, b []byte) {
+		queue, to = append(queue, bytes.Clone(b)), append(to, from)
+	}
+	core.transmit = func(buf []byte) (n int, addr netip.AddrPort, ok bool) {
+		if len(queue) == 0 {
+			return 0, addr, false
+		}
+		n, addr = copy(buf, queue[0]), to[0]
+		queue, to = queue[1:], to[1:]
+		return n, addr, true
+	}
+	return core
 }
 
 // timerCore calls back at given times, one at a time, and checks the law of

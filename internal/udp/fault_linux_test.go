@@ -43,7 +43,7 @@ func (k *faultyKernel) sendmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.E
 
 func (p *place) openFaulty(t *testing.T, k *faultyKernel) *Socket {
 	t.Helper()
-	s := p.open(t, Config{})
+	s := p.open(t, Config{Gather: -1}) // many calls, each of which may fail
 	s.driver.(*batched).kernel = k
 	return s
 }

@@ -27,6 +27,15 @@ const (
 	// entry cost of a call is below 1% of the work done in it.
 	defaultBatch = 64
 
+	// defaultGather is how long a reader that is woken often waits for more; with the
+	// kernel's slack of 50 µs it is 0.3 ms. gatherBelow is how often "often" is,
+	// gatherWorth how many datagrams make it worth while, and maxGatherSkip how many
+	// wakes pass between two waits in vain.
+	defaultGather = 250 * time.Microsecond
+	gatherBelow   = 2 * time.Millisecond
+	gatherWorth   = 4
+	maxGatherSkip = 255
+
 	// defaultBufferBytes is what we ask of the kernel for each of the two
 	// socket buffers: about 5,000 small datagrams, 50 ms of a flood of 100,000
 	// a second, so that a pause of the loop does not lose an honest burst.

@@ -1,7 +1,6 @@
 package udp
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -87,21 +86,7 @@ func TestALoopEchoesOverEverySocket(t *testing.T) {
 
 func echoes(t *testing.T, p *place, c Config) {
 	server, client := p.open(t, c), p.open(t, Config{})
-	core := &scriptCore{keepNoLog: true}
-	var queue [][]byte
-	var to []netip.AddrPort
-	core.datagram = func(_ time.Time, from netip.AddrPort, b []byte) {
-		queue, to = append(queue, bytes.Clone(b)), append(to, from)
-	}
-	core.transmit = func(buf []byte) (n int, addr netip.AddrPort, ok bool) {
-		if len(queue) == 0 {
-			return 0, addr, false
-		}
-		n, addr = copy(buf, queue[0]), to[0]
-		queue, to = queue[1:], to[1:]
-		return n, addr, true
-	}
-	startLoop(t, server, core, LoopConfig{})
+	startLoop(t, server, newScriptEcho(), LoopConfig{})
 	in := client.NewRecvBatch()
 	eachSeed(t, 6, func(t *testing.T, r *rand.Rand) {
 		want := randomDatagrams(r, 1+r.IntN(150))

@@ -86,6 +86,7 @@ type reader struct {
 	until      time.Time
 	due        bool // a turn is due even without a datagram
 	spinAfter  int
+	gather     gatherer
 	strange    int // unknown errors in a row
 	failure    error
 	onReadable func(fd uintptr) bool
@@ -118,16 +119,26 @@ func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
 func (d *batched) readable(fd uintptr) bool {
 	r := &d.reader
 	r.fd = fd
+	woken := d.park.leave()
+	gathers := !woken && !r.due && r.gather.due(time.Now())
+	if gathers {
+		d.pause(r.gather.span)
+	}
 	for {
 		got, more := d.receive(fd, r.in)
 		if r.failure != nil {
 			return true
 		}
-		woken := d.park.leave()
+		if gathers {
+			r.gather.brought(r.in.Len())
+			gathers = false
+		}
+		woken = d.park.leave() || woken
 		if got > 0 || more || woken || r.due {
 			r.due = false
 			var what next
 			what, r.until = r.turn(r.in, woken)
+			woken = false
 			switch {
 			case what == nextStop:
 				return true
@@ -142,6 +153,15 @@ func (d *batched) readable(fd uintptr) bool {
 			return false
 		}
 	}
+}
+
+// pause sleeps without giving the poller a chance to wake us for each datagram. The
+// runtime's own timers are no use: a sleeping process rounds them up to a millisecond.
+// Whoever wakes the reader meanwhile waits for it.
+func (d *batched) pause(span time.Duration) {
+	d.counts.inGathers.Add(1)
+	t := unix.NsecToTimespec(span.Nanoseconds())
+	_ = unix.Nanosleep(&t, nil) // cut short by a signal, it is a shorter one
 }
 
 // receive fills in with what is there, without waiting, and returns how many

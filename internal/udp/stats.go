@@ -13,6 +13,7 @@ type Stats struct {
 	InJoined    uint64 // of InDatagrams, how many came joined with others (GRO)
 	InCE        uint64 // of InDatagrams, how many bore the mark CE
 	InTruncated uint64 // larger than Config.MaxDatagram, not delivered
+	InGathers   uint64 // times that the reader waited for more: see Config.Gather
 	InDropped   uint64 // lost before Read because the receive buffer was full
 
 	OutDatagrams uint64 // taken by the kernel
@@ -42,9 +43,9 @@ func (f *Faults) Total() (n uint64) {
 // counters is what a socket counts into, once a batch and not once a datagram:
 // an atomic addition costs as much as the copy of a small datagram.
 type counters struct {
-	inDatagrams, inBytes, inBatches, inJoined, inCE, inTruncated, inDropped atomic.Uint64
-	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits        atomic.Uint64
-	inFaults, outFaults                                                     [faultCount]atomic.Uint64
+	inDatagrams, inBytes, inBatches, inJoined, inCE, inTruncated, inGathers, inDropped atomic.Uint64
+	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits                   atomic.Uint64
+	inFaults, outFaults                                                                [faultCount]atomic.Uint64
 }
 
 func (c *counters) snapshot() Stats {
@@ -55,6 +56,7 @@ func (c *counters) snapshot() Stats {
 		InJoined:     c.inJoined.Load(),
 		InCE:         c.inCE.Load(),
 		InTruncated:  c.inTruncated.Load(),
+		InGathers:    c.inGathers.Load(),
 		InDropped:    c.inDropped.Load(),
 		OutDatagrams: c.outDatagrams.Load(),
 		OutBytes:     c.outBytes.Load(),

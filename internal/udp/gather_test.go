@@ -1,0 +1,66 @@
+package udp
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAReaderThatIsWokenSeldomDoesNotWait(t *testing.T) {
+	g := gatherer{span: defaultGather}
+	now := time.Unix(0, 0)
+	for range 100 {
+		now = now.Add(gatherBelow)
+		if g.due(now) {
+			t.Fatal("it waits although nothing more is to come")
+		}
+	}
+}
+
+func TestAReaderThatIsWokenOftenWaitsAsLongAsItPays(t *testing.T) {
+	g := gatherer{span: defaultGather}
+	now := time.Unix(0, 0)
+	g.due(now)
+	for i := range 1000 {
+		now = now.Add(gatherBelow / 4)
+		if !g.due(now) {
+			t.Fatalf("wake %d: it does not wait", i)
+		}
+		g.brought(gatherWorth)
+	}
+}
+
+// Someone who asks and waits for the answer is woken as often as a crowd would wake it.
+func TestWaitsInVainBecomeRare(t *testing.T) {
+	g := gatherer{span: defaultGather}
+	now := time.Unix(0, 0)
+	waits := 0
+	for range 100 * maxGatherSkip {
+		now = now.Add(gatherBelow / 4)
+		if g.due(now) {
+			waits++
+			g.brought(gatherWorth - 1)
+		}
+	}
+	if waits < 90 || waits > 110 {
+		t.Errorf("%d waits in %d wakes", waits, 100*maxGatherSkip)
+	}
+	// And when it pays again, it is noticed.
+	for i := 0; !g.due(now); i++ {
+		if i > maxGatherSkip {
+			t.Fatal("it never tries again")
+		}
+	}
+	g.brought(gatherWorth)
+	if !g.due(now) {
+		t.Error("it does not wait although it paid")
+	}
+}
+
+func TestNoSpanIsNoWait(t *testing.T) {
+	g := gatherer{}
+	for range 10 {
+		if g.due(time.Unix(0, 0)) {
+			t.Fatal("it waits")
+		}
+	}
+}
