@@ -22,6 +22,7 @@ type options struct {
 	json    string
 	plots   string
 	profile string
+	from    []string // files of earlier runs
 }
 
 func main() {
@@ -50,6 +51,7 @@ func parseOptions(args []string) (*options, error) {
 	f.StringVar(&o.json, "json", "", "write everything that was measured to this file")
 	f.StringVar(&o.plots, "plots", "", "write plots into this directory")
 	f.StringVar(&o.profile, "profile", "", "write CPU profiles of the Go servers of W2, W3 and W4 into this directory")
+	from := f.String("from", "", "measure nothing: show what these files, of -json, have together")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -71,6 +73,9 @@ func parseOptions(args []string) (*options, error) {
 			return nil, fmt.Errorf("there is no work %q; they are W1, W2, W3 and W4", name)
 		}
 		o.works = append(o.works, works[i])
+	}
+	if *from != "" {
+		o.from = strings.Split(*from, ",")
 	}
 	if *only != "" {
 		o.peers = strings.Split(*only, ",")
@@ -114,14 +119,9 @@ func (o *options) run(out io.Writer) error {
 			}
 		}
 	}
-	r := &Report{Began: time.Now().UTC().Truncate(time.Second), Command: os.Args[1:], Quick: o.quick, Rounds: o.rounds, Machine: thisMachine()}
-	var list []Peer
-	list, r.Peers = o.chosen()
-	writeHead(out, r)
-	for _, w := range o.works {
-		o.perform(w, o.plan(w, list), r)
-		r.settle()
-		writeTable(out, r, w)
+	r, err := o.measure(out)
+	if err != nil {
+		return err
 	}
 	writeBars(out, r)
 	if o.json != "" {
@@ -133,6 +133,31 @@ func (o *options) run(out io.Writer) error {
 		return writePlots(o.plots, r)
 	}
 	return nil
+}
+
+// measure makes all measurements, or reads those that were made, and writes the tables.
+func (o *options) measure(out io.Writer) (*Report, error) {
+	if o.from != nil {
+		r, err := loadReports(o.from)
+		if err != nil {
+			return nil, err
+		}
+		writeHead(out, r)
+		for _, w := range o.works {
+			writeTable(out, r, w)
+		}
+		return r, nil
+	}
+	r := &Report{Began: time.Now().UTC().Truncate(time.Second), Command: os.Args[1:], Quick: o.quick, Rounds: o.rounds, Machine: thisMachine()}
+	var list []Peer
+	list, r.Peers = o.chosen()
+	writeHead(out, r)
+	for _, w := range o.works {
+		o.perform(w, o.plan(w, list), r)
+		r.settle()
+		writeTable(out, r, w)
+	}
+	return r, nil
 }
 
 // profileOf has a server write a CPU profile, if one is wanted, until the function that it

@@ -72,12 +72,15 @@ func (m *datagramMember) Turn(now time.Time, take func(b []byte)) (next time.Tim
 			break // there is no more, or nobody listens yet
 		}
 		m.core.HandleDatagram(now, m.to, scratch[:n])
+		if err := m.poll(take); err != nil {
+			return next, err
+		}
 	}
 	if at, ok := m.core.NextTimeout(); ok && !at.After(now) {
 		m.core.HandleTimeout(now)
-	}
-	if err := m.poll(take); err != nil {
-		return next, err
+		if err := m.poll(take); err != nil {
+			return next, err
+		}
 	}
 	m.transmit()
 	next, _ = m.core.NextTimeout()

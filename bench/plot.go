@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -42,7 +43,7 @@ func writePlots(dir string, r *Report) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Save(24*vg.Centimeter, 14*vg.Centimeter, filepath.Join(dir, c.work+"-"+c.figure+".png")); err != nil {
+		if err := p.Save(28*vg.Centimeter, 14*vg.Centimeter, filepath.Join(dir, c.work+"-"+c.figure+".png")); err != nil {
 			return err
 		}
 	}
@@ -111,6 +112,8 @@ func (c chart) draw(rows []Row) (*plot.Plot, error) {
 // drawLines has a line a peer over the cases.
 func (c chart) drawLines(p *plot.Plot, cases, names []string, at func(kase, name string) (float64, bool)) error {
 	p.X.Label.Text = "loss"
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, milliTicks
+	p.Y.Min = 50 // what the path takes
 	for _, name := range names {
 		var points plotter.XYs
 		for i, kase := range cases {
@@ -131,9 +134,17 @@ func (c chart) drawLines(p *plot.Plot, cases, names []string, at func(kase, name
 	return nil
 }
 
+// milliTicks are steps that the eye can read on a logarithmic scale.
+var milliTicks = plot.ConstantTicks(func() (ticks []plot.Tick) {
+	for _, ms := range []float64{50, 60, 70, 80, 100, 120, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 10000} {
+		ticks = append(ticks, plot.Tick{Value: ms, Label: strconv.Itoa(int(ms))})
+	}
+	return ticks
+}())
+
 // drawBars has a bar a peer and case: peers side by side, cases within them.
 func (c chart) drawBars(p *plot.Plot, cases, names []string, at func(kase, name string) (float64, bool)) error {
-	width := vg.Points(28 / float64(len(cases)))
+	width := vg.Points(30 / float64(len(cases)))
 	p.Legend.Left = false
 	for k, kase := range cases {
 		for i, name := range names {
@@ -160,5 +171,6 @@ func (c chart) drawBars(p *plot.Plot, cases, names []string, at func(kase, name 
 		labels[i] = strings.ReplaceAll(name, " ", "\n")
 	}
 	p.NominalX(labels...)
+	p.X.Min, p.X.Max = -.7, float64(len(names))-.3
 	return nil
 }

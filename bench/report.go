@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -129,4 +130,36 @@ func (r *Report) save(name string) error {
 		return err
 	}
 	return os.WriteFile(name, append(text, '\n'), 0o666)
+}
+
+// loadReports reads what runs saved, and puts them together: the first says where and when.
+func loadReports(names []string) (*Report, error) {
+	var all *Report
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var r Report
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, s := range r.Samples {
+			if !slices.ContainsFunc(works, func(w work) bool { return w.name == s.Work && slices.Contains(w.cases, s.Case) }) {
+				return nil, fmt.Errorf("%s: there is no case %q of a work %q", name, s.Case, s.Work)
+			}
+		}
+		if all == nil {
+			all = &r
+			continue
+		}
+		all.Samples = append(all.Samples, r.Samples...)
+		for _, p := range r.Peers {
+			if !slices.Contains(all.Peers, p) {
+				all.Peers = append(all.Peers, p)
+			}
+		}
+	}
+	all.settle()
+	return all, nil
 }

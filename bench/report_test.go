@@ -134,6 +134,39 @@ func TestJSONHasEverything(t *testing.T) {
 	}
 }
 
+// Two runs, of different works, can be shown as one.
+func TestEarlierRunsAreShownTogether(t *testing.T) {
+	dir := t.TempDir()
+	first, second := sampleReport(), sampleReport()
+	first.Samples = slices.DeleteFunc(first.Samples, func(s Sample) bool { return s.Work == "W4" })
+	second.Samples = slices.DeleteFunc(second.Samples, func(s Sample) bool { return s.Work == "W2" })
+	names := []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}
+	for i, r := range []*Report{first, second} {
+		if err := r.save(names[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := parseOptions([]string{"-from", strings.Join(names, ","), "-work", "W2,W4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := o.run(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 900000 ±300000 |", "| replica entities |", "| MISSED |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if err := os.WriteFile(names[0], []byte(`{"samples":[{"work":"W9"}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.run(&out); err == nil {
+		t.Error("a run of a work that there is not was taken")
+	}
+}
+
 func TestPlotsAreDrawnOfWhatThereIs(t *testing.T) {
 	dir := t.TempDir()
 	if err := writePlots(dir, sampleReport()); err != nil {

@@ -85,6 +85,9 @@ func roomOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err := clients.ask("join", w, nil); err != nil {
 		return nil, err
 	}
+	if err := server.ask("start", nil, nil); err != nil {
+		return nil, err
+	}
 	warm := w
 	warm.For = o.pace.roomWarm
 	var t tally
@@ -138,9 +141,10 @@ func sinceClock(x float64) time.Duration {
 	return time.Duration(math.Mod(clockNow()-x+2*roomCycle, roomCycle) * float64(time.Millisecond))
 }
 
-// roomRole is the server of a room, which ticks from the beginning.
+// roomRole is the server of a room, which ticks once all are there.
 func roomRole() map[string]deed {
 	var server RoomServer
+	var rate int
 	var ticks atomic.Int64
 	return map[string]deed{
 		"listen": func(with json.RawMessage) (any, error) {
@@ -155,8 +159,12 @@ func roomRole() map[string]deed {
 			if server, err = p.Room.Listen(w.Objects); err != nil {
 				return nil, err
 			}
-			go tickRoom(server, w.Rate, &ticks)
+			rate = w.Rate
 			return server.Addr(), nil
+		},
+		"start": func(json.RawMessage) (any, error) {
+			go tickRoom(server, rate, &ticks)
+			return nil, nil
 		},
 		"sent": func(json.RawMessage) (any, error) {
 			c, err := cpuNow()

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 // obey does what it is asked until its parent is gone.
 export function obey(deeds) {
 	const out = process.stdout.write.bind(process.stdout);
-	console.log = console.info = console.debug = console.error; // stdout is for answers
+	console.log = console.info = console.debug = () => {}; // stdout is for answers
 	let turn = Promise.resolve();
 	createInterface({ input: process.stdin }).on("line", (line) => {
 		const { do: what, with: given } = JSON.parse(line);

@@ -13,6 +13,7 @@ class Field extends Room {
 		this.state = new State();
 		this.state.things ??= new ArraySchema();
 		this.maxClients = 1000;
+		this.seatReservationTimeout = 60; // on a busy machine all join slowly
 		this.patchRate = null; // we say when
 		for (let i = 0; i < objects; i++) {
 			const thing = new Thing();
@@ -21,6 +22,9 @@ class Field extends Room {
 			this.state.things.push(thing);
 		}
 		room = this;
+	}
+
+	start() {
 		this.next = performance.now();
 		this.wait();
 	}
@@ -65,11 +69,14 @@ obey({
 		objects = w.objects;
 		rate = w.rate;
 		const port = await freePort();
-		const server = new Server({ transport: new WebSocketTransport(), greet: false });
+		const server = new Server({ transport: new WebSocketTransport({ pingInterval: 0 }), greet: false });
 		server.define("field", Field);
 		await server.listen(port, "127.0.0.1");
 		await matchMaker.createRoom("field", {});
 		return `127.0.0.1:${port}`;
+	},
+	start() {
+		room.start();
 	},
 	sent() {
 		const { user, system } = process.cpuUsage();
