@@ -75,8 +75,12 @@ type replicaClient struct {
 	mode replica.Mode
 }
 
-func (c replicaClient) Send(b []byte) error { return busyOr(c.Client.Send(c.mode, messageName, b)) }
-func (c replicaClient) Close() error        { return c.Client.Close(context.Background()) }
+// Send waits while the server takes too little.
+func (c replicaClient) Send(b []byte) error {
+	return c.Client.SendWait(context.Background(), c.mode, messageName, b)
+}
+
+func (c replicaClient) Close() error { return c.Client.Close(context.Background()) }
 
 func busyOr(err error) error {
 	if errors.Is(err, replica.ErrWindowFull) {
