@@ -54,9 +54,9 @@ const (
 	tableClasses = 16
 	firstTable   = 2
 
-	// largestKeptTable is in entries: a window of the smallest packets, of which a flow
-	// that sends them as fast as it can needs one at every moment.
-	largestKeptTable = 4096
+	// largeTable is in entries, from which on one table is kept and not many: 140 KiB of
+	// flights.
+	largeTable = 1024
 
 	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
 	// left to the garbage collector.
@@ -115,27 +115,38 @@ func tableClass(n int) int {
 
 func takeTable[T any](free *[tableClasses][][]T, n int) []T {
 	c := tableClass(n)
-	if c >= tableClasses || len(free[c]) == 0 {
+	if c >= tableClasses {
 		return make([]T, firstTable<<c)
 	}
-	last := len(free[c]) - 1
-	t := free[c][last]
-	free[c] = free[c][:last]
-	return t
-}
-
-// maxKeptTables bounds how many tables of one size wait for their next use: the
-// small ones are many, and one large one is as much as a thousand of them. Of those for a
-// window of thousands of tiny packets one is kept, which is half a megabyte a loop.
-func maxKeptTables(class int) int {
-	if firstTable<<class > largestKeptTable {
-		return 0
+	for i := c; i < tableClasses && (i == c || n >= largeTable); i++ {
+		if last := len(free[i]) - 1; last >= 0 {
+			t := free[i][last]
+			free[i] = free[i][:last]
+			return t
+		}
 	}
-	return max(1, 1024>>class)
+	return make([]T, firstTable<<c)
 }
 
+// giveTable keeps a table for its next use, up to so many of one size: the small ones are
+// many, and one large one is as much as a thousand of them. Of the large ones, which
+// a window of thousands of tiny packets needs, the largest is kept.
 func giveTable[T any](free *[tableClasses][][]T, t []T) {
-	if c := tableClass(len(t)); c < tableClasses && len(free[c]) < maxKeptTables(c) {
+	c := tableClass(len(t))
+	switch {
+	case c >= tableClasses:
+	case len(t) < largeTable:
+		if len(free[c]) < 1024>>c {
+			free[c] = append(free[c], t)
+		}
+	default:
+		for i := tableClass(largeTable); i < tableClasses; i++ {
+			if len(free[i]) > 0 && i > c {
+				return
+			}
+			clear(free[i])
+			free[i] = free[i][:0]
+		}
 		free[c] = append(free[c], t)
 	}
 }

@@ -22,3 +22,35 @@ func TestBuffersFit(t *testing.T) {
 		}
 	}
 }
+
+// Of the tables for a window of thousands of packets one is kept, the largest, and lent to who
+// asks for one that is not larger; of the small ones many are.
+func TestOneLargeTableIsKept(t *testing.T) {
+	var b Buffers
+	kept := func() (n int) {
+		for _, c := range b.flights {
+			for _, t := range c {
+				n += len(t)
+			}
+		}
+		return n
+	}
+	for _, n := range []int{1024, 4096, 2048, 1024} {
+		b.giveFlights(make([]flight, n))
+	}
+	if n := kept(); n != 4096 {
+		t.Errorf("%d entries are kept, want 4096", n)
+	}
+	if got := len(b.takeFlights(1024)); got != 4096 || kept() != 0 {
+		t.Errorf("a table of %d was lent, and %d entries are kept", got, kept())
+	}
+	if got := len(b.takeFlights(512)); got != 512 {
+		t.Errorf("a table of %d was lent", got)
+	}
+	for range 10_000 {
+		b.giveFlights(make([]flight, 2))
+	}
+	if n := kept(); n != 2*1024 {
+		t.Errorf("%d entries are kept of small tables", n)
+	}
+}

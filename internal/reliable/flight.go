@@ -74,7 +74,9 @@ func (f *flights) grow(b *Buffers) {
 		*f.at(id) = old[id&uint32(len(old)-1)]
 	}
 	clear(old)
-	f.give(b, old)
+	if len(old) < largeTable { // a larger one is needed now, and two of them are too much
+		f.give(b, old)
+	}
 }
 
 // give returns a table that was lent.

@@ -48,7 +48,9 @@ func (q *parcels) grow(b *Buffers) {
 	}
 	if q.ring != nil {
 		clear(q.ring)
-		b.giveParcels(q.ring)
+		if len(q.ring) < largeTable {
+			b.giveParcels(q.ring)
+		}
 	}
 	q.ring, q.head, q.lone = ring, 0, parcel{}
 }
@@ -77,7 +79,7 @@ func (q *parcels) pop(b *Buffers) {
 // again need not grow to it by doubling each time; one that has not used a quarter of
 // its ring takes a smaller one next.
 func (q *parcels) leave(b *Buffers) {
-	q.usual = uint16(min(len(q.ring), largestKeptTable))
+	q.usual = uint16(min(len(q.ring), largeTable))
 	if int(q.head) <= len(q.ring)/4 {
 		q.usual /= 2
 	}
