@@ -23,12 +23,34 @@ func (e *Endpoint) take(now time.Time, b []byte) {
 		return
 	}
 	e.stats.In++
+	if e.takeUsual(now, b) {
+		return
+	}
 	var p Packet
 	if !p.Parse(e.side.other(), b) {
 		e.noteMalformed(now)
 		return
 	}
 	e.handle(now, &p, b)
+}
+
+// takeUsual takes what nearly all datagrams of a connection are, an ack or a message, without
+// the labour of a Packet. It does what handle does with them, or nothing.
+func (e *Endpoint) takeUsual(now time.Time, b []byte) bool {
+	switch {
+	case len(b) == ackBytes && Type(b[0]) == TypeAck && e.state >= StateAccepted:
+		e.tookAck(now, little.Uint16(b[1:]))
+		return true
+	case e.state == StateOpen && plainMessage(b):
+		if !e.inTime(now, little.Uint64(b[messageTimeAt:])) {
+			e.stats.OutOfTime++
+			return true
+		}
+		flags := b[flagsAt]
+		e.judge(now, little.Uint16(b[2:]), flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagsOrderLink>>orderLinkShift, b, laneMessage)
+		return true
+	}
+	return false
 }
 
 // handle takes a packet that was parsed; b are its bytes.
@@ -135,10 +157,15 @@ func (e *Endpoint) receive(now time.Time, p *Packet, b []byte, lane uint8) {
 		e.stats.OutOfState++
 		return
 	}
-	n := e.unwrap(p.Sequence)
-	r := reliable.Packet{Number: n, Reliable: p.Reliable, Data: b}
-	if p.Ordered {
-		r.Lane, r.Back = lane, uint64(p.OrderLink)
+	e.judge(now, p.Sequence, p.Reliable, p.Ordered, p.OrderLink, b, lane)
+}
+
+// judge has the engine judge a packet.
+func (e *Endpoint) judge(now time.Time, sequence uint16, acked, ordered bool, link uint8, b []byte, lane uint8) {
+	n := e.unwrap(sequence)
+	r := reliable.Packet{Number: n, Reliable: acked, Data: b}
+	if ordered {
+		r.Lane, r.Back = lane, uint64(link)
 		if !e.extended {
 			r.Back = 0
 		}
@@ -202,32 +229,40 @@ func (e *Endpoint) takeLink(b []byte) {
 // takeMessage makes an event of a message packet, if it is or completes a message for the
 // application.
 func (e *Endpoint) takeMessage(d *reliable.Delivery, ev *Event) bool {
-	var p Packet
-	p.reread(d.Data)
+	flags := d.Data[flagsAt]
+	ordered := flags&flagOrdered != 0
+	name, data := rereadNamed(d.Data)
 	switch {
-	case e.side == FromClient && string(p.Name) == goneName:
+	case e.side == FromClient && string(name) == goneName:
 		if e.state != StateClosed {
-			e.takeGone(d.Number, p.Data)
+			e.takeGone(d.Number, data)
 		}
 		return false
-	case e.broken && p.Ordered:
+	case e.broken && ordered:
 		return false
 	}
-	ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, p.Name, p.Data, p.Time
-	ev.Number, ev.Reliable, ev.Ordered = d.Number, p.Reliable, p.Ordered
-	if !e.extended || !p.Ordered || !p.More && !e.partial() {
-		return true
+	if more := flags&flagHigh != 0; e.extended && ordered && (more || e.partial()) {
+		return e.takePart(d, ev)
 	}
+	ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, name, data, little.Uint64(d.Data[messageTimeAt:])
+	ev.Number, ev.Reliable, ev.Ordered = d.Number, flags&flagReliable != 0, ordered
+	return true
+}
+
+// takePart makes an event of the message that a part completes.
+func (e *Endpoint) takePart(d *reliable.Delivery, ev *Event) bool {
+	var p Packet
+	p.reread(d.Data)
 	whole, fate := e.addPart(&p)
 	switch fate {
 	case reliable.Whole:
-		ev.Name, ev.Data, ev.Time = whole.name, whole.data, whole.time
+		ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, whole.name, whole.data, whole.time
+		ev.Number, ev.Reliable, ev.Ordered = d.Number, true, true
 		return true
 	case reliable.Oversize, reliable.Evicted:
 		e.broken = true
 		e.fail(e.now, Close{Reason: ReasonOverflow})
 	}
-	*ev = Event{}
 	return false
 }
 

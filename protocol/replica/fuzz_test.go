@@ -31,6 +31,7 @@ func FuzzParse(f *testing.F) {
 		if ok != (err == nil) || p.Kind != q.Kind || ok != (p.Kind != 0) {
 			t.Fatalf("%x: Parse says %t, ParseErr %v", b, ok, err)
 		}
+		checkPlain(t, &p, b)
 		if !ok {
 			return
 		}

@@ -64,6 +64,23 @@ func checkAccepted(t testing.TB, p *Packet, b, again []byte) []byte {
 	return again
 }
 
+// checkPlain holds the short way to know and read a message against the long one, whose
+// result p is.
+func checkPlain(t testing.TB, p *Packet, b []byte) {
+	plain := plainMessage(b)
+	if plain != (p.Kind == KindMessage) {
+		t.Fatalf("%x is a %v, and plain: %v", b, p.Kind, plain)
+	}
+	var q Packet
+	if !plain {
+		return
+	}
+	if q.reread(b); !bytes.Equal(q.Name, p.Name) || !bytes.Equal(q.Data, p.Data) || q.Time != p.Time || q.Sequence != p.Sequence ||
+		q.Reliable != p.Reliable || q.Ordered != p.Ordered || q.More != p.More || q.OrderLink != p.OrderLink {
+		t.Fatalf("%x is read as %+v, and again as %+v", b, *p, q)
+	}
+}
+
 // validPackets are some of each kind, and the vectors.
 func validPackets(t testing.TB, d *draw) (all [][]byte) {
 	m := newModel(d.r)
@@ -124,6 +141,7 @@ func TestRandomBytes(t *testing.T) {
 			accepted++
 			out = checkAccepted(t, &p, in, out)
 		}
+		checkPlain(t, &p, in)
 	}
 	runtime.ReadMemStats(&after)
 	if accepted < total/20 || accepted > total*3/4 {

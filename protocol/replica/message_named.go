@@ -1,6 +1,10 @@
 package replica
 
-import "parley/internal/wire"
+import (
+	"unicode/utf8"
+
+	"parley/internal/wire"
+)
 
 // A message (section 1.3.7) carries named bytes of the application, from both.
 //
@@ -39,14 +43,31 @@ const (
 	messageNameAt     = 13
 )
 
-// reread reads a message that Parse took before, and so checks nothing.
+// plainMessage reports whether b is a message that Parse takes, from either side: what is to
+// be known before reread, of the one packet that comes by the hundred thousand. What it
+// does not take is Parse's to judge.
+func plainMessage(b []byte) bool {
+	if len(b) < messageOverhead || Type(b[0]) != TypeMessage || !rules[KindMessage].allows(b[flagsAt]) {
+		return false
+	}
+	name := messageNameAt + int(b[messageNameSizeAt])
+	return len(b) >= name+2 && len(b) == name+2+int(little.Uint16(b[name:])) && utf8.Valid(b[messageNameAt:name])
+}
+
+// reread reads a message that Parse or plainMessage took before, and so checks nothing.
 func (p *Packet) reread(b []byte) {
-	flags, name := b[flagsAt], messageNameAt+int(b[messageNameSizeAt])
+	flags := b[flagsAt]
 	p.Kind = KindMessage
 	p.Reliable, p.Ordered, p.More = flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagHigh != 0
 	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
 	p.Sequence, p.Time = little.Uint16(b[2:]), little.Uint64(b[messageTimeAt:])
-	p.Name, p.Data = b[messageNameAt:name:name], b[name+2:len(b):len(b)]
+	p.Name, p.Data = rereadNamed(b)
+}
+
+// rereadNamed is reread of the name and the data alone.
+func rereadNamed(b []byte) (name, data []byte) {
+	end := messageNameAt + int(b[messageNameSizeAt])
+	return b[messageNameAt:end:end], b[end+2 : len(b) : len(b)]
 }
 
 func (p *Packet) appendMessage(b []byte) []byte {

@@ -29,6 +29,7 @@ type Mux struct {
 
 	store   Store
 	conns   *roster.Roster[*Conn]
+	last    *Conn // that a datagram came for: of a bulk, so does the next
 	replies roster.Replies
 
 	stats MuxStats
@@ -115,7 +116,12 @@ func (m *Mux) Stats() MuxStats { return m.stats }
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	from = admission.Canon(from)
-	if c := m.conns.Get(from); c != nil {
+	c := m.last
+	if c == nil || c.peer != from {
+		c = m.conns.Get(from)
+	}
+	if c != nil {
+		m.last = c
 		c.take(now, b)
 		if c.hasEvents() {
 			m.conns.Touch(c)
@@ -314,22 +320,32 @@ func (m *Mux) HandleTimeout(now time.Time) {
 
 // PollEvent returns the next event and whose it is.
 func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
-	for c, ok = m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+	c = m.pollEvent(&ev)
+	return c, ev, c != nil
+}
+
+// pollEvent is PollEvent into an event that is there. It returns nil if there is none.
+func (m *Mux) pollEvent(ev *Event) *Conn {
+	*ev = Event{}
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
-		if c.pollEvent(&ev) {
+		if c.pollEvent(ev) {
 			if ev.Kind == EventClosed {
 				m.forget(c)
 			}
-			return c, ev, true
+			return c
 		}
 		m.conns.Calm(c)
 	}
-	return nil, ev, false
+	return nil
 }
 
 // forget takes a closed connection out of the table. What it still has to send goes
 // out first.
 func (m *Mux) forget(c *Conn) {
+	if m.last == c {
+		m.last = nil
+	}
 	m.conns.Remove(c.peer, c)
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++

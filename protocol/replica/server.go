@@ -133,7 +133,8 @@ func cut(e *Endpoint, now time.Time, reason string) {
 
 // events hands the events of a turn to the handler.
 func (s *Server) events() {
-	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
+	var ev Event
+	for c := s.mux.pollEvent(&ev); c != nil; c = s.mux.pollEvent(&ev) {
 		switch ev.Kind {
 		case EventConnected:
 			s.log.Info("connected", "peer", c.Peer())
