@@ -16,8 +16,12 @@ import (
 const MaxOutboxBytes = 256 << 10
 
 // keptOutboxBytes is what an outbox keeps while it has little to do. A program may have
-// thousands of clients, and few of them send as fast as they can.
-const keptOutboxBytes = 16 << 10
+// thousands of clients, and few of them send as fast as they can. More is let go when it
+// was of no use patientTurns times.
+const (
+	keptOutboxBytes = 16 << 10
+	patientTurns    = 64
+)
 
 // ErrFull: too much waits to be sent.
 var ErrFull = errors.New("shell: outbox full")
@@ -56,6 +60,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	filling []byte        // not taken by the loop yet
+	fresh   int           // messages among them that may pass
 	held    int           // bytes that the loop has taken and not sent
 	woken   bool          // since the loop looked
 	closed  bool          // no more may come
@@ -65,6 +70,8 @@ type outbox struct {
 	taken  []byte
 	at     int // before it, all is sent
 	passed int // before it, all that may pass is
+	loose  int // messages that may pass, and have not
+	little int // times in a row that the buffer was much too large
 }
 
 const outboxHead = 6
@@ -86,6 +93,9 @@ func (o *outbox) put(tag Tag, name string, data []byte) error {
 	b = append(b, byte(tag), byte(len(name)))
 	b = append(b, name...)
 	o.filling = append(b, data...)
+	if tag&Passing != 0 {
+		o.fresh++
+	}
 	// While the loop holds messages back, it is about to look again anyway.
 	wake := !o.woken && (o.held == 0 || tag&Passing != 0)
 	if wake {
@@ -143,28 +153,43 @@ func (o *outbox) tellRoom() {
 // drain gives send what waits, in order, until it says that there is no room: then only
 // what may pass is still tried. It reports whether something is left. The loop calls it.
 func (o *outbox) drain(now time.Time, send func(now time.Time, m Message) bool) (left bool) {
-	o.take()
-	for o.at < len(o.taken) {
-		m, n := o.message(o.at)
-		if m.Tag&gone == 0 && !send(now, m) {
-			if m.Tag&Passing == 0 {
-				o.pass(now, send)
-			}
+	for o.take() {
+		if !o.sendTaken(now, send) {
 			break
 		}
-		o.at += n
 	}
 	return o.settle()
 }
 
+// sendTaken sends what the loop has taken, and reports whether that was all.
+func (o *outbox) sendTaken(now time.Time, send func(now time.Time, m Message) bool) bool {
+	for o.at < len(o.taken) {
+		m, n := o.message(o.at)
+		if m.Tag&gone == 0 {
+			if !send(now, m) {
+				if o.loose > 0 && m.Tag&Passing == 0 {
+					o.pass(now, send)
+				}
+				return false
+			}
+			if m.Tag&Passing != 0 {
+				o.loose--
+			}
+		}
+		o.at += n
+	}
+	return true
+}
+
 // pass tries what may go before the first that waits.
 func (o *outbox) pass(now time.Time, send func(now time.Time, m Message) bool) {
-	for o.passed = max(o.passed, o.at); o.passed < len(o.taken); {
+	for o.passed = max(o.passed, o.at); o.loose > 0 && o.passed < len(o.taken); {
 		m, n := o.message(o.passed)
 		if m.Tag&(Passing|gone) == Passing {
 			if !send(now, m) {
 				return
 			}
+			o.loose--
 			o.taken[o.passed+4] |= byte(gone)
 		}
 		o.passed += n
@@ -183,31 +208,45 @@ func (o *outbox) message(at int) (m Message, n int) {
 	return m, n
 }
 
-// take takes what the program has put in.
-func (o *outbox) take() {
+// take takes what the program has put in, and reports whether the loop has something. While it
+// still has, the rest can wait where it is, but for what may pass.
+func (o *outbox) take() bool {
 	o.mu.Lock()
-	if o.at == len(o.taken) {
+	defer o.mu.Unlock()
+	o.woken = false
+	switch {
+	case o.at == len(o.taken):
+		o.recycle()
 		o.filling, o.taken = o.taken[:0], o.filling
 		o.at, o.passed = 0, 0
-	} else {
-		if o.at > len(o.taken)/2 {
-			o.passed = max(o.passed, o.at) - o.at
-			o.taken = o.taken[:copy(o.taken, o.taken[o.at:])]
-			o.at = 0
-		}
-		o.taken = append(o.taken, o.filling...)
+	case o.fresh > 0:
+		o.passed = max(o.passed, o.at) - o.at
+		o.taken = append(o.taken[:copy(o.taken, o.taken[o.at:])], o.filling...)
 		o.filling = o.filling[:0]
+		o.at = 0
+	default:
+		return true
 	}
+	o.loose, o.fresh = o.loose+o.fresh, 0
 	o.held = len(o.taken) - o.at
-	o.woken = false
-	o.mu.Unlock()
+	return o.held > 0
+}
+
+// recycle lets go of a buffer that was much too large many times in a row.
+func (o *outbox) recycle() {
+	switch {
+	case cap(o.taken) <= keptOutboxBytes:
+	case len(o.taken) >= cap(o.taken)/8:
+		o.little = 0
+	default:
+		if o.little++; o.little > patientTurns {
+			o.taken, o.little, o.at = nil, 0, 0
+		}
+	}
 }
 
 // settle notes how much was sent, and tells who waits for room once there is plenty.
 func (o *outbox) settle() (left bool) {
-	if used := len(o.taken); o.at == used && cap(o.taken) > keptOutboxBytes && used < cap(o.taken)/8 {
-		o.taken, o.at = nil, 0
-	}
 	o.mu.Lock()
 	o.held = len(o.taken) - o.at
 	used := o.held + len(o.filling)
@@ -229,7 +268,7 @@ func (o *outbox) drop() {
 	o.close()
 	o.taken, o.at, o.passed = nil, 0, 0
 	o.mu.Lock()
-	o.filling, o.held = nil, 0
+	o.filling, o.fresh, o.held, o.loose = nil, 0, 0, 0
 	o.some.Store(false)
 	o.mu.Unlock()
 }

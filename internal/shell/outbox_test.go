@@ -291,7 +291,7 @@ func TestOutboxGivesMemoryBack(t *testing.T) {
 		}
 		o.drain(time.Time{}, yes)
 	}
-	for range 4 {
+	for range 3 * patientTurns {
 		o.put(0, "", make([]byte, 1000))
 		o.drain(time.Time{}, yes)
 	}
