@@ -153,7 +153,7 @@ func loadReports(names []string) (*Report, error) {
 			all = &r
 			continue
 		}
-		all.Samples = append(all.Samples, r.Samples...)
+		all.follow(r)
 		for _, p := range r.Peers {
 			if !slices.Contains(all.Peers, p) {
 				all.Peers = append(all.Peers, p)
@@ -162,4 +162,18 @@ func loadReports(names []string) (*Report, error) {
 	}
 	all.settle()
 	return all, nil
+}
+
+// follow adds the samples of another run. Its rounds of a work come after those that are
+// there.
+func (r *Report) follow(next Report) {
+	last := map[string]int{}
+	for _, s := range r.Samples {
+		last[s.Work] = max(last[s.Work], s.Round)
+	}
+	for _, s := range next.Samples {
+		s.Round += last[s.Work]
+		r.Samples = append(r.Samples, s)
+		r.Rounds = max(r.Rounds, s.Round)
+	}
 }

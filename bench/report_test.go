@@ -159,6 +159,13 @@ func TestEarlierRunsAreShownTogether(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
+	twice, err := loadReports([]string{names[0], names[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := twice.Rows[0].Figures["rate"].Rounds; got != 4 || twice.Rounds != 4 {
+		t.Errorf("a run of two rounds, twice, has %d rounds of a figure and %d in all", got, twice.Rounds)
+	}
 	if err := os.WriteFile(names[0], []byte(`{"samples":[{"work":"W9"}]}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
