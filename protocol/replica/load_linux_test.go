@@ -19,12 +19,16 @@ import (
 
 func init() { loadMain = helperMain }
 
-// helperMain is a "bare" loop or a "crowd". The bare loop answers each datagram of more than
+// helperMain is a "bare" loop or a "crowd", or what BenchmarkRush needs. The bare loop answers each datagram of more than
 // an ack's size, by an ack first if it acks.
 func helperMain() {
 	switch what := os.Getenv(loadVariable); what {
 	case "crowd":
 		crowdMain()
+	case "rush":
+		rushMain()
+	case "trains":
+		trainsMain()
 	default:
 		answer := []int{ackBytes, messageOverhead + len(answerName) + answerBytes}
 		if what == fmt.Sprint("bare ", Unreliable) {
