@@ -5,6 +5,7 @@ import "time"
 // pace is how long things are measured.
 type pace struct {
 	echo, echoWarm time.Duration // W1
+	echoRuns       int           // how often it is tried to find the path punctual
 	rush, rushWarm time.Duration // W2, the warming up included in the first
 
 	crowd     time.Duration // W3: a turn of a site
@@ -16,13 +17,13 @@ type pace struct {
 
 var (
 	fullPace = pace{
-		echo: 20 * time.Second, echoWarm: 2 * time.Second,
+		echo: 20 * time.Second, echoWarm: 2 * time.Second, echoRuns: 2,
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
 		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
 	}
 	quickPace = pace{
-		echo: 4 * time.Second, echoWarm: time.Second,
+		echo: 4 * time.Second, echoWarm: time.Second, echoRuns: 1,
 		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
 		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
 		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,

@@ -48,15 +48,11 @@ type echoed struct {
 var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
 
 // maxPathLate is how late the path itself may be, p99. A run in which it was later was
-// disturbed by something else on the machine, and is made again, and the one of the
-// two counts in which it was less.
-const (
-	maxPathLate = 2 * time.Millisecond
-	maxEchoRuns = 2
-)
+// disturbed by something else on the machine, and is made again; that with the least counts.
+const maxPathLate = 2 * time.Millisecond
 
 func echoPunctual(o *options, p Peer, kase string, round int) (best map[string]float64, err error) {
-	for range maxEchoRuns {
+	for range o.pace.echoRuns {
 		figures, err := echoOnce(o, p, kase, round)
 		if err != nil {
 			return nil, err

@@ -1,7 +1,7 @@
 #include "peer.h"
-#include <sys/resource.h>
-#include <pthread.h>
 #include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 // number returns the number behind a key of a line that bench wrote, or 0.
 long long number(const char *line, const char *key)
@@ -71,7 +71,7 @@ static void memory(void)
 			pages = 0;
 		fclose(f);
 	}
-	printf("{\"value\":{\"resident\":%lld,\"own\":0}}\n", pages * 4096);
+	printf("{\"value\":{\"resident\":%lld,\"own\":0}}\n", pages * sysconf(_SC_PAGESIZE));
 }
 
 int main(int argc, char **argv)
@@ -81,6 +81,11 @@ int main(int argc, char **argv)
 		ENetVersion v = enet_linked_version();
 		printf("%d.%d.%d\n", ENET_VERSION_GET_MAJOR(v), ENET_VERSION_GET_MINOR(v), ENET_VERSION_GET_PATCH(v));
 		return 0;
+	}
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max; // a crowd has a socket a client
+		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	enet_initialize();
 	while (fgets(line, sizeof line, stdin)) {
