@@ -43,6 +43,7 @@ type loadConfig struct {
 	Dir      string
 	Plain    bool // realm without TLS
 	Sight    float64
+	Allocs   bool // count allocations by place, which is slow
 }
 
 func (c *loadConfig) game() world.Game {
@@ -64,6 +65,7 @@ type loadFigure struct {
 	Resident            uint64
 	DroppedInput        uint64
 	ReplicaBytes        uint64 // that replica sent
+	Allocs              []allocSite
 }
 
 // drifter is an entity that nobody owns: it goes its way, and turns at the edge.
@@ -121,6 +123,9 @@ func beLoadServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
+	if c.Allocs {
+		runtime.MemProfileRate = 1
+	}
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
@@ -137,13 +142,18 @@ func beLoadServer(text string) error {
 	out := json.NewEncoder(os.Stdout)
 	out.Encode(addrs)
 	marked := takeLoadLook(s)
+	var allocs map[string]int64
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		now := takeLoadLook(s)
 		if in.Text() == loadMark {
-			marked = now
+			marked, allocs = now, allocations(c.Allocs)
 			defer profile()()
 		}
-		out.Encode(now.since(marked))
+		f := now.since(marked)
+		if allocs != nil && in.Text() == loadFigures {
+			f.Allocs = allocsSince(allocs)
+		}
+		out.Encode(f)
 	}
 	return s.Close()
 }

@@ -31,7 +31,7 @@ func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: c.Plain}}
+	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: c.Plain, TickRate: c.TickRate}}
 	for _, d := range player.Dialects {
 		crowd.Bots[d] = each
 	}
@@ -138,4 +138,55 @@ func BenchmarkReplicaHundredByHundred(b *testing.B) {
 		wg.Go(func() { c.Close(context.Background()) })
 	}
 	wg.Wait()
+}
+
+// prTier skips a test that is too long for every run: the gate sets PARLEY_PR.
+func prTier(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
+		t.Skip("set PARLEY_PR=1 to run it")
+	}
+}
+
+// A server whose players walk, throw and speak over all dialects allocates nothing in a tick once
+// its tables have grown: no place in it allocates as often as each fourth tick, and all together,
+// lines of chat included, less than twice a tick. TLS is left out.
+func TestATickOverTheWireAllocatesNothing(t *testing.T) {
+	prTier(t)
+	const each = 8
+	config := loadConfig{Drifters: 200, Allocs: true, Plain: true, TickRate: 50}
+	l := startLoaded(t, config)
+	crowd := bots(t, l, config, each)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	results := make(chan []player.Result, 1)
+	go func() { results <- crowd.Run(ctx) }()
+	clock := time.NewTicker(time.Second / 50)
+	defer clock.Stop()
+	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
+		<-clock.C
+	}
+	for range 400 {
+		<-clock.C
+	}
+	l.say(loadMark)
+	for range 300 {
+		<-clock.C
+	}
+	f := l.say(loadFigures)
+	cancel()
+	<-results
+	sum := int64(0)
+	for _, a := range f.Allocs {
+		if sum += a.Count; a.Count > int64(f.Ticks)/4 {
+			t.Errorf("%d allocations in %d ticks: %s", a.Count, f.Ticks, a.Calls)
+		}
+	}
+	t.Logf("%d allocations in %d ticks, at %d places", sum, f.Ticks, len(f.Allocs))
+	if sum > 2*int64(f.Ticks) {
+		for _, a := range f.Allocs {
+			t.Logf("%d %s", a.Count, a.Calls)
+		}
+		t.Errorf("%d allocations in %d ticks", sum, f.Ticks)
+	}
 }

@@ -23,7 +23,9 @@ type Replica struct {
 	seats    map[*replica.Conn]*replicaSeat
 	kinds    map[*world.Kind]uint16 // their links
 	entities map[world.ID]*replica.Entity
-	mirror   *world.View // of the whole world; while the hub publishes
+	gone     map[world.ID]*replica.Entity // in this tick
+	spare    map[uint16][]*replica.Entity // that no one sees any more, by kind
+	mirror   *world.View                  // of the whole world; while the hub publishes
 	buf      []byte
 }
 
@@ -50,7 +52,7 @@ type ReplicaConfig struct {
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
 		hub: h, ticket: c.Ticket, seats: map[*replica.Conn]*replicaSeat{},
-		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, mirror: h.mirror(),
+		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
 	ready := make(chan struct{}) // no event comes before the kinds are declared
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, func(conn *replica.Conn, ev replica.Event) {
@@ -190,6 +192,7 @@ func (d *Replica) publish(h *Hub) {
 		for _, s := range h.seats[d.Name()] {
 			d.tell(h, s.own.(*replicaSeat))
 		}
+		d.forget()
 	})
 }
 
@@ -202,12 +205,11 @@ func (d *Replica) store(store *replica.Store) {
 		switch {
 		case c.What == world.Left:
 			if e != nil {
-				e.Remove()
+				d.gone[c.ID] = e
 				delete(d.entities, c.ID)
 			}
 		case e == nil:
-			var err error
-			if e, err = store.NewEntity(d.kinds[c.Kind]); err != nil {
+			if e = d.take(store, d.kinds[c.Kind]); e == nil {
 				break
 			}
 			d.entities[c.ID] = e
@@ -219,6 +221,28 @@ func (d *Replica) store(store *replica.Store) {
 		}
 		d.mirror.Take(0)
 	}
+}
+
+// take returns an entity of the Store that no one sees.
+func (d *Replica) take(store *replica.Store, kind uint16) *replica.Entity {
+	if list := d.spare[kind]; len(list) > 0 {
+		d.spare[kind] = list[:len(list)-1]
+		return list[len(list)-1]
+	}
+	e, err := store.NewEntity(kind)
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
+// forget lets go of what is gone, when all who saw it have been told: each has it hidden, so it may
+// be another's from now on.
+func (d *Replica) forget() {
+	for _, e := range d.gone {
+		d.spare[e.Kind()] = append(d.spare[e.Kind()], e)
+	}
+	clear(d.gone)
 }
 
 // set gives the variables of an entity their values.
@@ -243,6 +267,9 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		e := d.entities[c.ID]
+		if was := d.gone[c.ID]; was != nil && c.What == world.Left {
+			e = was
+		}
 		switch {
 		case e == nil:
 		case c.What == world.Left:

@@ -16,7 +16,8 @@ type elements struct {
 	list  []element // by slot: a SID keeps its slot for good
 	slots map[int16]int32
 	live  int
-	dirty []int32 // changed since the last flush
+	dirty []int32  // changed since the last flush
+	spare [][]byte // of elements that are gone: as many as ever lived at once
 
 	log  []int32
 	base uint64 // the position of log[0]
@@ -72,6 +73,9 @@ func (t *elements) set(sid int16, data []byte) {
 	if !e.live {
 		e.live = true
 		t.live++
+		if n := len(t.spare); n > 0 {
+			e.data, t.spare = t.spare[n-1], t.spare[:n-1]
+		}
 	}
 	e.data = append(e.data[:0], data...)
 	if !e.dirty {
@@ -87,6 +91,7 @@ func (t *elements) remove(sid int16) (slot int32, ok bool) {
 		return 0, false
 	}
 	e := &t.list[slot]
+	t.spare = append(t.spare, e.data[:0])
 	e.live, e.pos, e.data = false, 0, nil
 	t.live--
 	return slot, true

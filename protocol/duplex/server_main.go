@@ -73,14 +73,16 @@ type line struct {
 	writeEnd error // left by the writer under the hub's lock
 
 	// Owned by the loop.
-	held   bool // it has the piece
-	closed bool
+	held    bool // it has the piece
+	closed  bool
+	writing []byte // what onWritable is to write
+	written int    // and has
 
 	draining atomic.Bool // what comes is thrown away
 
-	onReadable func(fd uintptr) bool
-	n          int
-	err        error
+	onReadable, onWritable func(fd uintptr) bool // made once, as each write would else allocate
+	n                      int
+	err                    error
 }
 
 // newLine returns a line over a connection, which is TLS over tcp if it is not that itself.
@@ -88,7 +90,7 @@ func newLine(h *hub, conn, tcp net.Conn, core *Conn) *line {
 	l := &line{hub: h, conn: conn, tcp: tcp, core: core, taken: make(chan struct{}, 1)}
 	if tcp, ok := conn.(*net.TCPConn); ok && canReadRaw {
 		l.raw, _ = tcp.SyscallConn()
-		l.onReadable = l.readable
+		l.onReadable, l.onWritable = l.readable, l.writable
 	}
 	return l
 }

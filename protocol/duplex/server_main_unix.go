@@ -26,16 +26,21 @@ func (l *line) readable(fd uintptr) bool {
 }
 
 // tryWrite writes what the system takes at once, and says how many bytes that is.
-func (l *line) tryWrite(b []byte) (n int) {
+func (l *line) tryWrite(b []byte) int {
 	if l.raw == nil {
 		return 0
 	}
-	err := l.raw.Write(func(fd uintptr) bool {
-		n, _ = syscall.Write(int(fd), b) // whatever is wrong, the goroutine will find it too
-		return true
-	})
+	l.writing, l.written = b, 0
+	err := l.raw.Write(l.onWritable)
+	l.writing = nil
 	if err != nil {
 		return 0
 	}
-	return max(n, 0)
+	return max(l.written, 0)
+}
+
+// writable writes once. Whatever is wrong, the goroutine will find it too.
+func (l *line) writable(fd uintptr) bool {
+	l.written, _ = syscall.Write(int(fd), l.writing)
+	return true
 }

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -27,11 +26,13 @@ type view struct {
 	free    []int
 	buf     []byte
 	pool    []value
+	ranked  []uint64 // of the pool: where a value stands in a packet, and its index
 }
 
 type slots struct {
-	used [256]*slot
-	next uint8
+	used  [256]*slot
+	next  uint8
+	spare []*slot // that clients know to be gone, to be used again
 }
 
 // slot is a place of a kind in one client's view. It is taken from Show until the
@@ -83,13 +84,29 @@ func (c *Conn) Show(e *Entity) error {
 		if ks.used[id] != nil {
 			continue
 		}
-		s := &slot{entity: e, kind: e.kind, id: id, sent: make([]uint64, len(e.versions)), index: len(v.order)}
+		s := ks.take(len(e.versions))
+		s.entity, s.kind, s.id, s.index = e, e.kind, id, len(v.order)
 		ks.used[id] = s
 		v.seen[e] = s
 		v.order = append(v.order, s)
 		return nil
 	}
 	return ErrNoSlot
+}
+
+// take returns a slot of which nothing was sent. A packet that is still under way may have carried
+// values of whoever had it before: no value has a version that another ever had, so what becomes of
+// that packet is of no account to the next.
+func (ks *slots) take(variables int) *slot {
+	n := len(ks.spare)
+	if n == 0 {
+		return &slot{sent: make([]uint64, variables)}
+	}
+	s := ks.spare[n-1]
+	ks.spare = ks.spare[:n-1]
+	clear(s.sent)
+	*s = slot{sent: s.sent}
+	return s
 }
 
 // Hide takes an entity out of the client's sight.
@@ -199,7 +216,7 @@ func (c *Conn) collect(budget int) {
 			v.pool = append(v.pool, value{nil, uint16(i), x.version, x.data})
 		}
 	}
-	for n := len(v.order); n > 0 && left > 0; n-- {
+	for n := len(v.order); n > 0 && left > 0 && len(v.pool) < maxPool; n-- {
 		if v.at >= len(v.order) {
 			v.at = 0
 		}
@@ -233,22 +250,35 @@ func (c *Conn) collectSlot(s *slot) (size int) {
 	return size
 }
 
-// sendValues writes what was collected, sorted so that links are written once.
+// maxPool bounds what one call of Replicate looks at: an index has so many bits in a rank.
+const (
+	poolBits = 22
+	maxPool  = 1<<poolBits - maxKindVariables
+)
+
+// rank sorts what was collected so that links are written once, and entities come first:
+//
+//	of no entity 1 bit | kind 16 | variable 16 | id 8 | index in the pool 22
+func (v *view) rank() {
+	v.ranked = v.ranked[:0]
+	for i := range v.pool {
+		x := &v.pool[i]
+		key := uint64(x.variable)<<8<<poolBits | uint64(i)
+		if x.slot == nil {
+			key |= 1 << 63
+		} else {
+			key |= (uint64(x.slot.kind)<<24 | uint64(x.slot.id)) << poolBits
+		}
+		v.ranked = append(v.ranked, key)
+	}
+	slices.Sort(v.ranked)
+}
+
+// sendValues writes what was collected.
 func (c *Conn) sendValues(now time.Time, budget int) {
 	v := c.view
-	slices.SortFunc(v.pool, func(a, b value) int {
-		switch {
-		case (a.slot == nil) != (b.slot == nil):
-			if a.slot == nil {
-				return 1 // entities come first in a packet
-			}
-			return -1
-		case a.slot == nil:
-			return cmp.Compare(a.variable, b.variable)
-		}
-		return cmp.Or(cmp.Compare(a.slot.kind, b.slot.kind), cmp.Compare(a.variable, b.variable), cmp.Compare(a.slot.id, b.slot.id))
-	})
-	for rest := v.pool; len(rest) > 0 && budget > 0; {
+	v.rank()
+	for rest := v.ranked; len(rest) > 0 && budget > 0; {
 		size := min(maxPacketBytes, max(budget, minReplicateBytes))
 		if c.sender.Ready(size) != nil {
 			return
@@ -268,14 +298,14 @@ const minReplicateBytes = 13 + 8 + MaxValueBytes
 // sendOne fills one packet and returns how many values and bytes it took.
 // "Packets are sent reliable so that acks tell what arrived, but a lost one ...
 // is not resent byte for byte".
-func (c *Conn) sendOne(now time.Time, values []value, size int) (n, bytes int) {
+func (c *Conn) sendOne(now time.Time, ranked []uint64, size int) (n, bytes int) {
 	v := c.view
 	buf := c.buffers.Take(maxPacketBytes)
 	defer c.buffers.Give(buf)
 	var w ReplicateWriter
 	w.Start(buf[:0], &Packet{Kind: KindReplicate, Reliable: true, Sequence: uint16(c.sender.Next()), Time: c.ServerTime(now)}, size)
-	for n < len(values) {
-		x := &values[n]
+	for n < len(ranked) {
+		x := &v.pool[ranked[n]&(1<<poolBits-1)]
 		if x.slot != nil && !w.Add(x.slot.kind, x.variable, x.slot.id, x.data) || x.slot == nil && !w.Variable(x.variable, x.data) {
 			break
 		}
@@ -290,8 +320,8 @@ func (c *Conn) sendOne(now time.Time, values []value, size int) (n, bytes int) {
 		return 0, 0
 	}
 	b := &v.batches[tag]
-	for i := range values[:n] {
-		x := &values[i]
+	for _, r := range ranked[:n] {
+		x := &v.pool[r&(1<<poolBits-1)]
 		b.values = append(b.values, sentValue{x.slot, x.variable, x.version})
 		if x.slot == nil {
 			v.sent[x.variable] = x.version
@@ -331,6 +361,7 @@ func (v *view) settled(tag int, arrived bool) {
 		// "the server reuses a slot only after the message is acknowledged"
 		if ks := v.kinds[s.kind]; arrived && ks.used[s.id] == s {
 			ks.used[s.id] = nil
+			ks.spare = append(ks.spare, s)
 		}
 	}
 	v.endBatch(tag)
