@@ -53,7 +53,7 @@ func TestMediansDoNotDependOnOrder(t *testing.T) {
 }
 
 func TestTheClockOfARoomGoesRound(t *testing.T) {
-	for _, before := range []float64{0, 1, 4000, roomCycle - 1} {
+	for _, before := range []float64{0, 1, 4000, roomCycle - 1000} {
 		x := clockNow() - before
 		if x < 0 {
 			x += roomCycle

@@ -136,9 +136,14 @@ func clockNow() float64 {
 	return math.Mod(float64(time.Now().UnixMicro()%(roomCycle*1000))/1000, roomCycle)
 }
 
-// sinceClock returns how long ago a time of the cycle was.
+// sinceClock returns how long ago a time of the cycle was. A time that lies ahead by less than
+// a millisecond was rounded up.
 func sinceClock(x float64) time.Duration {
-	return time.Duration(math.Mod(clockNow()-x+2*roomCycle, roomCycle) * float64(time.Millisecond))
+	ago := math.Mod(clockNow()-x+2*roomCycle, roomCycle)
+	if ago > roomCycle-1 {
+		ago = 0
+	}
+	return time.Duration(ago * float64(time.Millisecond))
 }
 
 // roomRole is the server of a room, which ticks once all are there.

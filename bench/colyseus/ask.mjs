@@ -20,5 +20,9 @@ export function obey(deeds) {
 }
 
 // cycle is the time in milliseconds that places tell; see work_room.go.
-export const cycle = 8192;
+const cycle = 8192;
 export const clock = () => (performance.timeOrigin + performance.now()) % cycle;
+export const since = (x) => {
+	const ago = (clock() - x + 2 * cycle) % cycle;
+	return ago > cycle - 1 ? 0 : ago; // it was rounded up
+};

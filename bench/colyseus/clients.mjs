@@ -1,6 +1,6 @@
 // All clients of a room, in one process.
 import { Client } from "@colyseus/sdk";
-import { clock, cycle, obey } from "./ask.mjs";
+import { obey, since } from "./ask.mjs";
 import { State } from "./state.mjs";
 
 const rooms = [];
@@ -15,7 +15,7 @@ function watch(room, objects) {
 	room.onStateChange((state) => {
 		const thing = state.things[++times % objects];
 		got++;
-		late.push(Math.round(((clock() - thing.x + 2 * cycle) % cycle) * 1e6));
+		late.push(Math.round(since(thing.x) * 1e6));
 	});
 }
 
