@@ -71,8 +71,8 @@ type askedSync struct {
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	roster.Member
-	mux    *Mux
 	number uint32 // of the clock
+	mux    *Mux
 	Endpoint
 }
 

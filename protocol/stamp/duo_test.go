@@ -48,7 +48,8 @@ func newDuoOf(t testing.TB, shared *Shared, cfg Config) *duo {
 	d.toS = nil
 	d.now = d.now.Add(5 * time.Millisecond)
 	clock := duoClock + uint64(d.now.Sub(born).Microseconds())
-	d.s = newServer(d.now, clientAddr, cfg.fill(), shared, clock, clock-5000)
+	d.s = new(Endpoint)
+	d.s.initServer(d.now, clientAddr, cfg.fill(), shared, clock, clock-5000)
 	d.turn(5 * time.Millisecond)
 	d.turn(5 * time.Millisecond)
 	if d.c.State() != StateOpen || d.s.State() != StateOpen {

@@ -78,17 +78,21 @@ type Endpoint struct {
 	leaving     leaving
 	reportsOpen int // packets of SendReport whose fate was not told yet
 	sender      reliable.Sender
-	stats       Stats
+	stats       tally
 
-	// A client's: it receives them and acknowledges.
-	clock     clocksync.OneWay
-	receiver  reliable.Receiver
-	near      uint64 // newest number taken from the server, to unwrap against
-	handshake handshake
+	*clientSide // nil at a server, which has thousands of endpoints
 
 	rand      *rand.Rand
 	closing   closing
 	malformed malformed
+}
+
+// clientSide is what only a client needs: it receives entity packets and acknowledges.
+type clientSide struct {
+	clock     clocksync.OneWay
+	receiver  reliable.Receiver
+	near      uint64 // newest number taken from the server, to unwrap against
+	handshake handshake
 }
 
 // told is an event of a single packet.
@@ -121,6 +125,12 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
+// tally is those of Stats that the endpoint counts itself.
+type tally struct {
+	In, Taken, Malformed, OutOfTime, OutOfRange, OutOfState uint64
+	Out, LooseLost, ControlOut, Untold, Beats               uint64
+}
+
 // Check returns an error if the counters do not add up.
 func (s *Stats) Check() error {
 	if sum := s.Taken + s.Malformed + s.OutOfTime + s.OutOfRange + s.OutOfState; sum != s.In {
@@ -138,30 +148,29 @@ type Shared struct {
 
 // NewClient returns a client that begins to connect to a server.
 func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) *Endpoint {
-	e := newEndpoint(now, FromClient, server, c.fill(), s)
+	e := &Endpoint{clientSide: new(clientSide)}
+	e.init(now, FromClient, server, c.fill(), s)
 	e.state = StateConnecting
 	e.begin(now)
 	return e
 }
 
-// newServer returns the server's side of a connection whose address is proven by an ack of
+// initServer makes e the server's side of a connection whose address is proven by an ack of
 // the accept, which came with a client's time. The client repeats its ack until it gets
 // an entity packet, so there is one at once.
-func newServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, clockNow, ackTime uint64) *Endpoint {
-	e := newEndpoint(now, FromServer, client, c, s)
+func (e *Endpoint) initServer(now time.Time, client netip.AddrPort, c *Config, s *Shared, clockNow, ackTime uint64) {
+	e.init(now, FromServer, client, c, s)
 	e.state = StateOpen
 	e.clockStart = clockNow
 	e.sender = reliable.NewSender(now, firstEntity, c.send, e.buffers, e.rand)
 	e.measure(now, ackTime)
 	e.announce = true
 	e.beat(now)
-	return e
 }
 
-func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) *Endpoint {
-	return &Endpoint{
-		cfg: c, rand: s.Rand, buffers: &s.Buffers, side: side, peer: admission.Canon(peer), born: now, now: now, heard: now,
-	}
+func (e *Endpoint) init(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) {
+	e.cfg, e.rand, e.buffers = c, s.Rand, &s.Buffers
+	e.side, e.peer, e.born, e.now, e.heard = side, admission.Canon(peer), now, now, now
 }
 
 // State returns where the connection stands.
@@ -218,8 +227,15 @@ func (e *Endpoint) ClockError(now time.Time) time.Duration {
 
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats {
-	s := e.stats
-	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
+	c := &e.stats
+	s := Stats{
+		In: c.In, Taken: c.Taken, Malformed: c.Malformed, OutOfTime: c.OutOfTime, OutOfRange: c.OutOfRange, OutOfState: c.OutOfState,
+		Out: c.Out, LooseLost: c.LooseLost, ControlOut: c.ControlOut, Untold: c.Untold, Beats: c.Beats,
+		Reliable: reliable.Stats{SendStats: e.sender.Stats()},
+	}
+	if e.clientSide != nil {
+		s.Reliable.ReceiveStats = e.receiver.Stats()
+	}
 	return s
 }
 

@@ -60,10 +60,10 @@ func (s *MuxStats) Check() error {
 
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
-	*Endpoint
 	roster.Member
-	mux    *Mux
 	number uint32 // of the clock
+	mux    *Mux
+	Endpoint
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.

@@ -54,7 +54,8 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		return
 	}
 	m.stats.Opened++
-	c := &Conn{mux: m, number: m.ended.Next(now, from), Endpoint: newServer(now, from, m.cfg, m.shared, t, p.Time)}
+	c := &Conn{mux: m, number: m.ended.Next(now, from)}
+	c.initServer(now, from, m.cfg, m.shared, t, p.Time)
 	m.conns.Add(from, c)
 	m.conns.Touch(c)
 }

@@ -118,7 +118,7 @@ func (s *Server) leave() { s.mux.Shutdown(s.mux.now, goodbye) }
 func (s *Server) abort() {
 	s.leave()
 	for c := range s.mux.Conns() {
-		abandon(c.Endpoint, s.mux.now, goodbye)
+		abandon(&c.Endpoint, s.mux.now, goodbye)
 	}
 }
 

@@ -159,7 +159,7 @@ func (s *stage) enter(state string) {
 	}
 	e := s.e
 	if s.conn != nil {
-		e = s.conn.Endpoint
+		e = &s.conn.Endpoint
 	}
 	switch state {
 	case "closing":
