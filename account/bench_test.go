@@ -1,11 +1,9 @@
 package account_test
 
 import (
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -80,64 +78,6 @@ func distance(a, b []float64) (most float64) {
 		most = max(most, math.Abs(float64(i)/float64(len(a))-float64(j)/float64(len(b))))
 	}
 	return most
-}
-
-// "1,000 log-ins in flight never delay a 20 Hz tick by more than 5 ms." Each tick is an iteration of 50 ms; late is by how much it
-// began after its time, with and without the log-ins. Each tick sends new ones for those that were answered since the last. A machine that has other
-// work to do shows that work as well, as the figures without log-ins tell.
-func BenchmarkTickUnderLogins(b *testing.B) {
-	for _, inFlight := range []int{0, 1000} {
-		b.Run(fmt.Sprintf("inflight=%d", inFlight), func(b *testing.B) {
-			d := realDesk(b, account.Config{Failures: -1})
-			d.make("ann")
-			var mu sync.Mutex
-			flying, answered := 0, 0
-			send := func() {
-				for {
-					mu.Lock()
-					enough := flying >= inFlight
-					if !enough {
-						flying++
-					}
-					mu.Unlock()
-					if enough {
-						return
-					}
-					err := d.Login(stranger(answered%500), "ann", "wrong password", func(account.Answer) {
-						mu.Lock()
-						flying--
-						answered++
-						mu.Unlock()
-					})
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			send()
-			const period = 50 * time.Millisecond
-			var late []float64
-			longestCall := time.Duration(0)
-			due := time.Now()
-			for b.Loop() {
-				// From one tick's time to the next, so that a late one does not make the others late.
-				if due = due.Add(period); time.Until(due) < 0 {
-					due = time.Now().Add(period)
-				}
-				time.Sleep(time.Until(due))
-				now := time.Now()
-				late = append(late, float64(now.Sub(due))/float64(time.Millisecond))
-				send()
-				longestCall = max(longestCall, time.Since(now))
-			}
-			slices.Sort(late)
-			b.ReportMetric(late[len(late)/2], "ms-late-p50")
-			b.ReportMetric(late[len(late)*99/100], "ms-late-p99")
-			b.ReportMetric(late[len(late)-1], "ms-late-max")
-			b.ReportMetric(float64(longestCall)/float64(time.Millisecond), "ms-in-calls-max")
-			b.ReportMetric(float64(answered)/b.Elapsed().Seconds(), "logins/s")
-		})
-	}
 }
 
 // What a password costs.

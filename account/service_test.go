@@ -2,6 +2,8 @@ package account_test
 
 import (
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -353,6 +355,10 @@ func TestReasonsAreCut(t *testing.T) {
 func TestMain(m *testing.M) {
 	if crashMain != nil && isVictim() {
 		crashMain()
+		return
+	}
+	if start, err := strconv.ParseInt(os.Getenv(canaryVariable), 10, 64); err == nil {
+		watch(time.Unix(0, start))
 		return
 	}
 	goleak.VerifyTestMain(m)
