@@ -126,9 +126,7 @@ func (c *Client[E]) Loop() *udp.Loop { return c.loop }
 func (c *Client[E]) Over() <-chan struct{} { return c.over }
 
 // Queued returns how many events wait to be read, and their bytes.
-func (c *Client[E]) Queued() (events int, bytes int64) {
-	return int(c.inbox.events.Load()), c.inbox.bytes.Load()
-}
+func (c *Client[E]) Queued() (events int, bytes int64) { return c.inbox.queued() }
 
 // Do runs fn on the loop, with the present time, and returns when it has run. The error is
 // ErrClosed, and then fn has not run.
@@ -220,6 +218,7 @@ func (c *Client[E]) afterTurn(now time.Time) {
 	c.endpoint.Advance(now)
 	c.drain(now)
 	c.moveEvents()
+	c.inbox.show()
 	c.noteOver()
 }
 

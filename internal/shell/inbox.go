@@ -1,6 +1,10 @@
 package shell
 
-import "sync/atomic"
+import (
+	"sync"
+
+	"parley/internal/queue"
+)
 
 // Limits of what waits between a client's loop and the program.
 const (
@@ -9,7 +13,7 @@ const (
 	// are reached, packets are refused and the server slows down: a server that
 	// floods a slow client costs it this much and no more. One event may pass the
 	// bytes, as a message may be larger than they are.
-	MaxQueuedEvents     = 128
+	MaxQueuedEvents     = 512
 	MaxQueuedEventBytes = 256 << 10
 
 	// ClientBatch is small because a client has one peer, and a program may have
@@ -17,23 +21,30 @@ const (
 	ClientBatch = 4
 )
 
-// inbox is the bounded queue of events from a loop to the program. The loop puts
-// events in while there is room and else sets stalled, which has the reader wake it.
+// inbox is the bounded queue of events from a loop to the program. The loop puts events
+// in while there is room, and shows all of a turn at once, so that a reader is woken once for
+// them; without room it sets stalled, which has the reader wake it.
 type inbox[E any] struct {
-	queue   chan E
-	events  atomic.Int64 // in queue; its len would not do, as nothing says when others see that
-	bytes   atomic.Int64 // of those
-	stalled atomic.Bool
-	size    func(E) int
+	size func(E) int
+
+	// Owned by the loop.
+	staged []E   // put in, and not shown yet
+	events int   // that wait, as far as the loop knows; there may be fewer
+	bytes  int64 // of those
+
+	mu      sync.Mutex
+	list    queue.Fifo[E]
+	waits   int64 // bytes of list
+	stalled bool
+	readers int           // that wait
+	ready   chan struct{} // capacity 1: a reader is to look
 }
 
 func newInbox[E any](size func(E) int) inbox[E] {
-	return inbox[E]{queue: make(chan E, MaxQueuedEvents), size: size}
+	return inbox[E]{ready: make(chan struct{}, 1), size: size}
 }
 
-func (b *inbox[E]) full() bool {
-	return b.events.Load() >= MaxQueuedEvents || b.bytes.Load() >= MaxQueuedEventBytes
-}
+func (b *inbox[E]) full() bool { return b.events >= MaxQueuedEvents || b.bytes >= MaxQueuedEventBytes }
 
 // hasRoom reports whether one more event may be put in. If not, the reader knows that
 // it is to wake the loop.
@@ -41,38 +52,90 @@ func (b *inbox[E]) hasRoom() bool {
 	if !b.full() {
 		return true
 	}
-	b.stalled.Store(true)
-	return !b.full() // the reader may have been here before it could see that
+	b.show()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events, b.bytes = b.list.Len(), b.waits
+	b.stalled = b.full()
+	return !b.stalled
 }
 
 // put adds an event, for which there is room.
 func (b *inbox[E]) put(ev E) {
-	b.events.Add(1)
-	b.bytes.Add(int64(b.size(ev)))
-	b.queue <- ev
+	b.staged = append(b.staged, ev)
+	b.events++
+	b.bytes += int64(b.size(ev))
 }
 
-// next waits for the next event, until there are no more: done says that the loop has put
-// in all that it will.
-func (b *inbox[E]) next(done <-chan struct{}, wake func()) (ev E, ok bool) {
-	select {
-	case ev = <-b.queue:
-	default:
-		select {
-		case ev = <-b.queue:
-		case <-done:
-			select {
-			case ev = <-b.queue:
-			default:
-				return ev, false
-			}
-		}
+// show gives the readers what was put in.
+func (b *inbox[E]) show() {
+	if len(b.staged) == 0 {
+		return
 	}
-	b.events.Add(-1)
-	b.bytes.Add(-int64(b.size(ev)))
-	if b.stalled.Load() && b.events.Load() <= MaxQueuedEvents/2 && b.bytes.Load() <= MaxQueuedEventBytes/2 {
-		b.stalled.Store(false)
+	b.mu.Lock()
+	for i := range b.staged {
+		b.waits += int64(b.size(b.staged[i]))
+		b.list.Push(b.staged[i])
+	}
+	b.mu.Unlock()
+	notify(b.ready)
+	clear(b.staged)
+	if b.staged = b.staged[:0]; cap(b.staged) > 64 {
+		b.staged = nil // a burst must not make a client large for the rest of its life
+	}
+}
+
+// next waits for the next event, until there are no more: done says that the loop has shown
+// all that it will.
+func (b *inbox[E]) next(done <-chan struct{}, wake func()) (ev E, ok bool) {
+	for ended := false; ; {
+		b.mu.Lock()
+		if b.list.Len() > 0 {
+			break
+		}
+		if ended {
+			b.mu.Unlock()
+			return ev, false
+		}
+		b.readers++
+		b.mu.Unlock()
+		select {
+		case <-b.ready:
+		case <-done:
+			ended = true
+		}
+		b.mu.Lock()
+		b.readers--
+		b.mu.Unlock()
+	}
+	ev = b.list.Pop()
+	b.list.Trim()
+	b.waits -= int64(b.size(ev))
+	others := b.readers > 0 && b.list.Len() > 0
+	stalled := b.stalled && b.list.Len() <= MaxQueuedEvents/2 && b.waits <= MaxQueuedEventBytes/2
+	if stalled {
+		b.stalled = false
+	}
+	b.mu.Unlock()
+	if others {
+		notify(b.ready)
+	}
+	if stalled {
 		wake()
 	}
 	return ev, true
+}
+
+// queued returns how many events wait, and their bytes.
+func (b *inbox[E]) queued() (events int, bytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.list.Len(), b.waits
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

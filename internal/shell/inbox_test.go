@@ -37,7 +37,7 @@ func TestInboxAgainstManyReaders(t *testing.T) {
 					for ev, ok := b.next(done, wake); ok; ev, ok = b.next(done, wake) {
 						seen[r] = append(seen[r], ev)
 						for range dice.IntN(20) { // some are slow
-							_ = len(b.queue)
+							b.queued()
 						}
 					}
 				})
@@ -46,11 +46,14 @@ func TestInboxAgainstManyReaders(t *testing.T) {
 				for !b.hasRoom() {
 					<-woken
 				}
-				b.put(i)
-				if got := b.bytes.Load(); got >= MaxQueuedEventBytes+int64(tt.largest) || len(b.queue) > MaxQueuedEvents {
-					t.Fatalf("%d events of %d bytes are queued", len(b.queue), got)
+				if b.put(i); i%7 == 0 { // a turn is over
+					b.show()
+				}
+				if n, bytes := b.queued(); bytes >= MaxQueuedEventBytes+int64(tt.largest) || n > MaxQueuedEvents {
+					t.Fatalf("%d events of %d bytes are queued", n, bytes)
 				}
 			}
+			b.show()
 			close(done)
 			wg.Wait()
 			count := make([]int, n)
@@ -69,8 +72,8 @@ func TestInboxAgainstManyReaders(t *testing.T) {
 					t.Fatalf("event %d was read %d times", ev, c)
 				}
 			}
-			if b.events.Load() != 0 || b.bytes.Load() != 0 {
-				t.Errorf("%d events of %d bytes are counted in an empty queue", b.events.Load(), b.bytes.Load())
+			if n, bytes := b.queued(); n != 0 || bytes != 0 {
+				t.Errorf("%d events of %d bytes are counted in an empty queue", n, bytes)
 			}
 		})
 	}

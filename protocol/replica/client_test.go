@@ -249,7 +249,7 @@ func TestCloseInsideEvents(t *testing.T) {
 		s := at.serve(t, Config{}, func(c *Conn, ev Event) { f.conn = c })
 		x := at.connect(t, s, Config{})
 		synctest.Wait()
-		s.Do(func(*Mux) { f.fill(1000) })
+		s.Do(func(*Mux) { f.fill(200) })
 		time.Sleep(2 * time.Second) // virtual: all queues are full
 		n, closed := 0, 0
 		for ev := range x.Events() {

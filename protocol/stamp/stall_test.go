@@ -147,7 +147,7 @@ func TestCloseInsideEvents(t *testing.T) {
 		var f flood
 		s := at.serve(t, Config{}, func(c *Conn, _ Event) { f.conn = c })
 		x := at.connect(t, s, Config{})
-		s.Do(func(*Mux) { f.fill(Ordered, 1000) })
+		s.Do(func(*Mux) { f.fill(Ordered, 200) })
 		time.Sleep(2 * time.Second) // virtual: all queues are full
 		n, closed := 0, 0
 		for ev := range x.Events() {
