@@ -94,6 +94,8 @@ func (w *World) Reindex() { w.fresh = false }
 // a step, or after the last MoveAll or Reindex; what has moved away by hand since
 // is left out, what has come by hand is not found.
 func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
+	// Converted, as the caller may have multiplied to get them: see "Determinism".
+	x, y, distance = float64(x), float64(y), float64(distance)
 	return func(yield func(ID, *Body) bool) {
 		w.index()
 		distance = max(0, min(distance, ChunkSide<<16))

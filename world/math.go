@@ -106,5 +106,6 @@ func Hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y))
 
 // Heading returns the angle from one point to another as a Body keeps it.
 func Heading(fromX, fromY, toX, toY float64) float32 {
-	return float32(Atan2(toY-fromY, toX-fromX))
+	// Converted, as the caller may have multiplied to get them: see "Determinism".
+	return float32(Atan2(float64(toY)-float64(fromY), float64(toX)-float64(fromX)))
 }
