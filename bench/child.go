@@ -79,6 +79,10 @@ func startCommand(cmd *exec.Cmd) (c *child, err error) {
 	return c, c.cmd.Start()
 }
 
+// askPatience is how long a child may take for anything. What it is asked takes less than
+// half of that; one that is overwhelmed by its work may never answer.
+const askPatience = 90 * time.Second
+
 // ask has the child do something and waits for its answer.
 func (c *child) ask(do string, with, value any) error {
 	w, err := json.Marshal(with)
@@ -89,6 +93,8 @@ func (c *child) ask(do string, with, value any) error {
 	if err != nil {
 		return err
 	}
+	slow := time.AfterFunc(askPatience, func() { c.cmd.Process.Kill() })
+	defer slow.Stop()
 	if _, err := fmt.Fprintf(c.in, "%s\n", line); err != nil {
 		return fmt.Errorf("%s: the process is gone: %w", do, err)
 	}
