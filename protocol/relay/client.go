@@ -18,6 +18,8 @@ import (
 // any goroutine.
 type Client struct {
 	endpoint *Endpoint // owned by the loop
+	more     bool      // owned by the loop: packages wait for it
+	leaving  bool      // owned by the loop: it leaves when none do
 	shell    *shell.Client[Event]
 }
 
@@ -44,7 +46,8 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	}
 	x := &Client{endpoint: e}
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
-		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
+		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last,
+		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
 	})
 	if err != nil {
 		return nil, err
@@ -52,21 +55,93 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	return x, nil
 }
 
-// Send sends a package to all others or to the server. Nothing is sent if it returns an
+// Send has a package sent to all others or to the server, and does not wait for that. Those
+// of one goroutine are sent in its order. Nothing is sent if it returns an
 // error, which is ErrBacklogFull while the server takes too little, ErrPayloadSize, ErrMode,
 // or ErrClosed once we are out of the room: Err says why.
 func (c *Client) Send(mode Mode, to Target, payload []byte) error {
-	err := ErrClosed
-	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Send(now, mode, to, payload) })
-	return err
+	if err := checkPackage(mode, payload); err != nil {
+		return err
+	}
+	return sendError(c.shell.Put(tagOf(mode, to), "", payload))
+}
+
+// SendWait is Send that waits while the server takes too little, until ctx ends, whose
+// error it then returns.
+func (c *Client) SendWait(ctx context.Context, mode Mode, to Target, payload []byte) error {
+	if err := checkPackage(mode, payload); err != nil {
+		return err
+	}
+	return sendError(c.shell.PutWait(ctx, tagOf(mode, to), "", payload))
 }
 
 // Queue sends a message in a package that it may share with others of its mode and target,
-// after Config.FlushAfter at the latest: see Endpoint.Queue.
+// after Config.FlushAfter at the latest: see Endpoint.Queue. Its errors are those of Send.
 func (c *Client) Queue(mode Mode, to Target, message []byte) error {
-	err := ErrClosed
-	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Queue(now, mode, to, message) })
+	if err := checkPackage(mode, message); err != nil {
+		return err
+	}
+	return sendError(c.shell.Put(tagOf(mode, to)|tagQueue, "", message))
+}
+
+func checkPackage(mode Mode, payload []byte) error {
+	switch {
+	case mode > SemiOrdered:
+		return ErrMode
+	case len(payload) == 0 || len(payload) > MaxPayload:
+		return ErrPayloadSize
+	}
+	return nil
+}
+
+// How a package waits: its mode in the lower bits, and these.
+const (
+	tagServer shell.Tag = 1 << 2
+	tagQueue  shell.Tag = 1 << 3
+	tagMode             = tagServer - 1
+)
+
+// tagOf is how a package waits. Only a reliable one has a place that must be kept.
+func tagOf(mode Mode, to Target) shell.Tag {
+	tag := shell.Tag(mode)
+	if to == ToServer {
+		tag |= tagServer
+	}
+	if mode == Unreliable {
+		tag |= shell.Passing
+	}
+	return tag
+}
+
+func sendError(err error) error {
+	switch err {
+	case shell.ErrFull:
+		return ErrBacklogFull
+	case shell.ErrClosed:
+		return ErrClosed
+	}
 	return err
+}
+
+// send gives the endpoint a package that was checked. One that the end has overtaken is let go.
+func (c *Client) send(now time.Time, m shell.Message) bool {
+	mode, to := Mode(m.Tag&tagMode), ToOthers
+	if m.Tag&tagServer != 0 {
+		to = ToServer
+	}
+	var err error
+	if m.Tag&tagQueue != 0 {
+		err = c.endpoint.Queue(now, mode, to, m.Data)
+	} else {
+		err = c.endpoint.Send(now, mode, to, m.Data)
+	}
+	return err != ErrBacklogFull && err != ErrNotJoined
+}
+
+func (c *Client) left(now time.Time, left bool) {
+	if c.more = left; !left && c.leaving {
+		c.endpoint.Close(now, "")
+	}
 }
 
 // Events yields what happens, and waits for it: packages, and at the end EventLeft.
@@ -88,8 +163,14 @@ func (c *Client) Err() error { return c.shell.Err() }
 // Events yields what it has, and ends. Every client is to be closed, whatever ended it.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
-func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
-func (c *Client) cut(now time.Time)    { c.endpoint.cut(now, Close{Reason: ReasonClosed}) }
+// hangUp leaves, once all that was sent before is with the endpoint.
+func (c *Client) hangUp(now time.Time) {
+	if c.leaving = true; !c.more {
+		c.endpoint.Close(now, "")
+	}
+}
+
+func (c *Client) cut(now time.Time) { c.endpoint.cut(now, Close{Reason: ReasonClosed}) }
 
 // Stats returns the counters, also after Close.
 func (c *Client) Stats() (s Stats) {
