@@ -33,6 +33,10 @@ func (c *crowd) gather(p Peer, w crowdWith) (_ any, err error) {
 	return nil, c.swarm.gather(w.Clients, gatherPatience, func(now time.Time) (Member, error) { return p.Join(now, w.Addr) })
 }
 
+// dialling is how many of those clients connect at a time: a server of quic-go refuses those
+// who come while 32 wait to be accepted.
+const dialling = 16
+
 // dial connects clients that have goroutines of their own, a few at a time.
 func (c *crowd) dial(p Peer, w crowdWith) error {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherPatience)
@@ -44,7 +48,7 @@ func (c *crowd) dial(p Peer, w crowdWith) error {
 		c.sum.add(now, b)
 	}
 	var wg sync.WaitGroup
-	room := make(chan struct{}, joining)
+	room := make(chan struct{}, dialling)
 	var failed error
 	for i := len(c.links); i < w.Clients && ctx.Err() == nil; i++ {
 		room <- struct{}{}

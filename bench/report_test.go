@@ -20,8 +20,8 @@ func sampleReport() *Report {
 			}
 			r.add(Sample{Work: work, Case: kase, Peer: peer, Round: round + 1, Figures: figures})
 		}
-		add("W4", "60 Hz", "colyseus", map[string]float64{"cpu": 40, "bytes": 12})
-		add("W4", "60 Hz", "replica entities", map[string]float64{"cpu": 10, "bytes": 6})
+		add("W4", "60 Hz", "colyseus", map[string]float64{"cpu": 40, "each": 40, "bytes": 12})
+		add("W4", "60 Hz", "replica entities", map[string]float64{"cpu": 10, "each": 10, "bytes": 6})
 		add("W2", "64 bytes", "tcp", map[string]float64{"rate": 300_000, "cpu": 5})
 		add("W2", "64 bytes", "replica ordered", map[string]float64{"rate": 600_000, "cpu": 2})
 	}
