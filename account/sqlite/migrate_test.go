@@ -72,8 +72,8 @@ func TestTablesOfANewerProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.writer.do(t.Context(), func(c *sql.Conn) error {
-		return change(c, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
+	err = s.writer.do(t.Context(), func(p *pen) error {
+		return p.change("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
 	})
 	if err != nil {
 		t.Fatal(err)

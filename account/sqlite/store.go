@@ -32,6 +32,8 @@ type Store struct {
 	reads  *sql.DB
 	writes *sql.DB // of one connection, which the writer has
 	writer *writer
+
+	find, get, list, known *sql.Stmt // of reads
 }
 
 var _ account.Store = (*Store)(nil)
@@ -74,8 +76,29 @@ func openFile(path string, busy time.Duration) (*Store, error) {
 	}
 	s.reads.SetMaxOpenConns(readConns)
 	s.reads.SetMaxIdleConns(readConns)
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.reads.Close(), conn.Close(), s.writes.Close())
+	}
 	s.writer = startWriter(conn)
 	return s, nil
+}
+
+// prepare has SQLite read what is asked over and over, once for each connection.
+func (s *Store) prepare(ctx context.Context) (err error) {
+	for _, q := range []struct {
+		stmt  **sql.Stmt
+		query string
+	}{
+		{&s.find, `SELECT ` + columns + ` FROM accounts WHERE key = ?`},
+		{&s.get, `SELECT ` + columns + ` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`},
+		{&s.list, `SELECT ` + columns + ` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`},
+		{&s.known, `SELECT seen_at FROM known_addresses WHERE account = ? AND address = ?`},
+	} {
+		if *q.stmt, err = s.reads.PrepareContext(ctx, q.query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dataSource writes what the driver wants to know.
@@ -115,12 +138,14 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 		return account.Record{}, err
 	}
 	var made account.Record
-	err := s.do(ctx, "create", func(c *sql.Conn) error {
-		row := c.QueryRowContext(context.Background(), `INSERT INTO accounts
-			(name, key, password, created_at, last_login, banned_at, banned_until, ban_reason)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING `+columns,
+	err := s.do(ctx, "create", func(p *pen) error {
+		insert, err := p.prepared(`INSERT INTO accounts (name, key, password, created_at, last_login, banned_at, banned_until, ban_reason)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ` + columns)
+		if err != nil {
+			return err
+		}
+		row := insert.QueryRowContext(context.Background(),
 			append([]any{r.Name, r.Key, r.Hash, r.Created.UnixMicro(), micros(r.LastLogin)}, banColumns(r.Ban)...)...)
-		var err error
 		if made, err = scan(row); isUnique(err) {
 			return account.ErrTaken
 		}
@@ -137,11 +162,11 @@ func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) err
 	if err := account.CheckText(hash); err != nil {
 		return err
 	}
-	return s.do(ctx, "set password", func(c *sql.Conn) error {
-		if err := changeOne(c, `UPDATE accounts SET password = ? WHERE id = ?`, hash, id); err != nil {
+	return s.do(ctx, "set password", func(p *pen) error {
+		if err := p.changeOne(`UPDATE accounts SET password = ? WHERE id = ?`, hash, id); err != nil {
 			return err
 		}
-		return change(c, `DELETE FROM known_addresses WHERE account = ?`, id)
+		return p.change(`DELETE FROM known_addresses WHERE account = ?`, id)
 	})
 }
 
@@ -150,38 +175,38 @@ func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error 
 	if err := account.CheckText(b.Reason); err != nil {
 		return err
 	}
-	return s.do(ctx, "set ban", func(c *sql.Conn) error {
-		return changeOne(c, `UPDATE accounts SET banned_at = ?, banned_until = ?, ban_reason = ? WHERE id = ?`, append(banColumns(b), id)...)
+	return s.do(ctx, "set ban", func(p *pen) error {
+		return p.changeOne(`UPDATE accounts SET banned_at = ?, banned_until = ?, ban_reason = ? WHERE id = ?`, append(banColumns(b), id)...)
 	})
 }
 
 // Enter is account.Store's.
 func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error {
-	return s.do(ctx, "enter", func(c *sql.Conn) error {
-		err := changeOne(c, `UPDATE accounts SET last_login = ? WHERE id = ?`, micros(v.At), id)
+	return s.do(ctx, "enter", func(p *pen) error {
+		err := p.changeOne(`UPDATE accounts SET last_login = ? WHERE id = ?`, micros(v.At), id)
 		if err == nil {
-			err = change(c, `DELETE FROM known_addresses WHERE seen_at < ?`, v.Forget.UnixMicro())
+			err = p.change(`DELETE FROM known_addresses WHERE seen_at < ?`, v.Forget.UnixMicro())
 		}
 		if err != nil || !v.From.IsValid() {
 			return err
 		}
-		if err := change(c, `INSERT INTO known_addresses (account, address, seen_at) VALUES (?, ?, ?)
+		if err := p.change(`INSERT INTO known_addresses (account, address, seen_at) VALUES (?, ?, ?)
 			ON CONFLICT (account, address) DO UPDATE SET seen_at = excluded.seen_at`, id, v.From.String(), v.At.UnixMicro()); err != nil {
 			return err
 		}
-		return change(c, `DELETE FROM known_addresses WHERE account = ?1 AND address NOT IN
+		return p.change(`DELETE FROM known_addresses WHERE account = ?1 AND address NOT IN
 			(SELECT address FROM known_addresses WHERE account = ?1 ORDER BY seen_at DESC, address DESC LIMIT ?2)`, id, account.MaxKnown)
 	})
 }
 
 // Delete is account.Store's.
 func (s *Store) Delete(ctx context.Context, id account.ID) error {
-	return s.do(ctx, "delete", func(c *sql.Conn) error { return changeOne(c, `DELETE FROM accounts WHERE id = ?`, id) })
+	return s.do(ctx, "delete", func(p *pen) error { return p.changeOne(`DELETE FROM accounts WHERE id = ?`, id) })
 }
 
 // Find is account.Store's.
 func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
-	r, err := scan(s.reads.QueryRowContext(ctx, `SELECT `+columns+` FROM accounts WHERE key = ?`, key))
+	r, err := scan(s.find.QueryRowContext(ctx, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		return account.Record{}, account.ErrNotFound
 	}
@@ -194,7 +219,7 @@ func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, e
 	if err != nil {
 		return nil, wrap("get", err)
 	}
-	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, string(list))
+	records, err := readAll(s.get.QueryContext(ctx, string(list)))
 	if err != nil {
 		return nil, wrap("get", err)
 	}
@@ -210,14 +235,14 @@ func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Re
 	if err := account.CheckText(after); err != nil {
 		return nil, err
 	}
-	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`, after, max(0, min(limit, account.MaxList)))
+	records, err := readAll(s.list.QueryContext(ctx, after, max(0, min(limit, account.MaxList))))
 	return records, wrap("list", err)
 }
 
 // Known is account.Store's.
 func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (time.Time, error) {
 	var seen int64
-	err := s.reads.QueryRowContext(ctx, `SELECT seen_at FROM known_addresses WHERE account = ? AND address = ?`, id, from.String()).Scan(&seen)
+	err := s.known.QueryRowContext(ctx, id, from.String()).Scan(&seen)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, nil
 	}
@@ -227,7 +252,7 @@ func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (ti
 	return time.UnixMicro(seen).UTC(), nil
 }
 
-func (s *Store) do(ctx context.Context, what string, f func(*sql.Conn) error) error {
+func (s *Store) do(ctx context.Context, what string, f func(*pen) error) error {
 	return wrap(what, s.writer.do(ctx, f))
 }
 
@@ -237,23 +262,6 @@ func wrap(what string, err error) error {
 		return err
 	}
 	return fmt.Errorf("account: %s: %w", what, err)
-}
-
-func change(c *sql.Conn, query string, args ...any) error {
-	_, err := c.ExecContext(context.Background(), query, args...)
-	return err
-}
-
-// changeOne returns ErrNotFound if there was nothing to change.
-func changeOne(c *sql.Conn, query string, args ...any) error {
-	result, err := c.ExecContext(context.Background(), query, args...)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return account.ErrNotFound
 }
 
 // columns are what scan reads.
@@ -271,8 +279,8 @@ func scan(row interface{ Scan(...any) error }) (account.Record, error) {
 	return r, nil
 }
 
-func (s *Store) query(ctx context.Context, query string, args ...any) ([]account.Record, error) {
-	rows, err := s.reads.QueryContext(ctx, query, args...)
+// readAll reads what a query returned.
+func readAll(rows *sql.Rows, err error) ([]account.Record, error) {
 	if err != nil {
 		return nil, err
 	}

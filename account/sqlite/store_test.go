@@ -84,8 +84,8 @@ func TestSettings(t *testing.T) {
 		if got := pragma(t, s.reads, name); got != want {
 			t.Errorf("%s of a reader is %s, want %s", name, got, want)
 		}
-		err := s.writer.do(t.Context(), func(c *sql.Conn) error {
-			if got := pragma(t, c, name); got != want {
+		err := s.writer.do(t.Context(), func(p *pen) error {
+			if got := pragma(t, p, name); got != want {
 				t.Errorf("%s of the writer is %s, want %s", name, got, want)
 			}
 			return nil

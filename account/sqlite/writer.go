@@ -22,14 +22,14 @@ var errClosed = errors.New("the store is closed")
 
 // A write is something to be done in a transaction.
 type write struct {
-	do   func(*sql.Conn) error
+	do   func(*pen) error
 	done chan error // of 1
 }
 
 // A writer is the only one in this process that writes. While it waits for the disk, writes queue up, and
 // the next transaction has them all: one flush for many.
 type writer struct {
-	conn  *sql.Conn
+	pen   *pen
 	queue chan *write
 	stop  chan struct{}
 	ended chan struct{}
@@ -38,14 +38,14 @@ type writer struct {
 }
 
 func startWriter(conn *sql.Conn) *writer {
-	w := &writer{conn: conn, queue: make(chan *write, maxWaiting), stop: make(chan struct{}), ended: make(chan struct{})}
+	w := &writer{pen: &pen{Conn: conn, stmts: map[string]*sql.Stmt{}}, queue: make(chan *write, maxWaiting), stop: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
 
 // do has a write done and returns when it is on disk. If the context ends before, it may be done or
 // not.
-func (w *writer) do(ctx context.Context, f func(*sql.Conn) error) error {
+func (w *writer) do(ctx context.Context, f func(*pen) error) error {
 	x := &write{f, make(chan error, 1)}
 	select {
 	case w.queue <- x:
@@ -74,7 +74,7 @@ func (w *writer) do(ctx context.Context, f func(*sql.Conn) error) error {
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.ended
-	return w.conn.Close()
+	return w.pen.close()
 }
 
 func (w *writer) run() {
@@ -129,20 +129,19 @@ func (e spoiled) Unwrap() error { return e.error }
 
 // try does writes in one transaction and returns the answer of each, or why nothing was done.
 func (w *writer) try(batch []*write) ([]error, error) {
-	ctx := context.Background()
-	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := w.pen.change("BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
 	results := make([]error, len(batch))
 	for i, x := range batch {
-		results[i] = x.do(w.conn)
+		results[i] = x.do(w.pen)
 		// After some errors SQLite has ended the transaction by itself, and what came next would be
 		// in none.
 		if !isHarmless(results[i]) {
 			return nil, w.undo(results[i], true)
 		}
 	}
-	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if err := w.pen.change("COMMIT"); err != nil {
 		return nil, w.undo(err, wasUndone(err))
 	}
 	w.commits.Add(1)
@@ -152,7 +151,7 @@ func (w *writer) try(batch []*write) ([]error, error) {
 // undo ends a transaction and returns its error. Whether it was ended already is not worth knowing: the next BEGIN
 // would tell.
 func (w *writer) undo(err error, certain bool) error {
-	w.conn.ExecContext(context.Background(), "ROLLBACK")
+	_ = w.pen.change("ROLLBACK")
 	if certain {
 		return spoiled{err}
 	}

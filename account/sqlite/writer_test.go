@@ -19,7 +19,7 @@ import (
 func stopWriter(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
-	go s.writer.do(context.Background(), func(*sql.Conn) error {
+	go s.writer.do(context.Background(), func(*pen) error {
 		close(inside)
 		<-leave
 		return nil
@@ -29,7 +29,7 @@ func stopWriter(t *testing.T, s *Store) (release func()) {
 }
 
 // queue has writes wait for the writer, and returns their answers.
-func queue(t *testing.T, s *Store, writes ...func(*sql.Conn) error) []chan error {
+func queue(t *testing.T, s *Store, writes ...func(*pen) error) []chan error {
 	t.Helper()
 	var answers []chan error
 	for _, f := range writes {
@@ -40,9 +40,9 @@ func queue(t *testing.T, s *Store, writes ...func(*sql.Conn) error) []chan error
 	return answers
 }
 
-func insert(name string) func(*sql.Conn) error {
-	return func(c *sql.Conn) error {
-		return change(c, "INSERT INTO accounts (name, key, password, created_at) VALUES (?, ?, '', 0)", name, name)
+func insert(name string) func(*pen) error {
+	return func(p *pen) error {
+		return p.change("INSERT INTO accounts (name, key, password, created_at) VALUES (?, ?, '', 0)", name, name)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestGroupCommit(t *testing.T) {
 	s := openNew(t)
 	commits := countCommits(t, s)
 	release := stopWriter(t, s)
-	var writes []func(*sql.Conn) error
+	var writes []func(*pen) error
 	for i := range maxBatch + 10 {
 		writes = append(writes, insert(fmt.Sprint("player", i)))
 	}
@@ -80,10 +80,10 @@ func TestAWriteFailsAlone(t *testing.T) {
 	broken := errors.New("broken")
 	answers := queue(t, s,
 		insert("ann"),
-		func(c *sql.Conn) error { return errors.Join(insert("half")(c), broken) },
+		func(p *pen) error { return errors.Join(insert("half")(p), broken) },
 		insert("bob"),
-		func(c *sql.Conn) error { return change(c, "ROLLBACK") }, // as SQLite does itself after some errors
-		func(*sql.Conn) error { return account.ErrNotFound },
+		func(p *pen) error { return p.change("ROLLBACK") }, // as SQLite does itself after some errors
+		func(*pen) error { return account.ErrNotFound },
 		insert("clara"),
 	)
 	release()
@@ -146,7 +146,7 @@ func TestCloseDoesWhatWasAsked(t *testing.T) {
 // T48: "disk full". The pages that the file may have are bounded, which SQLite reports just as a full disk.
 func TestDiskFull(t *testing.T) {
 	s := openNew(t)
-	err := s.writer.do(t.Context(), func(c *sql.Conn) error { return change(c, "PRAGMA max_page_count = 25") })
+	err := s.writer.do(t.Context(), func(p *pen) error { return p.change("PRAGMA max_page_count = 25") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ var pieces = []string{
 // T48: "names with quotes/NUL/`$1` 10^5: no SQL change". There are 10^5 in the gate, and 1,000 in every run, by several
 // at once, so that they share transactions.
 func testHostile(t *testing.T, s account.Store) {
-	const seed, hands = 0x7e57, 16
+	const seed, hands = 0x7e57, 64
 	t.Logf("seed=%d", seed)
 	guard := create(t, s, newRecord("guard"))
 	names := tier(1000, 100_000, 100_000)
