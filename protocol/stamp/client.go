@@ -32,7 +32,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stamp: dial %s: %w", addr, err)
 	}
-	socket, err := udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
+	socket, err := udp.Dial(peer, udp.Config{Batch: shell.ClientBatch})
 	if err != nil {
 		return nil, fmt.Errorf("stamp: %w", err)
 	}
