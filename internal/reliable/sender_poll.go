@@ -22,11 +22,15 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 		return s.pollProbe()
 	}
 	at := s.at(now)
-	if id, ok := s.pollResend(at); ok {
-		return s.out(id, true)
+	if s.resend.count > 0 {
+		if id, ok := s.pollResend(at); ok {
+			return s.out(id, true)
+		}
 	}
-	if id, ok := s.pollCopy(at); ok {
-		return s.out(id, true)
+	if s.copies.count > 0 {
+		if id, ok := s.pollCopy(at); ok {
+			return s.out(id, true)
+		}
 	}
 	id, ok := s.pollQueue(at)
 	if !ok {

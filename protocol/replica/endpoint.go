@@ -338,8 +338,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	}
 	var acked [1]uint64
 	if e.state >= StateAccepted && e.state <= StateClosing && e.receiver.Acks(e.now, acked[:]) > 0 {
-		p := Packet{Kind: KindAck, Acked: uint16(acked[0])}
-		return e.out(len(p.AppendTo(buf[:0])))
+		return e.out(len(appendAck(buf[:0], uint16(acked[0]))))
 	}
 	return 0, netip.AddrPort{}, false
 }

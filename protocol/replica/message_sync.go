@@ -60,6 +60,9 @@ func (p *Packet) readAck(r *wire.LittleReader, from Side) {
 	p.Acked = r.U16("acknowledged sequence")
 }
 
-func (p *Packet) appendAck(b []byte) []byte {
-	return append(b, uint8(TypeAck), uint8(p.Acked), uint8(p.Acked>>8))
+func (p *Packet) appendAck(b []byte) []byte { return appendAck(b, p.Acked) }
+
+// appendAck appends an ack without the labour of a Packet, as there is one for each message.
+func appendAck(b []byte, acked uint16) []byte {
+	return append(b, uint8(TypeAck), uint8(acked), uint8(acked>>8))
 }
