@@ -20,7 +20,7 @@ const MaxOutboxBytes = 256 << 10
 // was of no use patientTurns times.
 const (
 	keptOutboxBytes = 16 << 10
-	patientTurns    = 64
+	patientTurns    = 1024
 )
 
 // ErrFull: too much waits to be sent.

@@ -220,7 +220,12 @@ func TestSendDoesNotAllocate(t *testing.T) {
 	for range 20 {
 		turn()
 	}
-	if n := testing.AllocsPerRun(20, turn); n > 5 {
-		t.Errorf("%v allocations in 500 messages", n)
+	// On a machine that is busy more packets are on their way than before, and tables grow.
+	least := testing.AllocsPerRun(5, turn)
+	for range 10 {
+		least = min(least, testing.AllocsPerRun(5, turn))
+	}
+	if least > 2 {
+		t.Errorf("%v allocations in 500 messages", least)
 	}
 }
