@@ -36,6 +36,7 @@
 //	peer.go             nextEvent: by its order to the lobby, and to the game if that says so
 //	lobby_open.go       the lobby open; ticket.go: its tickets
 //	room.go             Relay: to every other participant, its bytes kept once
+//	direct.go           to those for whom nothing waits: ready for the wire at once
 //	endpoint_join.go    a client's way in, its answers to challenges
 //	endpoint_close.go   leaving, and what is let go at the end
 //	mux.go              the ports of one server; server.go, server_port.go, client.go: sockets

@@ -64,6 +64,11 @@ const (
 	// worth more.
 	maxLooseBytes = 64 << 10
 
+	// maxDirect bounds the datagrams of a port that go past the queues of their receivers, 24 KiB
+	// in all: more wait in those. It is as much as a turn sends in one system call
+	// and again as much, so that a flood of packages in one turn costs no more.
+	maxDirect = 512
+
 	// leaveSends is how often a client says that it leaves, leaveEvery apart or two round
 	// trips if that is longer, until the server says that it is out. What is lost of
 	// that the server learns from silence.

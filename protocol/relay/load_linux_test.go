@@ -17,7 +17,7 @@ import (
 )
 
 // This file is a crowd of participants, in a process of its own, so that CPU time is each
-// one's own. It speaks to a server of relay and to a bare loop in the same milliseconds, so
+// one's own. It speaks to a server of relay and to a bare loop in turns of 100 ms, so
 // that what disturbs the one disturbs the other.
 
 func init() { loadMain, cpuTime = helperMain, shelltest.ProcessCPU }
@@ -34,6 +34,10 @@ const (
 	crowdSize    = 32
 	crowdRate    = 30 // packages a second, each
 	crowdPayload = 100
+
+	// crowdTurn is how many packages a crowd sends before it is the other's turn: three of
+	// each member.
+	crowdTurn = 3 * crowdSize
 
 	// bareGather is how long the bare participants gather confirmations, as ours do.
 	bareGather = 20 * time.Millisecond
@@ -62,8 +66,9 @@ type crowd struct {
 //
 //	join ADDR MODE      a server of relay
 //	bare ADDR MODE      a bare loop
-//	run SECONDS         all crowds at once; answers for each what it sent and got, and the
-//	                    median and 99th percentile of the latency in ns
+//	run TURNS           all crowds, in turns; answers for each what it sent and got
+//	latency             answers for each the median and 99th percentile in ns since it was
+//	                    last asked
 func crowdMain() {
 	epoll, err := unix.EpollCreate1(0)
 	if err != nil {
@@ -77,12 +82,18 @@ func crowdMain() {
 			load.add(netip.MustParseAddrPort(f[1]), f[0] == "join", Mode(f[2][0]-'0'))
 			fmt.Println("done")
 		case "run":
-			var seconds int
-			fmt.Sscan(f[1], &seconds)
-			load.run(time.Duration(seconds) * time.Second)
+			var turns int
+			fmt.Sscan(f[1], &turns)
+			load.run(turns)
+			for _, c := range load.crowds {
+				fmt.Print(c.sent, " ", c.got, " ")
+			}
+			fmt.Println()
+		case "latency":
 			for _, c := range load.crowds {
 				slices.Sort(c.latency)
-				fmt.Print(c.sent, " ", c.got, " ", int64(c.quantile(0.5)), " ", int64(c.quantile(0.99)), " ")
+				fmt.Print(int64(c.quantile(0.5)), " ", int64(c.quantile(0.99)), " ")
+				c.latency = c.latency[:0]
 			}
 			fmt.Println()
 		}
@@ -141,18 +152,20 @@ func (l *load) add(to netip.AddrPort, speaks bool, mode Mode) {
 	}
 }
 
-// run has each member send 30 times a second, one after the other, and waits for the last.
-func (l *load) run(d time.Duration) {
+// run has the members of one crowd send 30 times a second, one after the other, then those of
+// the next: so many turns each. It waits for the last package.
+func (l *load) run(turns int) {
 	for _, c := range l.crowds {
-		c.sent, c.got, c.latency = 0, 0, c.latency[:0]
+		c.sent, c.got = 0, 0
 	}
 	step := time.Second / (crowdSize * crowdRate)
-	start := time.Now()
-	for i := 0; time.Duration(i)*step < d; i++ {
-		l.spin(start.Add(time.Duration(i)*step), nil)
-		for k := range l.crowds {
-			c := l.crowds[(i+k)%len(l.crowds)]
-			c.say(&c.members[i%crowdSize], l.epoch)
+	at := time.Now()
+	for i := range turns * len(l.crowds) {
+		c := l.crowds[i%len(l.crowds)]
+		for k := range crowdTurn {
+			l.spin(at, nil)
+			c.say(&c.members[k%crowdSize], l.epoch)
+			at = at.Add(step)
 		}
 	}
 	l.spin(time.Now().Add(time.Second), func() bool {
@@ -163,7 +176,7 @@ func (l *load) run(d time.Duration) {
 		}
 		return true
 	})
-	l.spin(time.Now().Add(100*time.Millisecond), nil) // the last confirmations
+	l.spin(time.Now().Add(50*time.Millisecond), nil) // the last confirmations
 }
 
 // spin takes what comes until a time, or until done.

@@ -15,6 +15,7 @@ type Peer struct {
 	place   int       // in the room's list
 	rested  time.Time // when it wanted to be called, as it said last
 	stirred bool      // more than a package to send has come since
+	busy    bool      // it has yet to rest in this turn
 	Endpoint
 
 	// Seat is what the lobby keeps of the peer, Value what the game does.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/queue"
 	"parley/internal/roster"
 	"parley/internal/timers"
 )
@@ -22,6 +23,7 @@ type Port struct {
 	mux     *Mux
 	number  uint16
 	peers   *roster.Roster[*Peer]
+	direct  queue.Fifo[direct] // before all that the peers have
 	timers  timers.Heap[*Timer]
 	ignored *admission.Ignored // made when someone is
 	closed  bool
@@ -135,13 +137,14 @@ func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
 
 // load notes that a peer was given something to send.
 func (p *Port) load(c *Peer) {
+	c.busy = true
 	p.peers.Load(c)
 	p.note()
 }
 
 // touch notes that a peer was called: it may have events and datagrams.
 func (p *Port) touch(c *Peer) {
-	c.stirred = true
+	c.stirred, c.busy = true, true
 	p.peers.Touch(c)
 	p.note()
 	if !p.eventful {
@@ -190,6 +193,11 @@ func (p *Port) HandleTimeout(now time.Time) {
 // PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
 // and says where it goes.
 func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if p.direct.Len() > 0 {
+		p.mux.stats.Out++
+		n, to := p.transmitDirect(buf)
+		return n, to, true
+	}
 	for c, ok := p.peers.Busy(); ok; c, ok = p.peers.Busy() {
 		c.now = p.mux.now
 		if n, to, ok := c.PollTransmit(buf); ok {
@@ -200,6 +208,7 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 			c.letGo(false)
 		}
 		at, ok := p.restUntil(c)
+		c.busy = false
 		p.peers.Rest(c, at, ok)
 	}
 	return 0, netip.AddrPort{}, false

@@ -3,6 +3,9 @@ package relay
 import (
 	"iter"
 	"slices"
+	"time"
+
+	"parley/internal/reliable"
 )
 
 // Room is a set of peers who exchange packages: "what one sends to the others … goes to every
@@ -74,15 +77,25 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 		if p == from || p.state != StateOpen {
 			continue
 		}
-		p.now = r.mux.now
-		if p.sendShared(r.mux.now, mode, server, shared) != nil {
+		if !p.give(r.mux.now, mode, server, shared) {
 			p.fail(Close{Reason: ReasonSlow})
 			p.port.touch(p)
 			continue
 		}
 		r.mux.stats.Copies++
-		p.port.load(p)
 	}
 	r.mux.shared.Buffers.Release(shared)
 	return nil
+}
+
+// give has a package sent to the peer, at once or when its turn comes. It reports false when too
+// much waits already.
+func (p *Peer) give(now time.Time, mode Mode, server bool, payload *reliable.Shared) bool {
+	p.now = now
+	if p.mayGoDirect(now, mode) {
+		return p.sendDirect(now, mode, server, payload) == nil
+	}
+	err := p.sendShared(now, mode, server, payload)
+	p.port.load(p)
+	return err == nil
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,83 +21,134 @@ import (
 // BenchmarkRoomOf32 is the bar of the server: a room of 32, each of whom sends 30 packages of 100
 // bytes a second to all others, 29,760 datagrams a second out. CPU time is that of the whole
 // process, the collector's included, and is held against a process with a bare loop of recvmmsg
-// and sendmmsg that gets and sends as many datagrams of the same sizes in the same milliseconds;
-// latency is from one participant to the next. Run it with -benchtime 5x: a round takes two
-// seconds.
+// and sendmmsg that gets and sends as many datagrams of the same sizes; latency is from one
+// participant to the next. The two take turns of 100 ms. An iteration takes 20 s, ten for each;
+// figures are medians of seconds.
 func BenchmarkRoomOf32(b *testing.B) {
 	for _, mode := range []Mode{Unreliable, Unordered, SemiOrdered} {
 		b.Run(mode.String(), func(b *testing.B) { benchRoom(b, mode) })
 	}
 }
 
-// roundOf32 is what one round of both crowds said.
-type roundOf32 struct{ sent, got, median, p99 int64 }
+const (
+	roomRounds = 10
+	roomTurns  = 10 // of either, in a round
+)
 
-func benchRoom(b *testing.B, mode Mode) {
+// roomBench is a server, a bare loop, and a crowd at each.
+type roomBench struct {
+	tb           testing.TB
+	server       *Server
+	bare, crowds *shelltest.Helper
+	sent, got    int64 // by the crowd of the server, times 31
+}
+
+// roomBurden is what one of the two has cost so far.
+type roomBurden struct {
+	shelltest.Burden
+	reads, writes, packages uint64
+}
+
+// since returns what it cost since then.
+func (x roomBurden) since(then roomBurden) roomBurden {
+	x.CPU -= then.CPU
+	x.Datagrams -= then.Datagrams
+	x.reads -= then.reads
+	x.writes -= then.writes
+	x.packages -= then.packages
+	return x
+}
+
+// each returns how many there were for each package that came.
+func (x roomBurden) each(n uint64) float64 { return float64(n) / float64(x.packages) }
+
+func newRoomBench(tb testing.TB, mode Mode) *roomBench {
 	s, err := Listen("127.0.0.1:0", Config{}, nil)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer s.Close()
-	bare, crowds := shelltest.StartHelper(b, loadVariable, "bare"), shelltest.StartHelper(b, loadVariable, "crowd")
+	tb.Cleanup(func() { s.Close() })
+	r := &roomBench{tb: tb, server: s}
+	r.bare, r.crowds = shelltest.StartHelper(tb, loadVariable, "bare"), shelltest.StartHelper(tb, loadVariable, "crowd")
 	var addr, done string
-	bare.Ask(b, fmt.Sprint("listen ", uint8(mode)), &addr)
-	crowds.Ask(b, fmt.Sprint("join ", s.Addr(), " ", uint8(mode)), &done)
-	crowds.Ask(b, fmt.Sprint("bare ", addr, " ", uint8(mode)), &done)
-	round := func(seconds int) (x, y roundOf32) {
-		crowds.Ask(b, fmt.Sprint("run ", seconds), &x.sent, &x.got, &x.median, &x.p99, &y.sent, &y.got, &y.median, &y.p99)
-		return x, y
-	}
-	round(1) // so that round trips are known and pools are filled
+	r.bare.Ask(tb, fmt.Sprint("listen ", uint8(mode)), &addr)
+	r.crowds.Ask(tb, fmt.Sprint("join ", s.Addr(), " ", uint8(mode)), &done)
+	r.crowds.Ask(tb, fmt.Sprint("bare ", addr, " ", uint8(mode)), &done)
+	return r
+}
 
-	var ratios, ours, floors, medians, p99s, bareMedians, bareP99s, calls, turns, timeouts []float64
-	lost, sent := int64(0), int64(0)
+// burdens returns what the server and the bare loop have cost so far.
+func (r *roomBench) burdens() (x, bare roomBurden) {
+	r.bare.Ask(r.tb, "burden", &bare.CPU, &bare.Datagrams, &bare.reads, &bare.writes, &bare.packages)
+	st := r.server.Stats()
+	return roomBurden{
+		Burden: shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.Socket.InDatagrams + st.Socket.OutDatagrams},
+		reads:  st.Loop.Turns, writes: st.Socket.OutBatches, packages: st.Relayed,
+	}, bare
+}
+
+// round has both crowds send, and returns what that cost.
+func (r *roomBench) round() (x, bare roomBurden) {
+	before, bareBefore := r.burdens()
+	var sent, got, bareSent, bareGot int64
+	r.crowds.Ask(r.tb, fmt.Sprint("run ", roomTurns), &sent, &got, &bareSent, &bareGot)
+	r.sent += sent * (crowdSize - 1)
+	r.got += got
+	x, bare = r.burdens()
+	return x.since(before), bare.since(bareBefore)
+}
+
+// latencies returns the median and the 99th percentile in µs since it was last asked.
+func (r *roomBench) latencies() (median, p99, bareMedian, bareP99 float64) {
+	r.crowds.Ask(r.tb, "latency", &median, &p99, &bareMedian, &bareP99)
+	return median / 1000, p99 / 1000, bareMedian / 1000, bareP99 / 1000
+}
+
+func benchRoom(b *testing.B, mode Mode) {
+	r := newRoomBench(b, mode)
+	r.round() // so that round trips are known and pools are filled
+	r.sent, r.got = 0, 0
+	r.latencies()
+
+	var ratios, ours, floors []float64
+	start, bareStart := r.burdens()
 	for b.Loop() {
-		a, z := burdenOf(s), bareBurden(b, bare)
-		before := s.Stats()
-		x, y := round(2)
-		after := s.Stats()
-		cost, floor := burdenOf(s).Since(a), bareBurden(b, bare).Since(z)
-		ours, floors, ratios = append(ours, cost), append(floors, floor), append(ratios, cost/floor)
-		medians, p99s = append(medians, float64(x.median)/1000), append(p99s, float64(x.p99)/1000)
-		bareMedians, bareP99s = append(bareMedians, float64(y.median)/1000), append(bareP99s, float64(y.p99)/1000)
-		sent += x.sent * (crowdSize - 1)
-		lost += x.sent*(crowdSize-1) - x.got
-		turns = append(turns, float64(after.Loop.Turns-before.Loop.Turns)/float64(after.Relayed-before.Relayed))
-		timeouts = append(timeouts, float64(after.Loop.Timeouts-before.Loop.Timeouts)/float64(after.Relayed-before.Relayed))
-		calls = append(calls, float64(after.Socket.OutBatches-before.Socket.OutBatches)/float64(after.Relayed-before.Relayed))
+		for range roomRounds {
+			x, bare := r.round()
+			cost, floor := x.Since(shelltest.Burden{}), bare.Since(shelltest.Burden{})
+			ours, floors, ratios = append(ours, cost), append(floors, floor), append(ratios, cost/floor)
+		}
 	}
-	b.ReportMetric(shelltest.Median(ours), "cpu-ns/datagram")
-	b.ReportMetric(shelltest.Median(floors), "floor-ns/datagram")
-	b.ReportMetric(shelltest.Median(ratios), "x-floor")
-	b.ReportMetric(shelltest.Median(medians), "µs-median")
-	b.ReportMetric(shelltest.Median(bareMedians), "µs-floor-median")
-	b.ReportMetric(shelltest.Median(p99s), "µs-p99")
-	b.ReportMetric(shelltest.Median(bareP99s), "µs-floor-p99")
-	b.ReportMetric(shelltest.Median(calls), "calls/package")
-	b.ReportMetric(shelltest.Median(turns), "turns/package")
-	b.ReportMetric(shelltest.Median(timeouts), "timeouts/package")
-	b.ReportMetric(float64(lost), "lost")
-	b.ReportMetric(0, "ns/op") // of all together: means nothing
-	if st := s.Stats(); st.Peers != crowdSize || mode.Reliable() && lost != 0 || st.Socket.OutLost > 0 {
-		b.Errorf("%d of %d are lost; the server counts %+v", lost, sent, st)
+	x, bare := r.burdens()
+	x, bare = x.since(start), bare.since(bareStart)
+	median, p99, bareMedian, bareP99 := r.latencies()
+	for _, m := range []struct {
+		value float64
+		unit  string
+	}{
+		{shelltest.Median(ours), "cpu-ns/datagram"}, {shelltest.Median(floors), "floor-ns/datagram"},
+		{shelltest.Median(ratios), "x-floor"}, {slices.Min(ratios), "x-floor-least"}, {slices.Max(ratios), "x-floor-most"},
+		{median, "µs-median"}, {bareMedian, "µs-floor-median"}, {p99, "µs-p99"}, {bareP99, "µs-floor-p99"},
+		{x.each(x.Datagrams), "datagrams/package"}, {bare.each(bare.Datagrams), "floor-datagrams/package"},
+		{x.each(x.reads), "turns/package"}, {bare.each(bare.reads), "floor-turns/package"},
+		{x.each(x.writes), "calls/package"}, {bare.each(bare.writes), "floor-calls/package"},
+		{float64(r.sent - r.got), "lost"}, {0, "ns/op"}, // of all together: means nothing
+	} {
+		b.ReportMetric(m.value, m.unit)
 	}
-}
-
-func burdenOf(s *Server) shelltest.Burden {
-	st := s.Stats().Socket
-	return shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.InDatagrams + st.OutDatagrams}
-}
-
-func bareBurden(tb testing.TB, h *shelltest.Helper) (x shelltest.Burden) {
-	h.Ask(tb, "burden", &x.CPU, &x.Datagrams)
-	return x
+	if st := r.server.Stats(); st.Peers != crowdSize || mode.Reliable() && r.sent != r.got || st.Socket.OutLost > 0 {
+		b.Errorf("%d of %d are lost; the server counts %+v", r.sent-r.got, r.sent, st)
+	}
+	if mine, its := x.each(x.Datagrams), bare.each(bare.Datagrams); mine < its*0.98 || mine > its*1.02 {
+		b.Errorf("%.2f datagrams a package, the bare loop has %.2f: that is no comparison", mine, its)
+	}
 }
 
 // bareMain obeys lines of standard input:
 //
 //	listen MODE     answers the address
-//	burden          answers CPU time in ns and datagrams so far
+//	burden          answers CPU time in ns, datagrams, system calls that read and that wrote,
+//	                and packages so far
 func bareMain() {
 	var f *bareLoop
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -105,7 +158,7 @@ func bareMain() {
 			go f.serve()
 			fmt.Println(f.addr)
 		case "burden":
-			fmt.Println(shelltest.ProcessCPU().Nanoseconds(), f.count.Load())
+			fmt.Println(shelltest.ProcessCPU().Nanoseconds(), f.count.Load(), f.reads.Load(), f.writes.Load(), f.packages.Load())
 		}
 	}
 }
@@ -122,7 +175,9 @@ type bareLoop struct {
 	known    []unix.RawSockaddrInet4
 	in, out  bareVectors
 	answer   [16]byte
-	count    atomic.Uint64
+	timed    *turnTimes // if set, notes how long turns take
+
+	count, reads, writes, packages atomic.Uint64
 }
 
 // bareVectors are the messages of one system call.
@@ -184,7 +239,14 @@ func (f *bareLoop) serve() {
 			if errno != 0 {
 				return errno != unix.EAGAIN
 			}
+			f.reads.Add(1)
+			if f.timed == nil {
+				f.pass(fd, int(n))
+				continue
+			}
+			start, before := time.Now(), f.packages.Load()
 			f.pass(fd, int(n))
+			f.timed.add(time.Since(start), int(n), int(f.packages.Load()-before))
 		}
 	})
 }
@@ -205,6 +267,7 @@ func (f *bareLoop) pass(fd uintptr, n int) {
 		if size != HeaderBytes+crowdPayload {
 			continue
 		}
+		f.packages.Add(1)
 		for k := range f.known {
 			if f.known[k].Port != from.Port {
 				add(&f.known[k], f.in.iovs[i].Base, size)
@@ -219,6 +282,7 @@ func (f *bareLoop) pass(fd uintptr, n int) {
 			panic(errno)
 		}
 		done += int(k)
+		f.writes.Add(1)
 	}
 	f.count.Add(uint64(n + out))
 }
