@@ -27,7 +27,7 @@ func TestAppendingIsTheSameAsMaking(t *testing.T) {
 				if buf, e.Attributes, err = testCodec.AppendAttributes(buf, list...); err != nil {
 					t.Fatal(err)
 				}
-				if _, _, err := testCodec.AppendAttributes(buf, append(list, Attribute{9, U16(1)})...); err != ErrUnknown {
+				if n, _, err := testCodec.AppendAttributes(buf, append(list, Attribute{9, U16(1)})...); err != ErrUnknown || len(n) != len(buf) {
 					t.Fatal(err)
 				}
 			}

@@ -223,3 +223,24 @@ func TestAReaderThatNeverReadsEnds(t *testing.T) {
 		t.Errorf("%d ends, %d left", ann.closed, w.mux.Len())
 	}
 }
+
+// What one reader that is too slow costs a tick at most: its queue is merged at 128 KiB, and then whenever it has doubled.
+func BenchmarkCoalesce(b *testing.B) {
+	s := &Shared{Rand: newRand(b)}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		var o outbox
+		for tick := uint64(0); o.held <= firstCoalesce; tick++ {
+			m := updatesOf(tick, 10)
+			f := s.frame(testCodec, &m)
+			o.put(f)
+			s.release(f)
+		}
+		b.StartTimer()
+		o.coalesce(testCodec, s)
+		b.StopTimer()
+		o.close(s)
+		b.StartTimer()
+	}
+}
