@@ -36,8 +36,9 @@ const (
 
 // loadConfig is what a server under load serves.
 type loadConfig struct {
-	Drifters int // beside the players
-	Vessels  int // instead of the arena: so many that move on three axes
+	Drifters int  // beside the players
+	Vessels  int  // instead of the arena: so many that move on three axes
+	Holders  bool // instead of the arena: players who stand apart and turn
 	TickRate int
 	Players  int // the most
 	Dir      string
@@ -49,6 +50,9 @@ type loadConfig struct {
 func (c *loadConfig) game() world.Game {
 	if c.Vessels > 0 {
 		return vessels(c.Vessels)
+	}
+	if c.Holders {
+		return holders()
 	}
 	return driftingArena(c.Drifters)
 }
@@ -63,7 +67,9 @@ type loadFigure struct {
 	GCPauseP99          time.Duration
 	GCs                 uint64
 	Resident            uint64
+	Requests            uint64
 	DroppedInput        uint64
+	Shed                uint64
 	ReplicaBytes        uint64 // that replica sent
 	Allocs              []allocSite
 }
@@ -113,6 +119,36 @@ func vessels(n int) world.Game {
 		for _, v := range world.All[vessel](w) {
 			v.X, v.Y, v.Z = tick+i, tick-i, tick*.5+i
 			i++
+		}
+	}}
+}
+
+// holder is a player who stands and turns: its own entity, 64 bytes or so on most wires, is all that
+// it sees, and changes whenever it steers.
+type holder struct {
+	world.Body `parley:"speed=2"`
+}
+
+// holders stand 64 cells from each other, and away from all of them stands one that is nobody's and
+// turns in each tick, so that spectators have something to see.
+func holders() world.Game {
+	return world.Game{Name: "holders", Kinds: world.Kinds(holder{}), Step: func(w *world.World, in []world.Input) {
+		if w.Tick() == 0 {
+			world.Spawn(w, holder{world.Body{X: -1000}})
+		}
+		for id, h := range world.All[holder](w) {
+			if w.Owner(id) == 0 {
+				h.Angle = float32(w.Tick() % 6)
+			}
+		}
+		for i := range in {
+			switch in := &in[i]; in.Kind {
+			case world.Join:
+				at := world.Body{X: float64(in.Player%64) * 64, Y: float64(in.Player/64) * 64}
+				w.Own(in.Player, world.SpawnFor(w, in, holder{at}))
+			case world.Steer:
+				w.Steer(in)
+			}
 		}
 	}}
 }
@@ -204,6 +240,7 @@ func (l loadLook) since(m loadLook) loadFigure {
 		Ticks: l.world.Ticks - m.world.Ticks, Late: l.world.LateTicks - m.world.LateTicks, Skips: l.world.SkippedTicks - m.world.SkippedTicks,
 		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
 		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
+		Requests: l.world.Requests - m.world.Requests, Shed: l.world.Shed - m.world.Shed,
 		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
 	}
 }

@@ -73,6 +73,8 @@ type Hub struct {
 	crew     crew
 	stats    Stats
 
+	behind time.Duration // the clock, after the last tick
+
 	chunks sync.Mutex // while dialects publish: to look at terrain is to make it
 
 	mu   sync.Mutex
@@ -93,7 +95,8 @@ type Stats struct {
 	LongestTick   time.Duration
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
-	TickTimes     Times // how long all took
+	TickTimes     Times  // how long all took
+	Shed          uint64 // players who were not let in because the hub was behind
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
@@ -253,10 +256,10 @@ func (h *Hub) loop(ctx context.Context) error {
 		h.stats.TickTimes.add(h.stats.LastTick)
 		h.look()
 		next = next.Add(every)
-		if behind := time.Since(next); behind > mostBehind {
-			skipped := behind / every
+		if h.behind = time.Since(next); h.behind > mostBehind {
+			skipped := h.behind / every
 			h.stats.SkippedTicks += uint64(skipped)
-			next = next.Add(skipped * every)
+			next, h.behind = next.Add(skipped*every), 0
 			h.log.Warn("the world is far behind the clock, and lets ticks go", "ticks", int64(skipped))
 		}
 		timer.Reset(time.Until(next))

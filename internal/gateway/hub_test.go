@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,6 +300,67 @@ func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 	if st := h.Stats(); st.EarlyInput != 4 || st.Requests != 6 || len(d.heard) != 0 {
 		t.Errorf("%d of %d requests were dropped, want 4 of 6; heard %q", st.EarlyInput, st.Requests, d.heard)
 	}
+}
+
+// T57: a hub that cannot keep up with the clock lets nobody in, serves who is there, and is as
+// before within 10 s of the end of the load.
+func TestWhoComesIsShedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d := newDesk(t, Config{TickRate: 20})
+		var load atomic.Int64 // what a tick takes
+		d.stall = func() { time.Sleep(time.Duration(load.Load())) }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- h.Run(ctx) }()
+		sit := func(name string) *Seat {
+			s := d.sit(name)
+			time.Sleep(time.Second) // in a bubble: no one waits
+			return s
+		}
+		ask := func(s *Seat) (player *Player, kicked string, tick uint64) {
+			h.Do(func() {
+				player, kicked = s.player, s.kicked
+				tick = h.sim.Tick()
+			})
+			return player, kicked, tick
+		}
+		first := sit("ann")
+		load.Store(int64(40 * time.Millisecond)) // nearly all that there is
+		time.Sleep(time.Minute)
+		second := sit("bob")
+		for _, s := range []*Seat{first, second} {
+			if p, kicked, _ := ask(s); p == nil || kicked != "" {
+				t.Errorf("below its limit the hub says %q", kicked)
+			}
+		}
+		load.Store(int64(150 * time.Millisecond)) // three times what it can
+		time.Sleep(3 * time.Second)
+		_, _, before := ask(first)
+		late, watcher := sit("eve"), &Seat{dialect: d, spectator: true}
+		watcher.own = watcher
+		d.inbox.put(request{seat: watcher, ask: askEnter})
+		time.Sleep(time.Second)
+		for _, s := range []*Seat{late, watcher} {
+			if p, kicked, _ := ask(s); p != nil || kicked != "the game is busy: come again" {
+				t.Errorf("who comes is told %q", kicked)
+			}
+		}
+		if p, kicked, after := ask(first); p == nil || kicked != "" || after-before < 10 {
+			t.Errorf("who is there is told %q, and saw %d ticks", kicked, after-before)
+		}
+		load.Store(0)
+		time.Sleep(10 * time.Second)
+		if p, kicked, _ := ask(sit("eve")); p == nil {
+			t.Errorf("10 s after the load, who comes is told %q", kicked)
+		}
+		if st := h.Stats(); st.Shed != 2 || st.Players != 3 {
+			t.Errorf("%d were shed, %d are in the game; want 2 and 3", st.Shed, st.Players)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // T63: a stall is caught up with, so that the world keeps pace with the clock; after one that

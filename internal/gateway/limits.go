@@ -56,6 +56,10 @@ const (
 	// lost some.
 	mostBehind = time.Minute
 
+	// shedBehind is how far the hub may be behind before it lets nobody in: who is in the game is
+	// served, and who comes is told to come again. A stall of a moment is caught up with before.
+	shedBehind = time.Second
+
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
 

@@ -16,12 +16,10 @@ func (h *Hub) enter(s *Seat, name string) {
 		return
 	}
 	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
-	full := len(h.players) >= h.cfg.MaxPlayers
-	if s.spectator || full {
+	why := h.refusal(s)
+	if s.spectator || why != "" {
 		s.view = h.sim.NewView(0, s.dialect.view())
-		if full && !s.spectator {
-			s.kicked = "the game is full"
-		}
+		s.kicked = why
 		return
 	}
 	name = h.freeName(name)
@@ -39,6 +37,18 @@ func (h *Hub) enter(s *Seat, name string) {
 	h.players[id] = s.player
 	h.names[name]++
 	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
+}
+
+// refusal returns why somebody is not let in, "" if it is.
+func (h *Hub) refusal(s *Seat) string {
+	switch {
+	case h.behind > shedBehind:
+		h.stats.Shed++
+		return "the game is busy: come again"
+	case len(h.players) >= h.cfg.MaxPlayers && !s.spectator:
+		return "the game is full"
+	}
+	return ""
 }
 
 func (h *Hub) join(s *Seat, name string) (world.PlayerID, error) {

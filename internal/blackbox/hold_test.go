@@ -1,0 +1,244 @@
+package blackbox
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/player"
+	"parley/world"
+)
+
+// crowd are players of one dialect who turn 20 times a second and see that they did.
+type crowd struct {
+	t       testing.TB
+	dialect string
+	l       *loaded
+	players []*player.Player
+	asked   atomic.Uint64 // times that somebody steered
+	failed  atomic.Uint64 // times that somebody could not
+	told    atomic.Uint64 // times that somebody was told of a change
+	ended   atomic.Uint64 // who were cut off
+	turn    atomic.Uint64
+}
+
+// join adds n players, some at a time. Those who are not let in are returned.
+func (c *crowd) join(n int, schema *world.Schema) (refused int) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	room := make(chan struct{}, joinAtOnce)
+	for range n {
+		room <- struct{}{}
+		mu.Lock()
+		name := fmt.Sprintf("holder-%d", len(c.players)+refused+int(c.turn.Add(1)))
+		mu.Unlock()
+		wg.Go(func() {
+			defer func() { <-room }()
+			p, err := player.Join(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
+				Schema: schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: c.notice,
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused++
+				return
+			}
+			c.players = append(c.players, p)
+		})
+	}
+	wg.Wait()
+	return refused
+}
+
+func (c *crowd) notice(n player.Notice) {
+	switch n.Kind {
+	case player.Updated:
+		c.told.Add(1)
+	case player.Ended:
+		c.ended.Add(1)
+	}
+}
+
+// turnFor has all turn at 20 Hz, spread over the period, for so many periods.
+func (c *crowd) turnFor(periods int) {
+	const parts = 10
+	clock := time.NewTicker(time.Second / 20 / parts)
+	defer clock.Stop()
+	for i := range periods * parts {
+		<-clock.C
+		for k := i % parts; k < len(c.players); k += parts {
+			angle := float32(math.Mod(float64(i+k)/7, 6)) - 3
+			if c.players[k].Steer(angle, 0) == nil {
+				c.asked.Add(1)
+			} else {
+				c.failed.Add(1)
+			}
+		}
+	}
+}
+
+func (c *crowd) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, p := range c.players {
+		wg.Go(func() { p.Close(ctx) })
+	}
+	wg.Wait()
+}
+
+// T56: many clients of one dialect, 20 times a second, 64 bytes or so: all that was sent reliably
+// arrives, nobody is cut off, and the server's memory does not grow. 200 clients for 2 s in the
+// gate; with PARLEY_SOAK 2,000 for 10 minutes, and then the tick's p99, the garbage collector's and
+// the growth of memory are held against their bars too, which on a machine that does other work
+// say nothing. Clients share the cores. Passwords are what realm's clients cost to come, so it has
+// fewer.
+func TestHold(t *testing.T) {
+	prTier(t)
+	soak := os.Getenv("PARLEY_SOAK") != ""
+	for _, dialect := range player.Dialects {
+		t.Run(dialect, func(t *testing.T) {
+			n, periods := 200, 40
+			switch {
+			case soak:
+				n, periods = 2000, 10*60*20
+			case dialect == "realm":
+				n = 30
+			}
+			c := newCrowd(t, dialect, n)
+			defer c.close()
+			mark := c.warmUp()
+			asked, told := c.asked.Load(), c.told.Load()
+			c.turnFor(periods)
+			f := c.settle(c.asked.Load() - asked)
+			t.Logf("load %s; %d clients, %d asked, %d told; tick p50 %v p99 %v longest %v; %d MB resident, %d before; GC p99 %v", machineLoad(), n,
+				c.asked.Load()-asked, c.told.Load()-told, f.P50, f.P99, f.Longest, f.Resident>>20, mark.Resident>>20, f.GCPauseP99)
+			if c.ended.Load() > 0 || f.DroppedInput > 0 || f.Skips > 0 {
+				t.Errorf("%d were cut off, %d requests dropped, %d ticks let go", c.ended.Load(), f.DroppedInput, f.Skips)
+			}
+			if reliable := dialect != "stamp" && dialect != "duplex"; reliable && f.Requests != c.asked.Load()-asked {
+				t.Errorf("%d requests arrived of %d", f.Requests, c.asked.Load()-asked)
+			}
+			if c.told.Load() == told {
+				t.Error("nobody was told of anything")
+			}
+			if soak {
+				c.bars(mark, f)
+			}
+		})
+	}
+}
+
+// newCrowd starts a server and has n players of a dialect join.
+func newCrowd(t *testing.T, dialect string, n int) *crowd {
+	config := loadConfig{Holders: true, Plain: true, Players: 4000, Sight: 16}
+	sim, err := world.New(config.game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crowd{t: t, dialect: dialect, l: startLoaded(t, config)}
+	if refused := c.join(n, sim.Schema()); refused > 0 {
+		t.Fatalf("%d of %d were not let in", refused, n)
+	}
+	for f := c.l.say(loadFigures); f.Players+f.Spectators < n; f = c.l.say(loadFigures) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return c
+}
+
+// warmUp has all turn until tables have grown, waits until nothing is on its way, and marks.
+func (c *crowd) warmUp() loadFigure {
+	c.turnFor(20)
+	f := c.l.say(loadFigures)
+	for still := 0; still < 10; still++ {
+		time.Sleep(50 * time.Millisecond)
+		if now := c.l.say(loadFigures); now.Requests > f.Requests {
+			still, f = 0, now
+		}
+	}
+	return c.l.say(loadMark)
+}
+
+// settle waits until all that was asked has arrived, or does not any more, and returns the figures.
+func (c *crowd) settle(asked uint64) loadFigure {
+	f := c.l.say(loadFigures)
+	for still := 0; still < 40 && f.Requests < asked; still++ {
+		time.Sleep(50 * time.Millisecond)
+		if now := c.l.say(loadFigures); now.Requests > f.Requests {
+			still, f = 0, now
+		}
+	}
+	return c.l.say(loadFigures)
+}
+
+// bars are those of T56.
+func (c *crowd) bars(mark, f loadFigure) {
+	c.t.Helper()
+	if f.P99 > 25*time.Millisecond {
+		c.t.Errorf("tick p99 %v is more than half of its period", f.P99)
+	}
+	if f.GCPauseP99 > time.Millisecond {
+		c.t.Errorf("pauses of the garbage collector: p99 %v", f.GCPauseP99)
+	}
+	if grown := float64(f.Resident) / float64(mark.Resident); grown > 1.01 {
+		c.t.Errorf("memory grew by %.1f%%", (grown-1)*100)
+	}
+}
+
+// T57: three times the clients come to a server that holds some: those who were there are served on,
+// nothing that they sent is lost, and when the others have gone it is as before within 10 s. That who
+// comes is shed first where the server cannot keep up is TestWhoComesIsShedFirst of the gateway, which
+// needs no such machine.
+func TestThreeTimesTheLoad(t *testing.T) {
+	prTier(t)
+	n, periods := 100, 40
+	if os.Getenv("PARLEY_SOAK") != "" {
+		n, periods = 2000, 60*20
+	}
+	c := newCrowd(t, "replica", n)
+	defer c.close()
+	c.warmUp()
+	c.turnFor(periods)
+	before := c.l.say(loadFigures)
+
+	others := &crowd{t: t, dialect: c.dialect, l: c.l}
+	sim, err := world.New(holders(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := others.join(2*n, sim.Schema())
+	others.warmUp()
+	var wg sync.WaitGroup
+	mine, theirs := c.asked.Load(), others.asked.Load()
+	wg.Go(func() { others.turnFor(periods) })
+	c.turnFor(periods)
+	wg.Wait()
+	asked := c.asked.Load() - mine + others.asked.Load() - theirs
+	during := c.settle(asked)
+	others.close()
+
+	began := time.Now()
+	for c.l.say(loadFigures).Players > n {
+		time.Sleep(20 * time.Millisecond)
+	}
+	back := time.Since(began)
+	c.l.say(loadMark)
+	c.turnFor(periods)
+	after := c.l.say(loadFigures)
+	t.Logf("load %s; tick p50/p99 %v/%v with %d clients, %v/%v with %d (%d were not let in, %d shed), %v/%v %v after they had gone", machineLoad(),
+		before.P50, before.P99, n, during.P50, during.P99, n+len(others.players), refused, during.Shed, after.P50, after.P99, back)
+	if c.ended.Load() > 0 || during.DroppedInput > 0 || during.Requests != asked {
+		t.Errorf("%d were cut off, %d requests dropped, %d arrived of %d", c.ended.Load(), during.DroppedInput, during.Requests, asked)
+	}
+	if back > 10*time.Second {
+		t.Errorf("the others were gone after %v", back)
+	}
+	if os.Getenv("PARLEY_SOAK") != "" && (during.P99 > 3*before.P99 || after.P99 > before.P99*3/2) {
+		t.Errorf("tick p99 %v, then %v, and %v after", before.P99, during.P99, after.P99)
+	}
+}
