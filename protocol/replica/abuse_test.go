@@ -107,7 +107,7 @@ func spoil(r *rand.Rand, b []byte) []byte {
 // its place, and the last is fine.
 func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 	reasons := map[string]int{}
-	eachSeed(t, rounds(60, 1000), func(t *testing.T, seed uint64) {
+	eachSeed(t, tier(60, 1000, 1000), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 25))
 		w, gentle := newWorld(t, seed, Config{}, lan()), seed%3 == 0
 		link, _ := w.mux.Store().AddVariable("v", DataInt)
@@ -172,7 +172,7 @@ func sideOfHost(w *world, h *simnet.Host) Side {
 // T25: copies at any later time and cut copies, the latter no more than the 64 in
 // 10 s that the page lets pass, do nothing to an honest exchange.
 func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
-	eachSeed(t, rounds(20, 1000), func(t *testing.T, seed uint64) {
+	eachSeed(t, tier(20, 1000, 1000), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
 		e := newExchange(t, seed, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .05})
 		type copied struct {
@@ -343,16 +343,11 @@ func TestRandomDatagramsAreNotAmplified(t *testing.T) {
 }
 
 // T30: a flood of inits with forged sources, half of them repeated and with acks,
-// at the rate of a million sources in 60 s. It runs for 15 simulated seconds, the
-// whole minute under PARLEY_SOAK.
+// at the rate of a million sources in 60 s: for 15 simulated seconds, and with PARLEY_PR for the
+// whole minute.
 func TestAFloodOfForgedInits(t *testing.T) {
 	const aMillisecond = 17 // sources
-	seconds := 15
-	if rounds(1, 2) == 2 {
-		seconds = 60
-	} else if rounds(100, 0) != 100 {
-		seconds = 3
-	}
+	seconds := max(tier(15, 60, 60), 3)
 	e := newExchange(t, 30, lan())
 	e.w.net.SetLimits(simnet.Limits{Steps: 1 << 30})
 	runtime.GC()

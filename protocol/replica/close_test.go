@@ -139,7 +139,7 @@ func liveAndClose(t testing.TB, seed uint64, r *rand.Rand) *late {
 // T27: after close come 1,000 late datagrams, timeouts and calls of the
 // application in any order: no event, no timeout, no buffer given twice.
 func TestNothingComesAfterClosed(t *testing.T) {
-	eachSeed(t, rounds(200, 10_000), func(t *testing.T, seed uint64) {
+	eachSeed(t, tier(200, 10_000, 10_000), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 27))
 		l := liveAndClose(t, seed, r)
 		x, m := l.x, l.w.mux

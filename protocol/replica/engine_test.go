@@ -232,7 +232,7 @@ func TestHalfSentMessagesShareABudget(t *testing.T) {
 // tiny limits and a slow reader everything is delivered all the same, once and in order.
 func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	refused := uint64(0)
-	eachSeed(t, rounds(2000, 10_000), func(t *testing.T, seed uint64) {
+	eachSeed(t, tier(2000, 10_000, 10_000), func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 19))
 		tiny := Config{Receive: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}
 		w := newWorld(t, seed, tiny, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .1})

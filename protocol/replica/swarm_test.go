@@ -206,7 +206,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, rounds(100, 1000), func(t *testing.T, seed uint64) {
+		eachSeed(t, tier(100, 1000, 1000), func(t *testing.T, seed uint64) {
 			hash, _, err := swarmRun(t, seed, seed%2 == 0)
 			if err != nil {
 				t.Errorf("seed=%d: %v", seed, err)

@@ -160,7 +160,7 @@ func TestChurn(t *testing.T) {
 		cycle()
 	}
 	before := objects()
-	cycles := rounds(10_000, 125_000)
+	cycles := tier(10_000, 125_000, 125_000)
 	for range cycles {
 		cycle()
 	}

@@ -35,7 +35,7 @@ func forge(r *rand.Rand, from Side, b []byte) []byte {
 func TestBlindInjectionHarmsNothing(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
-	for seed := range uint64(rounds(300, 10_000)) {
+	for seed := range uint64(tier(300, 1000, 10_000)) {
 		rng := rand.New(rand.NewPCG(seed, 25))
 		d := newDuoOf(t, shared, Config{})
 		var old [][2][]byte // to the client, to the server
@@ -87,7 +87,7 @@ func TestInjectionByAnEavesdropperIsBounded(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
 	ends := map[Reason]int{}
-	for seed := range uint64(rounds(300, 10_000)) {
+	for seed := range uint64(tier(300, 1000, 10_000)) {
 		rng := rand.New(rand.NewPCG(seed, 26))
 		d := newDuoOf(t, shared, Config{})
 		var flipped [MaxPacket]byte
@@ -258,7 +258,7 @@ func TestNoAmplification(t *testing.T) {
 	muxes["closed"].Shutdown(duoStart, string(make([]byte, 300)))
 	rng := newRand(t)
 	var buf, in [MaxPacket]byte
-	turns := rounds(400_000, 4_000_000)
+	turns := tier(400_000, 1_000_000, 4_000_000)
 	for name, m := range muxes {
 		now, answered := duoStart, 0
 		for i := range turns {
