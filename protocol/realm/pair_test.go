@@ -161,6 +161,9 @@ func (w *town) step() (moved bool) {
 	w.events()
 	for c, n, ok := w.mux.PollBytes(w.buf[:]); ok; c, n, ok = w.mux.PollBytes(w.buf[:]) {
 		p := c.stream.(*person)
+		if p.closed > 0 {
+			w.t.Fatalf("%d bytes after the end", n)
+		}
 		p.down = append(p.down, w.buf[:n]...)
 		if p.deaf && len(p.down) > 64<<10 {
 			w.mux.Block(c)
