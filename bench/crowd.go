@@ -99,7 +99,7 @@ func (c *crowd) run(_ Peer, w crowdWith) (r crowded, err error) {
 		}
 	}
 	r.Took = time.Since(started)
-	if err := c.rest(time.Second, r.Sent); err != nil {
+	if err := c.rest(w.Patience, r.Sent); err != nil {
 		return r, err
 	}
 	r.tally = c.harvest()

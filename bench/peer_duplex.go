@@ -12,14 +12,18 @@ import (
 	"parley/protocol/duplex"
 )
 
+// duplexAnswer is the SID of what the server says to one client. It is a moment: an element
+// that the server told one client alone would be gone with the next sync of everything.
+const duplexAnswer = 1
+
 // duplexSchema has elements of the sizes of W3.
 var duplexSchema = &duplex.Schema{
-	FromServer: duplex.Elements{Others: duplex.Fixed(crowdDown)},
+	FromServer: duplex.Elements{Sizes: map[int16]duplex.Size{duplexAnswer: duplex.Fixed(crowdDown)}, Moments: []int16{duplexAnswer}},
 	FromClient: duplex.Elements{Others: duplex.Fixed(crowdUp)},
 }
 
 var duplexPeers = []Peer{{
-	Name: "duplex feed", Settings: "a player's own element, over the feed both ways; main is idle", Ours: true, Crowd: true,
+	Name: "duplex feed", Settings: "the player's element up and a moment down, over the feed; main is idle", Ours: true, Crowd: true,
 	Listen: func(take func(Link, []byte)) (Server, error) {
 		link := &duplexConn{} // used by one event at a time, on the loop
 		s, err := duplex.Listen(loopback, duplexConfig(), func(c *duplex.Conn, ev duplex.Event) {
@@ -43,7 +47,7 @@ func duplexConfig() duplex.Config {
 // duplexConn is the server's side; it is used on the loop.
 type duplexConn struct{ *duplex.Conn }
 
-func (c *duplexConn) Send(b []byte) error { return c.Update(c.Player(), b) }
+func (c *duplexConn) Send(b []byte) error { return c.Update(duplexAnswer, b) }
 func (c *duplexConn) Close() error {
 	c.Conn.Close("")
 	return nil

@@ -33,6 +33,8 @@ type crowdWith struct {
 	Every   time.Duration  `json:"every"`
 	For     time.Duration  `json:"for"`
 	Listen  bool           `json:"listen"` // and send nothing
+
+	Patience time.Duration `json:"patience"` // for the last ones
 }
 
 type crowded struct {
@@ -135,7 +137,10 @@ func crowdFigures(sites []*site, some, full memory, added float64) map[string]fl
 
 // openSite starts a server, and the process of its clients.
 func openSite(all *family, p Peer) (s *site, err error) {
-	s = &site{peer: p, with: crowdWith{Peer: p.Name, Size: crowdUp, Every: crowdEvery, Listen: p.Down}}
+	s = &site{peer: p, with: crowdWith{Peer: p.Name, Size: crowdUp, Every: crowdEvery, Listen: p.Down, Patience: time.Second}}
+	if p.Reliable {
+		s.with.Patience = 10 * time.Second
+	}
 	if s.server, err = all.add(p, "server"); err != nil {
 		return nil, err
 	}

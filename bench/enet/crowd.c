@@ -141,7 +141,7 @@ void crowd_run(const char *line)
 			sent++;
 		}
 	}
-	int64_t took = nanos() - started, end = nanos() + 1000000000LL;
+	int64_t took = nanos() - started, end = nanos() + number(line, "patience");
 	while (nanos() < end && got < sent)
 		if (wait_tick() < 0) {
 			fail("a client was lost");
