@@ -82,6 +82,9 @@ func (b *Buffers) Take(n int) []byte {
 	return p[:n]
 }
 
+// Kept returns how many bytes wait to be lent. Tests ask it.
+func (b *Buffers) Kept() int { return b.kept }
+
 // Give returns a slice that Take lent. The caller does not touch it afterwards.
 func (b *Buffers) Give(p []byte) {
 	c, ok := byteClass(cap(p))

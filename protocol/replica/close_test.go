@@ -14,17 +14,19 @@ import (
 // takers: that is what giving it twice comes to. It takes all that is kept.
 func lentTwice(b *reliable.Buffers) bool {
 	seen := map[*byte]bool{}
-	for _, size := range []int{64, 128, 256, 544, 1280, 4096, 65536} {
-		// What is not kept is made anew, and cannot have been seen.
-		for range 300 {
+	for size := 64; size <= 1<<16 && b.Kept() > 0; size += max(32, size/8) {
+		for kept := b.Kept(); kept > 0; kept = b.Kept() {
 			p := &b.Take(size)[0]
+			if b.Kept() == kept {
+				break // it was made anew
+			}
 			if seen[p] {
 				return true
 			}
 			seen[p] = true
 		}
 	}
-	return false
+	return b.Kept() > 0 // or it is no test of all
 }
 
 // The check itself finds what it is for.
