@@ -366,12 +366,12 @@ func TestStatesAndMessages(t *testing.T) {
 // walkStates gives random messages to endpoints, one after the other, and holds each
 // outcome against the table.
 func walkStates(t *testing.T, rng *rand.Rand, from Side, messages []message, want map[[2]string]string) {
-	const steps = 20 // of 200 ms, in which nothing becomes older than 10 s
+	const steps = 10 // of 200 ms, in which nothing becomes older than 10 s
 	first := map[Side]string{FromServer: "connecting", FromClient: "none"}[from]
 	shared := newShared(2)
 	s := newStage(t, from, first, shared)
 	seen := map[string]int{}
-	for left := tier(500_000, 10_000_000, 20_000_000); left > 0; {
+	for left := tier(500_000, 5_000_000, 20_000_000); left > 0; {
 		if from == FromServer {
 			s = newStage(t, from, first, shared)
 		} else {
