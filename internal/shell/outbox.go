@@ -96,7 +96,7 @@ func (o *outbox) put(tag Tag, name string, data []byte) error {
 	if tag&Passing != 0 {
 		o.fresh++
 	}
-	// While the loop holds messages back, it is about to look again anyway.
+	// While the loop holds messages, it looks again when it has sent them.
 	wake := !o.woken && (o.held == 0 || tag&Passing != 0)
 	if wake {
 		o.woken = true
@@ -254,12 +254,7 @@ func (o *outbox) settle() (left bool) {
 	if used <= MaxOutboxBytes/2 {
 		o.tellRoom()
 	}
-	again := used > 0 && o.held == 0 && !o.woken // it came meanwhile, and saw the loop busy
-	o.woken = o.woken || again
 	o.mu.Unlock()
-	if again {
-		o.wake()
-	}
 	return used > 0
 }
 

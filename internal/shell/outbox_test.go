@@ -105,8 +105,15 @@ func sendNumbered(t *testing.T, o *outbox, who uint8, n uint32, largest int, r *
 func receiveNumbered(t *testing.T, o *outbox, woken <-chan struct{}, n, refuses int, r *rand.Rand) {
 	var next [256]uint32
 	passed := map[[5]byte]bool{}
+	refused := false
 	send := func(_ time.Time, m Message) bool {
+		o.mu.Lock()
+		if held := len(o.taken) - o.at; held+len(o.filling) > MaxOutboxBytes && len(o.filling) > 0 && held > 0 {
+			t.Errorf("%d bytes wait", held+len(o.filling))
+		}
+		o.mu.Unlock()
 		if r.IntN(refuses) == 0 {
+			refused = true
 			return false
 		}
 		number := binary.LittleEndian.Uint32(m.Data[1:])
@@ -130,14 +137,10 @@ func receiveNumbered(t *testing.T, o *outbox, woken <-chan struct{}, n, refuses 
 		return true
 	}
 	for n > 0 && !t.Failed() {
-		if o.drain(time.Time{}, send) {
+		refused = false
+		if o.drain(time.Time{}, send); refused {
 			continue // an acknowledgement would have come
 		}
-		o.mu.Lock()
-		if used := o.held + len(o.filling); used > MaxOutboxBytes && o.held > 0 && len(o.filling) > 0 {
-			t.Errorf("%d bytes wait", used)
-		}
-		o.mu.Unlock()
 		if n > 0 {
 			<-woken
 		}
