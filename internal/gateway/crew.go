@@ -41,7 +41,9 @@ func (h *Hub) hire() (dismiss func()) {
 	}
 }
 
-// publish has all dialects tell their players what the tick brought.
+// publish has all dialects tell their players what the tick brought. It is called while all their
+// loops stand still, and they send when all is said: what is sent wakes clients, who on a small
+// machine would take the cores from a tick that is not done.
 func (h *Hub) publish() {
 	c := &h.crew
 	if c.size <= 0 {

@@ -18,6 +18,7 @@ type desk struct {
 
 func (d *desk) Name() string                   { return "desk" }
 func (d *desk) requests() *inbox               { return &d.inbox }
+func (d *desk) visit(fn func())                { fn() }
 func (d *desk) Shutdown(context.Context) error { return nil }
 
 func (d *desk) view() world.ViewConfig {

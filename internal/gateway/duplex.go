@@ -25,6 +25,8 @@ type Duplex struct {
 	mu       sync.Mutex
 	released []int16
 
+	mux *duplex.Mux // while the hub visits; nil if the server is closed
+
 	// Owned by the server's loop.
 	seats  map[*duplex.Conn]*duplexSeat
 	mirror *world.View // of the whole world; while the hub publishes
@@ -104,6 +106,16 @@ func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
 // Shutdown says goodbye to all.
 func (d *Duplex) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Duplex) visit(fn func()) {
+	if d.server.Do(func(m *duplex.Mux) {
+		d.mux = m
+		fn()
+	}) != nil {
+		d.mux = nil
+		fn()
+	}
+}
 
 func (d *Duplex) requests() *inbox { return &d.inbox }
 
@@ -192,16 +204,18 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
-	_ = d.server.Do(func(m *duplex.Mux) { // fails once it is closed
-		d.elements(m)
-		for _, s := range h.seats[d.Name()] {
-			d.look(s.own.(*duplexSeat))
-		}
-		m.Flush()
-		for _, s := range h.seats[d.Name()] {
-			d.tell(h, s.own.(*duplexSeat))
-		}
-	})
+	m := d.mux
+	if m == nil {
+		return
+	}
+	d.elements(m)
+	for _, s := range h.seats[d.Name()] {
+		d.look(s.own.(*duplexSeat))
+	}
+	m.Flush()
+	for _, s := range h.seats[d.Name()] {
+		d.tell(h, s.own.(*duplexSeat))
+	}
 }
 
 // elements brings the elements to the newest state of the world: "data is kind u8, then the

@@ -44,6 +44,10 @@ type Dialect interface {
 	// Requests is where its handler puts what came.
 	requests() *inbox
 
+	// Visit runs fn while the server's loop stands still: publish is called in it. What its players
+	// are told is sent when it returns. It runs fn whatever has become of the server.
+	visit(fn func())
+
 	// Publish tells its players what the last tick brought. The hub waits for it and changes
 	// nothing meanwhile, but the other dialects may publish at the same time: it may read the
 	// hub and its world, and change what is its own, its players' views for one.
@@ -67,6 +71,7 @@ type Hub struct {
 	names    map[string]int // how many players have a name
 	said     []Line         // since the last tick
 	commands chan func()
+	visits   []func() // publishing in no dialect's loop, in that of the first, and of more
 	refills  []func() // what dialects do to the world before each step
 	askers   []*Seat  // who wait for terrain, the next to be served first
 	served   []*Seat  // of them, in this tick
@@ -154,6 +159,7 @@ func New(c Config) (*Hub, error) {
 		seats: map[string][]*Seat{}, players: map[world.PlayerID]*Player{}, names: map[string]int{},
 		commands: make(chan func(), maxCommands), done: make(chan struct{}),
 	}
+	h.visits = []func(){h.publish}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -173,6 +179,8 @@ func (h *Hub) mirror() *world.View {
 // Add adds a dialect, before Run.
 func (h *Hub) Add(d Dialect) {
 	h.dialects = append(h.dialects, d)
+	within := h.visits[len(h.visits)-1]
+	h.visits = append(h.visits, func() { d.visit(within) })
 	if r, ok := d.(interface{ refill() }); ok {
 		h.refills = append(h.refills, r.refill)
 	}
@@ -275,7 +283,7 @@ func (h *Hub) Tick() error {
 	}
 	h.settle()
 	h.grant()
-	h.publish()
+	h.visits[len(h.visits)-1]()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
 			s.results = s.results[:0]

@@ -20,6 +20,8 @@ type Realm struct {
 	server *realm.Server
 	codec  *realm.Codec
 
+	mux *realm.Mux // while the hub visits; nil if the server is closed
+
 	// Owned by the server's loop.
 	terrain    *realmTerrain
 	attributes []realm.Attribute
@@ -115,6 +117,16 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	})
 }
 
+func (d *Realm) visit(fn func()) {
+	if d.server.Do(func(m *realm.Mux) {
+		d.mux = m
+		fn()
+	}) != nil {
+		d.mux = nil
+		fn()
+	}
+}
+
 func (d *Realm) requests() *inbox { return &d.inbox }
 
 func (d *Realm) view() world.ViewConfig {
@@ -199,29 +211,31 @@ func paramsOf(a *world.Action, fields realm.Fields) (params [world.MaxParams]wor
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Realm) publish(h *Hub) {
-	_ = d.server.Do(func(m *realm.Mux) { // fails once it is closed
-		m.BeginTick(time.Now(), h.sim.Tick())
-		for _, p := range h.sim.ChangedChunks() {
-			id := d.terrain.edit(h, p)
-			for c := range m.Conns() {
-				if c.Playing() {
-					c.ChunkChanged(id)
-				}
+	m := d.mux
+	if m == nil {
+		return
+	}
+	m.BeginTick(time.Now(), h.sim.Tick())
+	for _, p := range h.sim.ChangedChunks() {
+		id := d.terrain.edit(h, p)
+		for c := range m.Conns() {
+			if c.Playing() {
+				c.ChunkChanged(id)
 			}
 		}
-		d.comings(h, m)
-		d.encodeDone(h, m)
-		for _, s := range h.seats[d.Name()] {
-			d.tell(h, m, s.own.(*realmSeat))
-		}
-		for i := range h.said {
-			d.raw = append(d.raw[:0], h.said[i].Text...)
-			m.Say(h.said[i].Entity, d.raw)
-		}
-		for i := range d.done {
-			m.Release(d.done[i].frame)
-		}
-	})
+	}
+	d.comings(h, m)
+	d.encodeDone(h, m)
+	for _, s := range h.seats[d.Name()] {
+		d.tell(h, m, s.own.(*realmSeat))
+	}
+	for i := range h.said {
+		d.raw = append(d.raw[:0], h.said[i].Text...)
+		m.Say(h.said[i].Entity, d.raw)
+	}
+	for i := range d.done {
+		m.Release(d.done[i].frame)
+	}
 }
 
 // comings tells of players of other dialects who came and went; the server itself tells of

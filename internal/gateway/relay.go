@@ -18,6 +18,8 @@ type Relay struct {
 	inbox  inbox
 	server *relay.Server
 
+	mux *relay.Mux // while the hub visits; nil if the server is closed
+
 	// Owned by the server's loop.
 	seats map[*relay.Peer]*relaySeat
 	buf   []byte
@@ -108,6 +110,16 @@ func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 // Shutdown says goodbye to all.
 func (d *Relay) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
+func (d *Relay) visit(fn func()) {
+	if d.server.Do(func(m *relay.Mux) {
+		d.mux = m
+		fn()
+	}) != nil {
+		d.mux = nil
+		fn()
+	}
+}
+
 func (d *Relay) requests() *inbox { return &d.inbox }
 
 func (d *Relay) view() world.ViewConfig { return world.ViewConfig{Radius: d.hub.cfg.Sight} }
@@ -161,11 +173,12 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Relay) publish(h *Hub) {
-	_ = d.server.Do(func(*relay.Mux) { // fails once it is closed
-		for _, s := range h.seats[d.Name()] {
-			d.tell(h, s.own.(*relaySeat))
-		}
-	})
+	if d.mux == nil {
+		return
+	}
+	for _, s := range h.seats[d.Name()] {
+		d.tell(h, s.own.(*relaySeat))
+	}
 }
 
 func (d *Relay) tell(h *Hub, s *relaySeat) {

@@ -19,6 +19,8 @@ type Replica struct {
 	server *replica.Server
 	ticket func(ticket string) (name string, err error)
 
+	mux *replica.Mux // while the hub visits; nil if the server is closed
+
 	// Owned by the server's loop.
 	seats    map[*replica.Conn]*replicaSeat
 	kinds    map[*world.Kind]uint16 // their links
@@ -84,6 +86,16 @@ func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
 // Shutdown says goodbye to all.
 func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+
+func (d *Replica) visit(fn func()) {
+	if d.server.Do(func(m *replica.Mux) {
+		d.mux = m
+		fn()
+	}) != nil {
+		d.mux = nil
+		fn()
+	}
+}
 
 func (d *Replica) requests() *inbox { return &d.inbox }
 
@@ -187,13 +199,15 @@ func (d *Replica) present(s *replicaSeat, ticket string) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Replica) publish(h *Hub) {
-	_ = d.server.Do(func(m *replica.Mux) { // fails once it is closed
-		d.store(m.Store())
-		for _, s := range h.seats[d.Name()] {
-			d.tell(h, s.own.(*replicaSeat))
-		}
-		d.forget()
-	})
+	m := d.mux
+	if m == nil {
+		return
+	}
+	d.store(m.Store())
+	for _, s := range h.seats[d.Name()] {
+		d.tell(h, s.own.(*replicaSeat))
+	}
+	d.forget()
 }
 
 // store brings the Store to the newest state of the world. What no one sees costs a value

@@ -48,6 +48,7 @@ type bell struct {
 
 func (b *bell) Name() string                   { return "bell" }
 func (b *bell) requests() *inbox               { return &b.inbox }
+func (b *bell) visit(fn func())                { fn() }
 func (b *bell) view() world.ViewConfig         { return world.ViewConfig{} }
 func (b *bell) Shutdown(context.Context) error { return nil }
 func (b *bell) publish(*Hub) {

@@ -18,6 +18,8 @@ type Stamp struct {
 	inbox  inbox
 	server *stamp.Server
 
+	mux *stamp.Mux // while the hub visits; nil if the server is closed
+
 	// Owned by the server's loop.
 	seats map[*stamp.Conn]*stampSeat
 	buf   []byte
@@ -68,6 +70,16 @@ func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
 // Shutdown says goodbye to all.
 func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
+func (d *Stamp) visit(fn func()) {
+	if d.server.Do(func(m *stamp.Mux) {
+		d.mux = m
+		fn()
+	}) != nil {
+		d.mux = nil
+		fn()
+	}
+}
+
 func (d *Stamp) requests() *inbox { return &d.inbox }
 
 // view is a spectator's, who is nowhere and sees everything.
@@ -96,11 +108,12 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 
 // publish tells the spectators what the tick brought.
 func (d *Stamp) publish(h *Hub) {
-	_ = d.server.Do(func(*stamp.Mux) { // fails once it is closed
-		for _, s := range h.seats[d.Name()] {
-			d.tell(s.own.(*stampSeat))
-		}
-	})
+	if d.mux == nil {
+		return
+	}
+	for _, s := range h.seats[d.Name()] {
+		d.tell(s.own.(*stampSeat))
+	}
 }
 
 func (d *Stamp) tell(s *stampSeat) {
