@@ -60,6 +60,12 @@
 // alone. A connection took 2.9 KB, 3.7 to 4.9 KB and 3.2 to 6.8 KB; the most where the
 // machine kept the server from its socket for so long that a seventh of all was dropped.
 //
+// BenchmarkRush has one client send ordered messages of 64 bytes as fast as they go. Each is a
+// datagram and has an ack, but a system call carries 256: packets of one size leave in trains,
+// and so do acks. With a load of 11 on two cores, 1.1 to 1.2 million arrived a second, and a
+// million cost both processes 0.56 to 0.66 s of CPU, of which a fifth is the kernel's; bare
+// trains of as many datagrams took 0.11 s.
+//
 // # Limits
 //
 // Those of the layouts are in limits_wire.go, ours in limits.go, each with the attack
