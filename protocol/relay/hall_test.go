@@ -19,12 +19,12 @@ var start = time.Unix(1_700_000_000, 0)
 
 // addr returns the address of raw client i: on the internet, so that it has to be proven.
 func addr(i int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}), 5000)
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
 }
 
 // near returns the address of raw client i on a private network, which needs no proof.
 func near(i int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 5000)
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
 }
 
 func newShared(seed uint64) *Shared { return &Shared{Rand: rand.New(rand.NewPCG(seed, 9))} }
