@@ -73,5 +73,6 @@
 // (TestInjectionIsBounded). Nobody can touch those in whose name it does not send. An address that
 // has not answered a challenge gets at most three times its own bytes and 8 KiB (TestAmplification);
 // a room with tickets says nothing at all to who has none (TestRefusedTickets). A ticket can be
-// used by who sees it first, and again at a server that has restarted meanwhile.
+// used by who sees it first, and again at a server that has restarted meanwhile, unless
+// OpenConfig.Use remembers.
 package relay

@@ -21,6 +21,12 @@ type OpenConfig struct {
 	// not block.
 	Admit func(from netip.AddrPort, name string) bool
 
+	// Use, if set, is asked last about each good ticket that was not used here before, and
+	// notes it: it reports whether it is the first to use it. A server forgets used tickets when
+	// it ends; with a Use that keeps serials until they expire, in a file or with other
+	// servers, a ticket lets in once whatever restarts. While it runs no package moves.
+	Use func(t Ticket) bool
+
 	// Rules are how packages are kept. The zero value is the relay page's.
 	Rules Rules
 }
@@ -92,6 +98,10 @@ func (l *OpenLobby) Admit(now time.Time, _ *Port, from netip.AddrPort, first Pac
 		return nil, false
 	}
 	l.used.add(&t)
+	if l.cfg.Use != nil && !l.cfg.Use(t) {
+		l.stats.Used++
+		return nil, false
+	}
 	l.stats.Tickets++
 	seat.name, seat.mark = t.Name, ticketMark(first.Payload)
 	return seat, true

@@ -242,3 +242,39 @@ func TestAFullServerAnswersNobody(t *testing.T) {
 		t.Error("the place of who left is not given")
 	}
 }
+
+// T35 after a restart: a server that remembers by OpenConfig.Use lets a ticket in once in all its
+// lives; one that does not, once in each. Use is asked about good tickets only.
+func TestUsedTicketsOutliveTheServer(t *testing.T) {
+	for _, remembers := range []bool{true, false} {
+		var c OpenConfig
+		used := map[[16]byte]bool{}
+		if remembers {
+			c.Use = func(t Ticket) bool {
+				first := !used[t.Serial]
+				used[t.Serial] = true
+				return first
+			}
+		}
+		c.Key = testKey
+		good := string(issue(t, testKey, Ticket{Name: "ada", Expires: start.Add(time.Hour), Serial: serialOf(1)}))
+		forged := string(issue(t, TicketKey(strings.Repeat("k", 32)), Ticket{Expires: start.Add(time.Hour), Serial: serialOf(2)}))
+		for life := range 3 {
+			lobby := NewOpenLobby(c)
+			h := newHall(t, Config{Lobby: lobby})
+			h.in(addr(1), pack(Unordered, true, 0, forged))
+			h.in(addr(2), pack(Unordered, true, 0, good))
+			h.in(addr(3), pack(Unordered, true, 0, good))
+			want := OpenStats{Tickets: 1, Forged: 1, Used: 1}
+			if remembers && life > 0 {
+				want = OpenStats{Forged: 1, Used: 2}
+			}
+			if got := lobby.Stats(); got != want || h.mux.Len() != int(want.Tickets) || len(h.out) != int(want.Tickets) {
+				t.Errorf("remembers %t, life %d: %+v, want %+v", remembers, life, got, want)
+			}
+		}
+		if remembers && len(used) != 1 {
+			t.Errorf("%d were remembered", len(used))
+		}
+	}
+}
