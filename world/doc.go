@@ -52,10 +52,19 @@
 //
 // Package arena is a whole game of this kind.
 //
+// # Determinism
+//
+// The same inputs give the same state on every processor, if Step keeps to
+// three things: it ranges over no map, reads no clock, and converts each product
+// that it adds to something, as in float64(a*b) + c. Without the conversion the
+// compiler may fuse the two where the processor has such an instruction, which
+// rounds once in place of twice; inlining lets it do so across calls.
+//
 // # Usage: a gateway
 //
 // A Sim runs a game. A gateway submits what its clients do and, after each
-// Advance, tells them what is new. One goroutine owns the Sim and its views.
+// Advance, tells them what is new. One goroutine owns the Sim; between two
+// Advances several may each read views of their own.
 //
 //	sim, err := world.New(game, world.Config{Seed: 7})
 //	p, err := sim.Join("ann")                    // at a login

@@ -8,14 +8,16 @@
 //	inbox.go           it waits for the tick, bounded for each connection
 //	hub.go             the tick takes all requests: who enters, steers, acts, says
 //	world              Step
-//	hub.go             Publish of each dialect, on its own loop while the hub waits
-//	replica.go, …      the view of each player becomes packets
+//	chunks.go          who is sent terrain in this tick
+//	crew.go            Publish of each dialect, at the same time on all cores, while all loops stand still
+//	replica.go, …      the view of each player becomes packets, which the loops then send
 //
 // # Who owns what
 //
 // The hub's goroutine owns the world, all players and their views. A dialect's loop owns
-// its connections. While the hub publishes, it waits for the loop, which so may read the
-// world; at all other times the loop touches nothing of the hub's but the inbox. So there
-// is no lock but the inbox's, and no packet waits for a tick but those that are for the
-// world.
+// its connections. To publish, the hub visits all loops, which stand still meanwhile, and has
+// its crew tell the players of each dialect: they read the world, and change what is the
+// dialect's own. A loop touches nothing of the hub's but the inbox. So there is no lock but
+// the inbox's and that of terrain, which is made when it is looked at; a packet waits for a
+// tick while that publishes, some milliseconds, and else only if it is for the world.
 package gateway
