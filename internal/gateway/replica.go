@@ -56,17 +56,13 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 		hub: h, ticket: c.Ticket, seats: map[*replica.Conn]*replicaSeat{},
 		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
-	ready := make(chan struct{}) // no event comes before the kinds are declared
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, func(conn *replica.Conn, ev replica.Event) {
-		<-ready
-		d.handle(conn, ev)
-	})
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
 	d.server = server
+	// A client that is faster than this gets the kinds in a further table.
 	server.Do(func(m *replica.Mux) { err = d.declare(m.Store()) })
-	close(ready)
 	if err != nil {
 		server.Close()
 		return nil, fmt.Errorf("gateway: replica: %w", err)
