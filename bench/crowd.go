@@ -73,7 +73,6 @@ func (c *crowd) dial(p Peer, w crowdWith) error {
 
 // run has each client send each w.Every: each millisecond it is the turn of some of them.
 func (c *crowd) run(_ Peer, w crowdWith) (r crowded, err error) {
-	c.harvest()
 	if w.Listen {
 		err := c.swarm.rest(w.For, func() bool { return false })
 		return crowded{tally: c.harvest()}, err
@@ -149,7 +148,7 @@ func (c *crowd) rest(length time.Duration, n int) error {
 	return nil
 }
 
-// harvest returns what came since the last time.
+// harvest returns what was sent and came since the last time.
 func (c *crowd) harvest() tally {
 	if c.swarm != nil {
 		return c.swarm.harvest()
@@ -157,6 +156,6 @@ func (c *crowd) harvest() tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.sum
-	c.sum = tally{}
+	c.sum = tally{since: time.Now()}
 	return t
 }

@@ -28,6 +28,8 @@ type swarm struct {
 type tally struct {
 	Got  int             `json:"got"`
 	Late []time.Duration `json:"late"` // a sample of how long messages were under way
+
+	since time.Time // what was sent before does not count
 }
 
 // sampleEvery is which messages are part of the sample of latencies.
@@ -35,8 +37,12 @@ const sampleEvery = 7
 
 // add counts a message that begins with the time of its sending.
 func (t *tally) add(now time.Time, b []byte) {
-	if t.Got++; t.Got%sampleEvery == 0 && len(b) >= 8 {
-		t.Late = append(t.Late, time.Duration(now.UnixNano()-int64(binary.BigEndian.Uint64(b))))
+	sent := int64(binary.BigEndian.Uint64(b))
+	if sent < t.since.UnixNano() {
+		return
+	}
+	if t.Got++; t.Got%sampleEvery == 0 {
+		t.Late = append(t.Late, time.Duration(now.UnixNano()-sent))
 	}
 }
 
@@ -160,6 +166,6 @@ func (s *swarm) rest(length time.Duration, enough func() bool) error {
 func (s *swarm) harvest() tally {
 	t := s.sum
 	t.Late = slices.Clone(t.Late)
-	s.sum = tally{Late: s.sum.Late[:0]}
+	s.sum = tally{Late: s.sum.Late[:0], since: time.Now()}
 	return t
 }

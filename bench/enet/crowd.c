@@ -8,15 +8,15 @@ static ENetHost **hosts;
 static ENetPeer **peers;
 static int n, flags, poll_fd = -1, clock_fd;
 static long long got, connected;
-static int64_t *late;
+static int64_t *late, since;
 static long long samples, room;
 
 enum { JOINING = 64, SAMPLE_EVERY = 7 };
 
 static void take(ENetPacket *p)
 {
-	if (++got % SAMPLE_EVERY)
-		return;
+	if ((int64_t)get64(p->data) < since || ++got % SAMPLE_EVERY)
+		return; // of the time before, or no part of the sample
 	if (samples == room) {
 		room = room ? 2 * room : 1024;
 		late = realloc(late, room * sizeof *late);
@@ -118,6 +118,7 @@ void crowd_run(const char *line)
 	long long size = number(line, "size"), slots = number(line, "every") / 1000000, length = number(line, "for") / 1000000, sent = 0;
 	int64_t started = nanos(), begin = started;
 	got = samples = 0;
+	since = started;
 	for (long long ms = 0; ms < length; ms++) {
 		int64_t due = begin + ms * 1000000, now = nanos();
 		if (now - due > 5000000) {
