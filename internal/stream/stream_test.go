@@ -449,6 +449,9 @@ func TestATurnFollowsEachVisit(t *testing.T) {
 					if inside++; inside != 1 {
 						t.Error("a visitor is not alone with the core")
 					}
+					if asked != done {
+						t.Error("a visitor came before the turn that follows the last")
+					}
 					ran, asked = true, asked+1
 					inside--
 				})

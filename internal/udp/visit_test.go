@@ -11,64 +11,70 @@ import (
 // each had it send goes out, in the last turn if not before.
 func TestWhatVisitorsHaveACoreSendGoesOut(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
-		peer := p.open(t, Config{})
-		core := &scriptCore{keepNoLog: true}
-		waiting, put, sent, inside := 0, 0, 0, 0 // the core's
-		core.transmit = func(buf []byte) (int, netip.AddrPort, bool) {
-			if waiting == 0 {
-				return 0, netip.AddrPort{}, false
-			}
-			waiting--
-			sent++
-			return copy(buf, "x"), p.addr(peer), true
-		}
-		enough := make(chan struct{})
-		l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{AfterTurn: func(time.Time) {
-			if inside++; inside != 1 {
-				t.Error("the loop is not alone with its core")
-			}
-			inside--
-		}})
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		visited := 0
-		for range 4 {
-			wg.Go(func() {
-				for {
-					ran := false
-					err := l.Visit(func() {
-						if inside++; inside != 1 {
-							t.Error("a visitor is not alone with the core")
-						}
-						if waiting > 0 {
-							t.Error("a visitor came before what the last had said was sent")
-						}
-						ran, waiting, put = true, waiting+1, put+1
-						inside--
-					})
-					if ran != (err == nil) || err != nil && err != ErrClosed {
-						t.Errorf("ran %v, error %v", ran, err)
-					}
-					if err != nil {
-						return
-					}
-					mu.Lock()
-					if visited++; visited == 500 {
-						close(enough)
-					}
-					mu.Unlock()
-				}
-			})
-		}
-		<-enough
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		if waiting != 0 || sent != put {
-			t.Errorf("of %d, %d were sent and %d wait for ever", put, sent, waiting)
+		for range 10 {
+			visitAndClose(t, p)
 		}
 	})
+}
+
+func visitAndClose(t *testing.T, p *place) {
+	peer := p.open(t, Config{})
+	core := &scriptCore{keepNoLog: true}
+	waiting, put, sent, inside := 0, 0, 0, 0 // the core's
+	core.transmit = func(buf []byte) (int, netip.AddrPort, bool) {
+		if waiting == 0 {
+			return 0, netip.AddrPort{}, false
+		}
+		waiting--
+		sent++
+		return copy(buf, "x"), p.addr(peer), true
+	}
+	enough := make(chan struct{})
+	l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{AfterTurn: func(time.Time) {
+		if inside++; inside != 1 {
+			t.Error("the loop is not alone with its core")
+		}
+		inside--
+	}})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	visited := 0
+	for range 4 {
+		wg.Go(func() {
+			for {
+				ran := false
+				err := l.Visit(func() {
+					if inside++; inside != 1 {
+						t.Error("a visitor is not alone with the core")
+					}
+					if waiting > 0 {
+						t.Error("a visitor came before what the last had said was sent")
+					}
+					ran, waiting, put = true, waiting+1, put+1
+					inside--
+				})
+				if ran != (err == nil) || err != nil && err != ErrClosed {
+					t.Errorf("ran %v, error %v", ran, err)
+				}
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				if visited++; visited == 50 {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	<-enough
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if waiting != 0 || sent != put {
+		t.Errorf("of %d, %d were sent and %d wait for ever", put, sent, waiting)
+	}
 }
 
 // A game's tick visits each loop: that costs it no memory.

@@ -350,6 +350,44 @@ func TestSlotsAreReusedWithoutAnAlias(t *testing.T) {
 	}
 }
 
+// A slot that is used again knows nothing of whoever had it: what comes into sight is told whole,
+// also if its values are older than those that were told of the one before.
+func TestASlotThatIsUsedAgainIsToldWhole(t *testing.T) {
+	w, x := linkedWorld(t, 2, lan(), Config{})
+	s := w.mux.Store()
+	ship, err := s.AddKind("ship", Variable{"x", DataUint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, _ := s.NewEntity(ship)
+	young, _ := s.NewEntity(ship)
+	old.Set(0, u32(1))
+	young.Set(0, u32(2))
+	w.until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).link.isFinished() })
+	conn := w.conn(x)
+	for i, show := range []*Entity{young, old, young, old} {
+		if err := conn.Show(show); err != nil {
+			t.Fatal(err)
+		}
+		w.replicate(10_000)
+		w.run(100 * time.Millisecond)
+		link, _ := x.KindLink("ship")
+		seen := 0
+		for id := range x.Entities(link) {
+			seen++
+			if v, ok := x.EntityValue(link, id, "x"); !ok || v.Int() != int64(2-i%2) {
+				t.Errorf("in turn %d the client sees %v, %v", i, v, ok)
+			}
+		}
+		if seen != 1 || i > 0 && len(conn.view.kinds[ship].spare) > 1 {
+			t.Errorf("in turn %d the client sees %d ships; %d slots are spare", i, seen, len(conn.view.kinds[ship].spare))
+		}
+		conn.Hide(show)
+		w.replicate(10_000)
+		w.run(100 * time.Millisecond)
+	}
+}
+
 // Blind spoofing: who sends from a victim's address and sees no reply gets the
 // victim at most the accepts and sync packets that the page allows.
 func TestASpooferGetsItsVictimLittle(t *testing.T) {
