@@ -23,7 +23,9 @@ func (c *Conn) Resync() {
 	c.mux.touch(c)
 }
 
-// Update says what an element is to this client alone. See Endpoint.Update.
+// Update says what an element is to this client alone, until Mux.Set says it to all. It is for
+// elements that Mux.Set knows: a sync tells of those alone, and takes every other from the client. What is
+// no element has a SID among Elements.Moments of the schema. See Endpoint.Update.
 func (c *Conn) Update(sid int16, data []byte) error {
 	defer c.mux.touch(c)
 	return c.Endpoint.Update(c.mux.now, sid, data)
