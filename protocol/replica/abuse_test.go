@@ -172,7 +172,7 @@ func sideOfHost(w *world, h *simnet.Host) Side {
 // T25: copies at any later time and cut copies, the latter no more than the 64 in
 // 10 s that the page lets pass, do nothing to an honest exchange.
 func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
-	eachSeed(t, tier(20, 1000, 1000), func(t *testing.T, seed uint64) {
+	eachSeed(t, tier(20, 100, 1000), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
 		e := newExchange(t, seed, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .05})
 		type copied struct {

@@ -253,13 +253,18 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 			}
 		})
 		x := w.dial(0, Config{})
-		w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+		connected := func() bool { return x.State() == StateOpen && w.mux.Len() == 1 || x.State() == StateClosed }
+		w.until("connected", 20*time.Second, connected)
+		if x.State() == StateClosed { // one in 10^5 loses all five of its sync.acks
+			x = w.dial(1, Config{})
+			w.until("connected", 20*time.Second, connected)
+		}
 		const messages = 12
 		for i := range messages {
 			x.send(Reliable+Mode(i%3/2), "m", string([]byte{byte(i), 2: 0, 20: 0}))
 		}
 		for turns := 0; len(got) < messages; turns++ {
-			if turns > 4000 {
+			if turns > 10_000 { // a resend may wait for two seconds, and be lost
 				t.Fatalf("seed=%d: only %x came", seed, got)
 			}
 			reading = rng.IntN(4) == 0
