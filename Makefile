@@ -4,7 +4,7 @@ FUZZTIME ?= 20s
 BENCH ?= .
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build test race lint fuzz soak bench cover gate
+.PHONY: help build test full race lint fuzz soak bench cover gate
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ build: ## build the program into bin/
 
 test: ## the tests, as in the README
 	go test ./...
+
+full: ## the tests with the full counts of the seeded ones, some 6 minutes
+	PARLEY_PR=1 go test -count=1 ./...
 
 race: ## the tests under the race detector, in random order
 	go test -race -shuffle=on -short ./...
