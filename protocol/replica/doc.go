@@ -53,12 +53,12 @@
 // measured on a quiet machine); a server never walks one, since the sender is judged first.
 //
 // BenchmarkThousandConnections has a server with 1,000 clients, each of which sends 32
-// bytes and gets 200, 20 times a second. Medians of five runs, with a load of 22 to 28 on
-// two cores: 1.30 times the CPU of a bare batched loop for unreliable messages, 1.40 for
-// reliable and 1.50 for ordered ones (from 1.20 to 1.63); with a load of 5 to 8, two runs
-// had 1.24 to 1.29, 1.35 to 1.37 and 1.25 to 1.36. The bar of 1.3 is met by the first
-// alone. A connection took 2.9 KB, 3.7 to 4.9 KB and 3.2 to 6.8 KB; the most where the
-// machine kept the server from its socket for so long that a seventh of all was dropped.
+// bytes and gets 200, 20 times a second. On two quiet cores (a load below 2, medians of five
+// rounds): 1.28 times the CPU of a bare batched loop for unreliable messages, 1.24 for
+// reliable and 1.21 for ordered ones, where the bar is 1.3; nothing was lost, and a connection took
+// 2.9 to 3.1 KB. What brought it there from 1.4 is that a busy loop gathers what it
+// reads (Config.Gather of internal/udp), and that its system calls do not pass through Go's scheduler,
+// as the bare loop's do.
 //
 // BenchmarkRush has one client send ordered messages of 64 bytes as fast as they go. Each is a
 // datagram and has an ack, but a system call carries 256: packets of one size leave in trains,
