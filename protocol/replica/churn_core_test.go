@@ -2,11 +2,11 @@ package replica
 
 import (
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/shell/shelltest"
 )
 
 // town is a server core with clients, joined without a network.
@@ -82,21 +82,14 @@ func TestChurnInTheCore(t *testing.T) {
 			t.Fatalf("something of those who left is held; %d connections are left", w.mux.Len())
 		}
 	}
-	objects := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapObjects)
-	}
 	for range 100 {
 		cycle()
 	}
-	before, cycles := objects(), tier(2_500, 125_000, 125_000)
+	before, cycles := shelltest.LiveObjects(), tier(2_500, 125_000, 125_000)
 	for range cycles {
 		cycle()
 	}
-	if after := objects(); after > before+before/100+50 {
+	if after := shelltest.LiveObjects(); after > before+before/100+50 {
 		t.Errorf("%d objects after %d more connections, %d before", after, 8*cycles, before)
 	}
 	if s := w.mux.Stats(); s.Opened != s.Ended || s.Opened != uint64(8*(cycles+100)) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"parley/internal/shell/shelltest"
 )
 
 // bench is a server core with clients, joined without a network and without copies.
@@ -149,22 +151,15 @@ func TestChurn(t *testing.T) {
 			t.Fatalf("%d connections", b.mux.Len())
 		}
 	}
-	objects := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapObjects)
-	}
 	for range 100 {
 		cycle()
 	}
-	before := objects()
+	before := shelltest.LiveObjects()
 	cycles := tier(10_000, 125_000, 125_000)
 	for range cycles {
 		cycle()
 	}
-	after := objects()
+	after := shelltest.LiveObjects()
 	if after > before+before/100+50 {
 		t.Errorf("%d objects after %d more connections, %d before", after, 8*cycles, before)
 	}

@@ -28,12 +28,16 @@ func Census(most int) (c Counts) {
 }
 
 // LiveHeap returns the bytes of the heap that are in use.
-func LiveHeap() int64 {
+func LiveHeap() int64 { return int64(live().HeapAlloc) }
+
+// LiveObjects returns how many objects of the heap are in use.
+func LiveObjects() int64 { return int64(live().HeapObjects) }
+
+func live() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.GC() // what pools hold is let go by the second
-	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return m
 }
 
 // Grown returns what there is more of than before, heap aside, or nil.
