@@ -23,16 +23,22 @@ func newRand(t *testing.T) *rand.Rand {
 // PARLEY_SOAK=1, a hundredth of the PR tier under -short, and a fiftieth of it
 // under -race, which is some fifteen times slower and has nothing to find in
 // code without goroutines; the plain run has the full count.
-func rounds(pr, soak int) int {
+func rounds(pr, soak int) int { return tier(pr, pr, soak) }
+
+// tier is rounds for what takes too long for every run of the tests: the gate runs it once
+// more with PARLEY_PR=1, which has the full count.
+func tier(plain, pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		return soak
 	case testing.Short():
-		return pr / 100
+		return max(plain/100, 1)
 	case underRace:
-		return pr / 50
+		return max(plain/50, 1)
+	case os.Getenv("PARLEY_PR") != "":
+		return pr
 	}
-	return pr
+	return plain
 }
 
 // newRandF returns a source that is always the same, for the seeds of a fuzzer.

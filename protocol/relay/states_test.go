@@ -19,6 +19,7 @@ type stage struct {
 	buf    [MaxDatagram]byte
 	before Stats
 	mux    MuxStats
+	shared *Shared         // of the clients
 	came   map[uint32]bool // reliable ids that the end was given
 	upto   uint32          // all below have come
 }
@@ -159,24 +160,36 @@ var (
 	clientStates = []string{"joining", "open", "leaving", "closing", "closed"}
 	serverStates = []string{"none", "open", "leaving", "ignored"}
 	stageRules   = Rules{ConfirmAfter: -1}
+
+	// stageClientRules are ready, as a walk has a client of its own.
+	stageClientRules = *stageRules.fill()
 )
 
 // newClientStage returns a client in a state.
 func newClientStage(t testing.TB, state string) *stage {
-	s := &stage{t: t, now: start}
-	c, err := NewClient(start, duoServer, Config{Rules: stageRules}, newShared(1))
+	s := &stage{t: t, now: start, shared: newShared(1)}
+	s.renewClient(state)
+	return s
+}
+
+// renewClient has another client begin.
+func (s *stage) renewClient(state string) {
+	c, err := NewClient(start, duoServer, Config{Rules: stageClientRules}, s.shared)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	s.client = c
+	if s.client != nil {
+		s.client.cut(s.now, Close{Reason: ReasonClosed})
+		s.effects() // which gives its buffers back
+	}
+	s.client, s.came, s.upto = c, nil, 0
 	s.effects()
 	s.say(pack(Unordered, true, 0, "\xffabcdefgh")) // its challenge, so that id 0 is known
 	if state == "joining" {
-		return s
+		return
 	}
 	s.say(confirmOf(0, 1))
 	s.enterClient(state)
-	return s
 }
 
 func (s *stage) enterClient(state string) {
@@ -206,6 +219,18 @@ func newServerStage(t testing.TB, state string) *stage {
 	s.hall.in(near(1), confirmOf(0))
 	s.enterServer(state)
 	return s
+}
+
+// renewServer has the peer be a stranger again, and come from there.
+func (s *stage) renewServer(state string) {
+	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
+		p.Remove(Close{Reason: ReasonClosed})
+		s.hall.turn()
+	}
+	s.hall.now = s.hall.now.Add(11 * time.Second) // after which it is not ignored any more
+	s.came, s.upto = nil, 0
+	s.effects()
+	s.enterServer(state)
 }
 
 func (s *stage) enterServer(state string) {
@@ -386,20 +411,27 @@ func statesTable(t *testing.T, heading string, messages []message, states []stri
 	return cells
 }
 
-// T26: every message in every state has the outcome that the table of the page says, and so has each
-// step of random walks.
+// stageRole is one of the two ends, as the page has a table for each.
+type stageRole struct {
+	heading  string
+	messages []message
+	states   []string
+	make     func(testing.TB, string) *stage
+	renew    func(s *stage, state string) // make again of what there is
+	enter    func(s *stage, state string)
+	from     int // walks begin in one of so many states
+	lasts    int // how many walks one stage is good for
+}
+
+var stageRoles = []stageRole{
+	{"A client", clientMessages, clientStates, newClientStage, (*stage).renewClient, (*stage).enterClient, 4, 100},
+	// The other participant confirms nothing, and may be sent no more than 1,024 packages.
+	{"A server", serverMessages, serverStates, newServerStage, (*stage).renewServer, (*stage).enterServer, 3, 100},
+}
+
+// T26: every message in every state has the outcome that the table of the page says.
 func TestStatesAndMessages(t *testing.T) {
-	rng := newRand(t)
-	for _, role := range []struct {
-		heading  string
-		messages []message
-		states   []string
-		make     func(testing.TB, string) *stage
-		enter    func(*stage, string)
-	}{
-		{"A client", clientMessages, clientStates, newClientStage, (*stage).enterClient},
-		{"A server", serverMessages, serverStates, newServerStage, (*stage).enterServer},
-	} {
+	for _, role := range stageRoles {
 		want := statesTable(t, role.heading, role.messages, role.states)
 		for _, state := range role.states {
 			for _, m := range role.messages {
@@ -408,61 +440,79 @@ func TestStatesAndMessages(t *testing.T) {
 				}
 			}
 		}
-		if t.Failed() {
-			continue
-		}
-		walkStates(t, rng, role.messages, want, func() *stage { return role.make(t, role.states[rng.IntN(3)]) }, role.enter)
 	}
 }
 
-// walkStates gives random messages to ends, one after the other, and holds each outcome against the
-// table.
-func walkStates(t *testing.T, rng *rand.Rand, messages []message, want map[[2]string]string, begin func() *stage, enter func(*stage, string)) {
-	seen := map[string]int{}
-	for left := rounds(500_000, 5_000_000); left > 0; {
-		s := begin()
-		var path []string
-		malformed := 0
-		for range 300 {
-			state := s.state()
-			seen[state]++
-			left--
-			m := messages[rng.IntN(len(messages))]
-			final := strings.HasPrefix(want[[2]string{m.name, state}], "closed")
-			switch {
-			case final && rng.IntN(8) > 0, m.name == "malformed" && malformed > 60:
-				continue // or hardly a walk would get far
-			case m.name == "malformed":
-				malformed++
+// T26: and so has each step of random walks: a tenth of the million without PARLEY_PR.
+func TestWalksThroughTheStates(t *testing.T) {
+	t.Parallel()
+	rng := newRand(t)
+	for _, role := range stageRoles {
+		want := statesTable(t, role.heading, role.messages, role.states)
+		walks := tier(50_000, 500_000, 5_000_000)
+		seen, steps := map[string]int{}, 0
+		var s *stage
+		for walk := range walks {
+			state := role.states[rng.IntN(role.from)]
+			if walk%role.lasts == 0 {
+				s = role.make(t, state)
+			} else {
+				role.renew(s, state)
 			}
-			// The table has one message at a time: what waits behind a missing one would come with
-			// that, and what fills a hole further on may be known by now.
-			d := Datagram{}
-			if d.Parse(m.make(s)); d.Mode.Reliable() && s.end() != nil {
-				if s.end().receiver.Waiting() > 0 && d.ID == s.missing() && rng.IntN(8) > 0 {
-					continue
-				}
-				if s.end().receiver.Waiting() > 0 && d.ID == s.missing() {
-					s.give(pack(Unordered, true, d.ID, "")) // fill it
-					s.effects()
-					continue
-				}
-				if s.came[d.ID] != strings.Contains(want[[2]string{m.name, state}], "repeat") {
-					continue
-				}
+			if got := s.state(); got != state {
+				t.Fatalf("a walk begins %s, want %s", got, state)
 			}
-			path = append(path, m.name)
-			got, w := s.outcome(m), want[[2]string{m.name, state}]
-			if got != w {
-				t.Fatalf("%s: got %q, want %q\nafter %q", state, got, w, path)
-			}
-			if next := s.state(); next == "closed" || next == "ignored" {
-				break
-			}
-			if state == "open" && s.state() == "open" && rng.IntN(20) == 0 && s.client != nil {
-				enter(s, []string{"leaving", "closing"}[rng.IntN(2)])
+			steps += role.walk(rng, s, want, seen)
+		}
+		for _, state := range role.states[:role.from] {
+			if seen[state] == 0 {
+				t.Errorf("%s: no walk was at one that is %s", role.heading, state)
 			}
 		}
+		t.Logf("%s: %d walks of %.1f steps, by state %v", role.heading, walks, float64(steps)/float64(walks), seen)
 	}
-	t.Logf("steps of the walks by state: %v", seen)
+}
+
+// walk gives an end 4 to 19 random messages, one after the other, or as many as it lives for, and holds each
+// outcome against the table.
+func (r *stageRole) walk(rng *rand.Rand, s *stage, want map[[2]string]string, seen map[string]int) (steps int) {
+	var path []string
+	for length := 4 + rng.IntN(16); steps < length; {
+		state := s.state()
+		m := r.messages[rng.IntN(len(r.messages))]
+		w := want[[2]string{m.name, state}]
+		if strings.HasPrefix(w, "closed") && rng.IntN(8) > 0 || s.untold(rng, m, w) {
+			continue // of what ends it, or hardly a walk would get far
+		}
+		steps++
+		seen[state]++
+		path = append(path, m.name)
+		if got := s.outcome(m); got != w {
+			s.t.Fatalf("%s, %s: got %q, want %q\nafter %q", r.heading, state, got, w, path)
+		}
+		if next := s.state(); next == "closed" || next == "ignored" {
+			return steps
+		}
+		if state == "open" && s.state() == "open" && rng.IntN(20) == 0 && s.client != nil {
+			r.enter(s, []string{"leaving", "closing"}[rng.IntN(2)])
+		}
+	}
+	return steps
+}
+
+// untold reports whether the table does not say what becomes of a message here. It has one message at a time: what
+// waits behind a missing one would come with that, and what fills a hole further on may be known by now.
+func (s *stage) untold(rng *rand.Rand, m message, want string) bool {
+	d := Datagram{}
+	if d.Parse(m.make(s)); !d.Mode.Reliable() || s.end() == nil {
+		return false
+	}
+	if s.end().receiver.Waiting() > 0 && d.ID == s.missing() {
+		if rng.IntN(8) == 0 {
+			s.give(pack(Unordered, true, d.ID, "")) // fill it
+			s.effects()
+		}
+		return true
+	}
+	return s.came[d.ID] != strings.Contains(want, "repeat")
 }
