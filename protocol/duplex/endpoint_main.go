@@ -126,7 +126,7 @@ func (e *Endpoint) handleFromClient(now time.Time, m *Message) {
 // the player into the game." Later ones say that it was lost or came back.
 func (e *Endpoint) handleFeedSaid(now time.Time, works bool) {
 	if e.state == StateJoining && e.view.full() {
-		// It was not when this one was let in: others were quicker.
+		// No place was kept for it (see placeTime), and others were quicker.
 		e.refused("server full")
 		return
 	}

@@ -88,4 +88,14 @@ const (
 	// everyone out. Each costs about 8 KiB.
 	maxPending           = 4096
 	maxPendingPerAddress = 1024
+
+	// placeTime is how long after its main was opened a place is kept for one that was given its id and has not
+	// joined. Without, the last places would be promised to more than there are, and who comes too late
+	// be refused after it was let in. Who is honest and has a feed joins within a few round trips. The attack:
+	// whoever asks for all places and never joins would shut everyone out, as cheaply as mains are opened. So
+	// when a place was kept for this long, or its taker has gone without joining, none is kept for placeDoubt:
+	// as many as ask are given ids, and who joins first is in. A server can thus be shut for one placeTime, and
+	// again when it has been left in peace for placeDoubt. It never has more than MaxPlayers.
+	placeTime  = time.Second
+	placeDoubt = 10 * time.Second
 )

@@ -72,6 +72,7 @@ type Conn struct {
 	// Until it has joined it is in a list of those of its address, and of all.
 	older, newer *Conn
 	waiting      bool
+	placed       bool // a place is kept for it
 }
 
 // NewMux returns the core of a server. The key hides which sources share a place in
@@ -215,7 +216,7 @@ func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
 		}
 	}
 	if c.state == StateOpen {
-		m.pending.drop(c)
+		m.pending.drop(now, c)
 	}
 	if c.state >= StateClosing {
 		n = len(b)

@@ -14,6 +14,9 @@ type pending struct {
 	oldest, newest *Conn
 	count          int
 	byAddr         map[netip.Addr]int
+
+	places int       // of them that a place is kept for
+	doubt  time.Time // until when places are not kept: see placeTime
 }
 
 func (p *pending) add(c *Conn) {
@@ -28,12 +31,25 @@ func (p *pending) add(c *Conn) {
 	p.byAddr[c.main.Addr()]++
 }
 
-// drop takes out one that has joined or ended.
-func (p *pending) drop(c *Conn) {
+// keep keeps a place for one that was let in.
+func (p *pending) keep(c *Conn) {
+	c.placed = true
+	p.places++
+}
+
+// drop takes out one that has joined or ended, and gives back its place.
+func (p *pending) drop(now time.Time, c *Conn) {
 	if !c.waiting {
 		return
 	}
 	c.waiting = false
+	if c.placed {
+		c.placed = false
+		p.places--
+		if c.state != StateOpen {
+			p.doubt = now.Add(placeDoubt)
+		}
+	}
 	if c.older != nil {
 		c.older.newer = c.newer
 	} else {
@@ -49,6 +65,21 @@ func (p *pending) drop(c *Conn) {
 	if p.byAddr[c.main.Addr()]--; p.byAddr[c.main.Addr()] == 0 {
 		delete(p.byAddr, c.main.Addr())
 	}
+}
+
+// kept returns how many places are kept: none for a while once somebody has let one go unused, or has not used it in
+// time.
+func (p *pending) kept(now time.Time) int {
+	if now.Before(p.doubt) {
+		return 0
+	}
+	for c := p.oldest; c != nil; c = c.newer {
+		if c.placed && now.Sub(c.born) > placeTime {
+			p.doubt = now.Add(placeDoubt)
+			return 0
+		}
+	}
+	return p.places
 }
 
 // tooMany returns the one that is to make room for a newcomer of an address, or nil.
@@ -76,7 +107,7 @@ func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	}
 	if old := m.pending.tooMany(main.Addr()); old != nil {
 		m.stats.Crowded++
-		m.pending.drop(old)
+		m.pending.drop(now, old)
 		old.end(Close{Reason: ReasonCrowded})
 		m.touch(old)
 	}
@@ -108,6 +139,7 @@ func (m *Mux) admit(c *Conn) {
 	}
 	m.players[c.player] = c
 	c.state = StateJoining
+	m.pending.keep(c)
 	_ = c.putMain(&Message{Kind: KindConnInitRep, Player: c.player, Token: c.token})
 }
 
@@ -116,7 +148,7 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 	switch {
 	case m.down:
 		return "server closing"
-	case m.full():
+	case m.full() || m.joined()+m.pending.kept(m.now) >= m.cfg.MaxPlayers:
 		return "server full"
 	case m.cfg.Admit != nil:
 		return m.cfg.Admit(from)
@@ -124,8 +156,11 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 	return ""
 }
 
-// full reports whether there are as many players as may be. Who has not joined is none.
-func (m *Mux) full() bool { return m.conns.Len()-m.pending.count >= m.cfg.MaxPlayers }
+// joined is how many players there are. Who has not joined is none.
+func (m *Mux) joined() int { return m.conns.Len() - m.pending.count }
+
+// full reports whether there are as many players as may be.
+func (m *Mux) full() bool { return m.joined() >= m.cfg.MaxPlayers }
 
 // takeID returns an id that no player has. They go round, so that one is used again as
 // late as can be.
@@ -243,7 +278,7 @@ func (c *Conn) loseFeed() {
 
 // forget takes a closed connection out of the tables: a token "dies with main".
 func (m *Mux) forget(c *Conn) {
-	m.pending.drop(c)
+	m.pending.drop(m.now, c)
 	if c.player != 0 && m.players[c.player] == c {
 		delete(m.players, c.player)
 		if m.cfg.FreeID != nil {
