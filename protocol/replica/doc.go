@@ -33,6 +33,7 @@
 //	endpoint_sync.go         the clock
 //	linking.go               tables of names, piece by piece
 //	store.go, view.go        what a server replicates, and what one client sees of it
+//	frame.go, view_send.go   a tick: written once for all who lack the same, sent to each
 //	reading.go               what a client knows of the server's world
 //	event.go                 what the application is told
 //	endpoint_send.go         messages into the window, large ones in parts

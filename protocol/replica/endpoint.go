@@ -296,7 +296,7 @@ func (e *Endpoint) afterEngine(now time.Time) {
 	}
 	for l, ok := e.sender.PollLost(); ok; l, ok = e.sender.PollLost() {
 		if e.view != nil && l.Tag > 0 {
-			e.view.settled(int(l.Tag)-1, false)
+			e.settled(int(l.Tag)-1, false)
 		}
 	}
 	if e.link != nil {
@@ -351,13 +351,12 @@ func (e *Endpoint) out(n int) (int, netip.AddrPort, bool) {
 // freshen writes the present time into a message that is resent so late that its
 // own would count as forged.
 func (e *Endpoint) freshen(b []byte) {
-	const at = 4 // type, flags, sequence
 	if Type(b[0]) != TypeMessage {
 		return
 	}
 	now := e.ServerTime(e.now)
-	if int64(now-binary.LittleEndian.Uint64(b[at:])) > clockSlack.Microseconds()/2 {
-		binary.LittleEndian.PutUint64(b[at:], now)
+	if int64(now-binary.LittleEndian.Uint64(b[timeAt:])) > clockSlack.Microseconds()/2 {
+		binary.LittleEndian.PutUint64(b[timeAt:], now)
 	}
 }
 

@@ -121,6 +121,13 @@ const (
 	// the socket, 100 KiB in all. Further ones are dropped: who asked asks again.
 	maxReplies = 1024
 
+	// maxFrames is how many sorts of views are told from one writing of a tick. Each costs
+	// the packets of a tick, and a look at its name for each client.
+	maxFrames = 8
+
+	// maxSpareCargos is how many lists of what a packet carried are kept for the next ones.
+	maxSpareCargos = 1024
+
 	// syncsKept is how many of the last sync packets can be answered.
 	syncsKept = 4
 )

@@ -27,6 +27,9 @@ func (l *linkState) linked(i int) bool {
 	return l != nil && i < l.done && (l.refused == nil || i >= len(l.refused) || !l.refused[i])
 }
 
+// all reports whether a client has accepted all of n items.
+func (l *linkState) all(n int) bool { return l != nil && l.done >= n && l.refused == nil }
+
 // Link asks the server for its table. A client that wants replication calls it
 // once after EventConnected; EventLinked says that the server's table is known.
 func (e *Endpoint) Link(now time.Time) error {
@@ -87,7 +90,8 @@ func (e *Endpoint) pumpLinks(now time.Time) {
 
 // cutTable writes as many items as one packet holds: "split into as many ordered
 // link.table packets as it takes to keep each within 1,200 bytes, the next only
-// after the answer to the last".
+// after the answer to the last". In a packet variables come before entities, so one
+// that was declared after a kind begins the next.
 func (e *Endpoint) cutTable(b []byte, head *Packet) []byte {
 	var w TableWriter
 	w.Start(b, head, maxPacketBytes)
@@ -97,7 +101,7 @@ func (e *Endpoint) cutTable(b []byte, head *Packet) []byte {
 		it := s.items[l.to]
 		if it.kind < 0 {
 			v := &s.variables[it.variable]
-			if !w.Variable(uint16(it.variable), v.typ, v.name) {
+			if w.entity.countAt != 0 || !w.Variable(uint16(it.variable), v.typ, v.name) {
 				break
 			}
 			continue

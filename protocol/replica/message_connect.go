@@ -70,6 +70,9 @@ func (p *Packet) readConnect(r *wire.LittleReader, from Side) {
 // sequenceAt is the offset of the sequence in each packet with flags.
 const sequenceAt = 2
 
+// timeAt is the offset of the time in a message and in a replicate.
+const timeAt = 4
+
 func (p *Packet) appendConnect(b []byte) []byte {
 	flags := p.flags()
 	if p.Extended && p.Kind != KindReject {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"encoding/binary"
 	"iter"
 	"net/netip"
 	"time"
@@ -28,6 +29,8 @@ type Mux struct {
 	asked   queue.Fifo[askedSync] // by the time of the next, which is one interval after the last
 
 	store   Store
+	draft   draft
+	frames  frames
 	conns   *roster.Roster[*Conn]
 	last    *Conn // that a datagram came for: of a bulk, so does the next
 	replies roster.Replies
@@ -79,7 +82,8 @@ type Conn struct {
 // NewMux returns the core of a server. The key makes its clocks unguessable.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 	return &Mux{
-		cfg: c.fill(), shared: s, epoch: now, now: now,
+		store: Store{key: binary.LittleEndian.Uint64(key[:])},
+		cfg:   c.fill(), shared: s, epoch: now, now: now,
 		secret:  admission.NewSecret(now, key),
 		half:    admission.NewHalfOpen[halfOpen](admission.HalfOpenConfig{}, key),
 		ended:   admission.NewEnded(key),

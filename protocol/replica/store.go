@@ -14,6 +14,10 @@ type Store struct {
 	variables []variable
 	kinds     []kind
 	version   uint64 // of the newest change of any value
+	entities  uint64 // how many were ever made
+	removed   uint64 // how many of them were removed
+	key       uint64 // makes place unguessable
+	cargos    cargos
 }
 
 // item is one line of a link table: a variable of the game, or one of a kind.
@@ -45,6 +49,7 @@ type Variable struct {
 // Entity is one thing of a kind. Its values are shared by all who see it.
 type Entity struct {
 	store    *Store
+	number   uint64
 	kind     uint16
 	data     [][]byte
 	versions []uint64
@@ -137,7 +142,8 @@ func (s *Store) NewEntity(link uint16) (*Entity, error) {
 		return nil, fmt.Errorf("%w: no kind has link %d", ErrValue, link)
 	}
 	n := len(s.kinds[link].variables)
-	return &Entity{store: s, kind: link, data: make([][]byte, n), versions: make([]uint64, n)}, nil
+	s.entities++
+	return &Entity{store: s, number: s.entities, kind: link, data: make([][]byte, n), versions: make([]uint64, n)}, nil
 }
 
 // Kind returns the link of the entity's kind.
@@ -164,4 +170,19 @@ func (e *Entity) Set(variable int, data []byte) error {
 
 // Remove takes the entity out of the world: it leaves every view with the next
 // Replicate.
-func (e *Entity) Remove() { e.removed = true }
+func (e *Entity) Remove() {
+	if !e.removed {
+		e.removed = true
+		e.store.removed++
+	}
+}
+
+// place is a number for an entity in a slot, of which the sum over a view says which entities are
+// where: two views with the same sum are taken for alike. It is keyed, so that nobody who can choose
+// what players see can make two sums meet that are not the same.
+func (s *Store) place(at *slot) uint64 {
+	x := (at.entity.number<<8 | uint64(at.id)) + s.key
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -3,7 +3,6 @@ package replica
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 	"time"
 
 	"parley/internal/reliable"
@@ -12,21 +11,28 @@ import (
 // ErrNoSlot means that a client sees 256 entities of a kind already.
 var ErrNoSlot = errors.New("replica: no slot: a client sees at most 256 entities of a kind")
 
-// view is what one client sees: slots of its own for each kind, and of each value
-// the version that was sent last. "A client that falls silent costs no more than
-// one value a variable."
+// view is what one client sees: slots of its own for each kind, and which version of
+// each value was sent last. "A client that falls silent costs no more than one value a
+// variable."
+//
+// A view is together while one version says it for all values: everything up to base was
+// sent and nothing that still counts was lost. Views that are together, have one base and
+// the same entities in the same slots lack the same, which is written once for all of
+// them (frame.go). One that is not together keeps a version a value.
 type view struct {
-	kinds   map[uint16]*slots
-	seen    map[*Entity]*slot
-	order   []*slot  // all that are shown, to go round
-	at      int      // where the last round ended
-	sent    []uint64 // of the variables of the game, by link
-	going   []*slot  // to be announced as gone
-	batches []batch
-	free    []int
-	buf     []byte
-	pool    []value
-	ranked  []uint64 // of the pool: where a value stands in a packet, and its index
+	kinds    map[uint16]*slots
+	seen     map[*Entity]*slot
+	order    []*slot // all that are shown, to go round
+	at       int     // where the last round ended
+	together bool
+	base     uint64   // of the Store, while together
+	shape    uint64   // which entities are in which slots: a sum of Store.place
+	removed  uint64   // how many of the Store's removals were swept
+	sent     []uint64 // of the variables of the game, by link, unless together
+	going    []*slot  // to be announced as gone
+	batches  []batch
+	free     []int
+	buf      []byte
 }
 
 type slots struct {
@@ -41,30 +47,18 @@ type slot struct {
 	entity *Entity
 	kind   uint16
 	id     uint8
-	sent   []uint64 // version of each variable as sent last; 0 if lost or never
-	upto   uint64   // entity.version when all was sent and nothing lost since
-	index  int      // in order
+	index  int // in order
+
+	// Unless the view is together:
+	sent []uint64 // version of each variable as sent last, or a newer one of the Store; 0 if lost or never
+	upto uint64   // entity.version when all was sent and nothing lost since
 }
 
 // batch is what one packet carried: values, or slots that are gone.
 type batch struct {
-	values []sentValue
-	gone   []*slot
-	used   bool
-}
-
-type sentValue struct {
-	slot     *slot // nil for a variable of the game
-	variable uint16
-	version  uint64
-}
-
-// value is one that is to be sent.
-type value struct {
-	slot     *slot
-	variable uint16
-	version  uint64
-	data     []byte
+	cargo *cargo
+	gone  []*slot
+	used  bool
 }
 
 // Show lets the client see an entity, or says that its kind has no slot left.
@@ -87,6 +81,8 @@ func (c *Conn) Show(e *Entity) error {
 		s := ks.take(len(e.versions))
 		s.entity, s.kind, s.id, s.index = e, e.kind, id, len(v.order)
 		ks.used[id] = s
+		v.part() // all of it is lacking, however old
+		v.shape += e.store.place(s)
 		v.seen[e] = s
 		v.order = append(v.order, s)
 		return nil
@@ -129,6 +125,7 @@ func (c *Conn) Sees(e *Entity) (id uint8, ok bool) {
 
 func (v *view) hide(s *slot) {
 	delete(v.seen, s.entity)
+	v.shape -= s.entity.store.place(s)
 	last := v.order[len(v.order)-1]
 	v.order[s.index] = last
 	last.index = s.index
@@ -144,26 +141,29 @@ func (c *Conn) openView() *view {
 	return c.view
 }
 
-// Replicate sends what has changed since it was sent last, or was lost, at its
-// newest: at most budget bytes of packets, going round so that nothing starves.
-// Call it once a tick. It sends nothing that the client has not linked.
-func (c *Conn) Replicate(budget int) {
-	now := c.mux.now
-	if c.mayTalk() != nil || !c.link.isFinished() {
+// part ends being together: each value has a version of its own from now on.
+func (v *view) part() {
+	if !v.together {
 		return
 	}
-	c.now = now
-	v := c.openView()
-	c.nextTable()
-	v.sweep()
-	c.sendGone(now)
-	c.collect(budget)
-	c.sendValues(now, budget)
-	c.mux.conns.Touch(c)
+	v.together = false
+	for _, s := range v.order {
+		for i := range s.sent {
+			s.sent[i] = v.base
+		}
+		s.upto = v.base
+	}
+	for i := range v.sent {
+		v.sent[i] = v.base
+	}
 }
 
-// sweep hides what was removed.
-func (v *view) sweep() {
+// sweep hides what was removed since it was called last.
+func (v *view) sweep(store *Store) {
+	if v.removed == store.removed {
+		return
+	}
+	v.removed = store.removed
 	for i := len(v.order) - 1; i >= 0; i-- {
 		if v.order[i].entity.removed {
 			v.hide(v.order[i])
@@ -200,138 +200,6 @@ const (
 	goneBytes = 3
 )
 
-// collect finds what the client lacks, oldest round first, up to what the budget
-// can hold at best.
-func (c *Conn) collect(budget int) {
-	v := c.view
-	v.pool = v.pool[:0]
-	s := c.store
-	for len(v.sent) < len(s.variables) {
-		v.sent = append(v.sent, 0)
-	}
-	left := budget
-	for i := range s.variables {
-		if x := &s.variables[i]; x.version > v.sent[i] && c.link.linked(x.item) {
-			left -= 3 + len(x.data)
-			v.pool = append(v.pool, value{nil, uint16(i), x.version, x.data})
-		}
-	}
-	for n := len(v.order); n > 0 && left > 0 && len(v.pool) < maxPool; n-- {
-		if v.at >= len(v.order) {
-			v.at = 0
-		}
-		left -= c.collectSlot(v.order[v.at])
-		v.at++
-	}
-}
-
-// collectSlot adds what one slot lacks and returns how many bytes that takes at
-// least.
-func (c *Conn) collectSlot(s *slot) (size int) {
-	e := s.entity
-	if s.upto == e.version {
-		return 0
-	}
-	first := c.store.kinds[e.kind].firstItem
-	all := true
-	for i, version := range e.versions {
-		switch {
-		case version <= s.sent[i]:
-		case !c.link.linked(first + i):
-			all = false
-		default:
-			size += 2 + len(e.data[i])
-			c.view.pool = append(c.view.pool, value{s, uint16(i), version, e.data[i]})
-		}
-	}
-	if size == 0 && all {
-		s.upto = e.version
-	}
-	return size
-}
-
-// maxPool bounds what one call of Replicate looks at: an index has so many bits in a rank.
-const (
-	poolBits = 22
-	maxPool  = 1<<poolBits - maxKindVariables
-)
-
-// rank sorts what was collected so that links are written once, and entities come first:
-//
-//	of no entity 1 bit | kind 16 | variable 16 | id 8 | index in the pool 22
-func (v *view) rank() {
-	v.ranked = v.ranked[:0]
-	for i := range v.pool {
-		x := &v.pool[i]
-		key := uint64(x.variable)<<8<<poolBits | uint64(i)
-		if x.slot == nil {
-			key |= 1 << 63
-		} else {
-			key |= (uint64(x.slot.kind)<<24 | uint64(x.slot.id)) << poolBits
-		}
-		v.ranked = append(v.ranked, key)
-	}
-	slices.Sort(v.ranked)
-}
-
-// sendValues writes what was collected.
-func (c *Conn) sendValues(now time.Time, budget int) {
-	v := c.view
-	v.rank()
-	for rest := v.ranked; len(rest) > 0 && budget > 0; {
-		size := min(maxPacketBytes, max(budget, minReplicateBytes))
-		if c.sender.Ready(size) != nil {
-			return
-		}
-		n, bytes := c.sendOne(now, rest, size)
-		if n == 0 {
-			return
-		}
-		rest = rest[n:]
-		budget -= bytes
-	}
-}
-
-// minReplicateBytes is room for one value of the largest size.
-const minReplicateBytes = 13 + 8 + MaxValueBytes
-
-// sendOne fills one packet and returns how many values and bytes it took.
-// "Packets are sent reliable so that acks tell what arrived, but a lost one ...
-// is not resent byte for byte".
-func (c *Conn) sendOne(now time.Time, ranked []uint64, size int) (n, bytes int) {
-	v := c.view
-	buf := c.buffers.Take(maxPacketBytes)
-	defer c.buffers.Give(buf)
-	var w ReplicateWriter
-	w.Start(buf[:0], &Packet{Kind: KindReplicate, Reliable: true, Sequence: uint16(c.sender.Next()), Time: c.ServerTime(now)}, size)
-	for n < len(ranked) {
-		x := &v.pool[ranked[n]&(1<<poolBits-1)]
-		if x.slot != nil && !w.Add(x.slot.kind, x.variable, x.slot.id, x.data) || x.slot == nil && !w.Variable(x.variable, x.data) {
-			break
-		}
-		n++
-	}
-	if n == 0 {
-		return 0, 0
-	}
-	tag := v.newBatch()
-	if c.sender.Send(now, w.Bytes(), reliable.Options{Report: true, Tag: uint32(tag) + 1}) != nil {
-		v.endBatch(tag)
-		return 0, 0
-	}
-	b := &v.batches[tag]
-	for _, r := range ranked[:n] {
-		x := &v.pool[r&(1<<poolBits-1)]
-		b.values = append(b.values, sentValue{x.slot, x.variable, x.version})
-		if x.slot == nil {
-			v.sent[x.variable] = x.version
-		} else {
-			x.slot.sent[x.variable] = x.version
-		}
-	}
-	return n, len(w.Bytes())
-}
-
 func (v *view) newBatch() int {
 	if n := len(v.free); n > 0 {
 		tag := v.free[n-1]
@@ -345,17 +213,17 @@ func (v *view) newBatch() int {
 
 func (v *view) endBatch(tag int) {
 	b := &v.batches[tag]
-	clear(b.values)
 	clear(b.gone)
-	b.values, b.gone, b.used = b.values[:0], b.gone[:0], false
+	b.cargo, b.gone, b.used = nil, b.gone[:0], false
 	v.free = append(v.free, tag)
 }
 
 // settled takes the fate of a packet that carried values or slots that are gone.
-func (v *view) settled(tag int, arrived bool) {
+func (e *Endpoint) settled(tag int, arrived bool) {
+	v := e.view
 	b := &v.batches[tag]
-	if !arrived {
-		v.again(b)
+	if !arrived && b.cargo != nil {
+		v.again(e.store, b.cargo)
 	}
 	for _, s := range b.gone {
 		// "the server reuses a slot only after the message is acknowledged"
@@ -364,21 +232,26 @@ func (v *view) settled(tag int, arrived bool) {
 			ks.spare = append(ks.spare, s)
 		}
 	}
+	e.store.cargos.give(b.cargo)
 	v.endBatch(tag)
 }
 
-// again makes what a lost packet carried be sent at its newest, unless a newer
-// value was sent since.
-func (v *view) again(b *batch) {
-	for _, x := range b.values {
-		switch {
-		case x.slot == nil:
-			if v.sent[x.variable] == x.version {
+// again makes those values that a lost packet carried and that are still the newest be sent once
+// more. A newer one was sent since, or is about to be. No value has a version that another ever
+// had, so a slot that is someone else's by now is left alone.
+func (v *view) again(store *Store, lost *cargo) {
+	for _, x := range lost.values {
+		if x.kind == ofTheGame {
+			if store.variables[x.variable].version == x.version {
+				v.part()
 				v.sent[x.variable] = 0
 			}
-		case x.slot.entity != nil && x.slot.sent[x.variable] == x.version:
-			x.slot.sent[x.variable] = 0
-			x.slot.upto = 0
+			continue
+		}
+		s := v.kinds[x.kind].used[x.id]
+		if s != nil && s.entity != nil && s.entity.versions[x.variable] == x.version {
+			v.part()
+			s.sent[x.variable], s.upto = 0, 0
 		}
 	}
 }

@@ -1,0 +1,180 @@
+package replica
+
+import "slices"
+
+// A tick of a room in which all see the same is the same bytes for all: what the clients'
+// packets differ in is their number and their time. So it is written once, as a frame, and
+// each connection sends its copy. Loss is rare, and mended for that client alone.
+
+// sentValue says which value a packet carried.
+type sentValue struct {
+	version  uint64
+	kind     uint16 // or ofTheGame
+	variable uint16
+	id       uint8
+}
+
+// ofTheGame stands for a kind with variables that belong to no entity.
+const ofTheGame = maxKinds
+
+// cargo is what a packet carried, for all connections to which it is under way.
+type cargo struct {
+	values []sentValue
+	refs   int
+}
+
+// cargos lends cargos. One whose connection ends first is left to the collector.
+type cargos struct{ spare []*cargo }
+
+func (l *cargos) take() *cargo {
+	n := len(l.spare)
+	if n == 0 {
+		return &cargo{refs: 1}
+	}
+	c := l.spare[n-1]
+	l.spare = l.spare[:n-1]
+	c.refs, c.values = 1, c.values[:0]
+	return c
+}
+
+// give takes back one reference.
+func (l *cargos) give(c *cargo) {
+	if c == nil {
+		return
+	}
+	if c.refs--; c.refs == 0 && len(l.spare) < maxSpareCargos {
+		l.spare = append(l.spare, c)
+	}
+}
+
+// frame is what views lack that are together, with one base and one shape, at one version of
+// the Store.
+type frame struct {
+	shape, base, version uint64
+	packets              []framePacket
+	bytes                int // of all of them
+}
+
+// framePacket is a packet but for its number and its time.
+type framePacket struct {
+	data  []byte
+	cargo *cargo
+}
+
+// frames are the newest ones of a server. Clients whose views are each of their own kind
+// make a frame each, which the next of them takes over.
+type frames struct {
+	kept [maxFrames]frame
+	next int
+}
+
+// of returns what a view that is together lacks, which counts until the next call.
+func (l *frames) of(v *view, s *Store, d *draft) *frame {
+	for i := range l.kept {
+		if f := &l.kept[i]; f.version == s.version && f.base == v.base && f.shape == v.shape {
+			return f
+		}
+	}
+	f := &l.kept[l.next]
+	l.next = (l.next + 1) % len(l.kept)
+	f.write(v, s, d)
+	return f
+}
+
+// write makes the frame that of a view.
+func (f *frame) write(v *view, s *Store, d *draft) {
+	f.shape, f.base, f.version, f.bytes = v.shape, v.base, s.version, 0
+	for _, p := range f.packets {
+		s.cargos.give(p.cargo)
+	}
+	packets := f.packets[:0]
+	d.collectNewer(v, s)
+	d.rank()
+	for rest := d.ranked; len(rest) > 0; {
+		p, n := d.write(&s.cargos, rest, maxPacketBytes)
+		if len(packets) < cap(packets) {
+			p.data = append(packets[:len(packets)+1][len(packets)].data[:0], p.data...)
+		} else {
+			p.data = slices.Clone(p.data)
+		}
+		packets = append(packets, p)
+		f.bytes += len(p.data)
+		rest = rest[n:]
+	}
+	f.packets = packets
+}
+
+// draft is where packets are made up: scratch of a server.
+type draft struct {
+	pool   []value
+	ranked []uint64 // of the pool: where a value stands in a packet, and its index
+	buf    []byte
+}
+
+// value is one that is to be sent.
+type value struct {
+	sentValue
+	data []byte
+}
+
+func (d *draft) add(x value) { d.pool = append(d.pool, x) }
+
+// collectNewer finds what a view that is together lacks.
+func (d *draft) collectNewer(v *view, s *Store) {
+	d.pool = d.pool[:0]
+	for i := range s.variables {
+		if x := &s.variables[i]; x.version > v.base {
+			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0}, x.data})
+		}
+	}
+	for _, at := range v.order {
+		e := at.entity
+		if e.version <= v.base {
+			continue
+		}
+		for i, version := range e.versions {
+			if version > v.base {
+				d.add(value{sentValue{version, at.kind, uint16(i), at.id}, e.data[i]})
+			}
+		}
+	}
+}
+
+// maxPool bounds what one call of Replicate looks at: an index has so many bits in a rank.
+const (
+	poolBits = 23
+	maxPool  = 1<<poolBits - maxKindVariables
+)
+
+// rank sorts what was collected so that links are written once, and entities come first:
+//
+//	kind, or after all of them ofTheGame, 16 bits | variable 16 | id 8 | index in the pool 23
+func (d *draft) rank() {
+	d.ranked = d.ranked[:0]
+	for i := range d.pool {
+		x := &d.pool[i]
+		d.ranked = append(d.ranked, (uint64(x.kind)<<24|uint64(x.variable)<<8|uint64(x.id))<<poolBits|uint64(i))
+	}
+	slices.Sort(d.ranked)
+}
+
+// write fills one packet, whose bytes count until the next call, and returns how many values
+// it took.
+func (d *draft) write(l *cargos, ranked []uint64, size int) (p framePacket, n int) {
+	if d.buf == nil {
+		d.buf = make([]byte, maxPacketBytes)
+	}
+	p.cargo = l.take()
+	var w ReplicateWriter
+	w.Start(d.buf[:0], &Packet{Kind: KindReplicate, Reliable: true}, size)
+	for n < len(ranked) {
+		x := &d.pool[ranked[n]&(1<<poolBits-1)]
+		if x.kind == ofTheGame && !w.Variable(x.variable, x.data) || x.kind != ofTheGame && !w.Add(x.kind, x.variable, x.id, x.data) {
+			break
+		}
+		p.cargo.values = append(p.cargo.values, x.sentValue)
+		n++
+	}
+	p.data = w.Bytes()
+	return p, n
+}

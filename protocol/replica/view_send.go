@@ -1,0 +1,168 @@
+package replica
+
+import (
+	"encoding/binary"
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// Replicate sends what has changed since it was sent last, or was lost, at its
+// newest: at most budget bytes of packets, going round so that nothing starves.
+// Call it once a tick. It sends nothing that the client has not linked.
+func (c *Conn) Replicate(budget int) {
+	now := c.mux.now
+	if c.mayTalk() != nil || !c.link.isFinished() {
+		return
+	}
+	c.now = now
+	v := c.openView()
+	c.nextTable()
+	v.sweep(c.store)
+	c.sendGone(now)
+	if !c.link.all(len(c.store.items)) {
+		v.part()
+	}
+	if !v.together || !c.sendTogether(now, budget) {
+		c.sendApart(now, budget)
+	}
+	c.mux.conns.Touch(c)
+}
+
+// sendTogether sends a view that is together what all views like it lack, or nothing, and
+// reports false, if that is over the budget.
+func (c *Conn) sendTogether(now time.Time, budget int) bool {
+	v := c.view
+	if v.base == c.store.version {
+		return true
+	}
+	f := c.mux.frames.of(v, c.store, &c.mux.draft)
+	if f.bytes > budget {
+		v.part()
+		return false
+	}
+	for i := range f.packets {
+		if !c.sendPacket(now, &f.packets[i]) {
+			v.part()
+			v.note(f.packets[:i])
+			return true // as much as there was room for
+		}
+	}
+	v.base = c.store.version
+	return true
+}
+
+// sendPacket sends a packet of a frame under a number and a time of this connection.
+func (c *Conn) sendPacket(now time.Time, p *framePacket) bool {
+	number := uint16(c.sender.Next())
+	tag := c.view.newBatch()
+	b, err := c.sender.Place(now, len(p.data), reliable.Options{Report: true, Tag: uint32(tag) + 1})
+	if err != nil {
+		c.view.endBatch(tag)
+		return false
+	}
+	copy(b, p.data)
+	binary.LittleEndian.PutUint16(b[sequenceAt:], number)
+	binary.LittleEndian.PutUint64(b[timeAt:], c.ServerTime(now))
+	p.cargo.refs++
+	c.view.batches[tag].cargo = p.cargo
+	return true
+}
+
+// sendApart sends a view what it lacks of each value, within the budget. If that is all, the
+// view is together.
+func (c *Conn) sendApart(now time.Time, budget int) {
+	v, d := c.view, &c.mux.draft
+	whole := c.collect(d, budget)
+	d.rank()
+	budget = max(budget, minReplicateBytes)
+	for rest := d.ranked; len(rest) > 0; {
+		size := min(maxPacketBytes, budget)
+		if c.sender.Ready(size) != nil {
+			return
+		}
+		p, n := d.write(&c.store.cargos, rest, size)
+		sent := n > 0 && c.sendPacket(now, &p)
+		if sent {
+			v.note([]framePacket{p})
+		}
+		c.store.cargos.give(p.cargo)
+		if !sent {
+			return
+		}
+		rest = rest[n:]
+		budget -= len(p.data)
+	}
+	if whole && c.link.all(len(c.store.items)) {
+		v.together, v.base = true, c.store.version
+	}
+}
+
+// note keeps which versions were sent, in a view that is not together.
+func (v *view) note(packets []framePacket) {
+	for _, p := range packets {
+		for _, x := range p.cargo.values {
+			if x.kind == ofTheGame {
+				v.sent[x.variable] = x.version
+			} else {
+				v.kinds[x.kind].used[x.id].sent[x.variable] = x.version
+			}
+		}
+	}
+}
+
+// minReplicateBytes is room for one value of the largest size, which any budget has.
+const minReplicateBytes = 13 + 8 + MaxValueBytes
+
+// collect finds what a view that is not together lacks, oldest round first, up to what the
+// budget can hold at best, and reports whether it looked at all.
+func (c *Conn) collect(d *draft, budget int) bool {
+	v, s := c.view, c.store
+	d.pool = d.pool[:0]
+	for len(v.sent) < len(s.variables) { // before it is together, as then all are linked
+		v.sent = append(v.sent, 0)
+	}
+	left := budget
+	for i := range s.variables {
+		if x := &s.variables[i]; x.version > v.sent[i] && c.link.linked(x.item) {
+			left -= 3 + len(x.data)
+			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0}, x.data})
+		}
+	}
+	for n := len(v.order); n > 0; n-- {
+		if left <= 0 || len(d.pool) >= maxPool {
+			return false
+		}
+		if v.at >= len(v.order) {
+			v.at = 0
+		}
+		left -= c.collectSlot(d, v.order[v.at])
+		v.at++
+	}
+	return true
+}
+
+// collectSlot adds what one slot lacks and returns how many bytes that takes at
+// least.
+func (c *Conn) collectSlot(d *draft, s *slot) (size int) {
+	e := s.entity
+	if e.version <= s.upto {
+		return 0
+	}
+	first := c.store.kinds[e.kind].firstItem
+	all := true
+	for i, version := range e.versions {
+		switch {
+		case version <= s.sent[i]:
+		case !c.link.linked(first + i):
+			all = false
+		default:
+			size += 2 + len(e.data[i])
+			d.add(value{sentValue{version, s.kind, uint16(i), s.id}, e.data[i]})
+		}
+	}
+	if size == 0 && all {
+		s.upto = e.version
+	}
+	return size
+}
