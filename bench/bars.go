@@ -146,7 +146,7 @@ func (j *judgement) crowd() {
 func (j *judgement) room() {
 	for _, kase := range roomWork.cases {
 		for _, own := range j.rows("W4", kase, isOurs) {
-			for _, other := range j.rows("W4", kase, isOther) {
+			for _, other := range j.rows("W4", kase, func(p Peer) bool { return !p.Ours && p.Room != udpRoom }) {
 				// Of a client-tick, as not everyone held the rate.
 				if ratio, ok := j.r.ratio("each", other, own); ok {
 					j.least("W4", ratio, 3, "%s, %s: server CPU of %s by ours", own.Peer, kase, other.Peer)

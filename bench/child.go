@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,14 +146,29 @@ func (f family) stop() {
 // deed is something that a child can do.
 type deed func(with json.RawMessage) (any, error)
 
+// idle is the deed of a child that nobody has asked for anything: it takes a moment, and is done again until somebody does.
+// A child that has none, or nothing to do, waits.
+const idle = "idle"
+
+// errNothing says that there is nothing to do while idle.
+var errNothing = errors.New("nothing to do")
+
 // serveRequests is a child's life: it does what it is asked until its parent is gone.
 func serveRequests(deeds map[string]deed) {
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
+	lines := make(chan []byte)
+	go func() {
+		defer close(lines)
+		in := bufio.NewScanner(os.Stdin)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			lines <- bytes.Clone(in.Bytes())
+		}
+	}()
+	var failed error // while idle, which the next request hears of
+	for line, ok := nextRequest(lines, deeds[idle], &failed); ok; line, ok = nextRequest(lines, deeds[idle], &failed) {
 		var q request
 		var r reply
-		err := json.Unmarshal(in.Bytes(), &q)
+		err := cmp.Or(failed, json.Unmarshal(line, &q))
 		if err == nil {
 			r.Value, err = perform(deeds, q)
 		}
@@ -161,6 +178,24 @@ func serveRequests(deeds map[string]deed) {
 		line, _ := json.Marshal(r) // what was made of JSON can be made JSON
 		fmt.Printf("%s\n", line)
 	}
+}
+
+// nextRequest waits for a request, and is idle meanwhile.
+func nextRequest(lines <-chan []byte, rest deed, failed *error) (line []byte, ok bool) {
+	for rest != nil && *failed == nil {
+		select {
+		case line, ok = <-lines:
+			return line, ok
+		default:
+		}
+		if _, err := rest(nil); err == errNothing {
+			break
+		} else if err != nil {
+			*failed = err
+		}
+	}
+	line, ok = <-lines
+	return line, ok
 }
 
 func perform(deeds map[string]deed, q request) (json.RawMessage, error) {

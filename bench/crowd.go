@@ -132,6 +132,16 @@ func (c *crowd) send(i int, b []byte) error {
 	return nil
 }
 
+// idle has the clients live while it is not their turn: they confirm what came last, and answer who asks whether they are
+// there. Else a server would send again, and after some seconds take them for gone.
+func (c *crowd) idle() error {
+	if c.swarm == nil {
+		return errNothing
+	}
+	_, err := c.swarm.wait()
+	return err
+}
+
 // rest waits until so many have come, or long enough.
 func (c *crowd) rest(length time.Duration, n int) error {
 	if c.swarm != nil {

@@ -14,7 +14,7 @@ import (
 
 var udpBatchedPeers = []Peer{
 	{
-		Name: "udp batched", Settings: "recvmmsg and sendmmsg, 64 datagrams a call: the floor", Crowd: true,
+		Name: "udp batched", Settings: "recvmmsg and sendmmsg, 64 datagrams a call: the floor", Crowd: true, Room: udpRoom,
 		Listen: func(take func(Link, []byte)) (Server, error) { return listenBatched(take) },
 		Join:   joinUDP,
 	},
@@ -47,7 +47,7 @@ type batchedServer struct {
 	n       int // datagrams in out
 	now     int // the datagram of in that is being answered
 
-	mu    sync.Mutex
+	mu    sync.Mutex // of out, and of
 	known []unix.RawSockaddrInet4 // who has sent something, if it is for them to wait
 }
 
@@ -111,7 +111,9 @@ func (s *batchedServer) serve() {
 				return errno != unix.EAGAIN
 			}
 			s.handle(int(n))
+			s.mu.Lock() // for Push
 			s.flush(fd)
+			s.mu.Unlock()
 			if n < batch {
 				return false // most likely there is no more
 			}
@@ -156,7 +158,7 @@ func (s *batchedServer) flush(fd uintptr) (sent int) {
 	return sent
 }
 
-// Push sends to those whose turn it is. Nothing is answered meanwhile.
+// Push sends to those whose turn it is. A server that pushes answers nobody.
 func (s *batchedServer) Push(b []byte, turn, of int) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

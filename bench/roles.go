@@ -201,6 +201,7 @@ func clientRole() map[string]deed {
 		"rush":   func(with json.RawMessage) (any, error) { return run(with, runRush) },
 		"gather": func(with json.RawMessage) (any, error) { return run(with, c.gather) },
 		"crowd":  func(with json.RawMessage) (any, error) { return run(with, c.run) },
+		idle:     func(json.RawMessage) (any, error) { return nil, c.idle() },
 	}
 }
 
