@@ -249,7 +249,7 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 		e.closingTimeout(now)
 		return
 	}
-	if now.Sub(e.heard) >= e.rules.Timeout {
+	if now.Sub(e.heard) >= e.rules.Timeout && !e.wasAway(now) {
 		e.fail(Close{Reason: ReasonSilent})
 		return
 	}
@@ -264,6 +264,16 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.sender.HandleTimeout(now)
 	e.receiver.HandleTimeout(now)
 	e.afterEngine(now)
+}
+
+// wasAway reports whether it is we who were away: a peer that was not asked whether it lives, when that was due, is asked
+// now. A machine that slept for 10 s would else take everybody for gone whose datagrams it has not read yet.
+func (e *Endpoint) wasAway(now time.Time) bool {
+	if !e.mayBeat() || e.rules.KeepAlive >= e.rules.Timeout {
+		return false
+	}
+	e.heard = now.Add(e.rules.KeepAlive - e.rules.Timeout) // it has as long to answer as it may be silent before
+	return true
 }
 
 // PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
