@@ -45,7 +45,13 @@
 //
 // A server with a thousand players is woken for almost each datagram, and that costs more than
 // the datagram. gather.go has a loop that is woken often read a quarter of a millisecond later,
-// and so many at once, as long as it brings more (Config.Gather).
+// and so many at once, as long as it brings more (Config.Gather). Neither that wait nor the two
+// system calls that move datagrams tell Go's scheduler of themselves: who tells it wakes its
+// watchman, which of a server with a thousand players took 14% (1.4 µs of a message and its answer, as
+// much as all of a dialect's engine). So a wait keeps a processor of the scheduler from others; one
+// of them is always left out, and each eighth wait in a row is in the poller. Tried and not better: to wait in
+// ppoll instead, with and without a pause behind it; to wait half a millisecond; to have a visitor
+// send what it had the core say.
 //
 // # Limits
 //

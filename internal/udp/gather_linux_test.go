@@ -2,6 +2,7 @@ package udp
 
 import (
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -58,4 +59,26 @@ func openLoopback(t *testing.T, c Config) *Socket {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// A reader that waits holds no processor if it is the last one: others run meanwhile.
+func TestAWaitLeavesAProcessorToOthers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	server := openLoopback(t, Config{})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		server.driver.(*batched).pause(50 * time.Millisecond)
+	}()
+	for met := false; ; runtime.Gosched() {
+		met = met || sleepers.Load() > 0
+		select {
+		case <-over:
+			if !met {
+				t.Error("nobody ran while it slept")
+			}
+			return
+		default:
+		}
+	}
 }

@@ -64,3 +64,31 @@ func TestNoSpanIsNoWait(t *testing.T) {
 		}
 	}
 }
+
+// While it pays the reader waits again without the poller, but not for ever: in a row of waits
+// the scheduler does not have its processor.
+func TestAWaitThatPaidIsRepeatedAFewTimes(t *testing.T) {
+	g := gatherer{span: defaultGather}
+	now := time.Unix(0, 0)
+	g.due(now)
+	for range 3 {
+		now = now.Add(gatherBelow / 4)
+		if !g.due(now) {
+			t.Fatal("it does not wait although it paid")
+		}
+		waits := 1
+		for ; g.brought(gatherWorth); waits++ {
+			if waits > maxGatherRow {
+				t.Fatal("it never sleeps in the poller")
+			}
+		}
+		if waits != maxGatherRow {
+			t.Errorf("%d waits in a row, want %d", waits, maxGatherRow)
+		}
+	}
+	// A row that ends with a wait in vain has paid all the same.
+	g.due(now)
+	if !g.brought(gatherWorth) || g.brought(0) || !g.due(now) {
+		t.Error("it is punished for the end of a row")
+	}
+}

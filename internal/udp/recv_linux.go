@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -121,18 +124,15 @@ func (d *batched) readable(fd uintptr) bool {
 	r.fd = fd
 	woken := d.park.leave()
 	gathers := !woken && !r.due && r.gather.due(time.Now())
-	if gathers {
-		d.pause(r.gather.span)
-	}
 	for {
+		if gathers {
+			d.pause(r.gather.span)
+		}
 		got, more := d.receive(fd, r.in)
 		if r.failure != nil {
 			return true
 		}
-		if gathers {
-			r.gather.brought(r.in.Len())
-			gathers = false
-		}
+		gathers = gathers && r.gather.brought(r.in.Len())
 		woken = d.park.leave() || woken
 		if got > 0 || more || woken || r.due {
 			r.due = false
@@ -143,9 +143,10 @@ func (d *batched) readable(fd uintptr) bool {
 			case what == nextStop:
 				return true
 			case what == nextTurn:
-				r.due = true
+				r.due, gathers = true, false
 				continue
 			case more || got >= r.spinAfter:
+				gathers = gathers && !more
 				continue
 			}
 		}
@@ -158,11 +159,25 @@ func (d *batched) readable(fd uintptr) bool {
 // pause sleeps without giving the poller a chance to wake us for each datagram. The
 // runtime's own timers are no use: a sleeping process rounds them up to a millisecond.
 // Whoever wakes the reader meanwhile waits for it.
+//
+// The sleep does not pass through the scheduler, as to tell it wakes its watchman, who then
+// looks each 20 µs for a millisecond what the sleeper does: that took more than all of the engine. The
+// price is that a processor of the scheduler sleeps along; so one is always left out. Who stops the
+// world ends the sleep with a signal.
 func (d *batched) pause(span time.Duration) {
 	d.counts.inGathers.Add(1)
 	t := unix.NsecToTimespec(span.Nanoseconds())
-	_ = unix.Nanosleep(&t, nil) // cut short by a signal, it is a shorter one
+	// Cut short by a signal, it is a shorter one.
+	if sleepers.Add(1) < int32(runtime.GOMAXPROCS(0)) {
+		_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+	} else {
+		_ = unix.Nanosleep(&t, nil)
+	}
+	sleepers.Add(-1)
 }
+
+// sleepers is how many readers of this process are in pause.
+var sleepers atomic.Int32
 
 // receive fills in with what is there, without waiting, and returns how many
 // messages the kernel gave, and whether the socket may hold more: then the
