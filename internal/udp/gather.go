@@ -35,12 +35,12 @@ func (g *gatherer) due(now time.Time) bool {
 }
 
 // brought is told how many datagrams there were after a wait, and says whether the reader shall
-// wait again when it has handled them.
+// wait again when it has handled them: not for bulk, which is there without a wait.
 func (g *gatherer) brought(n int) bool {
 	if n >= gatherWorth {
 		g.penalty = 0
 		g.row++
-		return g.row < maxGatherRow
+		return g.row < maxGatherRow && n < gatherEnough
 	}
 	if g.row == 0 {
 		g.penalty = min(2*g.penalty+1, maxGatherSkip)

@@ -86,6 +86,10 @@ func TestAWaitThatPaidIsRepeatedAFewTimes(t *testing.T) {
 			t.Errorf("%d waits in a row, want %d", waits, maxGatherRow)
 		}
 	}
+	g.due(now)
+	if g.brought(gatherEnough) || !g.due(now) {
+		t.Error("it waits for what is there anyway, or is punished for it")
+	}
 	// A row that ends with a wait in vain has paid all the same.
 	g.due(now)
 	if !g.brought(gatherWorth) || g.brought(0) || !g.due(now) {

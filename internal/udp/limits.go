@@ -29,13 +29,14 @@ const (
 
 	// defaultGather is how long a reader that is woken often waits for more; with the
 	// kernel's slack of 50 µs it is 0.3 ms. gatherBelow is how often "often" is,
-	// gatherWorth how many datagrams make it worth while, and maxGatherSkip how many
-	// wakes pass between two waits in vain. maxGatherRow is how many waits there are in a
+	// gatherWorth how many datagrams make it worth while, gatherEnough how many are there
+	// without it, and maxGatherSkip how many wakes pass between two waits in vain. maxGatherRow is how many waits there are in a
 	// row before the reader sleeps in the poller once, and with it the scheduler has its
 	// processor back: 2.5 ms.
 	defaultGather = 250 * time.Microsecond
 	gatherBelow   = 2 * time.Millisecond
 	gatherWorth   = 4
+	gatherEnough  = 64
 	maxGatherSkip = 255
 	maxGatherRow  = 8
 
