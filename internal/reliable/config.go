@@ -34,9 +34,9 @@ type SendConfig struct {
 	// whatever the tries. Default 0.
 	GiveUpAfter time.Duration
 
-	// TimerOnly resends a packet when its time is up and never before: no copies ahead of
-	// loss, none because later packets were acknowledged first. For peers whose
-	// acknowledgements are gathered for so long that their order says nothing (relay).
+	// TimerOnly takes a packet for lost when its time is up and never before, whatever later
+	// packets were acknowledged first. For peers whose acknowledgements are gathered
+	// for so long that their order says nothing (relay).
 	TimerOnly bool
 	// NoEarly turns off resending ahead of loss: for peers that expect quiet.
 	NoEarly bool
@@ -66,7 +66,6 @@ func (c SendConfig) Filled() *SendConfig {
 	orElse(&c.Tries, 10)
 	orElse(&c.EarlyPercent, 30)
 	orElse(&c.EarlyBytes, 16<<10)
-	c.NoEarly = c.NoEarly || c.TimerOnly
 	c.filled = true
 	return &c
 }

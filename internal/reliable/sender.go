@@ -322,6 +322,12 @@ func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 // LossRate returns the measured loss of one direction, 0 to 1.
 func (s *Sender) LossRate() float64 { return s.loss.oneWay() }
 
+// Doubling reports whether small packets are being sent again ahead of loss, or some are still
+// to be: each has a timer of a few milliseconds then.
+func (s *Sender) Doubling() bool {
+	return s.copies.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
+}
+
 // Rate returns the estimate of the bytes a second that the path carries for us:
 // layers above read it to decide how much to send.
 func (s *Sender) Rate() int64 {

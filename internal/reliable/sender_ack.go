@@ -106,6 +106,7 @@ func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) ti
 		return 0
 	}
 	s.vague = 0
+	s.loss.forget() // as above: these were late, not lost
 	return at - e.first
 }
 

@@ -49,10 +49,9 @@ func TestASharedPacketIsKeptOnce(t *testing.T) {
 	b.Release(shared)
 }
 
-// TimerOnly: neither later acknowledgements nor repeated ones resend anything, and no copies
-// go ahead of loss; the timer does.
+// TimerOnly: neither later acknowledgements nor repeated ones resend anything; the timer does.
 func TestWithTimerOnlyNothingIsResentEarly(t *testing.T) {
-	s := newSolo(t, SendConfig{TimerOnly: true, MinRTO: 120 * time.Millisecond, FirstRTO: 220 * time.Millisecond, NoCongestion: true})
+	s := newSolo(t, SendConfig{TimerOnly: true, NoEarly: true, MinRTO: 120 * time.Millisecond, FirstRTO: 220 * time.Millisecond, NoCongestion: true})
 	s.ack(s.send(10)) // never on the wire: a lie, which changes nothing
 	s.poll()
 	s.now = s.now.Add(10 * time.Millisecond)
@@ -116,7 +115,7 @@ func TestEmptyPacketsCountWithTheirOverhead(t *testing.T) {
 // A round trip that is longer than the resend delay is learnt, from the start and when it grows,
 // though every packet is resent before it is acknowledged.
 func TestWithTimerOnlyALongRoundTripIsLearnt(t *testing.T) {
-	cfg := SendConfig{TimerOnly: true, MinRTO: 120 * time.Millisecond, FirstRTO: 220 * time.Millisecond, NoCongestion: true}
+	cfg := SendConfig{TimerOnly: true, NoEarly: true, MinRTO: 120 * time.Millisecond, FirstRTO: 220 * time.Millisecond, NoCongestion: true}
 	s := newSolo(t, cfg)
 	round := func(rtt time.Duration) int {
 		n := s.send(10)

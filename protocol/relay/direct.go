@@ -26,14 +26,14 @@ func (p *Peer) mayGoDirect(now time.Time, mode Mode) bool {
 }
 
 // timerHolds reports whether what the peer said when it rested is not changed by one more package:
-// it is called before that is due to be resent, and not so soon that a confirmation may go along
+// it is called before that is due to be sent again, and not so soon that a confirmation may go along
 // with it. A peer that has yet to rest in this turn will say anew.
 func (p *Peer) timerHolds(now time.Time, mode Mode) bool {
 	if p.busy {
 		return true
 	}
 	wait := p.rested.Sub(now)
-	return wait > p.rules.ConfirmAfter/4 && (mode == Unreliable || wait < p.rules.send.MinRTO)
+	return wait > p.rules.ConfirmAfter/4 && (mode == Unreliable || wait < p.rules.send.MinRTO && !p.sender.Doubling())
 }
 
 // sendDirect sends a package that may go direct, or leaves it in the engine for its turn.

@@ -215,9 +215,10 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 }
 
 // restUntil returns when a peer wants to be called. A package more that was sent to it is not
-// due to be resent before those that were sent earlier, so that what it said then still holds.
+// due to be resent before those that were sent earlier, so that what it said then still holds,
+// unless each is sent again ahead of loss.
 func (p *Port) restUntil(c *Peer) (time.Time, bool) {
-	if !c.stirred && !c.paid && c.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
+	if !c.stirred && !c.paid && !c.sender.Doubling() && c.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
 		return c.rested, true
 	}
 	at, ok := c.NextTimeout()

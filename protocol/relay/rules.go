@@ -79,6 +79,7 @@ func (r *Rules) engineSend() *reliable.SendConfig {
 	}
 	if r.ResendAfter > 0 {
 		c.FirstRTO, c.MinRTO, c.MaxRTO = r.ResendAfter, r.ResendAfter, r.ResendAfter
+		c.NoEarly = true // whoever fixes the delay expects quiet
 	}
 	return c.Filled()
 }
