@@ -53,6 +53,10 @@
 // table of 21,000 empty names, some 70 µs (a third of the 190 µs that it took; not
 // measured on a quiet machine); a server never walks one, since the sender is judged first.
 //
+// A tick is written once for all clients who see the same and lack the same of it, and costs a copy
+// a client: BenchmarkRoom, 100 clients who see 100 objects that move, takes 0.6 µs a
+// client and tick, its packet and its ack included, without the socket.
+//
 // BenchmarkThousandConnections has a server with 1,000 clients, each of which sends 32
 // bytes and gets 200, 20 times a second. On two quiet cores (a load below 2, medians of five
 // rounds): 1.28 times the CPU of a bare batched loop for unreliable messages, 1.24 for
