@@ -85,7 +85,7 @@ const (
 	// maxPending bounds the mains that are open and have not joined, and
 	// maxPendingPerAddress those of one address. The oldest is cut off for a newer one:
 	// who is honest joins within a few round trips, and refusing the new ones would shut
-	// everyone out. Each costs about 8 KiB.
+	// everyone out. Each costs about 3 KiB.
 	maxPending           = 4096
 	maxPendingPerAddress = 1024
 

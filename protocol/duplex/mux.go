@@ -67,7 +67,8 @@ type Conn struct {
 	*Endpoint
 	roster.Member
 	mux       *Mux
-	streaming bool // in Mux.streams
+	line      *line // its main, at a server; nil where there is only a Mux
+	streaming bool  // in Mux.streams
 
 	// Until it has joined it is in a list of those of its address, and of all.
 	older, newer *Conn

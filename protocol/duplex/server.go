@@ -40,8 +40,7 @@ type Server struct {
 	log      *slog.Logger
 
 	hub        hub
-	lines      map[*Conn]*line // owned by the loop, as all that follows
-	came, sent []*line
+	came, sent []*line // owned by the loop, as all that follows
 	stalled    []*line // with bytes that were not taken yet
 	aborted    bool    // nothing begins any more
 	stats      ServerStats
@@ -114,12 +113,12 @@ func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Con
 		tls:      c.TLS,
 		handle:   handle,
 		log:      shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
-		lines:    map[*Conn]*line{},
 	}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.hub.wake = socket.Wake
+	s.hub.poller = startPoller(&s.hub)
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
 		Name: "duplex", Events: s.turn, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,

@@ -50,13 +50,20 @@ type hub struct {
 	sent []*line // whose write is done
 	over bool    // the loop has ended: nobody takes any more
 
+	poller *poller // of a server, where the system has one; nil: each line has a goroutine that reads
+
 	reads  sync.Pool // of *[readBytes]byte
 	writes sync.Pool // of *[writeBytes]byte
 	group  sync.WaitGroup
+
+	// Owned by the loop, for the write that it is at.
+	onWritable func(fd uintptr) bool // made once, as each write would else allocate
+	writing    []byte
+	written    int
 }
 
-// line is one main at its socket. A goroutine reads it; another writes while there is
-// something to write that the system did not take at once.
+// line is one main at its socket. A server's are read by its poller, others by a goroutine of their own; another
+// goroutine writes while there is something to write that the system did not take at once.
 type line struct {
 	hub  *hub
 	conn net.Conn        // what is read and written
@@ -64,39 +71,46 @@ type line struct {
 	raw  syscall.RawConn // nil with TLS, and where the system has none
 	core *Conn           // at a server
 
-	// Left by the reader under the hub's lock; then the loop's, until it says taken.
+	// Left by who reads under the hub's lock; then the loop's, until it says taken.
 	piece *[readBytes]byte
 	bytes []byte // of it, that were not taken yet
 	end   error
-	taken chan struct{}
 
 	writeEnd error // left by the writer under the hub's lock
 
-	// Owned by the loop.
-	held    bool // it has the piece
-	closed  bool
-	writing []byte // what onWritable is to write
-	written int    // and has
+	reader *lineReader // its goroutine's; nil: the poller reads
+	polled polled      // the poller's
 
+	// Owned by the loop.
+	held   bool // it has the piece
+	closed bool
+}
+
+// lineReader is what the goroutine of a line has.
+type lineReader struct {
+	taken    chan struct{}
 	draining atomic.Bool // what comes is thrown away
 
-	onReadable, onWritable func(fd uintptr) bool // made once, as each write would else allocate
-	n                      int
-	err                    error
+	onReadable func(fd uintptr) bool // made once
+	n          int
+	err        error
 }
 
 // newLine returns a line over a connection, which is TLS over tcp if it is not that itself.
 func newLine(h *hub, conn, tcp net.Conn, core *Conn) *line {
-	l := &line{hub: h, conn: conn, tcp: tcp, core: core, taken: make(chan struct{}, 1)}
+	l := &line{hub: h, conn: conn, tcp: tcp, core: core}
 	if tcp, ok := conn.(*net.TCPConn); ok && canReadRaw {
 		l.raw, _ = tcp.SyscallConn()
-		l.onReadable, l.onWritable = l.readable, l.writable
 	}
 	return l
 }
 
 // start begins to read.
 func (l *line) start() {
+	if l.hub.poller != nil && l.raw != nil && l.hub.poller.add(l) {
+		return
+	}
+	l.reader = &lineReader{taken: make(chan struct{}, 1), onReadable: l.readable}
 	l.hub.group.Add(1)
 	go func() {
 		defer l.hub.group.Done()
@@ -108,7 +122,7 @@ func (l *line) start() {
 func (l *line) read() {
 	for {
 		n, err := l.receive()
-		if l.draining.Load() {
+		if l.reader.draining.Load() {
 			if err == nil {
 				l.hub.reads.Put(l.piece)
 				continue
@@ -116,19 +130,24 @@ func (l *line) read() {
 			_ = l.conn.Close()
 			return
 		}
-		l.hub.mu.Lock()
-		l.bytes, l.end = nil, err
-		if n > 0 {
-			l.bytes = l.piece[:n]
-		}
-		over := l.hub.over
-		l.hub.came = append(l.hub.came, l)
-		l.hub.tell()
-		if err != nil || over {
+		if over := l.leave(n, err); err != nil || over {
 			return
 		}
-		<-l.taken
+		<-l.reader.taken
 	}
+}
+
+// leave leaves what was read for the loop, and reports whether that has ended.
+func (l *line) leave(n int, err error) (over bool) {
+	l.hub.mu.Lock()
+	l.bytes, l.end = nil, err
+	if n > 0 {
+		l.bytes = l.piece[:n]
+	}
+	over = l.hub.over
+	l.hub.came = append(l.hub.came, l)
+	l.hub.tell()
+	return over
 }
 
 // receive waits for bytes and reads them into a lent piece.
@@ -141,16 +160,19 @@ func (l *line) receive() (int, error) {
 		}
 		return 0, err
 	}
-	if err := l.raw.Read(l.onReadable); err != nil {
+	r := l.reader
+	if err := l.raw.Read(r.onReadable); err != nil {
 		return 0, err
 	}
-	switch {
-	case l.err != nil:
-		return 0, l.err
-	case l.n == 0:
-		return 0, io.EOF
+	return r.n, readError(r.n, r.err)
+}
+
+// readError is what a read of n bytes says.
+func readError(n int, err error) error {
+	if err == nil && n == 0 {
+		return io.EOF
 	}
-	return l.n, nil
+	return err
 }
 
 // tell unlocks the hub, which the caller has locked, and wakes the loop.
@@ -207,7 +229,12 @@ func (l *line) release() {
 		l.hub.reads.Put(l.piece)
 		l.piece, l.bytes = nil, nil
 	}
-	l.taken <- struct{}{} // which has room: it is said once for each piece
+	switch {
+	case l.reader != nil:
+		l.reader.taken <- struct{}{} // which has room: it is said once for each piece
+	case !l.closed:
+		l.hub.poller.arm(l)
+	}
 }
 
 // write gives bytes to the system. It reports false if a goroutine does it, which the loop
@@ -231,18 +258,25 @@ func (l *line) write(buf *[writeBytes]byte, n int) (done bool) {
 	return false
 }
 
-// close closes the socket, which ends both goroutines. If all was written, the peer gets to
+// close closes the socket, which ends its goroutines. If all was written, the peer gets to
 // read it.
 func (l *line) close(written bool) {
 	if l.closed {
 		return
 	}
 	l.closed = true
+	if l.reader == nil {
+		l.hub.poller.remove(l)
+	}
 	half, isTCP := l.conn.(*net.TCPConn)
 	switch {
 	case written && isTCP && half.CloseWrite() == nil:
-		l.draining.Store(true)
 		_ = half.SetReadDeadline(time.Now().Add(drainWait)) // an error ends the reads too
+		if l.reader != nil {
+			l.reader.draining.Store(true)
+		} else {
+			l.hub.group.Go(func() { drain(half) })
+		}
 	case written && !isTCP:
 		l.hub.group.Go(func() { _ = l.conn.Close() }) // TLS says goodbye, which takes its time
 	default:
@@ -250,6 +284,17 @@ func (l *line) close(written bool) {
 	}
 	if l.held {
 		l.release()
+	}
+}
+
+// drain throws away what comes until the peer has closed too, or the time for that is over.
+func drain(conn *net.TCPConn) {
+	var waste [512]byte
+	for {
+		if _, err := conn.Read(waste[:]); err != nil {
+			_ = conn.Close()
+			return
+		}
 	}
 }
 
@@ -263,6 +308,9 @@ func (h *hub) finish() {
 	}
 	h.came = nil
 	h.mu.Unlock()
+	if h.poller != nil {
+		h.poller.close()
+	}
 	h.group.Wait()
 }
 

@@ -7,7 +7,5 @@ const canReadRaw = false
 
 func (l *line) readable(uintptr) bool { panic("duplex: no raw reads here") }
 
-func (l *line) writable(uintptr) bool { panic("duplex: no raw writes here") }
-
 // tryWrite leaves all to the goroutine.
 func (l *line) tryWrite([]byte) int { return 0 }

@@ -10,14 +10,10 @@ const canReadRaw = true
 // readable is called when there may be something to read, and reads it. Only then is
 // there a buffer.
 func (l *line) readable(fd uintptr) bool {
+	r := l.reader
 	piece := l.hub.takePiece()
-	for {
-		l.n, l.err = syscall.Read(int(fd), piece[:])
-		if l.err != syscall.EINTR {
-			break
-		}
-	}
-	if l.err == syscall.EAGAIN {
+	r.n, r.err = readFD(fd, piece[:])
+	if r.err == syscall.EAGAIN {
 		l.hub.reads.Put(piece)
 		return false
 	}
@@ -25,22 +21,36 @@ func (l *line) readable(fd uintptr) bool {
 	return true
 }
 
+// readFD reads once.
+func readFD(fd uintptr, b []byte) (n int, err error) {
+	for {
+		n, err = syscall.Read(int(fd), b)
+		if err != syscall.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
 // tryWrite writes what the system takes at once, and says how many bytes that is.
 func (l *line) tryWrite(b []byte) int {
 	if l.raw == nil {
 		return 0
 	}
-	l.writing, l.written = b, 0
-	err := l.raw.Write(l.onWritable)
-	l.writing = nil
+	h := l.hub
+	if h.onWritable == nil {
+		h.onWritable = h.writable
+	}
+	h.writing, h.written = b, 0
+	err := l.raw.Write(h.onWritable)
+	h.writing = nil
 	if err != nil {
 		return 0
 	}
-	return max(l.written, 0)
+	return max(h.written, 0)
 }
 
 // writable writes once. Whatever is wrong, the goroutine will find it too.
-func (l *line) writable(fd uintptr) bool {
-	l.written, _ = syscall.Write(int(fd), l.writing)
+func (h *hub) writable(fd uintptr) bool {
+	h.written, _ = syscall.Write(int(fd), h.writing)
 	return true
 }

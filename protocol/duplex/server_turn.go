@@ -62,7 +62,7 @@ func (s *Server) open(conn net.Conn) {
 		talk = tls.Server(conn, s.tls)
 	}
 	l := newLine(&s.hub, talk, conn, c)
-	s.lines[c] = l
+	c.line = l
 	l.start()
 }
 
@@ -132,8 +132,7 @@ func (s *Server) events() {
 		case EventJoined:
 			s.log.Info("joined", "peer", c.main, "player", c.player, "feed", ev.Up)
 		case EventClosed:
-			s.lines[c].close(c.closing.written)
-			delete(s.lines, c)
+			c.line.close(c.closing.written)
 			if !c.joined {
 				s.log.Debug("turned away", "peer", c.main, "reason", ev.Close.Reason, "text", ev.Close.Text)
 				continue
@@ -153,7 +152,7 @@ func (s *Server) writeAll() {
 			s.hub.writes.Put(buf)
 			return
 		}
-		if s.lines[c].write(buf, n) {
+		if c.line.write(buf, n) {
 			s.mux.Written(s.mux.now, c)
 		}
 	}
