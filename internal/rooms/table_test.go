@@ -72,6 +72,7 @@ var table = []room{
 	{path: "internal/roster", mayImport: []string{"internal/queue", "internal/timers"}, shell: []string{"secret"}},
 	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/pagetest", shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/queue"}, shell: everyFile},
 	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},

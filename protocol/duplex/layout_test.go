@@ -2,79 +2,15 @@ package duplex
 
 import (
 	"errors"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
-// A table is one of a document: a map from column to cell for each row.
-type table []map[string]string
-
-// readTables returns the tables of a document by the heading that each stands under.
-func readTables(t *testing.T, name string) map[string]table {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]table{}
-	heading, columns := "", []string(nil)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		cells, isRow := strings.CutPrefix(line, "|")
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			columns = nil
-		case strings.HasPrefix(cells, " ---"):
-		default:
-			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			if columns == nil {
-				columns = row
-				continue
-			}
-			if len(row) != len(columns) {
-				t.Fatalf("%s, %s: %d cells under %d columns: %s", name, heading, len(row), len(columns), line)
-			}
-			cell := map[string]string{}
-			for i := range row {
-				cell[columns[i]] = row[i]
-			}
-			tables[heading] = append(tables[heading], cell)
-		}
-	}
-	return tables
-}
-
-// number reads a cell with one number, and span one with "a to b" or just "a".
-func number(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 0, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(n)
-}
-
-func span(t *testing.T, s string) (low, high int) {
-	t.Helper()
-	from, to, found := strings.Cut(s, " to ")
-	if low = number(t, from); !found {
-		return low, low
-	}
-	return low, number(t, to)
-}
-
 // T6: the tables of docs/protocols/duplex.md are those of the code.
 func TestLayoutTables(t *testing.T) {
-	tables := readTables(t, statesPage)
+	tables := pagetest.Tables(t, statesPage)
 	for heading, rows := range map[string]int{"Messages": 8, "Codes of signals": 9, "Feed datagrams": 3, "update and sync": 3,
 		"conn_init_rep and feed_init": 3, "feed_init_rep": 2, "signal": 1, "query": 2, "reply": 3, "Limits": 7} {
 		if len(tables[heading]) != rows {
@@ -104,8 +40,8 @@ func TestLayoutTables(t *testing.T) {
 		b := d.AppendTo(nil)
 		for i, want := range []uint64{Magic, 0x0102030405060708, 14} {
 			row := tables["Feed datagrams"][i]
-			at := number(t, row["offset"])
-			low, _ := span(t, row["bytes"])
+			at := pagetest.Number(t, row["offset"])
+			low, _ := pagetest.Span(t, row["bytes"])
 			if got := bigEndian(b[at : at+low]); got != want {
 				t.Errorf("%s is %#x at offset %d, want %#x", row["field"], got, at, want)
 			}
@@ -113,7 +49,7 @@ func TestLayoutTables(t *testing.T) {
 	})
 	t.Run("signals", func(t *testing.T) {
 		for _, row := range tables["Codes of signals"] {
-			low, high := span(t, row["code"])
+			low, high := pagetest.Span(t, row["code"])
 			if row["signal"] == "the game's" {
 				if low != FirstSignal || high != LastSignal {
 					t.Errorf("the game has %d to %d", low, high)
@@ -129,7 +65,7 @@ func TestLayoutTables(t *testing.T) {
 		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxMessage`": MaxMessage, "`MaxData`": MaxData, "`MaxQueryData`": MaxQueryData,
 			"`MaxReplyData`": MaxReplyData, "`MaxDatagram`": MaxDatagram, "`MaxPlayer`": MaxPlayer}
 		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != number(t, row["value"]) {
+			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
 				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
 			}
 			delete(want, row["constant"])
@@ -139,7 +75,7 @@ func TestLayoutTables(t *testing.T) {
 
 // checkMessages tries each code from each side on each channel in many sizes: it is accepted
 // if and only if a row says so, as the message that it says.
-func checkMessages(t *testing.T, rows table) {
+func checkMessages(t *testing.T, rows pagetest.Table) {
 	b := make([]byte, 24)
 	for code := range 256 {
 		b[0] = byte(code)
@@ -147,7 +83,7 @@ func checkMessages(t *testing.T, rows table) {
 			for _, on := range []Channel{Main, Feed} {
 				var row map[string]string
 				for _, r := range rows {
-					low, high := span(t, r["code"])
+					low, high := pagetest.Span(t, r["code"])
 					if low <= code && code <= high && (r["sent by"] == "both" || r["sent by"] == from.String()) && (r["channel"] == "both" || r["channel"] == on.String()) {
 						row = r
 					}
@@ -155,7 +91,7 @@ func checkMessages(t *testing.T, rows table) {
 				for size := 1; size <= len(b); size++ {
 					got, want := "", ""
 					if row != nil {
-						if least, most := span(t, row["bytes"]); least <= size && size <= most {
+						if least, most := pagetest.Span(t, row["bytes"]); least <= size && size <= most {
 							want = row["message"]
 						}
 					}
@@ -173,7 +109,7 @@ func checkMessages(t *testing.T, rows table) {
 
 // checkFields reads the values of m out of its bytes where the rows say that they are, and
 // cuts the bytes inside each field: the error must name it as the row does.
-func checkFields(t *testing.T, rows table, m Message) {
+func checkFields(t *testing.T, rows pagetest.Table, m Message) {
 	b := m.AppendTo(nil)
 	numbers := map[string]uint64{"code": uint64(m.Code), "SID": uint64(uint16(m.SID)), "player": uint64(uint16(m.Player)),
 		"token": uint64(uint32(m.Token)), "status": uint64(m.Status)}
@@ -186,11 +122,11 @@ func checkFields(t *testing.T, rows table, m Message) {
 	}
 	end := 0
 	for _, row := range rows {
-		at, field := number(t, row["offset"]), row["field"]
+		at, field := pagetest.Number(t, row["offset"]), row["field"]
 		if at != end {
 			t.Errorf("%v: %s is at %d, and what precedes it ends at %d", m.Kind, field, at, end)
 		}
-		_, size := span(t, row["bytes"])
+		_, size := pagetest.Span(t, row["bytes"])
 		end = at + size
 		if end > len(b) {
 			// The page gives the longest data of either kind.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/pagetest"
 )
 
 const statesPage = "../../docs/protocols/duplex.md"
@@ -465,7 +467,7 @@ func (r role) print(t *testing.T) {
 
 // table reads one of the tables of the page: by message and state, the outcome.
 func (r role) table(t *testing.T) map[[2]string]string {
-	rows := readTables(t, statesPage)[r.heading]
+	rows := pagetest.Tables(t, statesPage)[r.heading]
 	if len(rows) != len(r.messages) {
 		t.Fatalf("%s: %d rows, and there are %d messages", r.heading, len(rows), len(r.messages))
 	}

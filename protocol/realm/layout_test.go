@@ -2,69 +2,16 @@ package realm
 
 import (
 	"errors"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
-// A table is one of a document: a map from column to cell for each row.
-type table []map[string]string
-
-// readTables returns the tables of a document by the heading that each stands under.
-func readTables(t *testing.T, name string) map[string]table {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]table{}
-	heading, columns := "", []string(nil)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		cells, isRow := strings.CutPrefix(line, "|")
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			columns = nil
-		case strings.HasPrefix(cells, " ---"):
-		default:
-			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			if columns == nil {
-				columns = row
-				continue
-			}
-			if len(row) != len(columns) {
-				t.Fatalf("%s, %s: %d cells under %d columns: %s", name, heading, len(row), len(columns), line)
-			}
-			cell := map[string]string{}
-			for i := range row {
-				cell[columns[i]] = row[i]
-			}
-			tables[heading] = append(tables[heading], cell)
-		}
-	}
-	return tables
-}
-
-func number(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 0, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(n)
-}
-
 // T6: the tables of docs/protocols/realm.md are those of the code.
 func TestLayoutTables(t *testing.T) {
-	tables := readTables(t, statesPage)
+	tables := pagetest.Tables(t, statesPage)
 	t.Run("messages", func(t *testing.T) { checkMessages(t, tables["Messages"]) })
 	t.Run("fields", func(t *testing.T) {
 		for heading, m := range layoutExamples {
@@ -83,7 +30,7 @@ func TestLayoutTables(t *testing.T) {
 		want := map[string]int{"`MaxMessage`": MaxMessage, "`MaxText`": MaxText, "`MaxWanted`": MaxWanted, "`MaxListed`": MaxListed,
 			"`MaxChunk`": MaxChunk, "`ChunkCells`": ChunkCells, "`FirstTemporary`": FirstTemporary}
 		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != number(t, row["value"]) {
+			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
 				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
 			}
 			delete(want, row["constant"])
@@ -96,7 +43,7 @@ func TestLayoutTables(t *testing.T) {
 
 // checkMessages holds the rows against who may send what, whether it has a tick, and its least
 // size.
-func checkMessages(t *testing.T, rows table) {
+func checkMessages(t *testing.T, rows pagetest.Table) {
 	if len(rows) != 22 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -105,7 +52,7 @@ func checkMessages(t *testing.T, rows table) {
 		kind := Kind(i + 1)
 		by := map[Side]string{FromClient: "client", FromServer: "server", fromBoth: "both"}[kind.Senders()]
 		tick := map[bool]string{true: "yes", false: "no"}[kind.HasTick()]
-		if number(t, row["type"]) != i || row["message"] != kind.String() || row["sent by"] != by || row["tick"] != tick {
+		if pagetest.Number(t, row["type"]) != i || row["message"] != kind.String() || row["sent by"] != by || row["tick"] != tick {
 			t.Errorf("row %d: %v, want %v, %s, %s", i, row, kind, by, tick)
 		}
 		least := 1 << 30
@@ -113,7 +60,7 @@ func checkMessages(t *testing.T, rows table) {
 			m := randomMessage(r, kind)
 			least = min(least, len(testCodec.AppendTo(nil, &m)))
 		}
-		if got := number(t, row["least bytes"]); got != least {
+		if got := pagetest.Number(t, row["least bytes"]); got != least {
 			t.Errorf("%v has at least %d bytes, and the page says %d", kind, least, got)
 		}
 	}
@@ -141,7 +88,7 @@ var layoutExamples = map[string]Message{
 
 // checkLayout cuts a message inside each field of a table: the error must name it as the row
 // does, where the row says that it is.
-func checkLayout(t *testing.T, heading string, rows table, m Message) {
+func checkLayout(t *testing.T, heading string, rows pagetest.Table, m Message) {
 	t.Helper()
 	if len(rows) == 0 {
 		t.Errorf("the page has no table under %q", heading)
@@ -150,7 +97,7 @@ func checkLayout(t *testing.T, heading string, rows table, m Message) {
 	b := testCodec.AppendTo(nil, &m)
 	end := 1
 	for _, row := range rows {
-		field, at, size := row["field"], number(t, row["offset"]), number(t, row["bytes"])
+		field, at, size := row["field"], pagetest.Number(t, row["offset"]), pagetest.Number(t, row["bytes"])
 		if at != end {
 			t.Errorf("%s: %s is at %d, and what precedes it ends at %d", heading, field, at, end)
 		}
@@ -171,13 +118,13 @@ func checkLayout(t *testing.T, heading string, rows table, m Message) {
 	}
 }
 
-func checkBits(t *testing.T, rows table) {
+func checkBits(t *testing.T, rows pagetest.Table) {
 	if len(rows) != 8 {
 		t.Fatalf("%d bits", len(rows))
 	}
 	for i, row := range rows {
 		bit := Has(0x80 >> i)
-		if number(t, row["value"]) != int(bit) || number(t, row["bit"]) != i {
+		if pagetest.Number(t, row["value"]) != int(bit) || pagetest.Number(t, row["bit"]) != i {
 			t.Errorf("bit %d: %v", i, row)
 		}
 		b := append([]byte{11, 0, 0, 0, 1, byte(bit)}, make([]byte, 20)...)
@@ -190,30 +137,30 @@ func checkBits(t *testing.T, rows table) {
 			}
 		}
 		switch {
-		case row["bytes"] == "refused" && ok, row["bytes"] != "refused" && (!ok || number(t, row["bytes"]) != size):
+		case row["bytes"] == "refused" && ok, row["bytes"] != "refused" && (!ok || pagetest.Number(t, row["bytes"]) != size):
 			t.Errorf("bit %d has %d bytes, accepted %t, and the page says %s", i, size, ok, row["bytes"])
 		}
 	}
 }
 
-func checkTypes(t *testing.T, rows table) {
+func checkTypes(t *testing.T, rows pagetest.Table) {
 	if len(rows) != types-1 {
 		t.Fatalf("%d types", len(rows))
 	}
 	for i, row := range rows {
-		if typ := Type(i + 1); row["type"] != typ.String() || number(t, row["bytes"]) != typeSizes[typ] {
+		if typ := Type(i + 1); row["type"] != typ.String() || pagetest.Number(t, row["bytes"]) != typeSizes[typ] {
 			t.Errorf("%v has %d bytes, and the page says %v", typ, typeSizes[typ], row)
 		}
 	}
 }
 
-func checkCodes(t *testing.T, rows table, codes uint8, name func(uint8) string) {
+func checkCodes(t *testing.T, rows pagetest.Table, codes uint8, name func(uint8) string) {
 	t.Helper()
 	if len(rows) != int(codes) {
 		t.Fatalf("%d codes, want %d", len(rows), codes)
 	}
 	for i, row := range rows {
-		if number(t, row["code"]) != i || row["name"] != name(uint8(i)) {
+		if pagetest.Number(t, row["code"]) != i || row["name"] != name(uint8(i)) {
 			t.Errorf("code %d is %s, and the page says %v", i, name(uint8(i)), row)
 		}
 	}

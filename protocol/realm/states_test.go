@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/pagetest"
 )
 
 const statesPage = "../../docs/protocols/realm.md"
@@ -293,7 +295,7 @@ var roles = []struct {
 // a million in the gate, and in every run so many that they have a million steps.
 func TestStatesAndMessages(t *testing.T) {
 	t.Parallel()
-	tables := readTables(t, statesPage)
+	tables := pagetest.Tables(t, statesPage)
 	for _, role := range roles {
 		want := map[string][]string{} // by state, one for each row
 		rows := tables[role.heading]

@@ -2,83 +2,27 @@ package relay
 
 import (
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
 const relayPage = "../../docs/protocols/relay.md"
 
-// A table is one of a document: a map from column to cell for each row.
-type table []map[string]string
-
-// readTables returns the tables of a document by the heading that each stands under.
-func readTables(t *testing.T, name string) map[string]table {
+// span reads a cell with "a to b" or just "a", and a remark behind a comma.
+func span(t *testing.T, cell string) (low, high int) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]table{}
-	heading, columns := "", []string(nil)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		cells, isRow := strings.CutPrefix(line, "|")
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			columns = nil
-		case strings.HasPrefix(cells, " ---"):
-		default:
-			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			if columns == nil {
-				columns = row
-				continue
-			}
-			if len(row) != len(columns) {
-				t.Fatalf("%s, %s: %d cells under %d columns: %s", name, heading, len(row), len(columns), line)
-			}
-			cell := map[string]string{}
-			for i := range row {
-				cell[columns[i]] = row[i]
-			}
-			tables[heading] = append(tables[heading], cell)
-		}
-	}
-	return tables
-}
-
-// whole reads a cell with one number, and span one with "a to b" or just "a".
-func whole(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 0, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(n)
-}
-
-func span(t *testing.T, s string) (low, high int) {
-	t.Helper()
-	s, _, _ = strings.Cut(s, ",")
-	from, to, found := strings.Cut(s, " to ")
-	if low = whole(t, from); !found {
-		return low, low
-	}
-	return low, whole(t, to)
+	cell, _, _ = strings.Cut(cell, ",")
+	return pagetest.Span(t, cell)
 }
 
 // T6: the tables of docs/protocols/relay.md are those of the code.
 func TestLayoutTables(t *testing.T) {
-	tables := readTables(t, relayPage)
+	tables := pagetest.Tables(t, relayPage)
 	for heading, rows := range map[string]int{"Datagrams": 2, "package": 3, "confirm": 3, "Flags": 10, "Limits": 11, "Tickets": 8} {
 		if len(tables[heading]) != rows {
 			t.Fatalf("%d rows under %q, want %d", len(tables[heading]), heading, rows)
@@ -96,7 +40,7 @@ func TestLayoutTables(t *testing.T) {
 			"`MaxConfirmed`": MaxConfirmed, "`maxHoles`": maxHoles, "`maxOutstanding`": maxOutstanding, "`maxGathered`": maxGathered,
 			"`maxTries`": maxTries, "`nearIDs`": nearIDs, "`maxMalformed`": maxMalformed}
 		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != whole(t, row["value"]) {
+			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
 				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
 			}
 			delete(want, row["constant"])
@@ -105,7 +49,7 @@ func TestLayoutTables(t *testing.T) {
 }
 
 // checkDatagrams tries both kinds in each size: a size is accepted if and only if the row says so.
-func checkDatagrams(t *testing.T, rows table) {
+func checkDatagrams(t *testing.T, rows pagetest.Table) {
 	for i, row := range rows {
 		low, high := span(t, row["bytes in all"])
 		b := make([]byte, 600)
@@ -128,12 +72,12 @@ func checkDatagrams(t *testing.T, rows table) {
 
 // checkFields reads the values out of the bytes where the rows say that they are, and cuts the bytes
 // inside each field: the error must name it as the row does.
-func checkFields(t *testing.T, rows table, d Datagram) {
+func checkFields(t *testing.T, rows pagetest.Table, d Datagram) {
 	b := d.AppendTo(nil)
 	want := map[string]string{"flags": string(b[:1]), "id": string(wire.AppendBigU24(nil, d.ID)), "payload": string(d.Payload), "ids": string(d.IDs)}
 	end := 0
 	for _, row := range rows {
-		at, field := whole(t, row["offset"]), row["field"]
+		at, field := pagetest.Number(t, row["offset"]), row["field"]
 		_, size := span(t, row["bytes"])
 		if at != end || at+size > len(b) {
 			t.Fatalf("%v: %s takes %d bytes at %d of %d, and what precedes it ends at %d", d.Kind, field, size, at, len(b), end)
@@ -158,7 +102,7 @@ func checkFields(t *testing.T, rows table, d Datagram) {
 }
 
 // checkFlags tries each row on both kinds, with all other bits as they must be.
-func checkFlags(t *testing.T, rows table) {
+func checkFlags(t *testing.T, rows pagetest.Table) {
 	shifts := map[string]int{"7": 7, "6–5": 5, "4": 4, "3–0": 0}
 	for _, row := range rows {
 		values := []int{}
@@ -201,14 +145,14 @@ func checkFlags(t *testing.T, rows table) {
 }
 
 // checkTicket reads a ticket with the longest texts by the table.
-func checkTicket(t *testing.T, rows table) {
+func checkTicket(t *testing.T, rows pagetest.Table) {
 	long := strings.Repeat("x", MaxTicketText)
 	b := issue(t, testKey, Ticket{Room: long, Name: long, Expires: time.Unix(0x01020304, 0), Serial: [16]byte(noise[:16])})
 	want := map[string]string{"kind": "T", "expires": "\x00\x00\x00\x00\x01\x02\x03\x04", "serial": string(noise[:16]),
 		"room size": "\x64", "room": long, "name size": "\x64", "name": long, "mark": string(testKey.sum(nil, b[:len(b)-32]))}
 	at := 0
 	for _, row := range rows {
-		if row["offset"] != "–" && whole(t, row["offset"]) != at {
+		if row["offset"] != "–" && pagetest.Number(t, row["offset"]) != at {
 			t.Errorf("%s is at %s, and what precedes it ends at %d", row["field"], row["offset"], at)
 		}
 		_, size := span(t, row["bytes"])

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/pagetest"
 )
 
 // stage is one end, in a state of the table, and the messages that it may get.
@@ -395,7 +397,7 @@ func (s *stage) outcome(m message) string {
 // statesTable reads the table of a role: a cell by message and state.
 func statesTable(t *testing.T, heading string, messages []message, states []string) map[[2]string]string {
 	t.Helper()
-	rows := readTables(t, relayPage)[heading]
+	rows := pagetest.Tables(t, relayPage)[heading]
 	if len(rows) != len(messages) {
 		t.Fatalf("%s: %d rows for %d messages", heading, len(rows), len(messages))
 	}

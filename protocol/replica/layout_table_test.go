@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"parley/internal/pagetest"
 )
 
 // page is docs/protocols/replica.md: its tables by the heading above them, each a
@@ -62,16 +64,6 @@ func (p page) layout(t testing.TB, name string) [][]string {
 	return nil
 }
 
-// number reads a number of the page: 65,535 or 0x0A.
-func number(t testing.TB, cell string) int {
-	t.Helper()
-	n, err := strconv.ParseInt(strings.ReplaceAll(cell, ",", ""), 0, 32)
-	if err != nil {
-		t.Fatalf("%q is no number", cell)
-	}
-	return int(n)
-}
-
 // packetRow is a row of the table of packets.
 type packetRow struct {
 	name       string
@@ -85,7 +77,7 @@ type packetRow struct {
 
 func (p page) packets(t testing.TB) (rows []packetRow) {
 	for _, row := range p["Packets"] {
-		r := packetRow{name: row[0], typ: number(t, row[2]), block: -1, sequence: -1}
+		r := packetRow{name: row[0], typ: pagetest.Number(t, row[2]), block: -1, sequence: -1}
 		for _, k := range allKinds {
 			if k.String() == r.name {
 				r.kind = k
@@ -97,20 +89,20 @@ func (p page) packets(t testing.TB) (rows []packetRow) {
 			}
 		}
 		if row[3] != "–" {
-			r.block = number(t, row[3])
+			r.block = pagetest.Number(t, row[3])
 		}
 		switch row[4] {
 		case "any":
 		case "–":
 			r.sequence = -2
 		default:
-			r.sequence = number(t, row[4])
+			r.sequence = pagetest.Number(t, row[4])
 		}
 		least, most, isRange := strings.Cut(row[5], " to ")
 		least, open := strings.CutSuffix(least, " and more")
-		r.least = number(t, least)
+		r.least = pagetest.Number(t, least)
 		if r.most = r.least; isRange {
-			r.most = number(t, most)
+			r.most = pagetest.Number(t, most)
 		} else if open {
 			r.most = 0
 		}
@@ -152,7 +144,7 @@ func (x *built) block(name, path string) {
 	sizes, fixed := x.sizes(rows), true
 	for _, row := range rows {
 		offset, length, field := row[0], row[1], row[2]
-		if fixed != (offset != "") || fixed && number(x.t, offset) != len(x.b)-from {
+		if fixed != (offset != "") || fixed && pagetest.Number(x.t, offset) != len(x.b)-from {
 			x.t.Fatalf("%s: %s is at %d, the table says %q", name, field, len(x.b)-from, offset)
 		}
 		if list := listCell.FindStringSubmatch(length); list != nil {
@@ -169,7 +161,7 @@ func (x *built) block(name, path string) {
 			value = x.text(field, n)
 			x.b = append(x.b, value.(string)...)
 		} else {
-			n := number(x.t, length)
+			n := pagetest.Number(x.t, length)
 			v := x.value(field, n, sizes)
 			value = v
 			x.b = append(x.b, binary.LittleEndian.AppendUint64(nil, v)[:n]...)
@@ -247,12 +239,12 @@ func (p page) flagsOf(t testing.TB, packet string) (allowed []byte, ok bool) {
 // allows reads one cell of the table of flags: may the bits be v?
 func allows(t testing.TB, cell string, flags, v int) bool {
 	what, with, _ := strings.Cut(cell, ", with bit ")
-	if with != "" && v != 0 && flags>>number(t, with)&1 == 0 {
+	if with != "" && v != 0 && flags>>pagetest.Number(t, with)&1 == 0 {
 		return false
 	}
 	switch what {
 	case "0", "1":
-		return v == number(t, what)
+		return v == pagetest.Number(t, what)
 	case "0 or 1", "0 to 31", "extended", "more":
 		return true
 	}

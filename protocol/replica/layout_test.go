@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
@@ -230,7 +231,7 @@ func TestDataTypesTable(t *testing.T) {
 		t.Fatalf("%d rows, want %d", len(rows), dataTypes)
 	}
 	for _, row := range rows {
-		d := DataType(number(t, row[0]))
+		d := DataType(pagetest.Number(t, row[0]))
 		size := fmt.Sprint(d.Size())
 		if d == DataChars {
 			size = fmt.Sprintf("0 to %d", MaxValueBytes)
@@ -251,7 +252,7 @@ func TestLimitsTable(t *testing.T) {
 		t.Errorf("%d rows, want %d", len(rows), len(limits))
 	}
 	for _, row := range rows {
-		if want, ok := limits[row[2]]; !ok || number(t, row[1]) != want {
+		if want, ok := limits[row[2]]; !ok || pagetest.Number(t, row[1]) != want {
 			t.Errorf("the page says %q, the code %d", row, want)
 		}
 	}

@@ -2,79 +2,16 @@ package stamp
 
 import (
 	"errors"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
-// A table is one of a document: a map from column to cell for each row.
-type table []map[string]string
-
-// readTables returns the tables of a document by the heading that each stands under.
-func readTables(t *testing.T, name string) map[string]table {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]table{}
-	heading, columns := "", []string(nil)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		cells, isRow := strings.CutPrefix(line, "|")
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			columns = nil
-		case strings.HasPrefix(cells, " ---"):
-		default:
-			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			if columns == nil {
-				columns = row
-				continue
-			}
-			if len(row) != len(columns) {
-				t.Fatalf("%s, %s: %d cells under %d columns: %s", name, heading, len(row), len(columns), line)
-			}
-			cell := map[string]string{}
-			for i := range row {
-				cell[columns[i]] = row[i]
-			}
-			tables[heading] = append(tables[heading], cell)
-		}
-	}
-	return tables
-}
-
-// number reads a cell with one number, and span one with "a to b" or just "a".
-func number(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 0, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(n)
-}
-
-func span(t *testing.T, s string) (low, high int) {
-	t.Helper()
-	from, to, found := strings.Cut(s, " to ")
-	if low = number(t, from); !found {
-		return low, low
-	}
-	return low, number(t, to)
-}
-
 // T6: the tables of docs/protocols/stamp.md are those of the code.
 func TestLayoutTables(t *testing.T) {
-	tables := readTables(t, "../../docs/protocols/stamp.md")
+	tables := pagetest.Tables(t, "../../docs/protocols/stamp.md")
 	for heading, rows := range map[string]int{"Packets": 6, "Header": 4, "connect.init and connect.accept": 1,
 		"connect.disconnect": 3, "entity": 1, "Flags": 3, "Records": 4, "Limits": 6} {
 		if len(tables[heading]) != rows {
@@ -102,7 +39,7 @@ func TestLayoutTables(t *testing.T) {
 		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxPacket`": MaxPacket, "`MaxData`": MaxData,
 			"`MaxReason`": MaxReason, "`RecordBytes`": RecordBytes, "`MaxFields`": MaxFields}
 		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != number(t, row["bytes"]) {
+			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["bytes"]) {
 				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["bytes"])
 			}
 			delete(want, row["constant"])
@@ -124,17 +61,17 @@ func (row packetRow) allows(from Side, kind, connect, sequence, size int) bool {
 
 // checkPackets tries each start of a packet in each size, with some sequences and from
 // each side: it is accepted if and only if a row says so, as the packet that it says.
-func checkPackets(t *testing.T, cells table) {
+func checkPackets(t *testing.T, cells pagetest.Table) {
 	var rows []packetRow
 	for _, c := range cells {
-		row := packetRow{packet: c["packet"], sentBy: c["sent by"], kind: number(t, c["type"]), connect: -1, sequence: -1}
+		row := packetRow{packet: c["packet"], sentBy: c["sent by"], kind: pagetest.Number(t, c["type"]), connect: -1, sequence: -1}
 		if c["connection type"] != "–" {
-			row.connect = number(t, c["connection type"])
+			row.connect = pagetest.Number(t, c["connection type"])
 		}
 		if c["sequence"] != "any" {
-			row.sequence = number(t, c["sequence"])
+			row.sequence = pagetest.Number(t, c["sequence"])
 		}
-		row.low, row.high = span(t, c["bytes in all"])
+		row.low, row.high = pagetest.Span(t, c["bytes in all"])
 		rows = append(rows, row)
 	}
 	b := make([]byte, 1300)
@@ -165,7 +102,7 @@ func checkPackets(t *testing.T, cells table) {
 
 // checkFields reads the values of p out of its bytes where the rows say that they are, and
 // cuts the bytes inside each field: the error must name it as the row does.
-func checkFields(t *testing.T, rows table, p Packet) {
+func checkFields(t *testing.T, rows pagetest.Table, p Packet) {
 	b := p.AppendTo(FromServer, nil)
 	numbers := map[string]uint64{
 		"packet type":     map[Kind]uint64{KindAck: 1, KindEntity: 2}[p.Kind],
@@ -178,11 +115,11 @@ func checkFields(t *testing.T, rows table, p Packet) {
 	runs := map[string][]byte{"reason": p.Reason, "data": p.Data}
 	end := 0
 	for _, row := range rows {
-		at, field := number(t, row["offset"]), row["field"]
+		at, field := pagetest.Number(t, row["offset"]), row["field"]
 		if at != end {
 			t.Errorf("%v: %s is at %d, and what precedes it ends at %d", p.Kind, field, at, end)
 		}
-		_, size := span(t, row["bytes"])
+		_, size := pagetest.Span(t, row["bytes"])
 		end = at + size
 		if end > len(b) {
 			t.Fatalf("%v: %s ends at %d of %d bytes", p.Kind, field, end, len(b))
@@ -218,11 +155,11 @@ func little(b []byte) (v uint64) {
 }
 
 // checkFlags tries each flag, with all flags below it set as well, on each packet.
-func checkFlags(t *testing.T, rows table) {
+func checkFlags(t *testing.T, rows pagetest.Table) {
 	words := []string{"reliable", "ordered"}
 	next := 0
 	for _, row := range rows {
-		low, high := span(t, row["bit"])
+		low, high := pagetest.Span(t, row["bit"])
 		for bit := low; bit <= high; bit++ {
 			if bit != next {
 				t.Errorf("bit %d follows bit %d", bit, next-1)
@@ -266,14 +203,14 @@ func fateOfFlag(s shape, bit int) string {
 	return "something else"
 }
 
-func checkRecordFields(t *testing.T, rows table) {
+func checkRecordFields(t *testing.T, rows pagetest.Table) {
 	rec := Record{0x1234, 0x56, noise[:255]}
 	b, _ := rec.AppendTo(nil, MaxData)
 	numbers := map[string]uint64{"entity": 0x1234, "kind": 0x56, "size": 255}
 	end := 0
 	for _, row := range rows {
-		at, field := number(t, row["offset"]), row["field"]
-		_, size := span(t, row["bytes"])
+		at, field := pagetest.Number(t, row["offset"]), row["field"]
+		_, size := pagetest.Span(t, row["bytes"])
 		if at != end || at+size > len(b) {
 			t.Fatalf("%s takes %d bytes at %d of %d, and what precedes it ends at %d", field, size, at, len(b), end)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/pagetest"
 )
 
 const statesPage = "../../docs/protocols/stamp.md"
@@ -306,7 +308,7 @@ func (s *stage) poll(next uint64) (events, packets []string, reason string) {
 
 // statesTable reads one of the two tables: by message and state, the outcome.
 func statesTable(t *testing.T, heading string, messages []message, states []string) map[[2]string]string {
-	rows := readTables(t, statesPage)[heading]
+	rows := pagetest.Tables(t, statesPage)[heading]
 	if len(rows) != len(messages) {
 		t.Fatalf("%s: %d rows, and there are %d messages", heading, len(rows), len(messages))
 	}
