@@ -83,13 +83,27 @@ type Endpoint struct {
 	anyLoose    bool          // it has one
 	answered    bool          // the peer has confirmed something
 	beaten      bool          // the empty package of this silence is sent
-	nonce       uint64        // of the challenge that a client got
-	parting     []byte        // confirmations that go out after the end
 
+	*rare
+	stats counters
+}
+
+// rare is what most ends never need. It is made when one does: 4,000 peers do not hold it.
+type rare struct {
 	queue     outbox
 	closing   closing
 	malformed malformed
-	stats     Stats
+	nonce     uint64 // of the challenge that a client got
+	parting   []byte // confirmations that go out after the end
+	why       Close  // of Peer.Leave
+}
+
+// seldom returns what is rare, which is there from now on.
+func (e *Endpoint) seldom() *rare {
+	if e.rare == nil {
+		e.rare = new(rare)
+	}
+	return e.rare
 }
 
 // outgoing is a package on its way to the wire.
@@ -130,6 +144,12 @@ type Stats struct {
 	Out         uint64 // datagrams put on the wire
 	Beats       uint64 // empty packages sent to hear whether the peer lives
 	Reliable    reliable.Stats
+}
+
+// counters are those of Stats that nobody else has.
+type counters struct {
+	In, Malformed, Confirmations, Confirmable, Loose, OutOfState uint64
+	LooseUnread, LooseUnsent, Beats                              uint64
 }
 
 // Check returns an error if the counters do not add up.
@@ -203,10 +223,12 @@ func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.L
 
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats {
-	s := e.stats
-	s.Out = e.out
-	s.Reliable = reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()}
-	return s
+	c := &e.stats
+	return Stats{
+		In: c.In, Malformed: c.Malformed, Confirmations: c.Confirmations, Confirmable: c.Confirmable, Loose: c.Loose, OutOfState: c.OutOfState,
+		LooseUnread: c.LooseUnread, LooseUnsent: c.LooseUnsent, Out: e.out, Beats: c.Beats,
+		Reliable: reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()},
+	}
 }
 
 // NextTimeout returns when HandleTimeout is to be called next. It counts once PollTransmit
@@ -231,7 +253,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if since, ok := e.receiver.OldestHole(); ok {
 		sooner(since.Add(e.rules.HoleTimeout), true)
 	}
-	sooner(e.queue.nextTimeout())
+	if e.rare != nil {
+		sooner(e.queue.nextTimeout())
+	}
 	if !e.blocked { // then only a datagram of the peer lets anything out
 		sooner(e.sender.NextTimeout())
 		sooner(e.receiver.NextTimeout())
@@ -319,7 +343,7 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 			return len(append(b, t.Packet...)), true
 		}
 	}
-	if e.parting != nil {
+	if e.rare != nil && e.parting != nil {
 		n := copy(buf, e.parting)
 		e.shared.Buffers.Give(e.parting)
 		e.parting = nil

@@ -20,7 +20,7 @@ func (e *Endpoint) Close(now time.Time, text string) {
 		e.end(c, true)
 	case StateOpen:
 		e.flush(now, true)
-		e.state, e.closing.close = StateLeaving, c
+		e.state, e.seldom().closing.close = StateLeaving, c
 		e.depart(now)
 	}
 }
@@ -79,7 +79,7 @@ func (e *Endpoint) cut(now time.Time, c Close) {
 // one is told by an empty unreliable package with bit 4 set".
 func (e *Endpoint) end(c Close, tell bool) {
 	e.state = StateClosed
-	e.closing.close = c
+	e.seldom().closing.close = c
 	e.last = true
 	if c.Reason == ReasonClosed {
 		e.confirmAll()
@@ -95,7 +95,7 @@ func (e *Endpoint) end(c Close, tell bool) {
 func (e *Endpoint) confirmAll() {
 	buf := e.shared.Buffers.Take(MaxDatagram)
 	if n, ok := e.confirm(buf, maxConfirmAfter); ok {
-		e.parting = buf[:n]
+		e.seldom().parting = buf[:n]
 		return
 	}
 	e.shared.Buffers.Give(buf)
@@ -112,7 +112,7 @@ func (e *Endpoint) letGo(keepLoose bool) {
 	if keepLoose {
 		return
 	}
-	if e.parting != nil {
+	if e.rare != nil && e.parting != nil {
 		e.shared.Buffers.Give(e.parting)
 		e.parting = nil
 	}

@@ -23,7 +23,7 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	}
 	e := newEndpoint(now, server, true, c.Rules.fill(), s, 0)
 	e.state = StateJoining
-	e.queue.delay = c.FlushAfter
+	e.seldom().queue.delay = c.FlushAfter
 	orElse(&e.queue.delay, 10*time.Millisecond)
 	if len(c.Ticket) == 0 {
 		return &e, e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)})

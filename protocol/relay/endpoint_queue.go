@@ -21,7 +21,7 @@ func (e *Endpoint) Queue(now time.Time, mode Mode, to Target, message []byte) er
 	if mode.Reliable() && e.backlogHeld+outgoingBytes+MaxPayload > e.rules.MaxBacklog {
 		return ErrBacklogFull // what is taken now could not be sent later
 	}
-	b := e.queue.builder(mode, to)
+	b := e.seldom().queue.builder(mode, to)
 	return b.Add(now, message, func(payload []byte) { e.sendPacked(now, mode, to, payload) })
 }
 
@@ -44,7 +44,7 @@ func (e *Endpoint) sendPacked(now time.Time, mode Mode, to Target, payload []byt
 
 // flush sends the packages that have waited for long enough, or all.
 func (e *Endpoint) flush(now time.Time, all bool) {
-	if e.queue.builders == nil {
+	if e.rare == nil || e.queue.builders == nil {
 		return
 	}
 	for m := range e.queue.builders {

@@ -102,10 +102,10 @@ func (e *Endpoint) isStrange(d *Datagram, fate reliable.Fate) bool {
 		return false
 	}
 	if fate == reliable.Ready || fate == reliable.Held {
-		e.nonce = nonce
+		e.seldom().nonce = nonce
 		return false
 	}
-	return nonce != e.nonce
+	return nonce != e.seldom().nonce
 }
 
 // judge asks the engine what becomes of a reliable package. An empty one is confirmed and
@@ -187,7 +187,7 @@ func (e *Endpoint) takeEmpty(now time.Time, d *Datagram, near bool) {
 // participant removes it".
 func (e *Endpoint) noteMalformed(now time.Time) {
 	e.stats.Malformed++
-	m := &e.malformed
+	m := &e.seldom().malformed
 	if m.count == 0 || now.Sub(m.since) >= malformedSpan {
 		*m = malformed{since: now}
 	}

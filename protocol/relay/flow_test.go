@@ -174,7 +174,7 @@ func TestAClientNoticesThatItIsTakenForANewcomer(t *testing.T) {
 // Messages that share a package come in order, in as few packages as fit, and no later than the delay.
 func TestQueuedMessagesShareAPackage(t *testing.T) {
 	d := newDuo(t, 1, Rules{}, 0, calm)
-	d.ends[0].queue.delay = 10 * time.Millisecond
+	d.ends[0].seldom().queue.delay = 10 * time.Millisecond
 	for i := range 130 {
 		if err := d.ends[0].Queue(d.hosts[0].Now(), SemiOrdered, ToServer, []byte(number(i))); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ type OpenStats struct {
 type openSeat struct {
 	nonce uint64
 	name  string
-	mark  [ticketMarkBytes]byte // of its ticket, if there is one
+	mark  *[ticketMarkBytes]byte // of its ticket, if there is one
 }
 
 // NewOpenLobby returns the lobby of an open room.
@@ -103,7 +103,8 @@ func (l *OpenLobby) Admit(now time.Time, _ *Port, from netip.AddrPort, first Pac
 		return nil, false
 	}
 	l.stats.Tickets++
-	seat.name, seat.mark = t.Name, ticketMark(first.Payload)
+	mark := ticketMark(first.Payload)
+	seat.name, seat.mark = t.Name, &mark
 	return seat, true
 }
 
@@ -165,7 +166,7 @@ func (l *OpenLobby) Receive(_ time.Time, p *Peer, pkg Package) bool {
 		}
 		return false
 	}
-	return l.cfg.Key == nil || !bytes.HasSuffix(pkg.Payload, seat.mark[:])
+	return seat.mark == nil || !bytes.HasSuffix(pkg.Payload, seat.mark[:])
 }
 
 // Gone has nothing to do: the peer is out of its room, and the game is told.

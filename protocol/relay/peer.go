@@ -24,9 +24,8 @@ type Peer struct {
 	// in its ticket.
 	Name string
 
-	joined bool  // the game knows of it
-	leaves bool  // it is to be told that it left
-	why    Close // then
+	joined bool // the game knows of it
+	leaves bool // it is to be told that it left: see rare
 }
 
 // Port returns the server's port that the peer speaks to.
@@ -74,7 +73,7 @@ func (p *Peer) Leave(why Close) {
 	case p.announce: // the game has not heard of it yet
 		p.announce, p.joined = false, false
 	case p.joined && !p.leaves:
-		p.leaves, p.why = true, why
+		p.leaves, p.seldom().why = true, why
 		p.port.touch(p)
 	}
 }
