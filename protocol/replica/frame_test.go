@@ -437,3 +437,31 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 		t.Errorf("%d packets were sent", packets)
 	}
 }
+
+// A slot that is emptied before its first value comes stays empty, though it is the first of its kind.
+func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
+	r := newRoom(t, 10, lan(), 1, 1)
+	held := false
+	r.w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		var q Packet
+		if !held && q.Parse(FromServer, p.Bytes) && q.Kind == KindReplicate {
+			held = true
+			return simnet.Verdict{Delay: 15 * time.Millisecond}
+		}
+		return simnet.Verdict{}
+	})
+	e := r.spawn()
+	r.show(e, 0)
+	r.w.replicate(1000)
+	r.w.run(time.Millisecond)
+	r.w.conn(r.clients[0]).Hide(e)
+	r.w.replicate(1000)
+	r.w.run(time.Second)
+	link, _ := r.clients[0].KindLink("thing")
+	for id := range r.clients[0].Entities(link) {
+		t.Errorf("entity %d is in sight", id)
+	}
+	if !held {
+		t.Error("no value was held up")
+	}
+}

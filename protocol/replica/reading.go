@@ -15,11 +15,23 @@ type seen struct {
 	values    int // stored values, bounded
 }
 
+// seenKind holds its entities by their ids, and their values by the links of the variables,
+// which have one byte each: a packet has hundreds of values, and maps would cost more
+// than all else.
 type seenKind struct {
 	name      string
-	variables map[uint16]Variable
-	entities  map[uint8]*seenEntity
-	gone      [256]uint64 // number of the message that emptied the slot, plus one
+	variables []seenName     // by link
+	slots     *[256]seenSlot // once there is an entity
+}
+
+type seenName struct {
+	Variable
+	known bool
+}
+
+type seenSlot struct {
+	entity *seenEntity
+	gone   uint64 // number of the message that emptied the slot, plus one
 }
 
 type seenVariable struct {
@@ -29,7 +41,29 @@ type seenVariable struct {
 }
 
 type seenEntity struct {
-	values map[uint16]*Reading
+	values []seenValue // by link
+	set    int         // how many there are
+}
+
+type seenValue struct {
+	Reading
+	set bool
+}
+
+// variable returns the variable of a link, nil if it is not linked.
+func (k *seenKind) variable(link uint16) *Variable {
+	if k == nil || int(link) >= len(k.variables) || !k.variables[link].known {
+		return nil
+	}
+	return &k.variables[link].Variable
+}
+
+// learn adds a variable.
+func (k *seenKind) learn(link uint8, v Variable) {
+	for len(k.variables) <= int(link) {
+		k.variables = append(k.variables, seenName{})
+	}
+	k.variables[link] = seenName{v, true}
 }
 
 // Reading is a replicated value with the time and the number of its packet.
@@ -100,16 +134,16 @@ func (e *Endpoint) takeTable(p *Packet) {
 	for k := range p.Table.Entities() {
 		kind := s.kinds[k.Link]
 		if kind == nil || kind.name != string(k.Name) {
-			kind = &seenKind{name: string(k.Name), variables: map[uint16]Variable{}, entities: map[uint8]*seenEntity{}}
+			kind = &seenKind{name: string(k.Name)}
 			s.kinds[k.Link] = kind
-			s.names += 2300 + len(k.Name)
+			s.names += 256 + len(k.Name)
 		}
 		for v := range k.Variables() {
 			if s.names > maxNamesBytes {
 				break
 			}
 			s.names += 32 + len(v.Name)
-			kind.variables[v.Link] = Variable{string(v.Name), v.Type}
+			kind.learn(uint8(v.Link), Variable{string(v.Name), v.Type})
 		}
 	}
 	if s.names > maxNamesBytes {
@@ -137,8 +171,10 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 	}
 	e.accept(now, n)
 	changed := false
+	var at seenPlace
 	for v := range p.Values.EntityValues() {
-		changed = e.takeEntityValue(n, p.Time, v) || changed
+		at.find(&e.client.seen, &v)
+		changed = e.client.seen.take(&at, n, p.Time, &v) || changed
 	}
 	for v := range p.Values.Variables() {
 		if x := e.client.seen.variables[v.Link]; x != nil && (!x.set || x.value.Number < n) {
@@ -157,11 +193,10 @@ func (e *Endpoint) handleReplicate(now time.Time, p *Packet) {
 // fits holds each value against the type of its link: "Replicated data whose size
 // is not that of its linked type is bad input." What is not linked is ignored.
 func (e *Endpoint) fits(p *Packet) bool {
+	var at seenPlace
 	for v := range p.Values.EntityValues() {
-		if k := e.client.seen.kinds[v.Entity]; k != nil {
-			if x, ok := k.variables[v.Variable]; ok && !x.Type.accepts(v.Data) {
-				return false
-			}
+		if at.find(&e.client.seen, &v); at.variable != nil && !at.variable.Type.accepts(v.Data) {
+			return false
 		}
 	}
 	for v := range p.Values.Variables() {
@@ -175,36 +210,67 @@ func (e *Endpoint) fits(p *Packet) bool {
 // accepts reports whether data is a value of the type that may be reckoned with.
 func (d DataType) accepts(data []byte) bool { return d.Fits(len(data)) && d.Finite(data) }
 
-// takeEntityValue stores a value if none newer is known: "A receiver keeps for
-// each variable of each entity the (unwrapped) sequence of the last value and
-// drops older ones."
-func (e *Endpoint) takeEntityValue(n, time uint64, v EntityValue) bool {
-	k := e.client.seen.kinds[v.Entity]
-	if k == nil {
+// seenPlace is where a value of an entity belongs. Values come in groups, so that of the next it
+// is mostly that of the last.
+type seenPlace struct {
+	entity, link uint16
+	found        bool
+	kind         *seenKind // nil if it is not linked
+	variable     *Variable // nil if it is not linked
+}
+
+func (at *seenPlace) find(s *seen, v *EntityValue) {
+	if at.found && at.entity == v.Entity && at.link == v.Variable {
+		return
+	}
+	at.entity, at.link, at.found = v.Entity, v.Variable, true
+	at.kind = s.kinds[v.Entity]
+	at.variable = at.kind.variable(v.Variable)
+}
+
+// take stores a value if none newer is known: "A receiver keeps for each variable of
+// each entity the (unwrapped) sequence of the last value and drops older ones."
+func (s *seen) take(at *seenPlace, n, time uint64, v *EntityValue) bool {
+	if at.variable == nil {
 		return false
 	}
-	x, ok := k.variables[v.Variable]
+	k := at.kind
+	slot := s.slot(k, v.ID)
 	// "The client drops values for such a slot with a sequence older than the
 	// message's (remembered for 8,192 numbers)"
-	if !ok || n < k.gone[v.ID] {
+	if n < slot.gone {
 		return false
 	}
-	ent := k.entities[v.ID]
-	if ent == nil {
-		ent = &seenEntity{values: map[uint16]*Reading{}}
-		k.entities[v.ID] = ent
+	if slot.entity == nil {
+		slot.entity = new(seenEntity)
 	}
-	old := ent.values[v.Variable]
-	if old == nil {
-		old = &Reading{Type: x.Type}
-		ent.values[v.Variable] = old
-		e.client.seen.values++
+	ent := slot.entity
+	if more := len(k.variables) - len(ent.values); more > 0 {
+		ent.values = append(ent.values, make([]seenValue, more)...)
+		s.values += more
+	}
+	old := &ent.values[v.Variable]
+	if !old.set {
+		old.set = true
+		ent.set++
 	} else if old.Number > n {
 		return false
 	}
-	*old = Reading{Type: x.Type, Data: append(old.Data[:0], v.Data...), Time: time, Number: n}
+	old.Reading = Reading{Type: at.variable.Type, Data: append(old.Data[:0], v.Data...), Time: time, Number: n}
 	return true
 }
+
+// slot returns a slot of a kind, which has all of them from the first on.
+func (s *seen) slot(k *seenKind, id uint8) *seenSlot {
+	if k.slots == nil {
+		k.slots = new([256]seenSlot)
+		s.values += slotsAsValues
+	}
+	return &k.slots[id]
+}
+
+// slotsAsValues is what the slots of a kind count as: as many values take as much memory.
+const slotsAsValues = 64
 
 // takeGone empties slots. The message is ours, and its layout is checked whole.
 func (e *Endpoint) takeGone(n uint64, data []byte) {
@@ -218,20 +284,22 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 			continue
 		}
 		id := data[2]
-		k.gone[id] = max(k.gone[id], n+1)
-		ent := k.entities[id]
+		slot := e.client.seen.slot(k, id)
+		slot.gone = max(slot.gone, n+1)
+		ent := slot.entity
 		if ent == nil {
 			continue
 		}
 		// A value that overtook the message belongs to the slot's next entity.
-		for v, x := range ent.values {
-			if x.Number < n {
-				delete(ent.values, v)
-				e.client.seen.values--
+		for i := range ent.values {
+			if x := &ent.values[i]; x.set && x.Number < n {
+				x.set = false
+				ent.set--
 			}
 		}
-		if len(ent.values) == 0 {
-			delete(k.entities, id)
+		if ent.set == 0 {
+			e.client.seen.values -= len(ent.values)
+			slot.entity = nil
 		}
 		e.events = append(e.events, Event{Kind: EventGone, KindLink: binary.LittleEndian.Uint16(data), ID: id, Number: n})
 	}
@@ -260,11 +328,11 @@ func (e *Endpoint) Value(name string) (Reading, bool) {
 // EntityValue returns the newest value of a variable of an entity.
 func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, bool) {
 	k := e.client.seen.kinds[kind]
-	if k == nil || k.entities[id] == nil {
+	if k == nil || k.slots == nil || k.slots[id].entity == nil {
 		return Reading{}, false
 	}
-	for link, v := range k.entities[id].values {
-		if k.variables[link].Name == name {
+	for link, v := range k.slots[id].entity.values {
+		if v.set && k.variables[link].Name == name {
 			return v.owned(), true
 		}
 	}
@@ -275,8 +343,8 @@ func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, boo
 func (e *Endpoint) Entities(kind uint16) func(yield func(id uint8) bool) {
 	return func(yield func(uint8) bool) {
 		k := e.client.seen.kinds[kind]
-		for id := 0; k != nil && id < 256; id++ {
-			if k.entities[uint8(id)] != nil && !yield(uint8(id)) {
+		for id := 0; k != nil && k.slots != nil && id < len(k.slots); id++ {
+			if k.slots[id].entity != nil && !yield(uint8(id)) {
 				return
 			}
 		}

@@ -204,9 +204,13 @@ func (c *churn) check() {
 	if !ok {
 		return
 	}
-	for id, ent := range c.x.client.seen.kinds[link].entities {
+	k := c.x.client.seen.kinds[link]
+	for id := range c.x.Entities(link) {
 		uid, first := uint64(0), true
-		for _, v := range ent.values {
+		for _, v := range k.slots[id].entity.values {
+			if !v.set {
+				continue
+			}
 			u := binary.LittleEndian.Uint64(v.Data) >> 32
 			if !first && u != uid {
 				c.t.Fatalf("slot %d has values of entities %d and %d", id, uid, u)
