@@ -5,11 +5,13 @@ package reliable
 // packet path does not allocate. One Buffers serves all connections of a loop;
 // it is not safe for several goroutines. The zero value is ready.
 type Buffers struct {
-	bytes   [len(byteClasses)][][]byte
-	flights [tableClasses][][]flight
-	parcels [tableClasses][][]parcel
-	shared  []*Shared
+	bytes   [len(byteClasses)]spares[[]byte]
+	flights [tableClasses]spares[[]flight]
+	parcels [tableClasses]spares[[]parcel]
+	held    spares[*heldLanes]
+	shared  spares[*Shared]
 	kept    int
+	given   int // slices since the last trim
 }
 
 // byteClasses are the sizes that are lent: a game's small messages, one relay
@@ -59,11 +61,16 @@ const (
 	largeTable = 1024
 
 	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
-	// left to the garbage collector.
+	// left to the garbage collector, and of what is kept, each time that trimEvery slices
+	// were given back, what was of no use meanwhile; but for fewSpares of each kind.
 	maxKeptBytes = 16 << 20
+	trimEvery    = 1 << 14
+	fewSpares    = 16
 
-	// maxKeptShared is the same for the small heads of shared packets.
+	// maxKeptShared is the same for the small heads of shared packets, maxKeptHeld for
+	// those of what lanes hold.
 	maxKeptShared = 4096
+	maxKeptHeld   = 256
 )
 
 // Take returns a slice of n bytes with unspecified contents.
@@ -72,12 +79,10 @@ func (b *Buffers) Take(n int) []byte {
 	if !ok {
 		return make([]byte, n)
 	}
-	free := b.bytes[c]
-	if len(free) == 0 {
+	p, ok := b.bytes[c].take()
+	if !ok {
 		return make([]byte, n, byteClasses[c])
 	}
-	p := free[len(free)-1]
-	b.bytes[c] = free[:len(free)-1]
 	b.kept -= byteClasses[c]
 	return p[:n]
 }
@@ -91,8 +96,25 @@ func (b *Buffers) Give(p []byte) {
 	if !ok || cap(p) != byteClasses[c] || b.kept+cap(p) > maxKeptBytes {
 		return
 	}
-	b.bytes[c] = append(b.bytes[c], p)
+	b.bytes[c].give(p)
 	b.kept += cap(p)
+	if b.given++; b.given == trimEvery {
+		b.trim()
+	}
+}
+
+// trim lets go of what was of no use of late.
+func (b *Buffers) trim() {
+	b.given = 0
+	for c := range b.bytes {
+		b.kept -= b.bytes[c].trim() * byteClasses[c]
+	}
+	for c := range tableClasses {
+		b.flights[c].trim()
+		b.parcels[c].trim()
+	}
+	b.held.trim()
+	b.shared.trim()
 }
 
 // copyOf returns a lent copy of p.
@@ -107,6 +129,25 @@ func (b *Buffers) giveFlights(t []flight)     { giveTable(&b.flights, t) }
 func (b *Buffers) takeParcels(n int) []parcel { return takeTable(&b.parcels, n) }
 func (b *Buffers) giveParcels(t []parcel)     { giveTable(&b.parcels, t) }
 
+// takeHeld returns the heads of lanes that hold nothing yet, and count each packet with an
+// overhead.
+func (b *Buffers) takeHeld(overhead int) *heldLanes {
+	h, ok := b.held.take()
+	if !ok {
+		h = new(heldLanes)
+	}
+	for i := range h {
+		h[i].each = overhead
+	}
+	return h
+}
+
+func (b *Buffers) giveHeld(h *heldLanes) {
+	if len(b.held.list) < maxKeptHeld {
+		b.held.give(h)
+	}
+}
+
 // tableClass returns the class of tables of n entries, a power of two.
 func tableClass(n int) int {
 	c := 0
@@ -116,15 +157,13 @@ func tableClass(n int) int {
 	return c
 }
 
-func takeTable[T any](free *[tableClasses][][]T, n int) []T {
+func takeTable[T any](free *[tableClasses]spares[[]T], n int) []T {
 	c := tableClass(n)
 	if c >= tableClasses {
 		return make([]T, firstTable<<c)
 	}
 	for i := c; i < tableClasses && (i == c || n >= largeTable); i++ {
-		if last := len(free[i]) - 1; last >= 0 {
-			t := free[i][last]
-			free[i] = free[i][:last]
+		if t, ok := free[i].take(); ok {
 			return t
 		}
 	}
@@ -134,22 +173,22 @@ func takeTable[T any](free *[tableClasses][][]T, n int) []T {
 // giveTable keeps a table for its next use, up to so many of one size: the small ones are
 // many, and one large one is as much as a thousand of them. Of the large ones, which
 // a window of thousands of tiny packets needs, the largest is kept.
-func giveTable[T any](free *[tableClasses][][]T, t []T) {
+func giveTable[T any](free *[tableClasses]spares[[]T], t []T) {
 	c := tableClass(len(t))
 	switch {
 	case c >= tableClasses:
 	case len(t) < largeTable:
-		if len(free[c]) < 1024>>c {
-			free[c] = append(free[c], t)
+		if len(free[c].list) < 1024>>c {
+			free[c].give(t)
 		}
 	default:
 		for i := tableClass(largeTable); i < tableClasses; i++ {
-			if len(free[i]) > 0 && i > c {
+			if len(free[i].list) > 0 && i > c {
 				return
 			}
-			clear(free[i])
-			free[i] = free[i][:0]
+			clear(free[i].list)
+			free[i].list = free[i].list[:0]
 		}
-		free[c] = append(free[c], t)
+		free[c].give(t)
 	}
 }

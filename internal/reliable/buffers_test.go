@@ -29,7 +29,7 @@ func TestOneLargeTableIsKept(t *testing.T) {
 	var b Buffers
 	kept := func() (n int) {
 		for _, c := range b.flights {
-			for _, t := range c {
+			for _, t := range c.list {
 				n += len(t)
 			}
 		}
@@ -52,5 +52,56 @@ func TestOneLargeTableIsKept(t *testing.T) {
 	}
 	if n := kept(); n != 2*1024 {
 		t.Errorf("%d entries are kept of small tables", n)
+	}
+}
+
+// After a burst the buffers go that nobody needs; those that are lent all the time stay, and
+// steady work allocates nothing.
+func TestABurstIsForgotten(t *testing.T) {
+	var b Buffers
+	lend := func(n int) {
+		var lent [][]byte
+		for range n {
+			lent = append(lent, b.Take(200))
+		}
+		for _, p := range lent {
+			b.Give(p)
+		}
+	}
+	tables := make([][]flight, 500)
+	for i := range tables {
+		tables[i] = b.takeFlights(2)
+	}
+	for _, x := range tables {
+		b.giveFlights(x)
+	}
+	lend(10_000)
+	if b.Kept() != 10_000*256 {
+		t.Fatalf("%d bytes are kept after the burst", b.Kept())
+	}
+	steady := func() {
+		var lent [100][]byte
+		for range trimEvery / 10 {
+			for i := range lent {
+				lent[i] = b.Take(200)
+			}
+			for _, p := range lent {
+				b.Give(p)
+			}
+		}
+	}
+	steady()
+	steady()
+	if n := b.Kept() / 256; n < 100 || n > 100+3*fewSpares {
+		t.Errorf("%d buffers are kept, 100 of use", n)
+	}
+	if n := len(b.flights[0].list); n > 3*fewSpares {
+		t.Errorf("%d tables are kept, none of use", n)
+	}
+	if got := cap(b.bytes[4].list); got > 1000 {
+		t.Errorf("the list of 100 buffers has room for %d", got)
+	}
+	if n := testing.AllocsPerRun(3, steady); n != 0 {
+		t.Errorf("%v allocations in steady work", n)
 	}
 }

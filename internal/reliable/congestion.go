@@ -19,9 +19,13 @@ import "time"
 type congestion struct {
 	window     int // bytes
 	mode       congestionMode
-	limited    bool // the window was put to use in this round
-	wasLimited bool // and in the one before
-	halved     bool // after a block: stop doubling at half of what it was
+	limited    bool   // the window was put to use in this round
+	wasLimited bool   // and in the one before
+	halved     bool   // after a block: stop doubling at half of what it was
+	lossWait   uint8  // rounds until it is clear whether shrinking for loss helped
+	careful    bool   // it did help: the queue is shallow, grow slowly
+	over       uint8  // rounds in a row with too long a queue
+	rounds     uint32 // in this mode
 
 	// The least round trip of this epoch and the one before.
 	least, leastBefore time.Duration
@@ -35,19 +39,15 @@ type congestion struct {
 	roundSamples int
 	roundAcked   int
 	roundLost    int
-	rounds       uint32 // in this mode
 
 	queueDelay  time.Duration // of the last round
 	rate        int64         // bytes a second delivered in the best round of late
 	rateBefore  int64
-	lossShare   int   // of the rounds of late, in thousandths
-	lossBefore  int   // the same when we last shrank for it
-	lossWait    uint8 // rounds until it is clear whether that helped
-	trialLost   int   // bytes in those rounds
+	lossShare   int // of the rounds of late, in thousandths
+	lossBefore  int // the same when we last shrank for it
+	trialLost   int // bytes in the rounds of lossWait
 	trialAcked  int
-	careful     bool   // it did help: the queue is shallow, grow slowly
 	tolerance   int    // the loss that is taken for the path's own
-	over        uint8  // rounds in a row with too long a queue
 	before      int    // the window before we shrank, or drained
 	recoveredTx uint64 // losses of what was sent before this were answered
 	ceiling     int    // where doubling stops after a block

@@ -5,16 +5,17 @@ import "time"
 // early decides how many copies of a small reliable packet go out ahead of
 // loss, and keeps them within their share. The zero value sends none.
 type early struct {
+	// What is being sent, measured over rateSpan.
+	sent    int64
+	rateEnd time.Duration
+	rate    int64
+
+	// The bucket of bytes that copies may use, which is filled from that rate.
+	credit int64
+	filled time.Duration
+
 	plain   uint8 // copies of each small packet of no order
 	ordered uint8 // copies of each small packet that others wait behind
-
-	// The bucket of bytes that copies may use, and the rate that it is filled
-	// from: what is being sent, measured over rateSpan.
-	credit  int64
-	filled  time.Duration
-	sent    int64
-	rate    int64
-	rateEnd time.Duration
 }
 
 // step is one more copy: from this loss of the round trip on, in thousandths,

@@ -17,23 +17,23 @@ type Receiver struct {
 	held    int32 // packets held in all lanes
 	any     bool
 	stalled bool   // a packet was refused because the application does not read
-	newest  uint64 // the newest reliable packet, to acknowledge again after a stall
 	seen    Filter // or, if a lane is Contiguous, holes
-	acks    acks
 	lent    []byte // what Next returned last
-	stats   ReceiveStats
 	ready   parcels
+	acks    acks
+	stats   ReceiveStats
 
-	lanes [lanes]receiveLane
-	holes Holes
-	rtt   time.Duration
+	newest uint64     // the newest reliable packet, to acknowledge again after a stall
+	waits  *heldLanes // what is held, nil if nothing is
+	lanes  [lanes]receiveLane
+	holes  Holes
+	rtt    time.Duration
 }
 
 type receiveLane struct {
 	last uint64 // Linked, Newest: the last delivered, if any
 	upto uint64 // Patient: every smaller number is received or given up
 	any  bool
-	held parcels
 }
 
 // Packet is a received packet as the receiver sees it.
@@ -95,7 +95,6 @@ func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Re
 	r.seen.next, r.holes.next = first, first
 	r.ready.each = cfg.Overhead
 	for i := range r.lanes {
-		r.lanes[i].held.each = cfg.Overhead
 		r.lanes[i].upto = first
 	}
 	return r
@@ -217,7 +216,7 @@ func (r *Receiver) judge(p *Packet) Fate {
 func (r *Receiver) heldBytes() int {
 	n := 0
 	for i := range r.lanes {
-		n += r.lanes[i].held.bytes
+		n += r.heldIn(i).bytes
 	}
 	return n
 }
@@ -230,10 +229,7 @@ func (r *Receiver) keep(at time.Duration, p *Packet, fate Fate) {
 		c := r.deliver(p.Lane, p.Number, len(p.Data))
 		c.number, c.data, c.at, c.lane = p.Number, r.buffers.copyOf(p.Data), at, p.Lane
 	case Held:
-		r.lanes[p.Lane-1].held.insert(r.buffers, &parcel{
-			number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane,
-		})
-		r.held++
+		r.hold(&parcel{number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane})
 	}
 	if r.held > 0 {
 		r.release(at)
@@ -310,8 +306,8 @@ func (r *Receiver) OldestHole() (time.Time, bool) {
 func (r *Receiver) NextTimeout() (time.Time, bool) {
 	next := r.acks.due
 	for i := 0; r.held > 0 && i < lanes; i++ {
-		if r.cfg.Rules[i] == Patient && r.lanes[i].held.count > 0 {
-			next = earliest(next, r.lanes[i].held.at(0).at+r.holdTime())
+		if q := r.heldIn(i); r.cfg.Rules[i] == Patient && q.count > 0 {
+			next = earliest(next, q.at(0).at+r.holdTime())
 		}
 	}
 	if next == 0 {
@@ -342,9 +338,10 @@ func (r *Receiver) Close() {
 	}
 	n := r.ready.drop(r.buffers)
 	for i := range r.lanes {
-		n += r.lanes[i].held.drop(r.buffers)
+		n += r.heldIn(i).drop(r.buffers)
 	}
 	r.held = 0
+	r.leaveHeld()
 	r.stats.Discarded += uint64(n)
 	r.acks = acks{}
 }

@@ -2,19 +2,57 @@ package reliable
 
 import "time"
 
+// heldLanes is what the lanes of a receiver hold.
+type heldLanes [lanes]parcels
+
+// nothingHeld is what a lane holds that holds nothing. It is not changed.
+var nothingHeld parcels
+
+// heldIn returns what a lane holds.
+func (r *Receiver) heldIn(lane int) *parcels {
+	if r.waits == nil {
+		return &nothingHeld
+	}
+	return &r.waits[lane]
+}
+
+// hold keeps a packet until earlier ones have come.
+func (r *Receiver) hold(c *parcel) {
+	if r.waits == nil {
+		r.waits = r.buffers.takeHeld(r.cfg.Overhead)
+	}
+	r.waits[c.lane-1].insert(r.buffers, c)
+	r.held++
+}
+
+// leaveHeld gives back what nothing is held in. Who holds much again and again keeps it, as it
+// knows how much that is.
+func (r *Receiver) leaveHeld() {
+	if r.held > 0 || r.waits == nil {
+		return
+	}
+	for i := range r.waits {
+		if r.waits[i].usual > firstTable {
+			return
+		}
+	}
+	r.buffers.giveHeld(r.waits)
+	r.waits = nil
+}
+
 // judgeLane says what is to become of a fresh packet by the rule of its lane.
 func (r *Receiver) judgeLane(p *Packet) Fate {
 	l := &r.lanes[p.Lane-1]
 	switch r.cfg.Rules[p.Lane-1] {
 	case Linked:
-		return r.judgeLinked(l, p)
+		return r.judgeLinked(l, r.heldIn(int(p.Lane-1)), p)
 	case Contiguous:
 		if p.Number == r.holes.Complete() {
 			return Ready
 		}
 		return Held
 	case Patient:
-		return r.judgePatient(l, p)
+		return r.judgePatient(l, r.heldIn(int(p.Lane-1)), p)
 	case Newest:
 		if l.any && p.Number < l.last {
 			return Outdated
@@ -27,14 +65,14 @@ func (r *Receiver) judgeLane(p *Packet) Fate {
 // predecessor is delivered, or at once when the value is 0". The packets of an
 // order form one chain, so the predecessor of the next one is always the last
 // delivered; anything that branches off is against the rules.
-func (r *Receiver) judgeLinked(l *receiveLane, p *Packet) Fate {
+func (r *Receiver) judgeLinked(l *receiveLane, held *parcels, p *Packet) Fate {
 	before := p.Number - p.Back
 	switch {
 	case p.Back > p.Number:
 		return Violation
 	case p.Back == 0:
 		// All earlier ones are acknowledged, so none can be missing or waiting.
-		if l.any && p.Number < l.last || l.held.count > 0 && l.held.at(0).number < p.Number {
+		if l.any && p.Number < l.last || held.count > 0 && held.at(0).number < p.Number {
 			return Violation
 		}
 		return Ready
@@ -42,7 +80,7 @@ func (r *Receiver) judgeLinked(l *receiveLane, p *Packet) Fate {
 		return Ready
 	case l.any && before < l.last:
 		return Violation
-	case r.seen.Check(before) == Seen && !l.held.has(before):
+	case r.seen.Check(before) == Seen && !held.has(before):
 		// "A link to a received packet that is not of that order is a protocol
 		// error."
 		return Violation
@@ -57,7 +95,7 @@ func (r *Receiver) linkedTo(p *Packet) bool {
 		if r.cfg.Rules[i] != Linked || p.Lane == uint8(i)+1 {
 			continue
 		}
-		held := &r.lanes[i].held
+		held := r.heldIn(i)
 		for j := 0; j < held.count; j++ {
 			c := held.at(j)
 			if c.before == p.Number {
@@ -73,11 +111,11 @@ func (r *Receiver) linkedTo(p *Packet) bool {
 
 // judgePatient follows replica, Order: "an ordered packet that comes later still
 // is acknowledged, not delivered, and reported to the application as skipped".
-func (r *Receiver) judgePatient(l *receiveLane, p *Packet) Fate {
+func (r *Receiver) judgePatient(l *receiveLane, held *parcels, p *Packet) Fate {
 	if p.Number < l.upto {
 		return Skipped
 	}
-	if r.advance(l) == p.Number {
+	if r.advance(l, held) == p.Number {
 		return Ready
 	}
 	return Held
@@ -85,11 +123,11 @@ func (r *Receiver) judgePatient(l *receiveLane, p *Packet) Fate {
 
 // advance moves the mark of a patient lane over what was received, and over
 // what is so old that it cannot come any more.
-func (r *Receiver) advance(l *receiveLane) uint64 {
+func (r *Receiver) advance(l *receiveLane, held *parcels) uint64 {
 	if newest, ok := r.seen.Newest(); ok && newest >= FilterSpan {
 		l.upto = max(l.upto, newest-FilterSpan+1)
 	}
-	for r.seen.Check(l.upto) == Seen && !l.held.startsWith(l.upto) {
+	for r.seen.Check(l.upto) == Seen && !held.startsWith(l.upto) {
 		l.upto++
 	}
 	return l.upto
@@ -104,25 +142,26 @@ func (r *Receiver) holdTime() time.Duration { return max(4*r.rtt, r.cfg.MinHold)
 // release delivers what waited for what has come, or has waited long enough.
 func (r *Receiver) release(at time.Duration) {
 	for i := range r.lanes {
-		l := &r.lanes[i]
-		for l.held.count > 0 && r.releasable(at, l, r.cfg.Rules[i]) {
-			c := *l.held.at(0)
-			l.held.pop(r.buffers)
+		l, held := &r.lanes[i], r.heldIn(i)
+		for held.count > 0 && r.releasable(at, l, held, r.cfg.Rules[i]) {
+			c := *held.at(0)
+			held.pop(r.buffers)
 			r.held--
 			*r.deliver(c.lane, c.number, len(c.data)) = c
 		}
 	}
+	r.leaveHeld()
 }
 
-func (r *Receiver) releasable(at time.Duration, l *receiveLane, rule Rule) bool {
-	first := l.held.at(0)
+func (r *Receiver) releasable(at time.Duration, l *receiveLane, held *parcels, rule Rule) bool {
+	first := held.at(0)
 	switch rule {
 	case Linked:
 		return l.any && first.before == l.last
 	case Contiguous:
 		return first.number < r.holes.Complete()
 	case Patient:
-		return r.advance(l) == first.number || at >= first.at+r.holdTime()
+		return r.advance(l, held) == first.number || at >= first.at+r.holdTime()
 	}
 	return true
 }

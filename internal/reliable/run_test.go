@@ -145,7 +145,7 @@ func TestAStalledReaderRecovers(t *testing.T) {
 	must(n.Run(time.Minute))
 	held := 0
 	for i := range dst.receiver.lanes {
-		held += dst.receiver.lanes[i].held.bytes
+		held += dst.receiver.heldIn(i).bytes
 	}
 	if total := dst.receiver.ready.bytes + held + src.sender.bytes; total > 1<<20 {
 		t.Errorf("stalled, the two sides hold %d bytes", total)

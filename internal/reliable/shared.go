@@ -32,17 +32,15 @@ func (b *Buffers) Release(s *Shared) {
 	}
 	b.Give(s.data)
 	s.data = nil
-	if len(b.shared) < maxKeptShared {
-		b.shared = append(b.shared, s)
+	if len(b.shared.list) < maxKeptShared {
+		b.shared.give(s)
 	}
 }
 
 func (b *Buffers) takeShared() *Shared {
-	last := len(b.shared) - 1
-	if last < 0 {
-		return new(Shared)
+	s, ok := b.shared.take()
+	if !ok {
+		s = new(Shared)
 	}
-	s := b.shared[last]
-	b.shared = b.shared[:last]
 	return s
 }

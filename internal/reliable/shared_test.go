@@ -29,7 +29,7 @@ func TestASharedPacketIsKeptOnce(t *testing.T) {
 		}
 	}
 	b.Release(shared)
-	free := func() int { return len(b.bytes[0]) }
+	free := func() int { return len(b.bytes[0].list) }
 	senders[0].Ack(start, 0)
 	senders[1].Close()
 	if free() != 0 {
@@ -38,8 +38,8 @@ func TestASharedPacketIsKeptOnce(t *testing.T) {
 	senders[2].Ack(start, 0)
 	senders[2].Ack(start, 0)
 	senders[0].Close()
-	if free() != 1 || len(b.shared) != 1 {
-		t.Errorf("after the last: %d buffers and %d heads are free, want one each", free(), len(b.shared))
+	if free() != 1 || len(b.shared.list) != 1 {
+		t.Errorf("after the last: %d buffers and %d heads are free, want one each", free(), len(b.shared.list))
 	}
 	defer func() {
 		if recover() == nil {

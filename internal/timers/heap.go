@@ -4,7 +4,8 @@ import "time"
 
 // Timer is what a thing embeds to be in a Heap. Its zero value is in none.
 type Timer struct {
-	id int32 // by which its heap knows it, plus one; 0 if it is in none
+	at time.Duration // its time, if it is in a heap
+	id int32         // by which its heap knows it, plus one; 0 if it is in none
 }
 
 // timer lets a Heap reach the Timer of its things.
@@ -55,13 +56,14 @@ func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 	e := entry{at.Sub(h.base), t.id - 1}
 	if t.id == 0 {
 		e.id = h.add(thing)
-		t.id = e.id + 1
+		t.id, t.at = e.id+1, e.at
 		h.list = append(h.list, e)
 		h.up(len(h.list)-1, e)
 		return
 	}
-	if i := int(h.slots[e.id]); h.list[i].at != e.at {
-		h.fix(i, e)
+	if t.at != e.at {
+		t.at = e.at
+		h.fix(int(h.slots[e.id]), e)
 	}
 }
 

@@ -67,11 +67,11 @@ type Endpoint struct {
 	announced bool // EventConnected was given
 	talked    bool // something was sent by the application
 	broken    bool // a message of the order was lost: no other of that order is given
-	malformed malformed
 	peer      netip.AddrPort
-	now       time.Time // of the newest call, for PollTransmit
-	heard     time.Time // newest valid packet
-	born      time.Time
+	now       time.Time     // of the newest call, for PollTransmit
+	born      time.Time     // the next two count from then
+	heard     time.Duration // newest valid packet
+	syncAt    time.Duration // server: when the next sync.init is due; 0 is never
 
 	// The clock of a server, µs at born. A client reads its server's: see clientSide.
 	clockStart uint64
@@ -81,21 +81,21 @@ type Endpoint struct {
 	ending  *ending // while something leads to the end
 	link    *linkState
 	view    *view // server, once something is replicated
+	client  *clientSide
 	control queue.Fifo[control]
 	events  []Event
-	stats   tally
 	loose   looseMessages
-	syncAt  time.Time // server: when the next sync.init is due
+	stats   tally
 
 	receiver reliable.Receiver
 	sender   reliable.Sender
 	outgoing waitingMessages // ordered messages on their way into the window
 
-	sync   syncState
-	store  *Store // server
-	client *clientSide
-	parts  *reliable.Assembler // once a message in parts came
-	shared *Shared
+	sync      syncState
+	malformed malformed
+	store     *Store              // server
+	parts     *reliable.Assembler // once a message in parts came
+	shared    *Shared
 }
 
 // clientSide is what only a client needs.
@@ -139,7 +139,7 @@ type Stats struct {
 
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {
-	In, Malformed, OutOfTime, OutOfState, Out, LooseLost uint64
+	In, Out, Malformed, OutOfTime, OutOfState, LooseLost uint64
 }
 
 // Shared is what the endpoints of one loop share. Its zero value is ready, but
@@ -166,7 +166,7 @@ func (e *Endpoint) beginServer(now time.Time, client netip.AddrPort, c *Config, 
 	e.state = StateOpen
 	e.clockStart = clockNow
 	e.open(now, extended, next, 1)
-	e.syncAt = now.Add(c.SyncInterval)
+	e.syncAt = c.SyncInterval
 	e.events = append(e.events, Event{Kind: EventConnected})
 }
 
@@ -174,7 +174,7 @@ func (e *Endpoint) begin(now time.Time, side Side, peer netip.AddrPort, c *Confi
 	if s.Partial == nil {
 		s.Partial = reliable.NewBudget(0)
 	}
-	e.cfg, e.side, e.peer, e.born, e.now, e.heard = c, side, admission.Canon(peer), now, now, now
+	e.cfg, e.side, e.peer, e.born, e.now = c, side, admission.Canon(peer), now, now
 	e.shared, e.buffers = s, &s.Buffers
 }
 
@@ -231,7 +231,11 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.state == StateClosed {
 		return time.Time{}, false
 	}
-	next := e.heard.Add(e.cfg.Timeout)
+	talking, since := e.talking(), e.heard+e.cfg.Timeout
+	if talking && e.syncAt != 0 {
+		since = min(since, e.syncAt)
+	}
+	next := e.born.Add(since)
 	if e.state == StateConnecting {
 		next = e.client.handshake.next
 	}
@@ -248,10 +252,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.client != nil {
 		sooner(e.client.handshake.next)
 	}
-	if !e.talking() {
+	if !talking {
 		return next, true
 	}
-	sooner(e.syncAt)
 	if at, ok := e.sender.NextTimeout(); ok {
 		sooner(at)
 	}
@@ -268,7 +271,7 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 		return
 	}
 	// A client that has no answer yet asks until its caller loses patience.
-	if e.state != StateConnecting && now.Sub(e.heard) >= e.cfg.Timeout {
+	if e.state != StateConnecting && now.Sub(e.born)-e.heard >= e.cfg.Timeout {
 		if e.state == StateClosing {
 			e.end(e.ending.close)
 		} else {

@@ -82,7 +82,7 @@ func (e *Endpoint) accepted(now time.Time, p *Packet) {
 		}
 		return
 	}
-	e.heard = now
+	e.heard = now.Sub(e.born)
 	e.state = StateAccepted
 	e.client.remote.Add(clocksync.Exchange{Sent: e.client.handshake.sent, PeerReceived: p.Received, PeerSent: p.Sent, Received: now})
 	c := *e.cfg
@@ -212,7 +212,7 @@ func (e *Endpoint) fail(now time.Time, c Close) {
 	}
 	*x = ending{until: x.until, sequence: uint16(e.sender.Next()), close: c}
 	e.state = StateClosing
-	e.syncAt = time.Time{}
+	e.syncAt = 0
 	if e.client != nil {
 		e.client.handshake.next = time.Time{}
 	}
@@ -255,7 +255,7 @@ func (e *Endpoint) end(c Close) {
 	}
 	was := e.state
 	e.state = StateClosed
-	e.syncAt = time.Time{}
+	e.syncAt = 0
 	x := e.begunEnding() // a disconnect that is due still goes out
 	x.close, x.deadline, x.leaveBy, x.next = c, time.Time{}, time.Time{}, time.Time{}
 	if e.client != nil {

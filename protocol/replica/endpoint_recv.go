@@ -143,7 +143,7 @@ func (e *Endpoint) tookAck(now time.Time, seq uint16) {
 	n := unwrapSent(e.sender.Next(), seq)
 	fate, tag := e.sender.Ack(now, n)
 	if fate != reliable.AckUnsent { // which is a lie, and no sign of life
-		e.heard = now
+		e.heard = now.Sub(e.born)
 	}
 	if fate == reliable.AckNew && tag > 0 && e.view != nil {
 		e.settled(int(tag)-1, true)
@@ -186,7 +186,7 @@ func (e *Endpoint) judge(now time.Time, sequence uint16, acked, ordered bool, li
 
 // accept notes that a packet of the peer was taken.
 func (e *Endpoint) accept(now time.Time, n uint64) {
-	e.heard = now
+	e.heard = now.Sub(e.born)
 	if int64(n-e.near) > 0 {
 		e.near = n
 	}

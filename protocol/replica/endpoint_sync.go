@@ -9,29 +9,27 @@ import (
 // syncState is the last sync packets that an answer may come to: a server's
 // sync.init, a client's sync.ack.
 type syncState struct {
-	sent [syncsKept]sentSync
-	at   uint8
-}
-
-type sentSync struct {
-	at       time.Duration // since born
-	sequence uint16
-	used     bool // true until it is answered
+	at       [syncsKept]time.Duration // since born
+	sequence [syncsKept]uint16
+	used     [syncsKept]bool // true until it is answered
+	next     uint8
 }
 
 // noteSync remembers a sync packet that expects an answer.
 func (e *Endpoint) noteSync(sequence uint16, at time.Time) {
 	s := &e.sync
-	s.sent[s.at%syncsKept] = sentSync{at.Sub(e.born), sequence, true}
-	s.at++
+	i := s.next % syncsKept
+	s.at[i], s.sequence[i], s.used[i] = at.Sub(e.born), sequence, true
+	s.next++
 }
 
 // answeredSync returns when the sync packet with this sequence was sent, once.
 func (e *Endpoint) answeredSync(sequence uint16) (time.Time, bool) {
-	for i := range e.sync.sent {
-		if x := &e.sync.sent[i]; x.used && x.sequence == sequence {
-			x.used = false
-			return e.born.Add(x.at), true
+	s := &e.sync
+	for i, n := range s.sequence {
+		if n == sequence && s.used[i] {
+			s.used[i] = false
+			return e.born.Add(s.at[i]), true
 		}
 	}
 	return time.Time{}, false
@@ -124,8 +122,8 @@ func (e *Endpoint) syncTimeout(now time.Time) {
 		e.end(x.verdict)
 		return
 	}
-	if e.side == FromServer && e.state == StateOpen && !now.Before(e.syncAt) {
-		e.syncAt = now.Add(e.cfg.SyncInterval)
+	if e.side == FromServer && e.state == StateOpen && now.Sub(e.born) >= e.syncAt {
+		e.syncAt = now.Sub(e.born) + e.cfg.SyncInterval
 		e.sendSyncInit(now)
 	}
 }

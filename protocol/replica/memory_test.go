@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // heapInUse returns the bytes of the heap that are reachable.
@@ -15,6 +16,14 @@ func heapInUse() int {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
+}
+
+// A server's connection is in the allocator's class of 2,048 bytes, of which it takes 8 itself;
+// the next class has 2,304.
+func TestAConnectionIsTwoKilobytes(t *testing.T) {
+	if n := unsafe.Sizeof(Conn{}); n > 2048-8 {
+		t.Errorf("it has %d bytes", n)
+	}
 }
 
 // T11: a peer that acknowledges nothing costs at most 1 MiB, also where the messages are

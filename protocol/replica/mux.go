@@ -311,6 +311,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	for m.asked.Len() > 0 && !now.Before(m.asked.First().due) {
 		addr := m.asked.Pop().addr
+		m.asked.Trim()
 		if v := m.half.Get(now, addr); v != nil && v.syncs < maxUnprovenSyncs {
 			m.askUnproven(now, addr, v)
 			m.askLater(now, addr)
