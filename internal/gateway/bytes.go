@@ -86,29 +86,3 @@ func appendText(b []byte, text string) []byte {
 	text = text[:min(len(text), 255)]
 	return append(append(b, byte(len(text))), text...)
 }
-
-// appendChunk appends a chunk as realm has it: "bx i16, by i16, default u8, u16 count, then
-// x u8, y u8, value u8 each", the most common value being the default.
-func appendChunk(b []byte, p world.ChunkPlace, cells *world.Cells, o world.Order) []byte {
-	var counts [256]int
-	for _, v := range cells {
-		counts[v]++
-	}
-	common := 0
-	for v, n := range counts {
-		if n > counts[common] {
-			common = v
-		}
-	}
-	put := orderOf(o)
-	b = put.AppendUint16(b, uint16(p.BX))
-	b = put.AppendUint16(b, uint16(p.BY))
-	b = append(b, byte(common))
-	b = put.AppendUint16(b, uint16(len(cells)-counts[common]))
-	for i, v := range cells {
-		if int(v) != common {
-			b = append(b, byte(i%world.ChunkSide), byte(i/world.ChunkSide), v)
-		}
-	}
-	return b
-}

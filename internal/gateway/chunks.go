@@ -2,28 +2,67 @@ package gateway
 
 import "parley/world"
 
-// grant says who is sent chunks of terrain in this tick. To make one takes some 0.5 ms, so there
-// is a bound for all together: those who were not served come first in the next tick, and those
-// who were come last.
+// waiter is a seat as the hub sees it when it gives out terrain. It is asked while its loop stands
+// still.
+type waiter interface {
+	// waits reports whether the player waits for terrain.
+	waits() bool
+
+	// wanted returns the chunk that it will be sent after i others, if it may be sent one now.
+	wanted(i int) (world.ChunkPlace, bool)
+}
+
+// grant says who is sent chunks of terrain in this tick, and makes those that nobody was sent yet.
+// There is a bound for all together, of what is made and of what is sent: those who were not served
+// come first in the next tick, and those who were come last. It is called while all loops stand still.
 func (h *Hub) grant() {
-	left := chunksATickOfAll
+	h.land.begin()
+	h.gather()
+	makes, bytes := chunksATickOfAll, terrainATickOfAll
 	waiting, served := h.askers[:0], h.served[:0]
 	for _, s := range h.askers {
-		switch {
-		case s.left || len(s.asked) == 0:
+		s.granted = 0
+		if s.left || !s.own.waits() {
 			s.asking = false
 			continue
-		case left == 0:
-			h.stats.DelayedChunks++
-		case s.terrain.has():
-			s.granted = min(chunksATick, len(s.asked), left)
-			left -= s.granted
-			served = append(served, s)
-			continue
 		}
-		waiting = append(waiting, s)
+		for s.granted < chunksATick {
+			p, ok := s.own.wanted(s.granted)
+			if !ok {
+				break
+			}
+			size, made := h.land.size(p)
+			if bytes <= 0 || !made && makes == 0 {
+				h.stats.DelayedChunks++
+				break
+			}
+			if !made {
+				makes--
+				size = h.land.make(p)
+				h.stats.MadeChunks++
+			}
+			bytes -= max(size, leastChunk)
+			s.granted++
+		}
+		if s.granted > 0 {
+			served = append(served, s)
+		} else {
+			waiting = append(waiting, s)
+		}
 	}
 	h.askers, h.served = append(waiting, served...), served
+}
+
+// gather notes who waits for terrain since the last tick.
+func (h *Hub) gather() {
+	for _, d := range h.dialects {
+		for _, s := range h.seats[d.Name()] {
+			if !s.asking && s.own.waits() {
+				s.asking = true
+				h.askers = append(h.askers, s)
+			}
+		}
+	}
 }
 
 // wants notes a chunk that a player asked for.
@@ -39,17 +78,21 @@ func (h *Hub) wants(s *Seat, place world.ChunkPlace, tag uint32) {
 		return
 	}
 	s.asked = append(s.asked, chunkAsk{place, tag})
-	if !s.asking {
-		s.asking = true
-		h.askers = append(h.askers, s)
+}
+
+func (s *Seat) waits() bool { return len(s.asked) > 0 }
+
+func (s *Seat) wanted(i int) (world.ChunkPlace, bool) {
+	if i >= len(s.asked) || !s.terrain.has() {
+		return world.ChunkPlace{}, false
 	}
+	return s.asked[i].place, true
 }
 
 // nextChunk returns a chunk that is to be sent now, if one was granted. What it took is told by
 // sentChunk.
 func (s *Seat) nextChunk() (chunkAsk, bool) {
-	if s.granted == 0 || len(s.asked) == 0 || !s.terrain.has() {
-		s.granted = 0
+	if s.granted == 0 || !s.terrain.has() {
 		return chunkAsk{}, false
 	}
 	s.granted--
@@ -60,11 +103,3 @@ func (s *Seat) nextChunk() (chunkAsk, bool) {
 
 // sentChunk takes a chunk's bytes from the budget.
 func (s *Seat) sentChunk(bytes int) { s.terrain.spend(max(bytes, leastChunk)) }
-
-// appendTerrain appends a chunk as realm has it, in a dialect's own order. Dialects publish at the
-// same time, and to look at terrain may be to make it.
-func (h *Hub) appendTerrain(b []byte, p world.ChunkPlace, o world.Order) []byte {
-	h.chunks.Lock()
-	defer h.chunks.Unlock()
-	return appendChunk(b, p, h.sim.Chunk(p.BX, p.BY), o)
-}

@@ -45,6 +45,7 @@ func (h *Hub) hire() (dismiss func()) {
 // loops stand still, and they send when all is said: what is sent wakes clients, who on a small
 // machine would take the cores from a tick that is not done.
 func (h *Hub) publish() {
+	h.grant()
 	c := &h.crew
 	if c.size <= 0 {
 		for _, d := range h.dialects {

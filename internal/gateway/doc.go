@@ -8,7 +8,7 @@
 //	inbox.go           it waits for the tick, bounded for each connection
 //	hub.go             the tick takes all requests: who enters, steers, acts, says
 //	world              Step
-//	chunks.go          who is sent terrain in this tick
+//	chunks.go          who is sent terrain in this tick, and land.go makes it
 //	crew.go            Publish of each dialect, at the same time on all cores, while all loops stand still
 //	replica.go, …      the view of each player becomes packets, which the loops then send
 //
@@ -18,6 +18,6 @@
 // its connections. To publish, the hub visits all loops, which stand still meanwhile, and has
 // its crew tell the players of each dialect: they read the world, and change what is the
 // dialect's own. A loop touches nothing of the hub's but the inbox. So there is no lock but
-// the inbox's and that of terrain, which is made when it is looked at; a packet waits for a
-// tick while that publishes, some milliseconds, and else only if it is for the world.
+// the inbox's; a packet waits for a tick while that publishes, some milliseconds, and else only
+// if it is for the world.
 package gateway

@@ -276,7 +276,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 		s.conn.Reply(r.tag-1, status, nil)
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.appendTerrain(d.buf[:0], a.place, big)
+		d.buf = h.land.appendTo(d.buf[:0], a.place, big)
 		s.sentChunk(len(d.buf))
 		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
 			s.conn.Reply(a.tag-1, statusRefused, nil)

@@ -75,12 +75,11 @@ type Hub struct {
 	refills  []func() // what dialects do to the world before each step
 	askers   []*Seat  // who wait for terrain, the next to be served first
 	served   []*Seat  // of them, in this tick
+	land     land
 	crew     crew
 	stats    Stats
 
 	behind time.Duration // the clock, after the last tick
-
-	chunks sync.Mutex // while dialects publish: to look at terrain is to make it
 
 	mu   sync.Mutex
 	seen Stats // as of the last tick
@@ -105,6 +104,7 @@ type Stats struct {
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
+	MadeChunks    uint64 // of terrain, that nobody had been sent
 	DelayedChunks uint64 // times that a player waited for terrain because others were sent theirs
 	RefusedChunks uint64 // asked for by who waited for too many
 	Chat          uint64
@@ -155,7 +155,7 @@ func New(c Config) (*Hub, error) {
 		}
 	}
 	h := &Hub{
-		cfg: c, log: c.Log, sim: sim,
+		cfg: c, log: c.Log, sim: sim, land: land{sim: sim, chunks: map[world.ChunkPlace][]byte{}},
 		seats: map[string][]*Seat{}, players: map[world.PlayerID]*Player{}, names: map[string]int{},
 		commands: make(chan func(), maxCommands), done: make(chan struct{}),
 	}
@@ -282,7 +282,6 @@ func (h *Hub) Tick() error {
 		return err
 	}
 	h.settle()
-	h.grant()
 	h.visits[len(h.visits)-1]()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {

@@ -35,9 +35,18 @@ const (
 	// must not be one long tick for all.
 	chunksATick = 2
 
-	// chunksATickOfAll is how many all players together are sent in a tick: a crowd that asks for
-	// terrain at once waits for it, and the tick does not.
+	// chunksATickOfAll is how many are made in a tick for all players together: a crowd that walks
+	// into new terrain at once waits for it, and the tick does not.
 	chunksATickOfAll = 8
+
+	// terrainATickOfAll bounds what all players together are sent of terrain in a tick, in bytes, a
+	// chunk counting as leastChunk at least: chunks that were made are kept, but to copy thousands for a
+	// crowd takes its time too.
+	terrainATickOfAll = 1 << 20
+
+	// maxLand bounds the chunks that are kept as they are sent, in bytes: when there are more, all are
+	// let go.
+	maxLand = 32 << 20
 
 	// replicaBudget is what a replica client is sent of values in a tick, in bytes: 80 kB a
 	// second at 20 ticks.

@@ -83,7 +83,7 @@ func TestGatewayPage(t *testing.T) {
 	if relayGoneTimes != 7 || relayGoneEvery != 4 || !strings.Contains(page, "**seven times**, every fourth tick") {
 		t.Error("how often it is said that an entity is gone is not what the page says")
 	}
-	if chatRate != 5 || maxChat != 512 || maxRequests != 64 || chunksATick != 2 || realmPredict != 10 || replicaBudget != 4096 || maxName != 64 {
+	if chatRate != 5 || maxChat != 512 || maxRequests != 64 || chunksATick != 2 || chunksATickOfAll != 8 || terrainATickOfAll != 1<<20 || realmPredict != 10 || replicaBudget != 4096 || maxName != 64 {
 		t.Error("a limit has changed: change the page too")
 	}
 	checkArena(t, page)

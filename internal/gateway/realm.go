@@ -23,7 +23,6 @@ type Realm struct {
 	mux *realm.Mux // while the hub visits; nil if the server is closed
 
 	// Owned by the server's loop.
-	terrain    *realmTerrain
 	attributes []realm.Attribute
 	blocks     []realm.Entity
 	values     []realm.Value
@@ -37,6 +36,32 @@ type realmSeat struct {
 	Seat
 	conn    *realm.Conn
 	playing bool // it has entered
+}
+
+// waits: who has not entered waits for the chunk that it is to enter in.
+func (s *realmSeat) waits() bool {
+	if !s.playing {
+		return s.player != nil && s.kicked == ""
+	}
+	return s.conn.WantsChunks()
+}
+
+func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
+	if s.playing {
+		id, ok := s.conn.WantedChunk(i)
+		return world.ChunkPlace{BX: id.BX, BY: id.BY}, ok
+	}
+	h := s.dialect.(*Realm).hub
+	own := h.entityOf(s.player)
+	if i > 0 || h.sim.Wire(own) == 0 {
+		return world.ChunkPlace{}, false
+	}
+	b := h.sim.World().Body(own)
+	if b == nil {
+		return world.ChunkPlace{}, true // it is told to be nowhere, which is there
+	}
+	bx, by, _, _, _ := world.Locate(b.X, b.Y)
+	return world.ChunkPlace{BX: bx, BY: by}, true
 }
 
 // realmDone is something that was done, and how all who see it are told.
@@ -66,9 +91,10 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 		return nil, err
 	}
 	schema.Config = c.Server.Schema.Config
-	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(schema), terrain: newRealmTerrain(h), wires: map[world.PlayerID]uint16{}}
+	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(schema), wires: map[world.PlayerID]uint16{}}
 	s := c.Server
-	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat, s.Terrain = schema, h.cfg.TickRate, h.cfg.MaxPlayers, true, d.terrain
+	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = schema, h.cfg.TickRate, h.cfg.MaxPlayers, true
+	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
 		s.MaxRollbackTicks = -1
 	}
@@ -217,7 +243,7 @@ func (d *Realm) publish(h *Hub) {
 	}
 	m.BeginTick(time.Now(), h.sim.Tick())
 	for _, p := range h.sim.ChangedChunks() {
-		id := d.terrain.edit(h, p)
+		id := realm.ChunkID{BX: p.BX, BY: p.BY}
 		for c := range m.Conns() {
 			if c.Playing() {
 				c.ChunkChanged(id)
@@ -295,6 +321,7 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		}
 	}
 	d.actions(s)
+	s.conn.SendChunks(s.granted)
 }
 
 // encodeDone encodes what was done, once for all who see it.
@@ -338,8 +365,8 @@ func (d *Realm) actions(s *realmSeat) {
 // in the game.
 func (d *Realm) enter(h *Hub, s *realmSeat) {
 	own := h.sim.Wire(h.entityOf(s.player))
-	if own == 0 {
-		return // at the next tick
+	if own == 0 || s.granted == 0 {
+		return // at the next tick, or when it is its turn to be sent terrain
 	}
 	var entry realm.Entry
 	d.blocks, d.raw = d.blocks[:0], d.raw[:0]

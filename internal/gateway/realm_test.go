@@ -95,6 +95,8 @@ func (p *realmPlayer) take(m *realm.Message, name string) {
 		p.done += m.Actions.Len()
 	case realm.KindEntityIDChange:
 		p.named[m.Old] = m.New
+	case realm.KindChunkUpdate:
+		p.chunks++
 	case realm.KindChunksUpdate:
 		p.chunks += m.Chunks.Len()
 	}

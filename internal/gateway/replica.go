@@ -303,7 +303,7 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		s.conn.Send(replica.Ordered, "chat", d.buf)
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.appendTerrain(d.buf[:0], a.place, little)
+		d.buf = h.land.appendTo(d.buf[:0], a.place, little)
 		s.sentChunk(len(d.buf))
 		if s.conn.Send(replica.Ordered, "terrain", d.buf) != nil {
 			break // the window is full: it asks again

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley/arena"
 	"parley/protocol/replica"
@@ -28,16 +27,7 @@ func newArena(t *testing.T) *Hub {
 // however quick the ticks are.
 func until(t *testing.T, h *Hub, what string, cond func() bool) {
 	t.Helper()
-	for range 30_000 {
-		if cond() {
-			return
-		}
-		if err := h.Tick(); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Millisecond)
-	}
-	t.Fatalf("%s: not within 30,000 ticks", what)
+	waitFor(t, func() { ticks(t, h, 1) }, what, cond)
 }
 
 // bell is a dialect without players that rings after each tick.

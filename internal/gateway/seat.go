@@ -6,8 +6,8 @@ import "parley/world"
 // A dialect's own seat embeds one. All but waiting belongs to the hub.
 type Seat struct {
 	dialect Dialect
-	own     any // the dialect's own seat, which embeds this one
-	waiting int // requests in the inbox; under its lock
+	own     waiter // the dialect's own seat, which embeds this one
+	waiting int    // requests in the inbox; under its lock
 
 	spectator bool // it watches, and is no player
 

@@ -75,6 +75,11 @@ type Config struct {
 	// Terrain gives the chunks of the world. Without it clients get none.
 	Terrain TerrainSource
 
+	// TerrainByTurn has chunks sent when the game calls Conn.SendChunks, and not whenever a client's
+	// budget has room: a game that has many players can so bound what their terrain costs it all
+	// together. The chunk that a player enters in is sent by Enter in any case.
+	TerrainByTurn bool
+
 	// SightRadius is how many chunks around its own a player is sent when it enters. Default 1,
 	// which are nine chunks in all; negative is just its own.
 	SightRadius int

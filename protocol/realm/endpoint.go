@@ -261,7 +261,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 			sooner(e.born.Add(e.cfg.VersionWithin))
 		case e.state < StatePlaying:
 			sooner(e.born.Add(e.cfg.LoginWithin))
-		case e.terrain.wanted.Len() > 0 && e.cfg.Terrain != nil && e.out.held < roomBytes:
+		case e.terrain.wanted.Len() > 0 && e.sendsTerrain() && e.out.held < roomBytes:
 			sooner(e.terrain.next(e.cfg.TerrainRate))
 		}
 	}

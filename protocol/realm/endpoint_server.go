@@ -207,7 +207,7 @@ func (e *Endpoint) enter(now time.Time, en *Entry) {
 	if e.cfg.Terrain != nil {
 		e.terrain.begin(now, e.cfg.TerrainRate)
 		e.terrain.want(ChunkID{en.Entity.Position.BX, en.Entity.Position.BY})
-		e.sendChunks(now, true)
+		e.sendChunks(now, 1, true)
 		e.terrain.wantAround(en.Entity.Position, e.cfg.SightRadius)
 	}
 	wire := uint16(tick)

@@ -145,6 +145,31 @@ func (c *Conn) ChunkChanged(id ChunkID) {
 	c.mux.touch(c)
 }
 
+// WantedChunk returns the chunk that the client will be sent after i others, if it waits for so many
+// and may be sent one now: its budget and its queue have room.
+func (c *Conn) WantedChunk(i int) (ChunkID, bool) {
+	if i >= c.terrain.wanted.Len() || !c.mayGetChunk(c.mux.now) {
+		return ChunkID{}, false
+	}
+	return *c.terrain.wanted.At(i), true
+}
+
+// WantsChunks reports whether the client waits for chunks, whether or not it may be sent any now.
+func (c *Conn) WantsChunks() bool { return c.state == StatePlaying && c.terrain.wanted.Len() > 0 }
+
+// SendChunks sends the client up to n of the chunks that it waits for, as far as its budget and its
+// queue have room. It is for Config.TerrainByTurn.
+func (c *Conn) SendChunks(n int) {
+	for n > 0 && c.mayGetChunk(c.mux.now) {
+		before := c.terrain.wanted.Len()
+		if !c.sendChunks(c.mux.now, n, false) {
+			break
+		}
+		n -= before - c.terrain.wanted.Len()
+	}
+	c.mux.touch(c)
+}
+
 // Close says goodbye to this client: ExitClientKicked, ExitClientBanned or ExitServerClosed.
 func (c *Conn) Close(code ExitCode, text string) {
 	c.Endpoint.Close(c.mux.now, code, text)

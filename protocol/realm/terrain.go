@@ -76,26 +76,32 @@ func (t *terrain) wantAround(at Position, radius int) {
 	}
 }
 
-// sendTerrain encodes wanted chunks while there is a budget and the queue has room: "encoded
-// when there is room and never queued".
+// sendsTerrain reports whether chunks are sent without being asked for it.
+func (e *Endpoint) sendsTerrain() bool { return e.cfg.Terrain != nil && !e.cfg.TerrainByTurn }
+
+// sendTerrain encodes wanted chunks while there is a budget and the queue has room.
 func (e *Endpoint) sendTerrain(now time.Time) {
-	if e.state != StatePlaying || e.cfg.Terrain == nil {
+	if !e.sendsTerrain() {
 		return
 	}
-	t := &e.terrain
-	for t.wanted.Len() > 0 && e.out.held < roomBytes {
-		if t.refill(now, e.cfg.TerrainRate); t.budget <= 0 {
-			return
-		}
-		if !e.sendChunks(now, false) {
-			return
-		}
+	for e.mayGetChunk(now) && e.sendChunks(now, MaxListed, false) {
 	}
 }
 
-// sendChunks sends one message with what was wanted first, or several if they are small. plural
-// asks for a chunks_update also of one.
-func (e *Endpoint) sendChunks(now time.Time, plural bool) bool {
+// mayGetChunk reports whether the client waits for a chunk that it can be sent now: "encoded
+// when there is room and never queued".
+func (e *Endpoint) mayGetChunk(now time.Time) bool {
+	t := &e.terrain
+	if e.state != StatePlaying || e.cfg.Terrain == nil || t.wanted.Len() == 0 || e.out.held >= roomBytes {
+		return false
+	}
+	t.refill(now, e.cfg.TerrainRate)
+	return t.budget > 0
+}
+
+// sendChunks sends one message with what was wanted first, or several if they are small, but no more
+// than most are looked at. plural asks for a chunks_update also of one.
+func (e *Endpoint) sendChunks(now time.Time, most int, plural bool) bool {
 	t := &e.terrain
 	f := e.shared.empty(KindChunksUpdate, 4096)
 	defer e.shared.release(f)
@@ -103,7 +109,7 @@ func (e *Endpoint) sendChunks(now time.Time, plural bool) bool {
 	f.b = binary.BigEndian.AppendUint16(f.b, uint16(e.tick(now)))
 	f.b = append(f.b, 0, 0) // the count
 	head, count := len(f.b), 0
-	for t.wanted.Len() > 0 && count < MaxListed && len(f.b) < batchBytes && t.budget > 0 {
+	for ; most > 0 && t.wanted.Len() > 0 && len(f.b) < batchBytes && t.budget > 0; most-- {
 		size := len(f.b)
 		b, ok := e.cfg.Terrain.AppendChunk(f.b, t.pop())
 		if !ok {

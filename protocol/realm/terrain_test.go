@@ -2,6 +2,7 @@ package realm
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -72,6 +73,52 @@ func TestTerrainComes(t *testing.T) {
 		if got, want := fmt.Sprint(chunksOf(t, ann)), "[{5 5} {-6 7} {8 8}]"; got != want {
 			t.Errorf("noise %t: got %s, want %s", noise, got, want)
 		}
+	}
+}
+
+// By turns, a client is sent the chunk that it enters in and then so many as the game says, in the
+// order of asking and within the client's own budget; none comes by itself, and no timer runs for it.
+func TestTerrainByTurn(t *testing.T) {
+	w := newTown(t, newRand(t), Config{Terrain: &flatland{noise: true}, SightRadius: 1, TerrainByTurn: true})
+	ann := w.join("ann")
+	w.advance(time.Minute)
+	if got := fmt.Sprint(chunksOf(t, ann)); got != "[{0 0}]" || !ann.conn.WantsChunks() {
+		t.Fatalf("%s came by itself", got)
+	}
+	if at, ok := ann.conn.NextTimeout(); !ok || at.Sub(w.now) < time.Second {
+		t.Errorf("a timer runs: %v", at.Sub(w.now))
+	}
+	wanted, _ := MakeWanted(ChunkID{1000, 0}, ChunkID{5, 5})
+	ann.client.Send(w.now, &Message{Kind: KindTerrainRequest, Wanted: wanted})
+	w.drive()
+	var next []ChunkID
+	for i := 0; ; i++ {
+		id, ok := ann.conn.WantedChunk(i)
+		if !ok {
+			break
+		}
+		next = append(next, id)
+	}
+	var got []ChunkID
+	for range 5 { // as large as they are, one fills the queue and two a budget
+		ann.conn.SendChunks(5)
+		w.drive()
+		got = append(got, chunksOf(t, ann)...)
+	}
+	if _, ok := ann.conn.WantedChunk(0); ok {
+		t.Error("its budget is spent, and it may be sent more")
+	}
+	w.advance(10 * time.Second)
+	if len(next) != 10 || len(got) != 2 || fmt.Sprint(got) != fmt.Sprint(next[:len(got)]) {
+		t.Errorf("wanted were %v, sent %v", next, got)
+	}
+	for range 10 { // one that there is not takes its turn
+		ann.conn.SendChunks(1)
+		w.advance(10 * time.Second)
+		got = append(got, chunksOf(t, ann)...)
+	}
+	if want := append(slices.Clone(next[:8]), ChunkID{5, 5}); !slices.Equal(got, want) || ann.conn.WantsChunks() {
+		t.Errorf("sent are %v, want %v", got, want)
 	}
 }
 

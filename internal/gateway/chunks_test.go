@@ -1,0 +1,227 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+func TestTerrainHasABudget(t *testing.T) {
+	h, d := newDesk(t, Config{TickRate: 100})
+	s := d.sit("ann")
+	ticks(t, h, 2) // enters, and has its budget
+	for i := range int16(maxAsked) {
+		for range 2 { // the same chunk twice is one
+			h.wants(s, world.ChunkPlace{BX: i}, uint32(i)+1)
+		}
+	}
+	h.wants(s, world.ChunkPlace{BX: -1}, 7)
+	if len(s.asked) != maxAsked || !slices.Equal(s.results, []result{{7, world.TooMany}}) {
+		t.Fatalf("%d are noted, the answers are %v", len(s.asked), s.results)
+	}
+	// T42: neither large chunks nor many small ones are more than a budget, nor all at once.
+	for _, chunk := range []int{40 << 10, 7} {
+		total, most := 0, 0
+		for range 300 {
+			ticks(t, h, 1)
+			n := 0
+			for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+				n++
+				s.sentChunk(chunk)
+			}
+			total, most = total+n, max(most, n)
+			for i := range int16(maxAsked) {
+				h.wants(s, world.ChunkPlace{BX: i}, 0)
+			}
+		}
+		budget := 4 * terrainRate / max(chunk, leastChunk) // of three seconds, and one that was saved up
+		if most > chunksATick || total > budget+1 || total < budget/2 {
+			t.Errorf("%d chunks of %d bytes in three seconds, %d in a tick; %d are the budget", total, chunk, most, budget)
+		}
+	}
+}
+
+// T42: however many ask for terrain that is new, a tick makes only so much, and everybody has a turn.
+func TestTerrainIsSharedByAll(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	var seats []*Seat
+	for range 100 {
+		seats = append(seats, d.sit(""))
+	}
+	ticks(t, h, 2)
+	got := make([]int, len(seats))
+	const rounds = 200
+	for round := range int16(rounds) {
+		for i, s := range seats {
+			for len(s.asked) < 8 {
+				h.wants(s, world.ChunkPlace{BX: int16(i), BY: 8*round + int16(len(s.asked))}, 0)
+			}
+		}
+		ticks(t, h, 1)
+		made := 0
+		for i, s := range seats {
+			for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+				made++
+				got[i]++
+				s.sentChunk(10)
+			}
+		}
+		if made != chunksATickOfAll {
+			t.Fatalf("%d chunks in a tick, want %d", made, chunksATickOfAll)
+		}
+	}
+	if least, most := slices.Min(got), slices.Max(got); most-least > chunksATick {
+		t.Errorf("who had least had %d chunks, who had most %d", least, most)
+	}
+	h.look()
+	if st := h.Stats(); st.DelayedChunks == 0 || st.MadeChunks != rounds*chunksATickOfAll {
+		t.Errorf("%d waited, %d chunks were made", st.DelayedChunks, st.MadeChunks)
+	}
+}
+
+// What was made for one is there for the others, within a bound of bytes for all.
+func TestTerrainThatIsMadeIsSharedByAll(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	var seats []*Seat
+	for range 400 {
+		seats = append(seats, d.sit(""))
+	}
+	ticks(t, h, 2)
+	for _, s := range seats {
+		for i := range int16(2) {
+			h.wants(s, world.ChunkPlace{BX: i}, 0)
+		}
+	}
+	got := 0
+	for range 4 {
+		ticks(t, h, 1)
+		n := 0
+		for _, s := range seats {
+			for _, ok := s.nextChunk(); ok; _, ok = s.nextChunk() {
+				n++
+				s.sentChunk(10)
+			}
+		}
+		if got += n; n > terrainATickOfAll/leastChunk {
+			t.Errorf("%d chunks in a tick", n)
+		}
+	}
+	if got != 2*len(seats) || h.stats.MadeChunks != 2 {
+		t.Errorf("%d of %d chunks came, %d were made", got, 2*len(seats), h.stats.MadeChunks)
+	}
+}
+
+// nomads is a game whose players stand on chunks of their own; made counts how often terrain is made.
+func nomads(made *atomic.Int64) world.Game {
+	g := pawnGame()
+	g.Terrain = func(_ uint64, bx, by int16, cells *world.Cells) {
+		made.Add(1)
+		cells[0], cells[1] = byte(bx), byte(by)
+	}
+	g.Step = func(w *world.World, inputs []world.Input) {
+		for i := range inputs {
+			if in := &inputs[i]; in.Kind == world.Join {
+				at := world.Body{X: float64(in.Player) * world.ChunkSide}
+				w.Own(in.Player, world.SpawnFor(w, in, pawn{Body: at}))
+			}
+		}
+	}
+	return g
+}
+
+// T42, realm: a crowd that comes at once, and asks for new terrain at once, makes no tick longer than
+// its bound; every chunk comes in the end, once, and nobody waits while another has much.
+func TestARealmCrowdSharesTerrain(t *testing.T) {
+	const crowd, each = 24, 40
+	var made atomic.Int64
+	h, err := New(Config{Game: nomads(&made), Sight: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Server: realm.ServerConfig{Plain: true, Config: realm.Config{SightRadius: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Shutdown(t.Context())
+	var most int64
+	tick := func() {
+		before := made.Load()
+		ticks(t, h, 1)
+		most = max(most, made.Load()-before)
+	}
+	var people []*realmPlayer
+	var in sync.WaitGroup
+	for i := range crowd {
+		name := fmt.Sprint("nomad-", i)
+		p := playRealm(t, h, d, name)
+		people = append(people, p)
+		in.Go(func() {
+			if code, err := p.Login(t.Context(), name, ""); code != realm.LoginOK || err != nil {
+				t.Error(code, err)
+			}
+		})
+	}
+	all := func(holds func(p *realmPlayer) bool) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(people, func(p *realmPlayer) bool { return !p.is(func() bool { return holds(p) }) })
+		}
+	}
+	waitFor(t, tick, "all are in", all(func(p *realmPlayer) bool { return p.own != 0 && p.chunks == 1 }))
+	in.Wait()
+	for i, p := range people {
+		var list []realm.ChunkID
+		for k := range int16(each) {
+			list = append(list, realm.ChunkID{BX: -1 - int16(i), BY: k})
+		}
+		if err := p.Want(list...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func() (waiting, least, gap int) {
+		least = 1 << 30
+		largest := 0
+		d.server.Do(func(m *realm.Mux) {
+			for c := range m.Conns() {
+				if c.WantsChunks() {
+					waiting++
+				}
+				n := int(c.Stats().Chunks)
+				least, largest = min(least, n), max(largest, n)
+			}
+		})
+		return waiting, least, largest - least
+	}
+	waitFor(t, func() {}, "all have asked", func() bool { n, _, _ := look(); return n == crowd })
+	waitFor(t, func() {
+		tick()
+		if _, least, gap := look(); gap > chunksATick {
+			t.Errorf("somebody has %d chunks, another %d more", least, gap)
+		}
+	}, "all is there", all(func(p *realmPlayer) bool { return p.chunks == 1+each }))
+	if most > chunksATickOfAll || most == 0 {
+		t.Errorf("a tick made %d chunks, want at most %d", most, chunksATickOfAll)
+	}
+	h.look()
+	if st := h.Stats(); st.MadeChunks != crowd*(1+each) || st.DelayedChunks == 0 {
+		t.Errorf("%d chunks were made, %d times somebody waited", st.MadeChunks, st.DelayedChunks)
+	}
+}
+
+// waitFor does something until a condition holds that other goroutines bring about.
+func waitFor(t *testing.T, do func(), what string, holds func() bool) {
+	t.Helper()
+	for range 30_000 {
+		if holds() {
+			return
+		}
+		do()
+		<-time.After(time.Millisecond)
+	}
+	t.Fatalf("%s: not within 30,000 turns", what)
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"bytes"
+
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+// land is the terrain as clients are told of it: chunks as realm writes them. The hub has them made
+// before a tick is published, within its bounds; dialects, which publish at the same time, read.
+type land struct {
+	sim    *world.Sim
+	chunks map[world.ChunkPlace][]byte
+	held   int // bytes in chunks
+}
+
+// begin forgets what the last tick has changed, and all if that is too much to keep: never in the
+// middle of a tick, for which chunks were made.
+func (l *land) begin() {
+	for _, p := range l.sim.ChangedChunks() {
+		l.held -= len(l.chunks[p])
+		delete(l.chunks, p)
+	}
+	if l.held > maxLand {
+		clear(l.chunks)
+		l.held = 0
+	}
+}
+
+// size returns how many bytes a chunk has, if it was made.
+func (l *land) size(p world.ChunkPlace) (bytes int, made bool) {
+	b, made := l.chunks[p]
+	return len(b), made
+}
+
+// make makes a chunk, and returns how many bytes it has.
+func (l *land) make(p world.ChunkPlace) int {
+	var buf [4 << 10]byte
+	b := bytes.Clone(realm.AppendChunk(buf[:0], p.BX, p.BY, (*realm.Terrain)(l.sim.Chunk(p.BX, p.BY))))
+	l.chunks[p] = b
+	l.held += len(b)
+	return len(b)
+}
+
+// appendTo appends a chunk that was made, in a dialect's own order: "bx i16, by i16, default u8, u16
+// count, then x u8, y u8, value u8 each".
+func (l *land) appendTo(b []byte, p world.ChunkPlace, o world.Order) []byte {
+	head := len(b)
+	b = append(b, l.chunks[p]...)
+	if !o.Big {
+		for _, i := range [...]int{head, head + 2, head + 5} {
+			b[i], b[i+1] = b[i+1], b[i]
+		}
+	}
+	return b
+}
+
+// AppendChunk is realm's way to the land. What it has not made it does not have: nothing is sent to a
+// player but what the hub has granted it.
+func (l *land) AppendChunk(b []byte, id realm.ChunkID) ([]byte, bool) {
+	p := world.ChunkPlace{BX: id.BX, BY: id.BY}
+	if _, made := l.chunks[p]; !made {
+		return b, false
+	}
+	return l.appendTo(b, p, big), true
+}
