@@ -55,8 +55,8 @@ type history struct {
 }
 
 func newHistory(depth uint64) history {
-	h := history{ring: make([]moment, depth+1+maxAhead), depth: depth}
-	for tick := range uint64(maxAhead + 1) {
+	h := history{ring: make([]moment, depth+1+MaxAhead), depth: depth}
+	for tick := range uint64(MaxAhead + 1) {
 		h.open(tick)
 	}
 	return h

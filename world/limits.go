@@ -59,8 +59,9 @@ const (
 	// maxBirths is how many entities one input may create.
 	maxBirths = 1<<11 - 1
 
-	// maxAhead: "ones more than 2 ticks ahead are refused" (realm).
-	maxAhead = 2
+	// MaxAhead is how many ticks before its own an input may be submitted: "ones more than 2 ticks
+	// ahead are refused" (realm).
+	MaxAhead = 2
 
 	// maxRollback bounds Config.MaxRollbackTicks, as each tick of it is a copy
 	// of the world.

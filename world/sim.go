@@ -203,7 +203,7 @@ func (s *Sim) submit(in *Input) Reason {
 	switch {
 	case !s.isPresent(in.Player):
 		return s.refuse(Absent)
-	case in.Tick > s.now+maxAhead:
+	case in.Tick > s.now+MaxAhead:
 		return s.refuse(TooEarly)
 	case in.Tick+s.history.depth < s.now:
 		return s.refuse(TooOld)

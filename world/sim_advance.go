@@ -129,7 +129,7 @@ func (s *Sim) tellOutcome(in *Input) {
 // close counts the inputs that fall out of the window, as what became of them
 // is final, and makes room for the tick that is now 2 ahead.
 func (s *Sim) close() {
-	last := s.now + maxAhead
+	last := s.now + MaxAhead
 	if m := s.history.at(last); len(m.inputs) > 0 {
 		for i := range m.inputs {
 			s.stats.InputsPending--

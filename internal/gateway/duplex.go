@@ -167,7 +167,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 		d.seats[c] = s
 		c.SetSight(s.sees)
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
-	case s == nil:
+	case s == nil: // who has not joined can send nothing of the game
 	case ev.Kind == duplex.EventClosed:
 		delete(d.seats, c)
 		d.inbox.put(request{seat: &s.Seat, ask: askLeave})
@@ -175,6 +175,8 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
 		if st, ok := readSteering(ev.Data, big); ok && ev.SID == c.Player() {
 			d.inbox.put(request{seat: &s.Seat, ask: askSteer, steer: st})
+		} else {
+			d.inbox.unread()
 		}
 	case ev.Kind == duplex.EventQuery:
 		d.query(s, ev)
@@ -196,6 +198,9 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	case duplexTerrain:
 		r.ask = askTerrain
 		r.place, ok = readPlace(ev.Data, big)
+	}
+	if !ok {
+		d.inbox.unread()
 	}
 	if !ok || !d.inbox.put(r) {
 		s.conn.Reply(ev.ID, statusRefused, nil)
@@ -259,29 +264,29 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 			b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
 			b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))
 			d.buf = appendParams(b, ev, big)
-			s.conn.Sync(duplexDone, d.buf)
+			d.inbox.sent(s.conn.Sync(duplexDone, d.buf))
 		}
 	}
 	for i := range h.said {
 		b := appendText(d.buf[:0], h.said[i].Name)
 		b = binary.BigEndian.AppendUint16(b, uint16(len(h.said[i].Text)))
 		d.buf = append(b, h.said[i].Text...)
-		s.conn.Sync(duplexSaid, d.buf)
+		d.inbox.sent(s.conn.Sync(duplexSaid, d.buf))
 	}
 	for _, r := range s.results {
 		status := uint8(statusOK)
 		if r.why.Refused() {
 			status = uint8(r.why)
 		}
-		s.conn.Reply(r.tag-1, status, nil)
+		d.inbox.sent(s.conn.Reply(r.tag-1, status, nil))
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, big)
 		s.sentChunk(len(d.buf))
 		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
-			s.conn.Reply(a.tag-1, statusRefused, nil)
+			d.inbox.sent(s.conn.Reply(a.tag-1, statusRefused, nil))
 		} else {
-			s.conn.Reply(a.tag-1, statusOK, d.buf)
+			d.inbox.sent(s.conn.Reply(a.tag-1, statusOK, d.buf))
 		}
 	}
 }

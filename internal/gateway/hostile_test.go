@@ -144,10 +144,15 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	onRealm := plainRealm(t, h, nil)
 	s.until = live(t, h)
 
-	for _, attack := range []func(){
+	for i, attack := range []func(){
 		func() { s.replica(onReplica) }, func() { s.relay(onRelay) }, func() { s.duplex(onDuplex) }, func() { s.realm(onRealm) },
 	} {
+		before := h.Stats().UnreadInput
 		attack()
+		// Realm ends the connection for what it cannot read.
+		if i < 3 && h.Stats().UnreadInput == before {
+			t.Errorf("attack %d: nothing was counted of what means nothing", i)
+		}
 	}
 	t.Logf("%+v", h.Stats())
 	for _, addr := range []string{onReplica.Addr().String(), onStamp.Addr().String(), onRelay.Addr().String(), onDuplex.FeedAddr().String(), onRealm.Addr().String()} {

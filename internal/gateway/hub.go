@@ -79,7 +79,10 @@ type Hub struct {
 	crew     crew
 	stats    Stats
 
+	due    time.Time     // when the tick was due that is being run; zero in a hub that does not run
+	now    time.Time     // when it began
 	behind time.Duration // the clock, after the last tick
+	held   []heldInput   // for ticks that the world has yet to come to
 
 	mu   sync.Mutex
 	seen Stats // as of the last tick
@@ -105,6 +108,10 @@ type Stats struct {
 	DroppedInput  uint64 // requests of connections that had too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
 	MadeChunks    uint64 // of terrain, that nobody had been sent
+	UnreadInput   uint64 // messages that mean nothing in the game, or from who is none of its players
+	UnsentOutput  uint64 // messages to players whose connection had no room for them
+	HeldInput     uint64 // inputs that waited for the world, which was behind the clock
+	HastenedInput uint64 // those of them that were done before their tick, as they waited too long
 	DelayedChunks uint64 // times that a player waited for terrain because others were sent theirs
 	RefusedChunks uint64 // asked for by who waited for too many
 	Chat          uint64
@@ -253,6 +260,7 @@ func (h *Hub) loop(ctx context.Context) error {
 		case <-timer.C:
 		}
 		began := time.Now()
+		h.due, h.now = next, began
 		if began.Sub(next) > every/2 {
 			h.stats.LateTicks++
 		}
@@ -299,6 +307,7 @@ func (h *Hub) take() {
 	for _, refill := range h.refills {
 		refill()
 	}
+	h.release()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
 			s.chat.grow(chatRate, h.cfg.TickRate)
@@ -321,6 +330,8 @@ func (h *Hub) handle(r *request) {
 		h.leave(s)
 	case s.player == nil || s.left:
 		h.stats.EarlyInput++
+	case r.tick > h.sim.Tick()+world.MaxAhead:
+		h.hold(r)
 	case r.ask == askSteer:
 		h.steer(s, r)
 	case r.ask == askAct:
@@ -400,7 +411,10 @@ func (h *Hub) look() {
 		}
 	}
 	for _, d := range h.dialects {
-		st.DroppedInput += d.requests().drops()
+		lost := d.requests().losses()
+		st.DroppedInput += lost.flood
+		st.UnreadInput += lost.unread
+		st.UnsentOutput += lost.unsent
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -210,7 +211,8 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 	}
 }
 
-// What a connection asks before it is a player, or after, is dropped and counted.
+// What a connection asks before it is a player, or after, is dropped and counted, as is what cannot be
+// read and what cannot be sent.
 func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 	h, d := newDesk(t, Config{})
 	stranger := &Seat{dialect: d}
@@ -222,10 +224,18 @@ func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 	ticks(t, h, 1)
 	d.inbox.put(request{seat: a, ask: askLeave})
 	d.inbox.put(request{seat: a, ask: askSay, text: "one more thing"})
+	d.inbox.unread()
+	if !d.inbox.sent(nil) || d.inbox.sent(errors.New("the window is full")) || d.inbox.sent(errors.New("again")) {
+		t.Error("what was sent is not what was said to be")
+	}
 	ticks(t, h, 1)
 	h.look()
-	if st := h.Stats(); st.EarlyInput != 4 || st.Requests != 6 || len(d.heard) != 0 {
+	st := h.Stats()
+	if st.EarlyInput != 4 || st.Requests != 6 || len(d.heard) != 0 {
 		t.Errorf("%d of %d requests were dropped, want 4 of 6; heard %q", st.EarlyInput, st.Requests, d.heard)
+	}
+	if st.UnreadInput != 1 || st.UnsentOutput != 2 {
+		t.Errorf("%d were not read, %d not sent; want 1 and 2", st.UnreadInput, st.UnsentOutput)
 	}
 }
 

@@ -33,12 +33,20 @@ type request struct {
 	place  world.ChunkPlace
 }
 
-// inbox is what came since the last tick, of one dialect.
+// inbox is what came since the last tick, of one dialect. It also counts what was lost between the
+// dialect and the hub, on either way.
 type inbox struct {
-	mu      sync.Mutex
-	list    []request
-	spare   []request
-	dropped uint64
+	mu    sync.Mutex
+	list  []request
+	spare []request
+	lost  losses
+}
+
+// losses are what a dialect's players sent or should have been sent, in vain.
+type losses struct {
+	flood  uint64 // requests of a seat that had too many
+	unread uint64 // messages that mean nothing in the game
+	unsent uint64 // messages that a player's connection did not take
 }
 
 // put adds a request, and reports false if its seat has too many.
@@ -47,7 +55,7 @@ func (b *inbox) put(r request) bool {
 	defer b.mu.Unlock()
 	if r.ask > askLeave {
 		if r.seat.waiting >= maxRequests {
-			b.dropped++
+			b.lost.flood++
 			return false
 		}
 		r.seat.waiting++
@@ -68,8 +76,26 @@ func (b *inbox) take() []request {
 	return b.spare
 }
 
-func (b *inbox) drops() uint64 {
+// unread counts a message that means nothing in the game.
+func (b *inbox) unread() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.dropped
+	b.lost.unread++
+}
+
+// sent counts what a connection did not take, and reports whether it did.
+func (b *inbox) sent(err error) bool {
+	if err == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost.unsent++
+	return false
+}
+
+func (b *inbox) losses() losses {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
 }

@@ -60,10 +60,16 @@ const (
 	maxName = 64
 
 	// mostBehind is how far the hub may be behind before it gives up to catch up: a machine
-	// that was asleep must not run hours at once. Less than that is run as fast as it goes, as
-	// realm's clients count ticks by the clock and would be refused for good if the world
-	// lost some.
+	// that was asleep must not run hours at once. Less than that is run as fast as it goes.
 	mostBehind = time.Minute
+
+	// maxHeld bounds the inputs of a player that wait for the world to come to their tick; with one
+	// more the oldest is done at once.
+	maxHeld = 64
+
+	// holdTime is how long such an input waits at most. A stall is caught up with sooner; in a world
+	// that stays behind, what a player does must not take as long as the world is behind.
+	holdTime = time.Second
 
 	// shedBehind is how far the hub may be behind before it lets nobody in: who is in the game is
 	// served, and who comes is told to come again. A stall of a moment is caught up with before.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/arena"
 	"parley/world"
@@ -86,7 +88,28 @@ func TestGatewayPage(t *testing.T) {
 	if chatRate != 5 || maxChat != 512 || maxRequests != 64 || chunksATick != 2 || chunksATickOfAll != 8 || terrainATickOfAll != 1<<20 || realmPredict != 10 || replicaBudget != 4096 || maxName != 64 {
 		t.Error("a limit has changed: change the page too")
 	}
+	if maxHeld != 64 || holdTime != time.Second || mostBehind != time.Minute {
+		t.Error("how long an input waits for the world is not what the page says")
+	}
 	checkArena(t, page)
+	checkCounters(t, page)
+}
+
+// checkCounters holds the table of counters against the Stats, of which /metrics makes them.
+func checkCounters(t *testing.T, page string) {
+	t.Helper()
+	there := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Stats]()) {
+		there[strings.ToLower(f.Name)] = f.Type == reflect.TypeFor[uint64]()
+	}
+	for _, row := range rows(t, page, "| counter | what became of it |") {
+		for name := range strings.SplitSeq(row[0], ", ") {
+			field := strings.TrimSuffix(strings.TrimPrefix(strings.Trim(name, "`"), "parley_world_"), "_total")
+			if !there[strings.ReplaceAll(field, "_", "")] {
+				t.Errorf("there is no counter %s", name)
+			}
+		}
+	}
 }
 
 // checkArena holds the tables of the arena against its schema.

@@ -22,6 +22,10 @@ type Realm struct {
 
 	mux *realm.Mux // while the hub visits; nil if the server is closed
 
+	// skipped are the ticks that the hub has let go: realm's clients count them. Owned by the
+	// server's loop.
+	skipped uint64
+
 	// Owned by the server's loop.
 	attributes []realm.Attribute
 	blocks     []realm.Entity
@@ -196,7 +200,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 // message reads what a player sent.
 func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	m := ev.Message
-	r := request{seat: &s.Seat, tick: ev.Tick}
+	r := request{seat: &s.Seat, tick: max(ev.Tick, d.skipped) - d.skipped}
 	ok := false
 	switch m.Kind {
 	case realm.KindEntityUpdate:
@@ -211,6 +215,8 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	}
 	if ok {
 		d.inbox.put(r)
+	} else {
+		d.inbox.unread()
 	}
 }
 
@@ -241,7 +247,12 @@ func (d *Realm) publish(h *Hub) {
 	if m == nil {
 		return
 	}
-	m.BeginTick(time.Now(), h.sim.Tick())
+	due := h.due
+	if due.IsZero() {
+		due = time.Now()
+	}
+	d.skipped = h.stats.SkippedTicks
+	m.BeginTick(due, h.sim.Tick()+d.skipped)
 	for _, p := range h.sim.ChangedChunks() {
 		id := realm.ChunkID{BX: p.BX, BY: p.BY}
 		for c := range m.Conns() {
@@ -264,6 +275,9 @@ func (d *Realm) publish(h *Hub) {
 	}
 }
 
+// wireTick is a tick of the world as realm's clients count it.
+func (d *Realm) wireTick(tick uint64) uint16 { return uint16(tick + d.skipped) }
+
 // comings tells of players of other dialects who came and went; the server itself tells of
 // its own.
 func (d *Realm) comings(h *Hub, m *realm.Mux) {
@@ -273,9 +287,9 @@ func (d *Realm) comings(h *Hub, m *realm.Mux) {
 		switch {
 		case ev.Kind == world.PlayerJoined && p != nil && p.Dialect != d.Name() && ev.Wire != 0:
 			d.wires[ev.Player] = ev.Wire
-			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: uint16(ev.Tick), ID: ev.Wire, Code: uint8(realm.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
+			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: ev.Wire, Code: uint8(realm.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
 		case ev.Kind == world.PlayerLeft && d.wires[ev.Player] != 0:
-			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: uint16(ev.Tick), ID: d.wires[ev.Player], Code: uint8(realm.MetaPlayerLeft)}, nil)
+			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: d.wires[ev.Player], Code: uint8(realm.MetaPlayerLeft)}, nil)
 			delete(d.wires, ev.Player)
 		}
 	}
@@ -295,7 +309,7 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		d.enter(h, s)
 		return
 	}
-	tick := uint16(h.sim.Tick())
+	tick := d.wireTick(h.sim.Tick())
 	for i := range h.sim.Events() {
 		if ev := &h.sim.Events()[i]; ev.Kind == world.EntityNamed && ev.Player == s.player.ID {
 			s.conn.ChangeID(ev.Temp, ev.Wire)
@@ -345,7 +359,7 @@ func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
 		if d.doneRaw, list, err = d.codec.AppendActions(d.doneRaw, realm.Done{By: ev.Wire, Action: action}); err != nil {
 			continue
 		}
-		if f, err := m.Encode(&realm.Message{Kind: realm.KindActionsDone, Tick: uint16(ev.Tick), Actions: list}); err == nil {
+		if f, err := m.Encode(&realm.Message{Kind: realm.KindActionsDone, Tick: d.wireTick(ev.Tick), Actions: list}); err == nil {
 			d.done = append(d.done, realmDone{ev.Entity, f})
 		}
 	}

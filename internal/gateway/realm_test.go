@@ -33,7 +33,12 @@ func playRealm(t *testing.T, h *Hub, d *Realm, name string) *realmPlayer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := realm.Dial(t.Context(), d.Addr().String(), realm.ClientConfig{Config: realm.Config{Schema: schema}, Plain: true})
+	return playRealmAt(t, d, name, realm.Config{Schema: schema})
+}
+
+func playRealmAt(t *testing.T, d *Realm, name string, config realm.Config) *realmPlayer {
+	t.Helper()
+	c, err := realm.Dial(t.Context(), d.Addr().String(), realm.ClientConfig{Config: config, Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,6 +147,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 // read takes a payload for the server. What means nothing is left alone.
 func (d *Relay) read(s *relaySeat, b []byte) {
 	if len(b) == 0 {
+		d.inbox.unread()
 		return
 	}
 	r := request{seat: &s.Seat}
@@ -157,7 +158,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 		r.steer, ok = readSteering(b, big)
 	case relayAct:
 		if len(b) < 2 {
-			return
+			break
 		}
 		if r.action = d.hub.sim.Schema().Action(int(readU16(b, big))); r.action != nil {
 			r.ask = askAct
@@ -168,6 +169,8 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 	}
 	if ok {
 		d.inbox.put(r)
+	} else {
+		d.inbox.unread()
 	}
 }
 
@@ -203,18 +206,17 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 	}
 }
 
-func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) {
+func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {
 	d.buf = b
-	if len(b) <= relay.MaxPayload {
-		s.peer.Send(mode, b)
-	}
+	return d.inbox.sent(s.peer.Send(mode, b))
 }
 
 // you says which entity is the player's own, whenever that has changed.
 func (d *Relay) you(h *Hub, s *relaySeat) {
 	if wire := h.sim.Wire(h.entityOf(s.player)); wire != 0 && wire != s.you {
-		s.you = wire
-		d.send(s, relay.SemiOrdered, orderOf(big).AppendUint16(append(d.buf[:0], relayYou), wire))
+		if d.send(s, relay.SemiOrdered, orderOf(big).AppendUint16(append(d.buf[:0], relayYou), wire)) {
+			s.you = wire
+		}
 	}
 }
 

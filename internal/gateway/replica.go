@@ -176,6 +176,8 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	}
 	if ok {
 		d.inbox.put(r)
+	} else {
+		d.inbox.unread()
 	}
 }
 
@@ -300,12 +302,12 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 	}
 	for i := range h.said {
 		d.buf = append(appendText(d.buf[:0], h.said[i].Name), h.said[i].Text...)
-		s.conn.Send(replica.Ordered, "chat", d.buf)
+		d.inbox.sent(s.conn.Send(replica.Ordered, "chat", d.buf))
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, little)
 		s.sentChunk(len(d.buf))
-		if s.conn.Send(replica.Ordered, "terrain", d.buf) != nil {
+		if !d.inbox.sent(s.conn.Send(replica.Ordered, "terrain", d.buf)) {
 			break // the window is full: it asks again
 		}
 	}
@@ -344,5 +346,5 @@ func (d *Replica) action(s *replicaSeat, ev *world.Event) {
 	d.buf = append(binary.LittleEndian.AppendUint16(d.buf[:0], e.Kind()), id)
 	d.buf = binary.LittleEndian.AppendUint32(d.buf, uint32(ev.Tick))
 	d.buf = appendParams(d.buf, ev, little)
-	s.conn.Send(replica.Reliable, ev.Action.Name, d.buf)
+	d.inbox.sent(s.conn.Send(replica.Reliable, ev.Action.Name, d.buf))
 }

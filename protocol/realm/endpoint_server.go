@@ -202,15 +202,15 @@ func (e *Endpoint) enter(now time.Time, en *Entry) {
 	e.state = StatePlaying
 	e.in.limit(MaxMessage)
 	e.server.chatAt, e.server.chatBudget = now, time.Second
-	tick, start := e.server.mux.tickStart(now)
-	e.answer(now, &Message{Kind: KindLoginResponse, Tick: uint16(tick), Timestamp: start})
+	due, start := e.server.mux.dueTick(now)
+	e.answer(now, &Message{Kind: KindLoginResponse, Tick: uint16(due), Timestamp: start})
 	if e.cfg.Terrain != nil {
 		e.terrain.begin(now, e.cfg.TerrainRate)
 		e.terrain.want(ChunkID{en.Entity.Position.BX, en.Entity.Position.BY})
 		e.sendChunks(now, 1, true)
 		e.terrain.wantAround(en.Entity.Position, e.cfg.SightRadius)
 	}
-	wire := uint16(tick)
+	wire := uint16(e.tick(now))
 	if en.Sight != nil {
 		for other := range en.Sight {
 			e.send(now, &Message{Kind: KindEntityCreate, Tick: wire, Entity: other})
@@ -262,9 +262,14 @@ func (e *Endpoint) serveTerrain(now time.Time, m *Message) (Event, bool) {
 // serveTicked takes an entity_update or an action_do: "If it is in the past by at most
 // maxRollbackTicks, …; older ones and ones more than 2 ticks ahead are refused (counted; the
 // client is sent a correcting entities_update)". What it does is the game's.
+//
+// The past is counted from the tick that the game has come to, and what is ahead from the tick of the
+// clock, by which clients count: while a game catches up with the clock, what its players do now is
+// ahead of it, and no less theirs to do.
 func (e *Endpoint) serveTicked(now time.Time, m *Message) (Event, bool) {
 	at, tick := e.tick(now), e.unwire(now, m.Tick)
-	if tick > at+maxTicksAhead || tick+uint64(e.cfg.MaxRollbackTicks) < at {
+	due, _ := e.server.mux.dueTick(now)
+	if tick > due+maxTicksAhead || tick+uint64(e.cfg.MaxRollbackTicks) < at {
 		e.count(&e.stats.Refused)
 		return e.tell(now, EventRefused, m)
 	}

@@ -112,6 +112,46 @@ func TestTicksThatAreTooFarAreRefused(t *testing.T) {
 	}
 }
 
+// A game that is behind the clock, in a long tick or while it catches up, is sent what its players do
+// now, which is ahead of it; and still what it can go back to. Who enters meanwhile counts as the
+// others do.
+func TestAGameThatIsBehindHearsItsPlayers(t *testing.T) {
+	w := newTown(t, newRand(t), Config{})
+	const tick, late = 100_000, 60
+	began := w.now
+	w.mux.BeginTick(began, tick)
+	ann := w.join("ann")
+	send := func(who *person, tick int) EventKind {
+		w.game.messages = nil
+		who.up = testCodec.AppendTo(nil, &Message{Kind: KindActionDo, Action: Action{ID: 7}, Tick: uint16(tick)})
+		w.drive()
+		if len(w.game.messages) != 1 || w.game.messages[0].Tick != uint64(tick) {
+			t.Fatalf("tick %d: %+v", tick, w.game.messages)
+		}
+		return w.game.messages[0].Kind
+	}
+	w.now = began.Add(late * 50 * time.Millisecond)
+	for world := tick; world <= tick+late; world += 20 { // it catches up with the clock
+		w.mux.BeginTick(began.Add(time.Duration(world-tick)*50*time.Millisecond), uint64(world))
+		who := ann
+		if world == tick+20 {
+			who = w.join("bob")
+		}
+		if got := who.client.ServerTick(w.now); uint16(got) != uint16((tick+late)&0xffff) {
+			t.Errorf("at tick %d of the world a client counts %d", world, got)
+		}
+		for _, tt := range []struct {
+			tick int
+			kind EventKind
+		}{{tick + late, EventMessage}, {tick + late + 2, EventMessage}, {tick + late + 3, EventRefused},
+			{world - 20, EventMessage}, {world - 21, EventRefused}} {
+			if got := send(who, tt.tick); got != tt.kind {
+				t.Errorf("at tick %d of the world and %d of the clock, %d is %v, want %v", world, tick+late, tt.tick, got, tt.kind)
+			}
+		}
+	}
+}
+
 // T19: what a limit refuses has no effect, and is counted: chat beyond the rate reaches nobody.
 func TestChatBeyondTheRateReachesNobody(t *testing.T) {
 	r := newRand(t)

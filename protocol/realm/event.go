@@ -39,7 +39,7 @@ func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 type Event struct {
 	Kind     EventKind
 	Message  *Message
-	Tick     uint64 // of Message, "read as the absolute tick nearest to now"
+	Tick     uint64 // of Message, "read as the absolute tick nearest to now"; see Mux.BeginTick for one that is behind
 	Question Question
 	Close    Close
 }

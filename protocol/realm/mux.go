@@ -110,10 +110,21 @@ func (m *Mux) Tick(now time.Time) uint64 {
 	return tick
 }
 
-// BeginTick says that a tick of the game begins now. A game that never calls it has its ticks
-// counted by the clock.
-func (m *Mux) BeginTick(now time.Time, tick uint64) {
-	m.begun, m.tick, m.tickAt = true, tick, m.Unix(now)
+// BeginTick says which tick of the game begins, and when it was due: now, or in the past if the game is
+// behind the clock. A game that never calls it has its ticks counted by the clock.
+func (m *Mux) BeginTick(due time.Time, tick uint64) {
+	m.begun, m.tick, m.tickAt = true, tick, m.Unix(due)
+}
+
+// dueTick returns the tick of now by the clock, as clients count, and when it began. A game that is
+// behind has yet to come to it.
+func (m *Mux) dueTick(now time.Time) (tick, start uint64) {
+	if !m.begun {
+		return m.tickStart(now)
+	}
+	ticks := m.ticks.From(m.tick, m.tickAt)
+	tick = max(m.tick, ticks.TickAt(m.Unix(now)))
+	return tick, ticks.Start(tick)
 }
 
 // tickStart returns the tick of now, and when it began.
