@@ -32,6 +32,7 @@ const (
 	loadRoom    = 512                   // cells from the middle to each side: the arena's
 	loadMark    = "mark"                // what came before is left out of the figures
 	loadFigures = "figures"
+	loadChatter = "chatter" // it says as much in one tick as players do in a minute
 )
 
 // loadConfig is what a server under load serves.
@@ -45,6 +46,7 @@ type loadConfig struct {
 	Plain    bool // realm without TLS
 	Sight    float64
 	Allocs   bool // count allocations by place, which is slow
+	Swell    int  // with more players than that there are four times the drifters
 }
 
 func (c *loadConfig) game() world.Game {
@@ -54,7 +56,7 @@ func (c *loadConfig) game() world.Game {
 	if c.Holders {
 		return holders()
 	}
-	return driftingArena(c.Drifters)
+	return driftingArena(c.Drifters, c.Swell)
 }
 
 // loadFigure is what a server under load says of itself, since the last mark.
@@ -80,8 +82,8 @@ type drifter struct {
 	Health     int16
 }
 
-// driftingArena is the arena with so many drifters.
-func driftingArena(drifters int) world.Game {
+// driftingArena is the arena with so many drifters, and with more players than swell with more.
+func driftingArena(drifters, swell int) world.Game {
 	g := arena.Game()
 	if drifters <= 0 {
 		return g
@@ -89,7 +91,17 @@ func driftingArena(drifters int) world.Game {
 	step := g.Step
 	g.Kinds = world.Kinds(arena.Player{}, arena.Ball{}, drifter{})
 	g.Step = func(w *world.World, in []world.Input) {
-		for world.Count[drifter](w) < drifters {
+		many := drifters
+		if swell > 0 && world.Count[arena.Player](w) > swell {
+			many *= 4
+		}
+		for id := range world.All[drifter](w) {
+			if world.Count[drifter](w) <= many {
+				break
+			}
+			w.Despawn(id)
+		}
+		for world.Count[drifter](w) < many {
 			r := w.Random()
 			at := func() float64 { return float64(r.IntN(2*loadRoom) - loadRoom) }
 			world.Spawn(w, drifter{Body: world.Body{X: at(), Y: at(), Angle: float32(r.IntN(628)) / 100, Norm: 1}, Health: 100})
@@ -159,9 +171,6 @@ func beLoadServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	if c.Allocs {
-		runtime.MemProfileRate = 1
-	}
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
@@ -182,8 +191,16 @@ func beLoadServer(text string) error {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		now := takeLoadLook(s)
 		if in.Text() == loadMark {
+			if c.Allocs {
+				runtime.MemProfileRate = 1 // all are counted from here on
+			}
 			marked, allocs = now, allocations(c.Allocs)
 			defer profile()()
+		}
+		if in.Text() == loadChatter {
+			for range 100 {
+				s.Broadcast("so many words")
+			}
 		}
 		f := now.since(marked)
 		if allocs != nil && in.Text() == loadFigures {

@@ -3,6 +3,7 @@ package blackbox
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -153,44 +154,77 @@ func prTier(t *testing.T) {
 }
 
 // A server whose players walk, throw and speak over all dialects allocates nothing in a tick once
-// its tables have grown: no place in it allocates as often as each fourth tick, and all together,
-// lines of chat included, less than twice a tick. TLS is left out.
+// its tables have grown. They grow to what was the most at once, which by chance comes late; so guests come
+// before, three times as many people among four times as many things, and leave again. Of eight seconds
+// the better half counts, with at most one allocation in eight ticks: on a machine at rest it has none or one in a hundred. TLS is left out.
 func TestATickOverTheWireAllocatesNothing(t *testing.T) {
 	prTier(t)
-	const each = 8
-	config := loadConfig{Drifters: 200, Allocs: true, Plain: true, TickRate: 50}
+	const each, guests, rate = 8, 16, 30
+	config := loadConfig{Drifters: 200, Allocs: true, Plain: true, TickRate: rate, Swell: 4*(each+guests) - 1}
 	l := startLoaded(t, config)
-	crowd := bots(t, l, config, each)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	results := make(chan []player.Result, 1)
-	go func() { results <- crowd.Run(ctx) }()
-	clock := time.NewTicker(time.Second / 50)
+	clock := time.NewTicker(time.Second / rate)
 	defer clock.Stop()
-	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
-		<-clock.C
-	}
-	for range 400 {
-		<-clock.C
-	}
-	l.say(loadMark)
-	for range 300 {
-		<-clock.C
-	}
-	f := l.say(loadFigures)
-	cancel()
-	<-results
-	sum := int64(0)
-	for _, a := range f.Allocs {
-		if sum += a.Count; a.Count > int64(f.Ticks)/4 {
-			t.Errorf("%d allocations in %d ticks: %s", a.Count, f.Ticks, a.Calls)
+	ticks := func(n uint64) {
+		for from := l.say(loadFigures).Ticks; l.say(loadFigures).Ticks < from+n; {
+			<-clock.C
 		}
 	}
-	t.Logf("%d allocations in %d ticks, at %d places", sum, f.Ticks, len(f.Allocs))
-	if sum > 2*int64(f.Ticks) {
+	are := func(each int) {
+		for f := l.say(loadFigures); f.Players != 4*each || f.Spectators != each; f = l.say(loadFigures) {
+			if <-clock.C; f.Ticks > 60*rate {
+				t.Fatalf("%d players and %d spectators are in, and no more come: want %d and %d", f.Players, f.Spectators, 4*each, each)
+			}
+		}
+	}
+	come := func(n int, seed uint64) (leave func()) {
+		crowd := bots(t, l, config, n)
+		crowd.Seed = seed
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan []player.Result, 1)
+		go func() { ended <- crowd.Run(ctx) }()
+		return func() {
+			cancel()
+			for _, r := range <-ended {
+				if r.Errors > 0 {
+					t.Errorf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error)
+				}
+			}
+		}
+	}
+	defer come(each, 1)()
+	leave := sync.OnceFunc(come(guests, 2))
+	defer leave()
+	are(each + guests)
+	l.say(loadChatter)
+	ticks(4 * rate)
+	leave()
+	are(each)
+	ticks(rate)
+	var seconds []loadFigure
+	for range 8 {
+		l.say(loadMark)
+		ticks(rate)
+		seconds = append(seconds, l.say(loadFigures))
+	}
+	count := func(f loadFigure) (sum int64) {
 		for _, a := range f.Allocs {
-			t.Logf("%d %s", a.Count, a.Calls)
+			sum += a.Count
 		}
-		t.Errorf("%d allocations in %d ticks", sum, f.Ticks)
+		return sum
+	}
+	// Where the machine stands still for a moment, packets are sent again and queues are longer than ever.
+	slices.SortFunc(seconds, func(a, b loadFigure) int { return int(count(a) - count(b)) })
+	sum, n := int64(0), uint64(0)
+	for i, f := range seconds {
+		t.Logf("%d allocations in %d ticks, %d of them late, at %d places", count(f), f.Ticks, f.Late, len(f.Allocs))
+		if i < 4 {
+			sum, n = sum+count(f), n+f.Ticks
+		}
+	}
+	if sum > int64(n)/8 {
+		t.Errorf("%d allocations in the best %d ticks", sum, n)
+		for _, a := range seconds[3].Allocs {
+			t.Logf("%d: %s", a.Count, a.Calls)
+		}
 	}
 }

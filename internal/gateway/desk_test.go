@@ -27,7 +27,7 @@ func (d *desk) view() world.ViewConfig {
 
 func (d *desk) publish(h *Hub) {
 	for i := range h.said {
-		d.heard = append(d.heard, h.said[i].Name+": "+h.said[i].Text)
+		d.heard = append(d.heard, h.said[i].Name+": "+string(h.said[i].Text))
 	}
 	for _, s := range h.seats[d.Name()] {
 		d.refused = append(d.refused, s.results...)
@@ -48,7 +48,7 @@ func (d *desk) publish(h *Hub) {
 func (d *desk) sit(name string) *Seat {
 	s := &Seat{dialect: d}
 	s.own = s
-	d.inbox.put(request{seat: s, ask: askEnter, text: name})
+	d.inbox.put(request{seat: s, ask: askEnter, name: name})
 	return s
 }
 

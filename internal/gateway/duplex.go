@@ -194,7 +194,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 			r.params, ok = readParams(r.action, ev.Data[2:], big)
 		}
 	case duplexSay:
-		r.ask, r.text, ok = askSay, string(ev.Data[2:]), true
+		r.ask, r.line, ok = askSay, ev.Data[2:], true
 	case duplexTerrain:
 		r.ask = askTerrain
 		r.place, ok = readPlace(ev.Data, big)

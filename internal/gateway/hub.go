@@ -145,7 +145,7 @@ type Line struct {
 	Player *Player // nil if the server said it
 	Name   string
 	Entity uint16 // the speaker's own, 0 if it has none
-	Text   string
+	Text   []byte // good for one tick
 }
 
 // New makes the world. An error says what is wrong with the game.
@@ -325,7 +325,7 @@ func (h *Hub) handle(r *request) {
 	s := r.seat
 	switch {
 	case r.ask == askEnter:
-		h.enter(s, r.text)
+		h.enter(s, r.name)
 	case r.ask == askLeave:
 		h.leave(s)
 	case s.player == nil || s.left:
@@ -337,7 +337,7 @@ func (h *Hub) handle(r *request) {
 	case r.ask == askAct:
 		h.judge(s, r.tag, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
 	case r.ask == askSay:
-		s.answer(r.tag, h.say(s, r.text))
+		s.answer(r.tag, h.say(s, r.line))
 	case r.ask == askTerrain:
 		h.wants(s, r.place, r.tag)
 	case r.ask == askCorrect:

@@ -59,7 +59,7 @@ func TestWhatMayBeSaid(t *testing.T) {
 			h, d := newDesk(t, Config{})
 			s := d.sit("ann")
 			ticks(t, h, 1)
-			d.inbox.put(request{seat: s, ask: askSay, text: tt.text, tag: 9})
+			d.inbox.put(request{seat: s, ask: askSay, line: []byte(tt.text), tag: 9})
 			ticks(t, h, 1)
 			if want := []result{{9, tt.want}}; !slices.Equal(d.refused, want) {
 				t.Errorf("the answer is %v, want %v", d.refused, want)
@@ -84,11 +84,11 @@ func TestFiveLinesASecond(t *testing.T) {
 		d.heard = nil
 		for range 20 {
 			for range 3 {
-				d.inbox.put(request{seat: s, ask: askSay, text: "spam"})
+				d.inbox.put(request{seat: s, ask: askSay, line: []byte("spam")})
 			}
 			ticks(t, h, 1)
 		}
-		d.inbox.put(request{seat: other, ask: askSay, text: "hello"})
+		d.inbox.put(request{seat: other, ask: askSay, line: []byte("hello")})
 		most := chatRate
 		if second == 0 {
 			most = 2 * chatRate // a second's allowance was saved up
@@ -197,7 +197,7 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 	if c.player != nil || c.kicked != "the game is full" || watcher.kicked != "" || watcher.view == nil {
 		t.Errorf("the third is %v, told %q; a spectator is told %q", c.player, c.kicked, watcher.kicked)
 	}
-	d.inbox.put(request{seat: c, ask: askSay, text: "let me in"}) // it has no voice
+	d.inbox.put(request{seat: c, ask: askSay, line: []byte("let me in")}) // it has no voice
 	ticks(t, h, 1)
 	if !c.left || len(d.heard) != 0 || a.player == nil || b.player == nil {
 		t.Errorf("the third left: %v; heard %q", c.left, d.heard)
@@ -218,12 +218,12 @@ func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 	stranger := &Seat{dialect: d}
 	stranger.own = stranger
 	for range 3 {
-		d.inbox.put(request{seat: stranger, ask: askSay, text: "hello"})
+		d.inbox.put(request{seat: stranger, ask: askSay, line: []byte("hello")})
 	}
 	a := d.sit("ann")
 	ticks(t, h, 1)
 	d.inbox.put(request{seat: a, ask: askLeave})
-	d.inbox.put(request{seat: a, ask: askSay, text: "one more thing"})
+	d.inbox.put(request{seat: a, ask: askSay, line: []byte("one more thing")})
 	d.inbox.unread()
 	if !d.inbox.sent(nil) || d.inbox.sent(errors.New("the window is full")) || d.inbox.sent(errors.New("again")) {
 		t.Error("what was sent is not what was said to be")
@@ -377,7 +377,7 @@ func TestConnectionsThatNeverEnteredLeave(t *testing.T) {
 	s := &Seat{dialect: d}
 	s.own = s
 	d.inbox.put(request{seat: s, ask: askLeave})
-	d.inbox.put(request{seat: s, ask: askEnter, text: "late"})
+	d.inbox.put(request{seat: s, ask: askEnter, name: "late"})
 	d.inbox.put(request{seat: s, ask: askSteer})
 	ticks(t, h, 2)
 	if len(h.players) != 0 || len(h.seats["desk"]) != 0 {

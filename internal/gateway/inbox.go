@@ -19,7 +19,8 @@ const (
 	askCorrect                // the truth about the player's own entity
 )
 
-// request is what a packet asked of the world. It is a value, and owns what it holds.
+// request is what a packet asked of the world. It is a value, and owns what it holds; its line is
+// the inbox's, and good for one tick.
 type request struct {
 	seat   *Seat
 	ask    ask
@@ -29,7 +30,8 @@ type request struct {
 	entity uint16 // of steer: the number that the client knows, 0 for its own
 	action *world.Action
 	params [world.MaxParams]world.Value
-	text   string // of enter the name, of say the line
+	name   string // of enter
+	line   []byte // of say
 	place  world.ChunkPlace
 }
 
@@ -38,8 +40,11 @@ type request struct {
 type inbox struct {
 	mu    sync.Mutex
 	list  []request
-	spare []request
+	lines []byte // of those in list
 	lost  losses
+
+	spare      []request // what take returned last, and its lines
+	spareLines []byte
 }
 
 // losses are what a dialect's players sent or should have been sent, in vain.
@@ -49,7 +54,7 @@ type losses struct {
 	unsent uint64 // messages that a player's connection did not take
 }
 
-// put adds a request, and reports false if its seat has too many.
+// put adds a request, with a copy of its line, and reports false if its seat has too many.
 func (b *inbox) put(r request) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,6 +64,11 @@ func (b *inbox) put(r request) bool {
 			return false
 		}
 		r.seat.waiting++
+	}
+	if len(r.line) > 0 {
+		start := len(b.lines)
+		b.lines = append(b.lines, r.line...) // if that moves them, those before stay where they are
+		r.line = b.lines[start:]
 	}
 	b.list = append(b.list, r)
 	return true
@@ -70,6 +80,7 @@ func (b *inbox) take() []request {
 	defer b.mu.Unlock()
 	clear(b.spare)
 	b.list, b.spare = b.spare[:0], b.list
+	b.lines, b.spareLines = b.spareLines[:0], b.lines
 	for i := range b.spare {
 		b.spare[i].seat.waiting = 0
 	}

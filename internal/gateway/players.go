@@ -101,9 +101,9 @@ func (h *Hub) leave(s *Seat) {
 }
 
 // say has all read what a player said, if it may.
-func (h *Hub) say(s *Seat, text string) world.Reason {
+func (h *Hub) say(s *Seat, text []byte) world.Reason {
 	switch {
-	case text == "" || len(text) > maxChat || !utf8.ValidString(text):
+	case len(text) == 0 || len(text) > maxChat || !utf8.Valid(text):
 		h.stats.DroppedChat++
 		return world.Malformed
 	case !s.chat.spend(1):
@@ -118,7 +118,7 @@ func (h *Hub) say(s *Seat, text string) world.Reason {
 // Broadcast has all read something that the server says. It is called in Do.
 func (h *Hub) Broadcast(text string) {
 	if text != "" && len(text) <= maxChat && utf8.ValidString(text) {
-		h.said = append(h.said, Line{Name: "server", Text: text})
+		h.said = append(h.said, Line{Name: "server", Text: []byte(text)})
 	}
 }
 

@@ -181,7 +181,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		s = &realmSeat{conn: c}
 		s.dialect, s.own = d, s
 		c.Owner = s
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: ev.Question.Name})
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: ev.Question.Name})
 	case realm.EventMessage:
 		if s != nil {
 			d.message(s, ev)
@@ -211,7 +211,7 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 			r.params, ok = paramsOf(r.action, m.Action.Params)
 		}
 	case realm.KindChatSend:
-		r.ask, r.text, ok = askSay, string(m.Text), true
+		r.ask, r.line, ok = askSay, m.Text, true
 	}
 	if ok {
 		d.inbox.put(r)
@@ -267,8 +267,7 @@ func (d *Realm) publish(h *Hub) {
 		d.tell(h, m, s.own.(*realmSeat))
 	}
 	for i := range h.said {
-		d.raw = append(d.raw[:0], h.said[i].Text...)
-		m.Say(h.said[i].Entity, d.raw)
+		m.Say(h.said[i].Entity, h.said[i].Text)
 	}
 	for i := range d.done {
 		m.Release(d.done[i].frame)

@@ -131,7 +131,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 		s := &relaySeat{peer: p}
 		s.dialect, s.own = d, s
 		d.seats[p] = s
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: p.Name})
+		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: p.Name})
 	case relay.EventLeft:
 		if s := d.seats[p]; s != nil {
 			delete(d.seats, p)
@@ -165,7 +165,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 			r.params, ok = readParams(r.action, b[2:], big)
 		}
 	case relaySay:
-		r.ask, r.text, ok = askSay, string(b), true
+		r.ask, r.line, ok = askSay, b, true
 	}
 	if ok {
 		d.inbox.put(r)
@@ -290,7 +290,7 @@ func (s *relaySeat) forget(wire uint16) {
 }
 
 // cutText returns what of a text fits into n bytes, in whole characters.
-func cutText(text string, n int) string {
+func cutText(text []byte, n int) []byte {
 	if len(text) <= n {
 		return text
 	}

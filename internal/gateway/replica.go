@@ -145,7 +145,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	case replica.EventLinked:
 		if s := d.seats[c]; !s.entered {
 			s.entered = true
-			d.inbox.put(request{seat: &s.Seat, ask: askEnter, text: s.name})
+			d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: s.name})
 		}
 	case replica.EventMessage:
 		d.message(d.seats[c], ev)
@@ -164,7 +164,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 		r.ask = askSteer
 		r.steer, ok = readSteering(ev.Data, little)
 	case "chat":
-		r.ask, r.text, ok = askSay, string(ev.Data), true
+		r.ask, r.line, ok = askSay, ev.Data, true
 	case "terrain":
 		r.ask = askTerrain
 		r.place, ok = readPlace(ev.Data, little)

@@ -100,7 +100,13 @@ type desktop struct {
 // stageConfig is filled once, as to fill it is most of the cost of a stage.
 var stageConfig = *Config{Schema: testSchema}.fill()
 
-func (s *endpointStage) advance() { s.now = s.now.Add(250 * time.Millisecond) }
+// advance lets time pass. The game stays at its tick, and is punctual.
+func (s *endpointStage) advance() {
+	s.now = s.now.Add(250 * time.Millisecond)
+	if s.mux != nil {
+		s.mux.BeginTick(s.now, 1000)
+	}
+}
 
 // newStage brings an endpoint of a side into a state.
 func newStage(t testing.TB, side Side, state string, d *desktop) *endpointStage {
