@@ -327,7 +327,10 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.talking() {
 		if t, ok := e.sender.Poll(e.now); ok {
 			n := copy(buf, t.Packet)
-			if t.Again {
+			switch {
+			case Type(buf[0]) == TypeReplicate:
+				e.address(buf[:n], t.Number)
+			case t.Again:
 				e.freshen(buf[:n])
 			}
 			return e.out(n)

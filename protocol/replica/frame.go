@@ -1,6 +1,11 @@
 package replica
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+
+	"parley/internal/reliable"
+)
 
 // A tick of a room in which all see the same is the same bytes for all: what the clients'
 // packets differ in is their number and their time. So it is written once, as a frame, and
@@ -57,8 +62,19 @@ type frame struct {
 
 // framePacket is a packet but for its number and its time.
 type framePacket struct {
-	data  []byte
+	data  *reliable.Shared
 	cargo *cargo
+}
+
+func (p *framePacket) release(b *reliable.Buffers, l *cargos) {
+	b.Release(p.data)
+	l.give(p.cargo)
+}
+
+// address writes the number and the time of this connection into a packet that all share.
+func (e *Endpoint) address(b []byte, number uint64) {
+	binary.LittleEndian.PutUint16(b[sequenceAt:], uint16(number))
+	binary.LittleEndian.PutUint64(b[timeAt:], e.ServerTime(e.now))
 }
 
 // frames are the newest ones of a server. Clients whose views are each of their own kind
@@ -69,46 +85,41 @@ type frames struct {
 }
 
 // of returns what a view that is together lacks, which counts until the next call.
-func (l *frames) of(v *view, s *Store, d *draft) *frame {
+func (l *frames) of(v *view, m *Mux) *frame {
 	for i := range l.kept {
-		if f := &l.kept[i]; f.version == s.version && f.base == v.base && f.shape == v.shape {
+		if f := &l.kept[i]; f.version == m.store.version && f.base == v.base && f.shape == v.shape {
 			return f
 		}
 	}
 	f := &l.kept[l.next]
 	l.next = (l.next + 1) % len(l.kept)
-	f.write(v, s, d)
+	f.write(v, m)
 	return f
 }
 
 // write makes the frame that of a view.
-func (f *frame) write(v *view, s *Store, d *draft) {
+func (f *frame) write(v *view, m *Mux) {
+	s, b, d := &m.store, &m.shared.Buffers, &m.draft
 	f.shape, f.base, f.version, f.bytes = v.shape, v.base, s.version, 0
-	for _, p := range f.packets {
-		s.cargos.give(p.cargo)
+	for i := range f.packets {
+		f.packets[i].release(b, &s.cargos)
 	}
-	packets := f.packets[:0]
+	f.packets = f.packets[:0]
 	d.collectNewer(v, s)
 	d.rank()
 	for rest := d.ranked; len(rest) > 0; {
-		p, n := d.write(&s.cargos, rest, maxPacketBytes)
-		if len(packets) < cap(packets) {
-			p.data = append(packets[:len(packets)+1][len(packets)].data[:0], p.data...)
-		} else {
-			p.data = slices.Clone(p.data)
-		}
-		packets = append(packets, p)
-		f.bytes += len(p.data)
+		p, n := d.write(b, &s.cargos, rest, maxPacketBytes)
+		f.packets = append(f.packets, p)
+		f.bytes += len(p.data.Bytes())
 		rest = rest[n:]
 	}
-	f.packets = packets
 }
 
 // draft is where packets are made up: scratch of a server.
 type draft struct {
 	pool   []value
 	ranked []uint64 // of the pool: where a value stands in a packet, and its index
-	buf    []byte
+	buf    [maxPacketBytes]byte
 }
 
 // value is one that is to be sent.
@@ -158,12 +169,8 @@ func (d *draft) rank() {
 	slices.Sort(d.ranked)
 }
 
-// write fills one packet, whose bytes count until the next call, and returns how many values
-// it took.
-func (d *draft) write(l *cargos, ranked []uint64, size int) (p framePacket, n int) {
-	if d.buf == nil {
-		d.buf = make([]byte, maxPacketBytes)
-	}
+// write fills one packet and returns how many values it took.
+func (d *draft) write(b *reliable.Buffers, l *cargos, ranked []uint64, size int) (p framePacket, n int) {
 	p.cargo = l.take()
 	var w ReplicateWriter
 	w.Start(d.buf[:0], &Packet{Kind: KindReplicate, Reliable: true}, size)
@@ -175,6 +182,6 @@ func (d *draft) write(l *cargos, ranked []uint64, size int) (p framePacket, n in
 		p.cargo.values = append(p.cargo.values, x.sentValue)
 		n++
 	}
-	p.data = w.Bytes()
+	p.data = b.Share(w.Bytes())
 	return p, n
 }

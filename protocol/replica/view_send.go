@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"encoding/binary"
 	"time"
 
 	"parley/internal/reliable"
@@ -26,7 +25,7 @@ func (c *Conn) Replicate(budget int) {
 	if !v.together || !c.sendTogether(now, budget) {
 		c.sendApart(now, budget)
 	}
-	c.mux.conns.Touch(c)
+	c.mux.conns.Load(c)
 }
 
 // sendTogether sends a view that is together what all views like it lack, or nothing, and
@@ -36,7 +35,7 @@ func (c *Conn) sendTogether(now time.Time, budget int) bool {
 	if v.base == c.store.version {
 		return true
 	}
-	f := c.mux.frames.of(v, c.store, &c.mux.draft)
+	f := c.mux.frames.of(v, c.mux)
 	if f.bytes > budget {
 		v.part()
 		return false
@@ -52,18 +51,14 @@ func (c *Conn) sendTogether(now time.Time, budget int) bool {
 	return true
 }
 
-// sendPacket sends a packet of a frame under a number and a time of this connection.
+// sendPacket sends a packet of a frame, which gets this connection's number and time when it goes
+// out: see Endpoint.address.
 func (c *Conn) sendPacket(now time.Time, p *framePacket) bool {
-	number := uint16(c.sender.Next())
 	tag := c.view.newBatch()
-	b, err := c.sender.Place(now, len(p.data), reliable.Options{Report: true, Tag: uint32(tag) + 1})
-	if err != nil {
+	if c.sender.Send(now, nil, reliable.Options{Report: true, Tag: uint32(tag) + 1, Shared: p.data}) != nil {
 		c.view.endBatch(tag)
 		return false
 	}
-	copy(b, p.data)
-	binary.LittleEndian.PutUint16(b[sequenceAt:], number)
-	binary.LittleEndian.PutUint64(b[timeAt:], c.ServerTime(now))
 	p.cargo.refs++
 	c.view.batches[tag].cargo = p.cargo
 	return true
@@ -81,17 +76,17 @@ func (c *Conn) sendApart(now time.Time, budget int) {
 		if c.sender.Ready(size) != nil {
 			return
 		}
-		p, n := d.write(&c.store.cargos, rest, size)
+		p, n := d.write(c.buffers, &c.store.cargos, rest, size)
 		sent := n > 0 && c.sendPacket(now, &p)
 		if sent {
 			v.note([]framePacket{p})
+			budget -= len(p.data.Bytes())
 		}
-		c.store.cargos.give(p.cargo)
+		p.release(c.buffers, &c.store.cargos)
 		if !sent {
 			return
 		}
 		rest = rest[n:]
-		budget -= len(p.data)
 	}
 	if whole && c.link.all(len(c.store.items)) {
 		v.together, v.base = true, c.store.version
