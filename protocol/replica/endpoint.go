@@ -84,7 +84,7 @@ type Endpoint struct {
 	client  *clientSide
 	control queue.Fifo[control]
 	events  []Event
-	loose   looseMessages
+	loose   queue.Packets // unreliable messages that wait for the socket
 	stats   tally
 
 	receiver reliable.Receiver
@@ -335,7 +335,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 			}
 			return e.out(n)
 		}
-		if n, ok := e.loose.moveTo(buf, e.buffers); ok {
+		if n, ok := e.loose.MoveTo(buf, e.buffers); ok {
 			return e.out(n)
 		}
 	}

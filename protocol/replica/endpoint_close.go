@@ -266,9 +266,7 @@ func (e *Endpoint) end(c Close) {
 	if was != StateConnecting {
 		e.sender.Close()
 	}
-	for b := e.loose.pop(); b != nil; b = e.loose.pop() {
-		e.buffers.Give(b)
-	}
+	e.loose.Clear(e.buffers)
 	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
 }
 

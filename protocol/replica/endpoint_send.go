@@ -40,53 +40,6 @@ func (q *waitingMessages) hasRoom(n int) bool {
 	return q.Len() == 0 || q.Held()-cap(q.First())+n <= maxQueuedBytes
 }
 
-// looseMessages are the unreliable messages that wait for the socket. One that waits
-// alone, as most do, needs no queue. The zero value is empty.
-type looseMessages struct {
-	lone []byte // the oldest
-	more *queue.Packets
-}
-
-func (q *looseMessages) put(b []byte) {
-	if q.lone == nil {
-		q.lone = b
-		return
-	}
-	if q.more == nil {
-		q.more = new(queue.Packets)
-	}
-	q.more.Put(b)
-}
-
-// held returns the memory of all that wait but the oldest.
-func (q *looseMessages) held() int {
-	if q.more == nil {
-		return 0
-	}
-	return q.more.Held()
-}
-
-// pop removes the oldest, nil if none waits. Its buffer is the caller's.
-func (q *looseMessages) pop() []byte {
-	b := q.lone
-	q.lone = nil
-	if q.more != nil && q.more.Len() > 0 {
-		q.lone = q.more.Pop()
-	}
-	return b
-}
-
-// moveTo copies the oldest into buf and lets it go.
-func (q *looseMessages) moveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
-	b := q.pop()
-	if b == nil {
-		return 0, false
-	}
-	n := copy(buf, b)
-	lender.Give(b)
-	return n, true
-}
-
 // Send sends a message. Nothing is sent if it returns an error.
 func (e *Endpoint) Send(now time.Time, mode Mode, name string, data []byte) error {
 	e.now = now
@@ -139,10 +92,10 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	if err != nil {
 		return err
 	}
-	e.loose.put(appendNamed(e.buffers.Take(size)[:0], 0, uint16(n), e.ServerTime(now), name, data))
-	for e.loose.held() > maxLooseBytes {
+	e.loose.Put(appendNamed(e.buffers.Take(size)[:0], 0, uint16(n), e.ServerTime(now), name, data))
+	for e.loose.Held()-cap(e.loose.First()) > maxLooseBytes {
 		e.stats.LooseLost++
-		e.buffers.Give(e.loose.pop())
+		e.loose.Drop(e.buffers)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ const (
 	reliableEvery = 2048
 
 	// maxLooseBytes bounds the memory of the unreliable messages that wait for the
-	// socket. The oldest goes first: a newer one is worth more.
+	// socket behind the oldest. The oldest goes first: a newer one is worth more.
 	maxLooseBytes = 128 << 10
 
 	// maxQueuedBytes bounds the memory of the ordered messages that wait behind the

@@ -67,19 +67,19 @@ type Endpoint struct {
 	now      time.Time     // of the newest call, for PollTransmit
 	heard    time.Time     // newest valid packet
 	control  queue.Packets // acks of accept and disconnect, init and disconnect
-	told     queue.Fifo[told]
+	stats    tally
 
 	// A server's: it sends entity packets and is acknowledged.
+	loose       queue.Packets // unreliable ones that wait for the socket
 	clockStart  uint64        // µs of the connection's clock at born
 	nextBeat    time.Time     // when an empty packet is due
-	loose       queue.Packets // unreliable ones that wait for the socket
-	ordered     queue.Packets // entity packets that wait for the one in flight
-	challenge   challenge
 	leaving     leaving
-	reportsOpen int // packets of SendReport whose fate was not told yet
 	sender      reliable.Sender
-	stats       tally
+	challenge   challenge
+	reportsOpen int           // packets of SendReport whose fate was not told yet
+	ordered     queue.Packets // entity packets that wait for the one in flight
 
+	told        queue.Fifo[told]
 	*clientSide // nil at a server, which has thousands of endpoints
 
 	rand      *rand.Rand
@@ -127,8 +127,9 @@ type Stats struct {
 
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {
-	In, Taken, Malformed, OutOfTime, OutOfRange, OutOfState uint64
-	Out, LooseLost, ControlOut, Untold, Beats               uint64
+	Out, In, Taken                               uint64 // what nearly each packet counts
+	Malformed, OutOfTime, OutOfRange, OutOfState uint64
+	LooseLost, ControlOut, Untold, Beats         uint64
 }
 
 // Check returns an error if the counters do not add up.
