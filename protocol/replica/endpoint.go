@@ -414,8 +414,13 @@ func (e *Endpoint) note(ev Event) {
 
 func (e *Endpoint) popEvent(ev *Event) {
 	*ev = e.events[0]
-	e.events = e.events[1:]
-	if len(e.events) == 0 {
+	e.events[0] = Event{}
+	switch {
+	case len(e.events) > 1:
+		e.events = e.events[1:]
+	case e.client != nil:
+		e.events = e.events[:0] // a client has one with each tick
+	default:
 		e.events = nil
 	}
 }

@@ -391,7 +391,7 @@ func TestAFrameIsForThoseWhoLackTheSame(t *testing.T) {
 	settle("by budget")
 }
 
-// A tick of a room, its packets and their acks allocate nothing.
+// A tick of a room, its packets and their acks allocate nothing, nor does a client that takes them.
 func TestATickOfARoomAllocatesNothing(t *testing.T) {
 	r := newRoom(t, 9, lan(), 10, 9)
 	for i := range 50 {
@@ -407,7 +407,8 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 	buf, ack := make([]byte, 2048), make([]byte, 0, 8)
 	value := make([]byte, 8)
 	var p Packet
-	packets := 0
+	first := r.clients[0]
+	packets, told := 0, 0
 	tick := func() {
 		now = now.Add(16 * time.Millisecond)
 		m.Advance(now)
@@ -421,6 +422,12 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 		for n, to, ok := m.PollTransmit(buf); ok; n, to, ok = m.PollTransmit(buf) {
 			if p.Parse(FromServer, buf[:n]) && p.Kind == KindReplicate {
 				packets++
+				if to == first.host.Addr() {
+					first.HandleDatagram(now, serverAddr, buf[:n])
+					for _, ok := first.PollEvent(); ok; _, ok = first.PollEvent() {
+						told++
+					}
+				}
 				ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
 				m.HandleDatagram(now, to, ack)
 			}
@@ -429,12 +436,12 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 	for range 10 {
 		tick()
 	}
-	packets = 0
+	packets, told = 0, 0
 	if n := testing.AllocsPerRun(100, tick); n != 0 && !underRace {
 		t.Errorf("a tick allocates %v times", n)
 	}
-	if packets < 10*100 {
-		t.Errorf("%d packets were sent", packets)
+	if packets < 10*100 || told < 100 {
+		t.Errorf("%d packets were sent, the client was told %d times", packets, told)
 	}
 }
 
