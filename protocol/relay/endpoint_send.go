@@ -68,10 +68,10 @@ func (e *Endpoint) sendLoose(o outgoing) {
 		o.payload.Retain()
 	}
 	e.looseOut.Push(o)
-	e.looseHeld += o.held()
+	e.looseHeld += int32(o.held())
 	for e.looseHeld > maxLooseBytes {
 		old := e.looseOut.Pop()
-		e.looseHeld -= old.held()
+		e.looseHeld -= int32(old.held())
 		e.release(old)
 		e.stats.LooseUnsent++
 	}

@@ -299,7 +299,7 @@ func TestAPeerHoldsABoundedMemory(t *testing.T) {
 		}
 		h.in(slow, pack(SemiOrdered, true, id, "held")) // 0 confirmed, 1 never comes
 		flights := p.sender.InFlight(0)
-		worst = max(worst, p.backlogHeld+p.looseHeld+p.looseIn.Held()+p.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
+		worst = max(worst, p.backlogHeld+int(p.looseHeld)+p.looseIn.Held()+p.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
 		h.now = h.now.Add(100 * time.Microsecond)
 		clear(h.out)
 	}

@@ -16,6 +16,8 @@ type Peer struct {
 	rested  time.Time // when it wanted to be called, as it said last
 	stirred bool      // more than a package to send has come since
 	busy    bool      // it has yet to rest in this turn
+	joined  bool      // the game knows of it
+	leaves  bool      // it is to be told that it left: see rare
 	Endpoint
 
 	// Seat is what the lobby keeps of the peer, Value what the game does.
@@ -23,9 +25,6 @@ type Peer struct {
 	// Name is what the lobby knows the peer by; in an open room with tickets, the name
 	// in its ticket.
 	Name string
-
-	joined bool // the game knows of it
-	leaves bool // it is to be told that it left: see rare
 }
 
 // Port returns the server's port that the peer speaks to.

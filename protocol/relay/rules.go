@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"time"
 
 	"parley/internal/reliable"
@@ -42,9 +43,10 @@ type Rules struct {
 	// Send returns ErrBacklogFull. Default 256 KiB.
 	MaxBacklog int
 
-	filled bool
-	send   *reliable.SendConfig
-	recv   *reliable.ReceiveConfig
+	filled      bool
+	rideAfterMS uint32 // how long after a confirmation the next may go along with a package at once
+	send        *reliable.SendConfig
+	recv        *reliable.ReceiveConfig
 }
 
 // fill returns a copy in which every field has its value.
@@ -59,6 +61,9 @@ func (r Rules) fill() *Rules {
 	orElse(&r.HoleTimeout, 10*time.Second)
 	orElse(&r.Grace, 8<<10)
 	orElse(&r.MaxBacklog, 256<<10)
+	if r.rideAfterMS = uint32(r.ConfirmAfter / time.Millisecond); r.ResendAfter > 0 {
+		r.rideAfterMS = math.MaxUint32 // whoever fixes the delay expects quiet
+	}
 	r.send, r.recv = r.engineSend(), r.engineReceive()
 	r.filled = true
 	return &r
