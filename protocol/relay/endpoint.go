@@ -171,6 +171,15 @@ type Shared struct {
 	Rand    *rand.Rand
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
+	born    time.Time            // of the first endpoint
+}
+
+// ms returns a time in milliseconds, which wrap after 49 days: only their differences mean something.
+func (s *Shared) ms(now time.Time) uint32 {
+	if s.born.IsZero() {
+		s.born = now
+	}
+	return uint32(now.Sub(s.born) / time.Millisecond)
 }
 
 func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *Shared, first uint64) Endpoint {
@@ -178,7 +187,7 @@ func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *S
 		rules: r, shared: s, client: client, state: StateOpen, peer: admission.Canon(peer), now: now, heard: now,
 		sender:   reliable.NewSender(now, first, r.send, &s.Buffers, s.Rand),
 		receiver: reliable.NewReceiver(now, first, r.recv, &s.Buffers),
-		near:     first, confirmedMS: uint32(now.UnixMilli()),
+		near:     first, confirmedMS: s.ms(now),
 	}
 	e.nextLoose, e.newestLoose = uint32(first)&MaxID, uint32(first)&MaxID
 	if r.Grace < 0 || client || admission.Nearby(e.peer.Addr()) {
@@ -361,7 +370,7 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 	early := time.Duration(0)
 	if e.ride {
 		early = e.rules.ConfirmAfter / 4
-		if since := uint32(e.now.UnixMilli()) - e.confirmedMS; since > e.rules.rideAfterMS {
+		if since := e.shared.ms(e.now) - e.confirmedMS; since > e.rules.rideAfterMS {
 			early = e.rules.ConfirmAfter
 		}
 	}
@@ -387,7 +396,7 @@ func (e *Endpoint) confirm(buf []byte, early time.Duration) (int, bool) {
 	if n == 0 {
 		return 0, false
 	}
-	e.paid, e.confirmedMS = true, uint32(e.now.UnixMilli())
+	e.paid, e.confirmedMS = true, e.shared.ms(e.now)
 	b := appendHeader(buf[:0], flagControl, 0)
 	for _, number := range numbers[:n] {
 		b = AppendID(b, uint32(number)&MaxID)
