@@ -18,6 +18,7 @@ import (
 type crowd struct {
 	t       testing.TB
 	dialect string
+	schema  *world.Schema
 	l       *loaded
 	players []*player.Player
 	asked   atomic.Uint64 // times that somebody steered
@@ -28,7 +29,7 @@ type crowd struct {
 }
 
 // join adds n players, some at a time. Those who are not let in are returned.
-func (c *crowd) join(n int, schema *world.Schema) (refused int) {
+func (c *crowd) join(n int) (refused int) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	room := make(chan struct{}, joinAtOnce)
@@ -40,7 +41,7 @@ func (c *crowd) join(n int, schema *world.Schema) (refused int) {
 		wg.Go(func() {
 			defer func() { <-room }()
 			p, err := player.Join(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
-				Schema: schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: c.notice,
+				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: c.notice,
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -94,23 +95,30 @@ func (c *crowd) close() {
 
 // T56: many clients of one dialect, 20 times a second, 64 bytes or so: all that was sent reliably
 // arrives, nobody is cut off, and the server's memory does not grow. 200 clients for 2 s in the
-// gate; with PARLEY_SOAK 2,000 for 10 minutes, and then the tick's p99, the garbage collector's and
+// gate; with PARLEY_SOAK 2,000 for 10 minutes, or as long as PARLEY_HOLD says, and then the tick's p99, the garbage collector's and
 // the growth of memory are held against their bars too, which on a machine that does other work
 // say nothing. Clients share the cores. Passwords are what realm's clients cost to come, so it has
 // fewer.
 func TestHold(t *testing.T) {
 	prTier(t)
 	soak := os.Getenv("PARLEY_SOAK") != ""
+	length := 10 * time.Minute
+	if text := os.Getenv("PARLEY_HOLD"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, dialect := range player.Dialects {
 		t.Run(dialect, func(t *testing.T) {
 			n, periods := 200, 40
 			switch {
 			case soak:
-				n, periods = 2000, 10*60*20
+				n, periods = 2000, int(length/(time.Second/20))
 			case dialect == "realm":
 				n = 30
 			}
-			c := newCrowd(t, dialect, n)
+			c := newCrowd(t, dialect, n, 0)
 			defer c.close()
 			mark := c.warmUp()
 			asked, told := c.asked.Load(), c.told.Load()
@@ -135,14 +143,14 @@ func TestHold(t *testing.T) {
 }
 
 // newCrowd starts a server and has n players of a dialect join.
-func newCrowd(t *testing.T, dialect string, n int) *crowd {
-	config := loadConfig{Holders: true, Plain: true, Players: 4000, Sight: 16}
+func newCrowd(t *testing.T, dialect string, n int, burn time.Duration) *crowd {
+	config := loadConfig{Holders: true, Plain: true, Players: 4000, Sight: 16, Burn: burn}
 	sim, err := world.New(config.game(), world.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{t: t, dialect: dialect, l: startLoaded(t, config)}
-	if refused := c.join(n, sim.Schema()); refused > 0 {
+	c := &crowd{t: t, dialect: dialect, l: startLoaded(t, config), schema: sim.Schema()}
+	if refused := c.join(n); refused > 0 {
 		t.Fatalf("%d of %d were not let in", refused, n)
 	}
 	for f := c.l.say(loadFigures); f.Players+f.Spectators < n; f = c.l.say(loadFigures) {
@@ -190,55 +198,69 @@ func (c *crowd) bars(mark, f loadFigure) {
 	}
 }
 
-// T57: three times the clients come to a server that holds some: those who were there are served on,
-// nothing that they sent is lost, and when the others have gone it is as before within 10 s. That who
-// comes is shed first where the server cannot keep up is TestWhoComesIsShedFirst of the gateway, which
-// needs no such machine.
+// T57: three times the clients come to a server that holds some, which is more than it can do: its ticks
+// take longer than their period. Those who are in are served on and nothing that they sent is lost; who
+// comes when it cannot keep up is not let in; and when the others have gone it is as before within 10 s.
+// In the gate the game itself takes its time, and a hundred players are half of what it can do; with
+// PARLEY_SOAK it is the 2,000 clients that do.
 func TestThreeTimesTheLoad(t *testing.T) {
 	prTier(t)
-	n, periods := 100, 40
-	if os.Getenv("PARLEY_SOAK") != "" {
-		n, periods = 2000, 60*20
+	n, periods, burn := 100, 40, 9*time.Millisecond
+	soak := os.Getenv("PARLEY_SOAK") != ""
+	if soak {
+		n, periods, burn = 2000, 60*20/4, 0
 	}
-	c := newCrowd(t, "replica", n)
+	c := newCrowd(t, "replica", n, burn)
 	defer c.close()
 	c.warmUp()
 	c.turnFor(periods)
 	before := c.l.say(loadFigures)
 
-	others := &crowd{t: t, dialect: c.dialect, l: c.l}
-	sim, err := world.New(holders(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := others.join(2*n, sim.Schema())
-	others.warmUp()
+	others := &crowd{t: t, dialect: c.dialect, l: c.l, schema: c.schema}
+	refused := others.join(2 * n)
+	c.l.say(loadMark)
 	var wg sync.WaitGroup
 	mine, theirs := c.asked.Load(), others.asked.Load()
-	wg.Go(func() { others.turnFor(periods) })
-	c.turnFor(periods)
+	wg.Go(func() { others.turnFor(4 * periods) })
+	late := &crowd{t: t, dialect: c.dialect, l: c.l, schema: c.schema}
+	wg.Go(func() { // ten a second
+		clock := time.NewTicker(time.Second / 10)
+		defer clock.Stop()
+		for range 4 * periods / 2 {
+			<-clock.C
+			refused += late.join(1)
+		}
+	})
+	c.turnFor(4 * periods)
 	wg.Wait()
 	asked := c.asked.Load() - mine + others.asked.Load() - theirs
 	during := c.settle(asked)
+	cutOff, turnedAway := c.ended.Load()+others.ended.Load(), uint64(refused)+late.ended.Load()
 	others.close()
+	late.close()
 
 	began := time.Now()
-	for c.l.say(loadFigures).Players > n {
+	for f := c.l.say(loadFigures); f.Players > n || f.Behind > time.Second/20; f = c.l.say(loadFigures) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	back := time.Since(began)
 	c.l.say(loadMark)
 	c.turnFor(periods)
 	after := c.l.say(loadFigures)
-	t.Logf("load %s; tick p50/p99 %v/%v with %d clients, %v/%v with %d (%d were not let in, %d shed), %v/%v %v after they had gone", machineLoad(),
-		before.P50, before.P99, n, during.P50, during.P99, n+len(others.players), refused, during.Shed, after.P50, after.P99, back)
-	if c.ended.Load() > 0 || during.DroppedInput > 0 || during.Requests != asked {
-		t.Errorf("%d were cut off, %d requests dropped, %d arrived of %d", c.ended.Load(), during.DroppedInput, during.Requests, asked)
+	t.Logf("load %s; tick p50/p99 %v/%v with %d clients; %v/%v with %d, %v behind the clock, %d not let in (%d shed); %v/%v %v after they had gone", machineLoad(),
+		before.P50, before.P99, n, during.P50, during.P99, during.Players, during.Behind, turnedAway, during.Shed, after.P50, after.P99, back)
+	if cutOff > 0 || during.DroppedInput > 0 || during.Requests < asked {
+		t.Errorf("%d were cut off, %d requests dropped, %d arrived of %d", cutOff, during.DroppedInput, during.Requests, asked)
+	}
+	if !soak && (during.Shed == 0 || turnedAway < during.Shed) {
+		t.Errorf("it was %v behind, and let in whoever came", during.Behind)
 	}
 	if back > 10*time.Second {
-		t.Errorf("the others were gone after %v", back)
+		t.Errorf("it was as before after %v", back)
 	}
-	if os.Getenv("PARLEY_SOAK") != "" && (during.P99 > 3*before.P99 || after.P99 > before.P99*3/2) {
-		t.Errorf("tick p99 %v, then %v, and %v after", before.P99, during.P99, after.P99)
+	// A host that has other things to do makes one tick in a hundred longer, with any number of clients.
+	const hosts = 50 * time.Millisecond
+	if during.P50 > 3*before.P50 || during.P99 > 3*(before.P99+hosts) || after.P50 > before.P50*3/2 || after.P99 > before.P99*3/2+hosts {
+		t.Errorf("ticks took p50 %v, then %v, and %v after; p99 %v, %v and %v", before.P50, during.P50, after.P50, before.P99, during.P99, after.P99)
 	}
 }

@@ -45,8 +45,9 @@ type loadConfig struct {
 	Dir      string
 	Plain    bool // realm without TLS
 	Sight    float64
-	Allocs   bool // count allocations by place, which is slow
-	Swell    int  // with more players than that there are four times the drifters
+	Allocs   bool          // count allocations by place, which is slow
+	Burn     time.Duration // holders only: a tick takes so long, and for each player a fiftieth of that more
+	Swell    int           // with more players than that there are four times the drifters
 }
 
 func (c *loadConfig) game() world.Game {
@@ -54,7 +55,7 @@ func (c *loadConfig) game() world.Game {
 		return vessels(c.Vessels)
 	}
 	if c.Holders {
-		return holders()
+		return holders(c.Burn)
 	}
 	return driftingArena(c.Drifters, c.Swell)
 }
@@ -72,6 +73,7 @@ type loadFigure struct {
 	Requests            uint64
 	DroppedInput        uint64
 	Shed                uint64
+	Behind              time.Duration
 	ReplicaBytes        uint64 // that replica sent
 	Allocs              []allocSite
 }
@@ -142,9 +144,12 @@ type holder struct {
 }
 
 // holders stand 64 cells from each other, and away from all of them stands one that is nobody's and
-// turns in each tick, so that spectators have something to see.
-func holders() world.Game {
+// turns in each tick, so that spectators have something to see. With burn it is a game that takes its time.
+func holders(burn time.Duration) world.Game {
 	return world.Game{Name: "holders", Kinds: world.Kinds(holder{}), Step: func(w *world.World, in []world.Input) {
+		long := burn + burn*time.Duration(world.Count[holder](w))/50
+		for began := time.Now(); time.Since(began) < long; {
+		}
 		if w.Tick() == 0 {
 			world.Spawn(w, holder{world.Body{X: -1000}})
 		}
@@ -257,7 +262,7 @@ func (l loadLook) since(m loadLook) loadFigure {
 		Ticks: l.world.Ticks - m.world.Ticks, Late: l.world.LateTicks - m.world.LateTicks, Skips: l.world.SkippedTicks - m.world.SkippedTicks,
 		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
 		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
-		Requests: l.world.Requests - m.world.Requests, Shed: l.world.Shed - m.world.Shed,
+		Requests: l.world.Requests - m.world.Requests, Shed: l.world.Shed - m.world.Shed, Behind: l.world.Behind,
 		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
 	}
 }

@@ -102,8 +102,9 @@ type Stats struct {
 	LongestTick   time.Duration
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
-	TickTimes     Times  // how long all took
-	Shed          uint64 // players who were not let in because the hub was behind
+	TickTimes     Times         // how long all took
+	Behind        time.Duration // the clock, after the last tick
+	Shed          uint64        // players who were not let in because the hub was behind
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
@@ -270,7 +271,6 @@ func (h *Hub) loop(ctx context.Context) error {
 		h.stats.LastTick = time.Since(began)
 		h.stats.LongestTick = max(h.stats.LongestTick, h.stats.LastTick)
 		h.stats.TickTimes.add(h.stats.LastTick)
-		h.look()
 		next = next.Add(every)
 		if h.behind = time.Since(next); h.behind > mostBehind {
 			skipped := h.behind / every
@@ -278,6 +278,7 @@ func (h *Hub) loop(ctx context.Context) error {
 			next, h.behind = next.Add(skipped*every), 0
 			h.log.Warn("the world is far behind the clock, and lets ticks go", "ticks", int64(skipped))
 		}
+		h.look()
 		timer.Reset(time.Until(next))
 	}
 }
@@ -401,7 +402,7 @@ func (h *Hub) settle() {
 // look makes the counters known to other goroutines.
 func (h *Hub) look() {
 	st := h.stats
-	st.Players, st.World = len(h.players), h.sim.Stats()
+	st.Players, st.World, st.Behind = len(h.players), h.sim.Stats(), h.behind
 	for _, d := range h.dialects {
 		*st.Seats.of(d.Name()) = len(h.seats[d.Name()])
 		for _, s := range h.seats[d.Name()] {
