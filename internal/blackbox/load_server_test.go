@@ -32,6 +32,7 @@ const (
 	loadRoom    = 512                   // cells from the middle to each side: the arena's
 	loadMark    = "mark"                // what came before is left out of the figures
 	loadFigures = "figures"
+	loadJump    = "jump"    // its wall clock goes to where the next word says
 	loadChatter = "chatter" // it says as much in one tick as players do in a minute
 )
 
@@ -48,6 +49,7 @@ type loadConfig struct {
 	Allocs   bool          // count allocations by place, which is slow
 	Burn     time.Duration // holders only: a tick takes so long, and for each player a fiftieth of that more
 	Swell    int           // with more players than that there are four times the drifters
+	OwnClock bool          // it has a wall clock of its own, if that can be
 }
 
 func (c *loadConfig) game() world.Game {
@@ -76,6 +78,8 @@ type loadFigure struct {
 	Behind              time.Duration
 	ReplicaBytes        uint64 // that replica sent
 	Allocs              []allocSite
+	OwnClock            bool  // it has a wall clock of its own
+	Wall                int64 // what that says, in Unix ms
 }
 
 // drifter is an entity that nobody owns: it goes its way, and turns at the edge.
@@ -176,6 +180,11 @@ func beLoadServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
+	var jump func(time.Duration)
+	owned := false
+	if c.OwnClock {
+		jump, _, owned = ownWallClock()
+	}
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
@@ -207,7 +216,15 @@ func beLoadServer(text string) error {
 				s.Broadcast("so many words")
 			}
 		}
+		if to, ok := strings.CutPrefix(in.Text(), loadJump+" "); ok {
+			d, err := time.ParseDuration(to)
+			if err != nil {
+				return err
+			}
+			jump(d)
+		}
 		f := now.since(marked)
+		f.OwnClock, f.Wall = owned, time.Now().UnixMilli()
 		if allocs != nil && in.Text() == loadFigures {
 			f.Allocs = allocsSince(allocs)
 		}

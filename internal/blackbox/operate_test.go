@@ -1,6 +1,7 @@
 package blackbox
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/arena"
+	"parley/internal/player"
+	"parley/world"
 )
 
 func get(t *testing.T, url string) (int, string) {
@@ -177,6 +182,53 @@ func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
 	defer b.close()
 	if err := b.join(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who is gone without goodbye, its socket closed and nothing said, is seen to go by the others, over each
+// dialect that has players. Over UDP that takes as long as the server is patient.
+func TestWhoVanishesIsSeenToGo(t *testing.T) {
+	prTier(t)
+	s := serve(t)
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher, err := player.Join(t.Context(), "duplex", s.addrs["duplex"], player.Config{Schema: sim.Schema()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Close(context.Background())
+	sees := func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			got := 0
+			watcher.See(func(v *player.Sight) { got = len(v.Things) })
+			if got == n {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("it sees %d, want %d", got, n)
+			}
+		}
+	}
+	sees(1)
+	for _, g := range guests(s, 1) {
+		if strings.HasPrefix(g.name, "stamp") {
+			continue // it watches, and is not seen
+		}
+		c, join, err := g.open()
+		if err == nil {
+			err = join()
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		sees(2)
+		began := time.Now()
+		c.close()
+		sees(1)
+		t.Logf("%s was seen to go after %v", g.name, time.Since(began).Round(10*time.Millisecond))
 	}
 }
 
