@@ -136,3 +136,18 @@ func TestAFeedThatIsLostOneWay(t *testing.T) {
 	w.net.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Delay: 5 * time.Millisecond})
 	w.runUntil("the feed is back", func() bool { return x.FeedUp() && x.conn().FeedUp() }, 4*time.Second)
 }
+
+// A server's connections have no elements of their own: those are the Mux's.
+func TestAServersConnectionKnowsNoElements(t *testing.T) {
+	r := newRoom(t, Config{})
+	g := r.join("10.0.0.2")
+	if err := r.mux.Set(5, valueOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	if data, ok := g.Element(5); ok {
+		t.Errorf("it knows %x", data)
+	}
+	for sid := range g.Elements() {
+		t.Errorf("it yields %d", sid)
+	}
+}

@@ -27,8 +27,9 @@ func (c *Conn) Resync() {
 // elements that Mux.Set knows: a sync tells of those alone, and takes every other from the client. What is
 // no element has a SID among Elements.Moments of the schema. See Endpoint.Update.
 func (c *Conn) Update(sid int16, data []byte) error {
-	defer c.mux.touch(c)
-	return c.Endpoint.Update(c.mux.now, sid, data)
+	err := c.Endpoint.Update(c.mux.now, sid, data)
+	c.mux.load(c)
+	return err
 }
 
 // Sync says what an element is, or that something happened, to this client alone. See

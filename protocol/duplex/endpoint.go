@@ -58,12 +58,11 @@ type Endpoint struct {
 	lender *reliable.Buffers
 	side   Side // which we are
 	state  State
-	now    time.Time // of the newest call
-	born   time.Time
-
 	player int16
 	token  int32
-	joined bool // EventJoined was told
+	joined bool      // EventJoined was told
+	now    time.Time // of the newest call
+	born   time.Time
 
 	main   netip.AddrPort // the peer's address there
 	stream Stream
@@ -74,7 +73,7 @@ type Endpoint struct {
 	asked asked // our queries
 	owed  owed  // the peer's
 
-	mirror  mirror  // a client's: what it knows of the server's elements
+	mirror  *mirror // a client's: what it knows of the server's elements
 	view    *view   // a server's: what the client knows of them
 	closing closing // why and until when
 
@@ -126,7 +125,7 @@ type Shared struct {
 func NewClient(now time.Time, main, feed netip.AddrPort, c Config, s *Shared) *Endpoint {
 	e := newEndpoint(now, FromClient, main, c.fill(), s)
 	e.feed.peer = admission.Canon(feed)
-	e.mirror.items = map[int16]*item{}
+	e.mirror, e.feed.search = &mirror{items: map[int16]*item{}}, new(search)
 	// "Client connects to main, sends CONN_INIT".
 	e.signal(CodeConnInit)
 	return e
@@ -198,8 +197,10 @@ func (e *Endpoint) NextTimeout() (next time.Time, ok bool) {
 	if e.feed.up {
 		sooner(e.feed.heard.Add(e.cfg.FeedTimeout))
 	}
-	sooner(e.feed.nextInit)
-	sooner(e.feed.giveUp)
+	if e.feed.search != nil {
+		sooner(e.feed.nextInit)
+		sooner(e.feed.giveUp)
+	}
 	sooner(e.asked.next)
 	if e.view != nil {
 		sooner(e.view.nextSync)

@@ -74,7 +74,9 @@ func (e *Endpoint) end(c Close) {
 	e.letGo()
 	e.out.clear(e.lender)
 	e.stream.close()
-	e.mirror.clear()
+	if e.mirror != nil {
+		e.mirror.clear()
+	}
 }
 
 // letGo lets go of what a connection that ends has no more use for.

@@ -17,15 +17,19 @@ type feed struct {
 	up    bool           // it carries updates
 	loose queue.Packets  // messages that wait for the socket
 
-	// A client's.
-	nextInit time.Time     // when FEED_INIT is sent next
-	wait     time.Duration // between the last two
-	giveUp   time.Time     // when it joins without
+	*search // a client's
 
 	// A server's: its client says that the feed works, and until when the datagrams of a
 	// player who had this address before may still come.
 	said bool
 	wary time.Time
+}
+
+// search is how a client looks for a feed. A server's connections do without.
+type search struct {
+	nextInit time.Time     // when FEED_INIT is sent next
+	wait     time.Duration // between the last two
+	giveUp   time.Time     // when it joins without
 }
 
 // The fates of a SEQ.

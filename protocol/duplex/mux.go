@@ -192,7 +192,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		m.stats.ToConns++
 		c.now = now
 		c.handleFeed(now, &d, ok)
-		m.touch(c)
+		m.conns.Touch(c) // it has nothing to say on main by that
 	}
 }
 
@@ -260,6 +260,16 @@ func (m *Mux) touch(c *Conn) {
 	if !c.streaming {
 		c.streaming = true
 		m.streams.Push(c)
+	}
+}
+
+// load notes that a connection was given something to send. If that went to its feed, it has neither events nor bytes, and
+// nobody need look.
+func (m *Mux) load(c *Conn) {
+	if c.out.size > 0 || c.state != StateOpen {
+		m.touch(c)
+	} else {
+		m.conns.Load(c)
 	}
 }
 

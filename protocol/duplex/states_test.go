@@ -348,7 +348,9 @@ func (s *stage) outcome(m message) string {
 	if s.e != nil { // what the game would do
 		s.e.owed = owed{}
 		s.e.asked = asked{}
-		clear(s.e.mirror.items) // each step begins with no elements
+		if s.e.mirror != nil {
+			clear(s.e.mirror.items) // each step begins with no elements
+		}
 	}
 	if len(words) > 0 {
 		return state + ": " + strings.Join(words, ", ")

@@ -35,6 +35,9 @@ const itemBytes = 96
 // Element returns what a client knows of an element. The bytes are valid until the next
 // call of a Handle* method.
 func (e *Endpoint) Element(sid int16) (data []byte, ok bool) {
+	if e.mirror == nil {
+		return nil, false // a server's are in its Mux
+	}
 	if it := e.mirror.items[sid]; it != nil && it.live {
 		return it.data, true
 	}
@@ -44,6 +47,9 @@ func (e *Endpoint) Element(sid int16) (data []byte, ok bool) {
 // Elements yields what a client knows, by SID.
 func (e *Endpoint) Elements() iter.Seq2[int16, []byte] {
 	return func(yield func(int16, []byte) bool) {
+		if e.mirror == nil {
+			return
+		}
 		for _, sid := range slices.Sorted(maps.Keys(e.mirror.items)) {
 			if it := e.mirror.items[sid]; it.live && !yield(sid, it.data) {
 				return
@@ -122,7 +128,7 @@ func (m *mirror) start() {
 // endSync ends it: "After SYNC_END, every SID that was not named since SYNC_START is
 // gone", and "the client answers SYNC_OK".
 func (e *Endpoint) endSync() {
-	m := &e.mirror
+	m := e.mirror
 	m.syncing = false
 	var gone []int16
 	for sid, it := range m.items {
