@@ -47,7 +47,7 @@ type batchedServer struct {
 	n       int // datagrams in out
 	now     int // the datagram of in that is being answered
 
-	mu    sync.Mutex // of out, and of
+	mu    sync.Mutex              // of out, and of
 	known []unix.RawSockaddrInet4 // who has sent something, if it is for them to wait
 }
 
