@@ -5,11 +5,11 @@ import "time"
 // acks is what a receiver owes in acknowledgements, oldest first. The zero
 // value owes nothing.
 type acks struct {
-	count  int           // numbers owed
-	due    time.Duration // when they are to go out; 0 if none is owed
-	ranges []ackRange    // from taken on
+	ranges []ackRange // from taken on
 	taken  int
-	lone   [1]ackRange // the room of one that is owed alone, as most are
+	lone   [1]ackRange   // the room of one that is owed alone, as most are
+	due    time.Duration // when they are to go out; 0 if none is owed
+	count  int           // numbers owed
 }
 
 // ackRange is numbers in a row, each owed once.

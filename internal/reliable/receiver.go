@@ -11,6 +11,7 @@ import "time"
 //
 // What every packet touches comes first, and together.
 type Receiver struct {
+	acks    acks
 	cfg     *ReceiveConfig
 	buffers *Buffers
 	born    time.Time
@@ -20,7 +21,6 @@ type Receiver struct {
 	seen    Filter // or, if a lane is Contiguous, holes
 	lent    []byte // what Next returned last
 	ready   parcels
-	acks    acks
 	stats   ReceiveStats
 
 	newest uint64     // the newest reliable packet, to acknowledge again after a stall

@@ -43,6 +43,30 @@ func (r *roundTrip) doubt(d time.Duration) {
 	r.doubtful = min(r.doubtful, 254) + 1
 }
 
+// twice is the newest packet that was sent twice and acknowledged once. Which of the two was,
+// cannot be told (Karn's rule), until the second acknowledgement comes: then both arrived,
+// and the first was of the first. So where the round trip has grown past the resend
+// delay, and every packet is resent, one is enough to learn it.
+type twice struct {
+	number uint32 // its low bits
+	took   uint32 // µs from its first transmission to its acknowledgement; 0 if there is none
+}
+
+// note takes a packet that was sent twice when it is acknowledged.
+func (w *twice) note(n uint64, took time.Duration) {
+	*w = twice{uint32(n), uint32(min(took, maxRTT).Microseconds())}
+}
+
+// sample returns how long the round trip of n was if it is acknowledged the second time.
+func (w *twice) sample(n uint64) (time.Duration, bool) {
+	if w.took == 0 || w.number != uint32(n) {
+		return 0, false
+	}
+	took := time.Duration(w.took) * time.Microsecond
+	*w = twice{}
+	return took, true
+}
+
 // grown reports whether the round trip seems to have grown past the resend delay.
 func (r *roundTrip) grown() bool { return r.doubtful >= manyDoubts }
 

@@ -28,7 +28,6 @@ var (
 // connections spends its time on reading their memory.
 type Sender struct {
 	cfg      *SendConfig
-	buffers  *Buffers
 	born     time.Time
 	next     uint64 // the number that the next packet takes
 	waiting  uint32 // how many are queued
@@ -41,11 +40,12 @@ type Sender struct {
 	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
 	resend   line
 	copies   line
-	express  line
 
 	newestAcked  uint64 // and everything up to it may be assumed known to the peer
 	lastReliable uint64 // the newest number given to a reliable packet
 	early        early
+	buffers      *Buffers
+	express      line
 	losses       []Loss // from lossesTaken on
 	lossesTaken  int
 
@@ -59,6 +59,7 @@ type Sender struct {
 	flights  flights
 	lanes    [lanes]sendLane
 	rtt      roundTrip
+	twice    twice
 	heardAt  time.Duration // newest acknowledgement
 	ackedAt  time.Duration // newest acknowledgement that was news
 	topTx    [3]uint64     // the three newest transmissions that were acknowledged

@@ -46,6 +46,9 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 		if e != nil && e.state == probe {
 			s.dropProbe()
 		}
+		if took, ok := s.twice.sample(n); ok {
+			s.rtt.sample(took)
+		}
 		s.nudge(at)
 		return AckRepeat, 0
 	}
@@ -82,6 +85,10 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 		}
 	default:
 		s.rtt.doubt(at - e.first)
+		// A copy would be acknowledged twice as well.
+		if again == 1 && e.copyAt == 0 && !s.cfg.TimerOnly {
+			s.twice.note(e.number, at-e.first)
+		}
 	}
 	if rtt > 0 && s.rtt.grown() {
 		s.loss.forget() // what came later than it was waited for was taken for lost

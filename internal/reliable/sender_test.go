@@ -591,3 +591,43 @@ func TestARoundTripThatJumpsIsLearnt(t *testing.T) {
 		})
 	}
 }
+
+// A round trip that grows past the resend delay has every packet resent, and by Karn's rule
+// none would be a sample. The second acknowledgement of one tells that its first was of its first
+// transmission.
+func TestTheSecondAcknowledgementTellsTheRoundTrip(t *testing.T) {
+	const was, is, every = time.Millisecond, 45 * time.Millisecond, 50 * time.Millisecond
+	s := newSolo(t, SendConfig{NoEarly: true})
+	resent := func(rtt time.Duration, packets int) (n int) {
+		for range packets {
+			begin, number := s.now, s.send(50)
+			sent := []time.Time{s.now}
+			for s.poll(); len(sent) > 0; sent = sent[1:] {
+				for _, x := range s.wait(sent[0].Add(rtt).Sub(s.now)) {
+					n++
+					sent = append(sent, start.Add(x.at))
+				}
+				s.ack(number)
+			}
+			s.wait(max(begin.Add(every).Sub(s.now), 0))
+		}
+		return n
+	}
+	if n := resent(was, 50); n != 0 {
+		t.Fatalf("%d resends on a path that loses nothing", n)
+	}
+	if n := resent(is, 50); n == 0 || n > 3 {
+		t.Errorf("%d of 50 packets were resent until the round trip was learnt, want 1 to 3", n)
+	}
+	// A second acknowledgement of a packet that was sent once says nothing.
+	before := s.RTT()
+	number := s.send(50)
+	s.poll()
+	s.wait(is)
+	s.ack(number)
+	known := s.RTT()
+	s.wait(100 * is)
+	if s.ack(number); s.RTT() != known || before == 0 {
+		t.Errorf("a repeat moved the round trip from %v to %v", known, s.RTT())
+	}
+}
