@@ -235,11 +235,12 @@ func (e *Endpoint) serveChat(now time.Time, m *Message) (Event, bool) {
 	s.chatAt = now
 	if len(m.Text) == 0 || s.chatBudget < cost {
 		e.count(&e.stats.ChatFast)
+		s.mux.stats.ChatFast++
 		return Event{}, false
 	}
 	s.chatBudget -= cost
 	e.count(&e.stats.Taken)
-	if !e.cfg.OwnChat && s.mux != nil {
+	if !e.cfg.OwnChat {
 		s.mux.Say(s.entity, m.Text)
 	}
 	return e.tell(now, EventMessage, m)
@@ -252,11 +253,17 @@ func (e *Endpoint) serveTerrain(now time.Time, m *Message) (Event, bool) {
 		return e.tell(now, EventMessage, m)
 	}
 	for id := range m.Wanted.All() {
-		if !e.terrain.want(id) {
-			e.stats.ChunkUnsaid++
-		}
+		e.wantChunk(id)
 	}
 	return Event{}, false
+}
+
+// wantChunk notes a chunk that a client wants, or that there is no room for it.
+func (e *Endpoint) wantChunk(id ChunkID) {
+	if !e.terrain.want(id) {
+		e.stats.ChunkUnsaid++
+		e.server.mux.stats.ChunkUnsaid++
+	}
 }
 
 // serveTicked takes an entity_update or an action_do: "If it is in the past by at most
@@ -271,6 +278,7 @@ func (e *Endpoint) serveTicked(now time.Time, m *Message) (Event, bool) {
 	due, _ := e.server.mux.dueTick(now)
 	if tick > due+maxTicksAhead || tick+uint64(e.cfg.MaxRollbackTicks) < at {
 		e.count(&e.stats.Refused)
+		e.server.mux.stats.Refused++
 		return e.tell(now, EventRefused, m)
 	}
 	e.count(&e.stats.Taken)

@@ -62,6 +62,9 @@ type MuxStats struct {
 	Waiting   int    // not in the game now
 	Broadcast uint64 // messages that were encoded once for many
 	Receivers uint64 // queues that they went to
+
+	// Of all connections so far, as Stats counts them for each.
+	Refused, ChatFast, ChunkUnsaid uint64
 }
 
 // NewMux returns a server core without connections.

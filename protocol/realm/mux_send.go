@@ -139,9 +139,7 @@ func (c *Conn) ChunkChanged(id ChunkID) {
 	if c.state != StatePlaying || c.cfg.Terrain == nil {
 		return
 	}
-	if !c.terrain.want(id) {
-		c.stats.ChunkUnsaid++
-	}
+	c.wantChunk(id)
 	c.mux.touch(c)
 }
 
