@@ -135,6 +135,9 @@ func (r *Roster[C]) Eventful() (c C, ok bool) {
 	return *r.eventful.First(), true
 }
 
+// Quiet reports whether no connection may have events.
+func (r *Roster[C]) Quiet() bool { return r.eventful.Len() == 0 }
+
 // Calm says that the connection of Eventful has no more events.
 func (r *Roster[C]) Calm(c C) {
 	c.member().eventful = false

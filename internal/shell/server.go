@@ -34,6 +34,10 @@ type ServerConfig struct {
 	// them to the program.
 	Events func()
 
+	// Quiet, if set, reports whether the core has no events: then who runs Do sends
+	// what it had the core say, and the loop sleeps on.
+	Quiet func() bool
+
 	// Snapshot is called after Events while the server's lock is held: it copies what
 	// View is to see.
 	Snapshot func()
@@ -60,7 +64,7 @@ type Server struct {
 // Serve starts a server at a socket, which it owns from now on.
 func Serve(socket *udp.Socket, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
-	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn, Ended: s.ended})
+	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended})
 	return s
 }
 

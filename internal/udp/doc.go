@@ -50,8 +50,10 @@
 // watchman, which of a server with a thousand players took 14% (1.4 µs of a message and its answer, as
 // much as all of a dialect's engine). So a wait keeps a processor of the scheduler from others; one
 // of them is always left out, and each eighth wait in a row is in the poller. Tried and not better: to wait in
-// ppoll instead, with and without a pause behind it; to wait half a millisecond; to have a visitor
-// send what it had the core say.
+// ppoll instead, with and without a pause behind it; to wait half a millisecond.
+//
+// A game's tick visits the loop (Loop.Visit) and sends what is little itself: a loop that is
+// woken for it costs 6 to 11% of a server that sends 20 datagrams each millisecond.
 //
 // # Limits
 //

@@ -74,6 +74,10 @@ const (
 	// always has one more.
 	maxTurnTransmits = 4096
 
+	// maxVisitTransmits bounds the datagrams that a visitor sends itself, a third of a
+	// millisecond of its time. What is more is the loop's, on its own core.
+	maxVisitTransmits = 128
+
 	// maxFinalTurns bounds what a closing loop still sends: a core that never
 	// runs dry cannot keep it open.
 	maxFinalTurns = 16

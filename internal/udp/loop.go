@@ -39,6 +39,10 @@ type LoopConfig struct {
 	// core's events and may call the core.
 	AfterTurn func(now time.Time)
 
+	// Calm, if set, reports whether AfterTurn would have nothing to do: then what a visitor
+	// had the core send is sent by the visitor itself, and the loop is not woken for it.
+	Calm func() bool
+
 	// Ended, if set, is called last on the loop's goroutine, when the socket is closed
 	// already, with what Err will return.
 	Ended func(err error)
@@ -70,7 +74,8 @@ type Loop struct {
 	// Visit.
 	owner   sync.Mutex
 	turned  sync.Cond // on owner: a turn has ended
-	visited bool      // under owner: since the last turn
+	visited bool      // under owner: since the last turn, which has to send something
+	until   time.Time // under owner: when the next turn is due though nothing comes; zero is never
 	over    bool      // under owner: the last turn has begun, or there is none
 
 	mu      sync.Mutex

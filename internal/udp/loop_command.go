@@ -39,32 +39,45 @@ func (l *Loop) Do(fn func()) error {
 	return nil
 }
 
-// Visit runs fn here and now, while the loop stands between two turns, and has it take a turn
-// soon: what fn had the core do is then sent. It waits for a turn that is under way, and the
-// loop for fn, which must be short; a second visitor waits for the turn after the first, so that
-// no one can pile up what is never sent. A loop that sleeps need not get up first, as for Do, so
+// Visit runs fn here and now, while the loop stands between two turns. What fn had the core send
+// it sends itself, if that is little and LoopConfig.Calm says that there is nothing else to do;
+// otherwise the loop takes a turn soon. It waits for a turn that is under way, and the
+// loop for fn, which must be short; a second visitor waits until what the first had to say is sent,
+// so that no one can pile up what is never sent. A loop that sleeps need not get up first, as for Do, so
 // it is how a game's tick reaches many loops. The loop's own callbacks must not call it, nor fn.
 // The error is ErrClosed, and then fn is not run.
 func (l *Loop) Visit(fn func()) error {
-	if !l.visit(fn) {
+	done, ok := l.visit(fn)
+	if !ok {
 		return ErrClosed
 	}
-	l.socket.Wake()
+	if !done {
+		l.socket.Wake()
+	}
 	return nil
 }
 
-func (l *Loop) visit(fn func()) bool {
+// visit reports whether the loop is left with nothing to do, and whether fn was run.
+func (l *Loop) visit(fn func()) (done, ok bool) {
 	l.owner.Lock()
 	defer l.owner.Unlock()
 	for l.visited && !l.over {
 		l.turned.Wait()
 	}
 	if l.over {
-		return false
+		return false, false
 	}
 	l.visited = true
 	fn()
-	return true
+	if l.config.Calm == nil || !l.config.Calm() {
+		return false, true
+	}
+	if _, more := l.transmit(maxVisitTransmits, l.socket.writeOutside); more {
+		return false, true
+	}
+	l.visited = false
+	at, waits := l.core.NextTimeout()
+	return !waits || !l.until.IsZero() && !at.Before(l.until), true
 }
 
 // accept queues fn and unlocks l.mu, which the caller holds.

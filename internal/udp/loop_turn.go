@@ -52,7 +52,7 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 		if l.config.AfterTurn != nil {
 			l.config.AfterTurn(now)
 		}
-		sent, more := l.transmit()
+		sent, more := l.transmit(maxTurnTransmits, l.socket.writeInTurn)
 		l.counts.turns.Add(1)
 		switch {
 		case in.More():
@@ -76,29 +76,35 @@ func (l *Loop) handle(now time.Time, in *RecvBatch) {
 	}
 }
 
-// transmit sends what the core has, up to a turn's bound. more reports that the
-// bound was reached.
-func (l *Loop) transmit() (sent, more bool) {
-	for range maxTurnTransmits {
+// transmit sends what the core has, up to a bound. more reports that the bound was
+// reached.
+func (l *Loop) transmit(most int, write func(*SendBatch)) (sent, more bool) {
+	for range most {
 		buf := l.out.Free()
 		if buf == nil {
-			l.socket.writeInTurn(l.out)
+			write(l.out)
 			buf = l.out.Free()
 		}
 		n, to, ok := l.core.PollTransmit(buf)
 		if !ok {
-			l.socket.writeInTurn(l.out)
+			write(l.out)
 			return sent, false
 		}
 		l.out.Commit(n, to)
 		sent = true
 	}
-	l.socket.writeInTurn(l.out)
+	write(l.out)
 	return sent, true
 }
 
-// decide says how long to wait.
+// decide says how long to wait, and notes it for visitors.
 func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
+	what, until := l.judge(now, worked, more)
+	l.until = until
+	return what, until
+}
+
+func (l *Loop) judge(now time.Time, worked, more bool) (next, time.Time) {
 	if worked {
 		l.stuck = 0
 	}
@@ -124,7 +130,7 @@ func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
 // finish sends what a core still has when the loop ends.
 func (l *Loop) finish(more bool) (next, time.Time) {
 	for i := 0; more && i < maxFinalTurns; i++ {
-		_, more = l.transmit()
+		_, more = l.transmit(maxTurnTransmits, l.socket.writeInTurn)
 	}
 	return nextStop, time.Time{}
 }

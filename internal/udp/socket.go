@@ -200,6 +200,12 @@ func (s *Socket) writeInTurn(out *SendBatch) {
 	out.Reset()
 }
 
+// writeOutside is Write for one who holds a loop's core and is not in a turn.
+func (s *Socket) writeOutside(out *SendBatch) {
+	// A closed socket also ends the read, which is where the loop learns of it.
+	_ = s.Write(out)
+}
+
 // Wake ends the Read that is waiting, or the next one: it is never lost. Many
 // calls before that Read count as one. It costs one atomic operation while the
 // reader is busy.

@@ -11,13 +11,13 @@ import (
 // each had it send goes out, in the last turn if not before.
 func TestWhatVisitorsHaveACoreSendGoesOut(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
-		for range 10 {
-			visitAndClose(t, p)
+		for i := range 10 {
+			visitAndClose(t, p, func() bool { return i%2 == 0 })
 		}
 	})
 }
 
-func visitAndClose(t *testing.T, p *place) {
+func visitAndClose(t *testing.T, p *place, calm func() bool) {
 	peer := p.open(t, Config{})
 	core := &scriptCore{keepNoLog: true}
 	waiting, put, sent, inside := 0, 0, 0, 0 // the core's
@@ -30,7 +30,7 @@ func visitAndClose(t *testing.T, p *place) {
 		return copy(buf, "x"), p.addr(peer), true
 	}
 	enough := make(chan struct{})
-	l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{AfterTurn: func(time.Time) {
+	l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{Calm: calm, AfterTurn: func(time.Time) {
 		if inside++; inside != 1 {
 			t.Error("the loop is not alone with its core")
 		}
@@ -88,6 +88,72 @@ func TestAVisitDoesNotAllocate(t *testing.T) {
 			}
 		}); got != 0 {
 			t.Errorf("%v allocations a visit, want 0", got)
+		}
+	})
+}
+
+// What a visitor has a calm core send, it sends itself, up to a bound; the loop sleeps on unless
+// there is more, or its next time has moved to earlier.
+func TestAVisitorSendsWhatIsLittle(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		peer := p.open(t, Config{})
+		core := newTimerCore(t)
+		waiting := 0
+		core.transmit = func(buf []byte) (int, netip.AddrPort, bool) {
+			if waiting == 0 {
+				return 0, netip.AddrPort{}, false
+			}
+			waiting--
+			return copy(buf, "x"), p.addr(peer), true
+		}
+		calm := true
+		told := make(chan struct{}, 1)
+		l := startLoop(t, p.open(t, Config{}), core, LoopConfig{Calm: func() bool { return calm }, AfterTurn: func(time.Time) {
+			if !calm {
+				calm = true
+				told <- struct{}{}
+			}
+		}})
+		if err := l.Do(func() { core.add(time.Now().Add(time.Hour)) }); err != nil {
+			t.Fatal(err)
+		}
+		visit := func(fn func()) {
+			if err := l.Visit(fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		visit(func() {}) // so that the turn of Do is over, and the loop knows its hour
+		turns := l.Stats().Turns
+		for range 10 {
+			visit(func() { waiting = maxVisitTransmits - 1 })
+			if waiting != 0 {
+				t.Fatalf("%d were left to the loop", waiting)
+			}
+		}
+		if got := l.Stats().Turns; got > turns+2 { // a late wake of Do's costs an empty one
+			t.Errorf("the loop took %d turns for ten visits", got-turns)
+		}
+		const much = 10 * maxVisitTransmits
+		visit(func() { waiting = much })
+		visit(func() { // comes when the loop has sent the rest
+			if waiting != 0 {
+				t.Errorf("%d wait", waiting)
+			}
+			calm = false
+		})
+		<-told // of what was not calm, in a turn
+		fired := make(chan struct{})
+		visit(func() {
+			core.add(time.Now())
+			once := core.timeout
+			core.timeout = func(now time.Time) {
+				once(now)
+				close(fired)
+			}
+		})
+		<-fired // long before the hour
+		if got, want := l.Socket().Stats().OutDatagrams, uint64(10*(maxVisitTransmits-1)+much); got != want {
+			t.Errorf("%d were sent, want %d", got, want)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
-		Name: "replica", Events: s.events, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
 	})
 	return s
 }
