@@ -58,12 +58,13 @@
 // client and tick, its packet and its ack included, without the socket.
 //
 // BenchmarkThousandConnections has a server with 1,000 clients, each of which sends 32
-// bytes and gets 200, 20 times a second. On two quiet cores (a load below 2, medians of five
-// rounds): 1.28 times the CPU of a bare batched loop for unreliable messages, 1.24 for
-// reliable and 1.21 for ordered ones, where the bar is 1.3; nothing was lost, and a connection took
-// 2.9 to 3.1 KB. What brought it there from 1.4 is that a busy loop gathers what it
-// reads (Config.Gather of internal/udp), and that its system calls do not pass through Go's scheduler,
-// as the bare loop's do.
+// bytes and gets 200, 20 times a second. On two cores with other work (a load of 11, medians of four
+// rounds): 0.82 times the CPU of a bare batched loop for unreliable messages, 1.01 for
+// reliable and 0.94 for ordered ones; nothing was lost, and a connection took 2.2 to 2.4 KB. On
+// two quiet cores it was 1.28, 1.24 and 1.21 before the loop's waits stopped to pass through Go's scheduler;
+// it was not measured on quiet ones since. That it can be below the bare loop is because a busy loop gathers what it
+// reads (Config.Gather of internal/udp), and because neither that nor its system calls wake the
+// scheduler's watchman, as the bare loop's do.
 //
 // BenchmarkRush has one client send ordered messages of 64 bytes as fast as they go. Each is a
 // datagram and has an ack, but a system call carries 256: packets of one size leave in trains,
