@@ -161,10 +161,11 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A connection that is idle is small.
+// A connection that is idle is small. Go's allocator gives out memory in steps: of 1,152 bytes it needs 8 itself.
 func TestAnIdleConnectionIsSmall(t *testing.T) {
-	if n := unsafe.Sizeof(Endpoint{}) + unsafe.Sizeof(Conn{}) + unsafe.Sizeof(view{}); n > 2048 {
-		t.Errorf("its structs have %d bytes", n)
+	const place = 1152 - 8
+	if n := unsafe.Sizeof(Conn{}); n > place {
+		t.Errorf("a Conn has %d bytes; past %d each costs 128 more", n, place)
 	}
 	l := newLane(t)
 	for range 10 {
@@ -173,7 +174,7 @@ func TestAnIdleConnectionIsSmall(t *testing.T) {
 		}
 		l.exchange()
 	}
-	for _, e := range []*Endpoint{l.client, l.conn.Endpoint} {
+	for _, e := range []*Endpoint{l.client, &l.conn.Endpoint} {
 		if e.inbox.bytes != nil || e.out.tail != nil || e.stream.held != nil || e.feed.loose.Len() != 0 {
 			t.Errorf("an idle one holds buffers: %d, %d, %d", cap(e.inbox.bytes), cap(e.out.tail), cap(e.stream.held))
 		}

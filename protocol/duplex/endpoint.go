@@ -123,7 +123,8 @@ type Shared struct {
 // NewClient returns a client whose main is connected to a server. It begins to join: main
 // is the server's address there, and feed that of its feed.
 func NewClient(now time.Time, main, feed netip.AddrPort, c Config, s *Shared) *Endpoint {
-	e := newEndpoint(now, FromClient, main, c.fill(), s)
+	e := new(Endpoint)
+	*e = newEndpoint(now, FromClient, main, c.fill(), s)
 	e.feed.peer = admission.Canon(feed)
 	e.mirror, e.feed.search = &mirror{items: map[int16]*item{}}, new(search)
 	// "Client connects to main, sends CONN_INIT".
@@ -131,8 +132,8 @@ func NewClient(now time.Time, main, feed netip.AddrPort, c Config, s *Shared) *E
 	return e
 }
 
-func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Shared) *Endpoint {
-	return &Endpoint{
+func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Shared) Endpoint {
+	return Endpoint{
 		cfg: c, rand: s.Rand, lender: &s.Buffers, side: side, state: StateConnecting, now: now, born: now,
 		main:   admission.Canon(main),
 		stream: Stream{rules: c.rules, from: side.other(), lender: &s.Buffers},

@@ -184,7 +184,7 @@ func runScript(t *testing.T, ops []byte) {
 		s.op(ops[0], ops[1])
 	}
 	s.settle()
-	for _, e := range []*Endpoint{s.client, s.conn.Endpoint} {
+	for _, e := range []*Endpoint{s.client, &s.conn.Endpoint} {
 		stats := e.Stats()
 		if err := stats.Check(); err != nil {
 			t.Fatal(err)

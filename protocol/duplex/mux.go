@@ -26,6 +26,7 @@ type Mux struct {
 	lastID   int16
 
 	pending pending
+	isFull  func() bool // is full, made once
 	key     admission.Key
 	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
 	former  *admission.Ignored         // feeds of players that left
@@ -64,7 +65,8 @@ func (s *MuxStats) Check() error {
 
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
-	*Endpoint
+	Endpoint
+	told view // the Endpoint's, in one piece of memory with it
 	roster.Member
 	mux       *Mux
 	line      *line // its main, at a server; nil where there is only a Mux
@@ -79,7 +81,7 @@ type Conn struct {
 // NewMux returns the core of a server. The key hides which sources share a place in
 // its tables.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
-	return &Mux{
+	m := &Mux{
 		cfg: c.fill(), shared: s, now: now,
 		elements: newElements(),
 		conns:    roster.New[*Conn](),
@@ -89,6 +91,8 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		key:      key,
 		former:   admission.NewIgnored(key),
 	}
+	m.isFull = m.full
+	return m
 }
 
 // Player returns the connection of a player, nil if there is none.

@@ -113,7 +113,8 @@ func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	}
 	m.stats.Accepted++
 	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, main, m.cfg, m.shared)}
-	c.view = &view{elements: m.elements, full: m.full}
+	c.told = view{elements: m.elements, full: m.isFull}
+	c.view = &c.told
 	m.conns.Add(main, c)
 	m.pending.add(c)
 	m.touch(c)

@@ -225,7 +225,7 @@ func (s *stage) enter(side Side, state string) {
 	s.poll()
 	if side == FromServer && state != "none" {
 		s.conn = s.mux.Accept(s.now, mainAddr)
-		s.e = s.conn.Endpoint
+		s.e = &s.conn.Endpoint
 	}
 	ways := map[string][]string{
 		"joining": {"CONN_INIT_REP"}, "open": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
