@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -135,11 +136,17 @@ func TestInAWorldThatStaysBehindInputsDoNotWaitForLong(t *testing.T) {
 func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	const rate = 100
 	var stop atomic.Bool
+	var stops atomic.Int64 // times that it stood still
 	gate := make(chan struct{})
+	open := sync.OnceFunc(func() {
+		stop.Store(false)
+		close(gate)
+	})
 	g := pawnGame()
 	step := g.Step
 	g.Step = func(w *world.World, in []world.Input) {
 		if stop.Load() {
+			stops.Add(1)
 			<-gate
 		}
 		step(w, in)
@@ -151,6 +158,7 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	d := plainRealm(t, h, nil)
 	h.stats.SkippedTicks = 5000 // as if it had been asleep once
 	until := live(t, h)
+	t.Cleanup(open) // before the hub is closed
 	schema, err := RealmSchema(h.sim.Schema())
 	if err != nil {
 		t.Fatal(err)
@@ -172,8 +180,9 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 		}
 	}
 	const acts = 5
-	come := func() { // while the world stands still
+	come := func(stopped int64) { // while the world stands still
 		t.Helper()
+		waitFor(t, func() {}, "the world stands still", func() bool { return stops.Load() == stopped })
 		for range acts {
 			act()
 		}
@@ -183,16 +192,14 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 			return len(d.inbox.list) >= acts
 		})
 	}
-	for from := p.ServerTick(); p.ServerTick() < from+rate/2; { // for half a second of the clock
-		<-time.After(time.Millisecond)
-	}
-	come()
+	from := p.ServerTick()
+	waitFor(t, func() {}, "half a second of the clock", func() bool { return p.ServerTick() >= from+rate/2 })
+	come(1)
 	for range rate / 5 { // it catches up, but not yet with the clock
 		gate <- struct{}{}
 	}
-	come()
-	stop.Store(false)
-	close(gate)
+	come(1 + rate/5)
+	open()
 	until("all is done", func() bool { return p.is(func() bool { return p.done == 2*acts }) })
 	// On a machine that has much else to do, some may wait too long.
 	if st := h.Stats(); st.RefusedInputs > 0 || st.HeldInput < 2*acts || st.HastenedInput == st.HeldInput {
