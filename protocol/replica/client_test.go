@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
 
@@ -135,6 +136,7 @@ func stall(t *testing.T, at *place, size int) {
 	t.Logf("%d messages of %d bytes are held; the client refused %d packets", stuck, size, x.Stats().Reliable.Refused)
 
 	next, more := uint32(0), uint32(1+20_000/size) // it flows again
+	defer shelltest.Repeat(10*time.Millisecond, func() { s.Do(fill) })()
 	for ev := range x.Events() {
 		if ev.Kind != EventMessage {
 			t.Fatalf("after %d of %d: %v (%v)", next, f.sent, ev.Kind, ev.Close)
@@ -145,7 +147,6 @@ func stall(t *testing.T, at *place, size int) {
 		if next++; next == stuck+more {
 			break
 		}
-		s.Do(fill)
 	}
 	if n := s.Stats().Conns; n != 1 {
 		t.Errorf("%d connections", n)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 )
 
 // T11, T39: while no one reads, what a client holds is bounded and the server
@@ -52,6 +53,7 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 	t.Logf("%d packets of %d bytes are held; the client refused %d", stuck, size, x.Stats().Reliable.Refused)
 
 	seen, more := map[uint32]bool{}, 1+20_000/size // it flows again
+	defer shelltest.Repeat(10*time.Millisecond, func() { s.Do(fill) })()
 	for ev := range x.Events() {
 		if ev.Kind != EventEntity {
 			t.Fatalf("after %d of %d: %v (%v)", len(seen), f.sent, ev.Kind, ev.Close)
@@ -63,7 +65,6 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 		if seen[n] = true; len(seen) >= int(stuck)+more {
 			break
 		}
-		s.Do(fill)
 	}
 	if n := s.Stats().Conns; n != 1 {
 		t.Errorf("%d connections", n)
