@@ -180,7 +180,7 @@ func TestAnySequenceOfOperationsKeepsTheLaw(t *testing.T) {
 
 // T19: what a limit refuses is not acknowledged, so nothing is lost by it.
 func TestTinyLimitsLoseNothing(t *testing.T) {
-	manyScripts(t, true, tier(100, 2000, 20_000))
+	manyScripts(t, true, tier(50, 2000, 20_000))
 }
 
 func manyScripts(t *testing.T, tiny bool, count int) {

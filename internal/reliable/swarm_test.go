@@ -226,7 +226,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64][]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, tier(20, 1000, 1000), func(t *testing.T, seed uint64) {
+		eachSeed(t, tier(8, 1000, 1000), func(t *testing.T, seed uint64) {
 			rule := allRules[seed%uint64(len(allRules))]
 			hash, _, err := swarmRun(seed, rule)
 			if err != nil {

@@ -495,7 +495,7 @@ func TestRandomWalksThroughStates(t *testing.T) {
 	rng := newRand(t)
 	for _, r := range roles {
 		want := r.table(t)
-		walks := tier(150_000, 500_000, 5_000_000)
+		walks := tier(40_000, 500_000, 5_000_000)
 		seen, steps := map[string]int{}, 0
 		s := newStage(t, r.side, r.states[0])
 		for range walks {

@@ -415,7 +415,7 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 // T58: after thousands have come and gone, everything is as it was: goroutines, descriptors, memory and
 // the server's tables.
 func TestChurnLeavesNothingBehind(t *testing.T) {
-	n := rounds(1000, 10_000)
+	n := tier(300, 1000, 10_000)
 	if testing.Short() {
 		n = 200
 	}

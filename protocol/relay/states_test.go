@@ -451,7 +451,7 @@ func TestWalksThroughTheStates(t *testing.T) {
 	rng := newRand(t)
 	for _, role := range stageRoles {
 		want := statesTable(t, role.heading, role.messages, role.states)
-		walks := tier(50_000, 500_000, 5_000_000)
+		walks := tier(20_000, 500_000, 5_000_000)
 		seen, steps := map[string]int{}, 0
 		var s *stage
 		for walk := range walks {

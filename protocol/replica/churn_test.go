@@ -18,7 +18,7 @@ import (
 // fewer, as they share some 28,000 ports, and one that is used again within that
 // second has to wait.
 func TestChurnLeavesNothingBehind(t *testing.T) {
-	n, rounds := 1000, 4
+	n, rounds := tier(400, 1000, 1000), 4
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		rounds = 10

@@ -184,7 +184,7 @@ func TestSwarm(t *testing.T) {
 			if foreign {
 				n = 500
 			}
-			n = rounds(n, 20*n)
+			n = tier(n/5, n, 20*n)
 			ended := 0
 			eachSeed(t, n, func(t *testing.T, seed uint64) {
 				_, lost, err := swarmRun(t, seed, foreign)
