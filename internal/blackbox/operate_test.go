@@ -49,6 +49,9 @@ func TestTheWebSaysHowItGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, body := get(t, base+"/metrics")
+	for tries := 0; tries < 10_000 && !strings.Contains(body, "parley_world_players 1"); tries++ { // it is told at the end of a tick
+		status, body = get(t, base+"/metrics")
+	}
 	for _, want := range []string{"parley_world_ticks", "parley_world_early_input_total 0", "parley_world_unread_input_total 0", "parley_world_players 1", "parley_replica_", "parley_stamp_", "parley_relay_", "parley_duplex_", "parley_realm_"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("/metrics (status %d) is without %s", status, want)
