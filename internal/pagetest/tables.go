@@ -10,7 +10,8 @@ import (
 // Table is a table of a page: for each row a map from column to cell.
 type Table []map[string]string
 
-// Tables returns the tables of a page by the heading that each stands under.
+// Tables returns the tables of a page by the heading that each stands under. A second table under
+// a heading has its first column behind it: "Limits, name".
 func Tables(t testing.TB, name string) map[string]Table {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -18,7 +19,7 @@ func Tables(t testing.TB, name string) map[string]Table {
 		t.Fatal(err)
 	}
 	tables := map[string]Table{}
-	heading, columns := "", []string(nil)
+	heading, title, columns := "", "", []string(nil)
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		cells, isRow := strings.CutPrefix(line, "|")
@@ -34,7 +35,10 @@ func Tables(t testing.TB, name string) map[string]Table {
 				row[i] = strings.TrimSpace(row[i])
 			}
 			if columns == nil {
-				columns = row
+				columns, title = row, heading
+				if len(tables[title]) > 0 {
+					title += ", " + row[0]
+				}
 				continue
 			}
 			if len(row) != len(columns) {
@@ -44,7 +48,7 @@ func Tables(t testing.TB, name string) map[string]Table {
 			for i := range row {
 				cell[columns[i]] = row[i]
 			}
-			tables[heading] = append(tables[heading], cell)
+			tables[title] = append(tables[title], cell)
 		}
 	}
 	return tables

@@ -96,6 +96,30 @@ func (r *room) group(i int) []*client {
 	return r.clients[i : i+1]
 }
 
+// fullRoom is a room whose clients all see as many objects, and have been told of them.
+func fullRoom(t testing.TB, clients, objects int) *room {
+	r := newRoom(t, 1, lan(), clients, clients)
+	for range objects {
+		r.show(r.spawn(), 0)
+	}
+	for range 5 {
+		r.tick(100_000)
+	}
+	return r
+}
+
+// move gives all objects another value, and has the server tell of it.
+func (r *room) move(now time.Time, value []byte) {
+	r.w.mux.Advance(now)
+	value[0]++
+	for _, e := range r.entities {
+		if err := e.Set(0, value); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	r.w.mux.Replicate(100_000)
+}
+
 func (r *room) tick(budget int) {
 	r.w.replicate(budget)
 	r.w.run(20 * time.Millisecond)
@@ -411,14 +435,7 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 	packets, told := 0, 0
 	tick := func() {
 		now = now.Add(16 * time.Millisecond)
-		m.Advance(now)
-		value[0]++
-		for _, e := range r.entities {
-			if err := e.Set(0, value); err != nil {
-				t.Fatal(err)
-			}
-		}
-		m.Replicate(100_000)
+		r.move(now, value)
 		for n, to, ok := m.PollTransmit(buf); ok; n, to, ok = m.PollTransmit(buf) {
 			if p.Parse(FromServer, buf[:n]) && p.Kind == KindReplicate {
 				packets++

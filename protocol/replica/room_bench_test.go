@@ -8,13 +8,7 @@ import (
 // BenchmarkRoom is a tick of 100 clients who see 100 objects that move, with its packets and
 // their acks, without a socket.
 func BenchmarkRoom(b *testing.B) {
-	r := newRoom(b, 1, lan(), 100, 100)
-	for range 100 {
-		r.show(r.spawn(), 0)
-	}
-	for range 5 {
-		r.tick(100_000)
-	}
+	r := fullRoom(b, 100, 100)
 	m, now := r.w.mux, r.w.net.Now()
 	buf := make([]byte, 2048)
 	acks := make([][]byte, 0, len(r.clients))
@@ -22,14 +16,7 @@ func BenchmarkRoom(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(16 * time.Millisecond)
-		m.Advance(now)
-		value[0]++
-		for _, e := range r.entities {
-			if err := e.Set(0, value); err != nil {
-				b.Fatal(err)
-			}
-		}
-		m.Replicate(100_000)
+		r.move(now, value)
 		acks = acks[:0]
 		for n, _, ok := m.PollTransmit(buf); ok; n, _, ok = m.PollTransmit(buf) {
 			if n > 1000 {

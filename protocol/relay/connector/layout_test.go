@@ -3,63 +3,16 @@ package connector
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/internal/pagetest"
 	"parley/internal/wire"
 )
 
 const page = "../../../docs/protocols/relay-connector.md"
-
-// A table is one of a document: a map from column to cell for each row.
-type table []map[string]string
-
-// readTables returns the tables of a document by the heading that each stands under. A second
-// table under a heading has its first column behind it.
-func readTables(t *testing.T) map[string]table {
-	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]table{}
-	heading, name, columns := "", "", []string(nil)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		cells, isRow := strings.CutPrefix(line, "|")
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimLeft(line, "# ")
-		case !isRow:
-			columns = nil
-		case strings.HasPrefix(cells, " ---"):
-		default:
-			row := strings.Split(strings.TrimSuffix(cells, "|"), "|")
-			for i := range row {
-				row[i] = strings.TrimSpace(row[i])
-			}
-			if columns == nil {
-				columns, name = row, heading
-				if len(tables[name]) > 0 {
-					name += ", " + row[0]
-				}
-				continue
-			}
-			if len(row) != len(columns) {
-				t.Fatalf("%s: %d cells under %d columns: %s", heading, len(row), len(columns), line)
-			}
-			cell := map[string]string{}
-			for i := range row {
-				cell[columns[i]] = row[i]
-			}
-			tables[name] = append(tables[name], cell)
-		}
-	}
-	return tables
-}
 
 // number reads a cell with one number, and span one with "a to b".
 func number(t *testing.T, s string) uint64 {
@@ -79,7 +32,7 @@ func span(t *testing.T, s string) (low, high uint64) {
 
 // T6: the tables of the page are those of the code.
 func TestLayoutTables(t *testing.T) {
-	tables := readTables(t)
+	tables := pagetest.Tables(t, page)
 	t.Run("numbers", func(t *testing.T) {
 		next := uint64(0)
 		for _, row := range tables["Numbers"] {

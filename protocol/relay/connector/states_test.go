@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/pagetest"
 	"parley/protocol/relay"
 )
 
 // T26: every message from everybody, as the page says.
 func TestStatesAndMessages(t *testing.T) {
-	tables := readTables(t)
+	tables := pagetest.Tables(t, page)
 	for _, tt := range []struct {
 		heading string
 		rows    int
