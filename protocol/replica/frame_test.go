@@ -407,10 +407,11 @@ func TestAFrameIsForThoseWhoLackTheSame(t *testing.T) {
 		r.set(e, 0, 2)
 		r.set(e, 1, 2)
 	}
-	before := conns[2].sender.Stats().Accepted
+	before, held := conns[2].sender.Stats().Accepted, conns[2].sender.Pressure().Bytes
 	r.w.replicate(500)
-	if n := conns[2].sender.Stats().Accepted - before; n != 1 {
-		t.Errorf("%d packets were sent of a budget of 500 bytes", n)
+	n, bytes := conns[2].sender.Stats().Accepted-before, conns[2].sender.Pressure().Bytes-held
+	if n != 1 || bytes < 400 || bytes > 500 {
+		t.Errorf("%d packets with %d bytes were sent of a budget of 500", n, bytes)
 	}
 	settle("by budget")
 }
