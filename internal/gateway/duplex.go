@@ -51,12 +51,7 @@ const (
 
 type duplexSeat struct {
 	Seat
-	conn  *duplex.Conn
-	sight [(world.MaxEntity + 64) / 64]uint64 // bits of what it sees, by number
-}
-
-func (s *duplexSeat) sees(sid int16) bool {
-	return sid > 0 && s.sight[sid>>6]>>(sid&63)&1 != 0
+	conn *duplex.Conn
 }
 
 // DuplexConfig is how the dialect is served.
@@ -165,7 +160,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 		s = &duplexSeat{conn: c}
 		s.dialect, s.own, s.number = d, s, uint16(c.Player())
 		d.seats[c] = s
-		c.SetSight(s.sees)
+		c.HideAll()
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
 	case s == nil: // who has not joined can send nothing of the game
 	case ev.Kind == duplex.EventClosed:
@@ -241,11 +236,10 @@ func (d *Duplex) elements(m *duplex.Mux) {
 // look notes what a player sees from now on.
 func (d *Duplex) look(s *duplexSeat) {
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
-		bit := uint64(1) << (c.Entity & 63)
 		if c.What == world.Left {
-			s.sight[c.Entity>>6] &^= bit
+			s.conn.Hide(int16(c.Entity))
 		} else {
-			s.sight[c.Entity>>6] |= bit
+			s.conn.Show(int16(c.Entity))
 		}
 		s.view.Take(1)
 	}
@@ -259,7 +253,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	}
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
-		if ev.Kind == world.ActionDone && s.sees(int16(ev.Wire)) {
+		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.conn.Sees(int16(ev.Wire)) {
 			b := binary.BigEndian.AppendUint16(d.buf[:0], ev.Wire)
 			b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
 			b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))

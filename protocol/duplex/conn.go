@@ -6,15 +6,33 @@ package duplex
 // Joined reports whether the player is, or was, in the game.
 func (c *Conn) Joined() bool { return c.joined }
 
-// SetSight says which elements this client may see, from the next Flush on; nil is all of
-// them. The function is asked for each element at each Flush and each sync, and
-// must not call the Mux.
-func (c *Conn) SetSight(sees func(sid int16) bool) {
-	if sees == nil && c.view.sight != nil {
-		c.view.request() // nobody looks for what it does not know yet
+// Show has this client see an element from the next Flush on, and Hide has it not; at first it sees
+// all of them. The element need not be there yet.
+func (c *Conn) Show(sid int16) { c.view.show(c.mux.elements.slotOf(sid), true) }
+
+// Hide has this client not see an element; see Show.
+func (c *Conn) Hide(sid int16) { c.view.show(c.mux.elements.slotOf(sid), false) }
+
+// ShowAll has this client see every element from the next Flush on, whatever was hidden before.
+func (c *Conn) ShowAll() {
+	v := c.view
+	if !v.all || len(v.except) > 0 {
+		v.request() // nobody looks for what it does not know yet
 	}
-	c.view.sight = sees
+	v.all, v.except = true, nil
 	c.mux.touch(c)
+}
+
+// HideAll has this client see nothing from the next Flush on but what is shown to it after this.
+func (c *Conn) HideAll() {
+	c.view.all = false
+	clear(c.view.except)
+}
+
+// Sees reports whether this client may see an element.
+func (c *Conn) Sees(sid int16) bool {
+	slot, ok := c.mux.elements.slots[sid]
+	return ok && c.view.sees(slot) || !ok && c.view.all
 }
 
 // Resync sends this client everything that it may see, once more.

@@ -1,6 +1,8 @@
 package duplex
 
 import (
+	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
 	"unsafe"
@@ -207,6 +209,48 @@ func BenchmarkUpdate(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/update")
+}
+
+// A thousand players of whom each sees its own element alone, and all change in each tick.
+func BenchmarkAThousandWhoSeeThemselves(b *testing.B) {
+	const players = 1000
+	r := newRoom(b, Config{Resync: -1, MaxPlayers: players})
+	var guests []*guest
+	for i := range players {
+		g := r.join(fmt.Sprintf("10.0.%d.%d", i>>8, i&255))
+		g.HideAll()
+		g.Show(g.Player())
+		guests = append(guests, g)
+	}
+	value := uint64(0)
+	var data [9]byte
+	tick := func() {
+		value++
+		data[0] = 1
+		binary.BigEndian.PutUint64(data[1:], value)
+		for _, g := range guests {
+			if err := r.mux.Set(g.Player(), data[:]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		r.mux.Flush()
+		for _, c, ok := r.mux.PollBytes(r.buf[:]); ok; _, c, ok = r.mux.PollBytes(r.buf[:]) {
+			r.mux.Written(r.now, c)
+		}
+		for _, _, ok := r.mux.PollTransmit(r.buf[:]); ok; _, _, ok = r.mux.PollTransmit(r.buf[:]) {
+		}
+	}
+	tick() // on main, as it is new
+	b.ReportAllocs()
+	for b.Loop() {
+		tick()
+	}
+	for _, g := range guests {
+		if n := g.Stats().Updates; n != value-1 {
+			b.Fatalf("%d updates in %d ticks", n, value)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/players, "ns/player")
 }
 
 func BenchmarkParse(b *testing.B) {

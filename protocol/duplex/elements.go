@@ -2,6 +2,7 @@ package duplex
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"sort"
 )
@@ -11,108 +12,134 @@ import (
 //
 // That order is a log of slots. Each connection has a place in it and is told of what
 // lies behind that, as it is when it is told: who is slow skips values and is never
-// told an old one.
+// told an old one. What one flush brought is in the order of slots, and a set as well: who
+// keeps up finds what is its own by words of 64, and not one by one.
 type elements struct {
 	list  []element // by slot: a SID keeps its slot for good
 	slots map[int16]int32
-	live  int
-	dirty []int32  // changed since the last flush
+	live  bitset
+	count int      // of those that live
+	dirty bitset   // changed since the last flush
 	spare [][]byte // of elements that are gone: as many as ever lived at once
 
-	log  []int32
-	base uint64 // the position of log[0]
+	log    []int32
+	base   uint64 // the position of log[0]
+	newest uint64 // the position of what the last flush brought
+	fresh  bitset // that
 }
 
 type element struct {
-	sid   int16
-	live  bool
-	dirty bool
-	pos   uint64 // its newest position in the log; older ones do not count
-	data  []byte
+	sid  int16
+	pos  uint64 // its newest position in the log; older ones do not count. 0: none, or it is gone
+	data []byte
 }
 
 func newElements() *elements {
 	// Positions begin at 1, so that 0 is none.
-	return &elements{slots: map[int16]int32{}, base: 1}
+	return &elements{slots: map[int16]int32{}, base: 1, newest: 1}
 }
 
 // head is the position that the log grows at.
 func (t *elements) head() uint64 { return t.base + uint64(len(t.log)) }
 
-// at returns the slot of a position below head, and whether nothing newer is behind it.
-func (t *elements) at(pos uint64) (slot int32, newest bool) {
+// next returns the first of the log at or behind a place that still counts and is in a set, or with flip in none, and
+// where that is: at head if there is none.
+func (t *elements) next(pos uint64, set bitset, flip uint64) (slot int32, at uint64) {
 	if pos < t.base {
 		panic("duplex: a place in the log that is gone")
 	}
-	slot = t.log[pos-t.base]
-	e := &t.list[slot]
-	return slot, e.live && e.pos == pos
+	for ; pos < min(t.newest, t.head()); pos++ {
+		slot := t.log[pos-t.base]
+		if t.list[slot].pos == pos && set.has(slot) == (flip == 0) {
+			return slot, pos
+		}
+	}
+	if pos == t.head() {
+		return 0, pos
+	}
+	from := t.log[pos-t.base]
+	for w := int(from >> 6); w < len(t.fresh); w++ {
+		word := t.fresh[w] & (set.word(w) ^ flip)
+		if w == int(from>>6) {
+			word &= ^uint64(0) << (from & 63)
+		}
+		for ; word != 0; word &= word - 1 {
+			slot := int32(w<<6 + bits.TrailingZeros64(word))
+			if at := t.list[slot].pos; at >= pos {
+				return slot, at
+			}
+		}
+	}
+	return 0, t.head()
 }
 
 // get returns a live element, or nil.
 func (t *elements) get(sid int16) *element {
 	slot, ok := t.slots[sid]
-	if !ok || !t.list[slot].live {
+	if !ok || !t.live.has(slot) {
 		return nil
 	}
 	return &t.list[slot]
 }
 
-// set changes an element, or makes it.
-func (t *elements) set(sid int16, data []byte) {
+// slotOf returns the slot of a SID, which has one from then on.
+func (t *elements) slotOf(sid int16) int32 {
 	slot, ok := t.slots[sid]
 	if !ok {
 		slot = int32(len(t.list))
 		t.slots[sid] = slot
 		t.list = append(t.list, element{sid: sid})
 	}
+	return slot
+}
+
+// set changes an element, or makes it.
+func (t *elements) set(sid int16, data []byte) {
+	slot := t.slotOf(sid)
 	e := &t.list[slot]
-	if e.live && bytes.Equal(e.data, data) {
+	lives := t.live.has(slot)
+	if lives && bytes.Equal(e.data, data) {
 		return
 	}
-	if !e.live {
-		e.live = true
-		t.live++
+	if !lives {
+		t.live.add(slot)
+		t.count++
 		if n := len(t.spare); n > 0 {
 			e.data, t.spare = t.spare[n-1], t.spare[:n-1]
 		}
 	}
 	e.data = append(e.data[:0], data...)
-	if !e.dirty {
-		e.dirty = true
-		t.dirty = append(t.dirty, slot)
-	}
+	t.dirty.add(slot)
 }
 
 // remove ends an element, and returns its slot.
 func (t *elements) remove(sid int16) (slot int32, ok bool) {
 	slot, ok = t.slots[sid]
-	if !ok || !t.list[slot].live {
+	if !ok || !t.live.has(slot) {
 		return 0, false
 	}
 	e := &t.list[slot]
 	t.spare = append(t.spare, e.data[:0])
-	e.live, e.pos, e.data = false, 0, nil
-	t.live--
+	e.pos, e.data = 0, nil
+	t.live.remove(slot)
+	t.count--
 	return slot, true
 }
 
-// flush puts what has changed into the log, and reports whether anything has.
-func (t *elements) flush() bool {
-	if len(t.dirty) == 0 {
-		return false
-	}
-	for _, slot := range t.dirty {
-		e := &t.list[slot]
-		e.dirty = false
-		if !e.live {
-			continue
+// flush puts what has changed into the log.
+func (t *elements) flush() {
+	t.newest = t.head()
+	t.fresh, t.dirty = t.dirty, t.fresh
+	clear(t.dirty)
+	for w, word := range t.fresh {
+		for ; word != 0; word &= word - 1 {
+			slot := int32(w<<6 + bits.TrailingZeros64(word))
+			if t.live.has(slot) {
+				t.list[slot].pos = t.head()
+				t.log = append(t.log, slot)
+			}
 		}
-		e.pos = t.head()
-		t.log = append(t.log, slot)
 	}
-	t.dirty = t.dirty[:0]
-	return true
 }
 
 // trim forgets what all have been told: everything below the least place of any.
@@ -126,7 +153,7 @@ func (t *elements) trim(least uint64) {
 // crowded reports whether most of the log does not count any more, because somebody
 // is far behind. It is then as long as the elements are many, and so never longer than
 // three times that.
-func (t *elements) crowded() bool { return len(t.log) > 2*t.live+64 }
+func (t *elements) crowded() bool { return len(t.log) > 2*t.count+64 }
 
 // compact takes out what does not count, and returns a function that says where a place in
 // the old log is in the new.
@@ -134,7 +161,7 @@ func (t *elements) compact() (moved func(pos uint64) uint64) {
 	var slots []int32
 	var old []uint64 // positions of those
 	for i, slot := range t.log {
-		if pos := t.base + uint64(i); t.list[slot].live && t.list[slot].pos == pos {
+		if pos := t.base + uint64(i); t.list[slot].pos == pos {
 			slots, old = append(slots, slot), append(old, pos)
 		}
 	}
@@ -145,13 +172,23 @@ func (t *elements) compact() (moved func(pos uint64) uint64) {
 		t.list[slot].pos = t.base + uint64(i)
 	}
 	base := t.base
-	return func(pos uint64) uint64 {
+	moved = func(pos uint64) uint64 {
 		return base + uint64(sort.Search(len(old), func(i int) bool { return old[i] >= pos }))
 	}
+	t.newest = moved(t.newest)
+	return moved
 }
 
 // bitset is a set of slots.
 type bitset []uint64
+
+// word returns the 64 slots from 64w on.
+func (s bitset) word(w int) uint64 {
+	if w < len(s) {
+		return s[w]
+	}
+	return 0
+}
 
 func (s bitset) has(slot int32) bool {
 	return int(slot>>6) < len(s) && s[slot>>6]>>(slot&63)&1 != 0

@@ -88,7 +88,16 @@ func (s *script) op(what, arg byte) {
 	case 13:
 		_ = s.client.RequestSync(s.now)
 	case 14:
-		s.conn.SetSight(map[int]func(int16) bool{0: nil, 1: func(sid int16) bool { return sid%2 == 0 }}[n%2])
+		switch sid := int16(n >> 2 % 7); n % 4 {
+		case 0:
+			s.conn.ShowAll()
+		case 1:
+			s.conn.HideAll()
+		case 2:
+			s.conn.Show(sid)
+		case 3:
+			s.conn.Hide(sid)
+		}
 	case 15:
 		switch n {
 		case 0:
@@ -143,7 +152,7 @@ func (s *script) poll() {
 
 // settle lets everything arrive, and time pass.
 func (s *script) settle() {
-	s.conn.SetSight(nil)
+	s.conn.ShowAll()
 	s.op(9, 0)
 	for range 40 {
 		for len(s.down)+len(s.up)+len(s.toMux)+len(s.toHim) > 0 {
@@ -194,7 +203,7 @@ func runScript(t *testing.T, ops []byte) {
 	case s.client.State() == StateOpen && s.conn.State() == StateOpen:
 		truth := map[int16]string{}
 		for i := range s.mux.elements.list {
-			if el := &s.mux.elements.list[i]; el.live {
+			if el := &s.mux.elements.list[i]; s.mux.elements.live.has(int32(i)) {
 				truth[el.sid] = string(el.data)
 			}
 		}

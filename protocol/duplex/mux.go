@@ -152,19 +152,20 @@ func (m *Mux) Remove(sid int16) {
 // Flush has all that was set since the last one told to those who may see it: on the feed
 // what they know, on main what is new to them. Call it once a tick.
 func (m *Mux) Flush() {
-	changed := m.elements.flush()
+	m.elements.flush()
 	least := m.elements.head()
 	for c := range m.conns.All() {
 		if c.state != StateOpen {
 			continue
 		}
-		if c.view.sight != nil {
-			c.look()
+		c.look()
+		v := c.view
+		if onMain, onFeed := v.skip(c.feed.up); onMain || v.due {
 			m.touch(c)
-		} else if changed {
-			m.touch(c)
+		} else if onFeed || c.out.size > 0 {
+			m.load(c)
 		}
-		least = min(least, c.view.onFeed, c.view.onMain)
+		least = min(least, v.onFeed, v.onMain)
 	}
 	m.elements.trim(least)
 	if m.elements.crowded() {

@@ -113,7 +113,7 @@ func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	}
 	m.stats.Accepted++
 	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, main, m.cfg, m.shared)}
-	c.told = view{elements: m.elements, full: m.isFull}
+	c.told = view{elements: m.elements, all: true, full: m.isFull}
 	c.view = &c.told
 	m.conns.Add(main, c)
 	m.pending.add(c)

@@ -268,7 +268,7 @@ func (w *world) flush() {
 func (w *world) truth() map[int16]string {
 	all := map[int16]string{}
 	for i := range w.mux.elements.list {
-		if el := &w.mux.elements.list[i]; el.live {
+		if el := &w.mux.elements.list[i]; w.mux.elements.live.has(int32(i)) {
 			all[el.sid] = string(el.data)
 		}
 	}

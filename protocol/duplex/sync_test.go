@@ -97,8 +97,17 @@ func TestWhatIsNotNamedIsGone(t *testing.T) {
 
 func TestAClientSeesWhatItMay(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1}, perfect)
-	limit := int16(3)
-	x.conn().SetSight(func(sid int16) bool { return sid < limit })
+	limit := int16(0)
+	see := func(n int16) {
+		for ; limit < n; limit++ {
+			x.conn().Show(limit)
+		}
+		for ; limit > n; limit-- {
+			x.conn().Hide(limit - 1)
+		}
+	}
+	x.conn().HideAll()
+	see(3)
 	seen := func() map[int16]string {
 		all := w.truth()
 		maps.DeleteFunc(all, func(sid int16, _ string) bool { return sid >= limit })
@@ -120,25 +129,25 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 		w.set(sid, 2)
 	}
 	check("after changes")
-	limit = 5
+	see(5)
 	check("when it sees more")
-	limit = 1
+	see(1)
 	check("when it sees less")
 	w.mux.Remove(0)
 	w.mux.Remove(5)
 	check("when some are gone")
-	limit = 6
+	see(6)
 	w.run(2 * time.Second)
 	x.conn().Resync()
 	check("after a sync of everything")
 	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1", "gone 2", "gone 3", "gone 4", "gone 0"}) {
 		t.Errorf("%q", got)
 	}
-	limit = 2
+	see(2)
 	check("when it sees less again")
 	w.run(time.Second)
 	limit = 1000
-	x.conn().SetSight(nil)
+	x.conn().ShowAll()
 	check("when it may see everything")
 }
 
@@ -231,19 +240,23 @@ func TestAClientsStateIsBounded(t *testing.T) {
 }
 
 // The log of changes against a model: readers at any pace are told the newest value of each
-// element once they have caught up, and never an older one.
+// element that is theirs once they have caught up, never an older one, and nothing that is not theirs.
 func TestTheLogOfChanges(t *testing.T) {
 	r := newRand(t)
 	for round := range max(rounds(300, 3000), 50) {
 		e := newElements()
+		many := []int{10, 150}[r.IntN(2)]
 		readers := make([]reader, 2+r.IntN(4))
 		for i := range readers {
-			readers[i] = reader{e.head(), map[int16]string{}}
+			readers[i] = reader{at: e.head(), flip: ^uint64(0) * (r.Uint64() & 1), knows: map[int16]string{}}
+			for range r.IntN(many) {
+				readers[i].set.add(e.slotOf(int16(r.IntN(many))))
+			}
 		}
 		truth := map[int16]string{}
 		longest := 0
 		for step := range 400 {
-			sid := int16(r.IntN(10))
+			sid := int16(r.IntN(many))
 			switch r.IntN(6) {
 			case 0:
 				e.remove(sid)
@@ -285,11 +298,13 @@ func TestTheLogOfChanges(t *testing.T) {
 			for x.at < e.head() {
 				x.read(e, t)
 			}
-			if !maps.Equal(x.knows, truth) {
-				t.Fatalf("round %d: a reader knows %v, and the truth is %v", round, x.knows, truth)
+			theirs := maps.Clone(truth)
+			maps.DeleteFunc(theirs, func(sid int16, _ string) bool { return x.set.has(e.slotOf(sid)) == (x.flip != 0) })
+			if !maps.Equal(x.knows, theirs) {
+				t.Fatalf("round %d: a reader knows %v, and the truth is %v", round, x.knows, theirs)
 			}
 		}
-		if longest > 3*10+64 {
+		if longest > 3*many+64 {
 			t.Errorf("the log was %d long", longest)
 		}
 	}
@@ -297,11 +312,12 @@ func TestTheLogOfChanges(t *testing.T) {
 
 // read tells a reader of the next change.
 func (x *reader) read(e *elements, t *testing.T) {
-	slot, newest := e.at(x.at)
-	x.at++
-	if !newest {
+	slot, at := e.next(x.at, x.set, x.flip)
+	if at == e.head() {
+		x.at = at
 		return
 	}
+	x.at = at + 1
 	el := &e.list[slot]
 	if string(el.data) < x.knows[el.sid] {
 		t.Fatalf("%q after %q", el.data, x.knows[el.sid])
@@ -311,6 +327,8 @@ func (x *reader) read(e *elements, t *testing.T) {
 
 type reader struct {
 	at    uint64
+	set   bitset
+	flip  uint64
 	knows map[int16]string
 }
 
@@ -411,15 +429,17 @@ func TestAnUpdateDoesNotName(t *testing.T) {
 func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	w := newWorld(t, 1, Config{Resync: -1}, perfect)
 	const count = 2000
-	limit := int16(count)
-	for sid := range limit {
+	for sid := range int16(count) {
 		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.onEvent = func(c *Conn, ev Event) {
 		if ev.Kind == EventJoined {
-			c.SetSight(func(sid int16) bool { return sid < limit })
+			c.HideAll()
+			for sid := range int16(count) {
+				c.Show(sid)
+			}
 		}
 	}
 	x := w.dial(0)
@@ -437,7 +457,9 @@ func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	x.conn().Resync()
 	w.flush()
 	w.run(20 * time.Millisecond)
-	limit = count / 2
+	for sid := range int16(count / 2) {
+		x.conn().Hide(count/2 + sid)
+	}
 	for x.synced == 1 {
 		w.flush()
 		w.run(5 * time.Millisecond)

@@ -2,14 +2,16 @@ package duplex
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"time"
 )
 
 // view is what a server's connection knows of what its client knows.
 type view struct {
 	elements *elements
-	sight    func(sid int16) bool // what the client may see; nil is everything
-	known    bitset               // the elements that it was told of on main
+	except   bitset // the elements that it may see; with all, those that it may not
+	all      bool
+	known    bitset // the elements that it was told of on main
 
 	// Its two places in the log: what lies behind them was not told on the feed, and
 	// on main. Each skips what is for the other.
@@ -72,7 +74,24 @@ func (v *view) mayBegin(now time.Time) bool {
 }
 
 // sees reports whether the client may see an element.
-func (v *view) sees(sid int16) bool { return v.sight == nil || v.sight(sid) }
+func (v *view) sees(slot int32) bool { return v.except.has(slot) != v.all }
+
+// flip is what makes the words of except those of what the client may see.
+func (v *view) flip() uint64 {
+	if v.all {
+		return ^uint64(0)
+	}
+	return 0
+}
+
+// show has the client see an element from now on, or not.
+func (v *view) show(slot int32, may bool) {
+	if may != v.all {
+		v.except.add(slot)
+	} else {
+		v.except.remove(slot)
+	}
+}
 
 // willName reports whether a sync that has begun has yet to come to a slot.
 func (v *view) willName(slot int32) bool { return v.running && slot >= v.slot }
@@ -104,7 +123,7 @@ func (e *Endpoint) syncNext() {
 	for int(v.slot) < len(v.elements.list) {
 		slot, el := v.slot, &v.elements.list[v.slot]
 		v.slot++
-		if el.live && v.sees(el.sid) {
+		if v.elements.live.has(slot) && v.sees(slot) {
 			e.tellOnMain(slot, el)
 			return
 		}
@@ -119,24 +138,35 @@ func (e *Endpoint) syncNext() {
 // feed: that has what the client knows and what fits into a datagram.
 func (e *Endpoint) syncChanged() {
 	v := e.view
-	slot, newest := v.elements.at(v.onMain)
-	v.onMain++
-	el := &v.elements.list[slot]
-	switch {
-	case !newest:
-	case !v.known.has(slot):
-		if v.sees(el.sid) {
-			e.tellOnMain(slot, el)
-			if v.onFeed == v.onMain-1 {
-				v.onFeed++ // it need not be told twice
+	slot, at := v.elements.next(v.onMain, v.except, v.flip())
+	if at == v.elements.head() {
+		v.onMain = at
+	} else {
+		v.onMain = at + 1
+		el := &v.elements.list[slot]
+		switch {
+		case !v.known.has(slot):
+			if _, next := v.elements.next(v.onFeed, v.known, 0); next > at {
+				v.onFeed = v.onMain // it need not be told twice
 			}
+			e.tellOnMain(slot, el)
+		case !e.feed.up || !e.fits(el):
+			e.tellOnMain(slot, el)
 		}
-	case !e.feed.up || !e.fits(el):
-		e.tellOnMain(slot, el)
 	}
 	if !e.feed.up {
 		v.onFeed = v.onMain
 	}
+}
+
+// skip passes over what is for others, and reports whether something has changed that is not.
+func (v *view) skip(feed bool) (onMain, onFeed bool) {
+	head := v.elements.head()
+	_, v.onMain = v.elements.next(v.onMain, v.except, v.flip())
+	if _, v.onFeed = v.elements.next(v.onFeed, v.known, 0); !feed {
+		v.onFeed = v.onMain
+	}
+	return v.onMain < head, v.onFeed < head
 }
 
 // fits reports whether an element can be told in a datagram.
@@ -161,11 +191,15 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 	if v == nil || !e.feed.up || e.state != StateOpen {
 		return 0, false
 	}
-	for head := v.elements.head(); v.onFeed < head; {
-		slot, newest := v.elements.at(v.onFeed)
-		v.onFeed++
+	for {
+		slot, at := v.elements.next(v.onFeed, v.known, 0)
+		if at == v.elements.head() {
+			v.onFeed = at
+			return 0, false
+		}
+		v.onFeed = at + 1
 		el := &v.elements.list[slot]
-		if !newest || !v.known.has(slot) || !e.fits(el) {
+		if !e.fits(el) {
 			continue
 		}
 		buf[0] = CodeUpdate
@@ -173,7 +207,6 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 		e.stats.Updates++
 		return 3 + copy(buf[3:], el.data), true
 	}
-	return 0, false
 }
 
 // offer tells of an element on main, now or with the next sync of everything: what a client
@@ -203,23 +236,25 @@ func (e *Endpoint) retire(slot int32, sid int16) {
 	_ = e.putMain(&Message{Kind: KindSync, SID: sid, Data: gone})
 }
 
-// look compares what the client may see with what it knows.
+// look compares what the client may see with what it knows. Who may see everything is told of what is new
+// to it as that changes.
 func (e *Endpoint) look() {
 	v := e.view
-	if v.sight == nil {
+	if v.all && len(v.except) == 0 {
 		return
 	}
-	for i := range v.elements.list {
-		slot, el := int32(i), &v.elements.list[i]
-		if !el.live {
-			continue
-		}
-		known := v.known.has(slot)
-		switch sees := v.sight(el.sid); {
-		case sees && !known && !v.willName(slot):
-			e.offer(slot, el)
-		case !sees && known:
-			e.retire(slot, el.sid)
+	flip := v.flip()
+	for w, live := range v.elements.live {
+		sees, known := live&(v.except.word(w)^flip), v.known.word(w)
+		for word := sees ^ known; word != 0; word &= word - 1 {
+			slot := int32(w<<6 + bits.TrailingZeros64(word))
+			el := &v.elements.list[slot]
+			switch {
+			case known&(word&-word) != 0:
+				e.retire(slot, el.sid)
+			case !v.willName(slot):
+				e.offer(slot, el)
+			}
 		}
 	}
 }
