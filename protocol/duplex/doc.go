@@ -25,6 +25,7 @@
 // # Life of an element
 //
 //	elements.go         Mux.Set notes it, Mux.Flush puts it into the log of changes
+//	sight.go            what of that is a client's, on main and on the feed
 //	view.go             what is new to a client goes on main, what it knows on the feed; syncs of everything
 //	endpoint_send.go    Update, Sync, Signal: the queue of main, PollBytes
 //	feed.go             SEQ, PollTransmit, FEED_INIT and the fall back to main

@@ -19,6 +19,7 @@ type elements struct {
 	slots map[int16]int32
 	live  bitset
 	count int      // of those that live
+	large bitset   // those that no datagram holds
 	dirty bitset   // changed since the last flush
 	spare [][]byte // of elements that are gone: as many as ever lived at once
 
@@ -42,37 +43,6 @@ func newElements() *elements {
 // head is the position that the log grows at.
 func (t *elements) head() uint64 { return t.base + uint64(len(t.log)) }
 
-// next returns the first of the log at or behind a place that still counts and is in a set, or with flip in none, and
-// where that is: at head if there is none.
-func (t *elements) next(pos uint64, set bitset, flip uint64) (slot int32, at uint64) {
-	if pos < t.base {
-		panic("duplex: a place in the log that is gone")
-	}
-	for ; pos < min(t.newest, t.head()); pos++ {
-		slot := t.log[pos-t.base]
-		if t.list[slot].pos == pos && set.has(slot) == (flip == 0) {
-			return slot, pos
-		}
-	}
-	if pos == t.head() {
-		return 0, pos
-	}
-	from := t.log[pos-t.base]
-	for w := int(from >> 6); w < len(t.fresh); w++ {
-		word := t.fresh[w] & (set.word(w) ^ flip)
-		if w == int(from>>6) {
-			word &= ^uint64(0) << (from & 63)
-		}
-		for ; word != 0; word &= word - 1 {
-			slot := int32(w<<6 + bits.TrailingZeros64(word))
-			if at := t.list[slot].pos; at >= pos {
-				return slot, at
-			}
-		}
-	}
-	return 0, t.head()
-}
-
 // get returns a live element, or nil.
 func (t *elements) get(sid int16) *element {
 	slot, ok := t.slots[sid]
@@ -93,8 +63,8 @@ func (t *elements) slotOf(sid int16) int32 {
 	return slot
 }
 
-// set changes an element, or makes it.
-func (t *elements) set(sid int16, data []byte) {
+// set changes an element, or makes it. A large one is not for the feed.
+func (t *elements) set(sid int16, data []byte, large bool) {
 	slot := t.slotOf(sid)
 	e := &t.list[slot]
 	lives := t.live.has(slot)
@@ -110,6 +80,11 @@ func (t *elements) set(sid int16, data []byte) {
 	}
 	e.data = append(e.data[:0], data...)
 	t.dirty.add(slot)
+	if large {
+		t.large.add(slot)
+	} else {
+		t.large.remove(slot)
+	}
 }
 
 // remove ends an element, and returns its slot.

@@ -122,7 +122,7 @@ func (m *Mux) Set(sid int16, data []byte) error {
 		m.Remove(sid)
 		return nil
 	}
-	m.elements.set(sid, data)
+	m.elements.set(sid, data, HeaderBytes+3+len(data) > m.cfg.MaxUpdate)
 	return nil
 }
 
@@ -158,9 +158,10 @@ func (m *Mux) Flush() {
 		if c.state != StateOpen {
 			continue
 		}
-		c.look()
 		v := c.view
-		if onMain, onFeed := v.skip(c.feed.up); onMain || v.due {
+		onMain, onFeed := c.skip() // first, so that what look tells on main is not the feed's too
+		c.look()
+		if onMain || v.due {
 			m.touch(c)
 		} else if onFeed || c.out.size > 0 {
 			m.load(c)

@@ -248,9 +248,9 @@ func TestTheLogOfChanges(t *testing.T) {
 		many := []int{10, 150}[r.IntN(2)]
 		readers := make([]reader, 2+r.IntN(4))
 		for i := range readers {
-			readers[i] = reader{at: e.head(), flip: ^uint64(0) * (r.Uint64() & 1), knows: map[int16]string{}}
+			readers[i] = reader{view: view{elements: e, all: r.IntN(2) == 0}, at: e.head(), knows: map[int16]string{}}
 			for range r.IntN(many) {
-				readers[i].set.add(e.slotOf(int16(r.IntN(many))))
+				readers[i].except.add(e.slotOf(int16(r.IntN(many))))
 			}
 		}
 		truth := map[int16]string{}
@@ -266,7 +266,7 @@ func TestTheLogOfChanges(t *testing.T) {
 				}
 			case 1, 2, 3:
 				value := fmt.Sprintf("%06d", step)
-				e.set(sid, []byte(value))
+				e.set(sid, []byte(value), false)
 				truth[sid] = value
 			case 4:
 				e.flush()
@@ -299,7 +299,7 @@ func TestTheLogOfChanges(t *testing.T) {
 				x.read(e, t)
 			}
 			theirs := maps.Clone(truth)
-			maps.DeleteFunc(theirs, func(sid int16, _ string) bool { return x.set.has(e.slotOf(sid)) == (x.flip != 0) })
+			maps.DeleteFunc(theirs, func(sid int16, _ string) bool { return !x.sees(e.slotOf(sid)) })
 			if !maps.Equal(x.knows, theirs) {
 				t.Fatalf("round %d: a reader knows %v, and the truth is %v", round, x.knows, theirs)
 			}
@@ -312,7 +312,7 @@ func TestTheLogOfChanges(t *testing.T) {
 
 // read tells a reader of the next change.
 func (x *reader) read(e *elements, t *testing.T) {
-	slot, at := e.next(x.at, x.set, x.flip)
+	slot, at := x.next(mainsAlone, x.at)
 	if at == e.head() {
 		x.at = at
 		return
@@ -326,9 +326,8 @@ func (x *reader) read(e *elements, t *testing.T) {
 }
 
 type reader struct {
+	view
 	at    uint64
-	set   bitset
-	flip  uint64
 	knows map[int16]string
 }
 

@@ -2,7 +2,6 @@ package duplex
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"time"
 )
 
@@ -73,26 +72,6 @@ func (v *view) mayBegin(now time.Time) bool {
 	return false
 }
 
-// sees reports whether the client may see an element.
-func (v *view) sees(slot int32) bool { return v.except.has(slot) != v.all }
-
-// flip is what makes the words of except those of what the client may see.
-func (v *view) flip() uint64 {
-	if v.all {
-		return ^uint64(0)
-	}
-	return 0
-}
-
-// show has the client see an element from now on, or not.
-func (v *view) show(slot int32, may bool) {
-	if may != v.all {
-		v.except.add(slot)
-	} else {
-		v.except.remove(slot)
-	}
-}
-
 // willName reports whether a sync that has begun has yet to come to a slot.
 func (v *view) willName(slot int32) bool { return v.running && slot >= v.slot }
 
@@ -134,43 +113,40 @@ func (e *Endpoint) syncNext() {
 	e.signal(CodeSyncEnd)
 }
 
-// syncChanged puts the next element that has changed into the queue, unless it is for the
-// feed: that has what the client knows and what fits into a datagram.
+// syncChanged puts the next element that has changed and is main's into the queue.
 func (e *Endpoint) syncChanged() {
 	v := e.view
-	slot, at := v.elements.next(v.onMain, v.except, v.flip())
-	if at == v.elements.head() {
-		v.onMain = at
-	} else {
-		v.onMain = at + 1
-		el := &v.elements.list[slot]
-		switch {
-		case !v.known.has(slot):
-			if _, next := v.elements.next(v.onFeed, v.known, 0); next > at {
-				v.onFeed = v.onMain // it need not be told twice
-			}
-			e.tellOnMain(slot, el)
-		case !e.feed.up || !e.fits(el):
-			e.tellOnMain(slot, el)
+	slot, at := v.next(e.mains(), v.onMain)
+	v.onMain = at
+	if at < v.elements.head() {
+		v.onMain++
+		if _, next := v.next(theFeeds, v.onFeed); next > at {
+			v.onFeed = max(v.onFeed, v.onMain) // what is new to the client need not be told twice
 		}
+		e.tellOnMain(slot, &v.elements.list[slot])
 	}
 	if !e.feed.up {
 		v.onFeed = v.onMain
 	}
 }
 
-// skip passes over what is for others, and reports whether something has changed that is not.
-func (v *view) skip(feed bool) (onMain, onFeed bool) {
-	head := v.elements.head()
-	_, v.onMain = v.elements.next(v.onMain, v.except, v.flip())
-	if _, v.onFeed = v.elements.next(v.onFeed, v.known, 0); !feed {
+// mains is what main carries.
+func (e *Endpoint) mains() share {
+	if e.feed.up {
+		return mainsBeside
+	}
+	return mainsAlone
+}
+
+// skip passes over what is for others, and reports whether something is left for main, and for the feed.
+func (e *Endpoint) skip() (onMain, onFeed bool) {
+	v, head := e.view, e.view.elements.head()
+	_, v.onMain = v.next(e.mains(), v.onMain)
+	if _, v.onFeed = v.next(theFeeds, v.onFeed); !e.feed.up {
 		v.onFeed = v.onMain
 	}
 	return v.onMain < head, v.onFeed < head
 }
-
-// fits reports whether an element can be told in a datagram.
-func (e *Endpoint) fits(el *element) bool { return HeaderBytes+3+len(el.data) <= e.cfg.MaxUpdate }
 
 // turn has the places in the log follow the feed, as it comes and goes.
 func (v *view) turn(up bool) {
@@ -191,22 +167,16 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 	if v == nil || !e.feed.up || e.state != StateOpen {
 		return 0, false
 	}
-	for {
-		slot, at := v.elements.next(v.onFeed, v.known, 0)
-		if at == v.elements.head() {
-			v.onFeed = at
-			return 0, false
-		}
-		v.onFeed = at + 1
-		el := &v.elements.list[slot]
-		if !e.fits(el) {
-			continue
-		}
-		buf[0] = CodeUpdate
-		binary.BigEndian.PutUint16(buf[1:], uint16(el.sid))
-		e.stats.Updates++
-		return 3 + copy(buf[3:], el.data), true
+	slot, at := v.next(theFeeds, v.onFeed)
+	if v.onFeed = at; at == v.elements.head() {
+		return 0, false
 	}
+	v.onFeed++
+	el := &v.elements.list[slot]
+	buf[0] = CodeUpdate
+	binary.BigEndian.PutUint16(buf[1:], uint16(el.sid))
+	e.stats.Updates++
+	return 3 + copy(buf[3:], el.data), true
 }
 
 // offer tells of an element on main, now or with the next sync of everything: what a client
@@ -234,27 +204,4 @@ func (e *Endpoint) retire(slot int32, sid int16) {
 		return
 	}
 	_ = e.putMain(&Message{Kind: KindSync, SID: sid, Data: gone})
-}
-
-// look compares what the client may see with what it knows. Who may see everything is told of what is new
-// to it as that changes.
-func (e *Endpoint) look() {
-	v := e.view
-	if v.all && len(v.except) == 0 {
-		return
-	}
-	flip := v.flip()
-	for w, live := range v.elements.live {
-		sees, known := live&(v.except.word(w)^flip), v.known.word(w)
-		for word := sees ^ known; word != 0; word &= word - 1 {
-			slot := int32(w<<6 + bits.TrailingZeros64(word))
-			el := &v.elements.list[slot]
-			switch {
-			case known&(word&-word) != 0:
-				e.retire(slot, el.sid)
-			case !v.willName(slot):
-				e.offer(slot, el)
-			}
-		}
-	}
 }
