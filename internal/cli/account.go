@@ -16,16 +16,17 @@ func newAccount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Add, ban, list and remove the accounts of players",
-		Long: `Account shows and changes the accounts that players log in with: in a file in the directory --data,
-where the server has it too, or in PostgreSQL. The server may be running: it ends the session of an account that is banned
-or removed within 10 seconds.
+		Long: `Account shows and changes the accounts that players log in with: in a file in
+the directory --data, where the server has it too, or in PostgreSQL. The server
+may be running: it ends the session of an account that is banned or removed
+within 10 seconds.
 
-Names are compared without case. Passwords are asked for at the terminal, or read from the first line of standard input
-with --password-stdin.`,
+Names are compared without case. Passwords are asked for at the terminal, or
+read from the first line of standard input with --password-stdin.`,
 		Example: `  parley account add ann
   parley account ban ann --for 24h --reason "rude words"
   parley account list
-  parley account list --json --postgres "host=db.internal user=parley dbname=parley"`,
+  parley account list --json --postgres "host=db.internal dbname=parley"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%q is none of add, ban, list, passwd, rm and unban; see \"parley account --help\"", args[0])
@@ -54,8 +55,9 @@ func newAccountAdd(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Make an account",
-		Long: `Add makes an account. The name has 3 to 32 letters, digits, _ and -, of any script; the password has 8 to 128
-bytes. The directory and the file are made if there are none.`,
+		Long: `Add makes an account. The name has 3 to 32 letters, digits, _ and -, of any
+script; the password has 8 to 128 bytes. The directory and the file are made if
+there are none.`,
 		Example: `  parley account add ann
   parley account add ann --password-stdin < password.txt`,
 		Args:              oneName,
@@ -88,8 +90,9 @@ func newAccountPasswd(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "passwd NAME",
 		Short: "Set a new password",
-		Long: `Passwd sets a new password without asking for the old one. A session that the account has goes on. The addresses that the
-account was known from are forgotten.`,
+		Long: `Passwd sets a new password without asking for the old one. A session that the
+account has goes on. The addresses that the account was known from are
+forgotten.`,
 		Example: `  parley account passwd ann
   pwgen -s 20 1 | tee new.txt | parley account passwd ann --password-stdin`,
 		Args:              oneName,
@@ -119,8 +122,8 @@ func newAccountBan(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ban NAME",
 		Short: "Keep an account out, for a while or for ever",
-		Long: `Ban keeps an account out, for as long as --for says or for ever, and has a running server end its session. A second
-ban replaces the first.`,
+		Long: `Ban keeps an account out, for as long as --for says or for ever, and has a
+running server end its session. A second ban replaces the first.`,
 		Example: `  parley account ban ann
   parley account ban ann --for 72h --reason "rude words"`,
 		Args:              oneName,
@@ -172,8 +175,9 @@ func newAccountRm(where *accountFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Remove an account",
-		Long: `Rm removes an account and all that is kept of it, and has a running server end its session. Anyone may register the name
-again: to keep someone out, ban the account.`,
+		Long: `Rm removes an account and all that is kept of it, and has a running server end
+its session. Anyone may register the name again: to keep someone out, ban the
+account.`,
 		Example:           `  parley account rm ann`,
 		Args:              oneName,
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -33,8 +33,8 @@ func newAccountList(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Show the accounts, in the order of their names",
-		Long: `List shows the accounts in the order of their names without case. Times are in UTC. With --json each account is an object on
-a line of its own.`,
+		Long: `List shows the accounts in the order of their names without case. Times are in
+UTC. With --json each account is an object on a line of its own.`,
 		Example: `  parley account list
   parley account list --json | jq -r 'select(.ban.holds) | .name'`,
 		Args:              noArguments,

@@ -43,7 +43,7 @@ func newBots() *cobra.Command {
 	var f botsFlags
 	cmd := &cobra.Command{
 		Use:   "bots",
-		Short: "Fill a server with players that walk, throw and chat, and measure it",
+		Short: "Fill a server with players that walk, throw and chat; measure it",
 		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
 and chat, and at the end say how it went: how many connected, how much of what
 they said came back, and how long it took from asking for a direction to seeing

@@ -89,6 +89,7 @@ func newRoot(codecs []Codec) *cobra.Command {
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
 	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newTicket(), newVersion())
 	return root
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
@@ -98,6 +101,22 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 			t.Errorf("%s has no example or no short text", cmd.Name())
 		}
 	}
+}
+
+// A terminal of 80 columns shows every line of help whole.
+func TestHelpFitsATerminal(t *testing.T) {
+	var look func(cmd *cobra.Command, line string)
+	look = func(cmd *cobra.Command, line string) {
+		for text := range strings.Lines(parley("", line+" --help").out) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(text, "\n")); n > helpColumns {
+				t.Errorf("%s: %d columns: %s", line, n, text)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub, line+" "+sub.Name())
+		}
+	}
+	look(newRoot(toys), "")
 }
 
 func TestCompletionScripts(t *testing.T) {

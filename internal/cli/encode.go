@@ -26,7 +26,7 @@ error; the others are still made, and the exit status is 1.
 
 ` + dialectsSentence(codecs),
 		Example: `  parley encode --dialect NAME --from client < packets.json
-  parley decode --dialect NAME --from client 00 | parley encode --dialect NAME --from client`,
+  parley encode --dialect NAME --from client '{"packet":"ack"}'`,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

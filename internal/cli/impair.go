@@ -51,7 +51,7 @@ you is not to be believed.`,
 		Example: `  parley impair --to 127.0.0.1:7000 --loss 5% --delay 25ms --jitter 5ms
   parley impair --to 127.0.0.1:7000 --listen :9000 --profile 4g
   parley impair --to 127.0.0.1:7004 --udp --tcp --profile "wifi loss=0.1"
-  parley impair --to 127.0.0.1:7000 --up "delay=10ms" --down "delay=80ms rate=2000000"`,
+  parley impair --to 127.0.0.1:7000 --up delay=10ms --down "delay=80ms loss=0.1"`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -37,7 +37,8 @@ func newJoin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join DIALECT [HOST:PORT]",
 		Short: "Play the arena from the terminal, over any dialect",
-		Long: `Join plays the arena from the terminal, or watches it: stamp has spectators only.
+		Long: `Join plays the arena from the terminal, or watches it: stamp has spectators
+only.
 
 It reads commands, a line each, and prints what happens:
 

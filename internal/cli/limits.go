@@ -6,3 +6,6 @@ package cli
 // which is 512 KiB of hex, or about 2.5 MiB of JSON at 27 characters for each
 // cell of 3 bytes.
 const maxLineBytes = 4 << 20
+
+// helpColumns is how wide help may be: a terminal is 80 columns wide if nobody made it wider.
+const helpColumns = 80

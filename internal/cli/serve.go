@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -101,17 +99,18 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer done()
+	started := false
+	defer func() { done(started) }()
 	server, err := f.start(config)
 	if err != nil {
 		return err
 	}
-	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	stopped, stop := signal.NotifyContext(cmd.Context(), stopSignals()...)
 	defer stop()
 	page, err := f.page(server)
 	if err != nil {
 		server.Close()
-		return err
+		return inUse(err)
 	}
 	addrs := server.Addrs()
 	if page != nil {
@@ -121,13 +120,16 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		server.Close()
 		return err
 	}
+	started = true
 	words.release()
-	fmt.Fprintln(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.data))
+	fmt.Fprintln(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.accounts()))
 	select {
 	case <-stopped.Done():
+		stop() // who cannot wait until every player has heard interrupts again
 		fmt.Fprintln(cmd.OutOrStdout(), "closing: every player is told")
 	case <-server.Done():
 	}
+	f.unready()
 	if page != nil {
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -137,6 +139,16 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return failure{err}
 	}
 	return nil
+}
+
+// stopSignals are what ends the server in good order. A terminal that closes hangs up; with nohup
+// that is no reason to stop.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
@@ -181,12 +193,18 @@ func (f *serveFlags) start(c front.Config) (*front.Server, error) {
 	switch {
 	case err == nil:
 		return server, nil
-	case errors.Is(err, syscall.EADDRINUSE) && !strings.Contains(err.Error(), "choose another port"):
-		return nil, fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("%w; choose ports above 1023 and a --data folder that you may write to", err)
 	}
-	return nil, err
+	return nil, inUse(err)
+}
+
+// inUse tells who chose a port that is in use what to do, if the error does not.
+func inUse(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) && !strings.Contains(err.Error(), "choose another port") {
+		return fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
+	}
+	return err
 }
 
 // page serves the status page, unless it is off.
@@ -209,45 +227,4 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		}
 	}
 	return web.Listen(f.web, c)
-}
-
-// ready writes where everything is, all at once: whoever waits for the file finds it whole.
-func (f *serveFlags) ready(addrs []front.Addr) error {
-	if f.readyFile == "" {
-		return nil
-	}
-	list := map[string]string{}
-	for _, a := range addrs {
-		list[a.Name] = a.Addr.String()
-	}
-	text, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err
-	}
-	temp := f.readyFile + ".new"
-	if err := os.WriteFile(temp, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("--ready-file: %w", err)
-	}
-	if err := os.Rename(temp, f.readyFile); err != nil {
-		return fmt.Errorf("--ready-file: %w", err)
-	}
-	return nil
-}
-
-// startTable is what people see.
-func startTable(addrs []front.Addr, seed uint64, data string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
-	for _, a := range addrs {
-		where := a.Addr.String()
-		if a.Name == "web" {
-			where = "http://" + where + "/"
-		}
-		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)
-	}
-	if dir, err := filepath.Abs(data); err == nil {
-		data = dir
-	}
-	fmt.Fprintf(&b, "\n  accounts     %s\n\nInterrupt to stop.", data)
-	return b.String()
 }

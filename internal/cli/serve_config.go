@@ -6,12 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
-	"strings"
-
-	"github.com/BurntSushi/toml"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	front "parley"
 	"parley/account/postgres"
@@ -19,55 +15,13 @@ import (
 	"parley/protocol/realm"
 )
 
-// fillFlags gives the flags that were not typed their values: those of the environment, then
-// those of the file.
-func fillFlags(cmd *cobra.Command, file string) error {
-	values := map[string]any{}
-	if file == "" {
-		file = os.Getenv(envName("config"))
-	}
-	if file != "" {
-		if _, err := toml.DecodeFile(file, &values); err != nil {
-			return fmt.Errorf("--config: %w", err)
-		}
-	}
-	for name := range values {
-		if flag := cmd.Flags().Lookup(name); flag == nil || name == "config" || name == "help" {
-			return fmt.Errorf("--config: %s has %q, which is no flag of %s", file, name, cmd.CommandPath())
-		}
-	}
-	var problems []error
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed {
-			return
-		}
-		if v, ok := os.LookupEnv(envName(flag.Name)); ok {
-			if err := cmd.Flags().Set(flag.Name, v); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", envName(flag.Name), err))
-			}
-		} else if v, ok := values[flag.Name]; ok {
-			if err := cmd.Flags().Set(flag.Name, fmt.Sprint(v)); err != nil {
-				problems = append(problems, fmt.Errorf("--config: %s: %w", flag.Name, err))
-			}
-		}
-	})
-	if len(problems) > 0 {
-		return problems[0]
-	}
-	return nil
-}
-
-// envName is the variable of a flag.
-func envName(flag string) string {
-	return "PARLEY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// serverConfig turns flags into how the game is served. done lets go of what was opened.
-func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c front.Config, done func(), err error) {
-	var closers []func()
-	done = func() {
+// serverConfig turns flags into how the game is served. done lets go of what was opened; it is told
+// whether the server has started.
+func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c front.Config, done func(started bool), err error) {
+	var closers []func(started bool)
+	done = func(started bool) {
 		for _, c := range closers {
-			c()
+			c(started)
 		}
 	}
 	c = front.Config{
@@ -78,11 +32,8 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	if c.Seed == 0 {
 		c.Seed = randomSeed()
 	}
-	switch {
-	case f.tickRate < 1 || f.tickRate > 1000:
-		return c, done, fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
-	case f.maxPlayers < 1:
-		return c, done, fmt.Errorf("--max-players is at least 1, not %d", f.maxPlayers)
+	if err := f.check(); err != nil {
+		return c, done, err
 	}
 	switch f.relayLobby {
 	case "open":
@@ -100,7 +51,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	}
 	if f.ticketKey != "" {
 		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
-			return c, done, err
+			return c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here
 		}
 	}
 	if f.postgres != "" && f.realm != front.Off {
@@ -109,17 +60,62 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 			return c, done, fmt.Errorf("--postgres: %w", err)
 		}
 		c.Accounts = store
-		closers = append(closers, func() { store.Close() })
+		closers = append(closers, func(bool) { store.Close() })
 	}
 	if f.record != "" {
-		file, err := os.Create(f.record)
+		file, closeFile, err := openRecording(f.record)
 		if err != nil {
 			return c, done, fmt.Errorf("--record: %w", err)
 		}
 		c.Record = file
-		closers = append(closers, func() { file.Close() })
+		closers = append(closers, closeFile)
 	}
 	return c, done, nil
+}
+
+// check looks at what no part of the server would refuse.
+func (f *serveFlags) check() error {
+	playable := false
+	for _, a := range []struct{ flag, addr string }{
+		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web},
+	} {
+		if a.addr == "" { // for a page that would be any port of any address
+			return fmt.Errorf("--%s is an address, host:port, or off", a.flag)
+		}
+		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web"
+	}
+	switch {
+	case !playable:
+		return fmt.Errorf("all five dialects are off: there is nothing to serve")
+	case f.tickRate < 1 || f.tickRate > 1000:
+		return fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
+	case f.maxPlayers < 1:
+		return fmt.Errorf("--max-players is at least 1, not %d", f.maxPlayers)
+	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
+		return fmt.Errorf("--sight is a number of cells, below 0 for everything, not %v", f.sight)
+	}
+	return nil
+}
+
+// openRecording makes a file for a recording. One that is there is kept as NAME.old: it may tell why the
+// server before did not live. closeFile puts it back if the server did not start.
+func openRecording(name string) (file *os.File, closeFile func(started bool), err error) {
+	old := ""
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		old = name + ".old"
+		if err := os.Rename(name, old); err != nil {
+			return nil, nil, err
+		}
+	}
+	if file, err = os.Create(name); err != nil {
+		return nil, nil, err
+	}
+	return file, func(started bool) {
+		file.Close()
+		if !started && old != "" {
+			os.Rename(old, name)
+		}
+	}, nil
 }
 
 func randomSeed() uint64 {

@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -100,8 +102,14 @@ func TestBadValuesAreNamed(t *testing.T) {
 	for _, tt := range []struct{ name, file, env, want string }{
 		{"a key that is no flag", "ticks = 1", "", `"ticks", which is no flag of serve`},
 		{"a file that names itself", `config = "x"`, "", `"config"`},
-		{"a table", "[replica]\naddr = 1\ntick-rate = 9", "", ""},
-		{"a value of the wrong type", `tick-rate = "fast"`, "", "--config: tick-rate"},
+		{"a table", "[replica]\naddr = 1\ntick-rate = 9", "", `replica is a text in "quotes"`},
+		{"a table of another name", "[serve]\ntick-rate = 9", "", `"serve", which is no flag`},
+		{"a text for a number", `tick-rate = "fast"`, "", "tick-rate is a whole number, not fast"},
+		{"a number for a text", `data = 5`, "", `data is a text in "quotes", not 5`},
+		{"a broken number for a whole one", `seed = 5.5`, "", "seed is a whole number, not 5.5"},
+		{"a text for a switch", `realm-plain = "yes"`, "", "realm-plain is true or false, not yes"},
+		{"a list", `sight = [1, 2]`, "", "sight is a number, not [1 2]"},
+		{"a number that is too small", `seed = -1`, "", ".toml: seed: invalid"},
 		{"a file that is no TOML", "tick-rate 30", "", "--config"},
 		{"an environment of the wrong type", "", "fast", "PARLEY_TICK_RATE"},
 	} {
@@ -109,7 +117,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 			if tt.env != "" {
 				t.Setenv("PARLEY_TICK_RATE", tt.env)
 			}
-			if _, err := filled(t, tt.file); tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			if _, err := filled(t, tt.file); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the error is %v, want one with %q", err, tt.want)
 			}
 		})
@@ -117,12 +125,15 @@ func TestBadValuesAreNamed(t *testing.T) {
 }
 
 func TestServerConfig(t *testing.T) {
-	base := serveFlags{relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, replica: front.Off, realm: ":1"}
+	base := serveFlags{
+		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10,
+		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
+	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	done()
+	done(false)
 	if c.Seed == 0 || c.RelayConnector || c.RealmFirstType != 0 || c.Replica != front.Off || c.Realm != ":1" {
 		t.Errorf("the config is %+v", c)
 	}
@@ -131,7 +142,7 @@ func TestServerConfig(t *testing.T) {
 	if c, done, err = miko.serverConfig(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	done()
+	done(false)
 	// "player speed f32, ball cooldown u16, ball speed f32, ball lifespan u16"
 	types := []realm.Type{realm.TypeF32, realm.TypeU16, realm.TypeF32, realm.TypeU16}
 	for i, f := range c.RealmConfig {
@@ -146,18 +157,25 @@ func TestServerConfig(t *testing.T) {
 		t.Errorf("the player's speed is %v", got)
 	}
 	for name, change := range map[string]func(*serveFlags){
-		"--tick-rate":     func(f *serveFlags) { f.tickRate = 1001 },
-		"--max-players":   func(f *serveFlags) { f.maxPlayers = 0 },
-		"--relay-lobby":   func(f *serveFlags) { f.relayLobby = "" },
-		"--realm-profile": func(f *serveFlags) { f.realmProfile = "" },
-		"--record":        func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
-		"--postgres":      func(f *serveFlags) { f.postgres = "nonsense" },
-		"key":             func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
+		"--tick-rate":       func(f *serveFlags) { f.tickRate = 1001 },
+		"--max-players":     func(f *serveFlags) { f.maxPlayers = 0 },
+		"--relay-lobby":     func(f *serveFlags) { f.relayLobby = "" },
+		"--realm-profile":   func(f *serveFlags) { f.realmProfile = "" },
+		"--record":          func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
+		"--postgres":        func(f *serveFlags) { f.postgres = "nonsense" },
+		"--web is an":       func(f *serveFlags) { f.web = "" },
+		"--realm is an":     func(f *serveFlags) { f.realm = "" },
+		"dialects are off":  func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
+		"--sight":           func(f *serveFlags) { f.sight = math.NaN() },
+		"--ticket-key-file": func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
 	} {
 		f := base
 		change(&f)
 		_, done, err := f.serverConfig(t.Context(), nil)
-		done()
+		done(false)
+		if failed := (failure{}); errors.As(err, &failed) {
+			t.Errorf("%s: the user's mistake is taken for a failure: %v", name, err)
+		}
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -182,11 +200,62 @@ func TestTheReadyFileIsWhole(t *testing.T) {
 	if left, _ := filepath.Glob(file + "?*"); len(left) > 0 {
 		t.Errorf("it leaves %v", left)
 	}
-	table := startTable(addrs, 9, "data")
-	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "data"} {
+	f.unready()
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is still there when the server is gone")
+	}
+	f.unready()
+	table := startTable(addrs, 9, "/var/data")
+	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is missing from\n%s", want, table)
 		}
+	}
+}
+
+// The table says where accounts are only if there are any there.
+func TestWhereAccountsAre(t *testing.T) {
+	for _, tt := range []struct {
+		f    serveFlags
+		want string
+	}{
+		{serveFlags{realm: ":1", data: "/var/data"}, "/var/data"},
+		{serveFlags{realm: ":1", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "PostgreSQL"},
+		{serveFlags{realm: front.Off, data: "/var/data"}, ""},
+	} {
+		if got := tt.f.accounts(); got != tt.want {
+			t.Errorf("%+v: %q", tt.f, got)
+		}
+	}
+	if table := startTable(nil, 9, ""); strings.Contains(table, "accounts") {
+		t.Errorf("there are none:\n%s", table)
+	}
+}
+
+// A recording that is there outlives the next start, and one that fails leaves it where it is.
+func TestARecordingIsNotWrittenOver(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "game.rec")
+	read := func(name string) string {
+		text, _ := os.ReadFile(name)
+		return string(text)
+	}
+	write := func(text string, started bool) {
+		t.Helper()
+		file, closeFile, err := openRecording(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.WriteString(text)
+		closeFile(started)
+	}
+	write("one", true)
+	write("two", false)
+	if got := read(name); got != "one" {
+		t.Errorf("a server that did not start leaves %q", got)
+	}
+	write("three", true)
+	if read(name) != "three" || read(name+".old") != "one" {
+		t.Errorf("%q, and before it %q", read(name), read(name+".old"))
 	}
 }
 

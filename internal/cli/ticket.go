@@ -23,9 +23,10 @@ func newTicket() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ticket",
 		Short: "Make and check the tickets that let players into a relay room",
-		Long: `A ticket lets its bearer into one relay room, once, until it expires. Whoever has the
-key can make tickets: the server has it to check them, and the program that your players
-log in to has it to make them. A ticket is printed as base64url, without padding.`,
+		Long: `A ticket lets its bearer into one relay room, once, until it expires. Whoever
+has the key can make tickets: the server has it to check them, and the program
+that your players log in to has it to make them. A ticket is printed as
+base64url, without padding.`,
 		Example: `  parley ticket key > relay.key
   parley ticket make --key-file relay.key --room arena --name ada --valid 5m
   parley ticket check --key-file relay.key --room arena TICKET`,
@@ -104,8 +105,9 @@ func newTicketCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check TICKET",
 		Short: "Show what a ticket says and whether it lets in now",
-		Long: `Shows what a ticket says. The exit status is 0 if it lets its bearer into the room now,
-and 1 if it does not. Whether it was used before only the server knows.`,
+		Long: `Shows what a ticket says. The exit status is 0 if it lets its bearer into the
+room now, and 1 if it does not. Whether it was used before only the server
+knows.`,
 		Example: `  parley ticket check --key-file relay.key --room arena TICKET
   parley ticket check --json --key-file relay.key --room arena TICKET`,
 		Args: func(cmd *cobra.Command, args []string) error {
