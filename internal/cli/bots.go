@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
@@ -45,9 +47,10 @@ func newBots() *cobra.Command {
 		Use:   "bots",
 		Short: "Fill a server with players that walk, throw and chat; measure it",
 		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
-and chat, and at the end say how it went: how many connected, how much of what
-they said came back, and how long it took from asking for a direction to seeing
-it, with errors counted.
+and chat, and at the end say how it went: how many connected, what they were
+told (updates), the directions that they asked for (steered) and saw themselves
+take (seen) and how long that took, the lines that they said and heard come
+back, and who could not join or was cut off (errors: the exit status is then 1).
 
 The latency is that of a player: half a tick of waiting for the server's next
 step on average, the step, and the way there and back.
@@ -62,10 +65,11 @@ three a minute for each address; start it with --registrations -1 for more.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.count, "count", "n", 20, "how many bots, in equal shares of all dialects")
+	// Fifteen have three of realm's, as many as a server registers in a minute.
+	flags.IntVarP(&f.count, "count", "n", 15, "how many bots, in equal shares of all dialects")
 	flags.StringVar(&f.mix, "mix", "", "how many of each dialect instead, as replica=10,duplex=5")
 	flags.StringVar(&f.host, "host", "127.0.0.1", "the server, at its usual ports")
-	flags.StringVar(&f.readyFile, "ready-file", "", "where parley serve wrote its addresses")
+	flags.StringVar(&f.readyFile, "ready-file", "", "where parley serve writes its addresses; waited for")
 	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long they play")
 	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
@@ -74,23 +78,22 @@ three a minute for each address; start it with --registrations -1 for more.`,
 }
 
 func (f *botsFlags) run(cmd *cobra.Command) error {
-	addrs, err := f.addrs()
+	if f.runFor <= 0 {
+		return fmt.Errorf("--for is a time such as 30s, not %v", f.runFor)
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	addrs, err := f.addrs(stopped)
 	if err != nil {
 		return err
 	}
-	bots, err := f.shares()
+	bots, total, err := f.shares(addrs)
 	if err != nil {
 		return err
 	}
 	schema, err := arenaSchema()
 	if err != nil {
 		return failure{err}
-	}
-	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	total := 0
-	for _, n := range bots {
-		total += n
 	}
 	bars := newBotBars(cmd.ErrOrStderr(), total, f.runFor, f.asJSON)
 	ctx, cancel := context.WithTimeout(stopped, f.runFor)
@@ -107,7 +110,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 }
 
 // addrs returns where each dialect is.
-func (f *botsFlags) addrs() (map[string]string, error) {
+func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 	list := map[string]string{}
 	if f.readyFile == "" {
 		for dialect, port := range standardPorts {
@@ -115,7 +118,7 @@ func (f *botsFlags) addrs() (map[string]string, error) {
 		}
 		return list, nil
 	}
-	text, err := os.ReadFile(f.readyFile)
+	text, err := awaitFile(ctx, f.readyFile)
 	if err != nil {
 		return nil, fmt.Errorf("--ready-file: %w; start the server with the same flag first", err)
 	}
@@ -128,6 +131,28 @@ func (f *botsFlags) addrs() (map[string]string, error) {
 	return list, nil
 }
 
+// readyPatience is how long the bots wait for the server to be ready: it may be starting.
+var readyPatience = 5 * time.Second
+
+// awaitFile reads a file, and waits for it if it is not there yet.
+func awaitFile(ctx context.Context, name string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	defer cancel()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		text, err := os.ReadFile(name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return text, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
 // reachable turns an address that stands for all of a machine's into its own.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
@@ -137,27 +162,38 @@ func reachable(addr string) string {
 	return addr
 }
 
-// shares returns how many bots each dialect has.
-func (f *botsFlags) shares() (map[string]int, error) {
-	bots := map[string]int{}
+// shares returns how many bots each dialect has, and how many there are in all.
+func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total int, err error) {
+	bots = map[string]int{}
 	if f.mix == "" {
-		if f.count < 1 {
-			return nil, fmt.Errorf("-n is at least 1, not %d", f.count)
+		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool { return addrs[name] == "" })
+		switch {
+		case f.count < 1:
+			return nil, 0, fmt.Errorf("-n is at least 1, not %d", f.count)
+		case len(open) == 0:
+			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect", f.readyFile)
 		}
 		for i := range f.count {
-			bots[player.Dialects[i%len(player.Dialects)]]++
+			bots[open[i%len(open)]]++
 		}
-		return bots, nil
+		return bots, f.count, nil
 	}
 	for _, part := range strings.Split(f.mix, ",") {
 		name, count, _ := strings.Cut(strings.TrimSpace(part), "=")
 		n, err := strconv.Atoi(count)
-		if err != nil || n < 0 || !slices.Contains(player.Dialects, name) {
-			return nil, fmt.Errorf("--mix %q: write dialect=count, of %s", part, sentenceList(player.Dialects, "and"))
+		switch {
+		case err != nil || n < 0 || !player.IsDialect(name):
+			return nil, 0, fmt.Errorf("--mix %q: write dialect=count, of %s", part, sentenceList(player.Dialects, "and"))
+		case n > 0 && addrs[name] == "":
+			return nil, 0, fmt.Errorf("--mix %q: by %s that dialect is off", part, f.readyFile)
 		}
 		bots[name] += n
+		total += n
 	}
-	return bots, nil
+	if total == 0 {
+		return nil, 0, fmt.Errorf("--mix %q is no bot at all", f.mix)
+	}
+	return bots, total, nil
 }
 
 // arenaSchema is what the arena can tell.
@@ -177,21 +213,31 @@ func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 		}
 		fmt.Fprintf(w, "%s\n", line)
 	} else {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "dialect\tbots\tconnected\tupdates\tsteered\tseen\tsaid\tcame back\tp50\tp99\terrors\t")
+		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight) // 80 columns hold it
+		fmt.Fprintln(t, "dialect\tbots\tconnected\tupdates\tsteered\tseen\tsaid\theard\tp50\tp99\terrors\t")
 		for _, r := range list {
-			round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\t%v\t%d\t\n", r.Dialect, r.Bots, r.Connected, r.Updates, r.Steered, r.Seen, r.Said, r.Heard,
-				round(r.P50), round(r.P99), r.Errors)
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t\n", r.Dialect, r.Bots, r.Connected, r.Updates, r.Steered, r.Seen, r.Said, r.Heard,
+				latency(r.P50), latency(r.P99), r.Errors)
 		}
 		t.Flush()
 	}
 	for _, r := range list {
 		if r.Errors > 0 {
-			return failure{fmt.Errorf("%d bots of %s had errors, such as: %s", r.Errors, r.Dialect, r.Error)}
+			return failure{fmt.Errorf("%d of %d bots of %s had errors, such as: %s", r.Errors, r.Bots, r.Dialect, r.Error)}
 		}
 	}
 	return nil
+}
+
+// latency writes a time with three digits or so; one that was not measured is not 0.
+func latency(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "-"
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
 }
 
 // botBars are the progress bars: who has joined, and how long they have played.

@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,6 +26,7 @@ type Bot struct {
 	asked  float32   // the direction that it asked for
 	since  time.Time // when; zero if it has seen it
 	words  int
+	news   chan struct{} // something that it waits for has come
 }
 
 // Tally is what became of what a bot did.
@@ -44,21 +46,20 @@ type Tally struct {
 // Run joins and plays until ctx ends.
 func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
 	b.rng = rand.New(rand.NewPCG(seed, 0xb07))
-	b.mark = fmt.Sprintf("[%x]", seed)
+	b.mark, b.news = fmt.Sprintf("[%x]", seed), make(chan struct{}, 1)
 	c.Notice = b.notice
 	joining, cancel := context.WithTimeout(ctx, 20*time.Second)
 	p, err := Join(joining, b.Dialect, addr, c)
 	cancel()
 	if err != nil {
-		if ctx.Err() == nil {
-			b.fail(err.Error())
-		}
+		b.missed(ctx, err)
 		return
 	}
 	b.mu.Lock()
 	b.player, b.Tally.Connected = p, true
 	b.mu.Unlock()
 	b.play(ctx, c.Schema)
+	b.settle()
 	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	b.mu.Lock()
@@ -66,6 +67,41 @@ func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
 	b.mu.Unlock()
 	p.Close(late)
 	p.See(func(v *Sight) { b.Tally.Updates = v.Updates })
+}
+
+// missed notes why a bot is not in the game. That its time was over before it got in is an error; that
+// somebody ended all of it is none.
+func (b *Bot) missed(ctx context.Context, why error) {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(why, context.DeadlineExceeded):
+		b.fail("the server has not let it in in time, or is not there")
+	default:
+		b.fail(why.Error())
+	}
+}
+
+// settleTime is how long a bot stays to see and hear what it did last.
+const settleTime = time.Second
+
+// settle waits for what is under way: what a bot did in its last moment is not lost.
+func (b *Bot) settle() {
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	for !b.settled() {
+		select {
+		case <-b.news:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// settled reports whether nothing more is to come.
+func (b *Bot) settled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.since.IsZero() && b.Tally.Heard >= b.Tally.Said || b.Tally.Error != ""
 }
 
 // play does something each half second, until ctx ends.
@@ -155,6 +191,7 @@ func (b *Bot) notice(n Notice) {
 	case Said:
 		if strings.HasSuffix(n.Text, b.mark) {
 			b.Tally.Heard++
+			b.stir()
 		}
 	case Acted:
 		b.Tally.Told++
@@ -162,6 +199,7 @@ func (b *Bot) notice(n Notice) {
 		if b.Tally.Error == "" {
 			b.Tally.Error = n.Text
 		}
+		b.stir()
 	case Updated:
 		if b.since.IsZero() {
 			return
@@ -170,6 +208,14 @@ func (b *Bot) notice(n Notice) {
 			b.Tally.Seen++
 			b.Tally.Latencies = append(b.Tally.Latencies, time.Since(b.since))
 			b.since = time.Time{}
+			b.stir()
 		}
+	}
+}
+
+func (b *Bot) stir() {
+	select {
+	case b.news <- struct{}{}:
+	default:
 	}
 }

@@ -56,6 +56,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				select {
 				case room <- struct{}{}:
 				case <-ctx.Done():
+					b.missed(ctx, ctx.Err())
 					return
 				}
 				release := sync.OnceFunc(func() {

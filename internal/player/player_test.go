@@ -3,6 +3,7 @@ package player_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -18,13 +19,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func serve(t *testing.T) (*parley.Server, map[string]string, *world.Schema) {
+func serve(t *testing.T, change ...func(*parley.Config)) (*parley.Server, map[string]string, *world.Schema) {
 	t.Helper()
 	const any = "127.0.0.1:0"
-	s, err := parley.Start(arena.Game(), parley.Config{
+	config := parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, DataDir: t.TempDir(),
 		Accounts: new(storetest.Memory), Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	s, err := parley.Start(arena.Game(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +142,46 @@ func TestACrowdOfBots(t *testing.T) {
 		}
 		if r.Dialect != "stamp" && (r.Seen == 0 || r.P50 <= 0) {
 			t.Errorf("%s saw nothing of what it asked for: %+v", r.Dialect, r)
+		}
+	}
+}
+
+// A bot that was never let in is an error when its time is over, and none when somebody stopped it.
+func TestABotThatNeverGetsInIsAnError(t *testing.T) {
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c := player.Crowd{
+		Addrs: map[string]string{"replica": silent.LocalAddr().String()}, Bots: map[string]int{"replica": 20}, // more than join at once
+	}
+	over, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got := c.Run(over); got[0].Errors != 20 || got[0].Connected != 0 || got[0].Error == "" {
+		t.Errorf("their time was over: %+v", got)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if got := c.Run(stopped); got[0].Errors != 0 || got[0].Connected != 0 {
+		t.Errorf("they were stopped: %+v", got)
+	}
+}
+
+// Bots come back to a server that registers nobody any more: their accounts are there.
+func TestBotsOfRealmComeBack(t *testing.T) {
+	_, addrs, schema := serve(t, func(c *parley.Config) { c.Registrations = 2 })
+	for run := range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var joined sync.WaitGroup
+		joined.Add(2)
+		c := player.Crowd{Addrs: addrs, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done}
+		go func() {
+			joined.Wait()
+			cancel()
+		}()
+		if got := c.Run(ctx); got[0].Errors != 0 || got[0].Connected != 2 {
+			t.Errorf("run %d: %+v", run, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -59,10 +60,16 @@ func anyCertificate(fingerprint string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true}
 }
 
+// errTooMany: the server registers nobody now.
+var errTooMany = errors.New("player: realm registers no more accounts for this address in this minute: start the server with --registrations -1")
+
 // login logs in, and registers if there is no such account.
 func (p *Player) login(ctx context.Context, c *realm.Client) error {
+	var refused error
 	if p.cfg.New {
-		if err := p.register(ctx, c); err != nil {
+		if err := p.register(ctx, c); errors.Is(err, errTooMany) {
+			refused = err // it may be there from the last time
+		} else if err != nil {
 			return err
 		}
 	}
@@ -76,6 +83,9 @@ func (p *Player) login(ctx context.Context, c *realm.Client) error {
 	if err != nil {
 		return err
 	}
+	if code != realm.LoginOK && refused != nil {
+		return refused
+	}
 	if code != realm.LoginOK {
 		return fmt.Errorf("player: realm does not let %q in: %v", p.cfg.Name, code)
 	}
@@ -88,7 +98,7 @@ func (p *Player) register(ctx context.Context, c *realm.Client) error {
 	case err != nil:
 		return err
 	case code == realm.RegisterTooManyTries:
-		return fmt.Errorf("player: realm registers no more accounts for this address in this minute: start the server with --registrations -1")
+		return errTooMany
 	case code != realm.RegisterOK && code != realm.RegisterUsedPseudo:
 		return fmt.Errorf("player: realm does not register %q: %v", p.cfg.Name, code)
 	}
