@@ -149,6 +149,33 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 	limit = 1000
 	x.conn().ShowAll()
 	check("when it may see everything")
+	x.conn().Hide(2)
+	w.flush()
+	w.run(50 * time.Millisecond)
+	if _, knows := x.state[2]; knows || len(x.state) != len(w.truth())-1 {
+		t.Errorf("when it may see everything but one, the client knows %v", x.state)
+	}
+	x.conn().HideAll()
+	limit = 0
+	check("when it may see nothing")
+	if n := x.conn().Stats().Updates; n != 3 {
+		t.Errorf("%d updates on the feed, want one for each of the three that changed while it saw them", n)
+	}
+}
+
+// Where nothing on main says that an element is gone, a sync does, and at once.
+func TestOutOfSightIsGoneWithoutKindsToo(t *testing.T) {
+	w, x := joined(t, 1, Config{Resync: -1, Schema: &Schema{FromServer: Elements{Others: Fixed(9)}, FromClient: Elements{Others: Fixed(8)}}}, perfect)
+	w.set(1, 1)
+	w.set(2, 1)
+	w.flush()
+	w.run(2 * time.Second) // another sync may begin
+	x.conn().Hide(1)
+	w.flush()
+	w.run(50 * time.Millisecond)
+	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1"}) {
+		t.Errorf("%q; the client knows %v", got, x.state)
+	}
 }
 
 func TestWhatIsTooLargeForADatagramGoesOverMain(t *testing.T) {

@@ -117,16 +117,9 @@ func (e *Endpoint) syncNext() {
 func (e *Endpoint) syncChanged() {
 	v := e.view
 	slot, at := v.next(e.mains(), v.onMain)
-	v.onMain = at
-	if at < v.elements.head() {
+	if v.onMain = at; at < v.elements.head() {
 		v.onMain++
-		if _, next := v.next(theFeeds, v.onFeed); next > at {
-			v.onFeed = max(v.onFeed, v.onMain) // what is new to the client need not be told twice
-		}
 		e.tellOnMain(slot, &v.elements.list[slot])
-	}
-	if !e.feed.up {
-		v.onFeed = v.onMain
 	}
 }
 
