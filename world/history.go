@@ -33,7 +33,7 @@ func (w *World) load(s *snapshot) {
 			w.where.put(t.ids[row], uint32(t.kind.index)<<16|uint32(row))
 		}
 	}
-	w.players.list = append(w.players.list[:0], s.players...)
+	w.players.load(s.players)
 	w.terrain.load(&s.terrain)
 }
 

@@ -14,21 +14,54 @@ type Player struct {
 }
 
 // players are those present, in order of their numbers.
-type players struct{ list []Player }
+type players struct {
+	list []Player
+
+	// index is where in the list a number was last put: a guess that find checks, so
+	// that history copies the list alone, and none need be taken back.
+	index []uint16
+}
 
 func (ps *players) find(p PlayerID) (int, bool) {
-	return slices.BinarySearchFunc(ps.list, p, func(have Player, p PlayerID) int { return int(have.ID) - int(p) })
+	if int(p) < len(ps.index) {
+		if i := int(ps.index[p]); i < len(ps.list) && ps.list[i].ID == p {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func (ps *players) add(p Player) {
-	if i, ok := ps.find(p.ID); !ok {
-		ps.list = slices.Insert(ps.list, i, p)
+	if _, ok := ps.find(p.ID); ok {
+		return
 	}
+	i, _ := slices.BinarySearchFunc(ps.list, p.ID, func(have Player, p PlayerID) int { return int(have.ID) - int(p) })
+	ps.list = slices.Insert(ps.list, i, p)
+	ps.reindex(i)
 }
 
 func (ps *players) remove(p PlayerID) {
 	if i, ok := ps.find(p); ok {
 		ps.list = slices.Delete(ps.list, i, i+1)
+		ps.reindex(i)
+	}
+}
+
+// load replaces the list by that of another tick.
+func (ps *players) load(list []Player) {
+	ps.list = append(ps.list[:0], list...)
+	ps.reindex(0)
+}
+
+// reindex notes where those from i on are now.
+func (ps *players) reindex(i int) {
+	if n := len(ps.list); n > 0 {
+		if grow := int(ps.list[n-1].ID) + 1 - len(ps.index); grow > 0 {
+			ps.index = append(ps.index, make([]uint16, grow)...)
+		}
+	}
+	for ; i < len(ps.list); i++ {
+		ps.index[ps.list[i].ID] = uint16(i)
 	}
 }
 
