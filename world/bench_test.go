@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -169,7 +170,7 @@ func BenchmarkViews(b *testing.B) {
 			tell := func() {
 				for _, v := range views {
 					taken += drain(v)
-					seen += len(v.known)
+					seen += len(v.entries.list)
 				}
 			}
 			for range 100 {
@@ -188,6 +189,101 @@ func BenchmarkViews(b *testing.B) {
 			b.ReportMetric(float64(seen)/float64(b.N)/200, "in-sight")
 		})
 	}
+}
+
+// The game of T56's bar: so many players who stand apart, each in sight of itself alone, and turn.
+type holder struct {
+	Body `parley:"speed=1"`
+}
+
+func newHolders(t testing.TB, players int, c ViewConfig) (*Sim, []PlayerID, []*View) {
+	s, err := New(Game{Name: "holders", Kinds: Kinds(holder{}), Step: func(w *World, in []Input) {
+		for i := range in {
+			switch in := &in[i]; in.Kind {
+			case Join:
+				w.Own(in.Player, SpawnFor(w, in, holder{Body{X: float64(in.Player%64) * 64, Y: float64(in.Player/64) * 64}}))
+			case Steer:
+				w.Steer(in)
+			}
+		}
+	}}, Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []PlayerID
+	var views []*View
+	for range players {
+		p := join(t, s, "holder")
+		ids, views = append(ids, p), append(views, s.NewView(p, c))
+	}
+	return s, ids, views
+}
+
+// tellHeld takes what a view offers. Packets are as relay's gateway has them: no acks, and
+// lost after a second.
+func tellHeld(v *View) {
+	v.Update()
+	for c := v.Next(); c != nil; c = v.Next() {
+		if v.config.Reliable {
+			v.Take(14)
+			continue
+		}
+		if n := v.Open(); n > 20 {
+			v.Lost(n - 20)
+		}
+		v.Take(14)
+	}
+}
+
+// What a tick of 2,000 such players takes, the step and the views apart.
+func BenchmarkHold(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		c    ViewConfig
+	}{
+		{"relay", ViewConfig{Radius: 16}},
+		{"realm", ViewConfig{Radius: 16, BytesPerTick: -1, Reliable: true, PredictTicks: 20}},
+		{"duplex", ViewConfig{Radius: 16, BytesPerTick: -1, Reliable: true, SightOnly: true}},
+	} {
+		for _, part := range []string{"step", "views"} {
+			b.Run(bb.name+"/"+part, func(b *testing.B) { benchmarkHold(b, bb.c, part == "step") })
+		}
+	}
+}
+
+func benchmarkHold(b *testing.B, c ViewConfig, ofStep bool) {
+	const players = 2000
+	s, ids, views := newHolders(b, players, c)
+	order := rand.New(rand.NewPCG(1, 2)).Perm(players) // nobody waits for the others
+	turn := float32(0)
+	step := func() {
+		turn = float32(int(turn+1) % 6) // as clients have it: less than a turn
+		for _, i := range order {
+			s.Steer(ids[i], s.Tick(), steer(turn, 0), 0)
+		}
+		s.Advance()
+	}
+	tell := func() {
+		for _, v := range views {
+			tellHeld(v)
+		}
+	}
+	timed, other := tell, step
+	if ofStep {
+		timed, other = step, tell
+	}
+	for range 60 {
+		step()
+		tell()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		other()
+		b.StartTimer()
+		timed()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/players, "ns/player")
 }
 
 // Where a tick goes.

@@ -6,13 +6,13 @@ package world
 // after its entity is gone, and while some view has not confirmed that its
 // client knows so; the one that has rested longest is given first.
 type book struct {
-	wires idTable  // by ID: of the living, and of the dead until the number is given again
-	pages []page   // by number, up to the greatest that was given
-	free  []uint16 // a ring: numbers at rest, the longest first
-	first int      // where the ring begins
-	count int      // how many are in it
-	rest  uint64   // ticks
-	none  uint64   // the tick at which there was none to give
+	wires lookup[ID] // by ID: of the living, and of the dead until the number is given again
+	pages []page     // by number, up to the greatest that was given
+	free  []uint16   // a ring: numbers at rest, the longest first
+	first int        // where the ring begins
+	count int        // how many are in it
+	rest  uint64     // ticks
+	none  uint64     // the tick at which there was none to give
 	now   uint64
 }
 

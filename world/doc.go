@@ -104,12 +104,13 @@
 //	publish.go      the new state against the last one that was told, field by field
 //	book.go         the numbers that clients know entities by; reserve.go: some are wanted before
 //	view_sight.go   Update: what a player sees of it, and how urgent that is
-//	view_send.go    Next, Take, Acked, Lost: what its client has been told
+//	view_entries.go what its client knows of what is in sight
+//	view_send.go    Next, Take, Acked, Lost: what its client has been told; view_flight.go: the packets on their way
 //	record.go       the recording of all this; replay.go: run again, and compared
 //
 // Below them: schema.go and schema_number.go (structs to kinds), field.go (a field
-// in a row), table.go (rows), entity.go (Spawn, Get, All), player.go, id.go, value.go,
-// random.go, math.go, hash.go, limits.go.
+// in a row), table.go (rows), entity.go (Spawn, Get, All), player.go, id.go, lookup.go,
+// value.go, random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity
 //
@@ -134,8 +135,8 @@
 // # Cost
 //
 // A tick allocates nothing once tables have grown to their size, nor do views.
-// docs/world.md has the figures. A player's view takes about 32 bytes an entity,
-// a tick of history one copy of the entities.
+// docs/world.md has the figures. A player's view takes 80 to 150 bytes for each
+// entity in its sight, a tick of history one copy of the entities.
 //
 // # Limits
 //

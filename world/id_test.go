@@ -4,7 +4,7 @@ import "testing"
 
 func TestIDTableAgainstAMap(t *testing.T) {
 	r := newRand(t)
-	var table idTable
+	var table lookup[ID]
 	model := map[ID]uint32{}
 	check := func(id ID) {
 		got, ok := table.get(id)

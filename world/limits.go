@@ -96,4 +96,8 @@ const (
 
 	// maxSent is how many entities those packets may tell of in all.
 	maxSent = 8192
+
+	// minPackets is room for the packets of most of a second, and as many entities:
+	// a view that is told of little has no more.
+	minPackets = 16
 )

@@ -20,7 +20,7 @@ type published struct {
 	gone   []gone     // those that the last publication took away
 	at     []uint64   // when the field last changed
 	bySlot [][]uint32 // by kind and row: slot + 1 of who was there at the last tick
-	slotOf idTable    // by ID: of those that moved to another row
+	slotOf lookup[ID] // by ID: of those that moved to another row
 	grid   grid
 	global []uint32 // slots of what has no body
 
@@ -272,7 +272,7 @@ func (s *Sim) Changes() iter.Seq[Change] {
 			if e.id == 0 || e.changed != p.now || e.wire == 0 {
 				continue
 			}
-			c := Change{Kind: e.kind, ID: e.id, Entity: e.wire, Owner: e.owner, Mask: p.since(i, p.now-1), What: Changed, slot: i, public: p}
+			c := Change{Kind: e.kind, ID: e.id, Entity: e.wire, Owner: e.owner, Mask: p.since(i, p.now-1), What: Changed, slot: uint32(i), public: p}
 			if e.born == p.now {
 				c.What, c.Mask = Entered, allFields(e.kind)
 			}

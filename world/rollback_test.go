@@ -252,7 +252,7 @@ func testImpossible(t *testing.T, answer func(*World, *Input), want Reason) {
 	}
 	view := s.NewView(0, ViewConfig{Radius: -1, Reliable: true})
 	drain(view)
-	seen := len(view.known)
+	seen := len(view.entries.list)
 	s.Act(a, s.Tick()-2, sow, sowing(1, 0), 6)
 	s.Advance()
 	done, refused := events(s, ActionDone), events(s, InputRefused)
@@ -269,7 +269,7 @@ func testImpossible(t *testing.T, answer func(*World, *Input), want Reason) {
 	if c = view.Next(); c == nil || c.What != Entered {
 		t.Errorf("%+v", c)
 	}
-	if got := len(view.known); got != seen {
+	if got := len(view.entries.list); got != seen {
 		t.Errorf("%d in sight, want %d", got, seen)
 	}
 }

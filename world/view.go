@@ -2,6 +2,7 @@ package world
 
 import (
 	"iter"
+	"math"
 	"math/bits"
 )
 
@@ -67,7 +68,8 @@ type Change struct {
 	Owner  PlayerID
 	Mask   uint64 // a bit for each of Kind.Fields
 
-	slot   int
+	slot   uint32 // of what has Left the serial of its departure
+	at     uint32 // which of the view's entries, if Next returned it
 	public *published
 }
 
@@ -80,7 +82,7 @@ func (c *Change) Value(field int) Value {
 	if c.What == Left {
 		return Value{}
 	}
-	return c.public.value(c.slot, field, &c.Kind.Fields[field])
+	return c.public.value(int(c.slot), field, &c.Kind.Fields[field])
 }
 
 // A View is what one player sees, and what its client has been told of that.
@@ -88,47 +90,35 @@ func (c *Change) Value(field int) Value {
 // Between two Advances several goroutines may each be at a view of their own, as
 // long as none changes the Sim; to make and to close one changes it.
 type View struct {
-	sim    *Sim
-	place  int // in sim.views
-	player PlayerID
-	config ViewConfig
+	sim     *Sim
+	player  PlayerID
+	offered bool // next was neither taken nor skipped
+	own     int  // the slot of its player's own entity, or -1
+	updated uint64
+	budget  int
+	x, y    float64 // where it looks from
+	limit   float64 // the square of the distance at which something leaves
+	scale   float64 // makes the square of a distance a loss of urgency
+	config  ViewConfig
+	entries entries
+	flight  flight
 
-	x, y    float64  // where it looks from
-	own     int      // the slot of its player's own entity, or -1
-	entries []entry  // by slot
-	known   []uint32 // the slots in sight
-	perKind []int    // how many of each
+	urgent []uint64 // what is to be told: urgency<<32 | ^slot
+	queue  []uint64 // a heap of the most urgent of it
+	rest   []uint64 // the rest
+	near   []uint64 // newcomers, and their distances
+	next   Change   // what Next returned
+
 	leaving []departure
 	unsent  int    // of those
 	serial  uint32 // of the last entry or departure
-	budget  int
-
-	next    Change            // what Next returned
-	offered bool              // and it was neither taken nor skipped
-	urgent  []uint64          // what is to be told: urgency<<32 | ^slot
-	levels  [urgencies]uint16 // how much of that there is, by order of magnitude
-	queue   []uint64          // a heap of the most urgent of it
-	rest    []uint64          // the rest
-	near    []uint64          // newcomers, and their distances
-	flight  flight
+	perKind []int  // how many of each are in sight
 
 	// Numbers that it has come to hold and has let go of. The book is for all views,
 	// and hears of them at the next Advance.
 	held, released []uint16
 
-	updated uint64
-}
-
-// An entry is what a client knows of an entity. The zero entry is nothing.
-type entry struct {
-	sent    uint64 // the publication that was told last
-	lost    uint64 // fields that are to be told whatever has changed
-	born    uint32 // the low bits of the slot's, if it is still the same entity
-	urgency uint32
-	stamp   uint32 // tells this time in sight from the next; 0: not in sight
-	wire    uint16
-	kind    uint8
-	known   bool // the client is sure to have all fields; until then it is told all
+	place int // in sim.views
 }
 
 // A departure is an entity that the client is to forget.
@@ -153,6 +143,12 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 		c.BytesPerTick = 4096
 	}
 	v := &View{sim: s, place: len(s.views), player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+	v.limit = math.Inf(1)
+	if c.Radius >= 0 {
+		edge := c.Radius + c.Hysteresis
+		v.limit = float64(edge * edge)
+		v.scale = nearUrgency / v.limit
+	}
 	s.views = append(s.views, v)
 	return v
 }
@@ -183,18 +179,27 @@ func (v *View) Player() PlayerID { return v.player }
 // Sees reports whether an entity is in sight.
 func (v *View) Sees(id ID) bool {
 	i, ok := v.sim.public.slotOf.get(id)
-	return ok && v.isKnown(int(i))
+	if ok {
+		_, ok = v.known(i)
+	}
+	return ok
 }
 
-func (v *View) isKnown(i int) bool {
-	return i < len(v.entries) && v.entries[i].stamp != 0 && v.entries[i].born == uint32(v.sim.public.slots[i].born)
+// known returns where the entry of a slot is, if it is that of who is in the slot now.
+func (v *View) known(i uint32) (at uint32, ok bool) {
+	at, ok = v.entries.of(i)
+	return at, ok && v.entries.all[at].born == uint32(v.sim.public.slots[i].born)
 }
 
 // Correct makes the view tell all of an entity again, at its newest: a client
 // that was refused something believes what is not so.
 func (v *View) Correct(id ID) {
-	if i, ok := v.sim.public.slotOf.get(id); ok && v.isKnown(int(i)) {
-		e := &v.entries[i]
+	i, ok := v.sim.public.slotOf.get(id)
+	if !ok {
+		return
+	}
+	if at, ok := v.known(i); ok {
+		e := &v.entries.all[at]
 		e.lost = allFields(v.sim.public.slots[i].kind)
 		e.urgency = min(e.urgency+ownUrgency, mostUrgency)
 	}
@@ -204,11 +209,11 @@ func (v *View) Correct(id ID) {
 // already: for a dialect that can ask for everything at once.
 func (v *View) Seen() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
-		for _, i := range v.known {
-			if !v.isKnown(int(i)) {
+		for _, x := range v.entries.list {
+			if _, ok := v.known(x.slot); !ok {
 				continue
 			}
-			c := v.changeOf(int(i))
+			c := v.changeOf(x.slot)
 			c.What, c.Mask = Entered, allFields(c.Kind)
 			if !yield(c) {
 				return
@@ -217,7 +222,7 @@ func (v *View) Seen() iter.Seq[Change] {
 	}
 }
 
-func (v *View) changeOf(i int) Change {
+func (v *View) changeOf(i uint32) Change {
 	p := &v.sim.public
 	s := &p.slots[i]
 	return Change{What: Changed, Kind: s.kind, Entity: s.wire, ID: s.id, Owner: s.owner, slot: i, public: p}
@@ -225,8 +230,8 @@ func (v *View) changeOf(i int) Change {
 
 // Close lets go of the numbers that the view holds. It is of no use afterwards.
 func (v *View) Close() {
-	for _, i := range v.known {
-		v.released = append(v.released, v.entries[i].wire)
+	for _, x := range v.entries.list {
+		v.released = append(v.released, v.entries.all[x.at].wire)
 	}
 	for _, d := range v.leaving {
 		v.released = append(v.released, d.wire)

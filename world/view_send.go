@@ -16,7 +16,7 @@ func (v *View) Next() *Change {
 		}
 		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
 			v.offered = true
-			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: int(d.serial)}
+			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: d.serial}
 			return &v.next
 		}
 	}
@@ -26,15 +26,17 @@ func (v *View) Next() *Change {
 			v.queue, v.rest = v.rest, nil
 			heapify(v.queue)
 		}
-		i := int(^uint32(v.queue[0]))
-		e := &v.entries[i]
-		if !v.isKnown(i) {
+		i := ^uint32(v.queue[0])
+		at, ok := v.known(i)
+		if !ok {
 			v.queue = pop(v.queue)
 			continue
 		}
+		e := &v.entries.all[at]
 		v.next, v.offered = v.changeOf(i), true
+		v.next.at = at
 		if e.known {
-			v.next.Mask = p.since(i, e.sent) | e.lost
+			v.next.Mask = p.since(int(i), e.sent) | e.lost
 			if s := &p.slots[i]; v.config.PredictTicks > 0 && s.jumped > e.sent && s.hasBody {
 				// It may stand where it stood, and the client believe that it went on.
 				v.next.Mask |= 1<<FieldX | 1<<FieldY
@@ -63,14 +65,14 @@ func (v *View) take(bytes int, sure bool) {
 	v.budget -= max(bytes, 0)
 	switch c := &v.next; c.What {
 	case Left:
-		v.takeLeft(uint32(c.slot), sure)
+		v.takeLeft(c.slot, sure)
 	case Entered, Changed:
-		e := &v.entries[c.slot]
+		e := &v.entries.all[c.at]
 		e.sent, e.lost, e.urgency = v.updated, 0, 0
 		if sure {
 			e.known = true
 		} else {
-			v.flight.add(v, sent{slot: uint32(c.slot), serial: e.stamp, mask: c.Mask})
+			v.flight.add(v, sent{at: c.at, serial: e.stamp, mask: c.Mask})
 		}
 		v.queue = pop(v.queue)
 	}
@@ -88,7 +90,7 @@ func (v *View) takeLeft(serial uint32, sure bool) {
 	if sure {
 		v.forget(k)
 	} else {
-		v.flight.add(v, sent{serial: serial, left: true})
+		v.flight.add(v, sent{at: departed, serial: serial})
 	}
 }
 
@@ -104,7 +106,7 @@ func (v *View) Skip() {
 	v.offered = false
 	switch c := &v.next; c.What {
 	case Left:
-		if k := v.departure(uint32(c.slot)); k >= 0 {
+		if k := v.departure(c.slot); k >= 0 {
 			v.leaving[k].passed = v.updated
 		}
 	case Entered, Changed:
@@ -123,91 +125,8 @@ func (v *View) Acked(packet uint64) { v.flight.end(v, packet, true) }
 // their newest. An unknown number does nothing.
 func (v *View) Lost(packet uint64) { v.flight.end(v, packet, false) }
 
-// A sent is one change in a packet.
-type sent struct {
-	mask   uint64
-	slot   uint32
-	serial uint32 // of the entry or the departure
-	left   bool
-}
-
-// flight are the packets that are on their way and what is in them, in two
-// rings. The zero value has none.
-type flight struct {
-	packets []packet
-	records []sent
-	last    uint64 // the newest packet
-	oldest  uint64 // none before it is on its way
-	added   uint64 // records ever added
-}
-
-type packet struct {
-	number uint64
-	start  uint64 // its first record
-	count  uint64
-}
-
-func (f *flight) open(v *View) uint64 {
-	if f.packets == nil {
-		f.packets, f.records = make([]packet, maxPackets), make([]sent, 128)
-		f.oldest = 1
-	}
-	f.last++
-	if f.last > maxPackets {
-		f.end(v, f.last-maxPackets, false)
-	}
-	f.packets[f.last%maxPackets] = packet{number: f.last, start: f.added}
-	return f.last
-}
-
-func (f *flight) add(v *View, s sent) {
-	if f.last == 0 {
-		panic("world: Take without Open in a view that is not reliable")
-	}
-	// The records of packets that have ended are free, from the oldest on.
-	for f.added-f.tail() >= uint64(len(f.records)) {
-		if len(f.records) == maxSent {
-			f.end(v, f.oldest, false)
-			continue
-		}
-		larger := make([]sent, 2*len(f.records))
-		for k := f.tail(); k < f.added; k++ {
-			larger[k%uint64(len(larger))] = f.records[k%uint64(len(f.records))]
-		}
-		f.records = larger
-	}
-	f.records[f.added%uint64(len(f.records))] = s
-	f.added++
-	f.packets[f.last%maxPackets].count++
-}
-
-// full reports whether the open packet has as many records as there may be.
-func (f *flight) full() bool {
-	return f.last > 0 && f.packets[f.last%maxPackets].count >= maxSent-1
-}
-
-// tail is the first record that is still needed.
-func (f *flight) tail() uint64 {
-	for f.oldest < f.last && f.packets[f.oldest%maxPackets].number != f.oldest {
-		f.oldest++
-	}
-	return f.packets[f.oldest%maxPackets].start
-}
-
-// end settles what was in a packet.
-func (f *flight) end(v *View, number uint64, arrived bool) {
-	if number == 0 || f.packets == nil || f.packets[number%maxPackets].number != number {
-		return
-	}
-	p := &f.packets[number%maxPackets]
-	for k := p.start; k < p.start+p.count; k++ {
-		v.settle(&f.records[k%uint64(len(f.records))], arrived)
-	}
-	p.number, p.count = 0, 0
-}
-
 func (v *View) settle(s *sent, arrived bool) {
-	if s.left {
+	if s.at == departed {
 		k := v.departure(s.serial)
 		switch {
 		case k < 0: // it came back in the meantime
@@ -219,7 +138,7 @@ func (v *View) settle(s *sent, arrived bool) {
 		}
 		return
 	}
-	e := &v.entries[s.slot]
+	e := &v.entries.all[s.at]
 	switch {
 	case e.stamp != s.serial: // of an earlier time in sight
 	case !arrived:

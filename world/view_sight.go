@@ -24,10 +24,7 @@ func (v *View) Update() {
 		return
 	}
 	v.updated, v.offered = p.now, false
-	v.urgent, v.levels = v.urgent[:0], [urgencies]uint16{}
-	for len(v.entries) < p.high {
-		v.entries = append(v.entries, entry{})
-	}
+	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
 	v.review()
@@ -46,14 +43,21 @@ func (v *View) refill() {
 
 // look finds the player's own entity and looks from it.
 func (v *View) look() {
-	v.own = -1
-	player, ok := v.sim.world.Player(v.player)
+	p, present := &v.sim.public, &v.sim.world.players
+	at, ok := present.find(v.player)
 	if !ok {
+		v.own = -1
 		return
 	}
-	if i, ok := v.sim.public.slotOf.get(player.Entity); ok {
-		v.own = int(i)
-		if s := &v.sim.public.slots[i]; s.kind.HasBody {
+	// Mostly it is where it was.
+	if id := present.list[at].Entity; id == 0 || v.own < 0 || p.slots[v.own].id != id {
+		v.own = -1
+		if i, ok := p.slotOf.get(id); ok {
+			v.own = int(i)
+		}
+	}
+	if v.own >= 0 {
+		if s := &p.slots[v.own]; s.hasBody {
 			v.x, v.y = s.x, s.y
 		}
 	}
@@ -62,39 +66,27 @@ func (v *View) look() {
 // review goes through what was in sight.
 func (v *View) review() {
 	p := &v.sim.public
-	limit, scale := v.edge()
-	kept := v.known[:0]
-	for _, i := range v.known {
-		s, e := &p.slots[i], &v.entries[i]
+	kept := v.entries.list[:0]
+	for _, x := range v.entries.list {
+		s, e := &p.slots[x.slot], &v.entries.all[x.at]
 		if uint32(s.born) != e.born {
-			v.depart(int(i))
+			v.depart(x)
 			continue
 		}
 		d := 0.0
 		if v.config.Radius >= 0 {
 			d = v.distance(s)
 		}
-		if d > limit && s.hasBody { // its own is no distance away
-			v.depart(int(i))
+		if d > v.limit && s.hasBody { // its own is no distance away
+			v.depart(x)
 			continue
 		}
-		kept = append(kept, i)
+		kept = append(kept, x)
 		if e.lost != 0 || v.isNews(s, e) {
-			v.urge(i, s, e, d, scale)
+			v.urge(x.slot, s, e, d)
 		}
 	}
-	v.known = kept
-}
-
-// edge returns the square of the distance at which something leaves, and what
-// makes a square of a distance a loss of urgency.
-func (v *View) edge() (limit, scale float64) {
-	if v.config.Radius < 0 {
-		return math.Inf(1), 0
-	}
-	limit = v.config.Radius + v.config.Hysteresis
-	limit = float64(limit * limit)
-	return limit, nearUrgency / limit
+	v.entries.list = kept
 }
 
 // isNews reports whether the client should be told of what has changed since.
@@ -110,17 +102,16 @@ func (v *View) isNews(s *slot, e *entry) bool {
 	return s.changed > e.sent && v.updated-e.sent >= uint64(v.config.PredictTicks)
 }
 
-func (v *View) urge(i uint32, s *slot, e *entry, d, scale float64) {
+func (v *View) urge(i uint32, s *slot, e *entry, d float64) {
 	more := uint32(leastUrgency)
 	if v.config.Radius >= 0 && s.hasBody {
-		more += uint32(max(0, nearUrgency-float64(d*scale)))
+		more += uint32(max(0, nearUrgency-float64(d*v.scale)))
 	}
 	if s.owner != 0 && s.owner == v.player {
 		more += ownUrgency
 	}
 	e.urgency = min(e.urgency+more, mostUrgency)
 	v.urgent = append(v.urgent, uint64(e.urgency)<<32|uint64(^i))
-	v.levels[magnitude(e.urgency)]++
 }
 
 // urgencies is how many orders of magnitude there are: four to a power of two.
@@ -135,20 +126,33 @@ func magnitude(urgency uint32) int {
 // these are told, and a heap of everything is not needed.
 func (v *View) rank() {
 	const enough = 96
+	v.queue, v.rest = v.urgent, nil
+	if len(v.urgent) > enough {
+		front := split(v.urgent, enough)
+		v.queue, v.rest = v.urgent[:front:front], v.urgent[front:]
+	}
+	heapify(v.queue)
+}
+
+// split brings at least so many of the most urgent to the front, and returns how
+// many: all of an order of magnitude, or none.
+func split(urgent []uint64, enough int) (front int) {
+	var levels [urgencies]uint32 // how many there are, by order of magnitude
+	for _, u := range urgent {
+		levels[magnitude(uint32(u>>32))]++
+	}
 	cut, n := urgencies, 0
 	for cut > 0 && n < enough {
 		cut--
-		n += int(v.levels[cut])
+		n += int(levels[cut])
 	}
-	front := 0
-	for i, u := range v.urgent {
+	for i, u := range urgent {
 		if magnitude(uint32(u>>32)) >= cut {
-			v.urgent[i], v.urgent[front] = v.urgent[front], u
+			urgent[i], urgent[front] = urgent[front], u
 			front++
 		}
 	}
-	v.queue, v.rest = v.urgent[:front:front], v.urgent[front:]
-	heapify(v.queue)
+	return front
 }
 
 // discover finds what has come into sight.
@@ -166,7 +170,7 @@ func (v *View) discover() {
 			}
 		}
 		v.scan()
-	case len(v.known) < p.numbered:
+	case len(v.entries.list) < p.numbered:
 		for i := range p.high {
 			d := 0.0
 			if s := &p.slots[i]; v.config.MaxPerKind > 0 && s.hasBody && i != v.own {
@@ -178,9 +182,8 @@ func (v *View) discover() {
 	if v.config.MaxPerKind > 0 {
 		v.choose()
 	}
-	_, scale := v.edge()
 	for _, n := range v.near {
-		v.enter(uint32(n), float64(math.Float32frombits(uint32(n>>32))), scale)
+		v.enter(uint32(n), float64(math.Float32frombits(uint32(n>>32))))
 	}
 }
 
@@ -198,7 +201,7 @@ func (v *View) scan() {
 		}
 		for _, key := range run {
 			i := uint32(key & (1<<24 - 1))
-			if v.entries[i].stamp != 0 || int(i) == v.own {
+			if int(i) == v.own || v.entries.has(i) {
 				continue
 			}
 			if d := v.distance(&p.slots[i]); d <= square {
@@ -217,35 +220,34 @@ func (v *View) distance(s *slot) float64 {
 // notice remembers a newcomer. Squares of distances are not negative, so their
 // bits are in their order.
 func (v *View) notice(i uint32, d float64) {
-	if s := &v.sim.public.slots[i]; v.entries[i].stamp == 0 && s.id != 0 && s.wire != 0 {
+	if s := &v.sim.public.slots[i]; s.id != 0 && s.wire != 0 && !v.entries.has(i) {
 		v.near = append(v.near, uint64(math.Float32bits(float32(d)))<<32|uint64(i))
 	}
 }
 
-func (v *View) enter(i uint32, d, scale float64) {
-	s, e := &v.sim.public.slots[i], &v.entries[i]
+func (v *View) enter(i uint32, d float64) {
+	s := &v.sim.public.slots[i]
 	v.serial = max(1, v.serial+1)
-	*e = entry{born: uint32(s.born), stamp: v.serial, wire: s.wire, kind: uint8(s.kind.index), lost: allFields(s.kind)}
+	at := v.entries.add(i, entry{born: uint32(s.born), stamp: v.serial, wire: s.wire, kind: uint8(s.kind.index), lost: allFields(s.kind)})
 	v.held = append(v.held, s.wire)
 	v.perKind[s.kind.index]++
-	v.known = append(v.known, i)
 	// If it had left and is back, the client need not forget it.
 	if k := slices.IndexFunc(v.leaving, func(d departure) bool { return d.wire == s.wire }); k >= 0 {
 		v.forget(k)
 	}
-	v.urge(i, s, e, d, scale)
+	v.urge(i, s, &v.entries.all[at], d)
 }
 
-// depart makes a known entity one that is to be forgotten; its entry is free for
-// whoever gets the slot next. The hold of its number goes over.
-func (v *View) depart(i int) {
-	e := &v.entries[i]
+// depart makes a known entity one that is to be forgotten. The hold of its number
+// goes over.
+func (v *View) depart(x sighted) {
+	e := &v.entries.all[x.at]
 	v.serial = max(1, v.serial+1)
 	v.unsent++
 	v.perKind[e.kind]--
 	kind := v.sim.schema.Kinds[e.kind]
 	v.leaving = append(v.leaving, departure{kind: kind, wire: e.wire, serial: v.serial})
-	*e = entry{}
+	v.entries.free(x)
 }
 
 // forget ends a departure.
@@ -292,9 +294,9 @@ func (v *View) choose() {
 // further than a newcomer at the square of a distance.
 func (v *View) makeRoom(k int, nearest float64) {
 	far, at := 0.0, -1
-	for n, i := range v.known {
-		s := &v.sim.public.slots[i]
-		if s.kind.index != k || int(i) == v.own || !s.kind.HasBody {
+	for n, x := range v.entries.list {
+		s := &v.sim.public.slots[x.slot]
+		if s.kind.index != k || int(x.slot) == v.own || !s.kind.HasBody {
 			continue
 		}
 		if d := v.distance(s); d > far {
@@ -304,8 +306,8 @@ func (v *View) makeRoom(k int, nearest float64) {
 	if at < 0 || far < float64(nearest*1.27) {
 		return
 	}
-	i := v.known[at]
-	v.known = slices.Delete(v.known, at, at+1)
-	v.urgent = slices.DeleteFunc(v.urgent, func(q uint64) bool { return ^uint32(q) == i })
-	v.depart(int(i))
+	x := v.entries.list[at]
+	v.entries.list = slices.Delete(v.entries.list, at, at+1)
+	v.urgent = slices.DeleteFunc(v.urgent, func(q uint64) bool { return ^uint32(q) == x.slot })
+	v.depart(x)
 }

@@ -52,9 +52,9 @@ type World struct {
 	terrain terrain
 
 	// What follows from it.
-	where idTable // kind<<16 | row, by ID
-	grid  grid    // of the bodies, when first asked for in a step
-	fresh bool    // the grid is of this step
+	where lookup[ID] // kind<<16 | row, by ID
+	grid  grid       // of the bodies, when first asked for in a step
+	fresh bool       // the grid is of this step
 
 	born  uint32 // entities that the world itself created in this step
 	setUp uint32 // those that Setup created, before the first
