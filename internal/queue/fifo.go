@@ -3,12 +3,13 @@ package queue
 // Fifo is a queue: first in, first out. It allocates only to grow, and what has
 // passed through it does not make it longer. The zero value is empty.
 type Fifo[T any] struct {
-	list []T
-	head int
+	list  []T
+	head  int32
+	quiet int32 // times in a row that it became empty without using a quarter of its room
 }
 
 // Len returns how many elements wait.
-func (q *Fifo[T]) Len() int { return len(q.list) - q.head }
+func (q *Fifo[T]) Len() int { return len(q.list) - int(q.head) }
 
 // First returns the oldest element, which must exist. It is valid until the next
 // Push or Pop.
@@ -16,11 +17,11 @@ func (q *Fifo[T]) First() *T { return &q.list[q.head] }
 
 // At returns the i-th element from the oldest on, which must exist. It is valid until
 // the next Push or Pop.
-func (q *Fifo[T]) At(i int) *T { return &q.list[q.head+i] }
+func (q *Fifo[T]) At(i int) *T { return &q.list[int(q.head)+i] }
 
 // Push puts an element at the end.
 func (q *Fifo[T]) Push(v T) {
-	if len(q.list) == cap(q.list) && q.head > len(q.list)/2 {
+	if len(q.list) == cap(q.list) && int(q.head) > len(q.list)/2 {
 		n := copy(q.list, q.list[q.head:])
 		clear(q.list[n:])
 		q.list, q.head = q.list[:n], 0
@@ -33,17 +34,25 @@ func (q *Fifo[T]) Pop() T {
 	var zero T
 	v := q.list[q.head]
 	q.list[q.head] = zero
-	if q.head++; q.head == len(q.list) {
+	if q.head++; int(q.head) == len(q.list) {
+		if q.quiet++; 4*len(q.list) > cap(q.list) {
+			q.quiet = 0
+		}
 		q.list, q.head = q.list[:0], 0
 	}
 	return v
 }
 
 // Trim lets go of the memory of an empty queue that was long: a burst must not make a
-// connection large for the rest of its life.
+// connection large for the rest of its life. A queue that is long again and again keeps
+// it, if it is not much.
 func (q *Fifo[T]) Trim() {
-	const kept = 64
-	if len(q.list) == 0 && cap(q.list) > kept {
-		q.list = nil
+	const (
+		kept      = 64  // are always kept
+		keptInUse = 256 // as long as they are of use
+		patience  = 16
+	)
+	if n := cap(q.list); len(q.list) == 0 && (n > keptInUse || n > kept && q.quiet >= patience) {
+		*q = Fifo[T]{}
 	}
 }

@@ -38,6 +38,30 @@ func TestALongQueueIsLetGoOfOnceEmpty(t *testing.T) {
 	}
 }
 
+// What is long in every tick does not take its memory anew each time, and what no longer is
+// lets go of it after a while.
+func TestAQueueThatIsLongAgainAndAgainKeepsItsRoom(t *testing.T) {
+	var q Fifo[int]
+	tick := func(n int) {
+		for i := range n {
+			q.Push(i)
+		}
+		for q.Len() > 0 {
+			q.Pop()
+			q.Trim()
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { tick(100) }); n != 0 {
+		t.Errorf("%v allocations a tick of 100", n)
+	}
+	for range 16 {
+		tick(1)
+	}
+	if cap(q.list) != 0 {
+		t.Errorf("a queue of one holds room for %d", cap(q.list))
+	}
+}
+
 func TestAQueueAgreesWithAModel(t *testing.T) {
 	const seed = 1
 	t.Logf("seed=%d", seed)

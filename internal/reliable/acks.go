@@ -5,7 +5,7 @@ import "time"
 // acks is what a receiver owes in acknowledgements, oldest first. The zero
 // value owes nothing.
 type acks struct {
-	ranges []ackRange // from taken on
+	ranges []ackRange // from taken on; lent, if they are more than one
 	taken  int
 	lone   [1]ackRange   // the room of one that is owed alone, as most are
 	due    time.Duration // when they are to go out; 0 if none is owed
@@ -20,7 +20,7 @@ type ackRange struct {
 
 // add owes one acknowledgement of n. It returns how many older ones had to be
 // forgotten for it.
-func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig) (forgotten int) {
+func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Buffers) (forgotten int) {
 	if a.due == 0 {
 		a.due = at + c.AckDelay
 	}
@@ -36,15 +36,32 @@ func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig) (forgotten int)
 		a.count -= forgotten
 		a.taken++
 	}
-	if a.taken > 0 && len(a.ranges) == cap(a.ranges) {
-		a.ranges = a.ranges[:copy(a.ranges, a.ranges[a.taken:])]
-		a.taken = 0
-	}
-	if a.ranges == nil {
-		a.ranges = a.lone[:0]
+	if len(a.ranges) == cap(a.ranges) {
+		a.makeRoom(b)
 	}
 	a.ranges = append(a.ranges, ackRange{n, 1})
 	return forgotten
+}
+
+// makeRoom makes room for one more at the end.
+func (a *acks) makeRoom(b *Buffers) {
+	old := a.ranges
+	switch {
+	case a.taken > 0:
+		a.ranges, a.taken = old[:copy(old, old[a.taken:])], 0
+	case old == nil:
+		a.ranges = a.lone[:0]
+	default:
+		a.ranges = append(b.takeRanges(2 * len(old))[:0], old...)
+		a.leave(old, b)
+	}
+}
+
+// leave gives back ranges that were lent.
+func (a *acks) leave(ranges []ackRange, b *Buffers) {
+	if cap(ranges) > len(a.lone) {
+		b.giveRanges(ranges[:cap(ranges)])
+	}
 }
 
 // ready reports whether acknowledgements are to go out now.
@@ -53,7 +70,7 @@ func (a *acks) ready(at time.Duration, c *ReceiveConfig) bool {
 }
 
 // take moves up to len(dst) numbers into dst and returns how many.
-func (a *acks) take(dst []uint64) int {
+func (a *acks) take(dst []uint64, b *Buffers) int {
 	n := 0
 	for n < len(dst) && a.taken < len(a.ranges) {
 		r := &a.ranges[a.taken]
@@ -69,10 +86,13 @@ func (a *acks) take(dst []uint64) int {
 	}
 	a.count -= n
 	if a.count == 0 {
-		a.ranges, a.taken, a.due = a.ranges[:0], 0, 0
-		if cap(a.ranges) > 32 { // an idle connection keeps half a kilobyte at most
-			a.ranges = nil
-		}
+		a.clear(b)
 	}
 	return n
+}
+
+// clear owes nothing any more.
+func (a *acks) clear(b *Buffers) {
+	a.leave(a.ranges, b)
+	*a = acks{}
 }

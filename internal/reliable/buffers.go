@@ -8,6 +8,7 @@ type Buffers struct {
 	bytes   [len(byteClasses)]spares[[]byte]
 	flights [tableClasses]spares[[]flight]
 	parcels [tableClasses]spares[[]parcel]
+	ranges  [tableClasses]spares[[]ackRange]
 	held    spares[*heldLanes]
 	shared  spares[*Shared]
 	kept    int
@@ -67,10 +68,17 @@ const (
 	trimEvery    = 1 << 14
 	fewSpares    = 16
 
+	// keptRoom is for how many there is always room in a list: 12 KiB of slices.
+	keptRoom = 512
+
 	// maxKeptShared is the same for the small heads of shared packets, maxKeptHeld for
 	// those of what lanes hold.
 	maxKeptShared = 4096
 	maxKeptHeld   = 256
+
+	// maxKeptTables is the same for tables of the smallest size, and half as many of each
+	// next: a megabyte of flights of one size.
+	maxKeptTables = 4096
 )
 
 // Take returns a slice of n bytes with unspecified contents.
@@ -112,6 +120,7 @@ func (b *Buffers) trim() {
 	for c := range tableClasses {
 		b.flights[c].trim()
 		b.parcels[c].trim()
+		b.ranges[c].trim()
 	}
 	b.held.trim()
 	b.shared.trim()
@@ -128,6 +137,9 @@ func (b *Buffers) takeFlights(n int) []flight { return takeTable(&b.flights, n) 
 func (b *Buffers) giveFlights(t []flight)     { giveTable(&b.flights, t) }
 func (b *Buffers) takeParcels(n int) []parcel { return takeTable(&b.parcels, n) }
 func (b *Buffers) giveParcels(t []parcel)     { giveTable(&b.parcels, t) }
+
+func (b *Buffers) takeRanges(n int) []ackRange { return takeTable(&b.ranges, n) }
+func (b *Buffers) giveRanges(t []ackRange)     { giveTable(&b.ranges, t) }
 
 // takeHeld returns the heads of lanes that hold nothing yet, and count each packet with an
 // overhead.
@@ -178,7 +190,7 @@ func giveTable[T any](free *[tableClasses]spares[[]T], t []T) {
 	switch {
 	case c >= tableClasses:
 	case len(t) < largeTable:
-		if len(free[c].list) < 1024>>c {
+		if len(free[c].list) < maxKeptTables>>c {
 			free[c].give(t)
 		}
 	default:

@@ -50,7 +50,7 @@ func TestOneLargeTableIsKept(t *testing.T) {
 	for range 10_000 {
 		b.giveFlights(make([]flight, 2))
 	}
-	if n := kept(); n != 2*1024 {
+	if n := kept(); n != firstTable*maxKeptTables {
 		t.Errorf("%d entries are kept of small tables", n)
 	}
 }
@@ -92,7 +92,7 @@ func TestABurstIsForgotten(t *testing.T) {
 	}
 	steady()
 	steady()
-	if n := b.Kept() / 256; n < 100 || n > 100+3*fewSpares {
+	if n := b.Kept() / 256; n < 100 || n > 100+100/2+3*fewSpares {
 		t.Errorf("%d buffers are kept, 100 of use", n)
 	}
 	if n := len(b.flights[0].list); n > 3*fewSpares {

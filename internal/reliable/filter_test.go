@@ -168,6 +168,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 	eachSeed(t, tier(10, 200, 2000), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		var a acks
+		var b Buffers
 		cfg := ReceiveConfig{AckDelay: 20 * time.Millisecond}.Filled()
 		var owed []uint64
 		at := time.Duration(1)
@@ -175,7 +176,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 		n := uint64(0)
 		for range 3000 {
 			n += rng.Uint64N(3)
-			forgotten := a.add(at, n, cfg)
+			forgotten := a.add(at, n, cfg, &b)
 			owed = append(owed, n)[forgotten:]
 			if rng.IntN(20) == 0 {
 				at += time.Duration(rng.IntN(10)) * time.Millisecond
@@ -186,7 +187,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 			if !a.ready(at, cfg) || rng.IntN(10) > 0 {
 				continue
 			}
-			got := buf[:a.take(buf[:rng.IntN(len(buf))])]
+			got := buf[:a.take(buf[:rng.IntN(len(buf))], &b)]
 			for i, g := range got {
 				if g != owed[i] {
 					t.Fatalf("seed=%d: acknowledged %d where %d was owed", seed, g, owed[i])

@@ -15,7 +15,7 @@ type flight struct {
 	tx     uint64        // its place among all transmissions, copies apart
 
 	prev, next uint32 // neighbours on the wire, by tx
-	chain      uint32 // the one behind it in the express or resend queue
+	chain      uint32 // the one behind it in the express or resend queue, or among the losses
 	copyChain  uint32 // the one behind it in the queue of copies
 
 	tag     uint32
@@ -173,7 +173,7 @@ func (f *flights) wireRemove(w *wire, id uint32) {
 	}
 }
 
-// lineAppend puts a flight into the express or resend queue.
+// lineAppend puts a flight into the express or resend queue, or among the losses.
 func (f *flights) lineAppend(l *line, id uint32) {
 	f.at(id).chained = true
 	if l.count == 0 {

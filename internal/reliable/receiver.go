@@ -190,7 +190,7 @@ func (r *Receiver) owe(at time.Duration, p *Packet) {
 	if !r.any || p.Number > r.newest {
 		r.newest, r.any = p.Number, true
 	}
-	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg))
+	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg, r.buffers))
 }
 
 // judge says what is to become of a fresh packet and changes nothing but the
@@ -270,7 +270,7 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 		// acknowledgement, even one it has, tells it to try again now.
 		r.stalled = false
 		if r.any {
-			r.stats.AcksForgotten += uint64(r.acks.add(r.at(now), r.newest, r.cfg))
+			r.stats.AcksForgotten += uint64(r.acks.add(r.at(now), r.newest, r.cfg, r.buffers))
 		}
 	}
 	return Delivery{Number: number, Data: data}, true
@@ -285,7 +285,7 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 	if r.acks.count == 0 || !r.acks.ready(r.at(now), r.cfg) {
 		return 0
 	}
-	n := r.acks.take(dst)
+	n := r.acks.take(dst, r.buffers)
 	r.stats.AcksOut += uint64(n)
 	return n
 }
@@ -343,5 +343,5 @@ func (r *Receiver) Close() {
 	r.held = 0
 	r.leaveHeld()
 	r.stats.Discarded += uint64(n)
-	r.acks = acks{}
+	r.acks.clear(r.buffers)
 }

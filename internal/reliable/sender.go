@@ -46,8 +46,7 @@ type Sender struct {
 	early        early
 	buffers      *Buffers
 	express      line
-	losses       []Loss // from lossesTaken on
-	lossesTaken  int
+	losses       line // that PollLost has not told yet
 
 	oldest   uint32 // id of the oldest unacknowledged flight
 	unsent   uint32 // id before which nothing is queued
@@ -363,7 +362,7 @@ func (s *Sender) fail(r Reason) {
 	}
 	s.stats.Abandoned += uint64(s.unacked)
 	s.flights.trim(s.buffers)
-	s.wire, s.resend, s.express, s.copies = wire{}, line{}, line{}, line{}
+	s.wire, s.resend, s.express, s.copies, s.losses = wire{}, line{}, line{}, line{}, line{}
 	s.waiting, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0
-	s.timerAt, s.fastAt, s.losses, s.lossesTaken, s.probeDue = 0, 0, nil, 0, false
+	s.timerAt, s.fastAt, s.probeDue = 0, 0, false
 }

@@ -234,7 +234,7 @@ func (s *Sender) nudge(at time.Duration) {
 // until an ack comes" (replica, Sequences).
 func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.stats.Lost++
-	s.losses = append(s.losses, Loss{Number: e.number, Tag: e.tag})
+	s.flights.lineAppend(&s.losses, id) // its slot stays until it is told
 	if e.number != s.lastReliable {
 		s.letGo(id, e)
 		return
@@ -271,13 +271,12 @@ func (s *Sender) dropProbe() {
 // PollLost returns the next packet that was sent with Options.Report and taken
 // for lost.
 func (s *Sender) PollLost() (Loss, bool) {
-	if s.lossesTaken == len(s.losses) {
-		if s.lossesTaken == 0 {
-			return Loss{}, false
-		}
-		s.losses, s.lossesTaken = s.losses[:0], 0
+	if s.losses.count == 0 {
 		return Loss{}, false
 	}
-	s.lossesTaken++
-	return s.losses[s.lossesTaken-1], true
+	e := s.flights.at(s.losses.head)
+	l := Loss{Number: e.number, Tag: e.tag}
+	s.flights.linePop(&s.losses)
+	s.flights.trim(s.buffers)
+	return l, true
 }

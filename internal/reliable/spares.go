@@ -4,10 +4,11 @@ package reliable
 //
 // A burst makes many of them, which nobody needs afterwards: 16 MiB would be 4 KiB for
 // each of 4,000 connections. So from time to time those go that were of no use since the last
-// time: as many as have always been there.
+// time: as many as have always been there, but for half as many as came and went. What is lent
+// rises and falls by chance; without those the next rise would make again what the last fall let go of.
 type spares[T any] struct {
-	list  []T
-	least int // that there were since the last trim
+	list        []T
+	least, most int32 // that there were since the last trim
 }
 
 // take returns the one that was given last, false if there is none.
@@ -18,28 +19,32 @@ func (s *spares[T]) take() (thing T, ok bool) {
 	}
 	thing = s.list[last]
 	s.list = s.list[:last]
-	s.least = min(s.least, last)
+	s.least = min(s.least, int32(last))
 	return thing, true
 }
 
-func (s *spares[T]) give(thing T) { s.list = append(s.list, thing) }
+func (s *spares[T]) give(thing T) {
+	s.list = append(s.list, thing)
+	s.most = max(s.most, int32(len(s.list)))
+}
 
 // trim lets go of those of no use and returns how many. Half of them stay, as the next burst
 // may come, and those are little.
 func (s *spares[T]) trim() int {
 	n := 0
-	if least := min(s.least, len(s.list)); least > fewSpares {
-		n = least / 2
+	least := min(int(s.least), len(s.list))
+	if idle := least - (int(s.most)-least)/2; idle > fewSpares {
+		n = idle / 2
 		s.drop(n)
 	}
-	s.least = len(s.list)
+	s.least, s.most = int32(len(s.list)), int32(len(s.list))
 	return n
 }
 
 // drop lets go of the n oldest, and of room for many more than are left.
 func (s *spares[T]) drop(n int) {
 	left := s.list[n:]
-	if cap(s.list) > 4*(len(left)+fewSpares) {
+	if room := cap(s.list); room > keptRoom && room > 4*(len(left)+fewSpares) {
 		s.list = append(make([]T, 0, len(left)+fewSpares), left...)
 		return
 	}

@@ -77,8 +77,11 @@ func (c *Conn) Born() time.Time { return c.born }
 var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
 
 // errWouldBlock says that there are no bytes now. TLS takes it as temporary and goes on
-// later where it stopped.
-var errWouldBlock net.Error = wouldBlock{}
+// later where it stopped. It is an error from the start: to make one of a net.Error is a
+// question to the runtime, which may allocate.
+var errWouldBlock error = wouldBlock{}
+
+var _ net.Error = wouldBlock{}
 
 type wouldBlock struct{}
 

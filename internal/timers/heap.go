@@ -21,9 +21,9 @@ type Timed interface{ timer() *Timer }
 type Heap[T Timed] struct {
 	base   time.Time // times are kept since then
 	list   []entry   // each before its four children
-	slots  []int32   // by id: the thing's place in list
+	slots  []int32   // by id: the thing's place in list, or of an id that no thing has, the next such, plus one
 	things []T       // by id
-	free   []int32   // ids that no thing has
+	free   int32     // the first id that no thing has, plus one
 }
 
 type entry struct {
@@ -72,9 +72,9 @@ func (h *Heap[T]) Len() int { return len(h.list) }
 
 // add gives a thing its id.
 func (h *Heap[T]) add(thing T) int32 {
-	if n := len(h.free); n > 0 {
-		id := h.free[n-1]
-		h.free = h.free[:n-1]
+	if h.free > 0 {
+		id := h.free - 1
+		h.free = h.slots[id]
 		h.things[id] = thing
 		return id
 	}
@@ -86,13 +86,13 @@ func (h *Heap[T]) add(thing T) int32 {
 func (h *Heap[T]) remove(id int32) {
 	var none T
 	h.things[id] = none
-	h.free = append(h.free, id)
 	end := len(h.list) - 1
 	last := h.list[end]
 	h.list = h.list[:end]
 	if last.id != id {
 		h.fix(int(h.slots[id]), last)
 	}
+	h.slots[id], h.free = h.free, id+1
 }
 
 // fix puts e where i is, or where it belongs from there.

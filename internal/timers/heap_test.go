@@ -67,6 +67,16 @@ func TestSettingAllocatesNothing(t *testing.T) {
 	}); got != 0 {
 		t.Errorf("%.1f allocations", got)
 	}
+	if got := testing.AllocsPerRun(10, func() {
+		for _, x := range things {
+			h.Set(x, start, false)
+		}
+		for _, x := range things {
+			h.Set(x, start, true)
+		}
+	}); got != 0 {
+		t.Errorf("%.1f allocations to take all out and put them in again", got)
+	}
 }
 
 // What is taken out is let go of, and its id is used again.

@@ -34,6 +34,8 @@
 //	linking.go               tables of names, piece by piece
 //	store.go, view.go        what a server replicates, and what one client sees of it
 //	frame.go, view_send.go   a tick: written once for all who lack the same, sent to each
+//	view_gone.go             what is no longer in sight, and the fate of packets
+//	view_spare.go            what views are made of, which the Store lends them
 //	reading.go               what a client knows of the server's world
 //	event.go                 what the application is told
 //	endpoint_send.go         messages into the window, large ones in parts

@@ -299,7 +299,7 @@ func (e *Endpoint) afterEngine(now time.Time) {
 	}
 	for l, ok := e.sender.PollLost(); ok; l, ok = e.sender.PollLost() {
 		if e.view != nil && l.Tag > 0 {
-			e.settled(int(l.Tag)-1, false)
+			e.settled(l.Tag, false)
 		}
 	}
 	if e.link != nil {

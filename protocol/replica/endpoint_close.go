@@ -267,6 +267,7 @@ func (e *Endpoint) end(c Close) {
 		e.sender.Close()
 	}
 	e.loose.Clear(e.buffers)
+	e.closeView()
 	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
 }
 

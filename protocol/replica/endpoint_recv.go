@@ -146,7 +146,7 @@ func (e *Endpoint) tookAck(now time.Time, seq uint16) {
 		e.heard = now.Sub(e.born)
 	}
 	if fate == reliable.AckNew && tag > 0 && e.view != nil {
-		e.settled(int(tag)-1, true)
+		e.settled(tag, true)
 	}
 	e.afterEngine(now)
 }

@@ -28,30 +28,6 @@ type cargo struct {
 	refs   int
 }
 
-// cargos lends cargos. One whose connection ends first is left to the collector.
-type cargos struct{ spare []*cargo }
-
-func (l *cargos) take() *cargo {
-	n := len(l.spare)
-	if n == 0 {
-		return &cargo{refs: 1}
-	}
-	c := l.spare[n-1]
-	l.spare = l.spare[:n-1]
-	c.refs, c.values = 1, c.values[:0]
-	return c
-}
-
-// give takes back one reference.
-func (l *cargos) give(c *cargo) {
-	if c == nil {
-		return
-	}
-	if c.refs--; c.refs == 0 && len(l.spare) < maxSpareCargos {
-		l.spare = append(l.spare, c)
-	}
-}
-
 // frame is what views lack that are together, with one base and one shape, at one version of
 // the Store.
 type frame struct {
@@ -171,7 +147,6 @@ func (d *draft) rank() {
 
 // write fills one packet and returns how many values it took.
 func (d *draft) write(b *reliable.Buffers, l *cargos, ranked []uint64, size int) (p framePacket, n int) {
-	p.cargo = l.take()
 	var w ReplicateWriter
 	w.Start(d.buf[:0], &Packet{Kind: KindReplicate, Reliable: true}, size)
 	for n < len(ranked) {
@@ -179,8 +154,11 @@ func (d *draft) write(b *reliable.Buffers, l *cargos, ranked []uint64, size int)
 		if x.kind == ofTheGame && !w.Variable(x.variable, x.data) || x.kind != ofTheGame && !w.Add(x.kind, x.variable, x.id, x.data) {
 			break
 		}
-		p.cargo.values = append(p.cargo.values, x.sentValue)
 		n++
+	}
+	p.cargo = l.take(n)
+	for _, r := range ranked[:n] {
+		p.cargo.values = append(p.cargo.values, d.pool[r&(1<<poolBits-1)].sentValue)
 	}
 	p.data = b.Share(w.Bytes())
 	return p, n

@@ -125,8 +125,14 @@ const (
 	// the packets of a tick, and a look at its name for each client.
 	maxFrames = 8
 
-	// maxSpareCargos is how many lists of what a packet carried are kept for the next ones.
+	// maxSpareCargos is how many of the shortest lists of what a packet carried are kept for the
+	// next ones, 256 KiB, and half as many of each next size.
 	maxSpareCargos = 1024
+
+	// maxSpareSlots is how many slots of a kind are kept for the next that is seen by someone:
+	// 80 bytes each and 8 for each variable. When there is none, slotsAtOnce are made.
+	maxSpareSlots = 4096
+	slotsAtOnce   = 16
 
 	// syncsKept is how many of the last sync packets can be answered.
 	syncsKept = 4

@@ -383,8 +383,8 @@ func TestASlotThatIsUsedAgainIsToldWhole(t *testing.T) {
 				t.Errorf("in turn %d the client sees %v, %v", i, v, ok)
 			}
 		}
-		if seen != 1 || i > 0 && len(conn.view.kinds[ship].spare) > 1 {
-			t.Errorf("in turn %d the client sees %d ships; %d slots are spare", i, seen, len(conn.view.kinds[ship].spare))
+		if spare := w.mux.Store().kinds[ship].spares; seen != 1 || spare != slotsAtOnce-1 {
+			t.Errorf("in turn %d the client sees %d ships; %d slots are spare", i, seen, spare)
 		}
 		conn.Hide(show)
 		w.replicate(10_000)

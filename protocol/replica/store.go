@@ -18,6 +18,7 @@ type Store struct {
 	removed   uint64 // how many of them were removed
 	key       uint64 // makes place unguessable
 	cargos    cargos
+	batches   batches
 }
 
 // item is one line of a link table: a variable of the game, or one of a kind.
@@ -38,6 +39,8 @@ type kind struct {
 	name      string
 	variables []Variable
 	firstItem int
+	spare     *slot // that no view uses
+	spares    int
 }
 
 // Variable is a name and a type.

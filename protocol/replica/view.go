@@ -1,12 +1,6 @@
 package replica
 
-import (
-	"encoding/binary"
-	"errors"
-	"time"
-
-	"parley/internal/reliable"
-)
+import "errors"
 
 // ErrNoSlot means that a client sees 256 entities of a kind already.
 var ErrNoSlot = errors.New("replica: no slot: a client sees at most 256 entities of a kind")
@@ -29,36 +23,27 @@ type view struct {
 	shape    uint64   // which entities are in which slots: a sum of Store.place
 	removed  uint64   // how many of the Store's removals were swept
 	sent     []uint64 // of the variables of the game, by link, unless together
-	going    []*slot  // to be announced as gone
-	batches  []batch
-	free     []int
-	buf      []byte
+	going    *slot    // to be announced as gone
+	batch    uint32   // the newest that is under way, 0 if none is: see batches
 }
 
 type slots struct {
-	used  [256]*slot
-	next  uint8
-	spare []*slot // that clients know to be gone, to be used again
+	used [256]*slot
+	next uint8
 }
 
 // slot is a place of a kind in one client's view. It is taken from Show until the
 // client has acknowledged that the entity is gone.
 type slot struct {
 	entity *Entity
+	behind *slot // the next of those that are going, of one batch, or spare
+	index  int   // in order
 	kind   uint16
 	id     uint8
-	index  int // in order
 
 	// Unless the view is together:
 	sent []uint64 // version of each variable as sent last, or a newer one of the Store; 0 if lost or never
 	upto uint64   // entity.version when all was sent and nothing lost since
-}
-
-// batch is what one packet carried: values, or slots that are gone.
-type batch struct {
-	cargo *cargo
-	gone  []*slot
-	used  bool
 }
 
 // Show lets the client see an entity, or says that its kind has no slot left.
@@ -78,7 +63,7 @@ func (c *Conn) Show(e *Entity) error {
 		if ks.used[id] != nil {
 			continue
 		}
-		s := ks.take(len(e.versions))
+		s := c.store.takeSlot(e.kind)
 		s.entity, s.kind, s.id, s.index = e, e.kind, id, len(v.order)
 		ks.used[id] = s
 		v.part() // all of it is lacking, however old
@@ -88,21 +73,6 @@ func (c *Conn) Show(e *Entity) error {
 		return nil
 	}
 	return ErrNoSlot
-}
-
-// take returns a slot of which nothing was sent. A packet that is still under way may have carried
-// values of whoever had it before: no value has a version that another ever had, so what becomes of
-// that packet is of no account to the next.
-func (ks *slots) take(variables int) *slot {
-	n := len(ks.spare)
-	if n == 0 {
-		return &slot{sent: make([]uint64, variables)}
-	}
-	s := ks.spare[n-1]
-	ks.spare = ks.spare[:n-1]
-	clear(s.sent)
-	*s = slot{sent: s.sent}
-	return s
 }
 
 // Hide takes an entity out of the client's sight.
@@ -131,7 +101,7 @@ func (v *view) hide(s *slot) {
 	last.index = s.index
 	v.order = v.order[:len(v.order)-1]
 	s.entity = nil
-	v.going = append(v.going, s)
+	s.behind, v.going = v.going, s
 }
 
 func (c *Conn) openView() *view {
@@ -167,91 +137,6 @@ func (v *view) sweep(store *Store) {
 	for i := len(v.order) - 1; i >= 0; i-- {
 		if v.order[i].entity.removed {
 			v.hide(v.order[i])
-		}
-	}
-}
-
-// sendGone announces slots that were left: "a reliable, unordered message named
-// `parley.gone`, one or more of (entity link id u16, entity id u8)".
-func (c *Conn) sendGone(now time.Time) {
-	v := c.view
-	for len(v.going) > 0 {
-		n := min(len(v.going), (maxPacketBytes-messageOverhead-len(goneName))/goneBytes)
-		data := v.buf[:0]
-		for _, s := range v.going[:n] {
-			data = binary.LittleEndian.AppendUint16(data, s.kind)
-			data = append(data, s.id)
-		}
-		v.buf = data
-		p := Packet{Kind: KindMessage, Reliable: true, Sequence: uint16(c.sender.Next()), Time: c.ServerTime(now), Name: []byte(goneName), Data: data}
-		tag := v.newBatch()
-		b := &v.batches[tag]
-		b.gone = append(b.gone[:0], v.going[:n]...)
-		if c.sendReliable(now, &p, messageOverhead+len(goneName)+len(data), reliable.Options{Tag: uint32(tag) + 1}) != nil {
-			v.endBatch(tag)
-			return
-		}
-		v.going = append(v.going[:0], v.going[n:]...)
-	}
-}
-
-const (
-	goneName  = "parley.gone"
-	goneBytes = 3
-)
-
-func (v *view) newBatch() int {
-	if n := len(v.free); n > 0 {
-		tag := v.free[n-1]
-		v.free = v.free[:n-1]
-		v.batches[tag].used = true
-		return tag
-	}
-	v.batches = append(v.batches, batch{used: true})
-	return len(v.batches) - 1
-}
-
-func (v *view) endBatch(tag int) {
-	b := &v.batches[tag]
-	clear(b.gone)
-	b.cargo, b.gone, b.used = nil, b.gone[:0], false
-	v.free = append(v.free, tag)
-}
-
-// settled takes the fate of a packet that carried values or slots that are gone.
-func (e *Endpoint) settled(tag int, arrived bool) {
-	v := e.view
-	b := &v.batches[tag]
-	if !arrived && b.cargo != nil {
-		v.again(e.store, b.cargo)
-	}
-	for _, s := range b.gone {
-		// "the server reuses a slot only after the message is acknowledged"
-		if ks := v.kinds[s.kind]; arrived && ks.used[s.id] == s {
-			ks.used[s.id] = nil
-			ks.spare = append(ks.spare, s)
-		}
-	}
-	e.store.cargos.give(b.cargo)
-	v.endBatch(tag)
-}
-
-// again makes those values that a lost packet carried and that are still the newest be sent once
-// more. A newer one was sent since, or is about to be. No value has a version that another ever
-// had, so a slot that is someone else's by now is left alone.
-func (v *view) again(store *Store, lost *cargo) {
-	for _, x := range lost.values {
-		if x.kind == ofTheGame {
-			if store.variables[x.variable].version == x.version {
-				v.part()
-				v.sent[x.variable] = 0
-			}
-			continue
-		}
-		s := v.kinds[x.kind].used[x.id]
-		if s != nil && s.entity != nil && s.entity.versions[x.variable] == x.version {
-			v.part()
-			s.sent[x.variable], s.upto = 0, 0
 		}
 	}
 }

@@ -54,13 +54,13 @@ func (c *Conn) sendTogether(now time.Time, budget int) bool {
 // sendPacket sends a packet of a frame, which gets this connection's number and time when it goes
 // out: see Endpoint.address.
 func (c *Conn) sendPacket(now time.Time, p *framePacket) bool {
-	tag := c.view.newBatch()
-	if c.sender.Send(now, nil, reliable.Options{Report: true, Tag: uint32(tag) + 1, Shared: p.data}) != nil {
-		c.view.endBatch(tag)
+	tag := c.store.batches.begin(c.view)
+	if c.sender.Send(now, nil, reliable.Options{Report: true, Tag: tag, Shared: p.data}) != nil {
+		c.store.batches.end(c.view, tag)
 		return false
 	}
 	p.cargo.refs++
-	c.view.batches[tag].cargo = p.cargo
+	c.store.batches.at(tag).cargo = p.cargo
 	return true
 }
 
