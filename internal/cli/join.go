@@ -2,13 +2,15 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +24,9 @@ import (
 	"parley/internal/player"
 	"parley/world"
 )
+
+// joinPatience is how long a server may take to let somebody in.
+var joinPatience = 10 * time.Second
 
 // joinFlags are what the command line says.
 type joinFlags struct {
@@ -81,6 +86,9 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		addr = args[1]
 	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%q is no address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
+	}
 	schema, err := arenaSchema()
 	if err != nil {
 		return failure{err}
@@ -94,28 +102,33 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	seat := &joinSeat{out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
-	dialing, cancel := context.WithTimeout(stopped, 10*time.Second)
+	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
-		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate, Notice: seat.notice,
+		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate,
+		Land: true, Notice: seat.notice,
 	})
 	cancel()
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return failure{fmt.Errorf("cannot join %s at %s: there was no answer in %v; is a server there?", dialect, addr, joinPatience)}
+	case err != nil:
 		return failure{fmt.Errorf("cannot join %s at %s: %w", dialect, addr, err)}
 	}
-	if dialect != "stamp" && !seat.arrive(stopped) {
-		seat.player.Close(stopped)
-		return failure{fmt.Errorf("joined %s at %s, but the game gave us no place; is it full?", dialect, addr)}
+	arrived := dialect == "stamp" || seat.arrive(stopped)
+	if arrived {
+		seat.print("joined %s at %s; type help for what you can do", dialect, addr)
+		seat.play(stopped, in)
 	}
-	seat.print("joined %s at %s; type help for what you can do", dialect, addr)
-	seat.play(stopped, in)
+	ended := seat.leave()
 	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return closed(seat.player.Close(late))
-}
-
-// closed is the error of a Close that was late: the server is gone, and so are we.
-func closed(err error) error {
-	if err != nil {
+	err = seat.player.Close(late)
+	switch {
+	case ended:
+		return errReported // the player has read why
+	case !arrived && stopped.Err() == nil:
+		return failure{fmt.Errorf("joined %s at %s, but the game gave us no place: it is full, or another game than the arena", dialect, addr)}
+	case err != nil: // the server is gone, and so are we
 		return failure{err}
 	}
 	return nil
@@ -154,14 +167,15 @@ type joinSeat struct {
 	schema *world.Schema
 	mu     sync.Mutex
 	out    io.Writer
-	over   chan struct{}
+	left   bool          // what ends now was ended by us
+	over   chan struct{} // closed when somebody else has ended it
 	news   chan struct{} // something in sight is new
 }
 
 // arrive waits until the player sees itself: what it did before would be lost, as it is in no
 // game yet.
 func (s *joinSeat) arrive(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
 	defer cancel()
 	for {
 		here := false
@@ -194,14 +208,30 @@ func (s *joinSeat) notice(n player.Notice) {
 		default:
 		}
 	case player.Said:
-		name := n.Name
-		if name == "" {
-			name = "somebody"
-		}
-		s.print("%s: %s", name, printable(n.Text))
+		s.print("%s: %s", cmp.Or(printable(n.Name), "somebody"), printable(n.Text))
 	case player.Ended:
-		s.print("%s", n.Text)
-		close(s.over)
+		s.mu.Lock()
+		left := s.left
+		if !left {
+			close(s.over)
+		}
+		s.mu.Unlock()
+		if !left {
+			s.print("%s", printable(n.Text))
+		}
+	}
+}
+
+// leave says that we go, and reports whether the connection was over before.
+func (s *joinSeat) leave() (over bool) {
+	s.mu.Lock()
+	s.left = true
+	s.mu.Unlock()
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -265,6 +295,7 @@ func (s *joinSeat) command(ctx context.Context, line string) bool {
 	case word == "t" || word == "throw":
 		err = s.throw(rest)
 	case line == "map":
+		s.explore(ctx)
 		s.print("%s", s.chart())
 	case line == "who":
 		s.print("%s", s.list())
@@ -299,6 +330,9 @@ func (s *joinSeat) walk(rest string) error {
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("write walk ANGLE SPEED with numbers, as walk 45 1.5")
 	}
+	if math.Abs(speed) > arena.PlayerSpeed {
+		return fmt.Errorf("nobody walks more than %d cells a tick", arena.PlayerSpeed)
+	}
 	return s.steer(angle, speed)
 }
 
@@ -311,79 +345,4 @@ func (s *joinSeat) throw(rest string) error {
 		}
 	}
 	return s.player.Act(s.schema.ActionNamed("throw"), world.FloatValue(world.F32, angle*math.Pi/180), world.UintValue(world.Entity, 0))
-}
-
-// The map is that many characters wide and high; one is two cells wide and four high, as
-// characters are twice as high as they are wide.
-const mapWidth, mapHeight, mapCells = 64, 20, 4
-
-// chart draws what is in sight around the player's own entity, or around the middle.
-func (s *joinSeat) chart() string {
-	var b strings.Builder
-	s.player.See(func(v *player.Sight) {
-		x, y := 0.0, 0.0
-		if own, ok := v.Things[v.You]; ok {
-			x, y = own.X, own.Y
-		}
-		var rows [mapHeight][mapWidth]rune
-		for r := range rows {
-			for c := range rows[r] {
-				rows[r][c] = '·'
-			}
-		}
-		for id, t := range v.Things {
-			c := int(math.Round((t.X-x)/mapCells)) + mapWidth/2
-			r := mapHeight/2 - int(math.Round((t.Y-y)/(2*mapCells)))
-			if r >= 0 && r < mapHeight && c >= 0 && c < mapWidth {
-				rows[r][c] = glyph(t, id == v.You)
-			}
-		}
-		fmt.Fprintf(&b, "at (%.0f, %.0f); @ you, P players, o balls; a sign is %d by %d cells\n", x, y, mapCells, 2*mapCells)
-		for r := range rows {
-			b.WriteString(string(rows[r][:]))
-			if r < mapHeight-1 {
-				b.WriteByte('\n')
-			}
-		}
-	})
-	return b.String()
-}
-
-func glyph(t player.Thing, you bool) rune {
-	switch {
-	case you:
-		return '@'
-	case t.Kind == 1:
-		return 'P'
-	}
-	return 'o'
-}
-
-// list says what is in sight.
-func (s *joinSeat) list() string {
-	var b strings.Builder
-	s.player.See(func(v *player.Sight) {
-		ids := make([]uint16, 0, len(v.Things))
-		for id := range v.Things {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		fmt.Fprintf(&b, "%d in sight", len(ids))
-		for _, id := range ids {
-			t := v.Things[id]
-			kind := "?"
-			if k := s.schema.Kind(t.Kind); k != nil {
-				kind = k.Name
-			}
-			you := ""
-			if id == v.You {
-				you = ", which is you"
-			}
-			fmt.Fprintf(&b, "\n  %-6s %5d at (%.1f, %.1f)%s", kind, id, t.X, t.Y, you)
-			if name := v.Players[id]; name != "" {
-				fmt.Fprintf(&b, " %s", printable(name))
-			}
-		}
-	})
-	return b.String()
 }

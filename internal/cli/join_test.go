@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	front "parley"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/player"
 )
 
 // serveArena serves the arena in this process, and writes a ready file.
@@ -135,6 +137,11 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u := join(t, first, args...)
 			u.waits("which is you", "who")
 			u.waits("@", "map")
+			walls := "o ball, # wall\n"
+			if dialect == "relay" { // it has no messages for terrain
+				walls = "o ball, walls unknown\n"
+			}
+			u.waits(walls, "map")
 			u.types("walk 45 1.5")
 			u.types("t 90")
 			u.waits("ball ", "who")
@@ -143,7 +150,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u.types("no command is speech")
 			u.waits(": no command is speech", "")
 			for _, tt := range []struct{ line, want string }{
-				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
+				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"walk 0 5", "nobody walks more than 2"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
 			} {
 				u.types(tt.line)
 				u.waits(tt.want, "")
@@ -173,12 +180,69 @@ func TestJoinIsToldThatTheGameIsOver(t *testing.T) {
 	u := join(t, "", "replica", addrs["replica"])
 	u.waits("which is you", "who")
 	s.Close()
-	if status := <-u.done; status != exitOK {
+	if status := <-u.done; status != exitFailed {
 		t.Errorf("status %d: %s", status, u.out.take())
 	}
 	u.in.Close()
-	if text := u.seen + u.out.take(); text == "" {
-		t.Error("it was told nothing")
+	if text := u.seen + u.out.take(); !strings.Contains(text, "server closing") || strings.Contains(text, "reported") {
+		t.Errorf("it was told %q", text)
+	}
+}
+
+// Who quits knows why it is over.
+func TestWhoQuitsIsToldNothing(t *testing.T) {
+	_, addrs, _ := serveArena(t)
+	for _, dialect := range []string{"replica", "stamp", "relay", "duplex"} {
+		u := join(t, "", dialect, addrs[dialect])
+		u.out.take()
+		u.quits()
+		if text := u.out.take(); text != "" {
+			t.Errorf("%s says %q", dialect, text)
+		}
+	}
+}
+
+// A server that is not there is a sentence, too.
+func TestJoinWithoutAServer(t *testing.T) {
+	defer func(d time.Duration) { joinPatience = d }(joinPatience)
+	joinPatience = 200 * time.Millisecond
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, dialect := range []string{"replica", "stamp"} {
+		got := parley("", "join "+dialect+" "+silent.LocalAddr().String())
+		if got.status != exitFailed || !strings.Contains(got.err, "there was no answer in 200ms; is a server there?") {
+			t.Errorf("%s: status %d, %q", dialect, got.status, got.err)
+		}
+	}
+}
+
+// Who plays is in the middle of the map; who watches has everybody on it.
+func TestWhatAMapShows(t *testing.T) {
+	v := &player.Sight{You: 2, Things: map[uint16]player.Thing{1: {X: -500, Y: 480}, 2: {X: 500, Y: -300}, 3: {X: 20, Y: 500}}}
+	if f := frameOf(v); f != (frame{500, -300, mapCells}) {
+		t.Errorf("a player's is %+v", f)
+	}
+	v.You = 0
+	f := frameOf(v)
+	for id, thing := range v.Things {
+		if r, c, ok := f.at(thing.X, thing.Y); !ok {
+			t.Errorf("%d is at %d, %d, off the map of %+v", id, r, c, f)
+		}
+	}
+	for row := range mapHeight {
+		for column := range mapWidth {
+			x, y := f.place(row, column)
+			if r, c, ok := f.at(x, y); r != row || c != column || !ok {
+				t.Fatalf("what is at %d, %d is shown at %d, %d", row, column, r, c)
+			}
+		}
+	}
+	v.Things = nil
+	if f := frameOf(v); f != (frame{0, 0, mapCells}) {
+		t.Errorf("nobody is there: %+v", f)
 	}
 }
 
@@ -191,6 +255,7 @@ func TestWhatJoinRefuses(t *testing.T) {
 		{"join", "", exitUsage, "name one dialect, replica, stamp, relay, duplex or realm"},
 		{"join morse", "", exitUsage, `there is no dialect "morse"`},
 		{"join replica a b", "", exitUsage, "name one dialect"},
+		{"join replica nowhere", "", exitUsage, `"nowhere" is no address; write host:port, such as 127.0.0.1:7000`},
 		{"join realm 127.0.0.1:1", "", exitUsage, "say which with --name"},
 		{"join realm 127.0.0.1:1 --name ann", "", exitUsage, "use --password-stdin"},
 		{"join realm 127.0.0.1:1 --name ann --password-stdin", "", exitFailed, "no password on standard input"},
@@ -206,6 +271,14 @@ func TestWhatJoinRefuses(t *testing.T) {
 
 // What others say must not move the cursor about.
 func TestOthersWordsArePlain(t *testing.T) {
+	var out bytes.Buffer
+	seat := &joinSeat{out: &out, over: make(chan struct{})}
+	seat.notice(player.Notice{Kind: player.Said, Name: "a\x1b[2Jnn", Text: "b\x1b[2Jc"})
+	seat.notice(player.Notice{Kind: player.Said, Text: "who am I?"})
+	seat.notice(player.Notice{Kind: player.Ended, Text: "kicked: \x1b]0;x\a"})
+	if got, want := out.String(), "a·[2Jnn: b·[2Jc\nsomebody: who am I?\nkicked: ·]0;x·\n"; got != want {
+		t.Errorf("it is %q, want %q", got, want)
+	}
 	if got := printable("a\x1b[2Jb\u009bc\x7fd\ne grüß"); got != "a·[2Jb·c·d·e grüß" {
 		t.Errorf("it is %q", got)
 	}

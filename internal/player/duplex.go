@@ -14,10 +14,11 @@ type duplexVoice struct{ *duplex.Client }
 
 // The codes and SIDs of the game server.
 const (
-	queryAct = 64
-	querySay = 65
-	sidSaid  = -1
-	sidDone  = -2
+	queryAct     = 64
+	querySay     = 65
+	queryTerrain = 66
+	sidSaid      = -1
+	sidDone      = -2
 )
 
 func (p *Player) joinDuplex(ctx context.Context, addr string) error {
@@ -61,20 +62,22 @@ func (v duplexVoice) steer(angle, norm float32) error {
 func (v duplexVoice) act(a *world.Action, params []world.Value) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return v.ask(ctx, queryAct, appendParams([]byte{byte(a.Number >> 8), byte(a.Number)}, params, bigEndian))
+	_, err := v.ask(ctx, queryAct, appendParams([]byte{byte(a.Number >> 8), byte(a.Number)}, params, bigEndian))
+	return err
 }
 
 func (v duplexVoice) say(ctx context.Context, text string) error {
-	return v.ask(ctx, querySay, append([]byte{byte(len(text) >> 8), byte(len(text))}, text...))
+	_, err := v.ask(ctx, querySay, append([]byte{byte(len(text) >> 8), byte(len(text))}, text...))
+	return err
 }
 
 // ask waits for the reply to a query.
-func (v duplexVoice) ask(ctx context.Context, code uint8, data []byte) error {
-	status, _, err := v.Query(ctx, duplex.Main, code, data)
+func (v duplexVoice) ask(ctx context.Context, code uint8, data []byte) ([]byte, error) {
+	status, reply, err := v.Query(ctx, duplex.Main, code, data)
 	if err == nil && status != 0 {
-		err = fmt.Errorf("player: the server said no: %v", world.Reason(status))
+		return nil, fmt.Errorf("player: the server said no: %v", world.Reason(status))
 	}
-	return err
+	return reply, err
 }
 
 func (v duplexVoice) close(ctx context.Context) error { return v.Close(ctx) }

@@ -38,6 +38,9 @@ type Config struct {
 	// FirstType is the number of the kind that is type 0 in realm.
 	FirstType int
 
+	// Land has terrain kept, 64 KiB a chunk.
+	Land bool
+
 	// Notice, if set, is called with what happens, by one goroutine at a time.
 	Notice func(Notice)
 
@@ -75,7 +78,8 @@ type Sight struct {
 	You     uint16 // the number of its own entity, 0 if it has none or does not know yet
 	Things  map[uint16]Thing
 	Players map[uint16]string // names, if the dialect tells them
-	Updates uint64            // how often something was told
+	Land    map[world.ChunkPlace]*world.Cells
+	Updates uint64 // how often something was told
 }
 
 // voice is what a dialect's client can do.
@@ -83,6 +87,8 @@ type voice interface {
 	steer(angle, norm float32) error
 	act(a *world.Action, params []world.Value) error
 	say(ctx context.Context, text string) error
+	// explore asks for a chunk; in a dialect with answers it is the answer, else it comes later.
+	explore(ctx context.Context, at world.ChunkPlace) ([]byte, error)
 	close(ctx context.Context) error
 	rtt() time.Duration
 }

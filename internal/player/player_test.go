@@ -48,13 +48,19 @@ func serve(t *testing.T, change ...func(*parley.Config)) (*parley.Server, map[st
 // Over each dialect a player finds itself, sees what it asked for, and reads what it said.
 func TestAPlayerOverEachDialect(t *testing.T) {
 	s, addrs, schema := serve(t)
+	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := world.ChunkPlace{BX: -1, BY: 1}
+	terrain := sim.Chunk(here.BX, here.BY)
 	for _, dialect := range player.Dialects {
 		t.Run(dialect, func(t *testing.T) {
 			var mu sync.Mutex
 			heard, told := false, false
 			notices := make(chan struct{}, 1)
 			p, err := player.Join(t.Context(), dialect, addrs[dialect], player.Config{
-				Schema: schema, Name: "ann", Password: "correct horse",
+				Schema: schema, Name: "ann", Password: "correct horse", Land: true,
 				Notice: func(n player.Notice) {
 					mu.Lock()
 					heard = heard || n.Kind == player.Said && n.Text == "hello"
@@ -84,7 +90,7 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 				}
 			}
 			if dialect == "stamp" {
-				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator {
+				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator || p.Explore(t.Context(), here) != player.ErrNoTerrain {
 					t.Error("a spectator did something")
 				}
 				return
@@ -98,6 +104,30 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 				return ok
 			}
 			wait("it finds itself", func() bool { return own(func(player.Thing) bool { return true }) })
+			switch err := p.Explore(t.Context(), here); {
+			case dialect == "relay":
+				if err != player.ErrNoTerrain {
+					t.Errorf("terrain: %v", err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				wait("it is told the terrain", func() (told bool) {
+					p.See(func(v *player.Sight) { told = v.Land[here] != nil })
+					return told
+				})
+				p.See(func(v *player.Sight) {
+					if *v.Land[here] != *terrain {
+						t.Error("it is told another terrain")
+					}
+					if wall, known := v.Cell(-256, 511.5); !known || wall != terrain[255<<8] {
+						t.Error("a cell is not where it should be")
+					}
+					if _, known := v.Cell(1e9, 0); known {
+						t.Error("it knows what is beyond the world")
+					}
+				})
+			}
 			if err := p.Steer(1.25, 1); err != nil {
 				t.Fatal(err)
 			}

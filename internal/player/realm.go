@@ -129,6 +129,12 @@ func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {
 				you.Store(uint32(m.ID))
 			}
 		})
+	case realm.KindChunkUpdate:
+		p.readRealmChunk(m.Chunk)
+	case realm.KindChunksUpdate:
+		for c := range m.Chunks.All() {
+			p.readRealmChunk(c)
+		}
 	case realm.KindChatReceive:
 		name := ""
 		p.See(func(v *Sight) { name = v.Players[m.ID] })
@@ -138,6 +144,10 @@ func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {
 			p.cfg.Notice(Notice{Kind: Acted, Entity: d.By})
 		}
 	}
+}
+
+func (p *Player) readRealmChunk(c realm.Chunk) {
+	p.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*realm.Terrain)(cells)) })
 }
 
 // readBlock takes over what a block says.

@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"encoding/binary"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,8 @@ func (r *replicaReader) read(ev replica.Event) {
 		case name == "chat" && len(ev.Data) > 0 && len(ev.Data) > int(ev.Data[0]):
 			n := int(ev.Data[0])
 			r.cfg.Notice(Notice{Kind: Said, Name: string(ev.Data[1 : 1+n]), Text: string(ev.Data[1+n:])})
+		case name == "terrain":
+			r.readChunk(ev.Data, binary.LittleEndian)
 		case r.cfg.Schema.ActionNamed(name) != nil:
 			r.cfg.Notice(Notice{Kind: Acted})
 		}
