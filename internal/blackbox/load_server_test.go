@@ -50,6 +50,7 @@ type loadConfig struct {
 	Burn     time.Duration // holders only: a tick takes so long, and for each player a fiftieth of that more
 	Swell    int           // with more players than that there are four times the drifters
 	OwnClock bool          // it has a wall clock of its own, if that can be
+	Favoured bool          // it goes before its clients, who elsewhere have machines of their own, if that can be
 }
 
 func (c *loadConfig) game() world.Game {
@@ -78,6 +79,7 @@ type loadFigure struct {
 	Behind              time.Duration
 	ReplicaBytes        uint64 // that replica sent
 	Allocs              []allocSite
+	Favoured            bool
 	OwnClock            bool  // it has a wall clock of its own
 	Wall                int64 // what that says, in Unix ms
 }
@@ -185,6 +187,7 @@ func beLoadServer(text string) error {
 	if c.OwnClock {
 		jump, _, owned = ownWallClock()
 	}
+	favoured := c.Favoured && favourSelf()
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
@@ -224,7 +227,7 @@ func beLoadServer(text string) error {
 			jump(d)
 		}
 		f := now.since(marked)
-		f.OwnClock, f.Wall = owned, time.Now().UnixMilli()
+		f.Favoured, f.OwnClock, f.Wall = favoured, owned, time.Now().UnixMilli()
 		if allocs != nil && in.Text() == loadFigures {
 			f.Allocs = allocsSince(allocs)
 		}
