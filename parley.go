@@ -106,9 +106,12 @@ type Addr struct {
 	Addr netip.AddrPort
 }
 
-// Stats returns the counters of a dialect's server, as its package has them; nil if there is
-// none.
+// Stats returns the counters of a dialect's server, as its package has them, or with "accounts" an
+// account.Stats; nil if there is none.
 func (s *Server) Stats(dialect string) any {
+	if dialect == "accounts" && s.accounts != nil {
+		return s.accounts.Stats()
+	}
 	for _, d := range s.dialects {
 		if d.name == dialect && d.stats != nil {
 			return d.stats()

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -12,22 +14,34 @@ import (
 // metric is one number of a Stats struct.
 type metric struct {
 	path    []string // of fields, from the struct on
+	of      string   // which of the numbers that a map has, by the name of its key
 	value   float64
 	counter bool
 }
 
 // walk calls yield for each exported number in a struct, in the order of its fields.
-// Embedded structs do not add to the path; arrays and maps are left out, as their length is no
-// part of a name.
+// Embedded structs do not add to the path. Of maps those are taken whose keys have a name; arrays are
+// left out, as a place in them is none.
 func walk(v reflect.Value, path []string, yield func(metric)) {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
 	if d, ok := v.Interface().(time.Duration); ok {
-		yield(metric{append(path[:len(path):len(path)], "Seconds"), d.Seconds(), false})
+		yield(metric{append(path[:len(path):len(path)], "Seconds"), "", d.Seconds(), false})
 		return
 	}
 	switch {
+	case v.Kind() == reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, key := range keys {
+			if name, ok := key.Interface().(fmt.Stringer); ok {
+				walk(v.MapIndex(key), path, func(m metric) {
+					m.of = name.String()
+					yield(m)
+				})
+			}
+		}
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
@@ -40,17 +54,17 @@ func walk(v reflect.Value, path []string, yield func(metric)) {
 			}
 		}
 	case v.CanUint():
-		yield(metric{path, float64(v.Uint()), true})
+		yield(metric{path, "", float64(v.Uint()), true})
 	case v.CanInt():
-		yield(metric{path, float64(v.Int()), false})
+		yield(metric{path, "", float64(v.Int()), false})
 	case v.CanFloat():
-		yield(metric{path, v.Float(), false})
+		yield(metric{path, "", v.Float(), false})
 	case v.Kind() == reflect.Bool:
 		value := 0.0
 		if v.Bool() {
 			value = 1
 		}
-		yield(metric{path, value, false})
+		yield(metric{path, "", value, false})
 	}
 }
 
@@ -96,8 +110,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			if m.counter {
 				kind = prometheus.CounterValue
 			}
-			desc := prometheus.NewDesc(m.name(s.Name), strings.Join(m.path, ".")+" of "+s.Name, nil, nil)
-			out <- prometheus.MustNewConstMetric(desc, kind, m.value)
+			var label, of []string
+			if m.of != "" { // Results by result
+				label, of = []string{strings.TrimSuffix(snake(m.path[len(m.path)-1]), "s")}, []string{m.of}
+			}
+			desc := prometheus.NewDesc(m.name(s.Name), strings.Join(m.path, ".")+" of "+s.Name, label, nil)
+			out <- prometheus.MustNewConstMetric(desc, kind, m.value, of...)
 		})
 	}
 }

@@ -41,13 +41,22 @@ func show(w http.ResponseWriter, c Config) {
 		part := partView{Name: s.Name, Addr: s.Addr}
 		walk(reflect.ValueOf(s.Stats()), nil, func(m metric) {
 			if m.value != 0 {
-				part.Rows = append(part.Rows, rowView{strings.Join(m.path, " · "), format(m.value)})
+				part.Rows = append(part.Rows, rowView{m.title(), format(m.value)})
 			}
 		})
 		view.Parts = append(view.Parts, part)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	pageTemplate.Execute(w, view) // its only error is that of a client that left
+}
+
+// title is what the page calls a number.
+func (m metric) title() string {
+	title := strings.Join(m.path, " · ")
+	if m.of != "" {
+		title += " · " + m.of
+	}
+	return title
 }
 
 // format writes a number with commas between its thousands.

@@ -20,6 +20,10 @@ type inner struct {
 	RTT     time.Duration
 }
 
+type answer uint8
+
+func (a answer) String() string { return [...]string{"yes", "not now"}[a] }
+
 type Embedded struct{ Opened uint64 }
 
 type stats struct {
@@ -30,13 +34,16 @@ type stats struct {
 	Full    bool
 	Name    string    // no number
 	ByKind  [3]uint64 // no name
+	Answers map[answer]uint64
+	ByText  map[string]uint64 // anybody's text is no name
 	private uint64
 }
 
 func example() Config {
 	return Config{Title: "arena & co", Sources: []Source{
 		{Name: "replica", Addr: "127.0.0.1:7000", Stats: func() any {
-			return stats{Embedded{7}, 3, .5, inner{1234567, 25 * time.Millisecond}, true, "x", [3]uint64{1}, 9}
+			return stats{Embedded{7}, 3, .5, inner{1234567, 25 * time.Millisecond}, true, "x", [3]uint64{1},
+				map[answer]uint64{0: 4, 1: 5}, map[string]uint64{"z": 6}, 9}
 		}},
 		{Name: "world", Stats: func() any { return &stats{} }},
 	}}
@@ -58,6 +65,7 @@ func TestMetricsHaveEveryNumber(t *testing.T) {
 		"parley_replica_socket_to_conns_total 1.234567e+06\n",
 		"parley_replica_socket_rtt_seconds 0.025\n",
 		"parley_replica_full 1\n",
+		"# TYPE parley_replica_answers_total counter\nparley_replica_answers_total{answer=\"not now\"} 5\nparley_replica_answers_total{answer=\"yes\"} 4\n",
 		"parley_world_opened_total 0\n",
 		"go_goroutines ",
 		"process_cpu_seconds_total ",
@@ -66,7 +74,7 @@ func TestMetricsHaveEveryNumber(t *testing.T) {
 			t.Errorf("%q is not among the metrics", line)
 		}
 	}
-	if code != 200 || strings.Contains(body, "private") || strings.Contains(body, "by_kind") {
+	if code != 200 || strings.Contains(body, "private") || strings.Contains(body, "by_kind") || strings.Contains(body, "by_text") {
 		t.Errorf("status %d:\n%s", code, body)
 	}
 }
@@ -86,7 +94,7 @@ func TestThePageShowsWhatHappened(t *testing.T) {
 	c := example()
 	c.Ready = func() error { return errors.New("the <world> is not made yet") }
 	code, body := get(t, c, "GET", "/")
-	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>Socket · ToConns</td><td>1,234,567</td>",
+	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>Socket · ToConns</td><td>1,234,567</td>", "<td>Answers · not now</td><td>5</td>",
 		"Not ready: the &lt;world&gt; is not made yet", "Nothing yet."} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page:\n%s", want, body)

@@ -218,6 +218,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 			c.Sources = append(c.Sources, web.Source{Name: a.Name, Addr: a.Addr.String(), Stats: func() any { return s.Stats(a.Name) }})
 		}
 	}
+	if s.Stats("accounts") != nil {
+		c.Sources = append(c.Sources, web.Source{Name: "accounts", Stats: func() any { return s.Stats("accounts") }})
+	}
 	c.Ready = func() error {
 		select {
 		case <-s.Done():

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -291,6 +293,41 @@ func TestHelpOfTheGame(t *testing.T) {
 			if !strings.Contains(got.out, want) {
 				t.Errorf("%s: %q is missing from\n%s", tt.line, want, got.out)
 			}
+		}
+	}
+}
+
+// The page and /metrics tell of every part that counts: the world, each dialect, and accounts.
+func TestThePageTellsOfAllParts(t *testing.T) {
+	s, _, _ := serveArena(t)
+	f := serveFlags{web: "127.0.0.1:0"}
+	page, err := f.page(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close(t.Context())
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(path string) string {
+		res, err := client.Get("http://" + page.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, _ := io.ReadAll(res.Body)
+		return string(text)
+	}
+	metrics, html := get("/metrics"), get("/")
+	for _, name := range []string{
+		"world_tick_p99_seconds", "world_seats_relay", "replica_conns", "stamp_socket_in_datagrams_total", "relay_loop_turns_total",
+		"duplex_accepted_total", "realm_time_in_total", "accounts_hashes_total", "accounts_sessions",
+	} {
+		if !strings.Contains(metrics, "\nparley_"+name+" ") {
+			t.Errorf("parley_%s is not among the metrics", name)
+		}
+	}
+	for _, part := range []string{"world", "replica", "stamp", "relay", "duplex", "realm", "accounts"} {
+		if !strings.Contains(html, "<h2>"+part) {
+			t.Errorf("%s is not on the page", part)
 		}
 	}
 }
