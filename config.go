@@ -2,8 +2,10 @@ package parley
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log/slog"
+	"math"
 
 	"parley/account"
 	"parley/protocol/realm"
@@ -36,7 +38,7 @@ type Config struct {
 	// many log-ins of an address or a name may fail. Default 3 and 5; negative is no limit.
 	Registrations, Failures int
 
-	// TickRate is how many ticks a second has. Default 20.
+	// TickRate is how many ticks a second has, at most 1,000. Default 20.
 	TickRate int
 
 	// Seed makes one world unlike another. Default 0.
@@ -48,7 +50,8 @@ type Config struct {
 	// MaxPlayers bounds the players of all dialects together. Default 1,000.
 	MaxPlayers int
 
-	// Record, if set, gets a recording of all that happens, for `parley replay`.
+	// Record, if set, gets a recording of all that happens: world.Replay runs it again and finds the
+	// first tick that comes out otherwise. (`parley replay` does so for the arena.)
 	Record io.Writer
 
 	// RelayConnector has relay speak the message set of an existing game (see
@@ -92,4 +95,19 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.Default()
 	}
 	return c
+}
+
+// check refuses what no part of a server would.
+func (c Config) check() error {
+	switch {
+	case c.TickRate < 0 || c.TickRate > 1000: // a tick of a negative rate would never wait
+		return fmt.Errorf("parley: Config.TickRate is 1 to 1000, or 0 for 20, not %d", c.TickRate)
+	case c.MaxPlayers < 0:
+		return fmt.Errorf("parley: Config.MaxPlayers is 1 or more, or 0 for 1000, not %d", c.MaxPlayers)
+	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
+		return fmt.Errorf("parley: Config.Sight is a number of cells, below 0 for everything, not %v", c.Sight)
+	case len(c.RealmConfig) != len(c.RealmExtension):
+		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and RealmExtension %d values", len(c.RealmConfig), len(c.RealmExtension))
+	}
+	return nil
 }

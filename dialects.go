@@ -35,6 +35,12 @@ func (s *Server) replica(c Config) error {
 	if c.Replica == Off {
 		return nil
 	}
+	for _, a := range s.hub.Sim().Schema().Actions {
+		switch a.Name { // replica's clients act by a message of the action's name
+		case "steer", "chat", "terrain":
+			return fmt.Errorf("parley: an action cannot be named %s: replica has a message of that name", a.Name)
+		}
+	}
 	d, err := gateway.NewReplica(s.hub, gateway.ReplicaConfig{Addr: c.Replica, Ticket: ticketReader(c.TicketKey), Log: c.Log})
 	if err != nil {
 		return err
@@ -103,6 +109,11 @@ func (s *Server) duplex(c Config) error {
 func (s *Server) realm(c Config) error {
 	if c.Realm == Off {
 		return nil
+	}
+	for _, k := range s.hub.Sim().Schema().Kinds {
+		if c.RealmFirstType < 0 || k.Number < c.RealmFirstType {
+			return fmt.Errorf("parley: Config.RealmFirstType is %d, and kind %s is number %d: no type is below 0", c.RealmFirstType, k.Name, k.Number)
+		}
 	}
 	store, err := s.openAccounts(c)
 	if err != nil {

@@ -54,6 +54,9 @@ func Serve(ctx context.Context, g Game, c Config) error {
 
 // Start starts to serve a game and returns. Close ends it.
 func Start(g Game, c Config) (*Server, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	c = c.withDefaults()
 	hub, err := gateway.New(gateway.Config{
 		Game: g, World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,

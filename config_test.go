@@ -1,0 +1,78 @@
+package parley_test
+
+import (
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+
+	"parley"
+	"parley/account/storetest"
+	"parley/arena"
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+// quietly is a server of one dialect, at a port of the system's choice.
+func quietly() parley.Config {
+	return parley.Config{
+		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off,
+		Accounts: new(storetest.Memory), Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// What would make a server that nobody wants is an error that names the field.
+func TestBadConfigsAreRefused(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		change func(*parley.Config)
+	}{
+		{"Config.TickRate is 1 to 1000, or 0 for 20, not -1", func(c *parley.Config) { c.TickRate = -1 }},
+		{"Config.TickRate", func(c *parley.Config) { c.TickRate = 1001 }},
+		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = -1 }},
+		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
+		{"RealmExtension 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
+		{"kind player is number 1", func(c *parley.Config) {
+			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = "127.0.0.1:0", parley.Off, true, 2
+		}},
+		{"replica: udp: listen on nowhere", func(c *parley.Config) { c.Replica = "nowhere" }},
+	} {
+		c := quietly()
+		tt.change(&c)
+		s, err := parley.Start(arena.Game(), c)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("the error is %v, want %q", err, tt.want)
+		}
+	}
+}
+
+type (
+	Chat    struct{ Loud bool }
+	Steer   struct{ Angle float32 }
+	Terrain struct{ X, Y int16 }
+)
+
+// Replica's clients act by a message of the action's name, which must not be one of the others'.
+func TestActionsCannotBeNamedAsMessages(t *testing.T) {
+	for _, action := range []any{Chat{}, Steer{}, Terrain{}} {
+		g := arena.Game()
+		g.Actions = world.Actions(action)
+		s, err := parley.Start(g, quietly())
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "cannot be named") {
+			t.Errorf("%T: the error is %v", action, err)
+		}
+		c := quietly()
+		c.Replica, c.Stamp = parley.Off, "127.0.0.1:0" // over the others actions have numbers
+		if s, err = parley.Start(g, c); err != nil {
+			t.Errorf("%T: %v", action, err)
+			continue
+		}
+		s.Close()
+	}
+}
