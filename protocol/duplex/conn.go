@@ -25,7 +25,7 @@ func (c *Conn) ShowAll() {
 
 // HideAll has this client see nothing from the next Flush on but what is shown to it after this.
 func (c *Conn) HideAll() {
-	c.view.all = false
+	c.view.all, c.view.turned = false, true
 	clear(c.view.except)
 }
 

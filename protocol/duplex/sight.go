@@ -7,6 +7,7 @@ func (v *view) sees(slot int32) bool { return v.except.has(slot) != v.all }
 
 // show has the client see an element from now on, or not.
 func (v *view) show(slot int32, may bool) {
+	v.turned = true
 	if may != v.all {
 		v.except.add(slot)
 	} else {
@@ -43,6 +44,17 @@ func (v *view) wants(what share, w int) uint64 {
 	return v.inSight(w)
 }
 
+// outline returns a set that a share lies in; with flip it is all that is not in that.
+func (v *view) outline(what share) (set bitset, flip uint64) {
+	switch {
+	case what == theFeeds:
+		return v.known, 0
+	case v.all:
+		return v.except, ^uint64(0)
+	}
+	return v.except, 0
+}
+
 // next returns the first in the log of changes, at or behind a place, that still counts and is of a share, and where
 // that is: at head if there is none. Who keeps up asks for what the last flush brought, in which it finds its own by
 // words of 64: what others see costs it next to nothing.
@@ -61,7 +73,11 @@ func (v *view) next(what share, pos uint64) (slot int32, at uint64) {
 		return 0, pos
 	}
 	from := t.log[pos-t.base]
+	set, flip := v.outline(what)
 	for w := int(from >> 6); w < len(t.fresh); w++ {
+		if t.fresh[w]&(set.word(w)^flip) == 0 {
+			continue // mostly
+		}
 		word := t.fresh[w] & v.wants(what, w)
 		if w == int(from>>6) {
 			word &= ^uint64(0) << (from & 63)
@@ -80,9 +96,10 @@ func (v *view) next(what share, pos uint64) (slot int32, at uint64) {
 // to it as that changes.
 func (e *Endpoint) look() {
 	v := e.view
-	if v.all && len(v.except) == 0 {
+	if v.all && len(v.except) == 0 || !v.turned && v.births == v.elements.births {
 		return
 	}
+	v.turned, v.births = false, v.elements.births
 	for w, live := range v.elements.live {
 		known := v.known.word(w)
 		for word := live&v.inSight(w) ^ known; word != 0; word &= word - 1 {
