@@ -38,6 +38,7 @@ type botsFlags struct {
 	runFor    time.Duration
 	seed      uint64
 	plain     bool
+	profile   string
 	asJSON    bool
 }
 
@@ -73,6 +74,7 @@ three a minute for each address; start it with --registrations -1 for more.`,
 	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long they play")
 	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
 	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
 	return cmd
 }
@@ -91,6 +93,10 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	profile, err := realmProfileOf(f.profile)
+	if err != nil {
+		return err
+	}
 	schema, err := arenaSchema()
 	if err != nil {
 		return failure{err}
@@ -101,7 +107,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	go bars.clock(ctx)
 	crowd := player.Crowd{
 		Addrs: addrs, Bots: bots, Seed: f.seed, Joined: bars.joined,
-		Config: player.Config{Schema: schema, Plain: f.plain},
+		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType},
 	}
 	list := crowd.Run(ctx)
 	cancel()

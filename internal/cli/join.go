@@ -32,6 +32,7 @@ var joinPatience = 10 * time.Second
 type joinFlags struct {
 	name, password string
 	fingerprint    string
+	profile        string
 	plain          bool
 	passwordStdin  bool
 	tickRate       int
@@ -76,6 +77,7 @@ Without an address it is this machine and the dialect's usual port.`,
 	flags.StringVar(&f.name, "name", "", "realm: the account's name; it is registered if there is none")
 	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: the server's certificate must have this SHA-256")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
 	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: the password is the first line of standard input")
 	flags.IntVar(&f.tickRate, "tick-rate", 20, "the server's ticks a second")
 	return cmd
@@ -88,6 +90,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return fmt.Errorf("%q is no address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
+	}
+	profile, err := realmProfileOf(f.profile)
+	if err != nil {
+		return err
 	}
 	schema, err := arenaSchema()
 	if err != nil {
@@ -105,7 +111,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate,
-		Land: true, Notice: seat.notice,
+		RealmConfig: profile.fields, FirstType: profile.firstType, Land: true, Notice: seat.notice,
 	})
 	cancel()
 	switch {

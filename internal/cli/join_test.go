@@ -18,13 +18,17 @@ import (
 )
 
 // serveArena serves the arena in this process, and writes a ready file.
-func serveArena(t *testing.T) (s *front.Server, addrs map[string]string, ready string) {
+func serveArena(t *testing.T, change ...func(*front.Config)) (s *front.Server, addrs map[string]string, ready string) {
 	t.Helper()
 	const any = "127.0.0.1:0"
-	s, err := front.Start(arena.Game(), front.Config{
+	config := front.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
 		Accounts: new(storetest.Memory), Sight: -1, Seed: 7, Registrations: -1, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	s, err := front.Start(arena.Game(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +166,45 @@ func TestJoinOverEachDialect(t *testing.T) {
 	for begin := s.WorldStats().Ticks; len(s.Players()) > 0; {
 		if s.WorldStats().Ticks-begin > 600 {
 			t.Fatalf("%v are left", s.Players())
+		}
+	}
+}
+
+// "--realm-profile miko adds the config extension (player speed f32, ball cooldown u16, ball speed f32, ball
+// lifespan u16), entity types 0 player and 1 ball": by the byte, and as a player and bots see it.
+func TestTheProfileMiko(t *testing.T) {
+	miko, err := realmProfileOf("miko")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addrs, ready := serveArena(t, func(c *front.Config) {
+		c.RealmConfig, c.RealmExtension, c.RealmFirstType = miko.fields, miko.values, miko.firstType
+	})
+	conn, err := net.Dial("tcp", addrs["realm"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.Write([]byte{0x12, 0, 9}) // version
+	var got []byte
+	for want := []byte{0x40, 0, 0, 0, 0, 10, 0x41, 0, 0, 0, 0, 40}; !bytes.HasSuffix(got, want); {
+		var b [64]byte
+		n, err := conn.Read(b[:])
+		if got = append(got, b[:n]...); err != nil {
+			t.Fatalf("%v: the config is % x, want % x at its end", err, got, want)
+		}
+	}
+	u := join(t, "correct horse", "realm", addrs["realm"], "--realm-plain", "--realm-profile", "miko", "--name", "ann", "--password-stdin")
+	u.types("t 90")
+	u.waits("ball ", "who")
+	u.waits("player ", "who")
+	u.quits()
+	if got := parley("", "bots --for 2s --mix realm=1 --realm-plain --realm-profile miko --ready-file "+ready); got.status != exitOK {
+		t.Errorf("status %d: %s", got.status, got.err)
+	}
+	for _, line := range []string{"join realm --name ann --realm-profile x", "bots --realm-profile x --for 1s"} {
+		if got := parley("", line); got.status != exitUsage || !strings.Contains(got.err, `--realm-profile is plain or miko, not "x"`) {
+			t.Errorf("%s: status %d, %s", line, got.status, got.err)
 		}
 	}
 }

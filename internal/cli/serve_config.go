@@ -11,8 +11,6 @@ import (
 
 	front "parley"
 	"parley/account/postgres"
-	"parley/arena"
-	"parley/protocol/realm"
 )
 
 // serverConfig turns flags into how the game is served. done lets go of what was opened; it is told
@@ -42,13 +40,11 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	default:
 		return c, done, fmt.Errorf("--relay-lobby is open or connector, not %q", f.relayLobby)
 	}
-	switch f.realmProfile {
-	case "plain":
-	case "miko":
-		mikoProfile(&c)
-	default:
-		return c, done, fmt.Errorf("--realm-profile is plain or miko, not %q", f.realmProfile)
+	profile, err := realmProfileOf(f.realmProfile)
+	if err != nil {
+		return c, done, err
 	}
+	c.RealmConfig, c.RealmExtension, c.RealmFirstType = profile.fields, profile.values, profile.firstType
 	if f.ticketKey != "" {
 		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
 			return c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here
@@ -122,17 +118,4 @@ func randomSeed() uint64 {
 	var b [4]byte // short enough to be typed again
 	rand.Read(b[:])
 	return uint64(binary.LittleEndian.Uint32(b[:]))
-}
-
-// mikoProfile has realm's config say how the arena is: "player speed f32, ball cooldown u16,
-// ball speed f32, ball lifespan u16", with entity types from 0.
-func mikoProfile(c *front.Config) {
-	c.RealmConfig = []realm.Field{
-		{Name: "player_speed", Type: realm.TypeF32}, {Name: "ball_cooldown", Type: realm.TypeU16},
-		{Name: "ball_speed", Type: realm.TypeF32}, {Name: "ball_lifespan", Type: realm.TypeU16},
-	}
-	c.RealmExtension = []realm.Value{
-		realm.F32(arena.PlayerSpeed), realm.U16(arena.BallCooldown), realm.F32(arena.BallSpeed), realm.U16(arena.BallLifespan),
-	}
-	c.RealmFirstType = 1
 }

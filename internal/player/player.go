@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/protocol/realm"
 	"parley/world"
 )
 
@@ -35,8 +36,10 @@ type Config struct {
 	Plain       bool
 	Fingerprint string
 
-	// FirstType is the number of the kind that is type 0 in realm.
-	FirstType int
+	// FirstType is the number of the kind that is type 0 in realm, and RealmConfig what the game adds to
+	// its config message.
+	FirstType   int
+	RealmConfig []realm.Field
 
 	// Land has terrain kept, 64 KiB a chunk.
 	Land bool

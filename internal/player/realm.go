@@ -24,6 +24,7 @@ func (p *Player) joinRealm(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	schema.Config = p.cfg.RealmConfig
 	c, err := realm.Dial(ctx, addr, realm.ClientConfig{
 		Config: realm.Config{Schema: schema, TickRate: p.cfg.TickRate},
 		Plain:  p.cfg.Plain, Fingerprint: p.cfg.Fingerprint, TLS: anyCertificate(p.cfg.Fingerprint),
