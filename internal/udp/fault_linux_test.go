@@ -378,6 +378,37 @@ func TestAFullSendBufferIsWaitedForAndThenGivenUp(t *testing.T) {
 	}
 }
 
+// A full batch of trains goes out in several calls, none of which is long, and loses nothing.
+func TestNoCallSendsTooMany(t *testing.T) {
+	onBatched(t, func(t *testing.T, p *place) {
+		a := p.open(t, Config{})
+		calls, most := 0, 0
+		var b *Socket
+		b = p.openFaulty(t, &faultyKernel{onSend: func(msgs []unix.Mmsghdr) (int, syscall.Errno) {
+			n, w := 0, &b.driver.(*batched).writer
+			for _, g := range w.groups[w.done:w.built] {
+				n += g.count
+			}
+			calls, most = calls+1, max(most, n)
+			return len(msgs), 0
+		}})
+		out := b.NewSendBatch()
+		n := 0
+		for out.Append(make([]byte, 64), a.LocalAddr()) {
+			n++
+		}
+		if err := b.Write(out); err != nil {
+			t.Fatal(err)
+		}
+		if gso, _ := b.Offload(); gso && (calls < n/(maxCallDatagrams+maxGSOSegments) || most > maxCallDatagrams+maxGSOSegments) {
+			t.Errorf("%d datagrams went out in %d calls, up to %d in one", n, calls, most)
+		}
+		if got := b.Stats().OutDatagrams; got != uint64(n) {
+			t.Errorf("%d of %d datagrams were sent", got, n)
+		}
+	})
+}
+
 // GSO that the kernel refuses loses nothing, and is not tried again where it
 // cannot work.
 func TestGSOThatIsRefusedFallsBack(t *testing.T) {

@@ -52,6 +52,11 @@ const (
 	// groups, 40 KiB of bookkeeping.
 	maxSendDatagrams = 1024
 
+	// maxCallDatagrams is how many datagrams in trains make a system call full: it holds up whoever
+	// stops the world, 0.8 ms with 1,024 of them, and with a quarter as much it is as
+	// long as one of 64 datagrams apart.
+	maxCallDatagrams = 256
+
 	// writeWait bounds how long Write waits for a full kernel buffer. A loop
 	// that waits for ever for one congested interface serves nobody.
 	writeWait = 5 * time.Millisecond

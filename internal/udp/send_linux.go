@@ -163,7 +163,7 @@ func (d *batched) build() {
 	gsoMax := int(d.gsoMax.Load())
 	w.done, w.built = 0, 0
 	w.sum = tally{}
-	for w.at < len(entries) && w.built < len(w.msgs) {
+	for w.at < len(entries) && w.built < len(w.msgs) && w.sum.datagrams < maxCallDatagrams {
 		first := w.at
 		e := &entries[first]
 		h, iov := &w.msgs[w.built].Hdr, &w.iovs[w.built]
