@@ -18,7 +18,15 @@ const (
 // empty.
 //
 //	row of squares 20 bits | square in the row 20 bits | reference 24 bits
-type grid struct{ list []uint64 }
+type grid struct {
+	list []uint64
+	rows []gridRow // those that are not empty, and one beyond all
+}
+
+type gridRow struct {
+	row  uint32
+	from uint32 // where in the list it begins; it ends where the next one does
+}
 
 func (g *grid) reset() { g.list = g.list[:0] }
 
@@ -39,17 +47,47 @@ func (g *grid) add(x, y float64, ref uint32) {
 	g.list = append(g.list, squareOf(y)<<44|squareOf(x)<<24|uint64(ref))
 }
 
-func (g *grid) sort() { slices.Sort(g.list) }
+func (g *grid) sort() {
+	slices.Sort(g.list)
+	g.rows = g.rows[:0]
+	next := uint64(0) // no row was met from this one on
+	for i, key := range g.list {
+		if row := key >> 44; row >= next {
+			g.rows = append(g.rows, gridRow{uint32(row), uint32(i)})
+			next = row + 1
+		}
+	}
+	g.rows = append(g.rows, gridRow{1 << gridBits, uint32(len(g.list))})
+}
 
-// run returns the part of the list in one row of squares, from x0 to x1.
-func (g *grid) run(row, x0, x1 uint64) []uint64 {
-	from := lowerBound(g.list, row<<44|x0<<24)
-	to := from
-	end := row<<44 | x1<<24 | (1<<24 - 1)
-	for to < len(g.list) && g.list[to] <= end {
+// seek returns which of the rows is the first that is not below row.
+func (g *grid) seek(row uint64) int {
+	low, high := 0, len(g.rows)
+	for low < high {
+		if mid := int(uint(low+high) / 2); uint64(g.rows[mid].row) < row {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// upTo reports whether there is a kth row and it is not above row.
+func (g *grid) upTo(k int, row uint64) bool {
+	return k+1 < len(g.rows) && uint64(g.rows[k].row) <= row
+}
+
+// run returns the part of the list in the kth row, from x0 to x1.
+func (g *grid) run(k int, x0, x1 uint64) []uint64 {
+	row := uint64(g.rows[k].row) << 44
+	list := g.list[g.rows[k].from:g.rows[k+1].from]
+	list = list[lowerBound(list, row|x0<<24):]
+	to, end := 0, row|x1<<24|(1<<24-1)
+	for to < len(list) && list[to] <= end {
 		to++
 	}
-	return g.list[from:to]
+	return list[:to]
 }
 
 // lowerBound is the index of the first that is not below key.
@@ -101,9 +139,10 @@ func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
 		distance = max(0, min(distance, ChunkSide<<16))
 		x0, x1 := squareOf(x-distance), squareOf(x+distance)
 		square := float64(distance * distance)
-		for row := squareOf(y - distance); row <= squareOf(y+distance); row++ {
-			run := w.grid.run(row, x0, x1)
-			for _, entry := range run {
+		last := squareOf(y + distance)
+		for k := w.grid.seek(squareOf(y - distance)); w.grid.upTo(k, last); {
+			row := uint64(w.grid.rows[k].row)
+			for _, entry := range w.grid.run(k, x0, x1) {
 				t := w.tables[entry>>16&0xff]
 				at := int(entry & 0xffff)
 				if !t.isUsed(at) {
@@ -115,22 +154,9 @@ func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
 					return
 				}
 			}
-			if len(run) == 0 {
-				// Nothing in this row: go on with the next one that has something.
-				row = w.grid.nextRow(row) - 1
-			}
+			k = w.grid.seek(row + 1) // yield may have made another grid
 		}
 	}
-}
-
-// nextRow returns the first row of squares after row that is not empty, or one
-// that is beyond all.
-func (g *grid) nextRow(row uint64) uint64 {
-	i := lowerBound(g.list, (row+1)<<44)
-	if row+1 >= 1<<gridBits || i == len(g.list) {
-		return 1 << gridBits
-	}
-	return g.list[i] >> 44
 }
 
 // Touching walks the bodies whose outlines overlap that of b, other than b

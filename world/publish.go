@@ -174,9 +174,11 @@ func (s *Sim) compare(i int, t *table, row int) {
 	b := t.body(row)
 	e.x, e.y = b.X, b.Y
 	if b.Angle != e.angle || b.Norm != e.norm {
-		sin, cos := SinCos(float64(b.Angle))
-		e.angle, e.norm = b.Angle, b.Norm
-		e.vx, e.vy = float64(float64(b.Norm)*cos), float64(float64(b.Norm)*sin)
+		e.angle, e.norm, e.vx, e.vy = b.Angle, b.Norm, 0, 0
+		if b.Norm != 0 {
+			sin, cos := SinCos(float64(b.Angle))
+			e.vx, e.vy = float64(float64(b.Norm)*cos), float64(float64(b.Norm)*sin)
+		}
 	}
 	if e.x != oldX || e.y != oldY || b.Norm != 0 {
 		dx, dy := e.x-oldX-e.vx, e.y-oldY-e.vy

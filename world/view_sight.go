@@ -193,13 +193,8 @@ func (v *View) scan() {
 	square := float64(r * r)
 	x0, x1 := squareOf(v.x-r), squareOf(v.x+r)
 	last := squareOf(v.y + r)
-	for row := squareOf(v.y - r); row <= last; row++ {
-		run := p.grid.run(row, x0, x1)
-		if len(run) == 0 {
-			row = p.grid.nextRow(row) - 1
-			continue
-		}
-		for _, key := range run {
+	for k := p.grid.seek(squareOf(v.y - r)); p.grid.upTo(k, last); k++ {
+		for _, key := range p.grid.run(k, x0, x1) {
 			i := uint32(key & (1<<24 - 1))
 			if int(i) == v.own || v.entries.has(i) {
 				continue
