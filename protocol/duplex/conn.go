@@ -15,12 +15,8 @@ func (c *Conn) Hide(sid int16) { c.view.show(c.mux.elements.slotOf(sid), false) 
 
 // ShowAll has this client see every element from the next Flush on, whatever was hidden before.
 func (c *Conn) ShowAll() {
-	v := c.view
-	if !v.all || len(v.except) > 0 {
-		v.request() // nobody looks for what it does not know yet
-	}
-	v.all, v.except = true, nil
-	c.mux.touch(c)
+	c.view.all, c.view.turned = true, true
+	clear(c.view.except)
 }
 
 // HideAll has this client see nothing from the next Flush on but what is shown to it after this.

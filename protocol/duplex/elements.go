@@ -15,14 +15,13 @@ import (
 // told an old one. What one flush brought is in the order of slots, and a set as well: who
 // keeps up finds what is its own by words of 64, and not one by one.
 type elements struct {
-	list   []element // by slot: a SID keeps its slot for good
-	slots  map[int16]int32
-	live   bitset
-	births uint64   // how many have come to live
-	count  int      // of those that live
-	large  bitset   // those that no datagram holds
-	dirty  bitset   // changed since the last flush
-	spare  [][]byte // of elements that are gone: as many as ever lived at once
+	list  []element // by slot: a SID keeps its slot for good
+	slots map[int16]int32
+	live  bitset
+	count int      // of those that live
+	large bitset   // those that no datagram holds
+	dirty bitset   // changed since the last flush
+	spare [][]byte // of elements that are gone: as many as ever lived at once
 
 	log    []int32
 	base   uint64 // the position of log[0]
@@ -74,7 +73,6 @@ func (t *elements) set(sid int16, data []byte, large bool) {
 	}
 	if !lives {
 		t.live.add(slot)
-		t.births++
 		t.count++
 		if n := len(t.spare); n > 0 {
 			e.data, t.spare = t.spare[n-1], t.spare[:n-1]

@@ -92,14 +92,14 @@ func (v *view) next(what share, pos uint64) (slot int32, at uint64) {
 	return 0, t.head()
 }
 
-// look compares what the client may see with what it knows. Who may see everything is told of what is new
-// to it as that changes.
+// look compares what the client may see with what it knows, when that is not what it was. Of what is new to
+// the client because it was not there before, the log tells.
 func (e *Endpoint) look() {
 	v := e.view
-	if v.all && len(v.except) == 0 || !v.turned && v.births == v.elements.births {
+	if !v.turned {
 		return
 	}
-	v.turned, v.births = false, v.elements.births
+	v.turned = false
 	for w, live := range v.elements.live {
 		known := v.known.word(w)
 		for word := live&v.inSight(w) ^ known; word != 0; word &= word - 1 {

@@ -12,7 +12,6 @@ type view struct {
 	all      bool
 	known    bitset // the elements that it was told of on main
 	turned   bool   // what it may see has changed since it looked
-	births   uint64 // how many elements there had been when it looked
 
 	// Its two places in the log: what lies behind them was not told on the feed, and
 	// on main. Each skips what is for the other.
