@@ -63,7 +63,7 @@ func TestSizes(t *testing.T) {
 	if got := unsafe.Sizeof(entry{}); got != 32 {
 		t.Errorf("an entry has %d bytes", got)
 	}
-	if got := unsafe.Sizeof(Input{}); got > 512 {
+	if got := unsafe.Sizeof(Input{}); got > 128 {
 		t.Errorf("an input has %d bytes", got)
 	}
 }

@@ -63,7 +63,7 @@ func (s *Sim) tell(kind EventKind, in *Input, entity ID) {
 	e := Event{Kind: kind, Player: in.Player, Tick: in.Tick, Entity: entity, Name: in.Name, Input: in.Kind, Reason: in.outcome, Tag: in.tag, Action: in.Action}
 	switch kind {
 	case ActionDone:
-		e.Params = in.params
+		e.Params = *in.params
 	case EntityNamed:
 		e.Temp = in.temp
 	}

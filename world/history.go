@@ -43,6 +43,7 @@ type moment struct {
 	tick   uint64
 	before snapshot
 	inputs []Input  // in order of arrival
+	params []params // of those that have some
 	order  []uint64 // player<<32 | index into inputs, sorted: the order of Step
 	sorted bool
 	counts []uint8 // inputs of each player, by its number
@@ -72,7 +73,8 @@ func (h *history) open(tick uint64) {
 		m.counts[m.inputs[i].Player] = 0
 	}
 	clear(m.inputs) // the names and texts in it can go
-	m.inputs, m.order = m.inputs[:0], m.order[:0]
+	clear(m.params)
+	m.inputs, m.params, m.order = m.inputs[:0], m.params[:0], m.order[:0]
 }
 
 // add takes an input. It is false if the player, or all of them, have as many as
@@ -89,15 +91,43 @@ func (m *moment) add(in *Input) bool {
 	*count++
 	m.order = append(m.order, uint64(in.Player)<<32|uint64(len(m.inputs)))
 	m.inputs = append(m.inputs, *in)
+	m.inputs[len(m.inputs)-1].keep(&m.params)
 	m.sorted = false
 	return true
 }
 
 // sort brings the inputs into the order of Step: "in order of player, then that
-// player's order of arrival" (realm).
-func (m *moment) sort() {
-	if !m.sorted {
+// player's order of arrival" (realm). What it needs for it is kept in spare.
+func (m *moment) sort(spare *[]uint64) {
+	if m.sorted {
+		return
+	}
+	m.sorted = true
+	if len(m.order) < 256 {
 		slices.Sort(m.order)
-		m.sorted = true
+		return
+	}
+	// They are in order of arrival: put in order of the low byte of the player's number
+	// and then of the high one, each time keeping the order that there was.
+	*spare = slices.Grow((*spare)[:0], len(m.order))[:len(m.order)]
+	sortByte(*spare, m.order, 32)
+	sortByte(m.order, *spare, 40)
+}
+
+// sortByte copies what is in from to to, in the order of the byte at a shift.
+func sortByte(to, from []uint64, shift int) {
+	var at [256]uint32
+	for _, key := range from {
+		at[key>>shift&255]++
+	}
+	sum := uint32(0)
+	for i, n := range at {
+		at[i] = sum
+		sum += n
+	}
+	for _, key := range from {
+		i := &at[key>>shift&255]
+		to[*i] = key
+		*i++
 	}
 }

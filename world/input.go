@@ -52,17 +52,30 @@ type Input struct {
 	Steer  Steering // of Steer
 	Action *Action  // of Act
 
-	params [MaxParams]Value
-	temp   uint16 // the number that the client gave to what its action creates
-	tag    uint32 // the gateway's own
+	params *params // of Act
+	child  ID      // the first entity created for it
+	tag    uint32  // the gateway's own
+	index  int32   // of the input in its tick's list, for the copy that Step gets
+	temp   uint16  // the number that the client gave to what its action creates
+	born   uint16  // entities created for it so far
 
 	order   uint8  // among this player's inputs of the tick
-	born    uint16 // entities created for it so far
-	child   ID     // the first of them
 	outcome Reason // what Step made of it
 	told    Reason // what the gateway knows of that
 	toldID  bool   // and that the child's number was told
-	index   int    // of the input in its tick's list, for the copy that Step gets
+}
+
+// params are the parameters of an action. They stand apart from the input, which
+// mostly has none and is copied several times.
+type params = [MaxParams]Value
+
+// keep puts the parameters of an input, if it has some, into a list that lives as
+// long as the input.
+func (in *Input) keep(list *[]params) {
+	if in.params != nil {
+		*list = append(*list, *in.params)
+		in.params = &(*list)[len(*list)-1]
+	}
 }
 
 // A Reason says what became of an input.
@@ -105,8 +118,10 @@ func Read[T any](in *Input) (v T, ok bool) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
 		return v, false
 	}
-	for i := range in.Action.Fields {
-		in.Action.Fields[i].setValue(unsafe.Pointer(&v), in.params[i])
+	if in.params != nil { // a test may have made the input
+		for i := range in.Action.Fields {
+			in.Action.Fields[i].setValue(unsafe.Pointer(&v), in.params[i])
+		}
 	}
 	return v, true
 }
@@ -116,6 +131,9 @@ func Read[T any](in *Input) (v T, ok bool) {
 func Done[T any](w *World, in *Input, v T) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
 		panic("world: Done with the parameters of another action")
+	}
+	if in.params == nil {
+		in.params = new(params)
 	}
 	for i := range in.Action.Fields {
 		f := &in.Action.Fields[i]

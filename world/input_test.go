@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -303,5 +304,80 @@ func TestNames(t *testing.T) {
 	}
 	if Accepted.Refused() || !TooOld.Refused() || Reason(0).Refused() {
 		t.Error("Refused")
+	}
+}
+
+// However many there are, and however they come: "in order of player, then that player's order of
+// arrival". Some come after the tick was run once.
+func TestManyInputsAreInOrder(t *testing.T) {
+	r := newRand(t)
+	for range 50 {
+		var m moment
+		var spare []uint64
+		for range 3 {
+			for range r.IntN(800) {
+				m.add(&Input{Kind: Steer, Player: PlayerID(1 + r.IntN(1<<(1+r.IntN(16))-1))})
+			}
+			want := slices.Sorted(slices.Values(m.order))
+			m.sort(&spare)
+			for i, key := range want {
+				if m.order[i] != key {
+					t.Fatalf("%d of %d is %x, want %x", i, len(want), m.order[i], key)
+				}
+			}
+		}
+	}
+}
+
+// An action has its own parameters, and none of the one before it, nor those that Step made of
+// them when the tick was run for the first time.
+func TestActionsKeepTheirParams(t *testing.T) {
+	g := testGame()
+	var seen []float32
+	g.Step = func(w *World, in []Input) {
+		for i := range in {
+			if v, ok := Read[sow](&in[i]); ok {
+				seen = append(seen, v.Angle)
+				v.Angle += 10
+				Done(w, &in[i], v)
+			} else if v, ok := Read[say](&in[i]); ok {
+				Done(w, &in[i], v)
+			}
+		}
+	}
+	s, err := New(g, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := join(t, s, "a")
+	advance(s, 3)
+	at := s.Tick()
+	for i := range 20 {
+		wantReason(t, "sow", s.Act(p, at, s.Schema().ActionNamed("sow"), sowing(float64(i), 0), 0), Accepted)
+	}
+	s.Act(p, at, s.Schema().ActionNamed("say"), []Value{TextValue("ho")}, 0)
+	s.Advance()
+	done := events(s, ActionDone)
+	if len(done) != 21 {
+		t.Fatalf("%d actions were done", len(done))
+	}
+	for i, e := range done[:20] {
+		if got := e.Params[0].Float(); got != float64(i+10) {
+			t.Errorf("action %d was done with %v", i, got)
+		}
+	}
+	if got := done[20].Params; got != [MaxParams]Value{TextValue("ho")} {
+		t.Errorf("said %v", got)
+	}
+	seen = seen[:0]
+	s.Steer(p, at, steer(1, 0), 0) // runs that tick again
+	s.Advance()
+	if len(seen) != 20 {
+		t.Fatalf("%d actions came again", len(seen))
+	}
+	for i, angle := range seen {
+		if angle != float32(i) {
+			t.Errorf("action %d came again with %v", i, angle)
+		}
 	}
 }

@@ -24,8 +24,8 @@ const (
 	defaultTextBytes = 32
 	maxTextBytes     = 250
 
-	// MaxParams is how many fields an action may have. They are held in every
-	// queued input, so this is what an input costs.
+	// MaxParams is how many fields an action may have. Every queued action holds as
+	// many, so this is what it costs: 256 bytes.
 	MaxParams = 8
 
 	// defaultRows and maxRows bound the entities of a kind; the tag cap= sets
@@ -53,7 +53,8 @@ const (
 	maxPlayerInputs = 32
 
 	// maxTickInputs bounds those of all players in one tick, joins and leaves
-	// aside: an input is 400 bytes, and history holds 23 ticks of them.
+	// aside: an input is 128 bytes, an action 384, and history holds 23 ticks of
+	// them.
 	maxTickInputs = 1 << 14
 
 	// maxBirths is how many entities one input may create.

@@ -218,6 +218,7 @@ func (p *player) input() Input {
 			r.failed = true
 			break
 		}
+		in.params = new(params)
 		for i, f := range in.Action.Fields {
 			in.params[i] = r.value(f.Type)
 			r.failed = r.failed || !in.params[i].Finite()

@@ -58,7 +58,10 @@ type Sim struct {
 	earliest uint64 // the oldest tick that has a late input, or now
 	budget   int    // ticks that may still be replayed
 	history  history
-	scratch  []Input // the copy of a tick's inputs that Step may change
+	scratch  []Input  // the copy of a tick's inputs that Step may change
+	params   []params // and of the parameters in it
+	asked    params   // those that Act was last called with
+	spare    []uint64 // for sorting
 
 	present    []uint64 // bits of the players that have joined and not left, by number
 	players    int
@@ -180,7 +183,8 @@ func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32
 	if a == nil || len(params) != len(a.Fields) {
 		return s.refuse(Malformed)
 	}
-	in := Input{Kind: Act, Player: p, Tick: tick, Action: a, tag: tag}
+	clear(s.asked[:])
+	in := Input{Kind: Act, Player: p, Tick: tick, Action: a, tag: tag, params: &s.asked}
 	for i, v := range params {
 		f := &a.Fields[i]
 		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
@@ -192,7 +196,7 @@ func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32
 			}
 			v.bits = uint64(s.ByWire(uint16(min(v.bits, 1<<16-1))))
 		}
-		in.params[i] = v
+		s.asked[i] = v
 	}
 	return s.submit(&in)
 }

@@ -51,26 +51,28 @@ func (s *Sim) run(tick uint64) {
 
 // admit gathers the inputs that come to Step: those of players who are there.
 func (s *Sim) admit(m *moment) {
-	m.sort()
-	s.scratch = s.scratch[:0]
+	m.sort(&s.spare)
+	s.scratch, s.params = s.scratch[:0], s.params[:0]
 	w := s.world
 	for _, key := range m.order {
-		i := int(uint32(key))
-		in := m.inputs[i]
-		in.index, in.outcome, in.born, in.child = i, 0, 0, 0
+		i := int32(uint32(key))
+		in := &m.inputs[i]
 		if in.Kind == Join {
 			w.players.add(Player{ID: in.Player, Name: in.Name, Since: w.tick})
 		}
 		own, ok := w.players.find(in.Player)
 		if !ok {
-			m.inputs[i].outcome = Absent
+			in.outcome = Absent
 			continue
 		}
+		in.outcome = 0
+		s.scratch = append(s.scratch, *in)
+		in = &s.scratch[len(s.scratch)-1]
+		in.index = i
+		in.keep(&s.params)
 		if in.Kind == Steer && in.Steer.Entity == 0 {
 			in.Steer.Entity = w.players.list[own].Entity
 		}
-		m.inputs[i].outcome = 0
-		s.scratch = append(s.scratch, in)
 	}
 }
 
@@ -94,6 +96,9 @@ func (s *Sim) harvest(m *moment) {
 			s.tell(EntityNamed, ran, ran.child)
 			in.toldID = true
 		}
+	}
+	if len(s.scratch) == len(m.inputs) {
+		return // nobody was absent
 	}
 	for i := range m.inputs {
 		if in := &m.inputs[i]; in.outcome == Absent && in.told != Absent {
