@@ -51,7 +51,8 @@ type Config struct {
 	MaxPlayers int
 
 	// Record, if set, gets a recording of all that happens: world.Replay runs it again and finds the
-	// first tick that comes out otherwise. (`parley replay` does so for the arena.)
+	// first tick that comes out otherwise. (`parley replay` does so for the arena.) The first error ends
+	// the recording, not the game, and is logged.
 	Record io.Writer
 
 	// RelayConnector has relay speak the message set of an existing game (see
@@ -94,6 +95,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	if c.Record != nil {
+		c.Record = watchedRecord{c.Record, c.Log}
+	}
 	return c
 }
 
@@ -110,4 +114,18 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and RealmExtension %d values", len(c.RealmConfig), len(c.RealmExtension))
 	}
 	return nil
+}
+
+// watchedRecord logs what ends a recording: nobody else would hear of a full disk.
+type watchedRecord struct {
+	io.Writer
+	log *slog.Logger
+}
+
+func (r watchedRecord) Write(p []byte) (int, error) {
+	n, err := r.Writer.Write(p)
+	if err != nil {
+		r.log.Error("the recording ends here, the game goes on", "err", err)
+	}
+	return n, err
 }

@@ -1,6 +1,8 @@
 package parley_test
 
 import (
+	"bytes"
+	"errors"
 	"log/slog"
 	"math"
 	"strings"
@@ -74,5 +76,34 @@ func TestActionsCannotBeNamedAsMessages(t *testing.T) {
 			continue
 		}
 		s.Close()
+	}
+}
+
+// fullDisk takes so many bytes.
+type fullDisk struct{ left int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if len(p) > d.left {
+		return 0, errors.New("no space left on device")
+	}
+	d.left -= len(p)
+	return len(p), nil
+}
+
+// A recording that cannot go on is said once, and the game goes on.
+func TestAFullDiskEndsTheRecordingAndNotTheGame(t *testing.T) {
+	var log bytes.Buffer
+	c := quietly()
+	c.TickRate, c.Record, c.Log = 1000, &fullDisk{1000}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+	s, err := parley.Start(arena.Game(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, s, "the disk is full", func() bool { return s.WorldStats().Ticks > 100 })
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "no space left on device") {
+		t.Errorf("the log is %q", text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -110,7 +111,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	page, err := f.page(server)
 	if err != nil {
 		server.Close()
-		return inUse(err)
+		return advise(err)
 	}
 	addrs := server.Addrs()
 	if page != nil {
@@ -190,19 +191,24 @@ func (h *heldWords) release() {
 // start starts the game. What is the user's to put right is a usage error, in one sentence.
 func (f *serveFlags) start(c front.Config) (*front.Server, error) {
 	server, err := front.Start(arena.Game(), c)
-	switch {
-	case err == nil:
-		return server, nil
-	case errors.Is(err, syscall.EACCES), errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("%w; choose ports above 1023 and a --data folder that you may write to", err)
+	if err != nil {
+		return nil, advise(err)
 	}
-	return nil, inUse(err)
+	return server, nil
 }
 
-// inUse tells who chose a port that is in use what to do, if the error does not.
-func inUse(err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) && !strings.Contains(err.Error(), "choose another port") {
+// advise tells what to do about an error that does not say so itself.
+func advise(err error) error {
+	file := (*fs.PathError)(nil)
+	switch {
+	case strings.Contains(err.Error(), "; choose "):
+		return err
+	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &file):
+		return fmt.Errorf("%w; choose a --data folder that you may write to", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; choose a port above 1023", err)
 	}
 	return err
 }

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -211,6 +215,29 @@ func TestTheReadyFileIsWhole(t *testing.T) {
 	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is missing from\n%s", want, table)
+		}
+	}
+}
+
+// An error says what to do, once.
+func TestAdvice(t *testing.T) {
+	listen := func(why syscall.Errno) error {
+		return &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", why)}
+	}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{listen(syscall.EADDRINUSE), "choose another port"},
+		{fmt.Errorf("udp: %w; choose another port or stop that program", syscall.EADDRINUSE), "choose another port or stop"},
+		{listen(syscall.EACCES), "choose a port above 1023"},
+		{fmt.Errorf("udp: %w; choose one above 1023", syscall.EACCES), "choose one above 1023"},
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, "choose a --data folder that you may write to"},
+		{errors.New("it rains"), ""},
+	} {
+		got := advise(tt.err)
+		if !errors.Is(got, tt.err) || !strings.Contains(got.Error(), tt.want) || strings.Count(got.Error(), "choose") != min(len(tt.want), 1) {
+			t.Errorf("%q", got)
 		}
 	}
 }
