@@ -163,6 +163,41 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 	}
 }
 
+// T11: what comes into sight does not pile up for a client that does not read main.
+func TestSightOfAClientThatDoesNotReadMain(t *testing.T) {
+	w, x := joined(t, 1, Config{}, perfect)
+	for sid := range int16(2000) {
+		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.conn().HideAll()
+	w.flush()
+	w.run(time.Second)
+	x.pipe.toClient.paused = true
+	most := 0
+	for range 20 {
+		x.conn().ShowAll()
+		w.flush()
+		w.run(100 * time.Millisecond)
+		x.conn().HideAll()
+		w.flush()
+		w.run(100 * time.Millisecond)
+		most = max(most, x.conn().Queued())
+	}
+	if most < fillBytes/2 || most > fillBytes+writeBytes {
+		t.Errorf("%d bytes were queued", most)
+	}
+	x.conn().ShowAll()
+	w.flush()
+	x.pipe.toClient.paused = false
+	x.host.Poke()
+	w.run(7 * time.Second)
+	if !x.agrees(w.truth()) {
+		t.Errorf("afterwards it knows %d elements of %d", len(x.state), len(w.truth()))
+	}
+}
+
 // Where nothing on main says that an element is gone, a sync does, and at once.
 func TestOutOfSightIsGoneWithoutKindsToo(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1, Schema: &Schema{FromServer: Elements{Others: Fixed(9)}, FromClient: Elements{Others: Fixed(8)}}}, perfect)
