@@ -41,10 +41,10 @@ func calls(r *runtime.MemProfileRecord) string {
 	return strings.Join(names, " < ")
 }
 
-// foreign are places that are no part of a tick: TLS, which has its own buffers, the accounts, of
-// which the sessions are looked at again now and then, and this test's own questions, which are also
+// foreign are places that are no part of a tick: TLS, which has its own buffers, the accounts and their
+// database, of which the sessions are looked at again now and then, and this test's own questions, which are also
 // collections that empty all pools, the runtime's own too.
-var foreign = []string{"crypto/tls.", "parley/account", "blackbox.", "runtime.systemstack", "runtime/metrics.",
+var foreign = []string{"crypto/tls.", "parley/account", "database/sql.", "blackbox.", "runtime.systemstack", "runtime/metrics.",
 	"sync.(*Pool).", "sync.(*poolChain).", "duplex.(*hub).takePiece", "duplex.(*hub).takeBuffer", "runtime.acquireSudog"}
 
 // allocsSince returns what was allocated since, most first, without what is foreign.

@@ -12,6 +12,9 @@ type acks struct {
 	count  int           // numbers owed
 }
 
+// fewRanges are lent at once: a quarter of a kilobyte.
+const fewRanges = 16
+
 // ackRange is numbers in a row, each owed once.
 type ackRange struct {
 	first uint64
@@ -52,7 +55,7 @@ func (a *acks) makeRoom(b *Buffers) {
 	case old == nil:
 		a.ranges = a.lone[:0]
 	default:
-		a.ranges = append(b.takeRanges(2 * len(old))[:0], old...)
+		a.ranges = append(b.takeRanges(max(fewRanges, 2*len(old)))[:0], old...)
 		a.leave(old, b)
 	}
 }
