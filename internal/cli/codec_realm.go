@@ -54,7 +54,7 @@ func encodeRealm(from Side, _ string, line []byte) ([]byte, error) {
 	if err := dec.Decode(shape); err != nil {
 		return nil, err
 	}
-	if err := shape.fill(&m); err != nil {
+	if err := shape.carry(toMessage, &m); err != nil {
 		return nil, err
 	}
 	b := realmGame.AppendTo(nil, &m)
@@ -75,7 +75,7 @@ func realmKind(name string) (realm.Kind, error) {
 
 func showRealm(m *realm.Message) realmShape {
 	shape := newRealmShape(m.Kind)
-	shape.show(m)
+	shape.carry(toShape, m) // only a message has too little room
 	return shape
 }
 

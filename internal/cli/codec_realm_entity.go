@@ -32,7 +32,8 @@ type realmEntity struct {
 	Attributes *[]realmAttribute `json:"attributes,omitempty"`
 }
 
-func showRealmEntity(e realm.Entity) realmEntity {
+func showRealmEntity(said *realm.Entity) realmEntity {
+	e := *said // what is shown points to it
 	s := realmEntity{ID: e.ID}
 	if e.Has&realm.HasPosition != 0 {
 		p := realmPosition(e.Position)
@@ -94,13 +95,12 @@ type realmEntityUpdate struct {
 	Entity realmEntity `json:"entity"`
 }
 
-func (s *realmEntityUpdate) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Entity = showRealmEntity(m.Entity)
-}
-
-func (s *realmEntityUpdate) fill(m *realm.Message) (err error) {
-	m.Tick = s.Tick
+func (s *realmEntityUpdate) carry(w way, m *realm.Message) (err error) {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Entity = showRealmEntity(&m.Entity)
+		return nil
+	}
 	m.Entity, err = s.Entity.entity("entity.")
 	return err
 }
@@ -110,24 +110,13 @@ type realmEntities struct {
 	Entities []realmEntity `json:"entities"`
 }
 
-func (s *realmEntities) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Entities = []realmEntity{}
-	for e := range m.Entities.All() {
-		s.Entities = append(s.Entities, showRealmEntity(*e))
+func (s *realmEntities) carry(w way, m *realm.Message) error {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Entities = shownList(m.Entities.All(), showRealmEntity)
+		return nil
 	}
-}
-
-func (s *realmEntities) fill(m *realm.Message) error {
-	m.Tick = s.Tick
-	list := make([]realm.Entity, len(s.Entities))
-	for i := range s.Entities {
-		var err error
-		if list[i], err = s.Entities[i].entity(fmt.Sprintf("entities[%d].", i)); err != nil {
-			return err
-		}
-	}
-	return realmNamed("entities", func() (err error) { m.Entities, err = realmGame.Entities(list...); return err })
+	return madeList("entities", s.Entities, (*realmEntity).entity, func(list []realm.Entity) (err error) { m.Entities, err = realmGame.Entities(list...); return err })
 }
 
 type realmDestroy struct {
@@ -135,14 +124,9 @@ type realmDestroy struct {
 	Entity uint16 `json:"entity"`
 }
 
-func (s *realmDestroy) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Entity = m.ID
-}
-
-func (s *realmDestroy) fill(m *realm.Message) error {
-	m.Tick, m.ID = s.Tick, s.Entity
-	return nil
+func (s *realmDestroy) carry(w way, m *realm.Message) error {
+	carried(w, &s.Entity, &m.ID)
+	return s.realmTicked.carry(w, m)
 }
 
 type realmChatSend struct {
@@ -150,14 +134,9 @@ type realmChatSend struct {
 	Text string `json:"text"`
 }
 
-func (s *realmChatSend) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Text = string(m.Text)
-}
-
-func (s *realmChatSend) fill(m *realm.Message) (err error) {
-	m.Text, err = realmText("text", s.Text)
-	return err
+func (s *realmChatSend) carry(w way, m *realm.Message) error {
+	s.realmBare.carry(w, m)
+	return carriedText(w, "text", &s.Text, &m.Text)
 }
 
 type realmChatReceive struct {
@@ -166,15 +145,10 @@ type realmChatReceive struct {
 	Text   string `json:"text"`
 }
 
-func (s *realmChatReceive) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Entity, s.Text = m.ID, string(m.Text)
-}
-
-func (s *realmChatReceive) fill(m *realm.Message) (err error) {
-	m.Tick, m.ID = s.Tick, s.Entity
-	m.Text, err = realmText("text", s.Text)
-	return err
+func (s *realmChatReceive) carry(w way, m *realm.Message) error {
+	s.realmTicked.carry(w, m)
+	carried(w, &s.Entity, &m.ID)
+	return carriedText(w, "text", &s.Text, &m.Text)
 }
 
 type realmVersion struct {
@@ -182,14 +156,9 @@ type realmVersion struct {
 	Version uint16 `json:"version"`
 }
 
-func (s *realmVersion) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Version = m.Version
-}
-
-func (s *realmVersion) fill(m *realm.Message) error {
-	m.Version = s.Version
-	return nil
+func (s *realmVersion) carry(w way, m *realm.Message) error {
+	carried(w, &s.Version, &m.Version)
+	return s.realmBare.carry(w, m)
 }
 
 type realmConfig struct {
@@ -198,14 +167,10 @@ type realmConfig struct {
 	TimeServerPort   uint16 `json:"time_server_port"`
 }
 
-func (s *realmConfig) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.MaxRollbackTicks, s.TimeServerPort = m.MaxRollbackTicks, m.TimeServerPort
-}
-
-func (s *realmConfig) fill(m *realm.Message) error {
-	m.MaxRollbackTicks, m.TimeServerPort = s.MaxRollbackTicks, s.TimeServerPort
-	return nil
+func (s *realmConfig) carry(w way, m *realm.Message) error {
+	carried(w, &s.MaxRollbackTicks, &m.MaxRollbackTicks)
+	carried(w, &s.TimeServerPort, &m.TimeServerPort)
+	return s.realmBare.carry(w, m)
 }
 
 type realmIDChange struct {
@@ -214,14 +179,10 @@ type realmIDChange struct {
 	New uint16 `json:"new"`
 }
 
-func (s *realmIDChange) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Old, s.New = m.Old, m.New
-}
-
-func (s *realmIDChange) fill(m *realm.Message) error {
-	m.Old, m.New = s.Old, s.New
-	return nil
+func (s *realmIDChange) carry(w way, m *realm.Message) error {
+	carried(w, &s.Old, &m.Old)
+	carried(w, &s.New, &m.New)
+	return s.realmBare.carry(w, m)
 }
 
 // showRealmValue gives a value of the types that the schema of the vectors has.

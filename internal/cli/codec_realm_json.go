@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -13,12 +14,36 @@ import (
 // A realmShape is the JSON of some kinds of message: just their fields, in the order that
 // they are printed.
 type realmShape interface {
-	// show takes what m says.
-	show(m *realm.Message)
+	// carry takes what m says into the shape, or gives it to m, whose kind is set. An error names a
+	// field of the shape that m has no room for.
+	carry(w way, m *realm.Message) error
+}
 
-	// fill gives m, whose kind is set, what the shape says. An error names a field that it has
-	// no room for.
-	fill(m *realm.Message) error
+// A way says whether a message is shown or made.
+type way bool
+
+const (
+	toShape   way = false
+	toMessage way = true
+)
+
+// carried copies a field, whichever way.
+func carried[T any](w way, shown, said *T) {
+	if w == toShape {
+		*shown = *said
+	} else {
+		*said = *shown
+	}
+}
+
+// carriedText copies a text, whichever way.
+func carriedText(w way, field string, shown *string, said *[]byte) (err error) {
+	if w == toShape {
+		*shown = string(*said)
+	} else {
+		*said, err = realmText(field, *shown)
+	}
+	return err
 }
 
 func newRealmShape(kind realm.Kind) realmShape {
@@ -66,22 +91,21 @@ type realmBare struct {
 	Message string `json:"message"`
 }
 
-func (s *realmBare) show(m *realm.Message)     { s.Message = m.Kind.String() }
-func (s *realmBare) fill(*realm.Message) error { return nil }
+func (s *realmBare) carry(w way, m *realm.Message) error {
+	if w == toShape {
+		s.Message = m.Kind.String()
+	}
+	return nil
+}
 
 type realmCode struct {
 	realmBare
 	Code uint8 `json:"code"`
 }
 
-func (s *realmCode) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Code = m.Code
-}
-
-func (s *realmCode) fill(m *realm.Message) error {
-	m.Code = s.Code
-	return nil
+func (s *realmCode) carry(w way, m *realm.Message) error {
+	carried(w, &s.Code, &m.Code)
+	return s.realmBare.carry(w, m)
 }
 
 type realmAccount struct {
@@ -90,17 +114,12 @@ type realmAccount struct {
 	Password string `json:"password"`
 }
 
-func (s *realmAccount) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Pseudo, s.Password = string(m.Name), string(m.Password)
-}
-
-func (s *realmAccount) fill(m *realm.Message) (err error) {
-	if m.Name, err = realmText("pseudo", s.Pseudo); err != nil {
+func (s *realmAccount) carry(w way, m *realm.Message) error {
+	s.realmBare.carry(w, m)
+	if err := carriedText(w, "pseudo", &s.Pseudo, &m.Name); err != nil {
 		return err
 	}
-	m.Password, err = realmText("password", s.Password)
-	return err
+	return carriedText(w, "password", &s.Password, &m.Password)
 }
 
 // realmLoginResponse has tick and timestamp if and only if it is a yes.
@@ -110,19 +129,16 @@ type realmLoginResponse struct {
 	Timestamp *uint64 `json:"timestamp,omitempty"`
 }
 
-func (s *realmLoginResponse) show(m *realm.Message) {
-	s.realmCode.show(m)
-	if m.Code == 0 {
+func (s *realmLoginResponse) carry(w way, m *realm.Message) error {
+	s.realmCode.carry(w, m)
+	switch {
+	case w == toMessage && s.Code != 0 && (s.Tick != nil || s.Timestamp != nil):
+		return fmt.Errorf("tick: only code 0 has tick and timestamp, not code %d", s.Code)
+	case w == toMessage:
+		m.Tick, m.Timestamp = realmOrZero(s.Tick), realmOrZero(s.Timestamp)
+	case m.Code == 0:
 		s.Tick, s.Timestamp = &m.Tick, &m.Timestamp
 	}
-}
-
-func (s *realmLoginResponse) fill(m *realm.Message) error {
-	m.Code = s.Code
-	if s.Code != 0 && (s.Tick != nil || s.Timestamp != nil) {
-		return fmt.Errorf("tick: only code 0 has tick and timestamp, not code %d", s.Code)
-	}
-	m.Tick, m.Timestamp = realmOrZero(s.Tick), realmOrZero(s.Timestamp)
 	return nil
 }
 
@@ -139,9 +155,9 @@ type realmTicked struct {
 	Tick uint16 `json:"tick"`
 }
 
-func (s *realmTicked) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Tick = m.Tick
+func (s *realmTicked) carry(w way, m *realm.Message) error {
+	carried(w, &s.Tick, &m.Tick)
+	return s.realmBare.carry(w, m)
 }
 
 type realmMeta struct {
@@ -151,21 +167,18 @@ type realmMeta struct {
 	Pseudo *string `json:"pseudo,omitempty"`
 }
 
-func (s *realmMeta) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Entity, s.Code = m.ID, m.Code
-	if m.Code == 0 {
-		name := string(m.Name)
-		s.Pseudo = &name
-	}
-}
-
-func (s *realmMeta) fill(m *realm.Message) (err error) {
-	m.Tick, m.ID, m.Code = s.Tick, s.Entity, s.Code
-	if s.Code != 0 && s.Pseudo != nil {
+func (s *realmMeta) carry(w way, m *realm.Message) error {
+	s.realmTicked.carry(w, m)
+	carried(w, &s.Entity, &m.ID)
+	carried(w, &s.Code, &m.Code)
+	if w == toMessage && s.Code != 0 && s.Pseudo != nil {
 		return fmt.Errorf("pseudo: only code 0 has one, not code %d", s.Code)
 	}
-	m.Name, err = realmText("pseudo", realmOrZero(s.Pseudo))
+	pseudo := realmOrZero(s.Pseudo)
+	err := carriedText(w, "pseudo", &pseudo, &m.Name)
+	if m.Code == 0 {
+		s.Pseudo = &pseudo
+	}
 	return err
 }
 
@@ -207,13 +220,12 @@ type realmChunkUpdate struct {
 	Chunk realmChunk `json:"chunk"`
 }
 
-func (s *realmChunkUpdate) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Chunk = showRealmChunk(m.Chunk)
-}
-
-func (s *realmChunkUpdate) fill(m *realm.Message) (err error) {
-	m.Tick = s.Tick
+func (s *realmChunkUpdate) carry(w way, m *realm.Message) (err error) {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Chunk = showRealmChunk(m.Chunk)
+		return nil
+	}
 	m.Chunk, err = s.Chunk.chunk("chunk.")
 	return err
 }
@@ -223,24 +235,34 @@ type realmChunksUpdate struct {
 	Chunks []realmChunk `json:"chunks"`
 }
 
-func (s *realmChunksUpdate) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Chunks = []realmChunk{}
-	for c := range m.Chunks.All() {
-		s.Chunks = append(s.Chunks, showRealmChunk(c))
+func (s *realmChunksUpdate) carry(w way, m *realm.Message) error {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Chunks = shownList(m.Chunks.All(), showRealmChunk)
+		return nil
 	}
+	return madeList("chunks", s.Chunks, (*realmChunk).chunk, func(list []realm.Chunk) (err error) { m.Chunks, err = realm.MakeChunks(list...); return err })
 }
 
-func (s *realmChunksUpdate) fill(m *realm.Message) error {
-	m.Tick = s.Tick
-	list := make([]realm.Chunk, len(s.Chunks))
-	for i := range s.Chunks {
+// shownList shows each element of a list, which is printed as one if it is empty, too.
+func shownList[Said, Shown any](list iter.Seq[Said], show func(Said) Shown) []Shown {
+	shown := []Shown{}
+	for v := range list {
+		shown = append(shown, show(v))
+	}
+	return shown
+}
+
+// madeList makes each element of a list, and gives them to put; errors name the field.
+func madeList[Shown, Said any](field string, shown []Shown, each func(s *Shown, path string) (Said, error), put func([]Said) error) error {
+	list := make([]Said, len(shown))
+	for i := range shown {
 		var err error
-		if list[i], err = s.Chunks[i].chunk(fmt.Sprintf("chunks[%d].", i)); err != nil {
+		if list[i], err = each(&shown[i], fmt.Sprintf("%s[%d].", field, i)); err != nil {
 			return err
 		}
 	}
-	return realmNamed("chunks", func() (err error) { m.Chunks, err = realm.MakeChunks(list...); return err })
+	return realmNamed(field, func() error { return put(list) })
 }
 
 // realmNamed puts a field's name before an error.
@@ -261,20 +283,14 @@ type realmTerrainRequest struct {
 	Chunks []realmWanted `json:"chunks"`
 }
 
-func (s *realmTerrainRequest) show(m *realm.Message) {
-	s.realmBare.show(m)
-	s.Chunks = []realmWanted{}
-	for id := range m.Wanted.All() {
-		s.Chunks = append(s.Chunks, realmWanted(id))
+func (s *realmTerrainRequest) carry(w way, m *realm.Message) error {
+	s.realmBare.carry(w, m)
+	if w == toShape {
+		s.Chunks = shownList(m.Wanted.All(), func(id realm.ChunkID) realmWanted { return realmWanted(id) })
+		return nil
 	}
-}
-
-func (s *realmTerrainRequest) fill(m *realm.Message) error {
-	list := make([]realm.ChunkID, len(s.Chunks))
-	for i, c := range s.Chunks {
-		list[i] = realm.ChunkID(c)
-	}
-	return realmNamed("chunks", func() (err error) { m.Wanted, err = realm.MakeWanted(list...); return err })
+	id := func(c *realmWanted, _ string) (realm.ChunkID, error) { return realm.ChunkID(*c), nil }
+	return madeList("chunks", s.Chunks, id, func(list []realm.ChunkID) (err error) { m.Wanted, err = realm.MakeWanted(list...); return err })
 }
 
 // A realmAction is a map, as the names of its parameters are the game's.
@@ -330,13 +346,12 @@ type realmActionDo struct {
 	Action realmAction `json:"action"`
 }
 
-func (s *realmActionDo) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Action = showRealmAction(m.Action)
-}
-
-func (s *realmActionDo) fill(m *realm.Message) (err error) {
-	m.Tick = s.Tick
+func (s *realmActionDo) carry(w way, m *realm.Message) (err error) {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Action = showRealmAction(m.Action)
+		return nil
+	}
 	m.Action, err = s.Action.action("action.")
 	return err
 }
@@ -346,28 +361,24 @@ type realmActionsDone struct {
 	Actions []realmAction `json:"actions"`
 }
 
-func (s *realmActionsDone) show(m *realm.Message) {
-	s.realmTicked.show(m)
-	s.Actions = []realmAction{}
-	for d := range m.Actions.All() {
-		shown := showRealmAction(d.Action)
-		shown["by"] = d.By
-		s.Actions = append(s.Actions, shown)
+func (s *realmActionsDone) carry(w way, m *realm.Message) error {
+	s.realmTicked.carry(w, m)
+	if w == toShape {
+		s.Actions = shownList(m.Actions.All(), showRealmDone)
+		return nil
 	}
+	return madeList("actions", s.Actions, (*realmAction).done, func(list []realm.Done) (err error) { m.Actions, err = realmGame.Actions(list...); return err })
 }
 
-func (s *realmActionsDone) fill(m *realm.Message) error {
-	m.Tick = s.Tick
-	list := make([]realm.Done, len(s.Actions))
-	for i, a := range s.Actions {
-		path := fmt.Sprintf("actions[%d].", i)
-		var err error
-		if list[i].By, err = realmNumber(path+"by", a["by"]); err != nil {
-			return err
-		}
-		if list[i].Action, err = a.action(path, "by"); err != nil {
-			return err
-		}
+func showRealmDone(d realm.Done) realmAction {
+	s := showRealmAction(d.Action)
+	s["by"] = d.By
+	return s
+}
+
+func (s *realmAction) done(path string) (d realm.Done, err error) {
+	if d.By, err = realmNumber(path+"by", (*s)["by"]); err == nil {
+		d.Action, err = s.action(path, "by")
 	}
-	return realmNamed("actions", func() (err error) { m.Actions, err = realmGame.Actions(list...); return err })
+	return d, err
 }

@@ -1,85 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
 
-func readRealmVectors(t *testing.T) (all []vector) {
-	t.Helper()
-	for _, name := range []string{"vectors.json", "more.json"} {
-		text, err := os.ReadFile("../../protocol/realm/testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var vectors []vector
-		if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) < 20 {
-			t.Fatalf("%s: %d vectors, %v", name, len(vectors), err)
-		}
-		all = append(all, vectors...)
-	}
-	return all
-}
-
 func realmRun(stdin, command, from string, args ...string) result {
 	return runWith(builtIn(), strings.NewReader(stdin), append([]string{command, "--dialect", "realm", "--from", from}, args...))
-}
-
-// T6: the vectors through the commands, one by one as arguments, and back from what decode
-// printed.
-func TestRealmVectorsAsArguments(t *testing.T) {
-	for _, v := range readRealmVectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			got := realmRun("", "decode", v.From, v.Hex)
-			if v.Packet == nil {
-				if got.status != 1 || got.out != "" || !strings.HasPrefix(got.err, "parley decode: ") || !strings.Contains(got.err, " at offset ") {
-					t.Errorf("%s: %+v", v.Error, got)
-				}
-				return
-			}
-			if got.status != 0 || got.err != "" || !equalJSON(t, got.out, string(v.Packet)) {
-				t.Fatalf("got %+v, want %s", got, v.Packet)
-			}
-			realmRun("", "encode", v.From, got.out).want(t, result{0, v.Hex + "\n", ""})
-			realmRun("", "encode", v.From, string(v.Packet)).want(t, result{0, v.Hex + "\n", ""})
-		})
-	}
-}
-
-// T6: the vectors of one side after the other, as lines.
-func TestRealmVectorsAsLines(t *testing.T) {
-	for _, from := range []string{"client", "server"} {
-		var vectors []vector
-		var hexes strings.Builder
-		for _, v := range readRealmVectors(t) {
-			if v.From == from && v.Hex != "" {
-				vectors = append(vectors, v)
-				hexes.WriteString(v.Hex + "\n")
-			}
-		}
-		got := realmRun(hexes.String(), "decode", from)
-		lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
-		if got.status != 0 || got.err != "" || len(lines) != len(vectors) {
-			t.Fatalf("status %d, %q, %d lines for %d vectors", got.status, got.err, len(lines), len(vectors))
-		}
-		var packets, want strings.Builder
-		for i, v := range vectors {
-			if v.Packet == nil {
-				if !strings.HasPrefix(lines[i], `{"error":"`) {
-					t.Errorf("%s: got %s", v.Name, lines[i])
-				}
-				continue
-			}
-			if !equalJSON(t, lines[i], string(v.Packet)) {
-				t.Errorf("%s: got %s, want %s", v.Name, lines[i], v.Packet)
-			}
-			packets.WriteString(lines[i] + "\n")
-			want.WriteString(v.Hex + "\n")
-		}
-		realmRun(packets.String(), "encode", from).want(t, result{0, want.String(), ""})
-	}
 }
 
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.

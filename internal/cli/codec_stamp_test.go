@@ -1,100 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
 
-// A stampVector may say how encode writes what decode has read, where that differs from
-// the bytes that came: flags that are ignored, a reason that was not UTF-8.
-type stampVector struct {
-	vector
-	Sent string `json:"sent"`
-}
-
-func readStampVectors(t *testing.T) (all []stampVector) {
-	t.Helper()
-	for _, name := range []string{"vectors.json", "more.json"} {
-		text, err := os.ReadFile("../../protocol/stamp/testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var vectors []stampVector
-		if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) < 20 {
-			t.Fatalf("%s: %d vectors, %v", name, len(vectors), err)
-		}
-		all = append(all, vectors...)
-	}
-	return all
-}
-
-// sent is the hex that encode prints for what decode prints for v.
-func (v stampVector) sent() string {
-	if v.Sent != "" {
-		return v.Sent
-	}
-	return v.Hex
-}
-
 // stampRun runs the command as built, with stamp.
 func stampRun(stdin, command, from string, args ...string) result {
 	return runWith(builtIn(), strings.NewReader(stdin), append([]string{command, "--dialect", "stamp", "--from", from}, args...))
-}
-
-// T6: the vectors through the commands, one by one as arguments.
-func TestStampVectorsAsArguments(t *testing.T) {
-	for _, v := range readStampVectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			got := stampRun("", "decode", v.From, v.Hex)
-			if v.Packet == nil {
-				if got.status != 1 || got.out != "" || !strings.HasPrefix(got.err, "parley decode: ") || !strings.Contains(got.err, " at offset ") {
-					t.Errorf("%s: %+v", v.Error, got)
-				}
-				return
-			}
-			if got.status != 0 || got.err != "" || !equalJSON(t, got.out, string(v.Packet)) {
-				t.Fatalf("got %+v, want %s", got, v.Packet)
-			}
-			stampRun("", "encode", v.From, got.out).want(t, result{0, v.sent() + "\n", ""})
-			stampRun("", "encode", v.From, string(v.Packet)).want(t, result{0, v.sent() + "\n", ""})
-		})
-	}
-}
-
-// T6: the vectors of one side after the other, as lines.
-func TestStampVectorsAsLines(t *testing.T) {
-	for _, from := range []string{"client", "server"} {
-		var vectors []stampVector
-		var hexes strings.Builder
-		for _, v := range readStampVectors(t) {
-			if v.From == from {
-				vectors = append(vectors, v)
-				hexes.WriteString(v.Hex + "\n")
-			}
-		}
-		got := stampRun(hexes.String(), "decode", from)
-		lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
-		if got.status != 0 || got.err != "" || len(lines) != len(vectors) {
-			t.Fatalf("status %d, %q, %d lines for %d vectors", got.status, got.err, len(lines), len(vectors))
-		}
-		var packets, want strings.Builder
-		for i, v := range vectors {
-			if v.Packet == nil {
-				if !strings.HasPrefix(lines[i], `{"error":"`) {
-					t.Errorf("%s: got %s", v.Name, lines[i])
-				}
-				continue
-			}
-			if !equalJSON(t, lines[i], string(v.Packet)) {
-				t.Errorf("%s: got %s, want %s", v.Name, lines[i], v.Packet)
-			}
-			packets.WriteString(lines[i] + "\n")
-			want.WriteString(v.sent() + "\n")
-		}
-		stampRun(packets.String(), "encode", from).want(t, result{0, want.String(), ""})
-	}
 }
 
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
