@@ -205,7 +205,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
 	m := d.mux
-	if m == nil {
+	if m == nil || h.idle(d) {
 		return
 	}
 	d.elements(m)

@@ -184,6 +184,12 @@ func (h *Hub) mirror() *world.View {
 	return h.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true})
 }
 
+// idle reports whether nobody looks at a dialect's copy of the world, so that it may stay as it is. Once a second it may not:
+// it holds the numbers of what is gone.
+func (h *Hub) idle(d Dialect) bool {
+	return len(h.seats[d.Name()]) == 0 && h.sim.Tick()%uint64(h.cfg.TickRate) != 0
+}
+
 // Add adds a dialect, before Run.
 func (h *Hub) Add(d Dialect) {
 	h.dialects = append(h.dialects, d)

@@ -198,7 +198,7 @@ func (d *Replica) present(s *replicaSeat, ticket string) {
 // publish tells the players of this dialect what the tick brought.
 func (d *Replica) publish(h *Hub) {
 	m := d.mux
-	if m == nil {
+	if m == nil || h.idle(d) {
 		return
 	}
 	d.store(m.Store())

@@ -186,6 +186,17 @@ func (c *Client) Element(sid int16) (data []byte, ok bool) {
 	return data, ok
 }
 
+// Elements returns a copy of all that the client knows.
+func (c *Client) Elements() map[int16][]byte {
+	all := map[int16][]byte{}
+	c.shell.Ask(func(time.Time) {
+		for sid, data := range c.core.Elements() {
+			all[sid] = bytes.Clone(data)
+		}
+	})
+	return all
+}
+
 // Events yields what happens, and waits for it: all but EventJoined, which Dial has waited
 // for, and replies, which Query has. The last is EventClosed. Events own their bytes. Who
 // stops early may call Events again; several goroutines may share what comes.

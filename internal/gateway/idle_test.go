@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"testing"
+
+	"parley/protocol/duplex"
+	"parley/world"
+)
+
+// mayfly lives for a few ticks, and is another in each.
+type mayfly struct {
+	world.Body
+	Age int16
+}
+
+// mayflies is a game of ten at a time, until time stands still.
+func mayflies(still *bool) world.Game {
+	return world.Game{Name: "mayflies", Kinds: world.Kinds(mayfly{}), Step: func(w *world.World, in []world.Input) {
+		if *still {
+			return
+		}
+		for id, m := range world.All[mayfly](w) {
+			if m.Age++; int(m.Age) > 3+w.Random().IntN(5) {
+				w.Despawn(id)
+			}
+		}
+		for world.Count[mayfly](w) < 10 {
+			world.Spawn(w, mayfly{})
+		}
+	}}
+}
+
+// A copy of the world that nobody looks at is brought up to date once a second, so that it holds few numbers of what is gone, and
+// who comes then finds the world as it is.
+func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
+	still := false
+	h, err := New(Config{Game: mayflies(&still), Sight: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Shutdown(t.Context())
+	d, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Shutdown(t.Context())
+	stale := 0
+	for range 20*h.cfg.TickRate + 7 {
+		if err := h.Tick(); err != nil {
+			t.Fatal(err)
+		}
+		for id := range r.entities {
+			if h.sim.Wire(id) == 0 {
+				stale++
+			}
+		}
+		if h.sim.Tick()%uint64(h.cfg.TickRate) == 0 && len(r.entities) != 10 {
+			t.Fatalf("at tick %d the copy has %d entities", h.sim.Tick(), len(r.entities))
+		}
+	}
+	if stale == 0 {
+		t.Error("the copy was brought up to date in each tick, for nobody")
+	}
+	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: DuplexSchema(h.sim.Schema())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	go func() {
+		for range c.Events() {
+		}
+	}()
+	still = true
+	until(t, h, "who comes knows what there is", func() bool {
+		n := 0
+		for ch := range d.mirror.Seen() {
+			want := appendFields([]byte{byte(ch.Kind.Number)}, &ch, big)
+			if data, ok := c.Element(int16(ch.Entity)); ok && string(data) == string(want) {
+				n++
+			}
+		}
+		return n == 10 && n == len(c.Elements())
+	})
+}
