@@ -82,7 +82,7 @@ func (b *Bot) missed(ctx context.Context, why error) {
 }
 
 // settleTime is how long a bot stays to see and hear what it did last.
-const settleTime = time.Second
+var settleTime = time.Second
 
 // settle waits for what is under way: what a bot did in its last moment is not lost.
 func (b *Bot) settle() {

@@ -1,9 +1,15 @@
 package player
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley"
+	"parley/arena"
+	"parley/world"
 )
 
 // A bot stays for what it said last, but not for ever.
@@ -36,5 +42,48 @@ func TestABotWaitsForWhatIsUnderWay(t *testing.T) {
 				time.Sleep(settleTime)
 			})
 		})
+	}
+}
+
+// A bot that is stopped when it has just asked for a direction still sees it.
+func TestWhatABotDidLastIsSeen(t *testing.T) {
+	defer func(d time.Duration) { settleTime = d }(settleTime)
+	settleTime = time.Minute
+	s, err := parley.Start(arena.Game(), parley.Config{
+		Relay: "127.0.0.1:0", Replica: parley.Off, Stamp: parley.Off, Duplex: parley.Off, Realm: parley.Off,
+		TickRate: 4, Log: slog.New(slog.DiscardHandler), // a tick takes long enough to be caught in the middle
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	b := &Bot{Dialect: "relay"}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.Run(ctx, s.Addrs()[0].Addr.String(), Config{Schema: sim.Schema()}, 1)
+	}()
+	asked := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return !b.since.IsZero()
+	}
+	for !asked() {
+		select {
+		case <-done:
+			t.Fatal(b.Tally.Error)
+		case <-time.After(time.Millisecond): // look again
+		}
+	}
+	stop()
+	<-done
+	if asked() || b.Tally.Seen == 0 || b.Tally.Error != "" {
+		t.Errorf("%+v", b.Tally)
 	}
 }
