@@ -1,0 +1,67 @@
+package parley_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"parley"
+	"parley/world"
+)
+
+// Ship is a player's own entity: its exported fields are what players see.
+type Ship struct {
+	world.Body
+	Health int16
+}
+
+// sail is the whole game: who comes gets a ship, and ships go where they are steered.
+func sail(w *world.World, in []world.Input) {
+	for i := range in {
+		switch in[i].Kind {
+		case world.Join:
+			w.Own(in[i].Player, world.SpawnFor(w, &in[i], Ship{Health: 100}))
+		case world.Steer:
+			w.Steer(&in[i])
+		}
+	}
+	w.MoveAll()
+}
+
+// A game is served until a signal comes; every player is told then.
+func ExampleServe() {
+	game := parley.Game{Name: "ships", Kinds: world.Kinds(Ship{}), Step: sail}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := parley.Serve(ctx, game, parley.Config{}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Start is for who wants to do something with a running server.
+func ExampleStart() {
+	game := parley.Game{Name: "ships", Kinds: world.Kinds(Ship{}), Step: sail}
+	server, err := parley.Start(game, parley.Config{
+		Replica: "127.0.0.1:0", Relay: "127.0.0.1:0", // ports of the system's choice
+		Stamp: parley.Off, Duplex: parley.Off, Realm: parley.Off,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range server.Addrs() {
+		fmt.Println(a.Name, "listens on", a.Addr.Addr())
+	}
+	server.Broadcast("the tide is coming in")
+	for _, p := range server.Players() {
+		server.Kick(p.ID, "the harbour closes")
+	}
+	fmt.Println(server.Close())
+	// Output:
+	// replica listens on 127.0.0.1
+	// relay listens on 127.0.0.1
+	// <nil>
+}
