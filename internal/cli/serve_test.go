@@ -19,9 +19,11 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	front "parley"
 	"parley/arena"
+	"parley/internal/pagetest"
 	"parley/protocol/realm"
 )
 
@@ -356,5 +358,33 @@ func TestThePageTellsOfAllParts(t *testing.T) {
 		if !strings.Contains(html, "<h2>"+part) {
 			t.Errorf("%s is not on the page", part)
 		}
+	}
+}
+
+// docs/serve.md has every flag with its default, and a file that is taken.
+func TestServePage(t *testing.T) {
+	name := filepath.Join("..", "..", "docs", "serve.md")
+	page := map[string]string{}
+	for _, row := range pagetest.Tables(t, name)["Settings"] {
+		page[strings.Trim(row["flag"], "`-")] = strings.Trim(row["default"], "`")
+	}
+	newServe().Flags().VisitAll(func(f *pflag.Flag) {
+		if value, there := page[f.Name]; !there || value != f.DefValue {
+			t.Errorf("--%s is %q by default; on the page %q, %v", f.Name, f.DefValue, value, there)
+		}
+		delete(page, f.Name)
+	})
+	if len(page) > 0 {
+		t.Errorf("there are no flags %v", page)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, file, _ := strings.Cut(string(text), "```toml\n")
+	file, _, _ = strings.Cut(file, "```")
+	cmd, err := filled(t, file)
+	if err != nil || cmd.Flags().Lookup("sight").Value.String() != "96.5" {
+		t.Errorf("the file of the page: %v", err)
 	}
 }
