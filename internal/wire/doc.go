@@ -1,5 +1,6 @@
-// Package wire reads what peers send. Its cursor is the only code that indexes a
-// peer's bytes; every codec of every dialect is written as reads on it.
+// Package wire reads what peers send. It is the only code that indexes a
+// peer's bytes; every codec of every dialect is written as reads on its cursor, and the one
+// packet that is too frequent for it as reads at fixed places (at.go).
 //
 // # Usage
 //

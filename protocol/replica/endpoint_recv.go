@@ -6,6 +6,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/reliable"
+	"parley/internal/wire"
 )
 
 // HandleDatagram takes a datagram from the peer. Those from another address are
@@ -38,16 +39,16 @@ func (e *Endpoint) take(now time.Time, b []byte) {
 // the labour of a Packet. It does what handle does with them, or nothing.
 func (e *Endpoint) takeUsual(now time.Time, b []byte) bool {
 	switch {
-	case len(b) == ackBytes && Type(b[0]) == TypeAck && e.state >= StateAccepted:
-		e.tookAck(now, little.Uint16(b[1:]))
+	case len(b) == ackBytes && typeOf(b) == TypeAck && e.state >= StateAccepted:
+		e.tookAck(now, wire.LittleU16At(b, 1))
 		return true
 	case e.state == StateOpen && plainMessage(b):
-		if !e.inTime(now, little.Uint64(b[messageTimeAt:])) {
+		if !e.inTime(now, timeOf(b)) {
 			e.stats.OutOfTime++
 			return true
 		}
-		flags := b[flagsAt]
-		e.judge(now, little.Uint16(b[2:]), flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagsOrderLink>>orderLinkShift, b, laneMessage)
+		flags := flagsOf(b)
+		e.judge(now, sequenceOf(b), flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagsOrderLink>>orderLinkShift, b, laneMessage)
 		return true
 	}
 	return false
@@ -229,7 +230,7 @@ func (e *Endpoint) takeLink(b []byte) {
 // takeMessage makes an event of a message packet, if it is or completes a message for the
 // application.
 func (e *Endpoint) takeMessage(d *reliable.Delivery, ev *Event) bool {
-	flags := d.Data[flagsAt]
+	flags := flagsOf(d.Data)
 	ordered := flags&flagOrdered != 0
 	name, data := rereadNamed(d.Data)
 	switch {
@@ -244,7 +245,7 @@ func (e *Endpoint) takeMessage(d *reliable.Delivery, ev *Event) bool {
 	if more := flags&flagHigh != 0; e.extended && ordered && (more || e.partial()) {
 		return e.takePart(d, ev)
 	}
-	ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, name, data, little.Uint64(d.Data[messageTimeAt:])
+	ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, name, data, timeOf(d.Data)
 	ev.Number, ev.Reliable, ev.Ordered = d.Number, flags&flagReliable != 0, ordered
 	return true
 }

@@ -38,7 +38,6 @@ func (p *Packet) readMessage(r *wire.LittleReader, from Side) {
 
 // Where the parts of a message are.
 const (
-	messageTimeAt     = 4
 	messageNameSizeAt = 12
 	messageNameAt     = 13
 )
@@ -47,28 +46,34 @@ const (
 // be known before reread, of the one packet that comes by the hundred thousand. What it
 // does not take is Parse's to judge.
 func plainMessage(b []byte) bool {
-	if len(b) < messageOverhead || Type(b[0]) != TypeMessage || !rules[KindMessage].allows(b[flagsAt]) {
+	if len(b) < messageOverhead || typeOf(b) != TypeMessage || !rules[KindMessage].allows(flagsOf(b)) {
 		return false
 	}
-	name := messageNameAt + int(b[messageNameSizeAt])
-	return len(b) >= name+2 && len(b) == name+2+int(little.Uint16(b[name:])) && utf8.Valid(b[messageNameAt:name])
+	end := messageNameAt + int(wire.U8At(b, messageNameSizeAt))
+	return len(b) >= end+2 && len(b) == end+2+int(wire.LittleU16At(b, end)) && utf8.Valid(wire.BytesAt(b, messageNameAt, end))
 }
 
 // reread reads a message that Parse or plainMessage took before, and so checks nothing.
 func (p *Packet) reread(b []byte) {
-	flags := b[flagsAt]
+	flags := flagsOf(b)
 	p.Kind = KindMessage
 	p.Reliable, p.Ordered, p.More = flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagHigh != 0
 	p.OrderLink = flags & flagsOrderLink >> orderLinkShift
-	p.Sequence, p.Time = little.Uint16(b[2:]), little.Uint64(b[messageTimeAt:])
+	p.Sequence, p.Time = sequenceOf(b), timeOf(b)
 	p.Name, p.Data = rereadNamed(b)
 }
 
 // rereadNamed is reread of the name and the data alone.
 func rereadNamed(b []byte) (name, data []byte) {
-	end := messageNameAt + int(b[messageNameSizeAt])
-	return b[messageNameAt:end:end], b[end+2 : len(b) : len(b)]
+	end := messageNameAt + int(wire.U8At(b, messageNameSizeAt))
+	return wire.BytesAt(b, messageNameAt, end), wire.BytesAt(b, end+2, len(b))
 }
+
+// The head of a packet.
+func typeOf(b []byte) Type       { return Type(wire.U8At(b, 0)) }
+func flagsOf(b []byte) uint8     { return wire.U8At(b, flagsAt) }
+func sequenceOf(b []byte) uint16 { return wire.LittleU16At(b, sequenceAt) }
+func timeOf(b []byte) uint64     { return wire.LittleU64At(b, timeAt) }
 
 func (p *Packet) appendMessage(b []byte) []byte {
 	flags := p.flags() | p.orderLink()

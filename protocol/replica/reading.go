@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"time"
+
+	"parley/internal/wire"
 )
 
 // seen is what a client knows of the server's world.
@@ -278,12 +280,12 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 		e.noteMalformed(e.now)
 		return
 	}
-	for ; len(data) > 0; data = data[goneBytes:] {
-		k := e.client.seen.kinds[binary.LittleEndian.Uint16(data)]
+	for r := wire.Little(data); r.Len() > 0; {
+		link, id := r.U16("entity link"), r.U8("entity id")
+		k := e.client.seen.kinds[link]
 		if k == nil {
 			continue
 		}
-		id := data[2]
 		slot := e.client.seen.slot(k, id)
 		slot.gone = max(slot.gone, n+1)
 		ent := slot.entity
@@ -301,7 +303,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 			e.client.seen.values -= len(ent.values)
 			slot.entity = nil
 		}
-		e.events = append(e.events, Event{Kind: EventGone, KindLink: binary.LittleEndian.Uint16(data), ID: id, Number: n})
+		e.events = append(e.events, Event{Kind: EventGone, KindLink: link, ID: id, Number: n})
 	}
 }
 
