@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"parley"
@@ -105,5 +107,40 @@ func TestAFullDiskEndsTheRecordingAndNotTheGame(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "no space left on device") {
 		t.Errorf("the log is %q", text)
+	}
+}
+
+// A server that cannot start closes what it had opened: TestMain looks for goroutines that are left.
+func TestAPortInUseLeavesNothingBehind(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	const any = "127.0.0.1:0"
+	for name, change := range map[string]func(*parley.Config){
+		"replica":    func(c *parley.Config) { c.Replica = udp.LocalAddr().String() },
+		"stamp":      func(c *parley.Config) { c.Stamp = udp.LocalAddr().String() },
+		"relay":      func(c *parley.Config) { c.Relay = udp.LocalAddr().String() },
+		"connector":  func(c *parley.Config) { c.Relay, c.RelayConnector = udp.LocalAddr().String(), true },
+		"duplex":     func(c *parley.Config) { c.Duplex = tcp.Addr().String() },
+		"realm":      func(c *parley.Config) { c.Realm = tcp.Addr().String() },
+		"realm-time": func(c *parley.Config) { c.RealmTime = udp.LocalAddr().String() },
+	} {
+		c := quietly()
+		c.Accounts, c.DataDir = nil, t.TempDir() // the store is to be closed too
+		c.Replica, c.Stamp, c.Relay, c.Duplex, c.Realm, c.RealmTime, c.RealmPlain = any, any, any, any, any, any, true
+		change(&c)
+		if s, err := parley.Start(arena.Game(), c); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("%s: %v", name, err)
+			if err == nil {
+				s.Close()
+			}
+		}
 	}
 }
