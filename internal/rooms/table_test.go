@@ -74,8 +74,9 @@ var table = []room{
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/queue"}, shell: everyFile},
-	{path: "internal/udp", modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/turns", shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/queue", "internal/turns"}, shell: everyFile},
+	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account"}, shell: everyFile},

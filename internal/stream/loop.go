@@ -3,6 +3,8 @@ package stream
 import (
 	"sync"
 	"time"
+
+	"parley/internal/turns"
 )
 
 // Loop is a goroutine that takes turns: it owns a server core. Its methods may be called by
@@ -11,12 +13,7 @@ type Loop struct {
 	turn func(now time.Time) (next time.Time, ok bool)
 	wake chan struct{} // holds one
 
-	// owner is held by whoever is at the core: the loop during a turn, or a goroutine in
-	// Visit.
-	owner   sync.Mutex
-	turned  sync.Cond // on owner: a turn was taken
-	visited bool      // under owner: since the last turn
-	over    bool      // under owner: the last turn has been taken
+	owner turns.Owner // of the core
 
 	mu      sync.Mutex
 	room    sync.Cond
@@ -31,7 +28,7 @@ type Loop struct {
 // to be run (which is done first), and at the time that the last turn returned.
 func NewLoop(turn func(now time.Time) (next time.Time, ok bool)) *Loop {
 	l := &Loop{turn: turn, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	l.room.L, l.turned.L = &l.mu, &l.owner
+	l.room.L = &l.mu
 	return l
 }
 
@@ -78,25 +75,15 @@ func (l *Loop) Do(fn func()) error {
 // visitor waits for the turn after the first. Neither the loop itself nor fn may call it. The
 // error is ErrClosed, and then fn is not run.
 func (l *Loop) Visit(fn func()) error {
-	if !l.visit(fn) {
+	ok := l.owner.Visit(func() (done bool) {
+		fn()
+		return false
+	})
+	if !ok {
 		return ErrClosed
 	}
 	l.Wake()
 	return nil
-}
-
-func (l *Loop) visit(fn func()) bool {
-	l.owner.Lock()
-	defer l.owner.Unlock()
-	for l.visited && !l.over {
-		l.turned.Wait()
-	}
-	if l.over {
-		return false
-	}
-	l.visited = true
-	fn()
-	return true
 }
 
 // accept queues fn. l.mu is held.
@@ -145,25 +132,24 @@ func (l *Loop) run() {
 
 // around is one time around, with the core in hand.
 func (l *Loop) around() (next time.Time, ok, stopped bool) {
-	l.owner.Lock()
-	defer l.owner.Unlock()
-	stopped = l.commands()
+	l.mu.Lock()
+	stopped = l.stopped
+	l.mu.Unlock()
+	l.owner.Begin(stopped)
+	defer l.owner.End()
+	l.commands()
 	next, ok = l.turn(time.Now())
-	l.visited, l.over = false, stopped
-	l.turned.Broadcast()
 	return next, ok, stopped
 }
 
-// commands runs what waits, and reports whether the loop is to end.
-func (l *Loop) commands() (stopped bool) {
+// commands runs what waits: in the last turn all that was ever accepted.
+func (l *Loop) commands() {
 	l.mu.Lock()
 	l.pending, l.running = l.running[:0], l.pending
-	stopped = l.stopped
 	l.room.Broadcast()
 	l.mu.Unlock()
 	for i, fn := range l.running {
 		l.running[i] = nil
 		fn()
 	}
-	return stopped
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/internal/turns"
 )
 
 // Core is the pure part of a server or a client at one socket. A Loop calls its
@@ -70,13 +72,8 @@ type Loop struct {
 	running []func()
 	stuck   int // turns in a row that a core asked for the past and did nothing
 
-	// owner is held by whoever is at the core: the loop during a turn, or a goroutine in
-	// Visit.
-	owner   sync.Mutex
-	turned  sync.Cond // on owner: a turn has ended
-	visited bool      // under owner: since the last turn, which has to send something
-	until   time.Time // under owner: when the next turn is due though nothing comes; zero is never
-	over    bool      // under owner: the last turn has begun, or there is none
+	owner turns.Owner // of the core, and of these
+	until time.Time   // when the next turn is due though nothing comes; zero is never
 
 	mu      sync.Mutex
 	room    sync.Cond // on mu: pending became shorter, or the loop stopped
@@ -126,7 +123,7 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 		out:    s.NewSendBatch(),
 		done:   make(chan struct{}),
 	}
-	l.room.L, l.turned.L = &l.mu, &l.owner
+	l.room.L = &l.mu
 	return l
 }
 

@@ -47,37 +47,32 @@ func (l *Loop) Do(fn func()) error {
 // it is how a game's tick reaches many loops. The loop's own callbacks must not call it, nor fn.
 // The error is ErrClosed, and then fn is not run.
 func (l *Loop) Visit(fn func()) error {
-	done, ok := l.visit(fn)
+	sleepsOn := false
+	ok := l.owner.Visit(func() (sent bool) {
+		fn()
+		sent, sleepsOn = l.settle()
+		return sent
+	})
 	if !ok {
 		return ErrClosed
 	}
-	if !done {
+	if !sleepsOn {
 		l.socket.Wake()
 	}
 	return nil
 }
 
-// visit reports whether the loop is left with nothing to do, and whether fn was run.
-func (l *Loop) visit(fn func()) (done, ok bool) {
-	l.owner.Lock()
-	defer l.owner.Unlock()
-	for l.visited && !l.over {
-		l.turned.Wait()
-	}
-	if l.over {
+// settle sends what a visitor had the core say, if that is little, and reports whether all is
+// sent, and whether the loop has nothing else to do.
+func (l *Loop) settle() (sent, sleepsOn bool) {
+	if l.config.Calm == nil || !l.config.Calm() {
 		return false, false
 	}
-	l.visited = true
-	fn()
-	if l.config.Calm == nil || !l.config.Calm() {
-		return false, true
-	}
 	if _, more := l.transmit(maxVisitTransmits, l.socket.writeOutside); more {
-		return false, true
+		return false, false
 	}
-	l.visited = false
 	at, waits := l.core.NextTimeout()
-	return !waits || !l.until.IsZero() && !at.Before(l.until), true
+	return true, !waits || !l.until.IsZero() && !at.Before(l.until)
 }
 
 // accept queues fn and unlocks l.mu, which the caller holds.

@@ -11,11 +11,9 @@ func (l *Loop) run() {
 	l.stopped = true
 	l.room.Broadcast()
 	l.mu.Unlock()
-	l.owner.Lock()
-	l.over = true
-	l.turned.Broadcast()
+	l.owner.Begin(true)
 	l.runCommands()
-	l.owner.Unlock()
+	l.owner.End()
 	if closeErr := l.socket.Close(); err == nil {
 		err = closeErr
 	}
@@ -32,14 +30,9 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 	if woken {
 		l.counts.wakes.Add(1)
 	}
-	l.owner.Lock()
-	defer l.owner.Unlock()
 	last := l.closing.Load()
-	l.over = last // no visitor comes after the turn that sends what they had to say
-	if l.visited || last {
-		l.visited = false
-		l.turned.Broadcast()
-	}
+	l.owner.Begin(last)
+	defer l.owner.End()
 	for {
 		now := time.Now()
 		worked := in.More()
