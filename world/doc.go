@@ -135,7 +135,7 @@
 // # Cost
 //
 // A tick allocates nothing once tables have grown to their size, nor do views.
-// docs/world.md has the figures. A player's view takes 80 to 150 bytes for each
+// docs/world.md has the figures. A player's view takes 100 to 170 bytes for each
 // entity in its sight, a tick of history one copy of the entities.
 //
 // # Limits

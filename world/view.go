@@ -103,11 +103,11 @@ type View struct {
 	entries entries
 	flight  flight
 
-	urgent []uint64 // what is to be told: urgency<<32 | ^slot
-	queue  []uint64 // a heap of the most urgent of it
-	rest   []uint64 // the rest
-	near   []uint64 // newcomers, and their distances
-	next   Change   // what Next returned
+	urgent []pressing // what is to be told
+	queue  []pressing // a heap of the most urgent of it
+	rest   []pressing // the rest
+	near   []uint64   // newcomers, and their distances
+	next   Change     // what Next returned
 
 	leaving []departure
 	unsent  int    // of those

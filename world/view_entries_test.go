@@ -103,7 +103,7 @@ func TestAViewHoldsWhatItSees(t *testing.T) {
 		}
 	}
 	// Everything in sight: as it grows, so do they.
-	const perEntity = 160
+	const perEntity = 180
 	if bytes, seen := held(300, ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true}); seen != 300 || bytes > 300*perEntity {
 		t.Errorf("%d bytes for %d in sight", bytes, seen)
 	}

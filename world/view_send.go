@@ -26,13 +26,12 @@ func (v *View) Next() *Change {
 			v.queue, v.rest = v.rest, nil
 			heapify(v.queue)
 		}
-		i := ^uint32(v.queue[0])
-		at, ok := v.known(i)
-		if !ok {
+		i, at := v.queue[0].slot(), v.queue[0].at
+		e := &v.entries.all[at]
+		if e.born != uint32(p.slots[i].born) { // gone in an Advance without an Update
 			v.queue = pop(v.queue)
 			continue
 		}
-		e := &v.entries.all[at]
 		v.next, v.offered = v.changeOf(i), true
 		v.next.at = at
 		if e.known {
@@ -149,15 +148,24 @@ func (v *View) settle(s *sent, arrived bool) {
 	}
 }
 
+// A pressing is something to be told: the greater its rank, the sooner.
+type pressing struct {
+	rank uint64 // urgency<<32 | ^slot
+	at   uint32 // of its entry
+}
+
+func (p pressing) urgency() uint32 { return uint32(p.rank >> 32) }
+func (p *pressing) slot() uint32   { return ^uint32(p.rank) }
+
 // heapify makes a list a heap with the greatest first.
-func heapify(list []uint64) {
+func heapify(list []pressing) {
 	for i := len(list)/2 - 1; i >= 0; i-- {
 		sink(list, i)
 	}
 }
 
 // pop removes the greatest.
-func pop(list []uint64) []uint64 {
+func pop(list []pressing) []pressing {
 	last := len(list) - 1
 	list[0] = list[last]
 	list = list[:last]
@@ -165,16 +173,16 @@ func pop(list []uint64) []uint64 {
 	return list
 }
 
-func sink(list []uint64, i int) {
+func sink(list []pressing, i int) {
 	for {
 		child := 2*i + 1
 		if child >= len(list) {
 			return
 		}
-		if child+1 < len(list) && list[child+1] > list[child] {
+		if child+1 < len(list) && list[child+1].rank > list[child].rank {
 			child++
 		}
-		if list[i] >= list[child] {
+		if list[i].rank >= list[child].rank {
 			return
 		}
 		list[i], list[child] = list[child], list[i]

@@ -65,10 +65,10 @@ func (v *View) look() {
 
 // review goes through what was in sight.
 func (v *View) review() {
-	p := &v.sim.public
+	slots, all, limit := v.sim.public.slots, v.entries.all, v.limit
 	kept := v.entries.list[:0]
 	for _, x := range v.entries.list {
-		s, e := &p.slots[x.slot], &v.entries.all[x.at]
+		s, e := &slots[x.slot], &all[x.at]
 		if uint32(s.born) != e.born {
 			v.depart(x)
 			continue
@@ -77,13 +77,13 @@ func (v *View) review() {
 		if v.config.Radius >= 0 {
 			d = v.distance(s)
 		}
-		if d > v.limit && s.hasBody { // its own is no distance away
+		if d > limit && s.hasBody { // its own is no distance away
 			v.depart(x)
 			continue
 		}
 		kept = append(kept, x)
 		if e.lost != 0 || v.isNews(s, e) {
-			v.urge(x.slot, s, e, d)
+			v.urge(x, s, e, d)
 		}
 	}
 	v.entries.list = kept
@@ -102,7 +102,7 @@ func (v *View) isNews(s *slot, e *entry) bool {
 	return s.changed > e.sent && v.updated-e.sent >= uint64(v.config.PredictTicks)
 }
 
-func (v *View) urge(i uint32, s *slot, e *entry, d float64) {
+func (v *View) urge(x sighted, s *slot, e *entry, d float64) {
 	more := uint32(leastUrgency)
 	if v.config.Radius >= 0 && s.hasBody {
 		more += uint32(max(0, nearUrgency-float64(d*v.scale)))
@@ -111,7 +111,7 @@ func (v *View) urge(i uint32, s *slot, e *entry, d float64) {
 		more += ownUrgency
 	}
 	e.urgency = min(e.urgency+more, mostUrgency)
-	v.urgent = append(v.urgent, uint64(e.urgency)<<32|uint64(^i))
+	v.urgent = append(v.urgent, pressing{uint64(e.urgency)<<32 | uint64(^x.slot), x.at})
 }
 
 // urgencies is how many orders of magnitude there are: four to a power of two.
@@ -136,19 +136,19 @@ func (v *View) rank() {
 
 // split brings at least so many of the most urgent to the front, and returns how
 // many: all of an order of magnitude, or none.
-func split(urgent []uint64, enough int) (front int) {
+func split(urgent []pressing, enough int) (front int) {
 	var levels [urgencies]uint32 // how many there are, by order of magnitude
-	for _, u := range urgent {
-		levels[magnitude(uint32(u>>32))]++
+	for i := range urgent {
+		levels[magnitude(urgent[i].urgency())]++
 	}
 	cut, n := urgencies, 0
 	for cut > 0 && n < enough {
 		cut--
 		n += int(levels[cut])
 	}
-	for i, u := range urgent {
-		if magnitude(uint32(u>>32)) >= cut {
-			urgent[i], urgent[front] = urgent[front], u
+	for i := range urgent {
+		if magnitude(urgent[i].urgency()) >= cut {
+			urgent[i], urgent[front] = urgent[front], urgent[i]
 			front++
 		}
 	}
@@ -230,7 +230,7 @@ func (v *View) enter(i uint32, d float64) {
 	if k := slices.IndexFunc(v.leaving, func(d departure) bool { return d.wire == s.wire }); k >= 0 {
 		v.forget(k)
 	}
-	v.urge(i, s, &v.entries.all[at], d)
+	v.urge(sighted{i, at}, s, &v.entries.all[at], d)
 }
 
 // depart makes a known entity one that is to be forgotten. The hold of its number
@@ -303,6 +303,6 @@ func (v *View) makeRoom(k int, nearest float64) {
 	}
 	x := v.entries.list[at]
 	v.entries.list = slices.Delete(v.entries.list, at, at+1)
-	v.urgent = slices.DeleteFunc(v.urgent, func(q uint64) bool { return ^uint32(q) == x.slot })
+	v.urgent = slices.DeleteFunc(v.urgent, func(u pressing) bool { return u.at == x.at })
 	v.depart(x)
 }

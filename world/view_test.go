@@ -565,17 +565,18 @@ func TestTakeNeedsAPacket(t *testing.T) {
 func TestHeapAgainstSort(t *testing.T) {
 	r := newRand(t)
 	for range 200 {
-		list := make([]uint64, r.IntN(100))
+		list := make([]pressing, r.IntN(100))
 		for i := range list {
-			list[i] = r.Uint64N(50)
+			rank := r.Uint64N(50)
+			list[i] = pressing{rank, uint32(rank) + 7}
 		}
 		heapify(list)
 		last := uint64(math.MaxUint64)
 		for len(list) > 0 {
-			if list[0] > last {
+			if list[0].rank > last || list[0].at != uint32(list[0].rank)+7 {
 				t.Fatal("not in order")
 			}
-			last = list[0]
+			last = list[0].rank
 			list = pop(list)
 		}
 	}
