@@ -3,8 +3,9 @@ package relay
 import (
 	"flag"
 	"math/rand/v2"
-	"os"
 	"testing"
+
+	"parley/internal/shell/shelltest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
@@ -22,24 +23,10 @@ func testSeed(t testing.TB) uint64 {
 // newRand returns the source of a random test.
 func newRand(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(testSeed(t), 0)) }
 
-// rounds returns the count of turns of a random loop: the N tier under PARLEY_SOAK=1, a
-// hundredth of the PR tier under -short, and a fiftieth of it under -race, which is some
-// fifteen times slower and has nothing to find in code without goroutines; the plain run
-// has the full count.
+// rounds is tier for what has its full count in every run of the tests.
 func rounds(pr, soak int) int { return tier(pr, pr, soak) }
 
-// tier is rounds for what takes too long for every run of the tests: the gate runs it once
-// more with PARLEY_PR=1, which has the full count.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short():
-		return max(plain/100, 1)
-	case underRace:
-		return max(plain/50, 1)
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
-}
+// What the random tests of all dialects go by.
+var tier = shelltest.Tier
+
+const underRace = shelltest.Race

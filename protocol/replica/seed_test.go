@@ -3,8 +3,9 @@ package replica
 import (
 	"flag"
 	"math/rand/v2"
-	"os"
 	"testing"
+
+	"parley/internal/shell/shelltest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
@@ -19,24 +20,10 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds returns the count of turns of a random loop: the N tier under
-// PARLEY_SOAK=1, a hundredth of the PR tier under -short and a fiftieth under
-// -race, where pure code has little to show and takes fifteen times as long; the
-// plain run has the full count.
+// rounds is tier for what has its full count in every run of the tests.
 func rounds(pr, soak int) int { return tier(pr, pr, soak) }
 
-// tier is rounds for what takes too long for every run of the tests: the gate runs it once
-// more with PARLEY_PR=1, which has the full count.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short():
-		return max(plain/100, 1)
-	case underRace:
-		return max(plain/50, 1)
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
-}
+// What the random tests of all dialects go by.
+var tier = shelltest.Tier
+
+const underRace = shelltest.Race
