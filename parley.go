@@ -3,7 +3,11 @@ package parley
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/netip"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"parley/account"
@@ -19,6 +23,7 @@ type Server struct {
 	accounts *account.Service
 	store    account.Store // if it is ours to close
 	cancel   context.CancelFunc
+	broken   atomic.Pointer[error] // what the terrain panicked with
 	done     chan struct{}
 	err      error // valid after done
 }
@@ -58,28 +63,55 @@ func Start(g Game, c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
+	s := &Server{done: make(chan struct{})}
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
 	hub, err := gateway.New(gateway.Config{
-		Game: g, World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,
 	})
 	if err != nil {
+		s.cancel()
 		return nil, err
 	}
-	s := &Server{hub: hub, done: make(chan struct{})}
+	s.hub = hub
 	if err := s.listen(c); err != nil {
+		s.cancel()
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		hub.Shutdown(late)
 		s.closeOthers()
 		return nil, err
 	}
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
 	go func() {
 		defer close(s.done)
 		s.err = hub.Run(ctx)
+		if why := s.broken.Load(); why != nil {
+			s.err = errors.Join(*why, s.err)
+		}
 		s.closeOthers()
 	}()
 	return s, nil
+}
+
+// contain has a panic of Terrain end the game in order, as one of Step does: it is also called for what
+// clients ask to see, outside of any step.
+func (s *Server) contain(g Game, log *slog.Logger) Game {
+	terrain := g.Terrain
+	if terrain == nil {
+		return g
+	}
+	g.Terrain = func(seed uint64, bx, by int16, cells *world.Cells) {
+		defer func() {
+			if why := recover(); why != nil {
+				log.Error("the game's terrain panicked", "bx", bx, "by", by, "panic", why, "stack", string(debug.Stack()))
+				err := fmt.Errorf("parley: the game's terrain panicked at chunk (%d, %d): %v", bx, by, why)
+				s.broken.CompareAndSwap(nil, &err)
+				s.cancel()
+			}
+		}()
+		terrain(seed, bx, by, cells)
+	}
+	return g
 }
 
 // Close tells every client that the game is over, and returns when all have heard or some

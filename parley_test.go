@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -552,6 +553,37 @@ func TestAPanicOfTheGameIsAnError(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "a bug in the game") {
 		t.Errorf("Serve returned %v", err)
+	}
+}
+
+// So does a panic of its terrain, which any client may ask to see.
+func TestAPanicOfTheTerrainIsAnError(t *testing.T) {
+	g := arena.Game()
+	walls := g.Terrain
+	g.Terrain = func(seed uint64, bx, by int16, cells *world.Cells) {
+		if bx == 5 {
+			panic("no such land")
+		}
+		walls(seed, bx, by, cells)
+	}
+	s, err := parley.Start(g, quietly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, c := joinReplica(t, s.Addrs()[0].Addr.String())
+	within(t, s, "it is in", func() bool { return len(s.Players()) == 1 })
+	if err := c.Send(replica.Ordered, "terrain", []byte{5, 0, 0, 0}); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "chunk (5, 0): no such land") {
+		t.Errorf("Close returned %v", err)
+	}
+	for c.Err() == nil {
+		<-time.After(time.Millisecond) // look again
+	}
+	if err := c.Err(); !strings.Contains(err.Error(), "server closing") {
+		t.Errorf("the client was told %v", err)
 	}
 }
 
