@@ -11,7 +11,12 @@
 //	help.go        help, and what parley prints when it is given nothing
 //	completion.go  scripts for bash, zsh, fish and powershell
 //	version.go     what this build is
+//	serve.go       the arena for players of all dialects: serve_config.go (flags to a server), serve_file.go (environment
+//	               and file to flags), serve_ready.go (what others are told), profile.go (realm's)
+//	join.go        a player at the terminal; join_map.go: what it sees
+//	bots.go        many players, and what they felt
 //	replay.go      a recording of the arena, run again and compared
+//	impair.go      a bad network to order
 //	ticket.go      makes and checks tickets of relay rooms
 //	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)
 //	codec.go       what a dialect gives to decode and encode, and the list of those that are built in
@@ -25,7 +30,7 @@
 // # Exit statuses
 //
 //	0  done
-//	1  a bad packet among the arguments, or input or output that failed
+//	1  a bad packet among the arguments, input or output that failed, a server that is not there or went away
 //	2  a usage mistake: one sentence on standard error says what to do
 //
 // # Joining a dialect

@@ -7,5 +7,5 @@
 //
 // What a dialect cannot do is an error that says so: stamp's clients watch, and relay knows no
 // terrain. The table of what each dialect means to the world is in docs/gateway.md; this is its
-// other end, one file a dialect.
+// other end, one file a dialect; land.go has the terrain, bot.go and crowd.go players that play by themselves.
 package player
