@@ -107,7 +107,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	seat := &joinSeat{out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
+	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate,
@@ -120,6 +120,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return failure{fmt.Errorf("cannot join %s at %s: %w", dialect, addr, err)}
 	}
+	seat.sit()
 	arrived := dialect == "stamp" || seat.arrive(stopped)
 	if arrived {
 		seat.print("joined %s at %s; type help for what you can do", dialect, addr)
@@ -169,13 +170,26 @@ func (f *joinFlags) credentials(cmd *cobra.Command, in *bufio.Reader) error {
 
 // joinSeat is who sits at the terminal.
 type joinSeat struct {
-	player *player.Player
-	schema *world.Schema
-	mu     sync.Mutex
-	out    io.Writer
-	left   bool          // what ends now was ended by us
-	over   chan struct{} // closed when somebody else has ended it
-	news   chan struct{} // something in sight is new
+	player  *player.Player
+	schema  *world.Schema
+	mu      sync.Mutex
+	out     io.Writer
+	joining bool          // why it ended is the error of joining
+	early   string        // it has ended before anybody sat down
+	left    bool          // what ends now was ended by us
+	over    chan struct{} // closed when somebody else has ended it
+	news    chan struct{} // something in sight is new
+}
+
+// sit is called when the player has joined.
+func (s *joinSeat) sit() {
+	s.mu.Lock()
+	s.joining = false
+	early := s.early
+	s.mu.Unlock()
+	if early != "" {
+		s.notice(player.Notice{Kind: player.Ended, Text: early})
+	}
 }
 
 // arrive waits until the player sees itself: what it did before would be lost, as it is in no
@@ -217,12 +231,15 @@ func (s *joinSeat) notice(n player.Notice) {
 		s.print("%s: %s", cmp.Or(printable(n.Name), "somebody"), printable(n.Text))
 	case player.Ended:
 		s.mu.Lock()
-		left := s.left
-		if !left {
+		told := !s.joining && !s.left
+		switch {
+		case s.joining:
+			s.early = n.Text
+		case told:
 			close(s.over)
 		}
 		s.mu.Unlock()
-		if !left {
+		if told {
 			s.print("%s", printable(n.Text))
 		}
 	}

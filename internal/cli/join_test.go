@@ -245,6 +245,29 @@ func TestWhoQuitsIsToldNothing(t *testing.T) {
 	}
 }
 
+// Who is not let in reads why once, and nothing of a connection that was closed for it.
+func TestWhoIsNotLetInReadsWhyOnce(t *testing.T) {
+	_, addrs, _ := serveArena(t)
+	line := "join realm " + addrs["realm"] + " --realm-plain --password-stdin --name "
+	if got := parley("correct horse\n", line+"ann"); got.status != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	for _, tt := range []struct{ name, password, want string }{
+		{"ann", "incorrect horse\n", `realm does not let "ann" in: wrong_password`},
+		{"bob", "short\n", `realm does not register "bob": invalid_password`},
+	} {
+		if got := parley(tt.password, line+tt.name); got.status != exitFailed || got.out != "" || !strings.Contains(got.err, tt.want) {
+			t.Errorf("%+v, want %q", got, tt.want)
+		}
+	}
+	early := &joinSeat{joining: true, out: io.Discard, over: make(chan struct{})}
+	early.notice(player.Notice{Kind: player.Ended, Text: "kicked"})
+	early.sit()
+	if !early.leave() {
+		t.Error("what ended before anybody sat down is forgotten")
+	}
+}
+
 // A server that is not there is a sentence, too.
 func TestJoinWithoutAServer(t *testing.T) {
 	defer func(d time.Duration) { joinPatience = d }(joinPatience)
