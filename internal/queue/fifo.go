@@ -1,5 +1,7 @@
 package queue
 
+import "unsafe"
+
 // Fifo is a queue: first in, first out. It allocates only to grow, and what has
 // passed through it does not make it longer. The zero value is empty.
 type Fifo[T any] struct {
@@ -44,15 +46,20 @@ func (q *Fifo[T]) Pop() T {
 }
 
 // Trim lets go of the memory of an empty queue that was long: a burst must not make a
-// connection large for the rest of its life. A queue that is long again and again keeps
-// it, if it is not much.
+// connection large for the rest of its life. A queue that is long now and then, as when many speak
+// in one tick, keeps it, if it is not much.
 func (q *Fifo[T]) Trim() {
 	const (
-		kept      = 64  // are always kept
-		keptInUse = 256 // as long as they are of use
-		patience  = 16
+		kept      = 64      // are always kept
+		keptBytes = 4 << 10 // and so much while it is of use
+		patience  = 1024
 	)
-	if n := cap(q.list); len(q.list) == 0 && (n > keptInUse || n > kept && q.quiet >= patience) {
+	n := cap(q.list)
+	if len(q.list) > 0 || n <= kept {
+		return
+	}
+	var one T
+	if q.quiet >= patience || n*int(unsafe.Sizeof(one)) > keptBytes {
 		*q = Fifo[T]{}
 	}
 }

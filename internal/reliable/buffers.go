@@ -68,8 +68,8 @@ const (
 	trimEvery    = 1 << 14
 	fewSpares    = 16
 
-	// keptRoom is for how many there is always room in a list: 12 KiB of slices.
-	keptRoom = 512
+	// keptRoom is for how many there may always be room in a list: 48 KiB of slices.
+	keptRoom = 2048
 
 	// maxKeptShared is the same for the small heads of shared packets, maxKeptHeld for
 	// those of what lanes hold.

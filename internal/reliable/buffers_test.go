@@ -92,13 +92,13 @@ func TestABurstIsForgotten(t *testing.T) {
 	}
 	steady()
 	steady()
-	if n := b.Kept() / 256; n < 100 || n > 100+100/2+3*fewSpares {
+	if n := b.Kept() / 256; n < 100 || n > 100+100+3*fewSpares {
 		t.Errorf("%d buffers are kept, 100 of use", n)
 	}
 	if n := len(b.flights[0].list); n > 3*fewSpares {
 		t.Errorf("%d tables are kept, none of use", n)
 	}
-	if got := cap(b.bytes[4].list); got > 1000 {
+	if got := cap(b.bytes[4].list); got > keptRoom {
 		t.Errorf("the list of 100 buffers has room for %d", got)
 	}
 	if n := testing.AllocsPerRun(3, steady); n != 0 {

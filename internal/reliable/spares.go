@@ -4,11 +4,12 @@ package reliable
 //
 // A burst makes many of them, which nobody needs afterwards: 16 MiB would be 4 KiB for
 // each of 4,000 connections. So from time to time those go that were of no use since the last
-// time: as many as have always been there, but for half as many as came and went. What is lent
+// time: as many as have always been there, but for as many as came and went. What is lent
 // rises and falls by chance; without those the next rise would make again what the last fall let go of.
 type spares[T any] struct {
 	list        []T
 	least, most int32 // that there were since the last trim
+	swing       int32 // how many came and went, more in former times counting less and less
 }
 
 // take returns the one that was given last, false if there is none.
@@ -33,7 +34,8 @@ func (s *spares[T]) give(thing T) {
 func (s *spares[T]) trim() int {
 	n := 0
 	least := min(int(s.least), len(s.list))
-	if idle := least - (int(s.most)-least)/2; idle > fewSpares {
+	s.swing = max(s.most-int32(least), s.swing-s.swing/4)
+	if idle := least - int(s.swing); idle > fewSpares {
 		n = idle / 2
 		s.drop(n)
 	}
