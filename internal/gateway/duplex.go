@@ -99,8 +99,15 @@ func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
 // Stats returns the server's counters.
 func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all.
-func (d *Duplex) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+// Shutdown says goodbye to all, in a line of chat: the document has no goodbye.
+func (d *Duplex) Shutdown(ctx context.Context) error {
+	_ = d.server.Do(func(*duplex.Mux) { // if it fails nobody is there
+		for _, s := range d.seats {
+			d.say(s, serverName, []byte(closingLine))
+		}
+	})
+	return d.server.Shutdown(ctx)
+}
 
 func (d *Duplex) visit(fn func()) {
 	if d.server.Do(func(m *duplex.Mux) {
@@ -248,6 +255,10 @@ func (d *Duplex) look(s *duplexSeat) {
 // tell sends one player what was done and said, and the replies to what it asked.
 func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	if s.kicked != "" {
+		if !s.told {
+			s.told = true
+			d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
+		}
 		s.conn.Close(s.kicked)
 		return
 	}
@@ -262,10 +273,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 		}
 	}
 	for i := range h.said {
-		b := appendText(d.buf[:0], h.said[i].Name)
-		b = binary.BigEndian.AppendUint16(b, uint16(len(h.said[i].Text)))
-		d.buf = append(b, h.said[i].Text...)
-		d.inbox.sent(s.conn.Sync(duplexSaid, d.buf))
+		d.say(s, h.said[i].Name, h.said[i].Text)
 	}
 	for _, r := range s.results {
 		status := uint8(statusOK)
@@ -283,4 +291,12 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 			d.inbox.sent(s.conn.Reply(a.tag-1, statusOK, d.buf))
 		}
 	}
+}
+
+// say has a player read a line of chat.
+func (d *Duplex) say(s *duplexSeat, name string, text []byte) {
+	b := appendText(d.buf[:0], name)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
+	d.buf = append(b, text...)
+	d.inbox.sent(s.conn.Sync(duplexSaid, d.buf))
 }

@@ -115,10 +115,13 @@ func (h *Hub) say(s *Seat, text []byte) world.Reason {
 	return world.Accepted
 }
 
+// serverName is who says what no player said.
+const serverName = "server"
+
 // Broadcast has all read something that the server says. It is called in Do.
 func (h *Hub) Broadcast(text string) {
 	if text != "" && len(text) <= maxChat && utf8.ValidString(text) {
-		h.said = append(h.said, Line{Name: "server", Text: []byte(text)})
+		h.said = append(h.said, Line{Name: serverName, Text: []byte(text)})
 	}
 }
 

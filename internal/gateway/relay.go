@@ -107,8 +107,15 @@ func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all.
-func (d *Relay) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
+// Shutdown says goodbye to all, in a line of chat: the goodbye of the document has no words.
+func (d *Relay) Shutdown(ctx context.Context) error {
+	_ = d.server.Do(func(*relay.Mux) { // if it fails nobody is there
+		for _, s := range d.seats {
+			d.say(s, serverName, []byte(closingLine))
+		}
+	})
+	return d.server.Shutdown(ctx)
+}
 
 func (d *Relay) visit(fn func()) {
 	if d.server.Do(func(m *relay.Mux) {
@@ -186,6 +193,10 @@ func (d *Relay) publish(h *Hub) {
 
 func (d *Relay) tell(h *Hub, s *relaySeat) {
 	if s.kicked != "" {
+		if !s.told {
+			s.told = true
+			d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
+		}
 		s.peer.Close(s.kicked)
 		return
 	}
@@ -201,9 +212,14 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 		}
 	}
 	for i := range h.said {
-		b := appendText(append(d.buf[:0], relaySaid), h.said[i].Name)
-		d.send(s, relay.SemiOrdered, append(b, cutText(h.said[i].Text, relay.MaxPayload-len(b))...))
+		d.say(s, h.said[i].Name, h.said[i].Text)
 	}
+}
+
+// say has a player read a line of chat.
+func (d *Relay) say(s *relaySeat, name string, text []byte) {
+	b := appendText(append(d.buf[:0], relaySaid), name)
+	d.send(s, relay.SemiOrdered, append(b, cutText(text, relay.MaxPayload-len(b))...))
 }
 
 func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {

@@ -15,6 +15,7 @@ type Seat struct {
 	view    *world.View
 	left    bool
 	kicked  string // why, if it was
+	told    bool   // that it is, over a dialect whose goodbye has no words
 	chat    allowance
 	terrain allowance
 	asked   []chunkAsk
@@ -73,6 +74,9 @@ func (a *allowance) spend(n int) bool {
 	a.left -= n * a.ticks
 	return true
 }
+
+// closingLine is the last line of chat that players read over dialects whose goodbye has no words.
+const closingLine = "server closing"
 
 // answer notes what became of a request, if its dialect wants to know.
 func (s *Seat) answer(tag uint32, why world.Reason) {
