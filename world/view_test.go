@@ -189,6 +189,31 @@ func TestAnotherInItsPlace(t *testing.T) {
 	wantTold(t, "then", takeAll(v), "left 1", "entered 2")
 }
 
+// A player may get another entity, and lose it: the view looks from the one that it has.
+func TestAViewLooksFromItsPlayersEntity(t *testing.T) {
+	s, ids := standing(t, [2]float64{500, 0}, [2]float64{900, 0})
+	p := join(t, s, "a")
+	v := s.NewView(p, ViewConfig{Radius: 10, Reliable: true})
+	s.Advance()
+	first, _ := avatar(t, s, p)
+	wantTold(t, "its first", takeAll(v), fmt.Sprint("entered ", s.Wire(first)))
+	s.World().Own(p, ids[0])
+	s.Advance()
+	wantTold(t, "another", takeAll(v), fmt.Sprint("left ", s.Wire(first)), "entered 1")
+	s.World().Despawn(ids[0])
+	s.Advance()
+	wantTold(t, "which is gone", takeAll(v), "left 1")
+	// Another one in its place is not the player's.
+	Spawn(s.World(), sprout{Body: Body{X: 900}})
+	s.Advance()
+	wantTold(t, "and not replaced", takeAll(v))
+	s.World().Own(p, ids[1])
+	s.Advance()
+	if told := takeAll(v); len(told) != 2 || !v.Sees(ids[1]) {
+		t.Errorf("%q from the third", told)
+	}
+}
+
 func TestASpectatorLooksFromWhereItIsTold(t *testing.T) {
 	s, _ := standing(t, [2]float64{50, 0}, [2]float64{1000, 0})
 	s.Advance()
