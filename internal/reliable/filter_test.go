@@ -200,3 +200,27 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 		}
 	})
 }
+
+// Acknowledgements with gaps between them are owed in lent memory, which goes back with the last of
+// them, or with the receiver.
+func TestOwedAcksLendTheirRoom(t *testing.T) {
+	var a acks
+	var b Buffers
+	cfg := ReceiveConfig{}.Filled()
+	buf := make([]uint64, 100)
+	owe := func() {
+		for n := range uint64(100) {
+			a.add(1, 2*n, cfg, &b)
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		owe()
+		if n := a.take(buf, &b); n != 100 || buf[99] != 198 || a.ranges != nil {
+			t.Fatalf("%d were taken, %d the last of them, and there is room for %d", n, buf[99], cap(a.ranges))
+		}
+		owe()
+		a.clear(&b)
+	}); n != 0 {
+		t.Errorf("%v allocations to owe what was owed before", n)
+	}
+}
