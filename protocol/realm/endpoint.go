@@ -100,6 +100,21 @@ func (s *Stats) Check() error {
 	return nil
 }
 
+// add adds what another connection did.
+func (s *Stats) add(o *Stats) {
+	s.In += o.In
+	s.Taken += o.Taken
+	s.Refused += o.Refused
+	s.ChatFast += o.ChatFast
+	s.Bad += o.Bad
+	s.AfterClose += o.AfterClose
+	s.Out += o.Out
+	s.OutBytes += o.OutBytes
+	s.Coalesced += o.Coalesced
+	s.Chunks += o.Chunks
+	s.ChunkUnsaid += o.ChunkUnsaid
+}
+
 func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) *Endpoint {
 	e := &Endpoint{cfg: c, shared: s, side: side, state: StateOpening, peer: peer, born: now, now: now, heard: now}
 	e.in.init(c.codec, fromBoth&^side, &s.Buffers)

@@ -235,7 +235,6 @@ func (e *Endpoint) serveChat(now time.Time, m *Message) (Event, bool) {
 	s.chatAt = now
 	if len(m.Text) == 0 || s.chatBudget < cost {
 		e.count(&e.stats.ChatFast)
-		s.mux.stats.ChatFast++
 		return Event{}, false
 	}
 	s.chatBudget -= cost
@@ -262,7 +261,6 @@ func (e *Endpoint) serveTerrain(now time.Time, m *Message) (Event, bool) {
 func (e *Endpoint) wantChunk(id ChunkID) {
 	if !e.terrain.want(id) {
 		e.stats.ChunkUnsaid++
-		e.server.mux.stats.ChunkUnsaid++
 	}
 }
 
@@ -278,7 +276,6 @@ func (e *Endpoint) serveTicked(now time.Time, m *Message) (Event, bool) {
 	due, _ := e.server.mux.dueTick(now)
 	if tick > due+maxTicksAhead || tick+uint64(e.cfg.MaxRollbackTicks) < at {
 		e.count(&e.stats.Refused)
-		e.server.mux.stats.Refused++
 		return e.tell(now, EventRefused, m)
 	}
 	e.count(&e.stats.Taken)

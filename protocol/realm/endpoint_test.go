@@ -107,7 +107,7 @@ func TestTicksThatAreTooFarAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if got := ann.conn.Stats(); got.Refused != 8 || got.Check() != nil || w.mux.Stats().Refused != 8 {
+	if got := ann.conn.Stats(); got.Refused != 8 || got.Check() != nil || w.mux.Traffic().Refused != 8 {
 		t.Errorf("%+v, %+v", got, w.mux.Stats())
 	}
 }
@@ -172,7 +172,7 @@ func TestChatBeyondTheRateReachesNobody(t *testing.T) {
 		got := len(bob.kinds())
 		limit := rate + int(w.now.Sub(began)*time.Duration(rate)/time.Second) + 1
 		stats := ann.conn.Stats()
-		if got > limit || got+int(stats.ChatFast) != sent || w.mux.Stats().ChatFast != stats.ChatFast || got < min(sent, rate) || stats.Check() != nil {
+		if got > limit || got+int(stats.ChatFast) != sent || w.mux.Traffic().ChatFast != stats.ChatFast || got < min(sent, rate) || stats.Check() != nil {
 			t.Fatalf("%d of %d arrived at a rate of %d in %v: %+v", got, sent, rate, w.now.Sub(began), stats)
 		}
 	}

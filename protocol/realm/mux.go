@@ -33,6 +33,7 @@ type Mux struct {
 	down    bool
 	refused func(c *Conn) // of a Server: Refuse was called
 	stats   MuxStats
+	ended   Stats // of the connections that are over
 }
 
 // Conn is one client of a Mux.
@@ -62,9 +63,6 @@ type MuxStats struct {
 	Waiting   int    // not in the game now
 	Broadcast uint64 // messages that were encoded once for many
 	Receivers uint64 // queues that they went to
-
-	// Of all connections so far, as Stats counts them for each.
-	Refused, ChatFast, ChunkUnsaid uint64
 }
 
 // NewMux returns a server core without connections.
@@ -90,6 +88,16 @@ func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 func (m *Mux) Stats() MuxStats {
 	s := m.stats
 	s.Players, s.Waiting = m.players, m.waiting
+	return s
+}
+
+// Traffic returns the counters of all connections together, of those that are over too. It looks at each
+// that there is.
+func (m *Mux) Traffic() Stats {
+	s := m.ended
+	for c := range m.conns.All() {
+		s.add(&c.stats)
+	}
 	return s
 }
 
@@ -231,6 +239,7 @@ func (m *Mux) forget(c *Conn) {
 	m.settle(c)
 	m.conns.Remove(c.peer, c)
 	m.stats.Ended++
+	m.ended.add(&c.stats)
 	if c.played {
 		m.players--
 		m.left = c

@@ -42,7 +42,7 @@ type Accounts interface {
 // Server is a Mux at a socket. One goroutine, the loop, owns the Mux and all its connections;
 // it calls the handler. The methods of a Server may be called by any other goroutine; those
 // that wait for the loop must not be called by the handler, which would wait for itself: Do,
-// Shutdown and Close.
+// Stats, Shutdown and Close.
 type Server struct {
 	mux         *Mux
 	accounts    Accounts
@@ -58,14 +58,12 @@ type Server struct {
 	streams int           // the same: how many are open, perhaps longer than their connections
 	empty   chan struct{} // closed when the last has left since
 	closing sync.Once
-
-	mu    sync.Mutex
-	stats MuxStats // as of the last turn
 }
 
 // ServerStats is what a server did.
 type ServerStats struct {
 	MuxStats
+	Traffic Stats // of all connections, those included that are over
 	Streams stream.Stats
 	Time    TimeStats
 }
@@ -143,11 +141,14 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters as of the loop's last turn, also after Close.
+// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
+// takes to look at each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.mu.Lock()
-	st.MuxStats = s.stats
-	s.mu.Unlock()
+	look := func() { st.MuxStats, st.Traffic = s.mux.Stats(), s.mux.Traffic() }
+	if s.loop.Visit(look) != nil {
+		<-s.loop.Done() // nobody else is at the Mux any more
+		look()
+	}
 	st.Streams = s.listener.Stats()
 	if s.times != nil {
 		st.Time = s.times.stats()
@@ -221,9 +222,6 @@ func (s *Server) turn(now time.Time) (time.Time, bool) {
 		s.leaving = false
 		close(s.empty)
 	}
-	s.mu.Lock()
-	s.stats = s.mux.Stats()
-	s.mu.Unlock()
 	return s.mux.NextTimeout()
 }
 

@@ -47,7 +47,7 @@ func TestTerrainStaysWithinTheBudget(t *testing.T) {
 			if noise && !testing.Short() && sent < elapsed*(200<<10) {
 				t.Errorf("%.0f bytes in %.1f s: the budget is not used", sent, elapsed)
 			}
-			if got := ann.conn.Stats(); got.ChunkUnsaid == 0 || got.ChunkUnsaid != w.mux.Stats().ChunkUnsaid || got.Check() != nil {
+			if got := ann.conn.Stats(); got.ChunkUnsaid == 0 || got.ChunkUnsaid != w.mux.Traffic().ChunkUnsaid || got.Check() != nil {
 				t.Errorf("%+v", got)
 			}
 		})
