@@ -94,6 +94,15 @@ func (s *Server) Do(fn func()) error {
 	return nil
 }
 
+// Look runs fn while nobody else is at the core, also when the server is closed: fn reads it and changes
+// nothing.
+func (s *Server) Look(fn func()) {
+	if s.Do(fn) != nil {
+		<-s.loop.Done() // nobody comes to it any more
+		fn()
+	}
+}
+
 // View runs fn while no Snapshot is taken, here and at once.
 func (s *Server) View(fn func()) {
 	s.mu.Lock()
@@ -150,9 +159,11 @@ func (s *Server) afterTurn(now time.Time) {
 	s.core.Advance(now)
 	s.cfg.Events()
 	s.noteEmpty()
-	s.mu.Lock()
-	s.cfg.Snapshot()
-	s.mu.Unlock()
+	if s.cfg.Snapshot != nil {
+		s.mu.Lock()
+		s.cfg.Snapshot()
+		s.mu.Unlock()
+	}
 }
 
 // ended is called when the loop has ended. If that is because the socket failed, there was

@@ -33,6 +33,7 @@ type Mux struct {
 	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
 	stats MuxStats
+	ended Stats // of the connections that are over
 }
 
 // MuxStats counts what became of each datagram, and of connections.
@@ -107,6 +108,16 @@ func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
+
+// Traffic returns the counters of all connections together, of those that are over too. It looks at each
+// that there is.
+func (m *Mux) Traffic() Stats {
+	s := m.ended
+	for c := range m.conns.All() {
+		s.add(&c.stats)
+	}
+	return s
+}
 
 // Set says what an element is: Flush tells those who may see it. The error is ErrSID or
 // ErrSize if the schema has no such element. Data that says that it is gone removes it.

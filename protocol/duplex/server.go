@@ -30,7 +30,7 @@ type (
 // Server is a Mux at its sockets. One goroutine, the loop, owns the Mux and all its
 // connections; it calls the handler. The methods of a Server may be called by any other
 // goroutine; those that wait for the loop must not be called by the handler, which would
-// wait for itself: Do, Shutdown and Close.
+// wait for itself: Do, Stats, Shutdown and Close.
 type Server struct {
 	mux      *Mux
 	shell    *shell.Server
@@ -43,7 +43,6 @@ type Server struct {
 	came, sent []*line // owned by the loop, as all that follows
 	stalled    []*line // with bytes that were not taken yet
 	aborted    bool    // nothing begins any more
-	stats      ServerStats
 
 	acceptFaults atomic.Uint64
 	accepting    sync.WaitGroup
@@ -53,6 +52,7 @@ type Server struct {
 type ServerStats struct {
 	Conns int // there are now, those included that have not joined
 	MuxStats
+	Traffic      Stats  // of all connections, those included that are over
 	AcceptFaults uint64 // mains that the system could not open, for want of descriptors for one
 	Socket       udp.Stats
 	Loop         udp.LoopStats
@@ -121,7 +121,7 @@ func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Con
 	s.hub.poller = startPoller(&s.hub)
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
-		Name: "duplex", Events: s.turn, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+		Name: "duplex", Events: s.turn, Leave: s.leave, Abort: s.abort,
 	})
 	s.accepting.Add(1)
 	go s.accept()
@@ -148,9 +148,10 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters as of the loop's last turn, also after Close.
+// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
+// takes to look at each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.View(func() { st = s.stats })
+	s.shell.Look(func() { st.Conns, st.MuxStats, st.Traffic = s.mux.Len(), s.mux.stats, s.mux.Traffic() })
 	st.AcceptFaults = s.acceptFaults.Load()
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
@@ -193,5 +194,3 @@ func (s *Server) abort() {
 		c.Cut("server closing")
 	}
 }
-
-func (s *Server) snapshot() { s.stats.Conns, s.stats.MuxStats = s.mux.Len(), s.mux.stats }
