@@ -279,9 +279,10 @@ func (h *Hub) loop(ctx context.Context) error {
 		h.stats.TickTimes.add(h.stats.LastTick)
 		next = next.Add(every)
 		if h.behind = time.Since(next); h.behind > mostBehind {
-			skipped := h.behind / every
+			skipped := (h.behind - mostBehind/2) / every
 			h.stats.SkippedTicks += uint64(skipped)
-			next, h.behind = next.Add(skipped*every), 0
+			next = next.Add(skipped * every)
+			h.behind -= skipped * every
 			h.log.Warn("the world is far behind the clock, and lets ticks go", "ticks", int64(skipped))
 		}
 		h.look()

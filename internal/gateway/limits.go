@@ -59,9 +59,10 @@ const (
 	// maxName bounds a player's name, in bytes.
 	maxName = 64
 
-	// mostBehind is how far the hub may be behind before it gives up to catch up: a machine
-	// that was asleep must not run hours at once. Less than that is run as fast as it goes.
-	mostBehind = time.Minute
+	// mostBehind is how far the hub may be behind before it lets ticks go, until it is half as far: a machine that was
+	// asleep must not run hours at once, and one that had too much to do is as before soon after, within 10 s if ticks take
+	// two thirds of their period (T57). Less than that is run as fast as it goes.
+	mostBehind = 5 * time.Second
 
 	// maxHeld bounds the inputs of a player that wait for the world to come to their tick; with one
 	// more the oldest is done at once.

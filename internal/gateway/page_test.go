@@ -88,7 +88,7 @@ func TestGatewayPage(t *testing.T) {
 	if chatRate != 5 || maxChat != 512 || maxRequests != 64 || chunksATick != 2 || chunksATickOfAll != 8 || terrainATickOfAll != 1<<20 || realmPredict != 10 || replicaBudget != 4096 || maxName != 64 {
 		t.Error("a limit has changed: change the page too")
 	}
-	if maxHeld != 64 || holdTime != time.Second || mostBehind != time.Minute {
+	if maxHeld != 64 || holdTime != time.Second || mostBehind != 5*time.Second {
 		t.Error("how long an input waits for the world is not what the page says")
 	}
 	checkArena(t, page)
