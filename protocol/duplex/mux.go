@@ -33,7 +33,7 @@ type Mux struct {
 	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
 	stats MuxStats
-	ended Stats // of the connections that are over
+	past  Stats // of the connections that are over
 }
 
 // MuxStats counts what became of each datagram, and of connections.
@@ -112,7 +112,7 @@ func (m *Mux) Stats() MuxStats { return m.stats }
 // Traffic returns the counters of all connections together, of those that are over too. It looks at each
 // that there is.
 func (m *Mux) Traffic() Stats {
-	s := m.ended
+	s := m.past
 	for c := range m.conns.All() {
 		s.add(&c.stats)
 	}

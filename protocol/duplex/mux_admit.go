@@ -292,5 +292,5 @@ func (m *Mux) forget(c *Conn) {
 	}
 	m.conns.Remove(c.main, c)
 	m.stats.Ended++
-	m.ended.add(&c.stats)
+	m.past.add(&c.stats)
 }

@@ -33,7 +33,7 @@ type Mux struct {
 	down    bool
 	refused func(c *Conn) // of a Server: Refuse was called
 	stats   MuxStats
-	ended   Stats // of the connections that are over
+	past    Stats // of the connections that are over
 }
 
 // Conn is one client of a Mux.
@@ -94,7 +94,7 @@ func (m *Mux) Stats() MuxStats {
 // Traffic returns the counters of all connections together, of those that are over too. It looks at each
 // that there is.
 func (m *Mux) Traffic() Stats {
-	s := m.ended
+	s := m.past
 	for c := range m.conns.All() {
 		s.add(&c.stats)
 	}
@@ -239,7 +239,7 @@ func (m *Mux) forget(c *Conn) {
 	m.settle(c)
 	m.conns.Remove(c.peer, c)
 	m.stats.Ended++
-	m.ended.add(&c.stats)
+	m.past.add(&c.stats)
 	if c.played {
 		m.players--
 		m.left = c
