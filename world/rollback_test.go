@@ -347,7 +347,7 @@ func TestInputsAreCounted(t *testing.T) {
 			}
 		}
 		s.Advance()
-		if st := s.Stats(); st.InputsDone+st.InputsRefused+st.InputsPending != submitted {
+		if st := s.Stats(); st.InputsDone+st.InputsRefused+uint64(st.InputsPending) != submitted {
 			t.Fatalf("%+v, %d submitted", st, submitted)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -167,9 +168,12 @@ func (k *Kind) addField(f reflect.StructField, tag tag) error {
 	}
 	typ := typeOf(f.Type)
 	if typ == 0 {
-		return fmt.Errorf("%v is none of the types that can be replicated", f.Type)
+		return fmt.Errorf("%v is none of the types that can be replicated: bool, int8 to int64, uint8 to uint64, float32, float64, string, world.ID", f.Type)
 	}
 	field, err := newField(f, typ, tag)
+	if slices.ContainsFunc(k.Fields, func(have Field) bool { return have.Name == field.Name }) {
+		return fmt.Errorf("another field is %s to clients, of the Body perhaps: name= gives another name", field.Name)
+	}
 	k.Fields = append(k.Fields, field)
 	return err
 }
@@ -272,7 +276,7 @@ func newAction(t reflect.Type) (*Action, error) {
 			a.Number = tag.action
 			continue
 		case typ == 0 || !f.IsExported() || f.Anonymous:
-			err = fmt.Errorf("%v is none of the types that an action can carry, or not exported", f.Type)
+			err = fmt.Errorf("%v is none of the types that an action can carry (bool, int8 to int64, uint8 to uint64, float32, float64, string, world.ID), or not exported", f.Type)
 		default:
 			field, err = newField(f, typ, tag)
 		}
@@ -289,6 +293,9 @@ func newAction(t reflect.Type) (*Action, error) {
 
 func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
 	field := Field{Name: snake(f.Name), Type: typ, Attr: noAttr, offset: f.Offset}
+	if tag.kind >= 0 || tag.action >= 0 || tag.rows > 0 || tag.speed >= 0 {
+		return field, errors.New("kind=, speed=, cap= and action= stand at the Body, or at a field `_ struct{}`")
+	}
 	if tag.name != "" {
 		field.Name = tag.name
 	}

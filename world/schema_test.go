@@ -141,6 +141,13 @@ type (
 	clashB struct {
 		A uint16 `parley:"attr=3"`
 	}
+	badShadow struct {
+		Body
+		X int16
+	}
+	badPlace struct {
+		A int16 `parley:"speed=1"`
+	}
 	twinA struct {
 		Body `parley:"kind=2"`
 	}
@@ -184,6 +191,8 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 		{[]any{badMany{}}, nil, "and 192 is the limit"},
 		{[]any{wide}, nil, "66 fields, and 64 is the limit"},
 		{[]any{badInt{}}, nil, "int is none of the types"},
+		{[]any{badShadow{}}, nil, "kind bad_shadow: field X: another field is x to clients"},
+		{[]any{badPlace{}}, nil, "kind bad_place: field A: kind=, speed=, cap= and action= stand at the Body"},
 		{[]any{clashA{}, clashB{}}, nil, "attribute 3 is u8 a and, in kind clash_b, u16 a"},
 		{[]any{twinA{}, twinB{}}, nil, "kinds twin_a and twin_b have the number 2"},
 		{[]any{plain{}, plain{}}, nil, "two kinds are named plain"},
@@ -193,6 +202,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 		{nil, []any{badParams{}}, "9 fields, and 8 is the limit"},
 		{nil, []any{badParam{}}, "none of the types that an action can carry"},
 		{nil, []any{badLower{}}, "not exported"},
+		{nil, []any{badPlace{}}, "action bad_place: field A: kind="},
 		{nil, []any{badTag{}}, "unknown"},
 		{nil, []any{sow{}, sow{}}, "two actions are named sow"},
 		{nil, []any{nil}, "not a named struct"},

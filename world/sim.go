@@ -31,7 +31,7 @@ var ErrFull = errors.New("world: full: no more players can join")
 type Stats struct {
 	InputsDone    uint64 // accepted by Step, joins and leaves included
 	InputsRefused uint64 // by Step, or before it came to it
-	InputsPending uint64 // not yet run, or their outcome is not final
+	InputsPending int    // not yet run, or their outcome is not final
 
 	Refused [Malformed + 1]uint64 // by Reason; an input whose outcome changes counts again
 

@@ -208,7 +208,7 @@ func (c *crowd) bars(early uint64, f loadFigure, length time.Duration) {
 // take longer than their period. Those who are in are served on and nothing that they sent is lost; who
 // comes when it cannot keep up is not let in; and when the others have gone it is as before within 10 s.
 // In the gate the game itself takes its time, and a hundred players are half of what it can do; with
-// PARLEY_SOAK it is the 2,000 clients that do.
+// PARLEY_SOAK it is the 2,000 clients that do, and what it takes is held against its bars.
 func TestThreeTimesTheLoad(t *testing.T) {
 	prTier(t)
 	n, periods, burn := 100, 40, 9*time.Millisecond
@@ -261,12 +261,19 @@ func TestThreeTimesTheLoad(t *testing.T) {
 	if !soak && (during.Shed == 0 || turnedAway < during.Shed) {
 		t.Errorf("it was %v behind, and let in whoever came", during.Behind)
 	}
-	if back > 10*time.Second {
-		t.Errorf("it was as before after %v", back)
+	if soak {
+		c.ratios(before, during, after, back)
 	}
-	// A host that has other things to do makes one tick in a hundred longer, with any number of clients.
-	const hosts = 50 * time.Millisecond
-	if during.P50 > 3*before.P50 || during.P99 > 3*(before.P99+hosts) || after.P50 > before.P50*3/2 || after.P99 > before.P99*3/2+hosts {
-		t.Errorf("ticks took p50 %v, then %v, and %v after; p99 %v, %v and %v", before.P50, during.P50, after.P50, before.P99, during.P99, after.P99)
+}
+
+// ratios are the bars of T57, which on a machine that does other work say nothing; that a hub is as before within
+// 10 s has a test in virtual time (gateway's TestWhoComesIsShedFirst).
+func (c *crowd) ratios(before, during, after loadFigure, back time.Duration) {
+	c.t.Helper()
+	if back > 10*time.Second {
+		c.t.Errorf("it was as before after %v", back)
+	}
+	if during.P50 > 3*before.P50 || during.P99 > 3*before.P99 || after.P50 > before.P50*3/2 || after.P99 > before.P99*3/2 {
+		c.t.Errorf("ticks took p50 %v, then %v, and %v after; p99 %v, %v and %v", before.P50, during.P50, after.P50, before.P99, during.P99, after.P99)
 	}
 }

@@ -38,7 +38,6 @@ func (o *Owner) Visit(fn func() (done bool)) bool {
 	if o.over {
 		return false
 	}
-	o.visited = true
 	o.visited = !fn()
 	return true
 }
