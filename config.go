@@ -47,7 +47,7 @@ type Config struct {
 	// Sight is how far a player sees, in cells. Default 128; below 0 is everything.
 	Sight float64
 
-	// MaxPlayers bounds the players of all dialects together. Default 1,000.
+	// MaxPlayers bounds the players of all dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
 	// Record, if set, gets a recording of all that happens: world.Replay runs it again and finds the
@@ -106,8 +106,8 @@ func (c Config) check() error {
 	switch {
 	case c.TickRate < 0 || c.TickRate > 1000: // a tick of a negative rate would never wait
 		return fmt.Errorf("parley: Config.TickRate is 1 to 1000, or 0 for 20, not %d", c.TickRate)
-	case c.MaxPlayers < 0:
-		return fmt.Errorf("parley: Config.MaxPlayers is 1 or more, or 0 for 1000, not %d", c.MaxPlayers)
+	case c.MaxPlayers < 0 || c.MaxPlayers > world.MaxPlayers:
+		return fmt.Errorf("parley: Config.MaxPlayers is 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
 		return fmt.Errorf("parley: Config.Sight is a number of cells, below 0 for everything, not %v", c.Sight)
 	case len(c.RealmConfig) != len(c.RealmExtension):

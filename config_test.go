@@ -34,6 +34,7 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"Config.TickRate is 1 to 1000, or 0 for 20, not -1", func(c *parley.Config) { c.TickRate = -1 }},
 		{"Config.TickRate", func(c *parley.Config) { c.TickRate = 1001 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = -1 }},
+		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = 5000 }},
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
 		{"RealmExtension 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
 		{"kind player is number 1", func(c *parley.Config) {

@@ -263,7 +263,7 @@ func TestReadAndDoneAreOfOneAction(t *testing.T) {
 func TestPlayersHaveABound(t *testing.T) {
 	s := newSim(t, Config{})
 	var first PlayerID
-	for i := range maxPlayers {
+	for i := range MaxPlayers {
 		p, err := s.Join("x")
 		if err != nil {
 			t.Fatal(i, err)
@@ -282,7 +282,7 @@ func TestPlayersHaveABound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p == 0 || p > first && p <= first+maxPlayers-1 {
+		if p == 0 || p > first && p <= first+MaxPlayers-1 {
 			t.Fatalf("%d is taken", p)
 		}
 		s.Leave(p)

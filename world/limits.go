@@ -45,8 +45,8 @@ const (
 	// their actions create.
 	TempEntity = 64536
 
-	// maxPlayers bounds the players of one world, and so the inputs of a tick.
-	maxPlayers = 4096
+	// MaxPlayers bounds the players of one world, and so the inputs of a tick.
+	MaxPlayers = 4096
 
 	// maxPlayerInputs bounds what one player may ask in one tick: without it a
 	// client could make every replay of that tick as long as it likes.

@@ -138,7 +138,7 @@ func (s *Sim) Players() int { return s.players }
 
 // Join brings a player in at the next tick. Its number is good at once.
 func (s *Sim) Join(name string) (PlayerID, error) {
-	if s.players >= maxPlayers {
+	if s.players >= MaxPlayers {
 		return 0, ErrFull
 	}
 	p := s.lastPlayer

@@ -11,6 +11,7 @@ import (
 
 	front "parley"
 	"parley/account/postgres"
+	"parley/world"
 )
 
 // serverConfig turns flags into how the game is served. done lets go of what was opened; it is told
@@ -85,8 +86,8 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("all five dialects are off: there is nothing to serve")
 	case f.tickRate < 1 || f.tickRate > 1000:
 		return fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
-	case f.maxPlayers < 1:
-		return fmt.Errorf("--max-players is at least 1, not %d", f.maxPlayers)
+	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
+		return fmt.Errorf("--max-players is 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight is a number of cells, below 0 for everything, not %v", f.sight)
 	}

@@ -167,6 +167,7 @@ func TestServerConfig(t *testing.T) {
 	for name, change := range map[string]func(*serveFlags){
 		"--tick-rate":       func(f *serveFlags) { f.tickRate = 1001 },
 		"--max-players":     func(f *serveFlags) { f.maxPlayers = 0 },
+		"--max-players is":  func(f *serveFlags) { f.maxPlayers = 5000 },
 		"--relay-lobby":     func(f *serveFlags) { f.relayLobby = "" },
 		"--realm-profile":   func(f *serveFlags) { f.realmProfile = "" },
 		"--record":          func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
