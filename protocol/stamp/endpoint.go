@@ -125,6 +125,22 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
+// add adds what another connection did.
+func (s *Stats) add(o *Stats) {
+	s.In += o.In
+	s.Taken += o.Taken
+	s.Malformed += o.Malformed
+	s.OutOfTime += o.OutOfTime
+	s.OutOfRange += o.OutOfRange
+	s.OutOfState += o.OutOfState
+	s.Out += o.Out
+	s.LooseLost += o.LooseLost
+	s.ControlOut += o.ControlOut
+	s.Untold += o.Untold
+	s.Beats += o.Beats
+	s.Reliable.Add(&o.Reliable)
+}
+
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {
 	Out, In, Taken                               uint64 // what nearly each packet counts
