@@ -137,6 +137,17 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
+// add adds what another connection did.
+func (s *Stats) add(o *Stats) {
+	s.In += o.In
+	s.Malformed += o.Malformed
+	s.OutOfTime += o.OutOfTime
+	s.OutOfState += o.OutOfState
+	s.Out += o.Out
+	s.LooseLost += o.LooseLost
+	s.Reliable.Add(&o.Reliable)
+}
+
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {
 	In, Out, Malformed, OutOfTime, OutOfState, LooseLost uint64

@@ -36,6 +36,7 @@ type Mux struct {
 	replies roster.Replies
 
 	stats MuxStats
+	past  Stats // of the connections that are over
 }
 
 // MuxStats counts what became of datagrams that belong to no connection, and of
@@ -115,6 +116,17 @@ func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
+
+// Traffic returns the counters of all connections together, of those that are over too. It looks at each
+// that there is.
+func (m *Mux) Traffic() Stats {
+	s := m.past
+	for c := range m.conns.All() {
+		one := c.Stats()
+		s.add(&one)
+	}
+	return s
+}
 
 // HandleDatagram takes a datagram from anyone.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
@@ -355,6 +367,8 @@ func (m *Mux) forget(c *Conn) {
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	c.Release()
+	one := c.Stats()
+	m.past.add(&one)
 }
 
 // PollTransmit writes the next packet into buf and says where it goes.
@@ -365,6 +379,9 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
 		if n, to, ok := c.PollTransmit(buf); ok {
+			if c.Gone() {
+				m.past.Out++ // its counters were taken over before this
+			}
 			return n, to, true
 		}
 		at, ok := c.NextTimeout()

@@ -27,21 +27,21 @@ const goodbye = "server closing"
 // Server is a Mux at a socket. One goroutine, the loop, owns the Mux and all its
 // connections; it calls the handler. The methods of a Server may be called by any
 // other goroutine; those that wait for the loop must not be called by the
-// handler, which would wait for itself: Do, Shutdown and Close.
+// handler, which would wait for itself: Do, Stats, Shutdown and Close.
 type Server struct {
 	mux    *Mux
 	shell  *shell.Server
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
-	stats  ServerStats // as of the last turn, without those of loop and socket
 }
 
 // ServerStats is what a server did.
 type ServerStats struct {
 	Conns int // there are now
 	MuxStats
-	Socket udp.Stats
-	Loop   udp.LoopStats
+	Traffic Stats // of all connections, those included that are over
+	Socket  udp.Stats
+	Loop    udp.LoopStats
 }
 
 // Listen starts a server on addr, written host:port; an empty host is all
@@ -73,7 +73,7 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
-		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Leave: s.leave, Abort: s.abort,
 	})
 	return s
 }
@@ -92,9 +92,10 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters as of the loop's last turn, also after Close.
+// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
+// takes to look at each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.View(func() { st = s.stats })
+	s.shell.Look(func() { st.Conns, st.MuxStats, st.Traffic = s.mux.Len(), s.mux.stats, s.mux.Traffic() })
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
 }
@@ -144,5 +145,3 @@ func (s *Server) events() {
 		s.handle(c, ev)
 	}
 }
-
-func (s *Server) snapshot() { s.stats.Conns, s.stats.MuxStats = s.mux.Len(), s.mux.stats }
