@@ -147,6 +147,21 @@ type Stats struct {
 	Reliable    reliable.Stats
 }
 
+// add adds what another peer did.
+func (s *Stats) add(o *Stats) {
+	s.In += o.In
+	s.Malformed += o.Malformed
+	s.Confirmations += o.Confirmations
+	s.Confirmable += o.Confirmable
+	s.Loose += o.Loose
+	s.OutOfState += o.OutOfState
+	s.LooseUnread += o.LooseUnread
+	s.LooseUnsent += o.LooseUnsent
+	s.Out += o.Out
+	s.Beats += o.Beats
+	s.Reliable.Add(&o.Reliable)
+}
+
 // counters are those of Stats that nobody else has.
 type counters struct {
 	In, Malformed, Confirmations, Confirmable, Loose, OutOfState uint64

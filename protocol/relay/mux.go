@@ -33,6 +33,7 @@ type Mux struct {
 	eventful queue.Fifo[*Port]
 
 	stats MuxStats
+	past  Stats // of the peers that are over
 }
 
 // An Opener opens ports for a Mux: a server's shell, or a simulation.
@@ -85,6 +86,25 @@ func (m *Mux) Now() time.Time { return m.now }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
+
+// Traffic returns the counters of all peers together, of those that are over too. It looks at each that
+// there is.
+func (m *Mux) Traffic() Stats {
+	s := m.past
+	for p := range m.Peers() {
+		one := p.Stats()
+		s.add(&one)
+	}
+	for i := range m.eventful.Len() {
+		if port := *m.eventful.At(i); port.closed { // and those that it had are not forgotten yet
+			for p := range port.Peers() {
+				one := p.Stats()
+				s.add(&one)
+			}
+		}
+	}
+	return s
+}
 
 // HandleDatagram takes a datagram at the first port.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {

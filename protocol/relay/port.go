@@ -202,6 +202,9 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		c.now = p.mux.now
 		if n, to, ok := c.PollTransmit(buf); ok {
 			p.mux.stats.Out++
+			if c.Gone() {
+				p.mux.past.Out++ // its counters were taken over before this
+			}
 			return n, to, true
 		}
 		if c.Gone() {
@@ -241,6 +244,8 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	p.ignored.Add(now, c.peer)
 	p.mux.peers--
 	p.mux.stats.Gone++
+	one := c.Stats()
+	p.mux.past.add(&one)
 }
 
 // Close closes the port: its peers are told, and nothing more comes in. The first port

@@ -28,14 +28,13 @@ const goodbye = "server closing"
 // goroutine, its loop, which holds a lock while it calls the Mux; so the handler is called
 // by one at a time. The methods of a Server may be called by any other goroutine; those
 // that wait must not be called by the handler or the lobby, which would wait for
-// themselves: Do, Shutdown and Close.
+// themselves: Do, View, Stats, Shutdown and Close.
 type Server struct {
 	shell  *shell.Server
 	first  *udp.Socket // of the first port
 	handle func(p *Peer, ev Event)
 	log    *slog.Logger
 	listen func() (*udp.Socket, error) // for a further port
-	stats  ServerStats                 // as of the last turn, without those of loop and socket
 
 	mu      sync.Mutex // over all below, and over the Mux and all that is in it
 	mux     *Mux
@@ -47,8 +46,9 @@ type Server struct {
 type ServerStats struct {
 	Peers int // there are now
 	MuxStats
-	Socket udp.Stats     // of the first port
-	Loop   udp.LoopStats // likewise
+	Traffic Stats         // of all peers, those included that are over
+	Socket  udp.Stats     // of the first port
+	Loop    udp.LoopStats // likewise
 }
 
 // Listen starts a server on addr, written host:port; an empty host is all addresses of the
@@ -94,7 +94,7 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 	s.mux.first.SetNumber(socket.LocalAddr().Port())
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.first}}, shell.ServerConfig{
-		Name: "relay", Events: s.events, Snapshot: s.snapshot, Leave: s.leave, Abort: s.abort,
+		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort,
 	})
 	return s
 }
@@ -127,9 +127,10 @@ func (s *Server) View(fn func(m *Mux)) {
 	fn(s.mux)
 }
 
-// Stats returns the counters as of the last turn of the first port, also after Close.
+// Stats returns the counters, also after Close. Like View it keeps the loops from the Mux, for as long as
+// it takes to look at each peer.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.View(func() { st = s.stats })
+	s.View(func(m *Mux) { st.Peers, st.MuxStats, st.Traffic = m.Len(), m.stats, m.Traffic() })
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st
 }
@@ -191,10 +192,4 @@ func (s *Server) finishTurn(self *Port) {
 	for p, ok := s.mux.PollPort(); ok; p, ok = s.mux.PollPort() {
 		s.wake(p, self)
 	}
-}
-
-func (s *Server) snapshot() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stats.Peers, s.stats.MuxStats = s.mux.Len(), s.mux.stats
 }

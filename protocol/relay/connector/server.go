@@ -30,6 +30,7 @@ type ServerStats struct {
 	Peers   int // addresses that are known, at all ports
 	Lobby   Stats
 	Mux     relay.MuxStats
+	Traffic relay.Stats // of all peers, those included that are over
 }
 
 // Listen starts a server whose main port is addr, written host:port: DefaultAddr if it is empty.
@@ -55,7 +56,10 @@ func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 // Stats returns the counters, also after Close.
 func (s *Server) Stats() (st ServerStats) {
 	s.relay.View(func(m *relay.Mux) {
-		st = ServerStats{Games: s.lobby.Games(), Players: s.lobby.Players(), Peers: m.Len(), Lobby: s.lobby.Stats(), Mux: m.Stats()}
+		st = ServerStats{
+			Games: s.lobby.Games(), Players: s.lobby.Players(), Peers: m.Len(),
+			Lobby: s.lobby.Stats(), Mux: m.Stats(), Traffic: m.Traffic(),
+		}
 	})
 	return st
 }
