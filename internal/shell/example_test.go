@@ -44,7 +44,7 @@ func ExampleServe() {
 	}
 	core := new(echo)
 	s := shell.Serve(socket, core, shell.ServerConfig{
-		Name: "echo", Events: func() {}, Snapshot: func() {}, Leave: func() {}, Abort: func() {},
+		Name: "echo", Events: func() {}, Leave: func() {}, Abort: func() {},
 	})
 	defer s.Close()
 

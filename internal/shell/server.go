@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 	"time"
 
 	"parley/internal/udp"
@@ -38,10 +37,6 @@ type ServerConfig struct {
 	// what it had the core say, and the loop sleeps on.
 	Quiet func() bool
 
-	// Snapshot is called after Events while the server's lock is held: it copies what
-	// View is to see.
-	Snapshot func()
-
 	// Leave has the core say goodbye to all and let no one in, and Abort has it end
 	// all connections at once. Both run on the loop, and may be called again. Abort is
 	// also called when the socket has failed.
@@ -50,7 +45,7 @@ type ServerConfig struct {
 
 // Server is a server core at a socket. One goroutine, the loop, owns the core. The
 // methods may be called by any other; those that wait for the loop must not be called on
-// it, where they would wait for themselves: Do, Shutdown and Close.
+// it, where they would wait for themselves: Do, Look, Shutdown and Close.
 type Server struct {
 	cfg     ServerConfig
 	core    Core
@@ -58,7 +53,6 @@ type Server struct {
 	leaving bool          // owned by the loop: Shutdown was called
 	left    bool          // owned by the loop: empty is closed
 	empty   chan struct{} // closed when the last connection has left since
-	mu      sync.Mutex    // held while a Snapshot is taken or viewed
 }
 
 // Serve starts a server at a socket, which it owns from now on.
@@ -101,13 +95,6 @@ func (s *Server) Look(fn func()) {
 		<-s.loop.Done() // nobody comes to it any more
 		fn()
 	}
-}
-
-// View runs fn while no Snapshot is taken, here and at once.
-func (s *Server) View(fn func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fn()
 }
 
 // Shutdown has the core leave, and closes the server when the last connection is over;
@@ -159,11 +146,6 @@ func (s *Server) afterTurn(now time.Time) {
 	s.core.Advance(now)
 	s.cfg.Events()
 	s.noteEmpty()
-	if s.cfg.Snapshot != nil {
-		s.mu.Lock()
-		s.cfg.Snapshot()
-		s.mu.Unlock()
-	}
 }
 
 // ended is called when the loop has ended. If that is because the socket failed, there was

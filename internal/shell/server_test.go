@@ -93,7 +93,10 @@ func TestAClosedServerRunsNothing(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 		<-h.Done()
-		h.View(func() {}) // still there, as are the counters
+		looked := false
+		if h.Look(func() { looked = true }); !looked { // it is still there, as are the counters
+			t.Error("nobody may look at it")
+		}
 		if h.LoopStats().Turns == 0 || h.Socket().LocalAddr() != h.Addr() {
 			t.Errorf("%+v at %v", h.LoopStats(), h.Addr())
 		}
@@ -249,9 +252,9 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 		h.Socket().Close()
 		<-h.Done()
 		h.wants(t, "came", "left") // its program is told all the same
-		h.View(func() {
-			if h.seen.guests != 0 {
-				t.Errorf("a view shows %d guests", h.seen.guests)
+		h.Look(func() {
+			if n := h.host.Len(); n != 0 {
+				t.Errorf("a look shows %d guests", n)
 			}
 		})
 		if err := h.Do(func() {}); err != shell.ErrClosed {
@@ -265,17 +268,14 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 	})
 }
 
-// View sees what the last Snapshot took, whole, while the loop goes on.
-func TestViewSeesAWholeSnapshot(t *testing.T) {
+// Look sees the core as it is, while no turn is under way, and when the server has been closed meanwhile.
+func TestALookSeesTheCoreBetweenTurns(t *testing.T) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {
 		h := serve(t, at)
 		x := connect(t, at, h)
-		if err := h.Do(func() {}); err != nil { // the turn of "came" is over
-			t.Fatal(err)
-		}
-		h.View(func() {
-			if h.seen.guests != 1 || h.seen.heard != 1 {
-				t.Errorf("a view shows %+v", h.seen)
+		h.Look(func() {
+			if h.host.Len() != 1 {
+				t.Errorf("a look shows %d guests", h.host.Len())
 			}
 		})
 		var wg sync.WaitGroup
@@ -283,11 +283,11 @@ func TestViewSeesAWholeSnapshot(t *testing.T) {
 			wg.Go(func() {
 				last := 0
 				for range 200 {
-					h.View(func() {
-						if h.seen.heard < last {
-							t.Errorf("a view shows %d heard, an earlier one %d", h.seen.heard, last)
+					h.Look(func() {
+						if n := len(h.heard); n < last || len(h.host.events) > 0 {
+							t.Errorf("a look shows %d heard, an earlier one %d, and %d events", n, last, len(h.host.events))
 						}
-						last = h.seen.heard
+						last = len(h.heard)
 					})
 				}
 			})
@@ -297,6 +297,7 @@ func TestViewSeesAWholeSnapshot(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		h.Close()
 		wg.Wait()
 	})
 }

@@ -104,7 +104,6 @@ type house struct {
 	*shell.Server
 	host  *host
 	heard chan string
-	seen  struct{ guests, heard int } // by Snapshot
 }
 
 func serve(t testing.TB, at shelltest.Place) *house {
@@ -118,9 +117,8 @@ func serve(t testing.TB, at shelltest.Place) *house {
 			}
 			h.host.events = h.host.events[:0]
 		},
-		Snapshot: func() { h.seen.guests, h.seen.heard = h.host.Len(), len(h.heard) },
-		Leave:    h.host.leave,
-		Abort:    h.host.abort,
+		Leave: h.host.leave,
+		Abort: h.host.abort,
 	})
 	t.Cleanup(func() { h.Close() })
 	return h
