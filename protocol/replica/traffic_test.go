@@ -1,10 +1,12 @@
 package replica
 
 import (
+	"sync"
 	"testing"
 	"time"
 
 	"parley/internal/shell/shelltest"
+	"parley/internal/udp"
 	"parley/simnet"
 )
 
@@ -64,5 +66,48 @@ func TestTrafficNeverFalls(t *testing.T) {
 	}
 	if st := w.mux.Stats(); st.Ended < 10 || w.mux.Len() == 0 || last.Reliable.Resent+last.Reliable.FastResent == 0 || last.Reliable.Repeat == 0 {
 		t.Errorf("%d came, %d are left, %+v", st.Ended, w.mux.Len(), last)
+	}
+}
+
+// Who asks a server for its counters again and again, while clients come and go and the server closes, sees
+// none fall.
+func TestTheCountersOfAServerNeverFall(t *testing.T) {
+	at := kernel(udp.Config{})
+	s := at.serve(t, Config{}, echo(t))
+	asked := make(chan int)
+	for range 2 {
+		go func() {
+			var last ServerStats
+			n := 0
+			for over := false; !over; n++ {
+				select {
+				case <-s.Done():
+					over = true // and once more
+				default:
+				}
+				st := s.Stats()
+				if err := shelltest.Falls(last, st); err != nil {
+					t.Error(err)
+				}
+				last = st
+			}
+			asked <- n
+		}()
+	}
+	var clients sync.WaitGroup
+	for i := range 30 {
+		clients.Go(func() {
+			if err := talk(t, at, s, i); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	clients.Wait()
+	s.Close()
+	if a, b := <-asked, <-asked; a < 2 || b < 2 {
+		t.Errorf("%d and %d times asked", a, b)
+	}
+	if st := s.Stats(); st.Conns != 0 || st.Opened != 30 || st.Ended != 30 || st.Traffic.Reliable.Delivered < 30*20 {
+		t.Errorf("in the end they are %+v", st)
 	}
 }
