@@ -21,6 +21,8 @@ const (
 	// EventGone: an entity has left sight; KindLink and ID say which.
 	EventGone
 	// EventClosed: the connection is over; Close says why. It is the last event.
+	// A client that says goodbye is over at its server a second after: until then it may prove that the goodbye was
+	// forged.
 	EventClosed
 )
 

@@ -20,6 +20,8 @@ const (
 	// is not sent again. It may have arrived all the same, and late.
 	EventLost
 	// EventClosed: the connection is over; Close says why. It is the last event.
+	// A client that says goodbye is over at its server a second after: until then it may prove that the goodbye was
+	// forged.
 	EventClosed
 )
 
