@@ -126,8 +126,8 @@ func TestHold(t *testing.T) {
 			early := c.l.say(loadFigures).Resident
 			c.turnFor(periods - periods/5)
 			f := c.settle(c.asked.Load() - asked)
-			t.Logf("load %s; %d clients, %d asked, %d told; favoured %v, tick p50 %v p99 %v longest %v; %d MB resident, %d after a fifth of it, %d before; %d collections, p99 %v", machineLoad(), n,
-				c.asked.Load()-asked, c.told.Load()-told, f.Favoured, f.P50, f.P99, f.Longest, f.Resident>>20, early>>20, mark.Resident>>20, f.GCs, f.GCPauseP99)
+			t.Logf("load %s; %d clients, %d asked, %d told; favoured %v, tick p50 %v p99 %v longest %v; %d MB resident, %d after a fifth of it, %d before; %d collections, p99 %v; %.1f allocations a tick", machineLoad(), n,
+				c.asked.Load()-asked, c.told.Load()-told, f.Favoured, f.P50, f.P99, f.Longest, f.Resident>>20, early>>20, mark.Resident>>20, f.GCs, f.GCPauseP99, float64(f.Mallocs)/float64(f.Ticks))
 			if c.ended.Load() > 0 || f.DroppedInput > 0 || f.Skips > 0 {
 				t.Errorf("%d were cut off, %d requests dropped, %d ticks let go", c.ended.Load(), f.DroppedInput, f.Skips)
 			}

@@ -126,8 +126,8 @@ const (
 	maxFrames = 8
 
 	// maxSpareCargos is how many of the shortest lists of what a packet carried are kept for the
-	// next ones, 256 KiB, and half as many of each next size.
-	maxSpareCargos = 1024
+	// next ones, two for each of 4,096 players who all see something else, 2 MiB, and half as many of each next size.
+	maxSpareCargos = 8192
 
 	// maxSpareSlots is how many slots of a kind are kept for the next that is seen by someone:
 	// 80 bytes each and 8 for each variable. When there is none, slotsAtOnce are made.
