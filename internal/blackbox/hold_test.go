@@ -196,7 +196,8 @@ func (c *crowd) bars(early uint64, f loadFigure, length time.Duration) {
 	if f.P99 > 25*time.Millisecond {
 		c.t.Errorf("tick p99 %v is more than half of its period", f.P99)
 	}
-	if f.GCPauseP99 > time.Millisecond {
+	// A collection has two pauses: of less than a hundred of them the p99 is the longest.
+	if f.GCPauseP99 > time.Millisecond && f.GCs >= 50 {
 		c.t.Errorf("pauses of the garbage collector: p99 %v", f.GCPauseP99)
 	}
 	if grown := float64(f.Resident) / float64(early); grown > 1.01 && length >= 10*time.Minute {

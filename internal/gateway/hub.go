@@ -103,7 +103,7 @@ type Stats struct {
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
 	TickTimes     Times         // how long all took
-	Behind        time.Duration // the clock, after the last tick
+	Behind        time.Duration // the clock, after the last tick; 0 if it keeps up
 	Shed          uint64        // players who were not let in because the hub was behind
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
@@ -409,7 +409,7 @@ func (h *Hub) settle() {
 // look makes the counters known to other goroutines.
 func (h *Hub) look() {
 	st := h.stats
-	st.Players, st.World, st.Behind = len(h.players), h.sim.Stats(), h.behind
+	st.Players, st.World, st.Behind = len(h.players), h.sim.Stats(), max(h.behind, 0)
 	for _, d := range h.dialects {
 		*st.Seats.of(d.Name()) = len(h.seats[d.Name()])
 		for _, s := range h.seats[d.Name()] {
