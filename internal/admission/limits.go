@@ -87,4 +87,7 @@ const (
 	// one source however many addresses are used.
 	prefixBits4 = 24
 	prefixBits6 = 56
+
+	// hostBits6 is the network in which a host has as many addresses as it likes: what one host may hold is counted by it.
+	hostBits6 = 64
 )

@@ -73,6 +73,7 @@ var table = []room{
 	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},
+	{path: "internal/promise", shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/queue", "internal/turns"}, shell: everyFile},

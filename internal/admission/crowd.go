@@ -1,0 +1,70 @@
+package admission
+
+import "net/netip"
+
+// Crowd counts what each address holds: connections that are proven and have not entered, seats of a game. Hosts of
+// one IPv6 network are one, as a host has as many addresses of it as it likes. Its memory is bounded by what is held,
+// so whatever is counted must be bounded by itself. It is not safe for concurrent use.
+type Crowd struct {
+	limit int
+	held  map[netip.Addr]int32
+	total int
+}
+
+// NewCrowd returns a crowd in which an address holds at most limit; below 0 is no limit.
+func NewCrowd(limit int) *Crowd { return &Crowd{limit: limit, held: map[netip.Addr]int32{}} }
+
+// Enter counts one more for an address and reports whether that is within the limit; if not, nothing is counted.
+func (c *Crowd) Enter(addr netip.Addr) bool {
+	host := Host(addr)
+	n := c.held[host]
+	if c.limit >= 0 && int(n) >= c.limit {
+		return false
+	}
+	c.held[host] = n + 1
+	c.total++
+	return true
+}
+
+// Leave takes one back that Enter has counted.
+func (c *Crowd) Leave(addr netip.Addr) {
+	host := Host(addr)
+	switch n := c.held[host]; {
+	case n <= 0:
+		panic("admission: Crowd.Leave without Enter")
+	case n == 1:
+		delete(c.held, host)
+	default:
+		c.held[host] = n - 1
+	}
+	c.total--
+}
+
+// Of returns how many an address holds.
+func (c *Crowd) Of(addr netip.Addr) int { return int(c.held[Host(addr)]) }
+
+// Len returns how many all hold.
+func (c *Crowd) Len() int { return c.total }
+
+// Busiest returns the address that holds the most, and how many; of several the lowest, so that equal runs are equal.
+// It looks at all of them, so it is for when there is no room left.
+func (c *Crowd) Busiest() (netip.Addr, int) {
+	var most netip.Addr
+	var n int32
+	for host, held := range c.held {
+		if held > n || held == n && host.Less(most) {
+			most, n = host, held
+		}
+	}
+	return most, int(n)
+}
+
+// Host returns what counts as one host: an IPv4 address, or the /64 of an IPv6 address.
+func Host(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if !addr.Is6() {
+		return addr
+	}
+	network, _ := addr.Prefix(hostBits6) // which cannot fail
+	return network.Addr()
+}
