@@ -55,6 +55,9 @@ func readTree(t *testing.T) []source {
 			}
 			return nil
 		}
+		if rel == ".git" { // of a second worktree
+			return nil
+		}
 		text, err := readText(name, d)
 		if text != "" {
 			sources = append(sources, source{rel, text})
