@@ -15,7 +15,7 @@ func (s *Service) Register(from netip.Addr, name, password string, done func(Ans
 	switch {
 	case s.config.NoRegistration && j.from.IsValid():
 		return s.enter(j, Disabled)
-	case nameErr != nil:
+	case nameErr != nil || Reserved(name):
 		return s.enter(j, BadName)
 	case CheckPassword(password) != nil:
 		return s.enter(j, BadPassword)

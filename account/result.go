@@ -14,7 +14,7 @@ const (
 	Full                 // there are Config.MaxSessions sessions
 	Banned               // the password was right, and the account is banned
 	Taken                // another account has that name
-	BadName              // see ParseName
+	BadName              // see ParseName and Reserved
 	BadPassword          // a new password is not of 8 to 128 bytes
 	Disabled             // Config.NoRegistration
 	Busy                 // too many requests are waiting: try again later

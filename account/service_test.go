@@ -31,6 +31,8 @@ func TestRegister(t *testing.T) {
 		{"another name", "anna", password, account.OK},
 		{"a name that is too short", "an", password, account.BadName},
 		{"a name with a blank", "ann bee", password, account.BadName},
+		{"the name of the server", "server", password, account.BadName},
+		{"one that looks like it", "ѕеrvеr", password, account.BadName},
 		{"a password of 7 bytes", "bob", "1234567", account.BadPassword},
 		{"a password of 8 bytes", "bob", "12345678", account.OK},
 		{"a password of 128 bytes", "clara", strings.Repeat("x", 128), account.OK},
@@ -44,7 +46,7 @@ func TestRegister(t *testing.T) {
 	if a.Account.Name != "Ann" || a.Account.ID == 0 || a.Account.Created.IsZero() || a.Session.Account() != a.Account {
 		t.Errorf("got %+v", a)
 	}
-	for result, want := range map[account.Result]uint64{account.OK: 6, account.Taken: 3, account.BadName: 2, account.BadPassword: 2} {
+	for result, want := range map[account.Result]uint64{account.OK: 6, account.Taken: 3, account.BadName: 4, account.BadPassword: 2} {
 		if got := d.Stats().Results[result]; got != want {
 			t.Errorf("%d answers were %v, want %d", got, result, want)
 		}
