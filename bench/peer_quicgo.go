@@ -10,7 +10,7 @@ import (
 )
 
 var quicGoPeers = []Peer{
-	quicGoPeer("quic-go stream", "one stream, a 2-byte size before each message", oneStream),
+	quicGoPeer("quic-go stream", "one stream, a write a message (W2: for 16 KiB), a 2-byte size before it", oneStream),
 	quicGoPeer("quic-go streams", "a stream a message", manyStreams),
 	quicGoPeer("quic-go datagrams", "unreliable datagrams", datagrams),
 }

@@ -8,7 +8,7 @@ import (
 )
 
 var xQUICPeers = []Peer{{
-	Name: "x/net/quic", Settings: "one stream, flushed at each message, a 2-byte size before it",
+	Name: "x/net/quic", Settings: "one stream, flushed at each message (W2: for 16 KiB), a 2-byte size before it",
 	Version: moduleVersion("golang.org/x/net"), Reliable: true, Ordered: true, Crowd: true,
 	Listen: func(take func(Link, []byte)) (Server, error) {
 		secret, err := serverTLS()

@@ -27,6 +27,9 @@ type serveWith struct {
 	Peer   string `json:"peer"`
 	Answer answer `json:"answer"`
 	Bytes  int    `json:"bytes"` // of each answer of the size, or of a push
+
+	// Clients is how many will come. ENet has a place for each, and looks at all in each turn.
+	Clients int `json:"clients"`
 }
 
 // answer is what a server does with a message.

@@ -69,8 +69,8 @@ func (s *swarm) watch(fd int) error {
 	return unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// joining is how many clients connect at a time.
-const joining = 64
+// joining is how many clients connect at a time. Servers hold at most 64 of an address that have not entered.
+const joining = 32
 
 // gather has members join until there are n, and returns when all are ready.
 func (s *swarm) gather(n int, patience time.Duration, join func(now time.Time) (Member, error)) error {

@@ -67,7 +67,7 @@ func crowdOnce(o *options, p Peer, kase string, round int) (map[string]float64, 
 	if _, err := fmt.Sscan(kase, &clients); err != nil {
 		return nil, err
 	}
-	s, err := openSite(&all, p)
+	s, err := openSite(&all, p, clients)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func crowdOnce(o *options, p Peer, kase string, round int) (map[string]float64, 
 	sites := []*site{s}
 	if name := floorOf(p); name != p.Name {
 		floor, _ := peerNamed(name)
-		f, err := openSite(&all, floor)
+		f, err := openSite(&all, floor, clients)
 		if err != nil {
 			return nil, err
 		}
@@ -135,8 +135,8 @@ func crowdFigures(sites []*site, some, full memory, added float64) map[string]fl
 	return figures
 }
 
-// openSite starts a server, and the process of its clients.
-func openSite(all *family, p Peer) (s *site, err error) {
+// openSite starts a server for so many clients, and the process of these.
+func openSite(all *family, p Peer, clients int) (s *site, err error) {
 	s = &site{peer: p, with: crowdWith{Peer: p.Name, Size: crowdUp, Every: crowdEvery, Listen: p.Down, Patience: time.Second}}
 	if p.Reliable {
 		s.with.Patience = 10 * time.Second
@@ -147,7 +147,7 @@ func openSite(all *family, p Peer) (s *site, err error) {
 	if s.client, err = all.add(p, "client"); err != nil {
 		return nil, err
 	}
-	return s, s.server.ask("listen", serveWith{Peer: p.Name, Answer: answerSize, Bytes: crowdDown}, &s.with.Addr)
+	return s, s.server.ask("listen", serveWith{Peer: p.Name, Answer: answerSize, Bytes: crowdDown, Clients: clients}, &s.with.Addr)
 }
 
 // gather has clients come until there are n, and warms up.

@@ -84,7 +84,7 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	}
 	w := echoWith{Peer: p.Name, Size: 64, Every: echoEvery, Patience: 5 * time.Second}
 	net := impairWith{TCP: p.TCP, Profile: "delay=25ms jitter=5ms loss=" + lossOf[kase], Seed: uint64(round)}
-	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho}, &net.To); err != nil {
+	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho, Clients: 1}, &net.To); err != nil {
 		return nil, err
 	}
 	if err := path.ask("listen", net, &w.Addr); err != nil {

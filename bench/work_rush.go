@@ -50,7 +50,7 @@ func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerCount}, &w.Addr); err != nil {
+	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerCount, Clients: 1}, &w.Addr); err != nil {
 		return nil, err
 	}
 	// The client is busy while it sends, so its CPU time is read from outside.
@@ -119,6 +119,10 @@ func arrived(server *child, sent uint64) (c counted, err error) {
 	return c, nil
 }
 
+// rushWrite is how much a stream is given in one write: whoever sends messages as fast as they go over a stream has a buffer
+// before it.
+const rushWrite = 16 << 10
+
 // lastLook is how long a client stays after its last message.
 const lastLook = 15 * time.Second
 
@@ -132,6 +136,9 @@ func runRush(p Peer, w rushWith) (r rushed, err error) {
 		return r, err
 	}
 	time.AfterFunc(lastLook, func() { link.Close() })
+	if s, ok := link.(*streamLink); ok {
+		s.gather = rushWrite
+	}
 	msg := make([]byte, w.Size)
 	end := time.Now().Add(w.For)
 	for {
@@ -147,6 +154,9 @@ func runRush(p Peer, w rushWith) (r rushed, err error) {
 			}
 		}
 		if time.Now().After(end) {
+			if s, ok := link.(*streamLink); ok {
+				return r, s.flush()
+			}
 			return r, nil
 		}
 	}

@@ -101,9 +101,18 @@ void client_echo(const char *line)
 	free(seen);
 }
 
-// AT_ONCE is how many messages are given to ENet before it has its turn. It would take all
-// that there are, so the next come when none of these waits to be sent for the first time.
-enum { AT_ONCE = 1024 };
+// ENet takes all that it is given, so a sender bounds what waits by itself: below LOW messages AT_ONCE more are added,
+// before the queue runs dry. To count on would be to walk the list, so no more than LOW of it is looked at.
+enum { LOW = 512, AT_ONCE = 512 };
+
+static int runs_low(void)
+{
+	int waiting = 0;
+	for (ENetListIterator at = enet_list_begin(&peer->outgoingCommands); at != enet_list_end(&peer->outgoingCommands); at = enet_list_next(at))
+		if (++waiting == LOW)
+			return 0;
+	return 1;
+}
 
 void client_rush(const char *line)
 {
@@ -115,7 +124,7 @@ void client_rush(const char *line)
 		return;
 	}
 	for (int64_t end = nanos() + length; nanos() < end;) {
-		for (int i = enet_list_empty(&peer->outgoingCommands) ? 0 : AT_ONCE; i < AT_ONCE; i++) {
+		for (int i = runs_low() ? 0 : AT_ONCE; i < AT_ONCE; i++) {
 			ENetPacket *p = enet_packet_create(NULL, size, ENET_PACKET_FLAG_RELIABLE);
 			memset(p->data, 0, size);
 			put64(p->data, ++n);

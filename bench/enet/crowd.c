@@ -11,7 +11,7 @@ static long long got, connected;
 static int64_t *late, since;
 static long long samples, room;
 
-enum { JOINING = 64, SAMPLE_EVERY = 7 };
+enum { JOINING = 32, SAMPLE_EVERY = 7 };
 
 static void take(ENetPacket *p)
 {

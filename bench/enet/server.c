@@ -57,7 +57,8 @@ void server_listen(const char *line)
 	bytes = number(line, "bytes");
 	answer = has(line, "\"answer\":\"echo\"") ? ECHO : has(line, "\"answer\":\"count\"") ? COUNT : SIZE;
 	flags = is_reliable(line) ? ENET_PACKET_FLAG_RELIABLE : 0;
-	host = enet_host_create(&at, ENET_PROTOCOL_MAXIMUM_PEER_ID, 1, 0, 0);
+	// Each turn of ENet looks at all places, taken or not: it gets those that it needs.
+	host = enet_host_create(&at, number(line, "clients"), 1, 0, 0);
 	if (!host) {
 		fail("cannot listen");
 		return;
