@@ -31,7 +31,9 @@ func (o *Owner) End() { o.mu.Unlock() }
 func (o *Owner) Visit(fn func() (done bool)) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.turned.L = &o.mu
+	if o.turned.L == nil { // once: others who wait look at it without the lock
+		o.turned.L = &o.mu
+	}
 	for o.visited && !o.over {
 		o.turned.Wait()
 	}
