@@ -60,8 +60,9 @@ type Config struct {
 	// none of them is in the world.
 	RelayConnector bool
 
-	// TicketKey has replica's and relay's players show a ticket (see protocol/relay): in an
-	// open room on the internet it is wanted. Default: all are guests.
+	// TicketKey has the players of replica, relay and duplex show a ticket (see protocol/relay) for the room "main" or for none.
+	// Each lets in one player: which were used is kept in DataDir until they expire. realm's accounts need none. Spectators
+	// need none either, so stamp is off unless Stamp is set. Default: all are guests.
 	TicketKey relay.TicketKey
 
 	// RealmTLS is the certificate of realm. Default: one of its own, kept in DataDir.
@@ -84,6 +85,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	if c.Stamp == "" && c.TicketKey != nil {
+		c.Stamp = Off
+	}
 	for _, d := range []struct {
 		addr     *string
 		standard string
@@ -110,6 +114,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.MaxPlayers is 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
 		return fmt.Errorf("parley: Config.Sight is a number of cells, below 0 for everything, not %v", c.Sight)
+	case c.TicketKey != nil && len(c.TicketKey) < relay.MinTicketKey:
+		return fmt.Errorf("parley: Config.TicketKey has %d bytes: at least %d are needed", len(c.TicketKey), relay.MinTicketKey)
 	case len(c.RealmConfig) != len(c.RealmExtension):
 		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and RealmExtension %d values", len(c.RealmConfig), len(c.RealmExtension))
 	}

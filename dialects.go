@@ -13,7 +13,6 @@ import (
 	"parley/account/sqlite"
 	"parley/internal/gateway"
 	"parley/protocol/realm"
-	"parley/protocol/relay"
 	"parley/protocol/relay/connector"
 )
 
@@ -41,23 +40,12 @@ func (s *Server) replica(c Config) error {
 			return fmt.Errorf("parley: an action cannot be named %s: replica has a message of that name", a.Name)
 		}
 	}
-	d, err := gateway.NewReplica(s.hub, gateway.ReplicaConfig{Addr: c.Replica, Ticket: ticketReader(c.TicketKey), Log: c.Log})
+	d, err := gateway.NewReplica(s.hub, gateway.ReplicaConfig{Addr: c.Replica, Log: c.Log})
 	if err != nil {
 		return err
 	}
 	s.add("replica", d.Addr(), func() any { return d.Stats() })
 	return nil
-}
-
-// ticketReader turns tickets of replica's players into names.
-func ticketReader(key relay.TicketKey) func(string) (string, error) {
-	if len(key) == 0 {
-		return nil
-	}
-	return func(ticket string) (string, error) {
-		t, err := key.Check(time.Now(), "", []byte(ticket))
-		return t.Name, err
-	}
 }
 
 func (s *Server) stamp(c Config) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -66,9 +68,17 @@ func Start(g Game, c Config) (*Server, error) {
 	s := &Server{done: make(chan struct{})}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
-	hub, err := gateway.New(gateway.Config{
+	config := gateway.Config{
 		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,
-	})
+	}
+	if c.TicketKey != nil {
+		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+			s.cancel()
+			return nil, fmt.Errorf("parley: the data folder: %w", err)
+		}
+		config.TicketKey, config.SpentFile = c.TicketKey, filepath.Join(c.DataDir, spentFile)
+	}
+	hub, err := gateway.New(config)
 	if err != nil {
 		s.cancel()
 		return nil, err
@@ -92,6 +102,9 @@ func Start(g Game, c Config) (*Server, error) {
 	}()
 	return s, nil
 }
+
+// spentFile is where the data folder has the tickets that were used.
+const spentFile = "spent-tickets"
 
 // contain has a panic of Terrain end the game in order, as one of Step does: it is also called for what
 // clients ask to see, outside of any step.

@@ -21,6 +21,7 @@ var needsWall = map[string]string{
 	"protocol/realm/mux.go":         "the wire has Unix time: it is read once, and moved on by monotonic differences",
 	"protocol/realm/server_time.go": "so does the time server's answer",
 	"protocol/relay/ticket.go":      "a ticket has an hour and a day at which it ends",
+	"internal/gateway/spent.go":     "so has a ticket that was used",
 }
 
 // T63: the wall clock may jump, as timers know monotonic time only: Go's times carry it, and

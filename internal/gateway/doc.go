@@ -7,6 +7,7 @@
 //	a server's loop    the dialect's handler reads a packet into a request (replica.go, …)
 //	inbox.go           it waits for the tick, bounded for each connection
 //	hub.go             the tick takes all requests: who enters, steers, acts, says
+//	gate.go            passes are judged when they come, and spent (spent.go) when their player enters
 //	held.go            what is for a later tick waits for it
 //	world              Step
 //	chunks.go          who is sent terrain in this tick, and land.go makes it

@@ -165,7 +165,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 	switch {
 	case ev.Kind == duplex.EventJoined:
 		s = &duplexSeat{conn: c}
-		s.dialect, s.own, s.number = d, s, uint16(c.Player())
+		s.dialect, s.own, s.number, s.from = d, s, uint16(c.Player()), c.MainAddr().Addr()
 		d.seats[c] = s
 		c.HideAll()
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter})

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/protocol/relay"
 	"parley/world"
 )
 
@@ -28,6 +29,11 @@ type Config struct {
 
 	// MaxPlayers bounds the players of all dialects together. Default 1,000.
 	MaxPlayers int
+
+	// TicketKey, if set, has nobody enter without a ticket of that key, accounts and spectators aside. Which tickets were used
+	// is kept in SpentFile, whose folder is there; without one a restart makes them good again.
+	TicketKey relay.TicketKey
+	SpentFile string
 
 	// Record, if set, gets the recording of all inputs.
 	Record io.Writer
@@ -69,7 +75,10 @@ type Hub struct {
 	seats    map[string][]*Seat // by dialect, those who entered
 	players  map[world.PlayerID]*Player
 	names    map[string]int // how many players have a name
-	said     []Line         // since the last tick
+	gate     *Gatekeeper
+	entering int       // players whose tickets are being spent
+	verdicts []verdict // on tickets, of this tick
+	said     []Line    // since the last tick
 	commands chan func()
 	visits   []func() // publishing in no dialect's loop, in that of the first, and of more
 	refills  []func() // what dialects do to the world before each step
@@ -105,6 +114,7 @@ type Stats struct {
 	TickTimes     Times         // how long all took
 	Behind        time.Duration // the clock, after the last tick; 0 if it keeps up
 	Shed          uint64        // players who were not let in because the hub was behind
+	Gate          GateStats
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
@@ -171,8 +181,14 @@ func New(c Config) (*Hub, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	if h.gate, err = newGatekeeper(c.TicketKey, c.SpentFile, h.log); err != nil {
+		return nil, err
+	}
 	return h, nil
 }
+
+// Gate returns who judges passes. It may be asked by any goroutine.
+func (h *Hub) Gate() *Gatekeeper { return h.gate }
 
 // Sim returns the world. It belongs to the hub's goroutine: it is to be asked in Do, or
 // before Run.
@@ -247,7 +263,7 @@ func (h *Hub) Shutdown(late context.Context) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.gate.close(late))...)
 }
 
 // loop runs ticks at their times.
@@ -316,6 +332,7 @@ func (h *Hub) take() {
 		refill()
 	}
 	h.release()
+	h.admit()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
 			s.chat.grow(chatRate, h.cfg.TickRate)
@@ -409,7 +426,7 @@ func (h *Hub) settle() {
 // look makes the counters known to other goroutines.
 func (h *Hub) look() {
 	st := h.stats
-	st.Players, st.World, st.Behind = len(h.players), h.sim.Stats(), max(h.behind, 0)
+	st.Players, st.World, st.Behind, st.Gate = len(h.players), h.sim.Stats(), max(h.behind, 0), h.gate.Stats()
 	for _, d := range h.dialects {
 		*st.Seats.of(d.Name()) = len(h.seats[d.Name()])
 		for _, s := range h.seats[d.Name()] {

@@ -194,7 +194,7 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 	watcher.own = watcher
 	d.inbox.put(request{seat: watcher, ask: askEnter})
 	ticks(t, h, 1)
-	if c.player != nil || c.kicked != "the game is full" || watcher.kicked != "" || watcher.view == nil {
+	if c.player != nil || c.kicked != string(RefusedFull) || watcher.kicked != "" || watcher.view == nil {
 		t.Errorf("the third is %v, told %q; a spectator is told %q", c.player, c.kicked, watcher.kicked)
 	}
 	d.inbox.put(request{seat: c, ask: askSay, line: []byte("let me in")}) // it has no voice

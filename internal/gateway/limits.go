@@ -79,6 +79,22 @@ const (
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
 
+	// badPasses is how many malformed or forged passes of an address are answered at once, and then in a minute: "counted by
+	// address, ten a minute; beyond that only sound passes of that address are looked at" (entry). badPassCost is one of them
+	// in tokens, of which a second brings one.
+	badPasses   = 10
+	badPassCost = 6
+
+	// maxSpent bounds the spent tickets that are remembered until they expire, some 24 MiB in all. With more no ticket is
+	// taken, as it could be used twice. Only the issuer of tickets can fill it.
+	maxSpent = 1 << 18
+
+	// maxSpentBatch is how many are written at once: what a loss of power may leave half written.
+	maxSpentBatch = 128
+
+	// maxSpentRecords bounds the file, to 16 MiB: with more it is written anew, without those that have expired.
+	maxSpentRecords = 2 * maxSpent
+
 	// goodbyeTime is how long Close waits for the dialects to say goodbye.
 	goodbyeTime = 5 * time.Second
 )

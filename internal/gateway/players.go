@@ -9,46 +9,78 @@ import (
 	"parley/world"
 )
 
-// enter brings a player into the world. A name that another has gets a number; none is a
-// guest's.
+// enter has a player come into the world, as soon as its ticket is spent if it has one. A name that another has gets a number;
+// none is a guest's.
 func (h *Hub) enter(s *Seat, name string) {
-	if s.view != nil || s.left {
+	if s.view != nil || s.left || s.entering {
 		return
 	}
+	err := h.mayEnter(s)
+	if err == nil && s.pass != nil {
+		if err = h.gate.spend(s); err == nil {
+			s.entering = true
+			h.entering++
+			h.admit()
+			return
+		}
+	}
+	h.seat(s, name, err)
+}
+
+// admit lets in those whose tickets are spent by now.
+func (h *Hub) admit() {
+	if h.entering == 0 {
+		return
+	}
+	h.verdicts = h.gate.settled(h.verdicts[:0])
+	for _, v := range h.verdicts {
+		v.seat.entering = false
+		h.entering--
+		if !v.seat.left {
+			h.seat(v.seat, v.seat.pass.Name, v.err)
+		}
+	}
+	clear(h.verdicts)
+}
+
+// seat makes somebody a player or a spectator, or has it told why it is neither.
+func (h *Hub) seat(s *Seat, name string, err error) {
 	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
-	why := h.refusal(s)
-	if s.spectator || why != "" {
-		s.view = h.sim.NewView(0, s.dialect.view())
-		s.kicked = why
-		return
+	var id world.PlayerID
+	if err == nil && !s.spectator {
+		name = h.freeName(name)
+		id, err = h.join(s, name)
 	}
-	name = h.freeName(name)
-	id, err := h.join(s, name)
+	s.view = h.sim.NewView(id, s.dialect.view())
 	if err != nil {
 		s.kicked = err.Error()
-		s.view = h.sim.NewView(0, s.dialect.view())
+	}
+	if id == 0 {
 		return
 	}
 	if name == "" {
 		name = h.freeName(fmt.Sprintf("guest-%d", id))
 	}
 	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s}
-	s.view = h.sim.NewView(id, s.dialect.view())
 	h.players[id] = s.player
 	h.names[name]++
 	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
 }
 
-// refusal returns why somebody is not let in, "" if it is.
-func (h *Hub) refusal(s *Seat) string {
+// mayEnter returns why somebody is not let in: a Refusal.
+func (h *Hub) mayEnter(s *Seat) error {
 	switch {
 	case h.behind > shedBehind:
 		h.stats.Shed++
-		return "the game is busy: come again"
-	case len(h.players) >= h.cfg.MaxPlayers && !s.spectator:
-		return "the game is full"
+		return RefusedBusy
+	case s.spectator:
+		return nil
+	case len(h.players)+h.entering >= h.cfg.MaxPlayers:
+		return RefusedFull
+	case h.gate.Wanted() && s.pass == nil && !s.account:
+		return RefusedGuest
 	}
-	return ""
+	return nil
 }
 
 func (h *Hub) join(s *Seat, name string) (world.PlayerID, error) {

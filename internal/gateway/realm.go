@@ -179,7 +179,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			return
 		}
 		s = &realmSeat{conn: c}
-		s.dialect, s.own = d, s
+		s.dialect, s.own, s.from, s.account = d, s, c.Peer().Addr(), d.cfg.Accounts != nil
 		c.Owner = s
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: ev.Question.Name})
 	case realm.EventMessage:

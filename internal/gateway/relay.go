@@ -136,7 +136,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 	switch ev.Kind {
 	case relay.EventJoined:
 		s := &relaySeat{peer: p}
-		s.dialect, s.own = d, s
+		s.dialect, s.own, s.from, s.account = d, s, p.Addr().Addr(), d.hub.gate.Wanted() // the lobby has seen its ticket
 		d.seats[p] = s
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: p.Name})
 	case relay.EventLeft:

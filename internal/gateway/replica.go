@@ -17,7 +17,6 @@ type Replica struct {
 	hub    *Hub
 	inbox  inbox
 	server *replica.Server
-	ticket func(ticket string) (name string, err error)
 
 	mux *replica.Mux // while the hub visits; nil if the server is closed
 
@@ -34,26 +33,21 @@ type Replica struct {
 type replicaSeat struct {
 	Seat
 	conn    *replica.Conn
-	name    string // of its ticket
 	entered bool
+	refused bool   // its pass was no good
 	you     uint32 // what `parley.you` said last: the entity's link and id, plus one
 }
 
 // ReplicaConfig is how the dialect is served.
 type ReplicaConfig struct {
 	Addr string
-
-	// Ticket, if set, turns the ticket of a `parley.ticket` message into a name; without it
-	// all are guests.
-	Ticket func(ticket string) (name string, err error)
-
-	Log *slog.Logger
+	Log  *slog.Logger
 }
 
 // NewReplica serves the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
-		hub: h, ticket: c.Ticket, seats: map[*replica.Conn]*replicaSeat{},
+		hub: h, seats: map[*replica.Conn]*replicaSeat{},
 		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, d.handle)
@@ -135,7 +129,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	switch ev.Kind {
 	case replica.EventConnected:
 		s := &replicaSeat{conn: c}
-		s.dialect, s.own = d, s
+		s.dialect, s.own, s.from = d, s, c.Peer().Addr()
 		d.seats[c] = s
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {
@@ -143,9 +137,9 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
 		}
 	case replica.EventLinked:
-		if s := d.seats[c]; !s.entered {
+		if s := d.seats[c]; !s.entered && !s.refused {
 			s.entered = true
-			d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: s.name})
+			d.inbox.put(request{seat: &s.Seat, ask: askEnter})
 		}
 	case replica.EventMessage:
 		d.message(d.seats[c], ev)
@@ -157,8 +151,8 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	r := request{seat: &s.Seat}
 	ok := false
 	switch name := string(ev.Name); name {
-	case "parley.ticket":
-		d.present(s, string(ev.Data))
+	case "parley.pass":
+		d.present(s, ev.Data)
 		return
 	case "steer":
 		r.ask = askSteer
@@ -181,18 +175,18 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	}
 }
 
-// present takes a ticket, which gives the player its name. It counts before the link is
-// accepted, which is when the player enters.
-func (d *Replica) present(s *replicaSeat, ticket string) {
-	if d.ticket == nil || s.entered {
+// present takes a pass. It counts before the link is accepted, which is when the player enters.
+func (d *Replica) present(s *replicaSeat, pass []byte) {
+	if s.entered || s.refused {
 		return
 	}
-	name, err := d.ticket(ticket)
-	if err != nil {
-		s.conn.Close("bad ticket")
-		return
+	var err error
+	if s.pass, err = d.hub.gate.Judge(s.from, pass); err != nil {
+		s.refused = true
+		if err != RefusedSilence {
+			s.conn.Close(err.Error())
+		}
 	}
-	s.name = name
 }
 
 // publish tells the players of this dialect what the tick brought.

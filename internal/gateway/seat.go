@@ -1,6 +1,10 @@
 package gateway
 
-import "parley/world"
+import (
+	"net/netip"
+
+	"parley/world"
+)
 
 // Seat is a place at the table: a connection of a dialect, and the player who came by it.
 // A dialect's own seat embeds one. All but waiting belongs to the hub.
@@ -9,21 +13,26 @@ type Seat struct {
 	own     waiter // the dialect's own seat, which embeds this one
 	waiting int    // requests in the inbox; under its lock
 
-	spectator bool // it watches, and is no player
+	// What the dialect knows before it asks to enter.
+	spectator bool       // it watches, and is no player
+	account   bool       // its name is that of an account, whose password it knew
+	pass      *Pass      // nil of guests
+	from      netip.Addr // of the connection
 
-	player  *Player // nil until it has entered, and of spectators
-	view    *world.View
-	left    bool
-	kicked  string // why, if it was
-	told    bool   // that it is, over a dialect whose goodbye has no words
-	chat    allowance
-	terrain allowance
-	asked   []chunkAsk
-	asking  bool   // it is among the hub's askers
-	granted int    // chunks that it may be sent in this tick
-	number  uint16 // reserved for its own entity, 0 if none is
-	held    int    // inputs for ticks that the world has yet to come to
-	results []result
+	entering bool    // its ticket is being spent
+	player   *Player // nil until it has entered, and of spectators
+	view     *world.View
+	left     bool
+	kicked   string // why, if it was
+	told     bool   // that it is, over a dialect whose goodbye has no words
+	chat     allowance
+	terrain  allowance
+	asked    []chunkAsk
+	asking   bool   // it is among the hub's askers
+	granted  int    // chunks that it may be sent in this tick
+	number   uint16 // reserved for its own entity, 0 if none is
+	held     int    // inputs for ticks that the world has yet to come to
+	results  []result
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.

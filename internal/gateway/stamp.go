@@ -90,7 +90,7 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 	switch ev.Kind {
 	case stamp.EventConnected:
 		s := &stampSeat{conn: c}
-		s.dialect, s.own, s.spectator = d, s, true
+		s.dialect, s.own, s.spectator, s.from = d, s, true, c.Peer().Addr()
 		d.seats[c] = s
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
 	case stamp.EventClosed:

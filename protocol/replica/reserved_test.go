@@ -18,7 +18,7 @@ func TestReservedNames(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		want error
-	}{{"parley.ticket", nil}, {"parley.gone", ErrName}, {"chat", ErrName}, {"parley.\xff", ErrName}} {
+	}{{"parley.pass", nil}, {"parley.gone", ErrName}, {"chat", ErrName}, {"parley.\xff", ErrName}} {
 		if err := x.SendReserved(now, Ordered, tt.name, []byte("x")); err != tt.want {
 			t.Errorf("%q: %v, want %v", tt.name, err, tt.want)
 		}
@@ -29,7 +29,7 @@ func TestReservedNames(t *testing.T) {
 	}
 	w.server.Poke()
 	w.until("both came", time.Second, func() bool { return len(got) == 1 && len(x.events) == 2 })
-	if got[0] != "parley.ticket" || x.events[1] != "parley.you=\"\\x01\\x00\\x02\"" {
+	if got[0] != "parley.pass" || x.events[1] != "parley.you=\"\\x01\\x00\\x02\"" {
 		t.Errorf("the server got %q, the client %q", got, x.events)
 	}
 }

@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"parley/internal/admission"
+	"parley/protocol/relay"
+)
+
+// Refusal is why somebody is not let in, in the words that every dialect tells.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedFull    Refusal = "game is full"
+	RefusedRoom    Refusal = "no such room"
+	RefusedGuest   Refusal = "room needs a ticket"
+	RefusedTicket  Refusal = "ticket is not valid"
+	RefusedUsed    Refusal = "ticket was used"
+	RefusedCrowd   Refusal = "too many from your address"
+	RefusedBusy    Refusal = "the game is busy: come again"
+	RefusedSilence Refusal = "too many passes that are not valid" // the dialect answers nothing
+)
+
+func (r Refusal) Error() string { return string(r) }
+
+// Status is the status byte of a refusal, in dialects that have one.
+func (r Refusal) Status() uint8 {
+	switch r {
+	case RefusedFull, RefusedCrowd, RefusedBusy:
+		return 6
+	case RefusedRoom:
+		return 8
+	}
+	return 3
+}
+
+// mainRoom is the one room of a server, for players without a ticket and for tickets that name no room.
+const mainRoom = "main"
+
+// Pass is what a sound pass says: who its bearer is. Each lets in one player, whatever the dialect.
+type Pass struct {
+	Name    string
+	serial  [16]byte
+	expires int64 // Unix seconds
+}
+
+// Gatekeeper judges the passes of all dialects, and sees to it that each ticket lets in one player: over all dialects, and
+// across restarts if it has a file. A dialect's loop calls Judge; the hub spends the ticket when its bearer enters.
+type Gatekeeper struct {
+	key   relay.TicketKey
+	clock func() time.Time // tickets end by the wall clock
+
+	mu    sync.Mutex
+	bad   *admission.Buckets // malformed and forged passes
+	stats GateStats
+	spent *spentTickets
+}
+
+// GateStats counts what became of passes.
+type GateStats struct {
+	Tickets   uint64 // were sound
+	None      uint64 // players without a ticket, where one is needed
+	Bad       uint64 // malformed, forged or of another key
+	Unlooked  uint64 // likewise, of addresses that had shown too many: they get no answer
+	Expired   uint64
+	OtherRoom uint64
+	Used      uint64 // shown again
+	Unkept    uint64 // sound, but not let in as their use could not be written down
+}
+
+// newGatekeeper returns the gatekeeper of a key, none if all are guests. With a file it knows what was spent before.
+func newGatekeeper(key relay.TicketKey, file string, log *slog.Logger) (*Gatekeeper, error) {
+	g := &Gatekeeper{key: key, clock: time.Now}
+	if key == nil {
+		file = ""
+	}
+	var secret admission.Key
+	rand.Read(secret[:])
+	g.bad = admission.NewBuckets(admission.BucketsConfig{
+		Source: admission.Limit{Rate: 1, Burst: badPasses * badPassCost}, Prefix: admission.NoLimit, Total: admission.NoLimit,
+	}, secret)
+	var err error
+	g.spent, err = openSpent(file, g.clock, log)
+	return g, err
+}
+
+// Wanted reports whether nobody enters without a ticket, accounts aside.
+func (g *Gatekeeper) Wanted() bool { return g.key != nil }
+
+// Judge says who the bearer of a pass is, or why it is not let in: a Refusal. No bytes are no pass, which is a guest's: nil.
+// It may be called by any goroutine, for an address that has proven itself. A pass that it finds good is spent when the hub
+// lets its bearer in, which may still fail: another may have come with it.
+func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(pass) == 0 {
+		if !g.Wanted() {
+			return nil, nil
+		}
+		g.stats.None++
+		return nil, RefusedGuest
+	}
+	now := g.clock()
+	t, err := g.key.Check(now, "", pass)
+	switch {
+	case errors.Is(err, relay.ErrTicketExpired):
+		g.stats.Expired++
+		return nil, RefusedTicket
+	case errors.Is(err, relay.ErrTicketRoom) && t.Room != mainRoom:
+		g.stats.OtherRoom++
+		return nil, RefusedRoom
+	case err != nil && !errors.Is(err, relay.ErrTicketRoom):
+		if !g.bad.Allow(now, from, badPassCost) {
+			g.stats.Unlooked++
+			return nil, RefusedSilence
+		}
+		g.stats.Bad++
+		return nil, RefusedTicket
+	}
+	if g.spent.has(t.Serial) {
+		g.stats.Used++
+		return nil, RefusedUsed
+	}
+	g.stats.Tickets++
+	return newPass(t), nil
+}
+
+// Stats returns the counters.
+func (g *Gatekeeper) Stats() GateStats {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	st := g.stats
+	st.Unkept = g.spent.failures()
+	return st
+}
+
+// spend begins to spend the ticket of a seat, or says why that cannot be. The verdict is among those of settled, at a later
+// tick if it is written to a file. It runs on the hub's goroutine.
+func (g *Gatekeeper) spend(s *Seat) error {
+	err := g.spent.spend(s)
+	if err == RefusedUsed {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.stats.Used++
+	}
+	return err
+}
+
+// settled appends the seats whose tickets are spent, or could not be.
+func (g *Gatekeeper) settled(list []verdict) []verdict { return g.spent.settled(list) }
+
+// close waits for what is being written.
+func (g *Gatekeeper) close(ctx context.Context) error { return g.spent.close(ctx) }

@@ -1,0 +1,333 @@
+package gateway
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"parley/protocol/relay"
+)
+
+// spentTickets are the serials of tickets that have let somebody in, until those have expired. They are kept in a file, so
+// that a restart does not make tickets good again. Nobody waits for the disk but the player whose ticket is written: a
+// goroutine writes what has come in one go, and the hub asks for what is done.
+//
+// The file is a header and records of the same size, at the end of which new ones are written:
+//
+//	 0             8          24       28
+//	+-------------+----------+--------+-------+
+//	| expires u64 | serial   | CRC-32 | zeros |
+//	| Unix s      | 16 bytes | u32    | u32   |
+//	+-------------+----------+--------+-------+
+//
+// A disk writes sectors whole, and no record is in two of them. So a record is as it was written, or absent: zeros, or cut off
+// at the end, and then only among the last that were written at once, whose players have not been let in. Anything else is
+// damage.
+type spentTickets struct {
+	file  string // "" keeps them in memory only
+	clock func() time.Time
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	serials map[[16]byte]int64
+	expiry  spentHeap
+	waiting []spending    // to be written
+	writing chan struct{} // closed when the goroutine that is at it is done; nil if none is
+	done    []verdict
+	failed  uint64
+	closed  bool
+
+	// Of who writes.
+	out     *os.File
+	records int  // in the file
+	stale   bool // the file must be written anew: a write has failed
+}
+
+// spending is a ticket on its way to the disk.
+type spending struct {
+	serial  [16]byte
+	expires int64
+	seat    *Seat
+}
+
+// verdict says that the ticket of a seat is spent, or why not.
+type verdict struct {
+	seat *Seat
+	err  error
+}
+
+const (
+	spentHeader      = "parley spent tickets, version 1\n"
+	spentRecordBytes = 32
+)
+
+var spentSum = crc32.MakeTable(crc32.Castagnoli)
+
+func newPass(t relay.Ticket) *Pass {
+	return &Pass{Name: t.Name, serial: t.Serial, expires: t.Expires.Unix()}
+}
+
+// openSpent reads what was spent, and leaves in the file what has not expired.
+func openSpent(file string, clock func() time.Time, log *slog.Logger) (*spentTickets, error) {
+	b := &spentTickets{file: file, clock: clock, log: log, serials: map[[16]byte]int64{}}
+	if file == "" {
+		return b, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("gateway: spent tickets: %w", err)
+	}
+	if err == nil {
+		if err := b.read(text); err != nil {
+			return nil, fmt.Errorf("gateway: spent tickets: %s is damaged: %w; put back a copy of it, or change the ticket key and delete it", file, err)
+		}
+	}
+	if err := b.rewrite(b.all()); err != nil {
+		return nil, fmt.Errorf("gateway: spent tickets: %w", err)
+	}
+	return b, nil
+}
+
+// read takes in a file.
+func (b *spentTickets) read(text []byte) error {
+	if len(text) < len(spentHeader) || string(text[:len(spentHeader)]) != spentHeader {
+		return errors.New("it does not begin as such a file does")
+	}
+	text = text[len(spentHeader):]
+	now, records := b.clock().Unix(), len(text)/spentRecordBytes // what is behind them was cut off
+	for i := range records {
+		r := text[i*spentRecordBytes:][:spentRecordBytes]
+		if [spentRecordBytes]byte(r) == [spentRecordBytes]byte{} && i >= records-maxSpentBatch {
+			continue
+		}
+		expires, serial := int64(binary.BigEndian.Uint64(r)), [16]byte(r[8:24])
+		if crc32.Checksum(r[:24], spentSum) != binary.BigEndian.Uint32(r[24:]) || binary.BigEndian.Uint32(r[28:]) != 0 {
+			return fmt.Errorf("record %d of %d", i+1, records)
+		}
+		if _, twice := b.serials[serial]; expires > now && !twice {
+			b.add(serial, expires)
+		}
+	}
+	return nil
+}
+
+func appendSpent(to []byte, s *spending) []byte {
+	start := len(to)
+	to = binary.BigEndian.AppendUint64(to, uint64(s.expires))
+	to = append(to, s.serial[:]...)
+	to = binary.BigEndian.AppendUint32(to, crc32.Checksum(to[start:], spentSum))
+	return append(to, 0, 0, 0, 0)
+}
+
+func (b *spentTickets) add(serial [16]byte, expires int64) {
+	b.serials[serial] = expires
+	heap.Push(&b.expiry, spentTicket{expires, serial})
+}
+
+// forget lets go of what has expired.
+func (b *spentTickets) forget(now int64) {
+	for len(b.expiry) > 0 && b.expiry[0].expires <= now {
+		old := heap.Pop(&b.expiry).(spentTicket)
+		delete(b.serials, old.serial)
+	}
+}
+
+// has reports whether a ticket is spent, or about to be.
+func (b *spentTickets) has(serial [16]byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, spent := b.serials[serial]
+	return spent
+}
+
+// spend notes that the ticket of a seat is spent, and has it written.
+func (b *spentTickets) spend(s *Seat) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(b.clock().Unix())
+	if _, spent := b.serials[s.pass.serial]; spent {
+		return RefusedUsed
+	}
+	if len(b.expiry) >= maxSpent || b.closed {
+		b.failed++
+		return RefusedBusy
+	}
+	b.add(s.pass.serial, s.pass.expires)
+	if b.file == "" {
+		b.done = append(b.done, verdict{seat: s})
+		return nil
+	}
+	b.waiting = append(b.waiting, spending{s.pass.serial, s.pass.expires, s})
+	if b.writing == nil {
+		b.writing = make(chan struct{})
+		go b.write()
+	}
+	return nil
+}
+
+// settled appends what has been written, or could not be, since it was last asked.
+func (b *spentTickets) settled(list []verdict) []verdict {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list = append(list, b.done...)
+	clear(b.done)
+	b.done = b.done[:0]
+	return list
+}
+
+func (b *spentTickets) failures() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
+}
+
+// write writes what waits, until nothing does.
+func (b *spentTickets) write() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.waiting) > 0 {
+		batch := b.waiting[:min(len(b.waiting), maxSpentBatch)]
+		b.waiting = b.waiting[len(batch):]
+		var all []spending
+		if b.stale || b.records+len(batch) > maxSpentRecords {
+			all = b.all() // with those of the batch
+		}
+		b.mu.Unlock()
+		err := b.put(batch, all)
+		b.mu.Lock()
+		for _, s := range batch {
+			if err != nil { // it has let nobody in, and may be shown again
+				delete(b.serials, s.serial)
+				b.failed++
+				b.done = append(b.done, verdict{s.seat, RefusedBusy})
+			} else {
+				b.done = append(b.done, verdict{seat: s.seat})
+			}
+		}
+	}
+	close(b.writing)
+	b.waiting, b.writing = nil, nil
+}
+
+// put brings a batch to the disk: at the end of the file, or with all others to a new one.
+func (b *spentTickets) put(batch, all []spending) (err error) {
+	if all != nil {
+		err = b.rewrite(all)
+	} else {
+		var text []byte
+		for i := range batch {
+			text = appendSpent(text, &batch[i])
+		}
+		_, err = b.out.Write(text)
+		if err == nil {
+			err = b.out.Sync()
+		}
+		b.records += len(batch)
+	}
+	if b.stale = err != nil; err != nil {
+		b.log.Error("tickets could not be spent: their players were not let in", "tickets", len(batch), "file", b.file, "err", err)
+	}
+	return err
+}
+
+// all returns the tickets that have not expired.
+func (b *spentTickets) all() []spending {
+	b.forget(b.clock().Unix())
+	list := make([]spending, 0, len(b.serials))
+	for serial, expires := range b.serials {
+		list = append(list, spending{serial: serial, expires: expires})
+	}
+	return list
+}
+
+// rewrite makes the file anew: it is there whole, or the old one is.
+func (b *spentTickets) rewrite(all []spending) error {
+	dir := filepath.Dir(b.file)
+	f, err := os.CreateTemp(dir, ".spent-*")
+	if err != nil {
+		return err
+	}
+	text := []byte(spentHeader)
+	for i := range all {
+		text = appendSpent(text, &all[i])
+	}
+	_, err = f.Write(text)
+	err = cmp.Or(err, f.Sync())
+	if err == nil {
+		err = os.Rename(f.Name(), b.file)
+	}
+	if err == nil {
+		err = syncFolder(dir)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return cmp.Or(err, f.Close())
+	}
+	if b.out != nil {
+		b.out.Close() // the old file has no name any more
+	}
+	b.out, b.records = f, len(all)
+	return nil
+}
+
+// syncFolder has the name of a new file survive a loss of power.
+func syncFolder(dir string) error {
+	if runtime.GOOS == "windows" { // which cannot, and need not
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// close waits until all is written, unless the disk does not answer until ctx ends, and closes the file.
+func (b *spentTickets) close(ctx context.Context) error {
+	b.mu.Lock()
+	writing := b.writing
+	b.closed = true
+	b.mu.Unlock()
+	if writing != nil {
+		select {
+		case <-writing:
+		case <-ctx.Done():
+			return fmt.Errorf("gateway: spent tickets: %s is still being written: %w", b.file, ctx.Err())
+		}
+	}
+	if b.out == nil {
+		return nil
+	}
+	err := b.out.Close()
+	b.out = nil
+	return err
+}
+
+// spentTicket and spentHeap order tickets by when they expire.
+type spentTicket struct {
+	expires int64
+	serial  [16]byte
+}
+
+type spentHeap []spentTicket
+
+func (h spentHeap) Len() int           { return len(h) }
+func (h spentHeap) Less(i, j int) bool { return h[i].expires < h[j].expires }
+func (h spentHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *spentHeap) Push(x any)        { *h = append(*h, x.(spentTicket)) }
+func (h *spentHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
