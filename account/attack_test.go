@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/promise"
 )
 
 // tally makes calls and counts their results.
@@ -59,6 +60,7 @@ func (c *tally) wait() map[account.Result]int {
 // T44: a log-in that fails takes the same work and gets the same answer, whatever the reason. What that is in time
 // BenchmarkLoginTiming shows.
 func TestFailuresCannotBeToldApart(t *testing.T) {
+	promise.Keeps(t, "T44", "account", 1)
 	d := newDesk(t, account.Config{HideUnknown: true, Failures: -1})
 	d.make("ann", "banned", "empty", "garbled")
 	d.want("ban", d.ban("banned", time.Time{}), account.OK)
@@ -105,7 +107,7 @@ func TestAThousandLogInsAtOnce(t *testing.T) {
 	d.make("ann")
 	before := d.Stats().Hashes
 	var longest, tooLong tally
-	for i := range 1000 {
+	for i := range promise.Keeps(t, "T45", "account", 1000) {
 		longest.add(func(f func(account.Answer)) error {
 			return d.Login(stranger(i), "ann", strings.Repeat("x", 128), f)
 		})
@@ -150,7 +152,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	addresses := []netip.Addr{operator, home, netip.MustParseAddr("::1"), netip.MustParseAddr("fe80::1%eth0"), netip.MustParseAddr("::ffff:10.0.0.1")}
 	var calls tally
-	n := rounds(100_000, 100_000)
+	n := promise.Keeps(t, "T45", "account", rounds(100_000, 100_000))
 	for i := range n {
 		from := addresses[rng.IntN(len(addresses))]
 		if rng.IntN(2) == 0 {
@@ -193,7 +195,7 @@ func TestMalformedRequests(t *testing.T) {
 
 // T46: 10^4 tries at one account, from one address, from many, and the owner who enters all the same.
 func TestBruteForce(t *testing.T) {
-	tries := rounds(10_000, 10_000)
+	tries := promise.Keeps(t, "T46", "account", rounds(10_000, 10_000))
 	for _, tt := range []struct {
 		name     string
 		from     func(i int) netip.Addr

@@ -18,6 +18,7 @@ import (
 
 	"parley/account"
 	"parley/account/sqlite"
+	"parley/internal/promise"
 )
 
 // victimVariable names the file of accounts in the environment of a process that is to be killed.
@@ -60,7 +61,7 @@ func runVictim() {
 // in every run.
 func TestRegistrationSurvivesKill(t *testing.T) {
 	const files = 4 // side by side, as most of the time is spent waiting for the disk
-	moments := tier(20, 200, 200)
+	moments := promise.Keeps(t, "T48", "account", tier(20, 200, 200))
 	var group sync.WaitGroup
 	var total atomic.Int64
 	for i := range files {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // modelCounts is a throttle that forgets nothing it need not.
@@ -83,6 +85,7 @@ func TestThrottleCountsAsTheModel(t *testing.T) {
 // T46: throttles by name and by address are bounded in memory, whatever is tried. Those that fail keep their count for
 // as long as there is room.
 func TestThrottleIsBounded(t *testing.T) {
+	promise.Keeps(t, "T46", "account", 1)
 	now := time.Now()
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // T28: a run that goes on without end is an error that names the host, and not a test that hangs.
 func TestALivelockIsFoundAndNamed(t *testing.T) {
+	promise.Keeps(t, "T28", "simnet", 1)
 	echo := func(y *toy) {
 		y.onData = func(_ time.Time, from netip.AddrPort, b []byte) { y.send(from, string(b)) }
 	}

@@ -1,6 +1,10 @@
 package world
 
-import "testing"
+import (
+	"testing"
+
+	"parley/internal/promise"
+)
 
 // T52: "exhaust 16-bit ids, free, reuse 10^6 times: no alias visible to any
 // client; reserved range never issued".
@@ -17,7 +21,8 @@ func TestNumbersAreNotConfused(t *testing.T) {
 	var living []uint16
 	next := ID(0)
 	given, refused := 0, 0
-	for given < max(100_000, rounds(1_000_000, 10_000_000)) {
+	want := promise.Keeps(t, "T52", "world", max(100_000, rounds(1_000_000, 10_000_000)))
+	for given < want {
 		b.now++
 		// Some are born; more than there are numbers for, now and then.
 		for range r.IntN(2500) {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // wander runs a world with players who come, go and do things, and returns a hash over the hashes
@@ -54,7 +56,7 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	r := newRand(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	seen := map[uint64]uint64{}
-	for i := range rounds(1000, 1000) {
+	for i := range promise.Keeps(t, "T20 T49", "world", rounds(1000, 1000)) {
 		seed, ticks := r.Uint64(), 15
 		switch {
 		case os.Getenv("PARLEY_SOAK") != "":
@@ -91,6 +93,7 @@ func TestGoldenWorlds(t *testing.T) {
 // may use one for x*y + z where the processor has it, unless the product is
 // converted. This looks at what it makes of us for arm64, which has it.
 func TestNoFusedMultiplyAdd(t *testing.T) {
+	promise.Keeps(t, "T49", "world", 1)
 	if testing.Short() {
 		t.Skip("compiles for another processor")
 	}

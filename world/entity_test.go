@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 func TestEntitiesLiveInTheirRows(t *testing.T) {
@@ -130,6 +132,7 @@ func TestSpawnOfWhatIsNoKindPanics(t *testing.T) {
 
 // T7: no state has a NaN, an infinity, or a text that a dialect could not write.
 func TestAStepLeavesNothingThatCannotBeTold(t *testing.T) {
+	promise.Keeps(t, "T7", "world", 1)
 	g := testGame()
 	var id ID
 	g.Step = func(w *World, in []Input) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 var (
@@ -34,6 +36,7 @@ func TestGoldenSeeds(t *testing.T) {
 	case testing.Short() || underRace:
 		count = 1
 	}
+	promise.Keeps(t, "T49", "world", count)
 	path := filepath.Join("testdata", "worlds.txt")
 	want := readGolden(t, path)
 	got := make([]uint64, count)

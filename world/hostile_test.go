@@ -3,6 +3,8 @@ package world
 import (
 	"math"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // T51: "10^6 well-formed random actions (ids not owned, huge counts, wrong tick):
@@ -53,7 +55,7 @@ func TestAHostilePlayerChangesItsOwnOnly(t *testing.T) {
 		return victims[r.IntN(len(victims))]
 	}
 	accepted := 0
-	for i := range rounds(1_000_000, 10_000_000) {
+	for i := range promise.Keeps(t, "T51", "world", rounds(1_000_000, 10_000_000)) {
 		var why Reason
 		switch r.IntN(3) {
 		case 0:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // A script is a random history: what players do at which tick.
@@ -103,7 +105,7 @@ func (a scripted) submit(s *Sim, players []PlayerID) Reason {
 func TestALateInputGivesTheStateOfOneInTime(t *testing.T) {
 	r := newRand(t)
 	rewinds, dones := uint64(0), 0
-	for i := range rounds(10_000, 100_000) {
+	for i := range promise.Keeps(t, "T50", "world", rounds(10_000, 100_000)) {
 		sc := newScript(r)
 		inTime, late := sc.run(t, false), sc.run(t, true)
 		if inTime.World().Hash() != late.World().Hash() {
@@ -276,6 +278,7 @@ func testImpossible(t *testing.T, answer func(*World, *Input), want Reason) {
 
 // T50: "beyond = refused; re-simulation <= tick budget at max window".
 func TestTheReplayBudgetHolds(t *testing.T) {
+	promise.Keeps(t, "T50", "world", 1)
 	s := newSim(t, Config{MaxRollbackTicks: 10, ReplayBudget: 2})
 	p := join(t, s, "a")
 	advance(s, 30)

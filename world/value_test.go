@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 var orders = []Order{{}, {Big: true}, {WideText: true}, {Big: true, WideText: true}}
@@ -28,7 +30,7 @@ func randomValue(r *rand.Rand, t Type) Value {
 // T1, T2: what is written is read again, and no shorter part of it is.
 func TestValuesRoundTrip(t *testing.T) {
 	r := newRand(t)
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T1 T2", "world", rounds(100_000, 1_000_000)) {
 		typ := Type(1 + r.IntN(int(Entity)))
 		v, o := randomValue(r, typ), orders[r.IntN(len(orders))]
 		b := v.AppendTo([]byte{9}, o)[1:]
@@ -48,6 +50,7 @@ func TestValuesRoundTrip(t *testing.T) {
 
 // The bytes as the dialects print them: T6.
 func TestValuesAreWrittenAsPrinted(t *testing.T) {
+	promise.Keeps(t, "T6", "world", 1)
 	for _, tt := range []struct {
 		v    Value
 		o    Order
@@ -71,6 +74,7 @@ func TestValuesAreWrittenAsPrinted(t *testing.T) {
 
 // T5, T7.
 func TestBadValuesAreRefused(t *testing.T) {
+	promise.Keeps(t, "T5 T7", "world", 1)
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, typ := range []Type{F32, F64} {
 			v := FloatValue(typ, f)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // A client is a model of one: it gets packets, some of them late, twice or not
@@ -142,7 +144,7 @@ func (c *client) wantSame() {
 // number is ever confused, though they are used again at once.
 func TestClientsEndUpWithTheTruth(t *testing.T) {
 	r := newRand(t)
-	for round := range max(5, rounds(150, 5_000)) {
+	for round := range max(5, promise.Keeps(t, "T52", "world", rounds(150, 5_000))) {
 		s := newSim(t, Config{Seed: r.Uint64(), MaxRollbackTicks: 6, ReuseTicks: 12})
 		var clients []*client
 		var players []PlayerID

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"parley/account"
+	"parley/internal/promise"
 )
 
 // schema returns the columns and indexes that there are.
@@ -38,6 +39,7 @@ func schema(t *testing.T, db *sql.DB) (found []string) {
 
 // T47: "migrations up/down/up".
 func TestMigrationsUpDownUp(t *testing.T) {
+	promise.Keeps(t, "T47", "postgres", 1)
 	config := newConfig(t)
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()

@@ -14,6 +14,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/promise"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,5 +66,6 @@ func openNew(t testing.TB) *Store {
 
 func TestStore(t *testing.T) {
 	newConfig(t) // skips once, and not once for each test of the suite
+	promise.Keeps(t, "T47", "postgres", storetest.Sequences())
 	storetest.Run(t, func(t *testing.T) account.Store { return openNew(t) })
 }

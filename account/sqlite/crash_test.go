@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/promise"
 )
 
 // victimVariable names the file in the environment of a process that is to be killed.
@@ -87,6 +88,7 @@ func TestKill(t *testing.T) {
 	case os.Getenv("PARLEY_PR") != "":
 		points = 200
 	}
+	promise.Keeps(t, "T48", "sqlite", points)
 	const files = 3 // side by side, as most of the time is spent waiting for the disk
 	t.Logf("seed=%d", *seedFlag)
 	var group sync.WaitGroup

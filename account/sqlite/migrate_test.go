@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // schema returns the statements that made the tables.
@@ -28,6 +30,7 @@ func schema(t *testing.T, db *sql.DB) (statements []string) {
 
 // T47: "migrations up/down/up".
 func TestMigrationsUpDownUp(t *testing.T) {
+	promise.Keeps(t, "T47", "sqlite", 1)
 	db, err := sql.Open("sqlite", dataSource(filepath.Join(t.TempDir(), FileName), busyTimeout, false))
 	if err != nil {
 		t.Fatal(err)

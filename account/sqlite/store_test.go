@@ -17,6 +17,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/promise"
 )
 
 func TestMain(m *testing.M) {
@@ -62,6 +63,7 @@ func mustCreate(t testing.TB, s *Store, name string) account.Record {
 
 // T47.
 func TestStore(t *testing.T) {
+	promise.Keeps(t, "T47", "sqlite", storetest.Sequences())
 	storetest.Run(t, func(t *testing.T) account.Store { return openNew(t) })
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/promise"
 )
 
 // stopWriter has the writer wait inside a transaction until the function that it returns is called.
@@ -145,6 +146,7 @@ func TestCloseDoesWhatWasAsked(t *testing.T) {
 
 // T48: "disk full". The pages that the file may have are bounded, which SQLite reports just as a full disk.
 func TestDiskFull(t *testing.T) {
+	promise.Keeps(t, "T48", "sqlite", 1)
 	s := openNew(t)
 	err := s.writer.do(t.Context(), func(p *pen) error { return p.change("PRAGMA max_page_count = 25") })
 	if err != nil {
@@ -216,6 +218,7 @@ func wantExactly(t *testing.T, s *Store, made map[string]account.ID) {
 // T48: SQLITE_BUSY. Another process locks the file for longer than we wait; what fails is not done, and what is
 // answered is.
 func TestBusy(t *testing.T) {
+	promise.Keeps(t, "T48", "sqlite", 1)
 	path := filepath.Join(t.TempDir(), FileName)
 	s, err := open(path, time.Millisecond)
 	if err != nil {

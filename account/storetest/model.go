@@ -19,7 +19,7 @@ import (
 // others.
 func testModel(t *testing.T, open func(t *testing.T) account.Store) {
 	const parts = 4
-	if err := flag.Set("rapid.checks", fmt.Sprint(max(1, tier(200, 10_000, 10_000)/parts))); err != nil {
+	if err := flag.Set("rapid.checks", fmt.Sprint(max(1, Sequences()/parts))); err != nil {
 		t.Fatal(err)
 	}
 	for part := range parts {

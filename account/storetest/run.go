@@ -43,6 +43,9 @@ func Run(t *testing.T, open func(t *testing.T) account.Store) {
 	t.Run("random calls are answered as by the model", func(t *testing.T) { testModel(t, open) })
 }
 
+// Sequences is how many random sequences of calls are held against the model.
+func Sequences() int { return tier(200, 10_000, 10_000) }
+
 // count is how often a random test goes round: the nightly count under PARLEY_SOAK=1, a tenth of the plain one
 // under -short.
 func count(plain, soak int) int { return tier(plain, plain, soak) }

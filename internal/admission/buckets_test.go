@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // host returns one of the addresses of a /24.
@@ -107,7 +109,7 @@ func TestAForgedAddressDoesNotStarveItsNeighbours(t *testing.T) {
 	b := NewBuckets(BucketsConfig{}, testKey)
 	asked, got := 0, 0
 	var next time.Duration
-	for i := range 100_000 {
+	for i := range promise.Keeps(t, "T32", "admission", 100_000) {
 		now := time.Duration(i) * 100 * time.Microsecond
 		b.Allow(at(now), host(1, 66), 1)
 		if now >= next { // 70 a second from neighbours, 10 + 70 is what the prefix has
@@ -127,7 +129,7 @@ func TestAForgedAddressDoesNotStarveItsNeighbours(t *testing.T) {
 func TestAForgedPrefixDoesNotStarveOthers(t *testing.T) {
 	b := NewBuckets(BucketsConfig{}, testKey)
 	inside, asked := 0, 0
-	for i := range 100_000 {
+	for i := range promise.Keeps(t, "T32", "admission", 100_000) {
 		now := time.Duration(i) * 100 * time.Microsecond
 		b.Allow(at(now), host(1, i), 1)
 		if i%2000 == 0 { // 5 a second

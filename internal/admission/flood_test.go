@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // flood is a server's admission in virtual time: honest clients connect, as replica's do, in
@@ -157,7 +159,7 @@ func (f *flood) run(seconds, perSecond, times int, maxDelay time.Duration) float
 
 // T30: 10^6 forged sources in 60 s.
 func TestHonestClientsConnectThroughAFlood(t *testing.T) {
-	seconds := tenth(t, 60)
+	seconds := promise.Keeps(t, "T30", "admission", tenth(t, 60))
 	for _, tt := range []struct {
 		name      string
 		perSecond int

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 func TestCanon(t *testing.T) {
@@ -37,7 +39,7 @@ func TestNearby(t *testing.T) {
 
 // T34: distinct peers have distinct keys and distinct hashes; the same peer has one.
 func TestDistinctPeersHaveDistinctKeys(t *testing.T) {
-	n := tenth(t, 1_000_000)
+	n := promise.Keeps(t, "T34", "admission", tenth(t, 1_000_000))
 	forEachSeed(t, 1, func(t *testing.T, rng *rand.Rand) {
 		p := newPRF(testKey)
 		keys := make(map[netip.AddrPort]bool, n)
@@ -69,6 +71,7 @@ func TestDistinctPeersHaveDistinctKeys(t *testing.T) {
 
 // T34: neighbours that differ in one thing only.
 func TestCloseNeighboursAreToldApart(t *testing.T) {
+	promise.Keeps(t, "T34", "admission", 1)
 	p := newPRF(testKey)
 	sums := map[[2]uint64]string{}
 	peers := []netip.AddrPort{

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"parley/internal/promise"
 )
 
 func TestAllowance(t *testing.T) {
@@ -57,7 +59,7 @@ func TestAllowance(t *testing.T) {
 // T29: whatever happens, no source was sent more than three times what it sent, at any instant;
 // with a grace, one more grace for each time that it had been silent for Life.
 func TestLedgerNeverSendsMoreThanThreeTimes(t *testing.T) {
-	steps := tenth(t, 100_000)
+	steps := promise.Keeps(t, "T29", "admission", tenth(t, 100_000))
 	forEachSeed(t, 6, func(t *testing.T, rng *rand.Rand) {
 		grace := []int{0, 8192}[rng.IntN(2)]
 		l := NewLedger(LedgerConfig{Max: 64, Grace: grace, Life: time.Second}, testKey)
@@ -110,7 +112,7 @@ func TestLedgerNeverSendsMoreThanThreeTimes(t *testing.T) {
 
 // T29: 10^6 sources, far more than there is room for.
 func TestLedgerWithAMillionSources(t *testing.T) {
-	n := tenth(t, 1_000_000)
+	n := promise.Keeps(t, "T29", "admission", tenth(t, 1_000_000))
 	forEachSeed(t, 1, func(t *testing.T, rng *rand.Rand) {
 		l := NewLedger(LedgerConfig{}, testKey)
 		for i := range n {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 func TestClockStarts(t *testing.T) {
@@ -53,7 +55,7 @@ func TestClockStartsLookLikeNoise(t *testing.T) {
 
 // T33: forgeries by bit flips, by XOR of valid ones, of old epochs, of other addresses.
 func TestNoForgedTokenIsAccepted(t *testing.T) {
-	n := tenth(t, 1_000_000)
+	n := promise.Keeps(t, "T33", "admission", tenth(t, 1_000_000))
 	forEachSeed(t, 1, func(t *testing.T, rng *rand.Rand) {
 		s := NewSecret(start, testKey)
 		now := at(time.Hour)
@@ -98,6 +100,7 @@ func TestNoForgedTokenIsAccepted(t *testing.T) {
 
 // T33: rotation honours two epochs.
 func TestTokensLiveForOneToTwoEpochs(t *testing.T) {
+	promise.Keeps(t, "T33", "admission", 1)
 	s := NewSecret(start, testKey)
 	from := addrPort("192.0.2.1:5")
 	for _, made := range []time.Duration{0, tokenLife / 2, tokenLife - 1, 10 * tokenLife} {

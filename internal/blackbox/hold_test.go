@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/player"
+	"parley/internal/promise"
 	"parley/world"
 )
 
@@ -100,6 +101,7 @@ func (c *crowd) close() {
 // say nothing. Clients share the cores, and the server goes before them, as far as the system lets it: they would have machines of
 // their own. Passwords are what realm's clients cost to come, so it has fewer.
 func TestHold(t *testing.T) {
+	promise.Keeps(t, "T56", "blackbox", 1)
 	prTier(t)
 	soak := os.Getenv("PARLEY_SOAK") != ""
 	length := 10 * time.Minute
@@ -211,6 +213,7 @@ func (c *crowd) bars(early uint64, f loadFigure, length time.Duration) {
 // In the gate the game itself takes its time, and a hundred players are half of what it can do; with
 // PARLEY_SOAK it is the 2,000 clients that do, and what it takes is held against its bars.
 func TestThreeTimesTheLoad(t *testing.T) {
+	promise.Keeps(t, "T57", "blackbox", 1)
 	prTier(t)
 	n, periods, burn := 100, 40, 9*time.Millisecond
 	soak := os.Getenv("PARLEY_SOAK") != ""

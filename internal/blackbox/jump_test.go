@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"parley/internal/player"
+	"parley/internal/promise"
 )
 
 // T63: the server's wall clock jumps by an hour and more, forward and back, and by a second, and that of its
 // clients the other way. Nobody is cut off, ticks go on as the true time does, everybody is served on and who comes is let in, over all five
 // dialects and with TLS. With PARLEY_PR each jump lasts for longer than any dialect's patience.
 func TestTheWallClockJumps(t *testing.T) {
+	promise.Keeps(t, "T63", "blackbox", 1)
 	const each, rate = 2, 50
 	wait := uint64(rate / 2)
 	if os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" {

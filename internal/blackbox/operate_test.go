@@ -15,6 +15,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/player"
+	"parley/internal/promise"
 	"parley/world"
 )
 
@@ -103,6 +104,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 	if os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" {
 		each, sight = 200, "16" // it is no test of a million pairs who see each other
 	}
+	promise.Keeps(t, "T60", "blackbox", 5*each)
 	s := serve(t, "--max-players", "2000", "--sight", sight)
 	var joining, staying sync.WaitGroup
 	room := make(chan struct{}, joinAtOnce)
@@ -159,6 +161,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 
 // T60: after SIGKILL and a restart at the same ports the players come back.
 func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
+	promise.Keeps(t, "T60", "blackbox", 1)
 	first := serve(t)
 	addr := first.addrs["replica"]
 	a, err := newReplica(addr)

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // A vector is a packet in bytes and in JSON, or bytes that are none. They were
@@ -69,6 +71,7 @@ func (v vector) args(command string, c Codec, more ...string) []string {
 // T6: every built-in dialect turns its vectors into each other, both ways, through
 // the commands as a user has them: one by one, and all of a route as lines.
 func TestVectorsOfBuiltInDialects(t *testing.T) {
+	promise.Keeps(t, "T6", "cli", 1)
 	for _, c := range builtIn() {
 		t.Run(c.Name, func(t *testing.T) {
 			routes := map[string][]vector{}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"parley/internal/promise"
 )
 
 // ms is a local time of the table tests.
@@ -208,7 +210,7 @@ func TestFourTimeWithstandsPoison(t *testing.T) {
 		now = 20e6
 		last, lastAt := c.Remote(at(now)), now
 		var replay Exchange
-		for i := range 100_000 {
+		for i := range promise.Keeps(t, "T15", "clocksync", 100_000) {
 			now += rng.Int64N(2e6)
 			x := Exchange{Sent: at(now - rng.Int64N(100e6)), Received: at(now), PeerReceived: remote(now), PeerSent: remote(now)}
 			switch rng.IntN(9) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 func TestOneWayFollowsTheQuickestPacket(t *testing.T) {
@@ -221,7 +223,7 @@ func TestOneWayWithstandsPoison(t *testing.T) {
 		at := func(ns int64) time.Time { return origin.Add(time.Duration(ns)) }
 		c.Accept(at(0), base+10_000, at(now))
 		last, lastAt := c.Remote(at(now)), now
-		for i := range 100_000 {
+		for i := range promise.Keeps(t, "T15", "clocksync", 100_000) {
 			now += rng.Int64N(2e6)
 			peer := base + uint64(now/1000)
 			switch rng.IntN(5) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -49,6 +50,7 @@ func TestTerrainHasABudget(t *testing.T) {
 
 // T42: however many ask for terrain that is new, a tick makes only so much, and everybody has a turn.
 func TestTerrainIsSharedByAll(t *testing.T) {
+	promise.Keeps(t, "T42", "gateway", 1)
 	h, d := newDesk(t, Config{})
 	var seats []*Seat
 	for range 100 {
@@ -138,6 +140,7 @@ func nomads(made *atomic.Int64) world.Game {
 // T42, realm: a crowd that comes at once, and asks for new terrain at once, makes no tick longer than
 // its bound; every chunk comes in the end, once, and nobody waits while another has much.
 func TestARealmCrowdSharesTerrain(t *testing.T) {
+	promise.Keeps(t, "T42", "gateway", 1)
 	const crowd, each = 24, 40
 	var made atomic.Int64
 	h, err := New(Config{Game: nomads(&made), Sight: 16})

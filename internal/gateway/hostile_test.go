@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -111,6 +112,7 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	if os.Getenv("PARLEY_SOAK") != "" {
 		s.rounds = 20_000
 	}
+	promise.Keeps(t, "T51", "gateway", s.rounds)
 	ticks(t, h, 2)
 	own := h.entityOf(s.victim.player)
 	before := *world.Get[pawn](h.sim.World(), own)

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/promise"
 	"parley/world"
 )
 
@@ -242,6 +243,7 @@ func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 // T57: a hub that cannot keep up with the clock lets nobody in, serves who is there, and is as
 // before within 10 s of the end of the load.
 func TestWhoComesIsShedFirst(t *testing.T) {
+	promise.Keeps(t, "T57", "gateway", 1)
 	synctest.Test(t, func(t *testing.T) {
 		h, d := newDesk(t, Config{TickRate: 20})
 		var load atomic.Int64 // what a tick takes
@@ -306,6 +308,7 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 // T63: a stall is caught up with, so that the world keeps pace with the clock; after one that
 // is too long the hub lets ticks go.
 func TestTheWorldKeepsUpWithTheClock(t *testing.T) {
+	promise.Keeps(t, "T63", "gateway", 1)
 	for _, tt := range []struct {
 		name    string
 		stall   time.Duration

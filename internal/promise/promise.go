@@ -5,25 +5,39 @@ package promise
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
+// Keeps returns n, the count of a loop that keeps promises, and notes it when the test has passed. A test with several
+// promises names them all: "T21 T28".
+func Keeps(t testing.TB, ids, part string, n int) int {
+	t.Helper()
+	t.Cleanup(func() {
+		for id := range strings.FieldsSeq(ids) {
+			Kept(t, id, part, n)
+		}
+	})
+	return n
+}
+
 // Kept notes that a test has run n of a promise, for a part of the project: a dialect, a package. It writes a line to the
-// file that PARLEY_TALLY names, if there is one; a test that failed has kept nothing.
+// file that PARLEY_TALLY names, if there is one. A test that failed or was skipped has kept nothing.
 func Kept(t testing.TB, id, part string, n int) {
 	t.Helper()
 	name := os.Getenv("PARLEY_TALLY")
-	if name == "" || t.Failed() {
+	if name == "" || t.Failed() || t.Skipped() {
 		return
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		t.Fatalf("promise: the tally: %v", err)
+		t.Errorf("promise: the tally: %v", err)
+		return
 	}
 	defer f.Close()
 	// One write of less than a page: lines of tests that run at the same time do not mix.
 	if _, err := fmt.Fprintf(f, "%s\t%s\t%d\t%s\n", id, part, n, t.Name()); err != nil {
-		t.Fatalf("promise: the tally: %v", err)
+		t.Errorf("promise: the tally: %v", err)
 	}
 }
 

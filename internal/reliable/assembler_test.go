@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 func TestAssemblerPutsPartsTogether(t *testing.T) {
@@ -70,7 +72,7 @@ func TestHalfSentMessagesAreBounded(t *testing.T) {
 	honest := heapAssembler(b, limit)
 	want := bytes.Repeat([]byte("honest "), 20000)
 	sent := 0
-	attackers := make([]*Assembler, 10_000)
+	attackers := make([]*Assembler, promise.Keeps(t, "T18", "engine", 10_000))
 	completed := 0
 	for round := range 40 {
 		for i := range attackers {

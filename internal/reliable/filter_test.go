@@ -4,10 +4,13 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // T17: the classic cases of a sliding window.
 func TestFilterKnowsWhatItHasSeen(t *testing.T) {
+	promise.Keeps(t, "T17", "engine", 1)
 	type op struct {
 		n    uint64
 		want Sight
@@ -45,14 +48,16 @@ func TestFilterKnowsWhatItHasSeen(t *testing.T) {
 
 // T17: against a plain model, 10^7 numbers, on paths from clean to terrible.
 func TestFilterAgreesWithAModel(t *testing.T) {
-	eachSeed(t, tier(1, 20, 200), func(t *testing.T, seed uint64) {
+	seeds, each := tier(1, 20, 200), tier(50_000, 500_000, 500_000)
+	promise.Keeps(t, "T17", "engine", seeds*each)
+	eachSeed(t, seeds, func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		first := rng.Uint64() >> rng.UintN(60)
 		f := Filter{next: first}
 		next := first
 		seen := make([]bool, 4*FilterSpan) // by number modulo its length, the older half cleared in passing
 		loss := rng.Float64() * rng.Float64()
-		for i := range tier(50_000, 500_000, 500_000) {
+		for i := range each {
 			n := next
 			switch r := rng.UintN(1000); {
 			case r == 0:

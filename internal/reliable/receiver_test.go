@@ -3,6 +3,8 @@ package reliable
 import (
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // inbox is a receiver alone.
@@ -193,6 +195,7 @@ func TestOnlyTheNewestIsDelivered(t *testing.T) {
 // T11: an application that does not read costs no more than the limit, and what
 // it could not take comes once it reads again.
 func TestAStalledReaderRefusesWithoutAcknowledging(t *testing.T) {
+	promise.Keeps(t, "T11", "engine", 1)
 	r := newInbox(t, 0, ReceiveConfig{MaxReady: 1000})
 	data := make([]byte, 100)
 	for n := range uint64(10) {

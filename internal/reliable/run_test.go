@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/serial"
 	"parley/simnet"
 )
@@ -48,7 +49,7 @@ func TestNumbersWrapUnderLoss(t *testing.T) {
 	}
 	for _, rule := range []Rule{Linked, Contiguous} {
 		t.Run("16 bits, "+rule.String()+", a whole cycle and more", func(t *testing.T) {
-			run(t, 1, serial.Bits16, uint64(serial.Bits16.Mask())-100, tier(10_000, 100_000, 1_000_000), rule)
+			run(t, 1, serial.Bits16, uint64(serial.Bits16.Mask())-100, promise.Keeps(t, "T9", "engine", tier(10_000, 100_000, 1_000_000)), rule)
 		})
 		t.Run("from 64 places, "+rule.String(), func(t *testing.T) {
 			eachSeed(t, tier(12, 64, 64), func(t *testing.T, seed uint64) {
@@ -67,10 +68,12 @@ func TestNumbersWrapUnderLoss(t *testing.T) {
 // T16: every datagram comes one to five times, in any order.
 func TestShuffledAndRepeatedDatagramsAreDeliveredOnce(t *testing.T) {
 	for _, rule := range allRules {
-		eachSeed(t, tier(1, 4, 40), func(t *testing.T, seed uint64) {
+		seeds, each := tier(1, 4, 40), tier(200, 5000, 25_000)
+		promise.Keeps(t, "T16", "engine", seeds*each)
+		eachSeed(t, seeds, func(t *testing.T, seed uint64) {
 			rng := newRand(seed)
 			s := newScript(rule, false, seed)
-			for range tier(200, 5000, 25_000) {
+			for range each {
 				s.a.todo = append(s.a.todo, job{size: 24, reliable: true, ordered: rng.IntN(2) == 0 && rule != Unordered})
 			}
 			for turns := 0; !s.b.complete(s.a); turns++ {
@@ -101,6 +104,7 @@ func TestShuffledAndRepeatedDatagramsAreDeliveredOnce(t *testing.T) {
 
 // T11: a reader that stalls for a minute, with a sender that never stops.
 func TestAStalledReaderRecovers(t *testing.T) {
+	promise.Keeps(t, "T11", "engine", 1)
 	n := simnet.New(1)
 	n.Default(simnet.Profile{Delay: 25 * time.Millisecond})
 	send := &SendConfig{GiveUpAfter: time.Hour}
@@ -171,6 +175,7 @@ func TestAStalledReaderRecovers(t *testing.T) {
 
 // T11: a peer that asks for replies and never acknowledges one costs a window.
 func TestAPeerThatNeverAcknowledgesIsBounded(t *testing.T) {
+	promise.Keeps(t, "T11", "engine", 1)
 	s := newSolo(t, SendConfig{GiveUpAfter: time.Hour})
 	r := newInbox(t, 0, ReceiveConfig{})
 	refused := 0

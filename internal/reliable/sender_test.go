@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -213,7 +214,7 @@ func TestLyingAcknowledgementsChangeNothing(t *testing.T) {
 	}
 	rng := newRand(2)
 	before, kept := s.Sender.Stats(), s.Pressure()
-	for i := range 100_000 {
+	for i := range promise.Keeps(t, "T12 T13", "engine", 100_000) {
 		n := s.Next() + rng.Uint64N(1<<uint(rng.IntN(63)))
 		if i%2 == 0 {
 			n = 100 + rng.Uint64N(50) // accepted, and not yet sent
@@ -238,7 +239,7 @@ func TestLyingAcknowledgementsChangeNothing(t *testing.T) {
 // T14: in a blackout with a full window, resends are few and spread out, and
 // giving up comes when it is promised.
 func TestABlackoutIsBornePatiently(t *testing.T) {
-	eachSeed(t, tier(3, 20, 200), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T14", "engine", tier(3, 20, 200)), func(t *testing.T, seed uint64) {
 		s := newSolo(t, SendConfig{})
 		s.rand = newRand(seed)
 		s.Sample(50 * time.Millisecond)
@@ -318,7 +319,7 @@ func TestAcknowledgementFloodsResendLittle(t *testing.T) {
 		s.ack(n)
 	}
 	sent := 0
-	for range 100_000 { // ten seconds at ten thousand a second
+	for range promise.Keeps(t, "T14", "engine", 100_000) { // ten seconds at ten thousand a second
 		s.now = s.now.Add(100 * time.Microsecond)
 		s.ack(10 + s.stats.AcksIn%30)
 		s.HandleTimeout(s.now)
@@ -331,7 +332,7 @@ func TestAcknowledgementFloodsResendLittle(t *testing.T) {
 
 // T15: absurd round trips do not move the estimate out of its bounds.
 func TestAbsurdRoundTripsAreBounded(t *testing.T) {
-	eachSeed(t, tier(1, 5, 50), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T15", "engine", tier(1, 5, 50)), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		s := newSolo(t, SendConfig{GiveUpAfter: 1000 * time.Hour, NoEarly: true})
 		for i := range 100_000 {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "the seed of a random test; 0 is the usual one")
@@ -164,6 +166,7 @@ func TestAMovedConnectionIsFoundAtItsNewAddressOnly(t *testing.T) {
 // T34: the same link-local address on two interfaces is two hosts; an IPv4 address is the same
 // in both of its forms.
 func TestWhichAddressesAreOne(t *testing.T) {
+	promise.Keeps(t, "T34", "roster", 1)
 	at := netip.MustParseAddrPort
 	for _, tt := range []struct {
 		a, b netip.AddrPort

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
@@ -187,7 +189,7 @@ func checkPair(n Bits, a, b uint32) string {
 func TestLawsHoldForRandomPairs(t *testing.T) {
 	r := newRand(t)
 	for _, n := range widths {
-		for range rounds(10_000_000) {
+		for range promise.Keeps(t, "T8", "serial", rounds(10_000_000)) {
 			v := r.Uint64()
 			a, b := uint32(v), uint32(v>>32)
 			if v&(1<<20) != 0 {
@@ -202,6 +204,7 @@ func TestLawsHoldForRandomPairs(t *testing.T) {
 
 // T8, tier N: all pairs of 16 bits.
 func TestLawsHoldForAllPairsOf16Bits(t *testing.T) {
+	promise.Keeps(t, "T8", "serial", 1)
 	if os.Getenv("PARLEY_SOAK") == "" {
 		t.Skip("2^32 pairs; set PARLEY_SOAK=1")
 	}
@@ -216,6 +219,7 @@ func TestLawsHoldForAllPairsOf16Bits(t *testing.T) {
 
 // T8: every width at every place where an error of one would show.
 func TestLawsHoldAtTheEdges(t *testing.T) {
+	promise.Keeps(t, "T8", "serial", 1)
 	for _, n := range widths {
 		half := n.Mask()/2 + 1
 		for _, base := range []uint32{0, 1, half - 1, half, half + 1, n.Mask() - 1, n.Mask()} {

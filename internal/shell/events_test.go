@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 )
@@ -24,6 +25,7 @@ func numbered(n, size int) (all []string) {
 // T11: while no one reads, only so much is moved out of the endpoint; when someone does,
 // everything comes, though nothing but the reader wakes the loop.
 func TestWhatWaitsForAReaderIsBounded(t *testing.T) {
+	promise.Keeps(t, "T11", "shell", 1)
 	for _, tt := range []struct {
 		name        string
 		count, size int

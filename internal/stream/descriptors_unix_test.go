@@ -12,11 +12,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // T61: a server with 100 descriptors survives 200 connections, and serves again when they
 // have left. It is a process of its own, as the limit is a process's.
 func TestALackOfDescriptorsPasses(t *testing.T) {
+	promise.Keeps(t, "T61", "stream", 1)
 	if os.Getenv("STREAM_FEW_DESCRIPTORS") != "" {
 		serveWithFewDescriptors(t)
 		return

@@ -15,6 +15,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // keyFlooder is a TLS 1.3 client that writes its own records, as crypto/tls sends no key
@@ -98,6 +100,7 @@ func (f *keyFlooder) update(b []byte) []byte {
 // T43: a flood of key updates, alone and with a byte between any two, from a peer that reads
 // none of the answers: the connection ends, and what waits for it is bounded.
 func TestAFloodOfKeyUpdatesEnds(t *testing.T) {
+	promise.Keeps(t, "T43", "stream", 1)
 	for name, between := range map[string]bool{"alone": false, "with bytes between": true} {
 		t.Run(name, func(t *testing.T) {
 			if between && testing.Short() {
@@ -145,6 +148,7 @@ func TestAFloodOfKeyUpdatesEnds(t *testing.T) {
 
 // T43: a client hello of more than 64 KiB ends the connection.
 func TestAHugeHelloEnds(t *testing.T) {
+	promise.Keeps(t, "T43", "stream", 1)
 	s := newServer(t, Config{TLS: testTLS(t)}, echo)
 	c, err := net.Dial("tcp", s.l.Addr().String())
 	if err != nil {
@@ -171,6 +175,7 @@ func TestAHugeHelloEnds(t *testing.T) {
 
 // T43: a peer that closes its side is told, and closed on.
 func TestHalfClosed(t *testing.T) {
+	promise.Keeps(t, "T43", "stream", 1)
 	for name, config := range configs(t) {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan error, 1)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/promise"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -164,6 +166,7 @@ func TestBytesComeAndGo(t *testing.T) {
 
 // T39: who does not read is not ready, and no one waits for it; when it reads on, all comes.
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
+	promise.Keeps(t, "T39", "stream", 1)
 	for name, config := range configs(t) {
 		t.Run(name, func(t *testing.T) {
 			opened := make(chan *Conn, 2)
@@ -287,6 +290,7 @@ func TestEndsAreTold(t *testing.T) {
 
 // T38: accepting never waits for a handshake, and handshakes that take too long are cut.
 func TestSilentHandshakesHoldUpNobody(t *testing.T) {
+	promise.Keeps(t, "T38", "stream", 1)
 	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: 300 * time.Millisecond}, echo)
 	var silent []net.Conn
 	for range 100 {
@@ -341,6 +345,7 @@ func TestTheOldestHandshakeMakesRoom(t *testing.T) {
 // T43: a peer that makes records of one byte each gets no more of the turns than others: what
 // has come is handed over together.
 func TestRecordsOfOneByte(t *testing.T) {
+	promise.Keeps(t, "T43", "stream", 1)
 	turns, total := 0, 0
 	hold, done := make(chan struct{}), make(chan struct{})
 	s := newServer(t, Config{TLS: testTLS(t)}, func(s *server) {
@@ -370,6 +375,7 @@ func TestRecordsOfOneByte(t *testing.T) {
 
 // T41: in one turn a connection hands over at most one buffer, however much it sends.
 func TestATurnTakesOneBufferOfEach(t *testing.T) {
+	promise.Keeps(t, "T41", "stream", 1)
 	for name, config := range configs(t) {
 		t.Run(name, func(t *testing.T) {
 			last := map[*Conn]int{}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"unsafe"
+
+	"parley/internal/promise"
 )
 
 // T34: the key of a peer. Through the kernel's form and back each address comes
@@ -31,7 +33,7 @@ func TestPeersAreDistinctThroughTheKernelsForm(t *testing.T) {
 			}
 			return raw, raw.decode()
 		}
-		for range pairs {
+		for range promise.Keeps(t, "T34", "udp", pairs) {
 			a := randomPeer(r, zones)
 			b := neighbour(r, a, zones)
 			if r.IntN(4) == 0 {

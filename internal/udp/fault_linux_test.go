@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/promise"
 )
 
 // faultyKernel puts errors between a socket and the real kernel.
@@ -71,6 +73,7 @@ func onBatched(t *testing.T, f func(t *testing.T, p *place)) {
 // nothing came) on receiving: the loop lives, and everything that no error hit is
 // delivered once and in order.
 func TestALoopSurvivesSocketFaults(t *testing.T) {
+	promise.Keeps(t, "T61", "udp", 1)
 	sendFaults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EMSGSIZE, unix.EAGAIN, unix.EPERM,
 		unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
 	recvFaults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EPERM, unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
@@ -179,6 +182,7 @@ func surviveFaults(t *testing.T, p *place, server *Socket, r *rand.Rand) {
 
 // T61, for the plain socket: the same faults as package net wraps them.
 func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
+	promise.Keeps(t, "T61", "udp", 1)
 	faults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EMSGSIZE, unix.EAGAIN, unix.EPERM,
 		unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
 	eachPlace(t, func(t *testing.T, p *place) {

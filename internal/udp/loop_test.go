@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // startLoop starts a loop that the test's end closes.
@@ -262,6 +264,7 @@ func TestALongTransmissionGoesOnByItself(t *testing.T) {
 // T28, for a loop: no core can make a turn endless, nor turns that do nothing
 // take a whole CPU.
 func TestACoreThatAsksForThePastIsSlowedDown(t *testing.T) {
+	promise.Keeps(t, "T28", "udp", 1)
 	synctest.Test(t, func(t *testing.T) {
 		network := new(Network)
 		s, _ := network.Listen("127.0.0.1:0", Config{})

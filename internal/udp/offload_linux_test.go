@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // Joined or not, the receiver sees the datagrams that the sender made: every
@@ -156,6 +158,7 @@ func TestOverflowIsCounted(t *testing.T) {
 
 // T34, over the wire: a link-local peer is known by its interface.
 func TestALinkLocalPeerKeepsItsZone(t *testing.T) {
+	promise.Keeps(t, "T34", "udp", 1)
 	addr, ok := linkLocal(t)
 	if !ok {
 		t.Log("this machine has no link-local address: not tested over the wire")

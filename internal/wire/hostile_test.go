@@ -5,6 +5,8 @@ import (
 	"math"
 	"runtime"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // T3: random bytes, half of them from valid messages with a few bytes changed.
@@ -27,7 +29,7 @@ func TestRandomBytes(t *testing.T) {
 		u.randomise(r)
 		valid[i] = u.appendTo(nil)
 	}
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "wire", rounds(10_000_000, 100_000_000))
 	in, out := make([]byte, 256), make([]byte, 0, 256)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -79,6 +81,7 @@ func lies(limit int) []int {
 
 // T5: a size or count is judged by its limit and by what is there, whatever it is.
 func TestLyingNumbers(t *testing.T) {
+	promise.Keeps(t, "T5", "wire", 1)
 	const field = "f"
 	for _, limit := range []int{0, 1, 5, 300, 1 << 16, math.MaxInt, -1, math.MinInt} {
 		for _, size := range []int{0, 1, 4, 5, 299, 300, 301, 70_000} {
@@ -136,6 +139,7 @@ func b2i(b bool) int {
 // T5: the turns of a loop over elements are bounded by the input, not by the
 // count; and the list is not made.
 func TestLyingCountsMakeNothing(t *testing.T) {
+	promise.Keeps(t, "T5", "wire", 1)
 	var u update
 	for _, b := range [][]byte{
 		{0, 0, 0xff, 0xff},     // more than the limit
@@ -150,6 +154,7 @@ func TestLyingCountsMakeNothing(t *testing.T) {
 
 // T5: a count that was good when it was read makes no loop after a failure.
 func TestCountsAreZeroAfterAFailure(t *testing.T) {
+	promise.Keeps(t, "T5", "wire", 1)
 	r := Big([]byte{3})
 	n := int(r.U8("count"))
 	r.U16("missing")
@@ -163,6 +168,7 @@ func TestCountsAreZeroAfterAFailure(t *testing.T) {
 
 // T7: a float that must be finite.
 func TestFiniteFloats(t *testing.T) {
+	promise.Keeps(t, "T7", "wire", 1)
 	for _, tt := range []struct {
 		name string
 		v    float64

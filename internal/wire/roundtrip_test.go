@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 const someText = "naïve Müller 日本語 🚀 plain text that is longer than eight bytes"
@@ -23,7 +25,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	r := newRand(t)
 	var m, got message
 	var b, again []byte
-	for range rounds(1_000_000, 10_000_000) {
+	for range promise.Keeps(t, "T1", "wire", rounds(1_000_000, 10_000_000)) {
 		m.randomise(r, "")
 		m.Name = append(m.Name[:0], validTexts[r.IntN(len(validTexts))]...)
 		b = m.appendTo(b[:0])
@@ -41,7 +43,7 @@ func TestUpdatesRoundTrip(t *testing.T) {
 	r := newRand(t)
 	var u, got update
 	var b, again []byte
-	for range rounds(1_000_000, 10_000_000) {
+	for range promise.Keeps(t, "T1", "wire", rounds(1_000_000, 10_000_000)) {
 		u.randomise(r)
 		b = u.appendTo(b[:0])
 		if !got.parse(b) {
@@ -76,7 +78,7 @@ func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
 			t.Fatalf("%s %x: got %+v, want %+v", kind, b, *got, want)
 		}
 	}
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T2", "wire", rounds(100_000, 1_000_000)) {
 		m.randomise(r, "ascii only")
 		b = m.appendTo(b[:0])
 		check("message", m.parse, m.explain)
@@ -131,7 +133,7 @@ func TestNumbersHaveTheirByteOrder(t *testing.T) {
 func TestAppendsAreReadBack(t *testing.T) {
 	r := newRand(t)
 	var b []byte
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T1", "wire", rounds(100_000, 1_000_000)) {
 		v := r.Uint64()
 		f32, f64 := math.Float32frombits(uint32(v)), math.Float64frombits(v)
 		b = AppendLittleF64(AppendLittleF32(AppendLittleU24(b[:0], uint32(v)), f32), f64)

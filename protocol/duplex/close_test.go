@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // T27: after the end nothing happens any more, whatever comes or is asked.
@@ -11,7 +13,7 @@ func TestAfterClosed(t *testing.T) {
 	t.Parallel()
 	rng := newRand(t)
 	stages := []*stage{newStage(t, FromClient, "open"), newStage(t, FromServer, "open")}
-	for range rounds(10_000, 100_000) {
+	for range promise.Keeps(t, "T27", "duplex", rounds(10_000, 100_000)) {
 		for i, r := range roles {
 			s := stages[i]
 			s.begin(r.side, anyState(r.side, rng))
@@ -158,7 +160,7 @@ func TestWhatIsRefusedDoesNotAdvance(t *testing.T) {
 	t.Parallel()
 	rng := newRand(t)
 	s := newStage(t, FromClient, "open")
-	for range rounds(10_000, 100_000) {
+	for range promise.Keeps(t, "T19", "duplex", rounds(10_000, 100_000)) {
 		s.begin(FromClient, "open")
 		seq, taken := int64(0), 0
 		for range 200 {

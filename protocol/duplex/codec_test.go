@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -79,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := newRand(t)
 	var buf []byte
-	for range rounds(1_000_000, 10_000_000) {
+	for range promise.Keeps(t, "T1", "duplex", rounds(1_000_000, 10_000_000)) {
 		s := shapes[r.IntN(len(shapes))]
 		m := s.random(r)
 		d := Datagram{Sequence: 1 + r.Int64N(1<<62), Message: m}
@@ -110,7 +111,7 @@ func TestPrefixesAndTails(t *testing.T) {
 	r := newRand(t)
 	heads := map[Kind]int{KindUpdate: 3, KindSync: 3, KindQuery: 1, KindReply: 2}
 	for _, s := range shapes {
-		for range rounds(20_000, 100_000) {
+		for range promise.Keeps(t, "T2", "duplex", rounds(20_000, 100_000)) {
 			m := s.random(r)
 			b := m.AppendTo(nil)
 			head, open := heads[s.kind]
@@ -152,7 +153,7 @@ func TestPrefixesAndTails(t *testing.T) {
 func TestRandomBytes(t *testing.T) {
 	r := newRand(t)
 	t.Parallel()
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3 T5", "duplex", rounds(10_000_000, 100_000_000))
 	var in, out [200]byte
 	for i := range total {
 		s := shapes[r.IntN(len(shapes))]

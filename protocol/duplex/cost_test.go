@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"parley/internal/promise"
 )
 
 // lane is a server's connection and its client, with nothing between them.
@@ -137,6 +139,7 @@ func TestNothingAllocates(t *testing.T) {
 
 // T3: reading and refusing allocate nothing.
 func TestReadingDoesNotAllocate(t *testing.T) {
+	promise.Keeps(t, "T3", "duplex", 1)
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
@@ -285,7 +288,7 @@ func TestChurn(t *testing.T) {
 		turn()
 	}
 	before := liveHeap()
-	n := rounds(100_000, 1_000_000)
+	n := promise.Keeps(t, "T58", "duplex", rounds(100_000, 1_000_000))
 	for range n {
 		turn()
 	}

@@ -17,12 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
 
 // T39: a client that does not read main is cut off with a reason that is logged, and the
 // others notice nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
+	promise.Keeps(t, "T39", "duplex", 1)
 	var log syncBuffer
 	h := newHall(t, Config{Log: shelltest.Log(&log)})
 	slow, err := net.Dial("tcp", h.Addr().String())
@@ -98,6 +100,7 @@ func (s *syncBuffer) String() string {
 // T41: clients that flood main with the smallest messages get equal shares, within 2x, and one
 // who does not is served meanwhile.
 func TestFloodsShareTheServer(t *testing.T) {
+	promise.Keeps(t, "T41", "duplex", 1)
 	h := newHall(t, Config{})
 	h.events = nil
 	const floods = 4
@@ -166,6 +169,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 
 // T38: mains that never begin their handshake keep nobody from joining, and are cut off.
 func TestSlowHandshakesKeepNobodyOut(t *testing.T) {
+	promise.Keeps(t, "T38", "duplex", 1)
 	server, client := certificate(t)
 	h := newHall(t, Config{TLS: server, FeedWait: time.Millisecond, JoinTimeout: time.Millisecond})
 	var idle []net.Conn
@@ -270,7 +274,7 @@ func TestChurnOfSockets(t *testing.T) {
 	turn()
 	h.wait("it leaves", func() bool { return len(h.conns) == 0 })
 	before := shelltest.Census(0)
-	for range rounds(300, 3000) {
+	for range promise.Keeps(t, "T58", "duplex", rounds(300, 3000)) {
 		turn()
 	}
 	h.wait("all leave", func() bool { return len(h.conns) == 0 })

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // script plays operations, each of two bytes, on a server and a client with everything that is
@@ -219,7 +221,7 @@ func runScript(t *testing.T, ops []byte) {
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
 	r := newRand(t)
-	for range rounds(3_000, 100_000) {
+	for range promise.Keeps(t, "T10", "duplex", rounds(3_000, 100_000)) {
 		ops := make([]byte, 400)
 		for i := range ops {
 			ops[i] = byte(r.Uint32())

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -124,7 +125,7 @@ func TestHandshakeUnderEveryLoss(t *testing.T) {
 			t.Fatalf("%s: %d of %d are half open", what, w.mux.pending.count, w.mux.Len())
 		}
 	}
-	for mask := range rounds(1024, 1024) {
+	for mask := range promise.Keeps(t, "T24", "duplex", rounds(1024, 1024)) {
 		run(fmt.Sprintf("loss %010b", mask), func(n uint64) simnet.Verdict {
 			if n < 10 && mask>>n&1 != 0 {
 				return simnet.Verdict{Drop: true}
@@ -158,7 +159,7 @@ func TestTokensCannotBeGuessed(t *testing.T) {
 	victim, honest := r.join("10.0.0.2"), r.open("10.0.0.2")
 	honest.say(CodeConnInit)
 	r.drain()
-	guesses := rounds(1_000_000, 10_000_000)
+	guesses := promise.Keeps(t, "T35", "duplex", rounds(1_000_000, 10_000_000))
 	for i := range guesses {
 		token := int32(rng.Uint32())
 		if token == victim.token || token == honest.token {
@@ -199,6 +200,7 @@ func TestTokensCannotBeGuessed(t *testing.T) {
 // T35: three wrong tokens from a source, and it is not heard for 10 s, even with the right one;
 // unless it is the feed already.
 func TestThreeWrongTokensSilenceASource(t *testing.T) {
+	promise.Keeps(t, "T35", "duplex", 1)
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
 	guesser := addrPort("10.0.0.2:50000")
@@ -238,7 +240,7 @@ func TestThreeWrongTokensSilenceASource(t *testing.T) {
 // restart.
 func TestReplaysAreRefused(t *testing.T) {
 	rng := newRand(t)
-	for range rounds(10_000, 100_000) / 100 {
+	for range promise.Keeps(t, "T35", "duplex", rounds(10_000, 100_000)) / 100 {
 		r := newRoom(t, Config{})
 		g := r.join("10.0.0.2")
 		var caught [][]byte
@@ -305,7 +307,7 @@ func TestAmplification(t *testing.T) {
 	r.mux.Flush()
 	r.drain()
 	var buf [64]byte
-	for i := range rounds(1_000_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T29", "duplex", rounds(1_000_000, 1_000_000)) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(rng.Uint32()))
 		d := Datagram{Sequence: 1 + int64(rng.Uint32()), Message: Message{Kind: KindFeedInit, Player: g.player, Token: g.token}}
 		switch i % 4 {
@@ -343,7 +345,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
 	var buf [80]byte
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T32", "duplex", rounds(100_000, 1_000_000)) {
 		b := buf[:rng.IntN(len(buf))]
 		for k := range b {
 			b[k] = byte(rng.Uint32())
@@ -373,7 +375,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 // T25: whoever forges well-formed datagrams in both directions can put words into the other's
 // mouth and make the feed deaf, and no more: nothing ends, and main carries what is true.
 func TestForgedFeedIsBounded(t *testing.T) {
-	for seed := range uint64(rounds(1000, 10_000)) {
+	for seed := range uint64(promise.Keeps(t, "T25", "duplex", rounds(1000, 10_000))) {
 		w, x := joined(t, seed, Config{}, perfect)
 		y := w.dial(1)
 		w.runUntil("the other joins", func() bool { return y.synced > 0 }, time.Second)
@@ -426,6 +428,7 @@ func forge(rng *rand.Rand, seen [][]byte) []byte {
 
 // T34: one peer has one key, however its address is written; two have two.
 func TestAddressesAsKeys(t *testing.T) {
+	promise.Keeps(t, "T34", "duplex", 1)
 	r := newRoom(t, Config{})
 	g := r.open("::ffff:10.0.0.2")
 	g.say(CodeConnInit)
@@ -524,9 +527,9 @@ func TestEmptyDatagramsCostNothing(t *testing.T) {
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
 	r.drain()
-	one := []byte{1}
+	one, between := []byte{1}, promise.Keeps(t, "T36", "duplex", 50_000)
 	flood := func() {
-		for range 50_000 {
+		for range between {
 			r.mux.HandleDatagram(r.now, otherSource, nil)
 			r.mux.HandleDatagram(r.now, g.feed, one)
 		}
@@ -547,6 +550,7 @@ func TestEmptyDatagramsCostNothing(t *testing.T) {
 // T38, T31: 5,000 mains that say one byte and then nothing, or nothing at all, are cut off in time,
 // and an honest player joins whenever it comes, but for the first second: see placeTime.
 func TestSlowMainsAreCutOff(t *testing.T) {
+	promise.Keeps(t, "T38 T31", "duplex", 1)
 	r := newRoom(t, Config{MaxPlayers: 100})
 	began, refused := r.now, 0
 	for i := range 5000 {

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
 // T6: the tables of docs/protocols/duplex.md are those of the code.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "duplex", 1)
 	tables := pagetest.Tables(t, statesPage)
 	for heading, rows := range map[string]int{"Messages": 8, "Codes of signals": 9, "Feed datagrams": 3, "update and sync": 3,
 		"conn_init_rep and feed_init": 3, "feed_init_rep": 2, "signal": 1, "query": 2, "reply": 3, "Limits": 7} {

@@ -3,6 +3,8 @@ package duplex
 import (
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // Of those who come at once as many are let in as there is room for, in the order in which they asked, and who was
@@ -38,6 +40,7 @@ func TestPlacesAreKeptForWhoJoins(t *testing.T) {
 // T31: who asks for all places and never joins keeps others out for placeTime at most; then who joins first is in, and
 // there are never more than may be.
 func TestPlacesAreNotKeptForWhoNeverJoins(t *testing.T) {
+	promise.Keeps(t, "T31", "duplex", 1)
 	for _, tt := range []struct {
 		name string
 		wait time.Duration

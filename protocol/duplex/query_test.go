@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -244,6 +245,7 @@ func TestQueriesThatMayNotBeSent(t *testing.T) {
 // T11: a peer that asks and never reads, or is never answered, is bounded and not cut off
 // for what the game does not do.
 func TestQueriesWithoutAnswersAreBounded(t *testing.T) {
+	promise.Keeps(t, "T11", "duplex", 1)
 	w, x := joined(t, 1, Config{Resync: -1}, perfect)
 	sent := 0
 	for ; ; sent++ {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -300,6 +301,7 @@ func (l *faultyListener) Accept() (net.Conn, error) {
 
 // T61: a server without descriptors waits for some, and goes on.
 func TestAcceptGoesOnAfterFaults(t *testing.T) {
+	promise.Keeps(t, "T61", "duplex", 1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -314,6 +316,7 @@ func TestAcceptGoesOnAfterFaults(t *testing.T) {
 // T61: the same exchange with system calls of the feed that fail, and with the kernel's
 // joining and batching off.
 func TestExchangeAtEveryKindOfSocket(t *testing.T) {
+	promise.Keeps(t, "T61", "duplex", 1)
 	for name, c := range map[string]udp.Config{
 		"batched": {}, "without joining": {NoGSO: true, NoGRO: true}, "small batches": {Batch: 2, MaxDatagram: 2048}, "plain": {Plain: true},
 		"faulty": shelltest.Faulty(udp.Config{}, 7), "faulty and plain": shelltest.Faulty(udp.Config{Plain: true}, 7),

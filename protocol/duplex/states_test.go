@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 )
 
 const statesPage = "../../docs/protocols/duplex.md"
@@ -439,6 +440,7 @@ var roles = []role{{FromClient, "A client", clientMessages, clientStates}, {From
 // T26: every message in every state, both roles, is as the page says. With PARLEY_PRINT_STATES
 // it prints the tables instead.
 func TestStatesAndMessages(t *testing.T) {
+	promise.Keeps(t, "T26", "duplex", 1)
 	for _, r := range roles {
 		if os.Getenv("PARLEY_PRINT_STATES") != "" {
 			r.print(t)
@@ -495,7 +497,7 @@ func TestRandomWalksThroughStates(t *testing.T) {
 	rng := newRand(t)
 	for _, r := range roles {
 		want := r.table(t)
-		walks := tier(40_000, 500_000, 5_000_000)
+		walks := promise.Keeps(t, "T26", "duplex", tier(40_000, 500_000, 5_000_000))
 		seen, steps := map[string]int{}, 0
 		s := newStage(t, r.side, r.states[0])
 		for range walks {

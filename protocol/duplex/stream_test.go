@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/reliable"
 )
 
@@ -134,6 +135,7 @@ func TestAStreamReadsAlikeHoweverItIsCut(t *testing.T) {
 
 // T5: numbers that lie about sizes are refused, or cost no more than what has come.
 func TestAStreamHoldsNoMoreThanCame(t *testing.T) {
+	promise.Keeps(t, "T5", "duplex", 1)
 	schema := &Schema{FromServer: Elements{Others: Counted(4)}}
 	for _, size := range []uint32{0, 1, MaxData - 5, MaxData - 4, MaxData - 3, 1 << 15, 1<<16 - 1, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 		s := NewStream(schema, FromServer)

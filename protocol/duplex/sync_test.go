@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -165,6 +166,7 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 
 // T11: what comes into sight does not pile up for a client that does not read main.
 func TestSightOfAClientThatDoesNotReadMain(t *testing.T) {
+	promise.Keeps(t, "T11", "duplex", 1)
 	w, x := joined(t, 1, Config{}, perfect)
 	for sid := range int16(2000) {
 		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
@@ -238,6 +240,7 @@ func TestWhatIsTooLargeForADatagramGoesOverMain(t *testing.T) {
 // T11, T39: a client that does not read main: what changes does not pile up for it, and what
 // the game sends it does, up to the limit.
 func TestAClientThatDoesNotReadMain(t *testing.T) {
+	promise.Keeps(t, "T11 T39", "duplex", 1)
 	w, x := joined(t, 1, Config{}, perfect)
 	y := w.dial(1)
 	w.runUntil("the other joins", func() bool { return y.synced > 0 }, time.Second)

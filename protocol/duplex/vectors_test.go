@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // vector is a message in bytes and in words, or bytes that are none. They were made by hand
@@ -28,6 +30,7 @@ type vector struct {
 
 // T6: the vectors, both ways.
 func TestVectors(t *testing.T) {
+	promise.Keeps(t, "T6", "duplex", 1)
 	text, err := os.ReadFile("testdata/vectors.json")
 	if err != nil {
 		t.Fatal(err)

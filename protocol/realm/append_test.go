@@ -3,6 +3,8 @@ package realm
 import (
 	"bytes"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // What is appended to a buffer is what has memory of its own, wherever it begins; a buffer that
@@ -86,6 +88,7 @@ func TestAppendingIsTheSameAsMaking(t *testing.T) {
 // T41: what a game says to each player alone, from fields to bytes on their way, allocates
 // nothing if it is appended to buffers that are used again.
 func TestTellingEachPlayerAllocatesNothing(t *testing.T) {
+	promise.Keeps(t, "T41", "realm", 1)
 	if underRace {
 		t.Skip("the race detector allocates")
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // tlsClient is a client's TLS. The handshake is made by the first write, and may fail.
@@ -19,7 +21,7 @@ func tlsClient(socket net.Conn, c *ClientConfig) net.Conn {
 // T60: a server that goes down tells everybody, and leaves nothing behind: 1,000 clients in the
 // gate, and 200 in every run.
 func TestShutdownTellsEverybody(t *testing.T) {
-	clients := tier(200, 1000, 1000)
+	clients := promise.Keeps(t, "T60", "realm", tier(200, 1000, 1000))
 	if testing.Short() || underRace {
 		clients = 20
 	}
@@ -76,7 +78,7 @@ func TestRealChurn(t *testing.T) {
 	p.dial().Close(context.Background())
 	eventually(t, "the first is gone", func() bool { return p.server.Stats().Ended == 1 })
 	before := runtime.NumGoroutine()
-	churn := tier(100, 2000, 10_000)
+	churn := promise.Keeps(t, "T58", "realm", tier(100, 2000, 10_000))
 	if underRace || testing.Short() {
 		churn = 10
 	}
@@ -142,6 +144,7 @@ func TestLateAnswersLeaveNoSession(t *testing.T) {
 
 // T39: one that reads nothing is dropped, and the others do not notice.
 func TestARealSlowReaderIsDropped(t *testing.T) {
+	promise.Keeps(t, "T39", "realm", 1)
 	p := newPlace(t, ServerConfig{})
 	config := p.config()
 	socket, err := net.Dial("tcp", p.server.Addr().String())

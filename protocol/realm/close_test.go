@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // T27: after the end: bytes, timeouts and calls in random order, a thousand of them in each of
@@ -15,7 +17,7 @@ import (
 // nothing is sent, and every queued message was let go once (a second time panics).
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	spread(t, tier(2000, 10_000, 10_000), func(r *rand.Rand, n int) { endLives(t, r, n) })
+	spread(t, promise.Keeps(t, "T27", "realm", tier(2000, 10_000, 10_000)), func(r *rand.Rand, n int) { endLives(t, r, n) })
 }
 
 func endLives(t *testing.T, r *rand.Rand, lives int) {
@@ -147,7 +149,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 	}
 	// Delayed by 4 s at a random place, it opens all the same.
 	r := newRand(t)
-	for range rounds(1024, 10_000) {
+	for range promise.Keeps(t, "T24", "realm", rounds(1024, 10_000)) {
 		w := newTown(t, r, Config{VersionWithin: 30 * time.Second})
 		w.max = 8
 		p := whole(w)
@@ -169,7 +171,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 // them had been there.
 func TestChurnLeavesNothingBehind(t *testing.T) {
 	const atOnce = 10
-	turns := tier(20_000, 1_000_000, 1_000_000) / atOnce
+	turns := promise.Keeps(t, "T58", "realm", tier(20_000, 1_000_000, 1_000_000)) / atOnce
 	var after []uint64 // heap objects, after the first hundredth and in the end
 	var towns []*town
 	for range runtime.GOMAXPROCS(0) {

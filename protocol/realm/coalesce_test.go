@@ -3,6 +3,8 @@ package realm
 import (
 	"fmt"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // seenWorld is what a client knows of the world after some messages: by entity and field, the
@@ -136,7 +138,7 @@ func TestASlowReaderGetsTheNewestState(t *testing.T) {
 	ann, bob := w.join("ann"), w.join("bob")
 	ann.deaf = true
 	bob.events = nil
-	ticks := uint64(max(rounds(20_000, 200_000), 3000))
+	ticks := uint64(max(promise.Keeps(t, "T11 T39", "realm", rounds(20_000, 200_000)), 3000))
 	for tick := range ticks {
 		w.mux.BeginTick(w.now, tick)
 		msg := updatesOf(tick, 10)
@@ -177,6 +179,7 @@ func updatesOf(tick uint64, n int) Message {
 // T39: what cannot be merged overflows: the client is dropped with exit 2, and nobody else
 // notices.
 func TestAReaderThatIsTooSlowIsDropped(t *testing.T) {
+	promise.Keeps(t, "T39", "realm", 1)
 	w := newTown(t, newRand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	ann.deaf = true

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -17,7 +18,7 @@ import (
 // 1,000,000 of each kind in the gate, and a tenth of that in every run.
 func TestMessagesRoundTrip(t *testing.T) {
 	t.Parallel()
-	spread(t, tier(100_000, 1_000_000, 1_000_000), func(r *rand.Rand, n int) {
+	spread(t, promise.Keeps(t, "T1", "realm", tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b, again []byte
@@ -51,7 +52,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 // T1: what lists hold is what was put into them.
 func TestListsHoldWhatWasPutIn(t *testing.T) {
 	t.Parallel()
-	spread(t, tier(100_000, 1_000_000, 1_000_000), func(r *rand.Rand, n int) {
+	spread(t, promise.Keeps(t, "T1", "realm", tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		for range n {
 			one.raw = one.raw[:0]
@@ -158,7 +159,7 @@ func checkLists(one *maker) error {
 // kind in the gate, and 40,000 in every run.
 func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
 	t.Parallel()
-	spread(t, tier(40_000, 100_000, 1_000_000), func(r *rand.Rand, n int) {
+	spread(t, promise.Keeps(t, "T2", "realm", tier(40_000, 100_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b []byte
@@ -215,7 +216,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 	in, out := make([]byte, 0, 4096), make([]byte, 0, 4096)
 	var got Message
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "realm", rounds(10_000_000, 100_000_000))
 	for i := range total {
 		v := r.Uint64()
 		if i%2 == 0 {
@@ -252,6 +253,7 @@ func TestRandomBytes(t *testing.T) {
 // T5: counts and sizes that claim more than there is, or than a message may hold, are refused
 // before anything is made for them.
 func TestLyingNumbers(t *testing.T) {
+	promise.Keeps(t, "T5", "realm", 1)
 	numbers := []uint64{0, 1, 2, 254, 255, 256, 1 << 15, 1<<16 - 2, 1<<16 - 1}
 	var m Message
 	for _, tt := range []struct {
@@ -304,6 +306,7 @@ func TestLyingNumbers(t *testing.T) {
 // T7: every float on the wire, of the layout and of the schema: NaN and infinities are
 // refused, all else is as it was.
 func TestFloats(t *testing.T) {
+	promise.Keeps(t, "T7", "realm", 1)
 	values := []struct {
 		v  float64
 		ok bool
@@ -481,6 +484,7 @@ func TestConfigExtension(t *testing.T) {
 
 // T3, T41: nothing on the way of a message allocates.
 func TestReadingAndWritingAllocateNothing(t *testing.T) {
+	promise.Keeps(t, "T3 T41", "realm", 1)
 	if underRace {
 		t.Skip("the race detector allocates")
 	}

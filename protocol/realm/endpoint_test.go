@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // "ok is followed, in this order, by: the chunk that the player's entity is in, entity_create
@@ -155,7 +157,7 @@ func TestAGameThatIsBehindHearsItsPlayers(t *testing.T) {
 // T19: what a limit refuses has no effect, and is counted: chat beyond the rate reaches nobody.
 func TestChatBeyondTheRateReachesNobody(t *testing.T) {
 	r := newRand(t)
-	for range rounds(10_000, 10_000) {
+	for range promise.Keeps(t, "T19", "realm", rounds(10_000, 10_000)) {
 		rate := 1 + r.IntN(5)
 		w := newTown(t, r, Config{ChatRate: rate})
 		ann, bob := w.join("ann"), w.join("bob")
@@ -284,6 +286,7 @@ func TestTheServerIsFull(t *testing.T) {
 
 // T31: who does not log in makes room for who comes later.
 func TestACrowdKeepsNobodyOut(t *testing.T) {
+	promise.Keeps(t, "T31", "realm", 1)
 	w := newTown(t, newRand(t), Config{MaxWaiting: 10, MaxPlayers: 200})
 	for i := range 100 {
 		w.arrive(Config{})
@@ -355,6 +358,7 @@ func TestPings(t *testing.T) {
 // T38: "A connection that has not sent version within 5 s, or not logged in within 60 s, is
 // closed", however it trickles.
 func TestDeadlines(t *testing.T) {
+	promise.Keeps(t, "T38", "realm", 1)
 	w := newTown(t, newRand(t), Config{})
 	silent := w.arrive(Config{})
 	silent.ended = true

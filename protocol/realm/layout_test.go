@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
 // T6: the tables of docs/protocols/realm.md are those of the code.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "realm", 1)
 	tables := pagetest.Tables(t, statesPage)
 	t.Run("messages", func(t *testing.T) { checkMessages(t, tables["Messages"]) })
 	t.Run("fields", func(t *testing.T) {

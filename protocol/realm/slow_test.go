@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // footprint is what the server's memory is now: heap and stacks, with what is not used of
@@ -37,7 +39,7 @@ func footprint() uint64 {
 // T38's 10 s to log in, and 600 with 3 s in every run; more where the machine takes longer to
 // connect so many. The page's own deadlines are TestDeadlines's.
 func TestSlowConnectionsAreCut(t *testing.T) {
-	slow, honest := tier(600, 5000, 5000), 100
+	slow, honest := promise.Keeps(t, "T38", "realm", tier(600, 5000, 5000)), 100
 	if testing.Short() || underRace {
 		slow, honest = 60, 5
 	}

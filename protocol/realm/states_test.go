@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 )
 
 const statesPage = "../../docs/protocols/realm.md"
@@ -321,7 +322,7 @@ func TestStatesAndMessages(t *testing.T) {
 			printStates(role.rows, role.columns, want)
 		}
 		if !t.Failed() {
-			spread(t, tier(75_000, 500_000, 5_000_000), func(r *rand.Rand, n int) { walkStates(t, r, n, role.side, role.rows, want) })
+			spread(t, promise.Keeps(t, "T26", "realm", tier(75_000, 500_000, 5_000_000)), func(r *rand.Rand, n int) { walkStates(t, r, n, role.side, role.rows, want) })
 		}
 	}
 }

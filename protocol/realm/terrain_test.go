@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // T42: 10,000 requests for as much as one can ask for: what is sent stays within the budget,
@@ -17,7 +19,7 @@ func TestTerrainStaysWithinTheBudget(t *testing.T) {
 			w := newTown(t, r, Config{Terrain: land, SightRadius: -1})
 			ann := w.join("ann")
 			began, sentBefore := w.now, ann.conn.Stats().OutBytes
-			requests := rounds(10_000, 100_000)
+			requests := promise.Keeps(t, "T42", "realm", rounds(10_000, 100_000))
 			for i := range requests {
 				var list []ChunkID
 				for range MaxWanted {
@@ -160,7 +162,7 @@ func TestFloodsShareTurns(t *testing.T) {
 	w := newTown(t, newRand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	flood := make([]byte, 4<<10) // pings
-	turns := rounds(500, 20_000)
+	turns := promise.Keeps(t, "T41", "realm", rounds(500, 20_000))
 	for range turns {
 		w.mux.HandleBytes(w.now, ann.conn, flood)
 		w.events()
@@ -189,6 +191,7 @@ func TestFloodsShareTurns(t *testing.T) {
 
 // T41: nothing on the way of a tick allocates: an update comes, a broadcast goes to a hundred.
 func TestATickAllocatesNothing(t *testing.T) {
+	promise.Keeps(t, "T41", "realm", 1)
 	if underRace {
 		t.Skip("the race detector allocates")
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
 
@@ -15,7 +16,7 @@ func TestTheCoreForgetsWhoLeft(t *testing.T) {
 	c := &churner{mux: NewMux(start, Config{}, newShared(1), admission.Key{1}, nil), now: start}
 	c.run(churnWarm) // so that pools and tables have their size
 	before := shelltest.LiveHeap()
-	n := tier(40_000, 1_000_000, 1_000_000)
+	n := promise.Keeps(t, "T58", "relay", tier(40_000, 1_000_000, 1_000_000))
 	c.run(n)
 	after, st := shelltest.LiveHeap(), c.mux.Stats()
 	if want := uint64(n + churnWarm); st.Admitted != want || st.Gone != want {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -18,7 +19,7 @@ func TestDatagramsRoundTrip(t *testing.T) {
 	r := newRand(t)
 	var d, got Datagram
 	var b, again []byte
-	for range rounds(1_000_000, 10_000_000) {
+	for range promise.Keeps(t, "T1", "relay", rounds(1_000_000, 10_000_000)) {
 		for _, kind := range bothKinds {
 			randomDatagram(r, kind, &d)
 			b = d.AppendTo(b[:0])
@@ -39,7 +40,7 @@ func TestEveryPrefixAndEveryLongerDatagram(t *testing.T) {
 	r := newRand(t)
 	var d, got Datagram
 	var b []byte
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T2", "relay", rounds(100_000, 1_000_000)) {
 		for _, kind := range bothKinds {
 			randomDatagram(r, kind, &d)
 			b = d.AppendTo(b[:0])
@@ -97,7 +98,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 	in, out := make([]byte, 0, 2*MaxDatagram), make([]byte, 0, 2*MaxDatagram)
 	var got, want Datagram
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "relay", rounds(10_000_000, 100_000_000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range total {
@@ -135,6 +136,7 @@ func TestRandomBytes(t *testing.T) {
 
 // T5: each flags byte with each size around the limits, and some ids.
 func TestEveryFlagsAndSize(t *testing.T) {
+	promise.Keeps(t, "T5", "relay", 1)
 	var got, want Datagram
 	b := make([]byte, 600)
 	copy(b[4:], noise)
@@ -228,6 +230,7 @@ func TestAppendToWantsAKind(t *testing.T) {
 
 // T7: relay has no float on the wire. A change of that must meet a rule on NaN.
 func TestDatagramHasNoFloats(t *testing.T) {
+	promise.Keeps(t, "T7", "relay", 1)
 	for _, v := range []any{Datagram{}, Package{}, Ticket{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if k := f.Type.Kind(); k == reflect.Float32 || k == reflect.Float64 {

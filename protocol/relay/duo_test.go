@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -162,7 +163,7 @@ func TestWrapOfAllCounters(t *testing.T) {
 			t.Fatalf("from %d to %d: no wrap", first, at)
 		}
 	}
-	wrap(1<<24-100, rounds(100_000, 1_000_000))
+	wrap(1<<24-100, promise.Keeps(t, "T9", "relay", rounds(100_000, 1_000_000)))
 	for range 64 {
 		wrap(uint64(rng.Uint32()), rounds(1000, 100_000))
 		wrap(1<<24*uint64(1+rng.IntN(5))-uint64(1+rng.IntN(300)), max(rounds(1000, 100_000), 600))
@@ -176,7 +177,7 @@ func TestFullCycleOfReliableIDs(t *testing.T) {
 	rules := Rules{}.fill()
 	a := newEndpoint(start, duoServer, true, rules, newShared(1), 0)
 	b := newEndpoint(start, duoClient, false, rules, newShared(2), 0)
-	total := rounds(1<<24+5000, 1<<25+5000)
+	total := promise.Keeps(t, "T9", "relay", rounds(1<<24+5000, 1<<25+5000))
 	now, next, told := start, 0, 0
 	var buf [MaxDatagram]byte
 	move := func(from, to *Endpoint) {
@@ -217,7 +218,7 @@ func TestFullCycleOfUnreliableIDs(t *testing.T) {
 	t.Parallel()
 	a := newEndpoint(start, duoServer, true, Rules{}.fill(), newShared(1), 0)
 	b := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(2), 0)
-	total := rounds(1<<24+5000, 1<<25+5000)
+	total := promise.Keeps(t, "T9", "relay", rounds(1<<24+5000, 1<<25+5000))
 	var buf [MaxDatagram]byte
 	for range total {
 		a.sendLoose(outgoing{flags: packageFlags(Unreliable, false)})

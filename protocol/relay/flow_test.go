@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -217,6 +218,7 @@ func TestQueuedMessagesShareAPackage(t *testing.T) {
 // that its backlog is full; when it reads again all arrives. (Longer than that a peer that confirms
 // nothing has left: TestAStalledReaderIsLost.)
 func TestAStalledReader(t *testing.T) {
+	promise.Keeps(t, "T11", "relay", 1)
 	d := newDuo(t, 1, Rules{Timeout: 2 * time.Minute, HoleTimeout: 2 * time.Minute}, 0, calm)
 	d.paused[1] = true
 	sent, full := []Mode(nil), 0
@@ -252,6 +254,7 @@ func TestAStalledReader(t *testing.T) {
 
 // T11: a reader that is stalled for a minute is taken for lost, in bounded time and memory.
 func TestAStalledReaderIsLost(t *testing.T) {
+	promise.Keeps(t, "T11", "relay", 1)
 	d := newDuo(t, 1, Rules{}, 0, calm)
 	d.paused[1] = true
 	for range 6000 {
@@ -271,6 +274,7 @@ func TestAStalledReaderIsLost(t *testing.T) {
 // T11: a peer that elicits confirmations and never lets us send them, and one that sends tiny
 // held packages without end, cost a bounded memory.
 func TestWhatAPeerCanMakeUsHold(t *testing.T) {
+	promise.Keeps(t, "T11", "relay", 1)
 	e := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(1), 0)
 	for id := range uint32(200_000) {
 		e.handle(start, pack(SemiOrdered, true, (id+1)&MaxID, "")) // 0 is missing
@@ -306,7 +310,7 @@ func TestConfirmationBombs(t *testing.T) {
 		sent++
 	}
 	now := start
-	for i := range rounds(100_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T12 T13", "relay", rounds(100_000, 1_000_000)) {
 		now = now.Add(10 * time.Microsecond)
 		ids := make([]uint32, 168)
 		for k := range ids {
@@ -334,6 +338,7 @@ func TestConfirmationBombs(t *testing.T) {
 // T14: in 30 s of blackout with a full window, each package is resent six times at most, and the end
 // comes when it should; the bytes are bounded by that.
 func TestABlackoutIsNoStorm(t *testing.T) {
+	promise.Keeps(t, "T14", "relay", 1)
 	d := newDuo(t, 1, Rules{}, 0, calm)
 	_ = d.send(0, Unordered, "hello")
 	d.run(time.Second)
@@ -364,7 +369,7 @@ func TestRoundTripPoison(t *testing.T) {
 	e := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(1), 0)
 	var buf [MaxDatagram]byte
 	now := start
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T15", "relay", rounds(100_000, 1_000_000)) {
 		_ = e.sendCopy(now, Unordered, true, []byte("x"))
 		for _, _, ok := e.PollTransmit(buf[:]); ok; _, _, ok = e.PollTransmit(buf[:]) {
 		}
@@ -391,7 +396,7 @@ func TestRepeatsAndDisorder(t *testing.T) {
 	rng := newRand(t)
 	d := newDuo(t, rng.Uint64(), Rules{}, 0, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 30 * time.Millisecond})
 	d.net.Filter(func(p simnet.Packet) simnet.Verdict { return simnet.Verdict{Copies: rng.IntN(5)} })
-	sent := d.talk(0, rounds(100_000, 1_000_000), rng)
+	sent := d.talk(0, promise.Keeps(t, "T16", "relay", rounds(100_000, 1_000_000)), rng)
 	d.settle()
 	d.run(time.Second)
 	if err := law(d.got[1], sent, true); err != nil {
@@ -411,7 +416,7 @@ func TestRepeatsAndDisorder(t *testing.T) {
 // T19: with tiny limits, what is refused is not confirmed, and so comes again: nothing is lost.
 func TestWhatIsRefusedIsNotConfirmed(t *testing.T) {
 	seed := testSeed(t)
-	for i := range uint64(rounds(10_000, 100_000)) {
+	for i := range uint64(promise.Keeps(t, "T19", "relay", rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed+i, 7))
 		rules := Rules{ConfirmAfter: -1}.fill()
 		tiny := *rules
@@ -435,7 +440,7 @@ func TestWhatIsRefusedIsNotConfirmed(t *testing.T) {
 // send the unreliable packages that were on their way, and say farewell.
 func TestAfterTheEnd(t *testing.T) {
 	seed := testSeed(t)
-	for i := range uint64(rounds(10_000, 100_000)) {
+	for i := range uint64(promise.Keeps(t, "T27", "relay", rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed+i, 27))
 		e := newEndpoint(start, duoClient, rng.IntN(2) == 0, Rules{}.fill(), newShared(i), 0)
 		var buf [MaxDatagram]byte

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -58,7 +59,7 @@ func TestEveryWayToJoin(t *testing.T) {
 			}
 		}
 	}
-	for subset := range 1 << 10 {
+	for subset := range promise.Keeps(t, "T24", "relay", 1<<10) {
 		run(fmt.Sprintf("lost %010b", subset), func(n int) simnet.Verdict { return simnet.Verdict{Drop: n < 10 && subset>>n&1 == 1} })
 	}
 	for i := range 10 {
@@ -82,7 +83,7 @@ func TestEveryWayToJoin(t *testing.T) {
 // nothing panics, counters add up, and whoever he did not name notices nothing.
 func TestInjectionIsBounded(t *testing.T) {
 	seed, injected := testSeed(t), tier(200, 10_000, 10_000)
-	for i := range uint64(rounds(1000, 10_000)) {
+	for i := range uint64(promise.Keeps(t, "T25", "relay", rounds(1000, 10_000))) {
 		s := newParty(seed+i, simnet.PlanLimits{Until: time.Second, MaxLoss: -1, MaxCorrupt: -1, MaxPartition: -1, MaxCrashes: -1, MaxRebinds: -1, MaxDelay: 50 * time.Millisecond}, 3)
 		s.lenient = true
 		rng := rand.New(rand.NewPCG(seed+i, 25))
@@ -144,7 +145,7 @@ func TestAmplification(t *testing.T) {
 
 func amplify(t *testing.T, h *hall, tickets bool) {
 	rng := newRand(t)
-	sources := rounds(1_000_000, 5_000_000)
+	sources := promise.Keeps(t, "T29", "relay", rounds(1_000_000, 5_000_000))
 	sent := make([]int, sources)
 	var buf [MaxDatagram]byte
 	for i := range sources * 9 / 8 {
@@ -198,7 +199,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 	h.told()
 	h.took(b)
 	id := uint32(1)
-	for i := range rounds(100_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T32", "relay", rounds(100_000, 1_000_000)) {
 		from := netip.AddrPortFrom(a.Addr(), uint16(6000+i%50_000))
 		if i%2 == 0 {
 			from = addr(i % 60_000)
@@ -230,7 +231,7 @@ func TestPeersAreKnownByAddressAndPort(t *testing.T) {
 	rng := newRand(t)
 	h := newHall(t, Config{MaxPeers: 1 << 30})
 	known := map[netip.AddrPort]bool{}
-	for range rounds(20_000, 200_000) {
+	for range promise.Keeps(t, "T34", "relay", rounds(20_000, 200_000)) {
 		ip := netip.AddrFrom4([4]byte{10, byte(rng.IntN(4)), byte(rng.IntN(4)), byte(rng.IntN(256))})
 		a := netip.AddrPortFrom(ip, uint16(1+rng.IntN(1<<16-1)))
 		form := a
@@ -263,7 +264,7 @@ func TestTinyDatagramsDelayNobody(t *testing.T) {
 	h.took(b)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	tiny := rounds(100_000, 1_000_000)
+	tiny := promise.Keeps(t, "T36", "relay", rounds(100_000, 1_000_000))
 	for i := range uint32(10) {
 		for k := range tiny {
 			h.mux.HandleDatagram(h.now, addr(k&0xffff), noise[:k&1])
@@ -284,6 +285,7 @@ func TestTinyDatagramsDelayNobody(t *testing.T) {
 
 // T39: the memory that one peer can hold is bounded, whatever it and others do.
 func TestAPeerHoldsABoundedMemory(t *testing.T) {
+	promise.Keeps(t, "T39", "relay", 1)
 	h := newHall(t, Config{})
 	talker, slow := near(1), near(2)
 	h.join(talker)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -22,6 +23,7 @@ func span(t *testing.T, cell string) (low, high int) {
 
 // T6: the tables of docs/protocols/relay.md are those of the code.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "relay", 1)
 	tables := pagetest.Tables(t, relayPage)
 	for heading, rows := range map[string]int{"Datagrams": 2, "package": 3, "confirm": 3, "Flags": 10, "Limits": 11, "Tickets": 8} {
 		if len(tables[heading]) != rows {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 // "An address joins with its first valid package": in any mode, to anyone. What it sends to
@@ -381,6 +383,7 @@ func TestUnprovenAddressesGetLittle(t *testing.T) {
 // A peer that does not confirm is removed when its own queue is full; the others never wait for
 // it, and each of them gets all. (T39)
 func TestASlowPeerHoldsUpNobody(t *testing.T) {
+	promise.Keeps(t, "T39", "relay", 1)
 	h := newHall(t, Config{})
 	a, b, slow := near(1), near(2), near(3)
 	for _, x := range []netip.AddrPort{a, b, slow} {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -356,7 +357,7 @@ func TestSocketFaultsCostNothingReliable(t *testing.T) {
 			surviveFaults(t, faulty, 4, 60)
 		})
 	}
-	for range rounds(1000, 10_000) / 50 {
+	for range promise.Keeps(t, "T61", "relay", rounds(1000, 10_000)) / 50 {
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("memory, seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -415,7 +416,7 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 // T58: after thousands have come and gone, everything is as it was: goroutines, descriptors, memory and
 // the server's tables.
 func TestChurnLeavesNothingBehind(t *testing.T) {
-	n := tier(300, 1000, 10_000)
+	n := promise.Keeps(t, "T58", "relay", tier(300, 1000, 10_000))
 	if testing.Short() {
 		n = 200
 	}

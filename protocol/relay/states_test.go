@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 )
 
 // stage is one end, in a state of the table, and the messages that it may get.
@@ -433,6 +434,7 @@ var stageRoles = []stageRole{
 
 // T26: every message in every state has the outcome that the table of the page says.
 func TestStatesAndMessages(t *testing.T) {
+	promise.Keeps(t, "T26", "relay", 1)
 	for _, role := range stageRoles {
 		want := statesTable(t, role.heading, role.messages, role.states)
 		for _, state := range role.states {
@@ -451,7 +453,7 @@ func TestWalksThroughTheStates(t *testing.T) {
 	rng := newRand(t)
 	for _, role := range stageRoles {
 		want := statesTable(t, role.heading, role.messages, role.states)
-		walks := tier(20_000, 500_000, 5_000_000)
+		walks := promise.Keeps(t, "T26", "relay", tier(20_000, 500_000, 5_000_000))
 		seen, steps := map[string]int{}, 0
 		var s *stage
 		for walk := range walks {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -27,7 +28,7 @@ func TestSwarm(t *testing.T) {
 		return
 	}
 	const parts = 4
-	seeds := uint64(rounds(2000, 100_000))
+	seeds := uint64(promise.Keeps(t, "T21 T28", "relay", rounds(2000, 100_000)))
 	for i := range uint64(parts) {
 		t.Run(fmt.Sprintf("part %d", i+1), func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +75,7 @@ func runSwarm(t *testing.T, first, seeds uint64) {
 func TestSameSeedSameRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	threads := []int{1, 2, 16}
-	for seed := range uint64(rounds(1000, 10_000)) {
+	for seed := range uint64(promise.Keeps(t, "T20", "relay", rounds(1000, 10_000))) {
 		var hashes [2]uint64
 		for i := range hashes {
 			if seed%20 == 0 { // changing it stops the world, which costs more than a run

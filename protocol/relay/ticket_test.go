@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 var testKey = TicketKey("a key of 32 bytes, not a secret!")
@@ -246,6 +248,7 @@ func TestAFullServerAnswersNobody(t *testing.T) {
 // T35 after a restart: a server that remembers by OpenConfig.Use lets a ticket in once in all its
 // lives; one that does not, once in each. Use is asked about good tickets only.
 func TestUsedTicketsOutliveTheServer(t *testing.T) {
+	promise.Keeps(t, "T35", "relay", 1)
 	for _, remembers := range []bool{true, false} {
 		var c OpenConfig
 		used := map[[16]byte]bool{}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -107,7 +108,7 @@ func spoil(r *rand.Rand, b []byte) []byte {
 // its place, and the last is fine.
 func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 	reasons := map[string]int{}
-	eachSeed(t, tier(60, 1000, 1000), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T25", "replica", tier(60, 1000, 1000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 25))
 		w, gentle := newWorld(t, seed, Config{}, lan()), seed%3 == 0
 		link, _ := w.mux.Store().AddVariable("v", DataInt)
@@ -172,7 +173,7 @@ func sideOfHost(w *world, h *simnet.Host) Side {
 // T25: copies at any later time and cut copies, the latter no more than the 64 in
 // 10 s that the page lets pass, do nothing to an honest exchange.
 func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
-	eachSeed(t, tier(20, 100, 1000), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T25", "replica", tier(20, 100, 1000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
 		e := newExchange(t, seed, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .05})
 		type copied struct {
@@ -281,6 +282,7 @@ func (l *ledger) pass(d time.Duration) {
 // T29: each packet of someone unproven, alone or after an init, and again and
 // again, whatever the sync interval is.
 func TestNoPacketIsAmplified(t *testing.T) {
+	promise.Keeps(t, "T29", "replica", 1)
 	for _, every := range []time.Duration{10 * time.Millisecond, time.Second, 3 * time.Second} {
 		noPacketIsAmplified(t, Config{SyncInterval: every})
 	}
@@ -321,7 +323,7 @@ func TestRandomDatagramsAreNotAmplified(t *testing.T) {
 	var d draw
 	d.r = r
 	valid := validPackets(t, &d)
-	total := rounds(1_000_000, 10_000_000)
+	total := promise.Keeps(t, "T29", "replica", rounds(1_000_000, 10_000_000))
 	for i := range total {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(r.Uint32()), byte(r.Uint32())}), uint16(1000+r.IntN(2)))
 		b := valid[r.IntN(len(valid))]
@@ -347,7 +349,7 @@ func TestRandomDatagramsAreNotAmplified(t *testing.T) {
 // whole minute.
 func TestAFloodOfForgedInits(t *testing.T) {
 	const aMillisecond = 17 // sources
-	seconds := max(tier(15, 60, 60), 3)
+	seconds := max(promise.Keeps(t, "T30", "replica", tier(15, 60, 60)), 3)
 	e := newExchange(t, 30, lan())
 	e.w.net.SetLimits(simnet.Limits{Steps: 1 << 30})
 	runtime.GC()
@@ -438,7 +440,7 @@ func forged(r *rand.Rand) []byte {
 func TestForgedPacketsFromAVictimsAddress(t *testing.T) {
 	r := newRand(t)
 	e := newExchange(t, 32, lan())
-	total := rounds(100_000, 1_000_000)
+	total := promise.Keeps(t, "T32", "replica", rounds(100_000, 1_000_000))
 	victim := e.x.host.Addr()
 	for i := 0; i < total; i += 10 {
 		for j := range 10 {
@@ -541,7 +543,7 @@ func TestRightPacketsFromElsewhereDoNothing(t *testing.T) {
 		}
 		return simnet.Verdict{}
 	})
-	total := rounds(10_000, 100_000)
+	total := promise.Keeps(t, "T35", "replica", rounds(10_000, 100_000))
 	thief := netip.AddrPortFrom(e.x.host.Addr().Addr(), 6666)
 	far := netip.MustParseAddrPort("203.0.113.5:5000")
 	for i := 0; i < total; i += 20 {
@@ -593,7 +595,7 @@ func TestRightPacketsFromElsewhereDoNothing(t *testing.T) {
 func TestEmptyAndTinyDatagramsCostNothing(t *testing.T) {
 	e := newExchange(t, 36, lan())
 	e.w.net.SetLimits(simnet.Limits{Steps: 1 << 30})
-	between := rounds(100_000, 100_000)
+	between := promise.Keeps(t, "T36", "replica", rounds(100_000, 100_000))
 	stranger := netip.MustParseAddrPort("198.51.100.1:1")
 	out := e.w.server.Stats().Sent
 	for range 10 {
@@ -637,7 +639,7 @@ func TestTheSequenceWrapsAtFullSpeed(t *testing.T) {
 		{"reliable, up to 5 copies shuffled", Reliable, simnet.Profile{Delay: time.Millisecond, Jitter: 3 * time.Millisecond}, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			total := uint32(rounds(100_000, 1_000_000))
+			total := uint32(promise.Keeps(t, "T9 T16", "replica", rounds(100_000, 1_000_000)))
 			w := newWorld(t, 9, Config{}, tt.path)
 			// Without jitter all that is sent at once arrives at once.
 			w.net.SetLimits(simnet.Limits{Steps: 1 << 30, StepsAtOnce: 20_000})

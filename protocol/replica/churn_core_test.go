@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
 
@@ -85,7 +86,7 @@ func TestChurnInTheCore(t *testing.T) {
 	for range 100 {
 		cycle()
 	}
-	before, cycles := shelltest.LiveObjects(), tier(2_500, 125_000, 125_000)
+	before, cycles := shelltest.LiveObjects(), promise.Keeps(t, "T58", "replica", tier(2_500, 125_000, 125_000))
 	for range cycles {
 		cycle()
 	}

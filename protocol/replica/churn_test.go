@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -25,6 +26,7 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 	case testing.Short():
 		n = 200
 	}
+	promise.Keeps(t, "T58", "replica", n*rounds)
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			birth, before, after := churned(t, memory(), n, rounds)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -98,6 +99,7 @@ func (f *flood) fill(size int) {
 // T11, T39: while no one reads, what a client holds is bounded and the server
 // feels it; when someone does, all that was sent comes, once and in order.
 func TestAClientThatDoesNotReadHoldsItsServerBack(t *testing.T) {
+	promise.Keeps(t, "T11 T39", "replica", 1)
 	for _, size := range []int{150, 1000, 100_000, 1 << 20} {
 		t.Run(fmt.Sprintf("messages of %d bytes", size), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { stall(t, memory(), size) })

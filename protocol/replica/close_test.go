@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
 )
@@ -141,7 +142,7 @@ func liveAndClose(t testing.TB, seed uint64, r *rand.Rand) *late {
 // T27: after close come 1,000 late datagrams, timeouts and calls of the
 // application in any order: no event, no timeout, no buffer given twice.
 func TestNothingComesAfterClosed(t *testing.T) {
-	eachSeed(t, tier(200, 10_000, 10_000), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T27", "replica", tier(200, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 27))
 		l := liveAndClose(t, seed, r)
 		x, m := l.x, l.w.mux

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -354,6 +355,7 @@ func TestDataTypesFit(t *testing.T) {
 
 // T7: floats that would poison what they are added to are found.
 func TestFiniteValues(t *testing.T) {
+	promise.Keeps(t, "T7", "replica", 1)
 	for _, tt := range []struct {
 		name string
 		v    float64

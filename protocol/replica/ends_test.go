@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -161,7 +162,7 @@ func TestAServerThatBeginsWithOtherNumbers(t *testing.T) {
 // its next packet, by the server's notice), nothing comes twice or out of order, and
 // whoever asks again is let in.
 func TestARebindingEndsTheConnectionInTime(t *testing.T) {
-	quick, n := 0, rounds(200, 5000)
+	quick, n := 0, promise.Keeps(t, "T21", "replica", rounds(200, 5000))
 	eachSeed(t, n, func(t *testing.T, seed uint64) {
 		path := simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: float64(seed%4) / 20}
 		w := newWorld(t, seed, Config{}, path)
@@ -249,6 +250,7 @@ func TestARebindingWhileConnecting(t *testing.T) {
 // round trips once it reads; one that does not for 10 to 20 s is given up, as the page
 // has a packet sent ten times.
 func TestAClientThatDoesNotRead(t *testing.T) {
+	promise.Keeps(t, "T11", "replica", 1)
 	for _, tt := range []struct {
 		stall time.Duration
 		lost  bool

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
 )
@@ -35,7 +36,7 @@ func TestAckBombs(t *testing.T) {
 	}
 	next := c.sender.Next()
 	before := c.Stats().Reliable
-	for i := range rounds(200_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T12 T13", "replica", rounds(200_000, 1_000_000)) {
 		n := uint16(i)
 		if uint64(n) == next-1 {
 			continue // the one that is in flight
@@ -57,6 +58,7 @@ func TestAckBombs(t *testing.T) {
 
 // T13: an ack of a number that was never sent is no sign of life.
 func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
+	promise.Keeps(t, "T13", "replica", 1)
 	w, x, c := connected(t, 13, Config{}, lan())
 	w.net.Partition(x.host, w.server, false)
 	w.net.Partition(w.server, x.host, false)
@@ -73,6 +75,7 @@ func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
 // T14: in a blackout the resends of a packet come at least doubled in distance each
 // time, and the end comes by the documented time.
 func TestResendsBackOffAndEnd(t *testing.T) {
+	promise.Keeps(t, "T14", "replica", 1)
 	w, x, c := connected(t, 14, Config{}, lan())
 	w.run(2500 * time.Millisecond)
 	heard := w.net.Now()
@@ -116,7 +119,7 @@ func TestPoisonedTimes(t *testing.T) {
 	now := w.net.Now()
 	last, at := x.ServerTime(now), now
 	var buf [2048]byte
-	for i := range rounds(100_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T15", "replica", rounds(100_000, 1_000_000)) {
 		now = now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
 		wrong := uint64(rng.Int64N(int64(20*time.Second/time.Microsecond))) - uint64(10*time.Second/time.Microsecond)
 		if rng.IntN(4) == 0 {
@@ -162,6 +165,7 @@ func pieceOf(c *Conn, number, time uint64, more, first bool, data []byte) []byte
 // cut off; many clients who begin one and leave it take no more than their budget, and
 // an honest message still completes throughout.
 func TestMessagesThatNeverEnd(t *testing.T) {
+	promise.Keeps(t, "T18", "replica", 1)
 	w, x, c := connected(t, 18, Config{}, lan())
 	w.run(time.Second)
 	data := make([]byte, 1100)
@@ -232,7 +236,7 @@ func TestHalfSentMessagesShareABudget(t *testing.T) {
 // tiny limits and a slow reader everything is delivered all the same, once and in order.
 func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	refused := uint64(0)
-	eachSeed(t, tier(2000, 10_000, 10_000), func(t *testing.T, seed uint64) {
+	eachSeed(t, promise.Keeps(t, "T19", "replica", tier(2000, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 19))
 		tiny := Config{Receive: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}
 		w := newWorld(t, seed, tiny, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .1})
@@ -291,6 +295,7 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 
 // T34: a peer is an address and port, whichever way it is written, and no two are one.
 func TestAPeerIsItsCanonicalAddress(t *testing.T) {
+	promise.Keeps(t, "T34", "replica", 1)
 	w, x, c := connected(t, 34, Config{}, lan())
 	home := x.host.Addr()
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(home.Addr().As16()), home.Port())
@@ -322,6 +327,7 @@ func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 // T28: no run goes round in circles. The network itself fails a run with more than its
 // limit of steps at one instant; a core that asks for the past for ever would be one.
 func TestNoTimerIsDueForEver(t *testing.T) {
+	promise.Keeps(t, "T28", "replica", 1)
 	eachSeed(t, 50, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 28))
 		w := newWorld(t, seed, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .3, Duplicate: .2})

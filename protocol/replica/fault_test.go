@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -23,7 +24,7 @@ func TestSocketFaultsCostNothingReliable(t *testing.T) {
 			surviveFaults(t, faulty, 4, 100)
 		})
 	}
-	for range rounds(10, 200) {
+	for range promise.Keeps(t, "T61", "replica", rounds(10, 200)) {
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("memory, seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"runtime"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // walk goes over all that a parsed packet lists, each way that there is, and
@@ -105,7 +107,7 @@ func TestRandomBytes(t *testing.T) {
 	d := &draw{r: r}
 	valid := validPackets(t, d)
 	var p Packet
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "replica", rounds(10_000_000, 100_000_000))
 	in, out := make([]byte, 0, 2048), make([]byte, 0, 2048)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -163,6 +165,7 @@ type sizeByte struct {
 // reads as another packet that is just as canonical; either way the turns are
 // bounded by the bytes that are there, and nothing is made.
 func TestLyingSizes(t *testing.T) {
+	promise.Keeps(t, "T5", "replica", 1)
 	table := "04 03 0000 0100 02 02  0100 07 01 61  0200 0a 00  0300 02 6262 02  00 08 01 63  01 08 00  0400 00 00"
 	values := "05 00 0000 0000000000000000 02 02  0100 02  0000 02 01 02 aabb 02 00  0100 00  0200 00  0300 01 cc  0400 00"
 	for _, tt := range []struct {
@@ -217,6 +220,7 @@ func TestLyingSizes(t *testing.T) {
 // T5: the worst counts in the fewest bytes, and in the most, cost no more than a
 // walk over what is there.
 func TestCountsOfAllOnes(t *testing.T) {
+	promise.Keeps(t, "T5", "replica", 1)
 	var p Packet
 	for _, head := range []string{"04 03 0000 0100", "05 00 0000 0000000000000000"} {
 		for _, n := range []int{0, 1, 2, 3, 300, 65_000} {

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
 // T6: the page says what the code does, of each packet and each field.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "replica", 1)
 	p := readPage(t)
 	packets := p.packets(t)
 	seen := map[Kind]bool{}

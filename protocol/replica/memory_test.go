@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"parley/internal/promise"
 )
 
 // heapInUse returns the bytes of the heap that are reachable.
@@ -29,6 +31,7 @@ func TestAConnectionIsTwoKilobytes(t *testing.T) {
 // T11: a peer that acknowledges nothing costs at most 1 MiB, also where the messages are
 // so small that what keeps them is larger than they are.
 func TestMessagesThatNoOneTakesHoldOneMegabyteAtMost(t *testing.T) {
+	promise.Keeps(t, "T11", "replica", 1)
 	if underRace {
 		t.Skip("the race detector has a heap of its own")
 	}
@@ -91,7 +94,7 @@ func TestMessagesThatNoOneReadsHoldOneMegabyteAtMost(t *testing.T) {
 			if tt.hole {
 				d.next++
 			}
-			for i := range 20_000 {
+			for i := range promise.Keeps(t, "T11", "replica", 20_000) {
 				p.Sequence, p.Time = d.next, d.clock()
 				if tt.ordered {
 					p.OrderLink = 1

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -16,7 +17,7 @@ func TestPacketsRoundTrip(t *testing.T) {
 			d, m := &draw{r: r}, newModel(r)
 			var got Packet
 			var b, again []byte
-			for range rounds(1_000_000, 10_000_000) {
+			for range promise.Keeps(t, "T1", "replica", rounds(1_000_000, 10_000_000)) {
 				m.randomise(d, k)
 				b = m.appendTo(t, b[:0])
 				if !got.Parse(m.from, b) {
@@ -43,7 +44,7 @@ func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
 			d, m := &draw{r: r}, newModel(r)
 			var p Packet
 			var b []byte
-			for range rounds(100_000, 1_000_000) {
+			for range promise.Keeps(t, "T2", "replica", rounds(100_000, 1_000_000)) {
 				m.randomise(d, k)
 				b = m.appendTo(t, b[:0])
 				for n := range b {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/udp"
 )
@@ -194,6 +195,7 @@ func TestWhatTheNextServerCannotTakeEndsTheConnection(t *testing.T) {
 
 // T11: a message on its way from Send to the server's handler allocates nothing.
 func TestSendDoesNotAllocate(t *testing.T) {
+	promise.Keeps(t, "T11", "replica", 1)
 	if underRace {
 		t.Skip("the race detector allocates")
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -93,6 +94,7 @@ func ends(x *Client) Close {
 
 // T61: connect, echo in every mode and size, close; at every kind of socket.
 func TestConnectEchoClose(t *testing.T) {
+	promise.Keeps(t, "T61", "replica", 1)
 	eachPlace(t, func(t *testing.T, at *place) {
 		closed := make(chan Close, 1)
 		answer := echo(t)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/promise"
 )
 
 // driven is one side of a connection, in a known state, to which a test is the
@@ -363,6 +364,7 @@ func comesFirst(row string) string {
 // T26: every packet in every state, both roles: what happens is what the tables of
 // docs/protocols/replica.md say.
 func TestStatesTables(t *testing.T) {
+	promise.Keeps(t, "T26", "replica", 1)
 	for _, role := range []struct {
 		heading string
 		side    Side
@@ -452,7 +454,7 @@ func walkStep(t testing.TB, d driven, e *Endpoint, table map[string]map[string]b
 // application and time between, has only outcomes of the tables.
 func TestWalksThroughTheStates(t *testing.T) {
 	r := newRand(t)
-	walks := tier(100_000, 1_000_000, 1_000_000)
+	walks := promise.Keeps(t, "T26", "replica", tier(100_000, 1_000_000, 1_000_000))
 	client := allowed(t, "States of a client", clientStates)
 	server := allowed(t, "States of a server", serverStates)
 	rows := [2][]string{stateRows(FromClient), stateRows(FromServer)}

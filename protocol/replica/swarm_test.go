@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -180,11 +181,11 @@ func swarmRun(t testing.TB, seed uint64, foreign bool) (hash uint64, ended int, 
 func TestSwarm(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		t.Run(fmt.Sprintf("foreign=%v", foreign), func(t *testing.T) {
-			n := 2000
+			part, n := "replica", 2000
 			if foreign {
-				n = 500
+				part, n = "replica, foreign peers", 500
 			}
-			n = tier(n/5, n, 20*n)
+			n = promise.Keeps(t, "T21", part, tier(n/5, n, 20*n))
 			ended := 0
 			eachSeed(t, n, func(t *testing.T, seed uint64) {
 				_, lost, err := swarmRun(t, seed, foreign)
@@ -206,7 +207,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, tier(100, 1000, 1000), func(t *testing.T, seed uint64) {
+		eachSeed(t, promise.Keeps(t, "T20", "replica", tier(100, 1000, 1000)), func(t *testing.T, seed uint64) {
 			hash, _, err := swarmRun(t, seed, seed%2 == 0)
 			if err != nil {
 				t.Errorf("seed=%d: %v", seed, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -18,7 +19,7 @@ func TestPacketsRoundTrip(t *testing.T) {
 	r := newRand(t)
 	var p, got Packet
 	var b, again []byte
-	for range rounds(1_000_000, 10_000_000) {
+	for range promise.Keeps(t, "T1", "stamp", rounds(1_000_000, 10_000_000)) {
 		for _, s := range shapes {
 			s.random(r, &p)
 			b = p.AppendTo(s.from, b[:0])
@@ -42,7 +43,7 @@ func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
 	r := newRand(t)
 	var p, got Packet
 	var b []byte
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T2", "stamp", rounds(100_000, 1_000_000)) {
 		for _, s := range shapes {
 			s.random(r, &p)
 			b = p.AppendTo(s.from, b[:0])
@@ -108,7 +109,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 	in, out := make([]byte, 0, 2*MaxPacket), make([]byte, 0, 2*MaxPacket)
 	var got, want Packet
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "stamp", rounds(10_000_000, 100_000_000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range total {
@@ -201,6 +202,7 @@ func TestEveryFlags(t *testing.T) {
 
 // T5: an init's sequence is 0, an accept's is 1, and others have any.
 func TestEverySequence(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	var p Packet
 	for _, s := range shapes {
 		for sequence := range 1 << 16 {
@@ -215,6 +217,7 @@ func TestEverySequence(t *testing.T) {
 
 // T5: each size that a reason can claim against each that it can have.
 func TestEveryReasonSize(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	head := (&Packet{Kind: KindDisconnect, Sequence: 7}).AppendTo(FromServer, nil)[:13]
 	var p Packet
 	for size := range 256 {
@@ -236,6 +239,7 @@ func TestEveryReasonSize(t *testing.T) {
 
 // T5: data of each size up to the limit, past it, and as large as UDP carries.
 func TestEveryDataSize(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	b := make([]byte, 65_507)
 	b[0] = typeEntity
 	copy(b[HeaderBytes:], noise)
@@ -401,6 +405,7 @@ func TestReasonText(t *testing.T) {
 
 // T7: stamp has no float on the wire. A change of that must meet a rule on NaN.
 func TestPacketHasNoFloats(t *testing.T) {
+	promise.Keeps(t, "T7", "stamp", 1)
 	for _, v := range []any{Packet{}, Record{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			if k := f.Type.Kind(); k == reflect.Float32 || k == reflect.Float64 {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
 
@@ -155,7 +156,7 @@ func TestChurn(t *testing.T) {
 		cycle()
 	}
 	before := shelltest.LiveObjects()
-	cycles := tier(10_000, 125_000, 125_000)
+	cycles := promise.Keeps(t, "T58", "stamp", tier(10_000, 125_000, 125_000))
 	for range cycles {
 		cycle()
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -17,6 +18,7 @@ import (
 // for a minute (PARLEY_SOAK; a second at a tenth of that else): who wants in gets in, who is in
 // loses nothing reliable, and nothing stays.
 func TestAFloodAtARealSocket(t *testing.T) {
+	promise.Keeps(t, "T30", "stamp", 1)
 	perMS, lasts := 10, time.Second
 	if os.Getenv("PARLEY_SOAK") != "" {
 		perMS, lasts = 100, time.Minute

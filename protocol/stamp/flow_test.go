@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
 )
@@ -109,7 +110,7 @@ func TestSequencesWrapUnderLoss(t *testing.T) {
 		w.check()
 	}
 	rng := newRand(t)
-	run(1, 65_535-100, rounds(100_000, 1_000_000))
+	run(1, 65_535-100, promise.Keeps(t, "T9", "stamp", rounds(100_000, 1_000_000)))
 	for seed := range uint64(64) {
 		run(seed, 65_536-rng.Uint64N(500), rounds(1000, 100_000))
 	}
@@ -130,7 +131,7 @@ func TestDuplicatesAndDisorder(t *testing.T) {
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		return all
 	}
-	packets := rounds(100_000, 1_000_000)
+	packets := promise.Keeps(t, "T16", "stamp", rounds(100_000, 1_000_000))
 	sent, ordered := 0, 0
 	seen := make([]bool, packets)
 	for turns := 0; sent < packets || d.s.sender.InFlight(0) > 0; turns++ {
@@ -173,6 +174,7 @@ func TestDuplicatesAndDisorder(t *testing.T) {
 // T11: an application that stops reading costs no more than the limits, the server is told by
 // ErrWindowFull, and all goes on within two round trips once it reads again.
 func TestAStalledReader(t *testing.T) {
+	promise.Keeps(t, "T11", "stamp", 1)
 	const delay = 25 * time.Millisecond
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: delay, Rate: 4_000_000})
 	x := w.open(0, Config{})
@@ -211,6 +213,7 @@ func TestAStalledReader(t *testing.T) {
 
 // T11: one that stops for good is cut off with a reason, as is a peer that never acknowledges.
 func TestWhoNeverAcknowledgesIsCutOff(t *testing.T) {
+	promise.Keeps(t, "T11", "stamp", 1)
 	for _, tt := range []struct {
 		name string
 		stop func(w *world, x *client)
@@ -250,6 +253,7 @@ func TestWhoNeverAcknowledgesIsCutOff(t *testing.T) {
 // T14: in a blackout the resends of a packet come at least doubled in distance each time, and the
 // end comes by the documented time.
 func TestResendsBackOffAndEnd(t *testing.T) {
+	promise.Keeps(t, "T14", "stamp", 1)
 	w := newWorld(t, 1, Config{}, lan())
 	x := w.open(0, Config{})
 	w.run(200 * time.Millisecond)
@@ -285,7 +289,7 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	t.Parallel()
 	refused := uint64(0)
 	shared := &Shared{Rand: rand.New(rand.NewPCG(1, 2))}
-	for seed := range uint64(rounds(10_000, 100_000)) {
+	for seed := range uint64(promise.Keeps(t, "T19", "stamp", rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		cfg := Config{Receive: reliable.ReceiveConfig{MaxReady: 40 + rng.IntN(100), MaxHeld: 40 + rng.IntN(100)}}
 		d := newDuoOf(t, shared, cfg)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -16,6 +17,7 @@ func TestAHandshakeSurvivesAnyLoss(t *testing.T) {
 	if testing.Short() {
 		step = 16
 	}
+	promise.Keeps(t, "T24", "stamp", 1<<10/step)
 	for lost := 0; lost < 1<<10; lost += step {
 		w := newWorld(t, uint64(lost), Config{}, lan())
 		n := 0
@@ -33,6 +35,7 @@ func TestAHandshakeSurvivesAnyLoss(t *testing.T) {
 
 // T24: and each of them duplicated, or delayed by 5 s, or both.
 func TestAHandshakeSurvivesDuplicatesAndDelay(t *testing.T) {
+	promise.Keeps(t, "T24", "stamp", 1)
 	for i := 1; i <= 10; i++ {
 		for _, v := range []simnet.Verdict{{Copies: 1}, {Copies: 4}, {Delay: 5 * time.Second}, {Delay: 5 * time.Second, Copies: 1}} {
 			w := newWorld(t, uint64(i), Config{}, lan())

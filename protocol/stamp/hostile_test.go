@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/simnet"
 )
 
@@ -35,7 +36,7 @@ func forge(r *rand.Rand, from Side, b []byte) []byte {
 func TestBlindInjectionHarmsNothing(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
-	for seed := range uint64(tier(300, 1000, 10_000)) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", tier(300, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 25))
 		d := newDuoOf(t, shared, Config{})
 		var old [][2][]byte // to the client, to the server
@@ -87,7 +88,7 @@ func TestInjectionByAnEavesdropperIsBounded(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
 	ends := map[Reason]int{}
-	for seed := range uint64(tier(300, 1000, 10_000)) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", tier(300, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 26))
 		d := newDuoOf(t, shared, Config{})
 		var flipped [MaxPacket]byte
@@ -181,7 +182,7 @@ func TestAckBombs(t *testing.T) {
 	}
 	d.poll()
 	next := d.s.sender.Next()
-	for i := range rounds(200_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T12 T13", "stamp", rounds(200_000, 1_000_000)) {
 		n := uint16(i)
 		if uint64(n) == next-1 {
 			continue // the one that is in flight
@@ -204,6 +205,7 @@ func TestAckBombs(t *testing.T) {
 
 // T13: an ack of a number that was never sent is no sign of life.
 func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
+	promise.Keeps(t, "T13", "stamp", 1)
 	d := newDuo(t, 1, Config{})
 	for range 11 {
 		d.toServer(Packet{Kind: KindAck, Sequence: uint16(d.s.sender.Next() + 10), Time: d.time()})
@@ -221,7 +223,7 @@ func TestPoisonedTimes(t *testing.T) {
 	d := newDuo(t, 1, Config{})
 	rng := newRand(t)
 	last, at := d.c.ServerTime(d.now), d.now
-	for i := range rounds(100_000, 1_000_000) {
+	for i := range promise.Keeps(t, "T15", "stamp", rounds(100_000, 1_000_000)) {
 		d.now = d.now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
 		wrong := uint64(rng.Int64N(int64(20*time.Second/time.Microsecond))) - uint64(10*time.Second/time.Microsecond)
 		if rng.IntN(4) == 0 {
@@ -258,7 +260,7 @@ func TestNoAmplification(t *testing.T) {
 	muxes["closed"].Shutdown(duoStart, string(make([]byte, 300)))
 	rng := newRand(t)
 	var buf, in [MaxPacket]byte
-	turns := tier(400_000, 1_000_000, 4_000_000)
+	turns := promise.Keeps(t, "T29", "stamp", tier(400_000, 1_000_000, 4_000_000))
 	for name, m := range muxes {
 		now, answered := duoStart, 0
 		for i := range turns {
@@ -337,7 +339,7 @@ func TestASpoofedFlood(t *testing.T) {
 	x := w.open(0, Config{})
 	k := count(w, x, 0)
 	rng := newRand(t)
-	turns := rounds(3000, 60_000)
+	turns := promise.Keeps(t, "T30", "stamp", rounds(3000, 60_000))
 	perTurn := 1_000_000 / 3000
 	var in [MaxPacket]byte
 	connected := 0
@@ -380,7 +382,7 @@ func TestForgedSourcesHarmNobody(t *testing.T) {
 	rng := newRand(t)
 	var in [MaxPacket]byte
 	k := count(w, x, 0)
-	for i := range rounds(1000, 10_000) {
+	for i := range promise.Keeps(t, "T32", "stamp", rounds(1000, 10_000)) {
 		for range 50 {
 			w.net.Inject(x.host.Addr(), serverAddr, forge(rng, FromClient, in[:]))
 			w.net.Inject(serverAddr, x.host.Addr(), forge(rng, FromServer, in[:]))
@@ -434,7 +436,7 @@ func TestAProofIsOfOneAddressAndOneConnection(t *testing.T) {
 	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
 	other := NewMux(duoStart, Config{}, newShared(1), keyOf(2))
 	now := duoStart
-	for range rounds(10_000, 100_000) {
+	for range promise.Keeps(t, "T35", "stamp", rounds(10_000, 100_000)) {
 		now = now.Add(time.Minute)
 		begun := now
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(rng.Uint32()), byte(rng.Uint32())}), uint16(1+rng.IntN(65535)))
@@ -489,6 +491,7 @@ func TestAProofIsOfOneAddressAndOneConnection(t *testing.T) {
 
 // T34: a peer is an address and port, whichever way it is written.
 func TestAPeerIsItsCanonicalAddress(t *testing.T) {
+	promise.Keeps(t, "T34", "stamp", 1)
 	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(clientAddr.Addr().As16()), clientAddr.Port())
 	var buf [MaxPacket]byte
@@ -516,11 +519,12 @@ func TestTinyDatagrams(t *testing.T) {
 	x := w.open(0, Config{})
 	conn, tiny := x.conn(), [][]byte{nil, {0}, {1}, {2}}
 	var sent []byte
+	between := promise.Keeps(t, "T36", "stamp", rounds(50_000, 500_000))
 	for i := range 5 {
 		before := w.mux.Stats()
 		now := w.net.Now()
 		if got := testing.AllocsPerRun(1, func() {
-			for j := range rounds(50_000, 500_000) {
+			for j := range between {
 				w.mux.HandleDatagram(now, x.host.Addr(), tiny[j%4])
 				w.mux.HandleDatagram(now, netip.AddrPortFrom(serverAddr.Addr(), uint16(j)), tiny[j%4])
 			}

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
 // T6: the tables of docs/protocols/stamp.md are those of the code.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "stamp", 1)
 	tables := pagetest.Tables(t, "../../docs/protocols/stamp.md")
 	for heading, rows := range map[string]int{"Packets": 6, "Header": 4, "connect.init and connect.accept": 1,
 		"connect.disconnect": 3, "entity": 1, "Flags": 3, "Records": 4, "Limits": 6} {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // randomRecord makes rec a record, now and then one of a gone entity.
@@ -33,7 +35,8 @@ func TestRecordsRoundTrip(t *testing.T) {
 	r := newRand(t)
 	var data []byte
 	var wrote, got []Record
-	for written := 0; written < rounds(1_000_000, 10_000_000); written += len(wrote) {
+	want := promise.Keeps(t, "T1", "stamp", rounds(1_000_000, 10_000_000))
+	for written := 0; written < want; written += len(wrote) {
 		limit := r.IntN(MaxData + 1)
 		data, wrote = data[:0], wrote[:0]
 		for range r.IntN(12) {
@@ -67,7 +70,7 @@ func TestRecordsRoundTrip(t *testing.T) {
 func TestRecordsCutShort(t *testing.T) {
 	r := newRand(t)
 	var data []byte
-	for range rounds(100_000, 1_000_000) {
+	for range promise.Keeps(t, "T2", "stamp", rounds(100_000, 1_000_000)) {
 		data = data[:0]
 		ends := map[int]bool{0: true}
 		for range 1 + r.IntN(3) {
@@ -100,7 +103,7 @@ func TestRandomRecords(t *testing.T) {
 	}
 	in, out := make([]byte, 0, MaxPacket), make([]byte, 0, MaxPacket)
 	got, want := make([]Record, 0, MaxData/4), make([]Record, 0, MaxData/4)
-	accepted, total := 0, rounds(10_000_000, 100_000_000)
+	accepted, total := 0, promise.Keeps(t, "T3", "stamp", rounds(10_000_000, 100_000_000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range total {
@@ -142,6 +145,7 @@ func TestRandomRecords(t *testing.T) {
 
 // T5: each size that fields can claim against each that is left.
 func TestEveryRecordSize(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	var rec Record
 	for size := range 256 {
 		for n := range 300 {
@@ -160,6 +164,7 @@ func TestEveryRecordSize(t *testing.T) {
 
 // T5: a packet holds a bounded number of records whatever it says.
 func TestRecordsAreBoundedByTheData(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	records, ok := walk(make([]byte, MaxData), nil)
 	if !ok || len(records) != 297 {
 		t.Errorf("%d records in full data, ok %t; want 297", len(records), ok)
@@ -173,6 +178,7 @@ func TestRecordsAreBoundedByTheData(t *testing.T) {
 
 // T5: limits at, below and above what a record needs, and absurd ones.
 func TestRecordBudget(t *testing.T) {
+	promise.Keeps(t, "T5", "stamp", 1)
 	for _, tt := range []struct {
 		name                  string
 		before, fields, limit int
@@ -250,6 +256,7 @@ func TestRecordsStayAtTheirEnd(t *testing.T) {
 
 // T7: floats among the fields arrive bit by bit, as only the game knows where they are.
 func TestFieldsArriveBitByBit(t *testing.T) {
+	promise.Keeps(t, "T7", "stamp", 1)
 	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.Copysign(0, -1)),
 		math.MaxFloat32, math.SmallestNonzeroFloat32} {
 		fields := binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))

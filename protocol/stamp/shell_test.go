@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -108,6 +109,7 @@ func (f *flood) fill(mode Mode, size int) {
 
 // T61: connect, send in every mode and size, close; at every kind of socket.
 func TestConnectSendClose(t *testing.T) {
+	promise.Keeps(t, "T61", "stamp", 1)
 	eachPlace(t, func(t *testing.T, at *place) {
 		closed, acked := make(chan Close, 1), make(chan uint32, 1)
 		var conn *Conn

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 )
@@ -14,6 +15,7 @@ import (
 // T11, T39: while no one reads, what a client holds is bounded and the server
 // feels it; when someone does, all that was sent comes, once and in order.
 func TestAClientThatDoesNotReadHoldsItsServerBack(t *testing.T) {
+	promise.Keeps(t, "T11 T39", "stamp", 1)
 	for _, mode := range []Mode{Reliable, Ordered} {
 		for _, size := range []int{4, 150, 1000, MaxData} {
 			t.Run(fmt.Sprintf("%v packets of %d bytes", mode, size), func(t *testing.T) {
@@ -74,6 +76,7 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 // T39: a client that never reads again is closed with a reason, and its neighbour does not
 // notice.
 func TestAClientThatNeverReadsIsClosedAndHarmsNoOne(t *testing.T) {
+	promise.Keeps(t, "T39", "stamp", 1)
 	synctest.Test(t, func(t *testing.T) {
 		at := memory()
 		var lazy, keen flood

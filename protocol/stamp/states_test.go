@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 )
 
 const statesPage = "../../docs/protocols/stamp.md"
@@ -338,6 +339,7 @@ var (
 
 // T26: every message in every state, both roles: the outcome is the page's. Then random walks.
 func TestStatesAndMessages(t *testing.T) {
+	promise.Keeps(t, "T26", "stamp", 1)
 	t.Parallel()
 	rng := newRand(t)
 	for _, role := range []struct {

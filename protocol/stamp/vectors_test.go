@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // A vector is a packet as bytes and as fields, written by hand: those of vectors.json
@@ -68,6 +70,7 @@ func (v vector) side(t testing.TB) Side {
 
 // T6: each vector is read as it says and written as it is; each bad one is refused.
 func TestVectors(t *testing.T) {
+	promise.Keeps(t, "T6", "stamp", 1)
 	counts := map[string]int{}
 	for _, v := range readVectors(t) {
 		t.Run(v.Name, func(t *testing.T) {

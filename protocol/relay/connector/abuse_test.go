@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/protocol/relay"
 )
 
@@ -121,6 +122,7 @@ func TestAClientMayNotAskForever(t *testing.T) {
 // T28, and "we never answer a packet in a way that two servers could turn into a loop": one forged
 // datagram has two servers, or one and itself, speak to each other, and they stop.
 func TestTwoServersDoNotTalkForever(t *testing.T) {
+	promise.Keeps(t, "T28", "connector", 1)
 	host := func(n byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, n}) }
 	for _, tt := range []struct {
 		name   string
@@ -248,6 +250,7 @@ func TestGamesAreBounded(t *testing.T) {
 // T29: a forged address is sent 8 KiB and three bytes for each of its own at most, whatever is asked
 // for in its name and whatever its game sends.
 func TestAForgedAddressGetsLittle(t *testing.T) {
+	promise.Keeps(t, "T29", "connector", 1)
 	r, game, a, b, d := trio(t, Config{MaxPlayers: 8})
 	a.say(game, relay.Unordered, &leave) // a place is free
 	victim := r.player(50)
@@ -317,6 +320,7 @@ func TestWhoConfirmsGetsEverything(t *testing.T) {
 
 // T39: a player who confirms nothing is removed when its queue is full, and nobody waits for it.
 func TestASlowPlayerHoldsNobodyUp(t *testing.T) {
+	promise.Keeps(t, "T39", "connector", 1)
 	r, game, a, b, d := trio(t, Config{})
 	heard, left := 0, false
 	for i := range 3000 {

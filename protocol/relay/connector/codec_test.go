@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -20,7 +21,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 			r := newRand(t)
 			m, got := s.make(), s.make()
 			var b, again []byte
-			for range rounds(1_000_000, 10_000_000) {
+			for range promise.Keeps(t, "T1", "connector", rounds(1_000_000, 10_000_000)) {
 				s.random(r, m)
 				b = m.AppendTo(b[:0])
 				msgs := Read(b)
@@ -42,7 +43,7 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 			r := newRand(t)
 			m, got := s.make(), s.make()
 			var b []byte
-			for range rounds(100_000, 1_000_000) {
+			for range promise.Keeps(t, "T2", "connector", rounds(100_000, 1_000_000)) {
 				s.random(r, m)
 				b = m.AppendTo(b[:0])
 				for n := 1; n < len(b); n++ {
@@ -90,7 +91,7 @@ func mutate(b []byte, v uint64) []byte {
 func TestRandomBytes(t *testing.T) {
 	for _, s := range sets {
 		t.Run(s.name, func(t *testing.T) {
-			count := rounds(10_000_000, 100_000_000)
+			count := promise.Keeps(t, "T3", "connector", rounds(10_000_000, 100_000_000))
 			if s.name != "peer" {
 				count /= 5
 			}
@@ -149,6 +150,7 @@ func randomBytes(t *testing.T, s *set, count int) {
 // T5: each number that a message carries, at the ends of its type and of each form, in its
 // shortest form and in the longer ones: only the shortest is read, and only within its limit.
 func TestLyingNumbers(t *testing.T) {
+	promise.Keeps(t, "T5", "connector", 1)
 	floats := func(n int) []byte { return make([]byte, 4*n) }
 	for _, tt := range []struct {
 		name          string
@@ -239,6 +241,7 @@ func setOf(m Message) *set {
 
 // T5: each size of a text and each count of a path against each that they can have.
 func TestEverySizeAndCount(t *testing.T) {
+	promise.Keeps(t, "T5", "connector", 1)
 	var m Peer
 	body := bytes.Repeat([]byte{'a'}, 300)
 	for size := range 300 {
@@ -270,6 +273,7 @@ func TestEverySizeAndCount(t *testing.T) {
 // T7: each float of each message, with each value that is none: refused, and named. All others
 // pass as they are, to the bit.
 func TestFloats(t *testing.T) {
+	promise.Keeps(t, "T7", "connector", 1)
 	for _, m := range []Peer{
 		{Kind: PeerSpawn}, {Kind: PeerTransform}, {Kind: PeerChangeHealth}, {Kind: PeerProjectile},
 		{Kind: PeerSetPath, Path: make([]Point, 3)},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
@@ -32,6 +33,7 @@ func span(t *testing.T, s string) (low, high uint64) {
 
 // T6: the tables of the page are those of the code.
 func TestLayoutTables(t *testing.T) {
+	promise.Keeps(t, "T6", "connector", 1)
 	tables := pagetest.Tables(t, page)
 	t.Run("numbers", func(t *testing.T) {
 		next := uint64(0)

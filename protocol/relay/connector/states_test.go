@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/promise"
 	"parley/protocol/relay"
 )
 
 // T26: every message from everybody, as the page says.
 func TestStatesAndMessages(t *testing.T) {
+	promise.Keeps(t, "T26", "connector", 1)
 	tables := pagetest.Tables(t, page)
 	for _, tt := range []struct {
 		heading string
@@ -194,6 +196,7 @@ func (c *cast) told() string {
 
 // T27: what comes to a game that is over, and to its port when that is closed, has no effect.
 func TestNothingComesAfterTheEnd(t *testing.T) {
+	promise.Keeps(t, "T27", "connector", 1)
 	r, game, a, b, d := trio(t, Config{})
 	for _, p := range []*player{a, b, d} {
 		p.say(game, relay.Unordered, &leave)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"parley/internal/promise"
 )
 
 // vector is a line of testdata/messages.hex.
@@ -48,6 +50,7 @@ func readVectors(t testing.TB) (list []vector) {
 
 // T6: bytes that were written from the page are read as what they say, and written again.
 func TestVectors(t *testing.T) {
+	promise.Keeps(t, "T6", "connector", 1)
 	seen := map[string]int{}
 	for _, v := range readVectors(t) {
 		m := v.set.make()
