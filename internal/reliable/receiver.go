@@ -276,6 +276,21 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	return Delivery{Number: number, Data: data}, true
 }
 
+// Fresh reports whether a packet of that number has not come yet and may come.
+func (r *Receiver) Fresh(n uint64) bool { return r.check(n) == Fresh }
+
+// Complete returns the number below which everything has come. Contiguous only.
+func (r *Receiver) Complete() uint64 { return r.holes.Complete() }
+
+// Held returns how many bytes wait for smaller numbers, with what is kept of the missing ones. Contiguous only.
+func (r *Receiver) Held() int {
+	n := holeBytes * len(r.holes.missing)
+	if r.held > 0 {
+		n += r.heldBytes()
+	}
+	return n
+}
+
 // HasNext reports whether Next has a packet.
 func (r *Receiver) HasNext() bool { return r.ready.count > 0 }
 

@@ -142,6 +142,14 @@ func (s *Sender) at(now time.Time) time.Duration { return max(now.Sub(s.born), 0
 // Next returns the number that the next packet will take.
 func (s *Sender) Next() uint64 { return s.next }
 
+// Oldest returns the smallest number that is not acknowledged, Next if there is none.
+func (s *Sender) Oldest() uint64 {
+	if s.unacked == 0 {
+		return s.next
+	}
+	return s.oldestNumber()
+}
+
 // Ready reports whether a reliable packet of n bytes would be taken now.
 func (s *Sender) Ready(n int) error {
 	switch {

@@ -77,8 +77,12 @@ func (p *Peer) takeDirect(now time.Time, d *direct) bool {
 func (p *Port) transmitDirect(buf []byte) (int, netip.AddrPort) {
 	d := p.direct.First()
 	to := d.to
-	n := len(append(appendHeader(buf[:0], d.flags, d.id), d.payload.Bytes()...))
-	p.mux.shared.Buffers.Release(d.payload)
+	b := appendHeader(buf[:0], d.flags, d.id)
+	if d.payload != nil {
+		b = append(b, d.payload.Bytes()...)
+		p.mux.shared.Buffers.Release(d.payload)
+	}
+	n := len(b)
 	p.direct.Pop()
 	return n, to
 }

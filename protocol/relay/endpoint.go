@@ -97,6 +97,9 @@ type rare struct {
 	nonce     uint64 // of the challenge that a client got
 	parting   []byte // confirmations that go out after the end
 	why       Close  // of Peer.Leave
+	expected  *expected
+	was       Progress // how far it had come when it ended
+	spared    bool     // its address is not ignored when it is gone
 }
 
 // seldom returns what is rare, which is there from now on.

@@ -78,8 +78,9 @@ func (e *Endpoint) cut(now time.Time, c Close) {
 // end lets go of everything but what is still to be read, and of the farewell: "A removed
 // one is told by an empty unreliable package with bit 4 set".
 func (e *Endpoint) end(c Close, tell bool) {
+	e.seldom().was = e.progress()
 	e.state = StateClosed
-	e.seldom().closing.close = c
+	e.closing.close = c
 	e.last = true
 	if c.Reason == ReasonClosed {
 		e.confirmAll()

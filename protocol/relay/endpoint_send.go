@@ -97,6 +97,9 @@ func (e *Endpoint) sendReliable(now time.Time, o outgoing) error {
 // toEngine reports whether the engine took a package. The number is the engine's; the
 // flags come back with each transmission.
 func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
+	if e.rare != nil && e.expected != nil && len(o.bytes()) > 0 {
+		e.passOver(now)
+	}
 	opts := reliable.Options{Tag: uint32(o.flags), Shared: o.payload}
 	if Mode(o.flags>>modeShift) == SemiOrdered {
 		opts.Lane = laneSemiOrdered

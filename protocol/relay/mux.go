@@ -17,17 +17,18 @@ import (
 // A call at one port may give another one something to send, or another time to be called
 // at: PollPort says which.
 type Mux struct {
-	cfg    *Config
-	rules  *Rules
-	lobby  Lobby
-	shared *Shared
-	key    admission.Key
-	now    time.Time
-	first  *Port
-	opener Opener
-	ports  []*Port // the open ones, the first first
-	peers  int
-	down   bool
+	cfg     *Config
+	rules   *Rules
+	lobby   Lobby
+	doorman Doorman // the lobby, if it is one
+	shared  *Shared
+	key     admission.Key
+	now     time.Time
+	first   *Port
+	opener  Opener
+	ports   []*Port // the open ones, the first first
+	peers   int
+	down    bool
 
 	dirty    queue.Fifo[*Port]
 	eventful queue.Fifo[*Port]
@@ -51,6 +52,7 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key, o Opener) *Mu
 	}
 	orElse(&c.MaxPeers, 4096)
 	m := &Mux{cfg: &c, lobby: c.Lobby, rules: c.Lobby.Rules().fill(), shared: s, key: key, now: now, opener: o}
+	m.doorman, _ = c.Lobby.(Doorman)
 	m.first = newPort(m)
 	m.ports = append(m.ports, m.first)
 	return m

@@ -64,6 +64,10 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.stats.In++
 	from = admission.Canon(from)
 	if c := p.peers.Get(from); c != nil {
+		if !p.accepts(c, b) {
+			m.stats.Throttled++
+			return
+		}
 		m.stats.ToPeers++
 		c.handle(m.now, b)
 		p.touch(c)
@@ -76,7 +80,7 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	case !d.Parse(b):
 		m.stats.Malformed++ // "An address that is in no room gets no answer but the lobby's."
 	case d.Kind != KindPackage:
-		m.stats.Strangers++
+		p.introduce(m.now, from, d.IDs)
 	default:
 		p.admit(m.now, from, &d, b)
 	}
@@ -88,7 +92,7 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) {
 	m := p.mux
 	leave := d.Mode == Unreliable && d.ToServer && len(d.Payload) == 0
-	far := d.Mode.Reliable() && d.ID > maxHoles
+	far := d.Mode.Reliable() && p.isFar(from, d.ID)
 	if m.down || leave || far || d.ToServer && isChallenge(d.Payload) {
 		m.stats.Strangers++
 		return
@@ -105,7 +109,9 @@ func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) 
 	m.stats.Admitted++
 	c := p.add(from, seat)
 	m.lobby.Enter(now, c)
-	c.handle(now, b)
+	if p.accepts(c, b) {
+		c.handle(now, b)
+	}
 	p.touch(c)
 }
 
@@ -131,6 +137,9 @@ func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
 	m := p.mux
 	m.peers++
 	c := &Peer{port: p, Endpoint: newEndpoint(m.now, addr, false, m.rules, m.shared, 0), Seat: seat}
+	if m.doorman != nil {
+		c.resume(m.now, m.doorman.Resume(p, addr))
+	}
 	p.peers.Add(addr, c)
 	return c
 }
@@ -238,10 +247,12 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	p.mux.lobby.Gone(now, c, c.closing.close)
 	c.Endpoint.forget()
 	p.peers.Remove(c.peer, c)
-	if p.ignored == nil {
-		p.ignored = admission.NewIgnored(p.mux.key)
+	if !c.spared {
+		if p.ignored == nil {
+			p.ignored = admission.NewIgnored(p.mux.key)
+		}
+		p.ignored.Add(now, c.peer)
 	}
-	p.ignored.Add(now, c.peer)
 	p.mux.peers--
 	p.mux.stats.Gone++
 	one := c.Stats()
@@ -292,7 +303,7 @@ func (t *Timer) Stop() { t.port.timers.Set(t, time.Time{}, false) }
 
 // MuxStats counts what became of each datagram at all ports, and of peers.
 type MuxStats struct {
-	In        uint64 // datagrams: the sum of the seven below
+	In        uint64 // datagrams: the sum of the eight below
 	ToPeers   uint64 // for a peer: see its Stats
 	Admitted  uint64 // from a stranger who was let in; a peer's Stats count it too
 	Refused   uint64 // from a stranger whom the lobby did not let in
@@ -300,6 +311,7 @@ type MuxStats struct {
 	Ignored   uint64 // from someone who was removed, or at a closed port
 	Malformed uint64 // from a stranger, and no datagram of ours
 	Strangers uint64 // from a stranger, and nothing to let someone in for
+	Throttled uint64 // packages of a peer that the lobby did not take yet: they are not confirmed and come again
 
 	Relayed uint64 // packages that were passed on
 	Copies  uint64 // and to how many in all
@@ -310,7 +322,7 @@ type MuxStats struct {
 
 // Check returns an error if the counters do not add up.
 func (s *MuxStats) Check() error {
-	sum := s.ToPeers + s.Admitted + s.Refused + s.Full + s.Ignored + s.Malformed + s.Strangers
+	sum := s.ToPeers + s.Admitted + s.Refused + s.Full + s.Ignored + s.Malformed + s.Strangers + s.Throttled
 	if sum != s.In {
 		return fmt.Errorf("relay: %d datagrams came, but the fate of %d is known", s.In, sum)
 	}

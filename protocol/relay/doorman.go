@@ -1,0 +1,177 @@
+package relay
+
+import (
+	"net/netip"
+	"time"
+
+	"parley/internal/reliable"
+	"parley/internal/serial"
+)
+
+// A Doorman is a Lobby that is also asked before a package is confirmed, remembers the ids of those who were
+// here, and can tell who receives what is sent to it. A Lobby that has these methods is asked; others need not
+// have them.
+type Doorman interface {
+	Lobby
+
+	// Accept is asked about a reliable package of a peer that is new and not empty, before it is confirmed. If it says
+	// no, the package is dropped as if it had been lost, and comes again: "what is throttled is not confirmed". The
+	// payload is valid until it returns.
+	Accept(now time.Time, p *Peer, pkg Package) bool
+
+	// Resume returns the ids that an address has come to at a port, for one that is about to be a peer there. The zero
+	// value is for somebody new.
+	Resume(port *Port, addr netip.AddrPort) Progress
+
+	// Confirmed is told of a confirmation that comes from an address that is no peer at the port, or from a peer that was
+	// asked (Peer.Expect); ReadIDs walks its ids. If it reports true the address becomes a peer, with that seat, if it is none yet.
+	Confirmed(now time.Time, port *Port, from netip.AddrPort, ids []byte) (seat any, ok bool)
+}
+
+// Progress is how far a conversation has come.
+type Progress struct {
+	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed: those between
+	// are sent again without a payload, so that nothing waits behind them.
+	Send, Unsure uint64
+	// Loose is the next unreliable id to the peer.
+	Loose uint32
+	// Receive is the smallest reliable id of the peer that has not come.
+	Receive uint64
+	// Got are ids ahead of Send that the peer has got already: see Peer.Expect.
+	Got [3]uint64
+}
+
+// Progress returns how far the conversation with the peer has come, or had when it ended.
+func (p *Peer) Progress() Progress {
+	if p.state == StateClosed {
+		return p.was
+	}
+	return p.progress()
+}
+
+func (e *Endpoint) progress() Progress {
+	was := Progress{Send: e.sender.Next(), Unsure: e.sender.Oldest(), Loose: e.nextLoose, Receive: e.receiver.Complete()}
+	if e.rare != nil && e.expected != nil {
+		was.Got = e.expected.ids
+	}
+	return was
+}
+
+// resume begins a conversation where it was left.
+func (e *Endpoint) resume(now time.Time, was Progress) {
+	if was == (Progress{}) {
+		return
+	}
+	e.sender = reliable.NewSender(now, was.Unsure, e.rules.send, &e.shared.Buffers, e.shared.Rand)
+	e.receiver = reliable.NewReceiver(now, was.Receive, e.rules.recv, &e.shared.Buffers)
+	e.near, e.nextLoose = was.Receive, was.Loose
+	if was.Got != ([3]uint64{}) {
+		e.seldom().expected = &expected{ids: was.Got}
+	}
+	for n := was.Unsure; n < was.Send; n++ {
+		_ = e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)}) // nothing is in its way yet
+	}
+}
+
+// Expect has the next reliable packages to the peer pass over three ids that it has got already, in empty packages of
+// Port.SendEmpty. The Doorman is told of its confirmations while asked. The ids are in ascending order.
+func (p *Peer) Expect(ids [3]uint64, asked bool) {
+	p.seldom().expected = &expected{ids: ids, open: asked}
+}
+
+// Expects returns the ids of Expect, false if there are none.
+func (p *Peer) Expects() ([3]uint64, bool) {
+	if p.rare == nil || p.expected == nil {
+		return [3]uint64{}, false
+	}
+	return p.expected.ids, true
+}
+
+// expected are ids that the peer has got, and that are not to be used for anything else.
+type expected struct {
+	ids  [3]uint64
+	open bool // no answer came yet
+}
+
+// passOver sends an empty package for each id that the peer has got already: a repeat to it. So the ids of all
+// others stay as they are counted.
+func (e *Endpoint) passOver(now time.Time) {
+	for _, id := range e.expected.ids {
+		if id == e.sender.Next() {
+			o := outgoing{flags: packageFlags(Unordered, true)}
+			if !e.toEngine(now, &o) {
+				return
+			}
+		}
+	}
+}
+
+// NextID returns the next reliable id to the peer.
+func (p *Peer) NextID() uint64 { return p.sender.Next() }
+
+// Held returns how many bytes of the peer's packages wait for smaller ids, and the missing ids themselves.
+func (p *Peer) Held() int { return p.receiver.Held() }
+
+// Forget removes the peer without a word, and without its address being ignored: it may come again at once.
+func (p *Peer) Forget() {
+	p.seldom().spared = true
+	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
+}
+
+// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, under an id that is
+// the caller's choice. Nothing is kept of it. It reports false if too much waits at the port.
+func (p *Port) SendEmpty(to netip.AddrPort, id uint64) bool {
+	if p.closed || p.direct.Len() >= maxDirect {
+		return false
+	}
+	p.direct.Push(direct{to: to, id: uint32(id) & MaxID, flags: packageFlags(Unordered, true)})
+	p.note()
+	return true
+}
+
+// accepts asks the Doorman about a datagram of a peer.
+func (p *Port) accepts(c *Peer, b []byte) bool {
+	m := p.mux
+	var d Datagram
+	if m.doorman == nil || !d.Parse(b) {
+		return true
+	}
+	if d.Kind == KindConfirmation {
+		if c.rare != nil && c.expected != nil && c.expected.open {
+			m.doorman.Confirmed(m.now, p, c.peer, d.IDs)
+		}
+		return true
+	}
+	if !d.Mode.Reliable() || len(d.Payload) == 0 || !c.receiver.Fresh(serial.Bits24.Unwrap(c.near, d.ID)) {
+		return true
+	}
+	return m.doorman.Accept(m.now, c, Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload})
+}
+
+// introduce takes a confirmation from an address that is no peer.
+func (p *Port) introduce(now time.Time, from netip.AddrPort, ids []byte) {
+	m := p.mux
+	if m.doorman == nil || m.down || m.peers >= m.cfg.MaxPeers {
+		m.stats.Strangers++
+		return
+	}
+	seat, ok := m.doorman.Confirmed(now, p, from, ids)
+	if !ok {
+		m.stats.Strangers++
+		return
+	}
+	m.stats.Admitted++
+	c := p.add(from, seat)
+	m.lobby.Enter(now, c)
+	p.touch(c)
+}
+
+// isFar reports whether the first reliable package of a stranger is too far off to be one.
+func (p *Port) isFar(from netip.AddrPort, id uint32) bool {
+	first := uint64(0)
+	if p.mux.doorman != nil {
+		first = p.mux.doorman.Resume(p, from).Receive
+	}
+	n := serial.Bits24.Unwrap(first, id)
+	return n > first+maxHoles
+}
