@@ -14,6 +14,7 @@ import (
 
 	"parley/account"
 	"parley/internal/gateway"
+	"parley/internal/scribe"
 	"parley/world"
 )
 
@@ -24,11 +25,15 @@ type Server struct {
 	others   []func(context.Context) error // servers that are no part of the world: how they shut down
 	accounts *account.Service
 	store    account.Store // if it is ours to close
+	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with
 	done     chan struct{}
 	err      error // valid after done
 }
+
+// logPatience is how long the end of a server waits for the last lines of its log to be written.
+const logPatience = time.Second
 
 // dialect is one that listens.
 type dialect struct {
@@ -65,7 +70,7 @@ func Start(g Game, c Config) (*Server, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	s := &Server{done: make(chan struct{})}
+	s := &Server{log: c.Log.Handler().(*scribe.Handler), done: make(chan struct{})}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
@@ -90,6 +95,7 @@ func Start(g Game, c Config) (*Server, error) {
 		defer cancel()
 		hub.Shutdown(late)
 		s.closeOthers()
+		s.log.Flush(logPatience)
 		return nil, err
 	}
 	go func() {
@@ -99,6 +105,7 @@ func Start(g Game, c Config) (*Server, error) {
 			s.err = errors.Join(*why, s.err)
 		}
 		s.closeOthers()
+		s.log.Flush(logPatience)
 	}()
 	return s, nil
 }
@@ -154,11 +161,14 @@ type Addr struct {
 	Addr netip.AddrPort
 }
 
-// Stats returns the counters of a dialect's server, as its package has them, or with "accounts" an
-// account.Stats; nil if there is none.
+// Stats returns the counters of a dialect's server, as its package has them, with "accounts" an account.Stats, and
+// with "log" the counters of the log; nil if there is none.
 func (s *Server) Stats(dialect string) any {
-	if dialect == "accounts" && s.accounts != nil {
+	switch {
+	case dialect == "accounts" && s.accounts != nil:
 		return s.accounts.Stats()
+	case dialect == "log":
+		return s.log.Stats()
 	}
 	for _, d := range s.dialects {
 		if d.name == dialect && d.stats != nil {
@@ -167,6 +177,9 @@ func (s *Server) Stats(dialect string) any {
 	}
 	return nil
 }
+
+// Log returns the server's own log: it keeps nobody waiting, so a game may use it in Step.
+func (s *Server) Log() *slog.Logger { return slog.New(s.log) }
 
 // WorldStats returns the counters of the world and of its ticks.
 func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }

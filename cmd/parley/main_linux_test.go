@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,6 +32,12 @@ func TestProgramWithAFullDisk(t *testing.T) {
 // A terminal that is closed ends its server in good order: the players are told, the ready file is gone. One
 // that was started by nohup stays.
 func TestServeAndHangUp(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		// This test runs under nohup, and so would its children. A handler of ours has them begin with the default.
+		ours := make(chan os.Signal, 1)
+		signal.Notify(ours, syscall.SIGHUP)
+		defer signal.Ignore(syscall.SIGHUP)
+	}
 	for _, nohup := range []bool{false, true} {
 		dir := t.TempDir()
 		ready := filepath.Join(dir, "ready.json")
@@ -44,6 +51,8 @@ func TestServeAndHangUp(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // no test waits without an end
+		defer late.Stop()
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		for _, err := os.Stat(ready); err != nil; _, err = os.Stat(ready) {

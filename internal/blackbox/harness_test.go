@@ -63,6 +63,7 @@ const patience = 60 * time.Second
 // server is a running `parley serve`.
 type server struct {
 	cmd    *exec.Cmd
+	ready  string // its ready file
 	addrs  map[string]string
 	stderr *noise
 	exited chan error
@@ -98,13 +99,27 @@ func anyPort() (args []string) {
 // serve starts the program and returns when its ready file is there.
 func serve(t *testing.T, more ...string) *server {
 	t.Helper()
+	s := newServer(t, more...)
+	s.start(t)
+	return s
+}
+
+// newServer is a program that is not started yet.
+func newServer(t *testing.T, more ...string) *server {
+	t.Helper()
 	needProgram(t)
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready.json")
 	args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--ready-file", ready, "--log-level", "warn",
 		"--registrations", "-1", "--sight", "-1", "--seed", "7"}, anyPort()...)
-	s := &server{cmd: exec.Command(program, append(args, more...)...), stderr: new(noise), exited: make(chan error, 1)}
+	s := &server{cmd: exec.Command(program, append(args, more...)...), ready: ready, stderr: new(noise), exited: make(chan error, 1)}
 	s.cmd.Stderr = s.stderr
+	return s
+}
+
+// start returns when the program is ready.
+func (s *server) start(t *testing.T) {
+	t.Helper()
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +129,8 @@ func serve(t *testing.T, more ...string) *server {
 	}
 	t.Cleanup(func() { s.kill() })
 	// The table is printed once the file is written.
+	late := time.AfterFunc(patience, func() { s.cmd.Process.Kill() })
+	defer late.Stop()
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -126,14 +143,13 @@ func serve(t *testing.T, more ...string) *server {
 		}
 	}
 	go s.wait(lines)
-	text, err := os.ReadFile(ready)
+	text, err := os.ReadFile(s.ready)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &s.addrs); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	return s
 }
 
 // wait reads to the end what the server prints, and takes its exit.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 )
@@ -46,8 +47,8 @@ func run(args []string, s Streams, codecs []Codec) int {
 	root.SetErr(s.Err)
 
 	_, err := root.ExecuteC()
-	if out.err != nil {
-		fmt.Fprintf(s.Err, "parley: cannot write the output: %v\n", out.err)
+	if failed := out.failed(); failed != nil {
+		say(s.Err, fmt.Sprintf("parley: cannot write the output: %v\n", failed))
 		return exitFailed
 	}
 	if err == nil {
@@ -57,14 +58,14 @@ func run(args []string, s Streams, codecs []Codec) int {
 		return exitFailed
 	}
 	if failed := (failure{}); errors.As(err, &failed) {
-		fmt.Fprintf(s.Err, "parley: %v\n", failed)
+		say(s.Err, "parley: "+sentence(failed)+"\n")
 		return exitFailed
 	}
 	if _, _, unknown := root.Find(args); unknown != nil {
 		err = unknownCommand(root, args)
 	}
 	// The package parley begins its errors as the program does.
-	fmt.Fprintf(s.Err, "parley: %s\n", strings.TrimPrefix(err.Error(), "parley: "))
+	say(s.Err, "parley: "+strings.TrimPrefix(sentence(err), "parley: ")+"\n")
 	return exitUsage
 }
 
@@ -133,14 +134,23 @@ func sentenceList(names []string, word string) string {
 // drop theirs: a full disk must not look like success.
 type output struct {
 	w   io.Writer
-	err error
+	err atomic.Pointer[error]
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+	if err := o.failed(); err != nil {
+		return 0, err
 	}
 	n, err := o.w.Write(p)
-	o.err = err
+	if err != nil {
+		o.err.CompareAndSwap(nil, &err)
+	}
 	return n, err
+}
+
+func (o *output) failed() error {
+	if err := o.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

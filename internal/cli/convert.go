@@ -32,7 +32,7 @@ func convertArgs(cmd *cobra.Command, args []string, convert converter) error {
 			if len(args) > 1 {
 				which = fmt.Sprintf(" packet %d:", i+1)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s:%s %v\n", cmd.CommandPath(), which, err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s:%s %s\n", cmd.CommandPath(), which, sentence(err))
 			result = errReported
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
+
+	"parley/internal/plain"
 )
 
 func newDecode(codecs []Codec) *cobra.Command {
@@ -55,7 +57,8 @@ func (r route) decode(text []byte) ([]byte, error) {
 }
 
 // marshalLine is json.Marshal without its guard for web pages, which would
-// print < as an escape: nothing here is put into a page.
+// print < as an escape: nothing here is put into a page. It is shown in terminals, and what moves their
+// cursor is escaped.
 func marshalLine(v any) ([]byte, error) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -63,5 +66,5 @@ func marshalLine(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
+	return plain.JSON(bytes.TrimSuffix(line.Bytes(), []byte("\n"))), nil
 }

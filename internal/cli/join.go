@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"parley/arena"
+	"parley/internal/plain"
 	"parley/internal/player"
 	"parley/world"
 )
@@ -228,7 +229,7 @@ func (s *joinSeat) notice(n player.Notice) {
 		default:
 		}
 	case player.Said:
-		s.print("%s: %s", cmp.Or(printable(n.Name), "somebody"), printable(n.Text))
+		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
 	case player.Ended:
 		s.mu.Lock()
 		told := !s.joining && !s.left
@@ -240,7 +241,7 @@ func (s *joinSeat) notice(n player.Notice) {
 		}
 		s.mu.Unlock()
 		if told {
-			s.print("%s", printable(n.Text))
+			s.print("%s", plain.Text(n.Text))
 		}
 	}
 }
@@ -256,16 +257,6 @@ func (s *joinSeat) leave() (over bool) {
 	default:
 		return false
 	}
-}
-
-// printable keeps what others say from moving the cursor about.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, text)
 }
 
 // play reads commands until there are no more, or the connection is over.
@@ -334,7 +325,7 @@ func (s *joinSeat) command(ctx context.Context, line string) bool {
 		err = s.player.Say(ctx, text)
 	}
 	if err != nil {
-		s.print("that did not work: %v", err)
+		s.print("that did not work: %s", sentence(err))
 	}
 	return true
 }

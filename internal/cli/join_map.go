@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/plain"
 	"parley/internal/player"
 	"parley/world"
 )
@@ -147,7 +148,7 @@ func (s *joinSeat) list() string {
 			}
 			fmt.Fprintf(&b, "\n  %-6s %5d at (%.1f, %.1f)", kind, id, t.X, t.Y)
 			if name := v.Players[id]; name != "" {
-				fmt.Fprintf(&b, ", %s", printable(name))
+				fmt.Fprintf(&b, ", %s", plain.Text(name))
 			}
 			if id == v.You {
 				b.WriteString(", which is you")

@@ -14,6 +14,7 @@ import (
 	front "parley"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/plain"
 	"parley/internal/player"
 )
 
@@ -345,7 +346,7 @@ func TestOthersWordsArePlain(t *testing.T) {
 	if got, want := out.String(), "a·[2Jnn: b·[2Jc\nsomebody: who am I?\nkicked: ·]0;x·\n"; got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}
-	if got := printable("a\x1b[2Jb\u009bc\x7fd\ne grüß"); got != "a·[2Jb·c·d·e grüß" {
+	if got := plain.Text("a\x1b[2Jb\u009bc\x7fd\ne grüß"); got != "a·[2Jb·c·d·e grüß" {
 		t.Errorf("it is %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/arena"
+	"parley/internal/plain"
 	"parley/world"
 )
 
@@ -81,7 +82,7 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	if report.Difference != nil {
 		if !asJSON {
-			fmt.Fprintf(cmd.ErrOrStderr(), "parley replay: %v\n", report.Difference)
+			fmt.Fprintf(cmd.ErrOrStderr(), "parley replay: %s\n", plain.Text(report.Difference.String()))
 		}
 		return errReported
 	}
@@ -96,7 +97,7 @@ func printReplay(w io.Writer, r world.Report, asJSON bool) error {
 	if r.Difference != nil {
 		same = "the last not as recorded"
 	}
-	fmt.Fprintf(w, "%s, seed %d: %d ticks and %d inputs run again, %s; hash %016x\n", r.Name, r.Seed, r.Ticks, r.Inputs, same, r.Hash)
+	fmt.Fprintf(w, "%s, seed %d: %d ticks and %d inputs run again, %s; hash %016x\n", plain.Text(r.Name), r.Seed, r.Ticks, r.Inputs, same, r.Hash)
 	if r.CutOff {
 		fmt.Fprintln(w, "the recording is cut off")
 	}

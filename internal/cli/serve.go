@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -91,7 +90,8 @@ the file of --config, which has a line name = value for each flag.`,
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {
-	words := &heldWords{w: cmd.ErrOrStderr(), open: f.logLevel == "debug"}
+	words := &heldWords{w: cmd.ErrOrStderr()}
+	words.open.Store(f.logLevel == "debug")
 	log, err := f.logger(words)
 	if err != nil {
 		return err
@@ -123,11 +123,11 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started = true
 	words.release()
-	fmt.Fprintln(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.accounts()))
+	say(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.accounts())+"\n")
 	select {
 	case <-stopped.Done():
 		stop() // who cannot wait until every player has heard interrupts again
-		fmt.Fprintln(cmd.OutOrStdout(), "closing: every player is told")
+		say(cmd.OutOrStdout(), "closing: every player is told\n")
 	case <-server.Done():
 	}
 	f.unready()
@@ -158,34 +158,6 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
-}
-
-// heldWords keeps the log back until the server has started: if it does not, one sentence says
-// why, and what had begun to listen before is of no interest. (With --log-level debug it is.)
-type heldWords struct {
-	mu   sync.Mutex
-	w    io.Writer
-	held []byte
-	open bool
-}
-
-func (h *heldWords) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.open {
-		h.held = append(h.held, p...)
-		return len(p), nil
-	}
-	return h.w.Write(p)
-}
-
-// release writes what was held, and from now on all at once.
-func (h *heldWords) release() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.open = true
-	h.w.Write(h.held)
-	h.held = nil
 }
 
 // start starts the game. What is the user's to put right is a usage error, in one sentence.
@@ -224,8 +196,10 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 			c.Sources = append(c.Sources, web.Source{Name: a.Name, Addr: a.Addr.String(), Stats: func() any { return s.Stats(a.Name) }})
 		}
 	}
-	if s.Stats("accounts") != nil {
-		c.Sources = append(c.Sources, web.Source{Name: "accounts", Stats: func() any { return s.Stats("accounts") }})
+	for _, name := range []string{"accounts", "log"} {
+		if s.Stats(name) != nil {
+			c.Sources = append(c.Sources, web.Source{Name: name, Stats: func() any { return s.Stats(name) }})
+		}
 	}
 	c.Ready = func() error {
 		select {

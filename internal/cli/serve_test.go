@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -288,21 +287,6 @@ func TestARecordingIsNotWrittenOver(t *testing.T) {
 	write("three", true)
 	if read(name) != "three" || read(name+".old") != "one" {
 		t.Errorf("%q, and before it %q", read(name), read(name+".old"))
-	}
-}
-
-// What is logged before the server has started is kept back, and then written.
-func TestHeldWords(t *testing.T) {
-	var out bytes.Buffer
-	h := &heldWords{w: &out}
-	h.Write([]byte("one\n"))
-	if out.Len() > 0 {
-		t.Errorf("it says %q too early", out.String())
-	}
-	h.release()
-	h.Write([]byte("two\n"))
-	if out.String() != "one\ntwo\n" {
-		t.Errorf("it says %q", out.String())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/plain"
 	"parley/world"
 )
 
@@ -176,7 +177,7 @@ func (b *Bot) fail(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Tally.Error == "" {
-		b.Tally.Error = why
+		b.Tally.Error = plain.Text(why) // a server's words may be in it
 	}
 }
 
@@ -197,7 +198,7 @@ func (b *Bot) notice(n Notice) {
 		b.Tally.Told++
 	case Ended:
 		if b.Tally.Error == "" {
-			b.Tally.Error = n.Text
+			b.Tally.Error = plain.Text(n.Text)
 		}
 		b.stir()
 	case Updated:

@@ -46,7 +46,7 @@ var table = []room{
 	{path: "internal/cli", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "account/sqlite", "cluster", "internal/gateway", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"world", "account", "account/sqlite", "cluster", "internal/gateway", "internal/scribe", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/*", mayImport: engine, modules: []string{"golang.org/x/crypto"}, shell: []string{"server", "client"}}, // autocert
@@ -74,6 +74,8 @@ var table = []room{
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},
 	{path: "internal/promise", shell: everyFile},
+	{path: "internal/plain"},
+	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/queue", "internal/turns"}, shell: everyFile},
@@ -81,7 +83,7 @@ var table = []room{
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/promise"}, shell: everyFile},
-	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway"}, shell: everyFile},
+	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.

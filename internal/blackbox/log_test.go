@@ -1,0 +1,55 @@
+package blackbox
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fullPipe is a pipe that is full and that nobody reads.
+func fullPipe(t *testing.T) (w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		w.Close()
+	})
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Skip(err) // no pipes of that kind here
+	}
+	for block := make([]byte, 4096); err == nil; _, err = w.Write(block) {
+	}
+	for ; err == nil; _, err = w.Write([]byte{0}) {
+	}
+	return w
+}
+
+// 15.9: a standard error that nobody reads freezes nothing: players come and go, /metrics answers, and SIGTERM ends the program in
+// good order.
+func TestAStandardErrorThatNobodyReads(t *testing.T) {
+	s := newServer(t, "--log-level", "debug")
+	s.cmd.Stderr = fullPipe(t)
+	s.start(t)
+	for _, g := range guests(s, 1) {
+		c, join, err := g.open()
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		defer c.close()
+		if err := join(); err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+	}
+	if status, body := get(t, "http://"+s.addrs["web"]+"/metrics"); status != http.StatusOK || !strings.Contains(body, "\nparley_log_waiting ") || strings.Contains(body, "\nparley_log_waiting 0") {
+		t.Errorf("/metrics (status %d) does not tell of the lines that wait", status)
+	}
+	s.terminate(t)
+	if status := s.status(t); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}

@@ -1,0 +1,230 @@
+package scribe
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Handler is a slog.Handler that never blocks. Those that come of WithAttrs and WithGroup share its buffer.
+type Handler struct {
+	next  slog.Handler
+	proto string // which dialect's lines these are
+	desk  *desk
+}
+
+// Stats counts lines. Lines is how many were written; the others were not.
+type Stats struct {
+	Lines   uint64
+	Limited uint64 // of a kind that came too often
+	Dropped uint64 // as the buffer was full
+	Waiting int    // to be written
+}
+
+// desk is where lines wait.
+type desk struct {
+	root slog.Handler
+
+	mu      sync.Mutex
+	waiting []line        // bounded by maxWaiting: the newest are dropped
+	done    chan struct{} // closed when the goroutine ends; nil if there is none
+	kinds   map[kind]*tally
+	stats   Stats
+	told    uint64 // how many of stats.Dropped a line has told of
+}
+
+type line struct {
+	to     slog.Handler
+	record slog.Record
+}
+
+// kind is what makes lines alike.
+type kind struct {
+	proto, message string
+	level          slog.Level
+}
+
+// tally is when the last lines of a kind came, in a ring, and how many were left out since the last.
+type tally struct {
+	times   [perKind]time.Time
+	next    int
+	leftOut uint64
+}
+
+// New returns a handler that has next write its lines. If next is a Handler already, it is returned.
+func New(next slog.Handler) *Handler {
+	if h, ok := next.(*Handler); ok {
+		return h
+	}
+	return &Handler{next: next, desk: &desk{root: next, kinds: map[kind]*tally{}}}
+}
+
+// Enabled reports whether next wants lines of a level.
+func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
+
+// Handle puts a line into the buffer.
+func (h *Handler) Handle(_ context.Context, r slog.Record) error {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	leftOut, ok := h.desk.admit(r.Time, kind{h.proto, r.Message, r.Level})
+	if !ok {
+		return nil
+	}
+	clean := slog.NewRecord(r.Time, r.Level, plainText("", r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(plainAttr(a))
+		return true
+	})
+	if leftOut > 0 {
+		clean.AddAttrs(slog.Uint64("left_out", leftOut))
+	}
+	h.desk.mu.Lock()
+	defer h.desk.mu.Unlock()
+	h.desk.put(line{h.next, clean})
+	return nil
+}
+
+// WithAttrs returns a handler whose lines have these too.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	x := *h
+	plain := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		plain[i] = plainAttr(a)
+		if a.Key == "proto" {
+			x.proto = a.Value.String()
+		}
+	}
+	x.next = h.next.WithAttrs(plain)
+	return &x
+}
+
+// WithGroup returns a handler whose lines have their attributes in a group.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	x := *h
+	x.next = h.next.WithGroup(name)
+	return &x
+}
+
+// Stats returns the counters of all handlers that share the buffer.
+func (h *Handler) Stats() Stats {
+	d := h.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.stats
+	s.Waiting = len(d.waiting)
+	return s
+}
+
+// Flush waits until all lines are written, also those about lines that were left out, but not longer than patience:
+// a program ends although nobody reads its log. It reports whether they are written.
+func (h *Handler) Flush(patience time.Duration) bool {
+	h.desk.tellLeftOut()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		h.desk.mu.Lock()
+		done := h.desk.done
+		h.desk.mu.Unlock()
+		if done == nil {
+			return true
+		}
+		select {
+		case <-done:
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
+// admit reports whether one more line of a kind may be written, and how many were left out before it.
+func (d *desk) admit(now time.Time, k kind) (leftOut uint64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.kinds[k]
+	if t == nil {
+		if len(d.kinds) >= maxKinds {
+			k = kind{}
+			t = d.kinds[k]
+		}
+		if t == nil {
+			t = new(tally)
+			d.kinds[k] = t
+		}
+	}
+	if first := t.times[t.next]; !first.IsZero() && now.Sub(first) < span {
+		t.leftOut++
+		d.stats.Limited++
+		return 0, false
+	}
+	t.times[t.next] = now
+	t.next = (t.next + 1) % perKind
+	leftOut, t.leftOut = t.leftOut, 0
+	return leftOut, true
+}
+
+// tellLeftOut puts a line for each kind of which lines were left out since its last.
+func (d *desk) tellLeftOut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k, t := range d.kinds {
+		if t.leftOut > 0 {
+			r := slog.NewRecord(time.Now(), k.level, "log lines were left out", 0)
+			r.AddAttrs(slog.String("proto", k.proto), slog.String("line", plainText("", k.message)), slog.Uint64("left_out", t.leftOut))
+			t.leftOut = 0
+			d.put(line{d.root, r})
+		}
+	}
+}
+
+// put has a line wait. d.mu is held.
+func (d *desk) put(l line) {
+	if len(d.waiting) >= maxWaiting {
+		d.stats.Dropped++
+		return
+	}
+	d.waiting = append(d.waiting, l)
+	if d.done == nil {
+		d.done = make(chan struct{})
+		go d.write()
+	}
+}
+
+// write writes until there is nothing left.
+func (d *desk) write() {
+	for {
+		l, ok := d.take()
+		if !ok {
+			return
+		}
+		if l.to.Enabled(context.Background(), l.record.Level) {
+			l.to.Handle(context.Background(), l.record) // nobody could be told of an error
+		}
+	}
+}
+
+// take returns the next line to write. Once all are written it tells of those that were dropped.
+func (d *desk) take() (l line, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) > 0 {
+		l = d.waiting[0]
+		d.waiting[0] = line{}
+		d.waiting = d.waiting[1:]
+		d.stats.Lines++
+		return l, true
+	}
+	d.waiting = nil
+	if lost := d.stats.Dropped - d.told; lost > 0 {
+		d.told = d.stats.Dropped
+		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped: nobody read them in time", 0)
+		r.AddAttrs(slog.Uint64("lines", lost))
+		return line{d.root, r}, true
+	}
+	close(d.done)
+	d.done = nil
+	return l, false
+}

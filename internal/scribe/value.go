@@ -1,0 +1,78 @@
+package scribe
+
+import (
+	"encoding"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+
+	"parley/internal/plain"
+)
+
+// plainAttr returns an attribute that nobody can change any more, and whose text is plain. It is written
+// later, by another goroutine.
+func plainAttr(a slog.Attr) slog.Attr {
+	a.Value = plainValue(a.Key, a.Value.Resolve())
+	return a
+}
+
+func plainValue(key string, v slog.Value) slog.Value {
+	switch v.Kind() {
+	case slog.KindString:
+		return slog.StringValue(plainText(key, v.String()))
+	case slog.KindGroup:
+		var list []slog.Attr
+		for _, a := range v.Group() {
+			list = append(list, plainAttr(a))
+		}
+		return slog.GroupValue(list...)
+	case slog.KindAny:
+		return plainAny(key, v.Any())
+	}
+	return v
+}
+
+// plainAny keeps numbers, and turns all else into text. A value whose own method panics, as that of a nil pointer
+// does, costs its text and not the server.
+func plainAny(key string, x any) (v slog.Value) {
+	defer func() {
+		if recover() != nil {
+			v = slog.StringValue("(unprintable)")
+		}
+	}()
+	switch x := x.(type) {
+	case nil:
+		return slog.AnyValue(nil)
+	case error:
+		return slog.StringValue(plainText(key, x.Error()))
+	case encoding.TextMarshaler:
+		if text, err := x.MarshalText(); err == nil {
+			return slog.StringValue(plainText(key, string(text)))
+		}
+	case fmt.Stringer:
+	default:
+		switch v := reflect.ValueOf(x); {
+		case v.CanInt():
+			return slog.Int64Value(v.Int())
+		case v.CanUint():
+			return slog.Uint64Value(v.Uint())
+		}
+	}
+	return slog.StringValue(plainText(key, fmt.Sprintf("%+v", x)))
+}
+
+// plainText makes a text plain and cuts it. A stack is ours, and has lines.
+func plainText(key, s string) string {
+	limit := maxValueBytes
+	if key == "stack" {
+		limit = maxStackBytes
+	}
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "…"
+	}
+	if key == "stack" {
+		return s
+	}
+	return plain.Text(s)
+}

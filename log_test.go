@@ -1,0 +1,54 @@
+package parley_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"parley"
+	"parley/arena"
+	"parley/internal/scribe"
+	"parley/protocol/replica"
+)
+
+// stuckLog is a handler that never returns until it is let go.
+type stuckLog struct{ free chan struct{} }
+
+func (l stuckLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l stuckLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l stuckLog) WithGroup(string) slog.Handler            { return l }
+
+func (l stuckLog) Handle(context.Context, slog.Record) error {
+	<-l.free
+	return nil
+}
+
+// 15.9: a Config.Log that nobody reads stops no tick, lets players in, and holds up no end.
+func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
+	log := stuckLog{make(chan struct{})}
+	defer close(log.free)
+	c := quietly()
+	c.Log = slog.New(log)
+	s, err := parley.Start(arena.Game(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := enter(t, s, "replica", func() (*witness, *replica.Client) { return joinReplica(t, s.Addrs()[0].Addr.String()) })
+	s.Log().Warn("the game speaks too")
+	w.stop()
+	within(t, s, "it has left", func() bool { return len(s.Players()) == 0 })
+	if n := s.Stats("log").(scribe.Stats); n.Waiting == 0 || n.Lines > 1 {
+		t.Errorf("%+v, and nobody reads", n)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Close() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+}
