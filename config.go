@@ -51,6 +51,10 @@ type Config struct {
 	// MaxPlayers bounds the players of all dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
+	// PerAddress bounds the seats of an address (of a /64 with IPv6) at once, over all dialects, spectators included, and how fast
+	// it takes them. Default 256; below 0 is no limit, for a server whose players come through a proxy.
+	PerAddress int
+
 	// Record, if set, gets a recording of all that happens: world.Replay runs it again and finds the
 	// first tick that comes out otherwise. (`parley replay` does so for the arena.) The first error ends
 	// the recording, not the game, and is logged.

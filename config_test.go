@@ -6,14 +6,19 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"parley"
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -35,6 +40,7 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"Config.TickRate", func(c *parley.Config) { c.TickRate = 1001 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = -1 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = 5000 }},
+		{"Config.TicketKey has 5 bytes", func(c *parley.Config) { c.TicketKey = relay.TicketKey("short") }},
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
 		{"RealmExtension 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
 		{"kind player is number 1", func(c *parley.Config) {
@@ -51,6 +57,68 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("the error is %v, want %q", err, tt.want)
 		}
+	}
+}
+
+// With a ticket key nobody is a guest, stamp is off unless it is asked for, and a ticket is used once whatever restarts.
+func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
+	c := quietly()
+	c.TicketKey, c.DataDir, c.Stamp = relay.TicketKey("sixteen bytes and more"), filepath.Join(t.TempDir(), "data"), ""
+	ticket, err := relay.NewTicket(c.TicketKey, "main", "ann", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter := func(s *parley.Server) (name string, why error) {
+		t.Helper()
+		x, err := replica.Dial(t.Context(), s.Addrs()[0].Addr.String(), replica.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			for range x.Events() {
+			}
+		}()
+		defer func() {
+			x.Close(t.Context())
+			<-drained
+		}()
+		if err := x.SendReserved(replica.Reliable, "parley.pass", ticket); err != nil {
+			t.Fatal(err)
+		}
+		within(t, s, "the pass is there", func() bool { return s.WorldStats().Gate.Tickets > 0 || x.Err() != nil })
+		x.Link() // fails if it is out
+		within(t, s, "it is in or out", func() bool { return len(s.Players()) == 1 || x.Err() != nil })
+		if x.Err() == nil {
+			name = s.Players()[0].Name
+		}
+		return name, x.Err()
+	}
+	for run, want := range []string{"", "ticket was used", "ticket was used"} {
+		s, err := parley.Start(arena.Game(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if addrs := s.Addrs(); len(addrs) != 1 {
+			t.Errorf("it listens at %v: without a ticket nobody may watch", addrs)
+		}
+		name, why := enter(s)
+		if want == "" && (name != "ann" || why != nil) || want != "" && (why == nil || !strings.Contains(why.Error(), want)) {
+			t.Errorf("run %d: it is %q, told %v", run, name, why)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(c.DataDir, "spent-tickets"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := parley.Start(arena.Game(), c); err == nil || !strings.Contains(err.Error(), "spent-tickets") {
+		if err == nil {
+			s.Close()
+		}
+		t.Errorf("with a damaged file: %v", err)
 	}
 }
 

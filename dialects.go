@@ -2,6 +2,7 @@ package parley
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -107,6 +108,13 @@ func (s *Server) realm(c Config) error {
 	if err != nil {
 		return err
 	}
+	s.hub.Gate().ReserveNames(func(ctx context.Context, name string) (bool, error) {
+		_, err := store.Find(ctx, account.NameKey(name))
+		if errors.Is(err, account.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 	var d *gateway.Realm
 	var ready sync.WaitGroup // a session may end before the dialect is there
 	ready.Add(1)

@@ -74,7 +74,7 @@ func Start(g Game, c Config) (*Server, error) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
-		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, Record: c.Record, Log: c.Log,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
 	}
 	if c.TicketKey != nil {
 		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {

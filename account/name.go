@@ -41,8 +41,11 @@ func ParseName(s string) (Name, error) {
 	if n < minNameRunes || n > maxNameRunes {
 		return Name{}, fmt.Errorf("account: %w", ErrBadName)
 	}
-	return Name{Shown: shown, Key: fold(shown)}, nil
+	return Name{Shown: shown, Key: NameKey(shown)}, nil
 }
+
+// NameKey brings any text into the form in which names are compared. Of an account's name it is Name.Key.
+func NameKey(s string) string { return fold(norm.NFKC.String(s)) }
 
 // allowed reports whether a name may have r. Letters that no one sees (the fillers of Hangul)
 // are refused, as a name with one looks like the name without.

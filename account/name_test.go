@@ -121,12 +121,13 @@ func TestTheNameOfTheServerIsReserved(t *testing.T) {
 		"server", "Server", "SERVER", "ｓｅｒｖｅｒ", "ＳＥＲＶＥＲ", "s-e-r-v-e-r", "_server_", "--server", "sérvér", "s\u0323e\u0301rver",
 		"ѕerver", "sеrvеr", "ѕеrvеr", "serνer", "serѵer", "seгver", "SERѴER", "s3rv3r", "5erver", "ꜱᴇʀᴠᴇʀ", "ꓢꓰꓣꓦꓰꓣ", "ᏚᎬᏒᏙᎬᏒ", "𝐬𝐞𝐫𝐯𝐞𝐫", "𝓢𝓮𝓻𝓿𝓮𝓻", "ˢᵉʳᵛᵉʳ",
 		"ſerver", "ser\u200bver", "server\u2060", "se\u00adrver", "server\ufe0f", "\u202eserver", "ser\u3164ver", "server ", " server", "serⅴer", "ѕεгνεг", "șerver", "Ｓerver",
+		"guest-1", "Guest-007", "ＧＵＥＳＴ－１２", "guest-",
 	} {
 		if !account.Reserved(name) {
 			t.Errorf("%q (%+q) is free", name, name)
 		}
 	}
-	for _, name := range []string{"", "serve", "servers", "observer", "server1", "ann", "severe", "Sever", "王小明", "Сергей", "Жанна", "verser", "save", strings.Repeat("-", 600)} {
+	for _, name := range []string{"", "serve", "servers", "observer", "server1", "ann", "severe", "Sever", "王小明", "Сергей", "Жанна", "verser", "save", "guest", "guest-1a", "guests-1", strings.Repeat("-", 600)} {
 		if account.Reserved(name) {
 			t.Errorf("%q is reserved", name)
 		}

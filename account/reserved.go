@@ -12,10 +12,14 @@ const serverName = "server"
 
 // Reserved reports whether a name is `server`, or looks like it: a player of that name could speak as the
 // server does. Case, marks on letters, letters of other scripts, digits that stand for letters, characters that no one
-// sees, `_`, `-` and blanks do not make it another name. It takes any text, also one that ParseName refuses.
+// sees, `_`, `-` and blanks do not make it another name. So is `guest-` and a number, which a game calls players without a
+// name. It takes any text, also one that ParseName refuses.
 func Reserved(name string) bool {
 	if len(name) > maxNameBytes {
 		return false // it is nobody's name
+	}
+	if isGuests(NameKey(name)) {
+		return true
 	}
 	left := serverName
 	for _, r := range norm.NFKD.String(fold(norm.NFKC.String(name))) {
@@ -28,6 +32,12 @@ func Reserved(name string) bool {
 		}
 	}
 	return left == ""
+}
+
+// isGuests reports whether a key is a guest's name.
+func isGuests(key string) bool {
+	number, ok := strings.CutPrefix(key, "guest-")
+	return ok && strings.Trim(number, "0123456789") == ""
 }
 
 // lookOf returns which letter of `server` a letter after folding looks like: 0 if it is not seen or only divides,

@@ -65,7 +65,7 @@ there are none.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Before anyone types a password for nothing.
 			if account.Reserved(args[0]) {
-				return fmt.Errorf("%q looks like the name of the server itself; choose another", args[0])
+				return fmt.Errorf("%q looks like the name of the server itself, or of a guest; choose another", args[0])
 			}
 			if _, err := account.ParseName(args[0]); err != nil {
 				return fmt.Errorf("%q cannot be a name: %w", args[0], account.ErrBadName)

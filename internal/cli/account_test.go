@@ -90,7 +90,7 @@ func TestAccountMistakes(t *testing.T) {
 		{"ban ann bob", `"parley account ban" takes one name; it was given 2`},
 		{"list ann", `"parley account list" takes no arguments; leave out "ann"`},
 		{"add ab --password-stdin", `"ab" cannot be a name: a name has 3 to 32 letters, digits, _ and -`},
-		{"add Sеrver --password-stdin", `"Sеrver" looks like the name of the server itself; choose another`},
+		{"add Sеrver --password-stdin", `"Sеrver" looks like the name of the server itself, or of a guest; choose another`},
 		{"add ann", `there is no terminal to ask for the password at; give it with --password-stdin`},
 		{"passwd ann", `there is no terminal to ask for the password at; give it with --password-stdin`},
 		{"ban ann --for 0s", `--for is 0s; give a time such as 24h, or leave it out for a ban without end`},

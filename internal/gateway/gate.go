@@ -132,6 +132,12 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	return newPass(t), nil
 }
 
+// ReserveNames has the names of accounts be those of nobody else: a ticket with such a name makes its bearer a guest. It is
+// called before the hub runs; isAccount may take its time, and is called by one goroutine.
+func (g *Gatekeeper) ReserveNames(isAccount func(ctx context.Context, name string) (bool, error)) {
+	g.spent.isAccount = isAccount
+}
+
 // Stats returns the counters.
 func (g *Gatekeeper) Stats() GateStats {
 	g.mu.Lock()

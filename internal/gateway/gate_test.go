@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/account"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
 )
@@ -114,7 +115,7 @@ func TestATicketLetsInOne(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spent-tickets")
 	for _, tt := range []struct{ name, file string }{{"in memory", ""}, {"in a file", file}} {
 		t.Run(tt.name, func(t *testing.T) {
-			config := Config{TicketKey: testKey, SpentFile: tt.file}
+			config := Config{TicketKey: testKey, SpentFile: tt.file, PerAddress: -1}
 			var tickets [][]byte
 			for i := range 300 {
 				tickets = append(tickets, ticketFor(t, "main", fmt.Sprint("p", i)))
@@ -201,6 +202,35 @@ func TestAFullGameSpendsNoTicket(t *testing.T) {
 	}
 	if in != 2 {
 		t.Errorf("%d are in", in)
+	}
+}
+
+// "Account names, `server`, and what folds to either, are no guest's name."
+func TestATicketDoesNotGiveTheNameOfAnAccount(t *testing.T) {
+	accounts := map[string]bool{"bob": true}
+	for _, file := range []string{"", filepath.Join(t.TempDir(), "spent-tickets")} {
+		h, d := newDesk(t, Config{TicketKey: testKey, SpentFile: file})
+		h.gate.ReserveNames(func(_ context.Context, name string) (bool, error) {
+			if name == "unknown" {
+				return false, errors.New("the store does not answer")
+			}
+			return accounts[account.NameKey(name)], nil
+		})
+		for i, tt := range []struct{ name, want string }{
+			{"ann", "ann"}, {"bob", "guest-2"}, {"BOB", "guest-3"}, {"ｂｏｂ", "guest-4"}, {"Server", "guest-5"}, {"unknown", "guest-6"}, {"bob-2", "bob-2"},
+		} {
+			s, err := d.show(h, ticketFor(t, "", tt.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			settle(t, h)
+			if s.player == nil || s.player.Name != tt.want {
+				t.Errorf("%d: %q is %+v, want %q", i, tt.name, s.player, tt.want)
+			}
+		}
+		if err := h.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -350,11 +380,21 @@ func TestSpentTicketsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range maxSpent + 10 {
-		err := b.spend(&Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, expires: now.Unix() + 60}})
-		if (err == nil) != (i < maxSpent) {
+	const left = 5
+	for range maxSpent - left {
+		b.expiry = append(b.expiry, spentTicket{expires: now.Unix() + 30})
+	}
+	spend := func(i int) error {
+		return b.spend(&Seat{pass: &Pass{serial: [16]byte{byte(i), 1}, expires: now.Unix() + 60}})
+	}
+	for i := range 2 * left {
+		if err := spend(i); (err == nil) != (i < left) {
 			t.Fatalf("ticket %d is told %v", i, err)
 		}
+	}
+	now = now.Add(30 * time.Second)
+	if err := spend(left); err != nil {
+		t.Errorf("when others have expired it is told %v", err)
 	}
 }
 

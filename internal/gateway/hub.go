@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/admission"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -29,6 +30,9 @@ type Config struct {
 
 	// MaxPlayers bounds the players of all dialects together. Default 1,000.
 	MaxPlayers int
+
+	// PerAddress bounds the seats of an address, over all dialects, and how fast it takes them. Default 256; below 0 is no limit.
+	PerAddress int
 
 	// TicketKey, if set, has nobody enter without a ticket of that key, accounts and spectators aside. Which tickets were used
 	// is kept in SpentFile, whose folder is there; without one a restart makes them good again.
@@ -74,7 +78,9 @@ type Hub struct {
 	dialects []Dialect
 	seats    map[string][]*Seat // by dialect, those who entered
 	players  map[world.PlayerID]*Player
-	names    map[string]int // how many players have a name
+	names    map[string]int // how many players have a name, by its key
+	crowd    *admission.Crowd
+	joins    *admission.Buckets // by address
 	gate     *Gatekeeper
 	entering int       // players whose tickets are being spent
 	verdicts []verdict // on tickets, of this tick
@@ -114,6 +120,7 @@ type Stats struct {
 	TickTimes     Times         // how long all took
 	Behind        time.Duration // the clock, after the last tick; 0 if it keeps up
 	Shed          uint64        // players who were not let in because the hub was behind
+	Crowded       uint64        // those who were not because of how many their address has, or how fast they came
 	Gate          GateStats
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
@@ -163,6 +170,7 @@ type Line struct {
 func New(c Config) (*Hub, error) {
 	c.TickRate = cmp.Or(c.TickRate, defaultTickRate)
 	c.MaxPlayers = cmp.Or(c.MaxPlayers, defaultMaxPlayers)
+	c.PerAddress = cmp.Or(c.PerAddress, defaultPerAddress)
 	sim, err := world.New(c.Game, c.World)
 	if err != nil {
 		return nil, err
@@ -175,6 +183,7 @@ func New(c Config) (*Hub, error) {
 	h := &Hub{
 		cfg: c, log: c.Log, sim: sim, land: land{sim: sim, chunks: map[world.ChunkPlace][]byte{}},
 		seats: map[string][]*Seat{}, players: map[world.PlayerID]*Player{}, names: map[string]int{},
+		crowd: admission.NewCrowd(c.PerAddress), joins: newJoins(c.PerAddress),
 		commands: make(chan func(), maxCommands), done: make(chan struct{}),
 	}
 	h.visits = []func(){h.publish}

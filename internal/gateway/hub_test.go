@@ -122,13 +122,15 @@ func TestNames(t *testing.T) {
 		want []string
 	}{
 		{"those that are free are kept", []string{"ann", "Bob", "c d"}, []string{"ann", "Bob", "c d"}},
-		{"one that somebody has gets a number", []string{"ann", "ann", "ann"}, []string{"ann", "ann-2", "ann-3"}},
-		{"a number that is taken is passed over", []string{"ann-2", "ann", "ann"}, []string{"ann-2", "ann", "ann-3"}},
+		{"one that somebody has gets a number", []string{"ann", "ann", "ann"}, []string{"ann", "ann#2", "ann#3"}},
+		{"a number that is taken is passed over", []string{"ann#2", "ann", "ann"}, []string{"ann#2", "ann", "ann#3"}},
+		{"case does not make it another name", []string{"ann", "ANN", "Ａｎｎ"}, []string{"ann", "ANN#2", "Ａｎｎ#3"}},
+		{"nobody is called as the server is", []string{"server", "SERVER", "ｓerver", "sеrver"}, []string{"guest-1", "guest-2", "guest-3", "guest-4"}},
 		{"space around them is cut", []string{"  ann "}, []string{"ann"}},
 		{"no name is a guest's", []string{"", "  "}, []string{"guest-1", "guest-2"}},
 		{"what is no text is no name", []string{"\xff"}, []string{"guest-1"}},
 		{"long ones are cut between letters", []string{long}, []string{long[:maxName]}},
-		{"a guest's name that is taken", []string{"guest-2", ""}, []string{"guest-2", "guest-2-2"}},
+		{"a guest's name is nobody else's", []string{"guest-2", ""}, []string{"guest-1", "guest-2"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h, d := newDesk(t, Config{})

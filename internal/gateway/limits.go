@@ -79,6 +79,23 @@ const (
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
 
+	// defaultPerAddress is how many seats an address has at once: "at most `--per-address` (default 256, −1 is no limit) seats of an
+	// address are taken at once, over all dialects" (entry). One host cannot fill a game.
+	defaultPerAddress = 256
+
+	// An address may take the seats that it may have twice at once, and joinShare of them again each second; a prefix four times
+	// that. Each entity's number rests for a minute after its player left, so with the default an address has at most 2,432
+	// numbers at rest, and a prefix 9,728 of 32,767: log-ins by the thousand leave some for others.
+	joinBurst  = 2
+	joinShare  = 8
+	prefixMore = 4
+
+	// leastJoins is the rate a second, and the burst, that the least share of an address gives.
+	leastJoins = 16
+
+	// nameTime is how long the store of accounts may take to say whether a name is an account's.
+	nameTime = 5 * time.Second
+
 	// badPasses is how many malformed or forged passes of an address are answered at once, and then in a minute: "counted by
 	// address, ten a minute; beyond that only sound passes of that address are looked at" (entry). badPassCost is one of them
 	// in tokens, of which a second brings one.

@@ -1,11 +1,16 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"parley/account"
+	"parley/internal/admission"
 	"parley/world"
 )
 
@@ -17,14 +22,18 @@ func (h *Hub) enter(s *Seat, name string) {
 	}
 	err := h.mayEnter(s)
 	if err == nil && s.pass != nil {
-		if err = h.gate.spend(s); err == nil {
-			s.entering = true
-			h.entering++
-			h.admit()
-			return
-		}
+		err = h.gate.spend(s)
 	}
-	h.seat(s, name, err)
+	if err == nil {
+		s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
+	}
+	if err != nil || s.pass == nil {
+		h.seat(s, name, err)
+		return
+	}
+	s.entering = true
+	h.entering++
+	h.admit()
 }
 
 // admit lets in those whose tickets are spent by now.
@@ -37,7 +46,7 @@ func (h *Hub) admit() {
 		v.seat.entering = false
 		h.entering--
 		if !v.seat.left {
-			h.seat(v.seat, v.seat.pass.Name, v.err)
+			h.seat(v.seat, v.name, v.err)
 		}
 	}
 	clear(h.verdicts)
@@ -48,6 +57,9 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
 	var id world.PlayerID
 	if err == nil && !s.spectator {
+		if !s.account && account.Reserved(name) {
+			name = ""
+		}
 		name = h.freeName(name)
 		id, err = h.join(s, name)
 	}
@@ -63,7 +75,7 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 	}
 	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s}
 	h.players[id] = s.player
-	h.names[name]++
+	h.names[account.NameKey(name)]++
 	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
 }
 
@@ -73,6 +85,9 @@ func (h *Hub) mayEnter(s *Seat) error {
 	case h.behind > shedBehind:
 		h.stats.Shed++
 		return RefusedBusy
+	case s.from.IsValid() && !h.hasRoom(s.from):
+		h.stats.Crowded++
+		return RefusedCrowd
 	case s.spectator:
 		return nil
 	case len(h.players)+h.entering >= h.cfg.MaxPlayers:
@@ -81,6 +96,30 @@ func (h *Hub) mayEnter(s *Seat) error {
 		return RefusedGuest
 	}
 	return nil
+}
+
+// newJoins limits how fast an address takes the seats that it may have.
+func newJoins(perAddress int) *admission.Buckets {
+	source, prefix := admission.NoLimit, admission.NoLimit
+	if perAddress >= 0 {
+		source = admission.Limit{Rate: max(perAddress/joinShare, leastJoins), Burst: max(perAddress*joinBurst, leastJoins)}
+		prefix = admission.Limit{Rate: prefixMore * source.Rate, Burst: prefixMore * source.Burst}
+	}
+	var secret admission.Key
+	rand.Read(secret[:])
+	return admission.NewBuckets(admission.BucketsConfig{Source: source, Prefix: prefix, Total: admission.NoLimit}, secret)
+}
+
+// hasRoom reports whether one more of an address may come, and so fast.
+func (h *Hub) hasRoom(from netip.Addr) bool {
+	if h.cfg.PerAddress >= 0 && h.crowd.Of(from) >= h.cfg.PerAddress {
+		return false
+	}
+	now := h.now
+	if now.IsZero() { // in a hub that does not run
+		now = time.Now()
+	}
+	return h.joins.Allow(now, from, 1)
 }
 
 func (h *Hub) join(s *Seat, name string) (world.PlayerID, error) {
@@ -101,8 +140,8 @@ func (h *Hub) freeName(name string) string {
 		name = name[:len(name)-n]
 	}
 	free := name
-	for i := 2; h.names[free] > 0; i++ {
-		free = fmt.Sprintf("%s-%d", name, i)
+	for i := 2; h.names[account.NameKey(free)] > 0; i++ {
+		free = fmt.Sprintf("%s#%d", name, i) // no account has a name like that
 	}
 	return free
 }
@@ -120,14 +159,18 @@ func (h *Hub) leave(s *Seat) {
 	if s.view != nil {
 		s.view.Close()
 	}
+	if s.counted {
+		h.crowd.Leave(s.from)
+	}
 	p := s.player
 	if p == nil {
 		return
 	}
 	h.sim.Leave(p.ID)
 	delete(h.players, p.ID)
-	if h.names[p.Name]--; h.names[p.Name] == 0 {
-		delete(h.names, p.Name)
+	key := account.NameKey(p.Name)
+	if h.names[key]--; h.names[key] == 0 {
+		delete(h.names, key)
 	}
 	h.log.Info("left", "player", p.ID, "name", p.Name, "proto", p.Dialect)
 }

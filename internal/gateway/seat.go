@@ -20,6 +20,7 @@ type Seat struct {
 	from      netip.Addr // of the connection
 
 	entering bool    // its ticket is being spent
+	counted  bool    // it is one of its address
 	player   *Player // nil until it has entered, and of spectators
 	view     *world.View
 	left     bool

@@ -39,6 +39,9 @@ type spentTickets struct {
 	clock func() time.Time
 	log   *slog.Logger
 
+	// isAccount, if set, reports whether a name is that of an account.
+	isAccount func(ctx context.Context, name string) (bool, error)
+
 	mu      sync.Mutex
 	serials map[[16]byte]int64
 	expiry  spentHeap
@@ -58,12 +61,14 @@ type spentTickets struct {
 type spending struct {
 	serial  [16]byte
 	expires int64
+	name    string
 	seat    *Seat
 }
 
-// verdict says that the ticket of a seat is spent, or why not.
+// verdict says that the ticket of a seat is spent, and what its player is called, or why not.
 type verdict struct {
 	seat *Seat
+	name string
 	err  error
 }
 
@@ -164,11 +169,11 @@ func (b *spentTickets) spend(s *Seat) error {
 		return RefusedBusy
 	}
 	b.add(s.pass.serial, s.pass.expires)
-	if b.file == "" {
-		b.done = append(b.done, verdict{seat: s})
+	if b.file == "" && b.isAccount == nil {
+		b.done = append(b.done, verdict{seat: s, name: s.pass.Name})
 		return nil
 	}
-	b.waiting = append(b.waiting, spending{s.pass.serial, s.pass.expires, s})
+	b.waiting = append(b.waiting, spending{serial: s.pass.serial, expires: s.pass.expires, name: s.pass.Name, seat: s})
 	if b.writing == nil {
 		b.writing = make(chan struct{})
 		go b.write()
@@ -205,23 +210,48 @@ func (b *spentTickets) write() {
 		}
 		b.mu.Unlock()
 		err := b.put(batch, all)
+		if err == nil {
+			b.nameAll(batch)
+		}
 		b.mu.Lock()
-		for _, s := range batch {
-			if err != nil { // it has let nobody in, and may be shown again
-				delete(b.serials, s.serial)
-				b.failed++
-				b.done = append(b.done, verdict{s.seat, RefusedBusy})
-			} else {
-				b.done = append(b.done, verdict{seat: s.seat})
+		for i := range batch {
+			s := &batch[i]
+			if err == nil {
+				b.done = append(b.done, verdict{seat: s.seat, name: s.name})
+				continue
 			}
+			delete(b.serials, s.serial) // it has let nobody in, and may be shown again
+			b.failed++
+			b.done = append(b.done, verdict{seat: s.seat, err: RefusedBusy})
 		}
 	}
 	close(b.writing)
 	b.waiting, b.writing = nil, nil
 }
 
+// nameAll takes the names from those whose names are, or may be, those of accounts.
+func (b *spentTickets) nameAll(batch []spending) {
+	if b.isAccount == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), nameTime)
+	defer cancel()
+	for i := range batch {
+		taken, err := b.isAccount(ctx, batch[i].name)
+		if err != nil {
+			b.log.Warn("whether a ticket's name is an account's is not known: its player is a guest", "err", err)
+		}
+		if taken || err != nil {
+			batch[i].name = ""
+		}
+	}
+}
+
 // put brings a batch to the disk: at the end of the file, or with all others to a new one.
 func (b *spentTickets) put(batch, all []spending) (err error) {
+	if b.file == "" {
+		return nil
+	}
 	if all != nil {
 		err = b.rewrite(all)
 	} else {
