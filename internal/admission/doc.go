@@ -22,6 +22,7 @@
 //	Allowance  what may be sent to one unproven peer: three times what came (ledger.go)
 //	Ledger     the same for many addresses without connections (ledger.go)
 //	Buckets    limits by address, by /24 or /56 prefix, and in all (buckets.go)
+//	Porch      connections that are proven and have not entered (porch.go)
 //	Ignored    who is not listened to for a while (memory.go)
 //	Canon      the one form of an address that is used as a key (key.go)
 //

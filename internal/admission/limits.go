@@ -90,4 +90,12 @@ const (
 
 	// hostBits6 is the network in which a host has as many addresses as it likes: what one host may hold is counted by it.
 	hostBits6 = 64
+
+	// porchHost, porchNetwork and porchTotal bound connections that are proven and have not entered: "At most 64
+	// connections of an address (/64 of IPv6) may be proven and not entered". Four networks that take all that they may fill
+	// the porch, and the fifth still gets its places from the busiest of their hosts. A place costs its owner's connection,
+	// over TLS at most 64 KiB.
+	porchHost    = 64
+	porchNetwork = 512
+	porchTotal   = 2048
 )

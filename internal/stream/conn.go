@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"parley/internal/admission"
 )
 
 // What Turn is to tell of a connection.
@@ -32,15 +34,15 @@ type Conn struct {
 	born   time.Time
 
 	// Of the goroutine that shakes and then of that which reads.
-	slot  bool // a handshake's right to compute
 	waits bool // Read waits for bytes, as in a handshake
 	side  rawSide
 	taken chan struct{} // the bytes were taken; for the reader
 
 	// Guarded by l.mu.
 	news    uint8
-	queued  bool // on Turn's list
-	shaking bool
+	queued  bool       // on Turn's list
+	shaking *Handshake // nil when it is over
+	place   *admission.Place[*Conn]
 	in      []byte
 	err     error
 
@@ -72,6 +74,22 @@ func (c *Conn) Peer() netip.AddrPort { return c.peer }
 
 // Born returns when the connection was accepted.
 func (c *Conn) Born() time.Time { return c.born }
+
+// Entered says that whoever is behind the connection has shown who it is, by a log-in for one: it counts no more among
+// those of its host that have not, which are few. The core calls it for each connection that is to last.
+func (c *Conn) Entered() {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	c.l.porch.Leave(c.place)
+}
+
+// hangUp closes the socket, whatever goroutine has the connection. l.mu is held.
+func (c *Conn) hangUp() {
+	if c.shaking != nil {
+		c.shaking.Cancel()
+	}
+	c.socket.Close()
+}
 
 // buffers lends what bytes are read into: only while there are bytes.
 var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
@@ -326,12 +344,12 @@ func (c *Conn) flush() {
 	c.l.mu.Unlock()
 }
 
-// Read is for TLS, and for plain connections. In a handshake it waits for bytes, and gives the
-// slot to another meanwhile; later it never waits.
+// Read is for TLS, and for plain connections. In a handshake it waits for bytes, and others
+// compute meanwhile; later it never waits.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.waits {
-		c.giveSlot()
-		return c.socket.Read(b)
+		c.shaking.reading()
+		return c.shaking.has(c.socket.Read(b))
 	}
 	return c.side.read(c, b)
 }

@@ -2,7 +2,8 @@
 // that runs on one goroutine.
 //
 // A Listener accepts connections and makes their handshakes, each on a goroutine of its own,
-// so that accepting never waits for a peer. A Conn has one goroutine that waits for bytes
+// so that accepting never waits for a peer. A host has at most 64 connections of which the core has not said
+// Entered. A Conn has one goroutine that waits for bytes
 // without a buffer, takes one from a pool when there are some, and hands them to the
 // core's goroutine, which calls Turn:
 //
@@ -25,7 +26,7 @@
 // # Files
 //
 //	listener.go    accepting, which survives a lack of descriptors; Turn
-//	handshake.go   TLS: a bound on how many compute at once, a deadline for each
+//	handshake.go   TLS: one handshake computes at a time, hosts take turns, a deadline for each
 //	conn.go        the reading goroutine, Send, Finish and Cut
 //	raw_unix.go    reading and writing that never wait; raw_other.go: the same with goroutines
 //	certificate.go a certificate of our own that is kept, and fingerprints

@@ -2,26 +2,70 @@ package stream
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"crypto/tls"
-	"runtime"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
 	"time"
+
+	"parley/internal/admission"
+	"parley/internal/queue"
 )
 
-// prepareTLS makes the configuration that connections use: the user's, in which a slot is
-// taken when the client's hello has come whole. What follows at once, up to where the server
-// waits for the client again, is the dear part: so many may compute at once, and none of them
-// waits for a peer meanwhile.
-func (l *Listener) prepareTLS() {
-	if l.config.TLS == nil {
-		return
+var (
+	errLongHello = errors.New("stream: a client hello that is too long")
+	errNoTurn    = errors.New("stream: a handshake that got no turn in time")
+)
+
+// Handshakes shares out the computing of TLS handshakes, which is what a stranger can make a server do at the least cost to
+// itself: a recorded client hello is 1,500 bytes and costs the server a signature and a key exchange. So only one handshake
+// computes at a time, however many cores there are; hosts take turns; and hosts and networks that begin too many are refused
+// before anything is computed. Its methods may be called by any goroutine.
+type Handshakes struct {
+	config *tls.Config
+
+	mu    sync.Mutex
+	rates *admission.Buckets          // nil: no limits
+	busy  bool                        // one computes
+	again queue.Fifo[*Handshake]      // those that have had a turn: their clients have answered
+	hosts queue.Fifo[netip.Addr]      // with one that waits, the next to be served first
+	lines map[netip.Addr][]*Handshake // of each host, in the order in which they came
+}
+
+// Handshake is one of them. Its methods but Cancel are for the goroutine that makes it.
+type Handshake struct {
+	of    *Handshakes
+	host  netip.Addr
+	until time.Time
+	over  bool // it has ended, well or not
+	hello bool // the client's hello has come whole
+	read  int  // bytes
+
+	// Guarded by of.mu.
+	holds    bool // the turn to compute
+	had      bool // it has had one
+	waits    bool // for one
+	canceled bool
+	wake     chan struct{} // holds one
+}
+
+// NewHandshakes returns the handshakes of a server with this configuration. Unless they are to be limited, hosts and
+// networks begin as many as they like: it is for those whose addresses are a proxy's.
+func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
+	h := &Handshakes{lines: map[netip.Addr][]*Handshake{}}
+	if limited {
+		var key admission.Key
+		cryptorand.Read(key[:])
+		h.rates = admission.NewBuckets(admission.BucketsConfig{Source: hostRate, Prefix: networkRate, Total: admission.NoLimit}, key)
 	}
-	l.slots = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
-	l.tls = l.config.TLS.Clone()
+	h.config = config.Clone()
 	// Records as large as what is sent: the dynamic sizes are for browsers that show the
 	// first bytes of a page, and cost a system call each.
-	l.tls.DynamicRecordSizingDisabled = true
-	user := l.config.TLS.GetConfigForClient
-	l.tls.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	h.config.DynamicRecordSizingDisabled = true
+	user := config.GetConfigForClient
+	h.config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		var own *tls.Config
 		if user != nil {
 			var err error
@@ -29,82 +73,219 @@ func (l *Listener) prepareTLS() {
 				return nil, err
 			}
 		}
-		hello.Conn.(*Conn).takeSlot()
+		// What follows, up to where the server waits for the client again, is the dear part.
+		s := handshakeOf(hello.Conn)
+		s.hello = true
+		if !s.take() {
+			return nil, errNoTurn
+		}
 		return own, nil
 	}
-	if certificate := l.config.TLS.GetCertificate; certificate != nil {
-		// It may ask an authority, which takes seconds: without a slot.
-		l.tls.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			c := hello.Conn.(*Conn)
-			c.giveSlot()
-			defer c.takeSlot()
-			return certificate(hello)
+	if certificate := config.GetCertificate; certificate != nil {
+		// It may ask an authority, which takes seconds: others compute meanwhile.
+		h.config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			s := handshakeOf(hello.Conn)
+			s.give()
+			cert, err := certificate(hello)
+			if !s.take() {
+				return nil, errNoTurn
+			}
+			return cert, err
+		}
+	}
+	return h
+}
+
+// handshakeOf returns the handshake of a connection, which is a Conn or what Server has made of another.
+func handshakeOf(c net.Conn) *Handshake {
+	if c, ok := c.(*Conn); ok {
+		return c.shaking
+	}
+	return c.(*shaken).Handshake
+}
+
+// Begin begins a handshake with an address, which is to be over at a time; or returns nil if the address has begun too many.
+func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Handshake {
+	host := admission.Host(from)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rates != nil && !h.rates.Allow(now, host, 1) {
+		return nil
+	}
+	return &Handshake{of: h, host: host, until: until, wake: make(chan struct{}, 1)}
+}
+
+// Server makes a connection a TLS server that takes its turns. Over is to be called when its handshake is.
+func (s *Handshake) Server(c net.Conn) *tls.Conn { return tls.Server(&shaken{c, s}, s.of.config) }
+
+// Over says that the handshake has ended, well or not.
+func (s *Handshake) Over() {
+	s.over = true
+	s.give()
+}
+
+// Cancel has the handshake not wait for a turn any more. Any goroutine may call it, at any time.
+func (s *Handshake) Cancel() {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.canceled = true
+	s.rouse()
+}
+
+// rouse ends the wait for a turn. of.mu is held.
+func (s *Handshake) rouse() {
+	if s.waits {
+		s.waits = false
+		s.wake <- struct{}{} // which has room: it waits once for each
+	}
+}
+
+// take waits for the turn to compute, and reports whether it has come.
+func (s *Handshake) take() bool {
+	h := s.of
+	h.mu.Lock()
+	switch {
+	case s.holds || s.canceled:
+		defer h.mu.Unlock()
+		return s.holds
+	case !h.busy:
+		h.grant(s)
+		h.mu.Unlock()
+		return true
+	}
+	h.enqueue(s)
+	h.mu.Unlock()
+	timer := time.NewTimer(time.Until(s.until))
+	defer timer.Stop()
+	select {
+	case <-s.wake:
+	case <-timer.C:
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.waits = false; len(s.wake) > 0 {
+		<-s.wake // both at once
+	}
+	return s.holds
+}
+
+// enqueue has a handshake wait for its turn. h.mu is held.
+func (h *Handshakes) enqueue(s *Handshake) {
+	s.waits = true
+	if s.had {
+		h.again.Push(s)
+		return
+	}
+	if len(h.lines[s.host]) == 0 {
+		h.hosts.Push(s.host)
+	}
+	h.lines[s.host] = append(h.lines[s.host], s)
+}
+
+// give gives the turn to the next, if this one has it.
+func (s *Handshake) give() {
+	h := s.of
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !s.holds {
+		return
+	}
+	s.holds, h.busy = false, false
+	for next := h.next(); next != nil; next = h.next() {
+		if next.waits { // else it was too late for it
+			h.grant(next)
+			next.rouse()
+			return
 		}
 	}
 }
 
-// enterShake counts a connection that begins its handshake, and cuts the oldest if they are
-// too many. l.mu is held.
-func (l *Listener) enterShake(c *Conn) {
-	c.shaking = true
-	l.shaking++
-	l.shakes.Push(c)
-	for l.shakes.Len() > 0 && (l.shaking > l.config.Handshakes || !(*l.shakes.First()).shaking) {
-		oldest := l.shakes.Pop()
-		if oldest.shaking {
-			oldest.shaking = false
-			l.shaking--
-			l.crowded.Add(1)
-			oldest.socket.Close()
-		}
+// grant gives a handshake the turn. h.mu is held.
+func (h *Handshakes) grant(s *Handshake) { h.busy, s.holds, s.had = true, true, true }
+
+// next returns whose turn it is, nil if nobody waits: first those that go on, which hold memory and cost little any more,
+// then hosts by turns, so that a host that begins many waits for them itself. h.mu is held.
+func (h *Handshakes) next() *Handshake {
+	if h.again.Len() > 0 {
+		return h.again.Pop()
 	}
+	if h.hosts.Len() == 0 {
+		return nil
+	}
+	host := h.hosts.Pop()
+	line := h.lines[host]
+	first := line[0]
+	line[0] = nil
+	if line = line[1:]; len(line) == 0 {
+		delete(h.lines, host)
+	} else {
+		h.lines[host] = line
+		h.hosts.Push(host)
+	}
+	return first
 }
 
-// leaveShake reports whether the connection may go on.
-func (l *Listener) leaveShake(c *Conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := c.shaking
-	if was {
-		c.shaking = false
-		l.shaking--
+// reading is called before a read of the handshake, which may wait for the client: others compute meanwhile.
+func (s *Handshake) reading() { s.give() }
+
+// has takes note of what a read of the handshake brought, and waits for the turn to compute with it.
+func (s *Handshake) has(n int, err error) (int, error) {
+	s.read += n
+	switch {
+	case err != nil:
+	case s.read > maxShakeBytes:
+		return 0, errLongHello
+	case s.hello && !s.take():
+		return 0, errNoTurn
 	}
-	return was
+	return n, err
+}
+
+// shaken is a connection under TLS that is no Conn of this package.
+type shaken struct {
+	net.Conn
+	*Handshake
+}
+
+// Read reads, and takes turns until the handshake is over.
+func (c *shaken) Read(b []byte) (int, error) {
+	if c.over {
+		return c.Conn.Read(b)
+	}
+	c.reading()
+	return c.has(c.Conn.Read(b))
+}
+
+// Write writes. A client that reads nothing has others wait for it no longer than until here.
+func (c *shaken) Write(b []byte) (int, error) {
+	if !c.over {
+		c.give()
+	}
+	return c.Conn.Write(b)
 }
 
 // shake makes the handshake. The goroutine that reads is another, as its stack has not grown.
 func (c *Conn) shake() {
+	l := c.l
 	c.waits = true
-	c.socket.SetDeadline(c.born.Add(c.l.config.HandshakeTime))
-	c.tls = tls.Server(c, c.l.tls)
+	c.socket.SetDeadline(c.shaking.until)
+	c.tls = tls.Server(c, l.handshakes.config)
 	err := c.tls.HandshakeContext(context.Background())
-	c.giveSlot()
+	c.shaking.Over()
 	c.waits = false
-	if !c.l.leaveShake(c) || err != nil {
-		if err != nil {
-			c.l.badShake.Add(1)
-		}
-		c.socket.Close()
-		c.l.forget(c)
+	c.socket.SetDeadline(time.Time{})
+	l.mu.Lock()
+	c.shaking = nil
+	crowded := !l.porch.Has(c.place)
+	if err == nil && !crowded {
+		l.open(c)
+		l.mu.Unlock()
 		return
 	}
-	c.socket.SetDeadline(time.Time{})
-	c.l.mu.Lock()
-	c.l.open(c)
-	c.l.mu.Unlock()
-}
-
-// takeSlot waits for a slot. Only the goroutine of the handshake does so.
-func (c *Conn) takeSlot() {
-	if !c.slot {
-		c.slot = true
-		c.l.slots <- struct{}{}
+	l.mu.Unlock()
+	if !crowded { // else it was counted
+		l.badShake.Add(1)
 	}
-}
-
-func (c *Conn) giveSlot() {
-	if c.slot {
-		c.slot = false
-		<-c.l.slots
-	}
+	c.socket.Close()
+	l.forget(c)
 }

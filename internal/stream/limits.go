@@ -1,6 +1,10 @@
 package stream
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/admission"
+)
 
 // Limits, and what each stops.
 const (
@@ -19,9 +23,9 @@ const (
 	// MaxSend bounds one Send.
 	MaxSend = 16 << 10
 
-	// DefaultHandshakes is how many connections may be in their handshake at once; of more,
-	// the one that began first is cut, so that who is slow makes room for who is not.
-	DefaultHandshakes = 4096
+	// maxShakeBytes bounds what a client sends before its handshake is over. A hello has about 1,500 bytes; TLS itself would
+	// take one of 64 KiB, and hold it while the handshake waits for its turn.
+	maxShakeBytes = 16 << 10
 
 	// DefaultHandshakeTime is what a handshake may take in all.
 	DefaultHandshakeTime = 5 * time.Second
@@ -37,4 +41,13 @@ const (
 
 	// maxCommands bounds the functions that wait for a Loop.
 	maxCommands = 1024
+)
+
+// How many handshakes a host (an IPv6 host is its /64), and a /24 or /56 network, may begin in a second, and at once after
+// a silence. One costs about half a millisecond of computing: a host gets less than a tenth of a core, and a flood of
+// thousands a second costs hardly more than accepting and closing. Beyond it connections are closed at once, and
+// honest clients try again.
+var (
+	hostRate    = admission.Limit{Rate: 128, Burst: 256}
+	networkRate = admission.Limit{Rate: 512, Burst: 1024}
 )

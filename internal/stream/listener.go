@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/internal/queue"
+	"parley/internal/admission"
 )
 
 // ErrClosed: the listener or the loop is closed.
@@ -26,9 +26,9 @@ type Config struct {
 	// Wake is called, by any goroutine, when Turn has something to do. It must not block.
 	Wake func()
 
-	// Handshakes is how many connections may be in their handshake at once. Default
-	// DefaultHandshakes.
-	Handshakes int
+	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value
+	// has its defaults. With no limit for a host there is none for how often it connects either.
+	Waiting admission.PorchConfig
 
 	// HandshakeTime is what a handshake may take. Default DefaultHandshakeTime.
 	HandshakeTime time.Duration
@@ -58,28 +58,28 @@ type Stats struct {
 	Accepted   uint64 // by the system
 	Opened     uint64 // those told to Opened
 	BadShake   uint64 // those whose handshake failed or took too long
-	Crowded    uint64 // those cut in their handshake as too many others were in theirs
+	Hasty      uint64 // those closed as their host or network began too many handshakes
+	Crowded    uint64 // those closed as too many had not entered: of their host, of its network, or in all
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
 // Listener accepts connections. Turn is for one goroutine, all else for any.
 type Listener struct {
 	config Config
-	tls    *tls.Config // nil: plain TCP
 	socket *net.TCPListener
-	slots  chan struct{} // held while computing a handshake
 	closed chan struct{}
 	group  sync.WaitGroup
 
-	mu      sync.Mutex
-	news    []*Conn // with something for Turn
-	shakes  queue.Fifo[*Conn]
-	shaking int
-	conns   map[*Conn]struct{} // all whose goroutine runs
+	handshakes *Handshakes // nil: plain TCP
+
+	mu    sync.Mutex
+	news  []*Conn // with something for Turn
+	porch *admission.Porch[*Conn]
+	conns map[*Conn]struct{} // all whose goroutine runs
 
 	turn []*Conn // owned by Turn's goroutine
 
-	accepted, opened, badShake, crowded, acceptErrs atomic.Uint64
+	accepted, opened, badShake, hasty, crowded, acceptErrs atomic.Uint64
 }
 
 // Listen listens on addr, written host:port.
@@ -93,17 +93,16 @@ func Listen(addr string, c Config) (*Listener, error) {
 
 // Serve is Listen for a socket that is open already. It owns the socket from now on.
 func Serve(socket *net.TCPListener, c Config) *Listener {
-	if c.Handshakes <= 0 {
-		c.Handshakes = DefaultHandshakes
-	}
 	if c.HandshakeTime <= 0 {
 		c.HandshakeTime = DefaultHandshakeTime
 	}
 	if c.Linger <= 0 {
 		c.Linger = DefaultLinger
 	}
-	l := &Listener{config: c, socket: socket, closed: make(chan struct{}), conns: map[*Conn]struct{}{}}
-	l.prepareTLS()
+	l := &Listener{config: c, socket: socket, closed: make(chan struct{}), conns: map[*Conn]struct{}{}, porch: admission.NewPorch[*Conn](c.Waiting)}
+	if c.TLS != nil {
+		l.handshakes = NewHandshakes(c.TLS, c.Waiting.Host >= 0)
+	}
 	l.group.Add(1)
 	go l.accept()
 	return l
@@ -116,7 +115,7 @@ func (l *Listener) Addr() netip.AddrPort {
 
 // Stats returns the counters as they are now.
 func (l *Listener) Stats() Stats {
-	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Crowded: l.crowded.Load(),
+	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Hasty: l.hasty.Load(), Crowded: l.crowded.Load(),
 		AcceptErrs: l.acceptErrs.Load()}
 }
 
@@ -134,7 +133,7 @@ func (l *Listener) Close() {
 		close(l.closed)
 	}
 	for c := range l.conns {
-		c.socket.Close()
+		c.hangUp()
 	}
 	l.mu.Unlock()
 	l.group.Wait()
@@ -177,7 +176,7 @@ func (l *Listener) rest(d time.Duration) bool {
 	}
 }
 
-// begin starts the goroutine of a connection.
+// begin starts the goroutine of a connection, if it may be.
 func (l *Listener) begin(socket *net.TCPConn) {
 	c, err := newConn(l, socket)
 	if err != nil {
@@ -192,14 +191,40 @@ func (l *Listener) begin(socket *net.TCPConn) {
 		return
 	default:
 	}
+	if !l.admit(c) {
+		socket.SetLinger(0) // so that nothing is kept of it
+		socket.Close()
+		return
+	}
 	l.conns[c] = struct{}{}
 	l.group.Add(1)
-	if l.tls == nil {
+	if c.shaking == nil {
 		l.open(c)
 		return
 	}
-	l.enterShake(c)
 	go c.shake()
+}
+
+// admit gives a connection its place among those that have not entered, or reports that it is refused. l.mu is held.
+func (l *Listener) admit(c *Conn) bool {
+	from := c.peer.Addr()
+	if l.handshakes != nil {
+		if c.shaking = l.handshakes.Begin(c.born, from, c.born.Add(l.config.HandshakeTime)); c.shaking == nil {
+			l.hasty.Add(1)
+			return false
+		}
+	}
+	place, out := l.porch.Enter(from, c)
+	if out != nil {
+		l.crowded.Add(1)
+		out.Member.socket.SetLinger(0)
+		out.Member.hangUp()
+	}
+	if c.place = place; place == nil {
+		l.crowded.Add(1)
+		return false
+	}
+	return true
 }
 
 // open tells Turn of a connection and starts to read it. l.mu is held.
@@ -226,6 +251,7 @@ func (l *Listener) queue(c *Conn) {
 func (l *Listener) forget(c *Conn) {
 	l.mu.Lock()
 	delete(l.conns, c)
+	l.porch.Leave(c.place)
 	l.mu.Unlock()
 	l.group.Done()
 }

@@ -58,7 +58,8 @@ type Config struct {
 	MaxPlayers int
 
 	// MaxWaiting bounds the connections that are not in the game. Of more, the one that came
-	// first is closed, so that a crowd that never logs in keeps nobody out. Default 8,192.
+	// first is closed, so that a crowd that never logs in keeps nobody out. Default 8,192. A Server
+	// takes a quarter of them, and closes the newest of the address that has the most.
 	MaxWaiting int
 
 	// MaxChat is the largest chat_send in bytes; a longer one is exit 2. Default 512.

@@ -124,6 +124,7 @@ func newHall(t testing.TB) *Server {
 		}
 	}
 	config := ServerConfig{Config: Config{Schema: testSchema, Timeout: time.Hour, PingAfter: time.Hour}, Accounts: anybody{}, DataDir: t.TempDir()}
+	config.WaitingPerAddress = -1 // all clients have one address here
 	s, err := Listen("127.0.0.1:0", config, handle)
 	if err != nil {
 		t.Fatal(err)

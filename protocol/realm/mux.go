@@ -32,6 +32,7 @@ type Mux struct {
 	left    *Conn             // whose end was told, but not to the others
 	down    bool
 	refused func(c *Conn) // of a Server: Refuse was called
+	entered func(c *Conn) // of a Server: Enter has let one in
 	stats   MuxStats
 	past    Stats // of the connections that are over
 }

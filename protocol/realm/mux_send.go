@@ -64,6 +64,9 @@ func (c *Conn) Enter(en Entry) error {
 	m.players++
 	m.stats.Entered++
 	c.enter(m.now, &en)
+	if m.entered != nil {
+		m.entered(c)
+	}
 	m.touch(c)
 	m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: en.Entity.ID, Code: uint8(MetaPlayerJoined),
 		Name: []byte(c.server.account)}, nil)

@@ -104,8 +104,11 @@ func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Serve
 	}
 	s.mux = NewMux(now, c.Config, &Shared{Rand: shell.Rand()})
 	s.mux.refused = s.logout
+	s.mux.entered = func(c *Conn) { c.stream.(*stream.Conn).Entered() }
 	s.loop = stream.NewLoop(s.turn)
-	s.listener = stream.Serve(socket.(*net.TCPListener), stream.Config{TLS: secured, Wake: s.loop.Wake, HandshakeTime: s.mux.cfg.VersionWithin, Linger: s.mux.cfg.Linger})
+	s.listener = stream.Serve(socket.(*net.TCPListener), stream.Config{
+		TLS: secured, Wake: s.loop.Wake, HandshakeTime: s.mux.cfg.VersionWithin, Linger: s.mux.cfg.Linger, Waiting: c.porch(s.mux.cfg.MaxWaiting),
+	})
 	s.log.Info("listening", "fingerprint", fingerprint)
 	s.loop.Run()
 	return s, nil

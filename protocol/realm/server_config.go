@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/acme/autocert"
 
+	"parley/internal/admission"
 	"parley/internal/stream"
 )
 
@@ -46,6 +47,22 @@ type ServerConfig struct {
 	// TimeForAll has the time server answer everybody, not just addresses with a live
 	// connection.
 	TimeForAll bool
+
+	// WaitingPerAddress bounds the connections of an address (of IPv6, of its /64) that are not in the game, and those of a
+	// /24 or /56 network to eight times as many; further ones are closed at once, and their clients try again.
+	// Default 64; negative is no limit, as Plain is. With a limit there is one on handshakes too: 128 a second of an address,
+	// and 512 of a network.
+	WaitingPerAddress int
+}
+
+// porch returns the bounds of connections that are not in the game. All together are a quarter of what the core takes: who
+// lost its place is there until its end is told, and the core, which cuts the oldest, is not to come to that.
+func (c *ServerConfig) porch(most int) admission.PorchConfig {
+	p := admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: max(most/4, 1)}
+	if c.Plain || c.WaitingPerAddress < 0 {
+		p.Host, p.Network = -1, -1
+	}
+	return p
 }
 
 // secure returns the configuration of TLS, nil for none, and the fingerprint of its

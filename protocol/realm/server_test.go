@@ -34,6 +34,9 @@ func newPlace(t testing.TB, c ServerConfig) *place {
 	if c.Schema.Attributes == nil {
 		c.Schema = testSchema
 	}
+	if c.WaitingPerAddress == 0 {
+		c.WaitingPerAddress = -1 // all clients have one address here
+	}
 	var err error
 	if p.server, err = Listen("127.0.0.1:0", c, p.game.handle); err != nil {
 		t.Fatal(err)

@@ -36,9 +36,12 @@ func footprint() uint64 {
 // T38: a crowd of connections that say a byte now and then: some in the handshake, some in
 // their first message, some in a login. All are cut by the deadlines, none costs more than
 // 64 KiB, and meanwhile a hundred honest players log in. There are 5,000 in the gate, with
-// T38's 10 s to log in, and 600 with 3 s in every run; more where the machine takes longer to
+// T38's 10 s to log in, of which 2,048 are there at once, and 600 with 3 s in every run; more where the machine takes longer to
 // connect so many. The page's own deadlines are TestDeadlines's.
 func TestSlowConnectionsAreCut(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("one host has 64 connections before it has entered, and there is no other host here")
+	}
 	slow, honest := promise.Keeps(t, "T38", "realm", tier(600, 5000, 5000)), 100
 	if testing.Short() || underRace {
 		slow, honest = 60, 5
@@ -48,16 +51,16 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 		within = 9 * time.Second
 	}
 	within = max(within, time.Duration(slow)*dialTime(t)/2)
-	p := newPlace(t, ServerConfig{Config: Config{VersionWithin: within, LoginWithin: within + time.Second}})
+	p := newPlace(t, ServerConfig{Config: Config{VersionWithin: within, LoginWithin: within + time.Second}, WaitingPerAddress: 64})
 	p.dial() // so that all that is made once is made
 	before := footprint()
 	crowd := newSlowCrowd(t, p.server.Addr().String(), slow, within/10)
 	failed := crowd.wait("open")
 	s := p.server.Stats()
-	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Crowded) - int64(s.Ended) - 1
+	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Hasty-s.Streams.Crowded) - int64(s.Ended) - 1
 	each := int64(footprint()-before) / max(open, 1)
 	t.Logf("%d of %d slow ones are there, %d bytes each, with %v to log in; %d failed to open", open, slow, each, within, failed)
-	if open < int64(slow)/2 {
+	if open < min(int64(slow), 2048)/2 {
 		t.Errorf("only %d of %d were there at once: %+v", open, slow, s)
 	}
 	if each > 64<<10 && !underRace {
@@ -211,9 +214,10 @@ func TestSlowCrowdProcess(t *testing.T) {
 
 // openSlowly opens one of three sorts of slow connections.
 func openSlowly(addr string, i int) (net.Conn, error) {
-	socket, err := net.Dial("tcp", addr)
+	// From as many hosts as it takes for each to have its places: Linux has all of 127.0.0.0/8.
+	from := &net.TCPAddr{IP: net.IPv4(127, 1, byte(i%80/8), byte(1+i%8))}
+	socket, err := (&net.Dialer{LocalAddr: from}).Dial("tcp", addr)
 	if err != nil {
-		fmt.Println(err)
 		return nil, err
 	}
 	secured := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})

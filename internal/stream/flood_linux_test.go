@@ -1,0 +1,280 @@
+package stream
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/promise"
+)
+
+// patience is how long a test waits for what must come on a machine that has other things to do.
+const patience = 30 * time.Second
+
+// dialFrom connects from an address of loopback, which Linux has 16 million of.
+func (s *server) dialFrom(addr string) (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: netip.MustParseAddr(addr).AsSlice()}, Timeout: patience}
+	return d.Dial("tcp", s.l.Addr().String())
+}
+
+// visit is an honest client: it makes its handshake, says something and reads the echo.
+func (s *server) visit(addr string) error {
+	c, err := s.dialFrom(addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(patience))
+	secured := tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+	if err := secured.HandshakeContext(context.Background()); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	if _, err := secured.Write([]byte("hi")); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(secured, make([]byte, 2))
+	return err
+}
+
+// until waits for something to become true.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// recordHello returns the client hello of an honest client, as one could be recorded.
+func recordHello(t *testing.T) []byte {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true}).Handshake() })
+	defer wg.Wait()
+	defer ours.Close()
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(theirs, head); err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, int(head[3])<<8+int(head[4]))
+	if _, err := io.ReadFull(theirs, body); err != nil {
+		t.Fatal(err)
+	}
+	return append(head, body...)
+}
+
+// watchedSigner counts how many signatures are made at once.
+type watchedSigner struct {
+	crypto.Signer
+	now, most, all atomic.Int32
+}
+
+func (s *watchedSigner) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	s.all.Add(1)
+	runtime.Gosched() // so that another would get its chance
+	return s.Signer.Sign(rand, digest, opts)
+}
+
+// 15.7: an address that sends recorded hellos as fast as it can, and never goes on, has 64 handshakes at once and its
+// share of computing; clients of another address get in meanwhile, each at its first try, and one handshake computes at a
+// time.
+func TestRecordedHellosKeepNobodyOut(t *testing.T) {
+	config := testTLS(t)
+	signer := &watchedSigner{Signer: config.Certificates[0].PrivateKey.(crypto.Signer)}
+	config.Certificates[0].PrivateKey = signer
+	s := newServer(t, Config{TLS: config, HandshakeTime: patience}, echo)
+	hello := recordHello(t)
+
+	stop := make(chan struct{})
+	var flood sync.WaitGroup
+	var sent atomic.Int64
+	defer flood.Wait()
+	defer close(stop)
+	for range 4 {
+		flood.Go(func() {
+			var open []net.Conn // it lets go of none by itself
+			defer func() {
+				for _, c := range open {
+					c.Close()
+				}
+			}()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c, err := s.dialFrom("127.0.0.2")
+				if err != nil {
+					continue
+				}
+				c.Write(hello)
+				sent.Add(1)
+				c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+				if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+					open = append(open, c)
+				} else {
+					c.Close()
+				}
+			}
+		})
+	}
+	until(t, "a flood", func() bool { st := s.l.Stats(); return st.Crowded > 0 && st.Crowded+st.Hasty > 100 })
+	visits := 20
+	if promise.Full() {
+		visits = 100
+	}
+	for i := range visits {
+		if err := s.visit("127.0.0.1"); err != nil {
+			t.Fatalf("honest client %d: %v; %+v", i, err, s.l.Stats())
+		}
+	}
+	s.l.mu.Lock()
+	held := s.l.porch.Of(netip.MustParseAddr("127.0.0.2"))
+	s.l.mu.Unlock()
+	st := s.l.Stats()
+	t.Logf("%d hellos beside %d honest clients: %+v, %d signatures", sent.Load(), visits, st, signer.all.Load())
+	if held > 64 || st.Opened < uint64(visits) || st.BadShake > 0 {
+		t.Errorf("the flood holds %d handshakes; %+v", held, st)
+	}
+	if most := signer.most.Load(); most != 1 {
+		t.Errorf("%d handshakes computed at once", most)
+	}
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// T38: thousands of connections that send a byte now and then, from as many hosts as it takes for each to have its
+// places, are all cut by the deadline, cost little meanwhile, and keep out nobody who comes.
+func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
+	const hosts, deadline = 80, 2 * time.Second
+	count := 800
+	if promise.Full() && !underRace {
+		count = 5000
+	}
+	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: deadline}, func(s *server) { echo(s); s.strangers = true })
+	hello := recordHello(t)
+	before := memory()
+	slow := make([]net.Conn, 0, count)
+	defer func() {
+		for _, c := range slow {
+			c.Close()
+		}
+	}()
+	cut := make(chan error, count)
+	for i := range count {
+		c, err := s.dialFrom(fmt.Sprintf("127.1.%d.%d", i%hosts/8, 1+i%8))
+		if err != nil {
+			cut <- err // it was refused at once
+			continue
+		}
+		slow = append(slow, c)
+		// Of three, one sends nothing, one the first byte, and one all of its hello and no more.
+		c.Write(hello[:[]int{0, 1, len(hello)}[i%3]])
+		go func() {
+			c.SetReadDeadline(time.Now().Add(2 * patience))
+			_, err := io.Copy(io.Discard, c)
+			cut <- err
+		}()
+	}
+	each := max(memory()-before, 0) / count
+	t.Logf("%d B each, with the test's own ends", each)
+	if each > 64<<10 {
+		t.Errorf("a connection that has not entered costs %d B", each)
+	}
+	honest := 0
+	for gone := 0; gone < count; {
+		select {
+		case err := <-cut:
+			if isTimeout(err) {
+				t.Fatal("a slow connection was not cut")
+			}
+			gone++
+		default:
+			if err := s.visit(fmt.Sprintf("127.2.%d.%d", honest%16, 1+honest%200)); err != nil {
+				t.Fatalf("honest client %d: %v; %+v", honest, err, s.l.Stats())
+			}
+			honest++
+		}
+	}
+	st := s.l.Stats()
+	t.Logf("%d honest clients meanwhile: %+v", honest, st)
+	if st.BadShake+st.Crowded+st.Hasty < uint64(count) || st.Opened != uint64(honest) || honest == 0 {
+		t.Errorf("%d honest clients: %+v", honest, st)
+	}
+	promise.Kept(t, "T38", "stream", count)
+}
+
+// memory returns what heap and stacks take.
+func memory() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapInuse + m.StackInuse)
+}
+
+// When all places are taken, the newest of the host that has the most makes room; a host that has its share gets no further
+// one.
+func TestTheBusiestHostMakesRoom(t *testing.T) {
+	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(4, 8), HandshakeTime: patience}, echo)
+	open := func(addr string) net.Conn {
+		n := s.l.Stats().Accepted
+		c, err := s.dialFrom(addr)
+		if err == nil {
+			t.Cleanup(func() { c.Close() })
+		}
+		until(t, "accepted", func() bool { return s.l.Stats().Accepted > n })
+		return c // nil: it was refused at once
+	}
+	isCut := func(c net.Conn, want bool) {
+		t.Helper()
+		if c == nil && want {
+			return
+		}
+		wait := 20 * time.Millisecond
+		if want {
+			wait = patience
+		}
+		c.SetReadDeadline(time.Now().Add(wait))
+		if _, err := c.Read(make([]byte, 1)); isTimeout(err) == want {
+			t.Fatalf("%v: %v, want it cut: %t", c.LocalAddr(), err, want)
+		}
+	}
+	var greedy, modest []net.Conn
+	for range 5 {
+		greedy = append(greedy, open("127.0.0.2"))
+	}
+	isCut(greedy[4], true)
+	for i := range 4 {
+		modest = append(modest, open(fmt.Sprintf("127.0.0.%d", 10+i)))
+	}
+	// All eight places are taken now.
+	newcomer := open("127.0.0.3")
+	isCut(greedy[3], true)
+	for _, c := range append(append(greedy[:3:3], modest...), newcomer) {
+		isCut(c, false)
+	}
+	if st := s.l.Stats(); st.Crowded != 2 {
+		t.Errorf("%+v", st)
+	}
+}
