@@ -181,8 +181,9 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 			data := bytes.Repeat([]byte("x"), 12<<20)
 			s.do(func() { s.send(slowConn, data) })
 			s.do(func() {
-				if slowConn.Ready() || len(s.queues[slowConn]) < 1<<20 {
-					t.Errorf("ready %t with %d bytes left", slowConn.Ready(), len(s.queues[slowConn]))
+				// The system may take a little more at any time.
+				if len(s.queues[slowConn]) < 1<<20 {
+					t.Errorf("%d bytes left", len(s.queues[slowConn]))
 				}
 				slowConn.out.mu.Lock()
 				defer slowConn.out.mu.Unlock()
