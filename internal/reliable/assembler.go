@@ -8,36 +8,54 @@ type AssemblyConfig struct {
 	// MaxMessage bounds a whole message and so what one connection may hold
 	// here. Default 1 MiB.
 	MaxMessage int
-	// Expiry lets go of a message that got no further part for this long.
-	// Default 0: never, as reliable parts do come.
-	Expiry time.Duration
 }
 
-// Budget is what the partial messages of all connections may take together. A
-// peer that begins messages and never ends them costs others nothing: when the
-// budget is used up, a message goes that has waited long for a part and has grown the
-// slowest since it began. Either alone would let those who never end theirs drive out
-// honest ones: by a part now and then, or by beginning anew.
+// Budget is what the partial messages of all connections may take together. Small ones
+// are always taken. A larger one needs a place, which has room for the largest message there may be,
+// so that a message that has begun can always be completed. When no place is free,
+// its sender waits: it is not read until another message is complete. Nobody is cut off because
+// others use the budget. Only a message that has stopped growing gives way to one that waits.
 type Budget struct {
-	max, used   int
-	oldest      *Assembler // a list by time of the newest part
-	newest      *Assembler
-	evictions   uint64
-	expirations uint64
+	max, used int
+	placed    int   // bytes of the places that are taken
+	holders   queue // of places, by the time of their newest progress
+	waiters   queue // for one, the oldest first
+	stalls    uint64
 }
 
-// NewBudget returns a budget of max bytes; 0 is 64 MiB.
+// NewBudget returns a budget of max bytes for large messages; 0 is 32 MiB. There is room for one at least.
 func NewBudget(max int) *Budget {
-	orElse(&max, 64<<20)
+	orElse(&max, partialOfAll)
 	return &Budget{max: max}
 }
 
 // Used returns the bytes in use.
 func (b *Budget) Used() int { return b.used }
 
+// Waiting returns how many messages wait for a place.
+func (b *Budget) Waiting() int { return b.waiters.len }
+
+// Wake returns the owner of a message that waits and may have a place now, nil if there is none. It returns
+// each once, until it has to wait again.
+func (b *Budget) Wake() any {
+	if a := b.waiters.first; a != nil && !a.woken && b.hasPlace(a.cfg.MaxMessage) {
+		a.woken = true
+		return a.Owner
+	}
+	return nil
+}
+
+func (b *Budget) hasPlace(size int) bool { return b.placed == 0 || b.placed+size <= b.max }
+
 // Assembler puts one message at a time together from parts that come in order:
 // a continued message of an ordered stream. Make one with NewAssembler.
 type Assembler struct {
+	// Owner is what Budget.Wake returns.
+	Owner any
+	// Ending says that no more comes than has come: a message that is complete is read without
+	// waiting, as its connection is over.
+	Ending bool
+
 	cfg    *AssemblyConfig
 	budget *Budget
 	born   time.Time
@@ -45,11 +63,13 @@ type Assembler struct {
 	message []byte // so far
 	begun   bool
 	whole   bool // message was returned and is let go at the next call
-	evicted bool
-	since   time.Duration // of the first part
-	at      time.Duration // of the newest part
+	failed  bool
+	woken   bool          // while it waits
+	at      time.Duration // when the newest stalledBytes were complete
+	mark    int           // how much was there then
 
-	older, newer *Assembler // in the budget's list
+	list         *queue // that it is in, nil if in none
+	older, newer *Assembler
 }
 
 // AssemblyFate is what became of a part.
@@ -62,13 +82,15 @@ const (
 	Whole
 	// Oversize: the message is larger than any may be.
 	Oversize
-	// Evicted: earlier parts had to be let go. The message cannot be completed.
-	Evicted
+	// Stalled: the message grew too slowly while another waited for its room. It cannot be completed.
+	Stalled
+	// Wait: the part was not taken, as all room is in use. It is to be given again.
+	Wait
 )
 
 // String returns the fate's name.
 func (f AssemblyFate) String() string {
-	return nameOf(uint8(f), "unset", "part", "whole", "oversize", "evicted")
+	return nameOf(uint8(f), "unset", "part", "whole", "oversize", "stalled", "wait")
 }
 
 // NewAssembler returns an assembler that draws on a budget shared with others.
@@ -85,29 +107,26 @@ func NewAssembler(now time.Time, cfg *AssemblyConfig, b *Budget) Assembler {
 }
 
 // Append takes the next part. With more unset it is the last, and the whole
-// message is returned, valid until the next call. After Oversize and Evicted
+// message is returned, valid until the next call. After Oversize and Stalled
 // nothing is held, and the connection cannot go on: a reliable message is lost.
 func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, AssemblyFate) {
-	a.Expire(now)
+	a.Read()
 	switch {
-	case a.evicted:
-		return nil, Evicted
+	case a.failed:
+		return nil, Stalled
 	case len(a.message)+len(part) > a.cfg.MaxMessage:
 		a.Release()
 		return nil, Oversize
 	case !a.begun && !more:
 		return part, Whole
-	}
-	if !a.grow(now, len(part)) {
-		a.evicted = true
-		return nil, Evicted
+	case !a.grow(now, len(part)):
+		return nil, Wait
 	}
 	a.message = append(a.message, part...)
-	a.at = now.Sub(a.born)
-	if !a.begun {
-		a.begun, a.since = true, a.at
+	a.begun = true
+	if a.list == &a.budget.holders && len(a.message)-a.mark >= stalledBytes {
+		a.progress(now)
 	}
-	a.budget.touch(a)
 	if more {
 		return nil, Part
 	}
@@ -115,116 +134,129 @@ func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, Assem
 	return a.message, Whole
 }
 
-// grow makes room for n more bytes, at the cost of others' stalled messages if
-// it must; false if even that is not enough.
+// grow makes room for n more bytes; false if there is none now.
 func (a *Assembler) grow(now time.Time, n int) bool {
 	need := len(a.message) + n
 	if need <= cap(a.message) {
 		return true
 	}
-	size := min(max(need, 2*cap(a.message), 4096), a.cfg.MaxMessage)
-	b := a.budget
-	for b.used+size-cap(a.message) > b.max {
-		victim := b.slowest(now, a)
-		if victim == nil {
-			a.Release()
+	most := ownPartialBytes
+	if need > most {
+		if !a.place(now) {
 			return false
 		}
-		victim.Release()
-		victim.evicted = true
-		b.evictions++
+		most = a.cfg.MaxMessage
 	}
-	b.used += size - cap(a.message)
+	size := min(max(need, 2*cap(a.message), leastPartialBytes), most)
+	a.budget.used += size - cap(a.message)
 	grown := make([]byte, len(a.message), size)
 	copy(grown, a.message)
 	a.message = grown
 	return true
 }
 
-// slowest returns the message that has grown the least a second since it began, of those
-// that have waited longest for a part; but not the one that asks.
-func (b *Budget) slowest(now time.Time, asks *Assembler) (victim *Assembler) {
-	least := 0.0
-	a := b.oldest
-	for range slowestOf {
-		if a == nil {
-			break
+// leastPartialBytes is the first buffer of a message.
+const leastPartialBytes = 256
+
+// place takes a place among the large messages; false if it has to wait for one.
+func (a *Assembler) place(now time.Time) bool {
+	b := a.budget
+	switch {
+	case a.list == &b.holders, a.Ending:
+		return true
+	case b.waiters.first != nil && b.waiters.first != a: // in the order of asking
+	default:
+		b.unstall(now, a.cfg.MaxMessage)
+		if b.hasPlace(a.cfg.MaxMessage) {
+			b.placed += a.cfg.MaxMessage
+			a.progress(now)
+			return true
 		}
-		if a != asks {
-			rate := float64(len(a.message)) / max(now.Sub(a.born)-a.since, time.Millisecond).Seconds()
-			if victim == nil || rate < least {
-				victim, least = a, rate
-			}
-		}
-		a = a.newer
 	}
-	return victim
+	if a.list == nil {
+		b.waiters.push(a)
+	}
+	a.woken = false
+	return false
 }
 
-// Expire lets go of a whole message that was returned, and of a partial one that
-// got no part for too long. Call it at NextTimeout.
-func (a *Assembler) Expire(now time.Time) {
+// progress notes that a message with a place has grown, or may from now on.
+func (a *Assembler) progress(now time.Time) {
+	a.at, a.mark = now.Sub(a.born), len(a.message)
+	a.leave()
+	a.budget.holders.push(a)
+}
+
+// unstall has messages give way that have stopped growing, until there is a place.
+func (b *Budget) unstall(now time.Time, size int) {
+	for a := b.holders.first; a != nil && !b.hasPlace(size) && now.Sub(a.born)-a.at >= stalledAfter; a = b.holders.first {
+		a.Release()
+		a.failed = true
+		b.stalls++
+	}
+}
+
+// Read says that the message that Append returned was read: its memory goes back.
+func (a *Assembler) Read() {
 	if a.whole {
 		a.Release()
-		return
 	}
-	if a.begun && a.cfg.Expiry > 0 && now.Sub(a.born)-a.at >= a.cfg.Expiry {
-		a.Release()
-		a.evicted = true
-		a.budget.expirations++
-	}
-}
-
-// NextTimeout returns when Expire is to be called.
-func (a *Assembler) NextTimeout() (time.Time, bool) {
-	if !a.begun || a.cfg.Expiry <= 0 {
-		return time.Time{}, false
-	}
-	return a.born.Add(a.at + a.cfg.Expiry), true
 }
 
 // Begun reports whether parts of a message are waiting for more.
 func (a *Assembler) Begun() bool { return a.begun && !a.whole }
 
+// Waits reports whether the next part waits for a place.
+func (a *Assembler) Waits() bool { return a.list == &a.budget.waiters }
+
 // Failed reports whether a partial message was let go, so that the connection
 // cannot go on.
-func (a *Assembler) Failed() bool { return a.evicted }
+func (a *Assembler) Failed() bool { return a.failed }
 
 // Release lets go of what is held, as when the connection ends.
 func (a *Assembler) Release() {
-	a.budget.remove(a)
+	if a.list == &a.budget.holders {
+		a.budget.placed -= a.cfg.MaxMessage
+	}
+	a.leave()
 	a.budget.used -= cap(a.message)
-	a.message, a.begun, a.whole = nil, false, false
+	a.message, a.begun, a.whole, a.mark = nil, false, false, 0
 }
 
-// touch makes a the newest of the list.
-func (b *Budget) touch(a *Assembler) {
-	if b.newest == a {
-		return
+func (a *Assembler) leave() {
+	if a.list != nil {
+		a.list.remove(a)
 	}
-	b.remove(a)
-	a.older = b.newest
-	if b.newest != nil {
-		b.newest.newer = a
+}
+
+// queue is a list of assemblers, the one that was pushed first being the first. Each is in one at most.
+type queue struct {
+	first, last *Assembler
+	len         int
+}
+
+func (q *queue) push(a *Assembler) {
+	a.list, a.older, a.newer = q, q.last, nil
+	if q.last != nil {
+		q.last.newer = a
 	} else {
-		b.oldest = a
+		q.first = a
 	}
-	b.newest = a
+	q.last = a
+	q.len++
 }
 
-func (b *Budget) remove(a *Assembler) {
-	if b.oldest != a && a.older == nil {
-		return // not in the list
-	}
+func (q *queue) remove(a *Assembler) {
 	if a.older != nil {
 		a.older.newer = a.newer
 	} else {
-		b.oldest = a.newer
+		q.first = a.newer
 	}
 	if a.newer != nil {
 		a.newer.older = a.older
 	} else {
-		b.newest = a.older
+		q.last = a.older
 	}
-	a.older, a.newer = nil, nil
+	a.list, a.older, a.newer = nil, nil, nil
+	q.len--
 }

@@ -5,6 +5,10 @@ package reliable
 // packet path does not allocate. One Buffers serves all connections of a loop;
 // it is not safe for several goroutines. The zero value is ready.
 type Buffers struct {
+	// MaxHeld bounds what all receivers together hold behind gaps, beyond a small share that each
+	// always has. What is refused for it is not acknowledged and comes again. 0 is 32 MiB.
+	MaxHeld int
+
 	bytes   [len(byteClasses)]spares[[]byte]
 	flights [tableClasses]spares[[]flight]
 	parcels [tableClasses]spares[[]parcel]
@@ -12,6 +16,7 @@ type Buffers struct {
 	held    spares[*heldLanes]
 	shared  spares[*Shared]
 	kept    int
+	waiting int // bytes of the packets that all receivers hold behind a gap, with their tables
 	given   int // slices since the last trim
 }
 
@@ -95,6 +100,16 @@ func (b *Buffers) Take(n int) []byte {
 	return p[:n]
 }
 
+// Held returns how many bytes the packets that wait behind gaps take, of all receivers.
+func (b *Buffers) Held() int { return b.waiting }
+
+func (b *Buffers) maxHeld() int {
+	if b.MaxHeld != 0 {
+		return b.MaxHeld
+	}
+	return heldOfAll
+}
+
 // Kept returns how many bytes wait to be lent. Tests ask it.
 func (b *Buffers) Kept() int { return b.kept }
 
@@ -126,6 +141,14 @@ func (b *Buffers) trim() {
 	b.shared.trim()
 }
 
+// room returns how many bytes a buffer for n has.
+func room(n int) int {
+	if c, ok := byteClass(n); ok {
+		return byteClasses[c]
+	}
+	return n
+}
+
 // copyOf returns a lent copy of p.
 func (b *Buffers) copyOf(p []byte) []byte {
 	q := b.Take(len(p))
@@ -148,8 +171,8 @@ func (b *Buffers) takeHeld(overhead int) *heldLanes {
 	if !ok {
 		h = new(heldLanes)
 	}
-	for i := range h {
-		h[i].each = overhead
+	for i := range h.lanes {
+		h.lanes[i].each = overhead
 	}
 	return h
 }

@@ -196,6 +196,19 @@ func (f *flights) linePrepend(l *line, id uint32) {
 	l.count++
 }
 
+// lineRemove takes a flight out of the queue that it is in, and not the first of.
+func (f *flights) lineRemove(l *line, id uint32) {
+	before := l.head
+	for f.at(before).chain != id {
+		before = f.at(before).chain
+	}
+	f.at(before).chain = f.at(id).chain
+	if l.tail == id {
+		l.tail = before
+	}
+	l.count--
+}
+
 func (f *flights) linePop(l *line) {
 	e := f.at(l.head)
 	e.chained = false

@@ -7,21 +7,24 @@ import (
 
 // Holes remembers what was received of numbers that are all used and all come
 // sooner or later: the newest, and what is missing below it. It costs memory
-// only for what is missing. The zero value expects number 0 next.
+// only for what is missing, and for numbers missing in a row as much as for one:
+// a single packet far ahead costs one entry. The zero value expects number 0 next.
 type Holes struct {
 	next    uint64 // the newest received number plus one
 	missing []hole // in order of number
+	count   int    // numbers that are missing
 }
 
+// hole is a row of missing numbers, end not included.
 type hole struct {
-	number uint64
-	since  time.Duration
+	number, end uint64
+	since       time.Duration
 }
 
-// Check says what is known of n, with at most limit holes.
+// Check says what is known of n, with at most limit missing numbers.
 func (h *Holes) Check(n uint64, limit int) Sight {
 	if n >= h.next {
-		if n-h.next > uint64(limit-len(h.missing)) {
+		if n-h.next > uint64(limit-h.count) {
 			return TooFar
 		}
 		return Fresh
@@ -36,17 +39,35 @@ func (h *Holes) Check(n uint64, limit int) Sight {
 func (h *Holes) Mark(at time.Duration, n uint64) {
 	if n < h.next {
 		if i, ok := h.find(n); ok {
-			h.missing = slices.Delete(h.missing, i, i+1)
-			if len(h.missing) == 0 && cap(h.missing) > 64 {
-				h.missing = nil
-			}
+			h.fill(i, n)
 		}
 		return
 	}
-	for ; h.next < n; h.next++ {
-		h.missing = append(h.missing, hole{h.next, at})
+	if h.next < n {
+		h.missing = append(h.missing, hole{h.next, n, at})
+		h.count += int(n - h.next)
 	}
 	h.next = n + 1
+}
+
+// fill takes n out of the row of missing numbers that it is in.
+func (h *Holes) fill(i int, n uint64) {
+	h.count--
+	switch row := &h.missing[i]; {
+	case row.end-row.number == 1:
+		h.missing = slices.Delete(h.missing, i, i+1)
+		if len(h.missing) == 0 && cap(h.missing) > 64 {
+			h.missing = nil
+		}
+	case n == row.number:
+		row.number++
+	case n == row.end-1:
+		row.end--
+	default:
+		rest := hole{n + 1, row.end, row.since}
+		row.end = n
+		h.missing = slices.Insert(h.missing, i+1, rest)
+	}
 }
 
 // Complete returns the number below which everything was received.
@@ -57,12 +78,13 @@ func (h *Holes) Complete() uint64 {
 	return h.next
 }
 
+// find returns the row of missing numbers that n is in.
 func (h *Holes) find(n uint64) (int, bool) {
-	return slices.BinarySearchFunc(h.missing, n, func(a hole, n uint64) int {
+	return slices.BinarySearchFunc(h.missing, n, func(row hole, n uint64) int {
 		switch {
-		case a.number < n:
+		case row.end <= n:
 			return -1
-		case a.number > n:
+		case row.number > n:
 			return 1
 		}
 		return 0

@@ -38,9 +38,27 @@ const (
 	// which is safe: what is not acknowledged comes again.
 	maxAckRanges = 256
 
-	// slowestOf bounds the search for a half-sent message to let go of when their budget
-	// is used up: each part of an attacker may start one.
-	slowestOf = 64
+	// heldOfAll bounds the packets that all connections of a server hold behind gaps, and ownHeldBytes
+	// is the share that each always has beside it. Peers that leave a gap open take all of the first;
+	// the others then still have what the smallest congestion window sends. With 4,096 connections
+	// that is 64 MiB in all.
+	heldOfAll    = 32 << 20
+	ownHeldBytes = 8 << 10
+
+	// ownHeldSpan is how far ahead a packet may be that waits in a connection's own share.
+	ownHeldSpan = 16
+
+	// partialOfAll bounds what the large half-sent messages of all connections may come to, and
+	// ownPartialBytes is what each connection has for small ones, whatever the others do. With 4,096
+	// connections that is 64 MiB in all.
+	partialOfAll    = 32 << 20
+	ownPartialBytes = 8 << 10
+
+	// A large half-sent message that took longer than stalledAfter for its newest stalledBytes gives way
+	// if another waits for its room: 1.6 KB a second is less than the slowest honest sender on a
+	// path that loses half. Without it 32 peers that pause would keep all others from sending large messages.
+	stalledAfter = 10 * time.Second
+	stalledBytes = 16 << 10
 
 	// lanes is how many orders of delivery one connection has: replica keeps
 	// linking and messages apart "as the two kinds must not hold each other up".

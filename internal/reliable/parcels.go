@@ -12,6 +12,9 @@ type parcel struct {
 	lane   uint8
 }
 
+// parcelBytes is the memory of a parcel beside its data.
+const parcelBytes = 56
+
 // parcels is a queue of parcels. The zero value is empty. One that waits alone,
 // as most do, waits in the queue itself; more wait in a lent ring.
 type parcels struct {
@@ -73,6 +76,21 @@ func (q *parcels) pop(b *Buffers) {
 	if q.count == 0 && q.ring != nil {
 		q.leave(b)
 	}
+}
+
+// unpop puts back what was popped last.
+func (q *parcels) unpop(b *Buffers, p *parcel) {
+	if q.count == 0 {
+		*q.push(b, len(p.data)) = *p
+		return
+	}
+	if q.count >= len(q.ring) {
+		q.grow(b)
+	}
+	q.head--
+	q.count++
+	q.bytes += len(p.data) + q.each
+	*q.at(0) = *p
 }
 
 // leave gives back a ring that is empty. A queue that fills up to the same size again and

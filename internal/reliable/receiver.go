@@ -18,6 +18,7 @@ type Receiver struct {
 	held    int32 // packets held in all lanes
 	any     bool
 	stalled bool   // a packet was refused because the application does not read
+	crowded bool   // one was refused because others hold too much
 	seen    Filter // or, if a lane is Contiguous, holes
 	lent    []byte // what Next returned last
 	ready   parcels
@@ -204,7 +205,7 @@ func (r *Receiver) judge(p *Packet) Fate {
 		return Violation
 	}
 	switch {
-	case fate == Held && (r.heldBytes()+len(p.Data)+r.cfg.Overhead > r.cfg.MaxHeld || int(r.held) >= r.cfg.MaxHeldPackets):
+	case fate == Held && !r.mayHold(p):
 		return Refused
 	case fate == Ready && r.ready.count > 0 && r.ready.bytes+len(p.Data)+r.cfg.Overhead > r.cfg.MaxReady:
 		r.stalled = true
@@ -269,13 +270,12 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 		// The sender backs off from a receiver that takes nothing. An
 		// acknowledgement, even one it has, tells it to try again now.
 		r.stalled = false
-		if r.any {
-			r.stats.AcksForgotten += uint64(r.acks.add(r.at(now), r.newest, r.cfg, r.buffers))
-		}
+		r.Remind(now)
 	}
 	return Delivery{Number: number, Data: data}, true
 }
 
+<<<<<<< HEAD
 // Fresh reports whether a packet of that number has not come yet and may come.
 func (r *Receiver) Fresh(n uint64) bool { return r.check(n) == Fresh }
 
@@ -289,6 +289,23 @@ func (r *Receiver) Held() int {
 		n += r.heldBytes()
 	}
 	return n
+=======
+// Unread takes back what Next returned last, which could not be taken now: Next returns it again.
+func (r *Receiver) Unread(d Delivery) {
+	r.lent = nil
+	r.ready.unpop(r.buffers, &parcel{number: d.Number, data: d.Data})
+	r.stats.Delivered--
+}
+
+// Remind owes an acknowledgement of the newest packet again, so that a sender that has to wait knows
+// that its peer lives, and tries again.
+func (r *Receiver) Remind(now time.Time) { r.remind(r.at(now)) }
+
+func (r *Receiver) remind(at time.Duration) {
+	if r.any {
+		r.stats.AcksForgotten += uint64(r.acks.add(at, r.newest, r.cfg, r.buffers))
+	}
+>>>>>>> 1dfaec3 (reliable: packets held behind gaps share a budget, large messages wait for a place instead of cutting others off (TestHeldPacketsShareABudget, TestAFlowGoesOnWithoutTheSharedBudget, TestSendersWaitForAPlace))
 }
 
 // HasNext reports whether Next has a packet.
@@ -356,7 +373,11 @@ func (r *Receiver) Close() {
 		n += r.heldIn(i).drop(r.buffers)
 	}
 	r.held = 0
-	r.leaveHeld()
+	if r.waits != nil {
+		r.waits.data = 0
+		r.charge()
+		r.leaveHeld()
+	}
 	r.stats.Discarded += uint64(n)
 	r.acks.clear(r.buffers)
 }

@@ -3,7 +3,20 @@ package reliable
 import "time"
 
 // heldLanes is what the lanes of a receiver hold.
-type heldLanes [lanes]parcels
+type heldLanes struct {
+	lanes   [lanes]parcels
+	data    int // the buffers of all that is held
+	charged int // what of the shared budget it stands for
+}
+
+// size returns the memory that it takes.
+func (h *heldLanes) size() int {
+	n := h.data
+	for i := range h.lanes {
+		n += len(h.lanes[i].ring) * parcelBytes
+	}
+	return n
+}
 
 // nothingHeld is what a lane holds that holds nothing. It is not changed.
 var nothingHeld parcels
@@ -13,7 +26,7 @@ func (r *Receiver) heldIn(lane int) *parcels {
 	if r.waits == nil {
 		return &nothingHeld
 	}
-	return &r.waits[lane]
+	return &r.waits.lanes[lane]
 }
 
 // hold keeps a packet until earlier ones have come.
@@ -21,8 +34,52 @@ func (r *Receiver) hold(c *parcel) {
 	if r.waits == nil {
 		r.waits = r.buffers.takeHeld(r.cfg.Overhead)
 	}
-	r.waits[c.lane-1].insert(r.buffers, c)
+	q := &r.waits.lanes[c.lane-1]
+	if r.buffers.waiting > r.buffers.maxHeld()/2 {
+		q.usual = 0 // memory is short: one that once held much takes as little as all others
+	}
+	q.insert(r.buffers, c)
+	r.waits.data += room(len(c.data))
 	r.held++
+	r.charge()
+}
+
+// mayHold reports whether a packet may wait for earlier ones: within the receiver's own bounds, and within
+// the budget that all share. When that is used up there is room for what is delivered next, and not for what
+// is far ahead: that would keep it until all between has come, one packet a round trip.
+func (r *Receiver) mayHold(p *Packet) bool {
+	n := len(p.Data)
+	if r.heldBytes()+n+r.cfg.Overhead > r.cfg.MaxHeld || int(r.held) >= r.cfg.MaxHeldPackets {
+		return false
+	}
+	n = room(n) + parcelBytes
+	if r.buffers.waiting+n <= r.buffers.maxHeld() {
+		return true
+	}
+	if r.waits != nil {
+		n += r.waits.charged
+	}
+	if n <= ownHeldBytes && p.Number-r.expected(int(p.Lane-1)) <= ownHeldSpan {
+		return true
+	}
+	r.stats.Crowded++
+	r.crowded = true
+	return false
+}
+
+// expected returns the number up to which a lane has all, or nearly.
+func (r *Receiver) expected(lane int) uint64 {
+	if r.cfg.Rules[lane] == Contiguous {
+		return r.holes.Complete()
+	}
+	return r.lanes[lane].upto
+}
+
+// charge brings the shared budget to what is held now.
+func (r *Receiver) charge() {
+	size := r.waits.size()
+	r.buffers.waiting += size - r.waits.charged
+	r.waits.charged = size
 }
 
 // leaveHeld gives back what nothing is held in. Who holds much again and again keeps it, as it
@@ -31,8 +88,8 @@ func (r *Receiver) leaveHeld() {
 	if r.held > 0 || r.waits == nil {
 		return
 	}
-	for i := range r.waits {
-		if r.waits[i].usual > firstTable {
+	for i := range r.waits.lanes {
+		if r.waits.lanes[i].usual > firstTable {
 			return
 		}
 	}
@@ -146,11 +203,20 @@ func (r *Receiver) release(at time.Duration) {
 		for held.count > 0 && r.releasable(at, l, held, r.cfg.Rules[i]) {
 			c := *held.at(0)
 			held.pop(r.buffers)
+			r.waits.data -= room(len(c.data))
 			r.held--
 			*r.deliver(c.lane, c.number, len(c.data)) = c
 		}
 	}
-	r.leaveHeld()
+	if r.crowded && r.held == 0 {
+		// What was refused waits for its timer. An acknowledgement says that it may come now.
+		r.crowded = false
+		r.remind(at)
+	}
+	if r.waits != nil {
+		r.charge()
+		r.leaveHeld()
+	}
 }
 
 func (r *Receiver) releasable(at time.Duration, l *receiveLane, held *parcels, rule Rule) bool {

@@ -157,9 +157,26 @@ func (s *Sender) passOldest(id uint32) {
 	}
 	for {
 		s.oldest++
-		if st := s.flights.at(s.oldest).state; st != done && st != probe {
+		if e := s.flights.at(s.oldest); e.state != done && e.state != probe {
+			if e.resends > 0 {
+				s.hurry(s.oldest, e)
+			}
 			return
 		}
+	}
+}
+
+// hurry has a packet that was resent before, and is the oldest from now on, go out soon: all before it came
+// through, so that it waits for a long time, or behind others, only because there was no room for it.
+func (s *Sender) hurry(id uint32, e *flight) {
+	e.resends = 1 // from now on its tries count
+	switch {
+	case e.state == flying:
+		e.due = min(e.due, e.last+2*s.rtt.rto(s.cfg))
+		s.timerAt = earliest(s.timerAt, e.due)
+	case e.state == lost && s.resend.head != id:
+		s.flights.lineRemove(&s.resend, id)
+		s.flights.linePrepend(&s.resend, id)
 	}
 }
 

@@ -87,7 +87,9 @@ func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
 		s.timerAt = keep
 		return true
 	}
-	if int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {
+	// The tries of the oldest say whether the peer lives. Another may have had as many while the peer had
+	// no room for it, with all before it still coming through.
+	if id == s.oldest && int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {
 		s.fail(ReasonUnacknowledged)
 		return false
 	}

@@ -29,12 +29,13 @@ type SendStats struct {
 
 // ReceiveStats counts the fates of what a Receiver was given.
 type ReceiveStats struct {
-	In        uint64 // the sum of all below but AcksOut and AcksForgotten, and of what is held or ready
+	In        uint64 // the sum of all below but Crowded, AcksOut and AcksForgotten, and of what is held or ready
 	Delivered uint64 // taken by the application
 	Repeat    uint64 // received before
 	Stale     uint64 // too old to know
 	TooFar    uint64 // too far ahead of the newest
 	Refused   uint64 // past a limit, not acknowledged
+	Crowded   uint64 // those of Refused that others left no room for
 	Violation uint64 // against the rules of the order
 	Skipped   uint64 // came after its place was given up
 	Outdated  uint64 // older than the newest delivered
@@ -83,6 +84,7 @@ func (s *ReceiveStats) add(o *ReceiveStats) {
 	s.Stale += o.Stale
 	s.TooFar += o.TooFar
 	s.Refused += o.Refused
+	s.Crowded += o.Crowded
 	s.Violation += o.Violation
 	s.Skipped += o.Skipped
 	s.Outdated += o.Outdated

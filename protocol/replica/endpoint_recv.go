@@ -196,6 +196,9 @@ func (e *Endpoint) accept(now time.Time, n uint64) {
 // nextMessage returns the next whole message, putting parts together, or what a packet
 // of ours among them brought about.
 func (e *Endpoint) nextMessage(ev *Event) bool {
+	if e.parts != nil {
+		e.parts.Read()
+	}
 	for e.state >= StateAccepted {
 		d, ok := e.receiver.Next(e.now)
 		if !ok {
@@ -205,6 +208,9 @@ func (e *Endpoint) nextMessage(ev *Event) bool {
 			e.takeLink(d.Data)
 		} else if e.takeMessage(&d, ev) {
 			return true
+		} else if e.parts != nil && e.parts.Waits() {
+			e.receiver.Unread(d)
+			return false
 		}
 		// A closed connection's last event waits until all messages are read.
 		if len(e.events) > 0 && e.events[0].Kind != EventClosed {
@@ -260,7 +266,7 @@ func (e *Endpoint) takePart(d *reliable.Delivery, ev *Event) bool {
 		ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, whole.name, whole.data, whole.time
 		ev.Number, ev.Reliable, ev.Ordered = d.Number, true, true
 		return true
-	case reliable.Oversize, reliable.Evicted:
+	case reliable.Oversize, reliable.Stalled:
 		e.broken = true
 		e.fail(e.now, Close{Reason: ReasonOverflow})
 	}

@@ -240,8 +240,10 @@ func (e *Endpoint) partial() bool { return e.parts != nil && e.parts.Begun() }
 func (e *Endpoint) addPart(p *Packet) (part, reliable.AssemblyFate) {
 	if e.parts == nil {
 		a := reliable.NewAssembler(e.now, e.cfg.assembly, e.shared.Partial)
+		a.Owner = e
 		e.parts = &a
 	}
+	e.parts.Ending = e.state == StateClosed
 	if !e.partial() {
 		var head [9 + MaxNameBytes]byte
 		binary.LittleEndian.PutUint64(head[:], p.Time)

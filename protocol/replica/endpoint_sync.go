@@ -125,5 +125,8 @@ func (e *Endpoint) syncTimeout(now time.Time) {
 	if e.side == FromServer && e.state == StateOpen && now.Sub(e.born) >= e.syncAt {
 		e.syncAt = now.Sub(e.born) + e.cfg.SyncInterval
 		e.sendSyncInit(now)
+		if e.parts != nil && e.parts.Waits() {
+			e.receiver.Remind(now) // else its sender would give up
+		}
 	}
 }

@@ -344,7 +344,8 @@ func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
 // pollEvent is PollEvent into an event that is there. It returns nil if there is none.
 func (m *Mux) pollEvent(ev *Event) *Conn {
 	*ev = Event{}
-	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+	for !m.conns.Quiet() || m.wake() {
+		c, _ := m.conns.Eventful()
 		c.now = m.now
 		if c.pollEvent(ev) {
 			if ev.Kind == EventClosed {
@@ -355,6 +356,23 @@ func (m *Mux) pollEvent(ev *Event) *Conn {
 		m.conns.Calm(c)
 	}
 	return nil
+}
+
+// wake has a connection go on whose large message waited for room that there is now, if there is one.
+func (m *Mux) wake() bool {
+	if m.shared.Partial == nil {
+		return false
+	}
+	e, ok := m.shared.Partial.Wake().(*Endpoint)
+	if !ok {
+		return false
+	}
+	c := m.conns.Get(e.peer)
+	if c == nil {
+		return false // it is not one of ours
+	}
+	m.conns.Touch(c)
+	return true
 }
 
 // forget takes a closed connection out of the table. What it still has to send goes
