@@ -162,7 +162,10 @@ const leastPartialBytes = 256
 func (a *Assembler) place(now time.Time) bool {
 	b := a.budget
 	switch {
-	case a.list == &b.holders, a.Ending:
+	case a.list == &b.holders:
+		return true
+	case a.Ending:
+		a.leave()
 		return true
 	case b.waiters.first != nil && b.waiters.first != a: // in the order of asking
 	default:
