@@ -16,7 +16,11 @@
 // parley_replica_socket_received_total) and told apart by type: an unsigned number is a
 // counter, a signed one, a float or a duration is a gauge. A new counter is so never forgotten.
 //
-// Files: web.go (listen and close), metrics.go (structs to metrics), page.go with page.html.
+// Files: web.go (listen, routes and close), guard.go (who may ask, and how many at once), metrics.go (structs to
+// metrics), page.go with page.html, limits.go.
+//
+// The page answers only to an IP address, localhost or a name of Config.Hosts in the Host header, so that a site whose
+// name leads here (DNS rebinding) cannot read it. The other three answer any name.
 //
 // What it does not do: it changes nothing, asks for no password and hides nothing that it is
 // given: it belongs on a loopback address or behind a proxy that knows who may look. What it

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -24,6 +24,13 @@ type Config struct {
 
 	// Ready says why the server is not ready, nil if it is. Default: it is.
 	Ready func() error
+
+	// Hosts are the names by which browsers may ask for the page, beside IP addresses and localhost: a page of
+	// somebody else, whose name was made to lead here, so cannot read ours. The probes and /metrics answer any name.
+	Hosts []string
+
+	// Log gets what goes wrong with connections. Default: nothing does.
+	Log *slog.Logger
 }
 
 // Source is one part of the server: a dialect, the world.
@@ -38,18 +45,11 @@ type Source struct {
 	Stats func() any
 }
 
-// Limits of the page's own server: it is for a few people and one scraper.
-const (
-	readTimeout  = 5 * time.Second  // a client that sends its request slowly
-	writeTimeout = 10 * time.Second // one that reads slowly
-	idleTimeout  = time.Minute
-	maxHeader    = 16 << 10
-)
-
 // Page is a running server of pages.
 type Page struct {
 	listener net.Listener
 	server   http.Server
+	guard    guard
 	done     chan struct{}
 	err      error // valid after done
 }
@@ -62,8 +62,11 @@ func Listen(addr string, c Config) (*Page, error) {
 	}
 	p := &Page{listener: l, done: make(chan struct{})}
 	p.server = http.Server{
-		Handler:     Handler(c),
+		Handler: Handler(c), ConnState: p.guard.watch, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	}
+	if c.Log != nil {
+		p.server.ErrorLog = slog.NewLogLogger(c.Log.With("proto", "web").Handler(), slog.LevelWarn)
 	}
 	go func() {
 		defer close(p.done)
@@ -90,19 +93,44 @@ func (p *Page) Close(ctx context.Context) error {
 	return errors.Join(err, p.err)
 }
 
-// Handler returns the pages, for who has a server of its own.
+// Handler returns the pages, for a program that has an HTTP server of its own.
 func Handler(c Config) http.Handler {
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{c.Sources})
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, c.Ready()) })
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { show(w, c) })
+	for _, r := range routes {
+		h := buffered(r.serve(c))
+		if !r.anyHost {
+			h = known(c.Hosts, h)
+		}
+		mux.Handle("GET "+r.path, h)
+	}
 	return withHeaders(mux)
+}
+
+// route is one page.
+type route struct {
+	path    string
+	anyHost bool // it is for probes and scrapers, which use what names they like, and tells nothing secret
+	serve   func(c Config) http.Handler
+}
+
+var routes = []route{
+	{"/healthz", true, func(Config) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	}},
+	{"/readyz", true, func(c Config) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { ready(w, c.Ready()) })
+	}},
+	{"/metrics", true, func(c Config) http.Handler {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{c.Sources})
+		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	}},
+	{"/{$}", false, func(c Config) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { show(w, c) })
+	}},
 }
 
 func ready(w http.ResponseWriter, why error) {

@@ -52,7 +52,9 @@ func example() Config {
 func get(t *testing.T, c Config, method, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler(c).ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	r := httptest.NewRequest(method, path, nil)
+	r.Host = "127.0.0.1:8080"
+	Handler(c).ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
