@@ -3,6 +3,7 @@ package admission
 import (
 	"math/bits"
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func TestNoForgedTokenIsAccepted(t *testing.T) {
 			victim, other := randomPeer(rng), randomPeer(rng)
 			token := s.Token(now, victim)
 			name := ""
-			switch i % 6 {
+			switch i % 7 {
 			case 0:
 				name = "a bit flipped"
 				token[rng.IntN(16)] ^= 1 << rng.IntN(8)
@@ -87,6 +88,9 @@ func TestNoForgedTokenIsAccepted(t *testing.T) {
 				for j := range token {
 					token[j] = byte(rng.Uint32())
 				}
+			case 6:
+				name = "of another port of its address"
+				token = s.Token(now, netip.AddrPortFrom(victim.Addr(), victim.Port()+1))
 			}
 			if s.Check(now, victim, token) {
 				t.Fatalf("accepted: %s", name)

@@ -76,6 +76,7 @@ var table = []room{
 	{path: "internal/promise", shell: everyFile},
 	{path: "internal/plain"},
 	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
+	{path: "internal/promise/gate", shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/queue", "internal/turns"}, shell: everyFile},

@@ -45,15 +45,24 @@ const (
 )
 
 func newSwarm(seed uint64, limits simnet.PlanLimits, clients int) *swarm {
-	s := &swarm{seed: seed, world: newWorld(nil, seed, Config{}, simnet.Profile{}), reasons: map[Reason]int{}}
+	if limits.MaxPartition == 0 {
+		limits.MaxPartition = 5 * time.Second
+	}
+	return newPlanned(seed, simnet.RandomPlan(seed, swarmNames(clients), limits), clients)
+}
+
+func swarmNames(clients int) []string {
 	names := []string{"server"}
 	for i := range clients {
 		names = append(names, fmt.Sprintf("client%d", i))
 	}
-	if limits.MaxPartition == 0 {
-		limits.MaxPartition = 5 * time.Second
-	}
-	s.plan = simnet.RandomPlan(seed, names, limits)
+	return names
+}
+
+// newPlanned is a swarm under a plan of the test's own.
+func newPlanned(seed uint64, plan simnet.Plan, clients int) *swarm {
+	s := &swarm{seed: seed, plan: plan, world: newWorld(nil, seed, Config{}, simnet.Profile{}), reasons: map[Reason]int{}}
+	names := swarmNames(clients)
 	for _, step := range s.plan.Steps {
 		s.lenient = s.lenient || step.Profile.Corrupt > 0
 	}

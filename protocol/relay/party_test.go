@@ -79,12 +79,21 @@ const (
 var partyServer = netip.MustParseAddrPort("10.0.0.1:7000")
 
 func newParty(seed uint64, limits simnet.PlanLimits, guests int) *party {
-	s := &party{seed: seed, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 5)), lives: map[netip.AddrPort]*life{}, ends: map[Reason]int{}}
+	return newPlanned(seed, simnet.RandomPlan(seed, partyNames(guests), limits), guests)
+}
+
+func partyNames(guests int) []string {
 	names := []string{"server"}
 	for i := range guests {
 		names = append(names, fmt.Sprintf("guest%d", i))
 	}
-	s.plan = simnet.RandomPlan(seed, names, limits)
+	return names
+}
+
+// newPlanned is a party under a plan of the test's own.
+func newPlanned(seed uint64, plan simnet.Plan, guests int) *party {
+	s := &party{seed: seed, plan: plan, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 5)), lives: map[netip.AddrPort]*life{}, ends: map[Reason]int{}}
+	names := partyNames(guests)
 	for _, step := range s.plan.Steps {
 		s.lenient = s.lenient || step.Profile.Corrupt > 0
 	}

@@ -78,11 +78,15 @@ func (f *traffic) complete() bool {
 // swarmRun is one seed: clients that come, talk both ways, perhaps crash and are
 // cut off; whoever is connected all the while must have got everything.
 func swarmRun(t testing.TB, seed uint64, foreign bool) (hash uint64, ended int, err error) {
-	plan := simnet.RandomPlan(seed, []string{"server", "client0", "client1"}, simnet.PlanLimits{
+	return swarmPlan(t, seed, foreign, simnet.RandomPlan(seed, []string{"server", "client0", "client1"}, simnet.PlanLimits{
 		Until: 12 * time.Second, MaxPartition: 4 * time.Second, MaxDelay: 500 * time.Millisecond,
 		MaxLoss: .3, MinMTU: 1300, MaxCrashes: -1, MaxRebinds: -1,
 		MaxCorrupt: -1, // the checksum of UDP turns damage into loss
-	})
+	}))
+}
+
+// swarmPlan is a run under a plan, in which each talks ten times a second until the calm.
+func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan) (hash uint64, ended int, err error) {
 	cfg := Config{Foreign: foreign}
 	cfg.Send.GiveUpAfter = time.Minute
 	cfg.Timeout = time.Minute
@@ -120,7 +124,9 @@ func swarmRun(t testing.TB, seed uint64, foreign bool) (hash uint64, ended int, 
 		}
 		w.server.Poke()
 	}
-	for i := range 120 {
+	length := plan.Calm.Round(time.Second)
+	w.net.SetLimits(simnet.Limits{Steps: 20_000_000 + int(length/time.Second)*10_000})
+	for i := range int(length / (100 * time.Millisecond)) {
 		w.net.After(time.Duration(i)*100*time.Millisecond, "talk", func() {
 			for _, f := range []*traffic{up[0], up[1], down[0], down[1]} {
 				mode := rng.IntN(3)
@@ -133,7 +139,7 @@ func swarmRun(t testing.TB, seed uint64, foreign bool) (hash uint64, ended int, 
 			turn()
 		})
 	}
-	if err := w.net.Run(12 * time.Second); err != nil {
+	if err := w.net.Run(length); err != nil {
 		return 0, 0, err
 	}
 	for i := range 300 {

@@ -67,15 +67,25 @@ const (
 )
 
 func newSwarm(seed uint64, limits simnet.PlanLimits, clients int) *swarm {
-	s := &swarm{
-		seed: seed, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 5)),
-		byConn: map[*Conn]*session{}, reasons: map[Reason]int{},
-	}
+	return newPlanned(seed, simnet.RandomPlan(seed, swarmNames(clients), limits), clients)
+}
+
+func swarmNames(clients int) []string {
 	names := []string{"server"}
 	for i := range clients {
 		names = append(names, fmt.Sprintf("client%d", i))
 	}
-	s.plan = simnet.RandomPlan(seed, names, limits)
+	return names
+}
+
+// newPlanned is a swarm under a plan of the test's own.
+func newPlanned(seed uint64, plan simnet.Plan, clients int) *swarm {
+	s := &swarm{
+		seed: seed, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 5)),
+		byConn: map[*Conn]*session{}, reasons: map[Reason]int{},
+	}
+	names := swarmNames(clients)
+	s.plan = plan
 	for _, step := range s.plan.Steps {
 		s.lenient = s.lenient || step.Profile.Corrupt > 0
 	}
