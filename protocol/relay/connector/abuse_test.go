@@ -82,41 +82,60 @@ func TestAnEmptyReliablePackageIsConfirmed(t *testing.T) {
 	}
 }
 
-// A client may ask 32 times at once, and then once a second.
+// A client may ping 32 times at once, and then twice a second. What is beyond is not confirmed, and a package of more than that never is.
 func TestAClientMayNotAskForever(t *testing.T) {
 	r := newRig(t, Config{})
 	a := r.player(0)
-	ask := func(n int) (answers int) {
+	burst := allowances[askPing].burst
+	ask := func(n int) (answers int, confirmed bool) {
 		var payload []byte
 		for range n {
 			payload = (&ToMain{Kind: ToMainPing, Ping: 1}).AppendTo(payload)
 		}
+		id := a.ids[mainPort]
 		a.sendBytes(mainPort, relay.Unordered, true, payload)
-		return len(a.heard())
+		r.pass(100 * ms)
+		confirmed = r.confirmed(a.addr, id)
+		return len(a.heard()), confirmed
 	}
-	if got := ask(250); got != maxAsked {
-		t.Errorf("%d answers at once", got)
+	want := func(what string, n, answers int, confirmed bool) {
+		t.Helper()
+		if got, done := ask(n); got != answers || done != confirmed {
+			t.Errorf("%s: %d answers, confirmed %t", what, got, done)
+		}
 	}
-	r.pass(3500 * ms)
-	if got := ask(250); got != 3 {
-		t.Errorf("%d answers after 3.5 s", got)
-	}
-	r.pass(500 * ms)
-	if got := ask(250); got != 1 {
-		t.Errorf("%d answers after 0.5 s more", got)
-	}
-	r.pass(5 * time.Second)
-	ask(0)
+	want("more than ever", burst+1, 0, false)
+	want("all at once", burst, burst, true)
+	want("too soon", 1, 0, false)
+	r.pass(3 * time.Second)
+	want("after 3 s", 6, 6, true)
+	want("again", 1, 0, false)
 	for range 10 { // it lives on, and its budget does not grow beyond what it was
 		r.pass(10 * time.Second)
 		a.heard()
 	}
-	if got := ask(250); got != maxAsked {
-		t.Errorf("%d answers after a long time", got)
-	}
-	if s := r.lobby.Stats(); s.Throttled != 250-maxAsked+250-3+250-1+250-maxAsked {
+	want("after a long time", burst+1, 0, false)
+	want("all at once again", burst, burst, true)
+	if s := r.lobby.Stats(); s.Throttled != 4 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// confirmed reports whether an id was confirmed to an address.
+func (r *rig) confirmed(addr netip.AddrPort, id uint32) bool {
+	for _, d := range r.sent {
+		var g relay.Datagram
+		if d.to != addr || !g.Parse(d.b) || g.Kind != relay.KindConfirmation {
+			continue
+		}
+		ids := relay.ReadIDs(g.IDs)
+		for got, ok := ids.Next(); ok; got, ok = ids.Next() {
+			if got == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // T28, and "we never answer a packet in a way that two servers could turn into a loop": one forged
@@ -195,20 +214,27 @@ func TestTwoServersDoNotTalkForever(t *testing.T) {
 // Strangers make room for strangers, and never cost a player its place.
 func TestStrangersMakeRoom(t *testing.T) {
 	r, game, a, b, _ := trio(t, Config{MaxStrangers: 10})
-	for i := range 1000 {
-		r.player(10+i).say([]uint16{mainPort, game}[i%2], relay.Unreliable, &ToGame{Kind: ToGamePing, Ping: 3})
+	for i := range 2000 {
+		p := r.player(10 + i)
+		if i%2 == 0 {
+			p.addr = near(i)
+		}
+		p.say([]uint16{mainPort, game}[i/2%2], relay.Unreliable, &ToGame{Kind: ToGamePing, Ping: 3})
 	}
-	if s := r.lobby.Stats(); s.Evicted != 990 || r.lobby.strangers.count != 10 || r.mux.Len() != 3+1+10 {
+	if s := r.lobby.Stats(); s.Evicted+s.Unproven != 2000-10 || s.Unproven < 500 || r.lobby.strangers.count != 10 || r.mux.Len() != 3+1+10 {
 		t.Errorf("%d strangers, %d peers, %+v", r.lobby.strangers.count, r.mux.Len(), s)
 	}
 	r.sent = nil
 	e := r.player(2000)
+	e.addr = near(2000)
 	other := e.open(2)
 	a.tell(game, relay.Unordered, chat("hi"))
 	a.say(game, relay.Unordered, &leave)
-	a.say(other, relay.Unordered, &join)
+	a.say(other, relay.Unordered, &join) // is asked to prove itself
 	b.wantHeard("as ever", `from 0: Chat "hi"`, "PeerLeft 0")
-	a.wantHeard("as ever", "Left", "Joined 1")
+	a.wantHeard("as ever", "Left")
+	a.say(other, relay.Unordered, &join)
+	a.wantHeard("proven", "Joined 1")
 }
 
 // Games are opened at a rate, except for those who are near, and there are not more than wanted.
@@ -218,6 +244,10 @@ func TestGamesAreBounded(t *testing.T) {
 		p := &player{r: r, addr: who, ids: map[uint16]uint32{}, got: map[[2]uint32]bool{}}
 		p.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
 		got := p.heard()
+		if len(got) == 0 {
+			p.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1}) // it was asked to prove itself first
+			got = p.heard()
+		}
 		if len(got) != 1 || !strings.HasPrefix(got[0], "GameOpened") && got[0] != "GameOpenError DifferentGame" {
 			t.Fatalf("%v was told %q", who, got)
 		}
@@ -229,7 +259,7 @@ func TestGamesAreBounded(t *testing.T) {
 			count++
 		}
 	}
-	if count != 4 {
+	if count != 1+4 { // one before it was asked
 		t.Errorf("one address opened %d games at once", count)
 	}
 	for i := range 10 {
@@ -237,7 +267,7 @@ func TestGamesAreBounded(t *testing.T) {
 			count++
 		}
 	}
-	if count != 6 || r.lobby.Games() != 6 || len(r.ports) != 7 || r.lobby.Stats().Unopened != 14 {
+	if s := r.lobby.Stats(); count != 7 || s.Displaced != 1 || r.lobby.Games() != 6 || len(r.ports) != 7 || s.Unopened != 13 {
 		t.Errorf("%d games, %d ports, %+v", r.lobby.Games(), len(r.ports), r.lobby.Stats())
 	}
 	r.none = true

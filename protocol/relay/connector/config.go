@@ -9,11 +9,17 @@ type Config struct {
 	// with DifferentGame, the one refusal that the message set has. Default 256.
 	MaxGames int
 
-	// MaxPlayers bounds the players of each game, whatever its opener asks for. The game's own
-	// clients know four. What one sends is sent to all others, so this is also how many bytes
-	// a forger who plays with forged players has sent for each of its own. Default 8, at most
-	// 256.
+	// MaxPlayers bounds the players of each game, whatever its opener asks for. What one sends is
+	// sent to all others, so this is also how many bytes a forger who plays with forged players
+	// has sent for each of its own. Default 4, which is the most that the game's own clients
+	// know; more, up to 256, only with PassForeign.
 	MaxPlayers int
+
+	// PassForeign passes on what the game's own clients cannot decode: player numbers above 3,
+	// unknown classes and types of objects, paths of 60 points. For other clients of the message
+	// set: the game's own end their whole session when one such message reaches them. Default
+	// false: such a package is dropped and counted.
+	PassForeign bool
 
 	// MaxStrangers bounds the addresses that have no game and are known because they asked
 	// something. The one that is known for longest makes room for the next. Default 1,024.
@@ -32,8 +38,11 @@ type Config struct {
 // fill returns a copy in which every field has its value.
 func (c Config) fill() *Config {
 	orElse(&c.MaxGames, 256)
-	orElse(&c.MaxPlayers, 8)
+	orElse(&c.MaxPlayers, seatsOfTheGame)
 	c.MaxPlayers = min(max(c.MaxPlayers, 1), MaxPlayer+1)
+	if !c.PassForeign {
+		c.MaxPlayers = min(c.MaxPlayers, seatsOfTheGame)
+	}
 	orElse(&c.MaxStrangers, 1024)
 	if c.FirstPort != 0 {
 		c.MaxGames = min(c.MaxGames, max(int(c.LastPort)-int(c.FirstPort)+1, 0))
@@ -44,6 +53,11 @@ func (c Config) fill() *Config {
 // maxPeers is how many addresses a server knows at most: a player is one at its game's port and
 // may be one at the main port, and so is one that has just left.
 func (c *Config) maxPeers() int { return 2*c.MaxGames*c.MaxPlayers + c.MaxStrangers + 64 }
+
+// Addresses that proved nothing hold at most a quarter of the games, of the seats and of the strangers: see riddle.go.
+func (c *Config) unprovenGames() int     { return max(c.MaxGames/4, 1) }
+func (c *Config) unprovenSeats() int     { return max(c.MaxGames*c.MaxPlayers/4, c.MaxPlayers) }
+func (c *Config) unprovenStrangers() int { return max(c.MaxStrangers/4, 1) }
 
 func orElse[T comparable](field *T, value T) {
 	var zero T

@@ -97,7 +97,7 @@ func (o *ops) check() {
 			o.t.Fatalf("a game of %d players, %d in its room, over %t", m.game.count, m.room.Len(), m.over)
 		}
 		for i := range m.game.seats {
-			if s := &m.game.seats[i]; s.taken && o.lobby.clients[s.addr] != m {
+			if s := &m.game.seats[i]; s.taken && o.lobby.clients[s.addr].match != m {
 				o.t.Fatalf("a player of one game has another")
 			}
 		}
@@ -106,7 +106,7 @@ func (o *ops) check() {
 	for _, port := range o.ports {
 		m, _ := port.Value.(*match)
 		for p := range port.Peers() {
-			has := o.lobby.clients[p.Addr()]
+			has := o.lobby.clients[p.Addr()].match
 			if stranger := has == nil || m != nil && has != m; p.State() == relay.StateOpen && p.Seat.(*guest).listed != stranger {
 				o.t.Fatalf("%v at port %d is a stranger: %t", p.Addr(), port.Number(), stranger)
 			}
@@ -114,6 +114,26 @@ func (o *ops) check() {
 				strangers++
 			}
 		}
+	}
+	unproven, games, seats := 0, 0, 0
+	for g := o.lobby.strangers.first; g != nil; g = g.next {
+		if !g.proven {
+			unproven++
+		}
+	}
+	for _, m := range o.lobby.matches {
+		if !m.vouched {
+			games++
+		}
+	}
+	for _, c := range o.lobby.clients {
+		if !c.proven {
+			seats++
+		}
+	}
+	if unproven != o.lobby.strangers.unproven || games != o.lobby.unprovenGames || seats != o.lobby.unprovenSeats {
+		o.t.Fatalf("%d strangers, %d games and %d seats are unproven, and %d, %d and %d are counted", unproven, games, seats,
+			o.lobby.strangers.unproven, o.lobby.unprovenGames, o.lobby.unprovenSeats)
 	}
 	if strangers != o.lobby.strangers.count {
 		o.t.Fatalf("%d strangers, and %d in the list", strangers, o.lobby.strangers.count)

@@ -11,9 +11,13 @@ type guest struct {
 	peer  *relay.Peer
 	match *match // of the port; nil at the main port
 
-	// What it may still ask, and when it was last given more: see maxAsked.
-	asks    int
-	askedAt time.Time
+	meters [asks]meter // of what it may ask
+
+	// proven says that its address is: see riddle.go. While it is not, asked is when it was last asked to prove itself,
+	// and firstAsked when it was first.
+	proven            bool
+	asked, firstAsked time.Time
+	packages          uint32 // that came: how long the conversation is
 
 	bad      int // payloads that were no messages
 	badSince time.Time
@@ -31,20 +35,7 @@ type guest struct {
 }
 
 func newGuest(now time.Time, m *match) *guest {
-	return &guest{match: m, asks: maxAsked, askedAt: now, said: now}
-}
-
-// mayAsk reports whether one more message of the guest to the server has its effect.
-func (g *guest) mayAsk(now time.Time) bool {
-	if more := int(now.Sub(g.askedAt) / askEvery); more > 0 {
-		g.asks = min(g.asks+more, maxAsked)
-		g.askedAt = g.askedAt.Add(time.Duration(more) * askEvery)
-	}
-	if g.asks == 0 {
-		return false
-	}
-	g.asks--
-	return true
+	return &guest{match: m, said: now}
 }
 
 // misbehaves notes a payload that is no messages and reports whether it was one too many.
@@ -56,17 +47,9 @@ func (g *guest) misbehaves(now time.Time) bool {
 	return g.bad >= maxBad
 }
 
-// mode is that of an answer to what came in a mode.
-func (g *guest) mode(of relay.Mode) relay.Mode {
-	if g.back {
-		return relay.Unreliable
-	}
-	return of
-}
-
-// prove takes an address for real once it has confirmed something that was sent to it. It is a
-// weak proof, as ids can be foreseen, but "there are no challenges": see doc.go.
-func (g *guest) prove() {
+// trust takes an address for real enough to be sent what there is once it has confirmed something. It is a weak proof, as
+// ids can be foreseen; places need a better one: see riddle.go.
+func (g *guest) trust() {
 	if !g.peer.Proven() && g.peer.Answered() {
 		g.peer.Prove()
 	}
@@ -77,6 +60,7 @@ func (g *guest) prove() {
 type strangers struct {
 	first, last *guest
 	count       int
+	unproven    int // of these
 }
 
 // add puts a guest at the end, if it is not in the list.
@@ -92,6 +76,9 @@ func (s *strangers) add(g *guest) {
 	}
 	s.last = g
 	s.count++
+	if !g.proven {
+		s.unproven++
+	}
 }
 
 // renew puts a guest at the end, if it is in the list.
@@ -119,4 +106,7 @@ func (s *strangers) remove(g *guest) {
 	}
 	g.listed, g.prev, g.next = false, nil, nil
 	s.count--
+	if !g.proven {
+		s.unproven--
+	}
 }

@@ -64,7 +64,7 @@ func TestLayoutTables(t *testing.T) {
 	}
 	t.Run("times", func(t *testing.T) {
 		want := map[string]time.Duration{"`announceAfter`": announceAfter, "`unreliableGroup`": unreliableGroup, "`reliableGroup`": reliableGroup,
-			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin, "`askEvery`": askEvery}
+			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin}
 		for _, row := range tables["The life of a game, time"] {
 			got, err := time.ParseDuration(strings.ReplaceAll(row["value"], " ", ""))
 			if d, ok := want[row["constant"]]; err != nil || !ok || d != got {
@@ -74,6 +74,30 @@ func TestLayoutTables(t *testing.T) {
 		}
 		if len(want) > 0 {
 			t.Errorf("the page does not say %v", want)
+		}
+	})
+	t.Run("what may be asked", func(t *testing.T) {
+		want := map[string]ask{"Ping": askPing, "OpenGame": askOpen, "Join": askJoin, "Leave": askLeave, "Readiness": askReady}
+		rows := tables["What a client may ask"]
+		if len(rows) != asks {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for _, row := range rows {
+			every, err := time.ParseDuration(strings.ReplaceAll(row["one more each"], " ", ""))
+			if a := allowances[want[row["message"]]]; err != nil || a.every != every || uint64(a.burst) != number(t, row["at once"]) {
+				t.Errorf("%v, and the page says %v", a, row)
+			}
+		}
+	})
+	t.Run("what clients can decode", func(t *testing.T) {
+		for _, row := range tables["What the clients can decode"] {
+			_, high := span(t, row["can be"])
+			ok := map[string]uint64{"player": seatsOfTheGame - 1, "object class": uint64(len(typesOfTheGame) - 1),
+				"object type of class 0": uint64(typesOfTheGame[0] - 1), "object type of class 1": uint64(typesOfTheGame[1] - 1),
+				"point count": pointsOfTheGame}
+			if want, is := ok[row["field"]]; !is || want != high {
+				t.Errorf("%d, and the page says %v", want, row)
+			}
 		}
 	})
 	t.Run("values", func(t *testing.T) {

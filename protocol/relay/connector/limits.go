@@ -35,14 +35,6 @@ const (
 	// their ids anywhere. What waits behind a hole is bounded by relay.
 	holeTimeout = 100 * 365 * 24 * time.Hour
 
-	// maxAsked messages to the server have their effect at once, and one more each askEvery.
-	// Beyond, they are dropped and counted: without, one package of 504 joins and leaves would
-	// have the server send thousands. It also ends loops: the Pong of one server is the Ping of
-	// another, byte for byte, so a single forged datagram could have two servers, or one and
-	// itself, answer each other for ever. No client of the game asks more than a few times.
-	maxAsked = 32
-	askEvery = time.Second
-
 	// strangerIdle and playerIdle are for how long a guest is known that says nothing and only
 	// confirms our keep-alives. Another server would do that for ever, and so would we: one
 	// forged datagram could have the two keep each other alive, one as a player in a game of the
@@ -57,8 +49,50 @@ const (
 	// back.
 	maxLost = 64
 
+	// rememberFor is how long the ids of a guest that is known no more are kept: as long as the library of the game's clients keeps
+	// its own. maxPast bounds how many, about 150 bytes each; a quarter of that is for those that proved nothing.
+	rememberFor = 600 * time.Second
+	maxPast     = 4096
+
+	// maxUnsure is how many ids that were not confirmed are sent again, empty, when a conversation goes on.
+	maxUnsure = 128
+
+	// resendSpan is for how long the library of the game's clients resends a package: 220 ms, five times doubled, and up to
+	// half more.
+	resendSpan = 15 * time.Second
+
+	// riddleSpan is from how many ids the three of a riddle are: within 1,024 of the next one, with room for 256 that are under
+	// way. A guess is right once in 75 million times.
+	riddleSpan = 768
+
+	// askAgain is how soon a guest is asked to prove itself again, and proveWithin after how long one that does not makes room
+	// for one that did.
+	askAgain    = 200 * time.Millisecond
+	proveWithin = 2 * time.Second
+
+	// unprovenBytes is how much of the packages of a guest that proved nothing waits behind a missing one, and unprovenPackages how
+	// many to it wait to be confirmed. Before half of that it is asked to prove itself.
+	unprovenBytes    = 1 << 10
+	unprovenPackages = 128
+
 	// closeWithin is for how long a game that is over waits for its last messages to be confirmed
 	// before its port closes: as long as relay takes to give a package up, and some. A
 	// client that is gone must not hold a port for longer.
 	closeWithin = 10 * time.Second
 )
+
+// allowances is how much of each thing a guest may ask for at once, and how often once more. Beyond, packages are not taken,
+// so not confirmed either: without, one package of 504 joins and leaves would have the server send thousands. The
+// client of the game pings 1.1 times a second; joins, leaves and each step of readiness are once a game.
+//
+// It also ends loops: the Pong of one server is the Ping of another, byte for byte, and its Joined a Leave and a Join, so a
+// single forged datagram could have two servers, or one and itself, answer each other for ever. Joins, leaves and steps come back more
+// slowly than a package is given up (6 tries in 10 s), which ends such a conversation; and who pings more than any client does is
+// answered unreliably, so that the first one beyond ends it.
+var allowances = [asks]allowance{
+	askPing:  {32, 500 * time.Millisecond},
+	askOpen:  {8, 15 * time.Second},
+	askJoin:  {8, 15 * time.Second},
+	askLeave: {8, 15 * time.Second},
+	askReady: {16, 15 * time.Second},
+}

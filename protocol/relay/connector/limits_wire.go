@@ -21,6 +21,18 @@ const (
 	MaxPlayer = math.MaxUint8
 )
 
+// What the game's own clients can decode of that. A message beyond ends the whole session of whoever it reaches, so it is
+// passed on only if Config.PassForeign says so.
+const (
+	seatsOfTheGame = 4 // players 0 to 3
+
+	// pointsOfTheGame is the most that they read of a path, although they may write one more.
+	pointsOfTheGame = 59
+)
+
+// typesOfTheGame is how many types there are of each class of objects: buildings and units.
+var typesOfTheGame = [...]uint32{2, 1}
+
 const (
 	pointBytes     = 2 * 4
 	transformBytes = 7 * 4

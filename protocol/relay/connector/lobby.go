@@ -17,11 +17,19 @@ type Lobby struct {
 	sweep *relay.Timer // set while there are guests
 	swept bool         // it is set
 
-	clients   map[netip.AddrPort]*match // which game each client has
-	matches   []*match
-	strangers strangers
-	opens     *admission.Buckets
-	down      bool
+	start time.Time     // the first time that it was told
+	at    time.Duration // since then
+
+	clients        map[netip.AddrPort]place // which game each client has
+	matches        []*match
+	unprovenGames  int // of these, that no proven address plays
+	unprovenSeats  int // of all clients, those that proved nothing
+	strangers      strangers
+	known, unknown memory                // of those that were proven, and of others
+	opens          [2]*admission.Buckets // of those that proved nothing, and of the others
+	secret         *admission.Secret
+	asksStrangers  bool // somebody was asked of whom nothing is kept
+	down           bool
 
 	// Messages are read into these, and payloads made in this: one at a time.
 	toMain  ToMain
@@ -29,22 +37,34 @@ type Lobby struct {
 	peer    Peer
 	payload [MaxPayload]byte
 	cuts    []int // where the messages of a package begin, and its end
+	foreign bool  // one of them is none that the game's clients can decode
 
 	stats Stats
 }
 
+// place is what a client has who has a game.
+type place struct {
+	match  *match
+	proven bool
+}
+
 // Stats counts the fate of each package that a peer sent, and of games.
 type Stats struct {
-	Packages  uint64 // that came: the sum of the six below
+	Packages  uint64 // that came: the sum of the seven below
 	ToMain    uint64 // messages to the main port
 	ToGame    uint64 // messages to a game
 	Relayed   uint64 // messages of a player to the others
 	NotJoined uint64 // messages to the others, of someone who is no player
 	Uncut     uint64 // no sequence of messages, or none for this port
+	Foreign   uint64 // messages to the others that the game's clients cannot decode
 	Late      uint64 // to a game that is over
 
 	Messages  uint64 // that were passed on between players
-	Throttled uint64 // messages to the server past what one may ask
+	Throttled uint64 // packages past what one may ask: unreliable ones are dropped, others come again
+	Unproven  uint64 // packages of addresses that have to be proven first: reliable ones come again
+	Asked     uint64 // addresses that were asked to prove themselves
+	Proven    uint64 // that did
+	Displaced uint64 // games and players that proved nothing and made room for proven ones
 	Misplaced uint64 // first packages of strangers that were no messages
 	Evicted   uint64 // strangers that made room for others
 	Idle      uint64 // guests that said nothing for too long
@@ -60,15 +80,15 @@ type Stats struct {
 
 // Check returns an error if the counters do not add up.
 func (s *Stats) Check() error {
-	if sum := s.ToMain + s.ToGame + s.Relayed + s.NotJoined + s.Uncut + s.Late; sum != s.Packages {
+	if sum := s.ToMain + s.ToGame + s.Relayed + s.NotJoined + s.Uncut + s.Foreign + s.Late; sum != s.Packages {
 		return fmt.Errorf("connector: %d packages came, but the fate of %d is known", s.Packages, sum)
 	}
 	return nil
 }
 
-// opensConfig is how many games may be opened: by one address, by one prefix and in all. A
-// forged OpenGame costs a socket for the seconds that it takes to see that nobody confirms.
-// Loopback, private and link-local addresses are not held to it.
+// opensConfig is how many games may be opened: by one address, by one prefix and in all. Each costs a socket.
+// Loopback, private and link-local addresses are not held to it. Those that proved nothing have buckets of their own, and are asked
+// to prove themselves when these are empty: forged sources use up nobody else's.
 var opensConfig = admission.BucketsConfig{
 	Source: admission.Limit{Rate: 1, Burst: 4},
 	Prefix: admission.Limit{Rate: 4, Burst: 16},
@@ -78,7 +98,12 @@ var opensConfig = admission.BucketsConfig{
 // NewLobby returns the lobby of one server. The key makes the table of those who opened games
 // unguessable.
 func NewLobby(c Config, key admission.Key) *Lobby {
-	return &Lobby{cfg: c.fill(), clients: map[netip.AddrPort]*match{}, opens: admission.NewBuckets(opensConfig, key)}
+	return &Lobby{
+		cfg: c.fill(), clients: map[netip.AddrPort]place{},
+		known: memory{limit: maxPast - maxPast/4}, unknown: memory{limit: maxPast / 4},
+		opens:  [2]*admission.Buckets{admission.NewBuckets(opensConfig, key), admission.NewBuckets(opensConfig, key)},
+		secret: admission.NewSecret(time.Time{}, key),
+	}
 }
 
 // serverConfig is that of a relay server with this lobby.
@@ -107,6 +132,7 @@ func (l *Lobby) Rules() relay.Rules {
 // Admit lets everybody in whose first package is messages for the port, or is empty and wants to be
 // confirmed, as that of relay's own client. What else comes from a stranger leaves no trace.
 func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, first relay.Package) (any, bool) {
+	l.tell(now)
 	m, _ := port.Value.(*match)
 	if l.down || m != nil && m.over {
 		return nil, false
@@ -115,9 +141,29 @@ func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, firs
 		l.stats.Misplaced++
 		return nil, false
 	}
+	was, ok := l.recall(port.Number(), from)
+	if ok && l.renews(was, &first) {
+		l.known.forget(pastKey{port.Number(), from})
+		l.unknown.forget(pastKey{port.Number(), from})
+		ok = false
+	}
 	g := newGuest(now, m)
-	g.back = m != nil && m.isBack(from, &first)
+	g.proven = l.isProven(port.Number(), from)
+	if _, plays := l.clients[from]; !g.proven && !plays && l.strangers.unproven >= l.cfg.unprovenStrangers() {
+		l.stats.Unproven++
+		l.askStranger(port, from)
+		return nil, false
+	}
+	g.back = m != nil && m.isBack(from, &first) || ok && was.Send-was.Unsure > maxUnsure
 	return g, true
+}
+
+// tell tells the lobby the time.
+func (l *Lobby) tell(now time.Time) {
+	if l.start.IsZero() {
+		l.start = now
+	}
+	l.at = now.Sub(l.start)
 }
 
 // cut finds out where the messages of a package begin, and reports whether it is a sequence of
@@ -134,9 +180,10 @@ func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
 		return false // nobody is there to be reached through the main port
 	}
 	msgs := Read(pkg.Payload)
-	l.cuts = append(l.cuts[:0], 0)
+	l.cuts, l.foreign = append(l.cuts[:0], 0), false
 	for msgs.Next(m) {
 		l.cuts = append(l.cuts, msgs.Offset())
+		l.foreign = l.foreign || m == &l.peer && !l.cfg.PassForeign && !l.peer.Decodable()
 	}
 	return msgs.OK()
 }
@@ -144,13 +191,25 @@ func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
 // Enter notes a newcomer as a stranger, for whom another may have to go.
 func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 	g := p.Seat.(*guest)
-	g.peer = p
+	l.seat(g, p)
 	l.watch(now, p.Port().Mux())
-	if has := l.clients[p.Addr()]; has != nil && (g.match == nil || has == g.match) {
+	if has := l.clients[p.Addr()].match; has != nil && (g.match == nil || has == g.match) {
 		return // a player, at the main port; or an opener at its game, before it is announced
 	}
 	l.strange(g)
 	l.tellIfBack(g)
+}
+
+// seat gives a guest its peer.
+func (l *Lobby) seat(g *guest, p *relay.Peer) {
+	g.peer = p
+	if _, ok := p.Expects(); !ok && l.asksStrangers {
+		// It may have been asked before it was a guest, and then has got these.
+		p.Expect(l.riddle(p.Port().Number(), p.Addr(), p.NextID()), false)
+	}
+	if g.proven {
+		p.Prove()
+	}
 }
 
 // tellIfBack tells a player who was lost that it is one no more. It may have nothing to say for long,
@@ -168,26 +227,30 @@ func (l *Lobby) strange(g *guest) {
 		oldest := l.strangers.first
 		l.strangers.remove(oldest)
 		l.stats.Evicted++
-		oldest.peer.Remove(relay.Close{Reason: relay.ReasonClosed, Text: "too many strangers"})
+		oldest.peer.Forget()
 	}
 }
 
 // Receive takes a package of a peer. None is for the program.
 func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame bool) {
+	l.tell(now)
 	g := p.Seat.(*guest)
 	l.stats.Packages++
 	g.said = now
+	g.packages++
 	l.strangers.renew(g)
-	g.prove()
+	g.trust()
 	switch {
 	case g.match != nil && g.match.over:
 		l.stats.Late++
 	case !l.cut(g.match != nil, &pkg):
 		l.stats.Uncut++
-		if g.misbehaves(now) {
-			l.stats.Removed++
-			p.Remove(relay.Close{Reason: relay.ReasonProtocol})
-		}
+		l.misbehaves(now, g)
+	case l.foreign:
+		l.stats.Foreign++
+		l.misbehaves(now, g)
+	case !pkg.Mode.Reliable() && !l.permits(now, g, &pkg):
+		l.countDropped(g, &pkg)
 	case g.match == nil:
 		l.stats.ToMain++
 		l.receiveAtMain(now, g, &pkg)
@@ -200,15 +263,81 @@ func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame
 	return false
 }
 
+// countDropped counts an unreliable package that was not permitted.
+func (l *Lobby) countDropped(g *guest, pkg *relay.Package) {
+	switch {
+	case g.match == nil:
+		l.stats.ToMain++
+	case pkg.Server:
+		l.stats.ToGame++
+	default:
+		l.stats.NotJoined++
+	}
+}
+
+// misbehaves notes a package that is none, and removes a guest that sends too many.
+func (l *Lobby) misbehaves(now time.Time, g *guest) {
+	if g.misbehaves(now) {
+		l.stats.Removed++
+		g.peer.Remove(relay.Close{Reason: relay.ReasonProtocol})
+	}
+}
+
+// Accept says whether a reliable package is taken now: "What is confirmed is done, always; what is throttled is not confirmed."
+func (l *Lobby) Accept(now time.Time, p *relay.Peer, pkg relay.Package) bool {
+	l.tell(now)
+	g := p.Seat.(*guest)
+	if !g.proven && pkg.Mode == relay.SemiOrdered && p.Held() > unprovenBytes/2 {
+		l.ask(now, g)
+		if p.Held()+len(pkg.Payload) > unprovenBytes {
+			l.stats.Unproven++
+			return false
+		}
+	}
+	return g.match != nil && g.match.over || !l.cut(g.match != nil, &pkg) || l.permits(now, g, &pkg)
+}
+
+// permits reports whether a package may have its effects now, and takes them out of the guest's buckets. l.cut was asked about it.
+func (l *Lobby) permits(now time.Time, g *guest, pkg *relay.Package) bool {
+	var o order
+	l.count(g, pkg, &o)
+	switch {
+	case l.mustProve(now, g, &o):
+		l.stats.Unproven++
+		return false
+	case !g.affords(l.at, &o):
+		l.stats.Throttled++
+		return false
+	}
+	return true
+}
+
+// count finds out what a package asks for.
+func (l *Lobby) count(g *guest, pkg *relay.Package, o *order) {
+	msgs := Read(pkg.Payload)
+	switch {
+	case !pkg.Server:
+		if _, isPlayer := g.match.game.player(g.peer.Addr()); !isPlayer {
+			o[askPing]++
+		}
+	case g.match == nil:
+		for msgs.Next(&l.toMain) {
+			o[asksToMain[l.toMain.Kind]]++
+		}
+	default:
+		for msgs.Next(&l.toGame) {
+			o[asksToGame[l.toGame.Kind]]++
+		}
+	}
+}
+
 // receiveAtMain takes messages to the main port.
 func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
 	for msgs := Read(pkg.Payload); msgs.Next(&l.toMain); {
 		switch {
-		case !g.mayAsk(now):
-			l.stats.Throttled++
 		case l.toMain.Kind == ToMainPing:
-			l.answer(g, pkg.Mode, &FromMain{Kind: FromMainPong, Ping: l.toMain.Ping})
-		case l.clients[g.peer.Addr()] != nil:
+			l.answer(g, l.mode(g, pkg.Mode), &FromMain{Kind: FromMainPong, Ping: l.toMain.Ping})
+		case l.clients[g.peer.Addr()].match != nil:
 			// "A client in another game is DifferentGame."
 			l.stats.Different++
 			l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
@@ -218,12 +347,30 @@ func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
 	}
 }
 
+// mode is that of a Pong or a NotJoined to what came in a mode.
+func (l *Lobby) mode(g *guest, of relay.Mode) relay.Mode {
+	if g.back || g.eager(l.at) {
+		return relay.Unreliable
+	}
+	return of
+}
+
+// mayOpen reports whether a client may open one more game now, and charges it.
+func (l *Lobby) mayOpen(now time.Time, g *guest) bool {
+	opens := l.opens[0]
+	if g.proven {
+		opens = l.opens[1]
+	}
+	from := g.peer.Addr().Addr()
+	return admission.Nearby(from) || opens.Allow(now, from, 1)
+}
+
 // open opens a game, if there may be one more. The message set has no word for a server that
 // cannot: it says the one refusal that there is, which ends the client's waiting.
 func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	from := g.peer.Addr()
 	m := (*match)(nil)
-	if !l.down && len(l.matches) < l.cfg.MaxGames && (admission.Nearby(from.Addr()) || l.opens.Allow(now, from.Addr(), 1)) {
+	if !l.down && (!g.proven || l.mayOpen(now, g)) && l.hasRoom(now, g) {
 		m = newMatch(now, l, g.peer.Port().Mux(), min(seats, l.cfg.MaxPlayers), from)
 	}
 	if m == nil {
@@ -232,9 +379,31 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 		return
 	}
 	l.stats.Opened++
-	l.take(from, m)
+	l.unprovenGames++ // until somebody vouches for it
+	l.take(from, m, g.proven)
 	// "GameOpened goes out at once, before the confirmation of the request"
 	l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
+}
+
+// hasRoom reports whether there is room for one more game. For one who is proven a game makes room whose players are not: of these the
+// one with the shortest conversation, and the oldest of several.
+func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
+	if len(l.matches) < l.cfg.MaxGames {
+		return true
+	}
+	var least *match
+	for _, m := range l.matches {
+		if !m.vouched && (least == nil || m.packages < least.packages || m.packages == least.packages && m.born.Before(least.born)) {
+			least = m
+		}
+	}
+	if least == nil || !g.proven {
+		return false
+	}
+	l.stats.Displaced++
+	least.dismiss(now, relay.Unreliable)
+	least.closePort(now)
+	return len(l.matches) < l.cfg.MaxGames
 }
 
 // answer sends a message of the server to one guest.
@@ -246,16 +415,26 @@ func (l *Lobby) answer(g *guest, mode relay.Mode, m Message) {
 
 // Gone forgets a guest, and has it leave its game.
 func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
+	l.tell(now)
 	g := p.Seat.(*guest)
 	l.strangers.remove(g)
+	l.remember(g)
 	if g.match != nil {
 		g.match.gone(now, g, why)
 	}
 }
 
 // take notes which game a client has: it is no stranger at the main port either.
-func (l *Lobby) take(addr netip.AddrPort, m *match) {
-	l.clients[addr] = m
+func (l *Lobby) take(addr netip.AddrPort, m *match, proven bool) {
+	if l.clients[addr].match == m {
+		return // the opener has its place already
+	}
+	l.clients[addr] = place{m, proven}
+	if proven {
+		m.vouch()
+	} else {
+		l.unprovenSeats++
+	}
 	if p := l.main.Peer(addr); p != nil {
 		l.strangers.remove(p.Seat.(*guest))
 	}
@@ -263,6 +442,9 @@ func (l *Lobby) take(addr netip.AddrPort, m *match) {
 
 // free notes that a client has no game any more.
 func (l *Lobby) free(addr netip.AddrPort) {
+	if c, ok := l.clients[addr]; ok && !c.proven {
+		l.unprovenSeats--
+	}
 	delete(l.clients, addr)
 	if p := l.main.Peer(addr); p != nil && p.State() == relay.StateOpen {
 		l.strange(p.Seat.(*guest))
@@ -283,10 +465,11 @@ func (l *Lobby) watch(now time.Time, mux *relay.Mux) {
 
 // removeIdle removes those who said nothing for too long: see strangerIdle.
 func (l *Lobby) removeIdle(now time.Time) {
+	l.tell(now)
 	for g := l.strangers.first; g != nil && now.Sub(g.said) >= strangerIdle; g = l.strangers.first {
 		l.strangers.remove(g)
 		l.stats.Idle++
-		g.peer.Remove(relay.Close{Reason: relay.ReasonSilent})
+		g.peer.Forget()
 	}
 	for g := l.strangers.first; g != nil; g = g.next {
 		l.tellIfBack(g)

@@ -118,11 +118,12 @@ func TestAGameWithoutAPlaceForItsOpener(t *testing.T) {
 func TestStrangersWhoSayNothingGoFirst(t *testing.T) {
 	r := newRig(t, Config{MaxStrangers: 2})
 	ping := &ToMain{Kind: ToMainPing}
-	x, y := r.player(1), r.player(2)
+	x, y, z := r.player(1), r.player(2), r.player(3)
+	x.addr, y.addr, z.addr = near(1), near(2), near(3)
 	x.say(mainPort, relay.Unordered, ping)
 	y.say(mainPort, relay.Unordered, ping)
 	x.say(mainPort, relay.Unordered, ping)
-	r.player(3).say(mainPort, relay.Unordered, ping)
+	z.say(mainPort, relay.Unordered, ping)
 	if r.main.Peer(x.addr) == nil || r.main.Peer(y.addr) != nil || r.lobby.strangers.count != 2 {
 		t.Errorf("%d strangers; the one who spoke is known: %t", r.lobby.strangers.count, r.main.Peer(x.addr) != nil)
 	}

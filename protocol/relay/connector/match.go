@@ -19,6 +19,10 @@ type match struct {
 	index int         // in Lobby.matches
 	over  bool        // without players; waits for its last messages to be confirmed
 
+	vouched  bool // somebody who is proven has played it
+	born     time.Time
+	packages int // that came from players: how long its conversation is
+
 	groups []*groups        // by the number of their sender
 	lost   []netip.AddrPort // players who were, the newest last
 
@@ -34,7 +38,7 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 		return nil
 	}
 	m := &match{
-		lobby: l, port: port, room: mux.NewRoom(), index: len(l.matches),
+		lobby: l, port: port, born: now, room: mux.NewRoom(), index: len(l.matches),
 		game: newGame(seats, opener, &l.stats.Game), groups: make([]*groups, seats),
 	}
 	port.Value = m
@@ -48,18 +52,18 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 // receive takes messages to the game.
 func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
 	l := m.lobby
-	addr, mode := g.peer.Addr(), g.mode(pkg.Mode)
+	addr, mode := g.peer.Addr(), l.mode(g, pkg.Mode)
+	m.packages++
 	for msgs := Read(pkg.Payload); msgs.Next(&l.toGame) && !m.over; {
-		if !g.mayAsk(now) {
-			l.stats.Throttled++
-			continue
+		if l.toGame.Kind == ToGameJoin && g.proven {
+			m.makeRoom(now, addr)
 		}
 		if l.toGame.Kind != ToGamePing {
 			// What was sent before reaches those who were players then, and before they hear
 			// of the change.
 			m.flushAll()
 		}
-		other := l.clients[addr]
+		other := l.clients[addr].match
 		_, was := m.game.player(addr)
 		m.game.handle(addr, mode, &l.toGame, other != nil && other != m)
 		_, is := m.game.player(addr)
@@ -67,6 +71,7 @@ func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
 		switch {
 		case is && !was:
 			m.enter(g)
+			m.askJoiners(now)
 		case was && !is:
 			m.exit(now, g, relay.Close{Reason: relay.ReasonLeft})
 		}
@@ -79,15 +84,12 @@ func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
 	number, isPlayer := m.game.player(g.peer.Addr())
 	if !isPlayer {
 		l.stats.NotJoined++
-		if !g.mayAsk(now) {
-			l.stats.Throttled++
-			return
-		}
-		m.game.notJoined(g.peer.Addr(), g.mode(pkg.Mode))
+		m.game.notJoined(g.peer.Addr(), l.mode(g, pkg.Mode))
 		m.deliver()
 		return
 	}
 	l.stats.Relayed++
+	m.packages++
 	waiting := m.groupsOf(number)
 	for i := range len(l.cuts) - 1 {
 		l.stats.Messages++
@@ -108,7 +110,7 @@ func (m *match) groupsOf(number int) *groups {
 // spread sends a package of a player to all others.
 func (m *match) spread(number int, mode relay.Mode, payload []byte) {
 	for p := range m.room.All() {
-		p.Seat.(*guest).prove()
+		m.lobby.watchDebt(p.Seat.(*guest))
 	}
 	_ = m.room.Relay(m.port.Peer(m.game.seats[number].addr), mode, payload) // it has a size and a mode
 }
@@ -146,12 +148,15 @@ func (m *match) flushAll() {
 
 // announceOpener tells the opener that it has joined. It may not have come to this port yet.
 func (m *match) announceOpener(now time.Time) {
+	m.lobby.tell(now)
 	opener := m.game.seats[0]
 	if !opener.taken || !opener.waits {
 		return
 	}
 	m.flushAll()
-	p := m.port.Invite(opener.addr, newGuest(now, m))
+	g := newGuest(now, m)
+	g.proven = m.lobby.isProven(m.port.Number(), opener.addr)
+	p := m.port.Invite(opener.addr, g)
 	if p == nil { // too many are known
 		m.game.leave(0, false)
 		m.lobby.free(opener.addr)
@@ -159,8 +164,9 @@ func (m *match) announceOpener(now time.Time) {
 		m.closeIfEmpty(now)
 		return
 	}
-	g := p.Seat.(*guest)
-	g.peer = p
+	if g = p.Seat.(*guest); g.peer == nil {
+		m.lobby.seat(g, p)
+	}
 	m.game.announce()
 	m.deliver()
 	m.enter(g)
@@ -179,7 +185,7 @@ func (m *match) deliver() {
 
 // enter notes a new player: from now on it gets what the others send.
 func (m *match) enter(g *guest) {
-	m.lobby.take(g.peer.Addr(), m)
+	m.lobby.take(g.peer.Addr(), m, g.proven)
 	m.lobby.strangers.remove(g)
 	m.room.Add(g.peer)
 	number, _ := m.game.player(g.peer.Addr())
@@ -195,6 +201,72 @@ func (m *match) exit(now time.Time, g *guest, why relay.Close) {
 	m.lobby.free(g.peer.Addr())
 	m.lobby.strange(g)
 	m.closeIfEmpty(now)
+}
+
+// vouch notes that somebody who is proven plays the game.
+func (m *match) vouch() {
+	if !m.vouched {
+		m.vouched = true
+		m.lobby.unprovenGames--
+	}
+}
+
+// joiners calls a function for each player but the first seat's who proved nothing.
+func (m *match) joiners(do func(g *guest)) {
+	for i := 1; i < len(m.game.seats); i++ {
+		s := &m.game.seats[i]
+		if !s.taken || m.lobby.clients[s.addr].proven {
+			continue
+		}
+		if p := m.port.Peer(s.addr); p != nil {
+			do(p.Seat.(*guest))
+		}
+	}
+}
+
+// askJoiners asks those who joined to prove themselves once there are two who did not: whoever knows the port of a game can fill it with
+// forged players, who then make room.
+func (m *match) askJoiners(now time.Time) {
+	count := 0
+	m.joiners(func(*guest) { count++ })
+	if count > 1 {
+		m.joiners(func(g *guest) { m.lobby.ask(now, g) })
+	}
+}
+
+// squatter returns the player who has not proven itself although it was asked long enough ago: of several the one with the
+// shortest conversation.
+func (m *match) squatter(now time.Time) (least *guest) {
+	m.joiners(func(g *guest) {
+		asked := !g.firstAsked.IsZero() && now.Sub(g.firstAsked) >= proveWithin
+		if asked && (least == nil || g.packages < least.packages) {
+			least = g
+		}
+	})
+	return least
+}
+
+// mustProve reports whether a newcomer has to prove itself before it hears that the game is full: then there is room for it.
+func (m *match) mustProve(now time.Time) bool {
+	return m.game.open() && m.game.count == len(m.game.seats) && m.squatter(now) != nil
+}
+
+// makeRoom has a player who proved nothing leave, for one who is proven and wants to join a full game.
+func (m *match) makeRoom(now time.Time, newcomer netip.AddrPort) {
+	if _, isPlayer := m.game.player(newcomer); isPlayer || !m.mustProve(now) || m.lobby.clients[newcomer].match != nil {
+		return
+	}
+	m.lobby.stats.Displaced++
+	m.remove(now, m.squatter(now), relay.Close{Reason: relay.ReasonClosed, Text: "unproven"})
+}
+
+// remove has a player leave.
+func (m *match) remove(now time.Time, g *guest, why relay.Close) {
+	number, _ := m.game.player(g.peer.Addr())
+	m.flushAll()
+	m.game.leave(number, true)
+	m.deliver()
+	m.exit(now, g, why)
 }
 
 // isBack reports whether a stranger's first package is that of a player who was lost. One that
@@ -214,10 +286,7 @@ func (m *match) removeIdle(now time.Time) {
 			continue
 		}
 		m.lobby.stats.Idle++
-		m.flushAll()
-		m.game.leave(i, true)
-		m.deliver()
-		m.exit(now, p.Seat.(*guest), relay.Close{Reason: relay.ReasonSilent})
+		m.remove(now, p.Seat.(*guest), relay.Close{Reason: relay.ReasonSilent})
 	}
 }
 
@@ -279,5 +348,8 @@ func (m *match) closePort(time.Time) {
 	l.matches[len(l.matches)-1] = nil
 	l.matches = l.matches[:len(l.matches)-1]
 	l.stats.Closed++
+	if !m.vouched {
+		l.unprovenGames--
+	}
 	m.port.Close()
 }

@@ -78,7 +78,7 @@ type Peer struct {
 	Entity Entity // of all but Chat and Projectile
 
 	// Player, Class and Type are a Spawn's: whose the thing is and what it is. The numbers of
-	// classes and types are the game's, which adds to them: any are passed on.
+	// classes and types are the game's, which adds to them: Decodable knows those of today.
 	Player      uint8
 	Class, Type uint32
 
@@ -123,6 +123,20 @@ func (m *Peer) read(r *wire.BigReader) {
 	if r.OK() {
 		m.Kind = kind
 	}
+}
+
+// Decodable reports whether the game's own clients can decode the message: see Config.PassForeign.
+func (m *Peer) Decodable() bool {
+	if m.Entity.Player >= seatsOfTheGame {
+		return false // 0 in messages without one
+	}
+	switch m.Kind {
+	case PeerSpawn:
+		return m.Player < seatsOfTheGame && m.Class < uint32(len(typesOfTheGame)) && m.Type < typesOfTheGame[m.Class]
+	case PeerSetPath:
+		return len(m.Path) <= pointsOfTheGame
+	}
+	return true
 }
 
 // readText reads a chat. "string of 1–140 bytes": a string of the game is UTF-8, and its

@@ -45,7 +45,7 @@ func newSwarm(seed uint64) *swarm {
 	}
 	s.lossy = p.Loss > 0.04
 	s.net.Default(p)
-	s.lobby = NewLobby(Config{}, key)
+	s.lobby = NewLobby(Config{MaxPlayers: 8, PassForeign: true}, key)
 	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(seed, 12))}
 	s.mux = relay.NewMux(s.net.Now(), s.lobby.serverConfig(), shared, key, s)
 	s.add(s.mux.First(), mainPort)
