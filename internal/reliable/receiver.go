@@ -275,7 +275,6 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	return Delivery{Number: number, Data: data}, true
 }
 
-<<<<<<< HEAD
 // Fresh reports whether a packet of that number has not come yet and may come.
 func (r *Receiver) Fresh(n uint64) bool { return r.check(n) == Fresh }
 
@@ -289,7 +288,8 @@ func (r *Receiver) Held() int {
 		n += r.heldBytes()
 	}
 	return n
-=======
+}
+
 // Unread takes back what Next returned last, which could not be taken now: Next returns it again.
 func (r *Receiver) Unread(d Delivery) {
 	r.lent = nil
@@ -305,7 +305,6 @@ func (r *Receiver) remind(at time.Duration) {
 	if r.any {
 		r.stats.AcksForgotten += uint64(r.acks.add(at, r.newest, r.cfg, r.buffers))
 	}
->>>>>>> 1dfaec3 (reliable: packets held behind gaps share a budget, large messages wait for a place instead of cutting others off (TestHeldPacketsShareABudget, TestAFlowGoesOnWithoutTheSharedBudget, TestSendersWaitForAPlace))
 }
 
 // HasNext reports whether Next has a packet.
