@@ -5,8 +5,8 @@ import "time"
 // Limits of the engine itself. What a dialect may choose is in SendConfig,
 // ReceiveConfig and AssemblyConfig; what stands here holds for all of them.
 const (
-	// holeBytes is what a missing number costs a receiver that waits for it.
-	holeBytes = 16
+	// holeBytes is what a row of missing numbers costs a receiver that waits for them.
+	holeBytes = 24
 
 	// maxPacketBytes is the largest UDP payload over IPv4. A larger packet could
 	// never be sent, so it is an error to the caller and not a stuck window.
