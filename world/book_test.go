@@ -15,6 +15,7 @@ func TestNumbersAreNotConfused(t *testing.T) {
 	// What a client believes a number to be, until it has confirmed that it is
 	// gone and everything on its way has arrived.
 	believed := map[uint16]ID{}
+	ids := map[uint16]ID{} // whose it was last
 	until := map[uint16]uint64{}
 	held := map[uint16]bool{}
 	var holds []uint16
@@ -36,16 +37,33 @@ func TestNumbersAreNotConfused(t *testing.T) {
 			if wire > MaxEntity {
 				t.Fatalf("number %d is reserved", wire)
 			}
-			if id, ok := believed[wire]; ok && (held[wire] || b.now < until[wire]) {
+			if id, ok := believed[wire]; ok && b.now < until[wire] {
 				t.Fatalf("number %d is %v to a client, and %v now", wire, id, next)
 			}
-			if was := believed[wire]; was != 0 && b.known(was) != 0 {
+			if held[wire] {
+				t.Fatalf("number %d is held, and %v now", wire, next)
+			}
+			if was := ids[wire]; was != 0 && b.known(was) != 0 {
 				t.Fatalf("%v is gone, and still known as %d", was, b.known(was))
 			}
-			believed[wire] = next
 			living = append(living, wire)
+			delete(until, wire)
+			ids[wire] = next
+			if r.IntN(3) == 0 { // no client is told; the gateway may know
+				delete(believed, wire)
+				if r.IntN(10) == 0 {
+					b.hold(wire, false)
+					held[wire] = true
+					holds = append(holds, wire)
+				}
+				continue
+			}
+			believed[wire] = next
+			if b.tell(next) != wire {
+				t.Fatalf("%v has another number than %d", next, wire)
+			}
 			if r.IntN(10) == 0 {
-				b.hold(wire)
+				b.hold(wire, true)
 				held[wire] = true
 				holds = append(holds, wire)
 			}
@@ -59,8 +77,8 @@ func TestNumbersAreNotConfused(t *testing.T) {
 			wire := living[i]
 			b.lose(wire)
 			if r.IntN(20) == 0 {
-				if got := b.give(believed[wire], 0); got != wire {
-					t.Fatalf("%v was %d and came back as %d", believed[wire], wire, got)
+				if got := b.give(ids[wire], 0); got != wire {
+					t.Fatalf("%v was %d and came back as %d", ids[wire], wire, got)
 				}
 				continue
 			}
@@ -84,6 +102,32 @@ func TestNumbersAreNotConfused(t *testing.T) {
 		t.Errorf("%d refused, %d numbers: not exhausted", refused, len(b.pages)-1)
 	}
 	t.Logf("%d numbers given, %d times there was none", given, refused)
+}
+
+// 15.2: numbers that no client was told do not run out, however many entities come and go; and those that were told do
+// not come back sooner for it.
+func TestUntoldNumbersDoNotRunOut(t *testing.T) {
+	var b book
+	b.init(1200)
+	told := b.give(1, 0)
+	b.tell(1)
+	b.now++
+	b.lose(told)
+	for i := range 20 * MaxEntity {
+		if i%1000 == 0 {
+			b.now++
+		}
+		id := ID(2 + i)
+		wire := b.give(id, 0)
+		if wire == 0 {
+			t.Fatalf("entity %d has none", i)
+		}
+		if wire == told && b.now < 1200 {
+			t.Fatalf("number %d was told, and is another's after %d ticks", told, b.now)
+		}
+		b.lose(wire)
+	}
+	t.Logf("%d entities in %d ticks", 20*MaxEntity, b.now)
 }
 
 // An entity that came back as another kind is another one to clients.

@@ -74,13 +74,13 @@ func (s *Sim) tell(kind EventKind, in *Input, entity ID) {
 func (s *Sim) number() {
 	for i := range s.events {
 		e := &s.events[i]
-		e.Wire = s.book.known(e.Entity)
+		e.Wire = s.book.tell(e.Entity)
 		if e.Kind != ActionDone {
 			continue
 		}
 		for j := range e.Action.Fields {
 			if e.Params[j].Type == Entity {
-				e.Params[j].bits = uint64(s.book.known(ID(e.Params[j].bits)))
+				e.Params[j].bits = uint64(s.book.tell(ID(e.Params[j].bits)))
 			}
 		}
 	}

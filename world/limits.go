@@ -41,6 +41,14 @@ const (
 	// 64,536 and up for its clients, and duplex has 15 bits.
 	MaxEntity = 32767
 
+	// keptNumbers is how many numbers Reserve leaves: when players who come and go
+	// have used up the others, what the players present do is still seen.
+	keptNumbers = 2048
+
+	// untoldRest is how long a number rests that no client was told, in ticks: long
+	// enough for all who reserve and release numbers to know that it is free.
+	untoldRest = 20
+
 	// TempEntity is the first of the numbers that realm's clients give to what
 	// their actions create.
 	TempEntity = 64536

@@ -69,6 +69,7 @@ func (s *Sim) publish() {
 	s.book.now = p.now
 	p.grid.reset()
 	p.global, p.numbered = p.global[:0], 0
+	s.expect()
 	for _, t := range s.world.tables {
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
 			i := p.slotFor(t, row)
@@ -205,7 +206,7 @@ func (s *Sim) compareField(f *Field, at int, row rowPointer, isNew bool) bool {
 		v := f.load(row)
 		raw := v
 		if f.Type == Entity {
-			v = uint64(s.book.known(ID(v)))
+			v = uint64(s.book.tell(ID(v)))
 		}
 		if !isNew && p.bits[at] == v && p.raw[at] == raw {
 			return false

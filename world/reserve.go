@@ -1,9 +1,13 @@
 package world
 
 // Reserve takes a number that no entity has, for the one that a player will own: duplex tells
-// its players their number before they are in the game. It is 0 if there is none to give.
+// its players their number before they are in the game, and who gets none need not come. It is 0
+// if there is none to give, or few: players who are there need some for what they do.
 // JoinAs uses it, or Release gives it back.
 func (s *Sim) Reserve() uint16 {
+	if s.book.spare() <= keptNumbers {
+		return 0
+	}
 	wire := s.book.next()
 	if wire == 0 {
 		return 0
@@ -38,15 +42,29 @@ func (s *Sim) JoinAs(name string, wire uint16) (PlayerID, error) {
 	return p, nil
 }
 
-// reservedFor returns the number that was reserved for an entity, 0 if none was.
-func (s *Sim) reservedFor(id ID) uint16 {
-	for p, wire := range s.awaited { // whose entity it is does not depend on the order
-		if i, ok := s.world.players.find(p); ok && s.world.players.list[i].Entity == id {
-			delete(s.awaited, p)
-			return wire
+// expect notes which entities are those that numbers are reserved for.
+func (s *Sim) expect() {
+	clear(s.owed)
+	for p := range s.awaited { // whose entity it is does not depend on the order
+		if i, ok := s.world.players.find(p); ok && s.world.players.list[i].Entity != 0 {
+			if s.owed == nil {
+				s.owed = map[ID]PlayerID{}
+			}
+			s.owed[s.world.players.list[i].Entity] = p
 		}
 	}
-	return 0
+}
+
+// reservedFor returns the number that was reserved for an entity, 0 if none was.
+func (s *Sim) reservedFor(id ID) uint16 {
+	p, ok := s.owed[id]
+	if !ok {
+		return 0
+	}
+	delete(s.owed, id)
+	wire := s.awaited[p]
+	delete(s.awaited, p)
+	return wire
 }
 
 // forgo ends the wait for a player's own entity.

@@ -60,8 +60,13 @@ func TestReservedNumbersComeBack(t *testing.T) {
 		}
 		taken[wire] = true
 	}
-	if len(taken) != MaxEntity {
+	if len(taken) != MaxEntity-keptNumbers {
 		t.Errorf("%d numbers were given", len(taken))
+	}
+	for i := range keptNumbers { // what the players do has the others
+		if s.book.give(ID(1<<50+i), 0) == 0 {
+			t.Fatalf("the world has %d numbers to itself, want %d", i, keptNumbers)
+		}
 	}
 	s.Release(7)
 	s.Release(7)
@@ -76,8 +81,41 @@ func TestReservedNumbersComeBack(t *testing.T) {
 	for range 6 {
 		s.Advance()
 	}
-	got := map[uint16]bool{s.Reserve(): true, s.Reserve(): true}
-	if !got[7] || !got[9] || s.Reserve() != 0 {
+	got := map[uint16]bool{s.book.next(): true, s.book.next(): true}
+	if !got[7] || !got[9] || s.book.next() != 0 {
 		t.Errorf("after a rest %v came back, want 7 and 9", got)
+	}
+}
+
+// 15.2: connections that reserve a number and go do not use them up.
+func TestReservingAndReleasingUsesUpNoNumbers(t *testing.T) {
+	s, err := New(crowdGame(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 * MaxEntity {
+		if i%200 == 0 { // 4,000 a second at 20 ticks
+			s.Advance()
+		}
+		wire := s.Reserve()
+		if wire == 0 {
+			t.Fatalf("reservation %d has none", i)
+		}
+		switch i % 3 {
+		case 0:
+			s.Release(wire)
+		case 1: // it joins, gets nothing of its own, and leaves
+			p, err := s.JoinAs("ghost", wire)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Leave(p)
+		case 2: // who has none yet is gone before
+			p, err := s.JoinAs("player", wire)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Leave(p)
+		}
 	}
 }

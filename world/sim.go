@@ -69,6 +69,7 @@ type Sim struct {
 
 	book    book
 	awaited map[PlayerID]uint16 // numbers that are reserved for players' own entities
+	owed    map[ID]PlayerID     // those of them that are there by now, in a publication
 	public  published
 	views   []*View
 	events  []Event

@@ -37,6 +37,10 @@ type ViewConfig struct {
 	// SightOnly yields Entered and Left and nothing else, for a gateway that has
 	// Sim.Changes from elsewhere.
 	SightOnly bool
+
+	// Copy says that the view is a gateway's own copy of the world, and no client's: what it yields is told to clients
+	// only if their own views have it in sight.
+	Copy bool
 }
 
 // What a change is.
@@ -162,7 +166,7 @@ func (s *Sim) hearViews() {
 
 func (v *View) tellBook() {
 	for _, wire := range v.held {
-		v.sim.book.hold(wire)
+		v.sim.book.hold(wire, !v.config.Copy)
 	}
 	for _, wire := range v.released {
 		v.sim.book.letGo(wire)

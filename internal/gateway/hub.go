@@ -121,6 +121,7 @@ type Stats struct {
 	Behind        time.Duration // the clock, after the last tick; 0 if it keeps up
 	Shed          uint64        // players who were not let in because the hub was behind
 	Crowded       uint64        // those who were not because of how many their address has, or how fast they came
+	Numberless    uint64        // those who were not because there was no number for their entity
 	Gate          GateStats
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections that had too many
@@ -206,7 +207,7 @@ func (h *Hub) Sim() *world.Sim { return h.sim }
 // mirror returns a view of the whole world, for a dialect that keeps one copy of it for all
 // its clients.
 func (h *Hub) mirror() *world.View {
-	return h.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true})
+	return h.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true, Copy: true})
 }
 
 // idle reports whether nobody looks at a dialect's copy of the world, so that it may stay as it is. Once a second it may not:

@@ -21,6 +21,9 @@ func (h *Hub) enter(s *Seat, name string) {
 		return
 	}
 	err := h.mayEnter(s)
+	if err == nil {
+		err = h.reserve(s)
+	}
 	if err == nil && s.pass != nil {
 		err = h.gate.spend(s)
 	}
@@ -45,7 +48,9 @@ func (h *Hub) admit() {
 	for _, v := range h.verdicts {
 		v.seat.entering = false
 		h.entering--
-		if !v.seat.left {
+		if v.seat.left {
+			h.giveBack(v.seat)
+		} else {
 			h.seat(v.seat, v.name, v.err)
 		}
 	}
@@ -61,8 +66,10 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 			name = ""
 		}
 		name = h.freeName(name)
-		id, err = h.join(s, name)
+		s.reserved = false // the world has it from here on
+		id, err = h.sim.JoinAs(name, s.number)
 	}
+	h.giveBack(s)
 	s.view = h.sim.NewView(id, s.dialect.view())
 	if err != nil {
 		s.kicked = err.Error()
@@ -122,11 +129,26 @@ func (h *Hub) hasRoom(from netip.Addr) bool {
 	return h.joins.Allow(now, from, 1)
 }
 
-func (h *Hub) join(s *Seat, name string) (world.PlayerID, error) {
-	if s.number != 0 {
-		return h.sim.JoinAs(name, s.number)
+// reserve takes a number for a player's own entity, if its dialect has not: without one nobody would see it, and its own client
+// would wait for ever.
+func (h *Hub) reserve(s *Seat) error {
+	if s.spectator || s.number != 0 {
+		return nil
 	}
-	return h.sim.Join(name)
+	if s.number = h.sim.Reserve(); s.number == 0 {
+		h.stats.Numberless++
+		return RefusedFull
+	}
+	s.reserved = true
+	return nil
+}
+
+// giveBack gives back a number that no player has joined with.
+func (h *Hub) giveBack(s *Seat) {
+	if s.reserved {
+		h.sim.Release(s.number)
+		s.number, s.reserved = 0, false
+	}
 }
 
 // freeName returns a name that no one has.
