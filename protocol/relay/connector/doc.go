@@ -37,6 +37,9 @@
 //	group.go         messages of a player that wait to share a package
 //	  … relay: Room.Relay to all others in one system call, resends, confirmations …
 //	guest.go         what is kept of an address; those without a game
+//	riddle.go        who is proven, and who has to be
+//	meter.go         what a guest may ask for; a package beyond is not confirmed
+//	memory.go        the ids of those who are known no more
 //	config.go        what a user may set; limits.go: what not; limits_wire.go: what the layouts say
 //
 // # Cost
@@ -53,8 +56,8 @@
 //
 // # What it does not do
 //
-// It does not look into the game: what a player says of an entity passes, whoever's the entity is,
-// and any number of an object's class. It refuses only what cannot be read, and floats that are not
+// It does not look into the game: what a player says of an entity passes, whoever's the entity is.
+// It refuses what the game's clients cannot decode (Config.PassForeign), and floats that are not
 // finite. A client must speak to the main port and to its game from one address, as the game's do,
 // because a game knows its opener by it; a NAT that gives it another one for each destination keeps
 // it from opening games, not from joining them. A player who was lost and comes back is told NotJoined;
@@ -63,12 +66,11 @@
 // # Security
 //
 // No input makes it panic, loop or allocate without bound. The dialect has neither encryption nor
-// signatures, "there are no challenges", and ids can be foreseen: so an address is taken for real
-// when it confirms what was sent to it, which a forger can also have it seem to do. Until then it is
-// sent at most three bytes for each of its own plus 8 KiB; after that, what its game sends. Who forges
-// all other players of a game of his own gets one datagram sent to each of them for each of his:
-// Config.MaxPlayers is what that can be worth. A forged OpenGame costs a socket until nobody confirms,
-// so games that strangers open are limited by address, by prefix and in all. A forged Leave ends a
-// player's part. Servers that are made to talk to each other, or to themselves, by a forged datagram
-// fall silent (TestTwoServersDoNotTalkForever).
+// signatures, and "there are no challenges". An address is proven by a riddle that the library of the
+// game's clients answers without knowing: see riddle.go. Addresses that proved nothing hold at most a
+// quarter of the games, of the seats and of the strangers, and riddles are asked only when that is used
+// up or a game is full (TestForgedSourcesKeepNobodyOut). Until an address confirms something it is sent
+// at most three bytes for each of its own plus 8 KiB. A forged Leave ends a player's part. Servers that
+// are made to talk to each other, or to themselves, by a forged datagram fall silent
+// (TestTwoServersDoNotTalkForever).
 package connector

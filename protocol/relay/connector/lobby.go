@@ -149,7 +149,8 @@ func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, firs
 	}
 	g := newGuest(now, m)
 	g.proven = l.isProven(port.Number(), from)
-	if _, plays := l.clients[from]; !g.proven && !plays && l.strangers.unproven >= l.cfg.unprovenStrangers() {
+	has := l.clients[from].match
+	if awaited := has != nil && (m == nil || has == m); !g.proven && !awaited && l.strangers.unproven >= l.cfg.unprovenStrangers() {
 		l.stats.Unproven++
 		l.askStranger(port, from)
 		return nil, false

@@ -246,18 +246,27 @@ func (m *match) squatter(now time.Time) (least *guest) {
 	return least
 }
 
-// mustProve reports whether a newcomer has to prove itself before it hears that the game is full: then there is room for it.
-func (m *match) mustProve(now time.Time) bool {
-	return m.game.open() && m.game.count == len(m.game.seats) && m.squatter(now) != nil
+// isContested reports whether the game is full, and might not be if everybody had to be proven. A newcomer is then told nothing until it
+// is clear whether there is room for it: the game's own client takes GameFull for the end.
+func (m *match) isContested() bool {
+	unproven := false
+	if m.game.open() && m.game.count == len(m.game.seats) {
+		m.joiners(func(*guest) { unproven = true })
+	}
+	return unproven
 }
 
 // makeRoom has a player who proved nothing leave, for one who is proven and wants to join a full game.
 func (m *match) makeRoom(now time.Time, newcomer netip.AddrPort) {
-	if _, isPlayer := m.game.player(newcomer); isPlayer || !m.mustProve(now) || m.lobby.clients[newcomer].match != nil {
+	if _, isPlayer := m.game.player(newcomer); isPlayer || m.lobby.clients[newcomer].match != nil || !m.isContested() {
+		return
+	}
+	least := m.squatter(now)
+	if least == nil {
 		return
 	}
 	m.lobby.stats.Displaced++
-	m.remove(now, m.squatter(now), relay.Close{Reason: relay.ReasonClosed, Text: "unproven"})
+	m.remove(now, least, relay.Close{Reason: relay.ReasonClosed, Text: "unproven"})
 }
 
 // remove has a player leave.

@@ -141,6 +141,7 @@ func TestAnswersComeInTheModeOfTheQuestion(t *testing.T) {
 func TestPlayersAreBounded(t *testing.T) {
 	r := newRig(t, Config{MaxPlayers: 2})
 	a, b, d := r.player(0), r.player(1), r.player(2)
+	b.addr = near(1)
 	game := a.open(200)
 	b.say(game, relay.Unordered, &join)
 	d.say(game, relay.Unordered, &join)

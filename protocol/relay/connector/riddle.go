@@ -163,23 +163,27 @@ func (l *Lobby) isProven(port uint16, addr netip.AddrPort) bool {
 	return ok && p.proven
 }
 
-// mustProve reports whether a guest has to be proven before it may do what a package asks for, because those that proved nothing
-// hold as much as they may, and asks it if so.
+// mustProve reports whether what a package asks for has to wait for a proof, and asks for it: because those that proved nothing hold as
+// much as they may, or because one of them may have the last seat of a game.
 func (l *Lobby) mustProve(now time.Time, g *guest, o *order) bool {
-	if g.proven || o[askOpen]+o[askJoin] == 0 {
-		return false
+	if _, plays := l.clients[g.peer.Addr()]; plays || o[askOpen]+o[askJoin] == 0 {
+		return false // who plays is refused anyway
 	}
-	_, plays := l.clients[g.peer.Addr()]
+	waits := false
 	switch {
-	case plays:
-		return false // it is refused anyway
-	case o[askOpen] > 0 && (l.unprovenGames < l.cfg.unprovenGames() && l.mayOpen(now, g)):
-		return false
-	case o[askJoin] > 0 && l.unprovenSeats < l.cfg.unprovenSeats() && !g.match.mustProve(now):
-		return false
+	case o[askJoin] > 0 && g.match.isContested():
+		g.match.joiners(func(other *guest) { l.ask(now, other) })
+		waits = !g.proven || g.match.squatter(now) == nil
+	case g.proven:
+	case o[askOpen] > 0:
+		waits = l.unprovenGames >= l.cfg.unprovenGames() || !l.mayOpen(now, g)
+	default:
+		waits = l.unprovenSeats >= l.cfg.unprovenSeats()
 	}
-	l.ask(now, g)
-	return true
+	if waits {
+		l.ask(now, g)
+	}
+	return waits
 }
 
 // watchDebt looks at a player who is about to be sent more. One that proved nothing and confirms little is asked to prove itself, and

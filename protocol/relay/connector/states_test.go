@@ -94,6 +94,7 @@ func newCast(t *testing.T, who string) *cast {
 	seats := uint8(3)
 	if who == "stranger, full" {
 		seats = 2
+		b.addr = near(1) // is proven: else it would be asked first
 	}
 	a.say(mainPort, relay.SemiOrdered, &ToMain{Kind: ToMainOpen, MaxPlayers: seats - 1})
 	if who != "opener" {
