@@ -1,6 +1,9 @@
 package world
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // A Body is embedded in the kinds that have a place in the world. Every
 // dialect can say what is in it.
@@ -14,6 +17,24 @@ type Body struct {
 	knownX, knownY float64
 	knownAt        uint64
 	overdrawn      float64 // how much of the grace is used up
+
+	moved  uint64 // the sum of the body after it last moved by its speed or was steered by its own player
+	jolted uint64 // tells the last time that the game itself changed it from others
+}
+
+// sum tells one state of a body's motion from others.
+func (b *Body) sum() uint64 {
+	h := math.Float64bits(b.X) * 0x9e3779b97f4a7c15
+	h = bits.RotateLeft64(h, 32) ^ math.Float64bits(b.Y)*0xbf58476d1ce4e5b9
+	return bits.RotateLeft64(h, 32) ^ (uint64(math.Float32bits(b.Angle))<<32|uint64(math.Float32bits(b.Norm)))*0x94d049bb133111eb
+}
+
+// notice finds, at the end of a tick, whether the game has changed a body otherwise than by its speed and by what its
+// player asked: that player's client is to be told.
+func (b *Body) notice(tick uint64) {
+	if sum := b.sum(); sum != b.moved {
+		b.moved, b.jolted = sum, sum^mix(tick)
+	}
 }
 
 // settleAt makes where the body is the place that is known of it.
@@ -97,11 +118,44 @@ func circleMeetsBox(dx, dy, radius float64, box Hitbox) bool {
 // Free reports whether a body with an outline could stand at a place: nothing
 // under the outline, nor the cell itself, is solid.
 func (w *World) Free(x, y float64, h Hitbox) bool {
-	return w.Passable(x, y) && !w.hits(x, y, h)
+	return w.Passable(x, y) && w.stands(x, y, h)
 }
 
-// hits reports whether some cell under an outline is solid. A cell is a square
-// whose lower left corner has whole numbers; to touch it is not to be over it.
+// stands reports whether an outline is over nothing solid, both at a place and at the cell that
+// clients are told for it: "a position that is told as a whole cell is free as that whole cell"
+// (realm).
+func (w *World) stands(x, y float64, h Hitbox) bool {
+	if h.IsNull() {
+		return true
+	}
+	if _, _, _, _, ok := Locate(x, y); !ok {
+		return false // over the edge, or nowhere
+	}
+	halfWidth, halfHeight := h.halfWidth, h.halfHeight
+	if h.radius > 0 {
+		halfWidth, halfHeight = h.radius, h.radius
+	}
+	cellX, cellY := math.Floor(x), math.Floor(y)
+	if !w.solidBox(cellX-halfWidth, cellY-halfHeight, x+halfWidth, y+halfHeight) {
+		return true // mostly nothing is near
+	}
+	return !w.hits(x, y, h) && !w.hits(cellX, cellY, h)
+}
+
+// solidBox reports whether a cell of a box is solid.
+func (w *World) solidBox(x0, y0, x1, y1 float64) bool {
+	left, right := int(math.Floor(x0)), int(math.Floor(x1))
+	for row := int(math.Floor(y0)); row <= int(math.Floor(y1)); row++ {
+		if w.terrain.solidSpan(left, right, row) {
+			return true
+		}
+	}
+	return false
+}
+
+// hits reports whether some cell under an outline is solid. "Cells are half-open, so a hitbox that
+// ends at the border of the cell above or to the right is in that cell" (realm): a cell has its
+// lower and its left border, and not the others.
 func (w *World) hits(x, y float64, h Hitbox) bool {
 	if h.IsNull() {
 		return false
@@ -109,28 +163,24 @@ func (w *World) hits(x, y float64, h Hitbox) bool {
 	if _, _, _, _, ok := Locate(x, y); !ok {
 		return true // over the edge, or nowhere
 	}
-	halfHeight := h.halfHeight
-	if h.radius > 0 {
-		halfHeight = h.radius
+	if h.radius == 0 {
+		return w.solidBox(x-h.halfWidth, y-h.halfHeight, x+h.halfWidth, y+h.halfHeight)
 	}
-	low, high := int(math.Floor(y-halfHeight)), int(math.Ceil(y+halfHeight))-1
-	for row := low; row <= high; row++ {
-		half := h.halfWidth
-		if h.radius > 0 {
-			// The widest part of the circle within this row of cells.
-			dy := 0.0
-			if bottom, top := float64(row), float64(row+1); y < bottom {
-				dy = bottom - y
-			} else if y > top {
-				dy = y - top
-			}
-			rest := float64(h.radius*h.radius) - float64(dy*dy)
-			if rest <= 0 {
-				continue
-			}
-			half = math.Sqrt(rest)
+	for row := int(math.Floor(y - h.radius)); row <= int(math.Floor(y+h.radius)); row++ {
+		// The widest part of the circle within this row of cells. Where that is at the upper border,
+		// which is not the row's, the circle comes close to it and no further.
+		bottom, top := float64(row), float64(row+1)
+		dy := max(0, bottom-y, y-top)
+		rest := float64(h.radius*h.radius) - float64(dy*dy)
+		if rest < 0 || rest == 0 && y >= top {
+			continue
 		}
-		if w.terrain.solidSpan(int(math.Floor(x-half)), int(math.Ceil(x+half))-1, row) {
+		half := math.Sqrt(rest)
+		right := int(math.Floor(x + half))
+		if y >= top {
+			right = int(math.Ceil(x+half)) - 1
+		}
+		if w.terrain.solidSpan(int(math.Floor(x-half)), right, row) {
 			return true
 		}
 	}

@@ -82,7 +82,7 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 // These hashes were made on amd64. They change when the rules of the world do,
 // and with nothing else: not with the processor, the compiler or the day.
 func TestGoldenWorlds(t *testing.T) {
-	for seed, want := range map[uint64]uint64{1: 0xd7c0b5a4dc2df7ef, 2: 0x85ea0dfed1f389ed, 3: 0xd34f90abbb699448} {
+	for seed, want := range map[uint64]uint64{1: 0x4f078e589bd069e2, 2: 0xf54026dad37e10fa, 3: 0x2fa9ef1583fa38fd} {
 		if got := wander(t, seed, 300, 6, 4); got != want {
 			t.Errorf("seed %d: %#x, want %#x", seed, got, want)
 		}

@@ -97,6 +97,7 @@
 //
 //	sim.go          Join, Leave, Steer, Act: is it in time and well-formed? then into history
 //	history.go      a ring of ticks: the state before each, and its inputs, sorted
+//	share.go        whether a late one is done then or now
 //	sim_advance.go  Advance: back to the oldest late input, again to now, one tick more
 //	input.go        what Step gets; World.Steer, Read, Done, Deny
 //	move.go         MoveAll; body.go: outlines; terrain.go: chunks; grid.go: who is near
@@ -147,13 +148,13 @@
 //
 // It does not slide along walls: what hits one stops. It keeps no account of what
 // a client may know of the terrain: a gateway sends chunks, and ChangedChunks
-// says which are new. A place that a client claims is judged by distance and time,
-// as realm's page says, and not by whether there was a way.
+// says which are new. A place that a client claims is judged by distance, by time
+// and by whether the straight way there is free: it finds no way around a wall.
 //
 // # Security
 //
 // Whatever a player submits, it can steer its own entity, at its speed, and do
-// what the game does for its actions; it costs a bounded amount of memory and at
-// most MaxRollbackTicks more steps a tick, or Config.ReplayBudget. Gateways bound
+// what the game does for its actions; it costs a bounded amount of memory and, with
+// all others, at most Config.ReplayBudget more steps a tick on average. Gateways bound
 // how often a client may ask; the world bounds what it costs.
 package world

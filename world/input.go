@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"reflect"
 	"unsafe"
 )
@@ -32,6 +33,7 @@ type Steering struct {
 	Angle    float32
 	Norm     float32
 	HasPlace bool // X and Y are given
+	Told     bool // they are in the cell that the client was told last, by a gateway that tells whole cells
 	HasAngle bool
 	HasNorm  bool
 }
@@ -90,7 +92,7 @@ const (
 	TooOld             // further back than MaxRollbackTicks
 	TooEarly           // more than 2 ticks ahead
 	TooMany            // more than 32 of a player in a tick
-	OverBudget         // going back that far would cost more than Config.ReplayBudget
+	OverBudget         // nothing is refused for it any more: see Config.ReplayBudget. The number stays, as duplex tells it
 	Absent             // no such player at that tick
 	NoEntity           // no such entity at that tick
 	NotYours           // an entity that the player may not steer
@@ -155,8 +157,10 @@ func (w *World) Deny(in *Input) { in.outcome = Denied }
 // Steer checks what a client wants of an entity and does it: "speed angle and
 // norm (0 to the kind's maximum) are taken as they are; a position is taken if
 // the entity could have got there since its last accepted one (2 cells of grace)
-// and it is passable; the rest is the server's, and whatever is refused is
-// corrected" (realm). All of it is taken or nothing.
+// and it is passable (a claim of the cell that the server told last is no move,
+// and always taken; a refused position does not take angle and norm with it; the
+// allowance never exceeds 2 cells and one second's walk, and the way must be
+// free); the rest is the server's, and whatever is refused is corrected" (realm).
 func (w *World) Steer(in *Input) Reason {
 	in.outcome = w.steer(in)
 	return in.outcome
@@ -170,21 +174,18 @@ func (w *World) steer(in *Input) Reason {
 	}
 	t, row := w.tables[at>>16], int(at&0xffff)
 	// Owning is not enough: whoever threw a ball does not steer it.
-	if p, _ := w.Player(in.Player); p.Entity != s.Entity && (w.game.May == nil || !w.game.May(w, in.Player, s.Entity)) {
+	p, _ := w.Player(in.Player)
+	if p.Entity != s.Entity && (w.game.May == nil || !w.game.May(w, in.Player, s.Entity)) {
 		return NotYours
 	}
 	b := t.body(row)
 	if s.HasNorm && !(s.Norm >= 0 && s.Norm <= float32(t.kind.MaxSpeed)) {
 		return TooFast
 	}
+	own := p.Entity == s.Entity && b.sum() == b.moved
+	why := Accepted
 	if s.HasPlace {
-		overdrawn, why := w.reachable(t.kind, b, s)
-		if why.Refused() {
-			return why
-		}
-		b.X, b.Y = s.X, s.Y
-		b.settleAt(w.tick)
-		b.overdrawn = overdrawn
+		why = w.claim(t.kind, b, in)
 	}
 	if s.HasAngle {
 		b.Angle = s.Angle
@@ -192,20 +193,64 @@ func (w *World) steer(in *Input) Reason {
 	if s.HasNorm {
 		b.Norm = s.Norm
 	}
+	if own {
+		b.moved = b.sum()
+	}
+	return why
+}
+
+// claim takes a place, or says why not.
+func (w *World) claim(k *Kind, b *Body, in *Input) Reason {
+	s := &in.Steer
+	if s.Told && math.Floor(s.X) == math.Floor(b.X) && math.Floor(s.Y) == math.Floor(b.Y) {
+		return Accepted // no move: the world knows better where in the cell it is
+	}
+	overdrawn, why := w.reachable(k, b, in)
+	if why.Refused() {
+		if s.Told {
+			return Accepted // the client believes what it was told, and is told anew when that changes
+		}
+		return why
+	}
+	b.X, b.Y = s.X, s.Y
+	b.settleAt(w.tick)
+	b.overdrawn = overdrawn
 	return Accepted
 }
 
-// reachable judges a place by its distance from the last accepted one. The grace
-// is an overdraft that later ticks pay back: were it granted anew with each
-// place, a client that sends one each tick would be 2 cells a tick faster.
-func (w *World) reachable(k *Kind, b *Body, s *Steering) (overdrawn float64, why Reason) {
-	ticks := float64(w.tick - b.knownAt)
-	overdrawn = max(0, b.overdrawn+Hypot(s.X-b.knownX, s.Y-b.knownY)-float64(ticks*k.MaxSpeed))
-	if overdrawn > moveGrace {
+// reachable judges a place by its distance from the last accepted one, and by the way from where the
+// body is. The grace is an overdraft that later ticks pay back: were it granted anew with each
+// place, a client that sends one each tick would be 2 cells a tick faster. If the middle of the
+// claimed cell is blocked and its corner is not, the place becomes the corner: clients that keep whole
+// cells judge by that.
+func (w *World) reachable(k *Kind, b *Body, in *Input) (overdrawn float64, why Reason) {
+	s := &in.Steer
+	walked := float64(float64(w.tick-b.knownAt) * k.MaxSpeed)
+	overdrawn = max(0, b.overdrawn+Hypot(s.X-b.knownX, s.Y-b.knownY)-walked)
+	far := Hypot(s.X-b.X, s.Y-b.Y)
+	switch {
+	case overdrawn > moveGrace || far > moveGrace+min(walked, float64(float64(w.rate)*k.MaxSpeed)):
+		return 0, Unreachable
+	case far > moveGrace && !w.mayLookFar(in.Player):
 		return 0, Unreachable
 	}
-	if !w.Free(s.X, s.Y, w.Hitbox(b)) {
+	h := w.Hitbox(b)
+	if !w.Free(s.X, s.Y, h) {
+		if s.X, s.Y = math.Floor(s.X), math.Floor(s.Y); !w.Free(s.X, s.Y, h) {
+			return 0, Blocked
+		}
+	}
+	if !w.clear(b, s.X, s.Y, h) {
 		return 0, Blocked
 	}
 	return overdrawn, Accepted
+}
+
+// mayLookFar counts the claims of a player in this step whose way is long to look at.
+func (w *World) mayLookFar(p PlayerID) bool {
+	if w.claimant != p {
+		w.claimant, w.claims = p, 0
+	}
+	w.claims++
+	return w.claims <= maxFarClaims
 }

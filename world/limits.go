@@ -84,6 +84,10 @@ const (
 	// its last accepted one (2 cells of grace)" (realm).
 	moveGrace = 2
 
+	// maxFarClaims is how many places that are more than moveGrace away a player may claim in a
+	// tick: the way to each is looked at, up to a second's walk. Honest clients claim one.
+	maxFarClaims = 2
+
 	// maxHitbox bounds the half-size of a hitbox: all cells under it are looked
 	// at wherever it goes.
 	maxHitbox = 64

@@ -32,7 +32,12 @@ func (w *World) Move(b *Body) (stopped bool) {
 	}
 	norm = max(-maxSpeed, min(norm, maxSpeed))
 	sin, cos := SinCos(float64(b.Angle))
-	return w.slide(b, float64(norm*cos), float64(norm*sin))
+	own := b.sum() == b.moved
+	stopped = w.slide(b, float64(norm*cos), float64(norm*sin))
+	if own {
+		b.moved = b.sum()
+	}
+	return stopped
 }
 
 // slide moves a body along (dx, dy) in strides until something is in its way.
@@ -48,10 +53,10 @@ func (w *World) slide(b *Body, dx, dy float64) (stopped bool) {
 	for i := 1; i <= strides; i++ {
 		part := float64(i) / float64(strides)
 		nx, ny := x+float64(dx*part), y+float64(dy*part)
-		hit := w.hits(nx, ny, h)
+		hit := !w.stands(nx, ny, h)
 		if hit && i == 1 {
 			// What stands in a wall, since the terrain changed around it, may walk out.
-			inside = w.hits(x, y, h)
+			inside = !w.stands(x, y, h)
 		}
 		if hit && !inside {
 			w.approach(b, nx, ny, h)
@@ -67,12 +72,32 @@ func (w *World) slide(b *Body, dx, dy float64) (stopped bool) {
 func (w *World) approach(b *Body, x, y float64, h Hitbox) {
 	for range 4 {
 		mx, my := (b.X+x)/2, (b.Y+y)/2
-		if w.hits(mx, my, h) {
-			x, y = mx, my
-		} else {
+		if w.stands(mx, my, h) {
 			b.X, b.Y = mx, my
+		} else {
+			x, y = mx, my
 		}
 	}
+}
+
+// clear reports whether nothing stops a body on the straight way to a place. Who stands in a wall
+// may walk out, as with slide.
+func (w *World) clear(b *Body, x, y float64, h Hitbox) bool {
+	if h.IsNull() {
+		return true
+	}
+	dx, dy := x-b.X, y-b.Y
+	strides := int(math.Ceil(Hypot(dx, dy) / moveStep))
+	inside := !w.stands(b.X, b.Y, h)
+	for i := 1; i < strides; i++ { // the end was looked at
+		part := float64(i) / float64(strides)
+		hit := !w.stands(b.X+float64(dx*part), b.Y+float64(dy*part), h)
+		if hit && !inside {
+			return false
+		}
+		inside = hit
+	}
+	return true
 }
 
 // clampPlace keeps a body without an outline, which nothing stops, within the

@@ -107,7 +107,7 @@ func (p *player) begin(g Game) error {
 	}
 	in := &p.in
 	sum, seed := in.u64(), in.u64()
-	c := Config{Seed: seed, MaxRollbackTicks: int(in.u32()), ReplayBudget: int(in.u32()), ReuseTicks: int(in.u32())}
+	c := Config{Seed: seed, MaxRollbackTicks: int(in.u32()), ReplayBudget: int(in.u32()), ReuseTicks: int(in.u32()), TickRate: int(in.u32())}
 	p.report.Name, p.report.Seed = in.text(), seed
 	if c.MaxRollbackTicks == 0 {
 		c.MaxRollbackTicks = -1
@@ -118,6 +118,7 @@ func (p *player) begin(g Game) error {
 	if p.sim, err = New(g, c); err != nil {
 		return err
 	}
+	p.sim.replaying = true
 	if p.sim.schema.sum != sum {
 		return fmt.Errorf("%w: %q", ErrOtherGame, p.report.Name)
 	}
@@ -206,7 +207,7 @@ func (p *player) input() Input {
 	case Steer:
 		flags := r.u8()
 		in.Steer = Steering{
-			HasPlace: flags&1 != 0, HasAngle: flags&2 != 0, HasNorm: flags&4 != 0, Entity: ID(r.u64()),
+			HasPlace: flags&1 != 0, HasAngle: flags&2 != 0, HasNorm: flags&4 != 0, Told: flags&8 != 0, Entity: ID(r.u64()),
 			X: math.Float64frombits(r.u64()), Y: math.Float64frombits(r.u64()),
 			Angle: math.Float32frombits(r.u32()), Norm: math.Float32frombits(r.u32()),
 		}
@@ -238,12 +239,14 @@ func (s *Sim) resubmit(in *Input) Reason {
 		s.present[in.Player>>6] |= 1 << (in.Player & 63)
 		s.players++
 	}
-	why := s.submit(in)
-	if in.Kind == Leave && why == Accepted {
+	if !s.isPresent(in.Player) || in.Tick > s.now+MaxAhead || in.Tick+s.history.depth < s.now || !s.keep(in) {
+		return Malformed
+	}
+	if in.Kind == Leave {
 		s.present[in.Player>>6] &^= 1 << (in.Player & 63)
 		s.players--
 	}
-	return why
+	return Accepted
 }
 
 // compare runs the tick and holds it against what is recorded of it.

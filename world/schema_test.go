@@ -40,8 +40,8 @@ func TestAKindIsItsStruct(t *testing.T) {
 			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	// x, y, tick and overdraft of the Body, then steps, path and last.
-	if n := len(s.Kinds[0].hidden); n != 4+1+3+1 {
+	// x, y, tick, overdraft and two sums of the Body, then steps, path and last.
+	if n := len(s.Kinds[0].hidden); n != 6+1+3+1 {
 		t.Errorf("%d hidden values", n)
 	}
 	if s.Kind(2).Name != "sprout" || s.Kind(9) != nil || s.Action(1).Name != "dig" || s.Action(9) != nil || s.ActionNamed("nosuch") != nil {

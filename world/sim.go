@@ -12,10 +12,14 @@ type Config struct {
 	// 0 is none. Each tick of it holds a copy of the entities.
 	MaxRollbackTicks int
 
+	// TickRate is how many ticks a second has. 0 is 20. The world has no clock: it says how far
+	// one walks in a second.
+	TickRate int
+
 	// ReplayBudget is how many ticks of the past may be run again a tick, on
-	// average; inputs that would cost more are refused. 0 is MaxRollbackTicks,
-	// which is always enough, as all late inputs of one tick share one rewind.
-	// Set it where Step is so slow that this many do not fit into a tick.
+	// average. Players share it fairly: late inputs of a player who has used up its
+	// share are done now, not then. 0 is a quarter of MaxRollbackTicks; as many as those is
+	// always enough, as all late inputs of one tick share one rewind.
 	ReplayBudget int
 
 	// ReuseTicks is how long an entity's number rests before it is given to
@@ -38,6 +42,7 @@ type Stats struct {
 	Ticks         uint64
 	Rewinds       uint64
 	TicksReplayed uint64
+	LateDoneNow   uint64 // late inputs that were done at once, as their player's share of the replay budget was spent
 	NotFinite     uint64 // floats that the game left NaN or infinite; made 0
 	SpawnsRefused uint64 // because a kind had as many as may be
 	Unnumbered    uint64 // entities that had to wait for a number
@@ -56,7 +61,7 @@ type Sim struct {
 
 	now      uint64 // the tick that Advance will run
 	earliest uint64 // the oldest tick that has a late input, or now
-	budget   int    // ticks that may still be replayed
+	share    share  // of the replay budget, by player
 	history  history
 	scratch  []Input  // the copy of a tick's inputs that Step may change
 	params   []params // and of the parameters in it
@@ -74,7 +79,8 @@ type Sim struct {
 	views   []*View
 	events  []Event
 
-	recorder *recorder
+	recorder  *recorder
+	replaying bool // a recording is run again
 }
 
 // New makes a world and runs Setup. An error says what is wrong with the game.
@@ -88,8 +94,9 @@ func New(g Game, c Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.schema, s.budget = schema, c.MaxRollbackTicks
-	s.world = newWorld(&s.game, schema, c.Seed, &s.stats)
+	s.schema = schema
+	s.share.init(&c)
+	s.world = newWorld(&s.game, schema, &c, &s.stats)
 	s.book.init(uint64(c.ReuseTicks))
 	s.public.init(schema)
 	if g.Setup != nil {
@@ -110,7 +117,10 @@ func (c Config) withDefaults() Config {
 	}
 	c.MaxRollbackTicks = min(c.MaxRollbackTicks, maxRollback)
 	if c.ReplayBudget <= 0 {
-		c.ReplayBudget = c.MaxRollbackTicks
+		c.ReplayBudget = max(1, c.MaxRollbackTicks/4)
+	}
+	if c.TickRate <= 0 {
+		c.TickRate = 20
 	}
 	if c.ReuseTicks <= 0 {
 		c.ReuseTicks = 1200
@@ -148,6 +158,7 @@ func (s *Sim) Join(name string) (PlayerID, error) {
 	s.lastPlayer = p
 	s.present[p>>6] |= 1 << (p & 63)
 	s.players++
+	s.share.join(p)
 	s.submit(&Input{Kind: Join, Player: p, Tick: s.now, Name: fitText(name, maxNameBytes)})
 	return p, nil
 }
@@ -161,6 +172,7 @@ func (s *Sim) Leave(p PlayerID) {
 	s.submit(&Input{Kind: Leave, Player: p, Tick: s.now})
 	s.present[p>>6] &^= 1 << (p & 63)
 	s.players--
+	s.share.leave(p)
 }
 
 func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0 }
@@ -202,9 +214,9 @@ func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32
 	return s.submit(&in)
 }
 
-// submit puts an input into history, at its tick.
+// submit puts an input into history, at its tick or, if its player has used up its share of the
+// replay budget, at the next.
 func (s *Sim) submit(in *Input) Reason {
-	cost := 0
 	switch {
 	case !s.isPresent(in.Player):
 		return s.refuse(Absent)
@@ -212,22 +224,33 @@ func (s *Sim) submit(in *Input) Reason {
 		return s.refuse(TooEarly)
 	case in.Tick+s.history.depth < s.now:
 		return s.refuse(TooOld)
-	case in.Tick < s.earliest:
-		cost = int(s.earliest - in.Tick)
 	}
-	if cost > s.budget {
-		return s.refuse(OverBudget)
+	late := in.Tick < s.now
+	if late && !s.share.affords(in.Player, s.now, s.now-in.Tick, in.Tick < s.earliest) {
+		s.stats.LateDoneNow++
+		in.Tick, late = s.now, false
 	}
-	if !s.history.at(in.Tick).add(in) {
+	if !s.keep(in) {
 		return s.refuse(TooMany)
 	}
-	s.budget -= cost
+	if late {
+		s.share.note(in.Player, s.now-in.Tick)
+	}
+	return Accepted
+}
+
+// keep puts an input into history, and into the recording: that says what was done at which tick, and
+// is run again without a budget.
+func (s *Sim) keep(in *Input) bool {
+	if !s.history.at(in.Tick).add(in) {
+		return false
+	}
 	s.earliest = min(s.earliest, in.Tick)
 	s.stats.InputsPending++
 	if s.recorder != nil {
 		s.recorder.input(in)
 	}
-	return Accepted
+	return true
 }
 
 func (s *Sim) refuse(why Reason) Reason {

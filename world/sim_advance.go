@@ -21,7 +21,7 @@ func (s *Sim) Advance() {
 	s.stats.Ticks++
 	s.now++
 	s.earliest = s.now
-	s.budget = min(s.budget+s.config.ReplayBudget, max(s.config.MaxRollbackTicks, s.config.ReplayBudget))
+	s.share.settle()
 	s.close()
 	s.publish()
 	s.number()

@@ -56,13 +56,20 @@ type World struct {
 	grid  grid       // of the bodies, when first asked for in a step
 	fresh bool       // the grid is of this step
 
+	rate int // ticks a second
+
+	// How many places far away a player has claimed in this step.
+	claimant PlayerID
+	claims   int
+
 	born  uint32 // entities that the world itself created in this step
 	setUp uint32 // those that Setup created, before the first
 	stats *Stats
 }
 
-func newWorld(g *Game, s *Schema, seed uint64, stats *Stats) *World {
-	w := &World{game: g, schema: s, seed: seed, stats: stats}
+func newWorld(g *Game, s *Schema, c *Config, stats *Stats) *World {
+	seed := c.Seed
+	w := &World{game: g, schema: s, seed: seed, rate: c.TickRate, stats: stats}
 	w.random.state = mix(seed)
 	rows := 0
 	for _, k := range s.Kinds {
@@ -77,6 +84,9 @@ func newWorld(g *Game, s *Schema, seed uint64, stats *Stats) *World {
 // Tick returns the number of this tick, from 0.
 func (w *World) Tick() uint64 { return w.tick }
 
+// TickRate returns how many ticks a second has.
+func (w *World) TickRate() int { return w.rate }
+
 // Seed returns the world's seed.
 func (w *World) Seed() uint64 { return w.seed }
 
@@ -88,7 +98,7 @@ func (w *World) Schema() *Schema { return w.schema }
 
 // begin starts a step.
 func (w *World) begin(tick uint64) {
-	w.tick, w.born, w.fresh = tick, 0, false
+	w.tick, w.born, w.fresh, w.claimant, w.claims = tick, 0, false, 0, 0
 	if tick == 0 {
 		w.born = w.setUp // they have the IDs of tick 0 too
 	}
@@ -109,6 +119,9 @@ func (w *World) settle() {
 			for _, i := range k.texts {
 				s := k.Fields[i].text(p)
 				*s = fitText(*s, k.Fields[i].Max)
+			}
+			if k.HasBody {
+				t.body(row).notice(w.tick)
 			}
 		}
 	}

@@ -172,6 +172,7 @@ func New(c Config) (*Hub, error) {
 	c.TickRate = cmp.Or(c.TickRate, defaultTickRate)
 	c.MaxPlayers = cmp.Or(c.MaxPlayers, defaultMaxPlayers)
 	c.PerAddress = cmp.Or(c.PerAddress, defaultPerAddress)
+	c.World.TickRate = c.TickRate
 	sim, err := world.New(c.Game, c.World)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,128 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+)
+
+// share is how players share Config.ReplayBudget, in ticks that are run again. Each has an account
+// that holds at most one whole rewind. The ticks of a rewind are paid by the players whose inputs go
+// back that far, in equal parts, and the budget of a tick fills the accounts in equal parts, the
+// fullest first: a player who uses little is never short because another uses much.
+//
+// It counts ticks and not time, so the same inputs are treated the same on every machine. It is no
+// part of the state: the recording has what it decided.
+type share struct {
+	full  int64    // what an account holds
+	grows int64    // what all get in a tick
+	rate  uint64   // ticks a second
+	spent []int64  // by player: full, less what its account holds
+	deep  []uint64 // by player: until when it has its deep inputs done at once
+	owing []PlayerID
+	late  []lateness // of this tick
+	place []int32    // by player: 1 + its place in late
+}
+
+// lateness is how far back the inputs of a player went in this tick.
+type lateness struct {
+	player PlayerID
+	ticks  uint64
+}
+
+// replayUnit is one tick of replay in an account: fine enough for parts of it.
+const replayUnit = 1 << 20
+
+func (s *share) init(c *Config) {
+	s.grows = int64(c.ReplayBudget) * replayUnit
+	s.full = int64(max(c.MaxRollbackTicks, c.ReplayBudget)) * replayUnit
+	s.rate = uint64(c.TickRate)
+}
+
+// join opens an account with one tick's budget in it: who comes back again and again does not begin
+// with a rewind each time.
+func (s *share) join(p PlayerID) {
+	if grow := int(p) + 1 - len(s.spent); grow > 0 {
+		s.spent = append(s.spent, make([]int64, grow)...)
+		s.deep = append(s.deep, make([]uint64, grow)...)
+		s.place = append(s.place, make([]int32, grow)...)
+	}
+	s.deep[p] = 0
+	if s.spent[p] = s.full - min(s.grows, s.full); s.spent[p] > 0 {
+		s.owing = append(s.owing, p)
+	}
+}
+
+// leave closes an account.
+func (s *share) leave(p PlayerID) {
+	if s.place[p] > 0 {
+		s.late[s.place[p]-1].ticks = 0 // the others pay
+	}
+	s.spent[p] = 0
+	s.owing = slices.DeleteFunc(s.owing, func(q PlayerID) bool { return q == p })
+}
+
+// affords reports whether a player's input may be done then, so many ticks ago, and not now. further
+// says that the world would go back further for it than it does already. The inputs of a player who
+// was once too deep in the past stay done now until it was less so for a second: if some of its
+// places came then and others now, it would go to and fro.
+func (s *share) affords(p PlayerID, now, ticks uint64, further bool) bool {
+	deep := int64(ticks)*replayUnit > s.grows
+	if further && s.full-s.spent[p] < int64(ticks)*replayUnit || deep && now < s.deep[p] {
+		if deep {
+			s.deep[p] = now + s.rate
+		}
+		return false
+	}
+	return true
+}
+
+// note says that an input of a player went back so many ticks.
+func (s *share) note(p PlayerID, ticks uint64) {
+	if s.place[p] == 0 {
+		s.late = append(s.late, lateness{player: p})
+		s.place[p] = int32(len(s.late))
+	}
+	l := &s.late[s.place[p]-1]
+	l.ticks = max(l.ticks, ticks)
+}
+
+// settle ends a tick: the rewind is paid, and accounts are filled.
+func (s *share) settle() {
+	s.pay()
+	if len(s.owing) == 0 {
+		return
+	}
+	slices.SortFunc(s.owing, func(a, b PlayerID) int { return cmp.Or(cmp.Compare(s.spent[a], s.spent[b]), cmp.Compare(a, b)) })
+	left, still := s.grows, s.owing[:0]
+	for i, p := range s.owing {
+		got := min(s.spent[p], left/int64(len(s.owing)-i))
+		left -= got
+		if s.spent[p] -= got; s.spent[p] > 0 {
+			still = append(still, p)
+		}
+	}
+	s.owing = still
+}
+
+// pay takes what the rewind of this tick cost from those that it was for.
+func (s *share) pay() {
+	slices.SortFunc(s.late, func(a, b lateness) int {
+		return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(a.player, b.player))
+	})
+	cost, below := int64(0), uint64(0)
+	for i := len(s.late) - 1; i >= 0; i-- {
+		l := s.late[i]
+		s.place[l.player] = 0
+		if l.ticks == 0 {
+			continue
+		}
+		// The ticks that are further back than those of the one after are for the first i + 1.
+		cost += int64(l.ticks-below) * replayUnit / int64(i+1)
+		below = l.ticks
+		if s.spent[l.player] == 0 {
+			s.owing = append(s.owing, l.player)
+		}
+		s.spent[l.player] = min(s.spent[l.player]+cost, s.full)
+	}
+	s.late = s.late[:0]
+}
