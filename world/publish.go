@@ -47,7 +47,9 @@ type slot struct {
 	seen        uint64  // the last publication that it was in
 	vx, vy      float64 // its speed, as angle and norm give it
 	angle, norm float32
-	_           [24]byte
+	jolt        uint64 // Body.jolted
+	jolted      uint64 // when that last changed
+	counted     uint64 // when a countdown last was anything but one less
 }
 
 type gone struct {
@@ -158,9 +160,14 @@ func (s *Sim) compare(i int, t *table, row int) {
 	visible := len(t.kind.Fields)
 	oldX, oldY := e.x, e.y
 	for f := range t.kind.Fields {
+		was := p.bits[from+f]
 		if s.compareField(&t.kind.Fields[f], from+f, ptr, isNew) {
 			e.changed = p.now
-			if !t.kind.HasBody || f > FieldY {
+			switch {
+			case t.kind.counts>>f&1 != 0 && !isNew && p.bits[from+f] == was-1:
+			case t.kind.counts>>f&1 != 0:
+				e.counted, e.other = p.now, p.now
+			case !t.kind.HasBody || f > FieldY:
 				e.other = p.now
 			}
 		}
@@ -176,6 +183,9 @@ func (s *Sim) compare(i int, t *table, row int) {
 	}
 	b := t.body(row)
 	e.x, e.y = b.X, b.Y
+	if b.jolted != e.jolt {
+		e.jolt, e.jolted = b.jolted, p.now
+	}
 	if b.Angle != e.angle || b.Norm != e.norm {
 		e.angle, e.norm, e.vx, e.vy = b.Angle, b.Norm, 0, 0
 		if b.Norm != 0 {

@@ -18,6 +18,9 @@ type Field struct {
 
 	InBody bool // one of the five that a Body has
 
+	// Countdown says that it goes down by one each tick until it is 0, which clients may do themselves.
+	Countdown bool
+
 	offset uintptr
 }
 
@@ -37,6 +40,7 @@ type Kind struct {
 	hidden []Field // unexported state: copied, hashed and recorded, told to no one
 	floats []Field // of both: what must be finite
 	texts  []int   // indexes into Fields
+	counts uint64  // a bit for each of Fields that is a countdown
 	body   uintptr // offset of the Body
 	typ    reflect.Type
 	rows   int
@@ -85,6 +89,8 @@ type ActionList struct {
 //	name=speed_left  its name to clients
 //	attr=3           its number among realm's attributes
 //	max=64           the greatest size of a string in bytes (32)
+//	countdown        it goes down by one each tick until it is 0: clients that count themselves are told
+//	                 when it is set, and no more
 //
 // and on an embedded Body, or on a field _ struct{}, for the kind:
 //
@@ -237,6 +243,9 @@ func (k *Kind) takeOptions(tag tag) error {
 func (k *Kind) check() error {
 	bytes := 0
 	for i, f := range k.Fields {
+		if i < maxFields && f.Countdown {
+			k.counts |= 1 << i
+		}
 		bytes += f.Type.Bytes()
 		if f.Type == Text {
 			bytes += f.Max
@@ -296,6 +305,10 @@ func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
 	if tag.kind >= 0 || tag.action >= 0 || tag.rows > 0 || tag.speed >= 0 {
 		return field, errors.New("kind=, speed=, cap= and action= stand at the Body, or at a field `_ struct{}`")
 	}
+	if tag.countdown && (typ < U8 || typ > U64) {
+		return field, errors.New("a countdown is an unsigned number")
+	}
+	field.Countdown = tag.countdown
 	if tag.name != "" {
 		field.Name = tag.name
 	}

@@ -199,6 +199,7 @@ type tag struct {
 	attr, kind, action int
 	max, rows          int
 	speed              float64
+	countdown          bool
 }
 
 func parseTag(text string) (tag, error) {
@@ -225,6 +226,8 @@ func parseTag(text string) (tag, error) {
 			t.max, err = number(value, 1, maxTextBytes)
 		case "cap":
 			t.rows, err = number(value, 1, maxRows)
+		case "countdown":
+			t.countdown = true
 		case "speed":
 			t.speed, err = strconv.ParseFloat(value, 64)
 			if err == nil && !(t.speed >= 0 && t.speed <= maxSpeed) {

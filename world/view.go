@@ -34,6 +34,19 @@ type ViewConfig struct {
 	// is each tick.
 	PredictTicks int
 
+	// OwnMoves is for clients that move their own entity themselves, as realm's do: "a player's own
+	// accepted moves are not told back to it". Its place, angle and norm are told when something was
+	// refused (Correct), and when the game itself has changed them.
+	OwnMoves bool
+
+	// Countdowns is for clients that count down themselves: "countdowns are told when they are
+	// set" (realm).
+	Countdowns bool
+
+	// CorrectTicks is how often the player's own entity is corrected at most: the first time at
+	// once, and while more is refused again after so many ticks. 0 is each tick.
+	CorrectTicks int
+
 	// SightOnly yields Entered and Left and nothing else, for a gateway that has
 	// Sim.Changes from elsewhere.
 	SightOnly bool
@@ -106,6 +119,9 @@ type View struct {
 	config  ViewConfig
 	entries entries
 	flight  flight
+
+	wrong     bool   // the player's own entity is to be corrected
+	corrected uint64 // the publication in which it was
 
 	urgent []pressing // what is to be told
 	queue  []pressing // a heap of the most urgent of it
@@ -195,19 +211,36 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 	return at, ok && v.entries.all[at].born == uint32(v.sim.public.slots[i].born)
 }
 
-// Correct makes the view tell all of an entity again, at its newest: a client
-// that was refused something believes what is not so.
+// OwnMoves has the player not be told its own moves from now on: see ViewConfig.OwnMoves.
+func (v *View) OwnMoves() { v.config.OwnMoves = true }
+
+// Correct makes the view tell the place, the angle and the norm of an entity again, at their newest: a
+// client that was refused something believes what is not so. What has no body is told whole.
 func (v *View) Correct(id ID) {
 	i, ok := v.sim.public.slotOf.get(id)
-	if !ok {
-		return
+	switch {
+	case !ok:
+	case int(i) == v.own && v.config.CorrectTicks > 0:
+		v.wrong = true // the next Update looks whether it is time
+	default:
+		v.correct(i)
 	}
+}
+
+func (v *View) correct(i uint32) {
 	if at, ok := v.known(i); ok {
 		e := &v.entries.all[at]
-		e.lost = allFields(v.sim.public.slots[i].kind)
+		if s := &v.sim.public.slots[i]; s.hasBody && e.known {
+			e.lost |= moves
+		} else {
+			e.lost = allFields(s.kind)
+		}
 		e.urgency = min(e.urgency+ownUrgency, mostUrgency)
 	}
 }
+
+// moves are the fields that tell how a body moves.
+const moves = 1<<FieldX | 1<<FieldY | 1<<FieldAngle | 1<<FieldNorm
 
 // Seen walks all that is in sight, as Entered, whether or not it was told
 // already: for a dialect that can ask for everything at once.

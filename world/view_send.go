@@ -35,17 +35,32 @@ func (v *View) Next() *Change {
 		v.next, v.offered = v.changeOf(i), true
 		v.next.at = at
 		if e.known {
-			v.next.Mask = p.since(int(i), e.sent) | e.lost
-			if s := &p.slots[i]; v.config.PredictTicks > 0 && s.jumped > e.sent && s.hasBody {
-				// It may stand where it stood, and the client believe that it went on.
-				v.next.Mask |= 1<<FieldX | 1<<FieldY
-			}
+			v.next.Mask = v.news(i, &p.slots[i], e) | e.lost
 		} else {
 			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
 		}
 		return &v.next
 	}
 	return nil
+}
+
+// news returns the fields of an entity that the client is to be told as they have changed.
+func (v *View) news(i uint32, s *slot, e *entry) uint64 {
+	mask := v.sim.public.since(int(i), e.sent)
+	if v.config.PredictTicks > 0 && s.jumped > e.sent && s.hasBody {
+		// It may stand where it stood, and the client believe that it went on.
+		mask |= 1<<FieldX | 1<<FieldY
+	}
+	if v.config.Countdowns && s.counted <= e.sent {
+		mask &^= s.kind.counts
+	}
+	if v.config.OwnMoves && int(i) == v.own && s.hasBody {
+		if s.jolted > e.sent {
+			return mask | moves
+		}
+		return mask &^ moves
+	}
+	return mask
 }
 
 // Take says that what Next returned is in the open packet and took so many

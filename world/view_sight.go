@@ -27,6 +27,10 @@ func (v *View) Update() {
 	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
+	if v.wrong && v.own >= 0 && (v.corrected == 0 || p.now-v.corrected >= uint64(v.config.CorrectTicks)) {
+		v.wrong, v.corrected = false, p.now
+		v.correct(uint32(v.own))
+	}
 	v.review()
 	v.discover()
 	v.rank()
@@ -82,7 +86,7 @@ func (v *View) review() {
 			continue
 		}
 		kept = append(kept, x)
-		if e.lost != 0 || v.isNews(s, e) {
+		if e.lost != 0 || v.isNews(x.slot, s, e) {
 			v.urge(x, s, e, d)
 		}
 	}
@@ -90,16 +94,18 @@ func (v *View) review() {
 }
 
 // isNews reports whether the client should be told of what has changed since.
-func (v *View) isNews(s *slot, e *entry) bool {
+func (v *View) isNews(i uint32, s *slot, e *entry) bool {
 	switch {
 	case v.config.SightOnly:
 		return false
+	case v.config.OwnMoves && int(i) == v.own:
+		return v.news(i, s, e) != 0
 	case v.config.PredictTicks == 0:
 		return s.changed > e.sent
 	case s.other > e.sent || s.jumped > e.sent:
 		return true
 	}
-	return s.changed > e.sent && v.updated-e.sent >= uint64(v.config.PredictTicks)
+	return s.changed > e.sent && v.updated-e.sent >= uint64(v.config.PredictTicks) && v.news(i, s, e) != 0
 }
 
 func (v *View) urge(x sighted, s *slot, e *entry, d float64) {

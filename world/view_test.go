@@ -255,7 +255,7 @@ func TestAChangeIsItsFields(t *testing.T) {
 	v.Correct(ids[0])
 	s.Advance()
 	v.Update()
-	if c = v.Next(); c == nil || c.Mask != allFields(c.Kind) {
+	if c = v.Next(); c == nil || c.Mask != moves {
 		t.Errorf("not corrected: %+v", c)
 	}
 	for c := range s.Changes() {

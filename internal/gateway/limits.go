@@ -56,6 +56,10 @@ const (
 	// on, in ticks: they move it by its speed.
 	realmPredict = 10
 
+	// correctionsASecond is how often a realm player whose moves are refused is told where it is: a client that
+	// does not listen is told no more often, and one that does needs no second time.
+	correctionsASecond = 2
+
 	// maxName bounds a player's name, in bytes.
 	maxName = 64
 

@@ -26,6 +26,9 @@ type Realm struct {
 	// server's loop.
 	skipped uint64
 
+	// lastTick is the tick that clients were last told. Owned by the server's loop.
+	lastTick uint64
+
 	// Owned by the server's loop.
 	attributes []realm.Attribute
 	blocks     []realm.Entity
@@ -39,7 +42,14 @@ type Realm struct {
 type realmSeat struct {
 	Seat
 	conn    *realm.Conn
-	playing bool // it has entered
+	playing bool   // it has entered
+	since   uint64 // the tick that its login_response told
+
+	told   realm.Position // where it was told that its own entity is
+	claims bool           // it says itself where that is
+
+	temps map[uint16]uint32 // the tag of the action that each temporary number waits for
+	tags  uint16            // the number of the last tag
 }
 
 // waits: who has not entered waits for the chunk that it is to enter in.
@@ -71,6 +81,7 @@ func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
 // realmDone is something that was done, and how all who see it are told.
 type realmDone struct {
 	by    world.ID
+	tick  uint64 // as clients count
 	frame realm.Frame
 }
 
@@ -162,7 +173,10 @@ func (d *Realm) requests() *inbox { return &d.inbox }
 func (d *Realm) view() world.ViewConfig {
 	// A slow reader has its updates merged by the dialect, so there is no budget here. Clients
 	// move bodies by their speed.
-	return world.ViewConfig{Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, PredictTicks: realmPredict}
+	return world.ViewConfig{
+		Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, PredictTicks: realmPredict,
+		Countdowns: true, CorrectTicks: max(1, d.hub.cfg.TickRate/correctionsASecond),
+	}
 }
 
 // handle runs on the loop.
@@ -188,6 +202,9 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		}
 	case realm.EventRefused:
 		if s != nil {
+			if ev.Message.Kind == realm.KindActionDo {
+				d.free(s, temporaryOf(ev.Message.Action.Params))
+			}
 			d.inbox.put(request{seat: &s.Seat, ask: askCorrect})
 		}
 	case realm.EventClosed:
@@ -205,10 +222,20 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	switch m.Kind {
 	case realm.KindEntityUpdate:
 		r.ask, r.entity, r.steer, ok = askSteer, m.Entity.ID, steeringOf(&m.Entity), true
+		if r.steer.HasPlace && m.Entity.ID == s.conn.Entity() {
+			s.claims = true
+			r.steer.Told = m.Entity.Position == s.told
+		}
 	case realm.KindActionDo:
+		temporary := temporaryOf(m.Action.Params)
 		if r.action = d.hub.sim.Schema().Action(int(m.Action.ID)); r.action != nil {
-			r.ask = askAct
+			r.ask, r.tag = askAct, s.await(temporary)
 			r.params, ok = paramsOf(r.action, m.Action.Params)
+		}
+		if !ok || !d.inbox.put(r) {
+			d.free(s, temporary)
+		} else {
+			return
 		}
 	case realm.KindChatSend:
 		r.ask, r.line, ok = askSay, m.Text, true
@@ -252,7 +279,8 @@ func (d *Realm) publish(h *Hub) {
 		due = time.Now()
 	}
 	d.skipped = h.stats.SkippedTicks
-	m.BeginTick(due, h.sim.Tick()+d.skipped)
+	d.lastTick = h.sim.Tick() + d.skipped
+	m.BeginTick(due, d.lastTick)
 	for _, p := range h.sim.ChangedChunks() {
 		id := realm.ChunkID{BX: p.BX, BY: p.BY}
 		for c := range m.Conns() {
@@ -309,20 +337,24 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		return
 	}
 	tick := d.wireTick(h.sim.Tick())
-	for i := range h.sim.Events() {
-		if ev := &h.sim.Events()[i]; ev.Kind == world.EntityNamed && ev.Player == s.player.ID {
-			s.conn.ChangeID(ev.Temp, ev.Wire)
-		}
-	}
+	d.name(h, s)
 	d.blocks, d.raw = d.blocks[:0], d.raw[:0]
+	if s.claims {
+		s.view.OwnMoves()
+	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		if c.What != world.Left && c.Mask&(1<<world.FieldX|1<<world.FieldY) != 0 && c.Entity == s.conn.Entity() && c.Kind.HasBody {
+			s.told = d.place(c)
+		}
 		switch c.What {
 		case world.Entered:
 			s.conn.Send(&realm.Message{Kind: realm.KindEntityCreate, Tick: tick, Entity: d.block(c)})
 		case world.Left:
 			s.conn.Send(&realm.Message{Kind: realm.KindEntityDestroy, Tick: tick, ID: c.Entity})
 		default:
-			d.blocks = append(d.blocks, d.block(c))
+			if c.Mask != 0 {
+				d.blocks = append(d.blocks, d.block(c))
+			}
 		}
 		s.view.Take(1)
 	}
@@ -359,16 +391,17 @@ func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
 			continue
 		}
 		if f, err := m.Encode(&realm.Message{Kind: realm.KindActionsDone, Tick: d.wireTick(ev.Tick), Actions: list}); err == nil {
-			d.done = append(d.done, realmDone{ev.Entity, f})
+			d.done = append(d.done, realmDone{ev.Entity, ev.Tick + d.skipped, f})
 		}
 	}
 }
 
 // actions tells of what was done in sight, one message an action: "what others see is
-// actions_done with that tick".
+// actions_done with that tick". What was done before a player's log-in it is not told: its client counts
+// from there.
 func (d *Realm) actions(s *realmSeat) {
 	for i := range d.done {
-		if s.view.Sees(d.done[i].by) {
+		if d.done[i].tick >= s.since && s.view.Sees(d.done[i].by) {
 			s.conn.SendFrame(d.done[i].frame)
 		}
 	}
@@ -406,7 +439,7 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 	}
 	entry.Players = d.others(h, s.player)
 	if s.conn.Enter(entry) == nil {
-		s.playing = true
+		s.playing, s.since, s.told = true, h.sim.Tick()+d.skipped, entry.Entity.Position
 	}
 }
 

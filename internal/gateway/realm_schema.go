@@ -123,8 +123,7 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		}
 	}
 	if e.Has&realm.HasPosition != 0 {
-		bx, by, x, y, _ := world.Locate(c.Value(world.FieldX).Float(), c.Value(world.FieldY).Float())
-		e.Position = realm.Position{BX: bx, BY: by, X: x, Y: y}
+		e.Position = d.place(c)
 	}
 	if len(d.attributes) > 0 {
 		var err error
@@ -133,4 +132,10 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		}
 	}
 	return e
+}
+
+// place returns where an entity is, as realm has it: a whole cell.
+func (d *Realm) place(c *world.Change) realm.Position {
+	bx, by, x, y, _ := world.Locate(c.Value(world.FieldX).Float(), c.Value(world.FieldY).Float())
+	return realm.Position{BX: bx, BY: by, X: x, Y: y}
 }

@@ -99,6 +99,10 @@ func (c *clientSide) learn(m *Message) (why string) {
 		if m.Entity.ID >= FirstTemporary {
 			return "a server that gives a temporary id"
 		}
+	case KindEntityDestroy: // its action came to nothing
+		if m.ID >= FirstTemporary {
+			c.release(m.ID)
+		}
 	case KindEntityIDChange:
 		if m.Old < FirstTemporary || m.New >= FirstTemporary {
 			return "an entity_id_change that is none"
@@ -115,8 +119,8 @@ func (c *clientSide) release(id uint16) {
 
 // Temporary returns an id for an entity that an action is to create, until the server has
 // given it another: see EventMessage of entity_id_change. It reports false if all 1,000
-// are in use, and at a server, which has none. ReleaseTemporary gives back the id of an action
-// that came to nothing.
+// are in use, and at a server, which has none. An entity_destroy of the id says that the action came
+// to nothing, and frees it too; ReleaseTemporary gives back an id that was not used.
 func (e *Endpoint) Temporary() (uint16, bool) {
 	c := e.client
 	if c == nil {

@@ -202,8 +202,10 @@ func (e *Endpoint) enter(now time.Time, en *Entry) {
 	e.state = StatePlaying
 	e.in.limit(MaxMessage)
 	e.server.chatAt, e.server.chatBudget = now, time.Second
-	due, start := e.server.mux.dueTick(now)
-	e.answer(now, &Message{Kind: KindLoginResponse, Tick: uint16(due), Timestamp: start})
+	// "The tick is that of the messages that follow it": a game that is behind the clock tells its own tick,
+	// and when that was due.
+	tick, start := e.server.mux.tickStart(now)
+	e.answer(now, &Message{Kind: KindLoginResponse, Tick: uint16(tick), Timestamp: start})
 	if e.cfg.Terrain != nil {
 		e.terrain.begin(now, e.cfg.TerrainRate)
 		e.terrain.want(ChunkID{en.Entity.Position.BX, en.Entity.Position.BY})

@@ -1,6 +1,7 @@
 package realm
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"reflect"
@@ -138,6 +139,11 @@ func TestAGameThatIsBehindHearsItsPlayers(t *testing.T) {
 		who := ann
 		if world == tick+20 {
 			who = w.join("bob")
+			if got := who.client.ServerTick(w.now); uint16(got) != uint16(world&0xffff) {
+				t.Errorf("the response told tick %d, and what follows is of %d", got, world)
+			}
+			clock := who.client.Clock() // the time server says how far the world is behind
+			clock.HandleAnswer(w.now, binary.BigEndian.AppendUint64(clock.AppendQuestion(w.now, Version10, nil), w.mux.Unix(w.now)))
 		}
 		if got := who.client.ServerTick(w.now); uint16(got) != uint16((tick+late)&0xffff) {
 			t.Errorf("at tick %d of the world a client counts %d", world, got)
