@@ -1,0 +1,130 @@
+package blackbox
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/protocol/relay"
+)
+
+// floodSink, in the environment, has this test's program be a socket that reads and does nothing.
+const floodSink = "PARLEY_FLOOD_SINK"
+
+// beFloodSink tells its address and reads until its standard input ends.
+func beFloodSink() error {
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return err
+	}
+	fmt.Println(c.LocalAddr())
+	go func() {
+		os.Stdin.Read(make([]byte, 1))
+		c.Close()
+	}()
+	for buf := make([]byte, 2048); ; {
+		if _, err := c.Read(buf); err != nil {
+			return nil
+		}
+	}
+}
+
+// The flood: so many unreliable packages a second of one participant, into a room of so many.
+const (
+	floodRate  = 12_000
+	floodRoom  = 40
+	floodBytes = 64
+)
+
+// One participant of a relay room floods the others, and, by turns, the same flood goes to a bare socket of another process:
+// what it does to the ticks of the server is told for both, and their ratio.
+func BenchmarkFloodBesideABareSocket(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it takes 20 s a round")
+	}
+	l := startLoaded(b, loadConfig{Drifters: 200, Players: 100, TickRate: 20})
+	var room []*relay.Client
+	for range floodRoom {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		c, err := relay.Dial(ctx, l.addrs["relay"], relay.Config{})
+		cancel()
+		if err != nil {
+			b.Fatal(err)
+		}
+		go func() {
+			for range c.Events() {
+			}
+		}()
+		room = append(room, c)
+	}
+	sink := startSink(b)
+	var ratios50, ratios99 []float64
+	for b.Loop() {
+		control := floodFor(l, func(p []byte) { sink.Write(p) })
+		flood := floodFor(l, func(p []byte) { _ = room[0].Send(relay.Unreliable, relay.ToOthers, p) })
+		b.Logf("load %s; a bare socket: tick p50 %v p99 %v, %v CPU; the room: p50 %v p99 %v, %v CPU", machineLoad(), control.P50, control.P99, control.CPU, flood.P50, flood.P99, flood.CPU)
+		ratios50 = append(ratios50, float64(flood.P50)/float64(control.P50))
+		ratios99 = append(ratios99, float64(flood.P99)/float64(control.P99))
+	}
+	for _, c := range room {
+		if err := c.Err(); err != nil {
+			b.Errorf("a participant was removed: %v", err)
+		}
+	}
+	b.ReportMetric(median(ratios50), "p50-ratio")
+	b.ReportMetric(median(ratios99), "p99-ratio")
+}
+
+// floodFor sends the flood for ten seconds and returns what the server did meanwhile.
+func floodFor(l *loaded, send func([]byte)) loadFigure {
+	payload := make([]byte, floodBytes)
+	l.say(loadMark)
+	began := time.Now()
+	for sent := 0; time.Since(began) < 10*time.Second; {
+		for due := int(time.Since(began).Seconds() * floodRate); sent < due; sent++ {
+			send(payload)
+		}
+		time.Sleep(time.Millisecond) // the flood's own pace
+	}
+	return l.say(loadFigures)
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}
+
+func startSink(b *testing.B) net.Conn {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), floodSink+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	var addr string
+	if _, err := fmt.Fscanln(out, &addr); err != nil {
+		b.Fatal(err)
+	}
+	c, err := net.Dial("udp4", addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return c
+}
