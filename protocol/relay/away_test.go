@@ -63,7 +63,7 @@ func TestAClientThatWasAwayAsksFirst(t *testing.T) {
 
 // Who has no keep-alives within its timeout is not asked.
 func TestWhoIsNeverAskedIsNotAskedLate(t *testing.T) {
-	h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Rules: Rules{KeepAlive: time.Minute}})})
+	h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Unproven: true, Rules: Rules{KeepAlive: time.Minute}})})
 	h.join(near(1))
 	h.told()
 	h.wait(10*time.Second - 1)

@@ -13,7 +13,7 @@ import (
 // is as it was. Without PARLEY_PR 40,000. (TestChurnLeavesNothingBehind has
 // goroutines and descriptors.)
 func TestTheCoreForgetsWhoLeft(t *testing.T) {
-	c := &churner{mux: NewMux(start, Config{}, newShared(1), admission.Key{1}, nil), now: start}
+	c := &churner{mux: NewMux(start, Config{Lobby: NewOpenLobby(OpenConfig{Unproven: true})}, newShared(1), admission.Key{1}, nil), now: start}
 	c.run(churnWarm) // so that pools and tables have their size
 	before := shelltest.LiveHeap()
 	n := promise.Keeps(t, "T58", "relay", tier(40_000, 1_000_000, 1_000_000))

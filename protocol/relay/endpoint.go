@@ -91,15 +91,20 @@ type Endpoint struct {
 
 // rare is what most ends never need. It is made when one does: 4,000 peers do not hold it.
 type rare struct {
-	queue     outbox
-	closing   closing
-	malformed malformed
-	nonce     uint64 // of the challenge that a client got
-	parting   []byte // confirmations that go out after the end
-	why       Close  // of Peer.Leave
-	expected  *expected
-	was       Progress // how far it had come when it ended
-	spared    bool     // its address is not ignored when it is gone
+	queue      outbox
+	closing    closing
+	malformed  malformed
+	nonce      uint64    // of the newest challenge that a client got
+	challenged bool      // it has answered one
+	answers    int       // how many it has answered that came instead of the first
+	first      []byte    // the datagram that it began with, until it is let in
+	again      bool      // that goes out once more, behind the answer
+	joinedAt   time.Time // when it was let in
+	parting    []byte    // confirmations that go out after the end
+	why        Close     // of Peer.Leave
+	expected   *expected
+	was        Progress // how far it had come when it ended
+	spared     bool     // its address is not ignored when it is gone
 }
 
 // seldom returns what is rare, which is there from now on.
@@ -214,6 +219,12 @@ func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *S
 		e.allowance = admission.NewAllowance(r.Grace)
 	}
 	return e
+}
+
+// numberFrom has our reliable packages begin at an id, as those before it were sent by other means. Nothing
+// was sent yet.
+func (e *Endpoint) numberFrom(first uint64) {
+	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.Buffers, e.shared.Rand)
 }
 
 // Advance tells the time to what the endpoint is asked to do before the next Handle*. It does
@@ -370,6 +381,12 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 			b := appendHeader(buf[:0], uint8(t.Tag), uint32(t.Number)&MaxID)
 			e.ride = true
 			return len(append(b, t.Packet...)), true
+		}
+	}
+	if e.rare != nil && e.again {
+		e.again = false
+		if e.state == StateJoining {
+			return copy(buf, e.first), true
 		}
 	}
 	if e.rare != nil && e.parting != nil {

@@ -3,15 +3,6 @@ package relay
 import (
 	"net/netip"
 	"time"
-
-	"parley/internal/wire"
-)
-
-// The payload of a challenge: u8 255, u64 nonce. Nothing else that the server itself says,
-// or is told, in 9 bytes may begin with 255.
-const (
-	challengeByte  = 255
-	challengeBytes = 9
 )
 
 // NewClient returns a client that begins to join a room: its first package is the ticket of
@@ -25,6 +16,7 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	e.state = StateJoining
 	e.seldom().queue.delay = c.FlushAfter
 	orElse(&e.queue.delay, 10*time.Millisecond)
+	e.first = append(appendHeader(nil, packageFlags(Unordered, true), 0), c.Ticket...)
 	if len(c.Ticket) == 0 {
 		return &e, e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)})
 	}
@@ -51,33 +43,43 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 	return Event{}, false
 }
 
-// answers takes a challenge: "One that sends the same payload to the server is proven; our
-// client does."
+// answers takes what is not for the application.
 func (e *Endpoint) answers(p *Package) bool {
-	if !p.Server || !isChallenge(p.Payload) {
+	switch {
+	case !p.Server:
 		return false
+	case isChallenge(p.Payload):
+		if e.state < StateClosing { // it may come before the confirmation that lets us in
+			e.answer(p.Payload)
+		}
+		return true
 	}
-	if e.state < StateClosing { // it may come before the confirmation that lets us in
-		// Without room it is not answered; then much is unconfirmed, and so the server
-		// does not hear us anyway.
-		_ = e.sendCopy(e.now, Unordered, true, p.Payload)
-	}
-	return true
+	return e.state == StateClosed && e.closing.close.Reason == ReasonRefused // it was told by how it ended
 }
 
-// isChallenge reports whether a payload to or from the server is a challenge.
-func isChallenge(payload []byte) bool {
-	_, ok := readChallenge(payload)
-	return ok
+// isRefusal reports whether a package says that we are not let in. Only a server that challenges says so: to other
+// lobbies the byte may mean something else.
+func (e *Endpoint) isRefusal(d *Datagram) bool {
+	return d.ToServer && len(d.Payload) > 0 && d.Payload[0] == refusalByte && e.rare != nil && e.challenged
 }
 
-// readChallenge returns the nonce of a challenge.
-func readChallenge(payload []byte) (nonce uint64, ok bool) {
-	if len(payload) != challengeBytes {
-		return 0, false
+// answer sends a challenge back: "One that sends the same payload to the server is proven; our client
+// does." What was sent before the proof was not confirmed; the first package goes again at once.
+func (e *Endpoint) answer(challenge []byte) {
+	r := e.seldom()
+	r.challenged, r.again = true, r.first != nil
+	// Without room it is not answered; then much is unconfirmed, and so the server
+	// does not hear us anyway.
+	_ = e.sendCopy(e.now, Unordered, true, challenge)
+}
+
+// printable returns a text of the server as far as it may be shown: printed letters of ASCII, 100 at most.
+func printable(b []byte) string {
+	text := make([]byte, 0, 100)
+	for _, c := range b {
+		if c >= ' ' && c <= '~' && len(text) < cap(text) {
+			text = append(text, c)
+		}
 	}
-	r := wire.Big(payload)
-	kind := r.U8("kind")
-	nonce = r.U64("nonce")
-	return nonce, kind == challengeByte && r.Done()
+	return string(text)
 }

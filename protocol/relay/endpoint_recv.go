@@ -51,12 +51,12 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 		return
 	}
 	e.stats.Confirmations++
-	honest := false
+	honest, first := false, false
 	ids := ReadIDs(d.IDs)
 	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
 		n := serial.Bits24.Unwrap(e.sender.Next(), id)
 		if fate, _ := e.sender.Ack(now, n); fate != reliable.AckUnsent {
-			honest = true
+			honest, first = true, first || n == 0
 		}
 	}
 	if !honest {
@@ -64,8 +64,9 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 	}
 	e.hears(now)
 	e.answered = true
-	if e.state == StateJoining {
+	if e.state == StateJoining && first {
 		e.state, e.announce = StateOpen, true
+		e.joinedAt, e.first = now, nil
 	}
 	e.afterEngine(now)
 }
@@ -80,8 +81,12 @@ func (e *Endpoint) takeReliable(now time.Time, d *Datagram, b []byte) {
 	e.stats.Confirmable++
 	n := serial.Bits24.Unwrap(e.near, d.ID)
 	fate := e.judge(now, n, d, b)
-	if e.client && e.isStrange(d, fate) {
+	if e.client && e.isStrange(now, d, fate) {
 		e.end(Close{Reason: ReasonRemoved, Text: "the server takes us for a newcomer"}, true)
+		return
+	}
+	if e.state == StateJoining && fate == reliable.Ready && e.isRefusal(d) {
+		e.end(Close{Reason: ReasonRefused, Text: printable(d.Payload[1:])}, false)
 		return
 	}
 	switch fate {
@@ -95,17 +100,28 @@ func (e *Endpoint) takeReliable(now time.Time, d *Datagram, b []byte) {
 
 // isStrange reports whether a challenge shows that the server takes us for a newcomer: it has
 // the first id, which we know, and another nonce. The server has restarted, or our address has
-// changed; either way it counts from 0 again, and what it sends would be taken for repeats.
-func (e *Endpoint) isStrange(d *Datagram, fate reliable.Fate) bool {
+// changed; either way it counts from 0 again, and what it sends would be taken for repeats. While we
+// are let in, and a little after, it is a later challenge of the same server, each minute having its own.
+func (e *Endpoint) isStrange(now time.Time, d *Datagram, fate reliable.Fate) bool {
 	nonce, ok := readChallenge(d.Payload)
 	if !ok || !d.ToServer || d.ID != 0 {
 		return false
 	}
-	if fate == reliable.Ready || fate == reliable.Held {
-		e.seldom().nonce = nonce
+	r := e.seldom()
+	switch {
+	case fate == reliable.Ready || fate == reliable.Held:
+		r.nonce = nonce
+		return false
+	case nonce == r.nonce:
+		return false
+	case e.state == StateJoining:
+		if r.answers++; r.answers <= maxAnswers {
+			r.nonce = nonce
+			e.answer(d.Payload)
+		}
 		return false
 	}
-	return nonce != e.seldom().nonce
+	return now.Sub(r.joinedAt) >= strayLife
 }
 
 // judge asks the engine what becomes of a reliable package. An empty one is confirmed and

@@ -62,11 +62,13 @@ const (
 	ReasonPort
 	// ReasonSocket: our socket failed.
 	ReasonSocket
+	// ReasonRefused: the server does not let us in, and said why.
+	ReasonRefused
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "removed by the server", "silent for too long",
 	"a reliable package was never confirmed", "a reliable package was missing for too long", "too slow for what was sent to it",
-	"protocol error", "its port was closed", "the socket failed"}
+	"protocol error", "its port was closed", "the socket failed", "the server refused us"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return nameOf(r, reasonNames[:]) }

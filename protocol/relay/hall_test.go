@@ -45,6 +45,9 @@ type hall struct {
 
 func newHall(t testing.TB, c Config) *hall {
 	h := &hall{t: t, now: start, out: map[netip.AddrPort][][]byte{}, sizes: map[netip.AddrPort]int{}}
+	if c.Lobby == nil { // the document's clients are easier to write than ours: see proof_test.go for those
+		c.Lobby = NewOpenLobby(OpenConfig{Unproven: true})
+	}
 	h.mux = NewMux(start, c, newShared(1), admission.Key{1}, h)
 	return h
 }
@@ -164,6 +167,29 @@ func (h *hall) join(a netip.AddrPort) (challenge []byte) {
 	delete(h.out, a)
 	h.in(a, confirmOf(0)) // of the challenge
 	return challenge
+}
+
+// ask sends a first package to a room that wants proof, and returns the challenge that comes for it.
+func (h *hall) ask(a netip.AddrPort, first string) (challenge string) {
+	h.t.Helper()
+	h.in(a, pack(Unordered, true, 0, first))
+	var d Datagram
+	if len(h.out[a]) != 1 || !d.Parse(h.out[a][0]) || !d.ToServer || d.Mode != Unordered || d.ID != 0 || !isChallenge(d.Payload) {
+		h.t.Fatalf("%v knocked and was sent %q", a, h.took(a))
+	}
+	delete(h.out, a)
+	return string(d.Payload)
+}
+
+// prove lets an address in that answers its challenge, as our own client does.
+func (h *hall) prove(a netip.AddrPort, first string) {
+	h.t.Helper()
+	challenge := h.ask(a, first)
+	h.in(a, pack(Unordered, true, 1, challenge))
+	h.in(a, pack(Unordered, true, 0, first))
+	if h.mux.First().Peer(a) == nil {
+		h.t.Fatalf("%v was not let in and was sent %q", a, h.took(a))
+	}
 }
 
 // pack writes a package.

@@ -69,6 +69,31 @@ const (
 	// and again as much, so that a flood of packages in one turn costs no more.
 	maxDirect = 512
 
+	// maxReplies bounds the answers to strangers of a port that wait for the socket, 100 KiB in all. Each
+	// is to a datagram of this turn, so more wait only while the socket is behind.
+	maxReplies = 1024
+
+	// maxWaiting bounds the addresses that have answered their challenge and have shown no ticket yet, and
+	// maxWaitingHere those of one host: "At most 64 connections of an address (/64 of IPv6) may be proven and not
+	// entered". Each is an entry of 100 bytes for waitingLife: "A proven connection that does
+	// not enter within 10 s is closed". Past either a newcomer goes unanswered and asks again.
+	maxWaiting     = 4096
+	maxWaitingHere = 64
+	waitingLife    = 10 * time.Second
+
+	// joinBurst and joinRate bound how often one host may come into an open room: at once, and in a
+	// second. One that comes and goes would else use up the numbers of the game. A prefix
+	// has four times that.
+	joinBurst = 256
+	joinRate  = 16
+
+	// strayLife is how long after its joining a client takes a challenge for a late one of that time.
+	strayLife = 5 * time.Second
+
+	// maxAnswers bounds the challenges after the first that a client answers before it is let in: one that is
+	// forged costs it a package, and there is a true one each minute.
+	maxAnswers = 16
+
 	// leaveSends is how often a client says that it leaves, leaveEvery apart or two round
 	// trips if that is longer, until the server says that it is out. What is lost of
 	// that the server learns from silence.

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"time"
+
+	"parley/internal/admission"
 )
 
 // OpenConfig is how an open room is. The zero OpenConfig lets everybody in.
@@ -17,8 +19,7 @@ type OpenConfig struct {
 	Room string
 
 	// Admit, if set, is asked about each newcomer who may come in otherwise: its address,
-	// which may be forged if there are no tickets, and the name in its ticket. It must
-	// not block.
+	// which may be forged with Unproven, and the name in its ticket. It must not block.
 	Admit func(from netip.AddrPort, name string) bool
 
 	// Use, if set, is asked last about each good ticket that was not used here before, and
@@ -27,21 +28,38 @@ type OpenConfig struct {
 	// servers, a ticket lets in once whatever restarts. While it runs no package moves.
 	Use func(t Ticket) bool
 
+	// Unproven lets an address in with its first valid package, as a reader of the document expects, and
+	// challenges it later: for clients that answer no challenge. Default off. It is for trusted networks:
+	// whoever forges addresses then takes places in their names, and has each of them
+	// sent Rules.Grace.
+	Unproven bool
+
+	// JoinBurst is how many may come in from one address (a /64 of IPv6) at once; 16 more may each
+	// second. Default 256; negative is no limit.
+	JoinBurst int
+
 	// Rules are how packages are kept. The zero value is the relay page's.
 	Rules Rules
 }
 
-// OpenLobby is the lobby "open": one room for each port of the server. "An address joins
-// with its first valid package", or with a ticket; the game is told who comes and goes, and
+// OpenLobby is the lobby "open": one room for each port of the server. An address joins when it has
+// answered a challenge, and shown a ticket if the room wants one; the game is told who comes and goes, and
 // gets what is sent to the server.
 type OpenLobby struct {
-	cfg   OpenConfig
-	used  usedTickets
-	stats OpenStats
+	cfg     OpenConfig
+	used    usedTickets
+	waiting waiting
+	joins   *admission.Buckets // made with the first that is counted
+	stats   OpenStats
 }
 
-// OpenStats counts what strangers showed to a room that asks for tickets.
+// OpenStats counts what strangers did at an open room.
 type OpenStats struct {
+	Challenged uint64 // packages of unproven addresses that were answered with a challenge
+	Proven     uint64 // right answers
+	Wrong      uint64 // wrong ones, or such of long ago
+	Crowded    uint64 // right ones beyond what a host may have at once, or a second
+
 	Tickets   uint64 // were good
 	None      uint64 // packages that were no ticket
 	Forged    uint64
@@ -54,9 +72,10 @@ type OpenStats struct {
 
 // openSeat is what the lobby knows of a peer.
 type openSeat struct {
-	nonce uint64
-	name  string
-	mark  *[ticketMarkBytes]byte // of its ticket, if there is one
+	nonce  uint64 // of its challenge, if it was let in without proof
+	proven bool
+	name   string
+	mark   *[ticketMarkBytes]byte // of its ticket, if there is one
 }
 
 // NewOpenLobby returns the lobby of an open room.
@@ -74,38 +93,136 @@ func (l *OpenLobby) Room(p *Port) *Room {
 // Rules returns those of the configuration.
 func (l *OpenLobby) Rules() Rules { return l.cfg.Rules }
 
-// Admit lets everybody in, or everybody with a ticket: "the first package is then to the
-// server and its payload is the ticket …; before it nothing is confirmed, relayed or
-// answered".
-func (l *OpenLobby) Admit(now time.Time, _ *Port, from netip.AddrPort, first Package) (any, bool) {
-	seat := new(openSeat)
-	if l.cfg.Key == nil {
-		return seat, l.wants(from, "")
+// Admit lets in who has proven its address, and has a ticket if the room wants one: "Proof comes before a
+// place". An unproven address is sent a challenge for each of its packages, and nothing is kept of it. A wrong
+// answer is not answered, so that two servers do not challenge each other for ever.
+func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first Package) (any, bool) {
+	seat := &openSeat{proven: !l.cfg.Unproven}
+	if l.cfg.Unproven {
+		if first.Server && isChallenge(first.Payload) {
+			l.stats.Wrong++
+			return nil, false
+		}
+		return seat, l.admit(now, port, from, first, seat)
 	}
-	if !first.Server || len(first.Payload) == 0 {
-		l.stats.None++
+	if l.cfg.Key != nil && l.waiting.has(now, from) && !(first.Server && isChallenge(first.Payload)) {
+		if !l.admit(now, port, from, first, seat) {
+			return nil, false
+		}
+		l.waiting.remove(from)
+		return seat, true
+	}
+	if !l.proves(port, from, first) {
 		return nil, false
+	}
+	if l.cfg.Key != nil {
+		if !l.waiting.add(now, from) {
+			l.stats.Crowded++
+		}
+		return nil, false // the ticket comes next, or again
+	}
+	return seat, l.admit(now, port, from, first, seat)
+}
+
+// proves reports whether a package is the right answer of its sender, which is challenged if it is none.
+func (l *OpenLobby) proves(port *Port, from netip.AddrPort, first Package) bool {
+	switch {
+	case !first.Server || !isChallenge(first.Payload):
+		l.stats.Challenged++
+		port.Challenge(from)
+	case !port.Answers(from, first.Payload):
+		l.stats.Wrong++
+	default:
+		l.stats.Proven++
+		return true
+	}
+	return false
+}
+
+// full is Admit when there are too many peers: who is proven is told.
+func (l *OpenLobby) full(now time.Time, port *Port, from netip.AddrPort, first Package) {
+	if !l.cfg.Unproven && (l.waiting.has(now, from) || l.proves(port, from, first)) {
+		port.Refuse(from, refusedFull)
+	}
+}
+
+// admit looks at the ticket of an address, if there is to be one, and whether it comes too often.
+func (l *OpenLobby) admit(now time.Time, port *Port, from netip.AddrPort, first Package, seat *openSeat) bool {
+	var t Ticket
+	if l.cfg.Key != nil {
+		var err error
+		if t, err = l.look(now, first); err != nil {
+			l.stats.count(err)
+			l.refuse(port, from, first, err)
+			return false
+		}
+	}
+	if !l.wants(from, t.Name) || !l.mayJoin(now, port, from) {
+		return false
+	}
+	if l.cfg.Key == nil {
+		return true
+	}
+	l.used.add(&t)
+	if l.cfg.Use != nil && !l.cfg.Use(t) {
+		l.stats.Used++
+		l.refuse(port, from, first, ErrTicketUsed)
+		return false
+	}
+	l.stats.Tickets++
+	mark := ticketMark(first.Payload)
+	seat.name, seat.mark = t.Name, &mark
+	return true
+}
+
+// look reads the ticket: "the first package is then to the server and its payload is the ticket".
+func (l *OpenLobby) look(now time.Time, first Package) (Ticket, error) {
+	if !first.Server || len(first.Payload) == 0 {
+		return Ticket{}, ErrTicketForm
 	}
 	t, err := l.cfg.Key.Check(now, l.cfg.Room, first.Payload)
 	if err == nil {
 		err = l.used.check(now, &t)
 	}
-	if err != nil {
-		l.stats.count(err)
-		return nil, false
+	return t, err
+}
+
+// refuse tells a proven address what is wrong with its ticket. A package to the others is none, but the ticket
+// may be under way.
+func (l *OpenLobby) refuse(port *Port, from netip.AddrPort, first Package, err error) {
+	text := refusedTicket
+	switch {
+	case l.cfg.Unproven || !first.Server:
+		return
+	case err == ErrTicketUsed:
+		text = refusedUsed
+	case err == ErrTicketForm:
+		text = refusedNone
+	case err == errTicketsFull:
+		return // it is good, and may be taken later
 	}
-	if !l.wants(from, t.Name) {
-		return nil, false
+	port.Refuse(from, text)
+}
+
+// mayJoin reports whether a host does not come in too often.
+func (l *OpenLobby) mayJoin(now time.Time, port *Port, from netip.AddrPort) bool {
+	burst := l.cfg.JoinBurst
+	if burst < 0 || l.cfg.Unproven {
+		return true
 	}
-	l.used.add(&t)
-	if l.cfg.Use != nil && !l.cfg.Use(t) {
-		l.stats.Used++
-		return nil, false
+	if l.joins == nil {
+		orElse(&burst, joinBurst)
+		l.joins = admission.NewBuckets(admission.BucketsConfig{
+			Source: admission.Limit{Rate: joinRate, Burst: burst},
+			Prefix: admission.Limit{Rate: 4 * joinRate, Burst: 4 * burst},
+			Total:  admission.NoLimit,
+		}, port.mux.key)
 	}
-	l.stats.Tickets++
-	mark := ticketMark(first.Payload)
-	seat.name, seat.mark = t.Name, &mark
-	return seat, true
+	if !l.joins.Allow(now, admission.Host(from.Addr()), 1) {
+		l.stats.Crowded++
+		return false
+	}
+	return true
 }
 
 func (l *OpenLobby) wants(from netip.AddrPort, name string) bool {
@@ -133,8 +250,7 @@ func (s *OpenStats) count(err error) {
 	}
 }
 
-// Enter puts a newcomer into the room of its port and challenges it: "the server sends a
-// newcomer a reliable unordered package, bit 4 set, with the payload u8 255, u64 nonce".
+// Enter puts a newcomer into the room of its port. One that was let in without proof is challenged now.
 func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	seat := p.Seat.(*openSeat)
 	p.Name = seat.name
@@ -145,6 +261,10 @@ func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	}
 	room.Add(p)
 	p.Join()
+	if seat.proven {
+		p.Challenged()
+		return
+	}
 	seat.nonce = p.Port().Mux().Rand()
 	challenge := binary.BigEndian.AppendUint64([]byte{challengeByte}, seat.nonce)
 	_ = p.Send(Unordered, challenge) // nothing else was sent yet, so there is room
@@ -161,7 +281,7 @@ func (l *OpenLobby) Receive(_ time.Time, p *Peer, pkg Package) bool {
 	}
 	seat := p.Seat.(*openSeat)
 	if nonce, ok := readChallenge(pkg.Payload); ok {
-		if nonce == seat.nonce {
+		if !seat.proven && nonce == seat.nonce {
 			p.Prove()
 		}
 		return false

@@ -23,6 +23,8 @@ type Mux struct {
 	doorman Doorman // the lobby, if it is one
 	shared  *Shared
 	key     admission.Key
+	secret  *admission.Secret
+	born    time.Time
 	now     time.Time
 	first   *Port
 	opener  Opener
@@ -44,14 +46,15 @@ type Opener interface {
 	OpenPort(p *Port) (uint16, error)
 }
 
-// NewMux returns the core of a server. The key makes the tables of addresses unguessable. A
+// NewMux returns the core of a server. The key makes challenges and the tables of addresses unguessable. A
 // nil opener can open no further port.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key, o Opener) *Mux {
 	if c.Lobby == nil {
 		c.Lobby = NewOpenLobby(OpenConfig{})
 	}
 	orElse(&c.MaxPeers, 4096)
-	m := &Mux{cfg: &c, lobby: c.Lobby, rules: c.Lobby.Rules().fill(), shared: s, key: key, now: now, opener: o}
+	m := &Mux{cfg: &c, lobby: c.Lobby, rules: c.Lobby.Rules().fill(), shared: s, key: key, born: now, now: now, opener: o}
+	m.secret = admission.NewSecret(now, key)
 	m.doorman, _ = c.Lobby.(Doorman)
 	m.first = newPort(m)
 	m.ports = append(m.ports, m.first)

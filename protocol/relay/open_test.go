@@ -184,7 +184,7 @@ func TestWhatLetsNobodyIn(t *testing.T) {
 			t.Errorf("%x lets someone in, or is answered", b)
 		}
 	}
-	if st := h.mux.Stats(); st.Malformed != 4 || st.Strangers != 4 || st.Check() != nil {
+	if st := h.mux.Stats(); st.Malformed != 4 || st.Strangers != 3 || st.Refused != 1 || st.Check() != nil {
 		t.Errorf("stats %+v: %v", st, st.Check())
 	}
 }

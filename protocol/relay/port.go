@@ -24,6 +24,7 @@ type Port struct {
 	number  uint16
 	peers   *roster.Roster[*Peer]
 	direct  queue.Fifo[direct] // before all that the peers have
+	replies roster.Replies     // to strangers: challenges, refusals
 	timers  timers.Heap[*Timer]
 	ignored *admission.Ignored // made when someone is
 	closed  bool
@@ -87,21 +88,24 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 }
 
 // admit asks the lobby about a package of a stranger. An empty unreliable one to the server
-// says that someone leaves, who is not here, and a challenge is a server's: neither is
-// asked about, so that two servers do not take each other for clients.
+// says that someone leaves, who is not here: it is not asked about.
 func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) {
 	m := p.mux
 	leave := d.Mode == Unreliable && d.ToServer && len(d.Payload) == 0
 	far := d.Mode.Reliable() && p.isFar(from, d.ID)
-	if m.down || leave || far || d.ToServer && isChallenge(d.Payload) {
+	if m.down || leave || far {
 		m.stats.Strangers++
 		return
 	}
+	first := Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload}
 	if m.peers >= m.cfg.MaxPeers {
 		m.stats.Full++
+		if l, ok := m.lobby.(fullTeller); ok {
+			l.full(now, p, from, first)
+		}
 		return
 	}
-	seat, ok := m.lobby.Admit(now, p, from, Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload})
+	seat, ok := m.lobby.Admit(now, p, from, first)
 	if !ok {
 		m.stats.Refused++
 		return
@@ -113,6 +117,11 @@ func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) 
 		c.handle(now, b)
 	}
 	p.touch(c)
+}
+
+// fullTeller is a lobby that has something to say when there are too many peers.
+type fullTeller interface {
+	full(now time.Time, port *Port, from netip.AddrPort, first Package)
 }
 
 // Invite makes an address a peer of the port although nothing has come from it there: a lobby
@@ -205,6 +214,10 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if p.direct.Len() > 0 {
 		p.mux.stats.Out++
 		n, to := p.transmitDirect(buf)
+		return n, to, true
+	}
+	if n, to, ok := p.replies.MoveTo(buf); ok {
+		p.mux.stats.Out++
 		return n, to, true
 	}
 	for c, ok := p.peers.Busy(); ok; c, ok = p.peers.Busy() {
@@ -312,6 +325,9 @@ type MuxStats struct {
 	Malformed uint64 // from a stranger, and no datagram of ours
 	Strangers uint64 // from a stranger, and nothing to let someone in for
 	Throttled uint64 // packages of a peer that the lobby did not take yet: they are not confirmed and come again
+
+	Answered   uint64 // datagrams for strangers: challenges, and why they are not let in
+	Unanswered uint64 // the same, not sent because too many waited for the socket
 
 	Relayed uint64 // packages that were passed on
 	Copies  uint64 // and to how many in all

@@ -54,7 +54,7 @@ func TestConfirmationsThatGoAlongAreNotMore(t *testing.T) {
 		{"20 in a second, after fixed delays", Rules{ResendAfter: 220 * time.Millisecond}, 50 * time.Millisecond, 20, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Rules: tt.rules})})
+			h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Unproven: true, Rules: tt.rules})})
 			h.join(near(1))
 			h.wait(100 * time.Millisecond)
 			clear(h.out)

@@ -25,6 +25,7 @@ type stage struct {
 	shared *Shared         // of the clients
 	came   map[uint32]bool // reliable ids that the end was given
 	upto   uint32          // all below have come
+	nonces uint64          // of another
 }
 
 // relayWitness is an open lobby that counts what it passes on.
@@ -57,7 +58,12 @@ var clientMessages = []message{
 	{"package, far", func(s *stage) []byte { return pack(Unordered, false, s.next(1025), "x") }},
 	{"package, empty", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "") }},
 	{"challenge", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "\xff12345678") }},
-	{"challenge of a newcomer", func(*stage) []byte { return pack(Unordered, true, 0, "\xff-------!") }},
+	{"challenge of another minute", func(s *stage) []byte { return pack(Unordered, true, 0, s.another()) }},
+	{"challenge of another minute, 5 s later", func(s *stage) []byte {
+		s.client.joinedAt = s.now.Add(-strayLife)
+		return pack(Unordered, true, 0, s.another())
+	}},
+	{"refusal", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "\x05game is full") }},
 	{"removal", func(s *stage) []byte { return pack(Unreliable, true, s.loose(1024), "") }},
 	{"removal, far", func(s *stage) []byte { return pack(Unreliable, true, s.loose(1025), "") }},
 	{"unreliable, empty, of the others", func(s *stage) []byte { return pack(Unreliable, false, s.loose(1), "") }},
@@ -145,10 +151,15 @@ func (s *stage) newest() uint32 {
 }
 
 func (s *stage) challenge() string {
-	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
-		return "\xff" + string(big64(p.Seat.(*openSeat).nonce))
-	}
-	return "\xff12345678"
+	m := s.hall.mux
+	m.Advance(s.hall.now)
+	return "\xff" + string(big64(m.nonce(stagePeer, m.minute())))
+}
+
+// another returns a challenge that there was not before.
+func (s *stage) another() string {
+	s.nonces++
+	return "\xff" + string(big64(s.nonces))
 }
 
 func big64(v uint64) []byte {
@@ -216,10 +227,9 @@ func (s *stage) say(b []byte) {
 
 // newServerStage returns a server to which a peer stands in a state. Another one is in the room.
 func newServerStage(t testing.TB, state string) *stage {
-	s := &stage{t: t, now: start, wit: &relayWitness{OpenLobby: NewOpenLobby(OpenConfig{Rules: stageRules})}}
+	s := &stage{t: t, now: start, wit: &relayWitness{OpenLobby: NewOpenLobby(OpenConfig{Rules: stageRules, JoinBurst: -1})}}
 	s.hall = newHall(t, Config{Lobby: s.wit})
-	s.hall.in(near(1), pack(Unordered, true, 0, ""))
-	s.hall.in(near(1), confirmOf(0))
+	s.hall.prove(near(1), "")
 	s.enterServer(state)
 	return s
 }
@@ -239,8 +249,7 @@ func (s *stage) renewServer(state string) {
 func (s *stage) enterServer(state string) {
 	h := s.hall
 	if state != "none" {
-		s.give(pack(Unordered, true, 0, "")) // id 0 is known
-		h.in(stagePeer, confirmOf(0))        // of the challenge
+		s.give(pack(Unordered, true, 0, s.challenge())) // id 0 is known
 	}
 	switch state {
 	case "leaving":
@@ -272,7 +281,6 @@ func (s *stage) state() string {
 // effects returns what happened since it was last asked, in the words of the table.
 func (s *stage) effects() (list []string, ended string) {
 	var sent [][]byte
-	proven := false
 	if s.client != nil {
 		for ev, ok := s.client.PollEvent(); ok; ev, ok = s.client.PollEvent() {
 			switch ev.Kind {
@@ -306,14 +314,8 @@ func (s *stage) effects() (list []string, ended string) {
 			list = append(list, "relayed")
 			s.wit.relayed = 0
 		}
-		p := s.hall.mux.First().Peer(stagePeer)
-		proven = p != nil && p.Proven()
 		sent = s.hall.out[stagePeer]
 		clear(s.hall.out)
-	}
-	if proven {
-		list = append(list, "proven")
-		s.hall.mux.First().Peer(stagePeer).allowance = newEndpoint(start, stagePeer, false, stageRules.fill(), newShared(1), 0).allowance
 	}
 	return append(list, s.answers(sent)...), ended
 }
@@ -328,6 +330,8 @@ func (s *stage) answers(sent [][]byte) (list []string) {
 			confirms = append(confirms, "confirm")
 		case isChallenge(d.Payload):
 			list = append(list, "challenge")
+		case s.client != nil && d.ID == 0 && d.Mode == Unordered:
+			// its first package goes along with an answer
 		case d.Mode == Unreliable && len(d.Payload) == 0:
 			list = append(list, "farewell")
 		case len(d.Payload) > 0 && string(d.Payload) != "unconfirmed":

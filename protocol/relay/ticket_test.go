@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -96,7 +97,8 @@ func TestForgedTickets(t *testing.T) {
 }
 
 // A ticket that is forged, expired, for another room or used twice is refused: nothing is
-// confirmed, answered or relayed, to its sender or from it.
+// confirmed or relayed, to its sender or from it. Who has not answered its challenge is challenged, whatever it
+// shows; who has is told why.
 func TestRefusedTickets(t *testing.T) {
 	lobby := NewOpenLobby(OpenConfig{Key: testKey, Room: "arena"})
 	h := newHall(t, Config{Lobby: lobby})
@@ -105,10 +107,10 @@ func TestRefusedTickets(t *testing.T) {
 		return issue(t, testKey, Ticket{Room: room, Name: "ada", Expires: h.now.Add(valid), Serial: serialOf(serial)})
 	}
 	good := ticket("arena", 1, time.Hour)
-	h.in(a, pack(Unordered, true, 0, string(good)))
+	h.prove(a, string(good))
 	h.wantTold("203.0.0.1 joined")
 	h.wait(30 * time.Millisecond)
-	h.wantSent(a, `unordered server 0 challenge`, "confirm [0]")
+	h.wantSent(a, "confirm [0]") // the answer let nobody in by itself, and comes again
 	if p := h.mux.First().Peer(a); p.Name != "ada" {
 		t.Errorf("the name is %q", p.Name)
 	}
@@ -122,20 +124,30 @@ func TestRefusedTickets(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		first []byte
+		why   string
 	}{
-		{"forged", pack(Unordered, true, 0, string(forged))},
-		{"expired", pack(Unordered, true, 0, string(late))},
-		{"for another room", pack(SemiOrdered, true, 0, string(ticket("cellar", 4, time.Hour)))},
-		{"used twice", pack(Unreliable, true, 0, string(good))},
-		{"to the others", pack(Unordered, false, 0, string(ticket("arena", 5, time.Hour)))},
-		{"none, but a package", pack(Unordered, true, 0, "hello")},
-		{"none, but an empty package", pack(Unordered, true, 0, "")},
-		{"none, but a package to the others", pack(Unreliable, false, 0, "hello")},
+		{"forged", pack(Unordered, true, 0, string(forged)), "ticket is not valid"},
+		{"expired", pack(Unordered, true, 0, string(late)), "ticket is not valid"},
+		{"for another room", pack(SemiOrdered, true, 0, string(ticket("cellar", 4, time.Hour))), "ticket is not valid"},
+		{"used twice", pack(Unreliable, true, 0, string(good)), "ticket was used"},
+		{"to the others", pack(Unordered, false, 0, string(ticket("arena", 5, time.Hour))), ""},
+		{"none, but a package", pack(Unordered, true, 0, "hello"), "room needs a ticket"},
+		{"none, but an empty package", pack(Unordered, true, 0, ""), "room needs a ticket"},
+		{"none, but a package to the others", pack(Unreliable, false, 0, "hello"), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := addr(to)
+			x, unproven := addr(to), addr(1000+to)
 			to++
+			h.in(unproven, tt.first)
+			h.wantSent(unproven, `unordered server 0 challenge`)
+			h.in(x, pack(Unordered, true, 1, h.ask(x, "")))
+			h.wantSent(x)
 			h.in(x, tt.first)
+			if tt.why == "" {
+				h.wantSent(x)
+			} else {
+				h.wantSent(x, fmt.Sprintf("unordered server 1 %q", "\x05"+tt.why), `unreliable server 0 ""`)
+			}
 			for i := range uint32(20) {
 				h.in(x, pack(Mode(i%3), false, 1+i, "spam"))
 				h.in(a, pack(Mode(i%3), false, uint32(to)*100+i, "for members only"))
@@ -155,9 +167,9 @@ func TestRefusedTickets(t *testing.T) {
 			}
 		})
 	}
-	want := OpenStats{Tickets: 1, Forged: 1, Expired: 1, OtherRoom: 1, Used: 1}
+	want := OpenStats{Proven: 9, Tickets: 1, Forged: 1, Expired: 1, OtherRoom: 1, Used: 1}
 	got := lobby.Stats()
-	got.None = 0 // all the rest
+	got.None, got.Challenged = 0, 0 // all the rest
 	if got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
@@ -166,7 +178,7 @@ func TestRefusedTickets(t *testing.T) {
 // The ticket itself is nobody's business, also if it comes again and in a mode that does not
 // filter that; the answer to the challenge is not the game's either.
 func TestTheGameDoesNotSeeTickets(t *testing.T) {
-	h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Key: testKey})})
+	h := newHall(t, Config{Lobby: NewOpenLobby(OpenConfig{Key: testKey, Unproven: true})})
 	b := issue(t, testKey, Ticket{Name: "ada", Expires: start.Add(time.Hour)})
 	for range 3 {
 		h.in(addr(1), pack(Unreliable, true, 0, string(b)))
@@ -215,7 +227,7 @@ func TestUsedTicketsAreRememberedAndBounded(t *testing.T) {
 func TestAdmitHasTheLastWord(t *testing.T) {
 	var asked []string
 	wanted := false
-	lobby := NewOpenLobby(OpenConfig{Key: testKey, Admit: func(_ netip.AddrPort, name string) bool {
+	lobby := NewOpenLobby(OpenConfig{Key: testKey, Unproven: true, Admit: func(_ netip.AddrPort, name string) bool {
 		asked = append(asked, name)
 		return wanted
 	}})
@@ -259,7 +271,7 @@ func TestUsedTicketsOutliveTheServer(t *testing.T) {
 				return first
 			}
 		}
-		c.Key = testKey
+		c.Key, c.Unproven = testKey, true
 		good := string(issue(t, testKey, Ticket{Name: "ada", Expires: start.Add(time.Hour), Serial: serialOf(1)}))
 		forged := string(issue(t, TicketKey(strings.Repeat("k", 32)), Ticket{Expires: start.Add(time.Hour), Serial: serialOf(2)}))
 		for life := range 3 {
