@@ -65,6 +65,10 @@ type Config struct {
 	// none of them is in the world.
 	RelayConnector bool
 
+	// RelayUnproven has relay let an address in with its first package, for clients that answer no challenge. Default
+	// off. It is for trusted networks: whoever forges addresses then takes places in their names.
+	RelayUnproven bool
+
 	// TicketKey has the players of replica, relay and duplex show a ticket (see protocol/relay) for the room "main" or for none.
 	// Each lets in one player: which were used is kept in DataDir until they expire. realm's accounts need none. Spectators
 	// need none either, so stamp is off unless Stamp is set. Default: all are guests.

@@ -74,7 +74,7 @@ func (s *Server) relay(c Config) error {
 		s.add("relay", d.Addr(), func() any { return d.Stats() })
 		return nil
 	}
-	d, err := gateway.NewRelay(s.hub, gateway.RelayConfig{Addr: c.Relay, Key: c.TicketKey, Log: c.Log})
+	d, err := gateway.NewRelay(s.hub, gateway.RelayConfig{Addr: c.Relay, Unproven: c.RelayUnproven, Log: c.Log})
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ const (
 	relayDone     = 1 // from: entity u16, action u16, parameters
 	relaySaid     = 2 // from: name size u8, name, text
 	relayYou      = 3 // from: entity u16
+	relayRefused  = 5 // from: text
 )
 
 type relaySeat struct {
@@ -72,9 +73,9 @@ const (
 type RelayConfig struct {
 	Addr string
 
-	// Key, if set, has everybody show a ticket that was issued with it for Room.
-	Key  relay.TicketKey
-	Room string
+	// Unproven lets an address in with its first package, for clients that answer no challenge: see
+	// relay.OpenConfig.
+	Unproven bool
 
 	Log *slog.Logger
 }
@@ -87,7 +88,7 @@ func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
 		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
-		Lobby: relay.NewOpenLobby(relay.OpenConfig{Key: c.Key, Room: c.Room}),
+		Lobby: relay.NewOpenLobby(d.lobby(c)),
 	}
 	server, err := relay.Listen(c.Addr, config, d.handle)
 	if err != nil {
@@ -96,6 +97,25 @@ func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	d.server = server
 	h.Add(d)
 	return d, nil
+}
+
+// lobby has the gatekeeper see the tickets, if there are to be any.
+func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
+	open := relay.OpenConfig{Unproven: c.Unproven}
+	if !d.hub.gate.Wanted() {
+		return open
+	}
+	open.Judge = func(from netip.AddrPort, b []byte) (string, any, error) {
+		pass, err := d.hub.gate.Judge(from.Addr(), b)
+		if err != nil {
+			if err == RefusedSilence {
+				err = relay.ErrUnanswered
+			}
+			return "", nil, err
+		}
+		return pass.Name, pass, nil
+	}
+	return open
 }
 
 // Name returns the dialect's name.
@@ -136,7 +156,8 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 	switch ev.Kind {
 	case relay.EventJoined:
 		s := &relaySeat{peer: p}
-		s.dialect, s.own, s.from, s.account = d, s, p.Addr().Addr(), d.hub.gate.Wanted() // the lobby has seen its ticket
+		s.dialect, s.own, s.from = d, s, p.Addr().Addr()
+		s.pass, _ = p.Value.(*Pass)
 		d.seats[p] = s
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: p.Name})
 	case relay.EventLeft:
@@ -195,7 +216,7 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 	if s.kicked != "" {
 		if !s.told {
 			s.told = true
-			d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
+			d.farewell(s)
 		}
 		s.peer.Close(s.kicked)
 		return
@@ -225,6 +246,15 @@ func (d *Relay) say(s *relaySeat, name string, text []byte) {
 func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {
 	d.buf = b
 	return d.inbox.sent(s.peer.Send(mode, b))
+}
+
+// farewell says why somebody is out of the game, or was never let in.
+func (d *Relay) farewell(s *relaySeat) {
+	if s.player == nil {
+		d.send(s, relay.Unordered, append(append(d.buf[:0], relayRefused), cutText([]byte(s.kicked), maxChat)...))
+		return
+	}
+	d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
 }
 
 // you says which entity is the player's own, whenever that has changed.

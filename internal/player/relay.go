@@ -43,6 +43,8 @@ func (p *Player) readRelay(what byte, b []byte) {
 		p.cfg.Notice(Notice{Kind: Said, Name: string(b[1 : 1+b[0]]), Text: string(b[1+b[0]:])})
 	case what == 3 && len(b) == 2:
 		p.learn(func(v *Sight) { v.You = number(b, bigEndian) })
+	case what == 5: // the server does not let us in
+		p.cfg.Notice(Notice{Kind: Said, Name: "server", Text: string(b)})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/roster"
 	"parley/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func (p *Port) Answers(from netip.AddrPort, payload []byte) bool {
 // unordered: u8 5, text; then a goodbye". Nothing is kept of it.
 func (p *Port) Refuse(from netip.AddrPort, text string) {
 	d := append(appendHeader(nil, packageFlags(Unordered, true), 1), refusalByte)
-	p.reply(from, append(d, text...))
+	p.reply(from, append(d, text[:min(len(text), roster.MaxReply-len(d))]...))
 	p.reply(from, appendHeader(nil, farewell.flags, 0))
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"time"
 
@@ -27,6 +28,11 @@ type OpenConfig struct {
 	// it ends; with a Use that keeps serials until they expire, in a file or with other
 	// servers, a ticket lets in once whatever restarts. While it runs no package moves.
 	Use func(t Ticket) bool
+
+	// Judge, if set, is asked instead of Key, Room and Use: about the payload of the first package to the server of
+	// each address that is proven. It returns the name of the bearer and what its Peer has as Value, or why
+	// it is not let in, which the bearer is told; ErrUnanswered tells it nothing. It must not block.
+	Judge func(from netip.AddrPort, pass []byte) (name string, value any, err error)
 
 	// Unproven lets an address in with its first valid package, as a reader of the document expects, and
 	// challenges it later: for clients that answer no challenge. Default off. It is for trusted networks:
@@ -60,14 +66,15 @@ type OpenStats struct {
 	Wrong      uint64 // wrong ones, or such of long ago
 	Crowded    uint64 // right ones beyond what a host may have at once, or a second
 
-	Tickets   uint64 // were good
-	None      uint64 // packages that were no ticket
-	Forged    uint64
-	Expired   uint64
-	OtherRoom uint64
-	Used      uint64 // for the second time
-	Full      uint64 // good, but too many others are remembered to know whether it was used
-	Unwanted  uint64 // good or not needed, but OpenConfig.Admit said no
+	Tickets    uint64 // were good
+	None       uint64 // packages that were no ticket
+	Forged     uint64 // or, with OpenConfig.Judge, not good for whatever reason
+	Expired    uint64
+	OtherRoom  uint64
+	Used       uint64 // for the second time
+	Full       uint64 // good, but too many others are remembered to know whether it was used
+	Unanswered uint64 // not good, and not told
+	Unwanted   uint64 // good or not needed, but OpenConfig.Admit said no
 }
 
 // openSeat is what the lobby knows of a peer.
@@ -75,6 +82,7 @@ type openSeat struct {
 	nonce  uint64 // of its challenge, if it was let in without proof
 	proven bool
 	name   string
+	value  any
 	mark   *[ticketMarkBytes]byte // of its ticket, if there is one
 }
 
@@ -105,7 +113,7 @@ func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first 
 		}
 		return seat, l.admit(now, port, from, first, seat)
 	}
-	if l.cfg.Key != nil && l.waiting.has(now, from) && !(first.Server && isChallenge(first.Payload)) {
+	if l.closed() && l.waiting.has(now, from) && !(first.Server && isChallenge(first.Payload)) {
 		if !l.admit(now, port, from, first, seat) {
 			return nil, false
 		}
@@ -115,7 +123,7 @@ func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first 
 	if !l.proves(port, from, first) {
 		return nil, false
 	}
-	if l.cfg.Key != nil {
+	if l.closed() {
 		if !l.waiting.add(now, from) {
 			l.stats.Crowded++
 		}
@@ -146,28 +154,37 @@ func (l *OpenLobby) full(now time.Time, port *Port, from netip.AddrPort, first P
 	}
 }
 
+// closed reports whether nobody is let in without a ticket.
+func (l *OpenLobby) closed() bool { return l.cfg.Key != nil || l.cfg.Judge != nil }
+
 // admit looks at the ticket of an address, if there is to be one, and whether it comes too often.
 func (l *OpenLobby) admit(now time.Time, port *Port, from netip.AddrPort, first Package, seat *openSeat) bool {
-	var t Ticket
-	if l.cfg.Key != nil {
-		var err error
-		if t, err = l.look(now, first); err != nil {
-			l.stats.count(err)
-			l.refuse(port, from, first, err)
-			return false
-		}
+	if !l.closed() {
+		return l.wants(from, "") && l.mayJoin(now, port, from)
+	}
+	t, err := Ticket{}, ErrTicketForm
+	switch {
+	case !first.Server: // the ticket may be under way
+		l.stats.None++
+		return false
+	case l.cfg.Judge != nil:
+		t.Name, seat.value, err = l.cfg.Judge(from, first.Payload)
+	default:
+		t, err = l.look(now, first)
+	}
+	if err != nil {
+		l.refuse(port, from, err)
+		return false
 	}
 	if !l.wants(from, t.Name) || !l.mayJoin(now, port, from) {
 		return false
 	}
-	if l.cfg.Key == nil {
-		return true
-	}
-	l.used.add(&t)
-	if l.cfg.Use != nil && !l.cfg.Use(t) {
-		l.stats.Used++
-		l.refuse(port, from, first, ErrTicketUsed)
-		return false
+	if l.cfg.Judge == nil {
+		l.used.add(&t)
+		if l.cfg.Use != nil && !l.cfg.Use(t) {
+			l.refuse(port, from, ErrTicketUsed)
+			return false
+		}
 	}
 	l.stats.Tickets++
 	mark := ticketMark(first.Payload)
@@ -177,9 +194,6 @@ func (l *OpenLobby) admit(now time.Time, port *Port, from netip.AddrPort, first 
 
 // look reads the ticket: "the first package is then to the server and its payload is the ticket".
 func (l *OpenLobby) look(now time.Time, first Package) (Ticket, error) {
-	if !first.Server || len(first.Payload) == 0 {
-		return Ticket{}, ErrTicketForm
-	}
 	t, err := l.cfg.Key.Check(now, l.cfg.Room, first.Payload)
 	if err == nil {
 		err = l.used.check(now, &t)
@@ -187,19 +201,24 @@ func (l *OpenLobby) look(now time.Time, first Package) (Ticket, error) {
 	return t, err
 }
 
-// refuse tells a proven address what is wrong with its ticket. A package to the others is none, but the ticket
-// may be under way.
-func (l *OpenLobby) refuse(port *Port, from netip.AddrPort, first Package, err error) {
+// ErrUnanswered is for OpenConfig.Judge: its bearer is not let in, and is not told.
+var ErrUnanswered = errors.New("relay: not answered")
+
+// refuse counts a ticket that is not good, and tells its bearer, if its address is proven.
+func (l *OpenLobby) refuse(port *Port, from netip.AddrPort, err error) {
+	l.stats.count(err)
 	text := refusedTicket
 	switch {
-	case l.cfg.Unproven || !first.Server:
+	case l.cfg.Unproven || err == ErrUnanswered:
 		return
+	case err == errTicketsFull:
+		return // it is good, and may be taken later
+	case l.cfg.Judge != nil:
+		text = err.Error()
 	case err == ErrTicketUsed:
 		text = refusedUsed
 	case err == ErrTicketForm:
 		text = refusedNone
-	case err == errTicketsFull:
-		return // it is good, and may be taken later
 	}
 	port.Refuse(from, text)
 }
@@ -245,6 +264,8 @@ func (s *OpenStats) count(err error) {
 		s.Full++
 	case ErrTicketForm:
 		s.None++
+	case ErrUnanswered:
+		s.Unanswered++
 	default:
 		s.Forged++
 	}
@@ -253,7 +274,7 @@ func (s *OpenStats) count(err error) {
 // Enter puts a newcomer into the room of its port. One that was let in without proof is challenged now.
 func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	seat := p.Seat.(*openSeat)
-	p.Name = seat.name
+	p.Name, p.Value = seat.name, seat.value
 	room, _ := p.Port().Value.(*Room)
 	if room == nil {
 		room = p.Port().Mux().NewRoom()

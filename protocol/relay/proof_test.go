@@ -68,7 +68,7 @@ func TestProofComesBeforeAPlace(t *testing.T) {
 	h, _ := proofHall(t, OpenConfig{})
 	member, a := near(1), near(2)
 	h.prove(member, "")
-	h.wait(time.Second)
+	h.wait(time.Second / 2)
 	h.took(member)
 	h.told()
 	early := [][]byte{pack(SemiOrdered, false, 0, "zero"), pack(SemiOrdered, false, 1, "one"), pack(Unreliable, false, 0, "loose"), pack(Unordered, true, 2, "two")}

@@ -436,7 +436,8 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 
 func churn(t *testing.T, at *place, n, times int) (grown int64) {
 	gone := make(chan struct{}, n)
-	s := at.serve(t, Config{}, func(p *Peer, ev Event) {
+	lobby := NewOpenLobby(OpenConfig{JoinBurst: -1}) // all come from one address
+	s := at.serve(t, Config{Lobby: lobby}, func(p *Peer, ev Event) {
 		if ev.Kind == EventLeft {
 			gone <- struct{}{}
 		}
