@@ -101,7 +101,7 @@ func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 
 // lobby has the gatekeeper see the tickets, if there are to be any.
 func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
-	open := relay.OpenConfig{Unproven: c.Unproven}
+	open := relay.OpenConfig{Unproven: c.Unproven, JoinBurst: d.hub.cfg.PerAddress}
 	if !d.hub.gate.Wanted() {
 		return open
 	}
