@@ -20,7 +20,7 @@ func relayPeer(name, settings string, mode relay.Mode) Peer {
 	return Peer{
 		Name: name, Settings: settings, Ours: true, Reliable: mode.Reliable(), Acks: mode.Reliable(), Crowd: true,
 		Listen: func(take func(Link, []byte)) (Server, error) {
-			link := &relayPeerLink{mode: mode} // used by one event at a time, on the loop
+			link := &relayPeerLink{mode: mode}                           // used by one event at a time, on the loop
 			crowd := relay.NewOpenLobby(relay.OpenConfig{JoinBurst: -1}) // all come from one address
 			s, err := relay.Listen(loopback, relay.Config{MaxPeers: serverMost, Lobby: crowd}, func(p *relay.Peer, ev relay.Event) {
 				if ev.Kind == relay.EventPackage {
