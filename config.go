@@ -80,6 +80,10 @@ type Config struct {
 	// RealmPlain has realm without TLS, for use behind a proxy that has it.
 	RealmPlain bool
 
+	// RealmTimeForAll has realm's time server answer addresses without a connection too, as behind a proxy, where the connections
+	// have the proxy's address. Forged requests then make it send to others, as much as it got.
+	RealmTimeForAll bool
+
 	// RealmConfig is what the game adds to realm's config message, and RealmExtension the
 	// values.
 	RealmConfig    []realm.Field

@@ -122,7 +122,7 @@ func (s *Server) realm(c Config) error {
 		ready.Wait()
 		d.SessionEnded(x, why)
 	}})
-	server := realm.ServerConfig{TLS: c.RealmTLS, Plain: c.RealmPlain, DataDir: c.DataDir, TimeAddr: c.RealmTime, NoTime: c.RealmTime == Off}
+	server := realm.ServerConfig{TLS: c.RealmTLS, Plain: c.RealmPlain, DataDir: c.DataDir, TimeAddr: c.RealmTime, NoTime: c.RealmTime == Off, TimeForAll: c.RealmTimeForAll}
 	server.Schema.Config, server.Extension, server.Log = c.RealmConfig, c.RealmExtension, c.Log
 	if server.NoTime {
 		server.TimeAddr = ""

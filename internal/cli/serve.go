@@ -27,7 +27,9 @@ type serveFlags struct {
 	data, postgres                                       string
 	relayLobby, realmProfile                             string
 	realmPlain                                           bool
-	tickRate, maxPlayers                                 int
+	webHosts                                             string
+	realmTimeForAll                                      bool
+	tickRate, maxPlayers, perAddress                     int
 	registrations, failures                              int
 	sight                                                float64
 	seed                                                 uint64
@@ -59,6 +61,9 @@ the file of --config, which has a line name = value for each flag.`,
 			if err := fillFlags(cmd, f.config); err != nil {
 				return err
 			}
+			if f.ticketKey != "" && !cmd.Flags().Changed("stamp") {
+				f.stamp = front.Off // its spectators show no ticket
+			}
 			return f.run(cmd)
 		},
 	}
@@ -71,20 +76,23 @@ the file of --config, which has a line name = value for each flag.`,
 	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
 	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "names by which browsers may ask for the status page, as a.example,b.example")
 	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts and the certificate")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
 	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "what realm's config says: plain or miko")
 	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
+	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server answers addresses without a connection too")
 	flags.IntVar(&f.registrations, "registrations", 3, "tries to register a minute for each address; -1 is no limit")
 	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute for each address and name; -1 is no limit")
 	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second")
 	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
+	flags.IntVar(&f.perAddress, "per-address", 256, "players and spectators of one address, over all dialects; -1 is no limit")
 	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")
 	flags.Uint64Var(&f.seed, "seed", 0, "what the world is made from; 0 picks one")
 	flags.StringVar(&f.record, "record", "", "write a recording for parley replay to this file")
 	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses as JSON to this file once all listen")
-	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "ask replica's and relay's players for tickets of this key")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket of this key; stamp is then off unless --stamp is said")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }
@@ -209,5 +217,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 			return nil
 		}
 	}
+	for _, host := range strings.Split(f.webHosts, ",") {
+		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
+	}
+	c.Log = s.Log()
 	return web.Listen(f.web, c)
 }

@@ -25,7 +25,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	}
 	c = front.Config{
 		Replica: f.replica, Stamp: f.stamp, Relay: f.relay, Duplex: f.duplex, Realm: f.realm, RealmTime: f.realmTime,
-		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, RealmPlain: f.realmPlain,
+		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll,
 		Registrations: f.registrations, Failures: f.failures, Log: log,
 	}
 	if c.Seed == 0 {
@@ -88,6 +88,8 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
 		return fmt.Errorf("--max-players is 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
+	case f.perAddress < -1 || f.perAddress == 0:
+		return fmt.Errorf("--per-address is at least 1, or -1 for no limit, not %d", f.perAddress)
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight is a number of cells, below 0 for everything, not %v", f.sight)
 	}

@@ -133,7 +133,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
-		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10,
+		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, perAddress: 256,
 		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
 	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
@@ -174,6 +174,7 @@ func TestServerConfig(t *testing.T) {
 		"--web is an":       func(f *serveFlags) { f.web = "" },
 		"--realm is an":     func(f *serveFlags) { f.realm = "" },
 		"dialects are off":  func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
+		"--per-address":     func(f *serveFlags) { f.perAddress = 0 },
 		"--sight":           func(f *serveFlags) { f.sight = math.NaN() },
 		"--ticket-key-file": func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
 	} {
