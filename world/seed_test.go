@@ -36,6 +36,8 @@ func rounds(pr, soak int) int {
 		return soak
 	case testing.Short() || underRace:
 		return max(1, pr/100)
+	case os.Getenv("PARLEY_PR") == "":
+		return max(1, pr/5)
 	}
 	return pr
 }

@@ -22,7 +22,7 @@ func soak() int {
 // tenth returns a tenth of n if the test is to be short or runs under the race detector, and
 // says so.
 func tenth(t *testing.T, n int) int {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || raceEnabled || os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
 		t.Logf("runs %d in place of %d", n/10, n)
 		return n / 10
 	}

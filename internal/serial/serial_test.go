@@ -30,6 +30,9 @@ func rounds(n int) int {
 	if testing.Short() {
 		return n / 100
 	}
+	if os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
+		return n / 5
+	}
 	return n
 }
 

@@ -23,7 +23,7 @@ func TestPeersAreDistinctThroughTheKernelsForm(t *testing.T) {
 	}
 	zones = append(zones, "4000000000", "4000000001") // known by number only
 	pairs := 1_000_000
-	if testing.Short() {
+	if testing.Short() || !promise.Full() {
 		pairs = 100_000
 	}
 	runSeed(t, max(*seedFlag, 1), func(t *testing.T, r *rand.Rand) {

@@ -22,7 +22,7 @@ func newRand(t *testing.T) *rand.Rand {
 // rounds returns the count of turns of a random loop: the N tier under
 // PARLEY_SOAK=1, a hundredth of the PR tier under -short, and a fiftieth of it
 // under -race, which is some fifteen times slower and has nothing to find in
-// code without goroutines; the plain run has the full count.
+// code without goroutines. A plain run has a fifth, and the gate, with PARLEY_PR=1, the full count.
 func rounds(pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
@@ -31,6 +31,8 @@ func rounds(pr, soak int) int {
 		return pr / 100
 	case underRace:
 		return pr / 50
+	case os.Getenv("PARLEY_PR") == "":
+		return pr / 5
 	}
 	return pr
 }

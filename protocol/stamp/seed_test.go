@@ -20,8 +20,8 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds is tier for what has its full count in every run of the tests.
-func rounds(pr, soak int) int { return tier(pr, pr, soak) }
+// rounds is tier for a count of which a plain run has a fifth.
+func rounds(pr, soak int) int { return shelltest.Rounds(pr, soak) }
 
 // What the random tests of all dialects go by.
 var tier = shelltest.Tier
