@@ -112,6 +112,23 @@ func (p *Peer) NextID() uint64 { return p.sender.Next() }
 // Held returns how many bytes of the peer's packages wait for smaller ids, and the missing ids themselves.
 func (p *Peer) Held() int { return p.receiver.Held() }
 
+// Pass sends the peer a package of other participants, with bit 4 clear: for a lobby that packs what it passes on for each receiver
+// itself. Nothing is sent if it returns an error. The time is that of the newest call of the Mux.
+func (p *Peer) Pass(mode Mode, payload []byte) error {
+	if err := p.maySend(mode, payload); err != nil {
+		return err
+	}
+	m := p.port.mux
+	shared := m.shared.Buffers.Share(payload)
+	ok := p.give(m.now, mode, false, shared)
+	m.shared.Buffers.Release(shared)
+	if !ok {
+		return ErrBacklogFull
+	}
+	m.stats.Copies++
+	return nil
+}
+
 // Forget removes the peer without a word, and without its address being ignored: it may come again at once.
 func (p *Peer) Forget() {
 	p.seldom().spared = true

@@ -6,15 +6,9 @@ import (
 	"parley/protocol/relay"
 )
 
-// groups are the messages of one player that wait to share a package with the next ones:
-// "several may share a package; flushed after at most 10 ms when unreliable and 50 ms when
-// reliable". There is one group for each mode.
-//
-// They are the sender's and not the receivers', though each receiver might get fewer packages if
-// the messages of all senders shared them. All receivers get the same bytes, so a package is
-// made once and goes out to all in one system call. And a client of the game that cannot read
-// one message (an object that its version does not know) drops what follows in that package: so
-// that costs only who sent it, and no player can spoil another's messages.
+// groups are the messages of other players that wait to share a package to one player: "several may share a package". There is one
+// group for each mode. What comes within 10 ms goes together, from whichever player: all that is passed on can be decoded
+// (see Config.PassForeign), so no player can spoil another's messages by sharing a package with them.
 type groups struct {
 	of   [3]relay.Builder
 	send [3]func(payload []byte)
@@ -22,13 +16,13 @@ type groups struct {
 
 // newGroups returns empty groups. send is called with each package that is complete, which it
 // must not keep.
-func newGroups(send func(mode relay.Mode, payload []byte)) *groups {
+func newGroups(delay time.Duration, send func(mode relay.Mode, payload []byte)) *groups {
 	g := &groups{}
 	for i := range g.of {
 		mode := relay.Mode(i)
 		g.of[i].Delay = unreliableGroup
 		if mode.Reliable() {
-			g.of[i].Delay = reliableGroup
+			g.of[i].Delay = max(delay, 0)
 		}
 		g.send[i] = func(payload []byte) { send(mode, payload) }
 	}

@@ -22,6 +22,8 @@ type guest struct {
 	bad      int // payloads that were no messages
 	badSince time.Time
 
+	waiting *groups // messages to it, nil before the first
+
 	said time.Time // when it last said something
 
 	// back says that it was a player here and was lost, and does not know it. It goes on with

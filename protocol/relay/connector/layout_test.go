@@ -63,7 +63,7 @@ func TestLayoutTables(t *testing.T) {
 		})
 	}
 	t.Run("times", func(t *testing.T) {
-		want := map[string]time.Duration{"`announceAfter`": announceAfter, "`unreliableGroup`": unreliableGroup, "`reliableGroup`": reliableGroup,
+		want := map[string]time.Duration{"`announceAfter`": announceAfter, "`unreliableGroup`": unreliableGroup, "`reliableGroup`": reliableGroup, "`confirmAfter`": confirmAfter,
 			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin}
 		for _, row := range tables["The life of a game, time"] {
 			got, err := time.ParseDuration(strings.ReplaceAll(row["value"], " ", ""))

@@ -23,8 +23,7 @@ type match struct {
 	born     time.Time
 	packages int // that came from players: how long its conversation is
 
-	groups []*groups        // by the number of their sender
-	lost   []netip.AddrPort // players who were, the newest last
+	lost []netip.AddrPort // players who were, the newest last
 
 	flush   *relay.Timer // of groups
 	flushAt time.Time    // when it goes off; zero while it is not set
@@ -39,7 +38,7 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 	}
 	m := &match{
 		lobby: l, port: port, born: now, room: mux.NewRoom(), index: len(l.matches),
-		game: newGame(seats, opener, &l.stats.Game), groups: make([]*groups, seats),
+		game: newGame(seats, opener, &l.stats.Game),
 	}
 	port.Value = m
 	m.flush = port.NewTimer(m.flushGroups)
@@ -90,29 +89,37 @@ func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
 	}
 	l.stats.Relayed++
 	m.packages++
-	waiting := m.groupsOf(number)
 	for i := range len(l.cuts) - 1 {
 		l.stats.Messages++
 		b := appendUint(l.payload[:0], uint64(number))
-		waiting.push(now, pkg.Mode, append(b, pkg.Payload[l.cuts[i]:l.cuts[i+1]]...))
+		b = append(b, pkg.Payload[l.cuts[i]:l.cuts[i+1]]...)
+		for p := range m.room.All() {
+			if to := p.Seat.(*guest); to != g {
+				m.groupsOf(to).push(now, pkg.Mode, b)
+			}
+		}
 	}
-	m.schedule(waiting)
-}
-
-// groupsOf returns the groups of a player, which are made for its first message.
-func (m *match) groupsOf(number int) *groups {
-	if m.groups[number] == nil {
-		m.groups[number] = newGroups(func(mode relay.Mode, payload []byte) { m.spread(number, mode, payload) })
-	}
-	return m.groups[number]
-}
-
-// spread sends a package of a player to all others.
-func (m *match) spread(number int, mode relay.Mode, payload []byte) {
 	for p := range m.room.All() {
-		m.lobby.watchDebt(p.Seat.(*guest))
+		if to := p.Seat.(*guest); to.waiting != nil {
+			m.schedule(to.waiting)
+		}
 	}
-	_ = m.room.Relay(m.port.Peer(m.game.seats[number].addr), mode, payload) // it has a size and a mode
+}
+
+// groupsOf returns what waits for a player, which is made for the first message to it.
+func (m *match) groupsOf(g *guest) *groups {
+	if g.waiting == nil {
+		g.waiting = newGroups(m.lobby.cfg.Group, func(mode relay.Mode, payload []byte) { m.pass(g, mode, payload) })
+	}
+	return g.waiting
+}
+
+// pass sends a package of messages to a player.
+func (m *match) pass(g *guest, mode relay.Mode, payload []byte) {
+	m.lobby.watchDebt(g)
+	if g.peer.Pass(mode, payload) == relay.ErrBacklogFull {
+		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
+	}
 }
 
 // schedule has the groups flushed in time.
@@ -127,8 +134,8 @@ func (m *match) schedule(g *groups) {
 // flushGroups sends what has waited for long enough.
 func (m *match) flushGroups(now time.Time) {
 	m.flushAt = time.Time{}
-	for _, g := range m.groups {
-		if g != nil {
+	for p := range m.room.All() {
+		if g := p.Seat.(*guest).waiting; g != nil {
 			g.handleTimeout(now)
 			m.schedule(g)
 		}
@@ -137,8 +144,8 @@ func (m *match) flushGroups(now time.Time) {
 
 // flushAll sends all that waits, before the players change.
 func (m *match) flushAll() {
-	for _, g := range m.groups {
-		if g != nil {
+	for p := range m.room.All() {
+		if g := p.Seat.(*guest).waiting; g != nil {
 			g.flushAll()
 		}
 	}

@@ -53,9 +53,9 @@ func TestAMessageReachesAllOthersInItsMode(t *testing.T) {
 }
 
 // "flushed after at most 10 ms when unreliable and 50 ms when reliable", counted from the first
-// message of a package.
+// message of a package. By default it is 10 ms for both.
 func TestGroupsAreFlushedInTime(t *testing.T) {
-	r, game, a, b, _ := trio(t, Config{})
+	r, game, a, b, _ := trio(t, Config{Group: 50 * ms})
 	start := r.now.Sub(rigStart)
 	b.tell(game, relay.Unreliable, chat("u"))
 	b.tell(game, relay.Unordered, chat("o"))
@@ -154,7 +154,7 @@ func TestPlayersAreBounded(t *testing.T) {
 func TestSemiOrderedComesAfterWhatWasSentBefore(t *testing.T) {
 	r, game, a, b, _ := trio(t, Config{})
 	b.tell(game, relay.SemiOrdered, chat("first"))
-	r.pass(40 * ms)
+	r.pass(reliableGroup - 2*ms)
 	b.tell(game, relay.Unordered, chat("before"))
 	b.tell(game, relay.SemiOrdered, chat("after"))
 	r.pass(10 * ms)
@@ -189,15 +189,18 @@ func TestAFullPackageBecomesTwo(t *testing.T) {
 	}
 }
 
-// Messages of one player do not share a package with those of another: see groups.
-func TestPlayersDoNotShareAPackage(t *testing.T) {
+// Messages of several players to one share a package: see groups.
+func TestPlayersShareAPackage(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	b.tell(game, relay.Unordered, chat("b"))
 	d.tell(game, relay.Unordered, chat("d"))
 	r.pass(reliableGroup)
-	if got := a.packages(); len(got) != 2 {
+	if got := a.packages(); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
+	a.wantHeard("both", `from 1: Chat "b"`, `from 2: Chat "d"`)
+	b.wantHeard("the other's", `from 2: Chat "d"`)
+	d.wantHeard("the other's", `from 1: Chat "b"`)
 }
 
 // Who joins gets nothing that was sent before, and who leaves gets all that was.

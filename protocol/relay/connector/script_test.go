@@ -181,7 +181,7 @@ func (v virtual) quiet(until time.Duration) {
 
 // The exchange of the issue, to the byte and to the millisecond.
 func TestScriptInVirtualTime(t *testing.T) {
-	v := virtual{newRig(t, Config{})}
+	v := virtual{newRig(t, Config{Group: 50 * ms, Confirm: 20 * ms})}
 	playScript(v)
 	if len(v.ports) != 1 || v.lobby.Games() != 0 || v.lobby.Players() != 0 {
 		t.Errorf("%d ports, %d games and %d players are left", len(v.ports), v.lobby.Games(), v.lobby.Players())
