@@ -89,9 +89,9 @@ func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
 		}
 		within(t, s, "the pass is there", func() bool { return s.WorldStats().Gate.Tickets > 0 || x.Err() != nil })
 		x.Link() // fails if it is out
-		within(t, s, "it is in or out", func() bool { return len(s.Players()) == 1 || x.Err() != nil })
+		within(t, s, "it is in or out", func() bool { return len(playersOf(t, s)) == 1 || x.Err() != nil })
 		if x.Err() == nil {
-			name = s.Players()[0].Name
+			name = playersOf(t, s)[0].Name
 		}
 		return name, x.Err()
 	}

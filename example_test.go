@@ -56,7 +56,8 @@ func ExampleStart() {
 		fmt.Println(a.Name, "listens on", a.Addr.Addr())
 	}
 	server.Broadcast("the tide is coming in")
-	for _, p := range server.Players() {
+	players, _ := server.Players()
+	for _, p := range players {
 		server.Kick(p.ID, "the harbour closes")
 	}
 	fmt.Println(server.Close())

@@ -37,7 +37,7 @@ func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
 	w, _ := enter(t, s, "replica", func() (*witness, *replica.Client) { return joinReplica(t, s.Addrs()[0].Addr.String()) })
 	s.Log().Warn("the game speaks too")
 	w.stop()
-	within(t, s, "it has left", func() bool { return len(s.Players()) == 0 })
+	within(t, s, "it has left", func() bool { return len(playersOf(t, s)) == 0 })
 	if n := s.Stats("log").(scribe.Stats); n.Waiting == 0 || n.Lines > 1 {
 		t.Errorf("%+v, and nobody reads", n)
 	}

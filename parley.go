@@ -135,9 +135,13 @@ func (s *Server) contain(g Game, log *slog.Logger) Game {
 }
 
 // Close tells every client that the game is over, and returns when all have heard or some
-// seconds have passed. A second call waits for the first.
+// seconds have passed. A second call waits for the first. Called by Step or Terrain it waits for nothing: the game ends after
+// that tick.
 func (s *Server) Close() error {
 	s.cancel()
+	if s.hub.Playing() {
+		return ErrInStep
+	}
 	<-s.done
 	return s.err
 }
@@ -184,29 +188,49 @@ func (s *Server) Log() *slog.Logger { return slog.New(s.log) }
 // WorldStats returns the counters of the world and of its ticks.
 func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }
 
-// ErrClosed: the game has ended.
-var ErrClosed = errors.New("parley: the game has ended")
+// Errors of Players, Kick and Broadcast, to be tested with errors.Is.
+var (
+	// ErrClosed: the game has ended.
+	ErrClosed = errors.New("parley: the game has ended")
+	// ErrInStep: Step and Terrain cannot call the server that runs them, as it waits for them. Let another goroutine call it, and
+	// do not wait for that goroutine.
+	ErrInStep = errors.New("parley: a method of Server was called by Step or Terrain")
+	// ErrNoPlayer: there is no such player.
+	ErrNoPlayer = errors.New("parley: no such player")
+)
+
+// do runs fn between two ticks.
+func (s *Server) do(fn func()) error {
+	switch err := s.hub.Do(fn); {
+	case errors.Is(err, gateway.ErrPlaying):
+		return ErrInStep
+	case err != nil:
+		return ErrClosed
+	}
+	return nil
+}
 
 // Players returns who is in the game, in the order of their numbers.
-func (s *Server) Players() (list []Player) {
-	s.hub.Do(func() {
+func (s *Server) Players() (list []Player, err error) {
+	err = s.do(func() {
 		for _, p := range s.hub.Players() {
 			list = append(list, Player{p.ID, p.Name, p.Dialect})
 		}
 	})
-	return list
+	return list, err
 }
 
-// Kick has a player leave, and told why. It reports false if there is no such player.
-func (s *Server) Kick(id world.PlayerID, why string) (ok bool) {
-	s.hub.Do(func() { ok = s.hub.Kick(id, why) })
-	return ok
+// Kick has a player leave, and told why.
+func (s *Server) Kick(id world.PlayerID, why string) error {
+	found := false
+	err := s.do(func() { found = s.hub.Kick(id, why) })
+	if err == nil && !found {
+		return ErrNoPlayer
+	}
+	return err
 }
 
 // Broadcast has all players read something in their chat.
 func (s *Server) Broadcast(text string) error {
-	if s.hub.Do(func() { s.hub.Broadcast(text) }) != nil {
-		return ErrClosed
-	}
-	return nil
+	return s.do(func() { s.hub.Broadcast(text) })
 }

@@ -3,6 +3,7 @@ package parley_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -49,6 +50,16 @@ func serveArena(t *testing.T) (*parley.Server, map[string]string) {
 		addrs[a.Name] = a.Addr.String()
 	}
 	return s, addrs
+}
+
+// playersOf returns who is in the game.
+func playersOf(t *testing.T, s *parley.Server) []parley.Player {
+	t.Helper()
+	list, err := s.Players()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // witness is what a client of some dialect has seen, in terms of none.
@@ -405,7 +416,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 	for name, w := range all {
 		within(t, s, name+" sees four players", func() bool { return w.sees(func() bool { return len(w.places) == 4 }) })
 	}
-	if got := len(s.Players()); got != 4 {
+	if got := len(playersOf(t, s)); got != 4 {
 		t.Fatalf("%d players are in the game", got)
 	}
 
@@ -503,7 +514,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 			return w.sees(func() bool { _, there := w.places[mover]; return !there })
 		})
 	}
-	if got := len(s.Players()); got != 3 {
+	if got := len(playersOf(t, s)); got != 3 {
 		t.Errorf("%d players are left", got)
 	}
 
@@ -523,17 +534,130 @@ func TestOneWorldFiveDialects(t *testing.T) {
 func TestPlayersAreKicked(t *testing.T) {
 	s, addrs := serveArena(t)
 	_, c := joinReplica(t, addrs["replica"])
-	within(t, s, "it is in", func() bool { return len(s.Players()) == 1 })
-	p := s.Players()[0]
+	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
+	p := playersOf(t, s)[0]
 	if p.Dialect != "replica" || !strings.HasPrefix(p.Name, "guest-") {
 		t.Errorf("the player is %+v", p)
 	}
-	if !s.Kick(p.ID, "too good") || s.Kick(p.ID+1, "") {
+	if s.Kick(p.ID, "too good") != nil || s.Kick(p.ID+1, "") != parley.ErrNoPlayer {
 		t.Error("the wrong one was kicked")
 	}
-	within(t, s, "it is out", func() bool { return len(s.Players()) == 0 && c.Err() != nil })
+	within(t, s, "it is out", func() bool { return len(playersOf(t, s)) == 0 && c.Err() != nil })
 	if !strings.Contains(c.Err().Error(), "too good") {
 		t.Errorf("it was told %v", c.Err())
+	}
+}
+
+// 15.12: the methods that wait for the hub say so when Step or Terrain calls them, who would wait for themselves.
+func TestTheGameCannotWaitForItsServer(t *testing.T) {
+	g := arena.Game()
+	step, terrain := g.Step, g.Terrain
+	started := make(chan *parley.Server, 1)
+	var server *parley.Server
+	tried := make(chan error, 64)
+	try := func() {
+		_, err := server.Players()
+		for _, err := range []error{err, server.Kick(1, "no"), server.Broadcast("no")} {
+			select {
+			case tried <- err:
+			default:
+			}
+		}
+	}
+	g.Step = func(w *world.World, in []world.Input) {
+		if server == nil {
+			server = <-started
+		}
+		if w.Tick() < 10 {
+			try()
+		}
+		step(w, in)
+	}
+	g.Terrain = func(seed uint64, bx, by int16, cells *world.Cells) {
+		if server != nil && by == 99 {
+			try()
+		}
+		terrain(seed, bx, by, cells)
+	}
+	s, err := parley.Start(g, quietly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	started <- s
+	for range 30 {
+		select {
+		case err := <-tried:
+			if !errors.Is(err, parley.ErrInStep) {
+				t.Errorf("in Step the error is %v", err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("Step waits for itself")
+		}
+	}
+	// Terrain, which is made while a tick is told.
+	c, err := replica.Dial(t.Context(), s.Addrs()[0].Addr.String(), replica.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for range c.Events() {
+		}
+	}()
+	if err := c.Link(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
+	for len(tried) > 0 {
+		<-tried
+	}
+	if err := c.Send(replica.Reliable, "terrain", []byte{0, 0, 99, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		select {
+		case err := <-tried:
+			if !errors.Is(err, parley.ErrInStep) {
+				t.Errorf("in Terrain the error is %v", err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("Terrain waits for itself")
+		}
+	}
+	c.Close(t.Context())
+	<-drained
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Players(); !errors.Is(err, parley.ErrClosed) || !errors.Is(s.Kick(1, ""), parley.ErrClosed) || !errors.Is(s.Broadcast("x"), parley.ErrClosed) {
+		t.Error("a game that has ended has players")
+	}
+}
+
+// A game may end itself.
+func TestStepMayClose(t *testing.T) {
+	g := arena.Game()
+	step := g.Step
+	started := make(chan *parley.Server, 1)
+	closed := make(chan error, 1)
+	g.Step = func(w *world.World, in []world.Input) {
+		if w.Tick() == 3 {
+			closed <- (<-started).Close()
+		}
+		step(w, in)
+	}
+	s, err := parley.Start(g, quietly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	started <- s
+	if err := <-closed; !errors.Is(err, parley.ErrInStep) {
+		t.Errorf("the error is %v", err)
+	}
+	<-s.Done()
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -571,7 +695,7 @@ func TestAPanicOfTheTerrainIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, c := joinReplica(t, s.Addrs()[0].Addr.String())
-	within(t, s, "it is in", func() bool { return len(s.Players()) == 1 })
+	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
 	if err := c.Send(replica.Ordered, "terrain", []byte{5, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}

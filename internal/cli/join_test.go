@@ -164,9 +164,16 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u.quits()
 		})
 	}
-	for begin := s.WorldStats().Ticks; len(s.Players()) > 0; {
+	for begin := s.WorldStats().Ticks; ; {
+		left, err := s.Players()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 {
+			break
+		}
 		if s.WorldStats().Ticks-begin > 600 {
-			t.Fatalf("%v are left", s.Players())
+			t.Fatalf("%v are left", left)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (h *Hub) grant() {
 			}
 			if !made {
 				makes--
-				size = h.land.make(p)
+				h.play(func() { size = h.land.make(p) })
 				h.stats.MadeChunks++
 			}
 			bytes -= max(size, leastChunk)
@@ -89,17 +89,18 @@ func (s *Seat) wanted(i int) (world.ChunkPlace, bool) {
 	return s.asked[i].place, true
 }
 
-// nextChunk returns a chunk that is to be sent now, if one was granted. What it took is told by
-// sentChunk.
+// nextChunk returns a chunk that is to be sent now, if one was granted. It stays the next until sentChunk says that it was
+// sent: what a connection has no room for is sent at a later tick.
 func (s *Seat) nextChunk() (chunkAsk, bool) {
 	if s.granted == 0 || !s.terrain.has() {
 		return chunkAsk{}, false
 	}
-	s.granted--
-	p := s.asked[0]
-	s.asked = append(s.asked[:0], s.asked[1:]...)
-	return p, true
+	return s.asked[0], true
 }
 
-// sentChunk takes a chunk's bytes from the budget.
-func (s *Seat) sentChunk(bytes int) { s.terrain.spend(max(bytes, leastChunk)) }
+// sentChunk takes the next chunk off the list, and its bytes from the budget.
+func (s *Seat) sentChunk(bytes int) {
+	s.granted--
+	s.asked = append(s.asked[:0], s.asked[1:]...)
+	s.terrain.spend(max(bytes, leastChunk))
+}

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/promise"
 	"parley/protocol/realm"
+	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -46,6 +47,66 @@ func TestTerrainHasABudget(t *testing.T) {
 			t.Errorf("%d chunks of %d bytes in three seconds, %d in a tick; %d are the budget", total, chunk, most, budget)
 		}
 	}
+}
+
+// 15.12: a chunk that a connection had no room for is sent later.
+func TestAChunkThatWasNotSentIsNextAgain(t *testing.T) {
+	h, d := newDesk(t, Config{})
+	s := d.sit("ann")
+	ticks(t, h, 2)
+	for i := range int16(3) {
+		h.wants(s, world.ChunkPlace{BX: i}, 0)
+	}
+	var sent []int16
+	for i := range 10 {
+		ticks(t, h, 1)
+		for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
+			if i < 5 { // the window is full
+				break
+			}
+			s.sentChunk(100)
+			sent = append(sent, a.place.BX)
+		}
+	}
+	if want := []int16{0, 1, 2}; !slices.Equal(sent, want) || s.waits() {
+		t.Errorf("%v were sent, want %v; it waits: %v", sent, want, s.waits())
+	}
+}
+
+// A replica client that takes nothing for a while gets all terrain that it asked for in the end.
+func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
+	h := newArena(t)
+	d, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Shutdown(t.Context())
+	p := playReplica(t, d)
+	until(t, h, "it is in", func() bool { _, _, ok := p.you(); return ok })
+	var full, asked int
+	d.server.Do(func(*replica.Mux) {
+		for c, s := range d.seats {
+			h.wants(&s.Seat, world.ChunkPlace{BX: 3, BY: 4}, 0)
+			asked++
+			for c.Send(replica.Ordered, "chat", make([]byte, 4096)) == nil {
+				full++
+			}
+			// A tick, as the loop stands still: nothing is acknowledged meanwhile.
+			s.granted = 1
+			h.land.make(world.ChunkPlace{BX: 3, BY: 4})
+			d.tell(h, s)
+			if !s.waits() {
+				t.Error("a chunk that was not sent is off the list")
+			}
+		}
+	})
+	if full == 0 || asked != 1 {
+		t.Fatalf("%d messages filled the window of %d", full, asked)
+	}
+	until(t, h, "it has the chunk", func() bool {
+		v, ok := p.lastOf("terrain")
+		return ok && v[:4] == "\x03\x00\x04\x00"
+	})
 }
 
 // T42: however many ask for terrain that is new, a tick makes only so much, and everybody has a turn.

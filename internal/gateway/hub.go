@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/admission"
@@ -99,10 +100,11 @@ type Hub struct {
 	behind time.Duration // the clock, after the last tick
 	held   []heldInput   // for ticks that the world has yet to come to
 
+	playing atomic.Uint64 // the goroutine that runs code of the game; 0 if none does
+	over    chan struct{} // closed when the hub does nothing more
+
 	mu   sync.Mutex
 	seen Stats // as of the last tick
-	done chan struct{}
-	err  error // valid after done
 }
 
 // Stats is what a hub did.
@@ -186,7 +188,7 @@ func New(c Config) (*Hub, error) {
 		cfg: c, log: c.Log, sim: sim, land: land{sim: sim, chunks: map[world.ChunkPlace][]byte{}},
 		seats: map[string][]*Seat{}, players: map[world.PlayerID]*Player{}, names: map[string]int{},
 		crowd: admission.NewCrowd(c.PerAddress), joins: newJoins(c.PerAddress),
-		commands: make(chan func(), maxCommands), done: make(chan struct{}),
+		commands: make(chan func(), maxCommands), over: make(chan struct{}),
 	}
 	h.visits = []func(){h.publish}
 	if h.log == nil {
@@ -227,35 +229,60 @@ func (h *Hub) Add(d Dialect) {
 	}
 }
 
-// Do runs fn on the hub's goroutine between two ticks, and returns when it has run. The
-// error says that the hub has ended, and fn has not run.
+// Do runs fn on the hub's goroutine between two ticks, and returns when it has run. With an error fn has not run and will not:
+// the hub has ended, or Do was called by the game itself (Step, Terrain) or within another Do, where it would wait for itself.
 func (h *Hub) Do(fn func()) error {
-	ran := make(chan struct{})
-	select {
-	case h.commands <- func() { fn(); close(ran) }:
-	case <-h.done:
-		return ErrEnded
+	ran, err := h.post(fn)
+	if err != nil {
+		return err
 	}
+	return h.await(ran)
+}
+
+// post has the hub run fn, if it comes to it: ran is then closed.
+func (h *Hub) post(fn func()) (ran chan struct{}, err error) {
+	if h.Playing() {
+		return nil, ErrPlaying
+	}
+	ran = make(chan struct{})
+	select {
+	case h.commands <- func() { h.play(fn); close(ran) }:
+		return ran, nil
+	case <-h.over:
+		return nil, ErrEnded
+	}
+}
+
+func (h *Hub) await(ran chan struct{}) error {
 	select {
 	case <-ran:
 		return nil
-	case <-h.done:
+	case <-h.over:
+	}
+	select {
+	case <-ran: // it was one of the last things that the hub did
+		return nil
+	default:
 		return ErrEnded
 	}
 }
 
-// ErrEnded: the game is over.
-var ErrEnded = errors.New("gateway: the game has ended")
+// Errors of Do.
+var (
+	// ErrEnded: the game is over.
+	ErrEnded = errors.New("gateway: the game has ended")
+	// ErrPlaying: who asks is the game.
+	ErrPlaying = errors.New("gateway: called by Step, by Terrain or within another call")
+)
 
 // Run runs the world until ctx ends, and then says goodbye to all. A panic of the game ends
 // it too, and is the error.
 func (h *Hub) Run(ctx context.Context) error {
-	defer close(h.done)
 	err := h.loop(ctx)
+	close(h.over)
 	late, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 	defer cancel()
-	h.err = errors.Join(err, h.Shutdown(late))
-	return h.err
+	return errors.Join(err, h.Shutdown(late))
 }
 
 // Shutdown has all dialects say goodbye, and close. Run does so at its end; it is for a hub
@@ -414,7 +441,7 @@ func (h *Hub) step() (err error) {
 			err = fmt.Errorf("gateway: the game panicked at tick %d: %v", h.sim.Tick(), why)
 		}
 	}()
-	h.sim.Advance()
+	h.play(h.sim.Advance)
 	return nil
 }
 

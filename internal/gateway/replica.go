@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -300,10 +301,12 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, little)
-		s.sentChunk(len(d.buf))
-		if !d.inbox.sent(s.conn.Send(replica.Ordered, "terrain", d.buf)) {
-			break // the window is full: it asks again
+		err := s.conn.Send(replica.Ordered, "terrain", d.buf)
+		if errors.Is(err, replica.ErrWindowFull) {
+			break // at the next tick
 		}
+		s.sentChunk(len(d.buf))
+		d.inbox.sent(err)
 	}
 	s.conn.Replicate(replicaBudget)
 }

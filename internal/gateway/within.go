@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+)
+
+// Game code runs on a goroutine that the hub waits for. What waits for the hub there would wait for itself, so Do has to know
+// its caller: Go has no other name for a goroutine than the number in its stack trace, which takes a microsecond to ask for.
+
+// goroutine returns the number of the goroutine that calls it.
+func goroutine() uint64 {
+	var buf [64]byte
+	text := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))
+	number, _, _ := bytes.Cut(text, []byte(" "))
+	n, _ := strconv.ParseUint(string(number), 10, 64)
+	return n
+}
+
+// play runs code of the game, or what was given to Do, in which Do says that it cannot wait.
+func (h *Hub) play(fn func()) {
+	was := h.playing.Swap(goroutine())
+	defer h.playing.Store(was)
+	fn()
+}
+
+// Playing reports whether it is called by the game: by Step, by Terrain, or by what was given to Do.
+func (h *Hub) Playing() bool { return h.playing.Load() == goroutine() }
