@@ -48,14 +48,35 @@ type Config struct {
 	// MaxDatagram.
 	MaxUpdate int
 
-	// MaxPlayers bounds the players of a server; further ones are told REFUSED.
-	// Default 5,000, at most 28,000, which leaves ids for those who have not joined yet.
+	// MaxPlayers bounds the players of a server; one that would enter beyond it is told
+	// REFUSED. Default 5,000, at most 28,000, which leaves ids for those who have not joined yet.
 	MaxPlayers int
 
 	// Admit is asked by a server for each CONN_INIT, if it is set: it returns why the
 	// address is not let in, which is logged, or "" if it is. The client is told
 	// REFUSED and no more. It is called on the server's loop and must not block.
 	Admit func(main netip.AddrPort) string
+
+	// WaitingPerAddress bounds the mains of an address (of IPv6, of its /64) that are open and
+	// have not joined, and those of a /24 or /56 network to eight times as many; further ones
+	// are closed at once, and their clients try again. Default 64. With it come limits on how
+	// often an address connects: see connectRate. Negative is no limit of either.
+	WaitingPerAddress int
+
+	// Judge is asked by a server about the pass that a client shows with the query that the
+	// schema marks: it returns the status of the reply, 0 if the pass is good, and false if
+	// there is to be none. Default: there are no passes, and status 1. The pass is valid
+	// only during the call. Judge is called on the server's loop and must not block.
+	Judge func(c *Conn, pass []byte) (status uint8, answer bool)
+
+	// Enter is asked by a server when a player would enter, with CONN_OK or CONN_FAILED, if it
+	// is set: it returns why not, which is logged, or "". The client is told REFUSED. It is
+	// called on the server's loop and must not block.
+	Enter func(c *Conn) string
+
+	// Pass is what a client shows before it joins, as the data of the query that the schema
+	// marks. Default none: it asks nothing.
+	Pass []byte
 
 	// TakeID chooses the id of a player that connects, from 1 to MaxPlayer and in use by
 	// no other, or 0 if there is none: then it is refused. FreeID says that an id is not
@@ -104,7 +125,7 @@ func (c Config) fill() *Config {
 	orElse(&c.MaxUpdate, 1200)
 	c.MaxUpdate = min(c.MaxUpdate, MaxDatagram)
 	orElse(&c.MaxPlayers, 5000)
-	c.MaxPlayers = min(c.MaxPlayers, MaxPlayer+1-maxPending-672)
+	c.MaxPlayers = min(c.MaxPlayers, 28_000)
 	c.rules = c.Schema.compile()
 	return &c
 }

@@ -77,6 +77,16 @@ func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
 	return c.Endpoint.Reply(c.mux.now, id, status, data)
 }
 
+// Refuse tells a client that has just joined that it is not let in after all, with REFUSED, and ends the connection when
+// that was written: "CONN_OK may still meet REFUSED (the room has filled)".
+func (c *Conn) Refuse(why string) {
+	if c.state < StateClosing {
+		c.mux.stats.Refused++
+		c.refused(why)
+	}
+	c.mux.touch(c)
+}
+
 // Close ends the connection when what is queued on main was written. See Endpoint.Close.
 func (c *Conn) Close(text string) {
 	c.Endpoint.Close(c.mux.now, text)

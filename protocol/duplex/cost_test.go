@@ -295,7 +295,7 @@ func TestChurn(t *testing.T) {
 	if grown := int64(liveHeap()) - int64(before); grown > 64<<10 && !underRace {
 		t.Errorf("%d connections left %d bytes", n, grown)
 	}
-	if r.mux.Len()+len(r.mux.players)+len(r.mux.feeds)+r.mux.pending.count+len(r.mux.pending.byAddr) != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {
+	if r.mux.Len()+len(r.mux.players)+len(r.mux.feeds)+r.mux.porch.Len()+r.mux.joined != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {
 		t.Error("something is left in the tables")
 	}
 }

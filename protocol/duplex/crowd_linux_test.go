@@ -21,7 +21,7 @@ import (
 // just writes as many datagrams of the same bytes, batched and joined alike, between the
 // server's ticks. Run it with -benchtime 3x: a round takes two seconds.
 func BenchmarkCrowd(b *testing.B) {
-	s, err := Listen("127.0.0.1:0", Config{Schema: crowdSchema}, nil)
+	s, err := Listen("127.0.0.1:0", Config{Schema: crowdSchema, WaitingPerAddress: -1}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -59,7 +59,9 @@ type Endpoint struct {
 	side   Side // which we are
 	state  State
 	player int16
+	sid    int16 // a client's own, if its pass has brought another than the player's id; else 0
 	token  int32
+	entry  entry     // a client's
 	joined bool      // EventJoined was told
 	now    time.Time // of the newest call
 	born   time.Time
@@ -78,6 +80,12 @@ type Endpoint struct {
 	closing closing // why and until when
 
 	stats Stats
+}
+
+// entry is how far a client with a pass has come.
+type entry struct {
+	asked bool // it has shown its pass, and has no reply
+	ready bool // it knows whether it has a feed
 }
 
 // Stats counts the fate of each message of a connection.
@@ -166,8 +174,13 @@ func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Sh
 func (e *Endpoint) State() State { return e.state }
 
 // Player returns the player's id, 0 before it is given. It is the SID of the player's own
-// element if the game has it so.
-func (e *Endpoint) Player() int16 { return e.player }
+// element if the game has it so: of a client with a pass, the one that the reply to it named.
+func (e *Endpoint) Player() int16 {
+	if e.sid != 0 {
+		return e.sid
+	}
+	return e.player
+}
 
 // MainAddr returns the peer's address on main.
 func (e *Endpoint) MainAddr() netip.AddrPort { return e.main }

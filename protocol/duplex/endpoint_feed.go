@@ -63,9 +63,10 @@ func (e *Endpoint) handleFeedInitRep(now time.Time, d *Datagram) {
 	}
 	e.setUp(true)
 	f.giveUp, f.nextInit, f.wait = time.Time{}, now.Add(keepAlive), keepAlive
-	e.signal(CodeConnOK)
 	if e.state == StateJoining {
-		e.join()
+		e.enter(true)
+	} else {
+		e.signal(CodeConnOK)
 	}
 }
 

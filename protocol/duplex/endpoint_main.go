@@ -1,6 +1,8 @@
 package duplex
 
 import (
+	"encoding/binary"
+	"fmt"
 	"time"
 )
 
@@ -11,6 +13,10 @@ func (e *Endpoint) HandleBytes(now time.Time, b []byte) (n int) {
 	e.now = now
 	var m Message
 	for n < len(b) && e.state < StateClosing && e.readsOn() {
+		if e.state < StateOpen && e.side == FromServer && e.stream.Held() == 0 && !e.early(b[n]) {
+			e.protocol(fmt.Sprintf("code %d before the player has joined", b[n]))
+			break
+		}
 		k, whole := e.stream.Next(b[n:], &m)
 		n += k
 		e.stats.MainInBytes += uint64(k)
@@ -24,6 +30,16 @@ func (e *Endpoint) HandleBytes(now time.Time, b []byte) (n int) {
 		return len(b) // what comes after the end is thrown away
 	}
 	return n
+}
+
+// early reports whether a client may send a code before it has joined. It is asked before the rest of the message is there,
+// so that a stranger has nothing held but a pass.
+func (e *Endpoint) early(code uint8) bool {
+	switch code {
+	case CodeConnInit, CodeConnOK, CodeConnFailed:
+		return true
+	}
+	return code == e.cfg.rules.pass && code != 0
 }
 
 // readsOn reports whether the next message of main may be read.
@@ -49,6 +65,8 @@ func (e *Endpoint) handleFromServer(now time.Time, m *Message) {
 		e.handleConnInitRep(now, m)
 	case m.Kind == KindConnInitRep:
 		e.protocol("a second conn_init_rep")
+	case m.Kind == KindReply && e.entry.asked && m.Code == e.cfg.rules.pass+ReplyOffset:
+		e.passJudged(m)
 	case e.state != StateOpen:
 		e.protocol("a " + m.Kind.String() + " before the player has joined")
 	case m.Kind == KindSync:
@@ -71,7 +89,43 @@ func (e *Endpoint) handleConnInitRep(now time.Time, m *Message) {
 	e.player, e.token = m.Player, m.Token
 	e.state = StateJoining
 	e.feed.giveUp = now.Add(e.cfg.FeedWait)
+	if e.cfg.Pass != nil {
+		e.entry.asked = true
+		if e.putMain(&Message{Kind: KindQuery, Code: e.cfg.rules.pass, Data: e.cfg.Pass}) != nil {
+			e.end(Close{Reason: ReasonOverflow, Text: "no room for the pass"})
+			return
+		}
+	}
 	e.feedInit(now)
+}
+
+// passJudged hears what the server says of the pass: "Reply 195 is status u8 and, with 0, the own SID i16: what counts from
+// CONN_OK on".
+func (e *Endpoint) passJudged(m *Message) {
+	e.entry.asked = false
+	if m.Status != 0 {
+		e.end(Close{Reason: ReasonRefused, Remote: true, Text: fmt.Sprintf("the pass was refused with status %d", m.Status)})
+		return
+	}
+	if len(m.Data) == 2 {
+		e.sid = int16(binary.BigEndian.Uint16(m.Data))
+	}
+	if e.entry.ready {
+		e.enter(e.feed.up)
+	}
+}
+
+// enter says to the server how the player enters, once its pass is good.
+func (e *Endpoint) enter(works bool) {
+	if e.entry.ready = true; e.entry.asked {
+		return
+	}
+	if works {
+		e.signal(CodeConnOK)
+	} else {
+		e.signal(CodeConnFailed)
+	}
+	e.join()
 }
 
 func (e *Endpoint) handleServerSignal(code uint8) {
@@ -102,6 +156,8 @@ func (e *Endpoint) handleFromClient(now time.Time, m *Message) {
 		e.view.wantsIn = true
 	case isSignal && (m.Code == CodeConnOK || m.Code == CodeConnFailed) && e.state >= StateJoining:
 		e.handleFeedSaid(now, m.Code == CodeConnOK)
+	case m.Kind == KindQuery && m.Code == e.cfg.rules.pass && e.state == StateJoining:
+		e.view.conn.judge(m)
 	case e.state != StateOpen:
 		e.protocol("a " + m.Kind.String() + " before the player has joined")
 	case m.Kind == KindSync:
@@ -125,10 +181,12 @@ func (e *Endpoint) handleFromClient(now time.Time, m *Message) {
 // handleFeedSaid hears whether the client's feed works: "Either of the two signals brings
 // the player into the game." Later ones say that it was lost or came back.
 func (e *Endpoint) handleFeedSaid(now time.Time, works bool) {
-	if e.state == StateJoining && e.view.full() {
-		// No place was kept for it (see placeTime), and others were quicker.
-		e.refused("server full")
-		return
+	if e.state == StateJoining {
+		if why := e.view.conn.mayEnter(); why != "" {
+			e.view.conn.mux.stats.Refused++
+			e.refused(why)
+			return
+		}
 	}
 	e.feed.said = works
 	up := works && e.feed.peer.IsValid() && now.Sub(e.feed.heard) < e.cfg.FeedTimeout

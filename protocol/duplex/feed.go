@@ -137,8 +137,7 @@ func (e *Endpoint) feedTimeout(now time.Time) {
 	// "after 5 s without a reply it sends CONN_FAILED and goes on with main alone"
 	if !f.giveUp.IsZero() && !now.Before(f.giveUp) {
 		f.giveUp = time.Time{}
-		e.signal(CodeConnFailed)
-		e.join()
+		e.enter(false)
 	}
 	if !f.nextInit.IsZero() && !now.Before(f.nextInit) {
 		e.feedInit(now)

@@ -30,7 +30,7 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < 2*heldMains {
 		t.Skipf("a process may have %d files here", files.Cur)
 	}
-	h, err := Listen("127.0.0.1:0", Config{Schema: crowdSchema, Resync: -1}, nil)
+	h, err := Listen("127.0.0.1:0", Config{Schema: crowdSchema, Resync: -1, WaitingPerAddress: -1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,9 @@ func newRoom(t testing.TB, c Config) *room {
 	if c.Schema == nil {
 		c.Schema = gameSchema
 	}
+	if c.WaitingPerAddress == 0 {
+		c.WaitingPerAddress = -1 // most of its guests have one address
+	}
 	r := &room{t: t, now: stageStart}
 	r.mux = NewMux(r.now, c, newShared(9), keyOf(9))
 	return r
@@ -44,7 +47,7 @@ func (r *room) open(ip string) *guest {
 	r.next++
 	addr := netip.AddrPortFrom(netip.MustParseAddr(ip), 10000+r.next)
 	c := r.mux.Accept(r.now, addr)
-	if c == nil {
+	if c == nil && r.mux.cfg.WaitingPerAddress < 0 {
 		r.t.Fatalf("%v is in use", addr)
 	}
 	return &guest{Conn: c, r: r, feed: netip.AddrPortFrom(addr.Addr(), 30000+r.next)}
@@ -121,8 +124,8 @@ func TestHandshakeUnderEveryLoss(t *testing.T) {
 		x := w.dial(0)
 		w.runUntil(what+": joining", func() bool { return x.synced > 0 }, 6*time.Second)
 		w.runUntil(what+": a feed", func() bool { return x.FeedUp() && x.conn().FeedUp() }, 12*time.Second)
-		if w.mux.pending.count != 0 || w.mux.Len() != 1 {
-			t.Fatalf("%s: %d of %d are half open", what, w.mux.pending.count, w.mux.Len())
+		if w.mux.porch.Len() != 0 || w.mux.Len() != 1 {
+			t.Fatalf("%s: %d of %d are half open", what, w.mux.porch.Len(), w.mux.Len())
 		}
 	}
 	for mask := range promise.Keeps(t, "T24", "duplex", rounds(1024, 1024)) {
@@ -547,52 +550,106 @@ func TestEmptyDatagramsCostNothing(t *testing.T) {
 	}
 }
 
-// T38, T31: 5,000 mains that say one byte and then nothing, or nothing at all, are cut off in time,
-// and an honest player joins whenever it comes, but for the first second: see placeTime.
+// T38, T31: 5,000 mains that say one byte and then nothing, or nothing at all, fifty times as many as there are places in the
+// game: an honest player joins whenever it comes, 100 of 100, and all others are cut off in time. Some come from as many
+// addresses as can be, some from few.
 func TestSlowMainsAreCutOff(t *testing.T) {
-	promise.Keeps(t, "T38 T31", "duplex", 1)
-	r := newRoom(t, Config{MaxPlayers: 100})
-	began, refused := r.now, 0
+	promise.Keeps(t, "T38 T31", "duplex", 100)
+	r := newRoom(t, Config{MaxPlayers: 100, WaitingPerAddress: 64})
 	for i := range 5000 {
-		g := r.open(fmt.Sprintf("10.1.%d.%d", i/256%40, i%256))
-		if i%2 == 0 {
+		addr := fmt.Sprintf("10.1.%d.%d", i/256%40, i%4)
+		if i >= 4900 {
+			addr = fmt.Sprintf("10.%d.0.1", i%256)
+		}
+		if g := r.open(addr); g.Conn != nil && i%2 == 0 {
 			g.say(CodeConnInit)
 		}
-		if i%100 == 0 {
-			if r.now.Sub(began) <= placeTime && r.mux.pending.places+r.mux.joined() == 100 {
-				g = r.open("10.0.0.2")
-				g.say(CodeConnInit)
-				refused++
-			} else {
-				r.join("10.0.0.2")
+		if i%50 == 0 {
+			if g := r.join(fmt.Sprintf("10.0.%d.2", i/50)); g.State() != StateOpen {
+				t.Fatalf("honest player %d is %v", i/50, g.State())
 			}
-			r.now = r.now.Add(100 * time.Millisecond)
+			r.now = r.now.Add(40 * time.Millisecond)
 		}
 		r.drain()
 	}
-	if got := r.mux.stats.Refused; refused == 0 || refused > 10 || got < uint64(refused) || r.mux.joined() != 50-refused {
-		t.Errorf("%d of 50 honest ones were refused, and %d in all; %d are in", refused, got, r.mux.joined())
+	if n := r.mux.Len(); n > 2048+100 || r.mux.stats.Crowded == 0 || r.mux.joined != 100 {
+		t.Errorf("%d mains are open, %d have joined, %d made room or found none", n, r.mux.joined, r.mux.stats.Crowded)
 	}
-	if n := r.mux.Len(); n > maxPending+50 || r.mux.stats.Crowded == 0 {
-		t.Errorf("%d mains are open, %d made room", n, r.mux.stats.Crowded)
+	if g := r.open("10.0.200.2"); g.Conn == nil {
+		t.Error("the hundred and first found no place to wait")
+	} else if g.say(CodeConnInit); g.State() != StateClosing {
+		t.Errorf("the hundred and first is %v", g.State())
 	}
 	r.at(10 * time.Second)
-	if n := r.mux.Len(); n != 50-refused || r.mux.pending.count != 0 || len(r.mux.pending.byAddr) != 0 || r.mux.pending.places != 0 {
-		t.Errorf("%d mains are open after 10 s, %d have not joined", n, r.mux.pending.count)
+	if n := r.mux.Len(); n != 100 || r.mux.porch.Len() != 0 {
+		t.Errorf("%d mains are open after 10 s, %d have not joined", n, r.mux.porch.Len())
 	}
 	for _, c := range r.ended {
 		if c.Reason != ReasonTimeout && c.Reason != ReasonCrowded && c.Reason != ReasonRefused {
 			t.Errorf("one ended with %v", c)
 		}
 	}
-	// As many of one address make room for each other, and not for those of others.
+}
+
+// Of one address 64 mains wait, and further ones find no place; others are not touched by that.
+func TestAnAddressHasItsPlacesToWait(t *testing.T) {
+	r := newRoom(t, Config{WaitingPerAddress: 64})
 	other := r.open("10.0.0.3")
-	for range maxPendingPerAddress + 10 {
-		r.open("10.0.0.4")
+	first := r.open("10.0.0.4")
+	for range 63 {
+		if r.open("10.0.0.4").Conn == nil {
+			t.Fatal("one of 64 found no place")
+		}
+	}
+	if r.open("10.0.0.4").Conn != nil || r.mux.stats.Crowded != 1 {
+		t.Error("the sixty-fifth has a place")
 	}
 	r.drain()
-	if r.mux.pending.byAddr[netip.MustParseAddr("10.0.0.4")] != maxPendingPerAddress || other.State() != StateConnecting {
-		t.Errorf("%d of one address are open, and that of the other is %v", r.mux.pending.byAddr[netip.MustParseAddr("10.0.0.4")], other.State())
+	if first.State() != StateConnecting || other.State() != StateConnecting {
+		t.Errorf("the first is %v, and another's %v", first.State(), other.State())
+	}
+	first.say(CodeConnInit)
+	first.say(CodeConnFailed)
+	r.drain()
+	if r.open("10.0.0.4").Conn == nil {
+		t.Error("the first has joined, and its place is not free")
+	}
+}
+
+// 15.2: connecting and closing 32,700 times from one address, as fast as it can, neither takes an id nor keeps others from
+// one; and no more than its rate of them get an answer at all.
+func TestConnectAndClose(t *testing.T) {
+	given, free := 0, []int16{}
+	for id := int16(1); id <= 300; id++ {
+		free = append(free, id)
+	}
+	r := newRoom(t, Config{WaitingPerAddress: 64, TakeID: func() int16 {
+		if len(free) == 0 {
+			return 0
+		}
+		given++
+		id := free[0]
+		free = free[1:]
+		return id
+	}, FreeID: func(id int16) { free = append(free, id) }})
+	const times, took = 32_700, 12 * time.Second
+	for i := range times {
+		g := r.open("10.0.0.9")
+		g.say(CodeConnInit)
+		r.mux.HandleEnd(r.now, g.Conn, "")
+		r.drain()
+		if i%1000 == 0 {
+			if honest := r.join("10.0.0.2"); honest.State() != StateOpen {
+				t.Fatalf("after %d: an honest player is %v", i, honest.State())
+			}
+		}
+		r.now = r.now.Add(took / times)
+		r.ended = r.ended[:0]
+		r.next %= 20000
+	}
+	most := connectRate.Burst + connectRate.Rate*int(took/time.Second) + 33
+	if len(free) != 300-33 || given > most || r.mux.stats.Hasty == 0 {
+		t.Errorf("%d of 300 ids are free, %d were given, want at most %d; %d were too hasty", len(free), given, most, r.mux.stats.Hasty)
 	}
 }
 
@@ -601,11 +658,11 @@ func TestAServerThatIsFullRefuses(t *testing.T) {
 	next := int16(0)
 	r := newRoom(t, Config{MaxPlayers: 2, TakeID: func() int16 { next++; return next }, FreeID: func(id int16) { free = append(free, id) }})
 	a, b, c := r.open("10.0.0.2"), r.open("10.0.0.2"), r.open("10.0.0.2")
-	for _, g := range []*guest{a, b, c} {
+	for _, g := range []*guest{a, b} {
 		g.say(CodeConnInit)
+		g.say(CodeConnFailed)
 	}
-	a.say(CodeConnFailed)
-	b.say(CodeConnFailed)
+	c.say(CodeConnInit)
 	r.drain()
 	if c.State() != StateClosed || c.closing.close.Text != "server full" || c.player != 0 || r.mux.stats.Refused != 1 {
 		t.Errorf("the third is %v: %v", c.State(), c.closing.close)

@@ -1,6 +1,10 @@
 package duplex
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/admission"
+)
 
 // Our own limits. Those that a user may change are in Config, with these as their
 // defaults; what the document and its page say of bytes is in limits_wire.go.
@@ -82,20 +86,16 @@ const (
 	// replies to it, as it could not tell them apart".
 	quiet = time.Second
 
-	// maxPending bounds the mains that are open and have not joined, and
-	// maxPendingPerAddress those of one address. The oldest is cut off for a newer one:
-	// who is honest joins within a few round trips, and refusing the new ones would shut
-	// everyone out. Each costs about 3 KiB.
-	maxPending           = 4096
-	maxPendingPerAddress = 1024
+	// maxRefusedPasses is how many passes of one main may be refused: "the third refusal
+	// […] closes".
+	maxRefusedPasses = 3
+)
 
-	// placeTime is how long after its main was opened a place is kept for one that was given its id and has not
-	// joined. Without, the last places would be promised to more than there are, and who comes too late
-	// be refused after it was let in. Who is honest and has a feed joins within a few round trips. The attack:
-	// whoever asks for all places and never joins would shut everyone out, as cheaply as mains are opened. So
-	// when a place was kept for this long, or its taker has gone without joining, none is kept for placeDoubt:
-	// as many as ask are given ids, and who joins first is in. A server can thus be shut for one placeTime, and
-	// again when it has been left in peace for placeDoubt. It never has more than MaxPlayers.
-	placeTime  = time.Second
-	placeDoubt = 10 * time.Second
+// connectRate and networkRate are how many mains of an address, and of a /24 or /56 network, get an answer to their
+// CONN_INIT in a second, and at once after a silence; further ones are told REFUSED. The attack: a player's number rests
+// for a minute after it has left, so that whoever joins and leaves as fast as it can would use up all 32,767. An
+// address gets an eighth of them, and as many at once as it may have players.
+var (
+	connectRate = admission.Limit{Rate: 64, Burst: 256}
+	networkRate = admission.Limit{Rate: 256, Burst: 1024}
 )

@@ -25,8 +25,9 @@ type Mux struct {
 	feeds    map[netip.AddrPort]*Conn
 	lastID   int16
 
-	pending pending
-	isFull  func() bool // is full, made once
+	porch   *admission.Porch[*Conn] // mains that have not joined
+	joined  int                     // players; those included whose end was not told yet
+	rates   *admission.Buckets      // of CONN_INIT; nil: no limits
 	key     admission.Key
 	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
 	former  *admission.Ignored         // feeds of players that left
@@ -51,7 +52,9 @@ type MuxStats struct {
 
 	Accepted uint64 // mains
 	Refused  uint64 // that were told REFUSED
-	Crowded  uint64 // that made room for others before they joined
+	Hasty    uint64 // of them, those whose address or network connects too often
+	Crowded  uint64 // that were closed as too many had not joined: of their address, of its network, or in all
+	BadPass  uint64 // passes that were refused
 	Ended    uint64 // that are over
 }
 
@@ -73,10 +76,13 @@ type Conn struct {
 	line      *line // its main, at a server; nil where there is only a Mux
 	streaming bool  // in Mux.streams
 
-	// Until it has joined it is in a list of those of its address, and of all.
-	older, newer *Conn
-	waiting      bool
-	placed       bool // a place is kept for it
+	place    *admission.Place[*Conn] // until it has joined
+	counted  bool                    // among the players
+	passed   bool                    // the last pass that it showed was good
+	refusals uint8                   // passes that were not
+
+	// Owner is for the program: its own player, for one.
+	Owner any
 }
 
 // NewMux returns the core of a server. The key hides which sources share a place in
@@ -88,11 +94,14 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		conns:    roster.New[*Conn](),
 		players:  map[int16]*Conn{},
 		feeds:    map[netip.AddrPort]*Conn{},
-		pending:  pending{byAddr: map[netip.Addr]int{}},
 		key:      key,
 		former:   admission.NewIgnored(key),
 	}
-	m.isFull = m.full
+	per := m.cfg.WaitingPerAddress
+	m.porch = admission.NewPorch[*Conn](admission.PorchConfig{Host: per, Network: 8 * per})
+	if per >= 0 {
+		m.rates = admission.NewBuckets(admission.BucketsConfig{Source: connectRate, Prefix: networkRate, Total: admission.NoLimit}, key)
+	}
 	return m
 }
 
@@ -233,8 +242,10 @@ func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
 			break
 		}
 	}
-	if c.state == StateOpen {
-		m.pending.drop(now, c)
+	if c.Endpoint.joined && !c.counted {
+		c.counted = true
+		m.joined++
+		m.porch.Leave(c.place)
 	}
 	if c.state >= StateClosing {
 		n = len(b)

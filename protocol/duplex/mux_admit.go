@@ -9,114 +9,31 @@ import (
 	"parley/internal/admission"
 )
 
-// pending are the mains that have not joined, the oldest first.
-type pending struct {
-	oldest, newest *Conn
-	count          int
-	byAddr         map[netip.Addr]int
-
-	places int       // of them that a place is kept for
-	doubt  time.Time // until when places are not kept: see placeTime
-}
-
-func (p *pending) add(c *Conn) {
-	c.waiting = true
-	if c.older = p.newest; c.older != nil {
-		c.older.newer = c
-	} else {
-		p.oldest = c
-	}
-	p.newest = c
-	p.count++
-	p.byAddr[c.main.Addr()]++
-}
-
-// keep keeps a place for one that was let in.
-func (p *pending) keep(c *Conn) {
-	c.placed = true
-	p.places++
-}
-
-// drop takes out one that has joined or ended, and gives back its place.
-func (p *pending) drop(now time.Time, c *Conn) {
-	if !c.waiting {
-		return
-	}
-	c.waiting = false
-	if c.placed {
-		c.placed = false
-		p.places--
-		if c.state != StateOpen {
-			p.doubt = now.Add(placeDoubt)
-		}
-	}
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		p.oldest = c.newer
-	}
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		p.newest = c.older
-	}
-	c.older, c.newer = nil, nil
-	p.count--
-	if p.byAddr[c.main.Addr()]--; p.byAddr[c.main.Addr()] == 0 {
-		delete(p.byAddr, c.main.Addr())
-	}
-}
-
-// kept returns how many places are kept: none for a while once somebody has let one go unused, or has not used it in
-// time.
-func (p *pending) kept(now time.Time) int {
-	if now.Before(p.doubt) {
-		return 0
-	}
-	for c := p.oldest; c != nil; c = c.newer {
-		if c.placed && now.Sub(c.born) > placeTime {
-			p.doubt = now.Add(placeDoubt)
-			return 0
-		}
-	}
-	return p.places
-}
-
-// tooMany returns the one that is to make room for a newcomer of an address, or nil.
-func (p *pending) tooMany(addr netip.Addr) *Conn {
-	if p.byAddr[addr] >= maxPendingPerAddress {
-		for c := p.oldest; c != nil; c = c.newer {
-			if c.main.Addr() == addr {
-				return c
-			}
-		}
-	}
-	if p.count >= maxPending {
-		return p.oldest
-	}
-	return nil
-}
-
 // Accept takes a main that a client has opened, from the address that it has there. It
-// is nil if that address has one already, which is to be kept.
+// is nil if that address has one already, which is to be kept, or if too many have not joined.
 func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	m.now = now
 	main = admission.Canon(main)
 	if m.conns.Get(main) != nil {
 		return nil
 	}
-	if old := m.pending.tooMany(main.Addr()); old != nil {
-		m.stats.Crowded++
-		m.pending.drop(now, old)
-		old.end(Close{Reason: ReasonCrowded})
-		m.touch(old)
-	}
 	m.stats.Accepted++
 	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, main, m.cfg, m.shared)}
-	c.told = view{elements: m.elements, all: true, full: m.isFull}
+	place, out := m.porch.Enter(main.Addr(), c)
+	if out != nil {
+		m.stats.Crowded++
+		out.Member.end(Close{Reason: ReasonCrowded})
+		m.touch(out.Member)
+	}
+	if place == nil {
+		m.stats.Crowded++
+		m.stats.Ended++
+		return nil
+	}
+	c.place = place
+	c.told = view{elements: m.elements, all: true, conn: c}
 	c.view = &c.told
 	m.conns.Add(main, c)
-	m.pending.add(c)
 	m.touch(c)
 	return c
 }
@@ -140,28 +57,63 @@ func (m *Mux) admit(c *Conn) {
 	}
 	m.players[c.player] = c
 	c.state = StateJoining
-	m.pending.keep(c)
 	_ = c.putMain(&Message{Kind: KindConnInitRep, Player: c.player, Token: c.token})
 }
 
-// refusal says why an address is not let in, or nothing.
+// refusal says why an address is not let in, or nothing. No place is kept for who is: whoever asks for all places and never
+// joins would shut everyone out.
 func (m *Mux) refusal(from netip.AddrPort) string {
 	switch {
 	case m.down:
 		return "server closing"
-	case m.full() || m.joined()+m.pending.kept(m.now) >= m.cfg.MaxPlayers:
+	case m.full():
 		return "server full"
+	case m.rates != nil && !m.rates.Allow(m.now, admission.Host(from.Addr()), 1):
+		m.stats.Hasty++
+		return "too many from your address"
 	case m.cfg.Admit != nil:
 		return m.cfg.Admit(from)
 	}
 	return ""
 }
 
-// joined is how many players there are. Who has not joined is none.
-func (m *Mux) joined() int { return m.conns.Len() - m.pending.count }
-
 // full reports whether there are as many players as may be.
-func (m *Mux) full() bool { return m.joined() >= m.cfg.MaxPlayers }
+func (m *Mux) full() bool { return m.joined >= m.cfg.MaxPlayers }
+
+// mayEnter says why a player who would enter may not, or nothing: "Who enters a full game is told so."
+func (c *Conn) mayEnter() string {
+	switch {
+	case c.refusals > 0 && !c.passed:
+		return "its pass was refused"
+	case c.mux.full():
+		return "server full"
+	case c.mux.cfg.Enter != nil:
+		return c.mux.cfg.Enter(c)
+	}
+	return ""
+}
+
+// judge answers a pass: "reply 195 with a status other than 0; the third refusal, or CONN_OK after one, closes".
+func (c *Conn) judge(m *Message) {
+	status, answer := uint8(1), true
+	if c.cfg.Judge != nil {
+		status, answer = c.cfg.Judge(c, m.Data)
+	}
+	if c.passed = status == 0; !c.passed {
+		c.refusals++
+		c.mux.stats.BadPass++
+	}
+	if answer {
+		reply := Message{Kind: KindReply, Code: m.Code + ReplyOffset, Status: status}
+		if c.passed {
+			reply.Data = binary.BigEndian.AppendUint16(nil, uint16(c.player))
+		}
+		_ = c.putMain(&reply) // if there is no room for it, the client has read nothing so far
+	}
+	if c.refusals >= maxRefusedPasses {
+		c.leave(Close{Reason: ReasonRefused, Text: "too many passes were refused"})
+	}
+}
 
 // takeID returns an id that no player has. They go round, so that one is used again as
 // late as can be.
@@ -279,7 +231,10 @@ func (c *Conn) loseFeed() {
 
 // forget takes a closed connection out of the tables: a token "dies with main".
 func (m *Mux) forget(c *Conn) {
-	m.pending.drop(m.now, c)
+	m.porch.Leave(c.place)
+	if c.counted {
+		m.joined--
+	}
 	if c.player != 0 && m.players[c.player] == c {
 		delete(m.players, c.player)
 		if m.cfg.FreeID != nil {

@@ -293,8 +293,8 @@ type pipe struct {
 	conn     *Conn     // nil until the server has accepted
 	addr     netip.AddrPort
 	mux      *Mux
-	toServer stream
-	toClient stream
+	toServer oneWay
+	toClient oneWay
 	dead     bool
 
 	delay      time.Duration
@@ -303,8 +303,8 @@ type pipe struct {
 	room       int // bytes under way that a system takes before a write waits
 }
 
-// stream is one direction of a pipe.
-type stream struct {
+// oneWay is one direction of a pipe.
+type oneWay struct {
 	p      *pipe
 	up     bool // towards the server
 	latest time.Time
@@ -317,7 +317,7 @@ type stream struct {
 
 func newPipe(w *world, x *client, addr netip.AddrPort) *pipe {
 	p := &pipe{w: w, client: x, endpoint: x.Endpoint, addr: addr, mux: w.mux, delay: 10 * time.Millisecond, room: 64 << 10}
-	p.toServer, p.toClient = stream{p: p, up: true}, stream{p: p}
+	p.toServer, p.toClient = oneWay{p: p, up: true}, oneWay{p: p}
 	w.net.After(p.delay, "accept", func() {
 		if p.dead || w.server.Node() == nil {
 			p.breakOff()
@@ -348,7 +348,7 @@ func (p *pipe) lives(up bool) bool {
 }
 
 // send takes bytes as a system does, and delivers them later in pieces.
-func (s *stream) send(b []byte) {
+func (s *oneWay) send(b []byte) {
 	p := s.p
 	if p.dead {
 		return
@@ -375,7 +375,7 @@ func (s *stream) send(b []byte) {
 }
 
 // written tells the sender that its bytes were taken.
-func (s *stream) written() {
+func (s *oneWay) written() {
 	p := s.p
 	if !p.lives(!s.up) {
 		return
@@ -395,7 +395,7 @@ func (x *client) now() time.Time {
 }
 
 // arrive delivers the oldest piece that is under way.
-func (s *stream) arrive() {
+func (s *oneWay) arrive() {
 	p := s.p
 	if p.dead {
 		return
@@ -418,7 +418,7 @@ func (s *stream) arrive() {
 
 // retry gives the receiver what it has not taken, cut anywhere, and reports whether it
 // took any.
-func (s *stream) retry() (took bool) {
+func (s *oneWay) retry() (took bool) {
 	p := s.p
 	if s.paused || len(s.rest) == 0 || !p.lives(s.up) || s.up && p.conn == nil {
 		return false
@@ -445,7 +445,7 @@ func (s *stream) retry() (took bool) {
 }
 
 // unblock lets the sender write on.
-func (s *stream) unblock() {
+func (s *oneWay) unblock() {
 	p := s.p
 	if p.dead {
 		return

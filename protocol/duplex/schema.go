@@ -61,6 +61,10 @@ type Query struct {
 	// Idempotent lets the query go over the feed, where it is repeated until its reply
 	// comes: whoever answers may see it twice.
 	Idempotent bool
+
+	// Pass makes the query the one that is taken while a player joins: it shows a pass, and
+	// Config.Judge answers it. A schema has one such query at most.
+	Pass bool
 }
 
 // Size says how many bytes data has. The zero Size is none; for a Query that means no
@@ -205,6 +209,7 @@ type rules struct {
 		Query
 		known bool
 	}
+	pass    uint8  // the query that shows a pass, 0 if there is none
 	signals uint64 // a bit for each code that is known, those of the dialect included
 }
 
@@ -236,6 +241,12 @@ func (s *Schema) compile() *rules {
 		}
 		r.queries[code-FirstQuery].Query = q
 		r.queries[code-FirstQuery].known = true
+		if q.Pass {
+			if r.pass != 0 {
+				panic(fmt.Sprintf("duplex: the schema has two queries that show a pass: %d and %d", r.pass, code))
+			}
+			r.pass = code
+		}
 	}
 	r.elements[FromServer] = s.FromServer.compile()
 	r.elements[FromClient] = s.FromClient.compile()

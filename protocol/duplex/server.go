@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/shell"
+	"parley/internal/stream"
 	"parley/internal/udp"
 )
 
@@ -35,7 +36,7 @@ type Server struct {
 	mux      *Mux
 	shell    *shell.Server
 	listener net.Listener
-	tls      *tls.Config
+	shakes   *stream.Handshakes // nil: plain TCP
 	handle   func(c *Conn, ev Event)
 	log      *slog.Logger
 
@@ -45,6 +46,7 @@ type Server struct {
 	aborted    bool    // nothing begins any more
 
 	acceptFaults atomic.Uint64
+	hastyShakes  uint64
 	accepting    sync.WaitGroup
 }
 
@@ -54,6 +56,7 @@ type ServerStats struct {
 	MuxStats
 	Traffic      Stats  // of all connections, those included that are over
 	AcceptFaults uint64 // mains that the system could not open, for want of descriptors for one
+	HastyShakes  uint64 // mains that were closed as their address or network began too many TLS handshakes
 	Socket       udp.Stats
 	Loop         udp.LoopStats
 }
@@ -110,12 +113,14 @@ func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Con
 		// ChaCha8 lets nobody who sees tokens know others.
 		mux:      NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key),
 		listener: listener,
-		tls:      c.TLS,
 		handle:   handle,
 		log:      shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
 	}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
+	}
+	if c.TLS != nil {
+		s.shakes = stream.NewHandshakes(c.TLS, c.WaitingPerAddress >= 0)
 	}
 	s.hub.wake = socket.Wake
 	s.hub.poller = startPoller(&s.hub)
@@ -151,7 +156,9 @@ func (s *Server) Do(fn func(m *Mux)) error {
 // Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
 // takes to look at each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.Look(func() { st.Conns, st.MuxStats, st.Traffic = s.mux.Len(), s.mux.stats, s.mux.Traffic() })
+	s.shell.Look(func() {
+		st.Conns, st.MuxStats, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.stats, s.mux.Traffic(), s.hastyShakes
+	})
 	st.AcceptFaults = s.acceptFaults.Load()
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st

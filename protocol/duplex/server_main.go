@@ -1,6 +1,7 @@
 package duplex
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -8,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"parley/internal/stream"
 )
 
 // Sizes and bounds of what moves between the sockets of main and the loop. Together with
@@ -71,6 +74,8 @@ type line struct {
 	raw  syscall.RawConn // nil with TLS, and where the system has none
 	core *Conn           // at a server
 
+	shake *stream.Handshake // at a server with TLS
+
 	// Left by who reads under the hub's lock; then the loop's, until it says taken.
 	piece *[readBytes]byte
 	bytes []byte // of it, that were not taken yet
@@ -118,8 +123,16 @@ func (l *line) start() {
 	}()
 }
 
-// read reads until the end.
+// read reads until the end, behind the handshake if there is one.
 func (l *line) read() {
+	if l.shake != nil {
+		err := l.conn.(*tls.Conn).Handshake()
+		l.shake.Over()
+		if err != nil && !l.reader.draining.Load() {
+			l.leave(0, err)
+			return
+		}
+	}
 	for {
 		n, err := l.receive()
 		if l.reader.draining.Load() {
@@ -265,6 +278,9 @@ func (l *line) close(written bool) {
 		return
 	}
 	l.closed = true
+	if l.shake != nil {
+		l.shake.Cancel()
+	}
 	if l.reader == nil {
 		l.hub.poller.remove(l)
 	}

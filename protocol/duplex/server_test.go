@@ -35,6 +35,9 @@ func hallAt(t testing.TB, c Config, at shelltest.Place, listener net.Listener) *
 	if c.Schema == nil {
 		c.Schema = gameSchema
 	}
+	if c.WaitingPerAddress == 0 {
+		c.WaitingPerAddress = -1 // most of its clients have one address
+	}
 	h := &hall{t: t, conns: map[int16]*Conn{}, change: make(chan struct{}, 1)}
 	if listener == nil {
 		var err error

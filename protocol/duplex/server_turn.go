@@ -1,12 +1,13 @@
 package duplex
 
 import (
-	"crypto/tls"
 	"errors"
 	"net"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/shell"
+	"parley/internal/stream"
 )
 
 // Pauses after a main that could not be accepted: a machine without descriptors is not to
@@ -16,7 +17,7 @@ const (
 	maxAcceptPause = time.Second
 )
 
-// accept takes mains until the server closes. It waits for nobody: a TLS handshake is made
+// accept takes mains until the server closes. It waits for no peer: a TLS handshake is made
 // by the goroutine that reads.
 func (s *Server) accept() {
 	defer s.accepting.Done()
@@ -48,22 +49,38 @@ func (s *Server) accept() {
 
 // open makes a connection of a main.
 func (s *Server) open(conn net.Conn) {
-	addr, ok := conn.RemoteAddr().(*net.TCPAddr)
-	var c *Conn
-	if ok && !s.aborted {
-		c = s.mux.Accept(s.mux.now, addr.AddrPort())
-	}
+	c, shake := s.admit(conn)
 	if c == nil {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // so that nothing is kept of it
+		}
 		conn.Close()
 		return
 	}
 	talk := conn
-	if s.tls != nil {
-		talk = tls.Server(conn, s.tls)
+	if shake != nil {
+		talk = shake.Server(conn)
 	}
 	l := newLine(&s.hub, talk, conn, c)
-	c.line = l
+	l.shake, c.line = shake, l
 	l.start()
+}
+
+// admit returns the connection of a main, and its handshake if there is to be one; or nil if it is refused.
+func (s *Server) admit(conn net.Conn) (c *Conn, shake *stream.Handshake) {
+	addr, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || s.aborted {
+		return nil, nil
+	}
+	from := admission.Canon(addr.AddrPort())
+	if s.shakes != nil {
+		now := time.Now()
+		if shake = s.shakes.Begin(now, from.Addr(), now.Add(s.mux.cfg.JoinTimeout)); shake == nil {
+			s.hastyShakes++
+			return nil, nil
+		}
+	}
+	return s.mux.Accept(s.mux.now, from), shake
 }
 
 // turn is what the loop does once around, after datagrams, commands and timers: it takes

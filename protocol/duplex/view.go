@@ -25,8 +25,8 @@ type view struct {
 	nextSync    time.Time
 	unconfirmed int // SYNC_ENDs without a SYNC_OK
 
-	wantsIn bool        // CONN_INIT came: the Mux is to answer it
-	full    func() bool // whether the server has as many players as it may
+	wantsIn bool  // CONN_INIT came: the Mux is to answer it
+	conn    *Conn // whose it is
 }
 
 // gone is the data of an element that is no more.
