@@ -3,11 +3,14 @@ package gateway
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"sync"
+	"time"
 
 	"parley/protocol/duplex"
+	"parley/protocol/relay"
 	"parley/world"
 )
 
@@ -19,8 +22,9 @@ type Duplex struct {
 	inbox  inbox
 	server *duplex.Server
 
-	// numbers are reserved for players who have not joined yet, and released those of players
-	// who never did: the world is the hub's, and connections come at any time.
+	// numbers are reserved for players who have not joined yet, and released those of players who are gone: the world is
+	// the hub's, and connections come at any time. Those of players who never joined go back to numbers at once: nobody else
+	// was told of them, so they need no rest.
 	numbers  chan int16
 	mu       sync.Mutex
 	released []int16
@@ -29,6 +33,7 @@ type Duplex struct {
 
 	// Owned by the server's loop.
 	seats  map[*duplex.Conn]*duplexSeat
+	room   int         // players who may enter before the next tick
 	mirror *world.View // of the whole world; while the hub publishes
 	buf    []byte
 }
@@ -38,6 +43,7 @@ const (
 	duplexAct     = 64 // query: action u16, parameters
 	duplexSay     = 65 // query: size u16, text
 	duplexTerrain = 66 // query: bx i16, by i16; the reply is a chunk as in realm
+	duplexPass    = 67 // query, before CONN_OK or CONN_FAILED: size u16, pass; the reply is the own SID i16
 
 	duplexSaid = -1 // SYNC_MSG: name size u8, name, text size u16, text
 	duplexDone = -2 // SYNC_MSG: entity i16, action u16, tick u16, parameters
@@ -45,8 +51,9 @@ const (
 
 // The statuses of replies. "Status 0 is success."
 const (
-	statusOK      = 0
-	statusRefused = 1
+	statusOK        = 0
+	statusRefused   = 1
+	statusMalformed = 14
 )
 
 type duplexSeat struct {
@@ -75,8 +82,14 @@ const spareNumbers = 256
 func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror()}
 	d.refill()
+	d.room = h.room()
+	waiting := 0
+	if h.cfg.PerAddress < 0 {
+		waiting = -1
+	}
 	server, err := duplex.Listen(c.Addr, duplex.Config{
 		Schema: DuplexSchema(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting,
 		FeedAddr: c.FeedAddr, TLS: c.TLS, Log: c.Log,
 	}, d.handle)
 	if err != nil {
@@ -153,10 +166,54 @@ func (d *Duplex) takeNumber() int16 {
 }
 
 // freeNumber gives a number back. One that an entity had rests by itself.
-func (d *Duplex) freeNumber(n int16) {
+func (d *Duplex) freeNumber(n int16, joined bool) {
+	if !joined {
+		select {
+		case d.numbers <- n:
+			return
+		default:
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.released = append(d.released, n)
+}
+
+// judge says what a pass is worth: "Status: 0 done, 3 denied (a bad, spent or expired ticket, a closed room), 6 full, 8 no such
+// room or session, 14 malformed." It runs on the loop, as mayEnter.
+func (d *Duplex) judge(c *duplex.Conn, data []byte) (status uint8, answer bool) {
+	c.Owner = nil
+	pass := data[2:] // the schema has seen to its size
+	p, err := d.hub.gate.Judge(c.MainAddr().Addr(), pass)
+	var why Refusal
+	switch {
+	case err == RefusedSilence:
+		return statusRefused, false
+	case err == RefusedTicket && !isTicket(pass):
+		return statusMalformed, true
+	case errors.As(err, &why):
+		return why.Status(), true
+	}
+	c.Owner = p
+	return statusOK, true
+}
+
+// isTicket reports whether bytes have the form of a ticket, whoever issued it.
+func isTicket(pass []byte) bool {
+	_, err := relay.TicketKey(nil).Check(time.Time{}, "", pass)
+	return !errors.Is(err, relay.ErrTicketForm)
+}
+
+// mayEnter says why a player who would enter is told REFUSED, or nothing. The hub has the last word with the next tick.
+func (d *Duplex) mayEnter(c *duplex.Conn) string {
+	switch pass, _ := c.Owner.(*Pass); {
+	case pass == nil && d.hub.gate.Wanted():
+		return string(RefusedGuest)
+	case d.room <= 0:
+		return string(RefusedFull)
+	}
+	d.room--
+	return ""
 }
 
 // handle runs on the loop.
@@ -166,6 +223,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 	case ev.Kind == duplex.EventJoined:
 		s = &duplexSeat{conn: c}
 		s.dialect, s.own, s.number, s.from = d, s, uint16(c.Player()), c.MainAddr().Addr()
+		s.pass, _ = c.Owner.(*Pass)
 		d.seats[c] = s
 		c.HideAll()
 		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
@@ -212,12 +270,15 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
 	m := d.mux
+	d.room = h.room()
 	if m == nil || h.idle(d) {
 		return
 	}
 	d.elements(m)
 	for _, s := range h.seats[d.Name()] {
-		d.look(s.own.(*duplexSeat))
+		if s.player != nil { // else it was not let in
+			d.look(s.own.(*duplexSeat))
+		}
 	}
 	m.Flush()
 	for _, s := range h.seats[d.Name()] {
@@ -254,6 +315,10 @@ func (d *Duplex) look(s *duplexSeat) {
 
 // tell sends one player what was done and said, and the replies to what it asked.
 func (d *Duplex) tell(h *Hub, s *duplexSeat) {
+	if s.kicked != "" && s.player == nil {
+		s.conn.Refuse(s.kicked)
+		return
+	}
 	if s.kicked != "" {
 		if !s.told {
 			s.told = true

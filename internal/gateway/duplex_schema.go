@@ -27,6 +27,7 @@ func DuplexSchema(s *world.Schema) *duplex.Schema {
 			duplexAct:     {Data: duplex.Growing(func(b []byte) int { return actBytes(s, 0, b) })},
 			duplexSay:     {Data: duplex.Counted(2)},
 			duplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
+			duplexPass:    {Data: duplex.Growing(passBytes), Reply: duplex.Fixed(2), Pass: true},
 		},
 	}
 }
@@ -88,6 +89,20 @@ func paramBytes(a *world.Action, b []byte, at int) int {
 		at += f.Type.Bytes()
 	}
 	return at
+}
+
+// passBytes finds the size of "size u16, pass". A longer one than any pass has is refused before it has come: strangers
+// send it.
+func passBytes(b []byte) int {
+	const head = 2
+	if len(b) < head {
+		return head
+	}
+	size := int(binary.BigEndian.Uint16(b))
+	if size > maxPass {
+		return -1
+	}
+	return head + size
 }
 
 // chunkBytes finds the size of a chunk.

@@ -105,6 +105,9 @@ func (h *Hub) mayEnter(s *Seat) error {
 	return nil
 }
 
+// room returns how many more players there may be.
+func (h *Hub) room() int { return h.cfg.MaxPlayers - len(h.players) - h.entering }
+
 // newJoins limits how fast an address takes the seats that it may have.
 func newJoins(perAddress int) *admission.Buckets {
 	source, prefix := admission.NoLimit, admission.NoLimit

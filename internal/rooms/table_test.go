@@ -79,7 +79,7 @@ var table = []room{
 	{path: "internal/promise/gate", shell: everyFile},
 	{path: "internal/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/queue", "internal/turns"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue", "internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.

@@ -80,10 +80,11 @@ type Config struct {
 
 	// TakeID chooses the id of a player that connects, from 1 to MaxPlayer and in use by
 	// no other, or 0 if there is none: then it is refused. FreeID says that an id is not
-	// in use any more. Without them ids go round from 1 to MaxPlayer. Both are called on
+	// in use any more, and whether its player was ever in the game: if not, no other client was told of
+	// it. Without them ids go round from 1 to MaxPlayer. Both are called on
 	// the server's loop.
 	TakeID func() int16
-	FreeID func(player int16)
+	FreeID func(player int16, joined bool)
 
 	// AnyFeedAddr lets a feed come from another address than its main, which by default
 	// it may not: then who learns a token, or guesses one, must also have the address.

@@ -631,7 +631,7 @@ func TestConnectAndClose(t *testing.T) {
 		id := free[0]
 		free = free[1:]
 		return id
-	}, FreeID: func(id int16) { free = append(free, id) }})
+	}, FreeID: func(id int16, _ bool) { free = append(free, id) }})
 	const times, took = 32_700, 12 * time.Second
 	for i := range times {
 		g := r.open("10.0.0.9")
@@ -656,7 +656,7 @@ func TestConnectAndClose(t *testing.T) {
 func TestAServerThatIsFullRefuses(t *testing.T) {
 	var free []int16
 	next := int16(0)
-	r := newRoom(t, Config{MaxPlayers: 2, TakeID: func() int16 { next++; return next }, FreeID: func(id int16) { free = append(free, id) }})
+	r := newRoom(t, Config{MaxPlayers: 2, TakeID: func() int16 { next++; return next }, FreeID: func(id int16, _ bool) { free = append(free, id) }})
 	a, b, c := r.open("10.0.0.2"), r.open("10.0.0.2"), r.open("10.0.0.2")
 	for _, g := range []*guest{a, b} {
 		g.say(CodeConnInit)

@@ -238,7 +238,7 @@ func (m *Mux) forget(c *Conn) {
 	if c.player != 0 && m.players[c.player] == c {
 		delete(m.players, c.player)
 		if m.cfg.FreeID != nil {
-			m.cfg.FreeID(c.player)
+			m.cfg.FreeID(c.player, c.Joined())
 		}
 	}
 	if m.feeds[c.feed.peer] == c {

@@ -18,7 +18,7 @@ var (
 	clientAddr = netip.MustParseAddrPort("10.0.0.2:5000")
 )
 
-// gameSchema is what most tests speak: elements with kinds, a moment, three queries and two
+// gameSchema is what most tests speak: elements with kinds, a moment, three queries, a pass and two
 // signals.
 var gameSchema = &Schema{
 	FromServer: Elements{
@@ -32,6 +32,7 @@ var gameSchema = &Schema{
 		64: {Data: Counted(1), Reply: Fixed(4)},
 		65: {Data: Fixed(4), Reply: Fixed(4), Failure: Fixed(1), Idempotent: true},
 		66: {},
+		67: {Data: Counted(2), Reply: Fixed(2), Pass: true},
 	},
 	Signals: []uint8{14, 63},
 }

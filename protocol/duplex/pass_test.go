@@ -11,16 +11,6 @@ import (
 	"parley/simnet"
 )
 
-// passSchema is gameSchema with a query that shows a pass.
-var passSchema = func() *Schema {
-	s := *gameSchema
-	s.Queries = map[uint8]Query{67: {Data: Counted(2), Reply: Fixed(2), Pass: true}}
-	for code, q := range gameSchema.Queries {
-		s.Queries[code] = q
-	}
-	return &s
-}()
-
 // passRoom is a room that wants the pass "good".
 func passRoom(t *testing.T) *room {
 	judge := func(c *Conn, pass []byte) (uint8, bool) {
@@ -39,7 +29,7 @@ func passRoom(t *testing.T) *room {
 		}
 		return ""
 	}
-	return newRoom(t, Config{Schema: passSchema, Judge: judge, Enter: enter})
+	return newRoom(t, Config{Judge: judge, Enter: enter})
 }
 
 func passOf(text string) []byte {
@@ -96,7 +86,7 @@ func TestPasses(t *testing.T) {
 				var got []string
 				var buf [1 << 12]byte
 				n := g.PollBytes(buf[:])
-				s := NewStream(passSchema, FromServer)
+				s := NewStream(gameSchema, FromServer)
 				for at := 0; at < n; {
 					var m Message
 					k, ok := s.Next(buf[at:n], &m)
@@ -148,7 +138,7 @@ func TestAClientShowsItsPass(t *testing.T) {
 			}
 			return ""
 		}
-		w := newWorld(t, 1, Config{Schema: passSchema, Judge: judge, Enter: enter, Pass: passOf(tt.pass)[1:]}, tt.path)
+		w := newWorld(t, 1, Config{Judge: judge, Enter: enter, Pass: passOf(tt.pass)[1:]}, tt.path)
 		x := w.dial(0)
 		if tt.pass == "bad" {
 			w.runUntil("refused", func() bool { return x.closed != nil }, 6*time.Second)
@@ -166,7 +156,7 @@ func TestAClientShowsItsPass(t *testing.T) {
 
 // The SID that comes with the reply to a pass is the player's, and the id still names the feed.
 func TestAPassBringsTheOwnSID(t *testing.T) {
-	e := NewClient(stageStart, serverAddr, serverAddr, Config{Schema: passSchema, Pass: passOf("x")[1:]}, newShared(1))
+	e := NewClient(stageStart, serverAddr, serverAddr, Config{Schema: gameSchema, Pass: passOf("x")[1:]}, newShared(1))
 	say := func(m Message) { e.HandleBytes(stageStart, m.AppendTo(nil)) }
 	say(Message{Kind: KindConnInitRep, Player: 5, Token: 9})
 	say(Message{Kind: KindReply, Code: 195, Data: []byte{0x12, 0x34}})

@@ -51,7 +51,7 @@ func (s *Server) accept() {
 func (s *Server) open(conn net.Conn) {
 	c, shake := s.admit(conn)
 	if c == nil {
-		if tcp, ok := conn.(*net.TCPConn); ok {
+		if tcp, ok := conn.(*net.TCPConn); ok && !s.aborted {
 			_ = tcp.SetLinger(0) // so that nothing is kept of it
 		}
 		conn.Close()

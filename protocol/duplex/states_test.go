@@ -67,6 +67,8 @@ var (
 	goodReply   = Message{Kind: KindReply, Code: 65 + ReplyOffset, Data: []byte("abcd")}
 	goodQuery   = Message{Kind: KindQuery, Code: 65, Data: []byte("abcd")}
 	otherQuery  = Message{Kind: KindQuery, Code: 66}
+	goodPass    = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 1, 'T'}}
+	badPass     = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 0}}
 	strayReply  = Message{Kind: KindReply, Code: 66 + ReplyOffset}
 	unknownSize = Message{Kind: KindUpdate, SID: 5, Data: []byte{9, 9}}
 )
@@ -138,6 +140,8 @@ var serverMessages = []message{
 	onMain("a server's signal", signalMessage(CodeSyncStart)),
 	onMain("signal of the game", signalMessage(14)),
 	onMain("query", goodQuery),
+	onMain("query with a good pass", goodPass),
+	onMain("query with a bad pass", badPass),
 	onMain("reply", goodReply),
 	onMain("reply without a query", strayReply),
 	onMain("malformed", Message{Kind: KindUpdate, SID: 5, Data: noise[:8]}),
@@ -192,7 +196,14 @@ func (s *stage) confirm(n int) {
 }
 
 // stageConfig is ready, as to make a schema so takes longer than a step.
-var stageConfig = *Config{Schema: gameSchema, TakeID: func() int16 { return stagePlayer }}.fill()
+var stageConfig = *Config{Schema: gameSchema, TakeID: func() int16 { return stagePlayer }, Judge: judgeStage}.fill()
+
+func judgeStage(_ *Conn, pass []byte) (status uint8, answer bool) {
+	if len(pass) == 2 {
+		return 3, true
+	}
+	return 0, true
+}
 
 func newStage(t testing.TB, side Side, state string) *stage {
 	s := &stage{t: t, now: stageStart, shared: newShared(1)}
@@ -346,6 +357,9 @@ func (s *stage) outcome(m message) string {
 	if reason != "" {
 		state += " (" + reason + ")"
 	}
+	if s.conn != nil {
+		s.conn.refusals = 0 // each step begins without any
+	}
 	if s.e != nil { // what the game would do
 		s.e.owed = owed{}
 		s.e.asked = asked{}
@@ -423,7 +437,7 @@ func (s *stage) names(side Side, b []byte) (names []string) {
 
 var messageNames = map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MSG", CodeConnInitRep: "CONN_INIT_REP", CodeFeedInit: "FEED_INIT",
 	CodeFeedInitRep: "FEED_INIT_REP", CodeConnInit: "CONN_INIT", CodeConnFailed: "CONN_FAILED", CodeConnOK: "CONN_OK", CodeSyncReq: "SYNC_REQ",
-	CodeSyncStart: "SYNC_START", CodeSyncEnd: "SYNC_END", CodeSyncOK: "SYNC_OK", CodeRefused: "REFUSED"}
+	CodeSyncStart: "SYNC_START", CodeSyncEnd: "SYNC_END", CodeSyncOK: "SYNC_OK", CodeRefused: "REFUSED", 67 + ReplyOffset: "reply"}
 
 // messageName is that of the document.
 func messageName(m *Message) string { return messageNames[m.Code] }

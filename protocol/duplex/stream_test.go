@@ -256,7 +256,7 @@ func TestSchemaChecks(t *testing.T) {
 		{"a signal of the dialect", FromClient, Message{Kind: KindSignal, Code: CodeSyncReq}, nil},
 		{"an unknown signal", FromClient, Message{Kind: KindSignal, Code: 15}, ErrCode},
 		{"a query", FromClient, Message{Kind: KindQuery, Code: 66}, nil},
-		{"an unknown query", FromClient, Message{Kind: KindQuery, Code: 67}, ErrCode},
+		{"an unknown query", FromClient, Message{Kind: KindQuery, Code: 68}, ErrCode},
 		{"a query with too much", FromClient, Message{Kind: KindQuery, Code: 66, Data: gone}, ErrSize},
 		{"a reply", FromClient, Message{Kind: KindReply, Code: 65 + ReplyOffset, Data: noise[:4]}, nil},
 		{"a failure", FromClient, Message{Kind: KindReply, Code: 65 + ReplyOffset, Status: 1, Data: noise[:1]}, nil},
