@@ -23,6 +23,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/player"
+	"parley/protocol/relay"
 	"parley/world"
 )
 
@@ -39,6 +40,7 @@ type botsFlags struct {
 	seed      uint64
 	plain     bool
 	profile   string
+	ticketKey string
 	asJSON    bool
 }
 
@@ -60,6 +62,7 @@ Bots of realm register accounts of their own, bot-SEED-NUMBER. A server allows
 three a minute for each address; start it with --registrations -1 for more.`,
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
+  parley bots --ticket-key-file server.key
   parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -75,6 +78,7 @@ three a minute for each address; start it with --registrations -1 for more.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
 	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the server's key: each bot of replica, relay and duplex gets a ticket, and stamp has none unless --mix says so")
 	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
 	return cmd
 }
@@ -97,6 +101,10 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	ticket, err := f.tickets()
+	if err != nil {
+		return err
+	}
 	schema, err := arenaSchema()
 	if err != nil {
 		return failure{err}
@@ -106,7 +114,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	defer cancel()
 	go bars.clock(ctx)
 	crowd := player.Crowd{
-		Addrs: addrs, Bots: bots, Seed: f.seed, Joined: bars.joined,
+		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined,
 		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType},
 	}
 	list := crowd.Run(ctx)
@@ -172,7 +180,9 @@ func reachable(addr string) string {
 func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total int, err error) {
 	bots = map[string]int{}
 	if f.mix == "" {
-		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool { return addrs[name] == "" })
+		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool {
+			return addrs[name] == "" || name == "stamp" && f.ticketKey != "" // where nobody enters without a ticket it is off
+		})
 		switch {
 		case f.count < 1:
 			return nil, 0, fmt.Errorf("-n is at least 1, not %d", f.count)
@@ -200,6 +210,18 @@ func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total 
 		return nil, 0, fmt.Errorf("--mix %q is no bot at all", f.mix)
 	}
 	return bots, total, nil
+}
+
+// tickets returns what makes a ticket for each bot, nil without a key.
+func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
+	if f.ticketKey == "" {
+		return nil, nil
+	}
+	key, err := readTicketKey(f.ticketKey)
+	if err != nil {
+		return nil, fmt.Errorf("--ticket-key-file: %v", err) // a mistake on the command line, as in serve
+	}
+	return func(name string) ([]byte, error) { return relay.NewTicket(key, "", name, f.runFor+time.Minute) }, nil
 }
 
 // arenaSchema is what the arena can tell.

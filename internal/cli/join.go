@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type joinFlags struct {
 	profile        string
 	plain          bool
 	passwordStdin  bool
+	ticket         string
 	tickRate       int
 }
 
@@ -61,6 +63,7 @@ Without an address it is this machine and the dialect's usual port.`,
 		Example: `  parley join replica
   parley join duplex 127.0.0.1:7004
   parley join realm game.example:9999 --name ada
+  parley join relay --ticket $(parley ticket make --key-file server.key)
   echo map | parley join relay`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -80,6 +83,7 @@ Without an address it is this machine and the dialect's usual port.`,
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
 	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
 	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: the password is the first line of standard input")
+	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it lets in once")
 	flags.IntVar(&f.tickRate, "tick-rate", 20, "the server's ticks a second")
 	return cmd
 }
@@ -93,6 +97,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%q is no address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
 	}
 	profile, err := realmProfileOf(f.profile)
+	if err != nil {
+		return err
+	}
+	ticket, err := f.readTicket(dialect)
 	if err != nil {
 		return err
 	}
@@ -112,7 +120,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate,
-		RealmConfig: profile.fields, FirstType: profile.firstType, Land: true, Notice: seat.notice,
+		RealmConfig: profile.fields, FirstType: profile.firstType, Land: true, Ticket: ticket, Notice: seat.notice,
 	})
 	cancel()
 	switch {
@@ -140,6 +148,20 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return failure{err}
 	}
 	return nil
+}
+
+// readTicket reads the ticket of the command line.
+func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
+	switch ticket, err := hex.DecodeString(strings.TrimSpace(f.ticket)); {
+	case f.ticket == "":
+		return nil, nil
+	case !player.TakesTicket(dialect):
+		return nil, fmt.Errorf("%s takes no ticket; leave out --ticket, or join replica, relay or duplex", dialect)
+	case err != nil || len(ticket) == 0:
+		return nil, errors.New("--ticket is not hex; give it as \"parley ticket make\" prints it")
+	default:
+		return ticket, nil
+	}
 }
 
 // credentials asks for what realm wants to know.

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	cryptorand "crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/account"
+	"parley/internal/plain"
 	"parley/protocol/relay"
 )
 
@@ -22,14 +23,18 @@ const ticketKeyBytes = 32
 func newTicket() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ticket",
-		Short: "Make and check the tickets that let players into a relay room",
-		Long: `A ticket lets its bearer into one relay room, once, until it expires. Whoever
-has the key can make tickets: the server has it to check them, and the program
-that your players log in to has it to make them. A ticket is printed as
-base64url, without padding.`,
-		Example: `  parley ticket key > relay.key
-  parley ticket make --key-file relay.key --room arena --name ada --valid 5m
-  parley ticket check --key-file relay.key --room arena TICKET`,
+		Short: "Make and check the tickets that let players in",
+		Long: `A ticket lets its bearer into a game over replica, relay or duplex, once, until
+it expires. Whoever has the key can make tickets: the server has it to check
+them (parley serve --ticket-key-file), and the program that your players log in
+to has it to make them. A ticket is printed in hex.
+
+The room of "parley serve" is main; a ticket without a room is for it too.`,
+		Example: `  parley ticket key > server.key
+  parley serve --ticket-key-file server.key
+  parley ticket make --key-file server.key --room main --name ada --valid 5m
+  parley join relay --ticket $(parley ticket make --key-file server.key)
+  parley ticket check --key-file server.key TICKET`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%q is none of key, make and check; see \"parley ticket --help\"", args[0])
@@ -47,7 +52,7 @@ func newTicketKey() *cobra.Command {
 	return &cobra.Command{
 		Use:               "key",
 		Short:             "Print a new random key",
-		Example:           `  parley ticket key > relay.key`,
+		Example:           `  parley ticket key > server.key`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +70,7 @@ func newTicketMake() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "make",
 		Short:             "Print a new ticket",
-		Example:           `  parley ticket make --key-file relay.key --room arena --name ada --valid 5m`,
+		Example:           `  parley ticket make --key-file server.key --room main --name ada --valid 5m`,
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,11 +81,14 @@ func newTicketMake() *cobra.Command {
 			if valid < time.Second {
 				return fmt.Errorf("--valid is %v, but tickets are valid for whole seconds; give at least 1s", valid)
 			}
+			if account.Reserved(name) {
+				return fmt.Errorf("%q looks like the name of the server itself, or of a guest; choose another", name)
+			}
 			ticket, err := relay.NewTicket(key, room, name, valid)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), base64.RawURLEncoding.EncodeToString(ticket))
+			fmt.Fprintln(cmd.OutOrStdout(), hex.EncodeToString(ticket))
 			return nil
 		},
 	}
@@ -108,8 +116,8 @@ func newTicketCheck() *cobra.Command {
 		Long: `Shows what a ticket says. The exit status is 0 if it lets its bearer into the
 room now, and 1 if it does not. Whether it was used before only the server
 knows.`,
-		Example: `  parley ticket check --key-file relay.key --room arena TICKET
-  parley ticket check --json --key-file relay.key --room arena TICKET`,
+		Example: `  parley ticket check --key-file server.key TICKET
+  parley ticket check --json --key-file server.key TICKET`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%q takes one ticket; it was given %d", cmd.CommandPath(), len(args))
@@ -122,11 +130,14 @@ knows.`,
 			if err != nil {
 				return err
 			}
-			ticket, err := base64.RawURLEncoding.DecodeString(args[0])
+			ticket, err := hex.DecodeString(args[0])
 			if err != nil {
-				return failure{fmt.Errorf("the ticket is not base64url: %w", err)}
+				return failure{fmt.Errorf("the ticket is not hex: %w; give it as \"parley ticket make\" prints it", err)}
 			}
 			t, err := key.Check(time.Now(), room, ticket)
+			if errors.Is(err, relay.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
+				err = nil
+			}
 			return showTicket(cmd, t, err, asJSON)
 		},
 	}
@@ -134,6 +145,9 @@ knows.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
+
+// isMain reports whether a room is the one that a server has.
+func isMain(room string) bool { return room == "" || room == "main" }
 
 // showTicket prints what a ticket says, if it was issued with the key, and returns why it
 // does not let in.
@@ -150,7 +164,7 @@ func showTicket(cmd *cobra.Command, t relay.Ticket, why error, asJSON bool) erro
 		if err != nil {
 			return failure{err}
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", plain.JSON(line))
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "room %q, name %q, expires %s, serial %s\n", shown.Room, shown.Name, shown.Expires, shown.Serial)
 	}
@@ -162,7 +176,7 @@ func showTicket(cmd *cobra.Command, t relay.Ticket, why error, asJSON bool) erro
 
 func addTicketFlags(cmd *cobra.Command, keyFile, room *string) {
 	cmd.Flags().StringVar(keyFile, "key-file", "", "the file with the key, in hex (required)")
-	cmd.Flags().StringVar(room, "room", "", "the room that it lets into, as the server's configuration names it")
+	cmd.Flags().StringVar(room, "room", "", "the room that it lets into; main, or none, is that of parley serve")
 }
 
 // readTicketKey reads a key in hex. It is not an argument, as arguments can be seen by

@@ -55,9 +55,9 @@ func TestTicketsAreMadeAndChecked(t *testing.T) {
 		t.Errorf("in another room: %+v", got)
 	}
 	const at = 20 // a digit of the serial
-	other := "A"
-	if ticket[at] == 'A' {
-		other = "B"
+	other := "a"
+	if ticket[at] == 'a' {
+		other = "b"
 	}
 	changed := ticket[:at] + other + ticket[at+1:]
 	got = ticketRun("check", "--key-file", key, "--room", "arena", changed)
@@ -67,6 +67,23 @@ func TestTicketsAreMadeAndChecked(t *testing.T) {
 	got = ticketRun("check", "--key-file", keyFile(t), "--room", "arena", ticket)
 	if got.status != exitFailed || got.out != "" || !strings.Contains(got.err, "was not issued with this key") {
 		t.Errorf("with another key: %+v", got)
+	}
+}
+
+// No room and main are the same room: that of a server.
+func TestTicketsForTheServersRoom(t *testing.T) {
+	key := keyFile(t)
+	for _, made := range []string{"", "main", "cellar"} {
+		ticket := strings.TrimSpace(ticketRun("make", "--key-file", key, "--room", made).out)
+		for _, asked := range []string{"", "main", "cellar"} {
+			want := exitOK
+			if (made == "cellar") != (asked == "cellar") {
+				want = exitFailed
+			}
+			if got := ticketRun("check", "--key-file", key, "--room", asked, ticket); got.status != want {
+				t.Errorf("a ticket for %q in %q: %+v", made, asked, got)
+			}
+		}
 	}
 }
 
@@ -87,9 +104,10 @@ func TestTicketMistakesAreOneSentence(t *testing.T) {
 		{"a short key", []string{"make", "--key-file", writeFile(t, "00112233")}, exitFailed, "has 4 bytes; at least 16 are needed"},
 		{"no time", []string{"make", "--key-file", key, "--valid", "0s"}, exitUsage, "give at least 1s"},
 		{"a long name", []string{"make", "--key-file", key, "--name", strings.Repeat("x", 101)}, exitUsage, "more than 100 bytes"},
+		{"the server's name", []string{"make", "--key-file", key, "--name", "Sеrver"}, exitUsage, "looks like the name of the server itself"},
 		{"no ticket", []string{"check", "--key-file", key}, exitUsage, "takes one ticket"},
 		{"two tickets", []string{"check", "--key-file", key, "a", "b"}, exitUsage, "takes one ticket"},
-		{"not base64", []string{"check", "--key-file", key, "***"}, exitFailed, "not base64url"},
+		{"not hex", []string{"check", "--key-file", key, "***"}, exitFailed, "not hex"},
 		{"not a ticket", []string{"check", "--key-file", key, "AAAA"}, exitFailed, "not a ticket"},
 		{"an argument too many", []string{"key", "x"}, exitUsage, "takes no arguments"},
 	} {

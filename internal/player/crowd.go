@@ -17,6 +17,9 @@ type Crowd struct {
 	Config Config
 	Seed   uint64
 
+	// Ticket, if set, makes a ticket for a bot of that name, of a dialect that takes one.
+	Ticket func(name string) ([]byte, error)
+
 	// Joined, if set, is called for each bot that has joined or failed to, by any goroutine.
 	Joined func()
 }
@@ -72,6 +75,13 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 					config.Password = "a bot's own word"
 				}
 				config.joined, config.New = release, true
+				if c.Ticket != nil && TakesTicket(dialect) {
+					var err error
+					if config.Ticket, err = c.Ticket(config.Name); err != nil {
+						b.missed(ctx, err)
+						return
+					}
+				}
 				b.Run(ctx, c.Addrs[dialect], config, c.Seed<<20+uint64(d)<<16+uint64(i))
 			})
 		}

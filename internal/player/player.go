@@ -31,6 +31,9 @@ type Config struct {
 	Name, Password string
 	New            bool
 
+	// Ticket lets into a server that wants one, over replica, relay and duplex. It is used up. Default none: a guest.
+	Ticket []byte
+
 	// Plain has realm without TLS. Fingerprint pins its certificate; without it any is taken,
 	// as a server's own is known to no one.
 	Plain       bool
@@ -265,3 +268,8 @@ func appendParams(b []byte, params []world.Value, o world.Order) []byte {
 
 // IsDialect reports whether there is a dialect of that name.
 func IsDialect(name string) bool { return slices.Contains(Dialects, name) }
+
+// TakesTicket reports whether players of a dialect show tickets: realm has accounts, and stamp's spectators show nothing.
+func TakesTicket(dialect string) bool {
+	return dialect == "replica" || dialect == "relay" || dialect == "duplex"
+}

@@ -13,7 +13,7 @@ type relayVoice struct{ *relay.Client }
 var bigEndian = world.Order{Big: true}
 
 func (p *Player) joinRelay(ctx context.Context, addr string) error {
-	c, err := relay.Dial(ctx, addr, relay.Config{})
+	c, err := relay.Dial(ctx, addr, relay.Config{Ticket: p.cfg.Ticket})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"sync/atomic"
@@ -25,11 +26,43 @@ func (p *Player) joinReplica(ctx context.Context, addr string) error {
 			r.read(ev)
 		}
 	})
-	if err := c.Link(); err != nil {
+	err = showPass(ctx, c, p.cfg.Ticket)
+	if err == nil {
+		err = c.Link()
+	}
+	if err != nil {
 		c.Close(ctx)
-		return err
+		<-p.done
+		return cmp.Or(c.Err(), err) // the server may have said why
 	}
 	return nil
+}
+
+// showPass shows a ticket, if there is one, and waits until the server has it: "link.init follows the acknowledgement of
+// the pass".
+func showPass(ctx context.Context, c *replica.Client, ticket []byte) error {
+	if len(ticket) == 0 {
+		return nil
+	}
+	before := c.Stats().Reliable
+	if err := c.SendReserved(replica.Reliable, "parley.pass", ticket); err != nil {
+		return err
+	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if now := c.Stats().Reliable; now.Accepted > before.Accepted && now.Acked >= now.Accepted {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
 }
 
 // replicaReader reads what the server linked, which the client keeps: values change with every
