@@ -69,7 +69,7 @@ var table = []room{
 	{path: "internal/admission"},
 	{path: "internal/timers"},
 	{path: "internal/queue", mayImport: []string{"internal/reliable"}},
-	{path: "internal/roster", mayImport: []string{"internal/queue", "internal/timers"}, shell: []string{"secret"}},
+	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
 	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},

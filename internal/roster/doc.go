@@ -19,6 +19,9 @@
 // table. The order of all of them depends on the calls alone, and never on a map: a
 // seed repeats a run.
 //
+// A Lobby is where those are who have shown that they receive what is sent to them, and have not entered: they are
+// bounded by address, have a time to enter in, and take no place.
+//
 // Replies are the answers to addresses without a connection: small, few and
 // without a memory of who asked.
 //

@@ -17,10 +17,14 @@ type Member struct {
 	queued   bool  // in busy
 	eventful bool  // in eventful
 	gone     bool  // it was removed
+	waiting  bool  // it is in a Lobby
 }
 
 // Gone reports whether the connection was removed. It may still have packets to poll.
 func (m *Member) Gone() bool { return m.gone }
+
+// Waiting reports whether the connection is in a Lobby.
+func (m *Member) Waiting() bool { return m.waiting }
 
 func (m *Member) member() *Member { return m }
 

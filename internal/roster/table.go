@@ -9,13 +9,14 @@ import (
 // hash into a list that is at most half full, where a place and its neighbours are in one
 // line of memory. The zero table is not usable.
 //
-// The hash is a sum of products with secret numbers, of which the high bits count:
-// who does not know the numbers cannot choose addresses that fall on one place.
+// The hash is a sum of products with secret numbers, which are drawn anew for each table: who does not know
+// them cannot choose addresses that have the same sum. What mixes the sum is the same everywhere: without it,
+// addresses that follow each other fell onto a few places with one secret in some hundreds.
 type table[C comparable] struct {
 	places  []place[C] // a power of two
 	used    int
 	shift   uint
-	secrets [3]uint64
+	secrets [4]uint64
 }
 
 type place[C comparable] struct {
@@ -59,7 +60,11 @@ func newTable[C comparable]() table[C] {
 
 // home returns the place where k is, or the first after which it is.
 func (t *table[C]) home(k *key) int {
-	return int((k.hi*t.secrets[0] + k.lo*t.secrets[1] + k.port*t.secrets[2]) >> t.shift)
+	s := &t.secrets
+	h := k.hi*s[0] + k.lo*s[1] + k.port*s[2] + s[3]
+	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+	return int(h >> t.shift)
 }
 
 // find returns the place of k, or the free one where it would be.

@@ -1,0 +1,184 @@
+package roster
+
+import (
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+)
+
+const (
+	// lobbyOfHost is how many connections of an address may be proven and not entered: "At most 64
+	// connections of an address (/64 of IPv6)" (entry). One machine cannot keep others out.
+	lobbyOfHost = 64
+
+	// lobbyOfAll is the same for all addresses together, as many as may be half open. Past it the
+	// busiest address gives way.
+	lobbyOfAll = 4096
+
+	// EnterWithin is how long a proven connection has to enter.
+	EnterWithin = 10 * time.Second
+)
+
+// Lobby is where connections are that are proven and have not entered. They take no place there: a crowd that
+// does not enter keeps nobody out. Each has a time to enter in, an address has a bounded number in the lobby, and
+// when it is full the oldest of the address that has the most gives way. Nothing here is done for each packet.
+type Lobby[C connection] struct {
+	within time.Duration
+	size   int
+	hosts  map[netip.Addr]*host[C]
+	guests map[C]*guest[C]
+	oldest ring[*guest[C]]                 // of all, by the time of coming
+	counts [lobbyOfHost + 1]ring[*host[C]] // the hosts by how many they have
+}
+
+// host is an address, and those of it that are in the lobby, the oldest first.
+type host[C connection] struct {
+	addr   netip.Addr
+	guests []*guest[C]
+	links  links[*host[C]]
+}
+
+type guest[C connection] struct {
+	conn  C
+	host  *host[C]
+	until time.Time
+	links links[*guest[C]]
+}
+
+// NewLobby returns an empty lobby, in which connections may be for so long.
+func NewLobby[C connection](within time.Duration) *Lobby[C] {
+	return &Lobby[C]{within: within, size: lobbyOfAll, hosts: map[netip.Addr]*host[C]{}, guests: map[C]*guest[C]{}}
+}
+
+// Len returns how many are in it.
+func (l *Lobby[C]) Len() int { return len(l.guests) }
+
+// HasRoom reports whether one more of an address may come.
+func (l *Lobby[C]) HasRoom(addr netip.Addr) bool {
+	n := 0
+	if h := l.hosts[admission.Host(addr)]; h != nil {
+		n = len(h.guests)
+	}
+	return n < lobbyOfHost && (len(l.guests) < l.size || n < l.most())
+}
+
+// most returns how many the busiest address has.
+func (l *Lobby[C]) most() int {
+	n := lobbyOfHost
+	for n > 0 && l.counts[n].first == nil {
+		n--
+	}
+	return n
+}
+
+// Come lets a connection in for which there is room. If another has to give way for it, that one is returned; it has
+// left the lobby.
+func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
+	if len(l.guests) >= l.size {
+		first := l.counts[l.most()].first.guests[0]
+		gone, ok = first.conn, true
+		l.Leave(gone)
+	}
+	name := admission.Host(addr)
+	h := l.hosts[name]
+	if h == nil {
+		h = &host[C]{addr: name}
+		l.hosts[name] = h
+	} else {
+		l.counts[len(h.guests)].remove(h)
+	}
+	g := &guest[C]{conn: c, host: h, until: now.Add(l.within)}
+	h.guests = append(h.guests, g)
+	l.counts[len(h.guests)].push(h)
+	l.oldest.push(g)
+	l.guests[c] = g
+	c.member().waiting = true
+	return gone, ok
+}
+
+// Leave lets a connection out: it has entered, or is over. It reports whether it was here.
+func (l *Lobby[C]) Leave(c C) bool {
+	if !c.member().waiting {
+		return false
+	}
+	c.member().waiting = false
+	g := l.guests[c]
+	delete(l.guests, c)
+	l.oldest.remove(g)
+	h := g.host
+	l.counts[len(h.guests)].remove(h)
+	for i := range h.guests {
+		if h.guests[i] == g {
+			h.guests = append(h.guests[:i], h.guests[i+1:]...)
+			break
+		}
+	}
+	if len(h.guests) == 0 {
+		delete(l.hosts, h.addr)
+	} else {
+		l.counts[len(h.guests)].push(h)
+	}
+	return true
+}
+
+// NextTimeout returns when the time of the first is over.
+func (l *Lobby[C]) NextTimeout() (time.Time, bool) {
+	if l.oldest.first == nil {
+		return time.Time{}, false
+	}
+	return l.oldest.first.until, true
+}
+
+// Due lets out one whose time is over.
+func (l *Lobby[C]) Due(now time.Time) (c C, ok bool) {
+	g := l.oldest.first
+	if g == nil || g.until.After(now) {
+		return c, false
+	}
+	c = g.conn
+	l.Leave(c)
+	return c, true
+}
+
+// links are what a thing needs to be in a ring.
+type links[T any] struct{ older, newer T }
+
+// linked is a thing that has links.
+type linked[T any] interface {
+	comparable
+	link() *links[T]
+}
+
+func (g *guest[C]) link() *links[*guest[C]] { return &g.links }
+func (h *host[C]) link() *links[*host[C]]   { return &h.links }
+
+// ring is a list, the one that was pushed first being the first.
+type ring[T linked[T]] struct{ first, last T }
+
+func (r *ring[T]) push(x T) {
+	var none T
+	*x.link() = links[T]{older: r.last}
+	if r.last != none {
+		r.last.link().newer = x
+	} else {
+		r.first = x
+	}
+	r.last = x
+}
+
+func (r *ring[T]) remove(x T) {
+	var none T
+	l := x.link()
+	if l.older != none {
+		l.older.link().newer = l.newer
+	} else {
+		r.first = l.newer
+	}
+	if l.newer != none {
+		l.newer.link().older = l.older
+	} else {
+		r.last = l.older
+	}
+	*l = links[T]{}
+}
