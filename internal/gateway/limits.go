@@ -52,6 +52,9 @@ const (
 	// second at 20 ticks.
 	replicaBudget = 4096
 
+	// spectatorBytes bounds what a spectator has not confirmed and is kept for it: spectators come without a ticket, and are many.
+	spectatorBytes = 32 << 10
+
 	// realmPredict is how often realm's clients are told the place of a body that goes straight
 	// on, in ticks: they move it by its speed.
 	realmPredict = 10

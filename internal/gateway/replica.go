@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"parley/protocol/replica"
 	"parley/world"
@@ -51,7 +52,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 		hub: h, seats: map[*replica.Conn]*replicaSeat{},
 		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, d.handle)
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"parley/internal/reliable"
 	"parley/protocol/stamp"
 	"parley/world"
 )
@@ -49,7 +50,9 @@ func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 		return nil, fmt.Errorf("gateway: stamp: %w", err)
 	}
 	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}}
-	server, err := stamp.Listen(c.Addr, stamp.Config{MaxConns: 2 * h.cfg.MaxPlayers, Log: c.Log}, d.handle)
+	server, err := stamp.Listen(c.Addr, stamp.Config{
+		MaxConns: h.cfg.MaxPlayers, Log: c.Log, Send: reliable.SendConfig{MaxBytes: spectatorBytes},
+	}, d.handle)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (d *Stamp) view() world.ViewConfig { return world.ViewConfig{Radius: -1} }
 // handle runs on the loop.
 func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 	switch ev.Kind {
-	case stamp.EventConnected:
+	case stamp.EventEntered: // who confirms nothing sees nothing
 		s := &stampSeat{conn: c}
 		s.dialect, s.own, s.spectator, s.from = d, s, true, c.Peer().Addr()
 		d.seats[c] = s

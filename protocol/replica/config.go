@@ -30,9 +30,16 @@ type Config struct {
 	// that cannot bear flag bit 7.
 	Foreign bool
 
-	// MaxConns bounds the connections of a server; further ones are rejected with
+	// MaxConns bounds the connections of a server that have entered; further ones are rejected with
 	// "server full". Default 4,096.
 	MaxConns int
+
+	// EnterWithin, at a server, is how long a connection has to enter: to accept the link table, or to be
+	// let in by Conn.Enter. Before that it takes no place among MaxConns. One that does not enter in
+	// time is closed, and at most 64 of an address (/64 of IPv6) and 4,096 in all are in between:
+	// beyond that an address goes unanswered and tries again, and the busiest address gives way first.
+	// Default 0: a connection enters with its handshake. A game server sets 10 s.
+	EnterWithin time.Duration
 
 	// Admit, at a server, may refuse a newcomer: banned, or not wanted by the game.
 	// The reason is shown to it, up to 19 bytes. Default: all are welcome.

@@ -32,7 +32,9 @@ type Mux struct {
 	draft   draft
 	frames  frames
 	conns   *roster.Roster[*Conn]
-	last    *Conn // that a datagram came for: of a bulk, so does the next
+	last    *Conn                // that a datagram came for: of a bulk, so does the next
+	lobby   *roster.Lobby[*Conn] // nil if a connection enters with its handshake
+	places  int                  // that are taken: connections that have entered
 	replies roster.Replies
 
 	stats MuxStats
@@ -44,6 +46,9 @@ type Mux struct {
 type MuxStats struct {
 	Malformed uint64 // from an address without a connection
 	Deferred  uint64 // inits that were not answered, as too many are open
+	Crowded   uint64 // packets that were not answered, as too many of their address have not entered
+	Late      uint64 // connections closed because they did not enter in time
+	GaveWay   uint64 // connections closed because too many had not entered
 	Accepts   uint64 // accepts sent
 	Rejects   uint64 // rejects sent
 	Unproven  uint64 // packets of addresses that are not proven yet
@@ -75,14 +80,15 @@ type askedSync struct {
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	roster.Member
-	number uint32 // of the clock
-	mux    *Mux
+	number  uint32 // of the clock
+	entered bool   // it has a place
+	mux     *Mux
 	Endpoint
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
-	return &Mux{
+	m := &Mux{
 		store: Store{key: binary.LittleEndian.Uint64(key[:])},
 		cfg:   c.fill(), shared: s, epoch: now, now: now,
 		secret:  admission.NewSecret(now, key),
@@ -91,6 +97,10 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
 		conns:   roster.New[*Conn](),
 	}
+	if c.EnterWithin > 0 {
+		m.lobby = roster.NewLobby[*Conn](c.EnterWithin)
+	}
+	return m
 }
 
 // Store returns what the server replicates.
@@ -169,8 +179,11 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case m.conns.Len() >= m.cfg.MaxConns:
-		m.reject(from, "server full")
+	case m.places >= m.cfg.MaxConns:
+		m.reject(from, serverFull)
+		return
+	case !m.hasRoom(from):
+		m.stats.Crowded++
 		return
 	}
 	if m.cfg.Admit != nil {
@@ -215,13 +228,17 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		m.askUnproven(now, from, v)
 		return
 	}
+	if !m.down && !m.hasRoom(from) {
+		m.stats.Crowded++
+		return
+	}
 	proven, _ := m.half.Prove(now, from)
 	switch {
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case m.conns.Len() >= m.cfg.MaxConns:
-		m.reject(from, "server full")
+	case m.places >= m.cfg.MaxConns:
+		m.reject(from, serverFull)
 		return
 	}
 	m.stats.Opened++
@@ -232,6 +249,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	}
 	c.store = &m.store
 	m.conns.Add(from, c)
+	m.begin(now, c)
 	c.stats.In++
 	c.handle(now, p, b)
 	m.conns.Touch(c)
@@ -315,12 +333,18 @@ func (m *Mux) NextTimeout() (time.Time, bool) {
 			next, ok = due, true
 		}
 	}
+	if m.lobby != nil {
+		if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
+			next, ok = due, true
+		}
+	}
 	return next, ok
 }
 
 // HandleTimeout does what is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
+	m.closeLate(now)
 	for m.asked.Len() > 0 && !now.Before(m.asked.First().due) {
 		addr := m.asked.Pop().addr
 		m.asked.Trim()
@@ -348,8 +372,14 @@ func (m *Mux) pollEvent(ev *Event) *Conn {
 		c, _ := m.conns.Eventful()
 		c.now = m.now
 		if c.pollEvent(ev) {
-			if ev.Kind == EventClosed {
+			switch ev.Kind {
+			case EventClosed:
 				m.forget(c)
+			case EventLinked:
+				if !c.Enter() {
+					*ev = Event{}
+					continue
+				}
 			}
 			return c
 		}
@@ -382,6 +412,7 @@ func (m *Mux) forget(c *Conn) {
 		m.last = nil
 	}
 	m.conns.Remove(c.peer, c)
+	m.leave(c)
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	c.Release()

@@ -61,6 +61,7 @@ type Endpoint struct {
 	side     Side // which we are
 	state    State
 	announce bool // EventConnected is due
+	heeds    bool // a server's: the client has confirmed an entity packet
 	last     bool // EventClosed is due
 	peer     netip.AddrPort
 	born     time.Time
@@ -77,6 +78,7 @@ type Endpoint struct {
 	sender      reliable.Sender
 	challenge   challenge
 	reportsOpen int           // packets of SendReport whose fate was not told yet
+	unheard     int           // bytes of SendReport since the client confirmed something
 	ordered     queue.Packets // entity packets that wait for the one in flight
 
 	told        queue.Fifo[told]
@@ -121,6 +123,7 @@ type Stats struct {
 	LooseLost  uint64 // unreliable packets dropped because the socket was behind
 	ControlOut uint64 // acks and disconnects dropped because the socket was behind
 	Untold     uint64 // skips that were not told because nobody asked for events
+	Hushed     uint64 // packets that were not taken because the client confirms nothing
 	Beats      uint64 // empty packets sent to hear whether the peer lives
 	Reliable   reliable.Stats
 }
@@ -137,6 +140,7 @@ func (s *Stats) add(o *Stats) {
 	s.LooseLost += o.LooseLost
 	s.ControlOut += o.ControlOut
 	s.Untold += o.Untold
+	s.Hushed += o.Hushed
 	s.Beats += o.Beats
 	s.Reliable.Add(&o.Reliable)
 }
@@ -145,7 +149,7 @@ func (s *Stats) add(o *Stats) {
 type tally struct {
 	Out, In, Taken                               uint64 // what nearly each packet counts
 	Malformed, OutOfTime, OutOfRange, OutOfState uint64
-	LooseLost, ControlOut, Untold, Beats         uint64
+	LooseLost, ControlOut, Untold, Hushed, Beats uint64
 }
 
 // Check returns an error if the counters do not add up.
@@ -247,7 +251,7 @@ func (e *Endpoint) Stats() Stats {
 	c := &e.stats
 	s := Stats{
 		In: c.In, Taken: c.Taken, Malformed: c.Malformed, OutOfTime: c.OutOfTime, OutOfRange: c.OutOfRange, OutOfState: c.OutOfState,
-		Out: c.Out, LooseLost: c.LooseLost, ControlOut: c.ControlOut, Untold: c.Untold, Beats: c.Beats,
+		Out: c.Out, LooseLost: c.LooseLost, ControlOut: c.ControlOut, Untold: c.Untold, Hushed: c.Hushed, Beats: c.Beats,
 		Reliable: reliable.Stats{SendStats: e.sender.Stats()},
 	}
 	if e.clientSide != nil {
@@ -372,7 +376,7 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 	if e.told.Len() > 0 {
 		t := e.told.Pop()
 		e.told.Trim()
-		if t.kind != EventSkipped {
+		if t.kind == EventAcked || t.kind == EventLost {
 			e.reportsOpen--
 		}
 		return Event{Kind: t.kind, Number: t.number, Tag: t.tag}, true

@@ -193,6 +193,9 @@ func (e *Endpoint) tookAck(now time.Time, p *Packet) {
 	if e.challenge.answeredBy(n, p.Time) {
 		e.challenge = challenge{}
 	}
+	if fate == reliable.AckNew {
+		e.heeds, e.unheard = true, 0
+	}
 	if fate == reliable.AckNew && tag != 0 {
 		e.tell(EventAcked, n, tag)
 	}

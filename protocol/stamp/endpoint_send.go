@@ -56,11 +56,24 @@ func (e *Endpoint) SendReport(now time.Time, data []byte, tag uint32) error {
 	if e.reportsOpen >= maxTold {
 		return ErrWindowFull
 	}
+	if e.hushed(now, len(data)) {
+		e.stats.Hushed++
+		return ErrWindowFull
+	}
 	err := e.sendReliable(now, &Packet{Data: data}, reliable.Options{Report: true, Tag: tag})
-	if err == nil && tag != 0 {
-		e.reportsOpen++
+	if err == nil {
+		e.unheard += len(data) + packetCost
+		if tag != 0 {
+			e.reportsOpen++
+		}
 	}
 	return err
+}
+
+// hushed reports whether a client that confirms nothing was sent enough: see hushBytes.
+func (e *Endpoint) hushed(now time.Time, n int) bool {
+	silent := int(max(now.Sub(e.heard), 0) / time.Second)
+	return e.unheard+n+packetCost > hushBytes+hushMore-hushMore>>min(silent, 12)
 }
 
 func (e *Endpoint) maySend(data []byte) error {
@@ -77,6 +90,10 @@ func (e *Endpoint) maySend(data []byte) error {
 
 // sendLoose sends an unreliable packet.
 func (e *Endpoint) sendLoose(now time.Time, data []byte) error {
+	if now.Sub(e.heard) >= hushAfter {
+		e.stats.Hushed++
+		return ErrWindowFull
+	}
 	// "at least one of any 2,048 consecutive numbers is a reliable packet": its ack
 	// moves the span of numbers on.
 	if e.sender.SinceReliable() >= reliableEvery-1 {

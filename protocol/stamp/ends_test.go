@@ -52,12 +52,12 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// A server that fills up between its accept and the ack of it says so.
-func TestAServerThatIsFullByThenRejectsTheAck(t *testing.T) {
+// A server that fills up between the handshake of a client and its first confirmation says so.
+func TestAServerThatIsFullByThenSaysSo(t *testing.T) {
 	w := newWorld(t, 10, Config{MaxConns: 1}, lan())
 	a, b := w.dial(0, Config{}), w.dial(1, Config{})
-	w.until("one is rejected", time.Second, func() bool { return b.closed != nil })
-	if b.closed.Reason != ReasonRejected || b.closed.Text != "server full" {
+	w.until("one is told", time.Second, func() bool { return b.closed != nil })
+	if b.closed.Reason != ReasonPeer || b.closed.Text != "server full" {
 		t.Errorf("the second client was told %+v", *b.closed)
 	}
 	w.run(time.Second)
@@ -147,7 +147,7 @@ func TestAClientThatComesBackReplacesItself(t *testing.T) {
 	x.host.Restart(y.Endpoint)
 	w.until("connected", 4*time.Second, func() bool { return y.State() == StateOpen })
 	w.run(time.Second)
-	if got := strings.Join(w.log, " "); got != "connected closed: replaced by a new connection connected" {
+	if got := strings.Join(w.log, " "); got != "connected entered closed: replaced by a new connection connected entered" {
 		t.Errorf("the server saw %s", got)
 	}
 	if got := strings.Join(y.events, " "); got != "connected" {

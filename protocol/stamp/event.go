@@ -19,13 +19,17 @@ const (
 	// EventLost: a packet of SendReport is taken for lost; Tag and Number count. It
 	// is not sent again. It may have arrived all the same, and late.
 	EventLost
+	// EventEntered: at a server, the client has confirmed an entity packet for the first time and has a place
+	// among MaxConns from now on. A client that never confirms anything is closed after 10 s: a game
+	// sends nothing before this.
+	EventEntered
 	// EventClosed: the connection is over; Close says why. It is the last event.
 	// A client that says goodbye is over at its server a second after: until then it may prove that the goodbye was
 	// forged.
 	EventClosed
 )
 
-var eventNames = [...]string{"unset", "connected", "entity", "skipped", "acked", "lost", "closed"}
+var eventNames = [...]string{"unset", "connected", "entity", "skipped", "acked", "lost", "entered", "closed"}
 
 // String returns the kind's name.
 func (k EventKind) String() string { return nameOf(k, eventNames[:]) }

@@ -47,5 +47,6 @@ func ExampleMux() {
 	// client: connected ""
 	// client: entity "welcome"
 	// client: entity "snapshot"
+	// server: entered
 	// server: acked
 }

@@ -60,6 +60,18 @@ const (
 	// fast flow of unreliable ones has to wait.
 	reliableEvery = 1024
 
+	// hushBytes is what a client may be sent by SendReport that has confirmed nothing of it, a packet counting
+	// packetCost beside its bytes; hushMore comes to it by halves, a half of what is left each second. So a client
+	// that is silent is sent less and less, and then nothing: handshakes of clients that do not listen brought 127 KB each.
+	// It is more than a new connection may have in flight, so one that confirms never comes to it.
+	hushBytes  = 20 << 10
+	hushMore   = 4 << 10
+	packetCost = 144
+
+	// hushAfter is how long a client may be silent before it is sent no unreliable packets: three times as long as
+	// it is between two empty packets that it has to confirm.
+	hushAfter = 3 * time.Second
+
 	// maxLooseBytes bounds the unreliable packets that wait for the socket.
 	// The oldest goes first: a newer one is worth more.
 	maxLooseBytes = 64 << 10

@@ -29,6 +29,8 @@ type Mux struct {
 	notices *admission.Buckets
 
 	conns   *roster.Roster[*Conn]
+	lobby   *roster.Lobby[*Conn] // those that have confirmed nothing yet
+	places  int                  // that are taken: connections that have
 	replies roster.Replies
 
 	stats MuxStats
@@ -37,9 +39,10 @@ type Mux struct {
 
 // MuxStats counts what became of each datagram, and of connections.
 type MuxStats struct {
-	In        uint64 // datagrams: the sum of the eight below
+	In        uint64 // datagrams: the sum of the nine below
 	ToConns   uint64 // for a connection: see its Stats
 	Malformed uint64 // from an address without a connection
+	Crowded   uint64 // not answered, as too many of their address have confirmed nothing
 	Accepts   uint64 // inits answered with an accept
 	Rejects   uint64 // inits and acks answered with a rejection
 	Opened    uint64 // acks that opened a connection
@@ -47,12 +50,14 @@ type MuxStats struct {
 	Strangers uint64 // packets of strangers that were not answered
 	Unsent    uint64 // not answered because the socket was behind
 
-	Ended uint64 // connections that are over
+	Late    uint64 // connections closed because they confirmed nothing in time
+	GaveWay uint64 // connections closed because too many had confirmed nothing
+	Ended   uint64 // connections that are over
 }
 
 // Check returns an error if the counters do not add up.
 func (s *MuxStats) Check() error {
-	sum := s.ToConns + s.Malformed + s.Accepts + s.Rejects + s.Opened + s.Notices + s.Strangers + s.Unsent
+	sum := s.ToConns + s.Malformed + s.Accepts + s.Rejects + s.Opened + s.Notices + s.Strangers + s.Unsent + s.Crowded
 	if sum != s.In {
 		return fmt.Errorf("stamp: %d datagrams came, but the fate of %d is known", s.In, sum)
 	}
@@ -62,8 +67,9 @@ func (s *MuxStats) Check() error {
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
 	roster.Member
-	number uint32 // of the clock
-	mux    *Mux
+	number  uint32 // of the clock
+	entered bool   // it has a place
+	mux     *Mux
 	Endpoint
 }
 
@@ -75,6 +81,7 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 		ended:   admission.NewEnded(key),
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
 		conns:   roster.New[*Conn](),
+		lobby:   roster.NewLobby[*Conn](roster.EnterWithin),
 	}
 }
 
@@ -111,6 +118,9 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		m.stats.ToConns++
 		if c.state != StateClosed {
 			c.handle(now, b)
+			if c.heeds && c.Waiting() {
+				m.enter(c)
+			}
 			m.conns.Touch(c)
 		}
 		return
@@ -138,11 +148,18 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 
 // NextTimeout returns when HandleTimeout is to be called next. It counts once
 // PollTransmit has returned false.
-func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
+func (m *Mux) NextTimeout() (time.Time, bool) {
+	next, ok := m.conns.NextTimeout()
+	if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
+		next, ok = due, true
+	}
+	return next, ok
+}
 
 // HandleTimeout does what is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
+	m.closeLate(now)
 	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
 		c.HandleTimeout(now)
 		m.conns.Touch(c)
@@ -168,6 +185,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 // out first.
 func (m *Mux) forget(c *Conn) {
 	m.conns.Remove(c.peer, c)
+	m.leave(c)
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	one := c.Stats()

@@ -14,6 +14,10 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort) {
 		m.reject(now, from, why)
 		return
 	}
+	if !m.lobby.HasRoom(from.Addr()) {
+		m.stats.Crowded++
+		return
+	}
 	p := Packet{Kind: KindAccept, Sequence: acceptNumber, Time: m.clock(now, from)}
 	m.reply(from, &p, &m.stats.Accepts)
 }
@@ -25,8 +29,8 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 		return "server closing"
 	case m.down:
 		return m.farewell
-	case m.conns.Len() >= m.cfg.MaxConns:
-		return "server full"
+	case m.places >= m.cfg.MaxConns:
+		return serverFull
 	case m.cfg.Admit != nil:
 		return m.cfg.Admit(from)
 	}
@@ -53,11 +57,56 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 		m.reject(now, from, why)
 		return
 	}
+	if !m.lobby.HasRoom(from.Addr()) {
+		m.stats.Crowded++
+		return
+	}
 	m.stats.Opened++
 	c := &Conn{mux: m, number: m.ended.Next(now, from)}
 	c.initServer(now, from, m.cfg, m.shared, t, p.Time)
 	m.conns.Add(from, c)
 	m.conns.Touch(c)
+	if gone, ok := m.lobby.Come(now, from.Addr(), c); ok {
+		m.stats.GaveWay++
+		gone.Close(gaveWay)
+	}
+}
+
+// What those are told who do not get in.
+const (
+	serverFull = "server full"
+	heedsNot   = "nothing was confirmed"
+	gaveWay    = "too many connections that confirm nothing"
+)
+
+// enter gives a connection its place, now that its client has confirmed an entity packet, and tells the application of
+// it: "A place is taken when a player enters, never before" (entry). Until then a client is sent one empty packet.
+func (m *Mux) enter(c *Conn) {
+	m.lobby.Leave(c)
+	if m.places >= m.cfg.MaxConns {
+		c.Close(serverFull)
+		return
+	}
+	c.entered = true
+	c.tell(EventEntered, 0, 0)
+	m.places++
+}
+
+// closeLate closes those that did not enter in time.
+func (m *Mux) closeLate(now time.Time) {
+	for c, ok := m.lobby.Due(now); ok; c, ok = m.lobby.Due(now) {
+		m.stats.Late++
+		c.Close(heedsNot)
+	}
+}
+
+// leave takes back what a connection had that is over.
+func (m *Mux) leave(c *Conn) {
+	m.lobby.Leave(c)
+	if c.entered {
+		c.entered = false
+		m.places--
+	}
 }
 
 // notice answers a stranger's ack with a disconnect without a reason, whose sequence is

@@ -278,6 +278,7 @@ func (s *stage) poll(next uint64) (events, packets []string, reason string) {
 			events = append(events, "delivered")
 		case EventClosed:
 			reason = ev.Close.Reason.String()
+		case EventEntered: // of the connection, and not of a state
 		default:
 			events = append(events, ev.Kind.String())
 		}

@@ -41,6 +41,8 @@ type session struct {
 	id   uint32
 	conn *Conn
 	sent [3]uint32 // packets taken, by mode
+
+	entered bool
 }
 
 // player is a client over all its connections.
@@ -146,6 +148,12 @@ func (s *swarm) serverTurn(time.Time) {
 			x := &session{id: s.born, conn: c}
 			s.sessions = append(s.sessions, x)
 			s.byConn[c] = x
+		case EventEntered:
+			if x := s.byConn[c]; x == nil || x.entered {
+				s.fail("a connection entered twice, or that never was")
+			} else {
+				x.entered = true
+			}
 		case EventClosed:
 			if s.byConn[c] == nil {
 				s.fail("a connection ended twice, or that never was")
