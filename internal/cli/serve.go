@@ -28,7 +28,7 @@ type serveFlags struct {
 	relayLobby, realmProfile                             string
 	realmPlain                                           bool
 	webHosts                                             string
-	realmTimeForAll                                      bool
+	relayUnproven, realmTimeForAll                       bool
 	tickRate, maxPlayers, perAddress                     int
 	registrations, failures                              int
 	sight                                                float64
@@ -80,6 +80,7 @@ the file of --config, which has a line name = value for each flag.`,
 	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts and the certificate")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
+	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets an address in without proof, for trusted networks")
 	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "what realm's config says: plain or miko")
 	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
 	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server answers addresses without a connection too")

@@ -25,7 +25,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	}
 	c = front.Config{
 		Replica: f.replica, Stamp: f.stamp, Relay: f.relay, Duplex: f.duplex, Realm: f.realm, RealmTime: f.realmTime,
-		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll,
+		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll, RelayUnproven: f.relayUnproven,
 		Registrations: f.registrations, Failures: f.failures, Log: log,
 	}
 	if c.Seed == 0 {
