@@ -90,6 +90,9 @@ var table = []room{
 	// Tests of the built program: they know nothing of it but its bytes.
 	{path: "internal/blackbox", shell: everyFile},
 
+	// Tests of a whole server under attack.
+	{path: "internal/attack", shell: everyFile},
+
 	{path: "internal/rooms"},
 }
 
