@@ -66,7 +66,9 @@ func TestForgedSources(t *testing.T) {
 			present := s.enter(t, "replica", func() { ended.Add(1) })
 			before := pagetest.Heap()
 			a := newSiege()
-			a.wg.Go(func() { flood(t, a, d, s.addrs[d.dialect], promise.Keeps(t, "T30", d.dialect+", real sockets", count(2000, 20_000))) })
+			a.wg.Go(func() {
+				flood(t, a, d, s.addrs[d.dialect], promise.Keeps(t, "T30", d.dialect+", real sockets", count(2000, 20_000)))
+			})
 			a.wait(t)
 			var in []*player.Player
 			for range 2 {
@@ -133,23 +135,23 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// loiter keeps a crowd of idle connections at a server until it is lifted.
+// loiter keeps a crowd of idle connections at a server until it is lifted. A new crowd comes every five seconds, for
+// those that were cut off; the first one stays for as long as it is let.
 func loiter(t *testing.T, a *siege, d door, to string) {
-	var last []io.Closer
-	for round := 0; !a.lifted(); round++ {
-		idle := crowd(t, d, to, 10*maxPlayers)
-		if round == 0 {
-			close(a.begun)
+	stays := crowd(t, d, to, 10*maxPlayers)
+	close(a.begun)
+	for {
+		select {
+		case <-a.over:
+			for _, c := range stays {
+				c.Close()
+			}
+			return
+		case <-time.After(5 * time.Second):
 		}
-		closeAll(last)
-		last = idle
-	}
-	closeAll(last)
-}
-
-func closeAll(list []io.Closer) {
-	for _, c := range list {
-		c.Close()
+		for _, c := range crowd(t, d, to, 10*maxPlayers) {
+			defer c.Close()
+		}
 	}
 }
 

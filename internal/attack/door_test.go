@@ -96,7 +96,7 @@ type door struct {
 var doors = []door{
 	{"replica", func(int) []byte { return make([]byte, 5) }, idleReplica},
 	{"stamp", func(int) []byte { return make([]byte, 13) }, idleStamp},
-	{"relay", func(turn int) []byte { return binary.BigEndian.AppendUint32(nil, 0x70000000|uint32(turn%3)) }, idleRelay},
+	{"relay", func(turn int) []byte { return []byte{0x50, 0, 0, byte(turn), 9} }, idleRelay},
 	{"duplex", nil, func(from netip.Addr, to string) (io.Closer, error) { return idleTCP(from, to, 6) }}, // CONN_INIT
 	{"realm", nil, func(from netip.Addr, to string) (io.Closer, error) { return idleTCP(from, to, 18, 0, 9) }},
 }
@@ -216,7 +216,7 @@ func idleStamp(from netip.Addr, to string) (io.Closer, error) {
 func idleRelay(from netip.Addr, to string) (io.Closer, error) {
 	c, err := dialUDP(from, to)
 	if err == nil {
-		_, err = c.Write(binary.BigEndian.AppendUint32(nil, 0x70000000))
+		_, err = c.Write([]byte{0x50, 0, 0, 0, 9})
 	}
 	return c, err
 }
