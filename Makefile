@@ -4,7 +4,7 @@ FUZZTIME ?= 20s
 BENCH ?= .
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build test full race lint fuzz soak bench cover gate
+.PHONY: help build test full race lint fuzz mutants soak bench cover gate
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -15,8 +15,8 @@ build: ## build the program into bin/
 test: ## the tests, as in the README
 	go test ./...
 
-full: ## the tests with the full counts of the seeded ones, some 6 minutes
-	PARLEY_PR=1 go test -count=1 ./...
+full: ## the tests with the counts of docs/reliability.md
+	PARLEY_PR=1 go test -count=1 -timeout 40m -p 1 ./...
 
 race: ## the tests under the race detector, in random order
 	go test -race -shuffle=on -short ./...
@@ -28,6 +28,9 @@ lint: ## go vet, staticcheck and gofmt
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	.ci/fuzz $(FUZZTIME)
+
+mutants: ## forty bugs made by hand, each of which a test must find
+	.ci/mutate
 
 soak: ## the nightly counts of the seeded tests, at most an hour
 	PARLEY_SOAK=1 go test -count=1 -timeout 60m ./...
