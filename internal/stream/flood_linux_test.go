@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/pagetest"
 	"parley/internal/promise"
 )
 
@@ -56,13 +57,13 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// recordHello returns the client hello of an honest client, as one could be recorded.
-func recordHello(t *testing.T) []byte {
+// recordHello returns the client hello of a client, as one could be recorded.
+func recordHello(t *testing.T, protocols ...string) []byte {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true}).Handshake() })
+	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
 	defer wg.Wait()
 	defer ours.Close()
 	head := make([]byte, 5)
@@ -276,5 +277,59 @@ func TestTheBusiestHostMakesRoom(t *testing.T) {
 	}
 	if st := s.l.Stats(); st.Crowded != 2 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// longProtocols make a hello as long as it may be.
+func longProtocols() (list []string) {
+	for i := range 24 {
+		list = append(list, fmt.Sprintf("%0240d", i))
+	}
+	return list
+}
+
+// A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says; one with a longer
+// hello gets no answer.
+func TestWhatAHandshakeHolds(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector has memory of its own")
+	}
+	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(-1, -1), HandshakeTime: 2 * patience}, echo)
+	hello := recordHello(t, longProtocols()...)
+	if len(hello) < maxHelloBytes*3/4 || len(hello) > maxHelloBytes {
+		t.Fatalf("the hello has %d bytes", len(hello))
+	}
+	const count = 128
+	say := func(hello []byte) (net.Conn, error) {
+		c, err := s.dialFrom("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetDeadline(time.Now().Add(patience))
+		c.Write(hello)
+		_, err = c.Read(make([]byte, 1))
+		return c, err
+	}
+	for range 8 { // so that all that is made once is made
+		if _, err := say(hello); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := pagetest.Heap()
+	for range count {
+		if _, err := say(hello); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := (pagetest.Heap() - before) / count
+	t.Logf("%d B each, with a hello of %d", held, len(hello))
+	pagetest.Reaches(t, "realm", "in the TLS handshake", held)
+
+	long := recordHello(t, append(longProtocols(), longProtocols()...)...)
+	if c, err := say(long); err == nil {
+		buf := make([]byte, 64)
+		n, _ := c.Read(buf)
+		t.Errorf("a hello of %d bytes is answered with %x", len(long), buf[:n])
 	}
 }

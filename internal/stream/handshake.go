@@ -233,7 +233,7 @@ func (s *Handshake) has(n int, err error) (int, error) {
 	s.read += n
 	switch {
 	case err != nil:
-	case s.read > maxShakeBytes:
+	case s.read > maxShakeBytes || !s.hello && s.read > maxHelloBytes:
 		return 0, errLongHello
 	case s.hello && !s.take():
 		return 0, errNoTurn

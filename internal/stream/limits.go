@@ -23,9 +23,11 @@ const (
 	// MaxSend bounds one Send.
 	MaxSend = 16 << 10
 
-	// maxShakeBytes bounds what a client sends before its handshake is over. A hello has about 1,500 bytes; TLS itself would
-	// take one of 64 KiB, and hold it while the handshake waits for its turn.
-	maxShakeBytes = 16 << 10
+	// maxHelloBytes bounds a client's hello, and maxShakeBytes what it sends before its handshake is over. A hello has about
+	// 1,500 bytes; TLS itself would take one of 64 KiB, and hold it several times over while the handshake waits for its
+	// turn.
+	maxHelloBytes = 8 << 10
+	maxShakeBytes = 24 << 10
 
 	// DefaultHandshakeTime is what a handshake may take in all.
 	DefaultHandshakeTime = 5 * time.Second

@@ -37,7 +37,7 @@
 //	inbox.go, event.go  what the application is told
 //
 // And beside that: message.go and codec.go (the bytes), query.go (queries and replies), mux.go and
-// mux_admit.go (players, tokens, feeds that move), conn.go (what a server does to one
+// mux_admit.go (who is let in, passes, tokens, feeds that move), conn.go (what a server does to one
 // client), outbox.go (the queue of main), endpoint_close.go (ends), limits.go and
 // limits_wire.go. The shell is server.go (listening), server_turn.go (what the loop does with
 // mains), server_main.go (one main at its socket), server_poll_linux.go (who reads all mains of a server; elsewhere, and
@@ -53,7 +53,8 @@
 // # Limits
 //
 // Those of the layout are in limits_wire.go and are enforced while reading; ours are in Config
-// and limits.go, each with the attack that it stops. Every queue has one. On main the least
+// and limits.go, each with the attack that it stops. docs/limits.md says what a connection holds at worst. An address has 64
+// mains that have not joined, and none of them has a place in the game. Every queue has one. On main the least
 // kind answer to who does not keep them is the end of that connection; on the feed what
 // breaks a rule is dropped and counted.
 //

@@ -1,0 +1,132 @@
+package duplex
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/pagetest"
+)
+
+// helloOf returns the client hello of a client, as one could be recorded.
+func helloOf(t *testing.T, protocols ...string) []byte {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
+	defer wg.Wait()
+	defer ours.Close()
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(theirs, head); err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, int(head[3])<<8+int(head[4]))
+	if _, err := io.ReadFull(theirs, body); err != nil {
+		t.Fatal(err)
+	}
+	return append(head, body...)
+}
+
+// say opens a main from an address of loopback, of which Linux has 16 million, and sends bytes.
+func say(h *hall, from net.IP, b []byte) (net.Conn, error) {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 30 * time.Second}
+	c, err := d.Dial("tcp", h.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	_, _ = c.Write(b) // a main that was refused says so when it is read
+	return c, nil
+}
+
+// 15.7: an address that sends recorded hellos as fast as it can, and never goes on, keeps nobody of another address from joining.
+func TestRecordedHellosKeepNobodyOut(t *testing.T) {
+	server, client := certificate(t)
+	h := newHall(t, Config{TLS: server, WaitingPerAddress: 64})
+	hello := helloOf(t)
+	stop := make(chan struct{})
+	var flood sync.WaitGroup
+	var sent atomic.Int64
+	for range 4 {
+		flood.Go(func() {
+			var open []net.Conn
+			defer func() {
+				for _, c := range open {
+					c.Close()
+				}
+			}()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if c, err := say(h, net.IPv4(127, 0, 0, 2), hello); err == nil {
+					if open = append(open, c); len(open) > 200 {
+						open[0].Close()
+						open = open[1:]
+					}
+					sent.Add(1)
+				}
+			}
+		})
+	}
+	for end := time.Now().Add(30 * time.Second); ; {
+		if st := h.Stats(); st.Crowded+st.HastyShakes >= 50 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Error("there is no flood")
+			break
+		}
+	}
+	for range 10 {
+		x := h.enter(Config{TLS: client})
+		if _, _, err := x.Query(t.Context(), Main, 65, []byte("ping")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	flood.Wait()
+	st := h.Stats()
+	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", sent.Load(), st.Crowded, st.HastyShakes)
+}
+
+// A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says.
+func TestWhatAHandshakeHolds(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector has memory of its own")
+	}
+	server, _ := certificate(t)
+	h := newHall(t, Config{TLS: server, JoinTimeout: time.Minute})
+	var protocols []string
+	for i := range 24 {
+		protocols = append(protocols, fmt.Sprintf("%0240d", i))
+	}
+	hello := helloOf(t, protocols...)
+	open := func(n int) {
+		for range n {
+			c, err := say(h, net.IPv4(127, 0, 0, 1), hello)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	open(8) // so that all that is made once is made
+	before := pagetest.Heap()
+	const count = 128
+	open(count)
+	held := (pagetest.Heap() - before) / count
+	t.Logf("%d B each, with a hello of %d", held, len(hello))
+	pagetest.Reaches(t, "duplex", "in the TLS handshake", held)
+}
