@@ -42,7 +42,7 @@ func makeTicket(t *testing.T, key string) string {
 	return strings.TrimSpace(text)
 }
 
-var ticketDialects = []string{"replica", "relay"}
+var ticketDialects = []string{"replica", "relay", "duplex"}
 
 // enters reports whether a ticket lets somebody in, and else what they are told. It stays in until the test ends.
 func enters(t *testing.T, s *server, dialect, ticket string) (in bool, told string) {

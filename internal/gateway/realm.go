@@ -116,6 +116,9 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 	if c.Accounts != nil {
 		s.Accounts = c.Accounts
 	}
+	if h.cfg.PerAddress < 0 && s.WaitingPerAddress == 0 {
+		s.WaitingPerAddress = -1
+	}
 	if d.server, err = realm.Listen(c.Addr, s, d.handle); err != nil {
 		return nil, err
 	}

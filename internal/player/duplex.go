@@ -22,7 +22,11 @@ const (
 )
 
 func (p *Player) joinDuplex(ctx context.Context, addr string) error {
-	c, err := duplex.Dial(ctx, addr, duplex.Config{Schema: gateway.DuplexSchema(p.cfg.Schema)})
+	config := duplex.Config{Schema: gateway.DuplexSchema(p.cfg.Schema)}
+	if len(p.cfg.Ticket) > 0 { // query 67: size u16, pass
+		config.Pass = append([]byte{byte(len(p.cfg.Ticket) >> 8), byte(len(p.cfg.Ticket))}, p.cfg.Ticket...)
+	}
+	c, err := duplex.Dial(ctx, addr, config)
 	if err != nil {
 		return err
 	}
