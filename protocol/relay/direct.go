@@ -37,12 +37,12 @@ func (p *Peer) timerHolds(now time.Time, mode Mode) bool {
 }
 
 // sendDirect sends a package that may go direct, or leaves it in the engine for its turn.
-func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *reliable.Shared) error {
+func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
 	d := direct{to: p.peer, payload: payload, flags: packageFlags(mode, server), id: p.nextLoose}
 	if mode == Unreliable {
 		p.nextLoose = (p.nextLoose + 1) & MaxID
 		payload.Retain()
-	} else if err := p.sendReliable(now, outgoing{payload: payload, flags: d.flags}); err != nil {
+	} else if err := p.sendFrom(now, outgoing{payload: payload, flags: d.flags}, from); err != nil {
 		return err
 	} else if !p.takeDirect(now, &d) {
 		p.port.load(p)

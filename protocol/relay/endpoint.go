@@ -71,8 +71,7 @@ type Endpoint struct {
 	looseOut    queue.Fifo[outgoing] // unreliable packages that wait for the socket
 	nextLoose   uint32               // our next unreliable id
 	confirmedMS uint32               // when the newest confirmation went out, in milliseconds
-	backlog     queue.Fifo[outgoing] // reliable packages that wait for the window
-	backlogHeld int
+	backlog     backlog              // reliable packages that wait for the window
 	sender      reliable.Sender
 
 	receiver    reliable.Receiver
@@ -84,6 +83,7 @@ type Endpoint struct {
 	anyLoose    bool          // it has one
 	answered    bool          // the peer has confirmed something
 	beaten      bool          // the empty package of this silence is sent
+	hold        bool          // reliable packages are left in the engine for now
 
 	*rare
 	stats counters
@@ -148,6 +148,7 @@ type Stats struct {
 	Loose         uint64 // unreliable packages
 	OutOfState    uint64 // valid, but not now
 
+	LooseOver   uint64 // unreliable packages dropped because their sender had no share of the room's rate left
 	LooseUnread uint64 // unreliable packages dropped because nobody read
 	LooseUnsent uint64 // unreliable packages dropped because the socket was behind, or the address is unproven
 	Out         uint64 // datagrams put on the wire
@@ -163,6 +164,7 @@ func (s *Stats) add(o *Stats) {
 	s.Confirmable += o.Confirmable
 	s.Loose += o.Loose
 	s.OutOfState += o.OutOfState
+	s.LooseOver += o.LooseOver
 	s.LooseUnread += o.LooseUnread
 	s.LooseUnsent += o.LooseUnsent
 	s.Out += o.Out
@@ -173,7 +175,7 @@ func (s *Stats) add(o *Stats) {
 // counters are those of Stats that nobody else has.
 type counters struct {
 	In, Malformed, Confirmations, Confirmable, Loose, OutOfState uint64
-	LooseUnread, LooseUnsent, Beats                              uint64
+	LooseOver, LooseUnread, LooseUnsent, Beats                   uint64
 }
 
 // Check returns an error if the counters do not add up.
@@ -194,7 +196,10 @@ type Shared struct {
 	Rand    *rand.Rand
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
-	born    time.Time            // of the first endpoint
+
+	lines         []*line   // of backlogs, to be used again
+	spareBacklogs []*lines  // likewise
+	born          time.Time // of the first endpoint
 }
 
 // ms returns a time in milliseconds, which wrap after 49 days: only their differences mean something.
@@ -265,7 +270,7 @@ func (e *Endpoint) Stats() Stats {
 	c := &e.stats
 	return Stats{
 		In: c.In, Malformed: c.Malformed, Confirmations: c.Confirmations, Confirmable: c.Confirmable, Loose: c.Loose, OutOfState: c.OutOfState,
-		LooseUnread: c.LooseUnread, LooseUnsent: c.LooseUnsent, Out: e.out, Beats: c.Beats,
+		LooseOver: c.LooseOver, LooseUnread: c.LooseUnread, LooseUnsent: c.LooseUnsent, Out: e.out, Beats: c.Beats,
 		Reliable: reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()},
 	}
 }
@@ -295,6 +300,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.rare != nil {
 		sooner(e.queue.nextTimeout())
 	}
+	if e.backlog.count > 0 && e.backlog.full > 0 {
+		sooner(e.backlog.lookAt, true)
+	}
 	if !e.blocked { // then only a datagram of the peer lets anything out
 		sooner(e.sender.NextTimeout())
 		sooner(e.receiver.NextTimeout())
@@ -318,6 +326,10 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	}
 	if since, ok := e.receiver.OldestHole(); ok && now.Sub(since) >= e.rules.HoleTimeout {
 		e.fail(Close{Reason: ReasonHole})
+		return
+	}
+	if e.isTooSlow(now) {
+		e.fail(Close{Reason: ReasonSlow})
 		return
 	}
 	if e.mayBeat() && now.Sub(e.heard) >= e.rules.KeepAlive {

@@ -105,11 +105,7 @@ func (e *Endpoint) confirmAll() {
 // letGo gives up what was to be sent, but for unreliable packages that may still go.
 func (e *Endpoint) letGo(keepLoose bool) {
 	e.sender.Close()
-	for e.backlog.Len() > 0 {
-		e.release(e.backlog.Pop())
-	}
-	e.backlog.Trim()
-	e.backlogHeld = 0
+	e.dropBacklog()
 	if keepLoose {
 		return
 	}

@@ -231,8 +231,10 @@ func (e *Endpoint) nextPackage() (Package, bool) {
 }
 
 func (e *Endpoint) nextBytes() ([]byte, bool) {
-	if d, ok := e.receiver.Next(e.now); ok {
-		return d.Data, true
+	if !e.hold {
+		if d, ok := e.receiver.Next(e.now); ok {
+			return d.Data, true
+		}
 	}
 	if e.looseIn.Len() == 0 {
 		return nil, false

@@ -47,19 +47,19 @@ func (e *Endpoint) maySend(mode Mode, payload []byte) error {
 // sendCopy sends a package with a payload of its own.
 func (e *Endpoint) sendCopy(now time.Time, mode Mode, server bool, payload []byte) error {
 	shared := e.shared.Buffers.Share(payload)
-	err := e.sendShared(now, mode, server, shared)
+	err := e.sendShared(now, mode, server, shared, nil)
 	e.shared.Buffers.Release(shared)
 	return err
 }
 
-// sendShared sends a package whose payload others may send too.
-func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *reliable.Shared) error {
+// sendShared sends a package, of a sender if it is passed on, whose payload others may send too.
+func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
 	o := outgoing{payload: payload, flags: packageFlags(mode, server)}
 	if mode == Unreliable {
 		e.sendLoose(o)
 		return nil
 	}
-	return e.sendReliable(now, o)
+	return e.sendFrom(now, o, from)
 }
 
 // sendLoose queues an unreliable package. Past the bound the oldest goes.
@@ -77,20 +77,27 @@ func (e *Endpoint) sendLoose(o outgoing) {
 	}
 }
 
-// sendReliable gives a package to the engine, or puts it behind those that wait for room
-// there: "No sender has more than 1,024 ids outstanding."
-func (e *Endpoint) sendReliable(now time.Time, o outgoing) error {
+// sendReliable gives a package of our own to the engine, or puts it behind those that wait for room there.
+func (e *Endpoint) sendReliable(now time.Time, o outgoing) error { return e.sendFrom(now, o, nil) }
+
+// sendFrom gives a package of a sender to the engine, or puts it behind those that wait for room
+// there: "No sender has more than 1,024 ids outstanding." A server's own packages have half of the backlog, what is
+// passed on the other half.
+func (e *Endpoint) sendFrom(now time.Time, o outgoing, from *Peer) error {
 	if e.backlog.Len() == 0 && e.toEngine(now, &o) {
 		return nil
 	}
-	if e.backlogHeld+o.held() > e.rules.MaxBacklog {
+	limit, held := e.rules.MaxBacklog, e.backlog.held
+	switch {
+	case from != nil: // its sender waits long before this, in a room of any size that there should be
+		limit *= 2
+	case !e.client:
+		limit, held = limit/2, e.backlog.ownHeld()
+	}
+	if held+o.held() > limit {
 		return ErrBacklogFull
 	}
-	if o.payload != nil {
-		o.payload.Retain()
-	}
-	e.backlog.Push(o)
-	e.backlogHeld += o.held()
+	e.push(now, o, from)
 	return nil
 }
 
@@ -105,19 +112,6 @@ func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
 		opts.Lane = laneSemiOrdered
 	}
 	return e.sender.Send(now, nil, opts) == nil
-}
-
-// pump moves what waits into the engine.
-func (e *Endpoint) pump(now time.Time) {
-	for e.backlog.Len() > 0 {
-		o := e.backlog.First()
-		if !e.toEngine(now, o) {
-			return
-		}
-		e.backlogHeld -= o.held()
-		e.release(e.backlog.Pop())
-		e.backlog.Trim()
-	}
 }
 
 // mayBeat reports whether an empty package is due after enough silence: once a silence. A peer

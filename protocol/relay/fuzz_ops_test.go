@@ -99,8 +99,8 @@ func (o *ops) check(t *testing.T) {
 		if st := p.Stats(); st.Check() != nil {
 			t.Fatal(st.Check())
 		}
-		if p.backlogHeld > m.rules.MaxBacklog || p.looseHeld > maxLooseBytes || p.sender.InFlight(0) > maxOutstanding {
-			t.Fatalf("%v holds %d, %d and %d", p.Addr(), p.backlogHeld, p.looseHeld, p.sender.InFlight(0))
+		if p.backlog.held > m.rules.MaxBacklog || p.looseHeld > maxLooseBytes || p.sender.InFlight(0) > maxOutstanding {
+			t.Fatalf("%v holds %d, %d and %d", p.Addr(), p.backlog.held, p.looseHeld, p.sender.InFlight(0))
 		}
 		if p.state == StateOpen && p.Room() == nil {
 			t.Fatalf("%v is in no room", p.Addr())

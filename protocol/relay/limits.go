@@ -64,6 +64,20 @@ const (
 	// worth more.
 	maxLooseBytes = 64 << 10
 
+	// leastShare is what each participant may send of packages a second, however large its room, and idlePart which part of
+	// Rules.RoomRate is for those who send more than their share. Of either as much as in ownBurst and idleBurst may
+	// be sent at once. So a flood of one participant costs the server a third of a room's rate.
+	leastShare = 60
+	idlePart   = 3
+	ownBurst   = time.Second
+	idleBurst  = 250 * time.Millisecond
+
+	// A peer is too slow when it takes less than slowRate bytes a second while one that sends no more than
+	// fairPackages a second waits for it for slowAfter. Others would else wait for it for ever.
+	slowRate     = 50_000
+	fairPackages = 20
+	slowAfter    = 5 * time.Second
+
 	// maxDirect bounds the datagrams of a port that go past the queues of their receivers, 24 KiB
 	// in all: more wait in those. It is as much as a turn sends in one system call
 	// and again as much, so that a flood of packages in one turn costs no more.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"parley/internal/promise"
 )
 
 // "An address joins with its first valid package": in any mode, to anyone. What it sends to
@@ -377,51 +375,6 @@ func TestUnprovenAddressesGetLittle(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A peer that does not confirm is removed when its own queue is full; the others never wait for
-// it, and each of them gets all. (T39)
-func TestASlowPeerHoldsUpNobody(t *testing.T) {
-	promise.Keeps(t, "T39", "relay", 1)
-	h := newHall(t, Config{})
-	a, b, slow := near(1), near(2), near(3)
-	for _, x := range []netip.AddrPort{a, b, slow} {
-		h.join(x)
-	}
-	h.told()
-	got, id, gone := 0, uint32(1), -1
-	for i := range 4000 {
-		h.in(a, pack(Unordered, false, id, strings.Repeat("x", 200)))
-		id++
-		for _, raw := range h.out[b] {
-			var d Datagram
-			if d.Parse(raw); d.Kind == KindPackage && len(d.Payload) == 200 {
-				got++
-				h.in(b, confirmOf(d.ID))
-			}
-		}
-		delete(h.out, b)
-		if got != i+1 {
-			t.Fatalf("the other has %d of %d packages at once", got, i+1)
-		}
-		for _, ev := range h.told() {
-			if ev == "10.0.0.3 left: too slow for what was sent to it" {
-				gone = i
-			} else {
-				t.Fatalf("told %s", ev)
-			}
-		}
-		h.now = h.now.Add(100 * time.Microsecond)
-	}
-	if gone < 1000 {
-		t.Errorf("the slow one was removed after %d packages", gone)
-	}
-	if c := h.mux.First().Peer(b); c == nil || c.backlog.Len() > 0 {
-		t.Error("the honest one is gone or has a backlog")
-	}
-	if free := len(h.out[slow]); free < 64 {
-		t.Errorf("only %d datagrams went to the slow one", free)
 	}
 }
 

@@ -18,6 +18,11 @@ type Peer struct {
 	busy    bool      // it has yet to rest in this turn
 	joined  bool      // the game knows of it
 	leaves  bool      // it is to be told that it left: see rare
+
+	waitsFor int32         // receivers with whom its line is full
+	share    meter         // of the room's rate
+	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for that
+
 	Endpoint
 
 	// Seat is what the lobby keeps of the peer, Value what the game does.
@@ -103,16 +108,20 @@ func (p *Peer) nextEvent(now time.Time) (Event, bool) {
 			p.leaves, p.joined = false, false
 			return Event{Kind: EventLeft, Close: p.why}, true
 		}
+		p.hold = p.mustWait()
 		pkg, ok := p.nextPackage()
 		if !ok {
 			break
+		}
+		if !pkg.Server && pkg.Mode.Reliable() && p.room != nil {
+			p.room.passes(p)
 		}
 		if m.lobby.Receive(now, p, pkg) {
 			m.stats.ToGame++
 			return Event{Kind: EventPackage, Package: pkg}, true
 		}
 	}
-	if !p.last {
+	if !p.last || p.hold && p.receiver.HasNext() {
 		return Event{}, false
 	}
 	p.last = false

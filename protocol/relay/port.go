@@ -70,6 +70,11 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 			return
 		}
 		m.stats.ToPeers++
+		if c.overdrawn(b) {
+			c.dropLoose(m.now, b)
+			p.touch(c)
+			return
+		}
 		c.handle(m.now, b)
 		p.touch(c)
 		return
@@ -331,6 +336,7 @@ type MuxStats struct {
 
 	Relayed uint64 // packages that were passed on
 	Copies  uint64 // and to how many in all
+	Unsaid  uint64 // packages of the server's own that somebody did not get because too much waited for it
 	ToGame  uint64 // packages that the game got
 	Out     uint64 // datagrams put on the wire
 	Gone    uint64 // peers that are over

@@ -13,12 +13,15 @@ import (
 // numbering". The bytes of a package are kept once, however many get it. A peer is in one room
 // at most.
 //
-// Each participant has a queue of its own. One that does not confirm, or to whose address
-// nothing may be sent, fills only that, and is removed with ReasonSlow when it is full: the
-// others never wait.
+// Each participant has a share of the room's rate (Rules.RoomRate), and of the queue of each receiver. Past
+// either its reliable packages wait at the server, and are not confirmed any more when there are too many
+// of them, and its unreliable ones are dropped: the sender is slowed, and no receiver is removed for what
+// another sends. One that takes less than 50 KB/s and keeps a sender of at most 20 packages a second waiting for
+// 5 s is removed with ReasonSlow.
 type Room struct {
 	mux     *Mux
 	members []*Peer
+	idle    meter // what of the room's rate nobody uses
 }
 
 // NewRoom returns an empty room.
@@ -61,7 +64,8 @@ func (r *Room) Relay(from *Peer, mode Mode, payload []byte) error {
 	return r.spread(from, mode, false, payload)
 }
 
-// Say sends a package of the server's own to every participant, with bit 4 set.
+// Say sends a package of the server's own to every participant, with bit 4 set. The error is ErrBacklogFull when it
+// is reliable and too much of the server's waits for somebody already, who then does not get it; the others do.
 func (r *Room) Say(mode Mode, payload []byte) error { return r.spread(nil, mode, true, payload) }
 
 func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error {
@@ -73,29 +77,34 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 	}
 	r.mux.stats.Relayed++
 	shared := r.mux.shared.Buffers.Share(payload)
+	var missed error
 	for _, p := range r.members {
 		if p == from || p.state != StateOpen {
 			continue
 		}
-		if !p.give(r.mux.now, mode, server, shared) {
+		switch err := p.give(r.mux.now, mode, server, shared, from); {
+		case err == nil:
+			r.mux.stats.Copies++
+		case from == nil:
+			missed = err
+			r.mux.stats.Unsaid++
+		default: // the room is so large that its senders' least shares are too much
 			p.fail(Close{Reason: ReasonSlow})
 			p.port.touch(p)
-			continue
 		}
-		r.mux.stats.Copies++
 	}
 	r.mux.shared.Buffers.Release(shared)
-	return nil
+	return missed
 }
 
-// give has a package sent to the peer, at once or when its turn comes. It reports false when too
+// give has a package sent to the peer, at once or when its turn comes. It returns an error when too
 // much waits already.
-func (p *Peer) give(now time.Time, mode Mode, server bool, payload *reliable.Shared) bool {
+func (p *Peer) give(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
 	p.now = now
 	if p.mayGoDirect(now, mode) {
-		return p.sendDirect(now, mode, server, payload) == nil
+		return p.sendDirect(now, mode, server, payload, from)
 	}
-	err := p.sendShared(now, mode, server, payload)
+	err := p.sendShared(now, mode, server, payload, from)
 	p.port.load(p)
-	return err == nil
+	return err
 }

@@ -43,6 +43,11 @@ type Rules struct {
 	// Send returns ErrBacklogFull. Default 256 KiB.
 	MaxBacklog int
 
+	// RoomRate is how many packages a second are passed on in a room, counted for each receiver. Each participant
+	// has an equal share of it, and at least 60 packages a second; a third more is for those who need more than their
+	// share while others are idle. Default 120,000; negative is no limit.
+	RoomRate int
+
 	filled      bool
 	rideAfterMS uint32 // how long after a confirmation the next may go along with a package at once
 	send        *reliable.SendConfig
@@ -61,6 +66,7 @@ func (r Rules) fill() *Rules {
 	orElse(&r.HoleTimeout, 10*time.Second)
 	orElse(&r.Grace, 8<<10)
 	orElse(&r.MaxBacklog, 256<<10)
+	orElse(&r.RoomRate, 120_000)
 	if r.rideAfterMS = uint32(r.ConfirmAfter / time.Millisecond); r.ResendAfter > 0 {
 		r.rideAfterMS = math.MaxUint32 // whoever fixes the delay expects quiet
 	}
