@@ -24,25 +24,43 @@ type Client struct {
 }
 
 // Dial joins the room of the server at addr, written host:port, and returns when its first
-// package is confirmed. A server that does not let us in says nothing, as one that is not
-// there: then the error is a Close after some 10 s. If ctx ends
+// package is confirmed. A server that does not let us in says why, and the error is a Close. If
+// nothing at all comes, it tries from another port: a server ignores the port of somebody who left for 10 s, and
+// the system may give us that one. If there is no server, the error is a Close after some 12 s. If ctx ends
 // first, it is ctx's error.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("relay: dial %s: %w", addr, err)
 	}
-	socket, err := udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, MaxDatagram: 1024, NoGRO: true})
-	if err != nil {
-		return nil, fmt.Errorf("relay: %w", err)
-	}
-	return dial(ctx, socket, c)
+	return dialFrom(ctx, c, func() (*udp.Socket, error) {
+		return udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, MaxDatagram: 1024, NoGRO: true})
+	})
 }
 
-func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
+// dialFrom tries one socket after the other while nothing at all comes. The last try is as patient as the rules say.
+func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (*Client, error) {
+	for _, patience := range []time.Duration{unheardAfter, 2 * unheardAfter, 0} {
+		socket, err := open()
+		if err != nil {
+			return nil, fmt.Errorf("relay: %w", err)
+		}
+		x, err := dial(ctx, socket, c, patience)
+		if why := (Close{}); !errors.As(err, &why) || why.Reason != ReasonUnheard {
+			return x, err
+		}
+	}
+	panic("relay: a client gave up that was to be patient")
+}
+
+// dial joins from a socket. With a patience it gives up when nothing came for that long.
+func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Duration) (*Client, error) {
 	e, err := NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
+	}
+	if patience > 0 {
+		e.unheardAt = e.now.Add(patience)
 	}
 	x := &Client{endpoint: e}
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{

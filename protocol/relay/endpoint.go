@@ -100,6 +100,7 @@ type rare struct {
 	first      []byte    // the datagram that it began with, until it is let in
 	again      bool      // that goes out once more, behind the answer
 	joinedAt   time.Time // when it was let in
+	unheardAt  time.Time // when it gives up if nothing came until then; zero is never
 	parting    []byte    // confirmations that go out after the end
 	why        Close     // of Peer.Leave
 	expected   *expected
@@ -299,6 +300,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	}
 	if e.rare != nil {
 		sooner(e.queue.nextTimeout())
+		sooner(e.unheardAt, e.isUnheard())
 	}
 	if e.backlog.count > 0 && e.backlog.full > 0 {
 		sooner(e.backlog.lookAt, true)
@@ -326,6 +328,10 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	}
 	if since, ok := e.receiver.OldestHole(); ok && now.Sub(since) >= e.rules.HoleTimeout {
 		e.fail(Close{Reason: ReasonHole})
+		return
+	}
+	if e.isUnheard() && !now.Before(e.unheardAt) {
+		e.end(Close{Reason: ReasonUnheard}, false)
 		return
 	}
 	if e.isTooSlow(now) {

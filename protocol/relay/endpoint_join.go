@@ -23,6 +23,11 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	return &e, e.sendCopy(now, Unordered, true, c.Ticket)
 }
 
+// isUnheard reports whether nothing at all has come to a client that does not wait for long.
+func (e *Endpoint) isUnheard() bool {
+	return e.state == StateJoining && e.stats.In == 0 && e.rare != nil && !e.unheardAt.IsZero()
+}
+
 // PollEvent returns the next thing that happened to a client. EventLeft comes when all that
 // arrived before it has been read, and nothing comes after it.
 func (e *Endpoint) PollEvent() (Event, bool) {

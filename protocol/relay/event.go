@@ -64,11 +64,13 @@ const (
 	ReasonSocket
 	// ReasonRefused: the server does not let us in, and said why.
 	ReasonRefused
+	// ReasonUnheard: nothing at all came from the server, and another port may do better: see Dial.
+	ReasonUnheard
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "removed by the server", "silent for too long",
 	"a reliable package was never confirmed", "a reliable package was missing for too long", "too slow for what was sent to it",
-	"protocol error", "its port was closed", "the socket failed", "the server refused us"}
+	"protocol error", "its port was closed", "the socket failed", "the server refused us", "nothing came from the server"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return nameOf(r, reasonNames[:]) }

@@ -104,6 +104,9 @@ const (
 	// strayLife is how long after its joining a client takes a challenge for a late one of that time.
 	strayLife = 5 * time.Second
 
+	// unheardAfter is how long Dial waits for anything at all before it tries from another port.
+	unheardAfter = 1500 * time.Millisecond
+
 	// maxAnswers bounds the challenges after the first that a client answers before it is let in: one that is
 	// forged costs it a package, and there is a true one each minute.
 	maxAnswers = 16

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -41,7 +42,7 @@ func (p *place) serve(t testing.TB, c Config, handle func(*Peer, Event)) *Server
 
 func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
 	t.Helper()
-	return dial(ctx, p.Dial(t, to), c)
+	return dial(ctx, p.Dial(t, to), c, 0)
 }
 
 func (p *place) join(t testing.TB, to netip.AddrPort, c Config) *Client {
@@ -190,6 +191,43 @@ func TestCloseWaitsForConfirmations(t *testing.T) {
 		defer mu.Unlock()
 		if got != sent || sent < 100 {
 			t.Errorf("%d of %d arrived", got, sent)
+		}
+	})
+}
+
+// A server ignores the port of somebody who left for 10 s. A client that is given such a port joins from another one, in time;
+// where no server is it ends with a reason.
+func TestDialFromAnIgnoredPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := memory()
+		s := at.serve(t, Config{}, nil)
+		for ignored := range 3 {
+			tries := 0
+			begin := time.Now()
+			x, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) {
+				socket := at.Dial(t, s.Addr())
+				if tries++; tries <= ignored {
+					if err := s.Do(func(m *Mux) {
+						if m.first.ignored == nil {
+							m.first.ignored = admission.NewIgnored(m.key)
+						}
+						m.first.ignored.Add(time.Now(), socket.LocalAddr())
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+				return socket, nil
+			})
+			if err != nil || tries != ignored+1 || time.Since(begin) > 5*time.Second {
+				t.Fatalf("%d ports are ignored: %v after %d tries and %v", ignored, err, tries, time.Since(begin))
+			}
+			x.Close(t.Context())
+		}
+		nowhere := netip.MustParseAddrPort("127.0.0.1:9")
+		begin := time.Now()
+		_, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) { return at.Dial(t, nowhere), nil })
+		if why := (Close{}); !errors.As(err, &why) || why.Reason == ReasonUnheard || time.Since(begin) > 20*time.Second {
+			t.Errorf("where nobody is: %v after %v", err, time.Since(begin))
 		}
 	})
 }
