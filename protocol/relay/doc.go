@@ -34,8 +34,10 @@
 //	port.go             HandleDatagram: to the peer of its address, or the lobby is asked
 //	endpoint_recv.go    is it one of ours, is it known? then to the engine
 //	peer.go             nextEvent: by its order to the lobby, and to the game if that says so
-//	lobby_open.go       the lobby open; ticket.go: its tickets
+//	lobby_open.go       the lobby open; challenge.go: its proof, ticket.go, waiting.go: its tickets
+//	share.go            may its sender send this much? if not, it waits or is dropped
 //	room.go             Relay: to every other participant, its bytes kept once
+//	backlog.go          what waits for a receiver's window: a line for each sender, by turns
 //	direct.go           to those for whom nothing waits: ready for the wire at once
 //	endpoint_join.go    a client's way in, its answers to challenges
 //	endpoint_close.go   leaving, and what is let go at the end
@@ -74,8 +76,9 @@
 // signatures, and ids are known beforehand: whoever can send in a participant's name can speak
 // for it and have it removed, and whoever can see the datagrams can do so to everybody
 // (TestInjectionIsBounded). Nobody can touch those in whose name it does not send. An address that
-// has not answered a challenge gets at most three times its own bytes and 8 KiB (TestAmplification);
-// a room with tickets says nothing at all to who has none (TestRefusedTickets). A ticket can be
+// has not answered a challenge has no place and no byte of memory, and gets less than three times its own bytes, the headers of
+// IP and UDP counted (TestForgedSourcesTakeNoPlace, TestAmplification). A participant that sends too much
+// is slowed, and removes nobody (TestOneSenderRemovesNobody). A ticket can be
 // used by who sees it first, and again at a server that has restarted meanwhile, unless
 // OpenConfig.Use remembers.
 package relay
