@@ -120,13 +120,12 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 	}
 	m := p.port.mux
 	shared := m.shared.Buffers.Share(payload)
-	ok := p.give(m.now, mode, false, shared)
+	err := p.give(m.now, mode, false, shared, nil) // of several senders, so it counts as the server's own
 	m.shared.Buffers.Release(shared)
-	if !ok {
-		return ErrBacklogFull
+	if err == nil {
+		m.stats.Copies++
 	}
-	m.stats.Copies++
-	return nil
+	return err
 }
 
 // Forget removes the peer without a word, and without its address being ignored: it may come again at once.
