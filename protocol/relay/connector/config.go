@@ -42,6 +42,8 @@ type Config struct {
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
 	// game's port. Default none.
 	Log *relay.Logger
+
+	linger time.Duration // closeWithin, or less in tests that would wait for it
 }
 
 // fill returns a copy in which every field has its value.
@@ -55,6 +57,7 @@ func (c Config) fill() *Config {
 	orElse(&c.MaxStrangers, 1024)
 	orElse(&c.Group, reliableGroup)
 	orElse(&c.Confirm, confirmAfter)
+	orElse(&c.linger, closeWithin)
 	if c.FirstPort != 0 {
 		c.MaxGames = min(c.MaxGames, max(int(c.LastPort)-int(c.FirstPort)+1, 0))
 	}

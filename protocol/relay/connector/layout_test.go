@@ -64,7 +64,7 @@ func TestLayoutTables(t *testing.T) {
 	}
 	t.Run("times", func(t *testing.T) {
 		want := map[string]time.Duration{"`announceAfter`": announceAfter, "`unreliableGroup`": unreliableGroup, "`reliableGroup`": reliableGroup, "`confirmAfter`": confirmAfter,
-			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin}
+			"`resendAfter`": resendAfter, "`keepAlive`": keepAlive, "`timeout`": timeout, "`closeWithin`": closeWithin, "`dismissWithin`": dismissWithin}
 		for _, row := range tables["The life of a game, time"] {
 			got, err := time.ParseDuration(strings.ReplaceAll(row["value"], " ", ""))
 			if d, ok := want[row["constant"]]; err != nil || !ok || d != got {

@@ -81,10 +81,12 @@ const (
 	unprovenBytes    = 1 << 10
 	unprovenPackages = 128
 
-	// closeWithin is for how long a game that is over waits for its last messages to be confirmed
-	// before its port closes: as long as relay takes to give a package up, and some. A
-	// client that is gone must not hold a port for longer.
+	// closeWithin is for how long the port of a game that is over stays: as long as a client resends its Leave, if the
+	// confirmation of that was lost, and as long as relay takes to give a package up. Such a port makes room for another game.
 	closeWithin = 10 * time.Second
+
+	// dismissWithin is the same when the server closes: a player is told three times within that.
+	dismissWithin = time.Second
 )
 
 // allowances is how much of each thing a guest may ask for at once, and how often once more. Beyond, packages are not taken,

@@ -386,7 +386,7 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
 }
 
-// hasRoom reports whether there is room for one more game. For one who is proven a game makes room whose players are not: of these the
+// hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game makes room whose players are not: of these the
 // one with the shortest conversation, and the oldest of several.
 func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
 	if len(l.matches) < l.cfg.MaxGames {
@@ -394,6 +394,10 @@ func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
 	}
 	var least *match
 	for _, m := range l.matches {
+		if m.over {
+			m.closePort(now)
+			return true
+		}
 		if !m.vouched && (least == nil || m.packages < least.packages || m.packages == least.packages && m.born.Before(least.born)) {
 			least = m
 		}

@@ -324,14 +324,19 @@ func (m *match) gone(now time.Time, g *guest, why relay.Close) {
 	}
 }
 
-// closeIfEmpty ends a match without players: "A game without players closes." Its port stays
-// until its last messages are confirmed.
+// closeIfEmpty ends a match without players: "A game without players closes." Its port stays for a
+// while: its last messages may have to be resent, and if the confirmation of a Leave was lost, the client sends that again and
+// waits for it. A server that closes does not wait for long.
 func (m *match) closeIfEmpty(now time.Time) {
 	if m.game.count > 0 || m.over {
 		return
 	}
 	m.over = true
-	m.close.Set(now.Add(closeWithin))
+	if !m.lobby.down {
+		m.close.Set(now.Add(m.lobby.cfg.linger))
+		return
+	}
+	m.close.Set(now.Add(dismissWithin))
 	for p := range m.port.Peers() {
 		p.Close("the game is over")
 	}

@@ -120,8 +120,8 @@ func playScript(s stagehand) {
 	s.send('A', "game", "30 000060 02")
 	s.get(4210*ms, 0, 'A', "game", "50 000007 04")
 	s.send('A', "game", "80 000000 000007")
-	s.get(4210*ms, 0, 'A', "game", "80 000000 000060")
-	s.quiet(5 * time.Second)
+	s.get(4230*ms, 0, 'A', "game", "80 000000 000060")
+	s.quiet(15 * time.Second)
 }
 
 // virtual carries the script out over the core.

@@ -33,6 +33,7 @@ type arrival struct {
 }
 
 func newReal(t *testing.T, c Config) *real {
+	c.linger = 2 * time.Second
 	s, err := Listen("127.0.0.1:0", c)
 	if err != nil {
 		t.Fatal(err)
