@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"time"
 
 	"parley/world"
@@ -17,41 +18,42 @@ type heldInput struct {
 // second too early, an entity would go a second too far.
 func (h *Hub) hold(r *request) {
 	h.stats.HeldInput++
-	if r.seat.held >= maxHeld {
-		for i := range h.held {
-			if h.held[i].seat == r.seat {
-				h.hasten(&h.held[i].request)
-				h.held = append(h.held[:i], h.held[i+1:]...)
-				r.seat.held--
-				break
-			}
-		}
+	s := r.seat
+	switch len(s.held) {
+	case 0:
+		h.holders = append(h.holders, s)
+	case maxHeld:
+		h.hasten(&s.held[0].request)
+		s.held = append(s.held[:0], s.held[1:]...)
 	}
-	r.seat.held++
-	h.held = append(h.held, heldInput{*r, h.now})
+	in := heldInput{*r, h.now}
+	in.line = bytes.Clone(r.line) // the inbox's is good for this tick
+	s.held = append(s.held, in)
 }
 
 // release submits what the world has come to, and what has waited too long.
 func (h *Hub) release() {
-	if len(h.held) == 0 {
-		return
-	}
-	keep := h.held[:0]
-	for i := range h.held {
-		in := &h.held[i]
-		switch {
-		case in.tick <= h.sim.Tick()+world.MaxAhead:
-			in.seat.held--
-			h.handle(&in.request)
-		case h.now.Sub(in.since) >= holdTime:
-			in.seat.held--
-			h.hasten(&in.request)
-		default:
-			keep = append(keep, *in)
+	waiting := h.holders[:0]
+	for _, s := range h.holders {
+		keep := s.held[:0]
+		for i := range s.held {
+			in := &s.held[i]
+			switch {
+			case in.tick <= h.sim.Tick()+world.MaxAhead:
+				h.handle(&in.request)
+			case h.now.Sub(in.since) >= holdTime:
+				h.hasten(&in.request)
+			default:
+				keep = append(keep, *in)
+			}
+		}
+		clear(s.held[len(keep):])
+		if s.held = keep; len(keep) > 0 {
+			waiting = append(waiting, s)
 		}
 	}
-	clear(h.held[len(keep):])
-	h.held = keep
+	clear(h.holders[len(waiting):])
+	h.holders = waiting
 }
 
 // hasten has an input done in the next tick.

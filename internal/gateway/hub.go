@@ -89,6 +89,7 @@ type Hub struct {
 	commands chan func()
 	visits   []func() // publishing in no dialect's loop, in that of the first, and of more
 	refills  []func() // what dialects do to the world before each step
+	holders  []*Seat  // whose inputs are for ticks that the world has yet to come to
 	askers   []*Seat  // who wait for terrain, the next to be served first
 	served   []*Seat  // of them, in this tick
 	land     land
@@ -98,7 +99,6 @@ type Hub struct {
 	due    time.Time     // when the tick was due that is being run; zero in a hub that does not run
 	now    time.Time     // when it began
 	behind time.Duration // the clock, after the last tick
-	held   []heldInput   // for ticks that the world has yet to come to
 
 	playing atomic.Uint64 // the goroutine that runs code of the game; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
@@ -279,7 +279,6 @@ var (
 // it too, and is the error.
 func (h *Hub) Run(ctx context.Context) error {
 	err := h.loop(ctx)
-	close(h.over)
 	late, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 	defer cancel()
 	return errors.Join(err, h.Shutdown(late))
@@ -306,6 +305,7 @@ func (h *Hub) Shutdown(late context.Context) error {
 
 // loop runs ticks at their times.
 func (h *Hub) loop(ctx context.Context) error {
+	defer close(h.over) // also if the game ends this goroutine
 	every := time.Second / time.Duration(h.cfg.TickRate)
 	next := time.Now().Add(every)
 	timer := time.NewTimer(every)

@@ -67,7 +67,7 @@ func (b *inbox) put(r request) bool {
 	}
 	if len(r.line) > 0 {
 		start := len(b.lines)
-		b.lines = append(b.lines, r.line...) // if that moves them, those before stay where they are
+		b.lines = append(b.lines, r.line[:min(len(r.line), maxChat+1)]...) // what is longer is refused by its size; if that moves them, those before stay where they are
 		r.line = b.lines[start:]
 	}
 	b.list = append(b.list, r)

@@ -29,11 +29,11 @@ type Seat struct {
 	chat     allowance
 	terrain  allowance
 	asked    []chunkAsk
-	asking   bool   // it is among the hub's askers
-	granted  int    // chunks that it may be sent in this tick
-	number   uint16 // reserved for its own entity, 0 if none is
-	reserved bool   // by the hub, and it has not joined with it
-	held     int    // inputs for ticks that the world has yet to come to
+	asking   bool        // it is among the hub's askers
+	granted  int         // chunks that it may be sent in this tick
+	number   uint16      // reserved for its own entity, 0 if none is
+	reserved bool        // by the hub, and it has not joined with it
+	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
 }
 
