@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"time"
 
 	"parley/account"
 	"parley/internal/scribe"
@@ -80,9 +81,16 @@ type Config struct {
 	// RealmPlain has realm without TLS, for use behind a proxy that has it.
 	RealmPlain bool
 
-	// RealmTimeForAll has realm's time server answer addresses without a connection too, as behind a proxy, where the connections
-	// have the proxy's address. Forged requests then make it send to others, as much as it got.
+	// RealmTimeForAll has realm's time server answer every address, within a rate for each, and not only
+	// addresses with a live connection: behind a proxy (RealmPlain) no player's address has one.
 	RealmTimeForAll bool
+
+	// RealmSight is how many chunks around its own a realm player is sent without a question, when it enters and
+	// as it walks. Default 0: the nine around it when it enters, and others when its client asks.
+	RealmSight int
+
+	// RealmLoginWithin is how long a realm client may take until it has logged in. Default one minute.
+	RealmLoginWithin time.Duration
 
 	// RealmConfig is what the game adds to realm's config message, and RealmExtension the
 	// values.

@@ -1,6 +1,10 @@
 package arena
 
-import "parley/world"
+import (
+	"strconv"
+
+	"parley/world"
+)
 
 // The rules. Speeds are cells a tick, times are ticks; at 20 ticks a second a
 // player walks 40 cells in a second.
@@ -12,7 +16,30 @@ const (
 
 	MaxHealth = 100
 	BallHarm  = 20
+
+	ticksASecond = 20
+
+	// cooldownGrace is how many ticks too soon a throw may be. Clients count their own cooldown, by a clock
+	// that is not quite ours: "what the client's own cooldown permits is not denied". What is thrown too soon
+	// is added to the next cooldown, so nobody throws more often for it.
+	cooldownGrace = 2
 )
+
+// Rules are the speeds and times of the arena, in ticks.
+type Rules struct {
+	PlayerSpeed  float32 // cells a tick
+	BallSpeed    float32
+	BallLifespan uint16
+	BallCooldown uint16
+}
+
+// RulesAt returns the rules for a number of ticks a second: the same cells and throws a second as at 20.
+func RulesAt(rate int) Rules {
+	return Rules{
+		PlayerSpeed: float32(float64(PlayerSpeed*ticksASecond) / float64(rate)), BallSpeed: float32(float64(BallSpeed*ticksASecond) / float64(rate)),
+		BallLifespan: uint16(BallLifespan * rate / ticksASecond), BallCooldown: uint16(BallCooldown * rate / ticksASecond),
+	}
+}
 
 // The sprites, which give the outlines.
 const (
@@ -24,13 +51,13 @@ const (
 type Player struct {
 	world.Body  `parley:"kind=1,speed=2"`
 	Health      uint16 `parley:"attr=1"`
-	CooldownOne uint16 `parley:"attr=30000"` // ticks until it may throw again
+	CooldownOne uint16 `parley:"attr=30000,countdown"` // ticks until it may throw again
 }
 
 // A Ball flies until it hits something or its time is over.
 type Ball struct {
 	world.Body `parley:"kind=2,speed=8"`
-	TicksLeft  uint16   `parley:"attr=0"`
+	TicksLeft  uint16   `parley:"attr=0,countdown"`
 	Sender     world.ID `parley:"attr=2"`
 }
 
@@ -40,13 +67,25 @@ type Throw struct {
 	Entity world.ID
 }
 
-// Game returns the game.
-func Game() world.Game {
+// Game returns the game, with the rules of 20 ticks a second.
+func Game() world.Game { return game("arena", ticksASecond) }
+
+// GameAt returns the game with the rules of another number of ticks a second. It has a name of its own, as a
+// recording of one is none of the other.
+func GameAt(rate int) world.Game {
+	if rate == ticksASecond {
+		return Game()
+	}
+	return game("arena at "+strconv.Itoa(rate), rate)
+}
+
+func game(name string, rate int) world.Game {
+	rules := RulesAt(rate)
 	return world.Game{
-		Name:      "arena",
-		Kinds:     world.Kinds(Player{}, Ball{}),
+		Name:      name,
+		Kinds:     world.Kinds(Player{}, Ball{}).Scaled(float64(ticksASecond) / float64(rate)),
 		Actions:   world.Actions(Throw{}),
-		Step:      step,
+		Step:      rules.step,
 		Terrain:   walls,
 		CellTypes: []world.Cell{Floor: {}, Wall: {Solid: true}},
 		Hitboxes:  []world.Hitbox{SpritePlayer: world.Circle(10), SpriteBall: world.Circle(10)},
@@ -54,7 +93,7 @@ func Game() world.Game {
 }
 
 // step makes a tick: what players do, then what moves, then who is hit.
-func step(w *world.World, inputs []world.Input) {
+func (r *Rules) step(w *world.World, inputs []world.Input) {
 	for i := range inputs {
 		in := &inputs[i]
 		switch in.Kind {
@@ -64,7 +103,7 @@ func step(w *world.World, inputs []world.Input) {
 			w.Steer(in)
 		case world.Act:
 			if t, ok := world.Read[Throw](in); ok {
-				throw(w, in, t)
+				r.throw(w, in, t)
 			}
 		}
 	}
@@ -95,22 +134,22 @@ func join(w *world.World, in *world.Input) {
 	w.Own(in.Player, id)
 }
 
-func throw(w *world.World, in *world.Input, t Throw) {
+func (r *Rules) throw(w *world.World, in *world.Input, t Throw) {
 	id, p := world.Avatar[Player](w, in.Player)
-	if p == nil || p.CooldownOne > 0 {
+	if p == nil || p.CooldownOne > cooldownGrace {
 		w.Deny(in)
 		return
 	}
 	t.Entity = world.SpawnFor(w, in, Ball{
-		Body:      world.Body{X: p.X, Y: p.Y, Angle: t.Angle, Norm: BallSpeed, Sprite: SpriteBall},
-		TicksLeft: BallLifespan,
+		Body:      world.Body{X: p.X, Y: p.Y, Angle: t.Angle, Norm: r.BallSpeed, Sprite: SpriteBall},
+		TicksLeft: r.BallLifespan,
 		Sender:    id,
 	})
 	if t.Entity == 0 { // there are as many balls as may be
 		w.Deny(in)
 		return
 	}
-	p.CooldownOne = BallCooldown
+	p.CooldownOne += r.BallCooldown
 	world.Done(w, in, t)
 }
 

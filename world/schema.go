@@ -110,6 +110,18 @@ func Kinds(zero ...any) KindList {
 	return l
 }
 
+// Scaled returns the same kinds with their greatest speeds multiplied: for a game that keeps its cells a
+// second at another number of ticks.
+func (l KindList) Scaled(factor float64) KindList {
+	scaled := KindList{err: l.err}
+	for _, k := range l.kinds {
+		c := *k
+		c.MaxSpeed = min(float64(k.MaxSpeed*factor), maxSpeed)
+		scaled.kinds = append(scaled.kinds, &c)
+	}
+	return scaled
+}
+
 // Actions registers structs as actions; its arguments are zero values, such as
 // Fire{}. Fields are those that kinds may have, 8 at most, all exported. A
 // field _ struct{} with the tag `parley:"action=9"` numbers the action.

@@ -115,7 +115,7 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	go bars.clock(ctx)
 	crowd := player.Crowd{
 		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined,
-		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType},
+		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks},
 	}
 	list := crowd.Run(ctx)
 	cancel()

@@ -119,8 +119,8 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	dialing, cancel := context.WithTimeout(stopped, joinPatience)
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
-		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: f.tickRate,
-		RealmConfig: profile.fields, FirstType: profile.firstType, Land: true, Ticket: ticket, Notice: seat.notice,
+		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
+		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
 	})
 	cancel()
 	switch {

@@ -195,7 +195,7 @@ func TestTheProfileMiko(t *testing.T) {
 	defer conn.Close()
 	conn.Write([]byte{0x12, 0, 9}) // version
 	var got []byte
-	for want := []byte{0x40, 0, 0, 0, 0, 10, 0x41, 0, 0, 0, 0, 40}; !bytes.HasSuffix(got, want); {
+	for want := []byte{0x3f, 0x4c, 0xcc, 0xcd, 0, 25, 0x40, 0x4c, 0xcc, 0xcd, 0, 100}; !bytes.HasSuffix(got, want); {
 		var b [64]byte
 		n, err := conn.Read(b[:])
 		if got = append(got, b[:n]...); err != nil {

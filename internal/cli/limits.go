@@ -9,3 +9,6 @@ const maxLineBytes = 4 << 20
 
 // helpColumns is how wide help may be: a terminal is 80 columns wide if nobody made it wider.
 const helpColumns = 80
+
+// defaultTickRate is how many ticks a second a server has unless it is told otherwise.
+const defaultTickRate = 20

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -73,7 +74,14 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 		defer f.Close()
 		in = f
 	}
-	report, err := world.Replay(arena.Game(), bufio.NewReaderSize(in, 1<<20))
+	// A recording names its game in its first bytes: of a server with another profile it is another.
+	file := bufio.NewReaderSize(in, 1<<20)
+	head, _ := file.Peek(256)
+	game := arena.Game()
+	if other := arena.GameAt(mikoTicks); bytes.Contains(head, []byte(other.Name)) {
+		game = other
+	}
+	report, err := world.Replay(game, file)
 	if err != nil {
 		return failure{fmt.Errorf("%s: %w", name, err)}
 	}

@@ -81,12 +81,12 @@ the file of --config, which has a line name = value for each flag.`,
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets an address in without proof, for trusted networks")
-	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "what realm's config says: plain or miko")
+	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "which client realm is served to: plain or miko")
 	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
 	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server answers addresses without a connection too")
 	flags.IntVar(&f.registrations, "registrations", 3, "tries to register a minute for each address; -1 is no limit")
 	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute for each address and name; -1 is no limit")
-	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second")
 	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
 	flags.IntVar(&f.perAddress, "per-address", 256, "players and spectators of one address, over all dialects; -1 is no limit")
 	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")
@@ -171,11 +171,19 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 
 // start starts the game. What is the user's to put right is a usage error, in one sentence.
 func (f *serveFlags) start(c front.Config) (*front.Server, error) {
-	server, err := front.Start(arena.Game(), c)
+	server, err := front.Start(f.game(c), c)
 	if err != nil {
 		return nil, advise(err)
 	}
 	return server, nil
+}
+
+// game returns the arena, by the rules of the profile's ticks.
+func (f *serveFlags) game(c front.Config) front.Game {
+	if f.realmProfile == "miko" {
+		return arena.GameAt(c.TickRate)
+	}
+	return arena.Game()
 }
 
 // advise tells what to do about an error that does not say so itself.

@@ -46,6 +46,13 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		return c, done, err
 	}
 	c.RealmConfig, c.RealmExtension, c.RealmFirstType = profile.fields, profile.values, profile.firstType
+	c.RealmSight, c.RealmLoginWithin = profile.sightRadius, profile.loginWithin
+	if profile.tickRate != 0 {
+		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
+			return c, done, fmt.Errorf("--realm-profile %s has %d ticks a second, not %d: leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
+		}
+		c.TickRate = profile.tickRate
+	}
 	if f.ticketKey != "" {
 		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
 			return c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -160,8 +161,8 @@ func TestServerConfig(t *testing.T) {
 	if len(c.RealmConfig) != 4 || len(c.RealmExtension) != 4 || c.RealmFirstType != 1 || !c.RelayConnector || c.Seed != 3 {
 		t.Errorf("the config is %+v", c)
 	}
-	if got := c.RealmExtension[0].Float(); got != arena.PlayerSpeed {
-		t.Errorf("the player's speed is %v", got)
+	if got := c.RealmExtension[0].Float(); got != float64(float32(arena.PlayerSpeed)*20/50) || c.TickRate != 50 || c.RealmSight != 8 || c.RealmLoginWithin != 10*time.Minute {
+		t.Errorf("the player's speed is %v in %+v", got, c)
 	}
 	for name, change := range map[string]func(*serveFlags){
 		"--tick-rate":       func(f *serveFlags) { f.tickRate = 1001 },

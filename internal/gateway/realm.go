@@ -369,6 +369,12 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		}
 	}
 	d.actions(s)
+	if d.cfg.Server.FollowSight {
+		if b := h.sim.World().Body(h.entityOf(s.player)); b != nil {
+			bx, by, x, y, _ := world.Locate(b.X, b.Y)
+			s.conn.LookFrom(realm.Position{BX: bx, BY: by, X: x, Y: y})
+		}
+	}
 	s.conn.SendChunks(s.granted)
 }
 

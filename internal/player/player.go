@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ type Config struct {
 
 	// TickRate is the server's. Default 20.
 	TickRate int
+
+	// Pace is what Steer multiplies norms by, at a server whose entities go fewer cells a tick. Default 1.
+	Pace float32
 
 	// Name and Password are realm's account, which is registered if it does not exist; with New
 	// that is tried first, so that no log-in fails.
@@ -147,7 +151,9 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 }
 
 // Steer has the player's own entity go in a direction, in radians, at so many cells a tick.
-func (p *Player) Steer(angle, norm float32) error { return p.voice.steer(angle, norm) }
+func (p *Player) Steer(angle, norm float32) error {
+	return p.voice.steer(angle, norm*cmp.Or(p.cfg.Pace, 1))
+}
 
 // Act does an action of the game.
 func (p *Player) Act(a *world.Action, params ...world.Value) error {

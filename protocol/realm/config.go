@@ -85,6 +85,10 @@ type Config struct {
 	// which are nine chunks in all; negative is just its own.
 	SightRadius int
 
+	// FollowSight has a player sent the chunks that come within SightRadius as it walks, for clients that never ask:
+	// the game tells where it is with Conn.LookFrom.
+	FollowSight bool
+
 	// TerrainRate is the budget of terrain for each client in bytes a second. Default 256 KiB.
 	TerrainRate int
 

@@ -53,6 +53,17 @@ const (
 	// asks again.
 	maxBursts = 4096
 
+	// guestRate is how many questions a second the time server answers an address without a connection, where such are
+	// answered at all; guestPrefixRate and guestTotalRate are for its prefix and for all. A client asks a few times
+	// in its first seconds.
+	guestRate       = 20
+	guestPrefixRate = 400
+	guestTotalRate  = 4000
+
+	// guestBurst is how many times such an address is sent for an empty datagram: 2 of 36 bytes for 28, headers counted,
+	// so that a forged question has at most three times its bytes sent to somebody else.
+	guestBurst = 2
+
 	// timeBytes is the size of a time on the wire.
 	timeBytes = 8
 )

@@ -146,6 +146,18 @@ func (c *Conn) ChunkChanged(id ChunkID) {
 	c.mux.touch(c)
 }
 
+// LookFrom says where the player is. With Config.FollowSight it is sent the chunks that are within
+// Config.SightRadius of there and were not before.
+func (c *Conn) LookFrom(at Position) {
+	if c.state != StatePlaying || c.cfg.Terrain == nil || !c.cfg.FollowSight {
+		return
+	}
+	if was := c.terrain.centre; at.BX != was.BX || at.BY != was.BY {
+		c.terrain.follow(ChunkID{at.BX, at.BY}, c.cfg.SightRadius)
+		c.mux.touch(c)
+	}
+}
+
 // WantedChunk returns the chunk that the client will be sent after i others, if it waits for so many
 // and may be sent one now: its budget and its queue have room.
 func (c *Conn) WantedChunk(i int) (ChunkID, bool) {

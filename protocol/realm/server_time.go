@@ -1,12 +1,14 @@
 package realm
 
 import (
+	cryptorand "crypto/rand"
 	"net"
 	"net/netip"
 	"strconv"
 	"sync"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/udp"
 )
 
@@ -28,23 +30,37 @@ func listenTime(local netip.AddrPort, c *ServerConfig, epoch time.Time) (*timeSh
 	if addr == "" {
 		addr = net.JoinHostPort(local.Addr().String(), strconv.Itoa(int(local.Port())))
 	}
-	socket, err := udp.Listen(addr, udp.Config{})
+	socket, err := udp.Listen(addr, udp.Config{Gather: -1})
 	if err != nil && c.TimeAddr == "" {
-		socket, err = udp.Listen(net.JoinHostPort(local.Addr().String(), "0"), udp.Config{})
+		socket, err = udp.Listen(net.JoinHostPort(local.Addr().String(), "0"), udp.Config{Gather: -1})
 	}
 	if err != nil {
 		return nil, err
 	}
 	t := &timeShell{live: map[netip.Addr]int{}}
-	live := t.isLive
-	if c.TimeForAll {
-		live = nil
-	}
 	// The same clock as the Mux's, which is born at the same time.
 	start := uint64(epoch.UnixMicro())
-	t.core = NewTimeServer(live, func(now time.Time) uint64 { return start + uint64(now.Sub(epoch).Microseconds()) })
-	t.loop = udp.StartLoop(socket, t.core, udp.LoopConfig{AfterTurn: t.afterTurn})
+	t.core = NewTimeServer(t.isLive, func(now time.Time) uint64 { return start + uint64(now.Sub(epoch).Microseconds()) })
+	if c.TimeForAll {
+		var key admission.Key
+		cryptorand.Read(key[:])
+		t.core.ServeAll(key)
+	}
+	// Each question is answered before the next is looked at.
+	t.loop = udp.StartLoop(socket, lateStamps{t.core}, udp.LoopConfig{AfterTurn: t.afterTurn, TurnDatagrams: 1})
 	return t, nil
+}
+
+// lateStamps reads the clock for each datagram when it is written, and not when its question came: what the loop does
+// in between is none of the delay that a client measures.
+type lateStamps struct{ *TimeServer }
+
+// PollTransmit is TimeServer's, now.
+func (c lateStamps) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if c.replies.Len() > 0 {
+		c.Advance(time.Now())
+	}
+	return c.TimeServer.PollTransmit(buf)
 }
 
 func (t *timeShell) isLive(addr netip.Addr) bool {
@@ -69,8 +85,6 @@ func (t *timeShell) leave(addr netip.Addr) {
 }
 
 func (t *timeShell) afterTurn(time.Time) {
-	// What is sent carries the time at which it is sent.
-	t.core.Advance(time.Now())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = t.core.Stats()

@@ -14,6 +14,7 @@ type terrain struct {
 	known  map[ChunkID]struct{} // those in wanted
 	budget int                  // bytes that may be sent now; what is sent may leave it below 0
 	filled time.Time            // when budget was true
+	centre ChunkID              // what was wanted last is around it
 }
 
 // begin gives a client a full budget: that of one second.
@@ -64,16 +65,45 @@ func (t *terrain) next(rate int) time.Time {
 
 // wantAround notes the chunks around one, nearest first.
 func (t *terrain) wantAround(at Position, radius int) {
+	t.centre = ChunkID{at.BX, at.BY}
+	t.around(radius, func(ChunkID) bool { return true })
+}
+
+// around wants the chunks around the centre for which new is true, nearest first.
+func (t *terrain) around(radius int, isNew func(ChunkID) bool) {
 	for r := 1; r <= radius; r++ {
 		for dy := -r; dy <= r; dy++ {
 			for dx := -r; dx <= r; dx++ {
-				x, y := int(at.BX)+dx, int(at.BY)+dy
-				if max(dx, -dx, dy, -dy) == r && x == int(int16(x)) && y == int(int16(y)) {
-					t.want(ChunkID{int16(x), int16(y)})
+				x, y := int(t.centre.BX)+dx, int(t.centre.BY)+dy
+				if max(dx, -dx, dy, -dy) != r || x != int(int16(x)) || y != int(int16(y)) {
+					continue
+				}
+				if id := (ChunkID{int16(x), int16(y)}); isNew(id) {
+					t.want(id)
 				}
 			}
 		}
 	}
+}
+
+// follow moves the centre, and wants what comes within the radius. What is not sent yet and is out of it again
+// is not wanted any more, so that a player who runs on is not sent where it was.
+func (t *terrain) follow(to ChunkID, radius int) {
+	was := t.centre
+	within := func(id, centre ChunkID) bool {
+		dx, dy := int(id.BX)-int(centre.BX), int(id.BY)-int(centre.BY)
+		return max(dx, -dx, dy, -dy) <= radius
+	}
+	for range t.wanted.Len() {
+		if id := t.pop(); within(id, to) || !within(id, was) { // what it asked for itself stays
+			t.want(id)
+		}
+	}
+	t.centre = to
+	if !within(to, was) {
+		t.want(to)
+	}
+	t.around(radius, func(id ChunkID) bool { return !within(id, was) })
 }
 
 // sendsTerrain reports whether chunks are sent without being asked for it.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/queue"
 )
 
@@ -12,9 +13,10 @@ import (
 // clock with the server's". It answers only addresses that live says have a connection, "so
 // that nothing can be reflected".
 type TimeServer struct {
-	live func(netip.Addr) bool
-	unix func(now time.Time) uint64
-	now  time.Time
+	live   func(netip.Addr) bool
+	unix   func(now time.Time) uint64
+	now    time.Time
+	guests *admission.Buckets // what addresses without a connection are answered, by address; nil: nothing
 
 	bursts  map[netip.Addr]*burst
 	running queue.Fifo[*burst]  // in the order of their next times, as all have the same step
@@ -24,9 +26,10 @@ type TimeServer struct {
 
 // burst is a run of times to one address.
 type burst struct {
-	to   netip.AddrPort
-	next time.Time
-	left int // datagrams: a server that is late sends no fewer
+	to    netip.AddrPort
+	next  time.Time
+	left  int  // datagrams: a server that is late sends no fewer
+	guest bool // of an address without a connection
 }
 
 // timeOut is a datagram to be sent: 8 bytes, or with the question 16.
@@ -38,21 +41,32 @@ type timeOut struct {
 
 // TimeStats counts the fate of each datagram.
 type TimeStats struct {
-	In        uint64 // the sum of the five below
+	In        uint64 // the sum of the six below
 	Bursts    uint64 // that began a burst
 	Exchanges uint64 // that were answered once
 	Strangers uint64 // from addresses without a connection
+	Limited   uint64 // from such addresses, of which too many are answered already
 	Running   uint64 // that asked for a burst while one ran, or too many did
 	Malformed uint64 // of another size
 
 	Out uint64 // datagrams that were sent
 }
 
-// NewTimeServer returns a time server. live says whether an address has a live connection; nil
-// serves everybody, which lets others use it to send three times what they send to whom they
-// like. unix is the server's clock in Unix µs.
+// NewTimeServer returns a time server. live says whether an address has a live connection; unix is the
+// server's clock in Unix µs.
 func NewTimeServer(live func(netip.Addr) bool, unix func(now time.Time) uint64) *TimeServer {
 	return &TimeServer{live: live, unix: unix, bursts: map[netip.Addr]*burst{}}
+}
+
+// ServeAll has addresses without a connection served too: players behind a proxy have none. Each is answered
+// within a rate, and an empty datagram with no more bytes than three times its own, headers counted, as
+// anybody may have forged it.
+func (t *TimeServer) ServeAll(key admission.Key) {
+	t.guests = admission.NewBuckets(admission.BucketsConfig{
+		Source: admission.Limit{Rate: guestRate, Burst: guestRate},
+		Prefix: admission.Limit{Rate: guestPrefixRate, Burst: guestPrefixRate},
+		Total:  admission.Limit{Rate: guestTotalRate, Burst: guestTotalRate},
+	}, key)
 }
 
 // Stats returns the counters.
@@ -65,11 +79,16 @@ func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte
 	t.now = now
 	t.stats.In++
 	addr := from.Addr().Unmap()
-	switch {
-	case len(b) != 0 && len(b) != timeBytes:
+	if len(b) != 0 && len(b) != timeBytes {
 		t.stats.Malformed++
-	case t.live != nil && !t.live(addr):
+		return
+	}
+	guest := !t.live(addr)
+	switch {
+	case guest && t.guests == nil:
 		t.stats.Strangers++
+	case guest && !t.guests.Allow(now, addr, 1):
+		t.stats.Limited++
 	case len(b) == timeBytes:
 		if t.replies.Len() >= maxBursts {
 			t.stats.Running++
@@ -81,7 +100,10 @@ func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte
 		t.stats.Running++
 	default:
 		t.stats.Bursts++
-		run := &burst{to: from, left: int(burstSpan / burstStep)}
+		run := &burst{to: from, left: int(burstSpan / burstStep), guest: guest}
+		if guest {
+			run.left = guestBurst
+		}
 		t.bursts[addr] = run
 		t.step(now, run)
 	}
@@ -90,7 +112,7 @@ func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte
 // step sends one time of a burst, and ends it or notes when the next is due.
 func (t *TimeServer) step(now time.Time, run *burst) {
 	addr := run.to.Addr().Unmap()
-	if run.left--; run.left < 0 || t.live != nil && !t.live(addr) {
+	if run.left--; run.left < 0 || !run.guest && !t.live(addr) {
 		delete(t.bursts, addr)
 		return
 	}
@@ -119,7 +141,8 @@ func (t *TimeServer) HandleTimeout(now time.Time) {
 // Advance tells the time.
 func (t *TimeServer) Advance(now time.Time) { t.now = now }
 
-// PollTransmit writes the next datagram into buf. The time in it is that of now.
+// PollTransmit writes the next datagram into buf. The time in it is that of the last Advance: who has a clock calls
+// that before each.
 func (t *TimeServer) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if t.replies.Len() == 0 {
 		t.replies.Trim()
