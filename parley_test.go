@@ -3,7 +3,6 @@ package parley_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -545,119 +544,6 @@ func TestPlayersAreKicked(t *testing.T) {
 	within(t, s, "it is out", func() bool { return len(playersOf(t, s)) == 0 && c.Err() != nil })
 	if !strings.Contains(c.Err().Error(), "too good") {
 		t.Errorf("it was told %v", c.Err())
-	}
-}
-
-// 15.12: the methods that wait for the hub say so when Step or Terrain calls them, who would wait for themselves.
-func TestTheGameCannotWaitForItsServer(t *testing.T) {
-	g := arena.Game()
-	step, terrain := g.Step, g.Terrain
-	started := make(chan *parley.Server, 1)
-	var server *parley.Server
-	tried := make(chan error, 64)
-	try := func() {
-		_, err := server.Players()
-		for _, err := range []error{err, server.Kick(1, "no"), server.Broadcast("no")} {
-			select {
-			case tried <- err:
-			default:
-			}
-		}
-	}
-	g.Step = func(w *world.World, in []world.Input) {
-		if server == nil {
-			server = <-started
-		}
-		if w.Tick() < 10 {
-			try()
-		}
-		step(w, in)
-	}
-	g.Terrain = func(seed uint64, bx, by int16, cells *world.Cells) {
-		if server != nil && by == 99 {
-			try()
-		}
-		terrain(seed, bx, by, cells)
-	}
-	s, err := parley.Start(g, quietly())
-	if err != nil {
-		t.Fatal(err)
-	}
-	started <- s
-	for range 30 {
-		select {
-		case err := <-tried:
-			if !errors.Is(err, parley.ErrInStep) {
-				t.Errorf("in Step the error is %v", err)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatal("Step waits for itself")
-		}
-	}
-	// Terrain, which is made while a tick is told.
-	c, err := replica.Dial(t.Context(), s.Addrs()[0].Addr.String(), replica.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for range c.Events() {
-		}
-	}()
-	if err := c.Link(); err != nil {
-		t.Fatal(err)
-	}
-	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
-	for len(tried) > 0 {
-		<-tried
-	}
-	if err := c.Send(replica.Reliable, "terrain", []byte{0, 0, 99, 0}); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		select {
-		case err := <-tried:
-			if !errors.Is(err, parley.ErrInStep) {
-				t.Errorf("in Terrain the error is %v", err)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatal("Terrain waits for itself")
-		}
-	}
-	c.Close(t.Context())
-	<-drained
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Players(); !errors.Is(err, parley.ErrClosed) || !errors.Is(s.Kick(1, ""), parley.ErrClosed) || !errors.Is(s.Broadcast("x"), parley.ErrClosed) {
-		t.Error("a game that has ended has players")
-	}
-}
-
-// A game may end itself.
-func TestStepMayClose(t *testing.T) {
-	g := arena.Game()
-	step := g.Step
-	started := make(chan *parley.Server, 1)
-	closed := make(chan error, 1)
-	g.Step = func(w *world.World, in []world.Input) {
-		if w.Tick() == 3 {
-			closed <- (<-started).Close()
-		}
-		step(w, in)
-	}
-	s, err := parley.Start(g, quietly())
-	if err != nil {
-		t.Fatal(err)
-	}
-	started <- s
-	if err := <-closed; !errors.Is(err, parley.ErrInStep) {
-		t.Errorf("the error is %v", err)
-	}
-	<-s.Done()
-	if err := s.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
