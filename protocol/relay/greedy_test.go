@@ -25,7 +25,6 @@ type hoard struct {
 	size    int           // how much
 	loose   int           // unreliable packages a second of the first
 	waves   int           // of the first: 10 ms each
-	passed  int           // packages of the first that the server has passed on
 }
 
 type hoarder struct {
@@ -33,7 +32,6 @@ type hoarder struct {
 	h     *hoard
 	host  *simnet.Host
 	id    int
-	sent  []uint32 // how many packages were sent to each who was in: by id of the sender
 	next  uint32
 	got   map[int]uint32 // of each sender, the next package
 	open  bool

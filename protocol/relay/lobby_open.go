@@ -162,7 +162,8 @@ func (l *OpenLobby) admit(now time.Time, port *Port, from netip.AddrPort, first 
 	if !l.closed() {
 		return l.wants(from, "") && l.mayJoin(now, port, from)
 	}
-	t, err := Ticket{}, ErrTicketForm
+	var t Ticket
+	var err error
 	switch {
 	case !first.Server: // the ticket may be under way
 		l.stats.None++
