@@ -91,6 +91,10 @@
 // connection is lost: the client learns it by the answer to its next packet, and both
 // sides after Timeout at the latest; then it dials anew.
 //
+// Packets that wait behind a gap, and half-sent messages of more than 8 KiB, share a budget of all
+// connections; a peer that finds it used up waits. With Config.EnterWithin a connection takes a place when it
+// enters, and not with its handshake.
+//
 // # Security
 //
 // Before an address has shown that it receives what we send to it, by a time that

@@ -67,6 +67,9 @@
 // Those of the layout are in limits_wire.go and are enforced while reading; ours are in
 // Config and limits.go, each with the attack that it stops. Every queue has one.
 //
+// A connection takes a place when its client has confirmed an entity packet (EventEntered). A client that
+// confirms nothing is sent less and less, then nothing, and is closed after 10 s.
+//
 // # What it does not do
 //
 // A client sends no data: the document gives it no packet for that. One socket serves a
