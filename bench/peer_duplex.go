@@ -41,7 +41,7 @@ var duplexPeers = []Peer{{
 }}
 
 func duplexConfig() duplex.Config {
-	return duplex.Config{Schema: duplexSchema, MaxPlayers: serverMost}
+	return duplex.Config{Schema: duplexSchema, MaxPlayers: serverMost, WaitingPerAddress: -1}
 }
 
 // duplexConn is the server's side; it is used on the loop.
