@@ -205,6 +205,7 @@ func TestTheWindowClientPlays(t *testing.T) {
 			}
 		}
 	}
+	c.conn.SetReadDeadline(time.Now().Add(2 * patience))
 	if err := until(c, "every temporary number is free again", func() bool { return len(c.temps) == 0 }); err != nil {
 		t.Fatalf("%d of %d are not: %v", len(c.temps), throws, err)
 	}
