@@ -83,7 +83,7 @@ var table = []room{
 	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
-	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise"}, shell: everyFile},
+	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable"}, shell: everyFile},
 	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
