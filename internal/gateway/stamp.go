@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/netip"
 
-	"parley/internal/reliable"
 	"parley/protocol/stamp"
 	"parley/world"
 )
@@ -50,9 +49,11 @@ func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 		return nil, fmt.Errorf("gateway: stamp: %w", err)
 	}
 	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}}
-	server, err := stamp.Listen(c.Addr, stamp.Config{
-		MaxConns: h.cfg.MaxPlayers, Log: c.Log, Send: reliable.SendConfig{MaxBytes: spectatorBytes},
-	}, d.handle)
+	config := stamp.Config{
+		MaxConns: h.cfg.MaxPlayers, Log: c.Log,
+	}
+	config.Send.MaxBytes = spectatorBytes
+	server, err := stamp.Listen(c.Addr, config, d.handle)
 	if err != nil {
 		return nil, err
 	}
