@@ -277,10 +277,8 @@ func TestSpentTicketsSurviveALossOfPowerAndNoDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seats []*Seat
 	for i := range n {
 		s := &Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), 1}, expires: time.Now().Add(time.Hour).Unix()}}
-		seats = append(seats, s)
 		if err := b.spend(s); err != nil {
 			t.Fatal(err)
 		}

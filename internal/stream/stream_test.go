@@ -294,8 +294,6 @@ func TestEndsAreTold(t *testing.T) {
 	}
 }
 
-func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
-
 // T43: a peer that makes records of one byte each gets no more of the turns than others: what
 // has come is handed over together.
 func TestRecordsOfOneByte(t *testing.T) {
