@@ -117,6 +117,7 @@ type View struct {
 	limit   float64 // the square of the distance at which something leaves
 	scale   float64 // makes the square of a distance a loss of urgency
 	config  ViewConfig
+	plain   bool // all that changes is told: the configuration leaves nothing out
 	entries entries
 	flight  flight
 
@@ -163,6 +164,7 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 		c.BytesPerTick = 4096
 	}
 	v := &View{sim: s, place: len(s.views), player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
+	v.plain = !c.SightOnly && !c.OwnMoves && !c.Countdowns && c.PredictTicks == 0
 	v.limit = math.Inf(1)
 	if c.Radius >= 0 {
 		edge := c.Radius + c.Hysteresis
@@ -212,7 +214,7 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 }
 
 // OwnMoves has the player not be told its own moves from now on: see ViewConfig.OwnMoves.
-func (v *View) OwnMoves() { v.config.OwnMoves = true }
+func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
 
 // Correct makes the view tell the place, the angle and the norm of an entity again, at their newest: a
 // client that was refused something believes what is not so. What has no body is told whole.

@@ -34,10 +34,13 @@ func (v *View) Next() *Change {
 		}
 		v.next, v.offered = v.changeOf(i), true
 		v.next.at = at
-		if e.known {
-			v.next.Mask = v.news(i, &p.slots[i], e) | e.lost
-		} else {
+		switch {
+		case !e.known:
 			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
+		case v.plain:
+			v.next.Mask = p.since(int(i), e.sent) | e.lost
+		default:
+			v.next.Mask = v.news(i, &p.slots[i], e) | e.lost
 		}
 		return &v.next
 	}

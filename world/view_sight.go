@@ -95,6 +95,14 @@ func (v *View) review() {
 
 // isNews reports whether the client should be told of what has changed since.
 func (v *View) isNews(i uint32, s *slot, e *entry) bool {
+	if v.plain {
+		return s.changed > e.sent
+	}
+	return v.isOddNews(i, s, e)
+}
+
+// isOddNews is isNews of a view that leaves something out.
+func (v *View) isOddNews(i uint32, s *slot, e *entry) bool {
 	switch {
 	case v.config.SightOnly:
 		return false
