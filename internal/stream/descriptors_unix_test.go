@@ -12,7 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"parley/internal/admission"
 	"parley/internal/promise"
 )
 
@@ -81,10 +83,13 @@ func serveWithFewDescriptors(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, Config{}, echo)
+	// All come from one host: without the bound on those of a host the descriptors run out first.
+	s := newServer(t, Config{Waiting: admission.PorchConfig{Host: -1, Network: -1}}, echo)
 	fmt.Printf("listening at %s\n", s.l.Addr())
-	for s.l.Stats().AcceptErrs == 0 {
-		s.do(func() {})
+	for end := time.Now().Add(time.Minute); s.l.Stats().AcceptErrs == 0; s.do(func() {}) {
+		if time.Now().After(end) {
+			t.Fatalf("the descriptors do not run out: %+v", s.l.Stats())
+		}
 	}
 	fmt.Println("no more descriptors")
 	io.Copy(io.Discard, os.Stdin)
