@@ -355,6 +355,9 @@ func (r *Receiver) Waiting() int {
 	return r.ready.count + int(r.held)
 }
 
+// WaitingBytes returns what they count against MaxHeld and MaxReady.
+func (r *Receiver) WaitingBytes() int { return r.ready.bytes + r.heldBytes() }
+
 // Stats returns the counters.
 func (r *Receiver) Stats() ReceiveStats { return r.stats }
 

@@ -20,7 +20,7 @@ type backlog struct {
 type lines struct {
 	of     map[*Peer]*line
 	turns  queue.Fifo[*line] // those with packages
-	full   int               // lines whose senders have to wait
+	slow   int               // lines that were full and are more than half full since
 	taken  int               // bytes that the window took since there are lines
 	lookAt time.Time         // when to see whether the peer is too slow for its senders
 }
@@ -30,10 +30,12 @@ type line struct {
 	from      *Peer // nil: our own
 	queue     queue.Fifo[outgoing]
 	held      int
-	spent     int // bytes of this turn
-	full      bool
-	fullSince time.Time
-	takenThen int // lines.taken at that time
+	spent     int       // bytes of this turn
+	full      bool      // its sender has to wait
+	slow      bool      // it was full, and is more than half full since
+	slowSince time.Time // and these are as they were then:
+	takenThen int       // lines.taken
+	saidThen  uint64    // packages that came from the sender and were taken
 }
 
 // Len returns how many packages wait.
@@ -74,12 +76,25 @@ func (e *Endpoint) push(now time.Time, o outgoing, from *Peer) {
 	if from == nil || l.full || l.held < from.shareOf(e.rules) && b.held < e.rules.MaxBacklog {
 		return
 	}
-	l.full, l.fullSince, l.takenThen = true, now, b.taken
+	l.full = true
 	from.waitsFor++
-	if b.full++; b.full == 1 {
+	if l.slow {
+		return
+	}
+	l.slow = true
+	l.measure(now, b.taken)
+	if b.slow++; b.slow == 1 {
 		b.lookAt = now.Add(slowAfter)
 	}
 }
+
+// measure begins to watch how fast a line moves.
+func (l *line) measure(now time.Time, taken int) {
+	l.slowSince, l.takenThen, l.saidThen = now, taken, l.from.said()
+}
+
+// said returns how many reliable packages of the peer were taken.
+func (p *Peer) said() uint64 { return p.receiver.Stats().Delivered + uint64(p.receiver.Waiting()) }
 
 // shareOf returns how many bytes of the peer's packages may wait for one receiver.
 func (p *Peer) shareOf(r *Rules) int {
@@ -106,8 +121,8 @@ func (e *Endpoint) pump(now time.Time) {
 		b.count--
 		e.release(l.queue.Pop())
 		l.queue.Trim()
-		if l.full && l.held <= l.from.shareOf(e.rules)/2 {
-			b.relieve(l)
+		if l.slow {
+			e.ease(l)
 		}
 		switch {
 		case l.queue.Len() == 0:
@@ -121,10 +136,22 @@ func (e *Endpoint) pump(now time.Time) {
 	e.leaveBacklog()
 }
 
+// ease lets the sender of a line go on when there is room for a few packages: it has to hear of us every few seconds, however
+// slowly its line moves.
+func (e *Endpoint) ease(l *line) {
+	b, share := &e.backlog, l.from.shareOf(e.rules)
+	if l.full && (l.held <= share/2 || l.held+easeBytes <= share && b.held < e.rules.MaxBacklog) {
+		b.relieve(l)
+	}
+	if l.held <= share/2 {
+		l.slow = false
+		b.slow--
+	}
+}
+
 // relieve lets the sender of a full line go on.
 func (b *backlog) relieve(l *line) {
 	l.full = false
-	b.full--
 	if l.from.waitsFor--; l.from.waitsFor == 0 && !l.from.Gone() {
 		l.from.port.touch(l.from)
 	}
@@ -134,6 +161,9 @@ func (b *backlog) relieve(l *line) {
 func (e *Endpoint) retire(l *line) {
 	if l.full {
 		e.backlog.relieve(l)
+	}
+	if l.slow {
+		e.backlog.slow--
 	}
 	delete(e.backlog.of, l.from)
 	*l = line{queue: l.queue}
@@ -171,20 +201,24 @@ func (e *Endpoint) dropBacklog() {
 // long as it takes.
 func (e *Endpoint) isTooSlow(now time.Time) bool {
 	b := &e.backlog
-	if b.count == 0 || b.full == 0 || now.Before(b.lookAt) {
+	if b.count == 0 || b.slow == 0 || now.Before(b.lookAt) {
 		return false
 	}
 	b.lookAt = now.Add(slowAfter / 5)
 	for i := range b.turns.Len() {
 		l := *b.turns.At(i)
-		waited := now.Sub(l.fullSince)
-		if !l.full || waited < slowAfter {
+		waited := now.Sub(l.slowSince)
+		if !l.slow || waited < slowAfter {
 			continue
 		}
 		ms := int(waited / time.Millisecond)
-		if (b.taken-l.takenThen)*1000 < slowRate*ms && l.from.receiver.Waiting()*1000 <= fairPackages*ms {
+		if int(l.from.said()-l.saidThen)*1000 > fairPackages*ms {
+			l.from.seldom().refusedAt = now // or soon will be
+		}
+		if fair := l.from.rare == nil || now.Sub(l.from.refusedAt) >= fairAfter; fair && (b.taken-l.takenThen)*1000 < slowRate*ms {
 			return true
 		}
+		l.measure(now, b.taken)
 	}
 	return false
 }

@@ -104,8 +104,10 @@ type rare struct {
 	parting    []byte    // confirmations that go out after the end
 	why        Close     // of Peer.Leave
 	expected   *expected
-	was        Progress // how far it had come when it ended
-	spared     bool     // its address is not ignored when it is gone
+	was        Progress  // how far it had come when it ended
+	refusedAt  time.Time // when a package of a peer was last not taken because too many wait
+	tookAt     time.Time // when one was taken nevertheless
+	spared     bool      // its address is not ignored when it is gone
 }
 
 // seldom returns what is rare, which is there from now on.
@@ -295,14 +297,14 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 			next = at
 		}
 	}
-	if since, ok := e.receiver.OldestHole(); ok {
+	if since, ok := e.oldestHole(); ok {
 		sooner(since.Add(e.rules.HoleTimeout), true)
 	}
 	if e.rare != nil {
 		sooner(e.queue.nextTimeout())
 		sooner(e.unheardAt, e.isUnheard())
 	}
-	if e.backlog.count > 0 && e.backlog.full > 0 {
+	if e.backlog.count > 0 && e.backlog.slow > 0 {
 		sooner(e.backlog.lookAt, true)
 	}
 	if !e.blocked { // then only a datagram of the peer lets anything out
@@ -326,7 +328,7 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 		e.fail(Close{Reason: ReasonSilent})
 		return
 	}
-	if since, ok := e.receiver.OldestHole(); ok && now.Sub(since) >= e.rules.HoleTimeout {
+	if since, ok := e.oldestHole(); ok && now.Sub(since) >= e.rules.HoleTimeout {
 		e.fail(Close{Reason: ReasonHole})
 		return
 	}
@@ -345,6 +347,15 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.sender.HandleTimeout(now)
 	e.receiver.HandleTimeout(now)
 	e.afterEngine(now)
+}
+
+// oldestHole returns since when a package is missing that we would have taken.
+func (e *Endpoint) oldestHole() (time.Time, bool) {
+	since, ok := e.receiver.OldestHole()
+	if ok && e.rare != nil && since.Before(e.refusedAt) {
+		since = e.refusedAt
+	}
+	return since, ok
 }
 
 // wasAway reports whether it is we who were away: a peer that was not asked whether it lives, when that was due, is asked

@@ -12,6 +12,7 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	if len(c.Ticket) > MaxPayload {
 		return nil, ErrPayloadSize
 	}
+	orElse(&c.Rules.HoleTimeout, clientHoleTimeout)
 	e := newEndpoint(now, server, true, c.Rules.fill(), s, 0)
 	e.state = StateJoining
 	e.seldom().queue.delay = c.FlushAfter

@@ -77,6 +77,14 @@ const (
 	slowRate     = 50_000
 	fairPackages = 20
 	slowAfter    = 5 * time.Second
+	fairAfter    = time.Minute // it has sent no more, and nothing of it had to be refused
+
+	// takeEvery is how often a package of a sender that has to wait is taken although half of maxReadyBytes of it wait. The other half is
+	// enough for more than a minute of that, and a receiver that takes nothing is gone sooner.
+	takeEvery = time.Second
+
+	// easeBytes is how much room there is in a full line before its sender may go on, or half of the line if that is less.
+	easeBytes = 4 * MaxDatagram
 
 	// maxDirect bounds the datagrams of a port that go past the queues of their receivers, 24 KiB
 	// in all: more wait in those. It is as much as a turn sends in one system call
@@ -100,6 +108,10 @@ const (
 	// has four times that.
 	joinBurst = 256
 	joinRate  = 16
+
+	// clientHoleTimeout is how long a package of the server may be missing. On a narrow path, where a resend comes after 2 s, the
+	// server gives it up after 14 s.
+	clientHoleTimeout = 20 * time.Second
 
 	// strayLife is how long after its joining a client takes a challenge for a late one of that time.
 	strayLife = 5 * time.Second

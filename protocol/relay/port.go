@@ -69,6 +69,11 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 			m.stats.Throttled++
 			return
 		}
+		if c.isTooMuch(b) {
+			m.stats.Throttled++
+			c.hears(m.now)
+			return
+		}
 		m.stats.ToPeers++
 		if c.overdrawn(b) {
 			c.dropLoose(m.now, b)
@@ -329,7 +334,7 @@ type MuxStats struct {
 	Ignored   uint64 // from someone who was removed, or at a closed port
 	Malformed uint64 // from a stranger, and no datagram of ours
 	Strangers uint64 // from a stranger, and nothing to let someone in for
-	Throttled uint64 // packages of a peer that the lobby did not take yet: they are not confirmed and come again
+	Throttled uint64 // packages of a peer that the lobby, or a room with too much of it, did not take yet: they are not confirmed and come again
 
 	Answered   uint64 // datagrams for strangers: challenges, and why they are not let in
 	Unanswered uint64 // the same, not sent because too many waited for the socket

@@ -27,7 +27,7 @@ type Rules struct {
 	Timeout time.Duration
 
 	// HoleTimeout is how long a reliable package of a peer may be missing while later
-	// ones have come. Default 10 s.
+	// ones have come. Default 10 s; a client's is 20 s, as the server itself takes up to 14 s to give a package up.
 	HoleTimeout time.Duration
 
 	// Grace is how many bytes beyond three for each of its own an address is sent that

@@ -1,6 +1,10 @@
 package relay
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/serial"
+)
 
 // meter is a token bucket, kept as the time at which it would be full again.
 type meter struct{ full time.Duration }
@@ -52,6 +56,29 @@ func (p *Peer) mustWait() bool {
 		return false
 	}
 	p.wakeAt = min(p.share.wait(ownBurst), p.room.idle.wait(idleBurst)) + 1
+	return true
+}
+
+// isTooMuch reports whether a datagram is a reliable package that is to come again, as the peer has to wait and enough of
+// it waits. One a second is taken whatever the receivers do, of all the one that comes next: a sender counts the tries of its
+// oldest package, and gives us up when none of them is confirmed.
+func (p *Peer) isTooMuch(b []byte) bool {
+	if !p.hold || p.receiver.WaitingBytes() < maxReadyBytes/2 {
+		return false
+	}
+	var d Datagram
+	if !d.Parse(b) || d.Kind != KindPackage || !d.Mode.Reliable() {
+		return false
+	}
+	n, now, r := serial.Bits24.Unwrap(p.near, d.ID), p.port.mux.now, p.seldom()
+	switch {
+	case !p.receiver.Fresh(n):
+		return false
+	case n == p.receiver.Complete() && now.Sub(r.tookAt) >= takeEvery:
+		r.tookAt = now
+		return false
+	}
+	r.refusedAt = now
 	return true
 }
 
