@@ -195,6 +195,9 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			c.Close(realm.ExitClientBanned, "banned")
 			return
 		}
+		if s != nil { // the server has refused it by itself
+			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		}
 		s = &realmSeat{conn: c}
 		s.dialect, s.own, s.from, s.account = d, s, c.Peer().Addr(), d.cfg.Accounts != nil
 		c.Owner = s
@@ -329,7 +332,7 @@ func (d *Realm) comings(h *Hub, m *realm.Mux) {
 func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 	if s.kicked != "" {
 		if s.player == nil {
-			s.conn.Refuse(realm.LoginPlayerLimitReached)
+			d.refuse(s)
 		} else {
 			s.conn.Close(realm.ExitClientKicked, s.kicked)
 		}
@@ -376,6 +379,16 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		}
 	}
 	s.conn.SendChunks(s.granted)
+}
+
+// refuse tells a player that it is not let in, and gives up its seat: the connection stays, and its next log-in has another.
+func (d *Realm) refuse(s *realmSeat) {
+	if s.conn.Owner != s {
+		return
+	}
+	s.conn.Owner = nil
+	s.conn.Refuse(realm.LoginPlayerLimitReached)
+	d.inbox.put(request{seat: &s.Seat, ask: askLeave})
 }
 
 // encodeDone encodes what was done, once for all who see it.

@@ -10,6 +10,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/arena"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -209,4 +210,31 @@ func TestRealmPlayersHaveAccounts(t *testing.T) {
 	if _, err := c.Login(t.Context(), "ann", "correct horse"); err == nil || !strings.Contains(err.Error(), "ban") {
 		t.Errorf("who is banned is told %v", err)
 	}
+}
+
+// Who was not let in may log in again over the same connection, and what was made of the log-in before is gone.
+func TestARealmPlayerWhoWasRefusedLogsInAgain(t *testing.T) {
+	h, err := New(Config{Game: arena.Game(), Sight: -1, PerAddress: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := plainRealm(t, h, nil)
+	until := live(t, h)
+	a, b := playRealm(t, h, d, "ann"), playRealm(t, h, d, "bob")
+	if code := a.login(t, "ann", ""); code != realm.LoginOK {
+		t.Fatalf("ann: %v", code)
+	}
+	for range 3 {
+		if code := b.login(t, "bob", ""); code != realm.LoginPlayerLimitReached {
+			t.Fatalf("bob, beyond the limit: %v", code)
+		}
+	}
+	a.Close(t.Context())
+	until("ann left", func() bool { return h.Stats().Players == 0 })
+	if code := b.login(t, "bob", ""); code != realm.LoginOK {
+		t.Fatalf("bob, within the limit: %v", code)
+	}
+	until("only bob has a seat", func() bool { st := h.Stats(); return st.Players == 1 && st.Seats.Realm == 1 })
+	b.Close(t.Context())
+	until("all are gone", func() bool { st := h.Stats(); return st.Players == 0 && st.Seats.Realm == 0 })
 }
