@@ -513,6 +513,48 @@ func TestReplicaAsksForPasses(t *testing.T) {
 	}
 }
 
+// A connection whose pass had no answer takes no place among replica's connections: one address could take all of them.
+func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
+	h, err := New(Config{Game: pawnGame(), MaxPlayers: 1}) // two connections have a place
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Shutdown(t.Context())
+	for range badPasses {
+		h.gate.Judge(netip.MustParseAddr("127.0.0.1"), []byte("junk"))
+	}
+	for i := range 3 {
+		c, err := replica.Dial(t.Context(), d.Addr().String(), replica.Config{})
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			for range c.Events() {
+			}
+		}()
+		if err := c.SendReserved(replica.Reliable, "parley.pass", []byte("junk")); err != nil {
+			t.Fatal(err)
+		}
+		until(t, h, "the pass is there", func() bool { return d.passes() > 0 })
+		if err := c.Link(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, h, "it is out", func() bool { return c.Err() != nil })
+		c.Close(context.Background())
+		<-drained
+		until(t, h, "it is gone", func() bool { return d.conns() == 0 })
+	}
+	if st := h.gate.Stats(); st.Unlooked != 3 {
+		t.Errorf("the counters are %+v", st)
+	}
+}
+
 // passes counts the connections that have shown a pass, and conns all.
 func (d *Replica) passes() (n int) {
 	d.server.Do(func(*replica.Mux) {

@@ -139,7 +139,10 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
 		}
 	case replica.EventLinked:
-		if s := d.seats[c]; !s.entered && !s.refused {
+		switch s := d.seats[c]; {
+		case s.refused: // its pass had no answer, but it gets no place either
+			c.Close(string(RefusedTicket))
+		case !s.entered:
 			s.entered = true
 			d.inbox.put(request{seat: &s.Seat, ask: askEnter})
 		}
