@@ -218,6 +218,7 @@ func TestATicketDoesNotGiveTheNameOfAnAccount(t *testing.T) {
 		})
 		for i, tt := range []struct{ name, want string }{
 			{"ann", "ann"}, {"bob", "guest-2"}, {"BOB", "guest-3"}, {"ｂｏｂ", "guest-4"}, {"Server", "guest-5"}, {"unknown", "guest-6"}, {"bob-2", "bob-2"},
+			{"server" + strings.Repeat(" ", 60) + "x", "guest-8"}, {"bob" + strings.Repeat(" ", 62) + "x", "guest-9"}, // which are cut
 		} {
 			s, err := d.show(h, ticketFor(t, "", tt.name))
 			if err != nil {

@@ -62,7 +62,7 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
 	var id world.PlayerID
 	if err == nil && !s.spectator {
-		if !s.account && account.Reserved(name) {
+		if name = fitName(name); !s.account && account.Reserved(name) {
 			name = ""
 		}
 		name = h.freeName(name)
@@ -154,15 +154,24 @@ func (h *Hub) giveBack(s *Seat) {
 	}
 }
 
-// freeName returns a name that no one has.
-func (h *Hub) freeName(name string) string {
-	name = strings.TrimSpace(name)
-	if !utf8.ValidString(name) || name == "" {
+// fitName returns a name as others are to see it, "" if it is none. It comes before all that judges names: what is cut off
+// would make another name of it.
+func fitName(name string) string {
+	if !utf8.ValidString(name) {
 		return ""
 	}
+	name = strings.TrimSpace(name)
 	for len(name) > maxName {
 		_, n := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-n]
+	}
+	return strings.TrimSpace(name)
+}
+
+// freeName returns a name that no one has. The name fits.
+func (h *Hub) freeName(name string) string {
+	if name == "" {
+		return ""
 	}
 	free := name
 	for i := 2; h.names[account.NameKey(free)] > 0; i++ {

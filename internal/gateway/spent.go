@@ -80,7 +80,7 @@ const (
 var spentSum = crc32.MakeTable(crc32.Castagnoli)
 
 func newPass(t relay.Ticket) *Pass {
-	return &Pass{Name: t.Name, serial: t.Serial, expires: t.Expires.Unix()}
+	return &Pass{Name: fitName(t.Name), serial: t.Serial, expires: t.Expires.Unix()}
 }
 
 // openSpent reads what was spent, and leaves in the file what has not expired.
