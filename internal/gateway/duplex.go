@@ -151,7 +151,12 @@ func (d *Duplex) refill() {
 		if n == 0 {
 			return
 		}
-		d.numbers <- int16(n)
+		select {
+		case d.numbers <- int16(n):
+		default: // the loop has given one back meanwhile: the hub waits for nobody
+			d.hub.sim.Release(n)
+			return
+		}
 	}
 }
 

@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"parley/protocol/duplex"
 )
@@ -139,4 +142,48 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 		_, ok := b.Element(gone)
 		return !ok
 	})
+}
+
+// The hub gets numbers for duplex while the loop gives some back. It never waits for room among them: if nobody connected,
+// it would wait for ever.
+func TestTheHubDoesNotWaitForRoomAmongNumbers(t *testing.T) {
+	h, _ := newDesk(t, Config{})
+	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers)}
+	d.refill()
+	const rounds = 5_000
+	var taken, begun, given, filled atomic.Int64
+	wait := func(n *atomic.Int64, round int64) {
+		for n.Load() < round {
+			runtime.Gosched()
+		}
+	}
+	over := make(chan struct{})
+	go func() { // the hub
+		defer close(over)
+		for round := range int64(rounds) {
+			wait(&taken, round+1)
+			begun.Store(round + 1)
+			d.refill()
+			wait(&given, round+1)
+			filled.Store(round + 1)
+		}
+	}()
+	go func() { // the loop, a little later each time
+		for round := range int64(rounds) {
+			wait(&filled, round)
+			n := d.takeNumber()
+			taken.Store(round + 1)
+			wait(&begun, round+1)
+			for range round % 64 * 8 {
+				given.Load()
+			}
+			d.freeNumber(n, false)
+			given.Store(round + 1)
+		}
+	}()
+	select {
+	case <-over:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the hub waits in round %d", begun.Load())
+	}
 }
