@@ -60,6 +60,7 @@ func dialUDP(t testing.TB, p *Proxy) *net.UDPConn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.SetDeadline(time.Now().Add(time.Minute))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -95,7 +96,10 @@ func TestDatagramsAreLostAndDoubled(t *testing.T) {
 		binary.BigEndian.PutUint32(b[:], uint32(i))
 		c.Write(b[:])
 		if i%20 == 19 { // not faster than a socket's buffer
-			for p.Stats().Up.Sent != uint64(i+1) {
+			for begin := time.Now(); p.Stats().Up.Sent != uint64(i+1); {
+				if time.Since(begin) > time.Minute {
+					t.Fatalf("of %d datagrams the proxy read %d", i+1, p.Stats().Up.Sent)
+				}
 			}
 		}
 	}
@@ -174,6 +178,7 @@ func TestStreamsArriveWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
 	sent := make([]byte, 100_000)
 	for i := range sent {
 		sent[i] = byte(i * i >> 3)
@@ -224,6 +229,7 @@ func TestAStreamThatIsNotReadHoldsUpNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
+	reader.SetDeadline(time.Now().Add(time.Minute))
 	other.Write([]byte("hello"))
 	got := make([]byte, 5)
 	if _, err := io.ReadFull(reader, got); err != nil || string(got) != "hello" {
@@ -243,6 +249,7 @@ func TestAStreamOverNothingBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
 	c.Write([]byte("hello"))
 	if n, err := io.Copy(io.Discard, c); n != 0 {
 		t.Errorf("%d bytes came back, %v", n, err)
@@ -295,9 +302,11 @@ func TestTheScheduleKeepsTime(t *testing.T) {
 	defer s.close()
 	got := make(chan byte, 10)
 	now := time.Now()
+	s.mu.Lock() // all at once, however long it takes
 	for i, after := range []time.Duration{20, 10, 10, 0} {
-		s.put(now.Add(after*time.Millisecond), []byte{byte(i)}, func(b []byte) { got <- b[0] })
+		s.add(now.Add(after*time.Millisecond), []byte{byte(i)}, func(b []byte) { got <- b[0] })
 	}
+	s.mu.Unlock()
 	for _, want := range []byte{3, 1, 2, 0} {
 		if i := <-got; i != want {
 			t.Errorf("%d came where %d was due", i, want)

@@ -64,8 +64,8 @@ func (p *Proxy) pass(f *flow, w *way, b []byte, send func([]byte)) {
 		}
 		n := len(data)
 		taken := p.sched.put(p.start.Add(a.At), data, func(b []byte) {
+			w.arrived(n) // first: who has it may look
 			send(b)
-			w.arrived(n)
 		})
 		if !taken {
 			p.overflow.Add(1)
