@@ -151,9 +151,8 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	} {
 		before := h.Stats().UnreadInput
 		attack()
-		// Realm ends the connection for what it cannot read.
-		if i < 3 && h.Stats().UnreadInput == before {
-			t.Errorf("attack %d: nothing was counted of what means nothing", i)
+		if i < 3 { // realm ends the connection for what it cannot read
+			s.until("what means nothing is counted", func() bool { return h.Stats().UnreadInput > before })
 		}
 	}
 	t.Logf("%+v", h.Stats())

@@ -99,6 +99,7 @@ type Hub struct {
 	due    time.Time     // when the tick was due that is being run; zero in a hub that does not run
 	now    time.Time     // when it began
 	behind time.Duration // the clock, after the last tick
+	found  time.Time     // when it was first more than shedBehind
 
 	playing atomic.Uint64 // the goroutine that runs code of the game; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
@@ -338,6 +339,11 @@ func (h *Hub) loop(ctx context.Context) error {
 			next = next.Add(skipped * every)
 			h.behind -= skipped * every
 			h.log.Warn("the world is far behind the clock, and lets ticks go", "ticks", int64(skipped))
+		}
+		if h.behind <= shedBehind {
+			h.found = time.Time{}
+		} else if h.found.IsZero() {
+			h.found = time.Now()
 		}
 		h.look()
 		timer.Reset(time.Until(next))

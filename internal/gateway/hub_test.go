@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -303,6 +304,34 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A machine that stood still is no game with too much to do: who knocked meanwhile is let in.
+func TestAStallTurnsNobodyAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d := newDesk(t, Config{TickRate: 20})
+		seats := make([]*Seat, 0, 8)
+		d.stall = func() {
+			if n := h.sim.Tick(); n == 5 {
+				time.Sleep(4 * time.Second) // in a bubble: no one waits
+			} else if n > 5 && len(seats) < cap(seats) {
+				seats = append(seats, d.sit(fmt.Sprint("player", n)))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := h.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range seats {
+			if s.player == nil || s.kicked != "" {
+				t.Errorf("who comes while the stall is caught up with is told %q", s.kicked)
+			}
+		}
+		if h.stats.Shed != 0 || len(seats) != cap(seats) {
+			t.Errorf("of %d, %d were shed", len(seats), h.stats.Shed)
 		}
 	})
 }

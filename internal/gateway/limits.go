@@ -79,9 +79,10 @@ const (
 	// that stays behind, what a player does must not take as long as the world is behind.
 	holdTime = time.Second
 
-	// shedBehind is how far the hub may be behind before it lets nobody in: who is in the game is
-	// served, and who comes is told to come again. A stall of a moment is caught up with before.
+	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in: who is in the game is
+	// served, and who comes is told to come again. After a stall a hub that can keep up has caught up before.
 	shedBehind = time.Second
+	shedFor    = time.Second / 2
 
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000

@@ -89,7 +89,7 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 // mayEnter returns why somebody is not let in: a Refusal.
 func (h *Hub) mayEnter(s *Seat) error {
 	switch {
-	case h.behind > shedBehind:
+	case h.behind > shedBehind && h.now.Sub(h.found) > shedFor:
 		h.stats.Shed++
 		return RefusedBusy
 	case s.from.IsValid() && !h.hasRoom(s.from):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/arena"
 	"parley/protocol/replica"
@@ -69,7 +70,11 @@ func live(t *testing.T, h *Hub) (until func(what string, cond func() bool)) {
 			if ticks > 2000 {
 				t.Fatalf("%s: not within 2,000 ticks", what)
 			}
-			<-b.rings
+			select {
+			case <-b.rings:
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: no tick for a minute", what)
+			}
 		}
 	}
 }
