@@ -259,6 +259,9 @@ func TestATicketThatCannotBeKeptLetsNobodyIn(t *testing.T) {
 	if s.player == nil {
 		t.Errorf("later it is told %q", s.kicked)
 	}
+	if n := len(h.gate.spent.expiry); n != 1 {
+		t.Errorf("%d are remembered of one ticket", n)
+	}
 	h.Shutdown(t.Context())
 	if !strings.Contains(log.String(), "could not be spent") {
 		t.Errorf("the log is %s", log.String())

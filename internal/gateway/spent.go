@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -223,6 +224,10 @@ func (b *spentTickets) write() {
 			delete(b.serials, s.serial) // it has let nobody in, and may be shown again
 			b.failed++
 			b.done = append(b.done, verdict{seat: s.seat, err: RefusedBusy})
+		}
+		if err != nil { // else those who come again while the disk is full would fill the memory
+			b.expiry = slices.DeleteFunc(b.expiry, func(x spentTicket) bool { _, spent := b.serials[x.serial]; return !spent })
+			heap.Init(&b.expiry)
 		}
 	}
 	close(b.writing)
