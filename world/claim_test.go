@@ -187,3 +187,32 @@ func TestAToldPlaceIsNoMove(t *testing.T) {
 		t.Errorf("it is at (%v, %v)", b.X, b.Y)
 	}
 }
+
+// Who walks at full speed at a slant, and says the whole cell that it is in each tick, is never refused: from middle to middle of
+// those cells is a longer way.
+func TestAWholeCellIsNoDetour(t *testing.T) {
+	r := newRand(t)
+	for range rounds(50, 1_000) {
+		w, id, _ := claimWorld(t)
+		w.Place(id, -5000, 50)
+		b := w.Body(id)
+		x, y, angle := math.Floor(b.X), math.Floor(b.Y), r.Float64()*2*math.Pi
+		for n := range 500 {
+			if n%100 == 99 {
+				angle += r.Float64() - .5
+			}
+			w.begin(w.tick + 1)
+			sin, cos := SinCos(float64(float32(angle)))
+			x, y = x+1.5*cos, y+1.5*sin
+			in := Input{Kind: Steer, Player: 1, Steer: Steering{Entity: id, HasPlace: true, Cell: true, X: math.Floor(x) + .5, Y: math.Floor(y) + .5,
+				HasAngle: true, Angle: float32(angle), HasNorm: true, Norm: 1.5}}
+			if why := w.Steer(&in); why != Accepted {
+				t.Fatalf("angle %v, tick %d: at (%v, %v) it says (%v, %v): %v", angle, n, b.X, b.Y, x, y, why)
+			}
+			if math.Floor(b.X) != math.Floor(x) || math.Floor(b.Y) != math.Floor(y) {
+				t.Fatalf("it is at (%v, %v), and says (%v, %v)", b.X, b.Y, x, y)
+			}
+			w.Move(b)
+		}
+	}
+}

@@ -34,6 +34,7 @@ type Steering struct {
 	Norm     float32
 	HasPlace bool // X and Y are given
 	Told     bool // they are in the cell that the client was told last, by a gateway that tells whole cells
+	Cell     bool // they are the middle of a whole cell, and the client is somewhere in it
 	HasAngle bool
 	HasNorm  bool
 }
@@ -205,6 +206,9 @@ func (w *World) claim(k *Kind, b *Body, in *Input) Reason {
 	if s.Told && math.Floor(s.X) == math.Floor(b.X) && math.Floor(s.Y) == math.Floor(b.Y) {
 		return Accepted // no move: the world knows better where in the cell it is
 	}
+	if s.Cell {
+		s.X, s.Y = nearest(s.X, b.X), nearest(s.Y, b.Y)
+	}
 	overdrawn, why := w.reachable(k, b, in)
 	if why.Refused() {
 		if s.Told {
@@ -216,6 +220,13 @@ func (w *World) claim(k *Kind, b *Body, in *Input) Reason {
 	b.settleAt(w.tick)
 	b.overdrawn = overdrawn
 	return Accepted
+}
+
+// nearest returns the number of a whole cell that is nearest to where a body is, in one direction. Were it the middle, the way of
+// a body that walks at a slant would be a staircase and longer than what it has walked.
+func nearest(claimed, at float64) float64 {
+	low := math.Floor(claimed)
+	return max(low, min(at, math.Nextafter(low+1, low)))
 }
 
 // reachable judges a place by its distance from the last accepted one, and by the way from where the
@@ -235,6 +246,12 @@ func (w *World) reachable(k *Kind, b *Body, in *Input) (overdrawn float64, why R
 		return 0, Unreachable
 	}
 	h := w.Hitbox(b)
+	if s.Cell && s.X == b.X && s.Y == b.Y {
+		return overdrawn, Accepted // it is there
+	}
+	if s.Cell && !w.Free(s.X, s.Y, h) {
+		s.X, s.Y = math.Floor(s.X)+.5, math.Floor(s.Y)+.5
+	}
 	if !w.Free(s.X, s.Y, h) {
 		if s.X, s.Y = math.Floor(s.X), math.Floor(s.Y); !w.Free(s.X, s.Y, h) {
 			return 0, Blocked

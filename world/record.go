@@ -17,7 +17,7 @@ import (
 //	head    fingerprint of the schema u64, seed u64, rollback u32, replay u32, reuse u32, ticks a second u32, name
 //	inputs  tick u64, then each: kind u8, player u16, tick u64, and by kind
 //	          join   name
-//	          steer  flags u8 (1 place, 2 angle, 4 norm, 8 the place was told), entity u64, x f64, y f64, angle f32, norm f32
+//	          steer  flags u8 (1 place, 2 angle, 4 norm, 8 the place was told, 16 it is a whole cell), entity u64, x f64, y f64, angle f32, norm f32
 //	          act    action u16, temporary number u16, values
 //	state   tick u64, sums of entities, players, terrain and random u64 each,
 //	        then what has changed: id u64, kind u8, count u16, then field u16 and value each;
@@ -115,7 +115,7 @@ func (r *recorder) input(in *Input) {
 		b = appendText(b, in.Name)
 	case Steer:
 		st := &in.Steer
-		b = append(b, bitIf(st.HasPlace, 1)|bitIf(st.HasAngle, 2)|bitIf(st.HasNorm, 4)|bitIf(st.Told, 8))
+		b = append(b, bitIf(st.HasPlace, 1)|bitIf(st.HasAngle, 2)|bitIf(st.HasNorm, 4)|bitIf(st.Told, 8)|bitIf(st.Cell, 16))
 		b = binary.LittleEndian.AppendUint64(b, uint64(st.Entity))
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(st.X))
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(st.Y))

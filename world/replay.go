@@ -207,7 +207,7 @@ func (p *player) input() Input {
 	case Steer:
 		flags := r.u8()
 		in.Steer = Steering{
-			HasPlace: flags&1 != 0, HasAngle: flags&2 != 0, HasNorm: flags&4 != 0, Told: flags&8 != 0, Entity: ID(r.u64()),
+			HasPlace: flags&1 != 0, HasAngle: flags&2 != 0, HasNorm: flags&4 != 0, Told: flags&8 != 0, Cell: flags&16 != 0, Entity: ID(r.u64()),
 			X: math.Float64frombits(r.u64()), Y: math.Float64frombits(r.u64()),
 			Angle: math.Float32frombits(r.u32()), Norm: math.Float32frombits(r.u32()),
 		}

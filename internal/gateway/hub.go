@@ -426,15 +426,16 @@ func (h *Hub) steer(s *Seat, r *request) {
 	if r.entity != 0 {
 		r.steer.Entity = h.sim.ByWire(r.entity)
 	}
-	h.judge(s, 0, h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag))
+	if why := h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag); why.Refused() {
+		s.view.Correct(h.entityOf(s.player))
+		h.judge(s, 0, why)
+	}
 }
 
-// judge counts a refusal, and has the player's own entity corrected. What is accepted so
-// far has its result after the step.
+// judge counts a refusal. What is accepted so far has its result after the step.
 func (h *Hub) judge(s *Seat, tag uint32, why world.Reason) {
 	if why.Refused() {
 		h.stats.RefusedInputs++
-		s.view.Correct(h.entityOf(s.player))
 		s.answer(tag, why)
 	}
 }
@@ -459,7 +460,9 @@ func (h *Hub) settle() {
 		case p == nil:
 		case ev.Kind == world.InputRefused:
 			h.stats.RefusedInputs++
-			p.seat.view.Correct(ev.Entity)
+			if ev.Input == world.Steer { // who may not throw is where it says all the same
+				p.seat.view.Correct(ev.Entity)
+			}
 			p.seat.answer(ev.Tag, ev.Reason)
 		case ev.Kind == world.ActionDone:
 			p.seat.answer(ev.Tag, world.Accepted)

@@ -101,13 +101,26 @@ type RealmConfig struct {
 
 // NewRealm serves the world over realm.
 func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
-	schema, err := RealmSchema(h.sim.Schema())
+	d, s, err := newRealm(h, c)
 	if err != nil {
 		return nil, err
 	}
+	if d.server, err = realm.Listen(c.Addr, s, d.handle); err != nil {
+		return nil, err
+	}
+	h.Add(d)
+	return d, nil
+}
+
+// newRealm returns the dialect without a server, and how its server is to be.
+func newRealm(h *Hub, c RealmConfig) (*Realm, realm.ServerConfig, error) {
+	s := c.Server
+	schema, err := RealmSchema(h.sim.Schema())
+	if err != nil {
+		return nil, s, err
+	}
 	schema.Config = c.Server.Schema.Config
 	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(schema), wires: map[world.PlayerID]uint16{}}
-	s := c.Server
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = schema, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
@@ -119,11 +132,7 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 	if h.cfg.PerAddress < 0 && s.WaitingPerAddress == 0 {
 		s.WaitingPerAddress = -1
 	}
-	if d.server, err = realm.Listen(c.Addr, s, d.handle); err != nil {
-		return nil, err
-	}
-	h.Add(d)
-	return d, nil
+	return d, s, nil
 }
 
 // Name returns the dialect's name.
@@ -210,8 +219,9 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		if s != nil {
 			if ev.Message.Kind == realm.KindActionDo {
 				d.free(s, temporaryOf(ev.Message.Action.Params))
+			} else {
+				d.inbox.put(request{seat: &s.Seat, ask: askCorrect})
 			}
-			d.inbox.put(request{seat: &s.Seat, ask: askCorrect})
 		}
 	case realm.EventClosed:
 		if s != nil {
@@ -256,6 +266,7 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 func steeringOf(e *realm.Entity) (st world.Steering) {
 	if st.HasPlace = e.Has&realm.HasPosition != 0; st.HasPlace {
 		st.X, st.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
+		st.Cell = true
 	}
 	st.HasAngle, st.Angle = e.Has&realm.HasSpeedAngle != 0, e.SpeedAngle
 	st.HasNorm, st.Norm = e.Has&realm.HasSpeedNorm != 0, e.SpeedNorm
