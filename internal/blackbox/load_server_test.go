@@ -13,6 +13,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ const (
 	loadMark    = "mark"                // what came before is left out of the figures
 	loadFigures = "figures"
 	loadJump    = "jump"    // its wall clock goes to where the next word says
+	loadCollect = "collect" // it collects its garbage, now and twice a second from here on
 	loadChatter = "chatter" // it says as much in one tick as players do in a minute
 )
 
@@ -73,6 +75,7 @@ type loadFigure struct {
 	GCPauseP99          time.Duration
 	GCs                 uint64
 	Resident            uint64
+	Live                uint64 // heap that the last collection left
 	Requests            uint64
 	DroppedInput        uint64
 	Shed                uint64
@@ -205,6 +208,7 @@ func beLoadServer(text string) error {
 	out.Encode(addrs)
 	marked := takeLoadLook(s)
 	var allocs map[string]int64
+	var collecting sync.Once
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		now := takeLoadLook(s)
 		if in.Text() == loadMark {
@@ -213,6 +217,11 @@ func beLoadServer(text string) error {
 			}
 			marked, allocs = now, allocations(c.Allocs)
 			defer profile()()
+		}
+		if in.Text() == loadCollect {
+			collecting.Do(func() { go collectAlways() })
+			runtime.GC()
+			now = takeLoadLook(s)
 		}
 		if in.Text() == loadChatter {
 			for range 100 {
@@ -234,6 +243,13 @@ func beLoadServer(text string) error {
 		out.Encode(f)
 	}
 	return s.Close()
+}
+
+// collectAlways gives the pauses of the collector a basis: a server that allocates nothing hardly collects.
+func collectAlways() {
+	for range time.Tick(time.Second / 2) {
+		runtime.GC()
+	}
 }
 
 // profile writes a CPU profile until the function that it returns is called, if one is wanted.
@@ -262,15 +278,16 @@ type loadLook struct {
 	mallocs uint64
 	pauses  *metrics.Float64Histogram
 	gcs     uint64
+	live    uint64
 	replica uint64
 }
 
 func takeLoadLook(s *parley.Server) loadLook {
-	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}, {Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}, {Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(samples)
 	return loadLook{
 		world: s.WorldStats(), cpu: processCPU(),
-		mallocs: samples[0].Value.Uint64() + samples[1].Value.Uint64(), pauses: samples[2].Value.Float64Histogram(), gcs: samples[3].Value.Uint64(),
+		mallocs: samples[0].Value.Uint64() + samples[1].Value.Uint64(), pauses: samples[2].Value.Float64Histogram(), gcs: samples[3].Value.Uint64(), live: samples[4].Value.Uint64(),
 		replica: s.Stats("replica").(replica.ServerStats).Socket.OutBytes,
 	}
 }
@@ -283,7 +300,7 @@ func (l loadLook) since(m loadLook) loadFigure {
 		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
 		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
 		Requests: l.world.Requests - m.world.Requests, Shed: l.world.Shed - m.world.Shed, Behind: l.world.Behind,
-		Resident: residentBytes(), DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
+		Resident: residentBytes(), Live: l.live, DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
 	}
 }
 
