@@ -98,7 +98,7 @@ func (m *hoarder) turn(time.Time) {
 				continue
 			}
 			from, n := int(binary.BigEndian.Uint16(b)), binary.BigEndian.Uint32(b[2:])
-			if m.got[from] != n {
+			if m.got[from] != n && from != forgedID {
 				m.h.t.Fatalf("member %d got package %d of %d, want %d", m.id, n, from, m.got[from])
 			}
 			m.got[from]++
