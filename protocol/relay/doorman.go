@@ -128,6 +128,9 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 	return err
 }
 
+// IsNext reports whether an id is that of the oldest reliable package of the peer that has not come yet.
+func (p *Peer) IsNext(id uint32) bool { return uint32(p.receiver.Complete())&MaxID == id }
+
 // Forget removes the peer without a word, and without its address being ignored: it may come again at once.
 func (p *Peer) Forget() {
 	p.seldom().spared = true

@@ -12,6 +12,7 @@ type guest struct {
 	match *match // of the port; nil at the main port
 
 	meters [asks]meter // of what it may ask
+	share  meter       // of what it may send to others who are behind
 
 	// proven says that its address is: see riddle.go. While it is not, asked is when it was last asked to prove itself,
 	// and firstAsked when it was first.
@@ -19,7 +20,7 @@ type guest struct {
 	asked, firstAsked time.Time
 	packages          uint32 // that came: how long the conversation is
 
-	bad      int // payloads that were no messages
+	bad      int32 // payloads that were no messages
 	badSince time.Time
 
 	waiting *groups // messages to it, nil before the first
@@ -47,6 +48,14 @@ func (g *guest) misbehaves(now time.Time) bool {
 	}
 	g.bad++
 	return g.bad >= maxBad
+}
+
+// isBehind reports whether a player has much to confirm: then others may send it little more.
+func (g *guest) isBehind() bool {
+	if g.proven {
+		return g.peer.Unconfirmed() > behindPackages
+	}
+	return g.peer.Unconfirmed() > unprovenPackages/2
 }
 
 // trust takes an address for real enough to be sent what there is once it has confirmed something. It is a weak proof, as

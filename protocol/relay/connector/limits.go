@@ -81,6 +81,15 @@ const (
 	unprovenBytes    = 1 << 10
 	unprovenPackages = 128
 
+	// behindPackages is how many packages a player has not confirmed when it is behind (half of unprovenPackages if it proved nothing), of 1,024 or 128 KiB that may be on their way and 128 KiB
+	// that wait, and aheadBytes how much of a sender's packages waits for a missing one: both together are less than that. Past either a package to the
+	// others is not confirmed, but for ownShare: one player could else remove another by sending more than it can take.
+	behindPackages = 256
+	aheadBytes     = 32 << 10
+
+	// gameRate is how many packages a second are passed on in a game, counted for each receiver: see relay.Rules.RoomRate.
+	gameRate = 20_000
+
 	// closeWithin is for how long the port of a game that is over stays: as long as a client resends its Leave, if the
 	// confirmation of that was lost, and as long as relay takes to give a package up. Such a port makes room for another game.
 	closeWithin = 10 * time.Second
@@ -88,6 +97,9 @@ const (
 	// dismissWithin is the same when the server closes: a player is told three times within that.
 	dismissWithin = time.Second
 )
+
+// ownShare is what a player may send to others who are behind: ten packages a second.
+var ownShare = allowance{16, 100 * time.Millisecond}
 
 // allowances is how much of each thing a guest may ask for at once, and how often once more. Beyond, packages are not taken,
 // so not confirmed either: without, one package of 504 joins and leaves would have the server send thousands. The

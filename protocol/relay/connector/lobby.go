@@ -61,6 +61,7 @@ type Stats struct {
 
 	Messages  uint64 // that were passed on between players
 	Throttled uint64 // packages past what one may ask: unreliable ones are dropped, others come again
+	Behind    uint64 // packages to others who are behind, past what one may always send: they come again
 	Unproven  uint64 // packages of addresses that have to be proven first: reliable ones come again
 	Asked     uint64 // addresses that were asked to prove themselves
 	Proven    uint64 // that did
@@ -126,7 +127,7 @@ func (l *Lobby) Stats() Stats { return l.stats }
 // after 20 s (gone after 60 s), as these clients expect quiet"; a resend delay that is not
 // measured; and nobody is told by an empty package that it was removed.
 func (l *Lobby) Rules() relay.Rules {
-	return relay.Rules{ConfirmAfter: l.cfg.Confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true}
+	return relay.Rules{ConfirmAfter: l.cfg.Confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
 // Admit lets everybody in whose first package is messages for the port, or is empty and wants to be
@@ -294,6 +295,10 @@ func (l *Lobby) Accept(now time.Time, p *relay.Peer, pkg relay.Package) bool {
 			l.stats.Unproven++
 			return false
 		}
+	}
+	if !pkg.Server && g.match != nil && !g.match.takes(l.at, g, &pkg) {
+		l.stats.Behind++
+		return false
 	}
 	return g.match != nil && g.match.over || !l.cut(g.match != nil, &pkg) || l.permits(now, g, &pkg)
 }

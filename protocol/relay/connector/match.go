@@ -106,6 +106,29 @@ func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
 	}
 }
 
+// takes reports whether a reliable package of a player to the others is taken now. Each may send a little whatever the others do; more only
+// while nobody is behind, and not much of it behind a missing one: a player is not removed for what another sends.
+func (m *match) takes(at time.Duration, g *guest, pkg *relay.Package) bool {
+	left := 1
+	if !g.peer.IsNext(pkg.ID) {
+		if g.peer.Held() > aheadBytes {
+			return false
+		}
+		left = ownShare.burst / 2 // the rest is for the oldest one, whose tries its sender counts
+	}
+	for p := range m.room.All() {
+		if p == g.peer || !p.Seat.(*guest).isBehind() {
+			continue
+		}
+		if !g.share.has(at, left, ownShare) {
+			return false
+		}
+		g.share.take(at, 1, ownShare)
+		break
+	}
+	return true
+}
+
 // groupsOf returns what waits for a player, which is made for the first message to it.
 func (m *match) groupsOf(g *guest) *groups {
 	if g.waiting == nil {
