@@ -247,3 +247,20 @@ func (c *windowClient) enter(name string) error {
 	c.x, c.y = float64(int(e.bx)<<8+int(e.x)), float64(int(e.by)<<8+int(e.y))
 	return err
 }
+
+// Behind a proxy a player's address has no connection: with --realm-time-for-all it reads the clock all the same.
+func TestTheWindowClientReadsTheClockBehindAProxy(t *testing.T) {
+	s := serve(t, "--realm-profile", "miko", "--realm-plain", "--realm-time-for-all")
+	d, err := dialUDP(s.addrs["realm-time"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.conn.Close()
+	if err := d.sure(10, []byte("8 bytes.")); err != nil {
+		t.Fatal(err)
+	}
+	defer d.done(10)
+	if b, err := d.next(); err != nil || len(b) != 16 || string(b[:8]) != "8 bytes." {
+		t.Fatalf("eight bytes are answered by %x, %v", b, err)
+	}
+}

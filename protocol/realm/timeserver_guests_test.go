@@ -1,7 +1,9 @@
 package realm
 
 import (
+	"encoding/binary"
 	"fmt"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -80,5 +82,48 @@ func TestStampsAreLate(t *testing.T) {
 			t.Errorf("stamped %d, written between %d and %d", stamp, before, after)
 		}
 		last = stamp
+	}
+}
+
+// The stamp of an answer that a window client gets is of when it was written: what the server's own work takes in between, here to
+// know who is asking, is none of the delay that the client measures.
+func TestTheWindowClientsClockIsNotLate(t *testing.T) {
+	epoch := time.Now()
+	s, err := listenTime(netip.MustParseAddrPort("127.0.0.1:0"), &ServerConfig{TimeAddr: "127.0.0.1:0"}, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.loop.Close()
+	var worked time.Time
+	done := make(chan struct{})
+	if err := s.loop.Do(func() {
+		s.core.live = func(netip.Addr) bool {
+			for worked = time.Now(); time.Since(worked) < 2*time.Millisecond; {
+			}
+			worked = time.Now()
+			close(done)
+			return true
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("udp", s.loop.Socket().LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("8 bytes!")); err != nil {
+		t.Fatal(err)
+	}
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	var buf [64]byte
+	n, err := c.Read(buf[:])
+	if err != nil || n != 16 {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	<-done
+	stamp, least := binary.BigEndian.Uint64(buf[8:]), uint64(epoch.UnixMicro())+uint64(worked.Sub(epoch).Microseconds())
+	if stamp < least {
+		t.Errorf("the stamp is of %d µs before it was written", least-stamp)
 	}
 }
