@@ -82,11 +82,11 @@ func swarmRun(t testing.TB, seed uint64, foreign bool) (hash uint64, ended int, 
 		Until: 12 * time.Second, MaxPartition: 4 * time.Second, MaxDelay: 500 * time.Millisecond,
 		MaxLoss: .3, MinMTU: 1300, MaxCrashes: -1, MaxRebinds: -1,
 		MaxCorrupt: -1, // the checksum of UDP turns damage into loss
-	}))
+	}), 30*time.Second)
 }
 
-// swarmPlan is a run under a plan, in which each talks ten times a second until the calm.
-func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan) (hash uint64, ended int, err error) {
+// swarmPlan is a run under a plan, in which each talks ten times a second until the calm; everything is there so long after it.
+func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within time.Duration) (hash uint64, ended int, err error) {
 	cfg := Config{Foreign: foreign}
 	cfg.Send.GiveUpAfter = time.Minute
 	cfg.Timeout = time.Minute
@@ -142,7 +142,7 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan) (hash 
 	if err := w.net.Run(length); err != nil {
 		return 0, 0, err
 	}
-	for i := range 300 {
+	for i := range int(within / (100 * time.Millisecond)) {
 		w.net.After(time.Duration(i)*100*time.Millisecond, "flush", turn)
 	}
 	all := []*traffic{up[0], up[1], down[0], down[1]}
@@ -161,8 +161,8 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan) (hash 
 		}
 		return true
 	}
-	if err := w.net.RunUntil(done, 30*time.Second); err != nil {
-		return 0, 0, fmt.Errorf("not delivered 30 s after the faults: %w (clients %v %v: %v %v; server %v)", err,
+	if err := w.net.RunUntil(done, within); err != nil {
+		return 0, 0, fmt.Errorf("not delivered in time after the faults: %w (clients %v %v: %v %v; server %v)", err,
 			w.clients[0].State(), w.clients[1].State(), w.clients[0].closed, w.clients[1].closed, w.mux.Len())
 	}
 	for _, f := range all {
