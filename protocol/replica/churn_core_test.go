@@ -90,7 +90,8 @@ func TestChurnInTheCore(t *testing.T) {
 	for range cycles {
 		cycle()
 	}
-	if after := shelltest.LiveObjects(); after > before+before/100+50 {
+	// Tables of addresses grow by some 70 objects at one time or another; a leak would be one of a connection at least.
+	if after := shelltest.LiveObjects(); after > before+before/100+200 {
 		t.Errorf("%d objects after %d more connections, %d before", after, 8*cycles, before)
 	}
 	if s := w.mux.Stats(); s.Opened != s.Ended || s.Opened != uint64(8*(cycles+100)) {
