@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,10 +23,11 @@ type crowd struct {
 	schema  *world.Schema
 	l       *loaded
 	players []*player.Player
-	asked   atomic.Uint64 // times that somebody steered
-	failed  atomic.Uint64 // times that somebody could not
-	told    atomic.Uint64 // times that somebody was told of a change
-	ended   atomic.Uint64 // who were cut off
+	gone    []*atomic.Bool // of them, whose connections are over
+	asked   atomic.Uint64  // times that somebody steered
+	failed  atomic.Uint64  // times that somebody could not
+	told    atomic.Uint64  // times that somebody was told of a change
+	ended   atomic.Uint64  // who were cut off
 	turn    atomic.Uint64
 }
 
@@ -41,8 +43,13 @@ func (c *crowd) join(n int) (refused int) {
 		mu.Unlock()
 		wg.Go(func() {
 			defer func() { <-room }()
+			gone := new(atomic.Bool)
 			p, err := player.Join(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
-				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: c.notice,
+				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: func(n player.Notice) {
+					if c.notice(n); n.Kind == player.Ended {
+						gone.Store(true)
+					}
+				},
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -50,7 +57,7 @@ func (c *crowd) join(n int) (refused int) {
 				refused++
 				return
 			}
-			c.players = append(c.players, p)
+			c.players, c.gone = append(c.players, p), append(c.gone, gone)
 		})
 	}
 	wg.Wait()
@@ -177,10 +184,25 @@ func newCrowd(t *testing.T, dialect string, n int, burn time.Duration) *crowd {
 	if refused > 0 {
 		t.Fatalf("%d of %d were not let in", refused, n)
 	}
-	for f := c.l.say(loadFigures); f.Players+f.Spectators < n; f = c.l.say(loadFigures) {
-		time.Sleep(10 * time.Millisecond)
+	for f, end := c.l.say(loadFigures), time.Now().Add(time.Minute); f.Players+f.Spectators < n; f = c.l.say(loadFigures) {
+		if time.Sleep(10 * time.Millisecond); time.Now().After(end) {
+			t.Fatalf("%d of %d are in", f.Players+f.Spectators, n)
+		}
+		c.join(c.forget())
 	}
 	return c
+}
+
+// forget lets go of players who connected and were then told to come again, and returns how many.
+func (c *crowd) forget() (n int) {
+	for i := len(c.players) - 1; i >= 0; i-- {
+		if c.gone[i].Load() {
+			c.players, c.gone = slices.Delete(c.players, i, i+1), slices.Delete(c.gone, i, i+1)
+			c.ended.Add(^uint64(0))
+			n++
+		}
+	}
+	return n
 }
 
 // warmUp has all turn until tables have grown, waits until nothing is on its way, and marks.
