@@ -105,7 +105,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 		each, sight = 200, "16" // it is no test of a million pairs who see each other
 	}
 	promise.Keeps(t, "T60", "blackbox", 5*each)
-	s := serve(t, "--max-players", "2000", "--sight", sight)
+	s := serve(t, "--max-players", "2000", "--per-address", "-1", "--sight", sight)
 	var joining, staying sync.WaitGroup
 	room := make(chan struct{}, joinAtOnce)
 	times := make(chan time.Time, 5*each)
