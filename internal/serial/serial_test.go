@@ -207,7 +207,6 @@ func TestLawsHoldForRandomPairs(t *testing.T) {
 
 // T8, tier N: all pairs of 16 bits.
 func TestLawsHoldForAllPairsOf16Bits(t *testing.T) {
-	promise.Keeps(t, "T8", "serial", 1)
 	if os.Getenv("PARLEY_SOAK") == "" {
 		t.Skip("2^32 pairs; set PARLEY_SOAK=1")
 	}
