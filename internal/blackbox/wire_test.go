@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -118,6 +119,10 @@ func (d *datagrams) next() ([]byte, error) {
 	for begin := time.Now(); time.Since(begin) < patience; {
 		d.conn.SetReadDeadline(time.Now().Add(resendEvery))
 		n, err := d.conn.Read(d.buf)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			// The system tells of a port that is closed before what came from it: a goodbye may still be there to be read.
+			n, err = d.conn.Read(d.buf)
+		}
 		if err == nil {
 			return d.buf[:n], nil
 		}
