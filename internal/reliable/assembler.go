@@ -14,7 +14,8 @@ type AssemblyConfig struct {
 // are always taken. A larger one needs a place, which has room for the largest message there may be,
 // so that a message that has begun can always be completed. When no place is free,
 // its sender waits: it is not read until another message is complete. Nobody is cut off because
-// others use the budget. Only a message that has stopped growing gives way to one that waits.
+// others use the budget. Only a message that has stopped growing gives way to one that waits. A message of
+// which all parts have come needs no place, so senders that are slow do not hold it up.
 type Budget struct {
 	max, used int
 	placed    int   // bytes of the places that are taken
@@ -52,9 +53,9 @@ func (b *Budget) hasPlace(size int) bool { return b.placed == 0 || b.placed+size
 type Assembler struct {
 	// Owner is what Budget.Wake returns.
 	Owner any
-	// Ending says that no more comes than has come: a message that is complete is read without
-	// waiting, as its connection is over.
-	Ending bool
+	// Arrived says that the rest of the message waits to be read, or that no more comes as the connection is
+	// over. It is then read without a place: what it takes here it gives back at once. Release unsets it.
+	Arrived bool
 
 	cfg    *AssemblyConfig
 	budget *Budget
@@ -164,7 +165,7 @@ func (a *Assembler) place(now time.Time) bool {
 	switch {
 	case a.list == &b.holders:
 		return true
-	case a.Ending:
+	case a.Arrived:
 		a.leave()
 		return true
 	case b.waiters.first != nil && b.waiters.first != a: // in the order of asking
@@ -223,7 +224,7 @@ func (a *Assembler) Release() {
 	}
 	a.leave()
 	a.budget.used -= cap(a.message)
-	a.message, a.begun, a.whole, a.mark = nil, false, false, 0
+	a.message, a.begun, a.whole, a.mark, a.Arrived = nil, false, false, 0, false
 }
 
 func (a *Assembler) leave() {

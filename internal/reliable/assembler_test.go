@@ -247,6 +247,37 @@ func TestAStalledMessageGivesWay(t *testing.T) {
 	}
 }
 
+// A message of which all parts have come is read without a place, and with it nothing is left on the books.
+func TestAMessageThatHasArrivedNeedsNoPlace(t *testing.T) {
+	const limit = 64 << 10
+	b := NewBudget(1)
+	slow, next, last := heapAssembler(b, limit), heapAssembler(b, limit), heapAssembler(b, limit)
+	part := make([]byte, 9000)
+	slow.Append(start, part, true)
+	for _, a := range []*Assembler{next, last} {
+		if _, fate := a.Append(start, part, true); fate != Wait || !a.Waits() {
+			t.Fatalf("beside one that has the place it is %v", fate)
+		}
+	}
+	used := b.Used()
+	last.Arrived = true
+	for range 3 {
+		if _, fate := last.Append(start, part, true); fate != Part {
+			t.Fatalf("what has arrived is %v", fate)
+		}
+	}
+	if got, fate := last.Append(start, part, false); fate != Whole || len(got) != 4*len(part) {
+		t.Errorf("%d bytes are %v", len(got), fate)
+	}
+	last.Read()
+	if b.Used() != used || b.Waiting() != 1 || last.Arrived || !next.Waits() {
+		t.Errorf("%d bytes are in use, %d wait", b.Used(), b.Waiting())
+	}
+	if _, fate := last.Append(start, part, true); fate != Wait {
+		t.Errorf("its sender's next message is %v", fate)
+	}
+}
+
 // What a held packet is charged is what it takes.
 func TestAParcelIsAsLargeAsSaid(t *testing.T) {
 	if got := unsafe.Sizeof(parcel{}); got != parcelBytes {

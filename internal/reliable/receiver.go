@@ -307,6 +307,15 @@ func (r *Receiver) remind(at time.Duration) {
 	}
 }
 
+// Peek returns the data of the packet that Next returns after n others, false if there are not so many. It is valid
+// until the next call.
+func (r *Receiver) Peek(n int) ([]byte, bool) {
+	if n >= r.ready.count {
+		return nil, false
+	}
+	return r.ready.at(n).data, true
+}
+
 // HasNext reports whether Next has a packet.
 func (r *Receiver) HasNext() bool { return r.ready.count > 0 }
 

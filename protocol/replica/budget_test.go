@@ -178,3 +178,52 @@ func TestPeersThatLeaveGapsDoNotStopOthers(t *testing.T) {
 		return true
 	})
 }
+
+// T18: a hundred peers send large messages so slowly that they keep all places, and are before everybody else in the queue. An honest
+// message of 64 KiB is delivered within seconds, again and again, and nobody is cut off.
+func TestSlowSendersDoNotHoldUpAMessageThatIsAllThere(t *testing.T) {
+	w := newWorld(t, 55, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .02})
+	w.net.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
+	const hostile = 100
+	for i := range hostile + 1 {
+		w.dial(i, Config{})
+	}
+	w.until("connected", 20*time.Second, func() bool { return w.mux.Len() == hostile+1 })
+	w.run(time.Second)
+	slow := make([]uint64, hostile) // their next numbers
+	drip := func(pieces int) {
+		for i := range slow {
+			c := w.mux.Conn(w.clients[i].host.Addr())
+			if c == nil {
+				t.Fatal("a slow peer was cut off")
+			}
+			for range pieces {
+				first := slow[i] == 0
+				if first {
+					slow[i] = c.near + 1
+				}
+				w.mux.HandleDatagram(w.net.Now(), c.Peer(), pieceOf(c, slow[i], c.ServerTime(w.net.Now()), true, first, make([]byte, 1100)))
+				slow[i]++
+			}
+		}
+		w.server.Poke()
+	}
+	drip(20)
+	honest, got := w.clients[hostile], 0
+	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
+		if ev.Kind == EventMessage {
+			got += len(ev.Data)
+		}
+	}
+	for i := range 10 {
+		got = 0
+		honest.send(Ordered, "big", string(make([]byte, 64<<10)))
+		for range 6 { // 2.2 kB a second each: more than what counts as stalled
+			drip(1)
+			w.run(500 * time.Millisecond)
+		}
+		if budget := w.mux.shared.Partial; got != 64<<10 || budget.Waiting() < hostile/2 || honest.closed != nil {
+			t.Fatalf("message %d: %d bytes came in 3 s beside %d that wait: %v", i, got, budget.Waiting(), honest.closed)
+		}
+	}
+}

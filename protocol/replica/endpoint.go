@@ -95,6 +95,7 @@ type Endpoint struct {
 	malformed malformed
 	store     *Store              // server
 	parts     *reliable.Assembler // once a message in parts came
+	peeked    uint32              // packets behind a part that waits that were looked at: see restHasCome
 	shared    *Shared
 }
 

@@ -261,6 +261,14 @@ func (e *Endpoint) takePart(d *reliable.Delivery, ev *Event) bool {
 	var p Packet
 	p.reread(d.Data)
 	whole, fate := e.addPart(&p)
+	if fate == reliable.Wait {
+		if !e.restHasCome(p.More) {
+			return false
+		}
+		e.parts.Arrived = true
+		whole, fate = e.addPart(&p)
+	}
+	e.peeked = 0
 	switch fate {
 	case reliable.Whole:
 		ev.Kind, ev.Name, ev.Data, ev.Time = EventMessage, whole.name, whole.data, whole.time
@@ -271,6 +279,28 @@ func (e *Endpoint) takePart(d *reliable.Delivery, ev *Event) bool {
 		e.fail(e.now, Close{Reason: ReasonOverflow})
 	}
 	return false
+}
+
+// restHasCome reports whether all further parts of a message that waits for room are there, with more unset if the
+// first of them is the last. Then it can be read without: slow senders that use all room do not hold it up. Of what
+// waits, it looks at each packet once.
+func (e *Endpoint) restHasCome(more bool) bool {
+	for ; more; e.peeked++ {
+		b, ok := e.receiver.Peek(int(e.peeked))
+		if !ok {
+			return false
+		}
+		if typeOf(b) == TypeMessage && flagsOf(b)&(flagOrdered|flagHigh) == flagOrdered && !e.isGone(b) {
+			return true
+		}
+	}
+	return true
+}
+
+// isGone reports whether a message is the server's own to its client.
+func (e *Endpoint) isGone(b []byte) bool {
+	name, _ := rereadNamed(b)
+	return e.side == FromClient && string(name) == goneName
 }
 
 // noteMalformed counts what is no packet: "more than 64 in 10 s disconnect it

@@ -243,7 +243,7 @@ func (e *Endpoint) addPart(p *Packet) (part, reliable.AssemblyFate) {
 		a.Owner = e
 		e.parts = &a
 	}
-	e.parts.Ending = e.state == StateClosed
+	e.parts.Arrived = e.parts.Arrived || e.state == StateClosed
 	if !e.partial() {
 		var head [9 + MaxNameBytes]byte
 		binary.LittleEndian.PutUint64(head[:], p.Time)
