@@ -51,48 +51,6 @@ type Stats struct {
 	ReceiveStats
 }
 
-// Add adds what another connection did.
-func (s *Stats) Add(o *Stats) {
-	s.SendStats.add(&o.SendStats)
-	s.ReceiveStats.add(&o.ReceiveStats)
-}
-
-func (s *SendStats) add(o *SendStats) {
-	s.Accepted += o.Accepted
-	s.Acked += o.Acked
-	s.Lost += o.Lost
-	s.Abandoned += o.Abandoned
-	s.Transmitted += o.Transmitted
-	s.First += o.First
-	s.Resent += o.Resent
-	s.FastResent += o.FastResent
-	s.Copies += o.Copies
-	s.Probes += o.Probes
-	s.CopiesDenied += o.CopiesDenied
-	s.CopiesSaved += o.CopiesSaved
-	s.WindowFull += o.WindowFull
-	s.AcksIn += o.AcksIn
-	s.AcksNew += o.AcksNew
-	s.AcksRepeat += o.AcksRepeat
-	s.AcksUnsent += o.AcksUnsent
-}
-
-func (s *ReceiveStats) add(o *ReceiveStats) {
-	s.In += o.In
-	s.Delivered += o.Delivered
-	s.Repeat += o.Repeat
-	s.Stale += o.Stale
-	s.TooFar += o.TooFar
-	s.Refused += o.Refused
-	s.Crowded += o.Crowded
-	s.Violation += o.Violation
-	s.Skipped += o.Skipped
-	s.Outdated += o.Outdated
-	s.Discarded += o.Discarded
-	s.AcksOut += o.AcksOut
-	s.AcksForgotten += o.AcksForgotten
-}
-
 // check returns an error if the sums do not match, given what is in flight.
 func (s *SendStats) check(inFlight int) error {
 	if got := s.Acked + s.Lost + s.Abandoned + uint64(inFlight); got != s.Accepted {

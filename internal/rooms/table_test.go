@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the rooms that a dialect is built from.
 var engine = []string{
 	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/roster", "internal/shell", "internal/stream", "internal/udp",
+	"internal/queue", "internal/roster", "internal/shell", "internal/stream", "internal/udp", "internal/metric",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -64,7 +64,8 @@ var table = []room{
 	// The engine: pure, but for the sockets and the loops around them.
 	{path: "internal/wire"},
 	{path: "internal/serial"},
-	{path: "internal/reliable", mayImport: []string{"internal/serial"}},
+	{path: "internal/metric"},
+	{path: "internal/reliable", mayImport: []string{"internal/serial", "internal/metric"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
 	{path: "internal/timers"},
@@ -83,7 +84,7 @@ var table = []room{
 	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
-	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable"}, shell: everyFile},
+	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
 	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/internal/reliable"
 )
 
@@ -121,27 +122,8 @@ func (s *Stats) Check() error {
 	return nil
 }
 
-// add adds what another connection did.
-func (s *Stats) add(o *Stats) {
-	s.FeedIn += o.FeedIn
-	s.FeedTaken += o.FeedTaken
-	s.Malformed += o.Malformed
-	s.Late += o.Late
-	s.TooFar += o.TooFar
-	s.OutOfState += o.OutOfState
-	s.NoRoom += o.NoRoom
-	s.Stray += o.Stray
-	s.Ghosts += o.Ghosts
-	s.MainIn += o.MainIn
-	s.MainInBytes += o.MainInBytes
-	s.MainIgnored += o.MainIgnored
-	s.FeedOut += o.FeedOut
-	s.MainOutBytes += o.MainOutBytes
-	s.LooseLost += o.LooseLost
-	s.Updates += o.Updates
-	s.Syncs += o.Syncs
-	s.FeedsLost += o.FeedsLost
-}
+// sums adds the counters of connections.
+var sums = metric.NewAdder[Stats]()
 
 // Shared is what the endpoints of one loop share. Its zero value is ready, but for
 // Rand, which tokens come from: it must be one that no one can foresee.

@@ -123,7 +123,7 @@ func (m *Mux) Stats() MuxStats { return m.stats }
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
-		s.add(&c.stats)
+		sums.Add(&s, &c.stats)
 	}
 	return s
 }

@@ -247,5 +247,5 @@ func (m *Mux) forget(c *Conn) {
 	}
 	m.conns.Remove(c.main, c)
 	m.stats.Ended++
-	m.past.add(&c.stats)
+	sums.Add(&m.past, &c.stats)
 }

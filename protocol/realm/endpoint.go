@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/metric"
 	"parley/internal/queue"
 )
 
@@ -100,20 +101,8 @@ func (s *Stats) Check() error {
 	return nil
 }
 
-// add adds what another connection did.
-func (s *Stats) add(o *Stats) {
-	s.In += o.In
-	s.Taken += o.Taken
-	s.Refused += o.Refused
-	s.ChatFast += o.ChatFast
-	s.Bad += o.Bad
-	s.AfterClose += o.AfterClose
-	s.Out += o.Out
-	s.OutBytes += o.OutBytes
-	s.Coalesced += o.Coalesced
-	s.Chunks += o.Chunks
-	s.ChunkUnsaid += o.ChunkUnsaid
-}
+// sums adds the counters of connections.
+var sums = metric.NewAdder[Stats]()
 
 func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) *Endpoint {
 	e := &Endpoint{cfg: c, shared: s, side: side, state: StateOpening, peer: peer, born: now, now: now, heard: now}

@@ -97,7 +97,7 @@ func (m *Mux) Stats() MuxStats {
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
-		s.add(&c.stats)
+		sums.Add(&s, &c.stats)
 	}
 	return s
 }
@@ -240,7 +240,7 @@ func (m *Mux) forget(c *Conn) {
 	m.settle(c)
 	m.conns.Remove(c.peer, c)
 	m.stats.Ended++
-	m.past.add(&c.stats)
+	sums.Add(&m.past, &c.stats)
 	if c.played {
 		m.players--
 		m.left = c

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
 )
@@ -159,21 +160,8 @@ type Stats struct {
 	Reliable    reliable.Stats
 }
 
-// add adds what another peer did.
-func (s *Stats) add(o *Stats) {
-	s.In += o.In
-	s.Malformed += o.Malformed
-	s.Confirmations += o.Confirmations
-	s.Confirmable += o.Confirmable
-	s.Loose += o.Loose
-	s.OutOfState += o.OutOfState
-	s.LooseOver += o.LooseOver
-	s.LooseUnread += o.LooseUnread
-	s.LooseUnsent += o.LooseUnsent
-	s.Out += o.Out
-	s.Beats += o.Beats
-	s.Reliable.Add(&o.Reliable)
-}
+// sums adds the counters of connections.
+var sums = metric.NewAdder[Stats]()
 
 // counters are those of Stats that nobody else has.
 type counters struct {

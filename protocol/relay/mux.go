@@ -98,13 +98,13 @@ func (m *Mux) Traffic() Stats {
 	s := m.past
 	for p := range m.Peers() {
 		one := p.Stats()
-		s.add(&one)
+		sums.Add(&s, &one)
 	}
 	for i := range m.eventful.Len() {
 		if port := *m.eventful.At(i); port.closed { // and those that it had are not forgotten yet
 			for p := range port.Peers() {
 				one := p.Stats()
-				s.add(&one)
+				sums.Add(&s, &one)
 			}
 		}
 	}

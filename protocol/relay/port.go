@@ -279,7 +279,7 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	p.mux.peers--
 	p.mux.stats.Gone++
 	one := c.Stats()
-	p.mux.past.add(&one)
+	sums.Add(&p.mux.past, &one)
 }
 
 // Close closes the port: its peers are told, and nothing more comes in. The first port

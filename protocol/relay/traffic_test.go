@@ -7,13 +7,6 @@ import (
 	"parley/internal/shell/shelltest"
 )
 
-// A counter that Stats gets is summed by Mux.Traffic too.
-func TestEveryCounterIsSummed(t *testing.T) {
-	if err := shelltest.Sums((*Stats).add); err != nil {
-		t.Error(err)
-	}
-}
-
 // What the peers of a server did is counted together, those included that are over: no counter falls while
 // they come and go at several ports, not even between a port's end and the moment when its peers are
 // told, and each is the sum of them all at any time.
@@ -30,7 +23,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 		var want Stats
 		for p := range peers {
 			st := p.Stats()
-			want.add(&st)
+			sums.Add(&want, &st)
 		}
 		got := h.mux.Traffic()
 		if err := shelltest.Falls(last, got); err != nil {

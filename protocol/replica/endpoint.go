@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/clocksync"
+	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
 	"parley/internal/serial"
@@ -138,16 +139,8 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
-// add adds what another connection did.
-func (s *Stats) add(o *Stats) {
-	s.In += o.In
-	s.Malformed += o.Malformed
-	s.OutOfTime += o.OutOfTime
-	s.OutOfState += o.OutOfState
-	s.Out += o.Out
-	s.LooseLost += o.LooseLost
-	s.Reliable.Add(&o.Reliable)
-}
+// sums adds the counters of connections.
+var sums = metric.NewAdder[Stats]()
 
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {

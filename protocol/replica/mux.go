@@ -133,7 +133,7 @@ func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
 		one := c.Stats()
-		s.add(&one)
+		sums.Add(&s, &one)
 	}
 	return s
 }
@@ -417,7 +417,7 @@ func (m *Mux) forget(c *Conn) {
 	m.stats.Ended++
 	c.Release()
 	one := c.Stats()
-	m.past.add(&one)
+	sums.Add(&m.past, &one)
 }
 
 // PollTransmit writes the next packet into buf and says where it goes.

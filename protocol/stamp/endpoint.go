@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/clocksync"
+	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
 )
@@ -128,22 +129,8 @@ type Stats struct {
 	Reliable   reliable.Stats
 }
 
-// add adds what another connection did.
-func (s *Stats) add(o *Stats) {
-	s.In += o.In
-	s.Taken += o.Taken
-	s.Malformed += o.Malformed
-	s.OutOfTime += o.OutOfTime
-	s.OutOfRange += o.OutOfRange
-	s.OutOfState += o.OutOfState
-	s.Out += o.Out
-	s.LooseLost += o.LooseLost
-	s.ControlOut += o.ControlOut
-	s.Untold += o.Untold
-	s.Hushed += o.Hushed
-	s.Beats += o.Beats
-	s.Reliable.Add(&o.Reliable)
-}
+// sums adds the counters of connections.
+var sums = metric.NewAdder[Stats]()
 
 // tally is those of Stats that the endpoint counts itself.
 type tally struct {

@@ -104,7 +104,7 @@ func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
 		one := c.Stats()
-		s.add(&one)
+		sums.Add(&s, &one)
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func (m *Mux) forget(c *Conn) {
 	m.ended.End(m.now, c.peer, c.number)
 	m.stats.Ended++
 	one := c.Stats()
-	m.past.add(&one)
+	sums.Add(&m.past, &one)
 }
 
 // PollTransmit writes the next packet into buf, which has at least MaxPacket bytes,
