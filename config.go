@@ -21,20 +21,25 @@ const Off = "off"
 // Game is what a user writes: kinds, actions and one Step function.
 type Game = world.Game
 
-// Config is how a game is served. The zero Config is usable: all five dialects at their
-// usual ports on all addresses, and accounts in the folder "parley-data". It is not changed
-// after use.
+// Config is how a game is served. The zero Config is usable: replica, stamp, relay and duplex at
+// their usual ports on all addresses. One line adds realm, which needs accounts:
+//
+//	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite
+//
+// A Config is not changed after use.
 type Config struct {
 	// Replica, Stamp, Relay, Duplex, Realm and RealmTime are where the dialects listen, written
 	// host:port; port 0 lets the system choose, and Off leaves the dialect out. Default
-	// ":7000", ":7001", ":8082", ":7004" (TCP and UDP), ":9999" (TCP) and ":9998" (UDP).
+	// ":7000", ":7001", ":8082", ":7004" (TCP and UDP), ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
 	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
 
-	// DataDir holds the accounts and the certificate. Default "parley-data".
+	// DataDir is the folder of accounts, realm's certificate and used tickets. It is made when it is needed. Default "parley-data".
 	DataDir string
 
-	// Accounts is where accounts are kept. Default: SQLite in DataDir.
-	Accounts account.Store
+	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store.
+	// sqlite.OpenIn of parley/account/sqlite keeps accounts in a file of DataDir. Default nil: realm is off. It is a function so that
+	// a game compiles only the database that it uses.
+	Accounts func(dataDir string) (account.Store, error)
 
 	// Registrations is how many tries to register a minute an address may have, and Failures how
 	// many log-ins of an address or a name may fail. Default 3 and 5; negative is no limit.
@@ -140,6 +145,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.Sight is a number of cells, below 0 for everything, not %v", c.Sight)
 	case c.TicketKey != nil && len(c.TicketKey) < relay.MinTicketKey:
 		return fmt.Errorf("parley: Config.TicketKey has %d bytes: at least %d are needed", len(c.TicketKey), relay.MinTicketKey)
+	case c.Accounts == nil && c.Realm != "" && c.Realm != Off:
+		return fmt.Errorf("parley: Config.Realm is %q, and Config.Accounts is nil: set Accounts to sqlite.OpenIn of parley/account/sqlite, or leave Realm out", c.Realm)
 	case len(c.RealmConfig) != len(c.RealmExtension):
 		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and RealmExtension %d values", len(c.RealmConfig), len(c.RealmExtension))
 	}

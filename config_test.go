@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"parley"
+	"parley/account"
+	"parley/account/sqlite"
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/protocol/realm"
@@ -26,7 +29,7 @@ import (
 func quietly() parley.Config {
 	return parley.Config{
 		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off,
-		Accounts: new(storetest.Memory), Log: slog.New(slog.DiscardHandler),
+		Accounts: storetest.OpenMemory, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -45,6 +48,10 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"RealmExtension 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
 		{"kind player is number 1", func(c *parley.Config) {
 			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = "127.0.0.1:0", parley.Off, true, 2
+		}},
+		{"Config.Realm is \"127.0.0.1:0\", and Config.Accounts is nil: set Accounts to sqlite.OpenIn", func(c *parley.Config) { c.Realm, c.Accounts = "127.0.0.1:0", nil }},
+		{"parley: accounts: no room", func(c *parley.Config) {
+			c.Realm, c.Accounts = "127.0.0.1:0", func(string) (account.Store, error) { return nil, errors.New("no room") }
 		}},
 		{"replica: udp: listen on nowhere", func(c *parley.Config) { c.Replica = "nowhere" }},
 	} {
@@ -202,7 +209,7 @@ func TestAPortInUseLeavesNothingBehind(t *testing.T) {
 		"realm-time": func(c *parley.Config) { c.RealmTime = udp.LocalAddr().String() },
 	} {
 		c := quietly()
-		c.Accounts, c.DataDir = nil, t.TempDir() // the store is to be closed too
+		c.Accounts, c.DataDir = sqlite.OpenIn, t.TempDir() // the store is to be closed too
 		c.Replica, c.Stamp, c.Relay, c.Duplex, c.Realm, c.RealmTime, c.RealmPlain = any, any, any, any, any, any, true
 		change(&c)
 		if s, err := parley.Start(arena.Game(), c); !errors.Is(err, syscall.EADDRINUSE) {
@@ -211,5 +218,76 @@ func TestAPortInUseLeavesNothingBehind(t *testing.T) {
 				s.Close()
 			}
 		}
+	}
+}
+
+// lines are the lines of a log. There is room for as many as a start has.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	select {
+	case l <- string(p):
+	default:
+	}
+	return len(p), nil
+}
+
+// Without accounts realm is off, and the log says so and what to do.
+func TestWithoutAccountsRealmIsOff(t *testing.T) {
+	log := make(lines, 100)
+	c := quietly()
+	c.Realm, c.Accounts, c.Log = "", nil, slog.New(slog.NewTextHandler(log, nil))
+	s, err := parley.Start(arena.Game(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := s.Addrs(); len(got) != 1 || got[0].Name != "replica" {
+		t.Errorf("%v listen", got)
+	}
+	for end := time.After(time.Minute); ; {
+		select {
+		case line := <-log:
+			if strings.Contains(line, "realm is off, as Config.Accounts is nil: sqlite.OpenIn") {
+				return
+			}
+		case <-end:
+			t.Fatal("the log does not say that realm is off")
+		}
+	}
+}
+
+// closedStore counts how often it is closed.
+type closedStore struct {
+	account.Store
+	times *atomic.Int32
+}
+
+func (s closedStore) Close() error {
+	s.times.Add(1)
+	return s.Store.Close()
+}
+
+// The store is opened in the data folder, and the server closes it.
+func TestTheStoreIsOpenedAndClosed(t *testing.T) {
+	var closed atomic.Int32
+	c := quietly()
+	c.Realm, c.RealmTime, c.RealmPlain, c.DataDir = "127.0.0.1:0", parley.Off, true, filepath.Join(t.TempDir(), "data")
+	c.Accounts = func(dir string) (account.Store, error) {
+		if dir != c.DataDir {
+			t.Errorf("it is opened in %s", dir)
+		}
+		store, err := sqlite.OpenIn(dir)
+		return closedStore{store, &closed}, err
+	}
+	s, err := parley.Start(arena.Game(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(c.DataDir, sqlite.FileName)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil || closed.Load() != 1 {
+		t.Errorf("%v, and the store was closed %d times", err, closed.Load())
 	}
 }

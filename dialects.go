@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"parley/account"
-	"parley/account/sqlite"
 	"parley/internal/gateway"
 	"parley/protocol/realm"
 	"parley/protocol/relay/connector"
@@ -99,15 +96,20 @@ func (s *Server) realm(c Config) error {
 	if c.Realm == Off {
 		return nil
 	}
+	if c.Accounts == nil { // and Realm was left out, or check would have refused it
+		c.Log.Info("realm is off, as Config.Accounts is nil: sqlite.OpenIn of parley/account/sqlite would open accounts")
+		return nil
+	}
 	for _, k := range s.hub.Sim().Schema().Kinds {
 		if c.RealmFirstType < 0 || k.Number < c.RealmFirstType {
 			return fmt.Errorf("parley: Config.RealmFirstType is %d, and kind %s is number %d: no type is below 0", c.RealmFirstType, k.Name, k.Number)
 		}
 	}
-	store, err := s.openAccounts(c)
+	store, err := c.Accounts(c.DataDir)
 	if err != nil {
-		return err
+		return fmt.Errorf("parley: accounts: %w", err)
 	}
+	s.store = store
 	s.hub.Gate().ReserveNames(func(ctx context.Context, name string) (bool, error) {
 		_, err := store.Find(ctx, account.NameKey(name))
 		if errors.Is(err, account.ErrNotFound) {
@@ -138,22 +140,6 @@ func (s *Server) realm(c Config) error {
 		s.add("realm-time", d.TimeAddr(), nil)
 	}
 	return nil
-}
-
-// openAccounts opens the store of the data folder, if there is no other.
-func (s *Server) openAccounts(c Config) (account.Store, error) {
-	if c.Accounts != nil {
-		return c.Accounts, nil
-	}
-	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("parley: the data folder: %w", err)
-	}
-	store, err := sqlite.Open(filepath.Join(c.DataDir, sqlite.FileName))
-	if err != nil {
-		return nil, fmt.Errorf("parley: accounts: %w", err)
-	}
-	s.store = store
-	return store, nil
 }
 
 // closeOthers closes what is no dialect of the world.

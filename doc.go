@@ -19,6 +19,14 @@
 // one does the others see, and what one says they read. Each dialect is also a library of its
 // own, in protocol/.
 //
+// # Accounts
+//
+// Players of realm log in, so realm is off until Config.Accounts opens a store of accounts. One line and its import do that:
+//
+//	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite: a file in Config.DataDir
+//
+// A game that leaves it out compiles no database.
+//
 // # The way of a packet
 //
 //	internal/udp, internal/stream   a socket brings bytes, in batches

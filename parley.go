@@ -24,7 +24,7 @@ type Server struct {
 	dialects []dialect
 	others   []func(context.Context) error // servers that are no part of the world: how they shut down
 	accounts *account.Service
-	store    account.Store // if it is ours to close
+	store    account.Store // nil without realm
 	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with

@@ -34,7 +34,7 @@ func serveArena(t *testing.T) (*parley.Server, map[string]string) {
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(arena.Game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
-		Accounts: new(storetest.Memory), Sight: -1, TickRate: 50, Seed: 7, Log: slog.New(slog.DiscardHandler),
+		Accounts: storetest.OpenMemory, Sight: -1, TickRate: 50, Seed: 7, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

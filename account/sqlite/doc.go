@@ -10,6 +10,8 @@
 //	defer store.Close()
 //	accounts := account.New(store, account.Config{})
 //
+// A game that is served by package parley needs one line: parley.Config{Accounts: sqlite.OpenIn}.
+//
 // # Life of a write
 //
 //	store.go    Create, SetPassword, …: what is to be done, as a function, to the writer

@@ -41,6 +41,19 @@ var _ account.Store = (*Store)(nil)
 // Open opens a file of accounts, and makes it if there is none. The directory must exist.
 func Open(path string) (*Store, error) { return open(path, busyTimeout) }
 
+// OpenIn opens the file FileName of a directory, and makes either if there is none. It is for parley.Config.Accounts.
+func OpenIn(dir string) (account.Store, error) {
+	// It will hold hashes of passwords, and perhaps keys.
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("account: the data folder: %w", err)
+	}
+	s, err := Open(filepath.Join(dir, FileName))
+	if err != nil {
+		return nil, err // not s, which would be a store that is not nil
+	}
+	return s, nil
+}
+
 func open(path string, busy time.Duration) (*Store, error) {
 	s, err := openFile(path, busy)
 	if err != nil {

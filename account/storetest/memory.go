@@ -21,6 +21,9 @@ type Memory struct {
 	known   map[account.ID]map[netip.Prefix]time.Time
 }
 
+// OpenMemory returns an empty Memory. It is for parley.Config.Accounts.
+func OpenMemory(string) (account.Store, error) { return new(Memory), nil }
+
 // Create is account.Store's.
 func (m *Memory) Create(_ context.Context, r account.Record) (account.Record, error) {
 	if err := account.CheckText(r.Name, r.Key, r.Hash, r.Ban.Reason); err != nil {

@@ -1,5 +1,6 @@
 // Command ships is a game of one's own in some fifty lines: ships sail on an empty sea and
-// fire; who is hit has less health. Players of all five dialects share it.
+// fire; a ship that is hit has less health. Players of replica, stamp, relay and duplex share it. Players
+// of realm have accounts: parley.Config{Accounts: sqlite.OpenIn} lets them in too.
 //
 //	go run ./examples/ships        # serves at the usual ports, until it is interrupted
 package main

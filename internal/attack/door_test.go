@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/account/sqlite"
 	"parley/arena"
 	"parley/internal/player"
 	"parley/world"
@@ -37,7 +38,7 @@ func serve(t *testing.T) *server {
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(arena.Game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
-		DataDir: t.TempDir(), Registrations: -1, Seed: 7, MaxPlayers: maxPlayers, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		DataDir: t.TempDir(), Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, MaxPlayers: maxPlayers, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

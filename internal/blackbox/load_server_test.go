@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/account/sqlite"
 	"parley/arena"
 	"parley/internal/gateway"
 	"parley/protocol/replica"
@@ -194,7 +195,7 @@ func beLoadServer(text string) error {
 	const any = "127.0.0.1:0"
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
-		DataDir: c.Dir, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: -1, TickRate: c.TickRate,
+		DataDir: c.Dir, Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: -1, TickRate: c.TickRate,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

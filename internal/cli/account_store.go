@@ -48,16 +48,10 @@ func (f *accountFlags) open(cmd *cobra.Command, mayCreate bool) (account.Store, 
 		}
 		return store, nil
 	}
-	path := filepath.Join(f.data, sqlite.FileName)
-	if mayCreate {
-		// It will hold hashes of passwords, and perhaps keys.
-		if err := os.MkdirAll(f.data, 0o700); err != nil {
-			return nil, failure{err}
-		}
-	} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(f.data, sqlite.FileName)); errors.Is(err, os.ErrNotExist) && !mayCreate {
 		return nil, failure{fmt.Errorf("there are no accounts in %q; \"parley account add\" makes the first, and --data names another directory", f.data)}
 	}
-	store, err := sqlite.Open(path)
+	store, err := sqlite.OpenIn(f.data)
 	if err != nil {
 		return nil, failure{err}
 	}

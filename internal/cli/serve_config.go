@@ -10,7 +10,9 @@ import (
 	"os"
 
 	front "parley"
+	"parley/account"
 	"parley/account/postgres"
+	"parley/account/sqlite"
 	"parley/world"
 )
 
@@ -26,7 +28,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	c = front.Config{
 		Replica: f.replica, Stamp: f.stamp, Relay: f.relay, Duplex: f.duplex, Realm: f.realm, RealmTime: f.realmTime,
 		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll, RelayUnproven: f.relayUnproven,
-		Registrations: f.registrations, Failures: f.failures, Log: log,
+		Registrations: f.registrations, Failures: f.failures, Accounts: sqlite.OpenIn, Log: log,
 	}
 	if c.Seed == 0 {
 		c.Seed = randomSeed()
@@ -63,8 +65,8 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		if err != nil {
 			return c, done, fmt.Errorf("--postgres: %w", err)
 		}
-		c.Accounts = store
-		closers = append(closers, func(bool) { store.Close() })
+		c.Accounts = func(string) (account.Store, error) { return store, nil }
+		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
 	}
 	if f.record != "" {
 		file, closeFile, err := openRecording(f.record)

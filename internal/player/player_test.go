@@ -24,7 +24,7 @@ func serve(t *testing.T, change ...func(*parley.Config)) (*parley.Server, map[st
 	const any = "127.0.0.1:0"
 	config := parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, DataDir: t.TempDir(),
-		Accounts: new(storetest.Memory), Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
+		Accounts: storetest.OpenMemory, Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&config)

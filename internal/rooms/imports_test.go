@@ -128,6 +128,62 @@ func TestImportCheckLetsTheTableThrough(t *testing.T) {
 	}
 }
 
+// lightModules are the foreign modules that a game may compile by importing package parley: databases, browsers'
+// carriers and clusters are values of its Config, and only the program imports them.
+var lightModules = []string{"golang.org/x/crypto", "golang.org/x/text", "golang.org/x/sys"}
+
+// checkReach looks for foreign packages that a package imports, itself or through others of ours, and that are of none of the
+// modules. The standard library's HTTP counts as foreign: it is a fifth of a small program.
+func checkReach(tree []source, dir string, modules []string) (problems []string) {
+	type step struct{ dir, way string }
+	seen := map[string]bool{dir: true}
+	for todo := []step{{dir, dir}}; len(todo) > 0; todo = todo[1:] {
+		for _, s := range tree {
+			if s.dir() != todo[0].dir || s.isTest() {
+				continue
+			}
+			_, f, err := s.parse(parser.ImportsOnly)
+			if err != nil {
+				problems = append(problems, err.Error())
+				continue
+			}
+			for _, spec := range f.Imports {
+				target, _ := strconv.Unquote(spec.Path.Value)
+				next, ours := ourDir(target)
+				if seen[target] || ours && seen[next] {
+					continue
+				}
+				seen[target] = true
+				way := todo[0].way + " > " + target
+				if ours {
+					seen[next] = true
+					todo = append(todo, step{next, way})
+				} else if target == "net/http" || isForeign(target) && !slices.ContainsFunc(modules, func(m string) bool { return strings.HasPrefix(target, m+"/") }) {
+					problems = append(problems, fmt.Sprintf("%s is heavy to import: %s", dir, way))
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// A game that imports package parley compiles no database, whatever way it would come.
+func TestTheFrontDoorIsLight(t *testing.T) {
+	tree := goSources(readTree(t))
+	for _, dir := range []string{".", "examples/ships"} {
+		report(t, checkReach(tree, dir, lightModules))
+	}
+	far := []source{
+		{"a.go", "package parley\n\nimport \"parley/x\"\n"},
+		{"x/x.go", "package x\n\nimport (\n\t\"os\"\n\t\"parley/x/y\"\n\t\"golang.org/x/sys/unix\"\n)\n"},
+		{"x/y/y.go", "package y\n\nimport \"modernc.org/sqlite\"\n"},
+		{"x/y/y_test.go", "package y\n\nimport \"go.uber.org/goleak\"\n"},
+	}
+	wantProblem(t, checkReach(far, ".", lightModules), ". is heavy to import: . > parley/x > parley/x/y > modernc.org/sqlite")
+	far[2].text = "package y\n\nimport \"net/http\"\n"
+	wantProblem(t, checkReach(far, ".", lightModules), "parley/x/y > net/http")
+}
+
 // wantProblem wants one problem that says want.
 func wantProblem(t *testing.T, got []string, want string) {
 	t.Helper()

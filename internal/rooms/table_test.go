@@ -46,10 +46,10 @@ var table = []room{
 	{path: "internal/cli", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "account/sqlite", "cluster", "internal/gateway", "internal/scribe", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"world", "account", "internal/gateway", "internal/scribe", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
-	{path: "protocol/*", mayImport: engine, modules: []string{"golang.org/x/crypto"}, shell: []string{"server", "client"}}, // autocert
+	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*"}), shell: []string{"server"}},
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/crypto/acme/autocert"
-
 	"parley/internal/admission"
 	"parley/internal/stream"
 )
@@ -21,13 +19,9 @@ type ServerConfig struct {
 	Accounts Accounts
 
 	// TLS is the server's certificate and what else TLS may be told. TLS 1.2 is the oldest
-	// there is, whatever it says.
+	// there is, whatever it says. For certificates from Let's Encrypt it is the TLSConfig of an autocert.Manager
+	// (golang.org/x/crypto/acme/autocert).
 	TLS *tls.Config
-
-	// ACME are the host names for which certificates are had from Let's Encrypt, whose terms
-	// are accepted by this. They ask back at port 443 of each name, which must lead to this
-	// server. Certificates are kept in DataDir.
-	ACME []string
 
 	// Plain has no TLS at all: for use behind a proxy that has it. The addresses of clients
 	// are then the proxy's, so TimeForAll is wanted too.
@@ -82,16 +76,6 @@ func (c *ServerConfig) secure() (*tls.Config, string, error) {
 	dir, err := c.dataDir()
 	if err != nil {
 		return nil, "", err
-	}
-	if len(c.ACME) > 0 {
-		manager := &autocert.Manager{
-			Prompt:     autocert.AcceptTOS,
-			Cache:      autocert.DirCache(filepath.Join(dir, "acme")),
-			HostPolicy: autocert.HostWhitelist(c.ACME...),
-		}
-		own := manager.TLSConfig()
-		own.MinVersion = tls.VersionTLS12
-		return own, "", nil
 	}
 	cert, err := stream.OwnCertificate(filepath.Join(dir, "certificate.pem"))
 	if err != nil {
