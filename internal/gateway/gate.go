@@ -124,9 +124,9 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 		g.stats.Bad++
 		return nil, RefusedTicket
 	}
-	if g.spent.has(t.Serial) {
-		g.stats.Used++
-		return nil, RefusedUsed
+	if err := g.spent.judge(t.Serial, t.Expires.Unix()); err != nil {
+		g.count(err)
+		return nil, err
 	}
 	g.stats.Tickets++
 	return newPass(t), nil
@@ -151,16 +151,27 @@ func (g *Gatekeeper) Stats() GateStats {
 // tick if it is written to a file. It runs on the hub's goroutine.
 func (g *Gatekeeper) spend(s *Seat) error {
 	err := g.spent.spend(s)
-	if err == RefusedUsed {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.stats.Used++
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(err)
 	return err
+}
+
+// count counts a ticket that was shown again, or has expired by the file of those that were spent.
+func (g *Gatekeeper) count(err error) {
+	switch err {
+	case RefusedUsed:
+		g.stats.Used++
+	case RefusedTicket:
+		g.stats.Expired++
+	}
 }
 
 // settled appends the seats whose tickets are spent, or could not be.
 func (g *Gatekeeper) settled(list []verdict) []verdict { return g.spent.settled(list) }
+
+// unspend makes the ticket of a seat good again that has left before it was in.
+func (g *Gatekeeper) unspend(s *Seat) { g.spent.unspend(s.pass.serial) }
 
 // close waits for what is being written.
 func (g *Gatekeeper) close(ctx context.Context) error { return g.spent.close(ctx) }

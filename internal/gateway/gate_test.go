@@ -190,7 +190,7 @@ func TestAFullGameSpendsNoTicket(t *testing.T) {
 	settle(t, h)
 	in := 0
 	for _, s := range seats {
-		spent := h.gate.spent.has(s.pass.serial)
+		spent := h.gate.spent.has(s.pass)
 		if s.player != nil {
 			in++
 		} else if s.kicked != string(RefusedFull) {
@@ -267,7 +267,7 @@ func TestATicketThatCannotBeKeptLetsNobodyIn(t *testing.T) {
 		t.Errorf("the log is %s", log.String())
 	}
 	again, err := openSpent(h.gate.spent.file, time.Now, h.log)
-	if err != nil || !again.has(s.pass.serial) {
+	if err != nil || !again.has(s.pass) {
 		t.Errorf("the file does not have it: %v", err)
 	}
 	again.close(t.Context())
@@ -359,7 +359,7 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	if b, err = openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() != 501*spentRecordBytes {
+	if info, err := os.Stat(file); err != nil || info.Size() != 502*spentRecordBytes { // with the header, and what was forgotten
 		t.Errorf("the file has %d bytes after a restart: %v", info.Size(), err)
 	}
 	b.records = maxSpentRecords // as if so many had come and gone
@@ -370,8 +370,8 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	if err := b.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() != 2*spentRecordBytes {
-		t.Errorf("the file has %d bytes, want %d: %v", info.Size(), 2*spentRecordBytes, err)
+	if info, err := os.Stat(file); err != nil || info.Size() != 3*spentRecordBytes {
+		t.Errorf("the file has %d bytes, want %d: %v", info.Size(), 3*spentRecordBytes, err)
 	}
 }
 

@@ -114,7 +114,7 @@ const (
 	// 569 bytes.
 	maxPass = 1024
 
-	// maxSpent bounds the spent tickets that are remembered until they expire, some 24 MiB in all. With more no ticket is
+	// maxSpent bounds the spent tickets that are remembered until they expire, some 32 MiB in all. With more no ticket is
 	// taken, as it could be used twice. Only the issuer of tickets can fill it.
 	maxSpent = 1 << 18
 

@@ -48,10 +48,12 @@ func (h *Hub) admit() {
 	for _, v := range h.verdicts {
 		v.seat.entering = false
 		h.entering--
-		if v.seat.left {
-			h.giveBack(v.seat)
-		} else {
+		if !v.seat.left {
 			h.seat(v.seat, v.name, v.err)
+			continue
+		}
+		if v.err == nil { // spent, and it has let nobody in
+			h.gate.unspend(v.seat)
 		}
 	}
 	clear(h.verdicts)
@@ -69,7 +71,6 @@ func (h *Hub) seat(s *Seat, name string, err error) {
 		s.reserved = false // the world has it from here on
 		id, err = h.sim.JoinAs(name, s.number)
 	}
-	h.giveBack(s)
 	s.view = h.sim.NewView(id, s.dialect.view())
 	if err != nil {
 		s.kicked = err.Error()
@@ -146,7 +147,8 @@ func (h *Hub) reserve(s *Seat) error {
 	return nil
 }
 
-// giveBack gives back a number that no player has joined with.
+// giveBack gives back the number of a seat that has left and that no player has joined with. Before that its connection may
+// still be known by it.
 func (h *Hub) giveBack(s *Seat) {
 	if s.reserved {
 		h.sim.Release(s.number)
@@ -196,6 +198,7 @@ func (h *Hub) leave(s *Seat) {
 	if s.counted {
 		h.crowd.Leave(s.from)
 	}
+	h.giveBack(s)
 	p := s.player
 	if p == nil {
 		return

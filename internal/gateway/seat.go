@@ -32,7 +32,7 @@ type Seat struct {
 	asking   bool        // it is among the hub's askers
 	granted  int         // chunks that it may be sent in this tick
 	number   uint16      // reserved for its own entity, 0 if none is
-	reserved bool        // by the hub, and it has not joined with it
+	reserved bool        // and no player has joined with it
 	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
 }

@@ -24,13 +24,20 @@ import (
 // that a restart does not make tickets good again. Nobody waits for the disk but the player whose ticket is written: a
 // goroutine writes what has come in one go, and the hub asks for what is done.
 //
+// What has expired is forgotten. A clock that goes back would make it good again, so the latest expiry that was forgotten is
+// kept: tickets that expire no later stay refused. It is not the latest time that the clock has shown, as a clock that was
+// ahead by years would then refuse all tickets for years.
+//
 // The file is a header and records of the same size, at the end of which new ones are written:
 //
 //	 0             8          24       28
-//	+-------------+----------+--------+-------+
-//	| expires u64 | serial   | CRC-32 | zeros |
-//	| Unix s      | 16 bytes | u32    | u32   |
-//	+-------------+----------+--------+-------+
+//	+-------------+----------+--------+------+
+//	| expires u64 | serial   | CRC-32 | kind |
+//	| Unix s      | 16 bytes | u32    | u32  |
+//	+-------------+----------+--------+------+
+//
+// Kind 0 is a spent ticket. Kind 1, with a serial of zeros, is the latest expiry that was forgotten; its CRC is inverted, so
+// that neither is read as the other.
 //
 // A disk writes sectors whole, and no record is in two of them. So a record is as it was written, or absent: zeros, or cut off
 // at the end, and then only among the last that were written at once, whose players have not been let in. Anything else is
@@ -43,14 +50,16 @@ type spentTickets struct {
 	// isAccount, if set, reports whether a name is that of an account.
 	isAccount func(ctx context.Context, name string) (bool, error)
 
-	mu      sync.Mutex
-	serials map[[16]byte]int64
-	expiry  spentHeap
-	waiting []spending    // to be written
-	writing chan struct{} // closed when the goroutine that is at it is done; nil if none is
-	done    []verdict
-	failed  uint64
-	closed  bool
+	mu        sync.Mutex
+	serials   map[[16]byte]int64
+	unused    map[[16]byte]bool // of serials, those whose players left before they were in: they may be shown again
+	expiry    spentHeap         // of all serials
+	forgotten int64             // the latest expiry of those that were forgotten
+	waiting   []spending        // to be written
+	writing   chan struct{}     // closed when the goroutine that is at it is done; nil if none is
+	done      []verdict
+	failed    uint64
+	closed    bool
 
 	// Of who writes.
 	out     *os.File
@@ -64,6 +73,7 @@ type spending struct {
 	expires int64
 	name    string
 	seat    *Seat
+	mark    bool // no ticket, but the latest expiry that was forgotten
 }
 
 // verdict says that the ticket of a seat is spent, and what its player is called, or why not.
@@ -76,6 +86,7 @@ type verdict struct {
 const (
 	spentHeader      = "parley spent tickets, version 1\n"
 	spentRecordBytes = 32
+	spentMark        = 1 // the kind of the record of what was forgotten
 )
 
 var spentSum = crc32.MakeTable(crc32.Castagnoli)
@@ -86,7 +97,7 @@ func newPass(t relay.Ticket) *Pass {
 
 // openSpent reads what was spent, and leaves in the file what has not expired.
 func openSpent(file string, clock func() time.Time, log *slog.Logger) (*spentTickets, error) {
-	b := &spentTickets{file: file, clock: clock, log: log, serials: map[[16]byte]int64{}}
+	b := &spentTickets{file: file, clock: clock, log: log, serials: map[[16]byte]int64{}, unused: map[[16]byte]bool{}}
 	if file == "" {
 		return b, nil
 	}
@@ -101,6 +112,9 @@ func openSpent(file string, clock func() time.Time, log *slog.Logger) (*spentTic
 	}
 	if err := b.rewrite(b.all()); err != nil {
 		return nil, fmt.Errorf("gateway: spent tickets: %w", err)
+	}
+	if now := clock(); b.forgotten > now.Unix() {
+		b.log.Warn("the clock has gone back: tickets that expire too soon are refused", "clock", now, "refused_until", time.Unix(b.forgotten, 0))
 	}
 	return b, nil
 }
@@ -118,10 +132,17 @@ func (b *spentTickets) read(text []byte) error {
 			continue
 		}
 		expires, serial := int64(binary.BigEndian.Uint64(r)), [16]byte(r[8:24])
-		if crc32.Checksum(r[:24], spentSum) != binary.BigEndian.Uint32(r[24:]) || binary.BigEndian.Uint32(r[28:]) != 0 {
+		sum, kind := crc32.Checksum(r[:24], spentSum), binary.BigEndian.Uint32(r[28:])
+		mark := kind == spentMark && serial == [16]byte{}
+		if mark {
+			sum = ^sum
+		}
+		if kind != 0 && !mark || sum != binary.BigEndian.Uint32(r[24:]) {
 			return fmt.Errorf("record %d of %d", i+1, records)
 		}
-		if _, twice := b.serials[serial]; expires > now && !twice {
+		if _, twice := b.serials[serial]; mark || expires <= now {
+			b.forgotten = max(b.forgotten, expires)
+		} else if !twice {
 			b.add(serial, expires)
 		}
 	}
@@ -132,8 +153,12 @@ func appendSpent(to []byte, s *spending) []byte {
 	start := len(to)
 	to = binary.BigEndian.AppendUint64(to, uint64(s.expires))
 	to = append(to, s.serial[:]...)
-	to = binary.BigEndian.AppendUint32(to, crc32.Checksum(to[start:], spentSum))
-	return append(to, 0, 0, 0, 0)
+	sum, kind := crc32.Checksum(to[start:], spentSum), uint32(0)
+	if s.mark {
+		sum, kind = ^sum, spentMark
+	}
+	to = binary.BigEndian.AppendUint32(to, sum)
+	return binary.BigEndian.AppendUint32(to, kind)
 }
 
 func (b *spentTickets) add(serial [16]byte, expires int64) {
@@ -146,15 +171,35 @@ func (b *spentTickets) forget(now int64) {
 	for len(b.expiry) > 0 && b.expiry[0].expires <= now {
 		old := heap.Pop(&b.expiry).(spentTicket)
 		delete(b.serials, old.serial)
+		delete(b.unused, old.serial)
+		b.forgotten = max(b.forgotten, old.expires)
 	}
 }
 
-// has reports whether a ticket is spent, or about to be.
-func (b *spentTickets) has(serial [16]byte) bool {
+// judge returns why a ticket lets nobody in: it is spent, or about to be, or it may be one that was forgotten.
+func (b *spentTickets) judge(serial [16]byte, expires int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, spent := b.serials[serial]
-	return spent
+	return b.refusal(serial, expires)
+}
+
+func (b *spentTickets) refusal(serial [16]byte, expires int64) error {
+	if _, spent := b.serials[serial]; spent && !b.unused[serial] {
+		return RefusedUsed
+	}
+	if expires <= b.forgotten {
+		return RefusedTicket
+	}
+	return nil
+}
+
+// unspend makes a ticket good again whose player has left before it was in. The file has it as spent until it is written anew.
+func (b *spentTickets) unspend(serial [16]byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, spent := b.serials[serial]; spent {
+		b.unused[serial] = true
+	}
 }
 
 // spend notes that the ticket of a seat is spent, and has it written.
@@ -162,14 +207,19 @@ func (b *spentTickets) spend(s *Seat) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(b.clock().Unix())
-	if _, spent := b.serials[s.pass.serial]; spent {
-		return RefusedUsed
+	if err := b.refusal(s.pass.serial, s.pass.expires); err != nil {
+		return err
 	}
-	if len(b.expiry) >= maxSpent || b.closed {
+	again := b.unused[s.pass.serial]
+	if len(b.expiry) >= maxSpent && !again || b.closed {
 		b.failed++
 		return RefusedBusy
 	}
-	b.add(s.pass.serial, s.pass.expires)
+	if again {
+		delete(b.unused, s.pass.serial)
+	} else {
+		b.add(s.pass.serial, s.pass.expires)
+	}
 	if b.file == "" && b.isAccount == nil {
 		b.done = append(b.done, verdict{seat: s, name: s.pass.Name})
 		return nil
@@ -276,12 +326,17 @@ func (b *spentTickets) put(batch, all []spending) (err error) {
 	return err
 }
 
-// all returns the tickets that have not expired.
+// all returns the tickets that have not expired, after what was forgotten.
 func (b *spentTickets) all() []spending {
 	b.forget(b.clock().Unix())
-	list := make([]spending, 0, len(b.serials))
+	list := make([]spending, 0, 1+len(b.serials))
+	if b.forgotten != 0 {
+		list = append(list, spending{expires: b.forgotten, mark: true})
+	}
 	for serial, expires := range b.serials {
-		list = append(list, spending{serial: serial, expires: expires})
+		if !b.unused[serial] {
+			list = append(list, spending{serial: serial, expires: expires})
+		}
 	}
 	return list
 }
