@@ -22,9 +22,9 @@ type Duplex struct {
 	inbox  inbox
 	server *duplex.Server
 
-	// numbers are reserved for players who have not joined yet, and released those of players who are gone: the world is
-	// the hub's, and connections come at any time. Those of players who never joined go back to numbers at once: nobody else
-	// was told of them, so they need no rest.
+	// numbers are reserved for players who have not joined yet: the world is the hub's, and connections come at any time. Those
+	// of players who never joined go back to numbers at once: nobody else was told of them, so they need no rest. For released
+	// there was no room. The number of a player who has joined is the hub's, until its seat has left.
 	numbers  chan int16
 	mu       sync.Mutex
 	released []int16
@@ -80,6 +80,18 @@ const spareNumbers = 256
 
 // NewDuplex serves the world over duplex.
 func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
+	d, config := newDuplex(h, c)
+	server, err := duplex.Listen(c.Addr, config, d.handle)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	h.Add(d)
+	return d, nil
+}
+
+// newDuplex returns the dialect without a server, and how its server is to be.
+func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror()}
 	d.refill()
 	d.room = h.room()
@@ -87,17 +99,11 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 	if h.cfg.PerAddress < 0 {
 		waiting = -1
 	}
-	server, err := duplex.Listen(c.Addr, duplex.Config{
+	return d, duplex.Config{
 		Schema: DuplexSchema(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
 		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting,
 		FeedAddr: c.FeedAddr, TLS: c.TLS, Log: c.Log,
-	}, d.handle)
-	if err != nil {
-		return nil, err
 	}
-	d.server = server
-	h.Add(d)
-	return d, nil
 }
 
 // Name returns the dialect's name.
@@ -170,14 +176,16 @@ func (d *Duplex) takeNumber() int16 {
 	}
 }
 
-// freeNumber gives a number back. One that an entity had rests by itself.
+// freeNumber gives a number back that no player has joined with. Else the hub does so when it has seen the player leave: what
+// runs on the loop now is before that.
 func (d *Duplex) freeNumber(n int16, joined bool) {
-	if !joined {
-		select {
-		case d.numbers <- n:
-			return
-		default:
-		}
+	if joined {
+		return
+	}
+	select {
+	case d.numbers <- n:
+		return
+	default:
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -227,7 +235,8 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 	switch {
 	case ev.Kind == duplex.EventJoined:
 		s = &duplexSeat{conn: c}
-		s.dialect, s.own, s.number, s.from = d, s, uint16(c.Player()), c.MainAddr().Addr()
+		s.dialect, s.own, s.from = d, s, c.MainAddr().Addr()
+		s.number, s.reserved = uint16(c.Player()), true
 		s.pass, _ = c.Owner.(*Pass)
 		d.seats[c] = s
 		c.HideAll()
