@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/netip"
 	"time"
@@ -441,7 +442,7 @@ func (d *Realm) actions(s *realmSeat) {
 }
 
 // enter lets a player in whose entity is there: its own, what it sees, and who else is
-// in the game.
+// in the game. A player whom the server refuses leaves the world again: it would stand there with nobody to steer it.
 func (d *Realm) enter(h *Hub, s *realmSeat) {
 	own := h.sim.Wire(h.entityOf(s.player))
 	if own == 0 || s.granted == 0 {
@@ -471,9 +472,14 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 		}
 	}
 	entry.Players = d.others(h, s.player)
-	if s.conn.Enter(entry) == nil {
-		s.playing, s.since, s.told = true, h.sim.Tick()+d.skipped, entry.Entity.Position
+	if err := s.conn.Enter(entry); err != nil {
+		if !errors.Is(err, realm.ErrState) { // else its connection is over, or was refused
+			h.log.Warn("a player's entity cannot be told, and it is not let in", "player", s.player.ID, "proto", d.Name(), "err", err)
+		}
+		d.refuse(s)
+		return
 	}
+	s.playing, s.since, s.told = true, h.sim.Tick()+d.skipped, entry.Entity.Position
 }
 
 // others yields the players who are in the game, but one.

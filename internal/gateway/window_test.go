@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -51,6 +52,12 @@ func (v windowRealm) visit(fn func()) {
 
 func newWindowWorld(t *testing.T, seed uint64) *windowWorld {
 	t.Helper()
+	return newWindowWorldFor(t, seed, 0)
+}
+
+// newWindowWorldFor is one whose realm server has so many players at most; 0 is as many as the hub.
+func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
+	t.Helper()
 	t.Logf("seed=%d", seed)
 	h, err := New(Config{Game: arena.GameAt(windowRate), World: world.Config{Seed: seed}, TickRate: windowRate, Sight: -1})
 	if err != nil {
@@ -62,6 +69,7 @@ func newWindowWorld(t *testing.T, seed uint64) *windowWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.MaxPlayers = cmp.Or(players, s.MaxPlayers)
 	w := &windowWorld{t: t, rand: rand.New(rand.NewPCG(seed, 1)), h: h, d: d, now: time.Unix(1_700_000_000, 0), byConn: map[*realm.Conn]*windowClient{}}
 	w.mux = realm.NewMux(w.now, s.Config, &realm.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
 	h.Add(windowRealm{d, w})
@@ -195,6 +203,9 @@ type windowClient struct {
 	steer    func(c *windowClient) // what it does each frame, in the game
 	keysOnly bool                  // it says no place
 
+	mayFail bool            // its log-in
+	refused realm.LoginCode // what it was told
+
 	entered   bool // login_response has come
 	enteredAt int  // the world's ticks when it did
 	since     uint16
@@ -305,8 +316,11 @@ func (c *windowClient) take(m *realm.Message) {
 	case realm.KindExit:
 		c.fail("exit %d", m.Code)
 	case realm.KindLoginResponse:
-		if m.Code != 0 {
-			c.fail("login_response %d", m.Code)
+		if c.refused = realm.LoginCode(m.Code); c.refused != realm.LoginOK {
+			if !c.mayFail {
+				c.fail("login_response %d", m.Code)
+			}
+			return
 		}
 		c.entered, c.enteredAt, c.since, c.at = true, c.w.n, m.Tick, m.Timestamp
 	case realm.KindMetaAction:

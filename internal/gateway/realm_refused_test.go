@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"testing"
+
+	"parley/protocol/realm"
+)
+
+// A player whom the hub has taken in and realm's server then refuses is told so, leaves no ghost, and may log in again.
+func TestARefusedRealmPlayerLeavesNoGhost(t *testing.T) {
+	w := newWindowWorldFor(t, 1, 1) // the hub has room for more
+	first, second := w.enter("first", nil), w.enter("second", nil)
+	first.mayFail, second.mayFail = true, true
+	w.wait("one is in, and the other is told that it is not", func() bool {
+		return first.playing() && second.refused != realm.LoginOK || second.playing() && first.refused != realm.LoginOK
+	})
+	in, out := first, second
+	if second.playing() {
+		in, out = second, first
+	}
+	if out.refused != realm.LoginPlayerLimitReached {
+		t.Errorf("it is told %v", out.refused)
+	}
+	w.run(3)
+	if len(w.h.players) != 1 || len(w.h.seats["realm"]) != 1 || w.h.sim.Players() != 1 {
+		t.Errorf("the world has %d players of %d seats, want the one who was let in", w.h.sim.Players(), len(w.h.seats["realm"]))
+	}
+	if w.h.names[out.name] != 0 {
+		t.Errorf("the name %q is taken", out.name)
+	}
+	w.leave(in)
+	w.run(3)
+	out.say(&realm.Message{Kind: realm.KindLogin, Name: []byte(out.name), Password: []byte("correct horse")})
+	w.wait("it is in when there is room", out.playing)
+	if len(w.h.players) != 1 || w.h.players[1] != nil && w.h.players[1].Name == in.name {
+		t.Errorf("the players are %v", w.h.Players())
+	}
+}
