@@ -19,6 +19,7 @@ import (
 	"parley/account/sqlite"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
@@ -89,7 +90,7 @@ func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
 		}()
 		defer func() {
 			x.Close(t.Context())
-			<-drained
+			patient.Value(drained)
 		}()
 		if err := x.SendReserved(replica.Reliable, "parley.pass", ticket); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/internal/scribe"
 	"parley/protocol/replica"
 )
@@ -20,7 +21,7 @@ func (l stuckLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l stuckLog) WithGroup(string) slog.Handler            { return l }
 
 func (l stuckLog) Handle(context.Context, slog.Record) error {
-	<-l.free
+	patient.Value(l.free)
 	return nil
 }
 

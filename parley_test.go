@@ -18,6 +18,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/gateway"
+	"parley/internal/patient"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -182,7 +183,7 @@ func follow(t *testing.T, w *witness, stop, read func()) {
 	}()
 	w.stop = sync.OnceFunc(func() {
 		stop()
-		<-done
+		patient.Value(done)
 	})
 	t.Cleanup(w.stop)
 }
@@ -356,7 +357,7 @@ func cuttable(t *testing.T, addr string) (via string, cut func()) {
 			default:
 			}
 		}
-		pipes.Wait()
+		patient.Done(pipes.Wait)
 	})
 	t.Cleanup(cut)
 	return l.Addr().String(), cut
@@ -585,7 +586,7 @@ func TestAPanicOfTheTerrainIsAnError(t *testing.T) {
 	if err := c.Send(replica.Ordered, "terrain", []byte{5, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	<-s.Done()
+	patient.Value(s.Done())
 	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "chunk (5, 0): no such land") {
 		t.Errorf("Close returned %v", err)
 	}

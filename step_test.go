@@ -7,6 +7,7 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -29,7 +30,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	}
 	g.Step = func(w *world.World, in []world.Input) {
 		if server == nil {
-			server = <-started
+			server = patient.Value(started)
 		}
 		if w.Tick() < 10 {
 			try()
@@ -73,7 +74,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	}
 	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
 	for len(tried) > 0 {
-		<-tried
+		patient.Value(tried)
 	}
 	if err := c.Send(replica.Reliable, "terrain", []byte{0, 0, 99, 0}); err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 		}
 	}
 	c.Close(t.Context())
-	<-drained
+	patient.Value(drained)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestStepMayClose(t *testing.T) {
 	closed := make(chan error, 1)
 	g.Step = func(w *world.World, in []world.Input) {
 		if w.Tick() == 3 {
-			closed <- (<-started).Close()
+			closed <- (patient.Value(started)).Close()
 		}
 		step(w, in)
 	}
@@ -115,10 +116,10 @@ func TestStepMayClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	started <- s
-	if err := <-closed; !errors.Is(err, parley.ErrInStep) {
+	if err := patient.Value(closed); !errors.Is(err, parley.ErrInStep) {
 		t.Errorf("the error is %v", err)
 	}
-	<-s.Done()
+	patient.Value(s.Done())
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -53,7 +54,7 @@ func (c *tally) add(call func(done func(account.Answer)) error) {
 
 // wait returns the results when all answers have come.
 func (c *tally) wait() map[account.Result]int {
-	c.group.Wait()
+	patient.Done(c.group.Wait)
 	return c.results
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"parley/account"
 	"parley/account/sqlite"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -49,7 +50,7 @@ func runVictim() {
 			} else {
 				fmt.Println("error", a.Result, a.Err)
 			}
-			<-inFlight
+			patient.Value(inFlight)
 		})
 		if err != nil {
 			fmt.Println("error", err)
@@ -79,7 +80,7 @@ func TestRegistrationSurvivesKill(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	t.Logf("%d accounts survived %d kills", total.Load(), moments)
 	if total.Load() == 0 {
 		t.Error("no account was registered, so nothing was tested")
@@ -106,7 +107,7 @@ func areThere(t *testing.T, path string, names []string) error {
 		if err := s.Login(operator, name, password, func(a account.Answer) { result <- a.Result }); err != nil {
 			return err
 		}
-		if got := <-result; got != account.OK {
+		if got := patient.Value(result); got != account.OK {
 			return fmt.Errorf("the log-in of %q was answered %v", name, got)
 		}
 	}
@@ -150,6 +151,6 @@ func killed(t *testing.T, path string, answers int, after time.Duration) (answer
 		}
 	}
 	timer.Stop()
-	cmd.Wait()
+	patient.Exit(cmd)
 	return answered
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/patient"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
@@ -86,7 +87,7 @@ func (d *desk) wait(call func(done func(account.Answer)) error) account.Answer {
 	if err := call(func(a account.Answer) { answers <- a }); err != nil {
 		d.t.Fatal(err)
 	}
-	return <-answers
+	return patient.Value(answers)
 }
 
 func (d *desk) register(from netip.Addr, name, password string) account.Answer {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/account"
+	"parley/internal/patient"
 )
 
 // crashMain is what this program does as the victim of the crash test.
@@ -91,7 +92,7 @@ func TestOneSessionAnAccount(t *testing.T) {
 			results[a.Result]++
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	if results[account.OK] != 1 || results[account.AlreadyIn] != 99 {
 		t.Errorf("of 100 at once: %v", results)
 	}

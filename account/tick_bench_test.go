@@ -18,6 +18,7 @@ import (
 
 	"parley/account"
 	"parley/account/sqlite"
+	"parley/internal/patient"
 )
 
 const (
@@ -208,7 +209,7 @@ func newCanary(b *testing.B, start time.Time) *canary {
 // stop ends it and returns how late each of its ticks was.
 func (c *canary) stop(b *testing.B) map[int]time.Duration {
 	c.stdin.Close()
-	if err := c.cmd.Wait(); err != nil {
+	if err := patient.Exit(c.cmd); err != nil {
 		b.Fatal(err)
 	}
 	late := map[int]time.Duration{}

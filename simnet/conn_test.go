@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // liveTest runs f in a bubble with two conns, and checks the accounting after it.
@@ -142,7 +144,7 @@ func TestADeadlineThatIsSetWhileAReadWaitsMovesIt(t *testing.T) {
 		}()
 		synctest.Wait()
 		b.SetReadDeadline(start.Add(time.Minute))
-		if got := <-done; got != time.Minute {
+		if got := patient.Value(done); got != time.Minute {
 			t.Errorf("the read ended after %v", got)
 		}
 	})
@@ -165,7 +167,7 @@ func TestCloseWakesReadersAndFreesTheAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if err := <-errs; !errors.Is(err, net.ErrClosed) {
+			if err := patient.Value(errs); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("read: %v", err)
 			}
 		}
@@ -436,9 +438,9 @@ func TestALiveIsSafeForManyGoroutines(t *testing.T) {
 				}
 			})
 		}
-		writers.Wait()
+		patient.Done(writers.Wait)
 		b.Close()
-		readers.Wait()
+		patient.Done(readers.Wait)
 		time.Sleep(time.Second)
 		if s := l.Stats(); s.InFlight != 0 || s.Delivered < 1600 || len(l.free) != len(l.flights) {
 			t.Errorf("%d of %d buffers are free: %+v", len(l.free), len(l.flights), s)

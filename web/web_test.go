@@ -148,7 +148,7 @@ func TestListenAndClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Get("http://" + p.Addr().String() + "/healthz")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"parley/account"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -98,7 +99,7 @@ func TestManyOpenANewDatabase(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 }
 
 func record(name string) account.Record {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -107,7 +108,7 @@ func TestKill(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	t.Logf("%d writes were answered before %d kills", total.Load(), points)
 	if total.Load() == 0 {
 		t.Error("nothing was written, so nothing was tested")
@@ -179,6 +180,6 @@ func kill(t *testing.T, path string, answers int, after time.Duration) (last [vi
 		}
 	}
 	timer.Stop()
-	cmd.Wait()
+	patient.Exit(cmd)
 	return last, n
 }

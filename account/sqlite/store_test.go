@@ -17,6 +17,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -174,7 +175,7 @@ func manyOpen(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	if all, err := openAt(t, path).List(t.Context(), "", 100); err != nil || len(all) != 8 {
 		t.Errorf("%d accounts, %v", len(all), err)
 	}

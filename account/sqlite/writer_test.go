@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -22,10 +23,10 @@ func stopWriter(t *testing.T, s *Store) (release func()) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	go s.writer.do(context.Background(), func(*pen) error {
 		close(inside)
-		<-leave
+		patient.Value(leave)
 		return nil
 	})
-	<-inside
+	patient.Value(inside)
 	return func() { close(leave) }
 }
 
@@ -65,7 +66,7 @@ func TestGroupCommit(t *testing.T) {
 	answers := queue(t, s, writes...)
 	release()
 	for i, c := range answers {
-		if err := <-c; err != nil {
+		if err := patient.Value(c); err != nil {
 			t.Errorf("write %d: %v", i, err)
 		}
 	}
@@ -89,7 +90,7 @@ func TestAWriteFailsAlone(t *testing.T) {
 	)
 	release()
 	for i, want := range []error{nil, broken, nil, nil, account.ErrNotFound, nil} {
-		if err := <-answers[i]; i == 3 && err == nil || i != 3 && !errors.Is(err, want) {
+		if err := patient.Value(answers[i]); i == 3 && err == nil || i != 3 && !errors.Is(err, want) {
 			t.Errorf("write %d: %v, want %v", i, err, want)
 		}
 	}
@@ -109,7 +110,7 @@ func TestACallerMayLeave(t *testing.T) {
 		left <- err
 	}()
 	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) {
+	if err := patient.Value(left); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	release()
@@ -126,14 +127,14 @@ func TestCloseDoesWhatWasAsked(t *testing.T) {
 	answers := queue(t, s, insert("ann"), insert("bob"))
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	<-s.writer.stop
+	patient.Value(s.writer.stop)
 	release()
 	for _, c := range answers {
-		if err := <-c; err != nil {
+		if err := patient.Value(c); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := <-closed; err != nil {
+	if err := patient.Value(closed); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Create(t.Context(), record("clara")); !errors.Is(err, errClosed) {
@@ -175,7 +176,7 @@ func TestDiskFull(t *testing.T) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	t.Logf("%d made, %d refused", len(made), refused)
 	if len(made) == 0 || refused == 0 {
 		t.Fatalf("%d were made and %d refused", len(made), refused)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/account"
+	"parley/internal/patient"
 )
 
 // pieces are what statements are broken with.
@@ -38,7 +39,7 @@ func testHostile(t *testing.T, s account.Store) {
 			kept.Add(int64(n))
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	wantFound(t, s, guard)
 	if got, want := len(listAll(t, s)), int(kept.Load())+1; got != want {
 		t.Errorf("%d accounts, want %d", got, want)

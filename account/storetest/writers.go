@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/account"
+	"parley/internal/patient"
 )
 
 // writers is how many write at once.
@@ -24,7 +25,7 @@ func testWriters(t *testing.T, s account.Store) {
 			}
 		})
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	all := listAll(t, s)
 	if len(all) != writers {
 		t.Errorf("%d accounts, want %d", len(all), writers)
@@ -73,7 +74,7 @@ func testRace(t *testing.T, s account.Store) {
 		begin := make(chan struct{})
 		for range writers {
 			group.Go(func() {
-				<-begin
+				patient.Value(begin)
 				switch _, err := s.Create(ctx, newRecord(fmt.Sprint("wanted-", i))); {
 				case err == nil:
 					won.Add(1)
@@ -83,7 +84,7 @@ func testRace(t *testing.T, s account.Store) {
 			})
 		}
 		close(begin)
-		group.Wait()
+		patient.Done(group.Wait)
 		if won.Load() != 1 {
 			t.Fatalf("%d of %d got the name", won.Load(), writers)
 		}

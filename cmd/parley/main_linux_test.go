@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // /dev/full is the disk that is always full; only Linux has it.
@@ -54,7 +56,7 @@ func TestServeAndHangUp(t *testing.T) {
 		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // no test waits without an end
 		defer late.Stop()
 		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
+		go func() { ended <- patient.Exit(cmd) }()
 		for _, err := os.Stat(ready); err != nil; _, err = os.Stat(ready) {
 			select {
 			case err := <-ended:
@@ -71,7 +73,7 @@ func TestServeAndHangUp(t *testing.T) {
 			}
 			cmd.Process.Signal(syscall.SIGTERM)
 		}
-		if err := <-ended; err != nil || !strings.Contains(out.String(), "every player is told") {
+		if err := patient.Value(ended); err != nil || !strings.Contains(out.String(), "every player is told") {
 			t.Errorf("nohup %v: %v: %s", nohup, err, &out)
 		}
 		if _, err := os.Stat(ready); err == nil {

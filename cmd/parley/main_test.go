@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // binary is the program as a user has it, built once for all tests here.
@@ -39,6 +41,7 @@ func TestMain(m *testing.M) {
 // parley runs the program and returns its exit status and what it printed.
 func parley(t *testing.T, stdin string, args ...string) (status int, out, errOut string) {
 	t.Helper()
+	defer patient.End().Stop()
 	var o, e bytes.Buffer
 	cmd := exec.Command(binary, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &o, &e

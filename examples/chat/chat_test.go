@@ -7,11 +7,14 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // open runs a room and returns its address, and how to close it.
 func open(t *testing.T) (addr string, closeRoom func() error) {
 	t.Helper()
+	defer patient.End().Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -22,7 +25,7 @@ func open(t *testing.T) (addr string, closeRoom func() error) {
 	}
 	end := func() error {
 		cancel()
-		err := <-done
+		err := patient.Value(done)
 		done <- err
 		return err
 	}
@@ -52,6 +55,7 @@ func enter(t *testing.T, addr, name string) *guest {
 
 func (g *guest) say(line string) {
 	g.t.Helper()
+	defer patient.End().Stop()
 	if _, err := fmt.Fprintln(g.says, line); err != nil {
 		g.t.Fatal(err)
 	}
@@ -59,6 +63,7 @@ func (g *guest) say(line string) {
 
 func (g *guest) want(lines ...string) {
 	g.t.Helper()
+	defer patient.End().Stop()
 	for _, want := range lines {
 		if !g.sees.Scan() || g.sees.Text() != want {
 			g.t.Fatalf("got %q, want %q", g.sees.Text(), want)
@@ -86,14 +91,14 @@ func TestTwoPeopleTalk(t *testing.T) {
 	ada.want("Ada: [31mred")
 
 	bob.says.Close()
-	if err := <-bob.done; err != nil {
+	if err := patient.Value(bob.done); err != nil {
 		t.Errorf("Bob left with %v", err)
 	}
 	ada.want("* Bob has left")
 	if err := closeRoom(); err != nil {
 		t.Errorf("the room closed with %v", err)
 	}
-	if err := <-ada.done; err == nil || !strings.Contains(err.Error(), "server closing") {
+	if err := patient.Value(ada.done); err == nil || !strings.Contains(err.Error(), "server closing") {
 		t.Errorf("Ada was told %v", err)
 	}
 }
@@ -103,12 +108,12 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	ada := enter(t, addr, "Ada")
 	ada.want("* Ada has come")
 	for name, want := range map[string]string{"Ada": "that name is taken", " \t": "a name is needed"} {
-		if err := <-enter(t, addr, name).done; err == nil || !strings.Contains(err.Error(), want) {
+		if err := patient.Value(enter(t, addr, name).done); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q entered with %v, want %q", name, err, want)
 		}
 	}
 	ada.says.Close()
-	if err := <-ada.done; err != nil {
+	if err := patient.Value(ada.done); err != nil {
 		t.Error(err)
 	}
 }

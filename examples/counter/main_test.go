@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // The example works: what one client adds, another sees.
@@ -12,12 +14,12 @@ func TestWhatOneAddsAnotherSees(t *testing.T) {
 	addr := make(chan string, 1)
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, "127.0.0.1:0", func(a string) { addr <- a }) }()
-	server := <-addr
+	server := patient.Value(addr)
 	watching, unwatch := context.WithCancel(ctx)
 	numbers := make(chan int64, 100)
 	watched := make(chan error, 1)
 	go func() { watched <- watch(watching, server, func(n int64) { numbers <- n }) }()
-	if first := <-numbers; first != 0 {
+	if first := patient.Value(numbers); first != 0 {
 		t.Errorf("the number starts at %d", first)
 	}
 	for _, n := range []string{"5", "-2"} {
@@ -31,14 +33,14 @@ func TestWhatOneAddsAnotherSees(t *testing.T) {
 		}
 	}
 	unwatch()
-	if err := <-watched; err != nil {
+	if err := patient.Value(watched); err != nil {
 		t.Errorf("watch: %v", err)
 	}
 	if err := add(ctx, server, "many"); err == nil {
 		t.Error("a word was added")
 	}
 	cancel()
-	if err := <-served; err != nil {
+	if err := patient.Value(served); err != nil {
 		t.Errorf("serve: %v", err)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // open runs a board and returns its address, and how to close it.
 func open(t *testing.T) (addr string, closeBoard func() error) {
 	t.Helper()
+	defer patient.End().Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -22,7 +25,7 @@ func open(t *testing.T) (addr string, closeBoard func() error) {
 	}
 	end := func() error {
 		cancel()
-		err := <-done
+		err := patient.Value(done)
 		done <- err
 		return err
 	}
@@ -58,6 +61,7 @@ func come(t *testing.T, addr, name string) *guest {
 
 func (g *guest) move(x, y int) {
 	g.t.Helper()
+	defer patient.End().Stop()
 	if _, err := fmt.Fprintln(g.moves, x, y); err != nil {
 		g.t.Fatal(err)
 	}
@@ -67,6 +71,7 @@ func (g *guest) move(x, y int) {
 // counts.
 func (g *guest) until(want string) {
 	g.t.Helper()
+	defer patient.End().Stop()
 	var saw []string
 	for line := range g.sees {
 		if line == want {
@@ -93,14 +98,14 @@ func TestCursorsAreSeenByAll(t *testing.T) {
 	ada.until("Bob is at 65535 0")
 
 	bob.moves.Close()
-	if err := <-bob.done; err != nil {
+	if err := patient.Value(bob.done); err != nil {
 		t.Errorf("Bob left with %v", err)
 	}
 	ada.until("Bob has left")
 	if err := closeBoard(); err != nil {
 		t.Errorf("the board closed with %v", err)
 	}
-	if err := <-ada.done; err == nil || !strings.Contains(err.Error(), "peer left") {
+	if err := patient.Value(ada.done); err == nil || !strings.Contains(err.Error(), "peer left") {
 		t.Errorf("Ada was told %v", err)
 	}
 }
@@ -110,12 +115,12 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	ada := come(t, addr, "Ada")
 	ada.until("Ada is at 0 0")
 	for name, want := range map[string]string{"Ada": "taken", " \t": "taken", strings.Repeat("x", 21): "longer"} {
-		if err := <-come(t, addr, name).done; err == nil || !strings.Contains(err.Error(), want) {
+		if err := patient.Value(come(t, addr, name).done); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q came with %v", name, err)
 		}
 	}
 	ada.moves.Close()
-	if err := <-ada.done; err != nil {
+	if err := patient.Value(ada.done); err != nil {
 		t.Error(err)
 	}
 }

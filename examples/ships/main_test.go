@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/internal/patient"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -42,7 +43,7 @@ func sail(t *testing.T, addr string) *sailor {
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	s.steer(t, 0, 0)
 	return s

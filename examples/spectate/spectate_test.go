@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/protocol/stamp"
 )
 
@@ -16,13 +17,13 @@ func TestWhoWatchesSeesThePond(t *testing.T) {
 	defer cancel()
 	addr, served := make(chan string, 1), make(chan error, 1)
 	go func() { served <- serve(ctx, "127.0.0.1:0", func(a string) { addr <- a }) }()
-	server := <-addr
+	server := patient.Value(addr)
 
 	sights, watched := make(chan sight, 1000), make(chan error, 2)
 	go func() { watched <- watch(context.Background(), server, func(s sight) { sights <- s }) }()
 	seen := map[string]int{}
 	for seen["boat"] < 10 || seen["duck"] < 2 || seen["frog"] < 2 || seen["ripple"] == 0 || seen["gone"] == 0 {
-		s := <-sights
+		s := patient.Value(sights)
 		if s.gone {
 			s.thing.name = "gone"
 		}
@@ -31,15 +32,15 @@ func TestWhoWatchesSeesThePond(t *testing.T) {
 
 	early, leave := context.WithCancel(context.Background())
 	go func() { watched <- watch(early, server, func(sight) { leave() }) }()
-	if err := <-watched; err != nil {
+	if err := patient.Value(watched); err != nil {
 		t.Errorf("who leaves ends with %v", err)
 	}
 	cancel()
-	if err := <-served; err != nil {
+	if err := patient.Value(served); err != nil {
 		t.Errorf("serve: %v", err)
 	}
 	var why stamp.Close
-	if err := <-watched; !errors.As(err, &why) || why.Reason != stamp.ReasonPeer {
+	if err := patient.Value(watched); !errors.As(err, &why) || why.Reason != stamp.ReasonPeer {
 		t.Errorf("who stays ends with %v", err)
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // open runs a tavern and returns where it is and its fingerprint, and how to close it.
 func open(t *testing.T) (at guest, closeTavern func() error) {
 	t.Helper()
+	defer patient.End().Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -22,7 +25,7 @@ func open(t *testing.T) (at guest, closeTavern func() error) {
 	}
 	end := func() error {
 		cancel()
-		err := <-done
+		err := patient.Value(done)
 		done <- err
 		return err
 	}
@@ -53,6 +56,7 @@ func enter(t *testing.T, g guest) *visitor {
 
 func (v *visitor) say(line string) {
 	v.t.Helper()
+	defer patient.End().Stop()
 	if _, err := fmt.Fprintln(v.says, line); err != nil {
 		v.t.Fatal(err)
 	}
@@ -60,6 +64,7 @@ func (v *visitor) say(line string) {
 
 func (v *visitor) want(lines ...string) {
 	v.t.Helper()
+	defer patient.End().Stop()
 	for _, want := range lines {
 		if !v.sees.Scan() || v.sees.Text() != want {
 			v.t.Fatalf("got %q, want %q", v.sees.Text(), want)
@@ -94,7 +99,7 @@ func TestTwoPeopleRegisterLogInAndTalk(t *testing.T) {
 	b.want("Bob:  [31mred ")
 
 	b.says.Close()
-	if err := <-b.done; err != nil {
+	if err := patient.Value(b.done); err != nil {
 		t.Errorf("Bob left with %v", err)
 	}
 	a.want("* Bob has left")
@@ -105,7 +110,7 @@ func TestTwoPeopleRegisterLogInAndTalk(t *testing.T) {
 		t.Errorf("the tavern closed with %v", err)
 	}
 	for _, v := range []*visitor{a, b} {
-		if err := <-v.done; err == nil || !strings.Contains(err.Error(), "server_closed") {
+		if err := patient.Value(v.done); err == nil || !strings.Contains(err.Error(), "server_closed") {
 			t.Errorf("a guest was told %v", err)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/patient"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,6 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open runs a table at a real socket and returns its address.
 func open(t *testing.T) string {
 	t.Helper()
+	defer patient.End().Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	done := make(chan error, 1)
@@ -28,7 +31,7 @@ func open(t *testing.T) string {
 	}
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := patient.Value(done); err != nil {
 			t.Errorf("the table closed with %v", err)
 		}
 	})
@@ -78,7 +81,7 @@ func TestAWholeGame(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			addr := open(t)
 			a, b := sit(t, addr, script(tt.x, tt.o)), sit(t, addr, script(tt.x, tt.o))
-			x, y := <-a, <-b
+			x, y := patient.Value(a), patient.Value(b)
 			if x.err != nil || y.err != nil {
 				t.Fatal(x.err, y.err)
 			}
@@ -107,7 +110,7 @@ func TestRandomGames(t *testing.T) {
 	for seed := range uint64(10) {
 		addr := open(t)
 		a, b := sit(t, addr, random(seed)), sit(t, addr, random(seed+100))
-		x, y := <-a, <-b
+		x, y := patient.Value(a), patient.Value(b)
 		if x.err != nil || y.err != nil || x.player.board != y.player.board || !x.player.board.over() {
 			t.Fatalf("seed=%d: %v, %v\n%v\n%v", seed, x.err, y.err, &x.player.board, &y.player.board)
 		}
@@ -121,17 +124,17 @@ func TestTheTableIsForTwo(t *testing.T) {
 	slow := func(b board, me mark) (int, error) {
 		if b.turns == 0 {
 			close(begun)
-			<-full
+			patient.Value(full)
 		}
 		return script([]int{0, 1, 2}, []int{3, 4})(b, me)
 	}
 	a, b := sit(t, addr, slow), sit(t, addr, slow)
-	<-begun
-	if third := <-sit(t, addr, slow); third.err == nil || !strings.Contains(third.err.Error(), "full") {
+	patient.Value(begun)
+	if third := patient.Value(sit(t, addr, slow)); third.err == nil || !strings.Contains(third.err.Error(), "full") {
 		t.Errorf("the third one: %v", third.err)
 	}
 	close(full)
-	if x, y := <-a, <-b; x.err != nil || y.err != nil || x.winner != markX {
+	if x, y := patient.Value(a), patient.Value(b); x.err != nil || y.err != nil || x.winner != markX {
 		t.Errorf("%v, %v, %s won", x.err, y.err, x.winner)
 	}
 }
@@ -181,7 +184,7 @@ func TestPlayingByHand(t *testing.T) {
 	})
 	err := playAt(t.Context(), addr, strings.NewReader("0\nx\n10\n1\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"), in)
 	in.Close()
-	got, end := <-text, <-other
+	got, end := patient.Value(text), patient.Value(other)
 	if err != nil || end.err != nil || !strings.Contains(got, "there is no square 0") || !strings.Contains(got, "you ") {
 		t.Errorf("%v, %v:\n%s", err, end.err, got)
 	}
@@ -193,7 +196,7 @@ func TestTheOtherLeaves(t *testing.T) {
 	gone := errors.New("had enough")
 	first := sit(t, addr, func(board, mark) (int, error) { return 0, gone })
 	second := sit(t, addr, func(board, mark) (int, error) { return 0, gone })
-	a, b := <-first, <-second
+	a, b := patient.Value(first), patient.Value(second)
 	if !errors.Is(a.err, gone) {
 		a, b = b, a
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/internal/promise"
 )
@@ -50,7 +51,7 @@ func (s *siege) wait(t *testing.T) {
 
 func (s *siege) lift() {
 	close(s.over)
-	s.wg.Wait()
+	patient.Done(s.wg.Wait)
 }
 
 // T30: a flood of first datagrams from ever new sources, who answer nothing. Honest players of every dialect enter
@@ -169,7 +170,7 @@ func crowd(t *testing.T, d door, to string, n int) (idle []io.Closer) {
 		}
 		wg.Go(func() {
 			c, err := d.idle(from, to)
-			<-room
+			patient.Value(room)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -179,7 +180,7 @@ func crowd(t *testing.T, d door, to string, n int) (idle []io.Closer) {
 			idle = append(idle, c)
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	if len(idle) < n/4 {
 		t.Errorf("only %d of %d connections were made: %v", len(idle), n, refused)
 	}

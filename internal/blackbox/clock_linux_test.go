@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"parley/internal/patient"
 	"parley/internal/player"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkTimeAnswers(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	results := make(chan []player.Result, 1)
 	go func() { results <- crowd.Run(ctx) }()
-	defer func() { cancel(); <-results }()
+	defer func() { cancel(); patient.Value(results) }()
 	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/protocol/relay"
 )
 
@@ -115,9 +116,10 @@ func startSink(b *testing.B) net.Conn {
 	}
 	b.Cleanup(func() {
 		in.Close()
-		cmd.Wait()
+		patient.Exit(cmd)
 	})
 	var addr string
+	defer patient.End().Stop()
 	if _, err := fmt.Fscanln(out, &addr); err != nil {
 		b.Fatal(err)
 	}

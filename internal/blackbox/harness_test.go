@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // program is the built parley, empty if there is no go to build it with.
@@ -162,13 +164,13 @@ func (s *server) start(t *testing.T) {
 // wait reads to the end what the server prints, and takes its exit.
 func (s *server) wait(out io.Reader) {
 	io.Copy(io.Discard, out)
-	s.exited <- s.cmd.Wait()
+	s.exited <- patient.Exit(s.cmd)
 }
 
 func (s *server) kill() {
 	s.once.Do(func() {
 		s.cmd.Process.Kill()
-		<-s.exited
+		patient.Value(s.exited)
 	})
 }
 
@@ -189,7 +191,7 @@ func (s *server) status(t *testing.T) (code int) {
 			code = statusOf(err)
 		case <-time.After(patience):
 			s.cmd.Process.Kill()
-			<-s.exited
+			patient.Value(s.exited)
 			t.Fatal("the server did not end")
 		}
 	})
@@ -211,6 +213,7 @@ func statusOf(err error) int {
 func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	needProgram(t)
+	defer patient.End().Stop()
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs

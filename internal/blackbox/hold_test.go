@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/internal/promise"
 	"parley/world"
@@ -42,7 +43,7 @@ func (c *crowd) join(n int) (refused int) {
 		name := fmt.Sprintf("holder-%d", len(c.players)+refused+int(c.turn.Add(1)))
 		mu.Unlock()
 		wg.Go(func() {
-			defer func() { <-room }()
+			defer func() { patient.Value(room) }()
 			gone := new(atomic.Bool)
 			p, err := player.Join(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
 				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: func(n player.Notice) {
@@ -60,7 +61,7 @@ func (c *crowd) join(n int) (refused int) {
 			c.players, c.gone = append(c.players, p), append(c.gone, gone)
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	return refused
 }
 
@@ -98,7 +99,7 @@ func (c *crowd) close() {
 	for _, p := range c.players {
 		wg.Go(func() { p.Close(ctx) })
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 }
 
 // T56: many clients of one dialect, 20 times a second, 64 bytes or so: all that was sent reliably
@@ -286,7 +287,7 @@ func TestThreeTimesTheLoad(t *testing.T) {
 		}
 	})
 	c.turnFor(4 * periods)
-	wg.Wait()
+	patient.Done(wg.Wait)
 	asked := c.asked.Load() - mine + others.asked.Load() - theirs
 	during := c.settle(asked)
 	cutOff, turnedAway := c.ended.Load()+others.ended.Load()-shut, uint64(refused)+late.ended.Load()+shut

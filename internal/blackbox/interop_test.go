@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -121,7 +122,7 @@ func TestInterop(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 }
 
 // interop is one cell of the table.

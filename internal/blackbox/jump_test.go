@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/internal/promise"
 )
@@ -39,12 +40,12 @@ func TestTheWallClockJumps(t *testing.T) {
 		ended := make(chan []player.Result, 1)
 		go func() { ended <- crowd.Run(ctx) }()
 		for range 5 * each {
-			<-joined // or failed to, as the results say
+			patient.Value(joined) // or failed to, as the results say
 		}
 		return func() {
 			t.Helper()
 			cancel()
-			for _, r := range <-ended {
+			for _, r := range patient.Value(ended) {
 				if r.Errors > 0 || r.Connected != r.Bots || r.Updates == 0 {
 					t.Errorf("%s: %d of %d connected, %d failed: %s", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error)
 				}

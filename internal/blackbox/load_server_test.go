@@ -21,6 +21,7 @@ import (
 	"parley/account/sqlite"
 	"parley/arena"
 	"parley/internal/gateway"
+	"parley/internal/patient"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -389,11 +390,12 @@ func startLoaded(t testing.TB, c loadConfig) *loaded {
 	read.Close()
 	t.Cleanup(func() {
 		write.Close()
-		if err := l.cmd.Wait(); err != nil {
+		if err := patient.Exit(l.cmd); err != nil {
 			t.Errorf("the server under load: %v", err)
 		}
 	})
 	l.in = json.NewDecoder(out)
+	defer patient.End().Stop()
 	if err := l.in.Decode(&l.addrs); err != nil {
 		t.Fatalf("the server under load does not say where it is: %v", err)
 	}
@@ -403,6 +405,7 @@ func startLoaded(t testing.TB, c loadConfig) *loaded {
 // say asks the server for its figures.
 func (l *loaded) say(word string) (f loadFigure) {
 	l.t.Helper()
+	defer patient.End().Stop()
 	if _, err := fmt.Fprintln(l.ask, word); err != nil {
 		l.t.Fatal(err)
 	}

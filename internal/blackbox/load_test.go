@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/protocol/replica"
 	"parley/world"
@@ -79,7 +80,7 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 	b.ReportMetric(float64(f.Mallocs)/n, "server-allocs/tick")
 	b.ReportMetric(milliseconds(f.GCPauseP99), "gc-p99-ms")
 	b.Logf("load %s; favoured %v; %d ticks, %d late, %d let go; %d collections; %d MB resident", machineLoad(), f.Favoured, f.Ticks, f.Late, f.Skips, f.GCs, f.Resident>>20)
-	for _, r := range <-results {
+	for _, r := range patient.Value(results) {
 		b.Logf("%s: %d of %d connected, %d errors %s; seen %d of %d; heard %d of %d; p50 %v p99 %v", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error,
 			r.Seen, r.Steered, r.Heard, r.Said, r.P50.Round(time.Millisecond), r.P99.Round(time.Millisecond))
 		if r.Connected != r.Bots || r.Errors > 0 {
@@ -141,7 +142,7 @@ func BenchmarkReplicaHundredByHundred(b *testing.B) {
 	for _, c := range clients {
 		wg.Go(func() { c.Close(context.Background()) })
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 }
 
 // prTier skips a test that is too long for every run: the gate sets PARLEY_PR.
@@ -184,7 +185,7 @@ func TestATickOverTheWireAllocatesNothing(t *testing.T) {
 		go func() { ended <- crowd.Run(ctx) }()
 		return func() {
 			cancel()
-			for _, r := range <-ended {
+			for _, r := range patient.Value(ended) {
 				if r.Errors > 0 {
 					t.Errorf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error)
 				}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/internal/promise"
 	"parley/world"
@@ -21,6 +22,7 @@ import (
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
+	defer patient.End().Stop()
 	r, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +116,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 		staying.Go(func() {
 			room <- struct{}{}
 			in := sync.OnceFunc(func() {
-				<-room
+				patient.Value(room)
 				joining.Done()
 			})
 			defer in()
@@ -136,10 +138,10 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 			times <- time.Now()
 		})
 	}
-	joining.Wait()
+	patient.Done(joining.Wait)
 	began := time.Now()
 	s.terminate(t)
-	staying.Wait()
+	patient.Done(staying.Wait)
 	close(times)
 	var last time.Duration
 	told := 0

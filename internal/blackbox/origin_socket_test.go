@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -30,7 +31,7 @@ func newOriginSocket(t *testing.T, n int, main netip.AddrPort) *originSocket {
 	go s.loop()
 	t.Cleanup(func() {
 		conn.Close()
-		<-s.done
+		patient.Value(s.done)
 	})
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/internal/promise"
 	"parley/world"
@@ -147,6 +148,7 @@ func TestJoinAndBotsHaveTickets(t *testing.T) {
 	join := func(args ...string) (int, string) {
 		cmd := exec.CommandContext(t.Context(), program, append([]string{"join"}, args...)...)
 		cmd.Stdin = strings.NewReader("who\nquit\n")
+		defer patient.End().Stop()
 		out, err := cmd.CombinedOutput()
 		return statusOf(err), string(out)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"parley/account"
 	"parley/account/sqlite"
+	"parley/internal/patient"
 )
 
 // accounts runs "parley account" on a directory.
@@ -77,7 +78,7 @@ func wantPassword(t *testing.T, data, name, password string) {
 	if err := s.Login(netip.Addr{}, name, password, func(a account.Answer) { answers <- a }); err != nil {
 		t.Fatal(err)
 	}
-	if a := <-answers; a.Result != account.OK {
+	if a := patient.Value(answers); a.Result != account.OK {
 		t.Errorf("log in of %s: %v", name, a.Result)
 	}
 }
@@ -203,7 +204,7 @@ func TestAccountListOfMany(t *testing.T) {
 		}()
 	}
 	for range n {
-		if err := <-errs; err != nil {
+		if err := patient.Value(errs); err != nil {
 			t.Fatal(err)
 		}
 	}

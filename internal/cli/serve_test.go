@@ -322,7 +322,7 @@ func TestThePageTellsOfAllParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close(t.Context())
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	get := func(path string) string {
 		res, err := client.Get("http://" + page.Addr().String() + path)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/protocol/realm"
 	"parley/protocol/replica"
@@ -237,7 +238,7 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 		}
 	}
 	waitFor(t, tick, "all are in", all(func(p *realmPlayer) bool { return p.own != 0 && p.chunks == 1 }))
-	in.Wait()
+	patient.Done(in.Wait)
 	for i, p := range people {
 		var list []realm.ChunkID
 		for k := range int16(each) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/protocol/duplex"
 	"parley/protocol/relay"
 	"parley/world"
@@ -82,7 +83,7 @@ func try(t *testing.T, h *Hub, d *Duplex, pass []byte) *attempt {
 		if client != nil {
 			client.Close(context.Background())
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 	})
 	return a
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/protocol/duplex"
 )
 
@@ -41,7 +42,7 @@ func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplexPlayer {
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	return p
 }
@@ -111,7 +112,7 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 			done <- err
 		}()
 		until(t, h, "a reply", func() bool { return len(done) == 1 })
-		if err := <-done; err != nil {
+		if err := patient.Value(done); err != nil {
 			t.Fatal(err)
 		}
 		return status, reply

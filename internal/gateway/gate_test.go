@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/patient"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
 )
@@ -512,7 +513,7 @@ func TestReplicaAsksForPasses(t *testing.T) {
 			t.Errorf("%s: it is called %q", tt.name, h.Players()[0].Name)
 		}
 		c.Close(context.Background())
-		<-drained
+		patient.Value(drained)
 		until(t, h, tt.name+": it is gone", func() bool { return len(h.players) == 0 && d.conns() == 0 })
 	}
 }
@@ -551,7 +552,7 @@ func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
 		}
 		until(t, h, "it is out", func() bool { return c.Err() != nil })
 		c.Close(context.Background())
-		<-drained
+		patient.Value(drained)
 		until(t, h, "it is gone", func() bool { return d.conns() == 0 })
 	}
 	if st := h.gate.Stats(); st.Unlooked != 3 {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -147,7 +148,7 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	g.Step = func(w *world.World, in []world.Input) {
 		if stop.Load() {
 			stops.Add(1)
-			<-gate
+			patient.Value(gate)
 		}
 		step(w, in)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
@@ -240,7 +241,7 @@ func (s *siege) duplex(d *Duplex) {
 	}
 	s.ticks(5)
 	p.Close(s.Context())
-	wg.Wait()
+	patient.Done(wg.Wait)
 }
 
 func (s *siege) realm(d *Realm) {

@@ -11,6 +11,7 @@ import (
 	"parley/account"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -55,7 +56,7 @@ func playRealmAt(t *testing.T, d *Realm, name string, config realm.Config) *real
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	return p
 }
@@ -203,7 +204,7 @@ func TestRealmPlayersHaveAccounts(t *testing.T) {
 	if err := service.Ban("ann", time.Time{}, "cheating", func(account.Answer) { close(done) }); err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	patient.Value(done)
 	a.Close(t.Context())
 	until("it left", func() bool { return h.Stats().Players == 0 })
 	c := playRealm(t, h, d, "ann")

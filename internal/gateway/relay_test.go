@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/protocol/relay"
 )
 
@@ -40,7 +41,7 @@ func playRelay(t *testing.T, d *Relay) *relayPlayer {
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	return p
 }

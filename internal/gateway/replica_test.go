@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -60,7 +61,7 @@ func live(t *testing.T, h *Hub) (until func(what string, cond func() bool)) {
 	go func() { ended <- h.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := patient.Value(ended); err != nil {
 			t.Error(err)
 		}
 	})
@@ -108,7 +109,7 @@ func playReplica(t *testing.T, d *Replica) *replicaPlayer {
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	if err := c.Link(); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/protocol/stamp"
 )
 
@@ -34,7 +35,7 @@ func watchStamp(t *testing.T, d *Stamp) *stampWatcher {
 	}()
 	t.Cleanup(func() {
 		c.Close(context.Background())
-		<-done
+		patient.Value(done)
 	})
 	return w
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/patient"
 	"parley/simnet"
 )
 
@@ -36,7 +37,7 @@ func echoUDP(t testing.TB) string {
 	}()
 	t.Cleanup(func() {
 		c.Close()
-		<-done
+		patient.Value(done)
 	})
 	return c.LocalAddr().String()
 }
@@ -164,7 +165,7 @@ func echoTCP(t testing.TB) string {
 	}()
 	t.Cleanup(func() {
 		l.Close()
-		<-done
+		patient.Value(done)
 	})
 	return l.Addr().String()
 }
@@ -198,6 +199,7 @@ func TestStreamsArriveWhole(t *testing.T) {
 
 // A receiver who does not read holds its own sender up, and no one else.
 func TestAStreamThatIsNotReadHoldsUpNoOther(t *testing.T) {
+	defer patient.End().Stop()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +310,7 @@ func TestTheScheduleKeepsTime(t *testing.T) {
 	}
 	s.mu.Unlock()
 	for _, want := range []byte{3, 1, 2, 0} {
-		if i := <-got; i != want {
+		if i := patient.Value(got); i != want {
 			t.Errorf("%d came where %d was due", i, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/world"
 )
 
@@ -82,7 +83,7 @@ func TestWhatABotDidLastIsSeen(t *testing.T) {
 		}
 	}
 	stop()
-	<-done
+	patient.Value(done)
 	if asked() || b.Tally.Seen == 0 || b.Tally.Error != "" {
 		t.Errorf("%+v", b.Tally)
 	}

@@ -13,6 +13,7 @@ import (
 	"parley"
 	"parley/account/storetest"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/internal/player"
 	"parley/world"
 )
@@ -163,9 +164,9 @@ func TestACrowdOfBots(t *testing.T) {
 	}
 	done := make(chan []player.Result, 1)
 	go func() { done <- c.Run(ctx) }()
-	joined.Wait()
+	patient.Done(joined.Wait)
 	defer time.AfterFunc(3*time.Second, cancel).Stop() // so long they play
-	for _, r := range <-done {
+	for _, r := range patient.Value(done) {
 		t.Logf("%+v", r)
 		if r.Bots != 2 || r.Connected != 2 || r.Errors != 0 || r.Updates == 0 {
 			t.Errorf("%s: %+v", r.Dialect, r)
@@ -207,7 +208,7 @@ func TestBotsOfRealmComeBack(t *testing.T) {
 		joined.Add(2)
 		c := player.Crowd{Addrs: addrs, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done}
 		go func() {
-			joined.Wait()
+			patient.Done(joined.Wait)
 			cancel()
 		}()
 		if got := c.Run(ctx); got[0].Errors != 0 || got[0].Connected != 2 {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"parley/internal/patient"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +57,7 @@ func newPage() *page {
 
 func (p *page) Write(b []byte) (int, error) {
 	if p.stuck != nil {
-		<-p.stuck
+		patient.Value(p.stuck)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +214,7 @@ func TestManyLoops(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	flush(t, h)
 	s := h.Stats()
 	if s.Lines+s.Limited+s.Dropped < loops*each || s.Waiting != 0 || s.Limited == 0 {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -123,7 +124,7 @@ func TestDialWithASocketThatFails(t *testing.T) {
 		}()
 		h.wants(t, "came") // so the loop runs
 		socket.Close()
-		if err := <-failed; !errors.Is(err, udp.ErrClosed) || !strings.HasPrefix(err.Error(), "tiny: udp: ") {
+		if err := patient.Value(failed); !errors.Is(err, udp.ErrClosed) || !strings.HasPrefix(err.Error(), "tiny: udp: ") {
 			t.Errorf("dial: %v", err)
 		}
 		if want := fmt.Sprintf("level=INFO msg=disconnected proto=tiny peer=%v reason=\"tiny: udp: closed\"\n", h.Addr()); out.String() != want {
@@ -220,7 +221,7 @@ func TestClientDoRunsWithThePresentTime(t *testing.T) {
 		for range 20 { // one at a time, also when there is no loop any more
 			wg.Go(func() { x.Ask(func(time.Time) { asked++ }) })
 		}
-		if wg.Wait(); asked != 20 {
+		if patient.Done(wg.Wait); asked != 20 {
 			t.Errorf("%d of 20 were asked", asked)
 		}
 	})
@@ -238,7 +239,7 @@ func TestCloseWaitsForTheAnswer(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		h.wants(t, "came", "left")
 		if err := x.Err(); err != errLeft {
 			t.Errorf("it ended with %v", err)
@@ -246,8 +247,8 @@ func TestCloseWaitsForTheAnswer(t *testing.T) {
 		if err := x.Close(shelltest.Ended()); err != nil {
 			t.Errorf("close of what is closed: %v", err)
 		}
-		<-x.Over()
-		<-x.Loop().Done()
+		patient.Value(x.Over())
+		patient.Value(x.Loop().Done())
 	})
 }
 
@@ -314,7 +315,7 @@ func TestCloseOfWhatIsOverIsNeverLate(t *testing.T) {
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}
-			<-x.Over()
+			patient.Value(x.Over())
 			if err := x.Close(shelltest.Ended()); err != nil || x.Err() != errSent {
 				t.Fatalf("close: %v; it ended with %v", err, x.Err())
 			}
@@ -328,7 +329,7 @@ func TestASocketThatFailsEndsTheClient(t *testing.T) {
 		x := connect(t, at, h)
 		h.wants(t, "came")
 		x.Loop().Socket().Close()
-		<-x.Over()
+		patient.Value(x.Over())
 		_, why := x.rest()
 		for _, err := range []error{why, x.Err(), x.Close(t.Context())} {
 			if !errors.Is(err, udp.ErrClosed) || !strings.HasPrefix(err.Error(), "tiny: udp: ") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
@@ -102,14 +103,14 @@ func TestEventsBeforeTheEndAreRead(t *testing.T) {
 		want := numbered(3*shell.MaxQueuedEvents, 8)
 		h.wants(t, "came")
 		h.send(t, append(slices.Clone(want), "closing")...)
-		<-x.Over()
+		patient.Value(x.Over())
 		if x.Err() != errSent {
 			t.Errorf("Err is %v before all is read", x.Err())
 		}
 		if got, why := x.rest(); !slices.Equal(got, want) || why != errSent {
 			t.Errorf("%d of %d were read, and the end was %v", len(got), len(want), why)
 		}
-		<-x.Loop().Done()
+		patient.Value(x.Loop().Done())
 		if got, why := x.rest(); len(got) != 0 || why != errSent {
 			t.Errorf("a second reading gets %q and %v", got, why)
 		}
@@ -141,7 +142,7 @@ func TestSeveralReaders(t *testing.T) {
 			h.send(t, part...)
 		}
 		h.send(t, "closing")
-		wg.Wait()
+		patient.Done(wg.Wait)
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // A loop that sleeps when there is no room, and readers of which one wakes it: nothing is
@@ -44,7 +46,7 @@ func TestInboxAgainstManyReaders(t *testing.T) {
 			}
 			for i := range n {
 				for !b.hasRoom() {
-					<-woken
+					patient.Value(woken)
 				}
 				if b.put(i); i%7 == 0 { // a turn is over
 					b.show()
@@ -55,7 +57,7 @@ func TestInboxAgainstManyReaders(t *testing.T) {
 			}
 			b.show()
 			close(done)
-			wg.Wait()
+			patient.Done(wg.Wait)
 			count := make([]int, n)
 			for r := range seen {
 				last := -1

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // newOutbox returns an outbox and the channel that its wakes come by.
@@ -59,11 +61,11 @@ func TestOutboxAgainstManySenders(t *testing.T) {
 			}
 			done := make(chan struct{})
 			go func() {
-				wg.Wait()
+				patient.Done(wg.Wait)
 				close(done)
 			}()
 			receiveNumbered(t, o, woken, senders*int(n), tt.refuses, rand.New(rand.NewPCG(seed, senders)))
-			<-done
+			patient.Value(done)
 			if o.held+len(o.filling) != 0 || o.some.Load() {
 				t.Errorf("%d bytes are left", o.held+len(o.filling))
 			}
@@ -142,7 +144,7 @@ func receiveNumbered(t *testing.T, o *outbox, woken <-chan struct{}, n, refuses 
 			continue // an acknowledgement would have come
 		}
 		if n > 0 {
-			<-woken
+			patient.Value(woken)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 )
@@ -111,8 +112,8 @@ func TestPutIntoWhatHasEnded(t *testing.T) {
 				waits := make(chan error)
 				go func() { waits <- x.PutWait(t.Context(), 0, "", nil) }()
 				tt.end(t, h, x)
-				<-x.Over()
-				for _, err := range []error{<-waits, x.Put(0, "", nil), x.PutWait(t.Context(), 0, "", nil)} {
+				patient.Value(x.Over())
+				for _, err := range []error{patient.Value(waits), x.Put(0, "", nil), x.PutWait(t.Context(), 0, "", nil)} {
 					if err != nil && err != shell.ErrClosed {
 						t.Errorf("put: %v", err)
 					}
@@ -146,14 +147,14 @@ func TestCloseWhileManyPut(t *testing.T) {
 			})
 		}
 		for range taken {
-			<-begun
+			patient.Value(begun)
 		}
 		if err := x.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		var got []string
-		for ev := <-h.heard; ev != "left"; ev = <-h.heard {
+		for ev := patient.Value(h.heard); ev != "left"; ev = patient.Value(h.heard) {
 			got = append(got, ev)
 		}
 		for i, n := range taken {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -47,7 +48,7 @@ func TestDoFromManyGoroutines(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		if h.Close(); sum != 2000 {
 			t.Errorf("%d of 2,000 ran", sum)
 		}
@@ -92,7 +93,7 @@ func TestAClosedServerRunsNothing(t *testing.T) {
 		if err := h.Shutdown(t.Context()); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
-		<-h.Done()
+		patient.Value(h.Done())
 		looked := false
 		if h.Look(func() { looked = true }); !looked { // it is still there, as are the counters
 			t.Error("nobody may look at it")
@@ -221,7 +222,7 @@ func TestShutdownAndCloseByMany(t *testing.T) {
 					}
 				})
 			}
-			wg.Wait()
+			patient.Done(wg.Wait)
 			h.wants(t, "came", "left")
 		}
 	})
@@ -250,7 +251,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 		h := serve(t, at)
 		connect(t, at, h)
 		h.Socket().Close()
-		<-h.Done()
+		patient.Value(h.Done())
 		h.wants(t, "came", "left") // its program is told all the same
 		h.Look(func() {
 			if n := h.host.Len(); n != 0 {
@@ -298,6 +299,6 @@ func TestALookSeesTheCoreBetweenTurns(t *testing.T) {
 			}
 		}
 		h.Close()
-		wg.Wait()
+		patient.Done(wg.Wait)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -140,7 +141,7 @@ func (h *house) send(t testing.TB, news ...string) {
 func (h *house) wants(t testing.TB, all ...string) {
 	t.Helper()
 	for _, want := range all {
-		if got := <-h.heard; got != want {
+		if got := patient.Value(h.heard); got != want {
 			t.Fatalf("the server heard %q, want %q", got, want)
 		}
 	}

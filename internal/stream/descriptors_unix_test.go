@@ -15,12 +15,14 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
 // T61: a server with 100 descriptors survives 200 connections, and serves again when they
 // have left. It is a process of its own, as the limit is a process's.
 func TestALackOfDescriptorsPasses(t *testing.T) {
+	defer patient.End().Stop()
 	promise.Keeps(t, "T61", "stream", 1)
 	if os.Getenv("STREAM_FEW_DESCRIPTORS") != "" {
 		serveWithFewDescriptors(t)
@@ -39,7 +41,7 @@ func TestALackOfDescriptorsPasses(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer child.Wait()
+	defer patient.Exit(child)
 	defer stdin.Close() // which ends the child
 	lines := bufio.NewScanner(stdout)
 	next := func(prefix string) string {

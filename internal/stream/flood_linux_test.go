@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -64,7 +65,7 @@ func recordHello(t *testing.T, protocols ...string) []byte {
 	defer theirs.Close()
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
-	defer wg.Wait()
+	defer patient.Done(wg.Wait)
 	defer ours.Close()
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(theirs, head); err != nil {
@@ -106,7 +107,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	stop := make(chan struct{})
 	var flood sync.WaitGroup
 	var sent atomic.Int64
-	defer flood.Wait()
+	defer patient.Done(flood.Wait)
 	defer close(stop)
 	for range 4 {
 		flood.Go(func() {

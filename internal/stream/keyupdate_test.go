@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -136,7 +137,7 @@ func TestAFloodOfKeyUpdatesEnds(t *testing.T) {
 					t.Fatal("it never ends")
 				}
 			}
-			<-ended
+			patient.Value(ended)
 			s.do(func() {
 				if between && got == 0 {
 					t.Error("the flood did not begin")
@@ -189,7 +190,7 @@ func TestHalfClosed(t *testing.T) {
 				t.Errorf("%q, %v", got[:n], err)
 			}
 			c.(interface{ CloseWrite() error }).CloseWrite()
-			if err := <-ended; !errors.Is(err, io.EOF) {
+			if err := patient.Value(ended); !errors.Is(err, io.EOF) {
 				t.Error(err)
 			}
 			if n, err := c.Read(got); n != 0 || err == nil {
@@ -209,7 +210,7 @@ func TestTheTurnComesBack(t *testing.T) {
 	config.Certificates = nil
 	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if hello.ServerName == "slow" {
-			<-wait
+			patient.Value(wait)
 		}
 		return &cert, nil
 	}
@@ -244,7 +245,7 @@ func TestTheTurnComesBack(t *testing.T) {
 	}
 	close(wait)
 	for range slots + 1 {
-		if err := <-slow; err != nil {
+		if err := patient.Value(slow); err != nil {
 			t.Error(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -41,6 +42,7 @@ type server struct {
 
 // newServer starts a server; set sets its functions first.
 func newServer(t testing.TB, config Config, set func(s *server)) *server {
+	patient.Test(t)
 	s := &server{t: t, queues: map[*Conn][]byte{}, conns: map[*Conn]bool{}}
 	set(s)
 	s.loop = NewLoop(func(now time.Time) (time.Time, bool) {
@@ -60,7 +62,7 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 
 func (s *server) close() {
 	s.loop.Stop()
-	<-s.loop.Done()
+	patient.Value(s.loop.Done())
 	s.l.Close()
 }
 
@@ -164,7 +166,7 @@ func TestBytesComeAndGo(t *testing.T) {
 					}
 				})
 			}
-			clients.Wait()
+			patient.Done(clients.Wait)
 		})
 	}
 }
@@ -177,7 +179,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 			opened := make(chan *Conn, 2)
 			s := newServer(t, config, func(s *server) { s.opened = func(c *Conn) { opened <- c } })
 			slow := s.dial()
-			slowConn := <-opened
+			slowConn := patient.Value(opened)
 			data := bytes.Repeat([]byte("x"), 12<<20)
 			s.do(func() { s.send(slowConn, data) })
 			s.do(func() {
@@ -192,7 +194,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 				}
 			})
 			quick := s.dial()
-			quickConn := <-opened
+			quickConn := patient.Value(opened)
 			s.do(func() { s.send(quickConn, []byte("hello")) })
 			got := make([]byte, 5)
 			if _, err := io.ReadFull(quick, got); err != nil || string(got) != "hello" {
@@ -226,7 +228,7 @@ func TestFinishLetsArriveWhatWasSent(t *testing.T) {
 				t.Errorf("%q, %v", got, err)
 			}
 			c.Close()
-			<-ended
+			patient.Value(ended)
 		})
 	}
 }
@@ -242,7 +244,7 @@ func TestFinishEndsWithoutThePeer(t *testing.T) {
 				s.opened = func(c *Conn) { c.Finish() }
 			})
 			s.dial()
-			<-ended
+			patient.Value(ended)
 		})
 	}
 }
@@ -260,7 +262,7 @@ func TestCutEndsAtOnce(t *testing.T) {
 			if _, err := c.Read(make([]byte, 1)); err == nil {
 				t.Error("it was not cut")
 			}
-			<-ended
+			patient.Value(ended)
 		})
 	}
 }
@@ -285,7 +287,7 @@ func TestEndsAreTold(t *testing.T) {
 			c := s.dial()
 			c.Write([]byte("last words"))
 			c.Close()
-			<-ended
+			patient.Value(ended)
 			s.do(func() {})
 			if text := strings.Join(got, ", "); text != "opened, last words, ended" {
 				t.Error(text)
@@ -303,7 +305,7 @@ func TestRecordsOfOneByte(t *testing.T) {
 	s := newServer(t, Config{TLS: testTLS(t)}, func(s *server) {
 		s.received = func(_ *Conn, b []byte) {
 			if turns++; turns == 1 {
-				<-hold // until all have come
+				patient.Value(hold) // until all have come
 			}
 			if total += len(b); total == 16<<10 {
 				close(done)
@@ -317,7 +319,7 @@ func TestRecordsOfOneByte(t *testing.T) {
 		}
 	}
 	close(hold)
-	<-done
+	patient.Value(done)
 	s.do(func() {
 		if limit := 16<<10/readBytes + 32; turns > limit {
 			t.Errorf("%d turns for %d bytes, want at most %d", turns, total, limit)
@@ -348,7 +350,7 @@ func TestATurnTakesOneBufferOfEach(t *testing.T) {
 				c := s.dial()
 				go c.Write(make([]byte, size))
 			}
-			<-done
+			patient.Value(done)
 		})
 	}
 }
@@ -379,7 +381,7 @@ func TestLoopRunsAllThatItAccepted(t *testing.T) {
 		t.Errorf("%v, %d ran", err, ran)
 	}
 	l.Stop()
-	<-l.Done()
+	patient.Value(l.Done())
 	if l.Do(func() { t.Error("ran") }) != ErrClosed || l.Post(func() { t.Error("ran") }) != ErrClosed {
 		t.Error("a closed loop takes commands")
 	}
@@ -425,8 +427,8 @@ func TestATurnFollowsEachVisit(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
-	<-l.Done()
+	patient.Done(wg.Wait)
+	patient.Value(l.Done())
 	if asked == 0 || done != asked {
 		t.Errorf("of %d visits, %d were followed by a turn", asked, done)
 	}

@@ -3,6 +3,8 @@ package turns
 import (
 	"sync"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // Visitors from many goroutines, with the last turn in the middle: each is alone, comes only when
@@ -45,7 +47,7 @@ func TestATurnFollowsEachVisit(t *testing.T) {
 			})
 		}
 		for last := false; !last; {
-			last = <-wake
+			last = patient.Value(wake)
 			o.Begin(last)
 			alone()
 			done = asked
@@ -57,7 +59,7 @@ func TestATurnFollowsEachVisit(t *testing.T) {
 			default:
 			}
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		if asked == 0 || done != asked {
 			t.Errorf("of %d visits, %d were done", asked, done)
 		}

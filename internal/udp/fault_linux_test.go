@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -492,7 +493,7 @@ func TestAReadThatFailsForEverEndsTheLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		go l.run()
-		<-l.Done()
+		patient.Value(l.Done())
 		if !errors.Is(l.Err(), unix.ENOTSOCK) {
 			t.Errorf("ended with %v, want ENOTSOCK", l.Err())
 		}
@@ -521,7 +522,7 @@ func TestEndlessTransientErrorsDoNotStarveTimers(t *testing.T) {
 			core.add(time.Now().Add(time.Duration(i) * 100 * time.Microsecond))
 		}
 		startLoop(t, s, core, LoopConfig{})
-		<-done
+		patient.Value(done)
 	})
 }
 
@@ -542,7 +543,7 @@ func TestARunOfErrorsDoesNotHideWhatWaits(t *testing.T) {
 		done := make(chan struct{})
 		core.datagram = func(time.Time, netip.AddrPort, []byte) { close(done) }
 		startLoop(t, server, core, LoopConfig{})
-		<-done
+		patient.Value(done)
 		if got := server.Stats().InFaults[FaultNoBuffers]; got != 5*maxStrangeErrors {
 			t.Errorf("%d faults, want %d", got, 5*maxStrangeErrors)
 		}

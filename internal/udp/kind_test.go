@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // kind is one way to have sockets: the suite runs over all of them.
@@ -48,7 +50,10 @@ func eachPlace(t *testing.T, f func(t *testing.T, p *place)) {
 				t.Logf("this machine has no IPv6: %s over %s is left out", k.name, r.via)
 				continue
 			}
-			t.Run(k.name+" over "+r.via, func(t *testing.T) { f(t, p) })
+			t.Run(k.name+" over "+r.via, func(t *testing.T) {
+				patient.Test(t)
+				f(t, p)
+			})
 		}
 	}
 }
@@ -131,6 +136,7 @@ type got struct {
 // the buffers have room, which tests see to.
 func collect(t testing.TB, s *Socket, in *RecvBatch, n int) []got {
 	t.Helper()
+	defer patient.End().Stop()
 	var all []got
 	for len(all) < n {
 		if err := s.Read(in, time.Time{}); err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/patient"
 )
 
 // This file is a load in a process of its own, so that the CPU time of this
@@ -43,7 +45,7 @@ func startLoad(tb testing.TB) *load {
 	l := &load{in, bufio.NewReader(out), cmd}
 	tb.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait()
+		_ = patient.Exit(cmd)
 	})
 	return l
 }
@@ -52,6 +54,7 @@ func startLoad(tb testing.TB) *load {
 // when the answers are there.
 func (l *load) run(tb testing.TB, to netip.AddrPort, n, burst int, gap time.Duration) {
 	tb.Helper()
+	defer patient.End().Stop()
 	fmt.Fprintln(l.in, to, n, burst, gap.Nanoseconds())
 	answer, err := l.out.ReadString('\n')
 	if err != nil || answer != "ok\n" {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -158,7 +159,7 @@ func TestTimersFireInOrderOverEverySocket(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		<-done
+		patient.Value(done)
 		if got := l.Stats().Timeouts; got != 100 {
 			t.Errorf("%d timeouts, want 100", got)
 		}
@@ -185,9 +186,9 @@ func TestATimerThatMovesEarlierWakesTheLoopInTime(t *testing.T) {
 			if err := l.Do(func() { core.add(time.Now().Add(time.Millisecond)) }); err != nil {
 				t.Fatal(err)
 			}
-			<-fired
+			patient.Value(fired)
 			send(t, client, p.addr(server), []byte("x"))
-			<-fired
+			patient.Value(fired)
 		}
 	})
 }
@@ -219,7 +220,7 @@ func TestALoopLeavesNothingInTheSocket(t *testing.T) {
 					}
 				}
 				startLoop(t, server, core, LoopConfig{})
-				<-done
+				patient.Value(done)
 			})
 		})
 	}
@@ -248,13 +249,13 @@ func TestALongTransmissionGoesOnByItself(t *testing.T) {
 		dry = make(chan struct{})
 		ended := dry
 		l := StartLoop(s, core, LoopConfig{})
-		<-ended
+		patient.Value(ended)
 		// More than the turn that stops and the last turn take.
 		const more = 3 * maxTurnTransmits
 		if err := l.Post(func() { left = more; l.Stop() }); err != nil {
 			t.Error(err)
 		}
-		<-l.Done()
+		patient.Value(l.Done())
 		if got := s.Stats().OutDatagrams; got != n+more {
 			t.Errorf("%d datagrams were sent, want %d", got, n+more)
 		}
@@ -356,14 +357,14 @@ func TestAFloodDoesNotStarveTimersAndCommands(t *testing.T) {
 				}
 			}
 		}()
-		<-reached
+		patient.Value(reached)
 		for range 20 {
 			if err := l.Do(func() {}); err != nil {
 				t.Error(err)
 			}
 		}
 		close(stop)
-		<-flooded
+		patient.Value(flooded)
 		if err := l.Do(func() {
 			if worst > most {
 				t.Errorf("%d datagrams were handled in a row, want at most %d", worst, most)
@@ -483,12 +484,12 @@ func TestStopFromTheLoopItself(t *testing.T) {
 		var l *Loop
 		ready := make(chan struct{})
 		core := &scriptCore{keepNoLog: true}
-		core.datagram = func(time.Time, netip.AddrPort, []byte) { <-ready; l.Stop() }
+		core.datagram = func(time.Time, netip.AddrPort, []byte) { patient.Value(ready); l.Stop() }
 		s, peer := p.open(t, Config{}), p.open(t, Config{})
 		l = StartLoop(s, core, LoopConfig{})
 		close(ready)
 		send(t, peer, p.addr(s), []byte("stop"))
-		<-l.Done()
+		patient.Value(l.Done())
 		if err := l.Err(); err != nil {
 			t.Errorf("a loop that was stopped ends with %v", err)
 		}
@@ -504,7 +505,7 @@ func TestALoopWhoseSocketIsClosedEndsWithThatError(t *testing.T) {
 			t.Error("a loop that runs has an error")
 		}
 		s.Close()
-		<-l.Done()
+		patient.Value(l.Done())
 		if !errors.Is(l.Err(), ErrClosed) || !errors.Is(l.Close(), ErrClosed) {
 			t.Errorf("ended with %v, want ErrClosed", l.Err())
 		}
@@ -527,7 +528,7 @@ func TestTheLoopTellsTheMarkOfTheDatagram(t *testing.T) {
 	for _, want := range []ECN{CE, NotECT, ECT0, ECT1} {
 		peer, _ := network.Listen("127.0.0.1:0", Config{ECN: want})
 		send(t, peer, s.LocalAddr(), []byte{1})
-		if got := <-marks; got != want {
+		if got := patient.Value(marks); got != want {
 			t.Errorf("mark %v, want %v", got, want)
 		}
 		peer.Close()

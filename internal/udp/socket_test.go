@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 func TestDatagramsArriveOnceWholeAndInOrder(t *testing.T) {
@@ -238,7 +240,7 @@ func TestWakeEndsThisReadOrTheNext(t *testing.T) {
 				t.Fatalf("read while woken: %v", err)
 			}
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		// A wake that meets a datagram is kept for the next Read.
 		send(t, b, p.addr(a), []byte("x"))
 		a.Wake()
@@ -268,7 +270,7 @@ func TestCloseEndsAReadAndForbidsTheRest(t *testing.T) {
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-result; err != ErrClosed {
+		if err := patient.Value(result); err != ErrClosed {
 			t.Errorf("the read that waited: %v", err)
 		}
 		if err := a.Close(); err != nil {
@@ -320,12 +322,12 @@ func TestReadingAndWritingAtOnce(t *testing.T) {
 							t.Errorf("got datagram %d, want %d", got, i)
 						}
 						i++
-						<-tokens
+						patient.Value(tokens)
 					}
 				}
 			})
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 	})
 }
 
@@ -375,7 +377,7 @@ func TestAGroupSharesOnePortAndEachSenderStaysWithItsSocket(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		if total != senders*each || len(seen) != senders {
 			t.Errorf("%d datagrams of %d senders, want %d of %d", total, len(seen), senders*each, senders)
 		}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // Visitors from many goroutines, with Close in the middle: each is alone with the core, and what
@@ -67,11 +69,11 @@ func visitAndClose(t *testing.T, p *place, calm func() bool) {
 			}
 		})
 	}
-	<-enough
+	patient.Value(enough)
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	if waiting != 0 || sent != put {
 		t.Errorf("of %d, %d were sent and %d wait for ever", put, sent, waiting)
 	}
@@ -141,7 +143,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 			}
 			calm = false
 		})
-		<-told // of what was not calm, in a turn
+		patient.Value(told) // of what was not calm, in a turn
 		fired := make(chan struct{})
 		visit(func() {
 			core.add(time.Now())
@@ -151,7 +153,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 				close(fired)
 			}
 		})
-		<-fired // long before the hour
+		patient.Value(fired) // long before the hour
 		if got, want := l.Socket().Stats().OutDatagrams, uint64(10*(maxVisitTransmits-1)+much); got != want {
 			t.Errorf("%d were sent, want %d", got, want)
 		}

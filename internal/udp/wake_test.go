@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // No wake is lost: each goroutine hands the loop a value, wakes it, and waits
@@ -58,7 +60,7 @@ func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
 			for range rounds {
 				handed[i].Add(1)
 				l.Wake()
-				<-told[i]
+				patient.Value(told[i])
 			}
 		})
 	}
@@ -71,7 +73,7 @@ func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
 			}
 		}
 	})
-	wg.Wait()
+	patient.Done(wg.Wait)
 	for i := range seen {
 		if got := seen[i].Load(); got != uint64(rounds) {
 			t.Errorf("waker %d: %d values seen, want %d", i, got, rounds)
@@ -108,7 +110,7 @@ func TestAcceptedCommandsRunExactlyOnceAcrossClose(t *testing.T) {
 					}
 				})
 			}
-			wg.Wait()
+			patient.Done(wg.Wait)
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
@@ -152,7 +154,7 @@ func TestCloseUnderTraffic(t *testing.T) {
 				wg.Go(func() { _ = la.Close() })
 				wg.Go(func() { _ = lb.Close() })
 			}
-			wg.Wait()
+			patient.Done(wg.Wait)
 		}
 	})
 }

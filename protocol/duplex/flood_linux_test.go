@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/patient"
 )
 
 // helloOf returns the client hello of a client, as one could be recorded.
@@ -20,7 +21,7 @@ func helloOf(t *testing.T, protocols ...string) []byte {
 	defer theirs.Close()
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
-	defer wg.Wait()
+	defer patient.Done(wg.Wait)
 	defer ours.Close()
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(theirs, head); err != nil {
@@ -93,7 +94,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 		}
 	}
 	close(stop)
-	flood.Wait()
+	patient.Done(flood.Wait)
 	st := h.Stats()
 	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", sent.Load(), st.Crowded, st.HastyShakes)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
@@ -164,7 +165,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 }
 
 // T38: mains that never begin their handshake keep nobody from joining, and are cut off.

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/patient"
 )
 
 // This file is a crowd of clients, and the bare writes that the server is compared with, in
@@ -61,7 +63,7 @@ func startHelper(tb testing.TB, what string) *helper {
 	}
 	tb.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait()
+		_ = patient.Exit(cmd)
 	})
 	return &helper{in, bufio.NewReader(out)}
 }
@@ -69,6 +71,7 @@ func startHelper(tb testing.TB, what string) *helper {
 // ask has the helper do something and scans its answer.
 func (h *helper) ask(tb testing.TB, question string, answer ...any) {
 	tb.Helper()
+	defer patient.End().Stop()
 	fmt.Fprintln(h.in, question)
 	line, err := h.out.ReadString('\n')
 	if err == nil {

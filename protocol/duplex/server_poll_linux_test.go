@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // pollRig is a poller without its goroutine, and mains that the test reads by it.
@@ -17,6 +19,7 @@ type pollRig struct {
 }
 
 func newPollRig(t *testing.T) *pollRig {
+	patient.Test(t)
 	r := &pollRig{t: t}
 	r.hub.wake = func() {}
 	if r.p = newPoller(&r.hub); r.p == nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -26,6 +27,7 @@ type hall struct {
 }
 
 func newHall(t testing.TB, c Config) *hall {
+	patient.Test(t)
 	return hallAt(t, c, shelltest.Kernel(udp.Config{}), nil)
 }
 
@@ -236,7 +238,7 @@ func TestAQueryEndsWithItsContextOrConnection(t *testing.T) {
 	if err := h.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := <-done; !errors.Is(err, ErrClosed) {
+	if err := patient.Value(done); !errors.Is(err, ErrClosed) {
 		t.Errorf("a query whose connection ended: %v", err)
 	}
 	if why := (Close{}); !errors.As(x.Err(), &why) || why.Reason != ReasonPeer {
@@ -352,7 +354,7 @@ func TestCloseByMany(t *testing.T) {
 		group.Go(func() { h.Close() })
 		group.Go(func() { h.Shutdown(context.Background()) })
 	}
-	group.Wait()
+	patient.Done(group.Wait)
 	for _, x := range clients {
 		if err := x.Update(1, valueOf(1)[1:]); !errors.Is(err, ErrClosed) {
 			t.Errorf("after Close: %v", err)

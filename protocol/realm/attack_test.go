@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -56,7 +57,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 	if err := p.server.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
-	read.Wait()
+	patient.Done(read.Wait)
 	if got := p.server.Stats(); got.Players != 0 || got.Waiting != 0 || got.Accepted != got.Ended || p.accounts.sessions() != 0 {
 		t.Errorf("%+v, %d sessions", got, p.accounts.sessions())
 	}
@@ -202,7 +203,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 		return told
 	})
 	bob.Close(context.Background())
-	heard.Wait()
+	patient.Done(heard.Wait)
 	if count == 0 {
 		t.Error("bob heard nothing")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -190,7 +191,7 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 				}
 			})
 		}
-		group.Wait()
+		patient.Done(group.Wait)
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.GC()

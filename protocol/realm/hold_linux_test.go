@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/stream"
 )
 
@@ -59,6 +60,7 @@ func newCrowd(t testing.TB, addr string, clients int) *crowd {
 
 func (c *crowd) wait(t testing.TB, line string) {
 	t.Helper()
+	defer patient.End().Stop()
 	for c.lines.Scan() {
 		if strings.Contains(c.lines.Text(), line) {
 			return
@@ -69,7 +71,7 @@ func (c *crowd) wait(t testing.TB, line string) {
 
 func (c *crowd) close() {
 	c.stdin.Close() // which ends it
-	c.child.Wait()
+	patient.Exit(c.child)
 }
 
 // TestCrowdProcess is the process of a crowd, and nothing if it is not asked to be.
@@ -97,9 +99,9 @@ func TestCrowdProcess(t *testing.T) {
 			buf := make([]byte, 4096)
 			c.Write(hello)
 			c.Read(buf) // the config
-			<-slots
+			patient.Value(slots)
 			met.Done()
-			met.Wait() // all log in together, or each would be told of each later one by itself
+			patient.Done(met.Wait) // all log in together, or each would be told of each later one by itself
 			c.Write(login)
 			c.Read(buf)
 			in.Done()
@@ -108,7 +110,7 @@ func TestCrowdProcess(t *testing.T) {
 			}
 		}()
 	}
-	in.Wait()
+	patient.Done(in.Wait)
 	fmt.Println("in the game")
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

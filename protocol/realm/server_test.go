@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // place is a server with its game and accounts.
@@ -25,6 +27,7 @@ type place struct {
 
 func newPlace(t testing.TB, c ServerConfig) *place {
 	t.Helper()
+	patient.Test(t)
 	p := &place{t: t, game: newTestGame(), accounts: newAccounts("ann", "bob", "cyd")}
 	c.Accounts = p.accounts
 	if c.DataDir == "" {

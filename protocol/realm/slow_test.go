@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -135,7 +136,7 @@ func newSlowCrowd(t *testing.T, addr string, clients int, pause time.Duration) *
 	}
 	t.Cleanup(func() {
 		stdin.Close()
-		c.child.Wait()
+		patient.Exit(c.child)
 	})
 	return c
 }
@@ -143,6 +144,7 @@ func newSlowCrowd(t *testing.T, addr string, clients int, pause time.Duration) *
 // wait waits for a line that begins with a word and returns the number behind it.
 func (c *slowCrowd) wait(word string) (n int) {
 	c.t.Helper()
+	defer patient.End().Stop()
 	for c.lines.Scan() {
 		rest, ok := strings.CutPrefix(c.lines.Text(), word+" ")
 		if !ok {
@@ -185,7 +187,7 @@ func TestSlowCrowdProcess(t *testing.T) {
 			defer cut.Done()
 			c, err := openSlowly(addr, i)
 			conns[i] = c
-			<-slots
+			patient.Value(slots)
 			opened.Done()
 			if err != nil {
 				failed.Add(1)
@@ -196,7 +198,7 @@ func TestSlowCrowdProcess(t *testing.T) {
 			}
 		}()
 	}
-	opened.Wait()
+	patient.Done(opened.Wait)
 	fmt.Println("open", failed.Load())
 	go func() {
 		for range time.Tick(pause) {
@@ -207,7 +209,7 @@ func TestSlowCrowdProcess(t *testing.T) {
 			}
 		}
 	}()
-	cut.Wait()
+	patient.Done(cut.Wait)
 	fmt.Println("cut", other.Load())
 	os.Exit(0)
 }

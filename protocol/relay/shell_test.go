@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -92,7 +93,7 @@ func TestServerAndClients(t *testing.T) {
 		})
 		a, b, c := at.join(t, s.Addr(), Config{}), at.join(t, s.Addr(), Config{}), at.join(t, s.Addr(), Config{})
 		for range 3 {
-			if got := <-told; got != "joined unset" {
+			if got := patient.Value(told); got != "joined unset" {
 				t.Fatalf("told %s", got)
 			}
 		}
@@ -106,7 +107,7 @@ func TestServerAndClients(t *testing.T) {
 		if err := b.Send(Unordered, ToServer, []byte("game")); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-told; got != `unordered "game"` {
+		if got := patient.Value(told); got != `unordered "game"` {
 			t.Errorf("told %s", got)
 		}
 		wantPackage(t, a, SemiOrdered, true, "all: game")
@@ -128,7 +129,7 @@ func TestServerAndClients(t *testing.T) {
 			if err := x.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := <-told; got != "left peer left" {
+			if got := patient.Value(told); got != "left peer left" {
 				t.Errorf("told %s", got)
 			}
 			if err := x.Send(Unordered, ToOthers, []byte("late")); err != ErrClosed {
@@ -147,7 +148,7 @@ func TestServerAndClients(t *testing.T) {
 		if last.Kind != EventLeft || last.Close.Reason != ReasonRemoved {
 			t.Errorf("the last one's end: %v %v", last.Kind, last.Close)
 		}
-		if got := <-told; got != "left closed" {
+		if got := patient.Value(told); got != "left closed" {
 			t.Errorf("told %s", got)
 		}
 		if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
@@ -333,7 +334,7 @@ func TestServerWithSeveralPorts(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 2 {
-					if why := <-left; why.Reason != ReasonPort {
+					if why := patient.Value(left); why.Reason != ReasonPort {
 						t.Errorf("left: %v", why)
 					}
 				}
@@ -343,7 +344,7 @@ func TestServerWithSeveralPorts(t *testing.T) {
 			t.Error(err)
 		}
 		for range 2 {
-			if why := <-left; why.Reason != ReasonClosed {
+			if why := patient.Value(left); why.Reason != ReasonClosed {
 				t.Errorf("left: %v", why)
 			}
 		}
@@ -440,7 +441,7 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	st := s.Stats()
 	if st.Socket.OutFaults.Total()+st.Socket.InFaults.Total() == 0 {
 		t.Errorf("no fault struck: %+v", st.Socket)
@@ -529,9 +530,9 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	for range n {
-		<-gone
+		patient.Value(gone)
 	}
 }
 

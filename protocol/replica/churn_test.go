@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -104,9 +105,9 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	for range n {
-		<-gone // a second after its goodbye
+		patient.Value(gone) // a second after its goodbye
 	}
 }
 

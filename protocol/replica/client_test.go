@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
@@ -198,12 +199,12 @@ func TestCloseWhileSending(t *testing.T) {
 			})
 		}
 		for range 8 {
-			<-busy
+			patient.Value(busy)
 		}
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		if err := x.Send(Ordered, "late", nil); err != ErrClosed {
 			t.Errorf("send after close: %v", err)
 		}
@@ -222,7 +223,7 @@ func TestEventsEndAfterClose(t *testing.T) {
 			go x.Close(t.Context())
 		}
 		for range 3 {
-			if got := <-ended; got != (Close{Reason: ReasonClosed}) {
+			if got := patient.Value(ended); got != (Close{Reason: ReasonClosed}) {
 				t.Errorf("a reader saw %+v", got)
 			}
 		}
@@ -297,7 +298,7 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 		if err := x.Send(Ordered, "bye", nil); err != nil {
 			t.Fatal(err)
 		}
-		<-x.shell.Over()
+		patient.Value(x.shell.Over())
 		if x.Send(Ordered, "late", nil) != ErrClosed {
 			t.Error("a message was taken after the server's goodbye")
 		}
@@ -315,7 +316,7 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 		if got != n {
 			t.Errorf("%d of %d messages came", got, n)
 		}
-		<-x.shell.Loop().Done() // without Close: there is nothing left to do
+		patient.Value(x.shell.Loop().Done()) // without Close: there is nothing left to do
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -44,7 +45,7 @@ func surviveFaults(t *testing.T, at *place, clients, messages int) {
 		go func() { done <- sayAll(t, at, s, messages) }()
 	}
 	for range clients {
-		if err := <-done; err != nil {
+		if err := patient.Value(done); err != nil {
 			t.Error(err)
 		}
 	}

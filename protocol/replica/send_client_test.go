@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -64,7 +65,7 @@ func TestCloseSendsWhatWasSentBefore(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		for n := range uint32(100) {
 			if err := x.SendWait(t.Context(), Reliable, "free", binary.LittleEndian.AppendUint32(nil, n)); err != nil {
 				t.Error(err)
@@ -73,7 +74,7 @@ func TestCloseSendsWhatWasSentBefore(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got := <-c.end; got.Reason != ReasonPeer {
+		if got := patient.Value(c.end); got.Reason != ReasonPeer {
 			t.Errorf("the server saw %+v", got)
 		}
 		for i := range senders {
@@ -199,6 +200,7 @@ func TestSendDoesNotAllocate(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
+	patient.Test(t)
 	at := kernel(udp.Config{})
 	got := make(chan struct{}, 1)
 	have := 0

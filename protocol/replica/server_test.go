@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -63,7 +64,7 @@ func TestShutdownTellsAll(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 		for range clients {
-			if got, want := <-told, (Close{Reason: ReasonPeer, Remote: true, Text: goodbye}); got != want {
+			if got, want := patient.Value(told), (Close{Reason: ReasonPeer, Remote: true, Text: goodbye}); got != want {
 				t.Errorf("a client was told %+v, want %+v", got, want)
 			}
 		}
@@ -284,7 +285,7 @@ func TestDoFromManyGoroutines(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	patient.Done(wg.Wait)
 	if s.Close(); sum != 5000 {
 		t.Errorf("%d of 5,000 ran", sum)
 	}
@@ -296,7 +297,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shell.Socket().Close()
-	<-s.Done()
+	patient.Value(s.Done())
 	if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
 		t.Errorf("Do: %v", err)
 	}

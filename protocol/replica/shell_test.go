@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -129,7 +130,7 @@ func TestConnectEchoClose(t *testing.T) {
 		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
 			t.Errorf("the client ended with %+v, want %+v", got, want)
 		}
-		if got, want := <-closed, (Close{Reason: ReasonPeer, Remote: true}); got != want {
+		if got, want := patient.Value(closed), (Close{Reason: ReasonPeer, Remote: true}); got != want {
 			t.Errorf("the server was told %+v, want %+v", got, want)
 		}
 	})
@@ -143,7 +144,7 @@ func TestAHundredClientsAtOnce(t *testing.T) {
 			go func() { done <- talk(t, at, s, i) }()
 		}
 		for range 100 {
-			if err := <-done; err != nil {
+			if err := patient.Value(done); err != nil {
 				t.Error(err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/udp"
 )
 
@@ -131,7 +132,7 @@ func TestCloseWhileTheServerSends(t *testing.T) {
 			t.Errorf("ended with %+v", got)
 		}
 		close(stop)
-		<-stopped
+		patient.Value(stopped)
 	})
 }
 
@@ -152,11 +153,11 @@ func TestEventsEndAfterClose(t *testing.T) {
 			})
 		}
 		for range 3 {
-			if got := <-ended; got != (Close{Reason: ReasonClosed}) {
+			if got := patient.Value(ended); got != (Close{Reason: ReasonClosed}) {
 				t.Errorf("a reader saw %+v", got)
 			}
 		}
-		wg.Wait()
+		patient.Done(wg.Wait)
 		for range x.Events() { // again, at once
 		}
 		if err := x.Close(t.Context()); err != nil {

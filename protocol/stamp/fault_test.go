@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -53,7 +54,7 @@ func surviveFaults(t *testing.T, at *place, clients, packets int) {
 		go func() { done <- takeAll(t, at, s, packets) }()
 	}
 	for range clients {
-		if err := <-done; err != nil {
+		if err := patient.Value(done); err != nil {
 			t.Error(err)
 		}
 	}

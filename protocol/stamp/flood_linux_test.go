@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -64,7 +65,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 		break
 	}
 	s.Do(func(*Mux) { conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)); conn.Close("over") })
-	wg.Wait()
+	patient.Done(wg.Wait)
 	st := s.Stats()
 	t.Logf("%d datagrams came, %d were dropped by the system; %d of %d got in; %d were sent and read", st.In, st.Socket.InDropped, in, tried, sent+1)
 	if in < tried*99/100 {

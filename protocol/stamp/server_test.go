@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -28,7 +29,7 @@ func TestShutdownTellsAll(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 		for range clients {
-			if got, want := <-told, (Close{Reason: ReasonPeer, Remote: true, Text: goodbye}); got != want {
+			if got, want := patient.Value(told), (Close{Reason: ReasonPeer, Remote: true, Text: goodbye}); got != want {
 				t.Errorf("a client was told %+v, want %+v", got, want)
 			}
 		}
@@ -48,7 +49,7 @@ func TestShutdownLetsArriveWhatWasSent(t *testing.T) {
 		for _, want := range []string{"one", "two", "three"} {
 			wantEntity(t, x, Ordered, []byte(want))
 		}
-		if err := <-down; err != nil {
+		if err := patient.Value(down); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
 		if got := ends(x); got.Text != goodbye {
@@ -61,7 +62,7 @@ func TestShutdownLetsArriveWhatWasSent(t *testing.T) {
 func vanish(x *Client) {
 	synctest.Wait()
 	x.shell.Loop().Socket().Close()
-	<-x.shell.Loop().Done()
+	patient.Value(x.shell.Loop().Done())
 }
 
 // A server that shuts down turns newcomers away, and does not wait for clients
@@ -193,7 +194,7 @@ func TestAClosedServerRunsNothing(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Errorf("shutdown of a closed server: %v", err)
 	}
-	<-s.Done()
+	patient.Value(s.Done())
 	if s.Stats().Loop.Turns == 0 {
 		t.Error("the counters are gone")
 	}
@@ -252,7 +253,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 		s := at.serve(t, Config{}, func(_ *Conn, ev Event) { last = ev })
 		at.connect(t, s, Config{})
 		s.shell.Socket().Close()
-		<-s.Done()
+		patient.Value(s.Done())
 		if last.Kind != EventClosed || s.Stats().Conns != 0 {
 			t.Errorf("the handler's last event is %v, and %d connections are left", last.Kind, s.Stats().Conns)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
@@ -144,7 +145,7 @@ func TestConnectSendClose(t *testing.T) {
 			}
 		})
 		wantEntity(t, x, Reliable, full)
-		if tag := <-acked; tag != 77 {
+		if tag := patient.Value(acked); tag != 77 {
 			t.Errorf("the packet with tag %d was acknowledged", tag)
 		}
 		if got := s.Stats(); got.Conns != 1 || got.Opened != 1 || got.Socket.InDatagrams == 0 || got.MuxStats.Check() != nil {
@@ -156,7 +157,7 @@ func TestConnectSendClose(t *testing.T) {
 		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
 			t.Errorf("the client ended with %+v, want %+v", got, want)
 		}
-		if got, want := <-closed, (Close{Reason: ReasonPeer, Remote: true}); got != want {
+		if got, want := patient.Value(closed), (Close{Reason: ReasonPeer, Remote: true}); got != want {
 			t.Errorf("the server was told %+v, want %+v", got, want)
 		}
 	})
@@ -174,7 +175,7 @@ func TestAHundredClientsAtOnce(t *testing.T) {
 			go func() { done <- watch(t, at, s, packets) }()
 		}
 		for range 100 {
-			if err := <-done; err != nil {
+			if err := patient.Value(done); err != nil {
 				t.Error(err)
 			}
 		}

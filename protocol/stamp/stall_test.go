@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
@@ -189,7 +190,7 @@ func TestPacketsBeforeAGoodbyeAreRead(t *testing.T) {
 			return all
 		})
 		s.Do(func(*Mux) { conn.Close("that was all") })
-		<-x.shell.Over()
+		patient.Value(x.shell.Over())
 		seen := map[uint32]bool{}
 		for ev := range x.Events() {
 			if ev.Kind == EventEntity {
@@ -201,6 +202,6 @@ func TestPacketsBeforeAGoodbyeAreRead(t *testing.T) {
 		if len(seen) != n {
 			t.Errorf("%d of %d packets came", len(seen), n)
 		}
-		<-x.shell.Loop().Done() // without Close: there is nothing left to do
+		patient.Value(x.shell.Loop().Done()) // without Close: there is nothing left to do
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // Helper is another process of a benchmark, so that CPU time is each one's own. It is the
@@ -37,7 +39,7 @@ func StartHelper(tb testing.TB, variable, what string) *Helper {
 	}
 	tb.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait()
+		_ = patient.Exit(cmd)
 	})
 	return &Helper{in, bufio.NewReader(out)}
 }
@@ -45,6 +47,7 @@ func StartHelper(tb testing.TB, variable, what string) *Helper {
 // Ask has the helper do something and scans its answer.
 func (h *Helper) Ask(tb testing.TB, question string, answer ...any) {
 	tb.Helper()
+	defer patient.End().Stop()
 	fmt.Fprintln(h.in, question)
 	line, err := h.out.ReadString('\n')
 	if err == nil {

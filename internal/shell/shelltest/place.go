@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/udp"
 )
@@ -41,10 +42,12 @@ func EachPlace(t *testing.T, test func(t *testing.T, at Place)) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			patient.Test(t)
 			test(t, Kernel(c))
 		})
 	}
 	t.Run("memory", func(t *testing.T) {
+		patient.Test(t)
 		synctest.Test(t, func(t *testing.T) { test(t, Memory()) })
 	})
 }

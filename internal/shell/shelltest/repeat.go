@@ -3,6 +3,8 @@ package shelltest
 import (
 	"sync"
 	"time"
+
+	"parley/internal/patient"
 )
 
 // Repeat calls f again and again until it is stopped, which waits for the last call. In a synctest
@@ -22,6 +24,6 @@ func Repeat(every time.Duration, f func()) (stop func()) {
 	})
 	return func() {
 		close(done)
-		wg.Wait()
+		patient.Done(wg.Wait)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/protocol/relay"
@@ -153,5 +154,5 @@ func TestAFloodOverSockets(t *testing.T) {
 		r.ask('A', "game", fmt.Sprintf("50 %06x 00 %02x", i, i), func(b []byte) bool { return len(b) == 6 && b[4] == 0 && b[5] == byte(i) })
 	}
 	close(stop)
-	<-stopped
+	patient.Value(stopped)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell/shelltest"
 )
 
@@ -219,7 +220,7 @@ func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
 	default:
 	}
 	r.send('A', "game", "80 000000 000001")
-	if err := <-done; err != nil {
+	if err := patient.Value(done); err != nil {
 		t.Error(err)
 	}
 	if s := r.server.Stats(); s.Games != 0 || s.Players != 0 || s.Peers != 0 || s.Lobby.Closed != 1 {

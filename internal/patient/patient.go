@@ -1,0 +1,56 @@
+// Package patient gives each wait of a test an end. A test that waits for what never comes would hold up all others until
+// go test itself gives up, and then nobody is told which wait it was.
+package patient
+
+import (
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+// limit is far more than any wait takes on a slow machine that does other work. Nightly some load lasts ten minutes.
+var limit = func() time.Duration {
+	if os.Getenv("PARLEY_SOAK") != "" {
+		return time.Hour
+	}
+	return 5 * time.Minute
+}()
+
+// Value receives from c.
+func Value[T any](c <-chan T) T {
+	defer End().Stop()
+	return <-c
+}
+
+// Done calls f, which may wait: the Wait of a group, say.
+func Done(f func()) {
+	defer End().Stop()
+	f()
+}
+
+// Test gives the whole of a test an end. A benchmark lasts as long as it is told to.
+func Test(t testing.TB) {
+	if _, ok := t.(*testing.B); ok {
+		return
+	}
+	end := End()
+	t.Cleanup(func() { end.Stop() })
+}
+
+// Exit waits for a command that was started, and kills it when it does not end by itself.
+func Exit(c *exec.Cmd) error {
+	defer time.AfterFunc(limit, func() { c.Process.Kill() }).Stop()
+	return c.Wait()
+}
+
+// End ends the program, unless it is stopped, and prints what each goroutine waits for: a function that waits for several
+// things, or for bytes, defers End().Stop(). The test is not failed instead, as what a failed test has to clean up may
+// wait for the same.
+func End() *time.Timer {
+	return time.AfterFunc(limit, func() {
+		debug.SetTraceback("all")
+		panic("patient: what a test waits for has not come")
+	})
+}

@@ -1,0 +1,67 @@
+package patient
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Each kind of wait ends in a process of its own, which dies of it and says where it waited.
+func TestAWaitForNothingEnds(t *testing.T) {
+	waits := map[string]func(){
+		"a value": func() { Value(make(chan int)) },
+		"a group": func() {
+			var group sync.WaitGroup
+			group.Add(1)
+			Done(group.Wait)
+		},
+		"a test": func() {
+			Test(t)
+			select {}
+		},
+	}
+	const which = "PATIENT_WAIT"
+	if wait := waits[os.Getenv(which)]; wait != nil {
+		limit = 10 * time.Millisecond
+		wait()
+	}
+	for name := range waits {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), which+"="+name)
+		out, err := cmd.CombinedOutput()
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || !strings.Contains(string(out), "has not come") || !strings.Contains(string(out), "TestAWaitForNothingEnds.func") {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+}
+
+func TestACommandThatDoesNotEndIsKilled(t *testing.T) {
+	if os.Getenv("PATIENT_SLEEP") != "" {
+		time.Sleep(time.Hour)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "PATIENT_SLEEP=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func(was time.Duration) { limit = was }(limit)
+	limit = 10 * time.Millisecond
+	if err := Exit(cmd); err == nil {
+		t.Error("it ended by itself")
+	}
+}
+
+// What comes in time is received, and the test goes on.
+func TestWhatComesIsReceived(t *testing.T) {
+	Test(t)
+	c := make(chan int, 1)
+	c <- 7
+	if got := Value(c); got != 7 {
+		t.Errorf("got %d", got)
+	}
+	Done(func() {})
+}
