@@ -18,7 +18,7 @@ import (
 )
 
 // ticketServer serves with a key, and returns the key's file. The data folder is kept from one to the next.
-func ticketServer(t *testing.T, dir string) (*server, string) {
+func ticketServer(t *testing.T, dir string, more ...string) (*server, string) {
 	t.Helper()
 	key := filepath.Join(dir, "server.key")
 	if _, err := os.Stat(key); err != nil {
@@ -30,7 +30,7 @@ func ticketServer(t *testing.T, dir string) (*server, string) {
 			t.Fatal(err)
 		}
 	}
-	return serve(t, "--ticket-key-file", key, "--data", filepath.Join(dir, "data"), "--stamp", "off"), key
+	return serve(t, append(more, "--ticket-key-file", key, "--data", filepath.Join(dir, "data"), "--stamp", "off")...), key
 }
 
 func makeTicket(t *testing.T, key string) string {
