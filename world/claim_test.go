@@ -158,7 +158,7 @@ func TestAToldPlaceIsNoMove(t *testing.T) {
 	}
 	was := *b
 	steer := func(told bool, x float64) Reason {
-		in := Input{Kind: Steer, Player: 1, Steer: Steering{Entity: id, HasPlace: true, Told: told, X: x, Y: 50.5, HasAngle: true, Angle: 3, HasNorm: true, Norm: 0.5}}
+		in := Input{Kind: Steer, Player: 1, Steer: Steering{Entity: id, HasPlace: true, Told: told, Cell: true, X: x, Y: 50.5, HasAngle: true, Angle: 3, HasNorm: true, Norm: 0.5}}
 		return w.Steer(&in)
 	}
 	wantReason(t, "the cell that was told", steer(true, 89.5), Accepted)

@@ -90,7 +90,7 @@
 // A reliable dialect sets ViewConfig.Reliable and leaves out Open, Acked and
 // Lost. One that keeps a copy of the world for all its clients sets SightOnly and
 // reads Sim.Changes. A client that was refused something (InputRefused, or what
-// Steer and Act return) is corrected by View.Correct. What an action created
+// Steer and Act return) is corrected by View.Refused. What an action created
 // under a temporary number is told to its player by EntityNamed.
 //
 // # Life of an input

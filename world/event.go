@@ -19,7 +19,7 @@ const (
 	EntityNamed
 
 	// InputRefused tells one player that something it asked for was not done,
-	// and the gateway to correct it: View.Correct sends the truth of Entity. It
+	// and the gateway to correct it: View.Refused sends the truth of Entity. It
 	// may come after ActionDone if something that came late made it impossible.
 	InputRefused
 

@@ -203,16 +203,13 @@ func (w *World) steer(in *Input) Reason {
 // claim takes a place, or says why not.
 func (w *World) claim(k *Kind, b *Body, in *Input) Reason {
 	s := &in.Steer
-	if s.Told && math.Floor(s.X) == math.Floor(b.X) && math.Floor(s.Y) == math.Floor(b.Y) {
-		return Accepted // no move: the world knows better where in the cell it is
-	}
 	if s.Cell {
 		s.X, s.Y = nearest(s.X, b.X), nearest(s.Y, b.Y)
 	}
 	overdrawn, why := w.reachable(k, b, in)
 	if why.Refused() {
 		if s.Told {
-			return Accepted // the client believes what it was told, and is told anew when that changes
+			return Accepted // no move: the client believes what it was told, and is told anew when that changes
 		}
 		return why
 	}

@@ -122,7 +122,8 @@ type View struct {
 	flight  flight
 
 	wrong     bool   // the player's own entity is to be corrected
-	corrected uint64 // the publication in which it was
+	refused   uint64 // the newest tick of which something was refused
+	corrected uint64 // the publication in which the player's own entity was last told as it did not expect
 
 	urgent []pressing // what is to be told
 	queue  []pressing // a heap of the most urgent of it
@@ -218,12 +219,16 @@ func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
 
 // Correct makes the view tell the place, the angle and the norm of an entity again, at their newest: a
 // client that was refused something believes what is not so. What has no body is told whole.
-func (v *View) Correct(id ID) {
+func (v *View) Correct(id ID) { v.Refused(id, v.sim.now) }
+
+// Refused is Correct for something that a client did at a tick. What it did before it can have heard of a correction
+// is refused too, and is no cause for another: the player's own entity is not told if a place of a later tick was taken.
+func (v *View) Refused(id ID, tick uint64) {
 	i, ok := v.sim.public.slotOf.get(id)
 	switch {
 	case !ok:
 	case int(i) == v.own && v.config.CorrectTicks > 0:
-		v.wrong = true // the next Update looks whether it is time
+		v.wrong, v.refused = true, max(v.refused, tick) // the next Update looks whether it is time
 	default:
 		v.correct(i)
 	}

@@ -27,13 +27,28 @@ func (v *View) Update() {
 	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
-	if v.wrong && v.own >= 0 && (v.corrected == 0 || p.now-v.corrected >= uint64(v.config.CorrectTicks)) {
-		v.wrong, v.corrected = false, p.now
-		v.correct(uint32(v.own))
+	if v.config.CorrectTicks > 0 && v.own >= 0 {
+		v.setRight()
 	}
 	v.review()
 	v.discover()
 	v.rank()
+}
+
+// setRight corrects the player's own entity, if it is wrong and it is time.
+func (v *View) setRight() {
+	now, s := v.sim.public.now, &v.sim.public.slots[v.own]
+	if s.jolted == now { // it is told anyway
+		v.wrong, v.corrected = false, now
+	}
+	if !v.wrong || v.corrected != 0 && now-v.corrected < uint64(v.config.CorrectTicks) {
+		return
+	}
+	v.wrong = false
+	if b := v.sim.world.Body(s.id); b == nil || b.knownAt <= v.refused {
+		v.corrected = now
+		v.correct(uint32(v.own))
+	}
 }
 
 func (v *View) refill() {

@@ -410,7 +410,7 @@ func (h *Hub) handle(r *request) {
 	case r.ask == askTerrain:
 		h.wants(s, r.place, r.tag)
 	case r.ask == askCorrect:
-		s.view.Correct(h.entityOf(s.player))
+		s.view.Refused(h.entityOf(s.player), h.tickOf(r))
 	}
 }
 
@@ -427,7 +427,7 @@ func (h *Hub) steer(s *Seat, r *request) {
 		r.steer.Entity = h.sim.ByWire(r.entity)
 	}
 	if why := h.sim.Steer(s.player.ID, h.tickOf(r), r.steer, r.tag); why.Refused() {
-		s.view.Correct(h.entityOf(s.player))
+		s.view.Refused(h.entityOf(s.player), h.tickOf(r))
 		h.judge(s, 0, why)
 	}
 }
@@ -461,7 +461,7 @@ func (h *Hub) settle() {
 		case ev.Kind == world.InputRefused:
 			h.stats.RefusedInputs++
 			if ev.Input == world.Steer { // who may not throw is where it says all the same
-				p.seat.view.Correct(ev.Entity)
+				p.seat.view.Refused(ev.Entity, ev.Tick)
 			}
 			p.seat.answer(ev.Tag, ev.Reason)
 		case ev.Kind == world.ActionDone:

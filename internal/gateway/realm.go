@@ -221,7 +221,11 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			if ev.Message.Kind == realm.KindActionDo {
 				d.free(s, temporaryOf(ev.Message.Action.Params))
 			} else {
-				d.inbox.put(request{seat: &s.Seat, ask: askCorrect})
+				r := request{seat: &s.Seat, ask: askCorrect}
+				if ev.Tick < d.lastTick {
+					r.tick = max(ev.Tick, d.skipped) - d.skipped
+				}
+				d.inbox.put(r)
 			}
 		}
 	case realm.EventClosed:

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/arena"
 	"parley/internal/promise"
 	"parley/protocol/realm"
 	"parley/world"
@@ -15,10 +16,7 @@ func wander(c *windowClient) {
 	if c.norm == 0 {
 		c.angle = float32(c.w.rand.Float64() * 2 * math.Pi)
 	}
-	if c.norm = .8; c.w.n < c.calm && c.w.n >= c.calm-windowCalm/2 {
-		c.norm = 0 // who has lost its way looks around: who walks on at full speed does not pay back its grace
-	}
-	if !c.walk() && c.w.rand.IntN(20) == 0 {
+	if c.norm = .8; !c.walk() && c.w.rand.IntN(20) == 0 {
 		c.angle = float32(c.w.rand.Float64() * 2 * math.Pi)
 	}
 	if c.w.n%250 == 0 { // its clock is set anew
@@ -139,14 +137,6 @@ func TestTheWindowClientFreezesAtNoWall(t *testing.T) {
 		if ann.told != told {
 			t.Errorf("angle %v: it was told %d times where it is, and it had said so", angle, ann.told-told)
 		}
-		// A wall is built where it stands: it says what it was told all the same.
-		b := *ann.body()
-		w.h.sim.World().SetCell(b.X, b.Y, 1)
-		w.run(50)
-		if got := w.h.stats.RefusedInputs - before; got > 0 {
-			t.Errorf("angle %v: what it was told was refused %d times since a wall stands there", angle, got)
-		}
-		w.h.sim.World().SetCell(b.X, b.Y, 0)
 		// It says a place in the wall, and goes away from there.
 		x, y, refused := ann.x, ann.y, w.h.stats.RefusedInputs
 		ann.calm = math.MaxInt
@@ -157,6 +147,118 @@ func TestTheWindowClientFreezesAtNoWall(t *testing.T) {
 		w.run(30)
 		if b := ann.body(); b.Angle != angle+math.Pi || b.Norm != .8 || w.h.stats.RefusedInputs == refused {
 			t.Errorf("angle %v: %d places were refused, and its angle and norm with them: %v and %v", angle, w.h.stats.RefusedInputs-refused, b.Angle, b.Norm)
+		}
+	}
+}
+
+// It stands at a wall above or to the right, touches it, and says what it was told fifty times a second: that is no wall for it, and is never
+// refused.
+func TestTheWindowClientStandsAtAWall(t *testing.T) {
+	for n, wall := range []struct {
+		x, y  float64 // a way to the border of the arena, at 512, that no block is in
+		angle float32
+	}{{480.5, .5, 0}, {.5, 480.5, math.Pi / 2}, {448.5, 480.5, math.Pi / 2}} {
+		w := newWindowWorld(t, uint64(n+1))
+		ann := w.enter("ann", func(c *windowClient) { c.norm = 0 })
+		ann.keysOnly = true
+		w.wait("17 by 17 chunks", func() bool { return len(ann.land) >= 17*17 })
+		ann.put(wall.x, wall.y)
+		w.wait("it is put there", func() bool { return ann.x == math.Floor(wall.x) && ann.y == math.Floor(wall.y) })
+		// Halves of a cell from the middle of one bring it to 502.0, if a wall that it touches does not stop it before.
+		ann.angle = wall.angle
+		ann.steer = func(c *windowClient) { c.norm = .5 }
+		w.run(100) // it is told where it is, and fails in a wall
+		if b := ann.body(); math.Max(b.X, b.Y) < 501.9 {
+			t.Fatalf("%v: it is at (%v, %v), and at no wall", wall, b.X, b.Y)
+		}
+		stand := func(what string, ticks int) {
+			t.Helper()
+			told, refused := ann.told, w.h.stats.RefusedInputs
+			w.run(ticks)
+			if got := w.h.stats.RefusedInputs - refused; got > 0 {
+				t.Errorf("%v: %s: what it was told, it said, and was refused %d times", wall, what, got)
+			}
+			if ann.told != told {
+				t.Errorf("%v: %s: it was told %d times where it is, and it had said so", wall, what, ann.told-told)
+			}
+		}
+		ann.keysOnly, ann.calm = false, w.n+windowCalm
+		ann.steer = func(c *windowClient) { c.norm = 0 }
+		w.run(10) // what it was told last
+		stand("it stands still", 100)
+		ann.steer = func(c *windowClient) { c.norm = .8 }
+		stand("it presses on", 100)
+		ann.steer = func(c *windowClient) { c.norm = 0 }
+		b := *ann.body()
+		w.will(func(sim *world.World) { sim.SetCell(b.X, b.Y, arena.Wall) })
+		stand("a wall is built where it stands", 100)
+	}
+}
+
+// It comes to life again somewhere else, and its clock is a tenth of a second late: what it was told, it says for ticks at which it was not
+// there. That is no move, and is not refused.
+func TestTheWindowClientSaysWhatItWasTold(t *testing.T) {
+	w := newWindowWorld(t, 3)
+	ann := w.enter("ann", func(c *windowClient) { c.norm = 0 })
+	w.wait("17 by 17 chunks", func() bool { return len(ann.land) >= 17*17 })
+	ann.wrong = -100 * time.Millisecond
+	w.run(50)
+	for n := range 20 {
+		told, refused := ann.told, w.h.stats.RefusedInputs
+		ann.put(float64(64*(n%7-3))+.5, float64(64*(n%5-2))+.5) // no block is there
+		w.run(50)
+		if got := w.h.stats.RefusedInputs - refused; got > 0 {
+			t.Errorf("put %d: what it was told, it said, and was refused %d times: %v", n, got, w.h.sim.Stats().Refused)
+		}
+		if ann.told != told+1 {
+			t.Errorf("put %d: it was told %d times where it is", n, ann.told-told)
+		}
+	}
+}
+
+// It walks in full stride, and something brings it out of step: once it is told where it is, and not again for what it said before it heard.
+func TestTheWindowClientIsCorrectedOnce(t *testing.T) {
+	rounds := 1
+	if promise.Full() {
+		rounds = 10
+	}
+	for seed := range 3 {
+		w := newWindowWorld(t, uint64(seed+1))
+		ann := w.enter("ann", func(c *windowClient) { c.norm = 0 })
+		w.wait("17 by 17 chunks", func() bool { return len(ann.land) >= 17*17 })
+		ann.calm = math.MaxInt
+		ann.put(.5, 64.5)
+		ann.steer = func(c *windowClient) { // to and fro between two rows of blocks, at full speed
+			if c.norm = .8; c.x > 480 {
+				c.angle = math.Pi
+			} else if c.x < -480 {
+				c.angle = 0
+			}
+			c.walk()
+		}
+		w.run(200)
+		causes := []struct {
+			what string
+			do   func()
+			most int
+		}{
+			{"it comes to life again somewhere else", func() { ann.put(.5, -63.5) }, 1},
+			{"it believes to be elsewhere", func() { ann.y += 25 }, 1},
+			{"its path stalls for longer than the world goes back", func() { ann.up.stall = w.now.Add(600 * time.Millisecond) }, 1},
+			{"its path stalls", func() { ann.up.stall = w.now.Add(200 * time.Millisecond) }, 0},
+			{"it does not hear for a while", func() { ann.down.stall = w.now.Add(300 * time.Millisecond); ann.put(100.5, .5) }, 1},
+		}
+		for n := range rounds * len(causes) {
+			if n %= len(causes); n == 0 {
+				ann.wrong = time.Duration(w.rand.IntN(41)-20) * time.Millisecond
+				w.run(50)
+			}
+			told := ann.told
+			causes[n].do()
+			w.run(200)
+			if got := ann.told - told; got > causes[n].most || got == 0 && n < 2 {
+				t.Errorf("seed %d: %s: it is told %d times where it is; refused: %v", seed, causes[n].what, got, w.h.sim.Stats().Refused)
+			}
 		}
 	}
 }

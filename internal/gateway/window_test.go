@@ -18,7 +18,7 @@ import (
 const (
 	windowRate = 50 // ticks a second, as --realm-profile miko has them
 	windowTick = time.Second / windowRate
-	windowCalm = 3 * windowRate // ticks after a stall until all is as it was
+	windowCalm = windowRate // ticks after a stall until all is as it was
 )
 
 // windowWorld is the arena over realm as --realm-profile miko has it, in virtual time: the hub, the dialect and realm's server core are the
@@ -34,6 +34,13 @@ type windowWorld struct {
 	n       int           // ticks
 	clients []*windowClient
 	byConn  map[*realm.Conn]*windowClient
+	deeds   []windowDeed
+}
+
+// windowDeed is what the game does at a tick, whenever that is run.
+type windowDeed struct {
+	tick uint64
+	do   func(*world.World)
 }
 
 // windowRealm is the dialect, whose server is the world.
@@ -59,7 +66,18 @@ func newWindowWorld(t *testing.T, seed uint64) *windowWorld {
 func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 	t.Helper()
 	t.Logf("seed=%d", seed)
-	h, err := New(Config{Game: arena.GameAt(windowRate), World: world.Config{Seed: seed}, TickRate: windowRate, Sight: -1})
+	w := &windowWorld{t: t, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_700_000_000, 0), byConn: map[*realm.Conn]*windowClient{}}
+	game := arena.GameAt(windowRate)
+	step := game.Step
+	game.Step = func(sim *world.World, in []world.Input) {
+		step(sim, in)
+		for _, d := range w.deeds {
+			if d.tick == sim.Tick() {
+				d.do(sim)
+			}
+		}
+	}
+	h, err := New(Config{Game: game, World: world.Config{Seed: seed}, TickRate: windowRate, Sight: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +88,7 @@ func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 		t.Fatal(err)
 	}
 	s.MaxPlayers = cmp.Or(players, s.MaxPlayers)
-	w := &windowWorld{t: t, rand: rand.New(rand.NewPCG(seed, 1)), h: h, d: d, now: time.Unix(1_700_000_000, 0), byConn: map[*realm.Conn]*windowClient{}}
+	w.h, w.d = h, d
 	w.mux = realm.NewMux(w.now, s.Config, &realm.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
 	h.Add(windowRealm{d, w})
 	t.Cleanup(func() { h.Shutdown(context.Background()) })
@@ -125,6 +143,11 @@ func (w *windowWorld) catchesUp() {
 			w.t.Fatal(err)
 		}
 	}
+}
+
+// will has the game do something at the next tick.
+func (w *windowWorld) will(do func(*world.World)) {
+	w.deeds = append(w.deeds, windowDeed{w.h.sim.Tick(), do})
 }
 
 func (w *windowWorld) events() {
@@ -466,6 +489,12 @@ func (c *windowClient) throw(angle float32) {
 		c.cooldown = arena.BallCooldown * windowRate / 20
 	}
 	c.say(&realm.Message{Kind: realm.KindActionDo, Tick: c.tick(), Action: action})
+}
+
+// put has the game put it somewhere else.
+func (c *windowClient) put(x, y float64) {
+	id := c.w.h.sim.ByWire(c.own)
+	c.w.will(func(sim *world.World) { sim.Place(id, x, y) })
 }
 
 // body is what the world has of its own entity.
