@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,8 +123,14 @@ func newServer(t *testing.T, more ...string) *server {
 	args := append([]string{"serve", "--data", filepath.Join(dir, "data"), "--ready-file", ready, "--log-level", "warn",
 		"--registrations", "-1", "--sight", "-1", "--seed", "7"}, anyPort()...)
 	s := &server{cmd: exec.Command(program, append(args, more...)...), ready: ready, stderr: new(noise), exited: make(chan error, 1)}
-	s.cmd.Stderr = s.stderr
+	s.cmd.Stderr, s.cmd.Env = s.stderr, cleanEnv()
 	return s
+}
+
+// cleanEnv is the environment without PARLEY_ variables: PARLEY_PR and the like are for the tests, and the program
+// warns of a variable that it does not know.
+func cleanEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(line string) bool { return strings.HasPrefix(line, "PARLEY_") })
 }
 
 // start returns when the program is ready.
@@ -216,7 +223,7 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	defer patient.End().Stop()
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, cleanEnv()
 	err := cmd.Run()
 	return statusOf(err), out.String(), errs.String()
 }

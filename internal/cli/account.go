@@ -168,7 +168,7 @@ func newAccountUnban(where *accountFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is not banned\n", a.Name)
+			fmt.Fprintf(cmd.OutOrStdout(), "unbanned %s: the account may log in\n", a.Name)
 			return nil
 		},
 	}

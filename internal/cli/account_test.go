@@ -48,7 +48,7 @@ func TestAccountLife(t *testing.T) {
 		{name: "add with a line end of Windows, and more lines", stdin: "correct horse\r\nmore\n", line: "add Straße --password-stdin", out: "added Straße, account 2\n"},
 		{name: "add without a line end", stdin: "correct horse", line: "add bob --password-stdin", out: "added bob, account 3\n"},
 		{name: "ban for ever", line: "ban strasse", out: "banned Straße for ever\n"},
-		{name: "unban", line: "unban strasse", out: "Straße is not banned\n"},
+		{name: "unban", line: "unban strasse", out: "unbanned Straße: the account may log in\n"},
 		{name: "set a password", stdin: "battery staple\n", line: "passwd ann --password-stdin", out: "changed the password of Ann\n"},
 		{name: "set a short password", stdin: "battery\n", line: "passwd ann --password-stdin", status: 1, err: "parley: a password has 8 to 128 bytes\n"},
 		{name: "set a password for no one", stdin: secret, line: "passwd clara --password-stdin", status: 1, err: "parley: no account is named \"clara\"\n"},

@@ -86,6 +86,10 @@ func newRoot(codecs []Codec) *cobra.Command {
 		SilenceUsage:       true,
 		DisableSuggestions: true,
 	}
+	// As "parley version" says it. cobra would add -v, which other programs use for "verbose".
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "show the version of this build")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})

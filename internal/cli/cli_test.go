@@ -167,6 +167,9 @@ func TestVersion(t *testing.T) {
 	if text.status != exitOK || !strings.HasPrefix(text.out, "parley ") || strings.Count(text.out, "\n") != 1 {
 		t.Errorf("got %+v", text)
 	}
+	if flag := parley("", "--version"); flag != text {
+		t.Errorf("--version gives %+v, version %+v", flag, text)
+	}
 	var b build
 	asJSON := parley("", "version --json")
 	if err := json.Unmarshal([]byte(asJSON.out), &b); err != nil || b.Version == "" || b.Go == "" || b.OS == "" || b.Arch == "" {

@@ -305,7 +305,8 @@ func TestWhoIsNotLetInReadsWhyOnce(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, password, want string }{
 		{"ann", "incorrect horse\n", `realm does not let "ann" in: wrong_password`},
-		{"bob", "short\n", `realm does not register "bob": invalid_password`},
+		{"bob", "short\n", `realm does not register "bob": invalid_password: a password has 8 to 128 bytes`},
+		{"x", "correct horse\n", `realm does not register "x": invalid_pseudo: a name has 3 to 32 letters`},
 	} {
 		if got := parley(tt.password, line+tt.name); got.status != exitFailed || got.out != "" || !strings.Contains(got.err, tt.want) {
 			t.Errorf("%+v, want %q", got, tt.want)

@@ -50,7 +50,8 @@ Each dialect has an address, host:port; port 0 picks one, and off leaves the
 dialect out. Accounts and realm's certificate are kept in the folder --data.
 
 Flags win over the environment (PARLEY_TICK_RATE is --tick-rate), and that over
-the file of --config, which has a line name = value for each flag.`,
+the file of --config, which has a line name = value for each flag. A variable
+PARLEY_… that names no flag is ignored, with a warning.`,
 		Example: `  parley serve
   parley serve --realm off --data /var/lib/parley
   parley serve --replica 127.0.0.1:0 --ready-file ready.json
@@ -104,6 +105,9 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	log, err := f.logger(words)
 	if err != nil {
 		return err
+	}
+	for _, name := range strayVariables(cmd, os.Environ()) {
+		log.Warn("this variable names no flag and is ignored; see parley serve --help", "variable", name)
 	}
 	config, done, err := f.serverConfig(cmd.Context(), log)
 	if err != nil {

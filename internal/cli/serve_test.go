@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,13 +112,18 @@ func TestBadValuesAreNamed(t *testing.T) {
 	for _, tt := range []struct{ name, file, env, want string }{
 		{"a key that is no flag", "ticks = 1", "", `"ticks", which is no flag of serve`},
 		{"a file that names itself", `config = "x"`, "", `"config"`},
-		{"a table", "[replica]\naddr = 1\ntick-rate = 9", "", `replica is a text in "quotes"`},
+		{"a table", "[replica]\naddr = 1\ntick-rate = 9", "", `replica takes a text in "quotes", not a table`},
 		{"a table of another name", "[serve]\ntick-rate = 9", "", `"serve", which is no flag`},
-		{"a text for a number", `tick-rate = "fast"`, "", "tick-rate is a whole number, not fast"},
-		{"a number for a text", `data = 5`, "", `data is a text in "quotes", not 5`},
-		{"a broken number for a whole one", `seed = 5.5`, "", "seed is a whole number, not 5.5"},
-		{"a text for a switch", `realm-plain = "yes"`, "", "realm-plain is true or false, not yes"},
-		{"a list", `sight = [1, 2]`, "", "sight is a number, not [1 2]"},
+		{"a text for a number", `tick-rate = "fast"`, "", `tick-rate takes a whole number, not the text "fast"`},
+		{"a number in quotes", `tick-rate = "3"`, "", `tick-rate takes a whole number, not the text "3"; write tick-rate = 3`},
+		{"a number in quotes that is not whole", `tick-rate = "3.5"`, "", `tick-rate takes a whole number, not the text "3.5"`},
+		{"a switch in quotes", `realm-plain = "true"`, "", `realm-plain takes true or false, not the text "true"; write realm-plain = true`},
+		{"a number in quotes for the seed", `seed = "7"`, "", `write seed = 7`},
+		{"a number in quotes for the sight", `sight = "9.5"`, "", `write sight = 9.5`},
+		{"a number for a text", `data = 5`, "", `data takes a text in "quotes", not 5; write data = "5"`},
+		{"a broken number for a whole one", `seed = 5.5`, "", "seed takes a whole number, not 5.5"},
+		{"a text for a switch", `realm-plain = "yes"`, "", `realm-plain takes true or false, not the text "yes"`},
+		{"a list", `sight = [1, 2]`, "", "sight takes a number, not a list"},
 		{"a number that is too small", `seed = -1`, "", ".toml: seed: invalid"},
 		{"a file that is no TOML", "tick-rate 30", "", "--config"},
 		{"an environment of the wrong type", "", "fast", "PARLEY_TICK_RATE"},
@@ -129,6 +136,26 @@ func TestBadValuesAreNamed(t *testing.T) {
 				t.Errorf("the error is %v, want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// A misspelt variable is named in a warning, and the server starts.
+func TestStrayVariablesAreNamed(t *testing.T) {
+	env := []string{"PARLEY_TICKRATE=30", "PARLEY_TICK_RATE=30", "PARLEY_SEED=1", "HOME=x", "PARLEY=1", "PARLEY_A=", "NOT_PARLEY_B=1"}
+	if got := strayVariables(newServe(), env); !slices.Equal(got, []string{"PARLEY_A", "PARLEY_TICKRATE"}) {
+		t.Errorf("the stray ones are %q", got)
+	}
+	t.Setenv("PARLEY_TICKRATE", "30")
+	f := serveFlags{logLevel: "debug", relayLobby: "nosuch"} // it ends before it listens
+	var out bytes.Buffer
+	cmd := newServe()
+	cmd.SetErr(&out)
+	cmd.SetContext(t.Context())
+	if err := f.run(cmd); err == nil {
+		t.Fatal("a server without flags has started")
+	}
+	if !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "variable=PARLEY_TICKRATE") {
+		t.Errorf("the log is %q", out.String())
 	}
 }
 

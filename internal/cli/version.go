@@ -31,8 +31,7 @@ func newVersion() *cobra.Command {
 		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo()
-			b := buildOf(info)
+			b := thisBuild()
 			if !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), b)
 				return nil
@@ -47,6 +46,12 @@ func newVersion() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// thisBuild says what the running program was made from. The version is the tag of a release.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info)
 }
 
 // buildOf reads what the linker recorded; info is nil in a program that was

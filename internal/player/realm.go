@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/account"
 	"parley/internal/gateway"
 	"parley/protocol/realm"
 	"parley/world"
@@ -101,9 +102,20 @@ func (p *Player) register(ctx context.Context, c *realm.Client) error {
 	case code == realm.RegisterTooManyTries:
 		return errTooMany
 	case code != realm.RegisterOK && code != realm.RegisterUsedPseudo:
-		return fmt.Errorf("player: realm does not register %q: %v", p.cfg.Name, code)
+		return fmt.Errorf("player: realm does not register %q: %v%s", p.cfg.Name, code, ruleOf(code))
 	}
 	return nil
+}
+
+// ruleOf says what a player can do about a refused registration. The rules are those of our own servers.
+func ruleOf(code realm.RegisterCode) string {
+	switch code {
+	case realm.RegisterInvalidPseudo:
+		return ": " + account.ErrBadName.Error()
+	case realm.RegisterInvalidPassword:
+		return ": " + account.ErrBadPassword.Error()
+	}
+	return ""
 }
 
 func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {

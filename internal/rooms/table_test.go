@@ -86,7 +86,7 @@ var table = []room{
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "internal/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
-	{path: "internal/player", mayImport: []string{"protocol/*", "world", "internal/gateway", "internal/plain"}, shell: everyFile},
+	{path: "internal/player", mayImport: []string{"protocol/*", "world", "account", "internal/gateway", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.

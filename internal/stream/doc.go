@@ -10,7 +10,7 @@
 //	l, err := stream.Listen(addr, stream.Config{TLS: certificate, Wake: loop.Wake})
 //	…
 //	for { // the core's goroutine, woken by Wake
-//		more := l.Turn(now, core) // core.Opened, core.Received, core.Writable, core.Ended
+//		l.Turn(now, core) // calls core.Opened, core.Received, core.Writable, core.Ended
 //		…
 //		if c.Ready() {
 //			c.Send(b) // never blocks
