@@ -4,7 +4,7 @@ FUZZTIME ?= 20s
 BENCH ?= .
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build test full race lint fuzz mutants soak bench cover gate
+.PHONY: help build test full race lint fuzz mutants soak bench cover gate release
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -45,3 +45,6 @@ cover: ## statement coverage, as a list and in cover.html
 
 gate: ## everything that must hold before a change is taken
 	.ci/run
+
+release: ## static binaries of the tag for six systems, with checksums, in dist/
+	.ci/release

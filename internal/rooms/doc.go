@@ -13,6 +13,7 @@
 //	imports_test.go  holds imports against the table
 //	purity_test.go   looks for clocks, sockets, locks and global randomness in pure files
 //	tidy_test.go     length, package comments, leftovers, words that do not belong here
+//	links_test.go    links of pages that lead nowhere, and pages that no link leads to
 //	rooms_test.go    runs them all over the tree
 //
 // Every check is a function from source text to problems, so that its own test

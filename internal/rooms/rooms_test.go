@@ -62,12 +62,12 @@ func TestFilesAreTidy(t *testing.T) {
 	}
 }
 
-// The README's table of rooms names each package that there is.
-func TestReadmeNamesEveryRoom(t *testing.T) {
+// The table of docs/packages.md names each package that there is.
+func TestPackagesPageNamesEveryPackage(t *testing.T) {
 	tree := readTree(t)
-	i := slices.IndexFunc(tree, func(s source) bool { return s.path == "README.md" })
+	i := slices.IndexFunc(tree, func(s source) bool { return s.path == "docs/packages.md" })
 	if i < 0 {
-		t.Fatal("no README.md")
+		t.Fatal("no docs/packages.md")
 	}
 	missing := map[string]bool{}
 	for _, s := range goSources(tree) {
@@ -76,6 +76,6 @@ func TestReadmeNamesEveryRoom(t *testing.T) {
 		}
 	}
 	for room := range missing {
-		t.Errorf("README.md has no row for the room `%s`", room)
+		t.Errorf("docs/packages.md has no row for the package `%s`", room)
 	}
 }

@@ -35,7 +35,7 @@ func (s source) parse(mode parser.Mode) (*token.FileSet, *ast.File, error) {
 const maxTextBytes = 1 << 20
 
 // readTree reads every text file of the module that belongs to the project:
-// no hidden directories but .ci, no fuzz corpora, no built programs.
+// no hidden directories but .ci and .github, no fuzz corpora, no built programs.
 func readTree(t *testing.T) []source {
 	t.Helper()
 	root := moduleRoot(t)
@@ -85,8 +85,8 @@ func readText(name string, d fs.DirEntry) (string, error) {
 }
 
 func isForeignDir(rel string) bool {
-	hidden := strings.HasPrefix(path.Base(rel), ".") && rel != "." && rel != ".ci"
-	return hidden || rel == "bin" || strings.HasSuffix(rel, "testdata/fuzz")
+	hidden := strings.HasPrefix(path.Base(rel), ".") && rel != "." && rel != ".ci" && rel != ".github"
+	return hidden || rel == "bin" || rel == "dist" || strings.HasSuffix(rel, "testdata/fuzz")
 }
 
 // moduleRoot is the directory of go.mod, at or above the test's own.
