@@ -4,6 +4,9 @@ import "time"
 
 // put queues a frame, whatever the bounds say: for what the endpoint itself has to say.
 func (e *Endpoint) put(f *frame) {
+	if e.out.held > roomBytes {
+		e.shared.fit(f)
+	}
 	e.out.put(f)
 	e.stats.Out++
 }

@@ -99,6 +99,9 @@ func (e *Endpoint) ask(now time.Time, kind EventKind, m *Message) (Event, bool) 
 	if s.asked.Len() >= maxAsked {
 		return e.refuse(now, "too many questions at once")
 	}
+	if len(m.Name)+len(m.Password) > maxEarlyMessage { // of a player in the game, whose messages may be longer
+		return e.refuse(now, "a question of "+strconv.Itoa(len(m.Name)+len(m.Password))+" bytes")
+	}
 	e.count(&e.stats.Taken)
 	s.next++
 	s.asked.Push(asked{Question{s.next, string(m.Name), string(m.Password)}, kind})

@@ -27,7 +27,7 @@ const (
 	batchBytes = 32 << 10
 
 	// roomBytes is below what the send queue must be for terrain to be encoded: "encoded when
-	// there is room and never queued".
+	// there is room and never queued". What is queued beyond it is kept in no more memory than it needs.
 	roomBytes = 64 << 10
 
 	// firstCoalesce is the length of a send queue from which on entity updates in it are
