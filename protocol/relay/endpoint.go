@@ -332,9 +332,13 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 		e.beat(now)
 	}
 	e.flush(now, false)
+	oldest := e.sender.Oldest()
 	e.sender.HandleTimeout(now)
 	e.receiver.HandleTimeout(now)
 	e.afterEngine(now)
+	if e.state == StateClosed {
+		e.was.Unsure = min(e.was.Unsure, oldest) // the engine has let go of what it gave up
+	}
 }
 
 // oldestHole returns since when a package is missing that we would have taken.

@@ -69,7 +69,8 @@
 // signatures, and "there are no challenges". An address is proven by a riddle that the library of the
 // game's clients answers without knowing: see riddle.go. Addresses that proved nothing hold at most a
 // quarter of the games, of the seats and of the strangers, and riddles are asked only when that is used
-// up or a game is full (TestForgedSourcesKeepNobodyOut). Until an address confirms something it is sent
+// up, a game is full, or an address comes back that the server has forgotten but for its ids (TestForgedSourcesKeepNobodyOut,
+// TestAForgedReturnBringsLittle). Until an address confirms something it is sent
 // at most three bytes for each of its own plus 8 KiB. A forged Leave ends a player's part. Servers that
 // are made to talk to each other, or to themselves, by a forged datagram fall silent
 // (TestTwoServersDoNotTalkForever).

@@ -149,14 +149,19 @@ func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, firs
 		ok = false
 	}
 	g := newGuest(now, m)
-	g.proven = l.isProven(port.Number(), from)
+	g.proven = l.isProven(from)
+	g.back = m != nil && m.isBack(from, &first) || ok && was.isFarBehind()
+	if l.owesProof(port.Number(), from) {
+		l.stats.Unproven++
+		l.askStranger(port, from)
+		return nil, false
+	}
 	has := l.clients[from].match
 	if awaited := has != nil && (m == nil || has == m); !g.proven && !awaited && l.strangers.unproven >= l.cfg.unprovenStrangers() {
 		l.stats.Unproven++
 		l.askStranger(port, from)
 		return nil, false
 	}
-	g.back = m != nil && m.isBack(from, &first) || ok && was.Send-was.Unsure > maxUnsure
 	return g, true
 }
 

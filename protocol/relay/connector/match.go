@@ -25,9 +25,10 @@ type match struct {
 
 	lost []netip.AddrPort // players who were, the newest last
 
-	flush   *relay.Timer // of groups
-	flushAt time.Time    // when it goes off; zero while it is not set
-	close   *relay.Timer
+	flush    *relay.Timer // of groups
+	flushAt  time.Time    // when it goes off; zero while it is not set
+	announce *relay.Timer
+	close    *relay.Timer
 }
 
 // newMatch opens a port and has a game there. It returns nil if there is no port to be had.
@@ -43,7 +44,8 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 	port.Value = m
 	m.flush = port.NewTimer(m.flushGroups)
 	m.close = port.NewTimer(m.closePort)
-	port.NewTimer(m.announceOpener).Set(now.Add(announceAfter))
+	m.announce = port.NewTimer(m.announceOpener)
+	m.announce.Set(now.Add(announceAfter))
 	l.matches = append(l.matches, m)
 	return m
 }
@@ -183,11 +185,21 @@ func (m *match) announceOpener(now time.Time) {
 	if !opener.taken || !opener.waits {
 		return
 	}
+	// It may have been here in another game, and remember that.
+	owes := m.port.Peer(opener.addr) == nil && m.lobby.owesProof(m.port.Number(), opener.addr)
+	if owes && now.Sub(m.born) < proveWithin {
+		m.lobby.askStranger(m.port, opener.addr)
+		m.announce.Set(now.Add(2 * askAgain))
+		return
+	}
 	m.flushAll()
 	g := newGuest(now, m)
-	g.proven = m.lobby.isProven(m.port.Number(), opener.addr)
-	p := m.port.Invite(opener.addr, g)
-	if p == nil { // too many are known
+	g.proven = m.lobby.isProven(opener.addr)
+	var p *relay.Peer
+	if !owes {
+		p = m.port.Invite(opener.addr, g)
+	}
+	if p == nil { // it does not answer, or too many are known
 		m.game.leave(0, false)
 		m.lobby.free(opener.addr)
 		m.deliver()

@@ -88,6 +88,7 @@ func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, 
 		l.stats.Proven++
 		g := newGuest(now, m)
 		g.proven = true
+		g.back = m != nil && slices.Contains(m.lost, from)
 		return g, true
 	}
 	want, ok := p.Expects()
@@ -154,13 +155,10 @@ func (l *Lobby) prove(g *guest) {
 }
 
 // isProven reports whether an address is proven by what is known of it elsewhere. A datagram with a loopback address comes from this
-// machine: systems drop others. A private address may be forged by anybody in the same network.
-func (l *Lobby) isProven(port uint16, addr netip.AddrPort) bool {
-	if addr.Addr().IsLoopback() || l.clients[addr].proven {
-		return true
-	}
-	p, ok := l.known.recall(l.at, pastKey{port, addr})
-	return ok && p.proven
+// machine: systems drop others. A private address may be forged by anybody in the same network. That it was proven once is
+// nothing: whoever had it then may be gone, and anybody may forge it.
+func (l *Lobby) isProven(addr netip.AddrPort) bool {
+	return addr.Addr().IsLoopback() || l.clients[addr].proven
 }
 
 // mustProve reports whether what a package asks for has to wait for a proof, and asks for it: because those that proved nothing hold as
