@@ -33,6 +33,10 @@ type SendConfig struct {
 	// GiveUpAfter keeps a packet from being given up before it has this age,
 	// whatever the tries. Default 0.
 	GiveUpAfter time.Duration
+	// Patient keeps a packet from being given up while the peer has acknowledged others within
+	// GiveUpAfter: it lives, and the packet was unlucky, or there was no room for it. A peer that never
+	// acknowledges the one uses up the span, and then is silent.
+	Patient bool
 
 	// TimerOnly takes a packet for lost when its time is up and never before, whatever later
 	// packets were acknowledged first. For peers whose acknowledgements are gathered

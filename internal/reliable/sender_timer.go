@@ -87,6 +87,10 @@ func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
 		s.timerAt = keep
 		return true
 	}
+	if s.cfg.Patient && at-s.ackedAt < s.cfg.GiveUpAfter {
+		s.toResend(id, e, false)
+		return true
+	}
 	// The tries of the oldest say whether the peer lives. Another may have had as many while the peer had
 	// no room for it, with all before it still coming through.
 	if id == s.oldest && int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {

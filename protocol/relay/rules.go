@@ -27,7 +27,7 @@ type Rules struct {
 	Timeout time.Duration
 
 	// HoleTimeout is how long a reliable package of a peer may be missing while later
-	// ones have come. Default 10 s; a client's is 20 s, as the server itself takes up to 14 s to give a package up.
+	// ones have come. Default 10 s; a client's is a minute, as the server does not give a package up while others are confirmed.
 	HoleTimeout time.Duration
 
 	// Grace is how many bytes beyond three for each of its own an address is sent that
@@ -85,12 +85,12 @@ func (r *Rules) engineSend() *reliable.SendConfig {
 		FirstRTO: firstResendAfter,
 		MinRTO:   leastResendAfter,
 		VarFloor: -1,
-		Tries:    maxTries, GiveUpAfter: giveUpAfter,
+		Tries:    maxTries, GiveUpAfter: giveUpAfter, Patient: true,
 		TimerOnly: true,
 	}
 	if r.ResendAfter > 0 {
 		c.FirstRTO, c.MinRTO, c.MaxRTO = r.ResendAfter, r.ResendAfter, r.ResendAfter
-		c.NoEarly = true // whoever fixes the delay expects quiet
+		c.NoEarly, c.Patient = true, false // whoever fixes the delay expects quiet
 	}
 	return c.Filled()
 }

@@ -61,20 +61,26 @@ func (p *Peer) mustWait() bool {
 
 // isTooMuch reports whether a datagram is a reliable package that is to come again, as the peer has to wait and enough of
 // it waits. One a second is taken whatever the receivers do, of all the one that comes next: a sender counts the tries of its
-// oldest package, and gives us up when none of them is confirmed.
+// oldest package, and gives us up when none of them is confirmed. Of a peer that had to wait lately no more is taken behind a missing package either:
+// all of that would wait at once when the missing one comes, and then nothing could be taken for long.
 func (p *Peer) isTooMuch(b []byte) bool {
-	if !p.hold || p.receiver.WaitingBytes() < maxReadyBytes/2 {
+	if !p.hold && p.rare == nil || p.receiver.WaitingBytes() < maxReadyBytes/2 {
+		return false
+	}
+	now := p.port.mux.now
+	if !p.hold && now.Sub(p.refusedAt) >= refusedLately {
 		return false
 	}
 	var d Datagram
 	if !d.Parse(b) || d.Kind != KindPackage || !d.Mode.Reliable() {
 		return false
 	}
-	n, now, r := serial.Bits24.Unwrap(p.near, d.ID), p.port.mux.now, p.seldom()
+	n, r := serial.Bits24.Unwrap(p.near, d.ID), p.seldom()
+	next := n == p.receiver.Complete()
 	switch {
-	case !p.receiver.Fresh(n):
+	case !p.receiver.Fresh(n), next && !p.hold:
 		return false
-	case n == p.receiver.Complete() && now.Sub(r.tookAt) >= takeEvery:
+	case next && now.Sub(r.tookAt) >= takeEvery:
 		r.tookAt = now
 		return false
 	}
