@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/protocol/relay"
 )
 
@@ -132,7 +133,7 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 		config := Config{TicketKey: testKey, SpentFile: file}
 		h, d := newDesk(t, config)
 		written := make(chan struct{})
-		h.gate.ReserveNames(func(context.Context, string) (bool, error) { <-written; return false, nil })
+		h.gate.ReserveNames(func(context.Context, string) (bool, error) { patient.Value(written); return false, nil })
 		ticket := ticketFor(t, "", "ann")
 		come := func(what string) *Seat {
 			t.Helper()
