@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"parley/internal/promise"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "run the random tests with this seed only (0: the fixed seeds of the gate)")
@@ -15,13 +17,15 @@ var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // soak reports whether the counts of the nightly tier are wanted.
 func soak() bool { return os.Getenv("PARLEY_SOAK") != "" }
 
-// tier picks a count: quick under -short, the gate's, or the nightly one.
+// tier picks a count: quick under -short, the gate's with PARLEY_PR and a quarter of it without, or the nightly one.
 func tier(quick, gate, night int) int {
 	switch {
 	case soak():
 		return night
 	case testing.Short():
 		return quick
+	case !promise.Full():
+		return max(quick, gate/4)
 	}
 	return gate
 }
