@@ -207,6 +207,9 @@ func (a *Assembler) Read() {
 	}
 }
 
+// Len returns how many bytes of a message are there.
+func (a *Assembler) Len() int { return len(a.message) }
+
 // Begun reports whether parts of a message are waiting for more.
 func (a *Assembler) Begun() bool { return a.begun && !a.whole }
 

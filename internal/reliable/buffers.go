@@ -16,7 +16,7 @@ type Buffers struct {
 	held    spares[*heldLanes]
 	shared  spares[*Shared]
 	kept    int
-	waiting int // bytes of the packets that all receivers hold behind a gap, with their tables
+	waiting int // bytes of the packets that all receivers hold behind a gap beyond their own shares, with their tables
 	given   int // slices since the last trim
 }
 
@@ -100,7 +100,7 @@ func (b *Buffers) Take(n int) []byte {
 	return p[:n]
 }
 
-// Held returns how many bytes the packets that wait behind gaps take, of all receivers.
+// Held returns how many bytes the packets that wait behind gaps take of the budget that all receivers share.
 func (b *Buffers) Held() int { return b.waiting }
 
 func (b *Buffers) maxHeld() int {

@@ -107,7 +107,7 @@ func TestASmallHeldPacketCostsAboutItsSize(t *testing.T) {
 	}
 	others := sink(&b, ReceiveConfig{Rules: [lanes]Rule{Contiguous}})
 	b.MaxHeld = 18 << 10
-	hoard(others, Contiguous, 100, 50)
+	hoard(others, Contiguous, 100, 100)
 	was := b.Held()
 	if was < b.MaxHeld/2 {
 		t.Fatalf("others hold %d bytes", was)

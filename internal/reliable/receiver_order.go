@@ -57,7 +57,7 @@ func (r *Receiver) mayHold(p *Packet) bool {
 		return true
 	}
 	if r.waits != nil {
-		n += r.waits.charged
+		n += r.waits.size()
 	}
 	if n <= ownHeldBytes && p.Number-r.expected(int(p.Lane-1)) <= ownHeldSpan {
 		return true
@@ -75,11 +75,11 @@ func (r *Receiver) expected(lane int) uint64 {
 	return r.lanes[lane].upto
 }
 
-// charge brings the shared budget to what is held now.
+// charge brings the shared budget to what is held now beyond the receiver's own share.
 func (r *Receiver) charge() {
-	size := r.waits.size()
-	r.buffers.waiting += size - r.waits.charged
-	r.waits.charged = size
+	over := max(r.waits.size()-ownHeldBytes, 0)
+	r.buffers.waiting += over - r.waits.charged
+	r.waits.charged = over
 }
 
 // leaveHeld gives back what nothing is held in. Who holds much again and again keeps it, as it

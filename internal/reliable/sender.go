@@ -95,6 +95,8 @@ func (r Reason) String() string {
 type Options struct {
 	// Lane is the lane of an ordered packet plus one; 0 is unordered.
 	Lane uint8
+	// Pass lets a small packet of a lane pass bulk that waits, as unordered ones do: for a lane that has no bulk.
+	Pass bool
 	// Report makes a loss known by PollLost instead of mending it: for values
 	// whose newest state replaces the lost one.
 	Report bool
@@ -238,7 +240,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	}
 	s.waiting++
 	// A small packet that nothing orders need not wait for bulk ahead of it.
-	if o.Lane == 0 && n <= smallPacketBytes && s.waiting > 1 {
+	if (o.Lane == 0 || o.Pass) && n <= smallPacketBytes && s.waiting > 1 {
 		s.flights.lineAppend(&s.express, id)
 	}
 	s.stats.Accepted++

@@ -93,7 +93,7 @@
 //
 // Packets that wait behind a gap, and half-sent messages of more than 8 KiB, share a budget of all
 // connections; a peer that finds it used up waits. With Config.EnterWithin a connection takes a place when it
-// enters, and not with its handshake.
+// enters, and not with its handshake; until then it has no part in that budget, and 6 KiB of it may wait.
 //
 // # Security
 //

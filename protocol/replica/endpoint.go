@@ -68,6 +68,7 @@ type Endpoint struct {
 	announced bool // EventConnected was given
 	talked    bool // something was sent by the application
 	broken    bool // a message of the order was lost: no other of that order is given
+	guest     bool // server: it has not entered, and may have little wait: see guestBytes
 	peer      netip.AddrPort
 	now       time.Time     // of the newest call, for PollTransmit
 	born      time.Time     // the next two count from then

@@ -163,6 +163,10 @@ func (e *Endpoint) receive(now time.Time, p *Packet, b []byte, lane uint8) {
 
 // judge has the engine judge a packet.
 func (e *Endpoint) judge(now time.Time, sequence uint16, acked, ordered bool, link uint8, b []byte, lane uint8) {
+	if e.guest && e.holdsMuch(len(b)) {
+		e.stats.OutOfState++
+		return
+	}
 	n := e.unwrap(sequence)
 	r := reliable.Packet{Number: n, Reliable: acked, Data: b}
 	if ordered {
@@ -183,6 +187,15 @@ func (e *Endpoint) judge(now time.Time, sequence uint16, acked, ordered bool, li
 	case reliable.Ready, reliable.Held, reliable.Outdated, reliable.Repeat:
 		e.accept(now, n)
 	}
+}
+
+// holdsMuch reports whether n more bytes are too many for a connection that has not entered.
+func (e *Endpoint) holdsMuch(n int) bool {
+	n += e.receiver.WaitingBytes() + receiveOverhead
+	if e.parts != nil {
+		n += e.parts.Len()
+	}
+	return n > guestBytes || e.receiver.Waiting() >= guestPackets
 }
 
 // accept notes that a packet of the peer was taken.

@@ -34,10 +34,10 @@ type waitingMessages struct {
 	begun  bool
 }
 
-// hasRoom reports whether a message in a buffer of n bytes may wait behind the oldest:
-// see maxQueuedBytes.
-func (q *waitingMessages) hasRoom(n int) bool {
-	return q.Len() == 0 || q.Held()-cap(q.First())+n <= maxQueuedBytes
+// hasRoom reports whether a message in a buffer of n bytes may wait behind the oldest, with so many packets in
+// flight: see maxQueuedBytes.
+func (q *waitingMessages) hasRoom(n, flights int) bool {
+	return q.Len() == 0 || q.Held()-cap(q.First())+n <= max(maxQueuedBytes-flights*flightBytes, leastQueuedBytes)
 }
 
 // Send sends a message. Nothing is sent if it returns an error.
@@ -165,12 +165,12 @@ func (e *Endpoint) enqueue(now time.Time, name string, data []byte) error {
 			return nil
 		}
 	}
-	size := 9 + len(name) + len(data)
-	if !q.hasRoom(size) {
+	size, flights := 9+len(name)+len(data), e.sender.InFlight(0)
+	if !q.hasRoom(size, flights) {
 		return ErrWindowFull
 	}
 	m := e.buffers.Take(size)
-	if !q.hasRoom(cap(m)) {
+	if !q.hasRoom(cap(m), flights) {
 		e.buffers.Give(m)
 		return ErrWindowFull
 	}

@@ -89,16 +89,19 @@ const (
 	// maxQueuedBytes bounds the memory of the ordered messages that wait behind the
 	// one that is being sent, whole buffers and their places in the queue included: a
 	// peer that takes nothing costs this, one message and the window, however small
-	// the messages are.
-	maxQueuedBytes = 512 << 10
+	// the messages are. Each packet in flight counts flightBytes here, as what is kept of it is larger
+	// than it is if it is small; leastQueuedBytes may always wait.
+	maxQueuedBytes   = 512 << 10
+	leastQueuedBytes = 64 << 10
+	flightBytes      = 136
 
 	// receiveOverhead is what a received packet that waits counts beside its bytes, for
 	// its place and for what its buffer is larger than it. Without it, messages of a byte
 	// that no one reads would hold ten times their limit.
-	receiveOverhead = 48
+	receiveOverhead = 96
 
-	// maxReadyBytes bounds the packets that wait for an application that does not read.
-	// With it and the next two, all that was received and waits takes 1 MiB.
+	// maxReadyBytes bounds the packets that wait for an application that does not read, or behind a
+	// message in parts that waits for room. With it and the next two, all that was received and waits takes 1 MiB.
 	maxReadyBytes = 224 << 10
 
 	// maxHeldPackets and maxHeldBytes bound the packets that wait for an earlier one. It is
@@ -106,6 +109,13 @@ const (
 	// refused comes again and again, and may be given up although all goes well.
 	maxHeldPackets = 4096
 	maxHeldBytes   = 256<<10 + maxHeldPackets*receiveOverhead
+
+	// guestBytes and guestPackets bound what waits of a connection that has not entered: behind a gap, in half-sent messages
+	// and for the application. That is less than the share that each connection has of its own, so 4,096
+	// connections that never enter take nothing of what all share. More is not acknowledged and comes again, by then
+	// perhaps to one that has entered.
+	guestBytes   = 6 << 10
+	guestPackets = 32
 
 	// maxNamesBytes and maxSeenValues bound what a server can make a client
 	// remember: all the names of its tables, and one value a variable of each

@@ -79,7 +79,7 @@ func (e *Endpoint) pumpLinks(now time.Time) {
 		} else {
 			b = p.AppendTo(buf[:0])
 		}
-		err := e.sender.Send(now, b, reliable.Options{Lane: laneLink})
+		err := e.sender.Send(now, b, reliable.Options{Lane: laneLink, Pass: true})
 		e.buffers.Give(buf)
 		if err != nil {
 			return

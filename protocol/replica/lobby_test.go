@@ -141,3 +141,65 @@ func TestAPlainConnectionEntersAtOnce(t *testing.T) {
 		t.Errorf("after half a minute: %v", x.closed)
 	}
 }
+
+// Connections that have not entered leave gaps open and begin messages that they never end. They take nothing of the memory that
+// all connections share, and little each.
+func TestConnectionsThatHaveNotEnteredShareNothing(t *testing.T) {
+	w := lobbyWorld(t, 35, 100)
+	conns := 0
+	for _, size := range []int{1, 200, 1100} {
+		for i := range 64 {
+			conns++
+			from := hostileAddr(size, i)
+			if !w.session(from) {
+				t.Fatal("it was not let in")
+			}
+			c := w.mux.Conn(from)
+			number, clock := c.near+1, c.ServerTime(w.net.Now())
+			data := make([]byte, size)
+			for j := range uint64(40) { // a message in parts
+				w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, j == 0, data))
+			}
+			w.server.Poke()
+			number = c.near + 2
+			for j := range uint64(1000) { // and what is behind a gap
+				w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, false, data))
+			}
+			if n := c.receiver.WaitingBytes() + c.parts.Len(); c.State() != StateOpen || n > guestBytes || n < 200 {
+				t.Fatalf("packets of %d bytes: it is %v, and %d bytes wait", size, c.State(), n)
+			}
+		}
+		held, parts := w.mux.shared.Buffers.Held(), w.mux.shared.Partial
+		if held != 0 || parts.Used() > conns*8<<10 || parts.Waiting() != 0 {
+			t.Errorf("packets of %d bytes: %d bytes of the shared budget are held, %d are in parts, and %d wait", size, held, parts.Used(), parts.Waiting())
+		}
+	}
+}
+
+// A client that sends a large message, and links at once or later, has the message delivered once it has entered, though there was no room
+// for it before.
+func TestALargeMessageBeforeEnteringComesAfterIt(t *testing.T) {
+	for _, wait := range []time.Duration{0, 5 * time.Second} {
+		t.Run(wait.String(), func(t *testing.T) { largeBeforeEntering(t, wait) })
+	}
+}
+
+func largeBeforeEntering(t *testing.T, wait time.Duration) {
+	w := lobbyWorld(t, 36, 100)
+	x, got := w.dial(0, Config{}), 0
+	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
+		if ev.Kind == EventMessage {
+			got += len(ev.Data)
+		}
+	}
+	w.until("connected", time.Second, func() bool { return w.mux.Len() == 1 && x.State() == StateOpen })
+	x.send(Ordered, "big", string(make([]byte, 64<<10)))
+	w.run(wait)
+	x.Link(x.host.Now())
+	x.host.Poke()
+	c := w.mux.Conn(x.host.Addr())
+	w.until("the message", 20*time.Second, func() bool { return got == 64<<10 })
+	if x.closed != nil || c.stats.OutOfState == 0 || !c.entered {
+		t.Errorf("it ended: %v; %+v", x.closed, c.stats)
+	}
+}

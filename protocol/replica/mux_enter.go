@@ -28,6 +28,7 @@ func (m *Mux) begin(now time.Time, c *Conn) {
 		m.places++
 		return
 	}
+	c.guest = true
 	if gone, ok := m.lobby.Come(now, c.peer.Addr(), c); ok {
 		m.stats.GaveWay++
 		gone.Close(gaveWay)
@@ -47,7 +48,7 @@ func (c *Conn) Enter() bool {
 		c.Close(serverFull)
 		return false
 	}
-	c.entered = true
+	c.entered, c.guest = true, false
 	m.places++
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/pagetest"
+	"parley/internal/reliable"
 )
 
 // The rows of docs/limits.md: hostile peers drive connections to each, and the heap is measured.
@@ -43,8 +44,18 @@ func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
 	w := lobbyWorld(t, 60, 100)
 	before := pagetest.Heap()
 	for i := range n {
-		if !w.session(hostileAddr(i, 1)) {
+		from := hostileAddr(i, 1)
+		if !w.session(from) {
 			t.Fatal("it was not let in")
+		}
+		c := w.mux.Conn(from)
+		number, clock, part := c.near+1, c.ServerTime(w.net.Now()), make([]byte, 1100)
+		for j := range uint64(4) { // the half of a message in parts, whose buffer is twice as large
+			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, j == 0, part))
+			w.mux.PollEvent()
+		}
+		for j := range uint64(100) { // and what follows is held behind a gap
+			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+5+j, clock, true, false, part[:1]))
 		}
 	}
 	w.run(time.Second)
@@ -57,39 +68,59 @@ func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
+// What a connection takes of the budgets that all share is not in its row: another connection has used them up.
 func TestAFullConnectionHoldsWhatThePageSays(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector has a heap of its own")
 	}
+	t.Run("tiny", func(t *testing.T) { fullConnection(t, 1) })
+	t.Run("of a packet", func(t *testing.T) { fullConnection(t, 1100) })
+}
+
+func fullConnection(t *testing.T, size int) {
 	const n = 10
 	w := lobbyWorld(t, 61, 100)
-	before := pagetest.Heap()
-	for i := range n {
+	w.mux.shared.Partial, w.mux.shared.Buffers.MaxHeld = reliable.NewBudget(1), 1
+	enter := func(i int) (c *Conn, number, clock uint64) {
 		from := hostileAddr(i, 1)
-		if !w.session(from) {
+		if !w.session(from) || !w.mux.Conn(from).Enter() {
 			t.Fatal("it was not let in")
 		}
-		c := w.mux.Conn(from)
-		c.Enter()
-		for c.Send(Ordered, "n", []byte{1}) == nil { // nothing is acknowledged
+		c = w.mux.Conn(from)
+		return c, c.near + 1, c.ServerTime(w.net.Now())
+	}
+	take := func(c *Conn, b []byte) {
+		w.mux.HandleDatagram(w.net.Now(), c.Peer(), b)
+		for _, _, ok := w.mux.PollEvent(); ok; _, _, ok = w.mux.PollEvent() {
 		}
-		for c.Send(Unreliable, "n", []byte{1}) == nil && c.stats.LooseLost == 0 {
+	}
+	part := make([]byte, 1100)
+	hog, number, clock := enter(n)
+	for j := range uint64(10) {
+		take(hog, pieceOf(hog, number+j, clock, true, j == 0, part))
+	}
+	before := pagetest.Heap()
+	for i := range n {
+		c, number, clock := enter(i)
+		for c.Send(Unreliable, "n", part[:size]) == nil && c.stats.LooseLost == 0 && size > 1 {
 		}
-		number, clock := c.near+1, c.ServerTime(w.net.Now())
-		part := make([]byte, 1100)
-		for j := range 900 { // most of a message in parts
-			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number, clock, true, j == 0, part))
+		for c.Send(Ordered, "n", part[:size]) == nil { // nothing is acknowledged
+		}
+		for j := range uint64(6) { // a message in parts, with the largest buffer that it may have of its own
+			take(c, pieceOf(c, number, clock, true, j == 0, part))
 			number++
-			for _, _, ok := w.mux.PollEvent(); ok; _, _, ok = w.mux.PollEvent() {
-			}
 		}
-		number++
-		for range 4096 { // and what follows it is held behind a gap
-			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number, clock, true, false, part[:1]))
+		for range 6000 { // it waits for room, and what follows waits for it
+			take(c, pieceOf(c, number, clock, true, false, part[:size]))
 			number++
 		}
-		if c.State() != StateOpen || c.receiver.Waiting() < 3000 {
-			t.Fatalf("it is %v and holds %d packets", c.State(), c.receiver.Waiting())
+		number = c.near + 2
+		for range 100 { // or behind a gap
+			take(c, pieceOf(c, number, clock, true, false, part[:1]))
+			number++
+		}
+		if c.State() != StateOpen || c.receiver.Waiting() < 100 || !c.parts.Waits() {
+			t.Fatalf("it is %v and %d packets wait", c.State(), c.receiver.Waiting())
 		}
 	}
 	got := (pagetest.Heap() - before) / n

@@ -27,6 +27,26 @@ func TestAnUnprovenAddressHoldsNothing(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
+func TestASpectatorThatConfirmsNothingHoldsWhatThePageSays(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector has a heap of its own")
+	}
+	const n = 1000
+	w := newWorld(t, 61, Config{}, lan())
+	before := pagetest.Heap()
+	for i := range n {
+		w.handshake(hostileAddr(i, 1))
+		w.run(time.Millisecond)
+	}
+	got := (pagetest.Heap() - before) / n
+	t.Logf("%d bytes each", got)
+	pagetest.Reaches(t, "stamp", "proven, not entered", got)
+	if w.mux.Len() != n || w.mux.places != 0 {
+		t.Errorf("%d are there, and %d have entered", w.mux.Len(), w.mux.places)
+	}
+	runtime.KeepAlive(w)
+}
+
 func TestASilentSpectatorHoldsWhatThePageSays(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector has a heap of its own")
