@@ -71,7 +71,7 @@ var table = []room{
 	{path: "internal/timers"},
 	{path: "internal/queue", mayImport: []string{"internal/reliable"}},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
-	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/udp"}, shell: everyFile},
+	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/scribe", "internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/patient", shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},

@@ -41,6 +41,9 @@ type ServerConfig struct {
 	// all connections at once. Both run on the loop, and may be called again. Abort is
 	// also called when the socket has failed.
 	Leave, Abort func()
+
+	// Flush, if set, is called when the server is closed: it waits for the last lines of the log.
+	Flush func()
 }
 
 // Server is a server core at a socket. One goroutine, the loop, owns the core. The
@@ -136,7 +139,11 @@ func (s *Server) noteEmpty() {
 // it did. A second call changes nothing.
 func (s *Server) Close() error {
 	_ = s.Do(s.cfg.Abort) // fails when it is closed already
-	if err := s.loop.Close(); err != nil {
+	err := s.loop.Close()
+	if s.cfg.Flush != nil {
+		s.cfg.Flush()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", s.cfg.Name, err)
 	}
 	return nil

@@ -5,7 +5,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"time"
+
+	"parley/internal/scribe"
 )
+
+// logPatience is how long the end of a server waits for the last lines of its log to be written.
+const logPatience = time.Second
 
 // Rand returns a random source that no one can foresee, for one loop.
 func Rand() *rand.Rand {
@@ -21,4 +27,18 @@ func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return l.With("proto", name, side, addr)
+}
+
+// ServerLog is Log for a server, whose lines are written by a goroutine of their own: a writer that hangs stops no
+// loop. Lines beyond what package scribe lets wait are dropped. flush waits for those that wait, but not long. A logger that has such a goroutine
+// already is left as it is, and is not waited for.
+func ServerLog(l *slog.Logger, name string, addr netip.AddrPort) (log *slog.Logger, flush func()) {
+	flush = func() {}
+	if l != nil {
+		if _, ok := l.Handler().(*scribe.Handler); !ok {
+			h := scribe.New(l.Handler())
+			l, flush = slog.New(h), func() { h.Flush(logPatience) }
+		}
+	}
+	return Log(l, name, "local", addr), flush
 }

@@ -80,10 +80,11 @@ var (
 func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, handle func(*Peer, Event)) *Server {
 	var key admission.Key
 	cryptorand.Read(key[:])
+	log, flush := shell.ServerLog(c.Log, "relay", socket.LocalAddr())
 	s := &Server{
 		first:  socket,
 		handle: handle,
-		log:    shell.Log(c.Log, "relay", "local", socket.LocalAddr()),
+		log:    log,
 		listen: listen,
 		loops:  map[*Port]*udp.Loop{},
 	}
@@ -94,7 +95,7 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 	s.mux.first.SetNumber(socket.LocalAddr().Port())
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.first}}, shell.ServerConfig{
-		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort,
+		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s
 }

@@ -63,17 +63,14 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	var key admission.Key
 	cryptorand.Read(key[:])
-	s := &Server{
-		mux:    NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key),
-		handle: handle,
-		log:    shell.Log(c.Log, "replica", "local", socket.LocalAddr()),
-	}
+	log, flush := shell.ServerLog(c.Log, "replica", socket.LocalAddr())
+	s := &Server{mux: NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
-		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Leave: s.leave, Abort: s.abort,
+		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s
 }

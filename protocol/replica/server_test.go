@@ -332,6 +332,30 @@ func TestTheLogTellsWhoCameAndWhyTheyLeft(t *testing.T) {
 	})
 }
 
+// A log that nobody reads stops nothing: clients come, are heard and leave, and the server closes.
+func TestALogThatHangsStopsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hung := make(shelltest.Hung)
+		at := memory()
+		s := at.serve(t, Config{Log: shelltest.Log(hung)}, func(c *Conn, ev Event) {
+			if ev.Kind == EventMessage {
+				c.Close("no shouting")
+			}
+		})
+		defer close(hung)
+		for range 20 {
+			x := at.connect(t, s, Config{})
+			if err := x.Send(Reliable, "HEY", nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := ends(x); got.Text != "no shouting" {
+				t.Fatalf("the client was told %+v", got)
+			}
+		}
+		s.Close()
+	})
+}
+
 // The start of a connection's clock proves an address, so that no two servers may
 // agree on it.
 func TestEveryServerHasASecretOfItsOwn(t *testing.T) {

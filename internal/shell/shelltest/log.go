@@ -1,6 +1,7 @@
 package shelltest
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 )
@@ -13,4 +14,15 @@ func Log(out io.Writer) *slog.Logger {
 		}
 		return a
 	}}))
+}
+
+// Hung is a writer that takes the line that says that a server listens, and hangs with the next until it is closed.
+type Hung chan struct{}
+
+// Write hangs, but with the first line.
+func (h Hung) Write(p []byte) (int, error) {
+	if !bytes.Contains(p, []byte("listening")) {
+		<-h
+	}
+	return len(p), nil
 }
