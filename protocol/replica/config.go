@@ -38,7 +38,8 @@ type Config struct {
 	// let in by Conn.Enter. Before that it takes no place among MaxConns. One that does not enter in
 	// time is closed, and at most 64 of an address (/64 of IPv6) and 4,096 in all are in between:
 	// beyond that an address goes unanswered and tries again, and the busiest address gives way first.
-	// Default 0: a connection enters with its handshake. A game server sets 10 s.
+	// Default 0: a connection enters with its handshake, and stays as long as it answers the clock, idle or not. One address can
+	// then take all of MaxConns, at 2.6 kB each. A server that strangers can reach sets 10 s, or counts in Admit.
 	EnterWithin time.Duration
 
 	// Admit, at a server, may refuse a newcomer: banned, or not wanted by the game.

@@ -68,6 +68,33 @@ func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
+// A server without EnterWithin: the connection has its place with the handshake, and does nothing with it.
+func TestAnIdleConnectionHoldsWhatThePageSays(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector has a heap of its own")
+	}
+	const n = 1000
+	w := newWorld(t, 62, Config{}, lan())
+	before := pagetest.Heap()
+	for i := range n {
+		if !w.session(hostileAddr(i, 1)) {
+			t.Fatal("it was not let in")
+		}
+	}
+	w.run(time.Second)
+	got := (pagetest.Heap() - before) / n
+	t.Logf("%d bytes each", got)
+	pagetest.Reaches(t, "replica", "connected, idle", got)
+	if w.mux.places != n {
+		t.Errorf("%d are there", w.mux.places)
+	}
+	w.run(10 * time.Second)
+	if w.mux.Len() != 0 {
+		t.Errorf("%d are there that have not answered for 10 s", w.mux.Len())
+	}
+	runtime.KeepAlive(w)
+}
+
 // What a connection takes of the budgets that all share is not in its row: another connection has used them up.
 func TestAFullConnectionHoldsWhatThePageSays(t *testing.T) {
 	if underRace {
