@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+
+	"parley/internal/patient"
 )
 
 // Log returns a logger of lines without their time.
@@ -22,7 +24,7 @@ type Hung chan struct{}
 // Write hangs, but with the first line.
 func (h Hung) Write(p []byte) (int, error) {
 	if !bytes.Contains(p, []byte("listening")) {
-		<-h
+		patient.Value(h)
 	}
 	return len(p), nil
 }
