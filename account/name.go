@@ -44,8 +44,26 @@ func ParseName(s string) (Name, error) {
 	return Name{Shown: shown, Key: NameKey(shown)}, nil
 }
 
-// NameKey brings any text into the form in which names are compared. Of an account's name it is Name.Key.
-func NameKey(s string) string { return fold(norm.NFKC.String(s)) }
+// NameKey brings any text into the form in which names are compared. Of an account's name it is Name.Key. Characters that no
+// one sees do not count, nor do blanks at its ends or more than one of them: a name that differs only in them looks like the
+// other. It is "" if nothing is left to see.
+func NameKey(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unseen(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(fold(norm.NFKC.String(s))), " ")
+}
+
+// unseen reports whether a character has no look of its own: those that Unicode calls default ignorable (joiners, selectors of
+// variants, fillers, marks of direction), and two that are drawn empty. It takes some marks of format for unseen that are
+// drawn: names need none of them.
+func unseen(r rune) bool {
+	const brailleBlank, nullNotehead = '\u2800', '\U0001d159'
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == brailleBlank || r == nullNotehead
+}
 
 // allowed reports whether a name may have r. Letters that no one sees (the fillers of Hangul)
 // are refused, as a name with one looks like the name without.

@@ -121,7 +121,9 @@ func TestTheNameOfTheServerIsReserved(t *testing.T) {
 		"server", "Server", "SERVER", "ｓｅｒｖｅｒ", "ＳＥＲＶＥＲ", "s-e-r-v-e-r", "_server_", "--server", "sérvér", "s\u0323e\u0301rver",
 		"ѕerver", "sеrvеr", "ѕеrvеr", "serνer", "serѵer", "seгver", "SERѴER", "s3rv3r", "5erver", "ꜱᴇʀᴠᴇʀ", "ꓢꓰꓣꓦꓰꓣ", "ᏚᎬᏒᏙᎬᏒ", "𝐬𝐞𝐫𝐯𝐞𝐫", "𝓢𝓮𝓻𝓿𝓮𝓻", "ˢᵉʳᵛᵉʳ",
 		"ſerver", "ser\u200bver", "server\u2060", "se\u00adrver", "server\ufe0f", "\u202eserver", "ser\u3164ver", "server ", " server", "serⅴer", "ѕεгνεг", "șerver", "Ｓerver",
-		"guest-1", "Guest-007", "ＧＵＥＳＴ－１２", "guest-",
+		"se\u200drver", "\u200dserver", "server\u200c", "s\u034ferver", "ser\u180ever", "se\u115frver", "server\uffa0", "ser\U000e0100ver", "serv\U000e0061er", "server\u2065",
+		"ser\u2800ver", "server\U0001d159", "ser\u17b4ver",
+		"guest-1", "Guest-007", "ＧＵＥＳＴ－１２", "guest-", "gu\u200dest-1", "guest-1\ufe0f", "guest\u2060-7", "\u3164guest-3",
 	} {
 		if !account.Reserved(name) {
 			t.Errorf("%q (%+q) is free", name, name)
@@ -130,6 +132,36 @@ func TestTheNameOfTheServerIsReserved(t *testing.T) {
 	for _, name := range []string{"", "serve", "servers", "observer", "server1", "ann", "severe", "Sever", "王小明", "Сергей", "Жанна", "verser", "save", "guest", "guest-1a", "guests-1", strings.Repeat("-", 600)} {
 		if account.Reserved(name) {
 			t.Errorf("%q is reserved", name)
+		}
+	}
+}
+
+// Names that look the same are the same: 15.13.
+func TestNamesThatLookTheSameHaveOneKey(t *testing.T) {
+	for _, name := range []string{
+		"ann", "Ann", "an\u200dn", "\u200dann", "ann\u200d", "an\u200cn", "an\u200bn", "ann\ufeff", "an\u2060n", "a\u00adnn", "ann\ufe0f", "an\U000e0100n", "ann\U000e0061",
+		"an\u034fn", "an\u3164n", "ann\uffa0", "\u115fann", "an\u180en", "an\u2065n", "an\u2800n", "\u202eann", "a\u061cnn", "ann\U000e0fff",
+		" ann", "ann\u00a0", "\u200d ann", "ann \u200d",
+	} {
+		if key := account.NameKey(name); key != "ann" {
+			t.Errorf("%+q has the key %+q", name, key)
+		}
+	}
+	for _, pair := range [][2]string{
+		{"ann bee", "ann\u00a0bee"}, {"ann bee", "ann \u200d bee"}, {"E\u200d\u0301va", "Éva"}, {"👩\u200d👧", "👩👧"}, {"❤\ufe0f", "❤"},
+	} {
+		if a, b := account.NameKey(pair[0]), account.NameKey(pair[1]); a != b {
+			t.Errorf("%+q and %+q have the keys %+q and %+q", pair[0], pair[1], a, b)
+		}
+	}
+	for _, name := range []string{"", " ", "\u200d", "\u3164\u200b", "\u2800", "\ufe0f \u2060"} {
+		if key := account.NameKey(name); key != "" {
+			t.Errorf("%+q, of which nothing is seen, has the key %+q", name, key)
+		}
+	}
+	for _, pair := range [][2]string{{"ann", "anne"}, {"ann bee", "annbee"}, {"ann", "an-n"}, {"ann", "añn"}} {
+		if account.NameKey(pair[0]) == account.NameKey(pair[1]) {
+			t.Errorf("%q and %q are the same", pair[0], pair[1])
 		}
 	}
 }

@@ -49,7 +49,7 @@ func lookOf(r rune) rune {
 		}
 	}
 	switch {
-	case r == '_' || r == '-' || r == '.' || r == '·' || unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.C, unicode.Other_Default_Ignorable_Code_Point):
+	case r == '_' || r == '-' || r == '.' || r == '·' || unicode.IsSpace(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.C) || unseen(r):
 		return 0
 	}
 	return '?'

@@ -220,6 +220,8 @@ func TestATicketDoesNotGiveTheNameOfAnAccount(t *testing.T) {
 		for i, tt := range []struct{ name, want string }{
 			{"ann", "ann"}, {"bob", "guest-2"}, {"BOB", "guest-3"}, {"ｂｏｂ", "guest-4"}, {"Server", "guest-5"}, {"unknown", "guest-6"}, {"bob-2", "bob-2"},
 			{"server" + strings.Repeat(" ", 60) + "x", "guest-8"}, {"bob" + strings.Repeat(" ", 62) + "x", "guest-9"}, // which are cut
+			{"bo\u200db", "guest-10"}, {"bob\ufe0f", "guest-11"}, {"gu\u200dest-1", "guest-12"}, {"ser\u3164ver", "guest-13"}, {"\u200d\u2800", "guest-14"},
+			{"an\u200dn", "an\u200dn#2"}, {"👩\u200d👧", "👩\u200d👧"},
 		} {
 			s, err := d.show(h, ticketFor(t, "", tt.name))
 			if err != nil {

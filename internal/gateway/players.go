@@ -156,8 +156,8 @@ func (h *Hub) giveBack(s *Seat) {
 	}
 }
 
-// fitName returns a name as others are to see it, "" if it is none. It comes before all that judges names: what is cut off
-// would make another name of it.
+// fitName returns a name as others are to see it, "" if it is none or nothing of it is seen. It comes before all that judges
+// names: what is cut off would make another name of it.
 func fitName(name string) string {
 	if !utf8.ValidString(name) {
 		return ""
@@ -166,6 +166,9 @@ func fitName(name string) string {
 	for len(name) > maxName {
 		_, n := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-n]
+	}
+	if account.NameKey(name) == "" {
+		return ""
 	}
 	return strings.TrimSpace(name)
 }

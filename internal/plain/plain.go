@@ -10,14 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with a dot in place of each control, escape and bidirectional character. Bytes that are no
-// UTF-8 become U+FFFD. The joiners that emoji and some scripts need stay.
+// Text returns s with a dot in place of each control, escape and bidirectional character, and of each that no one sees. Bytes
+// that are no UTF-8 become U+FFFD. Joiners and selectors of variants stay where they change what is seen: after emoji, and
+// in scripts that need them.
 func Text(s string) string {
 	if safe(s) {
 		return s
 	}
+	var e eye
 	return strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if e.misses(r) {
 			return '·'
 		}
 		return r
@@ -36,13 +38,15 @@ func safe(s string) bool {
 
 // JSON returns a line of JSON with each such character escaped inside its strings. The line means the same.
 func JSON(line []byte) []byte {
-	if !bytes.ContainsFunc(line, hidden) {
+	var look eye
+	if !bytes.ContainsFunc(line, look.misses) {
 		return line
 	}
 	var b []byte
+	var e eye
 	for _, r := range string(line) {
 		switch {
-		case !hidden(r):
+		case !e.misses(r):
 			b = utf8.AppendRune(b, r)
 		case r > 0xffff:
 			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
@@ -54,8 +58,40 @@ func JSON(line []byte) []byte {
 	return b
 }
 
-// hidden reports whether a character does something instead of being seen.
-func hidden(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
+// eye reads a text from its beginning, character by character. The zero value has read nothing.
+type eye struct {
+	last rune // the last that was seen, marks on it aside; 0 if none was
+}
+
+// misses reports whether the next character does something instead of being seen, or nothing at all.
+func (e *eye) misses(r rune) bool {
+	switch {
+	case r < 0x7f && r >= ' ':
+	case r == nonJoiner || r == joiner:
+		return !isSign(e.last) && !unicode.In(e.last, joining...)
+	case unicode.Is(unicode.Variation_Selector, r):
+		keycap := e.last == '#' || e.last == '*' || '0' <= e.last && e.last <= '9'
+		return !isSign(e.last) && !keycap && !unicode.In(e.last, unicode.Han, unicode.Mongolian)
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point):
+		e.last = 0
+		return true
+	case unicode.Is(unicode.Mn, r):
+		return false
+	}
+	e.last = r
+	return false
+}
+
+const nonJoiner, joiner = '\u200c', '\u200d'
+
+// isSign reports whether a character may be an emoji, or a part of one.
+func isSign(r rune) bool {
+	return r > 0x7f && unicode.In(r, unicode.So, unicode.Sk, unicode.Sm, unicode.Po, unicode.Pd)
+}
+
+// joining are the scripts in which a joiner changes what is seen.
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Mandaic, unicode.Phags_Pa,
+	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
+	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Balinese, unicode.Javanese,
 }
