@@ -10,13 +10,12 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley/internal/attack"
 	"parley/internal/pagetest"
-	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -58,26 +57,6 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// recordHello returns the client hello of a client, as one could be recorded.
-func recordHello(t *testing.T, protocols ...string) []byte {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
-	defer patient.Done(wg.Wait)
-	defer ours.Close()
-	head := make([]byte, 5)
-	if _, err := io.ReadFull(theirs, head); err != nil {
-		t.Fatal(err)
-	}
-	body := make([]byte, int(head[3])<<8+int(head[4]))
-	if _, err := io.ReadFull(theirs, body); err != nil {
-		t.Fatal(err)
-	}
-	return append(head, body...)
-}
-
 // watchedSigner counts how many signatures are made at once.
 type watchedSigner struct {
 	crypto.Signer
@@ -102,42 +81,8 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	signer := &watchedSigner{Signer: config.Certificates[0].PrivateKey.(crypto.Signer)}
 	config.Certificates[0].PrivateKey = signer
 	s := newServer(t, Config{TLS: config, HandshakeTime: patience}, echo)
-	hello := recordHello(t)
-
-	stop := make(chan struct{})
-	var flood sync.WaitGroup
-	var sent atomic.Int64
-	defer patient.Done(flood.Wait)
-	defer close(stop)
-	for range 4 {
-		flood.Go(func() {
-			var open []net.Conn // it lets go of none by itself
-			defer func() {
-				for _, c := range open {
-					c.Close()
-				}
-			}()
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				c, err := s.dialFrom("127.0.0.2")
-				if err != nil {
-					continue
-				}
-				c.Write(hello)
-				sent.Add(1)
-				c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-				if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-					open = append(open, c)
-				} else {
-					c.Close()
-				}
-			}
-		})
-	}
+	flood := attack.SendHellos(s.l.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
+	defer flood.Stop()
 	until(t, "a flood", func() bool { st := s.l.Stats(); return st.Crowded > 0 && st.Crowded+st.Hasty > 100 })
 	visits := 20
 	if promise.Full() {
@@ -152,7 +97,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	held := s.l.porch.Of(netip.MustParseAddr("127.0.0.2"))
 	s.l.mu.Unlock()
 	st := s.l.Stats()
-	t.Logf("%d hellos beside %d honest clients: %+v, %d signatures", sent.Load(), visits, st, signer.all.Load())
+	t.Logf("%d hellos beside %d honest clients: %+v, %d signatures", flood.Sent(), visits, st, signer.all.Load())
 	if held > 64 || st.Opened < uint64(visits) || st.BadShake > 0 {
 		t.Errorf("the flood holds %d handshakes; %+v", held, st)
 	}
@@ -175,7 +120,7 @@ func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 		count = 5000
 	}
 	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: deadline}, func(s *server) { echo(s); s.strangers = true })
-	hello := recordHello(t)
+	hello := attack.Hello(t)
 	before := memory()
 	slow := make([]net.Conn, 0, count)
 	defer func() {
@@ -296,7 +241,7 @@ func TestWhatAHandshakeHolds(t *testing.T) {
 		t.Skip("the race detector has memory of its own")
 	}
 	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(-1, -1), HandshakeTime: 2 * patience}, echo)
-	hello := recordHello(t, longProtocols()...)
+	hello := attack.Hello(t, longProtocols()...)
 	if len(hello) < maxHelloBytes*3/4 || len(hello) > maxHelloBytes {
 		t.Fatalf("the hello has %d bytes", len(hello))
 	}
@@ -327,7 +272,7 @@ func TestWhatAHandshakeHolds(t *testing.T) {
 	t.Logf("%d B each, with a hello of %d", held, len(hello))
 	pagetest.Reaches(t, "realm", "in the TLS handshake", held)
 
-	long := recordHello(t, append(longProtocols(), longProtocols()...)...)
+	long := attack.Hello(t, append(longProtocols(), longProtocols()...)...)
 	if c, err := say(long); err == nil {
 		buf := make([]byte, 64)
 		n, _ := c.Read(buf)

@@ -1,38 +1,14 @@
 package duplex
 
 import (
-	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley/internal/attack"
 	"parley/internal/pagetest"
-	"parley/internal/patient"
 )
-
-// helloOf returns the client hello of a client, as one could be recorded.
-func helloOf(t *testing.T, protocols ...string) []byte {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}).Handshake() })
-	defer patient.Done(wg.Wait)
-	defer ours.Close()
-	head := make([]byte, 5)
-	if _, err := io.ReadFull(theirs, head); err != nil {
-		t.Fatal(err)
-	}
-	body := make([]byte, int(head[3])<<8+int(head[4]))
-	if _, err := io.ReadFull(theirs, body); err != nil {
-		t.Fatal(err)
-	}
-	return append(head, body...)
-}
 
 // say opens a main from an address of loopback, of which Linux has 16 million, and sends bytes.
 func say(h *hall, from net.IP, b []byte) (net.Conn, error) {
@@ -50,34 +26,8 @@ func say(h *hall, from net.IP, b []byte) (net.Conn, error) {
 func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	server, client := certificate(t)
 	h := newHall(t, Config{TLS: server, WaitingPerAddress: 64})
-	hello := helloOf(t)
-	stop := make(chan struct{})
-	var flood sync.WaitGroup
-	var sent atomic.Int64
-	for range 4 {
-		flood.Go(func() {
-			var open []net.Conn
-			defer func() {
-				for _, c := range open {
-					c.Close()
-				}
-			}()
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if c, err := say(h, net.IPv4(127, 0, 0, 2), hello); err == nil {
-					if open = append(open, c); len(open) > 200 {
-						open[0].Close()
-						open = open[1:]
-					}
-					sent.Add(1)
-				}
-			}
-		})
-	}
+	flood := attack.SendHellos(h.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
+	defer flood.Stop()
 	for end := time.Now().Add(30 * time.Second); ; {
 		if st := h.Stats(); st.Crowded+st.HastyShakes >= 50 {
 			break
@@ -93,10 +43,8 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	close(stop)
-	patient.Done(flood.Wait)
 	st := h.Stats()
-	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", sent.Load(), st.Crowded, st.HastyShakes)
+	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", flood.Sent(), st.Crowded, st.HastyShakes)
 }
 
 // A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says.
@@ -110,7 +58,7 @@ func TestWhatAHandshakeHolds(t *testing.T) {
 	for i := range 24 {
 		protocols = append(protocols, fmt.Sprintf("%0240d", i))
 	}
-	hello := helloOf(t, protocols...)
+	hello := attack.Hello(t, protocols...)
 	open := func(n int) {
 		for range n {
 			c, err := say(h, net.IPv4(127, 0, 0, 1), hello)
