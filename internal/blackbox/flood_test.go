@@ -14,11 +14,14 @@ import (
 	"parley/protocol/relay"
 )
 
-// floodSink, in the environment, has this test's program be a socket that reads and does nothing.
+// floodSink, in the environment, has this test's program be a socket that reads and does nothing: of UDP, or of TCP.
 const floodSink = "PARLEY_FLOOD_SINK"
 
 // beFloodSink tells its address and reads until its standard input ends.
-func beFloodSink() error {
+func beFloodSink(network string) error {
+	if network == "tcp" {
+		return beTCPSink()
+	}
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return err
@@ -63,7 +66,11 @@ func BenchmarkFloodBesideABareSocket(b *testing.B) {
 		}()
 		room = append(room, c)
 	}
-	sink := startSink(b)
+	sink, err := net.Dial("udp4", startSink(b, "udp"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer sink.Close()
 	var ratios50, ratios99 []float64
 	for b.Loop() {
 		control := floodFor(l, func(p []byte) { sink.Write(p) })
@@ -100,9 +107,31 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-func startSink(b *testing.B) net.Conn {
+// beTCPSink reads once from each that connects, and closes.
+func beTCPSink() error {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	go func() {
+		os.Stdin.Read(make([]byte, 1))
+		l.Close()
+	}()
+	for buf := make([]byte, 2048); ; {
+		c, err := l.Accept()
+		if err != nil {
+			return nil
+		}
+		c.Read(buf)
+		c.Close()
+	}
+}
+
+// startSink starts a sink in another process, and returns where it is.
+func startSink(b *testing.B, network string) string {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), floodSink+"=1")
+	cmd.Env = append(os.Environ(), floodSink+"="+network)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -123,10 +152,5 @@ func startSink(b *testing.B) net.Conn {
 	if _, err := fmt.Fscanln(out, &addr); err != nil {
 		b.Fatal(err)
 	}
-	c, err := net.Dial("udp4", addr)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { c.Close() })
-	return c
+	return addr
 }

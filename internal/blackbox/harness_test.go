@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if os.Getenv(floodSink) != "" {
-		if err := beFloodSink(); err != nil {
+	if network := os.Getenv(floodSink); network != "" {
+		if err := beFloodSink(network); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

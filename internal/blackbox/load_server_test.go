@@ -54,6 +54,7 @@ type loadConfig struct {
 	Burn     time.Duration // holders only: a tick takes so long, and for each player a fiftieth of that more
 	Swell    int           // with more players than that there are four times the drifters
 	OwnClock bool          // it has a wall clock of its own, if that can be
+	Guarded  bool          // with the limits by address that a server has by default
 	Favoured bool          // it goes before its clients, who elsewhere have machines of their own, if that can be
 }
 
@@ -194,9 +195,13 @@ func beLoadServer(text string) error {
 	}
 	favoured := c.Favoured && favourSelf()
 	const any = "127.0.0.1:0"
+	perAddress := -1
+	if c.Guarded {
+		perAddress = 0
+	}
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
-		DataDir: c.Dir, Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: -1, TickRate: c.TickRate,
+		DataDir: c.Dir, Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: perAddress, TickRate: c.TickRate,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
