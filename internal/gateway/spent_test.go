@@ -129,6 +129,7 @@ func TestATicketThatExpiresMeanwhileLetsInOne(t *testing.T) {
 // A player who leaves while its ticket is being written has not been in: the ticket is good again, for one player, until a
 // restart.
 func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
+	patient.Test(t)
 	for _, file := range []string{"", filepath.Join(t.TempDir(), "spent-tickets")} {
 		config := Config{TicketKey: testKey, SpentFile: file}
 		h, d := newDesk(t, config)
