@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/promise"
 	"parley/protocol/relay/connector"
 	"parley/simnet"
 )
@@ -79,24 +80,41 @@ func (l *originLoad) run(t *testing.T, seed uint64, c connector.Config) originFi
 	return originFigures{late[len(late)/2], late[len(late)*99/100], w.mux.Stats().Out - before}
 }
 
-// How soon players hear each other, and with how many datagrams of the server, against what the server did before it grouped for 10 ms and
-// for each receiver. Those figures are of the same seeds in virtual time, so they are exact. The game's own server has a p50 of 63 ms on the first
-// path and of 45 ms with 16 clients.
+// How soon players hear each other, and with how many datagrams of the server, as medians over seeds: against what the server did before, when it grouped
+// what each sender sent for 50 ms and gathered confirmations for 20 ms, in virtual time and as medians of 20 seeds. The game's own server has a p50 of 63 ms on the lossy path and of 45 ms
+// with 16 clients.
 func TestOriginLatency(t *testing.T) {
 	lossy := simnet.Profile{Delay: 25 * time.Millisecond, Loss: 0.05}
 	clean := simnet.Profile{Delay: 10 * time.Millisecond}
+	seeds := 3
+	if promise.Full() {
+		seeds = 20
+	}
 	for _, tt := range []struct {
 		originLoad
 		p50, p99  int    // at most, in ms
 		datagrams uint64 // before
 	}{
-		{originLoad{"unordered, 5% loss, 20/s", 2, 4, 50 * time.Millisecond, originUnordered, lossy, 5 * time.Second}, 63, 409, 2687},
-		{originLoad{"unordered, 5% loss, 40/s", 2, 4, 25 * time.Millisecond, originUnordered, lossy, 5 * time.Second}, 63, 411, 3688},
-		{originLoad{"semi-ordered, 16 clients, 200/s each", 4, 4, 5 * time.Millisecond, originSemi, clean, 2 * time.Second}, 45, 70, 3628},
-		{originLoad{"semi-ordered, 16 clients, 200/s in all", 4, 4, 80 * time.Millisecond, originSemi, clean, 5 * time.Second}, 45, 70, 4377},
-		{originLoad{"semi-ordered, 2 clients, 30/s each", 1, 2, 33 * time.Millisecond, originSemi, clean, 2 * time.Second}, 45, 70, 220},
+		{originLoad{"8 players, unordered, 5% loss, 20/s each", 2, 4, 50 * time.Millisecond, originUnordered, lossy, 5 * time.Second}, 63, 409, 2726},
+		{originLoad{"8 players, unordered, 5% loss, 40/s each", 2, 4, 25 * time.Millisecond, originUnordered, lossy, 5 * time.Second}, 63, 412, 3741},
+		{originLoad{"16 players, semi-ordered, 200/s each", 4, 4, 5 * time.Millisecond, originSemi, clean, 2 * time.Second}, 45, 70, 3630},
+		{originLoad{"16 players, semi-ordered, 200/s in all", 4, 4, 80 * time.Millisecond, originSemi, clean, 5 * time.Second}, 45, 70, 4401},
+		{originLoad{"2 players, semi-ordered, 30/s each", 1, 2, 33 * time.Millisecond, originSemi, clean, 4 * time.Second}, 45, 70, 413},
+		{originLoad{"2 players, semi-ordered, 200/s each", 1, 2, 5 * time.Millisecond, originSemi, clean, 2 * time.Second}, 45, 70, 297},
+		{originLoad{"3 players, semi-ordered, 200/s each", 1, 3, 5 * time.Millisecond, originSemi, clean, 2 * time.Second}, 45, 70, 563},
+		{originLoad{"2 players, unordered, 5% loss, 20/s each", 1, 2, 50 * time.Millisecond, originUnordered, lossy, 5 * time.Second}, 63, 413, 391},
+		{originLoad{"2 players, unordered, 5% loss, 200/s each", 1, 2, 5 * time.Millisecond, originUnordered, lossy, 2 * time.Second}, 63, 405, 313},
 	} {
-		got := tt.run(t, 4, connector.Config{})
+		var p50, p99 []time.Duration
+		var datagrams []uint64
+		for seed := range seeds {
+			got := tt.run(t, uint64(seed)+1, connector.Config{})
+			p50, p99, datagrams = append(p50, got.p50), append(p99, got.p99), append(datagrams, got.datagrams)
+		}
+		slices.Sort(p50)
+		slices.Sort(p99)
+		slices.Sort(datagrams)
+		got := originFigures{p50[seeds/2], p99[seeds/2], datagrams[seeds/2]}
 		t.Logf("%s: %v; before %d datagrams", tt.name, got, tt.datagrams)
 		if got.p50 > time.Duration(tt.p50)*time.Millisecond || got.p99 > time.Duration(tt.p99)*time.Millisecond || got.datagrams*10 > tt.datagrams*11 {
 			t.Errorf("%s: %v; p50 at most %d ms, p99 %d ms, datagrams 1.1 times %d", tt.name, got, tt.p50, tt.p99, tt.datagrams)

@@ -34,16 +34,12 @@ type Config struct {
 	// chooses.
 	FirstPort, LastPort uint16
 
-	// Group is for how long reliable messages to a player wait for more to share their package, and Confirm for how long
-	// the confirmations to a client are gathered, at most 100 ms. Longer is fewer datagrams and more latency. Default
-	// 10 ms and 60 ms; negative is not at all.
-	Group, Confirm time.Duration
-
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
 	// game's port. Default none.
 	Log *relay.Logger
 
-	linger time.Duration // closeWithin, or less in tests that would wait for it
+	linger  time.Duration // closeWithin, or less in tests that would wait for it
+	confirm time.Duration // confirmAfter, or another in a test that goes by the millisecond
 }
 
 // fill returns a copy in which every field has its value.
@@ -55,8 +51,7 @@ func (c Config) fill() *Config {
 		c.MaxPlayers = min(c.MaxPlayers, seatsOfTheGame)
 	}
 	orElse(&c.MaxStrangers, 1024)
-	orElse(&c.Group, reliableGroup)
-	orElse(&c.Confirm, confirmAfter)
+	orElse(&c.confirm, confirmAfter)
 	orElse(&c.linger, closeWithin)
 	if c.FirstPort != 0 {
 		c.MaxGames = min(c.MaxGames, max(int(c.LastPort)-int(c.FirstPort)+1, 0))

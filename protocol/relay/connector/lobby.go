@@ -127,7 +127,7 @@ func (l *Lobby) Stats() Stats { return l.stats }
 // after 20 s (gone after 60 s), as these clients expect quiet"; a resend delay that is not
 // measured; and nobody is told by an empty package that it was removed.
 func (l *Lobby) Rules() relay.Rules {
-	return relay.Rules{ConfirmAfter: l.cfg.Confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
+	return relay.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
 // Admit lets everybody in whose first package is messages for the port, or is empty and wants to be

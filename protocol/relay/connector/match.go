@@ -134,7 +134,7 @@ func (m *match) takes(at time.Duration, g *guest, pkg *relay.Package) bool {
 // groupsOf returns what waits for a player, which is made for the first message to it.
 func (m *match) groupsOf(g *guest) *groups {
 	if g.waiting == nil {
-		g.waiting = newGroups(m.lobby.cfg.Group, func(mode relay.Mode, payload []byte) { m.pass(g, mode, payload) })
+		g.waiting = newGroups(func(mode relay.Mode, payload []byte) { m.pass(g, mode, payload) })
 	}
 	return g.waiting
 }
