@@ -415,6 +415,9 @@ func (c *windowClient) hear(e realm.Entity, counts bool) {
 		c.countdown++
 		c.cooldown = int(v.Uint())
 	}
+	if counts && e.Has&(realm.HasSprite|realm.HasType) != 0 {
+		c.fail("it is told %v of itself: a correction has position, angle and norm, nothing else", e.Has)
+	}
 	if e.Has&realm.HasPosition == 0 {
 		return
 	}
