@@ -164,7 +164,7 @@ func runScript(rule Rule, tiny bool, seed uint64, ops []byte) error {
 // The volume comes from seeds; rapid adds what it knows of corners and shrinks
 // what fails.
 func TestAnySequenceOfOperationsKeepsTheLaw(t *testing.T) {
-	manyScripts(t, false, promise.Keeps(t, "T10", "engine", tier(100, 2000, 200_000)))
+	manyScripts(t, false, promise.Keeps(t, "T10", "engine", tier(100, 10_000, 200_000)))
 	if err := flag.Set("rapid.checks", fmt.Sprint(tier(10, 100, 1000))); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAnySequenceOfOperationsKeepsTheLaw(t *testing.T) {
 
 // T19: what a limit refuses is not acknowledged, so nothing is lost by it.
 func TestTinyLimitsLoseNothing(t *testing.T) {
-	manyScripts(t, true, promise.Keeps(t, "T19", "engine", tier(50, 2000, 20_000)))
+	manyScripts(t, true, promise.Keeps(t, "T19", "engine", tier(50, 10_000, 20_000)))
 }
 
 func manyScripts(t *testing.T, tiny bool, count int) {
