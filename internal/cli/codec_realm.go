@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"iter"
 
 	"parley/protocol/realm"
 )
 
-// realmCodec joins the dialect realm to decode and encode. The shapes of its JSON are in
-// codec_realm_json.go.
+// realmCodec joins the dialect realm to decode and encode. The shapes of entities, chunks and actions
+// are in codec_realm_shapes.go.
 var realmCodec = Codec{Name: "realm", Decode: decodeRealm, Encode: encodeRealm}
 
 // realmGame is the schema of the vectors, as attributes and actions cannot be read without
@@ -33,28 +32,12 @@ func decodeRealm(from Side, _ string, b []byte) (any, error) {
 	if err := realmGame.ParseErr(realmSides[from], b, &m); err != nil {
 		return nil, err
 	}
-	return showRealm(&m), nil
+	return realmTable.show(&m), nil
 }
 
 func encodeRealm(from Side, _ string, line []byte) ([]byte, error) {
-	var named struct {
-		Message string `json:"message"`
-	}
-	if err := json.Unmarshal(line, &named); err != nil {
-		return nil, err
-	}
-	m := realm.Message{}
-	var err error
-	if m.Kind, err = realmKind(named.Message); err != nil {
-		return nil, err
-	}
-	shape := newRealmShape(m.Kind)
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields() // a field that is misspelt, or of another message, must not be lost
-	if err := dec.Decode(shape); err != nil {
-		return nil, err
-	}
-	if err := shape.carry(toMessage, &m); err != nil {
+	var m realm.Message
+	if err := realmTable.take(&m, line); err != nil {
 		return nil, err
 	}
 	b := realmGame.AppendTo(nil, &m)
@@ -62,27 +45,75 @@ func encodeRealm(from Side, _ string, line []byte) ([]byte, error) {
 	return b, realmGame.ParseErr(realmSides[from], b, &m)
 }
 
-func realmKind(name string) (realm.Kind, error) {
-	var names []string
-	for kind := realm.KindPing; kind <= realm.KindChunksUpdate; kind++ {
-		if kind.String() == name {
-			return kind, nil
+var realmTable = table[realm.Message, realm.Kind]{"message", func(m *realm.Message) *realm.Kind { return &m.Kind }, realmKinds()}
+
+func realmKinds() map[realm.Kind][]field[realm.Message] {
+	type M = realm.Message
+	tick := plainField("tick", func(m *M) *uint16 { return &m.Tick })
+	code := plainField("code", func(m *M) *uint8 { return &m.Code })
+	id := plainField("entity", func(m *M) *uint16 { return &m.ID })
+	timestamp := plainField("timestamp", func(m *M) *uint64 { return &m.Timestamp })
+	pseudo := textField("pseudo", realm.MaxText, func(m *M) *[]byte { return &m.Name })
+	password := textField("password", realm.MaxText, func(m *M) *[]byte { return &m.Password })
+	text := textField("text", realm.MaxText, func(m *M) *[]byte { return &m.Text })
+	entity := shapedField("entity", func(m *M) realmEntity { return showRealmEntity(&m.Entity) },
+		func(m *M, s realmEntity) (err error) { m.Entity, err = s.entity("entity."); return err })
+	is0 := func(m *M) bool { return m.Code == 0 }
+	return map[realm.Kind][]field[M]{
+		realm.KindPing:             nil,
+		realm.KindPong:             nil,
+		realm.KindExit:             {code},
+		realm.KindLogin:            {pseudo, password},
+		realm.KindLoginResponse:    {code, tick.only(is0, "only code 0 has one"), timestamp.only(is0, "only code 0 has one")},
+		realm.KindRegister:         {pseudo, password},
+		realm.KindRegisterResponse: {code},
+		realm.KindMetaAction:       {tick, id, code, pseudo.only(is0, "only code 0 has one")},
+		realm.KindChunkUpdate: {tick, shapedField("chunk", func(m *M) realmChunk { return showRealmChunk(m.Chunk) },
+			func(m *M, s realmChunk) (err error) { m.Chunk, err = s.chunk("chunk."); return err })},
+		realm.KindTerrainRequest: {listField("chunks", func(m *M) iter.Seq[realm.ChunkID] { return m.Wanted.All() }, func(id realm.ChunkID) realmWanted { return realmWanted(id) },
+			func(c *realmWanted, _ string) (realm.ChunkID, error) { return realm.ChunkID(*c), nil },
+			func(m *M, list []realm.ChunkID) (err error) { m.Wanted, err = realm.MakeWanted(list...); return err })},
+		realm.KindEntitiesUpdate: {tick, listField("entities", func(m *M) iter.Seq[*realm.Entity] { return m.Entities.All() }, showRealmEntity, (*realmEntity).entity,
+			func(m *M, list []realm.Entity) (err error) { m.Entities, err = realmGame.Entities(list...); return err })},
+		realm.KindEntityUpdate: {tick, entity},
+		realm.KindActionsDone: {tick, listField("actions", func(m *M) iter.Seq[realm.Done] { return m.Actions.All() }, showRealmDone, (*realmAction).done,
+			func(m *M, list []realm.Done) (err error) { m.Actions, err = realmGame.Actions(list...); return err })},
+		realm.KindActionDo: {tick, shapedField("action", func(m *M) realmAction { return showRealmAction(m.Action) },
+			func(m *M, s realmAction) (err error) { m.Action, err = s.action("action."); return err })},
+		realm.KindEntityCreate:  {tick, entity},
+		realm.KindEntityDestroy: {tick, id},
+		realm.KindChatSend:      {text},
+		realm.KindChatReceive:   {tick, id, text},
+		realm.KindVersion:       {plainField("version", func(m *M) *uint16 { return &m.Version })},
+		realm.KindConfig: {
+			plainField("max_rollback_ticks", func(m *M) *uint16 { return &m.MaxRollbackTicks }),
+			plainField("time_server_port", func(m *M) *uint16 { return &m.TimeServerPort }),
+		},
+		realm.KindEntityIDChange: {plainField("old", func(m *M) *uint16 { return &m.Old }), plainField("new", func(m *M) *uint16 { return &m.New })},
+		realm.KindChunksUpdate: {tick, listField("chunks", func(m *M) iter.Seq[realm.Chunk] { return m.Chunks.All() }, showRealmChunk, (*realmChunk).chunk,
+			func(m *M, list []realm.Chunk) (err error) { m.Chunks, err = realm.MakeChunks(list...); return err })},
+	}
+}
+
+// listField is a list whose elements have a shape of their own in JSON: each is shown by show and made by made, and put takes them all.
+func listField[Said, Shown, Made any](name string, all func(m *realm.Message) iter.Seq[Said], show func(Said) Shown, made func(s *Shown, path string) (Made, error),
+	put func(m *realm.Message, list []Made) error) field[realm.Message] {
+	return shapedField(name, func(m *realm.Message) []Shown { return shownList(all(m), show) }, func(m *realm.Message, shown []Shown) error {
+		list := make([]Made, len(shown))
+		for i := range shown {
+			var err error
+			if list[i], err = made(&shown[i], fmt.Sprintf("%s[%d].", name, i)); err != nil {
+				return err
+			}
 		}
-		names = append(names, kind.String())
-	}
-	return 0, fmt.Errorf("message: no message is named %q; there are %s", name, sentenceList(names, "and"))
+		return realmNamed(name, func() error { return put(m, list) })
+	})
 }
 
-func showRealm(m *realm.Message) realmShape {
-	shape := newRealmShape(m.Kind)
-	shape.carry(toShape, m) // only a message has too little room
-	return shape
-}
-
-// realmText checks what a str has room for.
-func realmText(field, text string) ([]byte, error) {
-	if len(text) > realm.MaxText {
-		return nil, fmt.Errorf("%s: size %d, limit %d", field, len(text), realm.MaxText)
+// realmNamed puts a field's name before an error.
+func realmNamed(field string, run func() error) error {
+	if err := run(); err != nil {
+		return fmt.Errorf("%s: %w", field, err)
 	}
-	return []byte(text), nil
+	return nil
 }

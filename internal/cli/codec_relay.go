@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"math"
 
 	"parley/protocol/relay"
 )
@@ -12,15 +10,19 @@ import (
 // relayCodec joins the dialect relay to decode and encode. Both sides send the same.
 var relayCodec = Codec{Name: "relay", Decode: decodeRelay, Encode: encodeRelay}
 
-// relayDatagram is a datagram of relay as JSON: a package has all fields but IDs, a
-// confirmation has only those.
-type relayDatagram struct {
-	Packet   string   `json:"packet"`
-	Mode     *string  `json:"mode,omitempty"`
-	ToServer *bool    `json:"to_server,omitempty"`
-	ID       *uint32  `json:"id,omitempty"`
-	Payload  *string  `json:"payload,omitempty"` // hex
-	IDs      []uint32 `json:"ids,omitempty"`
+var relayTable = table[relay.Datagram, relay.Kind]{"packet", func(d *relay.Datagram) *relay.Kind { return &d.Kind }, relayKinds()}
+
+func relayKinds() map[relay.Kind][]field[relay.Datagram] {
+	type D = relay.Datagram
+	return map[relay.Kind][]field[D]{
+		relay.KindPackage: {
+			shapedField("mode", func(d *D) string { return d.Mode.String() }, takeRelayMode),
+			plainField("to_server", func(d *D) *bool { return &d.ToServer }),
+			numberField("id", relay.MaxID, func(d *D) *uint32 { return &d.ID }),
+			hexField("payload", math.MaxInt, func(d *D) *[]byte { return &d.Payload }),
+		},
+		relay.KindConfirmation: {shapedField("ids", showRelayIDs, takeRelayIDs)},
+	}
 }
 
 func decodeRelay(_ Side, _ string, b []byte) (any, error) {
@@ -28,28 +30,12 @@ func decodeRelay(_ Side, _ string, b []byte) (any, error) {
 	if err := d.ParseErr(b); err != nil {
 		return nil, err
 	}
-	out := relayDatagram{Packet: d.Kind.String()}
-	if d.Kind == relay.KindPackage {
-		mode, payload := d.Mode.String(), hex.EncodeToString(d.Payload)
-		out.Mode, out.ToServer, out.ID, out.Payload = &mode, &d.ToServer, &d.ID, &payload
-		return out, nil
-	}
-	ids := relay.ReadIDs(d.IDs)
-	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
-		out.IDs = append(out.IDs, id)
-	}
-	return out, nil
+	return relayTable.show(&d), nil
 }
 
 func encodeRelay(_ Side, _ string, line []byte) ([]byte, error) {
-	var in relayDatagram
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields() // a field that is misspelt must not become a zero
-	if err := dec.Decode(&in); err != nil {
-		return nil, err
-	}
-	d, err := in.datagram()
-	if err != nil {
+	var d relay.Datagram
+	if err := relayTable.take(&d, line); err != nil {
 		return nil, err
 	}
 	b := d.AppendTo(nil)
@@ -57,65 +43,33 @@ func encodeRelay(_ Side, _ string, line []byte) ([]byte, error) {
 	return b, d.ParseErr(b)
 }
 
-// datagram checks what AppendTo would leave out or could not write.
-func (in *relayDatagram) datagram() (relay.Datagram, error) {
-	switch in.Packet {
-	case relay.KindPackage.String():
-		if in.IDs != nil {
-			return relay.Datagram{}, fmt.Errorf("ids: a package has none, only confirm has")
+func takeRelayMode(d *relay.Datagram, name string) error {
+	for d.Mode = relay.Unreliable; d.Mode <= relay.SemiOrdered; d.Mode++ {
+		if d.Mode.String() == name {
+			return nil
 		}
-		return in.asPackage()
-	case relay.KindConfirmation.String():
-		if in.Mode != nil || in.ToServer != nil || in.ID != nil || in.Payload != nil {
-			return relay.Datagram{}, fmt.Errorf("packet: confirm has ids and nothing else")
-		}
-		return in.asConfirmation()
 	}
-	return relay.Datagram{}, fmt.Errorf("packet: no packet is named %q; there are %s and %s", in.Packet, relay.KindPackage, relay.KindConfirmation)
+	d.Mode = relay.Unreliable
+	if name == "" {
+		return nil
+	}
+	return fmt.Errorf("mode: no mode is named %q; there are %s, %s and %s", name, relay.Unreliable, relay.Unordered, relay.SemiOrdered)
 }
 
-func (in *relayDatagram) asPackage() (relay.Datagram, error) {
-	d := relay.Datagram{Kind: relay.KindPackage}
-	if in.Mode != nil {
-		mode, err := relayMode(*in.Mode)
-		if err != nil {
-			return d, err
-		}
-		d.Mode = mode
+func showRelayIDs(d *relay.Datagram) (list []uint32) {
+	ids := relay.ReadIDs(d.IDs)
+	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
+		list = append(list, id)
 	}
-	if in.ToServer != nil {
-		d.ToServer = *in.ToServer
-	}
-	if in.ID != nil {
-		if d.ID = *in.ID; d.ID > relay.MaxID {
-			return d, fmt.Errorf("id: %d, limit %d", d.ID, relay.MaxID)
-		}
-	}
-	if in.Payload != nil {
-		var err error
-		if d.Payload, err = hex.DecodeString(*in.Payload); err != nil {
-			return d, fmt.Errorf("payload: %w", err)
-		}
-	}
-	return d, nil
+	return list
 }
 
-func (in *relayDatagram) asConfirmation() (relay.Datagram, error) {
-	d := relay.Datagram{Kind: relay.KindConfirmation}
-	for i, id := range in.IDs {
-		if id > relay.MaxID {
-			return d, fmt.Errorf("ids[%d]: %d, limit %d", i, id, relay.MaxID)
+func takeRelayIDs(d *relay.Datagram, list []uint32) error {
+	for i, id := range list {
+		if err := inLimit(fmt.Sprintf("ids[%d]", i), int(id), relay.MaxID); err != nil {
+			return err
 		}
 		d.IDs = relay.AppendID(d.IDs, id)
 	}
-	return d, nil
-}
-
-func relayMode(name string) (relay.Mode, error) {
-	for mode := relay.Unreliable; mode <= relay.SemiOrdered; mode++ {
-		if mode.String() == name {
-			return mode, nil
-		}
-	}
-	return 0, fmt.Errorf("mode: no mode is named %q; there are %s, %s and %s", name, relay.Unreliable, relay.Unordered, relay.SemiOrdered)
+	return nil
 }

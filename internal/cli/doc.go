@@ -20,6 +20,7 @@
 //	ticket.go      makes and checks tickets of relay rooms
 //	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)
 //	codec.go       what a dialect gives to decode and encode, and the list of those that are built in
+//	codec_table.go the JSON of packets by tables: which fields each kind has, and how each is shown and taken
 //	decode.go      hex to JSON
 //	encode.go      JSON to hex
 //	route.go       the flags that decode and encode share
@@ -36,8 +37,8 @@
 // # Joining a dialect
 //
 // A dialect does not know of this package. Its codec is adapted in a file
-// codec_<dialect>.go here and listed in builtIn; nothing registers itself. A
-// test then holds it to protocol/<dialect>/testdata/vectors.json, both ways.
+// codec_<dialect>.go here, which has a table of the fields of its packets, and
+// listed in builtIn; nothing registers itself. A test then holds it to protocol/<dialect>/testdata/vectors.json, both ways.
 //
 // # Limits
 //

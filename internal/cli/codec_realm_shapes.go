@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"parley/protocol/realm"
@@ -63,8 +66,8 @@ func showRealmEntity(said *realm.Entity) realmEntity {
 }
 
 func (s *realmEntity) entity(path string) (realm.Entity, error) {
-	e := realm.Entity{ID: s.ID, SpeedAngle: realmOrZero(s.SpeedAngle), SpeedNorm: realmOrZero(s.SpeedNorm), Type: realmOrZero(s.Type), Sprite: realmOrZero(s.Sprite),
-		Position: realm.Position(realmOrZero(s.Position))}
+	e := realm.Entity{ID: s.ID, SpeedAngle: orZero(s.SpeedAngle), SpeedNorm: orZero(s.SpeedNorm), Type: orZero(s.Type), Sprite: orZero(s.Sprite),
+		Position: realm.Position(orZero(s.Position))}
 	for _, f := range []struct {
 		there bool
 		bit   realm.Has
@@ -75,7 +78,7 @@ func (s *realmEntity) entity(path string) (realm.Entity, error) {
 		}
 	}
 	var list []realm.Attribute
-	for i, a := range realmOrZero(s.Attributes) {
+	for i, a := range orZero(s.Attributes) {
 		at := fmt.Sprintf("%sattributes[%d]", path, i)
 		field, ok := realmGame.Attribute(a.ID)
 		if !ok {
@@ -90,99 +93,103 @@ func (s *realmEntity) entity(path string) (realm.Entity, error) {
 	return e, realmNamed(path+"attributes", func() (err error) { e.Attributes, err = realmGame.Attributes(list...); return err })
 }
 
-type realmEntityUpdate struct {
-	realmTicked
-	Entity realmEntity `json:"entity"`
+type realmCell struct {
+	X     uint8 `json:"x"`
+	Y     uint8 `json:"y"`
+	Value uint8 `json:"value"`
 }
 
-func (s *realmEntityUpdate) carry(w way, m *realm.Message) (err error) {
-	s.realmTicked.carry(w, m)
-	if w == toShape {
-		s.Entity = showRealmEntity(&m.Entity)
-		return nil
+type realmChunk struct {
+	BX      int16       `json:"bx"`
+	BY      int16       `json:"by"`
+	Default uint8       `json:"default"`
+	Cells   []realmCell `json:"cells"`
+}
+
+func showRealmChunk(c realm.Chunk) realmChunk {
+	s := realmChunk{c.BX, c.BY, c.Default, []realmCell{}} // an empty list is printed as such
+	for cell := range c.Cells.All() {
+		s.Cells = append(s.Cells, realmCell(cell))
 	}
-	m.Entity, err = s.Entity.entity("entity.")
-	return err
+	return s
 }
 
-type realmEntities struct {
-	realmTicked
-	Entities []realmEntity `json:"entities"`
-}
-
-func (s *realmEntities) carry(w way, m *realm.Message) error {
-	s.realmTicked.carry(w, m)
-	if w == toShape {
-		s.Entities = shownList(m.Entities.All(), showRealmEntity)
-		return nil
+func (s *realmChunk) chunk(path string) (realm.Chunk, error) {
+	list := make([]realm.Cell, len(s.Cells))
+	for i, cell := range s.Cells {
+		list[i] = realm.Cell(cell)
 	}
-	return madeList("entities", s.Entities, (*realmEntity).entity, func(list []realm.Entity) (err error) { m.Entities, err = realmGame.Entities(list...); return err })
+	cells, err := realm.MakeCells(list...)
+	if err != nil {
+		return realm.Chunk{}, fmt.Errorf("%scells: %w", path, err)
+	}
+	return realm.Chunk{BX: s.BX, BY: s.BY, Default: s.Default, Cells: cells}, nil
 }
 
-type realmDestroy struct {
-	realmTicked
-	Entity uint16 `json:"entity"`
+type realmWanted struct {
+	BX int16 `json:"bx"`
+	BY int16 `json:"by"`
 }
 
-func (s *realmDestroy) carry(w way, m *realm.Message) error {
-	carried(w, &s.Entity, &m.ID)
-	return s.realmTicked.carry(w, m)
+// A realmAction is a map, as the names of its parameters are the game's.
+type realmAction map[string]any
+
+func showRealmAction(a realm.Action) realmAction {
+	s := realmAction{"action": a.ID}
+	for name, v := range a.Params.All() {
+		s[name] = showRealmValue(v)
+	}
+	return s
 }
 
-type realmChatSend struct {
-	realmBare
-	Text string `json:"text"`
+// UnmarshalJSON keeps numbers as they were written.
+func (s *realmAction) UnmarshalJSON(b []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return dec.Decode((*map[string]any)(s))
 }
 
-func (s *realmChatSend) carry(w way, m *realm.Message) error {
-	s.realmBare.carry(w, m)
-	return carriedText(w, "text", &s.Text, &m.Text)
+// action turns the map into an action. Fields other than the parameters are in also.
+func (s realmAction) action(path string, also ...string) (realm.Action, error) {
+	number, err := realmNumber(path+"action", s["action"])
+	if err != nil {
+		return realm.Action{}, err
+	}
+	fields, ok := realmGame.ActionFields(number)
+	if !ok {
+		return realm.Action{}, fmt.Errorf("%saction: no action has number %d", path, number)
+	}
+	known := append([]string{"action"}, also...)
+	params := make([]realm.Value, len(fields))
+	for i, f := range fields {
+		known = append(known, f.Name)
+		if params[i], err = realmValue(path+f.Name, f.Type, s[f.Name]); err != nil {
+			return realm.Action{}, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if !slices.Contains(known, name) {
+			return realm.Action{}, fmt.Errorf("%s%s: action %d has no such parameter", path, name, number)
+		}
+	}
+	a, err := realmGame.Action(number, params...)
+	if err != nil {
+		return a, fmt.Errorf("%saction: %w", path, err)
+	}
+	return a, nil
 }
 
-type realmChatReceive struct {
-	realmTicked
-	Entity uint16 `json:"entity"`
-	Text   string `json:"text"`
+func showRealmDone(d realm.Done) realmAction {
+	s := showRealmAction(d.Action)
+	s["by"] = d.By
+	return s
 }
 
-func (s *realmChatReceive) carry(w way, m *realm.Message) error {
-	s.realmTicked.carry(w, m)
-	carried(w, &s.Entity, &m.ID)
-	return carriedText(w, "text", &s.Text, &m.Text)
-}
-
-type realmVersion struct {
-	realmBare
-	Version uint16 `json:"version"`
-}
-
-func (s *realmVersion) carry(w way, m *realm.Message) error {
-	carried(w, &s.Version, &m.Version)
-	return s.realmBare.carry(w, m)
-}
-
-type realmConfig struct {
-	realmBare
-	MaxRollbackTicks uint16 `json:"max_rollback_ticks"`
-	TimeServerPort   uint16 `json:"time_server_port"`
-}
-
-func (s *realmConfig) carry(w way, m *realm.Message) error {
-	carried(w, &s.MaxRollbackTicks, &m.MaxRollbackTicks)
-	carried(w, &s.TimeServerPort, &m.TimeServerPort)
-	return s.realmBare.carry(w, m)
-}
-
-type realmIDChange struct {
-	realmBare
-	Old uint16 `json:"old"`
-	New uint16 `json:"new"`
-}
-
-func (s *realmIDChange) carry(w way, m *realm.Message) error {
-	carried(w, &s.Old, &m.Old)
-	carried(w, &s.New, &m.New)
-	return s.realmBare.carry(w, m)
+func (s *realmAction) done(path string) (d realm.Done, err error) {
+	if d.By, err = realmNumber(path+"by", (*s)["by"]); err == nil {
+		d.Action, err = s.action(path, "by")
+	}
+	return d, err
 }
 
 // showRealmValue gives a value of the types that the schema of the vectors has.
