@@ -124,12 +124,13 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 		g.stats.Bad++
 		return nil, RefusedTicket
 	}
-	if err := g.spent.judge(t.Serial, t.Expires.Unix()); err != nil {
+	p := newPass(t)
+	if err := g.spent.judge(p); err != nil {
 		g.count(err)
 		return nil, err
 	}
 	g.stats.Tickets++
-	return newPass(t), nil
+	return p, nil
 }
 
 // ReserveNames has the names of accounts be those of nobody else: a ticket with such a name makes its bearer a guest. It is

@@ -177,17 +177,17 @@ func (b *spentTickets) forget(now int64) {
 }
 
 // judge returns why a ticket lets nobody in: it is spent, or about to be, or it may be one that was forgotten.
-func (b *spentTickets) judge(serial [16]byte, expires int64) error {
+func (b *spentTickets) judge(p *Pass) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.refusal(serial, expires)
+	return b.refusal(p)
 }
 
-func (b *spentTickets) refusal(serial [16]byte, expires int64) error {
-	if _, spent := b.serials[serial]; spent && !b.unused[serial] {
+func (b *spentTickets) refusal(p *Pass) error {
+	if _, spent := b.serials[p.serial]; spent && !b.unused[p.serial] {
 		return RefusedUsed
 	}
-	if expires <= b.forgotten {
+	if p.expires <= b.forgotten {
 		return RefusedTicket
 	}
 	return nil
@@ -207,7 +207,7 @@ func (b *spentTickets) spend(s *Seat) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(b.clock().Unix())
-	if err := b.refusal(s.pass.serial, s.pass.expires); err != nil {
+	if err := b.refusal(s.pass); err != nil {
 		return err
 	}
 	again := b.unused[s.pass.serial]

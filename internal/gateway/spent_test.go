@@ -13,7 +13,7 @@ import (
 )
 
 // has reports whether a ticket is spent, or about to be.
-func (b *spentTickets) has(p *Pass) bool { return b.judge(p.serial, p.expires) == RefusedUsed }
+func (b *spentTickets) has(p *Pass) bool { return b.judge(p) == RefusedUsed }
 
 // What was forgotten as it had expired stays refused when the clock goes back, also across restarts; and a clock that was
 // years ahead refuses no ticket that outlives those that were forgotten.
