@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/account"
-	"parley/internal/gateway"
+	"parley/play/gateway"
 	"parley/protocol/realm"
 	"parley/protocol/relay/connector"
 )

@@ -31,9 +31,9 @@
 //
 //	internal/udp, internal/stream   a socket brings bytes, in batches
 //	protocol/<dialect>              an endpoint knows packets
-//	internal/gateway                a packet is an input: enter, steer, act, say
+//	play/gateway                a packet is an input: enter, steer, act, say
 //	world                           Step makes a tick of all inputs
-//	internal/gateway                a view of each player becomes packets
+//	play/gateway                a view of each player becomes packets
 //	protocol/<dialect>, sockets     and goes out, in batches
 //
 // # Files

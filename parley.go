@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"parley/account"
-	"parley/internal/gateway"
 	"parley/internal/scribe"
+	"parley/play/gateway"
 	"parley/world"
 )
 

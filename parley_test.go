@@ -17,8 +17,8 @@ import (
 	"parley"
 	"parley/account/storetest"
 	"parley/arena"
-	"parley/internal/gateway"
 	"parley/internal/patient"
+	"parley/play/gateway"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -519,7 +519,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 	}
 
 	// Another is cut off without goodbye, and is gone too. (Of those who are on UDP the server hears
-	// nothing any more, which takes some ten seconds: see internal/blackbox.)
+	// nothing any more, which takes some ten seconds: see test/blackbox.)
 	var ann uint16
 	within(t, s, "realm knows who it is", func() bool { return onRealm.sees(func() bool { ann = onRealm.own; return ann != 0 }) })
 	cut()

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/internal/impair"
+	"parley/cmd/program/impair"
 	"parley/simnet"
 )
 

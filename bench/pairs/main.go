@@ -2,7 +2,7 @@
 // and prints the median of the ratios and the interval in which it lies with a confidence of 95%. What disturbs the machine
 // disturbs both.
 //
-//	go run ./pairs -base main -test ./internal/gateway -bench 'HubTick$' -metric cpu-p50-ms
+//	go run ./pairs -base main -test ./play/gateway -bench 'HubTick$' -metric cpu-p50-ms
 //	go run ./pairs -base main -work W3 -peer 'relay unreliable' -metric each
 package main
 
@@ -39,7 +39,7 @@ func run(args []string) error {
 	f.StringVar(&o.base, "base", "", "the commit to compare the working tree with")
 	f.IntVar(&o.pairs, "n", 20, "pairs")
 	f.StringVar(&o.metric, "metric", "ns/op", "the figure: a unit of the benchmark's, or a column of the work's JSON")
-	f.StringVar(&o.test, "test", "", "the package of a benchmark, from the root of the project: ./internal/gateway")
+	f.StringVar(&o.test, "test", "", "the package of a benchmark, from the root of the project: ./play/gateway")
 	f.StringVar(&o.baseTest, "base-test", "", "its path at the base, if it was another")
 	f.StringVar(&o.bench, "bench", "", "the benchmark, as in go test -bench")
 	f.StringVar(&o.time, "benchtime", "300x", "as in go test -benchtime")

@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 
-	"parley/internal/cli"
+	"parley/cmd/program"
 )
 
 func main() {
-	os.Exit(cli.Run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(program.Run(os.Args[1:], program.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/attack"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
+	"parley/test/attack"
 )
 
 // patience is how long a test waits for what must come on a machine that has other things to do.

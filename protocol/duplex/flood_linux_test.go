@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/attack"
 	"parley/internal/pagetest"
+	"parley/test/attack"
 )
 
 // say opens a main from an address of loopback, of which Linux has 16 million, and sends bytes.

@@ -12,7 +12,7 @@ import (
 
 // A vector is a message as bytes and as fields, written by hand: those of vectors.json are
 // shared by all who speak the dialect, and those of more.json are ours. One without a packet
-// is bad input. That the fields are right is held against the commands in internal/cli.
+// is bad input. That the fields are right is held against the commands in cmd/program.
 type vector struct {
 	Name, From, Hex, Error string
 	Packet                 *struct{ Message string }

@@ -1,0 +1,234 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/account"
+)
+
+func newAccount() *cobra.Command {
+	var where accountFlags
+	cmd := &cobra.Command{
+		Use:   "account",
+		Short: "Add, ban, list and remove the accounts of players",
+		Long: `Account shows and changes the accounts that players log in with: in a file in
+the directory --data, where the server has it too, or in PostgreSQL. The server
+may be running: it ends the session of an account that is banned or removed
+within 10 seconds.
+
+Names are compared without case. Passwords are asked for at the terminal, or
+read from the first line of standard input with --password-stdin.`,
+		Example: `  parley account add ann
+  parley account ban ann --for 24h --reason "rude words"
+  parley account list
+  parley account list --json --postgres "host=db.internal dbname=parley"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%q is none of add, ban, list, passwd, rm and unban; see \"parley account --help\"", args[0])
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	where.register(cmd)
+	cmd.AddCommand(newAccountAdd(&where), newAccountPasswd(&where), newAccountBan(&where), newAccountUnban(&where),
+		newAccountList(&where), newAccountRm(&where))
+	return cmd
+}
+
+// oneName is the Args of a command that takes one.
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%q takes one name; it was given %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func newAccountAdd(where *accountFlags) *cobra.Command {
+	var passwords passwordFlag
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Make an account",
+		Long: `Add makes an account. The name has 3 to 32 letters, digits, _ and -, of any
+script; the password has 8 to 128 bytes. The directory and the file are made if
+there are none.`,
+		Example: `  parley account add ann
+  parley account add ann --password-stdin < password.txt`,
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// Before anyone types a password for nothing.
+			if account.Reserved(args[0]) {
+				return fmt.Errorf("%q looks like the name of the server itself, or of a guest; choose another", args[0])
+			}
+			if _, err := account.ParseName(args[0]); err != nil {
+				return fmt.Errorf("%q cannot be a name: %w", args[0], account.ErrBadName)
+			}
+			password, err := passwords.read(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			a, err := where.ask(cmd, true, args[0], func(s *account.Service, done func(account.Answer)) error {
+				return s.Register(netip.Addr{}, args[0], password, done)
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "added %s, account %d\n", a.Name, a.ID)
+			return nil
+		},
+	}
+	passwords.register(cmd)
+	return cmd
+}
+
+func newAccountPasswd(where *accountFlags) *cobra.Command {
+	var passwords passwordFlag
+	cmd := &cobra.Command{
+		Use:   "passwd NAME",
+		Short: "Set a new password",
+		Long: `Passwd sets a new password without asking for the old one. A session that the
+account has goes on. The addresses that the account was known from are
+forgotten.`,
+		Example: `  parley account passwd ann
+  pwgen -s 20 1 | tee new.txt | parley account passwd ann --password-stdin`,
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			password, err := passwords.read(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+				return s.SetPassword(args[0], password, done)
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "changed the password of %s\n", a.Name)
+			return nil
+		},
+	}
+	passwords.register(cmd)
+	return cmd
+}
+
+func newAccountBan(where *accountFlags) *cobra.Command {
+	var reason string
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:   "ban NAME",
+		Short: "Keep an account out, for a while or for ever",
+		Long: `Ban keeps an account out, for as long as --for says or for ever, and has a
+running server end its session. A second ban replaces the first.`,
+		Example: `  parley account ban ann
+  parley account ban ann --for 72h --reason "rude words"`,
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var until time.Time
+			if cmd.Flags().Changed("for") {
+				if length <= 0 {
+					return fmt.Errorf("--for is %v; give a time such as 24h, or leave it out for a ban without end", length)
+				}
+				until = time.Now().Add(length)
+			}
+			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+				return s.Ban(args[0], until, reason, done)
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "banned %s %s\n", a.Name, banEnd(a.Ban))
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 90m or 72h; for ever if left out")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept with the ban and shown by list")
+	return cmd
+}
+
+func newAccountUnban(where *accountFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:               "unban NAME",
+		Short:             "Let a banned account in again",
+		Example:           `  parley account unban ann`,
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+				return s.Unban(args[0], done)
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "unbanned %s: the account may log in\n", a.Name)
+			return nil
+		},
+	}
+}
+
+func newAccountRm(where *accountFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm NAME",
+		Short: "Remove an account",
+		Long: `Rm removes an account and all that is kept of it, and has a running server end
+its session. Anyone may register the name again: to keep someone out, ban the
+account.`,
+		Example:           `  parley account rm ann`,
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+				return s.Remove(args[0], done)
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "removed %s, account %d\n", a.Name, a.ID)
+			return nil
+		},
+	}
+}
+
+// ask opens the store, makes one request, and turns what is not OK into a sentence.
+func (f *accountFlags) ask(cmd *cobra.Command, mayCreate bool, name string,
+	request func(*account.Service, func(account.Answer)) error) (account.Account, error) {
+	store, err := f.open(cmd, mayCreate)
+	if err != nil {
+		return account.Account{}, err
+	}
+	defer store.Close()
+	s := account.New(store, account.Config{HashAtOnce: 1, Recheck: -1})
+	defer s.Close()
+	answers := make(chan account.Answer, 1)
+	if err := request(s, func(a account.Answer) { answers <- a }); err != nil {
+		return account.Account{}, failure{err}
+	}
+	a := <-answers
+	return a.Account, answerError(name, a)
+}
+
+func answerError(name string, a account.Answer) error {
+	switch a.Result {
+	case account.OK:
+		return nil
+	case account.Unknown:
+		return failure{fmt.Errorf("no account is named %q", name)}
+	case account.Taken:
+		return failure{fmt.Errorf("the name %q is taken", name)}
+	case account.BadName:
+		return fmt.Errorf("%q cannot be a name: %w", name, account.ErrBadName)
+	case account.BadPassword:
+		return failure{account.ErrBadPassword}
+	case account.Failed:
+		return failure{a.Err}
+	}
+	return failure{errors.New(a.Result.String())}
+}

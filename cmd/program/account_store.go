@@ -1,0 +1,59 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/account"
+	"parley/account/postgres"
+	"parley/account/sqlite"
+)
+
+const (
+	// defaultData is the directory of what parley keeps, below the one that it is started in.
+	defaultData = "parley-data"
+
+	// connectTimeout is how long a database may take to answer at all.
+	connectTimeout = 10 * time.Second
+)
+
+// accountFlags say where the accounts are.
+type accountFlags struct {
+	data, postgres string
+}
+
+func (f *accountFlags) register(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&f.data, "data", defaultData, "the directory that has "+sqlite.FileName)
+	cmd.PersistentFlags().StringVar(&f.postgres, "postgres", "", "a PostgreSQL database in place of the file: a URL, or key=value pairs; "+
+		"a password is better given by PGPASSWORD or ~/.pgpass, as others can see what is on a command line")
+}
+
+// open opens the store. Only if mayCreate is true, one is made in a directory that has none.
+func (f *accountFlags) open(cmd *cobra.Command, mayCreate bool) (account.Store, error) {
+	if f.postgres != "" {
+		if cmd.Flags().Changed("data") {
+			return nil, errors.New("--data and --postgres are two places; give one of them")
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+		defer cancel()
+		store, err := postgres.Open(ctx, f.postgres)
+		if err != nil {
+			return nil, failure{err}
+		}
+		return store, nil
+	}
+	if _, err := os.Stat(filepath.Join(f.data, sqlite.FileName)); errors.Is(err, os.ErrNotExist) && !mayCreate {
+		return nil, failure{fmt.Errorf("there are no accounts in %q; \"parley account add\" makes the first, and --data names another directory", f.data)}
+	}
+	store, err := sqlite.OpenIn(f.data)
+	if err != nil {
+		return nil, failure{err}
+	}
+	return store, nil
+}

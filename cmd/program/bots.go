@@ -1,0 +1,315 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"parley/arena"
+	"parley/play/player"
+	"parley/protocol/relay"
+	"parley/world"
+)
+
+// standardPorts are where `parley serve` listens unless it is told otherwise.
+var standardPorts = map[string]string{"replica": "7000", "stamp": "7001", "relay": "8082", "duplex": "7004", "realm": "9999"}
+
+// botsFlags are what the command line says.
+type botsFlags struct {
+	count     int
+	mix       string
+	host      string
+	readyFile string
+	runFor    time.Duration
+	seed      uint64
+	plain     bool
+	profile   string
+	ticketKey string
+	asJSON    bool
+}
+
+func newBots() *cobra.Command {
+	var f botsFlags
+	cmd := &cobra.Command{
+		Use:   "bots",
+		Short: "Fill a server with players that walk, throw and chat; measure it",
+		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
+and chat, and at the end say how it went: how many connected, what they were
+told (updates), the directions that they asked for (steered) and saw themselves
+take (seen) and how long that took, the lines that they said and heard come
+back, and who could not join or was cut off (errors: the exit status is then 1).
+
+The latency is that of a player: half a tick of waiting for the server's next
+step on average, the step, and the way there and back.
+
+Bots of realm register accounts of their own, bot-SEED-NUMBER. A server allows
+three a minute for each address; start it with --registrations -1 for more.`,
+		Example: `  parley bots -n 100
+  parley bots --mix replica=40,realm=10 --for 1m
+  parley bots --ticket-key-file server.key
+  parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	// Fifteen have three of realm's, as many as a server registers in a minute.
+	flags.IntVarP(&f.count, "count", "n", 15, "how many bots, in equal shares of all dialects")
+	flags.StringVar(&f.mix, "mix", "", "how many of each dialect instead, as replica=10,duplex=5")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "the server, at its usual ports")
+	flags.StringVar(&f.readyFile, "ready-file", "", "where parley serve writes its addresses; waited for")
+	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long they play")
+	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
+	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the server's key: each bot of replica, relay and duplex gets a ticket, and stamp has none unless --mix says so")
+	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
+	return cmd
+}
+
+func (f *botsFlags) run(cmd *cobra.Command) error {
+	if f.runFor <= 0 {
+		return fmt.Errorf("--for is a time such as 30s, not %v", f.runFor)
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	addrs, err := f.addrs(stopped)
+	if err != nil {
+		return err
+	}
+	bots, total, err := f.shares(addrs)
+	if err != nil {
+		return err
+	}
+	profile, err := realmProfileOf(f.profile)
+	if err != nil {
+		return err
+	}
+	ticket, err := f.tickets()
+	if err != nil {
+		return err
+	}
+	schema, err := arenaSchema()
+	if err != nil {
+		return failure{err}
+	}
+	bars := newBotBars(cmd.ErrOrStderr(), total, f.runFor, f.asJSON)
+	ctx, cancel := context.WithTimeout(stopped, f.runFor)
+	defer cancel()
+	go bars.clock(ctx)
+	crowd := player.Crowd{
+		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined,
+		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks},
+	}
+	list := crowd.Run(ctx)
+	cancel()
+	bars.wait()
+	return f.print(cmd.OutOrStdout(), list)
+}
+
+// addrs returns where each dialect is.
+func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
+	list := map[string]string{}
+	if f.readyFile == "" {
+		for dialect, port := range standardPorts {
+			list[dialect] = net.JoinHostPort(f.host, port)
+		}
+		return list, nil
+	}
+	text, err := awaitFile(ctx, f.readyFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ready-file: %w; start the server with the same flag first", err)
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("--ready-file: %s is not what parley serve writes: %w", f.readyFile, err)
+	}
+	for name, addr := range list {
+		list[name] = reachable(addr)
+	}
+	return list, nil
+}
+
+// readyPatience is how long the bots wait for the server to be ready: it may be starting.
+var readyPatience = 5 * time.Second
+
+// awaitFile reads a file, and waits for it if it is not there yet.
+func awaitFile(ctx context.Context, name string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	defer cancel()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		text, err := os.ReadFile(name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return text, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// reachable turns an address that stands for all of a machine's into its own.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return addr
+}
+
+// shares returns how many bots each dialect has, and how many there are in all.
+func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total int, err error) {
+	bots = map[string]int{}
+	if f.mix == "" {
+		open := slices.DeleteFunc(slices.Clone(player.Dialects), func(name string) bool {
+			return addrs[name] == "" || name == "stamp" && f.ticketKey != "" // where nobody enters without a ticket it is off
+		})
+		switch {
+		case f.count < 1:
+			return nil, 0, fmt.Errorf("-n is at least 1, not %d", f.count)
+		case len(open) == 0:
+			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect", f.readyFile)
+		}
+		for i := range f.count {
+			bots[open[i%len(open)]]++
+		}
+		return bots, f.count, nil
+	}
+	for _, part := range strings.Split(f.mix, ",") {
+		name, count, _ := strings.Cut(strings.TrimSpace(part), "=")
+		n, err := strconv.Atoi(count)
+		switch {
+		case err != nil || n < 0 || !player.IsDialect(name):
+			return nil, 0, fmt.Errorf("--mix %q: write dialect=count, of %s", part, sentenceList(player.Dialects, "and"))
+		case n > 0 && addrs[name] == "":
+			return nil, 0, fmt.Errorf("--mix %q: by %s that dialect is off", part, f.readyFile)
+		}
+		bots[name] += n
+		total += n
+	}
+	if total == 0 {
+		return nil, 0, fmt.Errorf("--mix %q is no bot at all", f.mix)
+	}
+	return bots, total, nil
+}
+
+// tickets returns what makes a ticket for each bot, nil without a key.
+func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
+	if f.ticketKey == "" {
+		return nil, nil
+	}
+	key, err := readTicketKey(f.ticketKey)
+	if err != nil {
+		return nil, fmt.Errorf("--ticket-key-file: %v", err) // a mistake on the command line, as in serve
+	}
+	return func(name string) ([]byte, error) { return relay.NewTicket(key, "", name, f.runFor+time.Minute) }, nil
+}
+
+// arenaSchema is what the arena can tell.
+func arenaSchema() (*world.Schema, error) {
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return sim.Schema(), nil
+}
+
+func (f *botsFlags) print(w io.Writer, list []player.Result) error {
+	if f.asJSON {
+		line, err := json.Marshal(list)
+		if err != nil {
+			return failure{err}
+		}
+		fmt.Fprintf(w, "%s\n", line)
+	} else {
+		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight) // 80 columns hold it
+		fmt.Fprintln(t, "dialect\tbots\tconnected\tupdates\tsteered\tseen\tsaid\theard\tp50\tp99\terrors\t")
+		for _, r := range list {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t\n", r.Dialect, r.Bots, r.Connected, r.Updates, r.Steered, r.Seen, r.Said, r.Heard,
+				latency(r.P50), latency(r.P99), r.Errors)
+		}
+		t.Flush()
+	}
+	for _, r := range list {
+		if r.Errors > 0 {
+			return failure{fmt.Errorf("%d of %d bots of %s had errors, such as: %s", r.Errors, r.Bots, r.Dialect, r.Error)}
+		}
+	}
+	return nil
+}
+
+// latency writes a time with three digits or so; one that was not measured is not 0.
+func latency(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "-"
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// botBars are the progress bars: who has joined, and how long they have played.
+type botBars struct {
+	progress   *mpb.Progress
+	join, play *mpb.Bar
+	length     time.Duration
+}
+
+func newBotBars(w io.Writer, bots int, length time.Duration, silent bool) *botBars {
+	if silent || !isTerminal(w) {
+		w = io.Discard
+	}
+	p := mpb.New(mpb.WithOutput(w), mpb.WithWidth(48))
+	bar := func(total int64, name string, unit decor.Decorator) *mpb.Bar {
+		return p.AddBar(total, mpb.PrependDecorators(decor.Name(name, decor.WC{W: 8})), mpb.AppendDecorators(unit))
+	}
+	return &botBars{
+		progress: p, length: length,
+		join: bar(int64(bots), "joined", decor.CountersNoUnit("%d of %d")),
+		play: bar(length.Milliseconds(), "played", decor.Percentage()),
+	}
+}
+
+func (b *botBars) joined() { b.join.Increment() }
+
+// clock moves the second bar until ctx ends.
+func (b *botBars) clock(ctx context.Context) {
+	begin := time.Now()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			b.play.SetCurrent(min(time.Since(begin), b.length).Milliseconds())
+		}
+	}
+}
+
+// wait ends the bars, full or not.
+func (b *botBars) wait() {
+	b.join.Abort(false)
+	b.play.Abort(false)
+	b.progress.Wait()
+}

@@ -1,0 +1,128 @@
+package program
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/play/player"
+)
+
+func TestBotsReportInJSON(t *testing.T) {
+	_, _, ready := serveArena(t)
+	got := parley("", "bots --json --realm-plain --for 3s -n 5 --ready-file "+ready)
+	var list []player.Result
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 5 {
+		t.Fatalf("status %d, %v: %s%s", got.status, err, got.out, got.err)
+	}
+	for _, r := range list {
+		if r.Bots != 1 || r.Connected != 1 || r.Errors != 0 || r.Updates == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got.status != exitOK || got.err != "" {
+		t.Errorf("status %d: %s", got.status, got.err)
+	}
+}
+
+func TestBotsReportInATable(t *testing.T) {
+	_, _, ready := serveArena(t)
+	got := parley("", "bots --for 1s --mix relay=2 --ready-file "+ready)
+	if got.status != exitOK || !strings.Contains(got.out, "p99") || !strings.Contains(got.out, "relay") || strings.Contains(got.out, "stamp") {
+		t.Errorf("status %d: %s%s", got.status, got.out, got.err)
+	}
+}
+
+// A table of many bots fits a terminal, and a spectator's latency is not 0.
+func TestTheTableFitsATerminal(t *testing.T) {
+	var out strings.Builder
+	many := player.Result{
+		Dialect: "replica", Bots: 2000, Connected: 2000, Updates: 8_888_888, Steered: 99_999, Seen: 99_999, Said: 8888, Heard: 8888,
+		P50: 131_234 * time.Microsecond, P99: 1_262_999 * time.Microsecond,
+	}
+	var f botsFlags
+	if err := f.print(&out, []player.Result{many, {Dialect: "stamp", Bots: 1, Connected: 1, Errors: 1, Error: "it is off"}}); err == nil || err.Error() != "1 of 1 bots of stamp had errors, such as: it is off" {
+		t.Error(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line)-1 > helpColumns {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+	for _, want := range []string{" 131.2ms 1.26s ", " - "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, &out)
+		}
+	}
+}
+
+// The bots of a server that is starting wait for its file.
+func TestBotsWaitForTheServer(t *testing.T) {
+	_, _, ready := serveArena(t)
+	text, err := os.ReadFile(ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := filepath.Join(t.TempDir(), "late.json")
+	time.AfterFunc(200*time.Millisecond, func() { os.WriteFile(late+".new", text, 0o644); os.Rename(late+".new", late) })
+	if got := parley("", "bots --for 1s --mix stamp=1 --ready-file "+late); got.status != exitOK {
+		t.Errorf("status %d: %s", got.status, got.err)
+	}
+}
+
+func TestWhatBotsRefuse(t *testing.T) {
+	defer func(d time.Duration) { readyPatience = d }(readyPatience)
+	readyPatience = 100 * time.Millisecond
+	dir := t.TempDir()
+	bad, none, some := filepath.Join(dir, "bad"), filepath.Join(dir, "empty"), filepath.Join(dir, "some")
+	for name, text := range map[string]string{bad: "nonsense", none: "{}", some: `{"replica": "127.0.0.1:1"}`} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ line, want string }{
+		{"bots -n 0", "-n is at least 1"},
+		{"bots --mix replica", "write dialect=count"},
+		{"bots --mix morse=3", "write dialect=count"},
+		{"bots --mix replica=-1", "write dialect=count"},
+		{"bots --ready-file " + filepath.Join(dir, "none"), "start the server with the same flag first"},
+		{"bots --mix replica=0,realm=0", "no bot at all"},
+		{"bots --for 0s", "--for is a time"},
+		{"bots --for -1s", "--for is a time"},
+		{"bots --ready-file " + none, "names no dialect"},
+		{"bots --mix stamp=1 --ready-file " + some, "that dialect is off"},
+		{"bots --ready-file " + bad, "is not what parley serve writes"},
+		{"bots now", "takes no arguments"},
+	} {
+		got := parley("", tt.line)
+		if got.status != exitUsage || !strings.Contains(got.err, tt.want) {
+			t.Errorf("%s: status %d, %q", tt.line, got.status, got.err)
+		}
+	}
+}
+
+func TestSharesOfBots(t *testing.T) {
+	f := botsFlags{count: 12}
+	addrs := map[string]string{"replica": "a", "stamp": "b", "relay": "c", "duplex": "d", "realm": "e"}
+	got, total, err := f.shares(addrs)
+	if err != nil || got["replica"] != 3 || got["stamp"] != 3 || got["realm"] != 2 || total != 12 {
+		t.Errorf("%v, %v", got, err)
+	}
+	f.mix = "replica=2, duplex=3,replica=1"
+	if got, total, err = f.shares(addrs); err != nil || got["replica"] != 3 || got["duplex"] != 3 || len(got) != 2 || total != 6 {
+		t.Errorf("%v, %v", got, err)
+	}
+	f.mix = ""
+	delete(addrs, "stamp") // it is off
+	if got, total, err = f.shares(addrs); err != nil || got["replica"] != 3 || got["realm"] != 3 || got["stamp"] != 0 || total != 12 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for addr, want := range map[string]string{"0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "192.0.2.1:3": "192.0.2.1:3", "host:4": "host:4"} {
+		if got := reachable(addr); got != want {
+			t.Errorf("%s is reached at %s, want %s", addr, got, want)
+		}
+	}
+}

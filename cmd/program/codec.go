@@ -1,0 +1,72 @@
+package program
+
+// A Side is the end of a conversation that sent a packet: most dialects give
+// the same bytes another meaning, or none, when the other side sends them.
+type Side uint8
+
+// The two sides. The zero Side is unset.
+const (
+	SideClient Side = iota + 1
+	SideServer
+)
+
+var sideNames = []string{SideClient: "client", SideServer: "server"}
+
+// String gives the side as --from spells it.
+func (s Side) String() string {
+	if s == SideClient || s == SideServer {
+		return sideNames[s]
+	}
+	return "unset"
+}
+
+// A Codec is what a dialect gives to decode and encode. Both functions are
+// pure: the same arguments give the same answer, and nothing is kept.
+type Codec struct {
+	// Name is the dialect, as --dialect spells it.
+	Name string
+
+	// Channels are the values that --channel may have, the default first. It
+	// is empty for a dialect that has one channel only, and the functions are
+	// then given "".
+	Channels []string
+
+	// Decode reads one packet and returns a value that marshals to the
+	// dialect's JSON, or an error whose text names the field and its offset,
+	// as a *wire.Error does. It must take all of b, and must not keep it.
+	Decode func(from Side, channel string, b []byte) (any, error)
+
+	// Encode takes one JSON object, as Decode's value marshals to it, and
+	// returns the packet's bytes, or an error whose text names the field. The
+	// frame has checked that line is one whole JSON object.
+	Encode func(from Side, channel string, line []byte) ([]byte, error)
+}
+
+// builtIn lists the dialects of this build, in the order that help shows
+// them. It is a list and not a registry, so that what a build can do is read
+// in one place and no package changes another by being imported.
+func builtIn() []Codec {
+	return []Codec{
+		replicaCodec,
+		stampCodec,
+		realmCodec,
+		relayCodec,
+		duplexCodec,
+	}
+}
+
+// codecNames gives the names of codecs for a sentence.
+func codecNames(codecs []Codec) string {
+	if len(codecs) == 0 {
+		return "none yet"
+	}
+	var names []string
+	for _, c := range codecs {
+		names = append(names, c.Name)
+	}
+	return sentenceList(names, "and")
+}
+
+func dialectsSentence(codecs []Codec) string {
+	return "Dialects built in: " + codecNames(codecs) + "."
+}

@@ -1,0 +1,83 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"parley/protocol/duplex"
+)
+
+// duplexCodec joins the dialect duplex to decode and encode. It has no schema: data reaches
+// to the end of what it is given.
+var duplexCodec = Codec{Name: "duplex", Channels: []string{"main", "feed"}, Decode: decodeDuplex, Encode: encodeDuplex}
+
+var (
+	duplexSides    = map[Side]duplex.Side{SideClient: duplex.FromClient, SideServer: duplex.FromServer}
+	duplexChannels = map[string]duplex.Channel{"main": duplex.Main, "feed": duplex.Feed}
+)
+
+var duplexTable = table[duplex.Message, duplex.Kind]{"message", func(m *duplex.Message) *duplex.Kind { return &m.Kind }, duplexKinds()}
+
+func duplexKinds() map[duplex.Kind][]field[duplex.Message] {
+	type M = duplex.Message
+	code := shapedField("code", func(m *M) uint8 { return m.Code }, func(m *M, code uint8) error {
+		if m.Code = code; duplex.KindOf(code) != m.Kind {
+			return fmt.Errorf("code: %d is not that of a %s", code, m.Kind)
+		}
+		return nil
+	})
+	sid := plainField("sid", func(m *M) *int16 { return &m.SID })
+	player := plainField("player", func(m *M) *int16 { return &m.Player })
+	token := plainField("token", func(m *M) *int32 { return &m.Token })
+	status := plainField("status", func(m *M) *uint8 { return &m.Status })
+	data := hexField("data", math.MaxInt, func(m *M) *[]byte { return &m.Data })
+	return map[duplex.Kind][]field[M]{
+		duplex.KindUpdate:      {sid, data},
+		duplex.KindSync:        {sid, data},
+		duplex.KindConnInitRep: {player, token},
+		duplex.KindFeedInit:    {player, token},
+		duplex.KindFeedInitRep: {token},
+		duplex.KindSignal:      {code},
+		duplex.KindQuery:       {code, data},
+		duplex.KindReply:       {code, status, data},
+	}
+}
+
+func decodeDuplex(from Side, channel string, b []byte) (any, error) {
+	var d duplex.Datagram
+	if channel == "feed" {
+		if err := d.ParseErr(duplexSides[from], b); err != nil {
+			return nil, err
+		}
+		return object{{"feed_sequence", d.Sequence}, {"message", duplexTable.show(&d.Message)}}, nil
+	}
+	if err := d.Message.ParseErr(duplexSides[from], duplexChannels[channel], b); err != nil {
+		return nil, err
+	}
+	return object{{"message", duplexTable.show(&d.Message)}}, nil
+}
+
+func encodeDuplex(from Side, channel string, line []byte) ([]byte, error) {
+	in := struct {
+		FeedSequence int64           `json:"feed_sequence"`
+		Message      json.RawMessage `json:"message"`
+	}{Message: []byte("{}")}
+	if err := takeJSON("", line, &in); err != nil {
+		return nil, err
+	}
+	d := duplex.Datagram{Sequence: in.FeedSequence}
+	if err := duplexTable.take(&d.Message, in.Message); err != nil {
+		return nil, err
+	}
+	// What is left to be wrong is wrong in the bytes too, and ParseErr has words for it.
+	if channel == "feed" {
+		b := d.AppendTo(nil)
+		return b, d.ParseErr(duplexSides[from], b)
+	}
+	if d.Sequence != 0 {
+		return nil, fmt.Errorf("feed_sequence: main has none, only feed has")
+	}
+	b := d.Message.AppendTo(nil)
+	return b, d.Message.ParseErr(duplexSides[from], duplexChannels[channel], b)
+}

@@ -1,0 +1,70 @@
+package program
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newEncode(codecs []Codec) *cobra.Command {
+	var flags routeFlags
+	cmd := &cobra.Command{
+		Use:   "encode --dialect NAME --from client|server [--channel NAME] [JSON...]",
+		Short: "Make packets: lines of decode's JSON in, hex out",
+		Long: `Encode makes packets: what decode prints goes in, hex comes out.
+
+Without arguments it reads standard input, a JSON object a line, and prints a
+line of hex for each: a bad one gives {"error": "..."} and reading goes on,
+with exit status 0.
+
+With arguments each is one JSON object. A bad one is an error on standard
+error; the others are still made, and the exit status is 1.
+
+` + dialectsSentence(codecs),
+		Example: `  parley encode --dialect NAME --from client < packets.json
+  parley encode --dialect NAME --from client '{"packet":"ack"}'`,
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := flags.resolve(codecs)
+			if err != nil {
+				return err
+			}
+			return convertAll(cmd, args, r.encode)
+		},
+	}
+	flags.register(cmd, codecs)
+	return cmd
+}
+
+// encode turns one line of JSON into the hex of one packet.
+func (r route) encode(line []byte) ([]byte, error) {
+	if err := checkObject(line); err != nil {
+		return nil, err
+	}
+	b, err := r.codec.Encode(r.from, r.channel, line)
+	if err != nil {
+		return nil, err
+	}
+	return hex.AppendEncode(nil, b), nil
+}
+
+// checkObject makes sure that line is one whole JSON object, so that each
+// codec need not tell a broken line from a wrong field.
+func checkObject(line []byte) error {
+	var whole json.RawMessage
+	if err := json.Unmarshal(line, &whole); err != nil {
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			return fmt.Errorf("json: %w at offset %d", err, syntax.Offset)
+		}
+		return fmt.Errorf("json: %w", err)
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
+		return errors.New("json: a packet is an object in braces, and this is another value at offset 0")
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/cmd/program/impair"
+	"parley/simnet"
+)
+
+// impairFlags are what the command line says of a network.
+type impairFlags struct {
+	listen, to        string
+	udp, tcp          bool
+	profile, up, down string
+	loss, duplicate   string
+	reorder, corrupt  string
+	delay, jitter     time.Duration
+	reorderBy         time.Duration
+	rate              string
+	seed              uint64
+	runFor, every     time.Duration
+	asJSON            bool
+	changed           func(name string) bool
+}
+
+func newImpair() *cobra.Command {
+	var f impairFlags
+	cmd := &cobra.Command{
+		Use:   "impair --to HOST:PORT [flags]",
+		Short: "Stand between clients and a server and be a bad network",
+		Long: `Impair listens for clients and passes what they send on to a server, and back,
+over a bad network: it loses, delays, duplicates, reorders and slows down.
+
+The network is one of ` + sentenceList(simnet.Names(), "and") + `, or words of
+your own, or flags, which change what the words say; --up and --down differ from
+each other where the two ways do. All figures are for one way.
+
+It runs until it is interrupted, or for --for, and says at the end what it did
+and how late it was itself: a run in which it was late by more than matters to
+you is not to be believed.`,
+		Example: `  parley impair --to 127.0.0.1:7000 --loss 5% --delay 25ms --jitter 5ms
+  parley impair --to 127.0.0.1:7000 --listen :9000 --profile 4g
+  parley impair --to 127.0.0.1:7004 --udp --tcp --profile "wifi loss=0.1"
+  parley impair --to 127.0.0.1:7000 --up delay=10ms --down "delay=80ms loss=0.1"`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.changed = cmd.Flags().Changed
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "where clients connect; port 0 picks one")
+	flags.StringVar(&f.to, "to", "", "the server")
+	flags.BoolVar(&f.udp, "udp", false, "pass on UDP (the default when --tcp is not given)")
+	flags.BoolVar(&f.tcp, "tcp", false, "pass on TCP")
+	flags.StringVar(&f.profile, "profile", "perfect", "both ways: a name, words, or both")
+	flags.StringVar(&f.up, "up", "", "the way to the server, if it differs")
+	flags.StringVar(&f.down, "down", "", "the way to the clients, if it differs")
+	flags.StringVar(&f.loss, "loss", "0", "the share that is lost, as 0.05 or 5%")
+	flags.DurationVar(&f.delay, "delay", 0, "how long each takes")
+	flags.DurationVar(&f.jitter, "jitter", 0, "up to so much longer, each as likely")
+	flags.StringVar(&f.duplicate, "duplicate", "0", "the share that comes twice")
+	flags.StringVar(&f.reorder, "reorder", "0", "the share that is held back")
+	flags.DurationVar(&f.reorderBy, "reorder-by", 20*time.Millisecond, "by up to so long")
+	flags.StringVar(&f.corrupt, "corrupt", "0", "the share that comes with flipped bits")
+	flags.StringVar(&f.rate, "rate", "0", "bits a second, as 2000000, 2M or 1G; 0 is no limit")
+	flags.Uint64Var(&f.seed, "seed", 1, "what the draws come from")
+	flags.DurationVar(&f.runFor, "for", 0, "stop after so long; 0 is when interrupted")
+	flags.DurationVar(&f.every, "every", 0, "say so often what happened; 0 is only at the end")
+	flags.BoolVar(&f.asJSON, "json", false, "say it as JSON, an object a line")
+	return cmd
+}
+
+func (f *impairFlags) run(cmd *cobra.Command) error {
+	if f.to == "" {
+		return fmt.Errorf("say where the server is, as --to 127.0.0.1:7000")
+	}
+	config := impair.Config{Listen: f.listen, Target: f.to, UDP: f.udp, TCP: f.tcp, Seed: f.seed}
+	var err error
+	if config.Up, err = f.network("up", f.up); err != nil {
+		return err
+	}
+	if config.Down, err = f.network("down", f.down); err != nil {
+		return err
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	proxy, err := impair.Start(config)
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
+	f.say(cmd.OutOrStdout(), impairStart{"listening", proxy.Addr().String(), f.to, config.Up.String(), config.Down.String()})
+
+	var over, tick <-chan time.Time
+	if f.runFor > 0 {
+		over = time.After(f.runFor)
+	}
+	if f.every > 0 {
+		ticker := time.NewTicker(f.every)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for {
+		select {
+		case <-tick:
+			f.say(cmd.OutOrStdout(), newImpairReport("running", proxy.Stats()))
+			continue
+		case <-over:
+		case <-stopped.Done():
+		}
+		f.say(cmd.OutOrStdout(), newImpairReport("done", proxy.Stats()))
+		return nil
+	}
+}
+
+// network returns the profile of one way: the shared words or its own, changed by the
+// flags.
+func (f *impairFlags) network(flag, own string) (simnet.Profile, error) {
+	text, name := f.profile, "profile"
+	if f.changed(flag) {
+		text, name = own, flag
+	}
+	p, err := simnet.ParseProfile(text)
+	if err != nil {
+		return p, fmt.Errorf("--%s: %w", name, err)
+	}
+	for _, s := range []struct {
+		flag, text string
+		into       *float64
+	}{{"loss", f.loss, &p.Loss}, {"duplicate", f.duplicate, &p.Duplicate}, {"reorder", f.reorder, &p.Reorder}, {"corrupt", f.corrupt, &p.Corrupt}} {
+		if !f.changed(s.flag) {
+			continue
+		}
+		if *s.into, err = parseShare(s.text); err != nil {
+			return p, fmt.Errorf("--%s %q: %w", s.flag, s.text, err)
+		}
+	}
+	if f.changed("delay") {
+		p.Delay = f.delay
+	}
+	if f.changed("jitter") {
+		p.Jitter = f.jitter
+	}
+	if f.changed("reorder") || f.changed("reorder-by") {
+		p.ReorderBy = f.reorderBy
+	}
+	if f.changed("rate") {
+		if p.Rate, err = parseRate(f.rate); err != nil {
+			return p, fmt.Errorf("--rate %q: %w", f.rate, err)
+		}
+	}
+	return p, p.Validate()
+}
+
+// parseShare reads 0.05 or 5%.
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("give a share as 0.05 or 5%%, from 0 to 100%%")
+	}
+	return v, nil
+}
+
+// parseRate reads 2000000, 500k, 2M or 1G.
+func parseRate(text string) (int, error) {
+	scale := 1
+	number := strings.TrimRight(text, "kKmMgG")
+	switch strings.ToLower(strings.TrimPrefix(text, number)) {
+	case "":
+	case "k":
+		scale = 1_000
+	case "m":
+		scale = 1_000_000
+	case "g":
+		scale = 1_000_000_000
+	default:
+		number = ""
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v >= 0 && v*float64(scale) <= 1e12) {
+		return 0, fmt.Errorf("give bits a second, as 2000000, 500k, 2M or 1G")
+	}
+	return int(v * float64(scale)), nil
+}
+
+// say prints a line for people, or one of JSON.
+func (f *impairFlags) say(w io.Writer, v fmt.Stringer) {
+	if !f.asJSON {
+		fmt.Fprintln(w, v)
+		return
+	}
+	line, err := json.Marshal(v)
+	if err == nil {
+		fmt.Fprintf(w, "%s\n", line)
+	}
+}
+
+// impairStart is the first line.
+type impairStart struct {
+	State  string `json:"state"`
+	Listen string `json:"listen"`
+	To     string `json:"to"`
+	Up     string `json:"up"`
+	Down   string `json:"down"`
+}
+
+func (s impairStart) String() string {
+	return fmt.Sprintf("%s passes on to %s\n  up    %s\n  down  %s", s.Listen, s.To, s.Up, s.Down)
+}
+
+// impairReport is what happened so far.
+type impairReport struct {
+	State   string       `json:"state"`
+	Clients int          `json:"clients"`
+	Refused uint64       `json:"refused"`
+	Up      simnet.Stats `json:"up"`
+	Down    simnet.Stats `json:"down"`
+	Delayed uint64       `json:"delayed_segments"`
+	Dropped uint64       `json:"dropped_by_overflow"`
+	Late    struct {
+		P50US int64 `json:"p50_us"`
+		P99US int64 `json:"p99_us"`
+		MaxUS int64 `json:"max_us"`
+	} `json:"late"`
+	late impair.Lateness
+}
+
+func newImpairReport(state string, s impair.Stats) impairReport {
+	r := impairReport{State: state, Clients: s.Clients, Refused: s.Refused, Up: s.Up, Down: s.Down, Delayed: s.Delayed, Dropped: s.Overflow, late: s.Late}
+	r.Late.P50US = s.Late.Quantile(.5).Microseconds()
+	r.Late.P99US = s.Late.Quantile(.99).Microseconds()
+	r.Late.MaxUS = s.Late.Max().Microseconds()
+	return r
+}
+
+func (r impairReport) String() string {
+	way := func(name string, s simnet.Stats) string {
+		return fmt.Sprintf("  %-5s %d in, %d lost, %d queue full, %d too big, %d doubled, %d held back, %d damaged, %d out",
+			name, s.Sent, s.Lost+s.LostInBurst, s.QueueFull, s.TooBig, s.Duplicated, s.Reordered, s.Corrupted, s.Delivered)
+	}
+	lines := []string{
+		fmt.Sprintf("clients: %d, refused: %d", r.Clients, r.Refused),
+		way("up", r.Up), way("down", r.Down),
+		"  late  " + r.late.String(),
+	}
+	if r.Delayed > 0 {
+		lines = append(lines, fmt.Sprintf("  %d segments of streams came late because of a loss", r.Delayed))
+	}
+	if r.Dropped > 0 {
+		lines = append(lines, fmt.Sprintf("  %d were dropped because the proxy held too much: use less delay or rate", r.Dropped))
+	}
+	return strings.Join(lines, "\n")
+}

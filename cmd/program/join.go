@@ -1,0 +1,384 @@
+package program
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"parley/arena"
+	"parley/internal/plain"
+	"parley/play/player"
+	"parley/world"
+)
+
+// joinPatience is how long a server may take to let somebody in.
+var joinPatience = 10 * time.Second
+
+// joinFlags are what the command line says.
+type joinFlags struct {
+	name, password string
+	fingerprint    string
+	profile        string
+	plain          bool
+	passwordStdin  bool
+	ticket         string
+	tickRate       int
+}
+
+func newJoin() *cobra.Command {
+	var f joinFlags
+	cmd := &cobra.Command{
+		Use:   "join DIALECT [HOST:PORT]",
+		Short: "Play the arena from the terminal, over any dialect",
+		Long: `Join plays the arena from the terminal, or watches it: stamp has spectators
+only.
+
+It reads commands, a line each, and prints what happens:
+
+  w a s d        walk up, left, down, right; x stops
+  walk 45 1.5    walk at an angle in degrees, so many cells a tick
+  t 90           throw a ball at an angle in degrees
+  map            show what is around
+  who            list what is in sight
+  say hello      speak; so does a line that is no command
+  quit           leave
+
+Without an address it is this machine and the dialect's usual port.`,
+		Example: `  parley join replica
+  parley join duplex 127.0.0.1:7004
+  parley join realm game.example:9999 --name ada
+  parley join relay --ticket $(parley ticket make --key-file server.key)
+  echo map | parley join relay`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 || len(args) > 2:
+				return fmt.Errorf("name one dialect, %s, and perhaps an address", sentenceList(player.Dialects, "or"))
+			case !player.IsDialect(args[0]):
+				return fmt.Errorf("there is no dialect %q; there are %s", args[0], sentenceList(player.Dialects, "and"))
+			}
+			return nil
+		},
+		ValidArgs: player.Dialects,
+		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "name", "", "realm: the account's name; it is registered if there is none")
+	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: the server's certificate must have this SHA-256")
+	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
+	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: the password is the first line of standard input")
+	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it lets in once")
+	flags.IntVar(&f.tickRate, "tick-rate", 20, "the server's ticks a second")
+	return cmd
+}
+
+func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
+	dialect, addr := args[0], "127.0.0.1:"+standardPorts[args[0]]
+	if len(args) == 2 {
+		addr = args[1]
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%q is no address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
+	}
+	profile, err := realmProfileOf(f.profile)
+	if err != nil {
+		return err
+	}
+	ticket, err := f.readTicket(dialect)
+	if err != nil {
+		return err
+	}
+	schema, err := arenaSchema()
+	if err != nil {
+		return failure{err}
+	}
+	in := bufio.NewReader(cmd.InOrStdin())
+	if dialect == "realm" {
+		if err := f.credentials(cmd, in); err != nil {
+			return err
+		}
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	seat := &joinSeat{joining: true, out: cmd.OutOrStdout(), schema: schema, over: make(chan struct{}), news: make(chan struct{}, 1)}
+	dialing, cancel := context.WithTimeout(stopped, joinPatience)
+	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
+		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
+		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
+	})
+	cancel()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return failure{fmt.Errorf("cannot join %s at %s: there was no answer in %v; is a server there?", dialect, addr, joinPatience)}
+	case err != nil:
+		return failure{fmt.Errorf("cannot join %s at %s: %w", dialect, addr, err)}
+	}
+	seat.sit()
+	arrived := dialect == "stamp" || seat.arrive(stopped)
+	if arrived {
+		seat.print("joined %s at %s; type help for what you can do", dialect, addr)
+		seat.play(stopped, in)
+	}
+	ended := seat.leave()
+	late, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err = seat.player.Close(late)
+	switch {
+	case ended:
+		return errReported // the player has read why
+	case !arrived && stopped.Err() == nil:
+		return failure{fmt.Errorf("joined %s at %s, but the game gave us no place: it is full, or another game than the arena", dialect, addr)}
+	case err != nil: // the server is gone, and so are we
+		return failure{err}
+	}
+	return nil
+}
+
+// readTicket reads the ticket of the command line.
+func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
+	switch ticket, err := hex.DecodeString(strings.TrimSpace(f.ticket)); {
+	case f.ticket == "":
+		return nil, nil
+	case !player.TakesTicket(dialect):
+		return nil, fmt.Errorf("%s takes no ticket; leave out --ticket, or join replica, relay or duplex", dialect)
+	case err != nil || len(ticket) == 0:
+		return nil, errors.New("--ticket is not hex; give it as \"parley ticket make\" prints it")
+	default:
+		return ticket, nil
+	}
+}
+
+// credentials asks for what realm wants to know.
+func (f *joinFlags) credentials(cmd *cobra.Command, in *bufio.Reader) error {
+	if f.name == "" {
+		return fmt.Errorf("realm has accounts; say which with --name")
+	}
+	if f.passwordStdin {
+		line, err := in.ReadString('\n')
+		if err != nil && line == "" {
+			return failure{fmt.Errorf("no password on standard input")}
+		}
+		f.password = strings.TrimRight(line, "\r\n")
+		return nil
+	}
+	file, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return fmt.Errorf("there is no terminal to type a password at; use --password-stdin")
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "password of %s: ", f.name)
+	typed, err := term.ReadPassword(int(file.Fd()))
+	fmt.Fprintln(cmd.ErrOrStderr())
+	if err != nil {
+		return failure{err}
+	}
+	f.password = string(typed)
+	return nil
+}
+
+// joinSeat is who sits at the terminal.
+type joinSeat struct {
+	player  *player.Player
+	schema  *world.Schema
+	mu      sync.Mutex
+	out     io.Writer
+	joining bool          // why it ended is the error of joining
+	early   string        // it has ended before anybody sat down
+	left    bool          // what ends now was ended by us
+	over    chan struct{} // closed when somebody else has ended it
+	news    chan struct{} // something in sight is new
+}
+
+// sit is called when the player has joined.
+func (s *joinSeat) sit() {
+	s.mu.Lock()
+	s.joining = false
+	early := s.early
+	s.mu.Unlock()
+	if early != "" {
+		s.notice(player.Notice{Kind: player.Ended, Text: early})
+	}
+}
+
+// arrive waits until the player sees itself: what it did before would be lost, as it is in no
+// game yet.
+func (s *joinSeat) arrive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	for {
+		here := false
+		s.player.See(func(v *player.Sight) { _, here = v.Things[v.You] })
+		if here {
+			return true
+		}
+		select {
+		case <-s.news:
+		case <-s.over:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (s *joinSeat) print(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+// notice prints what happens.
+func (s *joinSeat) notice(n player.Notice) {
+	switch n.Kind {
+	case player.Updated:
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	case player.Said:
+		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
+	case player.Ended:
+		s.mu.Lock()
+		told := !s.joining && !s.left
+		switch {
+		case s.joining:
+			s.early = n.Text
+		case told:
+			close(s.over)
+		}
+		s.mu.Unlock()
+		if told {
+			s.print("%s", plain.Text(n.Text))
+		}
+	}
+}
+
+// leave says that we go, and reports whether the connection was over before.
+func (s *joinSeat) leave() (over bool) {
+	s.mu.Lock()
+	s.left = true
+	s.mu.Unlock()
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// play reads commands until there are no more, or the connection is over.
+func (s *joinSeat) play(ctx context.Context, in *bufio.Reader) {
+	lines := make(chan string)
+	go func() { // it may wait in a read for ever: it ends with the process
+		defer close(lines)
+		for {
+			line, err := in.ReadString('\n')
+			if line = strings.TrimSpace(line); line != "" {
+				select {
+				case lines <- line:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.over:
+			return
+		case line, ok := <-lines:
+			if !ok || !s.command(ctx, line) {
+				return
+			}
+		}
+	}
+}
+
+// ways are the directions of keys, in degrees; y is up.
+var ways = map[string]float64{"d": 0, "w": 90, "a": 180, "s": 270}
+
+// command does what a line says. It reports false if that is to leave.
+func (s *joinSeat) command(ctx context.Context, line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	var err error
+	switch angle, isWay := ways[word]; {
+	case isWay && rest == "":
+		err = s.steer(angle, arena.PlayerSpeed/2)
+	case word == "x" && rest == "":
+		err = s.steer(0, 0)
+	case word == "walk":
+		err = s.walk(rest)
+	case word == "t" || word == "throw":
+		err = s.throw(rest)
+	case line == "map":
+		s.explore(ctx)
+		s.print("%s", s.chart())
+	case line == "who":
+		s.print("%s", s.list())
+	case line == "help":
+		s.print("w a s d walk, x stops, walk ANGLE SPEED, t ANGLE throws, map, who, say TEXT, quit")
+	case line == "quit" || line == "q":
+		return false
+	default:
+		text := line
+		if word == "say" {
+			text = rest
+		}
+		err = s.player.Say(ctx, text)
+	}
+	if err != nil {
+		s.print("that did not work: %s", sentence(err))
+	}
+	return true
+}
+
+func (s *joinSeat) steer(degrees, norm float64) error {
+	return s.player.Steer(float32(degrees*math.Pi/180), float32(norm))
+}
+
+func (s *joinSeat) walk(rest string) error {
+	words := strings.Fields(rest)
+	if len(words) != 2 {
+		return fmt.Errorf("write walk ANGLE SPEED, as walk 45 1.5")
+	}
+	angle, err1 := strconv.ParseFloat(words[0], 64)
+	speed, err2 := strconv.ParseFloat(words[1], 64)
+	if err1 != nil || err2 != nil {
+		return fmt.Errorf("write walk ANGLE SPEED with numbers, as walk 45 1.5")
+	}
+	if math.Abs(speed) > arena.PlayerSpeed {
+		return fmt.Errorf("nobody walks more than %d cells a tick", arena.PlayerSpeed)
+	}
+	return s.steer(angle, speed)
+}
+
+func (s *joinSeat) throw(rest string) error {
+	angle := 0.0
+	if rest != "" {
+		var err error
+		if angle, err = strconv.ParseFloat(rest, 64); err != nil {
+			return fmt.Errorf("write t ANGLE with a number of degrees, as t 90")
+		}
+	}
+	return s.player.Act(s.schema.ActionNamed("throw"), world.FloatValue(world.F32, angle*math.Pi/180), world.UintValue(world.Entity, 0))
+}

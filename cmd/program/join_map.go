@@ -1,0 +1,159 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/arena"
+	"parley/internal/plain"
+	"parley/play/player"
+	"parley/world"
+)
+
+// The map is that many characters wide and high; one is twice as many cells high as it is wide, as
+// characters are.
+const mapWidth, mapHeight, mapCells = 64, 20, 4
+
+// frame is what a map shows: the middle of it, and how many cells wide a character is.
+type frame struct{ x, y, cells float64 }
+
+// frameOf has the player's own entity in the middle. Who has none watches: all that is in sight is
+// on its map.
+func frameOf(v *player.Sight) frame {
+	if own, ok := v.Things[v.You]; ok {
+		return frame{own.X, own.Y, mapCells}
+	}
+	if len(v.Things) == 0 {
+		return frame{0, 0, mapCells}
+	}
+	left, right, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, t := range v.Things {
+		left, right = min(left, t.X), max(right, t.X)
+		low, high = min(low, t.Y), max(high, t.Y)
+	}
+	wide, tall := (right-left)/(mapWidth-2), (high-low)/(2*(mapHeight-2))
+	return frame{(left + right) / 2, (low + high) / 2, math.Ceil(max(wide, tall, mapCells))}
+}
+
+// at returns the row and the column of a place.
+func (f frame) at(x, y float64) (row, column int, inside bool) {
+	column = int(math.Round((x-f.x)/f.cells)) + mapWidth/2
+	row = mapHeight/2 - int(math.Round((y-f.y)/(2*f.cells)))
+	return row, column, row >= 0 && row < mapHeight && column >= 0 && column < mapWidth
+}
+
+// place returns the middle of what a character shows.
+func (f frame) place(row, column int) (x, y float64) {
+	return f.x + float64(column-mapWidth/2)*f.cells, f.y + float64(mapHeight/2-row)*2*f.cells
+}
+
+// unknown returns the chunks on the map that the player has not been told of.
+func (s *joinSeat) unknown() (list []world.ChunkPlace) {
+	s.player.See(func(v *player.Sight) {
+		f := frameOf(v)
+		for row := range mapHeight {
+			for column := range mapWidth {
+				bx, by, _, _, ok := world.Locate(f.place(row, column))
+				at := world.ChunkPlace{BX: bx, BY: by}
+				if ok && v.Land[at] == nil && !slices.Contains(list, at) {
+					list = append(list, at)
+				}
+			}
+		}
+	})
+	return list
+}
+
+// explore asks for the terrain on the map, and waits a moment for it.
+func (s *joinSeat) explore(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, at := range s.unknown() {
+		if s.player.Explore(ctx, at) != nil {
+			return // the map says that there are no walls to be seen
+		}
+	}
+	for len(s.unknown()) > 0 {
+		select {
+		case <-s.news:
+		case <-s.over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// chart draws what is in sight.
+func (s *joinSeat) chart() string {
+	var b strings.Builder
+	s.player.See(func(v *player.Sight) {
+		f := frameOf(v)
+		var rows [mapHeight][mapWidth]rune
+		for r := range rows {
+			for c := range rows[r] {
+				rows[r][c] = '·'
+				if value, _ := v.Cell(f.place(r, c)); value == arena.Wall {
+					rows[r][c] = '#'
+				}
+			}
+		}
+		for id, t := range v.Things {
+			if r, c, ok := f.at(t.X, t.Y); ok && rows[r][c] != '@' {
+				rows[r][c] = glyph(t, id == v.You)
+			}
+		}
+		walls := "# wall"
+		if len(v.Land) == 0 {
+			walls = "walls unknown"
+		}
+		fmt.Fprintf(&b, "at (%.0f, %.0f), %.0f by %.0f cells a sign: @ you, P player, o ball, %s", f.x, f.y, f.cells, 2*f.cells, walls)
+		for r := range rows {
+			b.WriteByte('\n')
+			b.WriteString(string(rows[r][:]))
+		}
+	})
+	return b.String()
+}
+
+func glyph(t player.Thing, you bool) rune {
+	switch {
+	case you:
+		return '@'
+	case t.Kind == 1:
+		return 'P'
+	}
+	return 'o'
+}
+
+// list says what is in sight.
+func (s *joinSeat) list() string {
+	var b strings.Builder
+	s.player.See(func(v *player.Sight) {
+		ids := make([]uint16, 0, len(v.Things))
+		for id := range v.Things {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		fmt.Fprintf(&b, "%d in sight", len(ids))
+		for _, id := range ids {
+			t := v.Things[id]
+			kind := "?"
+			if k := s.schema.Kind(t.Kind); k != nil {
+				kind = k.Name
+			}
+			fmt.Fprintf(&b, "\n  %-6s %5d at (%.1f, %.1f)", kind, id, t.X, t.Y)
+			if name := v.Players[id]; name != "" {
+				fmt.Fprintf(&b, ", %s", plain.Text(name))
+			}
+			if id == v.You {
+				b.WriteString(", which is you")
+			}
+		}
+	})
+	return b.String()
+}

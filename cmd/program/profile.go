@@ -1,0 +1,49 @@
+package program
+
+import (
+	"fmt"
+	"time"
+
+	"parley/arena"
+	"parley/protocol/realm"
+)
+
+// mikoTicks is how many ticks a second that client counts.
+const mikoTicks = 50
+
+// realmProfile is how the arena shows itself to realm's clients, which have to know it.
+type realmProfile struct {
+	fields    []realm.Field // of the config message
+	values    []realm.Value
+	firstType int // the number of the kind that is type 0
+
+	tickRate     int           // ticks a second, 0 for what the flag says
+	sightRadius  int           // chunks around a player that it is sent unasked, as it walks too; 0 is realm's default
+	loginWithin  time.Duration // how long a client may take to log in, 0 for realm's default
+	walksByTicks float32       // what a speed in cells a tick at 20 a second is multiplied by
+}
+
+// realmProfileOf returns what --realm-profile says. With miko realm's config says how the arena is:
+// "player speed f32, ball cooldown u16, ball speed f32, ball lifespan u16", with entity types from 0; and all else is as that
+// game's client takes it for granted: 50 ticks a second, with speeds and cooldowns of that rate, 17 by 17 chunks around the
+// player without a question, and a login form at which people may sit.
+func realmProfileOf(name string) (realmProfile, error) {
+	switch name {
+	case "plain":
+		return realmProfile{walksByTicks: 1}, nil
+	case "miko":
+		rules := arena.RulesAt(mikoTicks)
+		return realmProfile{
+			fields: []realm.Field{
+				{Name: "player_speed", Type: realm.TypeF32}, {Name: "ball_cooldown", Type: realm.TypeU16},
+				{Name: "ball_speed", Type: realm.TypeF32}, {Name: "ball_lifespan", Type: realm.TypeU16},
+			},
+			values: []realm.Value{
+				realm.F32(rules.PlayerSpeed), realm.U16(rules.BallCooldown), realm.F32(rules.BallSpeed), realm.U16(rules.BallLifespan),
+			},
+			firstType: 1, tickRate: mikoTicks, sightRadius: 8, loginWithin: 10 * time.Minute,
+			walksByTicks: rules.PlayerSpeed / arena.PlayerSpeed,
+		}, nil
+	}
+	return realmProfile{}, fmt.Errorf("--realm-profile is plain or miko, not %q", name)
+}

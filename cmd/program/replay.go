@@ -1,0 +1,129 @@
+package program
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"parley/arena"
+	"parley/internal/plain"
+	"parley/world"
+)
+
+// A replayReport is what replay prints with --json.
+type replayReport struct {
+	Game       string            `json:"game"`
+	Seed       uint64            `json:"seed"`
+	Ticks      uint64            `json:"ticks"`
+	Inputs     uint64            `json:"inputs"`
+	Hash       string            `json:"hash"`
+	CutOff     bool              `json:"cut_off"`
+	Stopped    bool              `json:"stopped"`
+	Difference *replayDifference `json:"difference"`
+}
+
+type replayDifference struct {
+	Tick     uint64 `json:"tick"`
+	Part     string `json:"part"`
+	Entity   string `json:"entity,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	Field    string `json:"field,omitempty"`
+	Recorded string `json:"recorded,omitempty"`
+	Now      string `json:"now,omitempty"`
+}
+
+func newReplay() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a recording again and compare every tick",
+		Long: `Replay runs a recording of the arena again and compares every tick with what
+was recorded. It stops at the first difference and names its tick, entity and
+field; the exit status is then 1. A file of - is standard input.
+
+A recording that ends early, as its server was killed, is replayed as far as it
+goes. One that ends within a tick ends in the tick that its server did not
+survive: its inputs are in the file.`,
+		Example: `  parley replay game.rec
+  parley replay --json game.rec
+  gunzip < game.rec.gz | parley replay -`,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("name one recording; see %q", cmd.CommandPath()+" --help")
+			}
+			return replayFile(cmd, args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
+	in := cmd.InOrStdin()
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return failure{err}
+		}
+		defer f.Close()
+		in = f
+	}
+	// A recording names its game in its first bytes: of a server with another profile it is another.
+	file := bufio.NewReaderSize(in, 1<<20)
+	head, _ := file.Peek(256)
+	game := arena.Game()
+	if other := arena.GameAt(mikoTicks); bytes.Contains(head, []byte(other.Name)) {
+		game = other
+	}
+	report, err := world.Replay(game, file)
+	if err != nil {
+		return failure{fmt.Errorf("%s: %w", name, err)}
+	}
+	if err := printReplay(cmd.OutOrStdout(), report, asJSON); err != nil {
+		return failure{err}
+	}
+	if report.Difference != nil {
+		if !asJSON {
+			fmt.Fprintf(cmd.ErrOrStderr(), "parley replay: %s\n", plain.Text(report.Difference.String()))
+		}
+		return errReported
+	}
+	return nil
+}
+
+func printReplay(w io.Writer, r world.Report, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(replayJSON(r))
+	}
+	same := "each as recorded"
+	if r.Difference != nil {
+		same = "the last not as recorded"
+	}
+	fmt.Fprintf(w, "%s, seed %d: %d ticks and %d inputs run again, %s; hash %016x\n", plain.Text(r.Name), r.Seed, r.Ticks, r.Inputs, same, r.Hash)
+	if r.CutOff {
+		fmt.Fprintln(w, "the recording is cut off")
+	}
+	if r.Stopped {
+		fmt.Fprintf(w, "the recording ends within tick %d: its inputs are there, what became of it is not\n", r.Ticks)
+	}
+	return nil
+}
+
+func replayJSON(r world.Report) replayReport {
+	out := replayReport{
+		Game: r.Name, Seed: r.Seed, Ticks: r.Ticks, Inputs: r.Inputs, Hash: fmt.Sprintf("%016x", r.Hash), CutOff: r.CutOff, Stopped: r.Stopped,
+	}
+	if d := r.Difference; d != nil {
+		out.Difference = &replayDifference{Tick: d.Tick, Part: d.Part, Kind: d.Kind, Field: d.Field, Recorded: d.Recorded, Now: d.Now}
+		if d.Entity != 0 {
+			out.Difference.Entity = d.Entity.String()
+		}
+	}
+	return out
+}

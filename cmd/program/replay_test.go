@@ -1,0 +1,98 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/arena"
+	"parley/world"
+)
+
+// record plays the arena, with a Step that change has had its hands on, and
+// returns the recording.
+func record(t *testing.T, change func(*world.Game)) []byte {
+	t.Helper()
+	g := arena.Game()
+	change(&g)
+	sim, err := world.New(g, world.Config{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := sim.Record(&file); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sim.Join("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		sim.Steer(p, sim.Tick(), world.Steering{Angle: 1, HasAngle: true, Norm: 1, HasNorm: true}, 0)
+		sim.Advance()
+	}
+	return file.Bytes()
+}
+
+func TestReplay(t *testing.T) {
+	same := record(t, func(*world.Game) {})
+	// The recorded game had a rule that this one has not: from tick 20 on a
+	// player heals.
+	other := record(t, func(g *world.Game) {
+		step := g.Step
+		g.Step = func(w *world.World, in []world.Input) {
+			step(w, in)
+			for _, p := range world.All[arena.Player](w) {
+				if w.Tick() >= 20 {
+					p.Health = 1000
+				}
+			}
+		}
+	})
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		name             string
+		args             []string
+		stdin            []byte
+		status           int
+		wantOut, wantErr string
+	}{
+		{"the same", []string{"replay", write("same", same)}, nil, 0, "arena, seed 3: 30 ticks and 31 inputs run again, each as recorded; hash ", ""},
+		{"standard input", []string{"replay", "-"}, same, 0, "each as recorded", ""},
+		{"cut off", []string{"replay", write("cut", same[:len(same)-3])}, nil, 0, "the recording is cut off\nthe recording ends within tick 29", ""},
+		{"another rule", []string{"replay", write("other", other)}, nil, 1, "21 ticks and 22 inputs run again, the last not as recorded",
+			"parley replay: tick 20: entity t0.p1.1 (player): field health: recorded 1000, now unchanged\n"},
+		{"no recording", []string{"replay", write("text", []byte("some text that is no recording"))}, nil, 1, "", "not a recording"},
+		{"no file", []string{"replay", filepath.Join(dir, "nosuch")}, nil, 1, "", "no such file"},
+		{"damaged", []string{"replay", write("damaged", append(bytes.Clone(same[:60]), same[61:]...))}, nil, 1, "", "damaged"},
+		{"two files", []string{"replay", "a", "b"}, nil, 2, "", `name one recording; see "parley replay --help"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runWith(nil, bytes.NewReader(tt.stdin), tt.args)
+			if got.status != tt.status || !strings.Contains(got.out, tt.wantOut) || !strings.Contains(got.err, tt.wantErr) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	t.Run("as JSON", func(t *testing.T) {
+		var r replayReport
+		got := runWith(nil, nil, []string{"replay", "--json", filepath.Join(dir, "other")})
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || got.status != 1 || got.err != "" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		want := replayDifference{Tick: 20, Part: "entity", Entity: "t0.p1.1", Kind: "player", Field: "health", Recorded: "1000", Now: "unchanged"}
+		if r.Game != "arena" || r.Seed != 3 || r.Ticks != 21 || r.Difference == nil || *r.Difference != want {
+			t.Errorf("%+v %+v", r, r.Difference)
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	front "parley"
+	"parley/arena"
+	"parley/web"
+)
+
+// serveFlags are what the command line, the environment and the file say.
+type serveFlags struct {
+	config                                               string
+	replica, stamp, relay, duplex, realm, realmTime, web string
+	data, postgres                                       string
+	relayLobby, realmProfile                             string
+	realmPlain                                           bool
+	webHosts                                             string
+	relayUnproven, realmTimeForAll                       bool
+	tickRate, maxPlayers, perAddress                     int
+	registrations, failures                              int
+	sight                                                float64
+	seed                                                 uint64
+	record, readyFile                                    string
+	ticketKey                                            string
+	logLevel                                             string
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the arena to players of all five dialects",
+		Long: `Serve runs a game that players of all five dialects share: they walk among
+walls, throw balls, are hit and come back. It needs no set-up.
+
+Each dialect has an address, host:port; port 0 picks one, and off leaves the
+dialect out. Accounts and realm's certificate are kept in the folder --data.
+
+Flags win over the environment (PARLEY_TICK_RATE is --tick-rate), and that over
+the file of --config, which has a line name = value for each flag. A variable
+PARLEY_… that names no flag is ignored, with a warning.`,
+		Example: `  parley serve
+  parley serve --realm off --data /var/lib/parley
+  parley serve --replica 127.0.0.1:0 --ready-file ready.json
+  parley serve --record game.rec && parley replay game.rec`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fillFlags(cmd, f.config); err != nil {
+				return err
+			}
+			if f.ticketKey != "" && !cmd.Flags().Changed("stamp") {
+				f.stamp = front.Off // its spectators show no ticket
+			}
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "a TOML file with values for the flags")
+	flags.StringVar(&f.replica, "replica", ":7000", "where replica listens (UDP)")
+	flags.StringVar(&f.stamp, "stamp", ":7001", "where stamp listens (UDP)")
+	flags.StringVar(&f.relay, "relay", ":8082", "where relay listens (UDP)")
+	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
+	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
+	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "names by which browsers may ask for the status page, as a.example,b.example")
+	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts and the certificate")
+	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
+	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
+	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets an address in without proof, for trusted networks")
+	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "which client realm is served to: plain or miko")
+	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
+	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server answers addresses without a connection too")
+	flags.IntVar(&f.registrations, "registrations", 3, "tries to register a minute for each address; -1 is no limit")
+	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute for each address and name; -1 is no limit")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second")
+	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
+	flags.IntVar(&f.perAddress, "per-address", 256, "players and spectators of one address, over all dialects; -1 is no limit")
+	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")
+	flags.Uint64Var(&f.seed, "seed", 0, "what the world is made from; 0 picks one")
+	flags.StringVar(&f.record, "record", "", "write a recording for parley replay to this file")
+	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses as JSON to this file once all listen")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket of this key; stamp is then off unless --stamp is said")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	return cmd
+}
+
+func (f *serveFlags) run(cmd *cobra.Command) error {
+	words := &heldWords{w: cmd.ErrOrStderr()}
+	words.open.Store(f.logLevel == "debug")
+	log, err := f.logger(words)
+	if err != nil {
+		return err
+	}
+	for _, name := range strayVariables(cmd, os.Environ()) {
+		log.Warn("this variable names no flag and is ignored; see parley serve --help", "variable", name)
+	}
+	config, done, err := f.serverConfig(cmd.Context(), log)
+	if err != nil {
+		return err
+	}
+	started := false
+	defer func() { done(started) }()
+	server, err := f.start(config)
+	if err != nil {
+		return err
+	}
+	stopped, stop := signal.NotifyContext(cmd.Context(), stopSignals()...)
+	defer stop()
+	page, err := f.page(server)
+	if err != nil {
+		server.Close()
+		return advise(err)
+	}
+	addrs := server.Addrs()
+	if page != nil {
+		addrs = append(addrs, front.Addr{Name: "web", Addr: page.Addr()})
+	}
+	if err := f.ready(addrs); err != nil {
+		server.Close()
+		return err
+	}
+	started = true
+	words.release()
+	say(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.accounts())+"\n")
+	select {
+	case <-stopped.Done():
+		stop() // who cannot wait until every player has heard interrupts again
+		say(cmd.OutOrStdout(), "closing: every player is told\n")
+	case <-server.Done():
+	}
+	f.unready()
+	if page != nil {
+		late, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		page.Close(late)
+	}
+	if err := server.Close(); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// stopSignals are what ends the server in good order. A terminal that closes hangs up; with nohup
+// that is no reason to stop.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+}
+
+// start starts the game. What is the user's to put right is a usage error, in one sentence.
+func (f *serveFlags) start(c front.Config) (*front.Server, error) {
+	server, err := front.Start(f.game(c), c)
+	if err != nil {
+		return nil, advise(err)
+	}
+	return server, nil
+}
+
+// game returns the arena, by the rules of the profile's ticks.
+func (f *serveFlags) game(c front.Config) front.Game {
+	if f.realmProfile == "miko" {
+		return arena.GameAt(c.TickRate)
+	}
+	return arena.Game()
+}
+
+// advise tells what to do about an error that does not say so itself.
+func advise(err error) error {
+	file := (*fs.PathError)(nil)
+	switch {
+	case strings.Contains(err.Error(), "; choose "):
+		return err
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &file):
+		return fmt.Errorf("%w; choose a --data folder that you may write to", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; choose a port above 1023", err)
+	}
+	return err
+}
+
+// page serves the status page, unless it is off.
+func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
+	if f.web == front.Off {
+		return nil, nil
+	}
+	c := web.Config{Title: "parley: arena", Sources: []web.Source{{Name: "world", Stats: func() any { return s.WorldStats() }}}}
+	for _, a := range s.Addrs() {
+		if s.Stats(a.Name) != nil {
+			c.Sources = append(c.Sources, web.Source{Name: a.Name, Addr: a.Addr.String(), Stats: func() any { return s.Stats(a.Name) }})
+		}
+	}
+	for _, name := range []string{"accounts", "log"} {
+		if s.Stats(name) != nil {
+			c.Sources = append(c.Sources, web.Source{Name: name, Stats: func() any { return s.Stats(name) }})
+		}
+	}
+	c.Ready = func() error {
+		select {
+		case <-s.Done():
+			return front.ErrClosed
+		default:
+			return nil
+		}
+	}
+	for _, host := range strings.Split(f.webHosts, ",") {
+		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
+	}
+	c.Log = s.Log()
+	return web.Listen(f.web, c)
+}

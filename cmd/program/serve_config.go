@@ -1,0 +1,133 @@
+package program
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+
+	front "parley"
+	"parley/account"
+	"parley/account/postgres"
+	"parley/account/sqlite"
+	"parley/world"
+)
+
+// serverConfig turns flags into how the game is served. done lets go of what was opened; it is told
+// whether the server has started.
+func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c front.Config, done func(started bool), err error) {
+	var closers []func(started bool)
+	done = func(started bool) {
+		for _, c := range closers {
+			c(started)
+		}
+	}
+	c = front.Config{
+		Replica: f.replica, Stamp: f.stamp, Relay: f.relay, Duplex: f.duplex, Realm: f.realm, RealmTime: f.realmTime,
+		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll, RelayUnproven: f.relayUnproven,
+		Registrations: f.registrations, Failures: f.failures, Accounts: sqlite.OpenIn, Log: log,
+	}
+	if c.Seed == 0 {
+		c.Seed = randomSeed()
+	}
+	if err := f.check(); err != nil {
+		return c, done, err
+	}
+	switch f.relayLobby {
+	case "open":
+	case "connector":
+		c.RelayConnector = true
+	default:
+		return c, done, fmt.Errorf("--relay-lobby is open or connector, not %q", f.relayLobby)
+	}
+	profile, err := realmProfileOf(f.realmProfile)
+	if err != nil {
+		return c, done, err
+	}
+	c.RealmConfig, c.RealmExtension, c.RealmFirstType = profile.fields, profile.values, profile.firstType
+	c.RealmSight, c.RealmLoginWithin = profile.sightRadius, profile.loginWithin
+	if profile.tickRate != 0 {
+		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
+			return c, done, fmt.Errorf("--realm-profile %s has %d ticks a second, not %d: leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
+		}
+		c.TickRate = profile.tickRate
+	}
+	if f.ticketKey != "" {
+		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {
+			return c, done, fmt.Errorf("--ticket-key-file: %v", err) // which is a mistake on the command line here
+		}
+	}
+	if f.postgres != "" && f.realm != front.Off {
+		store, err := postgres.Open(ctx, f.postgres)
+		if err != nil {
+			return c, done, fmt.Errorf("--postgres: %w", err)
+		}
+		c.Accounts = func(string) (account.Store, error) { return store, nil }
+		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
+	}
+	if f.record != "" {
+		file, closeFile, err := openRecording(f.record)
+		if err != nil {
+			return c, done, fmt.Errorf("--record: %w", err)
+		}
+		c.Record = file
+		closers = append(closers, closeFile)
+	}
+	return c, done, nil
+}
+
+// check looks at what no part of the server would refuse.
+func (f *serveFlags) check() error {
+	playable := false
+	for _, a := range []struct{ flag, addr string }{
+		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web},
+	} {
+		if a.addr == "" { // for a page that would be any port of any address
+			return fmt.Errorf("--%s is an address, host:port, or off", a.flag)
+		}
+		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web"
+	}
+	switch {
+	case !playable:
+		return fmt.Errorf("all five dialects are off: there is nothing to serve")
+	case f.tickRate < 1 || f.tickRate > 1000:
+		return fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
+	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
+		return fmt.Errorf("--max-players is 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
+	case f.perAddress < -1 || f.perAddress == 0:
+		return fmt.Errorf("--per-address is at least 1, or -1 for no limit, not %d", f.perAddress)
+	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
+		return fmt.Errorf("--sight is a number of cells, below 0 for everything, not %v", f.sight)
+	}
+	return nil
+}
+
+// openRecording makes a file for a recording. One that is there is kept as NAME.old: it may tell why the
+// server before did not live. closeFile puts it back if the server did not start.
+func openRecording(name string) (file *os.File, closeFile func(started bool), err error) {
+	old := ""
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		old = name + ".old"
+		if err := os.Rename(name, old); err != nil {
+			return nil, nil, err
+		}
+	}
+	if file, err = os.Create(name); err != nil {
+		return nil, nil, err
+	}
+	return file, func(started bool) {
+		file.Close()
+		if !started && old != "" {
+			os.Rename(old, name)
+		}
+	}, nil
+}
+
+func randomSeed() uint64 {
+	var b [4]byte // short enough to be typed again
+	rand.Read(b[:])
+	return uint64(binary.LittleEndian.Uint32(b[:]))
+}

@@ -1,0 +1,201 @@
+package program
+
+import (
+	"bytes"
+	cryptorand "crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/account"
+	"parley/internal/plain"
+	"parley/protocol/relay"
+)
+
+// ticketKeyBytes is the size of a new key: as long as the hash that it is for.
+const ticketKeyBytes = 32
+
+func newTicket() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ticket",
+		Short: "Make and check the tickets that let players in",
+		Long: `A ticket lets its bearer into a game over replica, relay or duplex, once, until
+it expires. Whoever has the key can make tickets: the server has it to check
+them (parley serve --ticket-key-file), and the program that your players log in
+to has it to make them. A ticket is printed in hex.
+
+The room of "parley serve" is main; a ticket without a room is for it too.`,
+		Example: `  parley ticket key > server.key
+  parley serve --ticket-key-file server.key
+  parley ticket make --key-file server.key --room main --name ada --valid 5m
+  parley join relay --ticket $(parley ticket make --key-file server.key)
+  parley ticket check --key-file server.key TICKET`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%q is none of key, make and check; see \"parley ticket --help\"", args[0])
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.AddCommand(newTicketKey(), newTicketMake(), newTicketCheck())
+	return cmd
+}
+
+func newTicketKey() *cobra.Command {
+	return &cobra.Command{
+		Use:               "key",
+		Short:             "Print a new random key",
+		Example:           `  parley ticket key > server.key`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var key [ticketKeyBytes]byte
+			cryptorand.Read(key[:])
+			fmt.Fprintln(cmd.OutOrStdout(), hex.EncodeToString(key[:]))
+			return nil
+		},
+	}
+}
+
+func newTicketMake() *cobra.Command {
+	var keyFile, room, name string
+	var valid time.Duration
+	cmd := &cobra.Command{
+		Use:               "make",
+		Short:             "Print a new ticket",
+		Example:           `  parley ticket make --key-file server.key --room main --name ada --valid 5m`,
+		Args:              noArguments,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			key, err := readTicketKey(keyFile)
+			if err != nil {
+				return err
+			}
+			if valid < time.Second {
+				return fmt.Errorf("--valid is %v, but tickets are valid for whole seconds; give at least 1s", valid)
+			}
+			if account.Reserved(name) {
+				return fmt.Errorf("%q looks like the name of the server itself, or of a guest; choose another", name)
+			}
+			ticket, err := relay.NewTicket(key, room, name, valid)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), hex.EncodeToString(ticket))
+			return nil
+		},
+	}
+	addTicketFlags(cmd, &keyFile, &room)
+	cmd.Flags().StringVar(&name, "name", "", "who its bearer is, as the game is told")
+	cmd.Flags().DurationVar(&valid, "valid", time.Minute, "for how long it lets in")
+	return cmd
+}
+
+// ticketShown is a ticket as JSON. Error is why it does not let in, if it does not.
+type ticketShown struct {
+	Room    string `json:"room"`
+	Name    string `json:"name"`
+	Expires string `json:"expires"`
+	Serial  string `json:"serial"`
+	Error   string `json:"error,omitempty"`
+}
+
+func newTicketCheck() *cobra.Command {
+	var keyFile, room string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check TICKET",
+		Short: "Show what a ticket says and whether it lets in now",
+		Long: `Shows what a ticket says. The exit status is 0 if it lets its bearer into the
+room now, and 1 if it does not. Whether it was used before only the server
+knows.`,
+		Example: `  parley ticket check --key-file server.key TICKET
+  parley ticket check --json --key-file server.key TICKET`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%q takes one ticket; it was given %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := readTicketKey(keyFile)
+			if err != nil {
+				return err
+			}
+			ticket, err := hex.DecodeString(args[0])
+			if err != nil {
+				return failure{fmt.Errorf("the ticket is not hex: %w; give it as \"parley ticket make\" prints it", err)}
+			}
+			t, err := key.Check(time.Now(), room, ticket)
+			if errors.Is(err, relay.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
+				err = nil
+			}
+			return showTicket(cmd, t, err, asJSON)
+		},
+	}
+	addTicketFlags(cmd, &keyFile, &room)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// isMain reports whether a room is the one that a server has.
+func isMain(room string) bool { return room == "" || room == "main" }
+
+// showTicket prints what a ticket says, if it was issued with the key, and returns why it
+// does not let in.
+func showTicket(cmd *cobra.Command, t relay.Ticket, why error, asJSON bool) error {
+	if errors.Is(why, relay.ErrTicketForm) || errors.Is(why, relay.ErrTicketForged) {
+		return failure{why}
+	}
+	shown := ticketShown{Room: t.Room, Name: t.Name, Expires: t.Expires.UTC().Format(time.RFC3339), Serial: hex.EncodeToString(t.Serial[:])}
+	if why != nil {
+		shown.Error = why.Error()
+	}
+	if asJSON {
+		line, err := json.Marshal(shown)
+		if err != nil {
+			return failure{err}
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", plain.JSON(line))
+	} else {
+		fmt.Fprintf(cmd.OutOrStdout(), "room %q, name %q, expires %s, serial %s\n", shown.Room, shown.Name, shown.Expires, shown.Serial)
+	}
+	if why != nil {
+		return failure{why}
+	}
+	return nil
+}
+
+func addTicketFlags(cmd *cobra.Command, keyFile, room *string) {
+	cmd.Flags().StringVar(keyFile, "key-file", "", "the file with the key, in hex (required)")
+	cmd.Flags().StringVar(room, "room", "", "the room that it lets into; main, or none, is that of parley serve")
+}
+
+// readTicketKey reads a key in hex. It is not an argument, as arguments can be seen by
+// everybody on the machine.
+func readTicketKey(file string) (relay.TicketKey, error) {
+	if file == "" {
+		return nil, errors.New("--key-file is missing; \"parley ticket key\" makes a key")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, failure{fmt.Errorf("cannot read the key: %w", err)}
+	}
+	key, err := hex.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil {
+		// The error of the decoder would show a part of what should be secret.
+		return nil, failure{fmt.Errorf("the key in %s is not hex", file)}
+	}
+	if len(key) < relay.MinTicketKey {
+		return nil, failure{fmt.Errorf("the key in %s has %d bytes; at least %d are needed", file, len(key), relay.MinTicketKey)}
+	}
+	return key, nil
+}

@@ -1,0 +1,218 @@
+package player_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley"
+	"parley/account/storetest"
+	"parley/arena"
+	"parley/internal/patient"
+	"parley/play/player"
+	"parley/world"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func serve(t *testing.T, change ...func(*parley.Config)) (*parley.Server, map[string]string, *world.Schema) {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	config := parley.Config{
+		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, DataDir: t.TempDir(),
+		Accounts: storetest.OpenMemory, Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	s, err := parley.Start(arena.Game(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	addrs := map[string]string{}
+	for _, a := range s.Addrs() {
+		addrs[a.Name] = a.Addr.String()
+	}
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, addrs, sim.Schema()
+}
+
+// Over each dialect a player finds itself, sees what it asked for, and reads what it said.
+func TestAPlayerOverEachDialect(t *testing.T) {
+	s, addrs, schema := serve(t)
+	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := world.ChunkPlace{BX: -1, BY: 1}
+	terrain := sim.Chunk(here.BX, here.BY)
+	for _, dialect := range player.Dialects {
+		t.Run(dialect, func(t *testing.T) {
+			var mu sync.Mutex
+			heard, told := false, false
+			notices := make(chan struct{}, 1)
+			p, err := player.Join(t.Context(), dialect, addrs[dialect], player.Config{
+				Schema: schema, Name: "ann", Password: "correct horse", Land: true,
+				Notice: func(n player.Notice) {
+					mu.Lock()
+					heard = heard || n.Kind == player.Said && n.Text == "hello"
+					told = told || n.Kind == player.Acted
+					mu.Unlock()
+					select {
+					case notices <- struct{}{}:
+					default:
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close(context.Background())
+			wait := func(what string, cond func() bool) {
+				t.Helper()
+				begin := s.WorldStats().Ticks
+				for !cond() {
+					if s.WorldStats().Ticks-begin > 400 {
+						t.Fatalf("%s: not within 400 ticks", what)
+					}
+					select {
+					case <-notices:
+					case <-time.After(100 * time.Millisecond): // nothing new; ask for the time
+					}
+				}
+			}
+			if dialect == "stamp" {
+				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator || p.Explore(t.Context(), here) != player.ErrNoTerrain {
+					t.Error("a spectator did something")
+				}
+				return
+			}
+			own := func(cond func(player.Thing) bool) bool {
+				ok := false
+				p.See(func(v *player.Sight) {
+					thing, there := v.Things[v.You]
+					ok = there && cond(thing)
+				})
+				return ok
+			}
+			wait("it finds itself", func() bool { return own(func(player.Thing) bool { return true }) })
+			switch err := p.Explore(t.Context(), here); {
+			case dialect == "relay":
+				if err != player.ErrNoTerrain {
+					t.Errorf("terrain: %v", err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				wait("it is told the terrain", func() (told bool) {
+					p.See(func(v *player.Sight) { told = v.Land[here] != nil })
+					return told
+				})
+				p.See(func(v *player.Sight) {
+					if *v.Land[here] != *terrain {
+						t.Error("it is told another terrain")
+					}
+					if wall, known := v.Cell(-256, 511.5); !known || wall != terrain[255<<8] {
+						t.Error("a cell is not where it should be")
+					}
+					if _, known := v.Cell(1e9, 0); known {
+						t.Error("it knows what is beyond the world")
+					}
+				})
+			}
+			if err := p.Steer(1.25, 1); err != nil {
+				t.Fatal(err)
+			}
+			wait("it walks", func() bool { return own(func(x player.Thing) bool { return x.Angle == 1.25 && x.Norm == 1 }) })
+			if err := p.Say(t.Context(), "hello"); err != nil {
+				t.Fatal(err)
+			}
+			throw := schema.ActionNamed("throw")
+			if err := p.Act(throw, world.FloatValue(world.F32, 1), world.UintValue(world.Entity, 0)); err != nil {
+				t.Fatal(err)
+			}
+			wait("it reads what it said and sees what it did", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return heard && told
+			})
+		})
+	}
+	if _, err := player.Join(t.Context(), "morse", "127.0.0.1:1", player.Config{}); err == nil {
+		t.Error("there is a dialect morse")
+	}
+}
+
+func TestACrowdOfBots(t *testing.T) {
+	_, addrs, schema := serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var joined sync.WaitGroup
+	joined.Add(10)
+	c := player.Crowd{
+		Addrs: addrs, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
+		Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done,
+	}
+	done := make(chan []player.Result, 1)
+	go func() { done <- c.Run(ctx) }()
+	patient.Done(joined.Wait)
+	defer time.AfterFunc(3*time.Second, cancel).Stop() // so long they play
+	for _, r := range patient.Value(done) {
+		t.Logf("%+v", r)
+		if r.Bots != 2 || r.Connected != 2 || r.Errors != 0 || r.Updates == 0 {
+			t.Errorf("%s: %+v", r.Dialect, r)
+		}
+		if r.Dialect != "stamp" && (r.Seen == 0 || r.P50 <= 0) {
+			t.Errorf("%s saw nothing of what it asked for: %+v", r.Dialect, r)
+		}
+	}
+}
+
+// A bot that was never let in is an error when its time is over, and none when somebody stopped it.
+func TestABotThatNeverGetsInIsAnError(t *testing.T) {
+	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c := player.Crowd{
+		Addrs: map[string]string{"replica": silent.LocalAddr().String()}, Bots: map[string]int{"replica": 20}, // more than join at once
+	}
+	over, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got := c.Run(over); got[0].Errors != 20 || got[0].Connected != 0 || got[0].Error == "" {
+		t.Errorf("their time was over: %+v", got)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if got := c.Run(stopped); got[0].Errors != 0 || got[0].Connected != 0 {
+		t.Errorf("they were stopped: %+v", got)
+	}
+}
+
+// Bots come back to a server that registers nobody any more: their accounts are there.
+func TestBotsOfRealmComeBack(t *testing.T) {
+	_, addrs, schema := serve(t, func(c *parley.Config) { c.Registrations = 2 })
+	for run := range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var joined sync.WaitGroup
+		joined.Add(2)
+		c := player.Crowd{Addrs: addrs, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done}
+		go func() {
+			patient.Done(joined.Wait)
+			cancel()
+		}()
+		if got := c.Run(ctx); got[0].Errors != 0 || got[0].Connected != 2 {
+			t.Errorf("run %d: %+v", run, got)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package player
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"parley/account"
+	"parley/play/gateway"
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+type realmVoice struct {
+	*realm.Client
+	you    *atomic.Uint32
+	schema *world.Schema
+}
+
+func (p *Player) joinRealm(ctx context.Context, addr string) error {
+	schema, err := gateway.RealmSchema(p.cfg.Schema)
+	if err != nil {
+		return err
+	}
+	schema.Config = p.cfg.RealmConfig
+	c, err := realm.Dial(ctx, addr, realm.ClientConfig{
+		Config: realm.Config{Schema: schema, TickRate: p.cfg.TickRate},
+		Plain:  p.cfg.Plain, Fingerprint: p.cfg.Fingerprint, TLS: anyCertificate(p.cfg.Fingerprint),
+	})
+	if err != nil {
+		return err
+	}
+	v := realmVoice{c, new(atomic.Uint32), p.cfg.Schema}
+	p.voice = v
+	p.follow(func() {
+		for ev := range c.Events() {
+			switch ev.Kind {
+			case realm.EventMessage:
+				p.readRealm(ev.Message, v.you)
+			case realm.EventClosed:
+				p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
+			}
+		}
+	})
+	if err := p.login(ctx, c); err != nil {
+		c.Close(ctx)
+		<-p.done
+		return err
+	}
+	return nil
+}
+
+// anyCertificate takes a certificate that nobody vouches for, as a server's own is; a pinned
+// one is looked at by its fingerprint.
+func anyCertificate(fingerprint string) *tls.Config {
+	if fingerprint != "" {
+		return nil
+	}
+	return &tls.Config{InsecureSkipVerify: true}
+}
+
+// errTooMany: the server registers nobody now.
+var errTooMany = errors.New("player: realm registers no more accounts for this address in this minute: start the server with --registrations -1")
+
+// login logs in, and registers if there is no such account.
+func (p *Player) login(ctx context.Context, c *realm.Client) error {
+	var refused error
+	if p.cfg.New {
+		if err := p.register(ctx, c); errors.Is(err, errTooMany) {
+			refused = err // it may be there from the last time
+		} else if err != nil {
+			return err
+		}
+	}
+	code, err := c.Login(ctx, p.cfg.Name, p.cfg.Password)
+	if err == nil && code == realm.LoginUnknownPseudo && !p.cfg.New {
+		if err := p.register(ctx, c); err != nil {
+			return err
+		}
+		code, err = c.Login(ctx, p.cfg.Name, p.cfg.Password)
+	}
+	if err != nil {
+		return err
+	}
+	if code != realm.LoginOK && refused != nil {
+		return refused
+	}
+	if code != realm.LoginOK {
+		return fmt.Errorf("player: realm does not let %q in: %v", p.cfg.Name, code)
+	}
+	return nil
+}
+
+// register makes the account, unless it is there.
+func (p *Player) register(ctx context.Context, c *realm.Client) error {
+	switch code, err := c.Register(ctx, p.cfg.Name, p.cfg.Password); {
+	case err != nil:
+		return err
+	case code == realm.RegisterTooManyTries:
+		return errTooMany
+	case code != realm.RegisterOK && code != realm.RegisterUsedPseudo:
+		return fmt.Errorf("player: realm does not register %q: %v%s", p.cfg.Name, code, ruleOf(code))
+	}
+	return nil
+}
+
+// ruleOf says what a player can do about a refused registration. The rules are those of our own servers.
+func ruleOf(code realm.RegisterCode) string {
+	switch code {
+	case realm.RegisterInvalidPseudo:
+		return ": " + account.ErrBadName.Error()
+	case realm.RegisterInvalidPassword:
+		return ": " + account.ErrBadPassword.Error()
+	}
+	return ""
+}
+
+func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {
+	switch m.Kind {
+	case realm.KindEntityCreate, realm.KindEntityUpdate:
+		p.learn(func(v *Sight) { p.readBlock(v, &m.Entity) })
+	case realm.KindEntitiesUpdate:
+		p.learn(func(v *Sight) {
+			for e := range m.Entities.All() {
+				p.readBlock(v, e)
+			}
+		})
+	case realm.KindEntityDestroy:
+		p.learn(func(v *Sight) { delete(v.Things, m.ID) })
+	case realm.KindMetaAction:
+		p.learn(func(v *Sight) {
+			if realm.MetaCode(m.Code) == realm.MetaPlayerLeft {
+				delete(v.Players, m.ID)
+				return
+			}
+			v.Players[m.ID] = string(m.Name)
+			if string(m.Name) == p.cfg.Name {
+				v.You = m.ID
+				you.Store(uint32(m.ID))
+			}
+		})
+	case realm.KindChunkUpdate:
+		p.readRealmChunk(m.Chunk)
+	case realm.KindChunksUpdate:
+		for c := range m.Chunks.All() {
+			p.readRealmChunk(c)
+		}
+	case realm.KindChatReceive:
+		name := ""
+		p.See(func(v *Sight) { name = v.Players[m.ID] })
+		p.cfg.Notice(Notice{Kind: Said, Name: name, Text: string(m.Text), Entity: m.ID})
+	case realm.KindActionsDone:
+		for d := range m.Actions.All() {
+			p.cfg.Notice(Notice{Kind: Acted, Entity: d.By})
+		}
+	}
+}
+
+func (p *Player) readRealmChunk(c realm.Chunk) {
+	p.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*realm.Terrain)(cells)) })
+}
+
+// readBlock takes over what a block says.
+func (p *Player) readBlock(v *Sight, e *realm.Entity) {
+	t := v.Things[e.ID]
+	if e.Has&realm.HasType != 0 {
+		t.Kind = int(e.Type) + p.cfg.FirstType
+	}
+	if e.Has&realm.HasPosition != 0 {
+		t.X, t.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
+	}
+	if e.Has&realm.HasSpeedAngle != 0 {
+		t.Angle = e.SpeedAngle
+	}
+	if e.Has&realm.HasSpeedNorm != 0 {
+		t.Norm = e.SpeedNorm
+	}
+	v.Things[e.ID] = t
+}
+
+func (v realmVoice) steer(angle, norm float32) error {
+	return v.Update(realm.Entity{ID: uint16(v.you.Load()), Has: realm.HasSpeedAngle | realm.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm})
+}
+
+func (v realmVoice) act(a *world.Action, params []world.Value) error {
+	var values []realm.Value
+	for i, p := range params {
+		if a.Fields[i].Type == world.Entity && p.Uint() == 0 {
+			// What the action creates has a number of our own until the server gives it one.
+			id, _ := v.Temporary()
+			p = world.UintValue(world.Entity, uint64(id))
+		}
+		values = append(values, gateway.ToRealm(p))
+	}
+	action, err := v.Codec().Action(uint16(a.Number), values...)
+	if err != nil {
+		return err
+	}
+	return v.Act(action)
+}
+
+func (v realmVoice) say(_ context.Context, text string) error { return v.Say(text) }
+func (v realmVoice) close(ctx context.Context) error          { return v.Close(ctx) }
+func (v realmVoice) rtt() time.Duration                       { return 0 }

@@ -1,0 +1,188 @@
+package attack
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/pagetest"
+	"parley/internal/patient"
+	"parley/internal/promise"
+	"parley/play/player"
+)
+
+// count is the gate's with PARLEY_PR=1.
+func count(plain, pr int) int {
+	if promise.Full() && !testing.Short() {
+		return pr
+	}
+	return plain
+}
+
+// siege is an attack that goes on until it is lifted.
+type siege struct {
+	begun chan struct{} // closed once it is in full strength
+	over  chan struct{}
+	wg    sync.WaitGroup
+}
+
+func newSiege() *siege { return &siege{begun: make(chan struct{}), over: make(chan struct{})} }
+
+func (s *siege) lifted() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits until it is in full strength.
+func (s *siege) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.begun:
+	case <-time.After(patience):
+		t.Fatal("the attack did not begin")
+	}
+}
+
+func (s *siege) lift() {
+	close(s.over)
+	patient.Done(s.wg.Wait)
+}
+
+// T30: a flood of first datagrams from ever new sources, who answer nothing. Honest players of every dialect enter
+// meanwhile, those who are in stay in, no place is taken, and the heap does not grow.
+func TestForgedSources(t *testing.T) {
+	for _, d := range doors {
+		if d.knock == nil {
+			continue
+		}
+		t.Run(d.dialect, func(t *testing.T) {
+			s := serve(t)
+			var ended atomic.Int32
+			present := s.enter(t, "replica", func() { ended.Add(1) })
+			before := pagetest.Heap()
+			a := newSiege()
+			a.wg.Go(func() {
+				flood(t, a, d, s.addrs[d.dialect], promise.Keeps(t, "T30", d.dialect+", real sockets", count(2000, 20_000)))
+			})
+			a.wait(t)
+			var in []*player.Player
+			for range 2 {
+				for _, dialect := range player.Dialects {
+					in = append(in, s.enter(t, dialect, nil))
+				}
+			}
+			a.lift()
+			if grown := pagetest.Heap() - before; grown > 16<<20 {
+				t.Errorf("the heap has grown by %d bytes", grown)
+			}
+			if w := s.WorldStats(); w.Players > len(in)+1 {
+				t.Errorf("%d players are in the game, and %d are honest", w.Players, len(in)+1)
+			}
+			if ended.Load() > 0 {
+				t.Error("a player who was there was lost")
+			}
+			for _, p := range append(in, present) {
+				p.Close(t.Context())
+			}
+		})
+	}
+}
+
+// flood knocks from at least so many sources, and on until it is lifted.
+func flood(t *testing.T, a *siege, d door, to string, sources int) {
+	for i := 0; i < sources || !a.lifted(); i++ {
+		c, err := dialUDP(attacker(i), to)
+		if err != nil {
+			t.Errorf("source %d: %v", i, err)
+			return
+		}
+		for turn := range 3 {
+			c.Write(d.knock(turn)) // a system that has had enough says so, and that is its answer
+		}
+		c.Close()
+		if i == 10*maxPlayers {
+			close(a.begun)
+		}
+		if i%100 == 99 {
+			time.Sleep(5 * time.Millisecond) // the sockets' buffers hold so much: it is no test of a full link
+		}
+	}
+}
+
+// T31: ten times as many connections as there are places get as far as they can without entering, from one address
+// and from many, and come again when they are cut off. Every honest player enters, of each dialect.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	for _, d := range doors {
+		t.Run(d.dialect, func(t *testing.T) {
+			s := serve(t)
+			a := newSiege()
+			defer a.lift()
+			a.wg.Go(func() { loiter(t, a, d, s.addrs[d.dialect]) })
+			a.wait(t)
+			for i := range promise.Keeps(t, "T31", d.dialect+", real sockets", count(4, 100)) {
+				dialect := d.dialect
+				if i%4 == 3 {
+					dialect = player.Dialects[i/4%len(player.Dialects)]
+				}
+				s.enter(t, dialect, nil).Close(t.Context())
+			}
+		})
+	}
+}
+
+// loiter keeps a crowd of idle connections at a server until it is lifted. A new crowd comes every five seconds, for
+// those that were cut off; the first one stays for as long as it is let.
+func loiter(t *testing.T, a *siege, d door, to string) {
+	stays := crowd(t, d, to, 10*maxPlayers)
+	close(a.begun)
+	for {
+		select {
+		case <-a.over:
+			for _, c := range stays {
+				c.Close()
+			}
+			return
+		case <-time.After(5 * time.Second):
+		}
+		for _, c := range crowd(t, d, to, 10*maxPlayers) {
+			defer c.Close()
+		}
+	}
+}
+
+// crowd makes idle connections, 32 at a time, every other one from the same address.
+func crowd(t *testing.T, d door, to string, n int) (idle []io.Closer) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var refused error
+	room := make(chan struct{}, 32)
+	for i := range n {
+		room <- struct{}{}
+		from := attacker(1)
+		if i%2 == 0 {
+			from = attacker(2 + i)
+		}
+		wg.Go(func() {
+			c, err := d.idle(from, to)
+			patient.Value(room)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused = err // the server has had enough of that address
+				return
+			}
+			idle = append(idle, c)
+		})
+	}
+	patient.Done(wg.Wait)
+	if len(idle) < n/4 {
+		t.Errorf("only %d of %d connections were made: %v", len(idle), n, refused)
+	}
+	return idle
+}

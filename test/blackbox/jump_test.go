@@ -1,0 +1,80 @@
+package blackbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"parley/internal/patient"
+	"parley/internal/promise"
+	"parley/play/player"
+)
+
+// T63: the server's wall clock jumps by an hour and more, forward and back, and by a second, and that of its
+// clients the other way. Nobody is cut off, ticks go on as the true time does, everybody is served on and who comes is let in, over all five
+// dialects and with TLS. With PARLEY_PR each jump lasts for longer than any dialect's patience.
+func TestTheWallClockJumps(t *testing.T) {
+	promise.Keeps(t, "T63", "blackbox", 1)
+	const each, rate = 2, 50
+	wait := uint64(rate / 2)
+	if os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" {
+		wait = 11 * rate
+	}
+	config := loadConfig{TickRate: rate, OwnClock: true}
+	l := startLoaded(t, config)
+	if !l.say(loadFigures).OwnClock {
+		t.Skip("there is no way to give a process a wall clock of its own here")
+	}
+	clock := time.NewTicker(time.Second / rate)
+	defer clock.Stop()
+	jump, forget, _ := ownWallClock()
+	defer forget()
+	come := func(seed uint64) (leave func()) {
+		t.Helper()
+		crowd := bots(t, l, config, each)
+		joined := make(chan struct{}, 5*each)
+		crowd.Seed, crowd.Joined = seed, func() { joined <- struct{}{} }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan []player.Result, 1)
+		go func() { ended <- crowd.Run(ctx) }()
+		for range 5 * each {
+			patient.Value(joined) // or failed to, as the results say
+		}
+		return func() {
+			t.Helper()
+			cancel()
+			for _, r := range patient.Value(ended) {
+				if r.Errors > 0 || r.Connected != r.Bots || r.Updates == 0 {
+					t.Errorf("%s: %d of %d connected, %d failed: %s", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error)
+				}
+			}
+		}
+	}
+	leave := come(1)
+	for i, to := range []time.Duration{time.Hour, -time.Hour, time.Second} {
+		before := l.say(loadFigures)
+		began := time.Now()
+		jump(-to)
+		now := l.say(fmt.Sprint(loadJump, " ", to))
+		if apart := time.Until(time.UnixMilli(now.Wall)); (apart - 2*to).Abs() > 10*time.Second+to.Abs()/2 {
+			t.Fatalf("the wall clocks are %v apart, want %v", apart, 2*to)
+		}
+		for now.Ticks < before.Ticks+wait {
+			<-clock.C
+			now = l.say(loadFigures)
+		}
+		come(uint64(2 + i))() // and goes
+		now = l.say(loadFigures)
+		most := uint64(time.Since(began)/(time.Second/rate)) + 2 + uint64(before.Behind/(time.Second/rate))
+		if ran := now.Ticks - before.Ticks; ran > most || now.Skips > before.Skips {
+			t.Errorf("after a jump to %v: %d ticks ran where there was time for %d, %d were let go", to, ran, most, now.Skips-before.Skips)
+		}
+		if now.Requests == before.Requests || now.ReplicaBytes == before.ReplicaBytes {
+			t.Errorf("after a jump to %v nothing moves", to)
+		}
+		t.Logf("at %v: %d ticks, %d requests, %d players", to, now.Ticks-before.Ticks, now.Requests-before.Requests, now.Players)
+	}
+	leave()
+}

@@ -1,0 +1,220 @@
+package blackbox
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/patient"
+	"parley/play/player"
+	"parley/protocol/replica"
+	"parley/world"
+)
+
+// machineLoad is what else the machine does, if it tells.
+func machineLoad() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// bots are so many of each dialect, in this process.
+func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
+	sim, err := world.New(c.game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: c.Plain, TickRate: c.TickRate}}
+	for _, d := range player.Dialects {
+		crowd.Bots[d] = each
+	}
+	return crowd
+}
+
+// 1,000 entities and 200 players, 40 of each dialect (stamp's watch), at 20 ticks a second, for as
+// many ticks as there are iterations: the server in a process of its own, bots in this one, on the
+// same cores. Bots steer about twice a second, throw each two and speak each ten.
+func BenchmarkOneThousandEntities(b *testing.B) {
+	const each = 40
+	// The machine alone, before anything of ours runs: the same length as often as there will be ticks.
+	spinP50, spinP99 := spins(b, max(b.N, 200), 5*time.Millisecond)
+	config := loadConfig{Drifters: 1000 - 4*each, Favoured: true}
+	l := startLoaded(b, config)
+	crowd := bots(b, l, config, each)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	results := make(chan []player.Result, 1)
+	go func() { results <- crowd.Run(ctx) }()
+	clock := time.NewTicker(time.Second / 20)
+	defer clock.Stop()
+	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
+		<-clock.C
+	}
+	for range 60 { // all is in sight, and what is made once is made
+		<-clock.C
+	}
+	l.say(loadMark)
+	mine := processCPU()
+	for b.Loop() {
+		<-clock.C
+	}
+	f := l.say(loadFigures)
+	mine = processCPU() - mine
+	cancel()
+	n := float64(f.Ticks)
+	b.ReportMetric(milliseconds(f.P50), "tick-p50-ms")
+	b.ReportMetric(milliseconds(f.P99), "tick-p99-ms")
+	b.ReportMetric(milliseconds(f.Longest), "tick-max-ms")
+	b.ReportMetric(milliseconds(spinP50), "spin-p50-ms")
+	b.ReportMetric(milliseconds(spinP99), "spin-p99-ms")
+	b.ReportMetric(milliseconds(f.CPU)/n, "server-cpu-ms/tick")
+	b.ReportMetric(milliseconds(mine)/n, "bots-cpu-ms/tick")
+	b.ReportMetric(float64(f.Mallocs)/n, "server-allocs/tick")
+	b.ReportMetric(milliseconds(f.GCPauseP99), "gc-p99-ms")
+	b.Logf("load %s; favoured %v; %d ticks, %d late, %d let go; %d collections; %d MB resident", machineLoad(), f.Favoured, f.Ticks, f.Late, f.Skips, f.GCs, f.Resident>>20)
+	for _, r := range patient.Value(results) {
+		b.Logf("%s: %d of %d connected, %d errors %s; seen %d of %d; heard %d of %d; p50 %v p99 %v", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error,
+			r.Seen, r.Steered, r.Heard, r.Said, r.P50.Round(time.Millisecond), r.P99.Round(time.Millisecond))
+		if r.Connected != r.Bots || r.Errors > 0 {
+			b.Errorf("%s: %d of %d connected, %d errors, such as %s", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error)
+		}
+	}
+}
+
+// 100 clients of replica, 100 objects that move on three axes, 60 times a second: the bytes that an
+// object costs a client in a tick, and the CPU of the server, which is a process of its own. The
+// clients are in this one, and acknowledge.
+func BenchmarkReplicaHundredByHundred(b *testing.B) {
+	const objects, viewers, rate = 100, 100, 60
+	l := startLoaded(b, loadConfig{Vessels: objects, TickRate: rate, Sight: -1})
+	var wg sync.WaitGroup
+	var clients []*replica.Client
+	var told atomic.Int64
+	for range viewers {
+		c, err := replica.Dial(b.Context(), l.addrs["replica"], replica.Config{})
+		if err == nil {
+			err = c.Link()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		clients = append(clients, c)
+		wg.Go(func() {
+			for ev := range c.Events() {
+				if ev.Kind == replica.EventReplicated {
+					told.Add(1)
+				}
+			}
+		})
+	}
+	clock := time.NewTicker(time.Second / rate)
+	defer clock.Stop()
+	for l.say(loadFigures).Players < viewers {
+		<-clock.C
+	}
+	for range 2 * rate { // all is linked and shown
+		<-clock.C
+	}
+	l.say(loadMark)
+	mine, before := processCPU(), told.Load()
+	for b.Loop() {
+		<-clock.C
+	}
+	f := l.say(loadFigures)
+	mine = processCPU() - mine
+	n := float64(f.Ticks)
+	b.ReportMetric(float64(f.ReplicaBytes)/n/objects/viewers, "bytes/object-tick")
+	b.ReportMetric(float64(f.ReplicaBytes)/n*rate*8/1e6/viewers, "Mbit/s/client")
+	b.ReportMetric(milliseconds(f.CPU)/n, "server-cpu-ms/tick")
+	b.ReportMetric(milliseconds(mine)/n, "clients-cpu-ms/tick")
+	b.ReportMetric(milliseconds(f.P50), "tick-p50-ms")
+	b.ReportMetric(milliseconds(f.P99), "tick-p99-ms")
+	b.ReportMetric(float64(f.Mallocs)/n, "server-allocs/tick")
+	b.Logf("load %s; %d ticks, %d late, %d let go; %d datagrams of values came", machineLoad(), f.Ticks, f.Late, f.Skips, told.Load()-before)
+	for _, c := range clients {
+		wg.Go(func() { c.Close(context.Background()) })
+	}
+	patient.Done(wg.Wait)
+}
+
+// prTier skips a test that is too long for every run: the gate sets PARLEY_PR.
+func prTier(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
+		t.Skip("set PARLEY_PR=1 to run it")
+	}
+}
+
+// A server whose players walk, throw and speak over all dialects allocates nothing in a tick once
+// its tables have grown. They grow to what was the most at once, which by chance comes late; so guests come
+// before, three times as many people among four times as many things, and leave again. What by chance is
+// still more than ever before, or is so because the machine stood still for a moment and packets were
+// sent again, is seen in few seconds: of twelve, four must be without a single allocation. TLS is left out.
+func TestATickOverTheWireAllocatesNothing(t *testing.T) {
+	prTier(t)
+	const each, guests, rate = 8, 16, 30
+	config := loadConfig{Drifters: 200, Allocs: true, Plain: true, TickRate: rate, Swell: 4*(each+guests) - 1}
+	l := startLoaded(t, config)
+	clock := time.NewTicker(time.Second / rate)
+	defer clock.Stop()
+	ticks := func(n uint64) {
+		for from := l.say(loadFigures).Ticks; l.say(loadFigures).Ticks < from+n; {
+			<-clock.C
+		}
+	}
+	are := func(each int) {
+		for f := l.say(loadFigures); f.Players != 4*each || f.Spectators != each; f = l.say(loadFigures) {
+			if <-clock.C; f.Ticks > 60*rate {
+				t.Fatalf("%d players and %d spectators are in, and no more come: want %d and %d", f.Players, f.Spectators, 4*each, each)
+			}
+		}
+	}
+	come := func(n int, seed uint64) (leave func()) {
+		crowd := bots(t, l, config, n)
+		crowd.Seed = seed
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan []player.Result, 1)
+		go func() { ended <- crowd.Run(ctx) }()
+		return func() {
+			cancel()
+			for _, r := range patient.Value(ended) {
+				if r.Errors > 0 {
+					t.Errorf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error)
+				}
+			}
+		}
+	}
+	defer come(each, 1)()
+	leave := sync.OnceFunc(come(guests, 2))
+	defer leave()
+	are(each + guests)
+	l.say(loadChatter)
+	ticks(4 * rate)
+	leave()
+	are(each)
+	ticks(rate)
+	clean := 0
+	for i := 0; i < 12 && clean < 4; i++ {
+		l.say(loadMark)
+		ticks(rate)
+		f := l.say(loadFigures)
+		if len(f.Allocs) == 0 {
+			clean++
+		}
+		t.Logf("second %d: %d ticks, %d of them late, allocations at %d places", i, f.Ticks, f.Late, len(f.Allocs))
+		for _, a := range f.Allocs {
+			t.Logf("%d: %s", a.Count, a.Calls)
+		}
+	}
+	if clean < 4 {
+		t.Errorf("%d of 12 seconds were without an allocation", clean)
+	}
+}

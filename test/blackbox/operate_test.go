@@ -1,0 +1,298 @@
+package blackbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/arena"
+	"parley/internal/patient"
+	"parley/internal/promise"
+	"parley/play/player"
+	"parley/world"
+)
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	defer patient.End().Stop()
+	r, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+func TestTheWebSaysHowItGoes(t *testing.T) {
+	s := serve(t)
+	base := "http://" + s.addrs["web"]
+	for _, page := range []string{"/healthz", "/readyz", "/"} {
+		if status, body := get(t, base+page); status != http.StatusOK || body == "" {
+			t.Errorf("%s: status %d, %q", page, status, body)
+		}
+	}
+	c, err := newRelay(s.addrs["relay"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if err := c.join(); err != nil {
+		t.Fatal(err)
+	}
+	status, body := get(t, base+"/metrics")
+	for tries := 0; tries < 10_000 && !strings.Contains(body, "parley_world_players 1"); tries++ { // it is told at the end of a tick
+		status, body = get(t, base+"/metrics")
+	}
+	for _, want := range []string{"parley_world_ticks", "parley_world_early_input_total 0", "parley_world_unread_input_total 0", "parley_world_players 1", "parley_replica_", "parley_stamp_", "parley_relay_", "parley_duplex_", "parley_realm_"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("/metrics (status %d) is without %s", status, want)
+		}
+	}
+}
+
+// guest is a raw client that joins, and then stays until it is told to go.
+type guest struct {
+	name string
+	open func() (client, func() error, error)
+}
+
+// guests are n of each dialect.
+func guests(s *server, n int) (list []guest) {
+	for i := range n {
+		list = append(list,
+			guest{fmt.Sprintf("replica %d", i), func() (client, func() error, error) {
+				c, err := newReplica(s.addrs["replica"])
+				return c, func() error { return c.join() }, err
+			}},
+			guest{fmt.Sprintf("stamp %d", i), func() (client, func() error, error) {
+				c, err := newStamp(s.addrs["stamp"])
+				return c, func() error { return c.join() }, err
+			}},
+			guest{fmt.Sprintf("relay %d", i), func() (client, func() error, error) {
+				c, err := newRelay(s.addrs["relay"])
+				return c, func() error { return c.join() }, err
+			}},
+			guest{fmt.Sprintf("duplex %d", i), func() (client, func() error, error) {
+				c, err := newDuplex(s.addrs["duplex"], s.addrs["duplex-feed"])
+				return c, func() error { return c.join() }, err
+			}},
+			guest{fmt.Sprintf("realm %d", i), func() (client, func() error, error) {
+				c, err := newRealm(s.addrs["realm"])
+				return c, func() error { return c.join(fmt.Sprintf("player-%d", i)) }, err
+			}})
+	}
+	return list
+}
+
+// joinAtOnce is how many guests come at a time: it is no test of a stampede.
+const joinAtOnce = 16
+
+// T60: SIGTERM has every client told within 5 s, and the exit status is 0. 50 clients; in the gate,
+// which sets PARLEY_PR, 1,000.
+func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
+	each, sight := 10, "-1"
+	if os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" {
+		each, sight = 200, "16" // it is no test of a million pairs who see each other
+	}
+	promise.Keeps(t, "T60", "blackbox", 5*each)
+	s := serve(t, "--max-players", "2000", "--per-address", "-1", "--sight", sight)
+	var joining, staying sync.WaitGroup
+	room := make(chan struct{}, joinAtOnce)
+	times := make(chan time.Time, 5*each)
+	for _, g := range guests(s, each) {
+		joining.Add(1)
+		staying.Go(func() {
+			room <- struct{}{}
+			in := sync.OnceFunc(func() {
+				patient.Value(room)
+				joining.Done()
+			})
+			defer in()
+			c, join, err := g.open()
+			if err != nil {
+				t.Errorf("%s: %v", g.name, err)
+				return
+			}
+			defer c.close()
+			if err := join(); err != nil {
+				t.Errorf("%s: %v", g.name, err)
+				return
+			}
+			in()
+			if err := goodbye(c); err != nil {
+				t.Errorf("%s: %v", g.name, err)
+				return
+			}
+			times <- time.Now()
+		})
+	}
+	patient.Done(joining.Wait)
+	began := time.Now()
+	s.terminate(t)
+	patient.Done(staying.Wait)
+	close(times)
+	var last time.Duration
+	told := 0
+	for at := range times {
+		told++
+		last = max(last, at.Sub(began))
+	}
+	if status := s.status(t); status != 0 {
+		t.Errorf("exit status %d: %s", status, s.stderr)
+	}
+	t.Logf("%d of %d were told, the last after %v; the program ended after %v", told, 5*each, last, time.Since(began))
+	if told != 5*each || last > 5*time.Second {
+		t.Errorf("%d of %d were told, the last after %v", told, 5*each, last)
+	}
+	if text := s.stderr.String(); text != "" {
+		t.Errorf("a clean end is not worth a word: %s", text)
+	}
+}
+
+// T60: after SIGKILL and a restart at the same ports the players come back.
+func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
+	promise.Keeps(t, "T60", "blackbox", 1)
+	first := serve(t)
+	addr := first.addrs["replica"]
+	a, err := newReplica(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	if err := a.join(); err != nil {
+		t.Fatal(err)
+	}
+	first.kill()
+	serve(t, "--replica", addr)
+	// The client of the dead server still speaks: it is told that nobody knows it.
+	if err := a.link(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(a, "it learns that its server is gone", a.told); err != nil {
+		t.Error(err)
+	}
+	b, err := newReplica(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	if err := b.join(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who is gone without goodbye, its socket closed and nothing said, is seen to go by the others, over each
+// dialect that has players. Over UDP that takes as long as the server is patient.
+func TestWhoVanishesIsSeenToGo(t *testing.T) {
+	prTier(t)
+	s := serve(t)
+	sim, err := world.New(arena.Game(), world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher, err := player.Join(t.Context(), "duplex", s.addrs["duplex"], player.Config{Schema: sim.Schema()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watcher.Close(context.Background())
+	sees := func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			got := 0
+			watcher.See(func(v *player.Sight) { got = len(v.Things) })
+			if got == n {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("it sees %d, want %d", got, n)
+			}
+		}
+	}
+	sees(1)
+	for _, g := range guests(s, 1) {
+		if strings.HasPrefix(g.name, "stamp") {
+			continue // it watches, and is not seen
+		}
+		c, join, err := g.open()
+		if err == nil {
+			err = join()
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		sees(2)
+		began := time.Now()
+		c.close()
+		sees(1)
+		t.Logf("%s was seen to go after %v", g.name, time.Since(began).Round(10*time.Millisecond))
+	}
+}
+
+// What is the user's to put right is one sentence, and the status 2.
+func TestMistakesAreOneSentenceAndStatus2(t *testing.T) {
+	needProgram(t)
+	dir := t.TempDir()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	takenUDP, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer takenUDP.Close()
+	file := filepath.Join(dir, "file")
+	config := filepath.Join(dir, "parley.toml")
+	broken := filepath.Join(dir, "broken.toml")
+	for path, text := range map[string]string{file: "", config: "tick-rates = 30\n", broken: "tick-rate ="} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"a TCP port in use", []string{"--realm", taken.Addr().String()}, "in use"},
+		{"a UDP port in use", []string{"--replica", takenUDP.LocalAddr().String()}, "in use"},
+		{"a web port in use", []string{"--web", taken.Addr().String()}, "in use"},
+		{"an unknown flag", []string{"--tickrate", "20"}, "unknown flag: --tickrate"},
+		{"a flag without sense", []string{"--tick-rate", "fast"}, "--tick-rate"},
+		{"a tick rate of zero", []string{"--tick-rate", "0"}, "--tick-rate is 1 to 1000, not 0"},
+		{"a bad address", []string{"--stamp", "nowhere"}, "nowhere"},
+		{"a data folder that is a file", []string{"--data", file}, "data folder"},
+		{"a ready file in no folder", []string{"--ready-file", filepath.Join(dir, "none", "ready")}, "--ready-file"},
+		{"a recording in no folder", []string{"--record", filepath.Join(dir, "none", "rec")}, "--record"},
+		{"an unknown key in the file", []string{"--config", config}, `"tick-rates"`},
+		{"a broken file", []string{"--config", broken}, "--config"},
+		{"a file that is not there", []string{"--config", filepath.Join(dir, "none.toml")}, "--config"},
+		{"an unknown lobby", []string{"--relay-lobby", "grand"}, "--relay-lobby is open or connector"},
+		{"an unknown profile", []string{"--realm-profile", "x"}, "--realm-profile is plain or miko"},
+		{"an unknown log level", []string{"--log-level", "loud"}, "--log-level"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append([]string{"serve", "--data", filepath.Join(dir, "data")}, anyPort()...)
+			status, stdout, stderr := run(t, append(args, tt.args...)...)
+			if status != 2 || stdout != "" {
+				t.Errorf("status %d, standard output %q", status, stdout)
+			}
+			if !strings.HasPrefix(stderr, "parley: ") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, tt.want) {
+				t.Errorf("standard error is %q, which is no sentence with %q", stderr, tt.want)
+			}
+		})
+	}
+}

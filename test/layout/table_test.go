@@ -1,0 +1,128 @@
+package layout
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A row is one line of the table: a package, or several of one kind.
+type row struct {
+	// path is the directory: "." is the module's root, a last element * is any
+	// one name, and a last element ... is any depth.
+	path string
+
+	// mayImport are the packages that it may import, in the spelling of path. The
+	// standard library needs no mention, and what of it is for shells only is
+	// in purity_test.go.
+	mayImport []string
+
+	// modules are the foreign modules that it may import.
+	modules []string
+
+	// anything lifts both lists.
+	anything bool
+
+	// shell are the files, without .go, that may touch sockets, clocks, locks
+	// and randomness; a_linux.go and a_recv.go belong to a. All others are
+	// pure.
+	shell []string
+}
+
+// everyFile is the shell of a package that has no pure file.
+var everyFile = []string{"*"}
+
+// engine are the packages that a dialect is built from.
+var engine = []string{
+	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
+	"internal/queue", "internal/roster", "internal/shell", "internal/stream", "internal/udp", "internal/metric",
+}
+
+// table says who may know whom. Arrows go one way: sockets know bytes,
+// dialects know packets, gateways know packets and the world, and the world
+// knows nothing of any of them. Some of the packages are not built yet.
+var table = []row{
+	{path: "cmd/parley", mayImport: []string{"cmd/program"}, shell: everyFile},
+	{path: "cmd/program", anything: true, shell: everyFile},
+
+	// What a user imports.
+	{path: ".", mayImport: []string{"world", "account", "play/gateway", "internal/scribe", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
+	{path: "world"},
+	{path: "arena", mayImport: []string{"world"}},
+	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
+	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*"}), shell: []string{"server"}},
+	{path: "simnet", shell: []string{"conn"}},
+	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
+	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/postgres", mayImport: []string{"account"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/storetest", mayImport: []string{"account", "internal/patient"}, modules: []string{"pgregory.net/rapid"}, shell: everyFile},
+	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
+	{path: "capture", mayImport: []string{"protocol/*"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
+	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "simnet", "account", "account/sqlite",
+		"account/postgres", "account/storetest", "cluster", "capture"}, shell: everyFile},
+
+	// The engine: pure, but for the sockets and the loops around them.
+	{path: "internal/wire"},
+	{path: "internal/serial"},
+	{path: "internal/metric"},
+	{path: "internal/reliable", mayImport: []string{"internal/serial", "internal/metric"}},
+	{path: "internal/clocksync"},
+	{path: "internal/admission"},
+	{path: "internal/timers"},
+	{path: "internal/queue", mayImport: []string{"internal/reliable"}},
+	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
+	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/scribe", "internal/udp"}, shell: everyFile},
+	{path: "internal/shell/shelltest", mayImport: []string{"internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/patient", shell: everyFile},
+	{path: "internal/pagetest", shell: everyFile},
+	{path: "internal/promise", shell: everyFile},
+	{path: "internal/plain"},
+	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
+	{path: "internal/promise/gate", shell: everyFile},
+	{path: "cmd/program/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/turns", shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue", "internal/turns"}, shell: everyFile},
+	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+
+	// Where dialects and the world meet, and what watches them.
+	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
+	{path: "play/player", mayImport: []string{"protocol/*", "world", "account", "play/gateway", "internal/plain"}, shell: everyFile},
+	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
+
+	// Tests of the built program: they know nothing of it but its bytes.
+	{path: "test/blackbox", shell: everyFile},
+
+	// Tests of a whole server under attack.
+	{path: "test/attack", shell: everyFile},
+
+	{path: "test/layout"},
+}
+
+// rowOf finds the row of a directory.
+func rowOf(dir string) (row, bool) {
+	i := slices.IndexFunc(table, func(r row) bool { return matches(r.path, dir) })
+	if i < 0 {
+		return row{}, false
+	}
+	return table[i], true
+}
+
+func matches(pattern, dir string) bool {
+	if parent, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(dir) == parent
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(dir, parent+"/")
+	}
+	return pattern == dir
+}
+
+// isShell reports whether the package lets a file touch the outside.
+func (r row) isShell(file string) bool {
+	name := strings.TrimSuffix(path.Base(file), ".go")
+	return r.isAllShell() || slices.ContainsFunc(r.shell, func(s string) bool {
+		return name == s || strings.HasPrefix(name, s+"_")
+	})
+}
+
+func (r row) isAllShell() bool { return slices.Equal(r.shell, everyFile) }
