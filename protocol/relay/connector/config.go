@@ -26,7 +26,7 @@ type Config struct {
 	PassForeign bool
 
 	// MaxStrangers bounds the addresses that have no game and are known because they asked
-	// something. The one that is known for longest makes room for the next. Default 1,024.
+	// something. The one that has been silent for longest makes room for the next. Default 1,024.
 	MaxStrangers int
 
 	// FirstPort and LastPort are the ports that games may have, both included: for a firewall
