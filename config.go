@@ -15,100 +15,97 @@ import (
 	"parley/world"
 )
 
-// Off, as an address, leaves a dialect out.
+// Off in place of an address turns a dialect off.
 const Off = "off"
 
-// Game is what a user writes: kinds, actions and one Step function.
+// Game is a game: kinds, actions and one Step function.
 type Game = world.Game
 
-// Config is how a game is served. The zero Config is usable: replica, stamp, relay and duplex at
-// their usual ports on all addresses. One line adds realm, which needs accounts:
+// Config sets up a server. The zero Config is usable: replica, stamp, relay and duplex listen at their usual ports on all
+// addresses. One line adds realm, which needs accounts:
 //
 //	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite
 //
-// A Config is not changed after use.
+// Config is not changed after use.
 type Config struct {
-	// Replica, Stamp, Relay, Duplex, Realm and RealmTime are where the dialects listen, written
-	// host:port; port 0 lets the system choose, and Off leaves the dialect out. Default
-	// ":7000", ":7001", ":8082", ":7004" (TCP and UDP), ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
+	// Replica, Stamp, Relay, Duplex, Realm and RealmTime are the addresses at which the dialects listen, written host:port. With
+	// port 0 the system chooses the port. Off turns the dialect off. Default ":7000", ":7001", ":8082", ":7004" (TCP and UDP),
+	// ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
 	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
 
-	// DataDir is the folder of accounts, realm's certificate and used tickets. It is made when it is needed. Default "parley-data".
+	// DataDir is the folder for accounts, realm's certificate and used tickets. It is created when needed. Default "parley-data".
 	DataDir string
 
-	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store.
-	// sqlite.OpenIn of parley/account/sqlite keeps accounts in a file of DataDir. Default nil: realm is off. It is a function so that
-	// a game compiles only the database that it uses.
+	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store. sqlite.OpenIn
+	// of parley/account/sqlite keeps accounts in a file in DataDir. Default nil: realm is off. It is a function so that a game
+	// compiles only the database that it uses.
 	Accounts func(dataDir string) (account.Store, error)
 
-	// Registrations is how many tries to register a minute an address may have, and Failures how
-	// many log-ins of an address or a name may fail. Default 3 and 5; negative is no limit.
+	// Registrations bounds the attempts to register from one address in a minute. Failures bounds the failed log-ins of an
+	// address or a name in a minute. Default 3 and 5; negative means no limit.
 	Registrations, Failures int
 
-	// TickRate is how many ticks a second has, at most 1,000. Default 20.
+	// TickRate is the number of ticks a second, at most 1,000. Default 20.
 	TickRate int
 
-	// Seed makes one world unlike another. Default 0.
+	// Seed is the seed of the world's random source and terrain. Default 0.
 	Seed uint64
 
-	// Sight is how far a player sees, in cells. Default 128; below 0 is everything.
+	// Sight is the distance up to which a player is told of entities, in cells. Default 128; negative means everything.
 	Sight float64
 
 	// MaxPlayers bounds the players of all dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
-	// PerAddress bounds the seats of an address (of a /64 with IPv6) at once, over all dialects, spectators included, and how fast
-	// it takes them. Default 256; below 0 is no limit, for a server whose players come through a proxy.
+	// PerAddress bounds the seats that one address (with IPv6 one /64) has at a time, over all dialects, spectators included. It
+	// also bounds how fast the address takes seats. Default 256. Negative means no limit, for a server whose players connect
+	// through a proxy.
 	PerAddress int
 
-	// Record, if set, gets a recording of all that happens: world.Replay runs it again and finds the
-	// first tick that comes out otherwise. (`parley replay` does so for the arena.) The first error ends
-	// the recording, not the game, and is logged.
+	// Record, if set, receives a recording of the game. world.Replay runs it again and finds the first tick with another result
+	// (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
 	Record io.Writer
 
-	// RelayConnector has relay speak the message set of an existing game (see
-	// protocol/relay/connector): its clients then play their own games through this server, and
-	// none of them is in the world.
+	// RelayConnector makes relay speak the message set of an existing game (see protocol/relay/connector). Its clients then play
+	// their own games through this server, and none of them is in the world.
 	RelayConnector bool
 
-	// RelayUnproven has relay let an address in with its first package, for clients that answer no challenge. Default
-	// off. It is for trusted networks: whoever forges addresses then takes places in their names.
+	// RelayUnproven makes relay admit an address at its first package, for clients that do not answer a challenge. Default off.
+	// It is for trusted networks only: an attacker who forges addresses can take seats in their names.
 	RelayUnproven bool
 
-	// TicketKey has the players of replica, relay and duplex show a ticket (see protocol/relay) for the room "main" or for none.
-	// Each lets in one player: which were used is kept in DataDir until they expire. realm's accounts need none. Spectators
-	// need none either, so stamp is off unless Stamp is set. Default: all are guests.
+	// TicketKey makes players of replica, relay and duplex show a ticket (see protocol/relay) for the room "main" or for no room.
+	// A ticket admits one player. Used tickets are kept in DataDir until they expire. Players of realm need no ticket, as they
+	// have accounts. Spectators need none either, so stamp is off unless Stamp is set. Default: all players are guests.
 	TicketKey relay.TicketKey
 
-	// RealmTLS is the certificate of realm. Default: one of its own, kept in DataDir.
+	// RealmTLS holds the certificate of realm. Default: a self-signed one, kept in DataDir.
 	RealmTLS *tls.Config
 
-	// RealmPlain has realm without TLS, for use behind a proxy that has it.
+	// RealmPlain turns realm's TLS off, for use behind a proxy that has TLS.
 	RealmPlain bool
 
-	// RealmTimeForAll has realm's time server answer every address, within a rate for each, and not only
-	// addresses with a live connection: behind a proxy (RealmPlain) no player's address has one.
+	// RealmTimeForAll makes realm's time server answer every address, with a rate limit for each. Otherwise it answers only
+	// addresses with a live connection, and behind a proxy (RealmPlain) no player's address has one.
 	RealmTimeForAll bool
 
-	// RealmSight is how many chunks around its own a realm player is sent without a question, when it enters and
-	// as it walks. Default 0: the nine around it when it enters, and others when its client asks.
+	// RealmSight is the radius, in chunks, of the terrain that a realm player is sent unasked, on entry and as it moves. Default
+	// 0: the nine chunks around it on entry, and others when its client asks.
 	RealmSight int
 
-	// RealmLoginWithin is how long a realm client may take until it has logged in. Default one minute.
+	// RealmLoginWithin is the time that a realm client has to log in. Default one minute.
 	RealmLoginWithin time.Duration
 
-	// RealmConfig is what the game adds to realm's config message, and RealmExtension the
-	// values.
+	// RealmConfig is the fields that the game adds to realm's config message. RealmExtension is their values.
 	RealmConfig    []realm.Field
 	RealmExtension []realm.Value
 
-	// RealmFirstType is the number of the kind that is type 0 in realm. Default 0: types are
-	// the numbers of kinds.
+	// RealmFirstType is the number of the kind that is type 0 in realm. Default 0: type numbers equal kind numbers.
 	RealmFirstType int
 
-	// Log gets a line for each player that comes and goes. Its handler may block: it is called by a goroutine of its own,
-	// behind a bounded buffer. A kind of line comes at most ten times a second. Stats("log") counts the lines that were
-	// left out. Default: slog.Default().
+	// Log gets a line for each player that joins or leaves. Its handler may block: a goroutine of its own calls it, behind a
+	// bounded buffer. Each kind of line is limited to ten a second. Stats("log") counts the lines that were dropped. Default:
+	// slog.Default().
 	Log *slog.Logger
 }
 

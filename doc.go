@@ -15,9 +15,8 @@
 //
 //	func main() { log.Fatal(parley.Serve(context.Background(), game, parley.Config{})) }
 //
-// Players reach it over replica, stamp, relay, duplex and realm, and share one world: what
-// one does the others see, and what one says they read. Each dialect is also a library of its
-// own, in protocol/.
+// Players connect over replica, stamp, relay, duplex and realm, and share one world. Each player sees what the others do,
+// and reads what they say. Each dialect is also a library of its own, in protocol/.
 //
 // # Accounts
 //
@@ -25,19 +24,18 @@
 //
 //	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite: a file in Config.DataDir
 //
-// A game that leaves it out compiles no database.
+// A game without this line compiles no database.
 //
-// # The way of a packet
+// # Life of a packet
 //
-//	internal/udp, internal/stream   a socket brings bytes, in batches
-//	protocol/<dialect>              an endpoint knows packets
-//	play/gateway                a packet is an input: enter, steer, act, say
+//	internal/udp, internal/stream   a socket reads bytes, in batches
+//	protocol/<dialect>              an endpoint parses them into packets
+//	play/gateway                    a packet becomes an input: join, steer, act, speak
 //	world                           Step makes a tick of all inputs
-//	play/gateway                a view of each player becomes packets
-//	protocol/<dialect>, sockets     and goes out, in batches
+//	play/gateway                    each player's view becomes packets
+//	protocol/<dialect>, sockets     the packets are sent, in batches
 //
 // # Files
 //
-// parley.go has Serve and what can be done to a running Server, config.go how it is set up,
-// dialects.go how each dialect begins to listen.
+// parley.go has Serve and the methods of a running Server. config.go has Config. dialects.go starts each dialect's server.
 package parley

@@ -18,7 +18,7 @@ import (
 	"parley/world"
 )
 
-// Server is a game that is being served.
+// Server is a running game. Its methods may be called by any goroutine.
 type Server struct {
 	hub      *gateway.Hub
 	dialects []dialect
@@ -42,15 +42,15 @@ type dialect struct {
 	stats func() any
 }
 
-// Player is someone in the game, by whichever dialect.
+// Player is a player in the game.
 type Player struct {
 	ID      world.PlayerID
 	Name    string
 	Dialect string
 }
 
-// Serve serves a game until ctx ends: every client is then told, and Serve returns nil. It
-// is an error if it cannot start, or if the game panics.
+// Serve serves a game until ctx ends. It then tells every client and returns nil. It returns an error if the game cannot start,
+// or if the game panics.
 func Serve(ctx context.Context, g Game, c Config) error {
 	s, err := Start(g, c)
 	if err != nil {
@@ -64,7 +64,7 @@ func Serve(ctx context.Context, g Game, c Config) error {
 	}
 }
 
-// Start starts to serve a game and returns. Close ends it.
+// Start starts a game and returns. Server.Close ends the game.
 func Start(g Game, c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -134,9 +134,8 @@ func (s *Server) contain(g Game, log *slog.Logger) Game {
 	return g
 }
 
-// Close tells every client that the game is over, and returns when all have heard or some
-// seconds have passed. A second call waits for the first. Called by Step or Terrain it waits for nothing: the game ends after
-// that tick.
+// Close ends the game: it tells every client, and returns when all have heard or some seconds have passed. A second call waits
+// for the first. When Step or Terrain calls Close, it returns ErrInStep at once, and the game ends after that tick.
 func (s *Server) Close() error {
 	s.cancel()
 	if s.hub.Playing() {
@@ -146,12 +145,12 @@ func (s *Server) Close() error {
 	return s.err
 }
 
-// Done is closed when the game has ended: by Close, or by a panic of the game. Close then
-// returns why.
+// Done returns a channel that is closed when the game has ended, by Close or by a panic of the game. Close then returns the
+// reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Addrs returns where the dialects listen, by name: replica, stamp, relay, duplex,
-// duplex-feed, realm and realm-time, in that order and without those that are off.
+// Addrs returns the addresses at which the dialects listen. The names are replica, stamp, relay, duplex, duplex-feed, realm and
+// realm-time, in that order. Dialects that are off are left out.
 func (s *Server) Addrs() (list []Addr) {
 	for _, d := range s.dialects {
 		list = append(list, Addr{d.name, d.addr})
@@ -159,14 +158,14 @@ func (s *Server) Addrs() (list []Addr) {
 	return list
 }
 
-// Addr is where a dialect listens.
+// Addr is the address at which a dialect listens.
 type Addr struct {
 	Name string
 	Addr netip.AddrPort
 }
 
-// Stats returns the counters of a dialect's server, as its package has them, with "accounts" an account.Stats, and
-// with "log" the counters of the log; nil if there is none.
+// Stats returns the counters of a dialect's server. The type is Stats of the dialect's package; for "accounts" it is
+// account.Stats, and for "log" it is that of the log. Stats returns nil if the server has no such part.
 func (s *Server) Stats(dialect string) any {
 	switch {
 	case dialect == "accounts" && s.accounts != nil:
@@ -182,20 +181,20 @@ func (s *Server) Stats(dialect string) any {
 	return nil
 }
 
-// Log returns the server's own log: it keeps nobody waiting, so a game may use it in Step.
+// Log returns the server's log. Writing to it does not block, so Step may use it.
 func (s *Server) Log() *slog.Logger { return slog.New(s.log) }
 
-// WorldStats returns the counters of the world and of its ticks.
+// WorldStats returns the counters of the world and its ticks.
 func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }
 
-// Errors of Players, Kick and Broadcast, to be tested with errors.Is.
+// Errors of Players, Kick and Broadcast. Test for them with errors.Is.
 var (
-	// ErrClosed: the game has ended.
+	// ErrClosed means that the game has ended.
 	ErrClosed = errors.New("parley: the game has ended")
-	// ErrInStep: Step and Terrain cannot call the server that runs them, as it waits for them. Let another goroutine call it, and
-	// do not wait for that goroutine.
+	// ErrInStep means that Step or Terrain called a method of the server that runs it. That method would wait for the tick to
+	// end. Call it from another goroutine, and do not wait for that goroutine.
 	ErrInStep = errors.New("parley: a method of Server was called by Step or Terrain")
-	// ErrNoPlayer: there is no such player.
+	// ErrNoPlayer means that there is no such player.
 	ErrNoPlayer = errors.New("parley: no such player")
 )
 
@@ -210,7 +209,7 @@ func (s *Server) do(fn func()) error {
 	return nil
 }
 
-// Players returns who is in the game, in the order of their numbers.
+// Players returns the players in the game, in the order of their IDs.
 func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
 		for _, p := range s.hub.Players() {
@@ -220,7 +219,7 @@ func (s *Server) Players() (list []Player, err error) {
 	return list, err
 }
 
-// Kick has a player leave, and told why.
+// Kick removes a player from the game and tells the player why. It returns ErrNoPlayer if the player is not in the game.
 func (s *Server) Kick(id world.PlayerID, why string) error {
 	found := false
 	err := s.do(func() { found = s.hub.Kick(id, why) })
@@ -230,7 +229,7 @@ func (s *Server) Kick(id world.PlayerID, why string) error {
 	return err
 }
 
-// Broadcast has all players read something in their chat.
+// Broadcast sends a chat message to all players. A text that is empty, longer than 512 bytes or not UTF-8 is ignored.
 func (s *Server) Broadcast(text string) error {
 	return s.do(func() { s.hub.Broadcast(text) })
 }

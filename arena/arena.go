@@ -6,8 +6,8 @@ import (
 	"parley/world"
 )
 
-// The rules. Speeds are cells a tick, times are ticks; at 20 ticks a second a
-// player walks 40 cells in a second.
+// The rules, for 20 ticks a second. Speeds are in cells a tick and times in ticks. A player walks 40 cells in
+// a second.
 const (
 	PlayerSpeed  = 2
 	BallSpeed    = 8
@@ -33,7 +33,8 @@ type Rules struct {
 	BallCooldown uint16
 }
 
-// RulesAt returns the rules for a number of ticks a second: the same cells and throws a second as at 20.
+// RulesAt returns the rules for another tick rate, with the same speeds in cells and throws a second as at 20
+// ticks a second.
 func RulesAt(rate int) Rules {
 	return Rules{
 		PlayerSpeed: float32(float64(PlayerSpeed*ticksASecond) / float64(rate)), BallSpeed: float32(float64(BallSpeed*ticksASecond) / float64(rate)),
@@ -41,37 +42,37 @@ func RulesAt(rate int) Rules {
 	}
 }
 
-// The sprites, which give the outlines.
+// The sprites. A sprite gives its entity an outline.
 const (
 	SpritePlayer = 1
 	SpriteBall   = 2
 )
 
-// A Player is someone who walks and throws.
+// A Player is a player's entity. It walks and throws balls.
 type Player struct {
 	world.Body  `parley:"kind=1,speed=2"`
 	Health      uint16 `parley:"attr=1"`
 	CooldownOne uint16 `parley:"attr=30000,countdown"` // ticks until it may throw again
 }
 
-// A Ball flies until it hits something or its time is over.
+// A Ball flies until it hits something or its time is up.
 type Ball struct {
 	world.Body `parley:"kind=2,speed=8"`
 	TicksLeft  uint16   `parley:"attr=0,countdown"`
 	Sender     world.ID `parley:"attr=2"`
 }
 
-// Throw is action 0: a ball flies off at an angle. Entity is the ball.
+// Throw is action 0: the player throws a ball at an angle. Entity is the ball.
 type Throw struct {
 	Angle  float32
 	Entity world.ID
 }
 
-// Game returns the game, with the rules of 20 ticks a second.
+// Game returns the arena with the rules for 20 ticks a second.
 func Game() world.Game { return game("arena", ticksASecond) }
 
-// GameAt returns the game with the rules of another number of ticks a second. It has a name of its own, as a
-// recording of one is none of the other.
+// GameAt returns the arena with the rules for another tick rate. It has another name, so that its recordings
+// are not replayed at a wrong rate.
 func GameAt(rate int) world.Game {
 	if rate == ticksASecond {
 		return Game()

@@ -5,13 +5,12 @@ import (
 	"math/bits"
 )
 
-// A Body is embedded in the kinds that have a place in the world. Every
-// dialect can say what is in it.
+// A Body is embedded in kinds that have a position in the world. Every dialect can send its fields.
 type Body struct {
 	X, Y   float64 // in cells; y is up
-	Angle  float32 // the direction of its speed in radians: 0 is along x, and it grows towards y
-	Norm   float32 // its speed, in cells a tick
-	Sprite uint16  // how it looks, and by Game.Hitboxes its outline
+	Angle  float32 // direction of motion in radians: 0 is along x, and it grows towards y
+	Norm   float32 // speed, in cells a tick
+	Sprite uint16  // appearance, and by Game.Hitboxes the outline
 
 	// The last place that was accepted from the client, and when.
 	knownX, knownY float64
@@ -42,8 +41,7 @@ func (b *Body) settleAt(tick uint64) {
 	b.knownX, b.knownY, b.knownAt, b.overdrawn = b.X, b.Y, tick, 0
 }
 
-// Place puts an entity somewhere else, all at once, and stops it. A client's own
-// idea of where it was does not hold any more.
+// Place moves an entity to a position at once and stops it. Its client's earlier position no longer counts.
 func (w *World) Place(id ID, x, y float64) {
 	if b := w.Body(id); b != nil {
 		b.X, b.Y, b.Norm = x, y, 0
@@ -51,23 +49,22 @@ func (w *World) Place(id ID, x, y float64) {
 	}
 }
 
-// A Hitbox is the outline of a body, centred on its place: nothing, a circle or
-// a rectangle. The zero Hitbox is nothing.
+// A Hitbox is the outline of a body, centred on its position: none, a circle or a rectangle. The zero Hitbox is none.
 type Hitbox struct {
 	radius, halfWidth, halfHeight float64
 }
 
-// Circle makes a hitbox; sizes beyond 64 cells count as 64.
+// Circle returns a round hitbox. A radius above 64 cells counts as 64.
 func Circle(radius float64) Hitbox {
 	return Hitbox{radius: max(0, min(radius, maxHitbox))}
 }
 
-// Rectangle makes a hitbox; sizes beyond 128 cells count as 128.
+// Rectangle returns a rectangular hitbox. A side above 128 cells counts as 128.
 func Rectangle(width, height float64) Hitbox {
 	return Hitbox{halfWidth: max(0, min(width/2, maxHitbox)), halfHeight: max(0, min(height/2, maxHitbox))}
 }
 
-// IsNull reports whether there is no outline.
+// IsNull reports whether the hitbox has no outline.
 func (h Hitbox) IsNull() bool { return h.radius == 0 && (h.halfWidth == 0 || h.halfHeight == 0) }
 
 // reach is the distance of the outline's furthest point.
@@ -115,8 +112,8 @@ func circleMeetsBox(dx, dy, radius float64, box Hitbox) bool {
 	return float64(dx*dx)+float64(dy*dy) < float64(radius*radius)
 }
 
-// Free reports whether a body with an outline could stand at a place: nothing
-// under the outline, nor the cell itself, is solid.
+// Free reports whether a body with an outline could stand at a position: neither its cell nor any cell under the
+// outline is solid.
 func (w *World) Free(x, y float64, h Hitbox) bool {
 	return w.Passable(x, y) && w.stands(x, y, h)
 }

@@ -197,10 +197,10 @@ func (b *book) letGo(wire uint16) {
 	}
 }
 
-// Wire returns the number that clients know a living entity by, or 0.
+// Wire returns the number by which clients know a living entity, or 0.
 func (s *Sim) Wire(id ID) uint16 { return s.book.known(id) }
 
-// ByWire returns the living entity of a number, or 0.
+// ByWire returns the living entity with a number, or 0.
 func (s *Sim) ByWire(wire uint16) ID {
 	if int(wire) >= len(s.book.pages) || !s.book.pages[wire].alive {
 		return 0

@@ -1,7 +1,6 @@
-// Package world holds the state of a game and everything that follows from it:
-// kinds of entities as plain structs, ticks, terrain, movement, rollback, what
-// each player sees, and recordings. It is deterministic: no I/O, no clock, no
-// goroutine, and the same inputs give the same state on every machine.
+// Package world holds the state of a game: kinds of entities as plain structs, ticks, terrain, movement, rollback,
+// each player's view, and recordings. It is deterministic. It has no I/O, no clock and no goroutine, and the same
+// inputs give the same state on every machine.
 //
 // # Usage: a game
 //
@@ -54,17 +53,15 @@
 //
 // # Determinism
 //
-// The same inputs give the same state on every processor, if Step keeps to
-// three things: it ranges over no map, reads no clock, and converts each product
-// that it adds to something, as in float64(a*b) + c. Without the conversion the
-// compiler may fuse the two where the processor has such an instruction, which
-// rounds once in place of twice; inlining lets it do so across calls.
+// The same inputs give the same state on every processor, if Step obeys three rules: it ranges over no map, it
+// reads no clock, and it converts each product that it adds to something, as in float64(a*b) + c. Without the
+// conversion, the compiler may fuse the two operations where the processor has such an instruction. That rounds
+// once instead of twice. Inlining lets the compiler do so across calls.
 //
 // # Usage: a gateway
 //
-// A Sim runs a game. A gateway submits what its clients do and, after each
-// Advance, tells them what is new. One goroutine owns the Sim; between two
-// Advances several may each read views of their own.
+// A Sim runs a game. A gateway submits its clients' inputs and, after each Advance, sends them the changes. One
+// goroutine owns the Sim. Between two Advances, several goroutines may each read views of their own.
 //
 //	sim, err := world.New(game, world.Config{Seed: 7})
 //	p, err := sim.Join("ann")                    // at a login
@@ -87,74 +84,67 @@
 //	view.Close()                                 // when the client is gone
 //	sim.Leave(p)
 //
-// A reliable dialect sets ViewConfig.Reliable and leaves out Open, Acked and
-// Lost. One that keeps a copy of the world for all its clients sets SightOnly and
-// reads Sim.Changes. A client that was refused something (InputRefused, or what
-// Steer and Act return) is corrected by View.Refused. What an action created
-// under a temporary number is told to its player by EntityNamed.
+// A reliable dialect sets ViewConfig.Reliable and leaves out Open, Acked and Lost. A dialect that keeps one copy of
+// the world for all its clients sets SightOnly and reads Sim.Changes. View.Refused corrects a client after a
+// refusal (the event InputRefused, or the result of Steer and Act). The event EntityNamed tells a player the true
+// number of an entity that its action created under a temporary number.
 //
 // # Life of an input
 //
-//	sim.go          Join, Leave, Steer, Act: is it in time and well-formed? then into history
+//	sim.go          Join, Leave, Steer, Act: an input that is in time and well-formed goes into the history
 //	history.go      a ring of ticks: the state before each, and its inputs, sorted
-//	share.go        whether a late one is done then or now
-//	sim_advance.go  Advance: back to the oldest late input, again to now, one tick more
-//	input.go        what Step gets; World.Steer, Read, Done, Deny
-//	move.go         MoveAll; body.go: outlines; terrain.go: chunks; grid.go: who is near
-//	event.go        what became of it
-//	publish.go      the new state against the last one that was told, field by field
-//	book.go         the numbers that clients know entities by; reserve.go: some are wanted before
-//	view_sight.go   Update: what a player sees of it, and how urgent that is
-//	view_entries.go what its client knows of what is in sight
-//	view_send.go    Next, Take, Acked, Lost: what its client has been told; view_flight.go: the packets on their way
-//	record.go       the recording of all this; replay.go: run again, and compared
+//	share.go        decides whether a late input is applied at its own tick or now
+//	sim_advance.go  Advance: back to the oldest late input, forward to now, then one more tick
+//	input.go        the inputs of Step; World.Steer, Read, Done, Deny
+//	move.go         MoveAll; body.go: outlines; terrain.go: chunks; grid.go: bodies by position
+//	event.go        the outcome of an input
+//	publish.go      compares the new state with the last published one, field by field
+//	book.go         the numbers by which clients know entities; reserve.go: numbers that are given in advance
+//	view_sight.go   Update: what a player sees, and how urgent each change is
+//	view_entries.go what the client knows of each entity in sight
+//	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
+//	record.go       the recording; replay.go: runs a recording again and compares
 //
-// Below them: schema.go and schema_number.go (structs to kinds), field.go (a field
-// in a row), table.go (rows), entity.go (Spawn, Get, All), player.go, id.go, lookup.go,
-// value.go, random.go, math.go, hash.go, limits.go.
+// Below these: schema.go and schema_number.go (structs to kinds), field.go (a field in a row), table.go (rows),
+// entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity
 //
-// An input belongs to the tick at which its player did it. If that is past, by
-// MaxRollbackTicks at most, the world goes back, applies it and runs all since
-// again, and the state is the very one that it would have been. So Step must
-// touch nothing but the World: what it keeps elsewhere is not rewound.
-// An ID says who created an entity and when, so a replay creates the same ones;
-// the numbers that clients are told are outside the state, and stay.
+// An input belongs to the tick at which its player acted. If that tick is past, by MaxRollbackTicks at most, the
+// world goes back, applies the input and runs forward again. The result is the state that a punctual input would
+// have given. So Step must use nothing but the World: state that it keeps elsewhere is not rewound. An ID is made
+// of an entity's creator and tick, so a replay creates the same IDs. The numbers that clients are told are not part
+// of the state and do not change.
 //
 // # Keeping it deterministic
 //
-// In Step: no time, no goroutines, no maps that are ranged over, no package
-// variables that change, no chance but World.Random, and Sin, Cos, Atan2 of this
-// package, not of math. Where a processor can multiply and add at once, Go lets
-// it, and the result differs: write float64(a*b) + c, and float32(a*b) + c. What
-// becomes of a float that is too large for the integer that it is made differs
-// as well.
-// A recording that does not replay (Replay, "parley replay") finds what was
-// missed, and names the tick, the entity and the field.
+// In Step, do not use time, goroutines, ranges over maps, or package variables that change. Take random numbers
+// from World.Random only, and Sin, Cos and Atan2 from this package, not from math. Where a processor can multiply
+// and add in one instruction, Go uses it, and the result differs: write float64(a*b) + c, and float32(a*b) + c. The
+// conversion of a float that is too large for its integer type differs between processors as well. If a rule was
+// broken, a recording does not replay (Replay, "parley replay"): the report names the tick, the entity and the
+// field.
 //
 // # Cost
 //
-// A tick allocates nothing once tables have grown to their size, nor do views.
-// docs/world.md has the figures. A player's view takes 100 to 170 bytes for each
-// entity in its sight, a tick of history one copy of the entities.
+// Once tables have grown to their size, neither ticks nor views allocate. docs/world.md has the figures. A player's
+// view takes 100 to 170 bytes for each entity in sight. A tick of history takes one copy of the entities.
 //
 // # Limits
 //
-// They are in limits.go, each with what it is for: 32,767 entities, 4,096
-// players, 32 inputs of a player in a tick, 64 fields a kind, 255 bytes a record.
+// They are in limits.go, each with its reason: 32,767 entities, 4,096 players, 32 inputs of a player in a tick, 64
+// fields a kind, 255 bytes a record.
 //
 // # What it does not do
 //
-// It does not slide along walls: what hits one stops. It keeps no account of what
-// a client may know of the terrain: a gateway sends chunks, and ChangedChunks
-// says which are new. A place that a client claims is judged by distance, by time
-// and by whether the straight way there is free: it finds no way around a wall.
+// A body does not slide along a wall: it stops. The world does not track what a client knows of the terrain: a
+// gateway sends chunks, and ChangedChunks lists the new ones. A position that a client claims is checked by
+// distance, by time, and by whether the straight line to it is free. The check finds no way around a wall.
 //
 // # Security
 //
-// Whatever a player submits, it can steer its own entity, at its speed, and do
-// what the game does for its actions; it costs a bounded amount of memory and, with
-// all others, at most Config.ReplayBudget more steps a tick on average. Gateways bound
-// how often a client may ask; the world bounds what it costs.
+// Whatever a player submits, the player can only steer its own entity (and others that Game.May allows) at its
+// speed, and do what the game does for its actions. A player costs a bounded amount of memory. All players together
+// cost at most Config.ReplayBudget more steps a tick on average. Gateways bound how often a client may ask; the
+// world bounds the cost of a request.
 package world

@@ -2,8 +2,8 @@ package world
 
 import "iter"
 
-// Spawn creates an entity of kind T that nobody owns, and returns its ID. It
-// returns 0 if there are as many of the kind as may be.
+// Spawn creates an entity of kind T that nobody owns, and returns its ID. It returns 0 if
+// the kind has reached its greatest number of entities.
 func Spawn[T any](w *World, v T) ID {
 	if w.born >= 1<<16-1 {
 		return 0
@@ -12,9 +12,9 @@ func Spawn[T any](w *World, v T) ID {
 	return spawn(w, makeID(w.tick, 0, uint16(w.born)), 0, v)
 }
 
-// SpawnFor creates an entity of kind T for the player of an input, who then
-// owns it. Its ID is the same in every replay of that input. If the client gave
-// the input a temporary number, it is told the true one.
+// SpawnFor creates an entity of kind T for the player of an input, who then owns it. Its
+// ID is the same in every replay of that input. If the client gave the input a temporary
+// number, the client is told the true one.
 func SpawnFor[T any](w *World, in *Input, v T) ID {
 	if in.born >= maxBirths {
 		return 0
@@ -60,9 +60,8 @@ func tableOf[T any](w *World) (*[]T, *table) {
 	return nil, nil
 }
 
-// Get returns the entity of kind T, or nil if it is not there or of another
-// kind. The pointer is good until the entity is despawned or the call of Step
-// is over.
+// Get returns the entity of kind T, or nil if it does not exist or is of another kind.
+// The pointer is valid until the entity is despawned or Step returns.
 func Get[T any](w *World, id ID) *T {
 	at, ok := w.where.get(id)
 	if !ok {
@@ -75,9 +74,9 @@ func Get[T any](w *World, id ID) *T {
 	return &(*rows)[at&0xffff]
 }
 
-// All walks the entities of kind T in the order of their rows, which is the
-// same in every run. Entities may be spawned and despawned on the way; one that
-// is spawned may or may not be met.
+// All iterates over the entities of kind T in the order of their rows, which is the same
+// in every run. The loop may spawn and despawn entities. An entity that is spawned in the
+// loop may or may not be visited.
 func All[T any](w *World) iter.Seq2[ID, *T] {
 	rows, t := tableOf[T](w)
 	return func(yield func(ID, *T) bool) {
@@ -92,7 +91,7 @@ func All[T any](w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Count returns how many entities of kind T there are.
+// Count returns the number of entities of kind T.
 func Count[T any](w *World) int {
 	_, t := tableOf[T](w)
 	if t == nil {
@@ -101,13 +100,13 @@ func Count[T any](w *World) int {
 	return t.count
 }
 
-// Exists reports whether there is such an entity.
+// Exists reports whether an entity exists.
 func (w *World) Exists(id ID) bool {
 	_, ok := w.where.get(id)
 	return ok
 }
 
-// Despawn removes an entity, if it is there. Its ID never comes back.
+// Despawn removes an entity, if it exists. Its ID is never used again.
 func (w *World) Despawn(id ID) {
 	at, ok := w.where.get(id)
 	if !ok {
@@ -142,7 +141,7 @@ func (w *World) Owner(id ID) PlayerID {
 	return 0
 }
 
-// SetOwner gives an entity to a player, or with 0 to nobody.
+// SetOwner gives an entity to a player. With 0, nobody owns it.
 func (w *World) SetOwner(id ID, p PlayerID) {
 	if at, ok := w.where.get(id); ok {
 		w.tables[at>>16].owners[at&0xffff] = p

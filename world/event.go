@@ -1,29 +1,29 @@
 package world
 
-// An EventKind says what an event tells.
+// An EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
 const (
-	// PlayerJoined and PlayerLeft tell that a player is in the world, or not any
-	// more, and which entity is or was its own.
+	// PlayerJoined and PlayerLeft say that a player has joined or left. Entity is or was
+	// the player's own.
 	PlayerJoined EventKind = iota + 1
 	PlayerLeft
 
-	// ActionDone tells that an action was done at Tick, which may be in the
-	// past: everyone who sees Entity is told.
+	// ActionDone says that an action was done at Tick, which may be in the past. Every
+	// client that sees Entity is told.
 	ActionDone
 
-	// EntityNamed tells one player that what it called Temp is Wire: realm's
-	// entity_id_change.
+	// EntityNamed tells one player the number, Wire, of the entity that it called Temp:
+	// realm's entity_id_change.
 	EntityNamed
 
-	// InputRefused tells one player that something it asked for was not done,
-	// and the gateway to correct it: View.Refused sends the truth of Entity. It
-	// may come after ActionDone if something that came late made it impossible.
+	// InputRefused tells one player that an input was refused. The gateway then corrects
+	// the client with View.Refused, which sends the true state of Entity. It may come
+	// after ActionDone, if a late input made the action impossible.
 	InputRefused
 
-	// InputAccepted tells that a Steer with a tag was done.
+	// InputAccepted says that a Steer with a tag was done.
 	InputAccepted
 )
 
@@ -36,25 +36,26 @@ func (k EventKind) String() string {
 	return eventNames[0]
 }
 
-// An Event is what a tick has brought that no view shows.
+// An Event is a result of a tick that no view shows.
 type Event struct {
 	Kind   EventKind
-	Player PlayerID // whose doing it is
-	Tick   uint64   // when it took place
-	Entity ID       // the actor: the player's own entity; of InputRefused and InputAccepted of a Steer the one it was for
-	Wire   uint16   // the number of Entity (of EntityNamed: of what was created), 0 if no one was told of it
-	Name   string   // of PlayerJoined and PlayerLeft
+	Player PlayerID // the player who caused it
+	Tick   uint64   // the tick at which it happened
+	Entity ID       // the actor: the player's own entity. For InputRefused and InputAccepted of a Steer: the steered entity
+	Wire   uint16   // the number of Entity (for EntityNamed: of the new entity), 0 if no client was told of it
+	Name   string   // for PlayerJoined and PlayerLeft
 
-	Input  InputKind // of InputRefused
+	Input  InputKind // for InputRefused
 	Reason Reason
-	Tag    uint32 // what the gateway gave with the input
-	Temp   uint16 // of EntityNamed
+	Tag    uint32 // the gateway's tag of the input
+	Temp   uint16 // for EntityNamed
 
-	Action *Action          // of ActionDone and of refused actions
-	Params [MaxParams]Value // of ActionDone, one for each of Action.Fields; an Entity as its number
+	Action *Action          // for ActionDone and refused actions
+	Params [MaxParams]Value // for ActionDone: one for each of Action.Fields; an Entity is its number
 }
 
-// Events returns what the last Advance has brought. It is good until the next.
+// Events returns the events of the last Advance. The slice is valid until the next
+// Advance.
 func (s *Sim) Events() []Event { return s.events }
 
 // tell adds an event about an input. The number of Entity is filled in when

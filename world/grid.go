@@ -123,14 +123,14 @@ func (w *World) index() {
 	w.grid.sort()
 }
 
-// Reindex makes Near and Touching see what was spawned or moved by hand since
-// the last MoveAll.
+// Reindex makes Near and Touching find bodies at their present positions. Call it after
+// Step has spawned bodies or changed X and Y itself since the last MoveAll.
 func (w *World) Reindex() { w.fresh = false }
 
-// Near walks the bodies whose places are within a distance of (x, y), in an
-// order that is the same in every run. It knows the places of the first call in
-// a step, or after the last MoveAll or Reindex; what has moved away by hand since
-// is left out, what has come by hand is not found.
+// Near iterates over the bodies within a distance of (x, y), in an order that is the same
+// in every run. It uses an index of the positions at its first call in a step, or at the
+// first call after MoveAll or Reindex. Bodies that Step has moved away itself since then
+// are left out. Bodies that Step has moved near are not found.
 func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
 	// Converted, as the caller may have multiplied to get them: see "Determinism".
 	x, y, distance = float64(x), float64(y), float64(distance)
@@ -159,8 +159,8 @@ func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
 	}
 }
 
-// Touching walks the bodies whose outlines overlap that of b, other than b
-// itself, as Near does.
+// Touching iterates over the bodies whose outlines overlap that of b, except b itself. It
+// uses the same index as Near.
 func (w *World) Touching(b *Body) iter.Seq2[ID, *Body] {
 	return func(yield func(ID, *Body) bool) {
 		reach := w.Hitbox(b).reach() + w.widest()

@@ -31,10 +31,9 @@ func (s sums) all() uint64 {
 	return mix(hash(hash(hash(hash(0, s.entities), s.players), s.terrain), s.random))
 }
 
-// Hash returns a hash of all that is state: the tick, every field of every
-// entity, hidden ones too, who owns it and where it stands in its table, the
-// players, the cells that were changed and the random source. Equal worlds
-// have equal hashes on every machine.
+// Hash returns a hash of the state: the tick, every field of every entity (hidden fields
+// too), its owner and its row in the table, the players, the changed cells and the random
+// source. Equal worlds have equal hashes on every machine.
 func (w *World) Hash() uint64 { return w.sums().all() }
 
 func (w *World) sums() sums {

@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// An InputKind says what an input asks for.
+// An InputKind is the kind of an input.
 type InputKind uint8
 
-// The kinds of inputs. Chat is none: it is not state, and passes the world by.
+// The kinds of inputs. Chat is not an input: it is not part of the state and does not reach the world.
 const (
-	Join  InputKind = iota + 1 // the player is new: give it an entity
-	Leave                      // the player goes: what it still owns after Step goes too
-	Steer                      // an entity is to go somewhere: w.Steer does it
-	Act                        // an action: Read gives its parameters, Done tells of it
+	Join  InputKind = iota + 1 // a new player: give it an entity
+	Leave                      // the player leaves: what it still owns after Step is removed
+	Steer                      // an entity is to move: w.Steer does it
+	Act                        // an action: Read returns its parameters, Done reports it
 )
 
 var inputNames = [...]string{"unset", "join", "leave", "steer", "act"}
@@ -26,15 +26,15 @@ func (k InputKind) String() string {
 	return inputNames[0]
 }
 
-// Steering is what a client wants of an entity.
+// Steering is a client's request to move an entity.
 type Steering struct {
 	Entity   ID
 	X, Y     float64
 	Angle    float32
 	Norm     float32
 	HasPlace bool // X and Y are given
-	Told     bool // they are in the cell that the client was told last, by a gateway that tells whole cells
-	Cell     bool // they are the middle of a whole cell, and the client is somewhere in it
+	Told     bool // X and Y are in the cell that the client was told last, by a gateway that sends whole cells
+	Cell     bool // X and Y are the middle of a cell, and the client is somewhere in that cell
 	HasAngle bool
 	HasNorm  bool
 }
@@ -45,15 +45,15 @@ func (s *Steering) finite() bool {
 		(!s.HasAngle || s.Angle-s.Angle == 0) && (!s.HasNorm || s.Norm-s.Norm == 0)
 }
 
-// An Input is something that a player did at a tick. Those of a tick come to Step
-// "in order of player, then that player's order of arrival" (realm).
+// An Input is something that a player asks for in a tick. Step gets the inputs of a tick "in order of player, then that player's
+// order of arrival" (realm).
 type Input struct {
 	Kind   InputKind
 	Player PlayerID
 	Tick   uint64
-	Name   string   // of Join
-	Steer  Steering // of Steer
-	Action *Action  // of Act
+	Name   string   // for Join
+	Steer  Steering // for Steer
+	Action *Action  // for Act
 
 	params *params // of Act
 	child  ID      // the first entity created for it
@@ -81,26 +81,25 @@ func (in *Input) keep(list *[]params) {
 	}
 }
 
-// A Reason says what became of an input.
+// A Reason is the outcome of an input.
 type Reason uint8
 
-// What becomes of an input. Accepted is also what a call that submits one
-// returns if it is fine so far; the rest are refusals.
+// The outcomes of an input. Calls that submit an input return Accepted if it is valid so far. All other reasons are refusals.
 const (
 	Accepted    Reason = iota + 1
-	Ignored            // Step did nothing with it
+	Ignored            // Step did not handle it
 	Denied             // the game refused it
-	TooOld             // further back than MaxRollbackTicks
+	TooOld             // more than MaxRollbackTicks late
 	TooEarly           // more than 2 ticks ahead
-	TooMany            // more than 32 of a player in a tick
-	OverBudget         // nothing is refused for it any more: see Config.ReplayBudget. The number stays, as duplex tells it
-	Absent             // no such player at that tick
-	NoEntity           // no such entity at that tick
+	TooMany            // more than 32 inputs of a player in a tick
+	OverBudget         // no longer used: see Config.ReplayBudget. The number is kept, as duplex sends it
+	Absent             // the player was not in the world at that tick
+	NoEntity           // the entity did not exist at that tick
 	NotYours           // an entity that the player may not steer
 	TooFast            // a norm below 0 or over the kind's maximum
-	Unreachable        // a place that the entity could not have got to
-	Blocked            // a place that is not passable
-	Malformed          // a float that is not finite, or parameters that are not the action's
+	Unreachable        // the entity could not have reached the position
+	Blocked            // the position is not passable
+	Malformed          // a float that is not finite, or wrong parameters for the action
 )
 
 var reasonNames = [...]string{"unset", "accepted", "ignored", "denied", "too old", "too early", "too many", "over budget",
@@ -116,7 +115,7 @@ func (r Reason) String() string {
 // Refused reports whether r is a refusal.
 func (r Reason) Refused() bool { return r > Accepted }
 
-// Read returns the parameters of an action, if it is T.
+// Read returns the parameters of an action, if the action is T.
 func Read[T any](in *Input) (v T, ok bool) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
 		return v, false
@@ -129,8 +128,7 @@ func Read[T any](in *Input) (v T, ok bool) {
 	return v, true
 }
 
-// Done says that an action was done, with these parameters: what the others are
-// then told. It panics if the action is not T.
+// Done reports that an action was done. The other players are told these parameters. Done panics if the action is not T.
 func Done[T any](w *World, in *Input, v T) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
 		panic("world: Done with the parameters of another action")
@@ -151,17 +149,14 @@ func Done[T any](w *World, in *Input, v T) {
 	in.outcome = Accepted
 }
 
-// Deny refuses an input: an action on cool-down, a steer of someone who is
-// stunned. The client is told, and corrected.
+// Deny refuses an input, such as an action on cool-down or a Steer of a stunned player. The client is told, and corrected.
 func (w *World) Deny(in *Input) { in.outcome = Denied }
 
-// Steer checks what a client wants of an entity and does it: "speed angle and
-// norm (0 to the kind's maximum) are taken as they are; a position is taken if
-// the entity could have got there since its last accepted one (2 cells of grace)
-// and it is passable (a claim of the cell that the server told last is no move,
-// and always taken; a refused position does not take angle and norm with it; the
-// allowance never exceeds 2 cells and one second's walk, and the way must be
-// free); the rest is the server's, and whatever is refused is corrected" (realm).
+// Steer checks a client's request to move an entity, and does it or refuses: "speed angle and norm (0 to the kind's maximum) are
+// taken as they are; a position is taken if the entity could have got there since its last accepted one (2 cells of grace) and it
+// is passable (a claim of the cell that the server told last is no move, and always taken; a refused position does not take angle
+// and norm with it; the allowance never exceeds 2 cells and one second's walk, and the way must be free); the rest is the
+// server's, and whatever is refused is corrected" (realm).
 func (w *World) Steer(in *Input) Reason {
 	in.outcome = w.steer(in)
 	return in.outcome

@@ -24,8 +24,8 @@ const (
 	defaultTextBytes = 32
 	maxTextBytes     = 250
 
-	// MaxParams is how many fields an action may have. Every queued action holds as
-	// many, so this is what it costs: 256 bytes.
+	// MaxParams is the greatest number of fields of an action. Every queued action holds as many,
+	// so this is its cost: 256 bytes.
 	MaxParams = 8
 
 	// defaultRows and maxRows bound the entities of a kind; the tag cap= sets
@@ -37,8 +37,8 @@ const (
 
 // The limits of a world.
 const (
-	// MaxEntity is the greatest entity number that a client is told. Realm keeps
-	// 64,536 and up for its clients, and duplex has 15 bits.
+	// MaxEntity is the greatest entity number that a client is told. Realm reserves 64,536 and up
+	// for its clients, and duplex has 15 bits.
 	MaxEntity = 32767
 
 	// keptNumbers is how many numbers Reserve leaves: when players who come and go
@@ -49,7 +49,7 @@ const (
 	// enough for all who reserve and release numbers to know that it is free.
 	untoldRest = 20
 
-	// TempEntity is the first of the numbers that realm's clients give to what
+	// TempEntity is the first of the temporary numbers that realm's clients give to entities that
 	// their actions create.
 	TempEntity = 64536
 
@@ -68,8 +68,8 @@ const (
 	// maxBirths is how many entities one input may create.
 	maxBirths = 1<<11 - 1
 
-	// MaxAhead is how many ticks before its own an input may be submitted: "ones more than 2 ticks
-	// ahead are refused" (realm).
+	// MaxAhead is how many ticks ahead of its own tick an input may be submitted: "ones more than
+	// 2 ticks ahead are refused" (realm).
 	MaxAhead = 2
 
 	// maxRollback bounds Config.MaxRollbackTicks, as each tick of it is a copy

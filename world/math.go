@@ -7,8 +7,8 @@ import "math"
 // them. These round every product, as float64(a*b) + c asks for, so that all
 // machines agree. Sqrt, Floor, Abs and Mod of package math are exact and safe.
 
-// Sin returns the sine of an angle in radians, to about 1e-15; less exactly
-// after many turns.
+// Sin returns the sine of an angle in radians, to about 1e-15. It is less exact for
+// angles of many turns.
 func Sin(angle float64) float64 {
 	sin, _ := SinCos(angle)
 	return sin
@@ -20,7 +20,7 @@ func Cos(angle float64) float64 {
 	return cos
 }
 
-// SinCos returns Sin and Cos. Of what is not finite, it returns 0 and 1.
+// SinCos returns Sin and Cos. For an angle that is not finite it returns 0 and 1.
 func SinCos(angle float64) (sin, cos float64) {
 	if angle-angle != 0 {
 		return 0, 1
@@ -64,9 +64,9 @@ var (
 	cosTerms = [9]float64{1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -1.0 / 2, 1}
 )
 
-// Atan2 returns the angle of the point (x, y), from -Pi to Pi, to about 1e-15;
-// y comes first, as in package math. Of what is not finite, and of (0, 0), it
-// returns 0.
+// Atan2 returns the angle of the point (x, y), from -Pi to Pi, to about 1e-15. As in
+// package math, y comes first. For (0, 0), and for values that are not finite, it returns
+// 0.
 func Atan2(y, x float64) float64 {
 	if x-x != 0 || y-y != 0 || x == 0 && y == 0 {
 		return 0
@@ -104,7 +104,7 @@ func atan(t float64) float64 {
 // Hypot returns the length of (x, y).
 func Hypot(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }
 
-// Heading returns the angle from one point to another as a Body keeps it.
+// Heading returns the angle from one point to another, for Body.Angle.
 func Heading(fromX, fromY, toX, toY float64) float32 {
 	// Converted, as the caller may have multiplied to get them: see "Determinism".
 	return float32(Atan2(float64(toY)-float64(fromY), float64(toX)-float64(fromX)))

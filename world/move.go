@@ -6,9 +6,9 @@ import "math"
 // through a wall of one cell at speed.
 const moveStep = 0.5
 
-// MoveAll moves every body by its speed: "an entity moves by speednorm in the
-// direction of speedangle each tick; y is up" (realm). A body with a hitbox stops
-// at what is not passable.
+// MoveAll moves every body by its speed: "an entity moves by speednorm in the direction of
+// speedangle each tick; y is up" (realm). A body with a hitbox stops at cells that are not
+// passable.
 func (w *World) MoveAll() {
 	for _, t := range w.tables {
 		if !t.kind.HasBody {
@@ -23,8 +23,8 @@ func (w *World) MoveAll() {
 	w.fresh = false
 }
 
-// Move moves one body by its speed and reports whether it was stopped before
-// the end of its way. It keeps its speed.
+// Move moves one body by its speed and reports whether something stopped it on the way. The body
+// keeps its speed.
 func (w *World) Move(b *Body) (stopped bool) {
 	norm := float64(b.Norm)
 	if norm-norm != 0 || norm == 0 {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// A Player is someone who has joined.
+// A Player is a player in the world.
 type Player struct {
 	ID     PlayerID
 	Name   string
-	Entity ID     // the player's own, which Own names; 0 if none
-	Since  uint64 // the tick of joining
+	Entity ID     // the player's own entity, set by Own; 0 if none
+	Since  uint64 // the tick at which the player joined
 }
 
 // players are those present, in order of their numbers.
@@ -74,7 +74,7 @@ func (ps *players) hash() uint64 {
 	return h
 }
 
-// Players walks the players present in order of their numbers.
+// Players iterates over the players in the order of their IDs.
 func (w *World) Players() iter.Seq[Player] {
 	return func(yield func(Player) bool) {
 		for _, p := range w.players.list {
@@ -85,7 +85,7 @@ func (w *World) Players() iter.Seq[Player] {
 	}
 }
 
-// Player returns a player who is present.
+// Player returns a player, if the player is in the world.
 func (w *World) Player(p PlayerID) (Player, bool) {
 	if i, ok := w.players.find(p); ok {
 		return w.players.list[i], true
@@ -93,9 +93,9 @@ func (w *World) Player(p PlayerID) (Player, bool) {
 	return Player{}, false
 }
 
-// Own makes an entity the player's own: the one that its client steers and looks
-// around from. "A player's own entity keeps its id when it comes back to life"
-// (design): put it elsewhere with Place rather than spawn another.
+// Own makes an entity the player's own: its client steers that entity and sees the world
+// from its position. "A player's own entity keeps its id when it comes back to life"
+// (design): move it with Place rather than spawn another.
 func (w *World) Own(p PlayerID, id ID) {
 	if i, ok := w.players.find(p); ok {
 		w.players.list[i].Entity = id

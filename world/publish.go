@@ -275,10 +275,10 @@ func (p *published) since(i int, when uint64) uint64 {
 	return mask
 }
 
-// Changes walks all entities that have changed in the last Advance, whoever
-// sees them: for a dialect that keeps one copy of the world for all its
-// clients, as replica does. Entered are those that are new; what has gone is not
-// among them, but Left in the views.
+// Changes iterates over all entities that the last Advance has changed, in sight or not.
+// It is for a dialect that keeps one copy of the world for all its clients, as replica
+// does. New entities are Entered. Removed entities are not included: views report them as
+// Left.
 func (s *Sim) Changes() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		p := &s.public
@@ -300,7 +300,7 @@ func (s *Sim) Changes() iter.Seq[Change] {
 
 func allFields(k *Kind) uint64 { return 1<<len(k.Fields) - 1 }
 
-// A ChunkPlace names a chunk.
+// A ChunkPlace is the position of a chunk.
 type ChunkPlace struct{ BX, BY int16 }
 
 // publishTerrain finds the chunks that were changed. The copies of the last
@@ -328,14 +328,15 @@ func (s *Sim) publishTerrain() {
 	t.save(&p.told)
 }
 
-// ChangedChunks returns the chunks whose cells the last Advance has changed, or may
-// have. It is good until the next.
+// ChangedChunks returns the chunks whose cells the last Advance has changed, or may have
+// changed. The slice is valid until the next Advance.
 func (s *Sim) ChangedChunks() []ChunkPlace { return s.public.changed }
 
-// Chunk returns the cells of a chunk, to be read before the next call of the Sim.
+// Chunk returns the cells of a chunk. They may be read until the next call of a method of
+// Sim.
 func (s *Sim) Chunk(bx, by int16) *Cells { return &s.world.terrain.chunkAt(bx, by).cells }
 
-// EditedChunks appends the chunks that are not as Game.Terrain made them to list.
+// EditedChunks appends to list the chunks that differ from those that Game.Terrain made.
 func (s *Sim) EditedChunks(list []ChunkPlace) []ChunkPlace {
 	for _, c := range s.world.terrain.edited {
 		list = append(list, ChunkPlace{c.bx, c.by})

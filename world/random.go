@@ -1,17 +1,17 @@
 package world
 
-// Random is the world's source of chance. It is a part of the state: it is
-// copied, rewound and hashed with it, so a replay draws the same numbers. It is
-// no secret and not for keys. The zero value is a source like any other.
+// Random is the world's random source. It is part of the state: it is copied, rewound and
+// hashed with it, so a replay draws the same numbers. It is predictable: do not use it
+// for keys. The zero value is usable.
 type Random struct{ state uint64 }
 
-// Uint64 draws 64 bits.
+// Uint64 returns 64 random bits.
 func (r *Random) Uint64() uint64 {
 	r.state += 0x9e3779b97f4a7c15
 	return mix(r.state)
 }
 
-// IntN draws a number from 0 to n-1. It panics if n is not positive.
+// IntN returns a random number from 0 to n-1. It panics if n is not positive.
 func (r *Random) IntN(n int) int {
 	if n <= 0 {
 		panic("world: IntN of a number that is not positive")
@@ -20,7 +20,7 @@ func (r *Random) IntN(n int) int {
 	return int(r.Uint64() % uint64(n))
 }
 
-// Float64 draws a number from 0 up to, not including, 1.
+// Float64 returns a random number from 0 up to, but not including, 1.
 func (r *Random) Float64() float64 { return float64(r.Uint64()>>11) / (1 << 53) }
 
 // mix spreads each bit of x over all of the result, and is one to one.

@@ -47,8 +47,7 @@ type recorder struct {
 	err     error
 }
 
-// Record begins a recording of all that happens. It must be called before the
-// first Advance and the first Join. Each tick is two calls of Write.
+// Record begins a recording. Call it before the first Advance and the first Join. Each tick makes two calls of w.Write.
 func (s *Sim) Record(w io.Writer) error {
 	if s.now != 0 || s.stats.InputsPending != 0 {
 		return errors.New("world: a recording begins before the first tick and the first input")
@@ -71,7 +70,7 @@ func (s *Sim) Record(w io.Writer) error {
 	return r.err
 }
 
-// RecordErr returns the error that has ended the recording, or nil.
+// RecordErr returns the error that ended the recording, or nil.
 func (s *Sim) RecordErr() error {
 	if s.recorder == nil {
 		return nil

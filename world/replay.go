@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// What may be wrong with a recording.
+// Errors of Replay.
 var (
 	ErrNotRecording = errors.New("world: not a recording")
 	ErrVersion      = errors.New("world: a recording of another version")
@@ -19,22 +19,22 @@ var (
 	ErrDamaged      = errors.New("world: the recording is damaged")
 )
 
-// A Report says how the replay of a recording went.
+// A Report is the result of a replay.
 type Report struct {
 	Name    string
 	Seed    uint64
-	Ticks   uint64 // how many were run again
+	Ticks   uint64 // ticks that were run again
 	Inputs  uint64
-	Hash    uint64 // of the world after the last
-	CutOff  bool   // the recording ends within a block: whoever wrote it was stopped
-	Stopped bool   // it ends before the outcome of its last tick: Step never came back from it
+	Hash    uint64 // of the world after the last tick
+	CutOff  bool   // the recording ends within a block: its writer was stopped
+	Stopped bool   // the recording ends before the outcome of its last tick: Step did not return
 
-	// Difference is the first that there is, or nil.
+	// Difference is the first difference, or nil.
 	Difference *Difference
 }
 
-// A Difference is where a replay did not go as recorded: Step has drawn on
-// something that is not in the world, or has been changed since.
+// A Difference is the point at which a replay differs from its recording. Either Step
+// depends on something outside the world, or the game has changed since.
 type Difference struct {
 	Tick     uint64
 	Part     string // "entity", "players", "terrain" or "random source"
@@ -56,7 +56,7 @@ func (d *Difference) String() string {
 }
 
 // Replay runs a recording again and compares every tick. It stops at the first
-// difference. An error means that the recording could not be read.
+// difference. It returns an error if the recording cannot be read.
 func Replay(g Game, r io.Reader) (Report, error) {
 	p := &player{r: r}
 	if err := p.begin(g); err != nil {

@@ -11,14 +11,15 @@ import (
 
 // A Field is one replicated field of a kind, or one parameter of an action.
 type Field struct {
-	Name string // as in Go but in lower_case, or what the tag name= says
+	Name string // the name in Go in lower_case, or that of the tag name=
 	Type Type
-	Max  int    // of a Text: its greatest size in bytes
+	Max  int    // for Text: its greatest size in bytes
 	Attr uint16 // the number of its realm attribute; 0 for the fields of a Body
 
-	InBody bool // one of the five that a Body has
+	InBody bool // one of the five fields of a Body
 
-	// Countdown says that it goes down by one each tick until it is 0, which clients may do themselves.
+	// Countdown means that the value goes down by one each tick until it is 0. Clients may count down
+	// themselves.
 	Countdown bool
 
 	offset uintptr
@@ -28,13 +29,13 @@ type Field struct {
 type Kind struct {
 	Name   string  // the struct's name in lower_case
 	Number int     // from 1 in the order of registration, or the tag kind=
-	Fields []Field // the replicated ones; the first five are the Body's, if it has one
+	Fields []Field // the replicated fields; the first five are the Body's, if the kind has one
 
-	// HasBody says that it has a place in the world. What has none is in
-	// everyone's sight.
+	// HasBody means that the kind has a position in the world. Entities without a position are in sight
+	// of every player.
 	HasBody bool
 
-	// MaxSpeed is the greatest norm that a client may ask for.
+	// MaxSpeed is the greatest norm that a client may ask for, in cells a tick.
 	MaxSpeed float64
 
 	hidden []Field // unexported state: copied, hashed and recorded, told to no one
@@ -66,37 +67,36 @@ type Action struct {
 	typ reflect.Type
 }
 
-// A KindList is what Kinds makes for Game.Kinds.
+// A KindList is a list of kinds for Game.Kinds. Kinds makes it.
 type KindList struct {
 	kinds []*Kind
 	err   error
 }
 
-// An ActionList is what Actions makes for Game.Actions.
+// An ActionList is a list of actions for Game.Actions. Actions makes it.
 type ActionList struct {
 	actions []*Action
 	err     error
 }
 
-// Kinds registers structs as kinds of entities; its arguments are zero values,
-// such as Ship{}. Exported fields are replicated: they are bools, numbers,
-// strings and IDs. Unexported ones are state as well and may also be arrays and
-// structs of these. Nothing may point anywhere: state is copied each tick. An
-// error comes out of New.
+// Kinds registers structs as kinds of entities. Its arguments are zero values, such as Ship{}. Exported
+// fields are replicated: they are bools, numbers, strings and IDs. Unexported fields are state as well,
+// and may also be arrays and structs of these. No field may hold a pointer, as state is copied each
+// tick. New returns the errors.
 //
-// The tag `parley:"..."` of a field has, with commas between them:
+// The tag `parley:"..."` of a field has these parts, separated by commas:
 //
 //	name=speed_left  its name to clients
 //	attr=3           its number among realm's attributes
 //	max=64           the greatest size of a string in bytes (32)
-//	countdown        it goes down by one each tick until it is 0: clients that count themselves are told
-//	                 when it is set, and no more
+//	countdown        it goes down by one each tick until it is 0; clients that count down
+//	                 themselves are told only when it is set
 //
-// and on an embedded Body, or on a field _ struct{}, for the kind:
+// On an embedded Body, or on a field _ struct{}, the tag is for the kind:
 //
 //	kind=7           its number
 //	speed=0.5        the greatest norm that a client may ask for (1)
-//	cap=1024         how many there may be (4,096)
+//	cap=1024         the greatest number of entities (4,096)
 func Kinds(zero ...any) KindList {
 	var l KindList
 	for _, z := range zero {
@@ -110,8 +110,8 @@ func Kinds(zero ...any) KindList {
 	return l
 }
 
-// Scaled returns the same kinds with their greatest speeds multiplied: for a game that keeps its cells a
-// second at another number of ticks.
+// Scaled returns the same kinds with their greatest speeds multiplied by factor. It is for a game that
+// keeps its speed in cells a second at another tick rate.
 func (l KindList) Scaled(factor float64) KindList {
 	scaled := KindList{err: l.err}
 	for _, k := range l.kinds {
@@ -122,9 +122,9 @@ func (l KindList) Scaled(factor float64) KindList {
 	return scaled
 }
 
-// Actions registers structs as actions; its arguments are zero values, such as
-// Fire{}. Fields are those that kinds may have, 8 at most, all exported. A
-// field _ struct{} with the tag `parley:"action=9"` numbers the action.
+// Actions registers structs as actions. Its arguments are zero values, such as Fire{}. An action has at
+// most 8 fields, of the types that kinds may have, all exported. A field _ struct{} with the tag
+// `parley:"action=9"` sets the number of the action.
 func Actions(zero ...any) ActionList {
 	var l ActionList
 	for _, z := range zero {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Schema is all that a game can tell its clients.
+// A Schema is the set of kinds and actions that a game has registered.
 type Schema struct {
 	Kinds   []*Kind
 	Actions []*Action
@@ -163,7 +163,7 @@ func (s *Schema) fingerprint(name string) uint64 {
 	return h
 }
 
-// Kind returns the kind of a number, or nil.
+// Kind returns the kind with a number, or nil.
 func (s *Schema) Kind(number int) *Kind {
 	for _, k := range s.Kinds {
 		if k.Number == number {
@@ -173,7 +173,7 @@ func (s *Schema) Kind(number int) *Kind {
 	return nil
 }
 
-// Action returns the action of a number, or nil.
+// Action returns the action with a number, or nil.
 func (s *Schema) Action(number int) *Action {
 	for _, a := range s.Actions {
 		if a.Number == number {
@@ -183,7 +183,7 @@ func (s *Schema) Action(number int) *Action {
 	return nil
 }
 
-// ActionNamed returns the action of a name, or nil.
+// ActionNamed returns the action with a name, or nil.
 func (s *Schema) ActionNamed(name string) *Action {
 	for _, a := range s.Actions {
 		if a.Name == name {

@@ -2,55 +2,53 @@ package world
 
 import "errors"
 
-// A Config says how a world runs. The zero Config is usable. It is not changed
-// after use.
+// A Config sets up a world. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// Seed makes one world unlike another: terrain and chance follow from it.
+	// Seed is the seed of terrain and random numbers.
 	Seed uint64
 
-	// MaxRollbackTicks is how late an input may be. 0 is 20, as in realm; below
-	// 0 is none. Each tick of it holds a copy of the entities.
+	// MaxRollbackTicks is how many ticks late an input may be. 0 means 20, as in realm; negative
+	// means none. Each tick holds a copy of the entities.
 	MaxRollbackTicks int
 
-	// TickRate is how many ticks a second has. 0 is 20. The world has no clock: it says how far
-	// one walks in a second.
+	// TickRate is the number of ticks a second. 0 means 20. The world has no clock: the rate only
+	// sets how far a body moves in a second.
 	TickRate int
 
-	// ReplayBudget is how many ticks of the past may be run again a tick, on
-	// average. Players share it fairly: late inputs of a player who has used up its
-	// share are done now, not then. 0 is a quarter of MaxRollbackTicks; as many as those is
-	// always enough, as all late inputs of one tick share one rewind.
+	// ReplayBudget is how many past ticks may be run again in a tick, on average. Players share it
+	// fairly. Once a player has used its share, its late inputs are applied now rather than at their
+	// own tick. 0 means a quarter of MaxRollbackTicks. A budget of MaxRollbackTicks is always enough,
+	// as all late inputs of one tick share one rewind.
 	ReplayBudget int
 
-	// ReuseTicks is how long an entity's number rests before it is given to
-	// another. 0 is 1,200, a minute at 20 ticks a second, which is more than
-	// the 30 s that a datagram may live.
+	// ReuseTicks is how many ticks an entity's number stays unused before another entity gets it. 0
+	// means 1,200: a minute at 20 ticks a second, which is more than the 30 s that a datagram may
+	// live.
 	ReuseTicks int
 }
 
 // ErrFull means that no more players can join.
 var ErrFull = errors.New("world: full: no more players can join")
 
-// Stats count what a Sim has done. Each input ends in one of the first three.
+// Stats are the counters of a Sim. Each input ends in one of the first three.
 type Stats struct {
-	InputsDone    uint64 // accepted by Step, joins and leaves included
-	InputsRefused uint64 // by Step, or before it came to it
-	InputsPending int    // not yet run, or their outcome is not final
+	InputsDone    uint64 // accepted by Step, with joins and leaves
+	InputsRefused uint64 // refused by Step, or before Step
+	InputsPending int    // not yet run, or without a final outcome
 
-	Refused [Malformed + 1]uint64 // by Reason; an input whose outcome changes counts again
+	Refused [Malformed + 1]uint64 // by Reason; an input whose outcome changes is counted again
 
 	Ticks         uint64
 	Rewinds       uint64
 	TicksReplayed uint64
-	LateDoneNow   uint64 // late inputs that were done at once, as their player's share of the replay budget was spent
-	NotFinite     uint64 // floats that the game left NaN or infinite; made 0
-	SpawnsRefused uint64 // because a kind had as many as may be
+	LateDoneNow   uint64 // late inputs that were applied at once, as their player's share of the replay budget was used up
+	NotFinite     uint64 // floats that the game left NaN or infinite; they are set to 0
+	SpawnsRefused uint64 // spawns of a kind that had reached its greatest number
 	Unnumbered    uint64 // entities that had to wait for a number
 }
 
-// A Sim runs a game: it takes inputs, steps the world, goes back when an
-// input is late, and publishes what views then show. It has no clock and no
-// goroutine; whoever owns it calls Advance once a tick. It belongs to one
+// A Sim runs a game: it takes inputs, steps the world, goes back when an input is late, and publishes
+// the state for views. It has no clock: its owner calls Advance once a tick. It belongs to one
 // goroutine.
 type Sim struct {
 	game   Game
@@ -83,7 +81,7 @@ type Sim struct {
 	replaying bool // a recording is run again
 }
 
-// New makes a world and runs Setup. An error says what is wrong with the game.
+// New makes a world and runs Setup. It returns an error if the game is invalid.
 func New(g Game, c Config) (*Sim, error) {
 	if g.Step == nil {
 		return nil, errors.New("world: the game has no Step")
@@ -128,26 +126,26 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Tick returns the tick that the next Advance runs: the one for inputs of
-// dialects that have no ticks.
+// Tick returns the tick that the next Advance runs. Dialects without ticks use it for their inputs.
 func (s *Sim) Tick() uint64 { return s.now }
 
-// Schema returns what the game registered.
+// Schema returns the kinds and actions of the game.
 func (s *Sim) Schema() *Schema { return s.schema }
 
 // Config returns the configuration with its defaults filled in.
 func (s *Sim) Config() Config { return s.config }
 
-// World returns the world between two ticks, to be read, not changed.
+// World returns the world between two ticks. It may be read but not changed.
 func (s *Sim) World() *World { return s.world }
 
 // Stats returns the counters.
 func (s *Sim) Stats() Stats { return s.stats }
 
-// Players returns how many have joined and not left.
+// Players returns the number of players that have joined and not left.
 func (s *Sim) Players() int { return s.players }
 
-// Join brings a player in at the next tick. Its number is good at once.
+// Join adds a player at the next tick. The PlayerID is valid at once. Join returns ErrFull if the
+// world is full.
 func (s *Sim) Join(name string) (PlayerID, error) {
 	if s.players >= MaxPlayers {
 		return 0, ErrFull
@@ -163,7 +161,7 @@ func (s *Sim) Join(name string) (PlayerID, error) {
 	return p, nil
 }
 
-// Leave takes a player out at the next tick. A second Leave does nothing.
+// Leave removes a player at the next tick. A second Leave does nothing.
 func (s *Sim) Leave(p PlayerID) {
 	if !s.isPresent(p) {
 		return
@@ -177,10 +175,10 @@ func (s *Sim) Leave(p PlayerID) {
 
 func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0 }
 
-// Steer submits what a player wants of an entity at a tick: Tick() for now, or
-// what the client says. st.Entity 0 is the player's own. Accepted means that
-// the input will come to Step; what it makes of it is an event if it refuses, or
-// if tag is not 0. Whatever else is returned is a refusal, and there is no event.
+// Steer submits a player's request to move an entity at a tick: Tick() for now, or the client's own
+// tick. st.Entity 0 is the player's own entity. Accepted means that Step will get the input. An event
+// follows if Step refuses it, or if tag is not 0. Any other result is a refusal, and no event
+// follows.
 func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
 	in := Input{Kind: Steer, Player: p, Tick: tick, Steer: st, tag: tag}
 	if !st.finite() {
@@ -189,9 +187,9 @@ func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
 	return s.submit(&in)
 }
 
-// Act submits an action at a tick, as Steer does. An Entity among the params is
-// the number that the client knows: one of its temporary ones is for what the
-// action creates and is zero in Step, and so is one that means nothing.
+// Act submits an action at a tick, as Steer does. An Entity among the params is a number that the
+// client knows. A temporary number is meant for an entity that the action creates, and is 0 in Step.
+// An unknown number is 0 in Step too.
 func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32) Reason {
 	if a == nil || len(params) != len(a.Fields) {
 		return s.refuse(Malformed)

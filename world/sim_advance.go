@@ -1,8 +1,8 @@
 package world
 
-// Advance runs one tick. If an input came late it first goes back to the
-// oldest such tick and runs all since again: "all late inputs of one tick share
-// one rewind" (realm). Then it publishes: views and Events tell what is new.
+// Advance runs one tick. If inputs came late, it first goes back to the oldest tick that
+// is affected and runs forward again: "all late inputs of one tick share one rewind"
+// (realm). Then it publishes: views and Events tell what is new.
 func (s *Sim) Advance() {
 	s.events = s.events[:0]
 	s.hearViews()

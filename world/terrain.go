@@ -9,11 +9,11 @@ import (
 // ChunkSide is the side of a chunk in cells.
 const ChunkSide = 256
 
-// Cells are the values of a chunk's cells, row by row from the bottom: that of
-// (x, y) is at y*ChunkSide+x.
+// Cells are the values of a chunk's cells, row by row from the bottom. The value of (x,
+// y) is at y*ChunkSide+x.
 type Cells [ChunkSide * ChunkSide]uint8
 
-// A Cell says what cells of one value are like.
+// A Cell is the properties of all cells with one value.
 type Cell struct {
 	Solid bool // a body with a hitbox stops here
 }
@@ -259,7 +259,7 @@ func anyBit(row *[ChunkSide / 64]uint64, a, b int) bool {
 	return false
 }
 
-// Cell returns the value of the cell at a place. Beyond the edge it is 0.
+// Cell returns the value of the cell at a position. Beyond the edge of the world it is 0.
 func (w *World) Cell(x, y float64) uint8 {
 	bx, by, cx, cy, ok := Locate(x, y)
 	if !ok {
@@ -268,21 +268,21 @@ func (w *World) Cell(x, y float64) uint8 {
 	return w.terrain.chunkAt(bx, by).cells[int(cy)*ChunkSide+int(cx)]
 }
 
-// SetCell changes the value of the cell at a place. It is false beyond the edge
-// of the world, and if more chunks than 4,096 would have been changed.
+// SetCell changes the value of the cell at a position. It returns false beyond the edge
+// of the world, and if more than 4,096 chunks would have been changed.
 func (w *World) SetCell(x, y float64, v uint8) bool {
 	bx, by, cx, cy, ok := Locate(x, y)
 	return ok && w.terrain.set(bx, by, cx, cy, v)
 }
 
-// Passable reports whether the cell at a place is not solid.
+// Passable reports whether the cell at a position is not solid.
 func (w *World) Passable(x, y float64) bool {
 	_, _, _, _, ok := Locate(x, y)
 	return ok && !w.terrain.isSolid[w.Cell(x, y)]
 }
 
-// Locate returns the chunk and the cell in it of a place, as realm writes it. It
-// is false for what is beyond the edge or not finite.
+// Locate returns the chunk of a position and the cell in that chunk, as realm writes
+// them. ok is false beyond the edge of the world and for a position that is not finite.
 func Locate(x, y float64) (bx, by int16, cx, cy uint8, ok bool) {
 	const edge = ChunkSide << 15
 	if !(x >= -edge && x < edge && y >= -edge && y < edge) {
@@ -292,7 +292,7 @@ func Locate(x, y float64) (bx, by int16, cx, cy uint8, ok bool) {
 	return int16(ix >> 8), int16(iy >> 8), uint8(ix), uint8(iy), true
 }
 
-// Place returns the middle of a cell.
+// Place returns the position of the middle of a cell.
 func Place(bx, by int16, cx, cy uint8) (x, y float64) {
 	return float64(int(bx)<<8+int(cx)) + 0.5, float64(int(by)<<8+int(cy)) + 0.5
 }

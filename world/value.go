@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Type is the type of a field: those of replica's table, and an entity.
+// A Type is the type of a field: one of replica's table of types, or an entity.
 type Type uint8
 
 // The types. Zero is none.
@@ -39,7 +39,8 @@ func (t Type) String() string {
 	return typeNames[0]
 }
 
-// Bytes returns the size of a value on the wire; of a text, of its size alone.
+// Bytes returns the size of a value on the wire. For Text it is the size of the length
+// prefix only.
 func (t Type) Bytes() int {
 	if int(t) < len(typeBytes) {
 		return typeBytes[t]
@@ -47,20 +48,20 @@ func (t Type) Bytes() int {
 	return 0
 }
 
-// A Value is one field's value, of any type. The zero Value has no type.
+// A Value is the value of a field, of any type. The zero Value has no type.
 type Value struct {
 	Type Type
 	bits uint64 // integers sign-extended, floats as their bits, an entity as its number
 	text string
 }
 
-// UintValue makes a value of an unsigned type, of Bool or of Entity.
+// UintValue returns a value of an unsigned type, of Bool or of Entity.
 func UintValue(t Type, v uint64) Value { return Value{Type: t, bits: v} }
 
-// IntValue makes a value of a signed type.
+// IntValue returns a value of a signed type.
 func IntValue(t Type, v int64) Value { return Value{Type: t, bits: uint64(v)} }
 
-// FloatValue makes a value of F32 or F64.
+// FloatValue returns a value of F32 or F64.
 func FloatValue(t Type, v float64) Value {
 	if t == F32 {
 		return Value{Type: t, bits: uint64(math.Float32bits(float32(v)))}
@@ -68,11 +69,11 @@ func FloatValue(t Type, v float64) Value {
 	return Value{Type: t, bits: math.Float64bits(v)}
 }
 
-// TextValue makes a value of Text.
+// TextValue returns a value of Text.
 func TextValue(s string) Value { return Value{Type: Text, text: s} }
 
-// Uint returns the value of an unsigned type, a Bool as 0 or 1, and an Entity
-// as the number that clients know it by (inside Step: as its ID).
+// Uint returns the value of an unsigned type. A Bool is 0 or 1. An Entity is the number
+// by which clients know it (inside Step: its ID).
 func (v Value) Uint() uint64 { return v.bits }
 
 // Int returns the value of a signed type.
@@ -89,8 +90,8 @@ func (v Value) Float() float64 {
 // Text returns the value of Text.
 func (v Value) Text() string { return v.text }
 
-// Finite reports whether v is something else than a NaN or an infinity: "a float
-// that is NaN or infinite is bad input" (realm).
+// Finite reports whether v is neither NaN nor infinite: "a float that is NaN or infinite
+// is bad input" (realm).
 func (v Value) Finite() bool {
 	if v.Type != F32 && v.Type != F64 {
 		return true
@@ -115,15 +116,15 @@ func (v Value) String() string {
 	return strconv.FormatUint(v.bits, 10)
 }
 
-// An Order says how a dialect writes values: its byte order, and whether the
-// size of a text is a u16, as in realm, in place of a u8.
+// An Order is how a dialect writes values: its byte order, and whether the size of a text
+// is a u16, as in realm, or a u8.
 type Order struct {
 	Big      bool
 	WideText bool
 }
 
-// AppendTo appends the value as the dialect writes it. The schema keeps a text
-// within what its size can say.
+// AppendTo appends the value as the dialect writes it. The schema limits a text to what
+// its size field can hold.
 func (v Value) AppendTo(b []byte, o Order) []byte {
 	if v.Type == Text {
 		v.text = v.text[:min(len(v.text), maxTextBytes)]
@@ -144,9 +145,9 @@ func (v Value) AppendTo(b []byte, o Order) []byte {
 	return append(b, word[:n]...)
 }
 
-// ParseValue reads a value from the front of b and returns its size. It is
-// false if b is too short, a text is not UTF-8 or longer than max, a float is
-// NaN or infinite, or a bool is neither 0 nor 1. A text is copied.
+// ParseValue reads a value from the front of b and returns its size. ok is false if b is
+// too short, a text is not UTF-8 or longer than max, a float is NaN or infinite, or a
+// bool is neither 0 nor 1. The text is copied.
 func ParseValue(t Type, max int, b []byte, o Order) (v Value, n int, ok bool) {
 	if t == Text {
 		return parseText(max, b, o)

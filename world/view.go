@@ -6,64 +6,59 @@ import (
 	"math/bits"
 )
 
-// A ViewConfig says what a player may see and how it is told. The zero value is
-// usable.
+// A ViewConfig sets what a player sees and how changes are sent. The zero value is usable.
 type ViewConfig struct {
-	// Radius is how far from its own entity a player sees, in cells. 0 is 128;
-	// below 0 is everything.
+	// Radius is the distance from its own entity up to which a player sees, in cells. 0 means 128; negative means
+	// everything.
 	Radius float64
 
-	// Hysteresis is how much further something must go to leave sight, so that
-	// what walks along the edge does not come and go. 0 is an eighth of Radius.
+	// Hysteresis is the extra distance at which an entity leaves sight, so that an entity at the edge does not enter and
+	// leave all the time. 0 means an eighth of Radius.
 	Hysteresis float64
 
-	// MaxPerKind bounds what is in sight of one kind, the nearest first. 0 is no
-	// bound; replica has 256.
+	// MaxPerKind bounds the entities of one kind in sight, the nearest first. 0 means no bound; replica has 256.
 	MaxPerKind int
 
-	// BytesPerTick is what Take may spend in a tick, on average. 0 is 4,096;
-	// below 0 is no bound.
+	// BytesPerTick is the number of bytes that Take may use in a tick, on average. 0 means 4,096; negative means no
+	// bound.
 	BytesPerTick int
 
-	// Reliable says that everything sent arrives, in order: it counts as
-	// acknowledged when it is taken. Open, Acked and Lost are then not needed.
+	// Reliable means that everything sent arrives, in order: a change counts as acknowledged when it is taken. Open,
+	// Acked and Lost are then not needed.
 	Reliable bool
 
-	// PredictTicks is for clients that move bodies by their speed, as realm's do:
-	// the place of a body that goes straight on is told again only this often. 0
-	// is each tick.
+	// PredictTicks is for clients that move bodies by their speed, as realm's do: the position of a body that moves
+	// straight on is sent only this often. 0 means each tick.
 	PredictTicks int
 
-	// OwnMoves is for clients that move their own entity themselves, as realm's do: "a player's own
-	// accepted moves are not told back to it". Its place, angle and norm are told when something was
-	// refused (Correct), and when the game itself has changed them.
+	// OwnMoves is for clients that move their own entity themselves, as realm's do: "a player's own accepted moves are
+	// not told back to it". Its position, angle and norm are sent after a refusal (Correct), and when the game itself
+	// has changed them.
 	OwnMoves bool
 
-	// Countdowns is for clients that count down themselves: "countdowns are told when they are
-	// set" (realm).
+	// Countdowns is for clients that count down themselves: "countdowns are told when they are set" (realm).
 	Countdowns bool
 
-	// CorrectTicks is how often the player's own entity is corrected at most: the first time at
-	// once, and while more is refused again after so many ticks. 0 is each tick.
+	// CorrectTicks is the least number of ticks between two corrections of the player's own entity. The first is sent at
+	// once. 0 means each tick.
 	CorrectTicks int
 
-	// SightOnly yields Entered and Left and nothing else, for a gateway that has
-	// Sim.Changes from elsewhere.
+	// SightOnly makes the view yield Entered and Left only, for a gateway that gets the other changes from Sim.Changes.
 	SightOnly bool
 
-	// Copy says that the view is a gateway's own copy of the world, and no client's: what it yields is told to clients
+	// Copy means that the view is a gateway's own copy of the world, not a client's: clients are told of what it yields
 	// only if their own views have it in sight.
 	Copy bool
 }
 
-// What a change is.
+// A What is the kind of a change.
 type What uint8
 
 // The kinds of changes.
 const (
-	Entered What = iota + 1 // it came into sight: all fields
+	Entered What = iota + 1 // the entity came into sight: all fields
 	Changed                 // the fields of Mask
-	Left                    // it is gone, or out of sight: no fields
+	Left                    // the entity is gone, or out of sight: no fields
 )
 
 var whatNames = [...]string{"unset", "entered", "changed", "left"}
@@ -75,12 +70,11 @@ func (w What) String() string {
 	return whatNames[0]
 }
 
-// A Change is something that a client is to be told of an entity. Its values are
-// those of the last Advance.
+// A Change is something to tell a client about an entity. Its values are those of the last Advance.
 type Change struct {
 	What   What
 	Kind   *Kind
-	Entity uint16 // the number that clients know it by
+	Entity uint16 // the number by which clients know it
 	ID     ID
 	Owner  PlayerID
 	Mask   uint64 // a bit for each of Kind.Fields
@@ -90,11 +84,11 @@ type Change struct {
 	public *published
 }
 
-// Has reports whether a field is among those to be told.
+// Has reports whether a field is in Mask.
 func (c *Change) Has(field int) bool { return c.Mask>>field&1 != 0 }
 
-// Value returns a field at its newest, whether or not it has changed. An Entity
-// is the number of one that lives, or 0. There are none of what has Left.
+// Value returns the newest value of a field, changed or not. An Entity is the number of a living entity, or 0. A Left
+// has no values.
 func (c *Change) Value(field int) Value {
 	if c.What == Left {
 		return Value{}
@@ -102,10 +96,9 @@ func (c *Change) Value(field int) Value {
 	return c.public.value(int(c.slot), field, &c.Kind.Fields[field])
 }
 
-// A View is what one player sees, and what its client has been told of that.
-// After each Advance, call Update, then Next and Take until Next is nil.
-// Between two Advances several goroutines may each be at a view of their own, as
-// long as none changes the Sim; to make and to close one changes it.
+// A View is what one player sees, and what its client has been told of that. After each Advance, call Update, then Next
+// and Take until Next returns nil. Between two Advances, several goroutines may each use a view of their own, as long as
+// none changes the Sim. NewView and Close change it.
 type View struct {
 	sim     *Sim
 	player  PlayerID
@@ -152,8 +145,7 @@ type departure struct {
 	passed uint64 // the publication in which Skip passed over it
 }
 
-// NewView makes the view of a player, or with 0 that of a spectator. Close it
-// when its client is gone.
+// NewView returns the view of a player, or with 0 that of a spectator. Close it when its client is gone.
 func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 	if c.Radius == 0 {
 		c.Radius = 128
@@ -193,10 +185,10 @@ func (v *View) tellBook() {
 	v.held, v.released = v.held[:0], v.released[:0]
 }
 
-// LookFrom says where a view looks from while its player has no entity.
+// LookFrom sets the position from which a view looks while its player has no entity.
 func (v *View) LookFrom(x, y float64) { v.x, v.y = x, y }
 
-// Player returns whose view it is.
+// Player returns the player of the view, 0 for a spectator.
 func (v *View) Player() PlayerID { return v.player }
 
 // Sees reports whether an entity is in sight.
@@ -214,15 +206,16 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 	return at, ok && v.entries.all[at].born == uint32(v.sim.public.slots[i].born)
 }
 
-// OwnMoves has the player not be told its own moves from now on: see ViewConfig.OwnMoves.
+// OwnMoves sets ViewConfig.OwnMoves from now on: the player is no longer told its own moves.
 func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
 
-// Correct makes the view tell the place, the angle and the norm of an entity again, at their newest: a
-// client that was refused something believes what is not so. What has no body is told whole.
+// Correct makes the view send the newest position, angle and norm of an entity again, after a client was refused
+// something and has a wrong state. For an entity without a body, all fields are sent.
 func (v *View) Correct(id ID) { v.Refused(id, v.sim.now) }
 
-// Refused is Correct for something that a client did at a tick. What it did before it can have heard of a correction
-// is refused too, and is no cause for another: the player's own entity is not told if a place of a later tick was taken.
+// Refused is Correct for an input of a given tick. A client's inputs are refused until it has heard of the correction,
+// and these refusals cause no further correction: the player's own entity is not sent if a position of a later tick was
+// accepted.
 func (v *View) Refused(id ID, tick uint64) {
 	i, ok := v.sim.public.slotOf.get(id)
 	switch {
@@ -249,8 +242,8 @@ func (v *View) correct(i uint32) {
 // moves are the fields that tell how a body moves.
 const moves = 1<<FieldX | 1<<FieldY | 1<<FieldAngle | 1<<FieldNorm
 
-// Seen walks all that is in sight, as Entered, whether or not it was told
-// already: for a dialect that can ask for everything at once.
+// Seen iterates over all entities in sight, as Entered, told before or not. It is for a dialect whose clients can ask
+// for everything at once.
 func (v *View) Seen() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		for _, x := range v.entries.list {
@@ -272,7 +265,7 @@ func (v *View) changeOf(i uint32) Change {
 	return Change{What: Changed, Kind: s.kind, Entity: s.wire, ID: s.id, Owner: s.owner, slot: i, public: p}
 }
 
-// Close lets go of the numbers that the view holds. It is of no use afterwards.
+// Close releases the numbers that the view holds. The view is not usable afterwards.
 func (v *View) Close() {
 	for _, x := range v.entries.list {
 		v.released = append(v.released, v.entries.all[x.at].wire)
@@ -291,7 +284,7 @@ func (v *View) Close() {
 	*v = View{sim: v.sim, own: -1, perKind: make([]int, len(v.perKind))}
 }
 
-// Fields walks the fields of a mask from the lowest.
+// Fields iterates over the fields of a mask, the lowest first.
 func Fields(mask uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for ; mask != 0; mask &= mask - 1 {

@@ -2,10 +2,9 @@ package world
 
 import "slices"
 
-// Next returns what is most urgent to be told, or nil if nothing is left or the
-// tick's bytes are spent. It returns the same until Take or Skip is called; what it
-// points at is good until the next Next.
-// What has left comes first, then by urgency.
+// Next returns the most urgent change, or nil if none is left or the tick's bytes are used
+// up. It returns the same change until Take or Skip is called. The change is valid until
+// the next call of Next. Left comes first, then changes by urgency.
 func (v *View) Next() *Change {
 	if v.budget <= 0 || v.flight.full() {
 		return nil
@@ -66,12 +65,12 @@ func (v *View) news(i uint32, s *slot, e *entry) uint64 {
 	return mask
 }
 
-// Take says that what Next returned is in the open packet and took so many
-// bytes. With ViewConfig.Reliable it needs no packet.
+// Take says that the change of Next is in the open packet and takes a number of bytes.
+// With ViewConfig.Reliable no packet is needed.
 func (v *View) Take(bytes int) { v.take(bytes, v.config.Reliable) }
 
-// TakeSure is Take for what is sent in a way that cannot be lost, in a view
-// whose other packets can: what comes into sight over duplex's main channel.
+// TakeSure is Take for a change that is sent reliably, in a view whose other packets can
+// be lost: what comes into sight over duplex's main channel.
 func (v *View) TakeSure(bytes int) { v.take(bytes, true) }
 
 func (v *View) take(bytes int, sure bool) {
@@ -115,7 +114,7 @@ func (v *View) departure(serial uint32) int {
 	return slices.IndexFunc(v.leaving, func(d departure) bool { return d.serial == serial })
 }
 
-// Skip passes over what Next returned until the next tick; it grows more urgent.
+// Skip puts off the change of Next until the next tick. It grows more urgent.
 func (v *View) Skip() {
 	if !v.offered {
 		return
@@ -131,15 +130,15 @@ func (v *View) Skip() {
 	}
 }
 
-// Open begins a packet and returns its number, from 1. What is taken from then
-// on is in it, until the next Open.
+// Open begins a packet and returns its number, from 1. Changes that are taken before the
+// next Open are in this packet.
 func (v *View) Open() uint64 { return v.flight.open(v) }
 
-// Acked says that a packet has arrived. An unknown number does nothing.
+// Acked says that a packet has arrived. An unknown number has no effect.
 func (v *View) Acked(packet uint64) { v.flight.end(v, packet, true) }
 
-// Lost says that a packet is lost: the values that it carried come again, at
-// their newest. An unknown number does nothing.
+// Lost says that a packet is lost: its fields are sent again, with their newest values. An
+// unknown number has no effect.
 func (v *View) Lost(packet uint64) { v.flight.end(v, packet, false) }
 
 func (v *View) settle(s *sent, arrived bool) {

@@ -16,8 +16,8 @@ const (
 	mostUrgency  = 1 << 30
 )
 
-// Update brings the view to the newest publication: what has come into sight,
-// what has left it, and what has changed. It is called once after each Advance.
+// Update brings the view to the newest publication: what has come into sight, what has
+// left it, and what has changed. Call it once after each Advance.
 func (v *View) Update() {
 	p := &v.sim.public
 	if v.updated == p.now {

@@ -2,43 +2,43 @@ package world
 
 import "unicode/utf8"
 
-// A Game is what a user writes: kinds, actions and one function. A Game is not
-// changed after use.
+// A Game is the code of a game: kinds, actions and one function. Game is not changed
+// after use.
 type Game struct {
-	// Name is kept in recordings, so that one is not replayed with another game.
+	// Name is kept in recordings, so that a recording is not replayed with another game.
 	Name string
 
 	Kinds   KindList   // world.Kinds(Ship{}, Shot{})
 	Actions ActionList // world.Actions(Fire{})
 
-	// Step makes one tick of the world: it applies the inputs and moves what
-	// moves. It touches nothing but w, and draws chance from w.Random only: it is
-	// called again for ticks long past when an input comes late, and must do
-	// the same again.
+	// Step makes one tick of the world: it applies the inputs and moves the entities. It
+	// uses nothing but w, and takes random numbers from w.Random only. When an input
+	// comes late, Step is called again for past ticks, and must do the same again.
 	Step func(w *World, in []Input)
 
 	// Setup fills the world before its first tick. It may be nil.
 	Setup func(w *World)
 
 	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0. It must
-	// depend on nothing but its arguments, as chunks are made when someone first
-	// looks. nil is 0 everywhere.
+	// depend on its arguments only, as chunks are made when they are first needed. nil
+	// means 0 everywhere.
 	Terrain func(seed uint64, bx, by int16, cells *Cells)
 
-	// CellTypes says what a cell of each value is like; values beyond it are like Cell{}.
+	// CellTypes are the properties of cells, by value. Values beyond the list are like
+	// Cell{}.
 	CellTypes []Cell
 
-	// Hitboxes gives the outline of each sprite; sprites beyond it have none.
+	// Hitboxes are the outlines of sprites, by number. Sprites beyond the list have none.
 	Hitboxes []Hitbox
 
-	// May says whether a player may steer an entity that is not its own one, which
-	// Own names: "a client may update its own entity, and others that the game
-	// says it may" (realm). nil is no.
+	// May reports whether a player may steer an entity that is not the player's own, set
+	// by Own: "a client may update its own entity, and others that the game says it may"
+	// (realm). nil means no.
 	May func(w *World, p PlayerID, id ID) bool
 }
 
-// A World is the state of a game at one tick. Step and Setup are given one; it
-// is valid during that call only. It belongs to one goroutine.
+// A World is the state of a game at one tick. Step and Setup are given one, valid during
+// that call only. It belongs to one goroutine.
 type World struct {
 	game   *Game
 	schema *Schema
@@ -81,19 +81,19 @@ func newWorld(g *Game, s *Schema, c *Config, stats *Stats) *World {
 	return w
 }
 
-// Tick returns the number of this tick, from 0.
+// Tick returns the number of the tick, from 0.
 func (w *World) Tick() uint64 { return w.tick }
 
-// TickRate returns how many ticks a second has.
+// TickRate returns the number of ticks a second.
 func (w *World) TickRate() int { return w.rate }
 
 // Seed returns the world's seed.
 func (w *World) Seed() uint64 { return w.seed }
 
-// Random returns the world's source of chance.
+// Random returns the world's random source.
 func (w *World) Random() *Random { return &w.random }
 
-// Schema returns what the game registered.
+// Schema returns the kinds and actions of the game.
 func (w *World) Schema() *Schema { return w.schema }
 
 // begin starts a step.
