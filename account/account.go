@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// An ID is an account's number. It is never given again, also not after the account is deleted.
+// An ID is an account's number. It is never used again, even after the account is deleted.
 type ID int64
 
-// An Account is what may be known of an account.
+// An Account is the public part of an account.
 type Account struct {
 	ID   ID
-	Name string // as its owner wrote it, in NFKC
+	Name string // as its owner typed it, in NFKC
 
 	Created   time.Time
 	LastLogin time.Time // zero: never
 	Ban       Ban
 }
 
-// A Ban keeps an account out. The zero Ban keeps no one out.
+// A Ban keeps an account out. The zero Ban is no ban.
 type Ban struct {
 	Since  time.Time // zero: not banned
 	Until  time.Time // zero: for ever
-	Reason string    // for the operator and for those that are told; at most 512 bytes
+	Reason string    // for the operator and the banned player; at most 512 bytes
 }
 
-// Holds reports whether the ban keeps the account out at that time.
+// Holds reports whether the ban keeps the account out at a time.
 func (b Ban) Holds(now time.Time) bool {
 	return !b.Since.IsZero() && (b.Until.IsZero() || now.Before(b.Until))
 }
 
-// Source returns what counts as one address: all of an IPv4 address, and the /56 of an IPv6
-// address, which is what one customer is commonly given. The zero Addr, which stands
-// for the operator, has the zero Prefix.
+// Source returns the prefix that counts as one address: a whole IPv4 address, or the /56 of an
+// IPv6 address, which is what one customer is commonly given. The zero Addr, which stands for
+// the operator, has the zero Prefix.
 func Source(addr netip.Addr) netip.Prefix {
 	if !addr.IsValid() {
 		return netip.Prefix{}

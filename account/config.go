@@ -5,45 +5,43 @@ import (
 	"time"
 )
 
-// Config sets a Service up. The zero Config is usable. It is not changed after use.
+// Config sets up a Service. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// HashAtOnce is how many passwords are hashed at once, each with 19 MiB and one core for
-	// about 35 ms. 0 means half of the cores that Go may use, at least one: a flood of
-	// log-ins leaves the other half to the game. It is never more than those cores. Where it is all of them, as on a machine
-	// with one core, a tick may have to wait for 10 ms while passwords are hashed, which is how long Go lets a
-	// goroutine keep a core.
+	// HashAtOnce is how many passwords are hashed at once, each with 19 MiB and one core for about 35 ms. 0 means half of
+	// the cores that Go may use, at least one: a flood of log-ins leaves the other half to the game. It is never more than
+	// those cores. If it is all of them, as on a machine with one core, a tick may wait 10 ms while passwords are hashed: Go
+	// lets a goroutine keep a core that long.
 	HashAtOnce int
 
-	// Queue is how many requests may wait for the store, for a hash from a known address and for
-	// a hash from a strange one, each. 0 means 1,024. When it is full, the last
-	// request of the address that has the most waiting is answered Busy.
+	// Queue bounds each of three queues: requests that wait for the store, for a hash from a known address, and for a hash
+	// from an unknown address. 0 means 1,024. When a queue is full, the last request of the address with the most waiting
+	// requests is answered Busy.
 	Queue int
 
-	// Failures is how many failed log-ins a minute a name may have, and an address, up to
-	// 1,000. 0 means 5; negative means no limit.
+	// Failures is how many log-ins of a name, and of an address, may fail in a minute, up to 1,000. 0 means 5; negative
+	// means no limit.
 	Failures int
 
-	// Registrations is how many tries to register a minute an address may have, up to
-	// 1,000. 0 means 3; negative means no limit.
+	// Registrations is how many times an address may try to register in a minute, up to 1,000. 0 means 3; negative means no
+	// limit.
 	Registrations int
 
 	// NoRegistration answers Disabled to every Register.
 	NoRegistration bool
 
-	// HideUnknown answers WrongPassword in place of Unknown. Both take the same time with and without
-	// it. Register still tells which names are taken.
+	// HideUnknown answers WrongPassword instead of Unknown. Both take the same time, with and without it. Register still
+	// reveals which names are taken.
 	HideUnknown bool
 
-	// MaxSessions is how many accounts may be in at once; 0 means no limit.
+	// MaxSessions bounds the sessions at one time; 0 means no limit.
 	MaxSessions int
 
-	// OnEnd is called when the Service ends a session, once for each and never before the
-	// answer that brought the session. It is not called for Logout and Close. It may
-	// be nil.
+	// OnEnd is called when the Service ends a session. It is called once for each session, and never before the answer that
+	// brought it. It is not called for Logout and Close. It may be nil.
 	OnEnd func(*Session, EndReason)
 
-	// Recheck is how often the accounts of the sessions are read again, so that what another
-	// process bans or deletes goes. 0 means 10 s; negative means never.
+	// Recheck is how often the accounts of the sessions are read again, so that sessions end when another process bans or
+	// deletes their accounts. 0 means 10 s; negative means never.
 	Recheck time.Duration
 
 	// cost is what tests make cheap; the zero cost is that of limits.go.

@@ -1,5 +1,5 @@
-// Package account registers players, lets them in once each, and keeps out those who should not get in: accounts,
-// passwords, sessions, bans and throttles. docs/accounts.md tells operators of it.
+// Package account registers players and logs them in: accounts, passwords, sessions, bans and throttles. An account has one
+// session at a time. docs/accounts.md is the page for operators.
 //
 // # Usage
 //
@@ -17,42 +17,42 @@
 //
 // # Life of a log-in
 //
-//	login.go     Login: name.go folds the name, what cannot be right is answered, the rest queues
-//	lane.go      the queues: addresses take turns, the greediest loses when there is no room
+//	login.go     Login: name.go folds the name; an invalid request is answered, a valid one is queued
+//	lane.go      the queues: addresses take turns, and the one with the most requests loses when a queue is full
 //	login.go     a reader finds the account in the store, and whether it is known from this address
-//	throttle.go  may it be tried? counts by name and by address, of bounded size
-//	password.go  a hasher spends 19 MiB and 35 ms, also if there is no such account
-//	session.go   the account's only place, and what ends a session
-//	store.go     the log-in is put on record
+//	throttle.go  is the attempt allowed? counts by name and by address, of bounded size
+//	password.go  a hasher spends 19 MiB and 35 ms, even if the account does not exist
+//	session.go   the account's only session, and what ends it
+//	store.go     the log-in is recorded
 //	service.go   the teller calls back, in order
 //
-// Registering takes the same way (register.go); what only the operator may is in operator.go. Package sqlite and
-// package postgres are stores, package storetest has their tests and one in memory.
+// Registration takes the same path (register.go). Operations for operators only are in operator.go. Packages sqlite and
+// postgres are stores. Package storetest has their tests and a store in memory.
 //
-// # Never in the tick's way
+// # It does not delay the tick
 //
-// A call takes a lock that is never held for long, and returns. Store and hashes are the work of a few
-// goroutines: as many hash at once as Config.HashAtOnce says, half of the cores by default, so that the other half stays for
-// the game. What waits is bounded, and so is what is unanswered.
+// A call takes a lock that is held only briefly, and returns. A few goroutines use the store and hash passwords.
+// Config.HashAtOnce bounds the hashes at one time, by default to half of the cores, so that the other half is free for the
+// game. Waiting and unanswered requests are bounded.
 //
 // # Limits
 //
-// See limits.go, where each says which attack it stops. The throttles take up to 12 MiB if 16,384
-// names and as many addresses have failed within one minute (TestThrottleIsBounded).
+// See limits.go, which names the attack that each limit stops. The throttles take up to 12 MiB if 16,384 names and as many
+// addresses have failed within one minute (TestThrottleIsBounded).
 //
 // # Security
 //
-// A log-in costs one hash whether the name exists or not, and whether the account is banned or has no
-// password, so neither time nor the result (with Config.HideUnknown) tells names apart. That an account is
-// banned, or in already, is told to who knows its password only. Tries under way count as failures until they
-// are not, so a thousand at once get no further than five in a row. Who guesses at a name from many addresses
-// locks out other strangers for a minute, not the owner: an address that entered within 30 days is not held
-// to the name's count, and has a queue of its own.
+// A log-in costs one hash whether or not the name exists, the account is banned, or it has a password. So neither the time
+// nor (with Config.HideUnknown) the result reveals which names exist. Only a client with the right password learns that an
+// account is banned or already in. Attempts under way count as failures until they succeed, so a thousand at once get no
+// further than five in a row. An attacker who guesses at a name from many addresses locks out other unknown addresses for a
+// minute, but not the owner: an address that entered within 30 days is exempt from the name's count, and has a queue of its
+// own.
 //
 // # What it does not do
 //
-// Register does tell which names are taken; it allows three tries a minute. Names that look alike in two
-// scripts are two names. Passwords are bytes and not normalised. One session an account is kept by
-// one Service, in memory: servers that share a database each have their own. Nothing here encrypts: passwords come over
-// whatever the dialect has, and realm has TLS.
+// Register reveals which names are taken; it allows three attempts a minute. Names that look alike in two scripts are two
+// names. Passwords are bytes and are not normalised. One Service keeps one session an account, in memory: servers that share
+// a database each have their own. This package does not encrypt: passwords arrive over the dialect's connection, and realm
+// has TLS.
 package account

@@ -94,9 +94,9 @@ const (
 	maxReasonBytes = 512
 )
 
-// MaxKnown is how many addresses a store keeps for an account, the newest ones: so an account that is
-// used from everywhere takes no more than its share.
+// MaxKnown is how many addresses a store keeps for an account, the newest ones. It bounds the space of an
+// account that is used from many addresses.
 const MaxKnown = 16
 
-// MaxList is how many accounts List returns at most.
+// MaxList is the greatest number of accounts that List returns.
 const MaxList = 1000

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Login checks a password and begins a session. The results are OK, Unknown, WrongPassword, TooMany, AlreadyIn,
-// Full and Banned; the last three only with the right password. If the connection is gone when the answer
-// comes, call Logout of its Session.
+// Login checks a password and begins a session. The results are OK, Unknown, WrongPassword, TooMany, AlreadyIn, Full and
+// Banned; the last three only with the right password. If the connection is gone when the answer comes, call Logout on its
+// Session.
 func (s *Service) Login(from netip.Addr, name, password string, done func(Answer)) error {
 	return s.guess(&job{from: Source(from), password: password, done: done, hash: s.hashLogin}, name)
 }
 
-// ChangePassword sets a new password for who knows the old one. The results are OK, BadPassword (of the new one),
-// Unknown, WrongPassword, TooMany and Banned. A session goes on.
+// ChangePassword sets a new password if the old one is right. The results are OK, BadPassword (for the new one), Unknown,
+// WrongPassword, TooMany and Banned. A session goes on.
 func (s *Service) ChangePassword(from netip.Addr, name, password, next string, done func(Answer)) error {
 	j := &job{from: Source(from), password: password, next: next, done: done, hash: s.hashChange}
 	if CheckPassword(next) != nil {
@@ -23,9 +23,8 @@ func (s *Service) ChangePassword(from netip.Addr, name, password, next string, d
 	return s.guess(j, name)
 }
 
-// Delete removes an account for who knows its password, and ends its session. The results
-// are OK, Unknown, WrongPassword, TooMany and Banned: who is banned cannot
-// register the same name anew.
+// Delete removes an account if the password is right, and ends its session. The results are OK, Unknown, WrongPassword,
+// TooMany and Banned: a banned player cannot delete the account and register the name again.
 func (s *Service) Delete(from netip.Addr, name, password string, done func(Answer)) error {
 	return s.guess(&job{from: Source(from), password: password, done: done, hash: s.hashDelete}, name)
 }

@@ -13,16 +13,16 @@ import (
 
 // A Name is a name in its two forms.
 type Name struct {
-	// Shown is the name as others see it, in NFKC.
+	// Shown is the name as other players see it, in NFKC.
 	Shown string
-	// Key is the name as it is compared: two names with the same Key are the same name.
+	// Key is the form for comparison: two names with the same Key are the same name.
 	Key string
 }
 
-// ErrBadName is returned for what cannot be a name.
+// ErrBadName is returned for an invalid name.
 var ErrBadName = errors.New("a name has 3 to 32 letters, digits, _ and -")
 
-// ParseName checks a name and brings it into its two forms.
+// ParseName checks a name and returns its two forms.
 //
 // "Names are 3–32 characters of letters, digits, `_` and `-` (Unicode letters after
 // NFKC; compared without case)." (realm.md, Register)
@@ -44,9 +44,9 @@ func ParseName(s string) (Name, error) {
 	return Name{Shown: shown, Key: NameKey(shown)}, nil
 }
 
-// NameKey brings any text into the form in which names are compared. Of an account's name it is Name.Key. Characters that no
-// one sees do not count, nor do blanks at its ends or more than one of them: a name that differs only in them looks like the
-// other. It is "" if nothing is left to see.
+// NameKey returns the form in which names are compared, for any text. For an account's name it is Name.Key. Invisible
+// characters, blanks at the ends and repeated blanks do not count: a name that differs only in them looks like the other.
+// NameKey returns "" if nothing visible is left.
 func NameKey(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unseen(r) {

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Ban keeps an account out until a time, or for ever if that is zero, and ends its session. The reason is cut
-// at 512 bytes. The results are OK and Unknown.
+// Ban keeps an account out until a time, or for ever if the time is zero, and ends its session. The reason is
+// cut off at 512 bytes. The results are OK and Unknown.
 func (s *Service) Ban(name string, until time.Time, reason string, done func(Answer)) error {
 	return s.operate(&job{ban: Ban{Since: time.Now(), Until: until, Reason: cut(reason)}, done: done}, name, s.setBan)
 }
 
-// Unban lets an account in again. The results are OK and Unknown.
+// Unban lifts an account's ban. The results are OK and Unknown.
 func (s *Service) Unban(name string, done func(Answer)) error {
 	return s.operate(&job{done: done}, name, s.setBan)
 }
 
-// SetPassword sets a new password without asking for the old one. The results are OK, BadPassword and Unknown.
+// SetPassword sets a new password without the old one. The results are OK, BadPassword and Unknown.
 func (s *Service) SetPassword(name, next string, done func(Answer)) error {
 	j := &job{next: next, done: done, hash: s.hashSet}
 	if CheckPassword(next) != nil {
@@ -26,8 +26,7 @@ func (s *Service) SetPassword(name, next string, done func(Answer)) error {
 	return s.operate(j, name, func(j *job, _ Record) { s.toHash(j) })
 }
 
-// Remove deletes an account without asking for its password, and ends its session. The results are OK and
-// Unknown.
+// Remove deletes an account without its password, and ends its session. The results are OK and Unknown.
 func (s *Service) Remove(name string, done func(Answer)) error {
 	return s.operate(&job{done: done}, name, s.remove)
 }

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// ErrBadPassword is returned for what cannot be a password.
+// ErrBadPassword is returned for an invalid password.
 var ErrBadPassword = errors.New("a password has 8 to 128 bytes")
 
-// CheckPassword returns ErrBadPassword for what cannot be set as a password.
+// CheckPassword returns ErrBadPassword if a text cannot be set as a password.
 func CheckPassword(password string) error {
 	if len(password) < minPasswordBytes || len(password) > maxPasswordBytes {
 		return fmt.Errorf("account: %w", ErrBadPassword)
@@ -110,8 +110,8 @@ func parseCost(s string) (cost, bool) {
 	return cost{uint32(n[0]), uint32(n[1]), uint8(n[2])}, true
 }
 
-// HashPassword hashes a password for a Record, at a cost of 19 MiB and about 35 ms. It is for those who
-// fill a store by other means than a Service, which has a limit on how many it hashes at once.
+// HashPassword hashes a password for a Record, at a cost of 19 MiB and about 35 ms. It is for programs
+// that fill a store without a Service. Unlike a Service, it does not limit how many run at once.
 func HashPassword(password string) (string, error) {
 	if err := CheckPassword(password); err != nil {
 		return "", err

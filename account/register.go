@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Register makes an account. The results are OK, Taken, BadName, BadPassword, TooMany
-// and Disabled. OK is durable: the account survives kill -9 and power loss from then on. It
-// does not log in.
+// Register makes an account. The results are OK, Taken, BadName, BadPassword, TooMany and
+// Disabled. OK is durable: the account then survives kill -9 and power loss. Register does
+// not log in.
 func (s *Service) Register(from netip.Addr, name, password string, done func(Answer)) error {
 	n, nameErr := ParseName(name)
 	j := &job{from: Source(from), name: n, password: password, done: done, look: s.lookRegister, hash: s.hashRegister}

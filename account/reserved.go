@@ -10,10 +10,10 @@ import (
 // serverName is whose name the server's own lines of chat have.
 const serverName = "server"
 
-// Reserved reports whether a name is `server`, or looks like it: a player of that name could speak as the
-// server does. Case, marks on letters, letters of other scripts, digits that stand for letters, characters that no one
-// sees, `_`, `-` and blanks do not make it another name. So is `guest-` and a number, which a game calls players without a
-// name. It takes any text, also one that ParseName refuses.
+// Reserved reports whether a name is `server` or looks like it: a player of that name could impersonate the server. Case, marks
+// on letters, letters of other scripts, digits that stand for letters, invisible characters, `_`, `-` and blanks do not make it
+// another name. `guest-` and a number is reserved too: the game gives such names to players without a name. Reserved takes any
+// text, even one that ParseName refuses.
 func Reserved(name string) bool {
 	if len(name) > maxNameBytes {
 		return false // it is nobody's name

@@ -9,17 +9,17 @@ const (
 	OK            Result = iota + 1
 	Unknown              // no account has that name
 	WrongPassword        // or an unknown name, with Config.HideUnknown
-	TooMany              // too many tries a minute
+	TooMany              // too many attempts in a minute
 	AlreadyIn            // the account has a session
-	Full                 // there are Config.MaxSessions sessions
-	Banned               // the password was right, and the account is banned
+	Full                 // Config.MaxSessions is reached
+	Banned               // the account is banned; only with the right password
 	Taken                // another account has that name
 	BadName              // see ParseName and Reserved
-	BadPassword          // a new password is not of 8 to 128 bytes
+	BadPassword          // the new password does not have 8 to 128 bytes
 	Disabled             // Config.NoRegistration
 	Busy                 // too many requests are waiting: try again later
-	Failed               // the store failed: Answer.Err says how, and it may have been done or not
-	Closed               // the Service was closed before it could be done
+	Failed               // the store failed: Answer.Err has the error; the request may have been carried out or not
+	Closed               // the Service was closed before it carried out the request
 	resultCount
 )
 
@@ -36,10 +36,10 @@ func (r Result) String() string {
 	return resultNames[r]
 }
 
-// An Answer is what a request came to.
+// An Answer is the answer to a request.
 type Answer struct {
 	Result  Result
 	Account Account  // with OK, and with Banned
-	Session *Session // of a Login that is OK
+	Session *Session // for a Login that is OK
 	Err     error    // with Failed
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Errors of a call whose callback will not be called.
+// Errors of a call whose callback is never called.
 var (
 	// ErrBusy is returned when too many requests are unanswered.
 	ErrBusy = errors.New("account: too many requests are unanswered")
@@ -17,13 +17,12 @@ var (
 	ErrClosed = errors.New("account: the service is closed")
 )
 
-// A Service registers players and lets them in. Its methods may be called from any goroutine, and
-// never wait for the store or for a hash: they take the request and return. If they return nil,
-// done is called once with the answer, unless it is nil. All callbacks come one after the other from one goroutine
-// of the Service: a callback that waits holds up the answers of all.
+// A Service registers players and logs them in. Its methods may be called from any goroutine. They do not wait for the store or
+// for a hash: they take the request and return. If they return nil, done is called once with the answer, unless done is nil. One
+// goroutine of the Service calls all callbacks, one after the other: a callback that blocks delays all answers.
 //
-// The names of all methods are as players type them; from is the player's address, which is
-// throttled, or the zero Addr for the operator, who is not.
+// Names are as players type them, in all methods. from is the player's address, which is throttled. The zero Addr is the
+// operator, who is not throttled.
 type Service struct {
 	config Config
 	store  Store
@@ -71,7 +70,7 @@ type job struct {
 	guesses bool   // a password is tried, so the throttles count
 }
 
-// New starts a Service on a store, which stays the caller's to close, after the Service.
+// New starts a Service on a store. The caller closes the store, after the Service.
 func New(store Store, config Config) *Service {
 	config = config.withDefaults()
 	now := time.Now()
@@ -98,9 +97,8 @@ func New(store Store, config Config) *Service {
 	return s
 }
 
-// Close answers Closed to all requests that wait, lets those that are being done be done, and ends all sessions
-// without a call of OnEnd. It returns when the last callback has returned, so it must
-// not be called from one.
+// Close answers Closed to all waiting requests, lets requests under way finish, and ends all sessions without calling OnEnd. It
+// returns when the last callback has returned, so a callback must not call it.
 func (s *Service) Close() {
 	s.mu.Lock()
 	if !s.closed {

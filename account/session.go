@@ -2,7 +2,7 @@ package account
 
 import "time"
 
-// A Session is an account that is in. There is at most one for each account.
+// A Session is an account that is logged in. An account has at most one.
 type Session struct {
 	service *Service
 	account Account
@@ -13,10 +13,10 @@ type Session struct {
 	end  EndReason // why it is over; 0 while it is not
 }
 
-// An EndReason says why a session ended.
+// An EndReason is the reason why a session ended.
 type EndReason uint8
 
-// The ends of a session.
+// The reasons why a session ends.
 const (
 	EndLogout  EndReason = iota + 1 // Logout was called
 	EndBanned                       // the account was banned
@@ -37,19 +37,19 @@ func (e EndReason) String() string {
 // Account returns the account as it was at the log-in.
 func (x *Session) Account() Account { return x.account }
 
-// Began returns when the log-in was made.
+// Began returns the time of the log-in.
 func (x *Session) Began() time.Time { return x.began }
 
-// End returns why the session ended, or 0 while it lasts.
+// End returns the reason why the session ended, or 0 while it lasts.
 func (x *Session) End() EndReason {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()
 	return x.end
 }
 
-// Logout ends the session, so that the account may log in again. It is to be called when the
-// connection of a session is gone, also if it went while the log-in was under
-// way. It never waits, and a second call does nothing.
+// Logout ends the session, so that the account can log in again. Call it when the connection
+// of a session is gone, even if that happened while the log-in was under way. It does not
+// block, and a second call does nothing.
 func (x *Session) Logout() {
 	x.service.mu.Lock()
 	defer x.service.mu.Unlock()

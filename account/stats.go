@@ -1,21 +1,21 @@
 package account
 
-// Stats counts what a Service did. Requests is the sum of Results and Unanswered, but for the answers whose
-// callback has not returned yet, which are in both.
+// Stats are the counters of a Service. Requests is the sum of Results and Unanswered, except that an answer
+// whose callback has not returned yet is in both.
 type Stats struct {
-	Requests uint64            // taken
-	Refused  uint64            // not taken: ErrBusy
-	Results  map[Result]uint64 // how those that were taken ended
+	Requests uint64            // accepted
+	Refused  uint64            // not accepted: ErrBusy
+	Results  map[Result]uint64 // the results of accepted requests
 
 	Hashes        uint64 // passwords hashed
-	Hashing       int    // that are being hashed now
-	MaxHashing    int    // most at once so far
-	BadHashes     uint64 // hashes in the store that could not be read; no password fits them
-	NotNoted      uint64 // log-ins that the store could not put on record
-	RecheckFailed uint64 // times that the accounts of sessions could not be read again
+	Hashing       int    // passwords being hashed now
+	MaxHashing    int    // the most hashed at once so far
+	BadHashes     uint64 // hashes in the store that could not be read; no password matches them
+	NotNoted      uint64 // log-ins that the store could not record
+	RecheckFailed uint64 // failed attempts to read the accounts of sessions again
 
 	Sessions   int // now
-	Waiting    int // requests that wait for a reader or a hasher
+	Waiting    int // requests waiting for a reader or a hasher
 	Unanswered int // requests whose callback has not returned
 
 	results [resultCount]uint64

@@ -29,7 +29,7 @@ type Conn struct {
 
 var _ net.PacketConn = (*Conn)(nil)
 
-// ReadFrom waits for a datagram. As with a real socket, what does not fit into b is cut off.
+// ReadFrom waits for a datagram. As with a real socket, the bytes that do not fit into b are lost.
 func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := c.ReadFromUDPAddrPort(b)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Conn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-// WriteTo sends a datagram to a *net.UDPAddr. It never waits: what the network cannot take it drops.
+// WriteTo sends a datagram to a *net.UDPAddr. It never blocks: if the network is full, the datagram is dropped.
 func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 	udp, ok := to.(*net.UDPAddr)
 	if !ok || udp == nil {
@@ -85,7 +85,7 @@ func (c *Conn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	return len(b), nil
 }
 
-// Close ends the Conn: reads that wait return, its address is free, and what is under way to it finds nobody.
+// Close closes the Conn: blocked reads return, its address is free, and datagrams on their way to it are dropped.
 func (c *Conn) Close() error {
 	l := c.live
 	l.mu.Lock()
@@ -104,10 +104,10 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// LocalAddr is the address that Listen gave the Conn, a *net.UDPAddr.
+// LocalAddr returns the address that Listen gave the Conn, a *net.UDPAddr.
 func (c *Conn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
 
-// SetDeadline sets both deadlines. The zero time is none.
+// SetDeadline sets both deadlines. The zero time means none.
 func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// SetReadDeadline makes reads fail from t on, those that wait included.
+// SetReadDeadline makes reads fail from t on, including reads that are blocked.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.live.mu.Lock()
 	defer c.live.mu.Unlock()
@@ -148,8 +148,8 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// SetReadBuffer sets how many bytes of unread datagrams the Conn holds. Each counts 64 bytes more than its payload. The
-// default is 212,992 bytes.
+// SetReadBuffer sets how many bytes of unread datagrams the Conn holds. Each datagram counts 64 bytes more than its
+// payload. The default is 212,992 bytes.
 func (c *Conn) SetReadBuffer(bytes int) error {
 	c.live.mu.Lock()
 	defer c.live.mu.Unlock()

@@ -15,20 +15,20 @@ import (
 const firstEphemeralPort = 49_152
 
 var (
-	// ErrAddrInUse is what Listen returns for an address that another Conn has.
+	// ErrAddrInUse is returned by Listen for an address that another Conn has.
 	ErrAddrInUse = errors.New("simnet: address in use")
-	// ErrBadAddr is what Listen and WriteTo return for an address that is not a single IP address and port, and not a
+	// ErrBadAddr is returned by Listen and WriteTo for an address that is not a single IP address and port, and not a
 	// *net.UDPAddr.
 	ErrBadAddr = errors.New("simnet: not a usable UDP address")
-	// ErrMessageTooLong is what WriteTo returns for a datagram that UDP cannot carry.
+	// ErrMessageTooLong is returned by WriteTo for a datagram that is too long for UDP.
 	ErrMessageTooLong = errors.New("simnet: message too long")
 )
 
 // Live is a network for code that wants a net.PacketConn, with goroutines and timers of its own. It has the links of
-// Network, but its time is that of the time package: make it inside a bubble of testing/synctest, and it is virtual and
-// takes no real time. (Outside a bubble it works too, as slowly as it says.) The random draws of a link come from the
-// seed, but the order in which goroutines write to it does not: for runs that are equal to the bit use Network. A Live
-// is safe for use from several goroutines.
+// Network, but its time is that of package time. Inside a testing/synctest bubble, that time is virtual and no real
+// time passes. (Outside a bubble it works too, in real time.) The random draws of a link come from the seed, but the
+// order in which goroutines write to it does not. For runs that are equal to the bit, use Network. A Live is safe for
+// use from several goroutines.
 type Live struct {
 	mu    sync.Mutex
 	seed  uint64
@@ -62,7 +62,7 @@ type flight struct {
 	buf  []byte
 }
 
-// NewLive makes an empty network.
+// NewLive returns an empty network.
 func NewLive(seed uint64) *Live {
 	return &Live{
 		seed: seed, start: time.Now(),
@@ -70,8 +70,8 @@ func NewLive(seed uint64) *Live {
 	}
 }
 
-// Listen opens a Conn at an address; port 0 is a free one. Wrapped in its errors are ErrAddrInUse and ErrBadAddr: an
-// address must be a single one, not 0.0.0.0.
+// Listen opens a Conn at an address; with port 0 it chooses a free port. The address must be a single one, not 0.0.0.0.
+// Errors wrap ErrAddrInUse and ErrBadAddr.
 func (l *Live) Listen(addr netip.AddrPort) (*Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *Live) freePort(a netip.Addr) netip.AddrPort {
 }
 
 // Default gives each pair of addresses without a Route a link of its own with this profile, for each direction, as
-// Network.Default does. It panics if the profile is not valid, as all that take one do.
+// Network.Default does. It panics if the profile is not valid, as all methods with a profile do.
 func (l *Live) Default(p Profile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *Live) Default(p Profile) {
 	}
 }
 
-// NewLink makes a link for Route.
+// NewLink returns a link for Route.
 func (l *Live) NewLink(p Profile) *Link {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *Live) NewLink(p Profile) *Link {
 	return k
 }
 
-// Route sends what goes from one address to the other, in this direction, over k. Routes that share a link share its
+// Route sends datagrams from one address to the other, in this direction, over k. Routes that share a link share its
 // queue and its rate.
 func (l *Live) Route(from, to netip.AddrPort, k *Link) {
 	l.mu.Lock()
@@ -139,7 +139,7 @@ func (l *Live) Route(from, to netip.AddrPort, k *Link) {
 	l.links[way{unmap(from), unmap(to)}] = k
 }
 
-// LinkBetween is the link from one address to the other. Its own methods are not for a Live; see SetProfile and
+// LinkBetween returns the link from one address to the other. Do not call the link's own methods; use SetProfile and
 // LinkStats.
 func (l *Live) LinkBetween(from, to netip.AddrPort) *Link {
 	l.mu.Lock()
@@ -162,7 +162,7 @@ func (l *Live) LinkStats(k *Link) Stats {
 	return k.counts.stats()
 }
 
-// Partition cuts the way from a to b, and unless oneWay the way back too.
+// Partition cuts the path from a to b, and unless oneWay the path back too.
 func (l *Live) Partition(a, b netip.AddrPort, oneWay bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +173,7 @@ func (l *Live) Partition(a, b netip.AddrPort, oneWay bool) {
 	}
 }
 
-// Heal opens both ways between a and b.
+// Heal opens both paths between a and b.
 func (l *Live) Heal(a, b netip.AddrPort) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +182,8 @@ func (l *Live) Heal(a, b netip.AddrPort) {
 	delete(l.cuts, way{b, a})
 }
 
-// Rebind gives a Conn another address, as a NAT does that forgot a mapping: its datagrams now come from there, and what
-// is sent to the old one finds nobody. Its routes and partitions go with it. LocalAddr does not change, since a NAT
+// Rebind gives a Conn another address, as a NAT that lost a mapping does: its datagrams now come from there, and
+// datagrams to the old address are dropped. Its routes and partitions move with it. LocalAddr does not change, as a NAT
 // does not tell.
 func (l *Live) Rebind(c *Conn, addr netip.AddrPort) error {
 	l.mu.Lock()
@@ -227,7 +227,7 @@ func (w way) moved(old, addr netip.AddrPort) way {
 	return w
 }
 
-// Stats counts what became of all datagrams so far. One that is in a read buffer is delivered.
+// Stats returns the counters of all datagrams so far. A datagram in a read buffer counts as delivered.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Host is a place on the network: an address, a clock and the node that runs there. Network.Add makes it.
+// Host is a host on the network: an address, a clock and the node that runs there. Network.Add makes it.
 type Host struct {
 	net   *Network
 	index int32
@@ -35,13 +35,14 @@ type Host struct {
 	sent, sentBytes, received, receivedBytes uint64
 }
 
-// Named gives the host a name for the trace and for plans, and returns it. Without, its first address is its name.
+// Named gives the host a name for the trace and for plans, and returns the host. The default name is its first
+// address.
 func (h *Host) Named(name string) *Host {
 	h.name = name
 	return h
 }
 
-// Name is the host's name.
+// Name returns the host's name.
 func (h *Host) Name() string {
 	if h.name == "" {
 		h.name = h.addr.String()
@@ -49,33 +50,33 @@ func (h *Host) Name() string {
 	return h.name
 }
 
-// Addr is the address that the host's datagrams come from now.
+// Addr returns the address from which the host sends now.
 func (h *Host) Addr() netip.AddrPort { return h.addr }
 
-// Node is the node that runs on the host, nil while it is crashed.
+// Node returns the node that runs on the host, nil while it is crashed.
 func (h *Host) Node() Node { return h.node }
 
-// Now is what the host's own clock shows: the network's time, with Skew and ShiftClock.
+// Now returns the time of the host's own clock: the network's time, with Skew and ShiftClock.
 func (h *Host) Now() time.Time { return epoch.Add(time.Duration(h.clock.local(h.net.now))) }
 
-// HostStats counts what a host's nodes sent and were handed.
+// HostStats counts what a host's nodes sent and received.
 type HostStats struct {
 	Sent, SentBytes         uint64
 	Received, ReceivedBytes uint64
 }
 
-// Stats counts what this host sent and was handed so far, over all its restarts.
+// Stats returns the counters of this host so far, over all its restarts.
 func (h *Host) Stats() HostStats {
 	return HostStats{h.sent, h.sentBytes, h.received, h.receivedBytes}
 }
 
-// AfterTurn has f called after each HandleDatagram, HandleTimeout and Poke, and before PollTransmit: the place to take
-// the node's events and to act on them. now is the host's clock. What f makes the node send is sent in the same turn.
-// It stays over a restart.
+// AfterTurn sets a function that is called after each HandleDatagram, HandleTimeout and Poke, and before PollTransmit.
+// f takes the node's events and acts on them. now is the host's clock. Datagrams that f makes the node send are sent
+// in the same turn. f stays set over a restart.
 func (h *Host) AfterTurn(f func(now time.Time)) { h.after = f }
 
-// Poke tells that the application called into the node from outside a turn, for example to send: the network polls it
-// now. In a turn of the same host it does nothing, since the polling comes anyway.
+// Poke says that the application called into the node outside a turn, for example to send: the network polls the node
+// now. In a turn of the same host it does nothing, as the node is polled anyway.
 func (h *Host) Poke() {
 	if h.node == nil || h.inTurn {
 		return
@@ -85,8 +86,8 @@ func (h *Host) Poke() {
 	h.finishTurn(h.life)
 }
 
-// Crash stops the host's node at once: its timers are gone, and what arrives is dropped. What it had sent still
-// arrives elsewhere. The node must not be used again.
+// Crash stops the host's node at once: its timers are gone, and datagrams that arrive are dropped. Datagrams that it
+// has sent still arrive. The node must not be used again.
 func (h *Host) Crash() {
 	if h.node == nil {
 		return
@@ -97,7 +98,7 @@ func (h *Host) Crash() {
 	h.net.trace.host(markCrash, h.net.now, h, "")
 }
 
-// Restart puts a new node in the place of the one that crashed, or that runs.
+// Restart replaces the host's node, crashed or running, with a new one.
 func (h *Host) Restart(node Node) {
 	if node == nil {
 		panic("simnet: Restart with a nil node; see Crash")
@@ -107,8 +108,8 @@ func (h *Host) Restart(node Node) {
 	h.start(node)
 }
 
-// Rebind gives the host another address, as a NAT does that forgot a mapping: from now on its datagrams come from
-// there, and what is sent to the old one finds nobody. The node is not told. It panics if the address is in use.
+// Rebind gives the host another address, as a NAT that lost a mapping does: its datagrams now come from there, and
+// datagrams to the old address are dropped. The node is not told. Rebind panics if the address is in use.
 func (h *Host) Rebind(addr netip.AddrPort) {
 	if unmap(addr) == h.addr {
 		return
@@ -120,8 +121,8 @@ func (h *Host) Rebind(addr netip.AddrPort) {
 	h.net.trace.host(markRebind, h.net.now, h, " "+h.addr.String())
 }
 
-// Skew makes the host's clock run fast by ppm millionths from now on, or slow if negative. It shows in each now that
-// the node is given, and in when its timeouts come. Real clocks stay within 500 of either side.
+// Skew makes the host's clock run fast by ppm millionths from now on, or slow if negative. It affects the times that
+// the node is given and when its timeouts come. Real clocks stay within 500 of either side.
 func (h *Host) Skew(ppm float64) {
 	if !(ppm >= -maxSkewPPM && ppm <= maxSkewPPM) {
 		panic("simnet: skew out of range")

@@ -2,8 +2,8 @@ package simnet
 
 import "time"
 
-// Limits bound a run, so that a node that never rests fails its test instead of hanging it. A field that is zero has
-// its default.
+// Limits bound a run, so that a node that never rests fails its test instead of hanging it. A zero field has its
+// default.
 type Limits struct {
 	// StepsAtOnce is how many steps (datagrams, timeouts, script steps) one host may take at one instant. It catches
 	// two nodes that answer each other over a link without delay, and a node whose timeout stays in the past.
@@ -15,11 +15,11 @@ type Limits struct {
 	Steps int
 
 	// TransmitsATurn is how many datagrams one host may send between two steps. It catches a PollTransmit that never
-	// says no. Default 10,000.
+	// returns false. Default 10,000.
 	TransmitsATurn int
 
-	// InFlight is how many datagrams may be on the way at one time. It bounds the memory of a run in which senders
-	// do not slow down. Default 262,144.
+	// InFlight is how many datagrams may be in flight at one time. It bounds the memory of a run whose senders do not
+	// slow down. Default 262,144.
 	InFlight int
 }
 

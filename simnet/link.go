@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Link is one direction of a way between hosts. Several routes may share a Link, and then share its one queue and its
-// one rate: a bottleneck. Each Link has a random source of its own, so what happens on one does not change
-// what happens on another.
+// Link is one direction of a path between hosts. Routes that share a Link share its queue and its rate: a bottleneck.
+// Each Link has a random source of its own, so traffic on one does not affect another.
 type Link struct {
 	net    *Network // nil for the links of a Live
 	isOwn  bool     // somebody set its profile: Default leaves it alone
@@ -39,7 +38,7 @@ func initLink(l *Link, n *Network, seed, stream uint64, p Profile) {
 	l.set(p)
 }
 
-// Profile is the profile that the link has now.
+// Profile returns the present profile of the link.
 func (l *Link) Profile() Profile {
 	p := l.p
 	if p.Burst != nil {
@@ -49,8 +48,8 @@ func (l *Link) Profile() Profile {
 	return p
 }
 
-// SetProfile changes the link from now on. What is in its queue or under way stays as it is, and so does the state of
-// the burst model; Default does not change the link any more. It panics if the profile is not valid, or if the link is
+// SetProfile changes the link from now on. Datagrams in its queue or in flight are not affected, nor is the state of
+// the burst model. Default no longer changes the link. SetProfile panics if the profile is not valid, or if the link is
 // one of a Live (see Live.SetProfile).
 func (l *Link) SetProfile(p Profile) {
 	if l.net == nil {
@@ -61,10 +60,10 @@ func (l *Link) SetProfile(p Profile) {
 	l.net.trace.profile(l.net.now, &l.p)
 }
 
-// Stats counts the datagrams that entered this link. Those that a partition or a filter stopped never did.
+// Stats counts the datagrams that entered this link. Datagrams that a partition or a filter stopped did not enter.
 func (l *Link) Stats() Stats { return l.counts.stats() }
 
-// Backlog is how long a datagram sent now would wait in the link's queue.
+// Backlog returns how long a datagram sent now would wait in the link's queue.
 func (l *Link) Backlog() time.Duration {
 	if l.net == nil {
 		return 0

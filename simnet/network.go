@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Node is what an endpoint must offer to be driven: the pure seam, without socket, goroutine or clock. The network
-// calls these from the goroutine of Run, one at a time.
+// Node is the interface of an endpoint that a Network drives, without socket, goroutine or clock. The network calls
+// the methods from the goroutine of Run, one at a time.
 type Node interface {
-	// HandleDatagram takes a datagram that arrived. b is valid until it returns, and the node may write to it; the
-	// network then overwrites it, so a node that keeps b shows it at once.
+	// HandleDatagram takes a datagram that arrived. b is valid until it returns, and the node may write to it. The
+	// network then overwrites b, so that a node that keeps b fails at once.
 	HandleDatagram(now time.Time, from netip.AddrPort, b []byte)
 
-	// HandleTimeout is called when NextTimeout has come.
+	// HandleTimeout is called at the time of NextTimeout.
 	HandleTimeout(now time.Time)
 
-	// NextTimeout is when HandleTimeout wants to be called, false for never.
+	// NextTimeout returns when to call HandleTimeout next, or false for never.
 	NextTimeout() (time.Time, bool)
 
 	// PollTransmit writes the next datagram to send into buf, which is as large as a datagram can be. It is called
-	// until it answers false.
+	// until it returns false.
 	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
 }
 
 // epoch is where virtual time starts: where it starts in testing/synctest too.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Network is a network in memory in virtual time. Make it with New. It is not safe for use from several goroutines:
-// all that happens in it, happens in the goroutine that calls Run.
+// Network is a network in memory and in virtual time. New makes one. It is not safe for use from several goroutines:
+// everything happens in the goroutine that calls Run.
 type Network struct {
 	seed   uint64
 	now    int64 // nanoseconds since epoch
@@ -78,7 +78,7 @@ type script struct {
 	do   func()
 }
 
-// New makes an empty network. The same seed, nodes and calls give the same run, to the bit.
+// New returns an empty network. The same seed, nodes and calls give the same run, to the bit.
 func New(seed uint64) *Network {
 	n := &Network{
 		seed:    seed,
@@ -91,33 +91,33 @@ func New(seed uint64) *Network {
 	return n
 }
 
-// Seed is the seed that New was given.
+// Seed returns the seed that New was given.
 func (n *Network) Seed() uint64 { return n.seed }
 
-// Now is the virtual time. It starts at midnight of the first of January 2000, UTC, as in testing/synctest.
+// Now returns the virtual time. It starts at midnight of 1 January 2000, UTC, as in testing/synctest.
 func (n *Network) Now() time.Time { return epoch.Add(time.Duration(n.now)) }
 
-// Elapsed is the virtual time since New.
+// Elapsed returns the virtual time since New.
 func (n *Network) Elapsed() time.Duration { return time.Duration(n.now) }
 
-// Rand is a random source from the seed, for nodes and scripts. Links do not draw from it.
+// Rand returns a random source made from the seed, for nodes and scripts. Links do not use it.
 func (n *Network) Rand() *rand.Rand { return n.rng }
 
-// SetLimits changes the bounds of a run; see Limits for what they are without it.
+// SetLimits changes the bounds of a run. Limits has the defaults.
 func (n *Network) SetLimits(l Limits) { n.limits = l.withDefaults() }
 
-// TraceTo writes each record of the trace from now on as a line to w: the time, what happened, between which hosts,
-// the size and a checksum of the bytes. It is slow; the hash is kept without it.
+// TraceTo writes each later record of the trace to w, one a line: the time, the event, the hosts, the size and a
+// checksum of the bytes. It is slow. The hash is kept without it.
 func (n *Network) TraceTo(w io.Writer) { n.trace.w = w }
 
-// Hash is the hash of all that has happened so far. Two runs with the same hash are the same run.
+// Hash returns a hash of everything that has happened so far. Two runs with the same hash are the same run.
 func (n *Network) Hash() uint64 { return n.trace.hash }
 
-// Stats counts what became of all datagrams so far.
+// Stats returns the counters of all datagrams so far.
 func (n *Network) Stats() Stats { return n.counts.stats() }
 
-// Add puts a node on the network. The network polls it for datagrams and its timeout as the first thing of the
-// next Run. It panics if the address is in use or not valid.
+// Add puts a node on the network. The next Run first polls it for datagrams and its timeout. Add panics if the
+// address is in use or not valid.
 func (n *Network) Add(addr netip.AddrPort, node Node) *Host {
 	if node == nil {
 		panic("simnet: Add of a nil node")
@@ -129,7 +129,7 @@ func (n *Network) Add(addr netip.AddrPort, node Node) *Host {
 	return h
 }
 
-// At runs f at virtual time t, or at once in the next Run if t has passed. what names it in the trace.
+// At runs f at virtual time t, or at the start of the next Run if t has passed. what is its name in the trace.
 func (n *Network) At(t time.Time, what string, f func()) {
 	ref := uint32(len(n.scripts))
 	if k := len(n.freeScripts); k > 0 {
@@ -145,7 +145,7 @@ func (n *Network) At(t time.Time, what string, f func()) {
 // After runs f when d has passed.
 func (n *Network) After(d time.Duration, what string, f func()) { n.At(n.Now().Add(d), what, f) }
 
-// NewLink makes a link for Route. It panics if the profile is not valid.
+// NewLink returns a link for Route. It panics if the profile is not valid.
 func (n *Network) NewLink(p Profile) *Link {
 	l := new(Link)
 	n.numLinks++
@@ -153,7 +153,7 @@ func (n *Network) NewLink(p Profile) *Link {
 	return l
 }
 
-// Route sends what goes from one host to the other, in this direction, over l. Routes that share a link share its
+// Route sends datagrams from one host to the other, in this direction, over l. Routes that share a link share its
 // queue and its rate.
 func (n *Network) Route(from, to *Host, l *Link) {
 	if l.net != n || from.net != n || to.net != n {
@@ -162,9 +162,9 @@ func (n *Network) Route(from, to *Host, l *Link) {
 	*from.linkTo(to) = l
 }
 
-// Default gives each pair of hosts without a Route a link of its own with this profile, one for each direction. Those
-// that have such a link already keep it, with its queue and its random source, and get the new profile unless
-// Link.SetProfile gave it one.
+// Default gives each pair of hosts without a Route a link of its own with this profile, one for each direction. A
+// pair that already has such a link keeps it, with its queue and its random source. That link gets the new profile,
+// unless Link.SetProfile has set one.
 func (n *Network) Default(p Profile) {
 	if err := p.Validate(); err != nil {
 		panic(err.Error())
@@ -178,7 +178,7 @@ func (n *Network) Default(p Profile) {
 	n.trace.profile(n.now, &p)
 }
 
-// LinkBetween is the link that datagrams from one host to the other take now.
+// LinkBetween returns the link that datagrams from one host to the other take now.
 func (n *Network) LinkBetween(from, to *Host) *Link {
 	slot := from.linkTo(to)
 	if *slot == nil {
@@ -191,8 +191,8 @@ func (n *Network) LinkBetween(from, to *Host) *Link {
 	return *slot
 }
 
-// Partition cuts the way from a to b, and unless oneWay the way back too. What is sent then vanishes; what is under
-// way arrives.
+// Partition cuts the path from a to b, and unless oneWay the path back too. Datagrams sent meanwhile are dropped.
+// Datagrams in flight arrive.
 func (n *Network) Partition(a, b *Host, oneWay bool) {
 	*a.cutTo(b) = true
 	n.trace.host(markCut, n.now, a, ">"+b.Name())
@@ -202,13 +202,13 @@ func (n *Network) Partition(a, b *Host, oneWay bool) {
 	}
 }
 
-// Heal opens both ways between a and b.
+// Heal opens both paths between a and b.
 func (n *Network) Heal(a, b *Host) {
 	*a.cutTo(b), *b.cutTo(a) = false, false
 	n.trace.host(markHeal, n.now, a, " "+b.Name())
 }
 
-// Host is the host that has this address now, nil if none.
+// Host returns the host that has this address now, nil if none.
 func (n *Network) Host(addr netip.AddrPort) *Host { return n.byAddr[unmap(addr)] }
 
 // claim gives addr to h, who has none at this time.

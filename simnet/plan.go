@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Plan is a script of faults for a network: which link does what, who is cut off, crashes or moves, and when. It is
-// drawn from a seed by RandomPlan or read from text by ParsePlan; String writes it as that text, from which it comes
-// back the same. So a test that fails under a plan can print it, and a person can take lines away until only the cause
-// is left (Shrink does that too).
+// Plan is a script of faults for a network: changes of links, partitions, crashes and moves, with their times.
+// RandomPlan draws one from a seed, and ParsePlan reads one from text. String writes that text, and ParsePlan returns
+// the same plan from it. So a test that fails under a plan can print it, and a person can remove lines until only the
+// cause is left (Shrink does that too).
 //
 //	seed 42
 //	link a>b delay=25ms jitter=5ms loss=0.2
@@ -29,12 +29,12 @@ import (
 //	at 40s link *>* delay=10ms
 //	calm 40s
 //
-// A line without "at" is done at the start; # starts a comment. The time of a step counts from Apply. Steps of one time
-// are done in the order of the lines. * stands for every host.
+// A line without "at" applies at the start; # starts a comment. Times count from Apply. Steps with the same time run in
+// the order of the lines. * stands for every host.
 type Plan struct {
-	Seed  uint64 // what New is to be given for the same run; 0 is written as no line
+	Seed  uint64 // the seed for New that gives the same run; 0 is written as no line
 	Steps []Step
-	Calm  time.Duration // from when on there are no more faults; 0 for not said
+	Calm  time.Duration // the time after which there are no more faults; 0 means not given
 }
 
 // Step is one line of a plan.
@@ -42,14 +42,14 @@ type Step struct {
 	At   time.Duration
 	Verb Verb
 
-	// A is the host it befalls, or with B the two: from A to B for a link and a cut. "*" stands for every host in a
-	// link and a heal.
+	// A is the host that the step concerns. With B it is two hosts: from A to B for a link and a cut. "*" stands for
+	// every host in a link and a heal.
 	A, B string
 
-	Profile Profile        // of a link
-	PPM     float64        // of a skew
-	Shift   time.Duration  // of a shift
-	Addr    netip.AddrPort // of a rebind; not valid for the next free port of the old address
+	Profile Profile        // for a link
+	PPM     float64        // for a skew
+	Shift   time.Duration  // for a shift
+	Addr    netip.AddrPort // for a rebind; if not valid, the next free port of the old address
 }
 
 // Verb is what a step does.
@@ -70,7 +70,7 @@ const (
 
 var verbNames = [numVerbs]string{"unset", "link", "partition", "cut", "heal", "crash", "restart", "rebind", "skew", "shift"}
 
-// String is the word that a plan has for it.
+// String returns the verb's word in a plan.
 func (v Verb) String() string {
 	if v >= numVerbs {
 		return fmt.Sprintf("verb(%d)", uint8(v))
@@ -81,7 +81,7 @@ func (v Verb) String() string {
 // everyHost is the name that stands for all of them.
 const everyHost = "*"
 
-// String writes the plan as text, one line a step.
+// String returns the plan as text, one line a step.
 func (p Plan) String() string {
 	var b strings.Builder
 	if p.Seed != 0 {
@@ -97,7 +97,7 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String is the line of the step.
+// String returns the line of the step.
 func (s Step) String() string {
 	words := []string{s.Verb.String()}
 	if s.At != 0 {

@@ -5,9 +5,10 @@ import (
 	"net/netip"
 )
 
-// Apply puts the plan's steps into a network: those at the start are done at once, the others when their time comes,
-// counted from now. Hosts are found by their names, and "*" stands for those given here. restart makes the node that a
-// crashed host runs next; it may be nil if the plan restarts none. Apply does nothing if it returns an error.
+// Apply schedules the plan's steps in a network. Steps at the start run at once, and the others at their times,
+// counted from now. Hosts are found by their names, and "*" stands for the hosts given here. restart returns the node
+// that a crashed host runs next. It may be nil if the plan restarts none. If Apply returns an error, it has changed
+// nothing.
 func (p Plan) Apply(n *Network, restart func(h *Host) Node, hosts ...*Host) error {
 	a := applier{net: n, restart: restart, hosts: hosts}
 	for i := range p.Steps {

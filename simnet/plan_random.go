@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// PlanLimits bounds what RandomPlan draws. For each field zero is the default and negative is "never".
+// PlanLimits bounds what RandomPlan draws. In each field, zero means the default and negative means "never".
 type PlanLimits struct {
 	Until        time.Duration // all faults end here; default 40 s
 	MaxLoss      float64       // default 0.5
@@ -22,11 +22,11 @@ type PlanLimits struct {
 	MaxRebinds   int           // in the whole plan; default 3
 	MaxCrashes   int           // in the whole plan, each with a restart up to 5 s later; default 2
 
-	// Mesh draws faults between all hosts. Without, they are between the first host, which is taken for the server,
-	// and each other.
+	// Mesh draws faults between all hosts. Otherwise they are between the first host, which is taken for the server,
+	// and each of the others.
 	Mesh bool
 
-	// Calm is the profile of all links when the faults have ended. The default is a perfect link with 10 ms of delay.
+	// Calm is the profile of all links after the faults. The default is a perfect link with 10 ms of delay.
 	Calm Profile
 }
 
@@ -67,10 +67,11 @@ func otherwise[T cmp.Ordered](value, byDefault T) T {
 	return max(value, zero)
 }
 
-// RandomPlan draws a plan of faults from a seed, for a swarm: many seeds, each another kind of bad network. Each kind
-// of fault is in about half of the plans, since a run with all of them at once hides what only shows when one is
-// missing. The first host is taken for the server: it may crash, but it keeps its address. The plan ends with each
-// partition healed, each host up and each link as PlanLimits.Calm says; only a skewed clock stays so.
+// RandomPlan draws a plan of faults from a seed. A swarm of many seeds then meets many kinds of bad networks. Each
+// kind of fault is in about half of the plans, as a run with all of them at once hides failures that only show when
+// one is missing. The first host is taken for the server: it may crash, but it keeps its address. At the end of the
+// plan, all partitions are healed, all hosts are up and all links have the profile PlanLimits.Calm. Only a skewed
+// clock stays skewed.
 func RandomPlan(seed uint64, hosts []string, limits PlanLimits) Plan {
 	d := drawer{
 		rng:    rand.New(rand.NewPCG(mix(seed, 3), mix(3, seed))),

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Shrink looks for a smaller plan that fails too: it takes away steps, many at a time and then one by one, and after
-// that single faults from the profiles. fails must build the whole network anew, apply the plan that it is given and
-// say whether the failure is there. The plan that comes back fails; it is not always the smallest.
+// Shrink looks for a smaller plan that still fails. It removes steps, many at a time and then one by one, and after
+// that single faults of profiles. fails must build a new network, apply the plan that it is given and report whether
+// the failure occurs. The plan that Shrink returns fails, but it is not always the smallest.
 func (p Plan) Shrink(fails func(Plan) bool) Plan {
 	s := shrinker{best: p, fails: fails, left: maxShrinkRuns}
 	for size := len(p.Steps) / 2; size > 0; size /= 2 {
@@ -67,7 +67,7 @@ var cleaners = []func(p *Profile){
 	func(p *Profile) { p.MTU = 0 },
 }
 
-// Report is the text that a test prints when it fails with a seed: how to run that seed again, and the plan as a script
+// Report returns the text that a test prints when a seed fails: how to run that seed again, and the plan as a script
 // that needs no seed of the caller's.
 func Report(seed uint64, plan Plan) string {
 	if plan.Seed == 0 {

@@ -5,50 +5,50 @@ import (
 	"time"
 )
 
-// Profile says what one direction of a link does to datagrams. The zero Profile is a perfect link: nothing is lost and
+// Profile is what one direction of a link does to datagrams. The zero Profile is a perfect link: nothing is lost and
 // everything arrives at the instant it was sent.
 //
-// A datagram meets the parts in this order: MTU, then the queue and Rate, then Loss and Burst, then for each copy that
-// Duplicate makes Corrupt, Delay, Jitter and Reorder. So a datagram that is lost has used the link's rate all the same,
-// as on a radio link, and a copy has not.
+// The parts apply to a datagram in this order: MTU, then the queue and Rate, then Loss and Burst, then for each copy
+// that Duplicate makes Corrupt, Delay, Jitter and Reorder. So a lost datagram has used the link's rate, as on a radio
+// link, and a copy has not.
 type Profile struct {
 	// Delay is the time from the last bit sent to the arrival.
 	Delay time.Duration
 
-	// Jitter adds a time between 0 and Jitter, each as likely, drawn for each datagram. Datagrams may therefore
-	// overtake each other; KeepOrder forbids it.
+	// Jitter adds a random time from 0 to Jitter, evenly distributed, to each datagram. So datagrams may overtake each
+	// other, unless KeepOrder is set.
 	Jitter time.Duration
 
-	// KeepOrder makes a datagram arrive no sooner than the one before it on the same link, as behind a queue. Only
-	// what Reorder or Duplicate holds back is excepted.
+	// KeepOrder makes a datagram arrive no sooner than the one before it on the same link, as behind a queue. Datagrams
+	// that Reorder or Duplicate holds back are excepted.
 	KeepOrder bool
 
-	// Loss is the probability that a datagram is lost, each on its own.
+	// Loss is the probability that a datagram is lost, independent of others.
 	Loss float64
 
-	// Burst, when not nil, loses datagrams in bursts. It comes on top of Loss.
+	// Burst, if not nil, loses datagrams in bursts, in addition to Loss.
 	Burst *Gilbert
 
 	// Duplicate is the probability that a datagram arrives twice. The copy has a jitter of its own.
 	Duplicate float64
 
 	// Corrupt is the probability that a datagram arrives with one to seven of its bits flipped. A real network drops
-	// most such datagrams by their checksum; this is about those that it does not.
+	// most such datagrams by their checksum; this models the others.
 	Corrupt float64
 
 	// Reorder is the probability that a datagram is held back for a time between 0 and ReorderBy on top of its delay.
 	Reorder   float64
 	ReorderBy time.Duration
 
-	// Rate is in bits a second, 0 for no limit. The 28 bytes of IPv4 and UDP headers (48 for IPv6) count.
+	// Rate is in bits a second; 0 means no limit. The 28 bytes of IPv4 and UDP headers (48 for IPv6) count.
 	Rate int
 
-	// Queue is how long a datagram may wait for those before it at Rate; one that would have to wait longer is
-	// dropped. Zero is 100 ms; negative is no queue: what comes while the link is busy is dropped.
+	// Queue is how long a datagram may wait for those before it at Rate. One that would wait longer is dropped. Zero
+	// means 100 ms. Negative means no queue: datagrams that arrive while the link is busy are dropped.
 	Queue time.Duration
 
-	// MTU is the largest IP packet, headers included, 0 for no limit. A larger one vanishes without a word, as it
-	// does on a path that drops the ICMP message.
+	// MTU is the size of the largest IP packet, headers included; 0 means no limit. A larger one is dropped without
+	// notice, as on a path that drops the ICMP message.
 	MTU int
 }
 
@@ -60,8 +60,8 @@ type Gilbert struct {
 	LossGood, LossBad    float64 // probability of loss in each state
 }
 
-// Validate says what is wrong with a profile, nil if nothing. Network panics on a profile that is not valid, so it is
-// for profiles that come from outside the program.
+// Validate returns an error if the profile is not valid. Network panics on such a profile, so call Validate for
+// profiles from outside the program.
 func (p Profile) Validate() error {
 	for _, f := range []struct {
 		name  string

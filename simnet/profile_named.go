@@ -34,8 +34,8 @@ func FourG() Profile {
 	}
 }
 
-// Bad is what a player complains about: 80 to 140 ms, 5% lost alone and about 5% in bursts of 5, 1% duplicated, 5%
-// reordered by up to 60 ms, 2 Mbit/s with a queue of half a second.
+// Bad is a connection that players complain about: 80 to 140 ms, 5% lost alone and about 5% in bursts of 5, 1%
+// duplicated, 5% reordered by up to 60 ms, 2 Mbit/s with a queue of half a second.
 func Bad() Profile {
 	return Profile{
 		Delay: 80 * time.Millisecond, Jitter: 60 * time.Millisecond,
@@ -63,7 +63,7 @@ var named = []struct {
 	{"lan", Lan}, {"wifi", Wifi}, {"4g", FourG}, {"bad", Bad}, {"satellite", Satellite},
 }
 
-// ByName is the profile of that name, of those that Names lists.
+// ByName returns the profile with a name. Names lists them.
 func ByName(name string) (Profile, bool) {
 	for _, n := range named {
 		if n.name == name {

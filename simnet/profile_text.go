@@ -10,7 +10,7 @@ import (
 // perfect is how the zero Profile is written.
 const perfect = "perfect"
 
-// String is the profile as a plan has it: the fields that are set, with spaces between, or "perfect".
+// String returns the profile as written in a plan: the fields that are set, separated by spaces, or "perfect".
 //
 //	delay=25ms jitter=5ms inorder loss=0.2 burst=0.01/0.3/0/1 dup=0.1 corrupt=0.01 reorder=0.1/500ms rate=10000000 queue=100ms mtu=1200
 //
@@ -59,8 +59,8 @@ func (p Profile) String() string {
 // formatFloat writes the shortest text that reads back as the same number.
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// ParseProfile reads what Profile.String writes. The words may come in any order; a name of ByName may stand first, and
-// the words after it then change that profile.
+// ParseProfile reads the text of Profile.String. The words may come in any order. A name of ByName may come first; the words
+// after it then change that profile.
 func ParseProfile(text string) (Profile, error) {
 	var p Profile
 	for i, word := range strings.Fields(text) {

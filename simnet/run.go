@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// LivelockError says that a run went over one of its Limits.
+// LivelockError is returned when a run exceeds one of its Limits.
 type LivelockError struct {
-	Host  string        // the host that was at it; for Steps the one that took most of them
+	Host  string        // the host that exceeded it; for Steps, the host that took the most
 	What  string        // which limit: "steps at one instant", "steps in a run", "transmits in a turn", "datagrams in flight"
 	Limit int           // its value
 	At    time.Duration // virtual time since New
@@ -17,9 +17,9 @@ func (e *LivelockError) Error() string {
 	return fmt.Sprintf("simnet: livelock at %v: host %s: more than %d %s", e.At, e.Host, e.Limit, e.What)
 }
 
-// TimeLimitError says that RunUntil came to its limit and the condition did not hold.
+// TimeLimitError is returned when the time limit of RunUntil passes and the condition does not hold.
 type TimeLimitError struct {
-	Limit time.Duration // that RunUntil was given
+	Limit time.Duration // the limit given to RunUntil
 	At    time.Duration // virtual time since New
 }
 
@@ -27,9 +27,8 @@ func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("simnet: the condition did not come true within %v (now at %v)", e.Limit, e.At)
 }
 
-// Run lets d of virtual time pass: all that falls due within it, its last instant included, happens. It returns early
-// with a *LivelockError if a limit is passed, and with the error of the trace's writer if that failed. After such an
-// error each later Run returns it again.
+// Run lets d of virtual time pass, up to and including its last instant. It returns early with a *LivelockError if a
+// limit is exceeded, or with the error of the trace's writer. After such an error, each later Run returns it again.
 func (n *Network) Run(d time.Duration) error {
 	end := n.now + int64(d)
 	n.beginRun()
@@ -38,8 +37,8 @@ func (n *Network) Run(d time.Duration) error {
 	return n.endRun(end)
 }
 
-// RunUntil lets virtual time pass until cond holds, which it asks at the start and after each step. If limit passes
-// first it returns a *TimeLimitError; otherwise as Run.
+// RunUntil lets virtual time pass until cond holds. It checks cond at the start and after each step. It returns a
+// *TimeLimitError if limit passes first, and other errors as Run does.
 func (n *Network) RunUntil(cond func() bool, limit time.Duration) error {
 	end := n.now + int64(limit)
 	n.beginRun()

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// Packet is what a Filter sees of a datagram that is being sent.
+// Packet is a datagram that is being sent, as a Filter sees it.
 type Packet struct {
 	Number uint64 // datagrams sent before it in the whole network
 	From   *Host
-	To     *Host  // nil if nobody has the address
+	To     *Host  // nil if no host has the address
 	Bytes  []byte // valid during the call; a Filter may change them
 }
 
-// Verdict is what a Filter wants done with a datagram. The zero Verdict lets it pass.
+// Verdict is a Filter's decision on a datagram. The zero Verdict lets it pass.
 type Verdict struct {
 	Drop   bool
-	Delay  time.Duration // added to what the link does
-	Copies int           // this many more of it, each with its own way through the link
+	Delay  time.Duration // in addition to the link's delay
+	Copies int           // the number of extra copies, each with its own way through the link
 }
 
-// Filter has f see each datagram before the network does anything with it. It is for tests that want to choose: drop
-// the third datagram, change a byte, send this one twice. Injected datagrams do not pass it. nil takes the filter away.
+// Filter sets a function that sees each datagram before the network does anything with it. It is for tests that choose:
+// drop the third datagram, change a byte, send this one twice. Injected datagrams do not pass through it. nil removes
+// the filter.
 func (n *Network) Filter(f func(Packet) Verdict) { n.filter = f }
 
-// Inject makes a datagram arrive from any address, as from somebody who forges it. It crosses no link and arrives as
-// the next step at this instant. b is copied.
+// Inject makes a datagram arrive from any address, as a forged one does. It crosses no link and arrives as the next
+// step at this instant. b is copied.
 func (n *Network) Inject(from, to netip.AddrPort, b []byte) {
 	if len(b) > maxDatagramBytes {
 		panic("simnet: injected datagram is larger than UDP can carry")

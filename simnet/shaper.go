@@ -2,35 +2,35 @@ package simnet
 
 import "time"
 
-// Shaper is one direction of a link by itself, for who moves datagrams of a real network through it: it decides, and
+// Shaper is one direction of a link on its own, for code that moves datagrams over a real network: it decides, and
 // moves nothing. The draws come from the seed and the order of the calls. It is not safe for several goroutines.
 type Shaper struct {
 	link Link
 }
 
-// Arrival is one copy of a datagram that came through.
+// Arrival is one copy of a datagram that passed the link.
 type Arrival struct {
-	// At is when it arrives, on the clock of the Pass that it came from.
+	// At is the time of its arrival, on the clock of Pass.
 	At time.Duration
-	// Corrupt is whether bits of it are to be flipped: see Shaper.Flip.
+	// Corrupt reports whether bits of it are to be flipped: see Shaper.Flip.
 	Corrupt bool
 }
 
-// NewShaper makes a shaper; stream tells apart those of one seed. It panics if the profile is not valid.
+// NewShaper returns a shaper. stream distinguishes shapers of one seed. It panics if the profile is not valid.
 func NewShaper(seed, stream uint64, p Profile) *Shaper {
 	s := new(Shaper)
 	initLink(&s.link, nil, seed, stream, p)
 	return s
 }
 
-// Profile is the profile that the shaper has now.
+// Profile returns the present profile of the shaper.
 func (s *Shaper) Profile() Profile { return s.link.Profile() }
 
 // SetProfile changes the shaper from now on. It panics if the profile is not valid.
 func (s *Shaper) SetProfile(p Profile) { s.link.set(p) }
 
-// Pass decides what becomes of a datagram with so many bytes of payload that is sent now, and appends its arrivals to
-// out: none if it is lost, two if it is duplicated. The clock of now is the caller's and does not go back.
+// Pass decides the fate of a datagram with a payload of so many bytes that is sent now. It appends its arrivals to
+// out: none if it is lost, two if it is duplicated. now is a clock of the caller's that does not go back.
 func (s *Shaper) Pass(now time.Duration, payload int, out []Arrival) []Arrival {
 	k := &s.link
 	k.counts.send(payload)
@@ -62,14 +62,14 @@ func (s *Shaper) arrival(sentAt int64, payload int, isCopy bool) Arrival {
 	return a
 }
 
-// Flip flips bits of b, as a corrupt datagram has it.
+// Flip flips bits of b, as in a corrupt datagram.
 func (s *Shaper) Flip(b []byte) { s.link.flip(b) }
 
-// Arrived tells that an arrival of so many bytes was delivered, so that Stats adds up.
+// Arrived says that an arrival of so many bytes was delivered, so that Stats adds up.
 func (s *Shaper) Arrived(payload int) {
 	s.link.counts.inFlight--
 	s.link.counts.end(FateDelivered, payload)
 }
 
-// Stats counts what became of the datagrams so far.
+// Stats returns the counters of the datagrams so far.
 func (s *Shaper) Stats() Stats { return s.link.counts.stats() }

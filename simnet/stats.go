@@ -11,11 +11,11 @@ const (
 	FateBurst                     // Profile.Burst
 	FateQueue                     // the queue of a link with a rate was full
 	FateMTU                       // larger than the link's MTU
-	FatePartition                 // sent while a partition cut the way
-	FateNoHost                    // nobody has the address, or nobody has it any more, or the Conn is closed
+	FatePartition                 // sent while a partition cut the path
+	FateNoHost                    // no host has the address, or none has it any more, or the Conn is closed
 	FateDown                      // the host was crashed when it arrived
 	FateFiltered                  // a Filter dropped it
-	FateOverflow                  // the read buffer of a Conn was full, or a Live had too much under way
+	FateOverflow                  // the read buffer of a Conn was full, or a Live had too many in flight
 	numFates
 )
 
@@ -23,7 +23,7 @@ var fateNames = [numFates]string{
 	"unset", "delivered", "lost", "burst", "queue", "mtu", "partition", "nohost", "down", "filtered", "overflow",
 }
 
-// String is one lower-case word, the same as in the trace.
+// String returns one lower-case word, the same as in the trace.
 func (f Fate) String() string {
 	if f >= numFates {
 		return fmt.Sprintf("fate(%d)", uint8(f))
@@ -48,19 +48,19 @@ type Stats struct {
 	HostDown       uint64 // FateDown
 	Filtered       uint64 // FateFiltered
 	Overflowed     uint64 // FateOverflow
-	InFlight       uint64 // on the way now
+	InFlight       uint64 // in flight now
 
 	// These two are no fates: such a datagram has one of the above too.
 	Corrupted uint64 // bits were flipped
 	Reordered uint64 // held back by Profile.Reorder
 }
 
-// Dropped is the sum of the fates that are not delivery.
+// Dropped returns the sum of all fates but delivery.
 func (s Stats) Dropped() uint64 {
 	return s.Lost + s.LostInBurst + s.QueueFull + s.TooBig + s.Partitioned + s.NoHost + s.HostDown + s.Filtered + s.Overflowed
 }
 
-// Balance says whether each datagram is accounted for, and if not, what is missing. An error is a bug of simnet.
+// Balance returns an error if a datagram is not accounted for. That is a bug of simnet.
 func (s Stats) Balance() error {
 	in, out := s.Sent+s.Duplicated, s.Delivered+s.Dropped()+s.InFlight
 	if in != out {

@@ -1,5 +1,5 @@
-// Package web is what an operator looks at: whether the server lives and is ready, its
-// counters for Prometheus, and a plain page of the same for people.
+// Package web is the operator's HTTP server: liveness and readiness probes, metrics for Prometheus, and a plain page
+// for people.
 //
 //	page, err := web.Listen("127.0.0.1:8080", web.Config{
 //		Title: "arena",
@@ -8,21 +8,20 @@
 //
 //	GET /         the page
 //	GET /healthz  200 while the process answers
-//	GET /readyz   200 when all is ready, else 503 and why
+//	GET /readyz   200 when the server is ready, else 503 and the reason
 //	GET /metrics  every field of every Stats, in Prometheus' text form
 //
-// A Stats struct needs no list of its metrics: its exported numbers are walked, named by
-// the way to them (ServerStats.Socket.Received of replica is
-// parley_replica_socket_received_total) and told apart by type: an unsigned number is a
-// counter, a signed one, a float or a duration is a gauge. A new counter is so never forgotten.
+// A Stats struct needs no list of its metrics. Its exported numbers are named by their path in the struct
+// (ServerStats.Socket.Received of replica is parley_replica_socket_received_total). An unsigned number is a counter. A
+// signed number, a float or a duration is a gauge. So a new counter cannot be forgotten.
 //
-// Files: web.go (listen, routes and close), guard.go (who may ask, and how many at once), metrics.go (structs to
-// metrics), page.go with page.html, limits.go.
+// Files: web.go (listen, routes and close), guard.go (checks of Host and origin, and a bound on connections),
+// metrics.go (structs to metrics), page.go with page.html, limits.go.
 //
-// The page answers only to an IP address, localhost or a name of Config.Hosts in the Host header, so that a site whose
-// name leads here (DNS rebinding) cannot read it. The other three answer any name.
+// The page answers only if the Host header is an IP address, localhost or a name of Config.Hosts. So a site whose name
+// was made to resolve to this server (DNS rebinding) cannot read it. The other three paths answer to any name.
 //
-// What it does not do: it changes nothing, asks for no password and hides nothing that it is
-// given: it belongs on a loopback address or behind a proxy that knows who may look. What it
-// is given are counters and addresses of our own, never a player's name, address or secret.
+// The server changes nothing, asks for no password and hides none of its data. It belongs on a loopback address or
+// behind a proxy that authenticates. Its data are counters and the server's own addresses, never a player's name,
+// address or secret.
 package web

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Config is what there is to see. It is not changed after use.
+// Config sets up the pages. It is not changed after use.
 type Config struct {
 	// Title is the name of the game.
 	Title string
@@ -22,30 +22,31 @@ type Config struct {
 	// Sources are the parts of the server, in the order of the page.
 	Sources []Source
 
-	// Ready says why the server is not ready, nil if it is. Default: it is.
+	// Ready returns the reason why the server is not ready, or nil if it is. Default: it is ready.
 	Ready func() error
 
-	// Hosts are the names by which browsers may ask for the page, beside IP addresses and localhost: a page of
-	// somebody else, whose name was made to lead here, so cannot read ours. The probes and /metrics answer any name.
+	// Hosts are names by which browsers may ask for the page, in addition to IP addresses and localhost. A foreign
+	// page whose name was made to resolve to this server can then not read ours. The probes and /metrics answer to
+	// any name.
 	Hosts []string
 
-	// Log gets what goes wrong with connections. Default: nothing does.
+	// Log gets errors of connections. Default: they are discarded.
 	Log *slog.Logger
 }
 
-// Source is one part of the server: a dialect, the world.
+// Source is one part of the server, such as a dialect or the world.
 type Source struct {
 	// Name begins the names of its metrics: lower-case letters and digits.
 	Name string
 
-	// Addr is where it listens, empty if it does not.
+	// Addr is the address at which it listens, empty if it does not listen.
 	Addr string
 
-	// Stats returns a struct of counters. It is called by any goroutine, at each look.
+	// Stats returns a struct of counters. It is called at each request, from any goroutine.
 	Stats func() any
 }
 
-// Page is a running server of pages.
+// Page is a running HTTP server.
 type Page struct {
 	listener net.Listener
 	server   http.Server
@@ -54,7 +55,7 @@ type Page struct {
 	err      error // valid after done
 }
 
-// Listen serves at addr, host:port; port 0 lets the system choose.
+// Listen starts a server at addr, host:port. With port 0 the system chooses the port.
 func Listen(addr string, c Config) (*Page, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -77,13 +78,13 @@ func Listen(addr string, c Config) (*Page, error) {
 	return p, nil
 }
 
-// Addr returns where it listens.
+// Addr returns the address at which the server listens.
 func (p *Page) Addr() netip.AddrPort {
 	a := p.listener.Addr().(*net.TCPAddr).AddrPort()
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// Close answers what was asked, for as long as ctx allows, and stops.
+// Close finishes open requests, for as long as ctx allows, and stops the server.
 func (p *Page) Close(ctx context.Context) error {
 	err := p.server.Shutdown(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func (p *Page) Close(ctx context.Context) error {
 	return errors.Join(err, p.err)
 }
 
-// Handler returns the pages, for a program that has an HTTP server of its own.
+// Handler returns the pages, for a program with an HTTP server of its own.
 func Handler(c Config) http.Handler {
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }

@@ -13,22 +13,22 @@
 // # Life of a write
 //
 //	store.go    each method: one statement, or one transaction, over a pool of connections
-//	migrate.go  the tables, made and kept up to date when the store is opened: migrations/
+//	migrate.go  creates the tables and keeps them up to date when the store is opened: migrations/
 //
 // # Durability
 //
-// A write is answered when the server has committed it. A server, database or role that is set to
-// synchronous_commit=off, which answers before it writes, is overruled for these
-// connections. What fsync=off breaks cannot be mended from here.
+// A write is answered when the database has committed it. If a server, database or role is set to
+// synchronous_commit=off, which answers before it writes, these connections override it. They cannot
+// override fsync=off.
 //
 // # Limits
 //
-// The role needs the right to make tables in its schema when the store is opened for the first time, and
-// again after an update that brings a migration. Several programs may open one database at once; one
-// of them makes the tables, under an advisory lock. PostgreSQL 12 or later.
+// The role needs the right to create tables in its schema when the store is first opened, and after an
+// update that brings a migration. Several programs may open one database at once; one of them creates the
+// tables, under an advisory lock. PostgreSQL 12 or later.
 //
 // # What it does not do
 //
-// One session an account is a promise of one account.Service: two servers that share a database each
-// let an account in once.
+// One session an account is a promise of one account.Service: two servers that share a database each let
+// an account in once.
 package postgres

@@ -24,7 +24,8 @@ type Store struct {
 
 var _ account.Store = (*Store)(nil)
 
-// Open connects to a database, given as a URL or as key=value pairs, and makes the tables if there are none.
+// Open connects to a database, given as a URL or as key=value pairs, and creates the tables if they do not
+// exist.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -53,13 +54,13 @@ func open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 	return &Store{pool}, nil
 }
 
-// Close is account.Store's.
+// Close implements account.Store.
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil
 }
 
-// Create is account.Store's.
+// Create implements account.Store.
 func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, error) {
 	if err := account.CheckText(r.Name, r.Key, r.Hash, r.Ban.Reason); err != nil {
 		return account.Record{}, err
@@ -80,7 +81,7 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 	return r, nil
 }
 
-// Find is account.Store's.
+// Find implements account.Store.
 func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	if account.CheckText(key) != nil {
 		return account.Record{}, account.ErrNotFound // no account can have it
@@ -95,7 +96,7 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	return records[0], nil
 }
 
-// Get is account.Store's.
+// Get implements account.Store.
 func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
 	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE id = ANY($1) ORDER BY id`, ids)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, e
 	return accounts, nil
 }
 
-// List is account.Store's.
+// List implements account.Store.
 func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Record, error) {
 	if err := account.CheckText(after); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Re
 	return records, wrap("list", err)
 }
 
-// SetPassword is account.Store's.
+// SetPassword implements account.Store.
 func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) error {
 	if err := account.CheckText(hash); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) err
 	}))
 }
 
-// SetBan is account.Store's.
+// SetBan implements account.Store.
 func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error {
 	if err := account.CheckText(b.Reason); err != nil {
 		return err
@@ -140,8 +141,8 @@ func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error 
 		`UPDATE accounts SET banned_at = $1, banned_until = $2, ban_reason = $3 WHERE id = $4`, append(banColumns(b), id)...))
 }
 
-// Enter is account.Store's. The account's row is locked first, so two at once cannot both
-// count its addresses.
+// Enter implements account.Store. It locks the account's row first, so two calls at once cannot both count
+// its addresses.
 func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error {
 	at, forget := v.At.Truncate(time.Microsecond), v.Forget.Truncate(time.Microsecond)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -166,7 +167,7 @@ func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error
 	return wrap("enter", err)
 }
 
-// Known is account.Store's.
+// Known implements account.Store.
 func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (time.Time, error) {
 	var seen time.Time
 	err := s.pool.QueryRow(ctx, `SELECT seen_at FROM known_addresses WHERE account = $1 AND address = $2`, id, from.String()).Scan(&seen)
@@ -179,7 +180,7 @@ func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (ti
 	return seen.UTC(), nil
 }
 
-// Delete is account.Store's.
+// Delete implements account.Store.
 func (s *Store) Delete(ctx context.Context, id account.ID) error {
 	return wrap("delete", changeOne(ctx, s.pool, `DELETE FROM accounts WHERE id = $1`, id))
 }

@@ -16,7 +16,7 @@ import (
 	"parley/account"
 )
 
-// FileName is what the file is called in a directory of parley's.
+// FileName is the name of the accounts file in a data folder.
 const FileName = "accounts.db"
 
 const (
@@ -38,10 +38,11 @@ type Store struct {
 
 var _ account.Store = (*Store)(nil)
 
-// Open opens a file of accounts, and makes it if there is none. The directory must exist.
+// Open opens a file of accounts, and creates it if it does not exist. The directory must exist.
 func Open(path string) (*Store, error) { return open(path, busyTimeout) }
 
-// OpenIn opens the file FileName of a directory, and makes either if there is none. It is for parley.Config.Accounts.
+// OpenIn opens the file FileName in a directory, and creates both if they do not exist. It is for
+// parley.Config.Accounts.
 func OpenIn(dir string) (account.Store, error) {
 	// It will hold hashes of passwords, and perhaps keys.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -139,13 +140,13 @@ func dataSource(path string, busy time.Duration, readOnly bool) string {
 	return u.String()
 }
 
-// Close is account.Store's.
+// Close implements account.Store.
 func (s *Store) Close() error {
 	// The writer's connection goes last, as the last one to go tidies the log away.
 	return errors.Join(s.reads.Close(), s.writer.close(), s.writes.Close())
 }
 
-// Create is account.Store's.
+// Create implements account.Store.
 func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, error) {
 	if err := account.CheckText(r.Name, r.Key, r.Hash, r.Ban.Reason); err != nil {
 		return account.Record{}, err
@@ -170,7 +171,7 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 	return made, nil
 }
 
-// SetPassword is account.Store's.
+// SetPassword implements account.Store.
 func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) error {
 	if err := account.CheckText(hash); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) err
 	})
 }
 
-// SetBan is account.Store's.
+// SetBan implements account.Store.
 func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error {
 	if err := account.CheckText(b.Reason); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error 
 	})
 }
 
-// Enter is account.Store's.
+// Enter implements account.Store.
 func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error {
 	return s.do(ctx, "enter", func(p *pen) error {
 		err := p.changeOne(`UPDATE accounts SET last_login = ? WHERE id = ?`, micros(v.At), id)
@@ -212,12 +213,12 @@ func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error
 	})
 }
 
-// Delete is account.Store's.
+// Delete implements account.Store.
 func (s *Store) Delete(ctx context.Context, id account.ID) error {
 	return s.do(ctx, "delete", func(p *pen) error { return p.changeOne(`DELETE FROM accounts WHERE id = ?`, id) })
 }
 
-// Find is account.Store's.
+// Find implements account.Store.
 func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	r, err := scan(s.find.QueryRowContext(ctx, key))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -226,7 +227,7 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	return r, wrap("find", err)
 }
 
-// Get is account.Store's.
+// Get implements account.Store.
 func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, e
 	return accounts, nil
 }
 
-// List is account.Store's.
+// List implements account.Store.
 func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Record, error) {
 	if err := account.CheckText(after); err != nil {
 		return nil, err
@@ -252,7 +253,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Re
 	return records, wrap("list", err)
 }
 
-// Known is account.Store's.
+// Known implements account.Store.
 func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (time.Time, error) {
 	var seen int64
 	err := s.known.QueryRowContext(ctx, id, from.String()).Scan(&seen)

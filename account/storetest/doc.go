@@ -7,21 +7,21 @@
 //		storetest.Run(t, func(t *testing.T) account.Store { return openMine(t) })
 //	}
 //
-// # What there is
+// # Files
 //
 //	run.go      Run: the suite, a test for each promise of account.Store
-//	model.go    random sequences of calls, held against Memory
+//	model.go    random sequences of calls, compared with Memory
 //	writers.go  many writers at once
-//	hostile.go  names that are no names
+//	hostile.go  invalid names
 //	memory.go   Memory
 //
 // # Limits
 //
-// The counts of the random tests are a few seconds' worth; PARLEY_SOAK=1 raises them to 10^4
-// sequences, and -short lowers them. Memory has no limit but the machine's.
+// The random tests take a few seconds; PARLEY_SOAK=1 raises their counts to 10^4 sequences, and
+// -short lowers them. Only the machine's memory limits Memory.
 //
 // # What it does not do
 //
-// It cannot test that a store survives kill -9 or power loss: the tests of package sqlite do, for it.
-// Memory survives nothing.
+// It cannot test that a store survives kill -9 or power loss; package sqlite has tests of its own for
+// that. Memory survives neither.
 package storetest

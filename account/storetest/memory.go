@@ -11,8 +11,8 @@ import (
 	"parley/account"
 )
 
-// Memory is a store that forgets everything at its end: for tests, and the model that
-// other stores are held against. The zero Memory is empty.
+// Memory is a store without durability, for tests. It is also the model that other stores
+// are compared with. The zero Memory is empty.
 type Memory struct {
 	mu      sync.Mutex
 	last    account.ID
@@ -24,7 +24,7 @@ type Memory struct {
 // OpenMemory returns an empty Memory. It is for parley.Config.Accounts.
 func OpenMemory(string) (account.Store, error) { return new(Memory), nil }
 
-// Create is account.Store's.
+// Create implements account.Store.
 func (m *Memory) Create(_ context.Context, r account.Record) (account.Record, error) {
 	if err := account.CheckText(r.Name, r.Key, r.Hash, r.Ban.Reason); err != nil {
 		return account.Record{}, err
@@ -45,7 +45,7 @@ func (m *Memory) Create(_ context.Context, r account.Record) (account.Record, er
 	return r, nil
 }
 
-// Find is account.Store's.
+// Find implements account.Store.
 func (m *Memory) Find(_ context.Context, key string) (account.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *Memory) Find(_ context.Context, key string) (account.Record, error) {
 	return m.records[id], nil
 }
 
-// Get is account.Store's.
+// Get implements account.Store.
 func (m *Memory) Get(_ context.Context, ids []account.ID) ([]account.Account, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,7 @@ func (m *Memory) Get(_ context.Context, ids []account.ID) ([]account.Account, er
 	return found, nil
 }
 
-// List is account.Store's.
+// List implements account.Store.
 func (m *Memory) List(_ context.Context, after string, limit int) ([]account.Record, error) {
 	if err := account.CheckText(after); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (m *Memory) List(_ context.Context, after string, limit int) ([]account.Rec
 	return all[:max(0, min(len(all), limit, account.MaxList))], nil
 }
 
-// SetPassword is account.Store's.
+// SetPassword implements account.Store.
 func (m *Memory) SetPassword(_ context.Context, id account.ID, hash string) error {
 	if err := account.CheckText(hash); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (m *Memory) SetPassword(_ context.Context, id account.ID, hash string) erro
 	})
 }
 
-// SetBan is account.Store's.
+// SetBan implements account.Store.
 func (m *Memory) SetBan(_ context.Context, id account.ID, b account.Ban) error {
 	if err := account.CheckText(b.Reason); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (m *Memory) SetBan(_ context.Context, id account.ID, b account.Ban) error {
 	return m.change(id, func(r *account.Record) { r.Ban = keptBan(b) })
 }
 
-// Enter is account.Store's.
+// Enter implements account.Store.
 func (m *Memory) Enter(_ context.Context, id account.ID, v account.Visit) error {
 	return m.change(id, func(r *account.Record) {
 		r.LastLogin = kept(v.At)
@@ -141,14 +141,14 @@ func (m *Memory) remember(id account.ID, v account.Visit) {
 	}
 }
 
-// Known is account.Store's.
+// Known implements account.Store.
 func (m *Memory) Known(_ context.Context, id account.ID, from netip.Prefix) (time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.known[id][from], nil
 }
 
-// Delete is account.Store's.
+// Delete implements account.Store.
 func (m *Memory) Delete(_ context.Context, id account.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *Memory) Delete(_ context.Context, id account.ID) error {
 	return nil
 }
 
-// Close is account.Store's.
+// Close implements account.Store.
 func (m *Memory) Close() error { return nil }
 
 func (m *Memory) change(id account.ID, f func(*account.Record)) error {

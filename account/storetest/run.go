@@ -14,8 +14,8 @@ import (
 	"parley/account"
 )
 
-// Run tests a store against what account.Store promises. open returns an empty one for each of several
-// tests, and has t close it.
+// Run tests a store against the promises of account.Store. open returns an empty store for each of several tests, and
+// has t close it.
 func Run(t *testing.T, open func(t *testing.T) account.Store) {
 	for _, tt := range []struct {
 		name string
@@ -43,7 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) account.Store) {
 	t.Run("random calls are answered as by the model", func(t *testing.T) { testModel(t, open) })
 }
 
-// Sequences is how many random sequences of calls are held against the model.
+// Sequences returns how many random sequences of calls are compared with the model.
 func Sequences() int { return tier(200, 10_000, 10_000) }
 
 // count is how often a random test goes round: the nightly count under PARLEY_SOAK=1, a tenth of the plain one
