@@ -3,8 +3,8 @@ package account
 // A Result is how a request ended.
 type Result uint8
 
-// The results. Each method of Service says which of them it can have, besides Busy, Failed
-// and Closed, which all can.
+// The results. Each method of Service lists its own. In addition, all of them may return
+// Busy, Failed and Closed.
 const (
 	OK            Result = iota + 1
 	Unknown              // no account has that name

@@ -12,21 +12,21 @@ import (
 	"parley/internal/udp"
 )
 
-// Client is an Endpoint at a socket: a connection to one server. Its methods may
-// be called by any goroutine.
+// Client is an Endpoint with a socket: a connection to one server. Its methods may be
+// called by any goroutine.
 type Client struct {
 	endpoint *Endpoint // owned by the loop
 	shell    *shell.Client[Event]
 	bounds   bounds // set before Dial returns, and not changed
 }
 
-// Dial connects to a server at addr, written host:port, and returns when the
-// handshake is done. If the server refuses, the error is a Close:
+// Dial connects to a server at addr, written host:port, and returns when the handshake is
+// done. If the server refuses, the error is a Close:
 //
 //	var refused replica.Close
 //	if errors.As(err, &refused) { … refused.Text … }
 //
-// If ctx ends first, it is ctx's error.
+// If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
@@ -52,10 +52,10 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	return x, nil
 }
 
-// Send has a message sent and does not wait for that. What one goroutine sends is sent in
-// its order, each message in its mode. Nothing is sent if it returns an error, which is
-// ErrWindowFull while the server takes too little, ErrMessageSize, ErrName, or
-// ErrClosed once the connection is over: Err says why it is.
+// Send queues a message and returns. The messages of one goroutine are sent in its order,
+// each in its mode. If Send returns an error, nothing is sent. The error is ErrWindowFull
+// while the server takes too little, ErrMessageSize, ErrName, or ErrClosed once the
+// connection has ended (Err returns the reason).
 func (c *Client) Send(mode Mode, name string, data []byte) error {
 	if err := c.check(mode, name, data); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (c *Client) Send(mode Mode, name string, data []byte) error {
 	return sendError(c.shell.Put(tagOf(mode), name, data))
 }
 
-// SendWait is Send that waits while the server takes too little, until ctx ends, whose
-// error it then returns.
+// SendWait is Send, but waits while the server takes too little. If ctx ends first, it
+// returns the error of ctx.
 func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []byte) error {
 	if err := c.check(mode, name, data); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []by
 	return sendError(c.shell.PutWait(ctx, tagOf(mode), name, data))
 }
 
-// SendReserved sends a message of this project's own. See Endpoint.SendReserved.
+// SendReserved sends one of parley's own messages. See Endpoint.SendReserved.
 func (c *Client) SendReserved(mode Mode, name string, data []byte) error {
 	if err := checkReserved(name); err != nil {
 		return err
@@ -115,40 +115,39 @@ func (c *Client) send(now time.Time, m shell.Message) bool {
 
 func (c *Client) left(now time.Time, left bool) { c.endpoint.awaitMore(now, left) }
 
-// Link asks the server for its table of entities, variables and messages; EventLinked
-// comes with each piece of it. Values of what is linked follow as they change.
+// Link asks the server for its table of entities, variables and messages. EventLinked
+// comes with each part of it. Linked values follow as they change.
 func (c *Client) Link() error {
 	err := ErrClosed
 	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Link(now) })
 	return err
 }
 
-// Events yields what happens, and waits for it: messages and all else but
-// EventConnected, which Dial has waited for. The last is EventClosed. Events own
-// their bytes. Who stops early may call Events again; several goroutines may share
-// what comes.
+// Events yields events and waits for more: all kinds but EventConnected, which Dial has
+// waited for. The last is EventClosed. Events own their bytes. A reader that stops early
+// may call Events again, and several goroutines may share the events.
 //
-// While no one reads, a bounded number of events waits here, then in the engine;
-// after that packets are refused, so that the server sends its reliable ones again
-// and gives up after some 10 s. What Close finds unread in the engine is dropped.
+// While no one reads, a bounded number of events waits here, then in the engine. After
+// that, packets are refused: the server sends its reliable ones again and gives up after
+// some 10 s. Events that Close finds unread in the engine are dropped.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns why the connection is over, as a Close; or nil while it is not. It
-// may be over before Events has yielded all that came.
+// Err returns the reason why the connection ended, as a Close, or nil while it has not.
+// The connection may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close says goodbye when what was sent is acknowledged, and returns when that is
-// too. It waits for the linger time, and no longer than ctx, whose error it then
-// returns. After it Events yields what it has, and ends. Every client is to be closed,
-// whatever ended it.
+// Close ends the connection: it waits until sent messages are acknowledged, sends the
+// goodbye, and waits until that is acknowledged too. It waits at most the linger time. If
+// ctx ends first, it returns the error of ctx. After Close, Events yields what it has and
+// ends. Every client must be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
 func (c *Client) cut(now time.Time)    { cut(c.endpoint, now, "") }
 
-// Do runs fn on the loop and returns when it has run: it is how replicated values are
-// read. fn must not block, and must not call the Client. The error is ErrClosed, and
-// then fn has not run.
+// Do runs fn on the loop and returns when it has run. Use it to read replicated values.
+// fn must not block, and must not call the Client. If Do returns ErrClosed, fn has not
+// run.
 func (c *Client) Do(fn func(e *Endpoint)) error {
 	if c.shell.Do(func(time.Time) { fn(c.endpoint) }) != nil {
 		return ErrClosed
@@ -156,25 +155,25 @@ func (c *Client) Do(fn func(e *Endpoint)) error {
 	return nil
 }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
 	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
 	return s
 }
 
-// RTT returns the smoothed round trip.
+// RTT returns the smoothed round-trip time.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d
 }
 
-// ServerTime returns the server's clock now, in µs, as the client knows it.
+// ServerTime returns the server's present clock in µs, as estimated by the client.
 func (c *Client) ServerTime() (t uint64) {
 	c.shell.Ask(func(now time.Time) { t = c.endpoint.ServerTime(now) })
 	return t
 }
 
-// LocalAddr returns our own address.
+// LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
 // turn says what an event means to the shell.

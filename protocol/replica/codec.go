@@ -6,10 +6,10 @@ import (
 	"parley/internal/wire"
 )
 
-// Parse reads the packet that is the whole of b and came from a peer on the
-// side from. It is false if b is not exactly one packet that this side may send;
-// then Kind is 0 and the other fields mean nothing. It allocates nothing, and
-// what it keeps of b it does not copy.
+// Parse reads the packet that fills all of b and came from a peer on the side from. It
+// returns false if b is not exactly one packet that this side may send. Then Kind is 0
+// and the other fields are meaningless. It allocates nothing, and its fields share the
+// memory of b.
 func (p *Packet) Parse(from Side, b []byte) bool {
 	r := wire.Little(b)
 	p.read(&r, from)
@@ -20,8 +20,8 @@ func (p *Packet) Parse(from Side, b []byte) bool {
 	return true
 }
 
-// ParseErr is Parse that says what is wrong: its error is a *wire.Error with the
-// field and its offset. It is for tools and logs; the error is allocated.
+// ParseErr is Parse with an error: a *wire.Error with the field and its offset. It is for
+// tools and logs, as the error is allocated.
 func (p *Packet) ParseErr(from Side, b []byte) error {
 	r := wire.Little(b)
 	p.read(&r, from)
@@ -111,10 +111,9 @@ func wrongSide(right Side) string {
 	return "only a client sends this packet"
 }
 
-// AppendTo appends the bytes of p to b. It writes what p says and does not
-// judge it: flags, sequences and sides that a peer would refuse are the caller's
-// to avoid. It panics where p does not fit its layout: an unset Kind, a text or
-// data or order link over its limit.
+// AppendTo appends the bytes of p to b. It does not check p: the caller must avoid flags,
+// sequences and sides that a peer would refuse. It panics if p does not fit its layout:
+// an unset Kind, or a text, data or order link over its limit.
 func (p *Packet) AppendTo(b []byte) []byte {
 	switch p.Kind {
 	case KindInit, KindAccept, KindReject:

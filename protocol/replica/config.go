@@ -7,54 +7,48 @@ import (
 	"parley/internal/reliable"
 )
 
-// Config is how a server or a client speaks. The zero Config is usable. It is
-// not changed after use.
+// Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// SyncInterval is how often the server compares clocks with a client.
-	// Default 1 s, at most 3 s. A client takes its server's.
+	// SyncInterval is how often the server compares clocks with a client. Default 1 s, at most 3 s. A client uses its server's.
 	SyncInterval time.Duration
 
-	// Timeout is how long nothing valid may come before a connection is lost.
-	// Default 10 s, and never less than 3 sync intervals.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s, and never less than 3 sync intervals.
 	Timeout time.Duration
 
-	// MaxMessage bounds a message in bytes, both ways, and so what the parts of
-	// one may hold. Default 1 MiB.
+	// MaxMessage bounds the size of a message in bytes, both ways, and so the memory for its parts. Default 1 MiB.
 	MaxMessage int
 
-	// Linger is how long Close waits for the peer to hear of it. Default 500 ms.
+	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
 	Linger time.Duration
 
-	// Foreign makes us speak the document alone, without our extension: one
-	// ordered packet in flight, messages of one datagram. For tests and for peers
-	// that cannot bear flag bit 7.
+	// Foreign turns our extension off, so that only the documented protocol is used: one ordered packet in flight, and messages
+	// of one datagram. It is for tests and for peers that cannot handle flag bit 7.
 	Foreign bool
 
-	// MaxConns bounds the connections of a server that have entered; further ones are rejected with
-	// "server full". Default 4,096.
+	// MaxConns bounds the connections of a server that have entered. Further ones are rejected with "server full". Default
+	// 4,096.
 	MaxConns int
 
-	// EnterWithin, at a server, is how long a connection has to enter: to accept the link table, or to be
-	// let in by Conn.Enter. Before that it takes no place among MaxConns. One that does not enter in
-	// time is closed, and at most 64 of an address (/64 of IPv6) and 4,096 in all are in between:
-	// beyond that an address goes unanswered and tries again, and the busiest address gives way first.
-	// Default 0: a connection enters with its handshake, and stays as long as it answers the clock, idle or not. One address can
-	// then take all of MaxConns, at 2.6 kB each. A server that strangers can reach sets 10 s, or counts in Admit.
+	// EnterWithin, at a server, is how long a connection has to enter: to accept the link table, or to be let in by Conn.Enter.
+	// Before that, it takes no place among MaxConns. A connection that does not enter in time is closed. At most 64 connections
+	// of an address (/64 of IPv6) and 4,096 in all may be waiting. Beyond that, an address gets no answer and tries again, and
+	// connections of the busiest address are closed first. Default 0: a connection enters with its handshake, and stays as long
+	// as it answers the clock, idle or not. One address can then take all of MaxConns, at 2.6 kB each. A public server should
+	// set 10 s, or count in Admit.
 	EnterWithin time.Duration
 
-	// Admit, at a server, may refuse a newcomer: banned, or not wanted by the game.
-	// The reason is shown to it, up to 19 bytes. Default: all are welcome.
+	// Admit, at a server, may refuse a new connection, such as that of a banned address. The reason is shown to the client, up
+	// to 19 bytes. Default: all are admitted.
 	Admit func(from netip.AddrPort) (reason string, ok bool)
 
-	// AcceptTable, at a client, decides whether to accept a piece of the server's
-	// link table. Default: all are accepted, and names not known are ignored.
+	// AcceptTable, at a client, decides whether to accept a part of the server's link table. Default: all are accepted, and
+	// unknown names are ignored.
 	AcceptTable func(Table) bool
 
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *Logger
 
-	// Send and Receive are the engine's limits. Their zero values are the
-	// replica page's.
+	// Send and Receive are the engine's limits. Their zero values mean the defaults of the replica page.
 	Send    reliable.SendConfig
 	Receive reliable.ReceiveConfig
 

@@ -43,8 +43,8 @@ func (d DataType) String() string {
 	return "data type " + strconv.Itoa(int(d))
 }
 
-// Size returns how many bytes a value of the type has, or -1 for DataChars, whose
-// values differ, and for a type that does not exist.
+// Size returns the number of bytes of a value of the type. It is -1 for DataChars, whose
+// values vary, and for a type that does not exist.
 func (d DataType) Size() int {
 	if d < dataTypes {
 		return dataTypeBytes[d]
@@ -52,9 +52,9 @@ func (d DataType) Size() int {
 	return -1
 }
 
-// Fits reports whether a value of n bytes may be of the type: "Replicated data
-// whose size is not that of its linked type is bad input". Parse cannot know, as
-// a replicate does not repeat the types.
+// Fits reports whether a value of the type may have n bytes: "Replicated data whose size
+// is not that of its linked type is bad input". Parse cannot check it, as a replicate
+// does not repeat the types.
 func (d DataType) Fits(n int) bool {
 	if d == DataChars {
 		return n >= 0 && n <= MaxValueBytes
@@ -62,9 +62,8 @@ func (d DataType) Fits(n int) bool {
 	return d < dataTypes && n == dataTypeBytes[d]
 }
 
-// Finite reports whether data, which fits, may be reckoned with: it is false for
-// a float or double that is NaN or infinite, since one such value spreads to all
-// that it is added to.
+// Finite reports whether data is safe for arithmetic. It is false for a float or double
+// that is NaN or infinite, as such a value spreads to every sum. data must fit the type.
 func (d DataType) Finite(data []byte) bool {
 	r := wire.Little(data)
 	switch d {

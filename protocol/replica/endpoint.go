@@ -16,34 +16,35 @@ import (
 )
 
 var (
-	// ErrClosed: the connection has ended or is ending.
+	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("replica: connection closed")
-	// ErrNotConnected: the handshake is not done yet.
+	// ErrNotConnected means that the handshake is not done yet.
 	ErrNotConnected = errors.New("replica: not connected yet")
-	// ErrWindowFull: too much is unacknowledged or queued; try again later.
+	// ErrWindowFull means that too much is unacknowledged or queued. Try again later.
 	ErrWindowFull = reliable.ErrWindowFull
-	// ErrMessageSize: the message is larger than this peer and these flags allow.
+	// ErrMessageSize means that the message is larger than the limit, or than a foreign
+	// peer or the mode allows.
 	ErrMessageSize = errors.New("replica: message too large")
-	// ErrName: the name is too long, not UTF-8, or one of ours.
+	// ErrName means that the name is too long, not UTF-8, or reserved.
 	ErrName = errors.New("replica: bad message name")
-	// ErrFlags: a message cannot be ordered without being reliable.
+	// ErrFlags means that a message is ordered but not reliable.
 	ErrFlags = errors.New("replica: ordered needs reliable")
 )
 
-// State is where a connection stands.
+// State is the state of a connection.
 type State uint8
 
 const (
-	// StateConnecting: a client has asked and got no answer yet.
+	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted: a client has the accept and repeats its ack until the
-	// server's first sync.init.
+	// StateAccepted is the state of a client that has the accept. It repeats its ack
+	// until the server's first sync.init.
 	StateAccepted
-	// StateOpen: both sides know each other.
+	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing: our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is on its way.
 	StateClosing
-	// StateClosed: it is over.
+	// StateClosed is the state of an ended connection.
 	StateClosed
 )
 
@@ -52,13 +53,13 @@ func (s State) String() string {
 	return [...]string{"unset", "connecting", "accepted", "open", "closing", "closed"}[min(s, StateClosed)]
 }
 
-// Endpoint is one side of one connection: a pure state machine. Call its methods
-// in this order: Handle* → PollEvent until false → PollTransmit until false →
-// sleep until NextTimeout.
+// Endpoint is one side of one connection: a pure state machine. Call its methods in this
+// order: Handle* → PollEvent until false → PollTransmit until false → sleep until
+// NextTimeout.
 //
-// What each packet touches comes first and lies together, and what few connections
-// need is behind pointers: with thousands of connections the time goes into reading
-// their memory.
+// Fields that each packet uses come first and lie together, and fields that few
+// connections need are behind pointers: with thousands of connections, most time goes
+// into reading their memory.
 type Endpoint struct {
 	cfg   *Config
 	state State
@@ -129,13 +130,13 @@ type control struct {
 	data [syncAckBytes]byte
 }
 
-// Stats counts the fate of each packet of a connection.
+// Stats counts every fate of a connection's packets.
 type Stats struct {
 	In         uint64 // packets for this connection
 	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or left over
-	OutOfState uint64 // valid, but not now
-	Out        uint64 // packets put on the wire
+	OutOfTime  uint64 // with a time that is not this connection's: forged or old
+	OutOfState uint64 // valid, but not in this state
+	Out        uint64 // packets sent
 	LooseLost  uint64 // unreliable messages dropped because the socket was behind
 	Reliable   reliable.Stats
 }
@@ -148,8 +149,8 @@ type tally struct {
 	In, Out, Malformed, OutOfTime, OutOfState, LooseLost uint64
 }
 
-// Shared is what the endpoints of one loop share. Its zero value is ready, but
-// for Rand.
+// Shared is what the endpoints of one loop share. Its zero value is usable, except for
+// Rand.
 type Shared struct {
 	Buffers reliable.Buffers
 	Rand    *rand.Rand
@@ -192,20 +193,20 @@ func (e *Endpoint) open(now time.Time, extended bool, next, first uint64) {
 	e.near = first - 1
 }
 
-// State returns where the connection stands.
+// State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// Extended reports whether the peer is one of ours.
+// Extended reports whether the peer uses our extension.
 func (e *Endpoint) Extended() bool { return e.extended }
 
-// RTT returns the smoothed round trip, 0 while none is known.
+// RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
-// ServerTime returns the connection's clock in µs: the server's own, or as a
-// client knows it.
+// ServerTime returns the connection's clock in µs: at a server its own, at a client its
+// estimate of the server's.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())
@@ -232,7 +233,7 @@ func (e *Endpoint) unwrap(seq uint16) uint64 { return serial.Bits16.Unwrap(e.nea
 // talking reports whether the connection is there and not about to end.
 func (e *Endpoint) talking() bool { return e.state == StateAccepted || e.state == StateOpen }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.state == StateClosed {
 		return time.Time{}, false
@@ -270,7 +271,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	return next, true
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.now = now
 	if e.state == StateClosed {
@@ -319,9 +320,9 @@ func (e *Endpoint) afterEngine(now time.Time) {
 	}
 }
 
-// PollTransmit writes the next packet into buf and says where it goes. Those of the
-// clock come first, as they tell when they were sent. Acks come last: behind a longer
-// packet to the same address a socket sends them with it.
+// PollTransmit writes the next packet into buf and returns its address. Packets of the
+// clock come first, as they carry the time at which they are sent. Acks come last, as the
+// socket can join an ack to a longer packet to the same address.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.control.Len() > 0 {
 		c := e.control.First()
@@ -382,7 +383,7 @@ func (e *Endpoint) put(p *Packet) {
 	e.control.Push(c)
 }
 
-// PollEvent returns the next thing that happened.
+// PollEvent returns the next event.
 func (e *Endpoint) PollEvent() (ev Event, ok bool) {
 	ok = e.pollEvent(&ev)
 	return ev, ok

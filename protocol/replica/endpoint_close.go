@@ -163,10 +163,10 @@ func among(n uint64, sequence uint16) bool {
 	return m <= n && n-m < obeyedWithin
 }
 
-// Close ends the connection. What was sent reliably and is not acknowledged yet
-// has half of the linger time to arrive; then we say goodbye: reliable, and repeated
-// until acknowledged, five times at most, and until the linger time is over. reason
-// is shown to a client; a client's own has no place on the wire.
+// Close ends the connection. Reliable packets that are not acknowledged yet have half of
+// the linger time to arrive. Then Close sends the goodbye, which is reliable: it is
+// repeated until acknowledged, at most five times and until the linger time is over. reason
+// is shown to a client. A client's own reason is not sent.
 func (e *Endpoint) Close(now time.Time, reason string) {
 	if e.state >= StateClosing || e.ending != nil && e.ending.leaving() {
 		return
@@ -271,7 +271,7 @@ func (e *Endpoint) end(c Close) {
 	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
 }
 
-// Release lets go of what a closed endpoint still holds for reading.
+// Release frees what a closed endpoint still holds for reading.
 func (e *Endpoint) Release() {
 	if e.state == StateClosed {
 		e.receiver.Close()
@@ -281,8 +281,8 @@ func (e *Endpoint) Release() {
 	}
 }
 
-// Over returns why the connection is over if it is, whatever of its events was not
-// polled yet.
+// Over returns the reason why the connection has ended, if it has. Events may still be
+// waiting for PollEvent.
 func (e *Endpoint) Over() (why error, over bool) {
 	if e.state != StateClosed {
 		return nil, false
@@ -290,7 +290,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.ending.close, true
 }
 
-// Advance tells the time to what polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. It does not go back.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

@@ -11,15 +11,15 @@ import (
 	"parley/internal/serial"
 )
 
-// Mode is how a message travels.
+// Mode is the reliability of a message.
 type Mode uint8
 
 const (
-	// Unreliable: at most once, in any order.
+	// Unreliable messages arrive at most once, in any order.
 	Unreliable Mode = iota
-	// Reliable: exactly once, in any order.
+	// Reliable messages arrive exactly once, in any order.
 	Reliable
-	// Ordered: exactly once, after every ordered message before it.
+	// Ordered messages arrive exactly once, after every ordered message before them.
 	Ordered
 )
 

@@ -2,27 +2,27 @@ package replica
 
 import "fmt"
 
-// EventKind says what happened. The set is closed.
+// EventKind is the kind of an event. The set is closed.
 type EventKind uint8
 
 const (
-	// EventConnected: the handshake is done.
+	// EventConnected means that the handshake is done.
 	EventConnected EventKind = iota + 1
-	// EventMessage: a message came; Name, Data, Time and the flags count.
+	// EventMessage is a message; Name, Data, Time and the flags are set.
 	EventMessage
-	// EventSkipped: an ordered message of a foreign peer came after its place was
-	// given up. It is not delivered; Number says which it was.
+	// EventSkipped means that an ordered message of a foreign peer came after its place was given up. It is not
+	// delivered; Number is its number.
 	EventSkipped
-	// EventLinked: at a client, a piece of the server's table is known; at the
-	// server, the client has answered all there is.
+	// EventLinked means, at a client, that a part of the server's table is known; at the server, that the client
+	// has answered all parts.
 	EventLinked
-	// EventReplicated: values came; Endpoint.Value and EntityValue have them.
+	// EventReplicated means that values came; Endpoint.Value and EntityValue return them.
 	EventReplicated
-	// EventGone: an entity has left sight; KindLink and ID say which.
+	// EventGone means that an entity has left sight; KindLink and ID identify it.
 	EventGone
-	// EventClosed: the connection is over; Close says why. It is the last event.
-	// A client that says goodbye is over at its server a second after: until then it may prove that the goodbye was
-	// forged.
+	// EventClosed means that the connection has ended; Close has the reason. It is the last event. When a client
+	// says goodbye, its connection ends at the server a second later: until then, the client can prove that the
+	// goodbye was forged.
 	EventClosed
 )
 
@@ -31,44 +31,43 @@ func (k EventKind) String() string {
 	return [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed"}[min(k, EventClosed)]
 }
 
-// Event is what PollEvent returns. Name and Data are valid until the next call
-// of any method of the endpoint.
+// Event is an event of a connection. Name and Data are valid until the next call of any method of the endpoint.
 type Event struct {
 	Kind     EventKind
 	Name     []byte
 	Data     []byte
-	Time     uint64 // the sender's, in µs of server time
-	Number   uint64 // of the packet, unwrapped
+	Time     uint64 // the sender's time, in µs of server time
+	Number   uint64 // of the packet, without wrap-around
 	Reliable bool
 	Ordered  bool
-	KindLink uint16 // of EventGone
+	KindLink uint16 // for EventGone
 	ID       uint8
 	Close    Close
 }
 
-// Reason is why a connection ended.
+// Reason is the reason why a connection ended.
 type Reason uint8
 
 const (
-	// ReasonClosed: we were asked to close it.
+	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer: the peer left, or refused us; Text is what it said.
+	// ReasonPeer means that the peer left, or refused us; Text has its words.
 	ReasonPeer
-	// ReasonRejected: the server did not accept us; Text is what it said.
+	// ReasonRejected means that the server did not accept us; Text has its words.
 	ReasonRejected
-	// ReasonTimeout: nothing valid came for too long.
+	// ReasonTimeout means that no valid packet came for too long.
 	ReasonTimeout
-	// ReasonUnacknowledged: a reliable packet was never acknowledged.
+	// ReasonUnacknowledged means that a reliable packet was never acknowledged.
 	ReasonUnacknowledged
-	// ReasonReplaced: a new connection came from the same address.
+	// ReasonReplaced means that a new connection came from the same address.
 	ReasonReplaced
-	// ReasonProtocol: the peer broke the rules.
+	// ReasonProtocol means that the peer broke the protocol.
 	ReasonProtocol
-	// ReasonOverflow: a limit on memory was reached.
+	// ReasonOverflow means that a limit on memory was reached.
 	ReasonOverflow
-	// ReasonUnknown: the server does not know us, perhaps because it restarted.
+	// ReasonUnknown means that the server does not know us, perhaps because it restarted.
 	ReasonUnknown
-	// ReasonSocket: our own socket failed; Text says how.
+	// ReasonSocket means that our own socket failed; Text has the error.
 	ReasonSocket
 )
 
@@ -78,14 +77,14 @@ func (r Reason) String() string {
 		"replaced by a new connection", "protocol error", "out of room", "unknown to the server", "socket failed"}[min(r, ReasonSocket)]
 }
 
-// Close is how a connection ended: by whom, why, and in which words.
+// Close is how a connection ended: by which side, why, and with which text.
 type Close struct {
 	Reason Reason
 	Remote bool   // the peer ended it
-	Text   string // what the peer said, or what we told it
+	Text   string // the peer's words, or ours to the peer
 }
 
-// Error makes a Close an error for those who wait for one.
+// Error implements error.
 func (c Close) Error() string {
 	if c.Text != "" {
 		return fmt.Sprintf("replica: connection ended: %v: %s", c.Reason, c.Text)

@@ -15,8 +15,8 @@ const (
 	// MaxValueBytes is the longest replicated value.
 	MaxValueBytes = 255
 
-	// MaxListed is how many elements any one list of a link.table or a
-	// replicate has, as each count is one byte.
+	// MaxListed is the greatest number of elements of any list of a link.table or a
+	// replicate, as each count is one byte.
 	MaxListed = 255
 
 	// MaxOrderLink is the largest Packet.OrderLink, as it has five bits.

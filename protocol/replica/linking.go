@@ -30,8 +30,8 @@ func (l *linkState) linked(i int) bool {
 // all reports whether a client has accepted all of n items.
 func (l *linkState) all(n int) bool { return l != nil && l.done >= n && l.refused == nil }
 
-// Link asks the server for its table. A client that wants replication calls it
-// once after EventConnected; EventLinked says that the server's table is known.
+// Link asks the server for its table. A client that wants replication calls it once after
+// EventConnected. EventLinked means that the server's table is known.
 func (e *Endpoint) Link(now time.Time) error {
 	e.now = now
 	if err := e.mayTalk(); err != nil {

@@ -18,7 +18,7 @@ const (
 
 var typeNames = [...]string{"connect", "disconnect", "sync", "ack", "link", "replicate", "message"}
 
-// String returns the type in the words of the document, shortened.
+// String returns a short form of the document's name of the type.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -26,11 +26,11 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// Side is the end of a connection that sent a packet: some packets are right
-// from one end only, and a disconnect may carry a reason from one only.
+// Side is the end of a connection that sent a packet. Some packets are valid from one end
+// only, and a disconnect may carry a reason from one only.
 type Side uint8
 
-// The two sides. The zero Side is unset, and no packet is right from it.
+// The two sides. The zero Side is unset, and no packet from it is valid.
 const (
 	FromClient Side = 1 << iota
 	FromServer
@@ -38,7 +38,7 @@ const (
 	fromBoth = FromClient | FromServer
 )
 
-// String returns the side as the command line spells it.
+// String returns the side as the command line writes it.
 func (s Side) String() string {
 	switch s {
 	case FromClient:
@@ -49,11 +49,11 @@ func (s Side) String() string {
 	return "unset"
 }
 
-// Kind is one of the thirteen packets: a type and, where the type has several
-// blocks, which of them.
+// Kind is one of the thirteen packets: a type and, where the type has several blocks, a
+// block.
 type Kind uint8
 
-// The packets. The zero Kind is unset: Parse leaves it where it refuses.
+// The packets. The zero Kind is unset: Parse leaves it when it refuses a packet.
 const (
 	KindInit Kind = iota + 1
 	KindAccept
@@ -78,7 +78,7 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Type returns the packet type that the kind belongs to.
+// Type returns the packet type of the kind.
 func (k Kind) Type() Type { return rules[k].typ }
 
 // Bits of the flags byte (section 1.2). Bits 2 to 7 are not the document's: they
@@ -124,35 +124,34 @@ var rules = [...]rule{
 	KindMessage:    {"message", TypeMessage, 0, fromBoth, 0, 0xff},
 }
 
-// Packet is one packet of any kind. Kind says which of the other fields count;
-// those that do not are zero after Parse and are not looked at by AppendTo.
+// Packet is one packet of any kind. Kind decides which of the other fields are used. The
+// others are zero after Parse, and AppendTo ignores them.
 //
-// Reason, Name, Data, Table and Values of a parsed packet are parts of the bytes
-// that it was parsed from: copy what outlives them.
+// Reason, Name, Data, Table and Values of a parsed packet share the memory of the parsed
+// bytes: copy what must outlive them.
 type Packet struct {
 	Kind Kind
 
-	// Reliable and Ordered are of all packets but sync and ack.
+	// Reliable and Ordered are for all packets but sync and ack.
 	Reliable, Ordered bool
 
-	// More is of an ordered message: the next packet of the message order
-	// continues this one.
+	// More is for an ordered message: the next packet of the message order continues this
+	// one.
 	More bool
 
-	// Extended is of init and accept: the sender is one of our own peers, and
-	// knows OrderLink and More.
+	// Extended is for init and accept: the sender uses our extension, and knows OrderLink
+	// and More.
 	Extended bool
 
-	// OrderLink is of link packets and ordered messages: how many numbers back
-	// the previous packet of the same order is, 1 to 31, or 0 if none is to be
-	// waited for.
+	// OrderLink is for link packets and ordered messages: how many numbers back the
+	// previous packet of the same order is, 1 to 31, or 0 if there is none to wait for.
 	OrderLink uint8
 
-	Sequence uint16 // of all but ack, which has none
+	Sequence uint16 // all but ack, which has none
 	Acked    uint16 // ack, sync.ack: the sequence that is acknowledged
 
 	SyncInterval uint32 // accept: microseconds between two sync.init
-	Received     uint64 // accept, sync.ack: when the sender got what it answers
+	Received     uint64 // accept, sync.ack: when the sender received the packet that it answers
 	Sent         uint64 // accept, sync.ack: when the sender sent this
 	Time         uint64 // replicate, message: when the sender sent this
 

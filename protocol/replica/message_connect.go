@@ -115,7 +115,7 @@ func (p *Packet) appendDisconnect(b []byte) []byte {
 	return appendText(p.appendHead(b, p.flags()), p.Reason)
 }
 
-// ReasonText returns Reason as text that can be shown: each byte that is not
-// UTF-8 is replaced. The document gives reasons no encoding, so such a byte is no
-// fault of the packet.
+// ReasonText returns Reason as text that can be shown: each byte that is not UTF-8 is
+// replaced. The document gives reasons no encoding, so such a byte does not make the
+// packet invalid.
 func (p *Packet) ReasonText() string { return string([]rune(string(p.Reason))) }

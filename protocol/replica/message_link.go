@@ -51,9 +51,9 @@ func (p *Packet) appendLink(b []byte) []byte {
 	return b
 }
 
-// Table is the body of a link.table (sections 1.3.5.2 to 1.3.5.5): what names
-// and types the numbers of replicates stand for. Parse checks all of it; then it
-// is walked in place. A TableWriter makes one. The zero Table is empty.
+// Table is the body of a link.table (sections 1.3.5.2 to 1.3.5.5): the names and types of
+// the numbers in replicates. Parse checks all of it, and then it is walked in place. A
+// TableWriter makes one. The zero Table is empty.
 //
 //	 6       7       8
 //	+-------+-------+---------------…-----------------------…
@@ -74,7 +74,7 @@ type Table struct {
 
 // LinkedVariable is a variable of a Table or of one of its entities.
 type LinkedVariable struct {
-	Link uint16 // of an entity's variable: at most 255
+	Link uint16 // for an entity's variable: at most 255
 	Type DataType
 	Name []byte // UTF-8
 }
@@ -162,7 +162,7 @@ func skipEntityVariables(r *wire.LittleReader, n uint8) {
 	}
 }
 
-// Empty reports whether the table links nothing.
+// Empty reports whether the table is empty.
 func (t Table) Empty() bool { return t.variables == 0 && t.entities == 0 }
 
 // Variables yields the variables that belong to no entity, in the order of the

@@ -36,25 +36,24 @@ func (p *Packet) appendReplicate(b []byte) []byte {
 	return append(b, p.Values.body...)
 }
 
-// Replication is the body of a replicate (sections 1.3.6.1 to 1.3.6.4). Parse
-// checks all of it; then it is walked in place. A ReplicateWriter makes one. The
-// zero Replication is empty.
+// Replication is the body of a replicate (sections 1.3.6.1 to 1.3.6.4). Parse checks all
+// of it, and then it is walked in place. A ReplicateWriter makes one. The zero
+// Replication is empty.
 //
 //	entity link    link u16, variable count u8, then each variable link
 //	variable link  link u16, entity count u8, then each entity value
 //	entity value   entity u8, data size u8, data
 //	value          link u16, data size u8, data
 //
-// A variable link has 16 bits here and 8 in the table, so that those over 255 are
-// known to nobody; they are well formed all the same. So is a link id that occurs
-// twice.
+// A variable link has 16 bits here and 8 in the table, so no one knows links over 255.
+// They are well formed all the same. So is a link id that occurs twice.
 type Replication struct {
 	entities, variables uint8
 	variablesAt         int    // in body
 	body                []byte // what follows the counts
 }
 
-// EntityUpdate is what a Replication says of one entity kind.
+// EntityUpdate is the part of a Replication for one entity kind.
 type EntityUpdate struct {
 	Link uint16
 
@@ -62,7 +61,7 @@ type EntityUpdate struct {
 	body      []byte // from its first variable link on
 }
 
-// VariableUpdate is what a Replication says of one variable of an entity kind.
+// VariableUpdate is the part of a Replication for one variable of an entity kind.
 type VariableUpdate struct {
 	Link uint16
 
@@ -70,15 +69,15 @@ type VariableUpdate struct {
 	body   []byte // from its first value on
 }
 
-// EntityValue is one value of one variable of one entity, with the path to it.
+// EntityValue is a value of a variable of an entity, with the path to it.
 type EntityValue struct {
 	Entity   uint16 // link of the entity kind
 	Variable uint16 // link of the variable in it
-	ID       uint8  // which entity of the kind
+	ID       uint8  // the entity's number within its kind
 	Data     []byte
 }
 
-// Value is one value of a variable that belongs to no entity.
+// Value is the value of a variable that belongs to no entity.
 type Value struct {
 	Link uint16
 	Data []byte
@@ -147,8 +146,8 @@ func skipEntityValues(r *wire.LittleReader, n uint8) {
 // Empty reports whether the packet replicates nothing.
 func (v Replication) Empty() bool { return v.entities == 0 && v.variables == 0 }
 
-// EntityValues yields each value of each entity in one walk, in the order of the
-// packet. It is what a receiver wants; Entities shows how they were grouped.
+// EntityValues yields each value of each entity in one walk, in the order of the packet,
+// for receivers. Entities shows how they were grouped.
 func (v Replication) EntityValues() iter.Seq[EntityValue] {
 	return func(yield func(EntityValue) bool) {
 		r := wire.Little(v.body)
@@ -199,8 +198,8 @@ func (e EntityUpdate) Variables() iter.Seq[VariableUpdate] {
 	}
 }
 
-// Values yields the entities and their values of a variable link, in the order of
-// the packet.
+// Values yields the entities of a variable link and their values, in the order of the
+// packet.
 func (u VariableUpdate) Values() iter.Seq2[uint8, []byte] {
 	return func(yield func(uint8, []byte) bool) {
 		r := wire.Little(u.body)

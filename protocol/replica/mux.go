@@ -11,9 +11,8 @@ import (
 	"parley/internal/roster"
 )
 
-// Mux is the pure core of a server: it sends each datagram to the endpoint of
-// its address, lets newcomers in and answers strangers. It follows the seam of
-// Endpoint, with all connections behind it.
+// Mux is the pure core of a server: it gives each datagram to the endpoint of its address, admits new
+// connections and answers strangers. It has the same methods as Endpoint, for all connections.
 type Mux struct {
 	cfg     *Config
 	shared  *Shared
@@ -41,8 +40,7 @@ type Mux struct {
 	past  Stats // of the connections that are over
 }
 
-// MuxStats counts what became of datagrams that belong to no connection, and of
-// connections.
+// MuxStats counts the fates of datagrams that belong to no connection, and of connections.
 type MuxStats struct {
 	Malformed uint64 // from an address without a connection
 	Deferred  uint64 // inits that were not answered, as too many are open
@@ -51,10 +49,10 @@ type MuxStats struct {
 	GaveWay   uint64 // connections closed because too many had not entered
 	Accepts   uint64 // accepts sent
 	Rejects   uint64 // rejects sent
-	Unproven  uint64 // packets of addresses that are not proven yet
+	Unproven  uint64 // packets from addresses that are not proven yet
 	Asked     uint64 // sync.inits sent to them
-	Notices   uint64 // notices to strangers
-	Strangers uint64 // packets of strangers that were not answered
+	Notices   uint64 // notices sent to strangers
+	Strangers uint64 // packets from strangers that were not answered
 	Unsent    uint64 // answers dropped because the socket was behind
 	Opened    uint64 // connections
 	Ended     uint64
@@ -103,32 +101,32 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 	return m
 }
 
-// Store returns what the server replicates.
+// Store returns the values that the server replicates.
 func (m *Mux) Store() *Store { return &m.store }
 
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
-// Conns yields all connections. None may be forgotten meanwhile: PollEvent is not
-// called from within.
+// Conns yields all connections. Do not call PollEvent in the loop: no connection may be forgotten
+// meanwhile.
 func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
-// Replicate sends each client what has changed for it, within budget bytes each.
-// Call it once a tick.
+// Replicate sends each client the changes in its sight, at most budget bytes for each. Call it once a
+// tick.
 func (m *Mux) Replicate(budget int) {
 	for c := range m.conns.All() {
 		c.Replicate(budget)
 	}
 }
 
-// Len returns how many connections there are.
+// Len returns the number of connections.
 func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// Traffic returns the counters of all connections together, of those that are over too. It looks at each
-// that there is.
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every
+// connection.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
@@ -138,7 +136,7 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// HandleDatagram takes a datagram from anyone.
+// HandleDatagram takes a datagram from any address.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	from = admission.Canon(from)
@@ -316,7 +314,7 @@ func (m *Mux) reply(to netip.AddrPort, p *Packet, counter *uint64) {
 	m.replies.Put(to, p.AppendTo(room[:0]))
 }
 
-// Shutdown says goodbye to all and lets no one in.
+// Shutdown says goodbye to all clients and admits no new ones.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.closing = now, true, reason
 	for c := range m.conns.All() {
@@ -324,8 +322,7 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once
-// PollTransmit has returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) {
 	next, ok := m.conns.NextTimeout()
 	if m.asked.Len() > 0 {
@@ -341,7 +338,7 @@ func (m *Mux) NextTimeout() (time.Time, bool) {
 	return next, ok
 }
 
-// HandleTimeout does what is due for all connections.
+// HandleTimeout does everything that is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	m.closeLate(now)
@@ -359,7 +356,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	}
 }
 
-// PollEvent returns the next event and whose it is.
+// PollEvent returns the next event and its connection.
 func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
 	c = m.pollEvent(&ev)
 	return c, ev, c != nil
@@ -420,7 +417,7 @@ func (m *Mux) forget(c *Conn) {
 	sums.Add(&m.past, &one)
 }
 
-// PollTransmit writes the next packet into buf and says where it goes.
+// PollTransmit writes the next packet into buf and returns its address.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if n, to, ok := m.replies.MoveTo(buf); ok {
 		return n, to, true
@@ -439,16 +436,15 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Advance tells the time to what a Conn is asked to do before the next Handle*.
-// It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
 	}
 }
 
-// Send sends a message to this client now, which is the time of the newest call
-// of the Mux's Handle* or Advance. See Endpoint.Send.
+// Send sends a message to this client now: the time of the latest call of the Mux's Handle* or Advance.
+// See Endpoint.Send.
 func (c *Conn) Send(mode Mode, name string, data []byte) error {
 	err := c.Endpoint.Send(c.mux.now, mode, name, data)
 	c.mux.conns.Load(c)

@@ -35,8 +35,8 @@ func (m *Mux) begin(now time.Time, c *Conn) {
 	}
 }
 
-// Enter gives a connection its place, if it has none yet and there is one; else it is told that the server is full, and closed.
-// It reports whether it has one. A connection that accepts the link table enters by itself. See Config.EnterWithin.
+// Enter gives a connection its place and reports whether it has one. If no place is free, the client is told that the server is
+// full, and the connection is closed. A connection that accepts the link table enters by itself. See Config.EnterWithin.
 func (c *Conn) Enter() bool {
 	m := c.mux
 	switch {

@@ -71,12 +71,12 @@ func (k *seenKind) learn(link uint8, v Variable) {
 // Reading is a replicated value with the time and the number of its packet.
 type Reading struct {
 	Type   DataType
-	Data   []byte // in the bytes of the type; the reader's own
-	Time   uint64 // the server's, in µs
+	Data   []byte // the bytes of the type; the reader's own copy
+	Time   uint64 // the server's time, in µs
 	Number uint64
 }
 
-// Int returns the value of a whole-number type.
+// Int returns the value of an integer type.
 func (v Reading) Int() int64 {
 	switch v.Type {
 	case DataChar:
@@ -307,7 +307,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 	}
 }
 
-// KindLink returns the link of a kind that the server has named so.
+// KindLink returns the link of the kind with this name.
 func (e *Endpoint) KindLink(name string) (uint16, bool) {
 	for link, k := range e.client.seen.kinds {
 		if k.name == name {
@@ -341,7 +341,7 @@ func (e *Endpoint) EntityValue(kind uint16, id uint8, name string) (Reading, boo
 	return Reading{}, false
 }
 
-// Entities yields the ids of the entities of a kind that are in sight.
+// Entities yields the ids of the entities of a kind in sight.
 func (e *Endpoint) Entities(kind uint16) func(yield func(id uint8) bool) {
 	return func(yield func(uint8) bool) {
 		k := e.client.seen.kinds[kind]

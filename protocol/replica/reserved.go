@@ -6,8 +6,8 @@ import (
 )
 
 // SendReserved sends a message whose name begins with "parley.": "message names that start
-// with `parley.` are ours". It is for this project's own servers and clients, which agree on
-// what such a message means; a game's messages go by Send.
+// with `parley.` are ours". It is for parley's own servers and clients, which agree on the
+// meaning of such messages. A game uses Send.
 func (e *Endpoint) SendReserved(now time.Time, mode Mode, name string, data []byte) error {
 	e.now = now
 	if err := e.mayTalk(); err != nil {
@@ -27,8 +27,7 @@ func checkReserved(name string) error {
 	return nil
 }
 
-// SendReserved sends a message of this project's own to the client. See
-// Endpoint.SendReserved.
+// SendReserved sends one of parley's own messages to the client. See Endpoint.SendReserved.
 func (c *Conn) SendReserved(mode Mode, name string, data []byte) error {
 	defer c.mux.conns.Touch(c)
 	return c.Endpoint.SendReserved(c.mux.now, mode, name, data)

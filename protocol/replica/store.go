@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Store is what a server replicates: variables of the game, and entities of kinds
-// that have variables of their own. All connections of a Mux read the same Store.
-// It is owned by the goroutine of the Mux.
+// Store holds the values that a server replicates: variables of the game, and entities of kinds that
+// have variables of their own. All connections of a Mux read the same Store. It is owned by the
+// goroutine of the Mux.
 type Store struct {
 	items     []item // in order of registration: what link tables are cut from
 	variables []variable
@@ -43,13 +43,13 @@ type kind struct {
 	spares    int
 }
 
-// Variable is a name and a type.
+// Variable is the name and type of a variable.
 type Variable struct {
 	Name string
 	Type DataType
 }
 
-// Entity is one thing of a kind. Its values are shared by all who see it.
+// Entity is an entity of a kind. All clients that see it share its values.
 type Entity struct {
 	store    *Store
 	number   uint64
@@ -71,8 +71,8 @@ const (
 	maxKindVariables = 255 // their links have one byte
 )
 
-// AddVariable declares a variable of the game and returns its link. Clients that
-// are linked already get it in a further table.
+// AddVariable declares a variable of the game and returns its link. Clients that are already linked
+// get it in a further table.
 func (s *Store) AddVariable(name string, t DataType) (uint16, error) {
 	if err := checkVariable(Variable{name, t}); err != nil {
 		return 0, err
@@ -121,7 +121,7 @@ func checkVariable(v Variable) error {
 	return nil
 }
 
-// Set gives a variable of the game its value, in the bytes of its type.
+// Set sets a variable of the game. data has the bytes of its type.
 func (s *Store) Set(link uint16, data []byte) error {
 	if int(link) >= len(s.variables) {
 		return fmt.Errorf("%w: no variable has link %d", ErrValue, link)
@@ -139,7 +139,7 @@ func (s *Store) Set(link uint16, data []byte) error {
 	return nil
 }
 
-// NewEntity makes an entity of a kind. No one sees it until it is shown.
+// NewEntity makes an entity of a kind. No client sees it until Conn.Show.
 func (s *Store) NewEntity(link uint16) (*Entity, error) {
 	if int(link) >= len(s.kinds) {
 		return nil, fmt.Errorf("%w: no kind has link %d", ErrValue, link)
@@ -152,7 +152,7 @@ func (s *Store) NewEntity(link uint16) (*Entity, error) {
 // Kind returns the link of the entity's kind.
 func (e *Entity) Kind() uint16 { return e.kind }
 
-// Set gives a variable of the entity its value, in the bytes of its type.
+// Set sets a variable of the entity. data has the bytes of its type.
 func (e *Entity) Set(variable int, data []byte) error {
 	k := &e.store.kinds[e.kind]
 	if variable < 0 || variable >= len(k.variables) {
@@ -171,8 +171,7 @@ func (e *Entity) Set(variable int, data []byte) error {
 	return nil
 }
 
-// Remove takes the entity out of the world: it leaves every view with the next
-// Replicate.
+// Remove removes the entity: it leaves every view with the next Replicate.
 func (e *Entity) Remove() {
 	if !e.removed {
 		e.removed = true

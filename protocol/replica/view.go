@@ -2,7 +2,7 @@ package replica
 
 import "errors"
 
-// ErrNoSlot means that a client sees 256 entities of a kind already.
+// ErrNoSlot means that a client already sees 256 entities of a kind.
 var ErrNoSlot = errors.New("replica: no slot: a client sees at most 256 entities of a kind")
 
 // view is what one client sees: slots of its own for each kind, and which version of
@@ -46,7 +46,8 @@ type slot struct {
 	upto uint64   // entity.version when all was sent and nothing lost since
 }
 
-// Show lets the client see an entity, or says that its kind has no slot left.
+// Show brings an entity into the client's sight. It returns ErrNoSlot if the kind has no
+// slot left.
 func (c *Conn) Show(e *Entity) error {
 	v := c.openView()
 	if v.seen[e] != nil || e.removed {
@@ -85,7 +86,7 @@ func (c *Conn) Hide(e *Entity) {
 	}
 }
 
-// Sees returns the id under which the client sees an entity.
+// Sees returns the id by which the client knows an entity.
 func (c *Conn) Sees(e *Entity) (id uint8, ok bool) {
 	if c.view == nil || c.view.seen[e] == nil {
 		return 0, false

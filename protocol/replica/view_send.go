@@ -6,9 +6,9 @@ import (
 	"parley/internal/reliable"
 )
 
-// Replicate sends what has changed since it was sent last, or was lost, at its
-// newest: at most budget bytes of packets, going round so that nothing starves.
-// Call it once a tick. It sends nothing that the client has not linked.
+// Replicate sends the newest values of variables that have changed or were lost, in packets of at
+// most budget bytes in all. It takes turns, so that every value is sent in the end. Call it once
+// a tick. It sends only what the client has linked.
 func (c *Conn) Replicate(budget int) {
 	now := c.mux.now
 	if c.mayTalk() != nil || !c.link.isFinished() {

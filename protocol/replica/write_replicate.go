@@ -1,9 +1,9 @@
 package replica
 
-// ReplicateWriter makes a replicate packet piece by piece, within a size. Its
-// methods return false, and change nothing, when the next piece would go over
-// that size or over a count of the layout: then this packet is full, and the
-// piece goes into the next. After each call Bytes is a whole packet.
+// ReplicateWriter makes a replicate packet part by part, up to a size. If the next part would
+// exceed that size or a count of the layout, its methods return false and change nothing:
+// this packet is full, and the part goes into the next. After each call, Bytes is a whole
+// packet.
 //
 //	var w ReplicateWriter
 //	w.Start(buf[:0], &Packet{Kind: KindReplicate, Reliable: true, Sequence: n, Time: t}, 1200)
@@ -11,9 +11,8 @@ package replica
 //	for w.Variable(link, data) { … }
 //	send(w.Bytes())
 //
-// Values of entities come before those of variables, as in the packet. The zero
-// ReplicateWriter is to be started; it allocates only if the buffer is smaller
-// than the size.
+// Values of entities come before those of variables, as in the packet. Call Start on a zero
+// ReplicateWriter. It allocates only if the buffer is smaller than the size.
 type ReplicateWriter struct {
 	packetWriter
 	entity   entityGroup // countAt is of its variable links
@@ -21,9 +20,8 @@ type ReplicateWriter struct {
 	plain    bool        // a value of no entity was written
 }
 
-// Start begins a packet at the end of b. Of head all fields count but Values;
-// size is the most that the packet may have, its head included, which is always
-// written.
+// Start begins a packet at the end of b. It uses all fields of head but Values. size is the
+// greatest size of the packet, including its head, which is always written.
 func (w *ReplicateWriter) Start(b []byte, head *Packet, size int) {
 	if head.Kind != KindReplicate {
 		panic("replica: a ReplicateWriter writes a replicate")
@@ -34,8 +32,7 @@ func (w *ReplicateWriter) Start(b []byte, head *Packet, size int) {
 	w.start(b, &empty, size)
 }
 
-// Entity adds an entity link without variables; those that EntityVariable adds
-// are its own.
+// Entity adds an entity link without variables. EntityVariable then adds to it.
 func (w *ReplicateWriter) Entity(link uint16) bool {
 	if w.plain {
 		panic("replica: entity links of a replicate come before its variables")
@@ -49,8 +46,8 @@ func (w *ReplicateWriter) Entity(link uint16) bool {
 	return true
 }
 
-// EntityVariable adds a variable link without values to the entity link that was
-// added last; those that EntityValue adds are its own.
+// EntityVariable adds a variable link without values to the last entity link. EntityValue
+// then adds to it.
 func (w *ReplicateWriter) EntityVariable(link uint16) bool {
 	if w.entity.countAt == 0 || w.plain {
 		panic("replica: a variable link of no entity link")
@@ -64,7 +61,7 @@ func (w *ReplicateWriter) EntityVariable(link uint16) bool {
 	return true
 }
 
-// EntityValue adds the value of an entity to the variable link that was added last.
+// EntityValue adds the value of an entity to the last variable link.
 func (w *ReplicateWriter) EntityValue(id uint8, data []byte) bool {
 	if w.variable.countAt == 0 || w.plain {
 		panic("replica: a value of no variable link")
@@ -79,11 +76,10 @@ func (w *ReplicateWriter) EntityValue(id uint8, data []byte) bool {
 	return true
 }
 
-// Add adds the value of a variable of an entity, and before it the links that
-// lead to it, unless they are those of the last value: all or nothing. So values
-// that come sorted by entity link and variable link take the least room. A link
-// whose count is full is written once more, which the layout allows: 256 entities
-// of a kind need it.
+// Add adds the value of a variable of an entity. It also adds the links that lead to it,
+// unless they are those of the last value: all or nothing. So values sorted by entity link
+// and variable link take the least space. A link whose count is full is written once more,
+// which the layout allows: 256 entities of a kind need it.
 func (w *ReplicateWriter) Add(entity, variable uint16, id uint8, data []byte) bool {
 	if w.plain {
 		panic("replica: values of entities come before those of variables")

@@ -2,10 +2,9 @@ package replica
 
 import "math"
 
-// TableWriter makes a link.table packet piece by piece, within a size. Its
-// methods return false, and change nothing, when the next piece would go over
-// that size or over a count of the layout: then this packet is full, and the
-// piece goes into the next. After each call Bytes is a whole packet.
+// TableWriter makes a link.table packet part by part, up to a size. If the next part would exceed
+// that size or a count of the layout, its methods return false and change nothing: this packet is
+// full, and the part goes into the next. After each call, Bytes is a whole packet.
 //
 //	var w TableWriter
 //	w.Start(buf[:0], &Packet{Kind: KindLinkTable, Reliable: true, Ordered: true, Sequence: n}, 1200)
@@ -13,8 +12,8 @@ import "math"
 //	for w.Add(kind, "player", link, DataFloat, "x") { … }
 //	send(w.Bytes())
 //
-// Variables come before entities, as in the packet. The zero TableWriter is to
-// be started; it allocates only if the buffer is smaller than the size.
+// Variables come before entities, as in the packet. Call Start on a zero TableWriter. It allocates
+// only if the buffer is smaller than the size.
 type TableWriter struct {
 	packetWriter
 	entity entityGroup
@@ -26,8 +25,8 @@ type entityGroup struct {
 	countAt int // of its variables; 0 if there is no entity yet
 }
 
-// Start begins a packet at the end of b. Of head all fields count but Table; size
-// is the most that the packet may have, its head included, which is always written.
+// Start begins a packet at the end of b. It uses all fields of head but Table. size is the greatest
+// size of the packet, including its head, which is always written.
 func (w *TableWriter) Start(b []byte, head *Packet, size int) {
 	if head.Kind != KindLinkTable {
 		panic("replica: a TableWriter writes a link.table")
@@ -53,8 +52,7 @@ func (w *TableWriter) Variable(link uint16, t DataType, name string) bool {
 	return true
 }
 
-// Entity adds an entity without variables; those that EntityVariable adds are its
-// own.
+// Entity adds an entity without variables. EntityVariable then adds to it.
 func (w *TableWriter) Entity(link uint16, name string) bool {
 	checkLinked(0, name)
 	if !w.room(w.secondCount(), minEntityBytes+len(name)) {
@@ -68,7 +66,7 @@ func (w *TableWriter) Entity(link uint16, name string) bool {
 	return true
 }
 
-// EntityVariable adds a variable to the entity that was added last.
+// EntityVariable adds a variable to the last entity.
 func (w *TableWriter) EntityVariable(link uint8, t DataType, name string) bool {
 	if w.entity.countAt == 0 {
 		panic("replica: a variable of no entity")
@@ -83,9 +81,9 @@ func (w *TableWriter) EntityVariable(link uint8, t DataType, name string) bool {
 	return true
 }
 
-// Add adds a variable of an entity, and the entity before it unless that is the
-// last one: both or neither. An entity with more variables than a packet takes
-// so comes again in the next, under its old link.
+// Add adds a variable of an entity, and the entity itself unless it is the last one: both or
+// neither. An entity with more variables than a packet takes comes again in the next, under its old
+// link.
 func (w *TableWriter) Add(entity uint16, entityName string, link uint8, t DataType, name string) bool {
 	checkLinked(0, entityName)
 	checkLinked(t, name)
