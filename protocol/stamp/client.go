@@ -13,20 +13,20 @@ import (
 	"parley/internal/udp"
 )
 
-// Client is an Endpoint at a socket: a connection to one server. It watches: the wire has
-// nothing that a client could say. Its methods may be called by any goroutine.
+// Client is an Endpoint with a socket: a connection to one server. It only watches: the protocol has no
+// message for a client's data. Its methods may be called by any goroutine.
 type Client struct {
 	endpoint *Endpoint // owned by the loop
 	shell    *shell.Client[Event]
 }
 
-// Dial connects to a server at addr, written host:port, and returns when the
-// handshake is done. If the server refuses, the error is a Close:
+// Dial connects to a server at addr, written host:port, and returns when the handshake is done. If the
+// server refuses, the error is a Close:
 //
 //	var refused stamp.Close
 //	if errors.As(err, &refused) { … refused.Text … }
 //
-// If ctx ends first, it is ctx's error.
+// If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
@@ -51,48 +51,47 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	return x, nil
 }
 
-// Events yields what happens, and waits for it: entity packets and all else but
-// EventConnected, which Dial has waited for. The last is EventClosed. Events own
-// their bytes. Who stops early may call Events again; several goroutines may share
-// what comes.
+// Events yields events and waits for more: all kinds but EventConnected, which Dial has waited for. The
+// last is EventClosed. Events own their bytes. A reader that stops early may call Events again, and
+// several goroutines may share the events.
 //
-// While no one reads, a bounded number of events waits here, then in the engine;
-// after that packets are refused, so that the server sends its reliable ones again
-// and gives up after 10 resends, which take 10 to 20 s. What Close finds unread in the engine is dropped.
+// While no one reads, a bounded number of events waits here, then in the engine. After that, packets are
+// refused: the server sends its reliable ones again and gives up after 10 resends, which take 10 to 20 s.
+// Events that Close finds unread in the engine are dropped.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns why the connection is over, as a Close; or nil while it is not. It
-// may be over before Events has yielded all that came.
+// Err returns the reason why the connection ended, as a Close, or nil while it has not. The connection
+// may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close says goodbye and returns when that is acknowledged. It waits for the linger
-// time, and no longer than ctx, whose error it then returns. After it Events yields what it
-// has, and ends. Every client is to be closed, whatever ended it.
+// Close ends the connection: it sends the goodbye and waits until that is acknowledged, at most for the
+// linger time. If ctx ends first, it returns the error of ctx. After Close, Events yields what it has and
+// ends. Every client must be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
 func (c *Client) cut(now time.Time)    { abandon(c.endpoint, now, "") }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
 	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
 	return s
 }
 
-// RTT returns the least round trip that was seen lately.
+// RTT returns the least round-trip time of late.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d
 }
 
-// ServerTime returns the server's clock now, in µs, as the client knows it, and how far
-// that may be from the truth at most.
+// ServerTime returns the server's present clock in µs, as estimated by the client, and the greatest
+// possible error.
 func (c *Client) ServerTime() (t uint64, within time.Duration) {
 	c.shell.Ask(func(now time.Time) { t, within = c.endpoint.ServerTime(now), c.endpoint.ClockError(now) })
 	return t, within
 }
 
-// LocalAddr returns our own address.
+// LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
 // turn says what an event means to the shell.

@@ -8,37 +8,36 @@ import (
 	"parley/internal/reliable"
 )
 
-// Config is how a server or a client speaks. The zero Config is usable. It is
-// not changed after use.
+// Config sets up a server or a client. The zero Config is usable. Config is not changed
+// after use.
 type Config struct {
-	// KeepAlive is how long a server may have sent a client nothing reliable
-	// before it sends an empty packet, whose ack proves that the client lives.
-	// Default 1 s, at most a third of Timeout.
+	// KeepAlive is how long a server waits after its last reliable packet to a client
+	// before it sends an empty one, whose ack proves that the client is alive. Default 1
+	// s, at most a third of Timeout.
 	KeepAlive time.Duration
 
-	// Timeout is how long nothing valid may come before a connection is lost.
-	// Default 10 s.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s.
 	Timeout time.Duration
 
-	// Linger is how long Close waits for the peer to hear of it. Default 500 ms;
-	// negative is not at all: the disconnect is sent once.
+	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
+	// Negative means not at all: the disconnect is sent once.
 	Linger time.Duration
 
-	// MaxConns bounds the connections of a server; further ones are rejected with
-	// "server full". Default 4,096.
+	// MaxConns bounds the connections of a server. Further ones are rejected with "server
+	// full". Default 4,096.
 	MaxConns int
 
-	// Admit is asked by a server for each init, if it is set: it returns why the
-	// address is not let in, of which 25 bytes are told, or "" if it is. Until the
-	// address is proven it may be forged. It is called on the server's loop and
-	// must not block.
+	// Admit, if set, is called by a server for each init. It returns the reason why the
+	// address is refused, of which 25 bytes are sent, or "" to admit it. Until the
+	// address is proven, it may be forged. Admit runs on the server's loop and must not
+	// block.
 	Admit func(from netip.AddrPort) string
 
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *Logger
 
-	// Send and Receive are the engine's limits. Their zero values are the
-	// stamp page's.
+	// Send and Receive are the engine's limits. Their zero values mean the defaults of
+	// the stamp page.
 	Send    reliable.SendConfig
 	Receive reliable.ReceiveConfig
 

@@ -16,33 +16,34 @@ import (
 )
 
 var (
-	// ErrClosed: the connection has ended or is ending.
+	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("stamp: connection closed")
-	// ErrClient: only a server sends entity packets.
+	// ErrClient means that a client called a method to send entity packets, which only a
+	// server sends.
 	ErrClient = errors.New("stamp: a client sends no entities")
-	// ErrWindowFull: too much is unacknowledged or queued; try again later.
+	// ErrWindowFull means that too much is unacknowledged or queued. Try again later.
 	ErrWindowFull = reliable.ErrWindowFull
-	// ErrDataSize: an entity packet has 1 to MaxData bytes of data. An empty one
+	// ErrDataSize means that the data is not of 1 to MaxData bytes. An empty entity packet
 	// would not be delivered.
 	ErrDataSize = errors.New("stamp: data is empty or too large")
-	// ErrMode: there is no such mode.
+	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("stamp: no such mode")
 )
 
-// State is where a connection stands.
+// State is the state of a connection.
 type State uint8
 
 const (
-	// StateConnecting: a client has asked and got no answer yet.
+	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted: a client has the accept and repeats its ack until the server's
-	// first entity packet.
+	// StateAccepted is the state of a client that has the accept. It repeats its ack until
+	// the server's first entity packet.
 	StateAccepted
-	// StateOpen: both sides know each other.
+	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing: our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is on its way.
 	StateClosing
-	// StateClosed: it is over.
+	// StateClosed is the state of an ended connection.
 	StateClosed
 )
 
@@ -111,21 +112,21 @@ type malformed struct {
 	count int
 }
 
-// Stats counts the fate of each packet of a connection.
+// Stats counts every fate of a connection's packets.
 type Stats struct {
 	In         uint64 // datagrams for this connection: the sum of the five below
-	Taken      uint64 // that had their effect, or went to the engine
+	Taken      uint64 // had their effect, or went to the engine
 	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or left over
+	OutOfTime  uint64 // with a time that is not this connection's: forged or old
 	OutOfRange uint64 // disconnects with a number that is not this connection's
-	OutOfState uint64 // valid, but not now
+	OutOfState uint64 // valid, but not in this state
 
-	Out        uint64 // packets put on the wire
+	Out        uint64 // packets sent
 	LooseLost  uint64 // unreliable packets dropped because the socket was behind
 	ControlOut uint64 // acks and disconnects dropped because the socket was behind
-	Untold     uint64 // skips that were not told because nobody asked for events
-	Hushed     uint64 // packets that were not taken because the client confirms nothing
-	Beats      uint64 // empty packets sent to hear whether the peer lives
+	Untold     uint64 // skips that were not reported because nobody polled events
+	Hushed     uint64 // packets that Send refused because the client confirms nothing
+	Beats      uint64 // empty packets sent to check that the peer is alive
 	Reliable   reliable.Stats
 }
 
@@ -147,8 +148,8 @@ func (s *Stats) Check() error {
 	return nil
 }
 
-// Shared is what the endpoints of one loop share. Its zero value is ready, but
-// for Rand.
+// Shared is what the endpoints of one loop share. Its zero value is usable, except for
+// Rand.
 type Shared struct {
 	Buffers reliable.Buffers
 	Rand    *rand.Rand
@@ -181,14 +182,14 @@ func (e *Endpoint) init(now time.Time, side Side, peer netip.AddrPort, c *Config
 	e.side, e.peer, e.born, e.now, e.heard = side, admission.Canon(peer), now, now, now
 }
 
-// State returns where the connection stands.
+// State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// RTT returns the round trip, 0 while none is known: a server's smoothed one, or the
-// least that a client has seen.
+// RTT returns the round-trip time, 0 while it is unknown: at a server the smoothed one, at
+// a client the least of late.
 func (e *Endpoint) RTT() time.Duration {
 	if e.side == FromServer {
 		return e.sender.RTT()
@@ -196,8 +197,8 @@ func (e *Endpoint) RTT() time.Duration {
 	return e.clock.RTT()
 }
 
-// Rate returns a server's estimate of the bytes a second that the path carries, and
-// Pressure how far it is behind: a game reads them to decide how much to send.
+// Rate returns a server's estimate of the bytes a second that the path carries. A game uses
+// Rate and Pressure to decide how much to send.
 func (e *Endpoint) Rate() int64 {
 	if e.side != FromServer {
 		return 0
@@ -205,7 +206,7 @@ func (e *Endpoint) Rate() int64 {
 	return e.sender.Rate()
 }
 
-// Pressure returns how much of what was sent waits. See Rate.
+// Pressure returns how much of what was sent is waiting. See Rate.
 func (e *Endpoint) Pressure() reliable.Pressure {
 	if e.side != FromServer {
 		return reliable.Pressure{}
@@ -216,8 +217,8 @@ func (e *Endpoint) Pressure() reliable.Pressure {
 	return p
 }
 
-// ServerTime returns the connection's clock in µs: the server's own, or as a
-// client knows it, which is not at all before it is connected.
+// ServerTime returns the connection's clock in µs: at a server its own, at a client its
+// estimate of the server's. A client has no estimate before it is connected.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())
@@ -225,7 +226,7 @@ func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	return e.clock.Remote(now)
 }
 
-// ClockError returns how far a client's ServerTime may be from the truth at most.
+// ClockError returns the greatest possible error of a client's ServerTime.
 func (e *Endpoint) ClockError(now time.Time) time.Duration {
 	if e.side == FromServer {
 		return 0
@@ -258,7 +259,7 @@ func within(t, clock uint64) bool {
 	return d >= -clockSlack.Microseconds() && d <= clockSlack.Microseconds()
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	switch e.state {
 	case StateClosed:
@@ -286,7 +287,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	return next, true
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.now = now
 	switch {
@@ -317,8 +318,8 @@ func (e *Endpoint) serverTimeout(now time.Time) {
 	e.afterEngine(now)
 }
 
-// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes,
-// and says where it goes.
+// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes, and
+// returns its address.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	n, ok := e.nextPacket(buf)
 	if !ok {
@@ -353,8 +354,8 @@ func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
 	return e.loose.MoveTo(buf, e.buffers)
 }
 
-// PollEvent returns the next thing that happened. EventClosed comes when all that
-// arrived before it has been read, and nothing comes after it.
+// PollEvent returns the next event. EventClosed comes when all earlier arrivals have been
+// read, and is the last event.
 func (e *Endpoint) PollEvent() (Event, bool) {
 	if e.announce {
 		e.announce = false

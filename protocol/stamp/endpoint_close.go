@@ -90,10 +90,10 @@ type leaving struct {
 
 func (l *leaving) pending() bool { return !l.until.IsZero() }
 
-// Close ends the connection. What a server has sent reliably and is not acknowledged yet has
-// half of the linger time to arrive; then we say goodbye, and repeat it until acknowledged, five
-// times at most and until the linger time is over. reason is shown to a client; a client's
-// own has no place on the wire.
+// Close ends the connection. A server's reliable packets that are not acknowledged yet have half of
+// the linger time to arrive. Then Close sends the goodbye, and repeats it until acknowledged, at
+// most five times and until the linger time is over. reason is shown to a client. A client's own
+// reason is not sent.
 func (e *Endpoint) Close(now time.Time, reason string) {
 	e.now = now
 	if e.leaving.pending() {
@@ -191,8 +191,8 @@ func (e *Endpoint) letGo() {
 	e.loose.Clear(e.buffers)
 }
 
-// Over returns why the connection is over if it is, whatever of its events was not
-// polled yet.
+// Over returns the reason why the connection has ended, if it has. Events may still be waiting for
+// PollEvent.
 func (e *Endpoint) Over() (why error, over bool) {
 	if e.state != StateClosed {
 		return nil, false
@@ -200,7 +200,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// Advance tells the time to what polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. It does not go back.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

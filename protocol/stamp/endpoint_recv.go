@@ -10,8 +10,8 @@ import (
 	"parley/internal/wire"
 )
 
-// HandleDatagram takes a datagram from the peer. Those from another address are
-// not its business: a Mux sends each where it belongs.
+// HandleDatagram takes a datagram from the peer. It ignores datagrams from other addresses: a
+// Mux finds the endpoint of an address.
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	e.now = now
 	if e.state == StateClosed || admission.Canon(from) != e.peer {

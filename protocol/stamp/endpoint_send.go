@@ -10,16 +10,16 @@ import (
 // atTimestamp is where the time of any packet is.
 const atTimestamp = 4
 
-// Mode is how an entity packet travels.
+// Mode is the reliability of an entity packet.
 type Mode uint8
 
 const (
-	// Unreliable: at most once, in any order.
+	// Unreliable packets arrive at most once, in any order.
 	Unreliable Mode = iota
-	// Reliable: exactly once, in any order.
+	// Reliable packets arrive exactly once, in any order.
 	Reliable
-	// Ordered: exactly once, after every ordered packet before it. One is in flight
-	// at a time, so they pass at one a round trip.
+	// Ordered packets arrive exactly once, after every ordered packet before them. One is in
+	// flight at a time, so one arrives each round trip.
 	Ordered
 )
 
@@ -45,9 +45,10 @@ func (e *Endpoint) Send(now time.Time, mode Mode, data []byte) error {
 	return ErrMode
 }
 
-// SendReport sends an entity packet whose loss is told, not mended: for a snapshot, whose
-// newest values are worth more than the lost ones. The tag comes back with EventAcked
-// or EventLost, once, unless the connection ends first; with tag 0 nothing is told.
+// SendReport sends an entity packet whose loss is reported, not repaired. It is for
+// snapshots, whose newest values are worth more than the lost ones. The tag comes back once
+// with EventAcked or EventLost, unless the connection ends first. With tag 0 nothing is
+// reported.
 func (e *Endpoint) SendReport(now time.Time, data []byte, tag uint32) error {
 	e.now = now
 	if err := e.maySend(data); err != nil {

@@ -2,30 +2,29 @@ package stamp
 
 import "fmt"
 
-// EventKind says what happened. The set is closed.
+// EventKind is the kind of an event. The set is closed.
 type EventKind uint8
 
 const (
-	// EventConnected: the handshake is done. A client's ServerTime counts from here.
+	// EventConnected means that the handshake is done. A client's ServerTime is valid from here on.
 	EventConnected EventKind = iota + 1
-	// EventEntity: an entity packet came; Data, Time, Number and the flags count.
+	// EventEntity is an entity packet; Data, Time, Number and the flags are set.
 	EventEntity
-	// EventSkipped: an ordered packet came after its place was given up. It is not
-	// delivered; Number says which it was. Only a server that has more than one
-	// ordered packet in flight, as ours never has, can make it happen.
+	// EventSkipped means that an ordered packet came after its place was given up. It is not delivered; Number is
+	// its number. It happens only with a server that has more than one ordered packet in flight, as ours never has.
 	EventSkipped
-	// EventAcked: a packet of SendReport arrived; Tag and Number count.
+	// EventAcked means that a packet of SendReport arrived; Tag and Number are set.
 	EventAcked
-	// EventLost: a packet of SendReport is taken for lost; Tag and Number count. It
-	// is not sent again. It may have arrived all the same, and late.
+	// EventLost means that a packet of SendReport is considered lost; Tag and Number are set. It is not sent again.
+	// It may have arrived all the same, and late.
 	EventLost
-	// EventEntered: at a server, the client has confirmed an entity packet for the first time and has a place
-	// among MaxConns from now on. A client that never confirms anything is closed after 10 s: a game
-	// sends nothing before this.
+	// EventEntered means, at a server, that the client has confirmed its first entity packet and now has a place
+	// among MaxConns. A client that never confirms anything is closed after 10 s. A game sends nothing before this
+	// event.
 	EventEntered
-	// EventClosed: the connection is over; Close says why. It is the last event.
-	// A client that says goodbye is over at its server a second after: until then it may prove that the goodbye was
-	// forged.
+	// EventClosed means that the connection has ended; Close has the reason. It is the last event. When a client
+	// says goodbye, its connection ends at the server a second later: until then, the client can prove that the
+	// goodbye was forged.
 	EventClosed
 )
 
@@ -34,40 +33,39 @@ var eventNames = [...]string{"unset", "connected", "entity", "skipped", "acked",
 // String returns the kind's name.
 func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 
-// Event is what PollEvent returns. Data is valid until the next call of any
-// method of the endpoint.
+// Event is an event of a connection. Data is valid until the next call of any method of the endpoint.
 type Event struct {
 	Kind     EventKind
 	Reliable bool
 	Ordered  bool
 	Tag      uint32 // as given to SendReport
 	Data     []byte
-	Time     uint64 // the sender's when the packet left it, in µs of server time
-	Number   uint64 // of the packet, unwrapped
+	Time     uint64 // the sender's time when the packet left, in µs of server time
+	Number   uint64 // of the packet, without wrap-around
 	Close    Close
 }
 
-// Reason is why a connection ended.
+// Reason is the reason why a connection ended.
 type Reason uint8
 
 const (
-	// ReasonClosed: we were asked to close it.
+	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer: the peer left, or made us leave; Text is what it said.
+	// ReasonPeer means that the peer left, or made us leave; Text has its words.
 	ReasonPeer
-	// ReasonRejected: the server did not accept us; Text is what it said.
+	// ReasonRejected means that the server did not accept us; Text has its words.
 	ReasonRejected
-	// ReasonTimeout: nothing valid came for too long.
+	// ReasonTimeout means that no valid packet came for too long.
 	ReasonTimeout
-	// ReasonUnacknowledged: a reliable packet was never acknowledged.
+	// ReasonUnacknowledged means that a reliable packet was never acknowledged.
 	ReasonUnacknowledged
-	// ReasonReplaced: a new connection came from the same address.
+	// ReasonReplaced means that a new connection came from the same address.
 	ReasonReplaced
-	// ReasonProtocol: the peer broke the rules.
+	// ReasonProtocol means that the peer broke the protocol.
 	ReasonProtocol
-	// ReasonUnknown: the server does not know us, perhaps because it restarted.
+	// ReasonUnknown means that the server does not know us, perhaps because it restarted.
 	ReasonUnknown
-	// ReasonSocket: our own socket failed; Text says how.
+	// ReasonSocket means that our own socket failed; Text has the error.
 	ReasonSocket
 )
 
@@ -85,14 +83,14 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how a connection ended: by whom, why, and in which words.
+// Close is how a connection ended: by which side, why, and with which text.
 type Close struct {
 	Reason Reason
 	Remote bool   // the peer ended it
-	Text   string // what the peer said, or what we told it
+	Text   string // the peer's words, or ours to the peer
 }
 
-// Error makes a Close an error for those who wait for one.
+// Error implements error.
 func (c Close) Error() string {
 	if c.Text != "" {
 		return fmt.Sprintf("stamp: connection ended: %v: %s", c.Reason, c.Text)

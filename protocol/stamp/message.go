@@ -1,17 +1,17 @@
 package stamp
 
-// A Side is the end of a conversation that sent a packet. Of the five packets two are
-// a server's only, one is a client's only, and one has another layout from each.
+// A Side is the end of a connection that sent a packet. Of the five packets, two are sent
+// only by a server, one only by a client, and one has a different layout from each.
 type Side uint8
 
-// The two sides. The zero Side is unset, and nothing is accepted from it. The values
-// are bits, so that the senders of a packet are a set (see senders in codec.go).
+// The two sides. The zero Side is unset, and no packet from it is accepted. The values are
+// bits, so that the senders of a packet are a set (see senders in codec.go).
 const (
 	FromClient Side = 1 << iota
 	FromServer
 )
 
-// String names the side.
+// String returns the name of the side.
 func (s Side) String() string {
 	switch s {
 	case FromClient:
@@ -25,13 +25,13 @@ func (s Side) String() string {
 // A Kind is one of the five packets. The zero Kind is unset.
 type Kind uint8
 
-// The packets, with who sends them.
+// The packets, with their senders.
 const (
 	KindInit       Kind = iota + 1 // client: asks for a connection
 	KindAccept                     // server: grants it
-	KindDisconnect                 // both: ends it; in answer to an init it is a rejection
+	KindDisconnect                 // both: ends it; as an answer to an init it is a rejection
 	KindAck                        // both: acknowledges the packet whose number it carries
-	KindEntity                     // server: what the game has to say
+	KindEntity                     // server: the game's data
 )
 
 var kindNames = [...]string{
@@ -43,7 +43,7 @@ var kindNames = [...]string{
 	KindEntity:     "entity",
 }
 
-// String names the packet as the document's sections do.
+// String returns the packet's name in the document.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -80,38 +80,38 @@ func (k Kind) String() string {
 //	entity      0x02  | data, to the end, 0 to 1188 |
 //	                  +-----------------------------+
 //
-// A packet has one encoding, but for the flags that are ignored.
+// A packet has one encoding, except for the flags that are ignored.
 type Packet struct {
 	Kind Kind
 
-	// Reliable and Ordered are the flags of an entity packet. On all others they
-	// are false after Parse and left out by AppendTo.
+	// Reliable and Ordered are the flags of an entity packet. On all others they are false
+	// after Parse, and AppendTo leaves them out.
 	Reliable, Ordered bool
 
-	// Sequence numbers the packet among those of its sender. An ack has no number
-	// of its own: it carries the one that it acknowledges.
+	// Sequence is the number of the packet among those of its sender. An ack has no number
+	// of its own: it carries the number that it acknowledges.
 	Sequence uint16
 
 	// Time is the sender's clock in microseconds, in server time.
 	Time uint64
 
-	// Reason says why a server disconnects, in up to MaxReason bytes. They should
-	// be UTF-8 and need not be: see ReasonText. All other packets have none.
+	// Reason is the reason of a server's disconnect, up to MaxReason bytes. It should be
+	// UTF-8 but need not be: see ReasonText. All other packets have none.
 	Reason []byte
 
-	// Data is what an entity packet carries, up to MaxData bytes. It may be empty.
-	// All other packets have none.
+	// Data is the data of an entity packet, up to MaxData bytes. It may be empty. All other
+	// packets have none.
 	Data []byte
 }
 
-// ReasonText returns the reason as UTF-8, with U+FFFD for each bad byte. It allocates.
+// ReasonText returns the reason as UTF-8, with U+FFFD for each invalid byte. It allocates.
 func (p *Packet) ReasonText() string {
 	// Ranging over a string, as the conversion to runes does, takes bad bytes one by one.
 	return string([]rune(string(p.Reason)))
 }
 
-// Record is what an entity packet says of one entity. The data of a packet is a run
-// of them, with nothing between and nothing behind:
+// Record is the part of an entity packet for one entity. The data of a packet is a sequence
+// of records, with nothing between or after them:
 //
 //	 0            2         3         4
 //	+------------+---------+---------+----------------------+
@@ -123,11 +123,11 @@ type Record struct {
 	Entity uint16 // the id of the entity
 	Kind   uint8  // the number of its kind in the game's schema
 
-	// Fields are the values of the kind's fields in the order of its schema, little
-	// endian, each string as a size of one byte and its bytes: up to MaxFields bytes
-	// in all. None means that the entity is gone.
+	// Fields are the values of the kind's fields in the order of its schema, little endian,
+	// each string as a size of one byte and its bytes: up to MaxFields bytes in all. If
+	// empty, the entity is gone.
 	Fields []byte
 }
 
-// Gone reports whether the record says that its entity is no more.
+// Gone reports whether the entity is gone.
 func (rec *Record) Gone() bool { return len(rec.Fields) == 0 }

@@ -10,12 +10,11 @@ import (
 	"parley/internal/roster"
 )
 
-// Mux is the pure core of a server: it sends each datagram to the endpoint of
-// its address, lets newcomers in and answers strangers. It follows the seam of
-// Endpoint, with all connections behind it.
+// Mux is the pure core of a server: it gives each datagram to the endpoint of its address, admits new
+// connections and answers strangers. It has the same methods as Endpoint, for all connections.
 //
-// It keeps nothing of a handshake: the clock of an accept can be made again when the
-// ack of it comes (see clock), so a flood of inits costs answers and no memory.
+// It stores nothing for a handshake: it can compute the clock of an accept again when the ack comes (see
+// clock), so a flood of inits costs answers and no memory.
 type Mux struct {
 	cfg      *Config
 	shared   *Shared
@@ -37,7 +36,7 @@ type Mux struct {
 	past  Stats // of the connections that are over
 }
 
-// MuxStats counts what became of each datagram, and of connections.
+// MuxStats counts the fate of each datagram, and of connections.
 type MuxStats struct {
 	In        uint64 // datagrams: the sum of the nine below
 	ToConns   uint64 // for a connection: see its Stats
@@ -46,13 +45,13 @@ type MuxStats struct {
 	Accepts   uint64 // inits answered with an accept
 	Rejects   uint64 // inits and acks answered with a rejection
 	Opened    uint64 // acks that opened a connection
-	Notices   uint64 // acks of strangers answered with a notice
-	Strangers uint64 // packets of strangers that were not answered
+	Notices   uint64 // acks from strangers answered with a notice
+	Strangers uint64 // packets from strangers that were not answered
 	Unsent    uint64 // not answered because the socket was behind
 
 	Late    uint64 // connections closed because they confirmed nothing in time
 	GaveWay uint64 // connections closed because too many had confirmed nothing
-	Ended   uint64 // connections that are over
+	Ended   uint64 // connections that have ended
 }
 
 // Check returns an error if the counters do not add up.
@@ -88,18 +87,18 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
-// Conns yields all connections. None may be forgotten meanwhile: PollEvent is not called
-// from within.
+// Conns yields all connections. Do not call PollEvent in the loop: no connection may be forgotten
+// meanwhile.
 func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
-// Len returns how many connections there are.
+// Len returns the number of connections.
 func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// Traffic returns the counters of all connections together, of those that are over too. It looks at each
-// that there is.
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every
+// connection.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
@@ -109,7 +108,7 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// HandleDatagram takes a datagram from anyone.
+// HandleDatagram takes a datagram from any address.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	m.stats.In++
@@ -138,7 +137,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	}
 }
 
-// Shutdown says goodbye to all and lets no one in.
+// Shutdown says goodbye to all clients and admits no new ones.
 func (m *Mux) Shutdown(now time.Time, reason string) {
 	m.now, m.down, m.farewell = now, true, reason
 	for c := range m.conns.All() {
@@ -146,8 +145,7 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once
-// PollTransmit has returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) {
 	next, ok := m.conns.NextTimeout()
 	if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
@@ -156,7 +154,7 @@ func (m *Mux) NextTimeout() (time.Time, bool) {
 	return next, ok
 }
 
-// HandleTimeout does what is due for all connections.
+// HandleTimeout does everything that is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	m.closeLate(now)
@@ -166,7 +164,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	}
 }
 
-// PollEvent returns the next event and whose it is.
+// PollEvent returns the next event and its connection.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
@@ -192,8 +190,8 @@ func (m *Mux) forget(c *Conn) {
 	sums.Add(&m.past, &one)
 }
 
-// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes,
-// and says where it goes.
+// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes, and returns its
+// address.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if n, to, ok := m.replies.MoveTo(buf); ok {
 		return n, to, true
@@ -212,23 +210,22 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Advance tells the time to what a Conn is asked to do before the next Handle*. It
-// does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
 	}
 }
 
-// Send sends an entity packet to this client now, which is the time of the newest call of
-// the Mux's Handle* or Advance. See Endpoint.Send.
+// Send sends an entity packet to this client now: the time of the latest call of the Mux's Handle* or
+// Advance. See Endpoint.Send.
 func (c *Conn) Send(mode Mode, data []byte) error {
 	err := c.Endpoint.Send(c.mux.now, mode, data)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// SendReport sends an entity packet whose fate is told. See Endpoint.SendReport.
+// SendReport sends an entity packet whose fate is reported. See Endpoint.SendReport.
 func (c *Conn) SendReport(data []byte, tag uint32) error {
 	err := c.Endpoint.SendReport(c.mux.now, data, tag)
 	c.mux.conns.Load(c)

@@ -13,11 +13,11 @@ type Records struct {
 	n int // how many have been read
 }
 
-// ReadRecords returns a walk of data, which is that of one packet. Nothing is looked at
-// yet; a receiver that must not act on half a packet asks CheckRecords first.
+// ReadRecords returns a walk over the data of one packet. It does not check the data: a
+// receiver that must not act on half a packet calls CheckRecords first.
 func ReadRecords(data []byte) Records { return Records{r: wire.Little(data)} }
 
-// CheckRecords reports whether data is whole records to its end. None at all are fine.
+// CheckRecords reports whether data consists of whole records. Empty data does.
 func CheckRecords(data []byte) bool {
 	records := ReadRecords(data)
 	var rec Record
@@ -26,9 +26,9 @@ func CheckRecords(data []byte) bool {
 	return records.OK()
 }
 
-// Next reads the next record into rec. It is false at the end of the data and at a
-// record that runs past it, which OK and Err tell apart; rec is then empty. Its Fields
-// are a part of the data: copy what outlives it.
+// Next reads the next record into rec. It returns false at the end of the data and at a
+// record that runs past the end; OK and Err tell the two apart. rec is then empty. Its
+// Fields share the memory of the data: copy what must outlive it.
 func (w *Records) Next(rec *Record) bool {
 	*rec = Record{}
 	if w.r.Len() == 0 {
@@ -47,13 +47,13 @@ func (w *Records) Next(rec *Record) bool {
 // OK reports whether all records so far were whole.
 func (w *Records) OK() bool { return w.r.OK() }
 
-// Err returns what is wrong with the record at which Next stopped, as a *wire.Error that
-// counts offsets from the start of the data, or nil.
+// Err returns the fault of the record at which Next stopped, as a *wire.Error with an
+// offset from the start of the data, or nil.
 func (w *Records) Err() error { return w.r.Err() }
 
-// AppendTo appends the record and returns true, if b then has at most limit bytes (so
-// limit is MaxData for data that begins with b, and MaxPacket behind a header). Else it
-// returns b as it was and false: the packet is full. Fields over MaxFields never fit.
+// AppendTo appends the record and returns true, if b then has at most limit bytes
+// (MaxData if b begins with the data, MaxPacket if it begins with a header). Otherwise it
+// returns b unchanged and false: the packet is full. Fields over MaxFields never fit.
 func (rec *Record) AppendTo(b []byte, limit int) ([]byte, bool) {
 	if len(rec.Fields) > MaxFields || len(b)+RecordBytes+len(rec.Fields) > limit {
 		return b, false

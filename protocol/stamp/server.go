@@ -14,20 +14,19 @@ import (
 	"parley/internal/udp"
 )
 
-// ErrServerClosed: the server was closed, or its socket failed.
+// ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("stamp: server closed")
 
-// Logger is what Config.Log takes.
+// Logger is the type of Config.Log.
 type Logger = slog.Logger
 
 // goodbye is what clients are told when the server closes. It is short enough
 // for a rejection.
 const goodbye = "server closing"
 
-// Server is a Mux at a socket. One goroutine, the loop, owns the Mux and all its
-// connections; it calls the handler. The methods of a Server may be called by any
-// other goroutine; those that wait for the loop must not be called by the
-// handler, which would wait for itself: Do, Stats, Shutdown and Close.
+// Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
+// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
+// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux    *Mux
 	shell  *shell.Server
@@ -35,22 +34,21 @@ type Server struct {
 	log    *slog.Logger
 }
 
-// ServerStats is what a server did.
+// ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns int // there are now
+	Conns int // connections now
 	MuxStats
-	Traffic Stats // of all connections, those included that are over
+	Traffic Stats // of all connections, ended ones included
 	Socket  udp.Stats
 	Loop    udp.LoopStats
 }
 
-// Listen starts a server on addr, written host:port; an empty host is all
-// addresses of the machine, and port 0 lets the system choose.
+// Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
+// With port 0 the system chooses the port.
 //
-// handle is called for every event of every connection, one at a time, on the
-// loop: while it runs, no packet moves, so it must not block. It may keep c and
-// call c.Send and c.Close whenever it or a function given to Do runs, and at no
-// other time. A nil handle ignores all events.
+// handle is called for every event of every connection, one at a time, on the loop. No packet moves
+// while it runs, so it must not block. It may keep c, and call c.Send and c.Close, but only while it
+// or a function given to Do runs. A nil handle ignores all events.
 func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
 	socket, err := udp.Listen(addr, udp.Config{})
 	if err != nil {
@@ -77,10 +75,10 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 // Addr returns the address that the server listens on.
 func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
-// Do runs fn here and now while the loop stands still, and returns when it has run: it is how
-// other goroutines reach the Mux and its connections, a game's tick for one. What fn sends goes out at
-// once after. fn must be short, and neither it nor the handler may call Do. The error is
-// ErrServerClosed, and then fn has not run.
+// Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
+// such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
+// afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
+// ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	if s.shell.Do(func() { fn(s.mux) }) != nil {
 		return ErrServerClosed
@@ -88,26 +86,26 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
-// takes to look at each connection.
+// Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
+// takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Conns, st.MuxStats, st.Traffic = s.mux.Len(), s.mux.stats, s.mux.Traffic() })
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
 }
 
-// Shutdown tells every client that the server closes, lets no one in, and closes
-// the server when the last has acknowledged it or the linger time is over; or
-// when ctx ends, which is then the error.
+// Shutdown tells every client that the server closes, and admits no new ones. It closes the server
+// when the last client has acknowledged, or the linger time is over. If ctx ends first, it closes the
+// server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error { return s.shell.Shutdown(ctx) }
 
-// Close closes the server at once: every client is told, but no one waits for it
-// to hear. The handler still gets each connection's EventClosed. The error is
-// why the socket failed, if it did. A second call changes nothing.
+// Close closes the server at once: every client is told, but Close does not wait for acknowledgements.
+// The handler still gets each connection's EventClosed. The error is that of the socket, if it failed.
+// A second call changes nothing.
 func (s *Server) Close() error { return s.shell.Close() }
 
-// Done is closed when the server is closed or its socket failed. Close then
-// returns why.
+// Done returns a channel that is closed when the server is closed or its socket failed. Close then
+// returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
 func (s *Server) leave() { s.mux.Shutdown(s.mux.now, goodbye) }
