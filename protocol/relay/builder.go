@@ -2,14 +2,14 @@ package relay
 
 import "time"
 
-// Builder packs messages into packages: as many as fit, and none that waits for longer than
-// the builder's delay. Messages go in order and whole. The bytes say nothing of where one
-// ends: messages must tell that themselves. The zero value is ready, with no delay: then it
-// packs what is added until HandleTimeout is called at the same time.
+// Builder packs messages into packages: as many as fit, and none waits longer than the
+// builder's delay. Messages stay whole and in order. The bytes do not mark where a message
+// ends: messages must tell that themselves. The zero value is usable and has no delay: it
+// packs the messages that are added until HandleTimeout is called at the same time.
 //
-// It is pure: it is driven by whoever owns it, such as a lobby with a Timer.
+// It is pure: its owner drives it, such as a lobby with a Timer.
 type Builder struct {
-	// Delay is for how long the first message of a package may wait for others.
+	// Delay is how long the first message of a package may wait for others.
 	Delay time.Duration
 	// Limit is the largest package, if it is not MaxPayload.
 	Limit int
@@ -18,8 +18,8 @@ type Builder struct {
 	since time.Time
 }
 
-// Add adds a message. When it does not fit behind the others any more, their package is
-// handed to flush first. The error is ErrPayloadSize if the message fits into no package.
+// Add adds a message. If it does not fit behind the others, their package is passed to
+// flush first. The error is ErrPayloadSize if the message is too large for a package.
 func (b *Builder) Add(now time.Time, message []byte, flush func(payload []byte)) error {
 	limit := b.limit()
 	if len(message) == 0 || len(message) > limit {
@@ -45,7 +45,7 @@ func (b *Builder) limit() int {
 	return b.Limit
 }
 
-// Flush hands what was packed to flush, which must not keep it.
+// Flush passes the packed messages to flush, which must not keep them.
 func (b *Builder) Flush(flush func(payload []byte)) {
 	if len(b.data) == 0 {
 		return
@@ -59,7 +59,7 @@ func (b *Builder) Flush(flush func(payload []byte)) {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called, false while nothing waits.
+// NextTimeout returns when to call HandleTimeout, false while nothing is waiting.
 func (b *Builder) NextTimeout() (time.Time, bool) {
 	if len(b.data) == 0 {
 		return time.Time{}, false
@@ -67,7 +67,7 @@ func (b *Builder) NextTimeout() (time.Time, bool) {
 	return b.since.Add(b.Delay), true
 }
 
-// HandleTimeout hands what was packed to flush if it has waited for long enough.
+// HandleTimeout passes the packed messages to flush if they have waited long enough.
 func (b *Builder) HandleTimeout(now time.Time, flush func(payload []byte)) {
 	if at, ok := b.NextTimeout(); ok && !now.Before(at) {
 		b.Flush(flush)

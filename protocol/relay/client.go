@@ -14,8 +14,7 @@ import (
 	"parley/internal/udp"
 )
 
-// Client is an Endpoint at a socket: a participant of a room. Its methods may be called by
-// any goroutine.
+// Client is an Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
 	endpoint *Endpoint // owned by the loop
 	more     bool      // owned by the loop: packages wait for it
@@ -23,11 +22,10 @@ type Client struct {
 	shell    *shell.Client[Event]
 }
 
-// Dial joins the room of the server at addr, written host:port, and returns when its first
-// package is confirmed. A server that does not let us in says why, and the error is a Close. If
-// nothing at all comes, it tries from another port: a server ignores the port of somebody who left for 10 s, and
-// the system may give us that one. If there is no server, the error is a Close after some 12 s. If ctx ends
-// first, it is ctx's error.
+// Dial joins the room of the server at addr, written host:port, and returns when its first package is confirmed. If
+// the server refuses with a reason, the error is a Close. If nothing at all comes, Dial tries another port: a server
+// ignores the port of a participant that left for 10 s, and the system may have chosen that port. If there is no
+// server, the error is a Close after some 12 s. If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
@@ -73,10 +71,9 @@ func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Durat
 	return x, nil
 }
 
-// Send has a package sent to all others or to the server, and does not wait for that. Those
-// of one goroutine are sent in its order. Nothing is sent if it returns an
-// error, which is ErrBacklogFull while the server takes too little, ErrPayloadSize, ErrMode,
-// or ErrClosed once we are out of the room: Err says why.
+// Send queues a package to all others or to the server, and returns. The packages of one goroutine are sent in its
+// order. If Send returns an error, nothing is sent. The error is ErrBacklogFull while the server takes too little,
+// ErrPayloadSize, ErrMode, or ErrClosed once we have left the room (Err returns the reason).
 func (c *Client) Send(mode Mode, to Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
@@ -84,8 +81,7 @@ func (c *Client) Send(mode Mode, to Target, payload []byte) error {
 	return sendError(c.shell.Put(tagOf(mode, to), "", payload))
 }
 
-// SendWait is Send that waits while the server takes too little, until ctx ends, whose
-// error it then returns.
+// SendWait is Send, but waits while the server takes too little. If ctx ends first, it returns the error of ctx.
 func (c *Client) SendWait(ctx context.Context, mode Mode, to Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
@@ -93,8 +89,8 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, to Target, payload []b
 	return sendError(c.shell.PutWait(ctx, tagOf(mode, to), "", payload))
 }
 
-// Queue sends a message in a package that it may share with others of its mode and target,
-// after Config.FlushAfter at the latest: see Endpoint.Queue. Its errors are those of Send.
+// Queue sends a message in a package that it may share with others of its mode and target, after Config.FlushAfter
+// at the latest: see Endpoint.Queue. Its errors are those of Send.
 func (c *Client) Queue(mode Mode, to Target, message []byte) error {
 	if err := checkPackage(mode, message); err != nil {
 		return err
@@ -162,23 +158,22 @@ func (c *Client) left(now time.Time, left bool) {
 	}
 }
 
-// Events yields what happens, and waits for it: packages, and at the end EventLeft.
-// EventJoined is what Dial has waited for. Events own their bytes. Who stops early may call
-// Events again; several goroutines may share what comes.
+// Events yields events and waits for more: packages, and at the end EventLeft. Dial has waited for EventJoined.
+// Events own their bytes. A reader that stops early may call Events again, and several goroutines may share the
+// events.
 //
-// While no one reads, a bounded number of events waits here, then in the engine; after that
-// reliable packages are not confirmed, so that the server sends them again, and removes us
-// when too many wait for us. Of unreliable ones the oldest are dropped. What Close finds
-// unread in the engine is dropped.
+// While no one reads, a bounded number of events waits here, then in the engine. After that, reliable packages are
+// not confirmed: the server sends them again, and removes us when too many are waiting for us. Of unreliable
+// packages the oldest are dropped. Events that Close finds unread in the engine are dropped.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns why we are out of the room, as a Close; or nil while we are not. That may be
-// before Events has yielded all that came.
+// Err returns the reason why we are no longer in the room, as a Close, or nil while we are. That may be before
+// Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close waits until all that was sent is confirmed, and then leaves the room. It waits no
-// longer than ctx, whose error it then returns: what was unconfirmed may be lost. After it
-// Events yields what it has, and ends. Every client is to be closed, whatever ended it.
+// Close waits until everything sent is confirmed, and then leaves the room. If ctx ends first, it returns the error
+// of ctx, and unconfirmed packages may be lost. After Close, Events yields what it has and ends. Every client must
+// be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 // hangUp leaves, once all that was sent before is with the endpoint.
@@ -190,20 +185,20 @@ func (c *Client) hangUp(now time.Time) {
 
 func (c *Client) cut(now time.Time) { c.endpoint.cut(now, Close{Reason: ReasonClosed}) }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
 	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
 	return s
 }
 
-// RTT returns the smoothed round trip, with the time for which the server gathers its
-// confirmations; 0 while none is known.
+// RTT returns the smoothed round-trip time, including the time for which the server gathers its confirmations; 0
+// while it is unknown.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d
 }
 
-// LocalAddr returns our own address.
+// LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
 // turn says what an event means to the shell.
@@ -235,8 +230,7 @@ func last(why error) Event {
 	return ev
 }
 
-// NewTicket returns a ticket for a room that is valid for a time from now on, and no other
-// like it.
+// NewTicket returns a ticket for a room that is valid for a time from now on. Its serial is unique.
 func NewTicket(key TicketKey, room, name string, valid time.Duration) ([]byte, error) {
 	t := Ticket{Room: room, Name: name, Expires: time.Now().Add(valid)}
 	cryptorand.Read(t.Serial[:])

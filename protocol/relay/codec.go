@@ -16,16 +16,16 @@ const (
 	atID    = 1
 )
 
-// Parse reads the datagram that is the whole of b, and reports whether it is one; if
-// not, Kind is unset and the other fields mean nothing. Payload and IDs are parts of b:
-// copy what outlives it.
+// Parse reads the datagram that fills all of b, and reports whether it is valid. If not,
+// Kind is unset and the other fields are meaningless. Payload and IDs share the memory of
+// b: copy what must outlive it.
 func (d *Datagram) Parse(b []byte) bool {
 	r := wire.Big(b)
 	return d.read(&r)
 }
 
-// ParseErr is Parse for people: the error is nil or a *wire.Error that names the field
-// that is wrong and its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and
+// its offset. The error is allocated.
 func (d *Datagram) ParseErr(b []byte) error {
 	r := wire.Big(b)
 	d.read(&r)
@@ -75,9 +75,9 @@ func (d *Datagram) readConfirmation(flags uint8, id uint32, r *wire.BigReader) {
 	d.IDs = r.Rest("ids", MaxConfirmed*idBytes)
 }
 
-// AppendTo appends the datagram. It does not judge: with a wrong mode or id, or with a
-// payload or ids over their limit, the result is bytes that Parse refuses or reads
-// as the low bits that fit. It panics if d.Kind is unset.
+// AppendTo appends the datagram. It does not check it: with a wrong mode or id, or a
+// payload or ids over their limit, it writes bytes that Parse refuses or reads as the low
+// bits that fit. It panics if d.Kind is unset.
 func (d *Datagram) AppendTo(b []byte) []byte {
 	switch d.Kind {
 	case KindPackage:

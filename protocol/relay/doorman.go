@@ -8,40 +8,38 @@ import (
 	"parley/internal/serial"
 )
 
-// A Doorman is a Lobby that is also asked before a package is confirmed, remembers the ids of those who were
-// here, and can tell who receives what is sent to it. A Lobby that has these methods is asked; others need not
-// have them.
+// A Doorman is a Lobby that also decides before a package is confirmed, remembers the ids of former peers, and can check which
+// addresses receive what is sent to them. The methods are optional: a Mux uses them if its Lobby has them.
 type Doorman interface {
 	Lobby
 
-	// Accept is asked about a reliable package of a peer that is new and not empty, before it is confirmed. If it says
-	// no, the package is dropped as if it had been lost, and comes again: "what is throttled is not confirmed". The
-	// payload is valid until it returns.
+	// Accept decides about a new reliable package of a peer that is not empty, before it is confirmed. If it returns false, the
+	// package is dropped as if lost, and comes again: "what is throttled is not confirmed". The payload is valid until Accept
+	// returns.
 	Accept(now time.Time, p *Peer, pkg Package) bool
 
-	// Resume returns the ids that an address has come to at a port, for one that is about to be a peer there. The zero
-	// value is for somebody new.
+	// Resume returns the progress of an address at a port, before it becomes a peer there. The zero value is for a new address.
 	Resume(port *Port, addr netip.AddrPort) Progress
 
-	// Confirmed is told of a confirmation that comes from an address that is no peer at the port, or from a peer that was
-	// asked (Peer.Expect); ReadIDs walks its ids. If it reports true the address becomes a peer, with that seat, if it is none yet.
+	// Confirmed is called for a confirmation from an address that is no peer at the port, or from a peer that was asked
+	// (Peer.Expect). ReadIDs walks its ids. If it returns true, the address becomes a peer with that seat, unless it is one.
 	Confirmed(now time.Time, port *Port, from netip.AddrPort, ids []byte) (seat any, ok bool)
 }
 
-// Progress is how far a conversation has come.
+// Progress is the progress of a conversation.
 type Progress struct {
-	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed: those between
-	// are sent again without a payload, so that nothing waits behind them.
+	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed. The ids between are sent
+	// again without a payload, so that nothing waits for them.
 	Send, Unsure uint64
 	// Loose is the next unreliable id to the peer.
 	Loose uint32
-	// Receive is the smallest reliable id of the peer that has not come.
+	// Receive is the smallest reliable id of the peer that has not arrived.
 	Receive uint64
-	// Got are ids ahead of Send that the peer has got already: see Peer.Expect.
+	// Got are ids ahead of Send that the peer already has: see Peer.Expect.
 	Got [3]uint64
 }
 
-// Progress returns how far the conversation with the peer has come, or had when it ended.
+// Progress returns the progress of the conversation with the peer, at its end if it has ended.
 func (p *Peer) Progress() Progress {
 	if p.state == StateClosed {
 		return p.was
@@ -73,8 +71,8 @@ func (e *Endpoint) resume(now time.Time, was Progress) {
 	}
 }
 
-// Expect has the next reliable packages to the peer pass over three ids that it has got already, in empty packages of
-// Port.SendEmpty. The Doorman is told of its confirmations while asked. The ids are in ascending order.
+// Expect makes the next reliable packages to the peer skip three ids that it already has, from empty packages of Port.SendEmpty.
+// While asked, the Doorman is called for the peer's confirmations. The ids are in ascending order.
 func (p *Peer) Expect(ids [3]uint64, asked bool) {
 	p.seldom().expected = &expected{ids: ids, open: asked}
 }
@@ -109,11 +107,11 @@ func (e *Endpoint) passOver(now time.Time) {
 // NextID returns the next reliable id to the peer.
 func (p *Peer) NextID() uint64 { return p.sender.Next() }
 
-// Held returns how many bytes of the peer's packages wait for smaller ids, and the missing ids themselves.
+// Held returns how many bytes of the peer's packages wait for smaller ids, with the cost of the missing ids.
 func (p *Peer) Held() int { return p.receiver.Held() }
 
-// Pass sends the peer a package of other participants, with bit 4 clear: for a lobby that packs what it passes on for each receiver
-// itself. Nothing is sent if it returns an error. The time is that of the newest call of the Mux.
+// Pass sends the peer a package of other participants, with bit 4 clear. It is for a lobby that packs for each receiver itself.
+// If Pass returns an error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Pass(mode Mode, payload []byte) error {
 	if err := p.maySend(mode, payload); err != nil {
 		return err
@@ -128,17 +126,17 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 	return err
 }
 
-// IsNext reports whether an id is that of the oldest reliable package of the peer that has not come yet.
+// IsNext reports whether an id is that of the oldest reliable package of the peer that has not arrived yet.
 func (p *Peer) IsNext(id uint32) bool { return uint32(p.receiver.Complete())&MaxID == id }
 
-// Forget removes the peer without a word, and without its address being ignored: it may come again at once.
+// Forget removes the peer without a goodbye. Its address is not ignored: it may come again at once.
 func (p *Peer) Forget() {
 	p.seldom().spared = true
 	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
 }
 
-// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, under an id that is
-// the caller's choice. Nothing is kept of it. It reports false if too much waits at the port.
+// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, with an id of the caller's choice.
+// Nothing is stored for it. It returns false if too much is waiting at the port.
 func (p *Port) SendEmpty(to netip.AddrPort, id uint64) bool {
 	if p.closed || p.direct.Len() >= maxDirect {
 		return false

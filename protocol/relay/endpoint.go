@@ -14,32 +14,31 @@ import (
 )
 
 var (
-	// ErrClosed: it is over, or about to be.
+	// ErrClosed means that the conversation has ended or is ending.
 	ErrClosed = errors.New("relay: out of the room")
-	// ErrNotJoined: a client has not been let in yet.
+	// ErrNotJoined means that a client is not in the room yet.
 	ErrNotJoined = errors.New("relay: not in the room yet")
-	// ErrBacklogFull: too much is unconfirmed and too much waits; try again later.
+	// ErrBacklogFull means that too much is unconfirmed and too much is waiting. Try again later.
 	ErrBacklogFull = errors.New("relay: too much waits to be confirmed")
-	// ErrPayloadSize: a package has 1 to MaxPayload bytes. An empty one would not be
-	// delivered.
+	// ErrPayloadSize means that the payload is not of 1 to MaxPayload bytes. An empty package would not be delivered.
 	ErrPayloadSize = errors.New("relay: payload is empty or too large")
-	// ErrMode: there is no such mode.
+	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("relay: no such mode")
 )
 
-// State is where one end stands.
+// State is the state of one end of a conversation.
 type State uint8
 
 const (
-	// StateJoining: the first package of a client is not confirmed yet.
+	// StateJoining is the state of a client whose first package is not confirmed yet.
 	StateJoining State = iota + 1
-	// StateOpen: packages go both ways.
+	// StateOpen is the state in which packages go both ways.
 	StateOpen
-	// StateLeaving: what was sent is still to be confirmed, then we leave.
+	// StateLeaving is the state in which we wait for confirmations before we leave.
 	StateLeaving
-	// StateClosing: a client has said that it leaves.
+	// StateClosing is the state of a client that has said that it leaves.
 	StateClosing
-	// StateClosed: it is over.
+	// StateClosed is the state of an ended conversation.
 	StateClosed
 )
 
@@ -48,9 +47,9 @@ var stateNames = [...]string{"unset", "joining", "open", "leaving", "closing", "
 // String returns the state's name.
 func (s State) String() string { return nameOf(s, stateNames[:]) }
 
-// Endpoint is one end of one conversation: a pure state machine. NewClient makes that of a
-// client; those of a server are inside its peers. Call its methods in this order:
-// Handle* → PollEvent until false → PollTransmit until false → sleep until NextTimeout.
+// Endpoint is one end of one conversation: a pure state machine. NewClient makes that of a client; those of a server are
+// inside its peers. Call its methods in this order: Handle* → PollEvent until false → PollTransmit until false → sleep
+// until NextTimeout.
 type Endpoint struct {
 	// What every package to the peer touches comes first and together: a room's work is mostly
 	// to wait for this memory.
@@ -146,17 +145,17 @@ type malformed struct {
 // Stats counts the fate of each datagram of one end.
 type Stats struct {
 	In            uint64 // datagrams: the sum of the five below
-	Malformed     uint64 // not one of ours
+	Malformed     uint64 // not valid
 	Confirmations uint64 // see Reliable for the ids in them
-	Confirmable   uint64 // reliable packages: see Reliable for what became of them
+	Confirmable   uint64 // reliable packages: Reliable has their fates
 	Loose         uint64 // unreliable packages
-	OutOfState    uint64 // valid, but not now
+	OutOfState    uint64 // valid, but not in this state
 
 	LooseOver   uint64 // unreliable packages dropped because their sender had no share of the room's rate left
 	LooseUnread uint64 // unreliable packages dropped because nobody read
 	LooseUnsent uint64 // unreliable packages dropped because the socket was behind, or the address is unproven
-	Out         uint64 // datagrams put on the wire
-	Beats       uint64 // empty packages sent to hear whether the peer lives
+	Out         uint64 // datagrams sent
+	Beats       uint64 // empty packages sent to check that the peer is alive
 	Reliable    reliable.Stats
 }
 
@@ -180,8 +179,7 @@ func (s *Stats) Check() error {
 	return nil
 }
 
-// Shared is what the endpoints of one Mux or one client share. Its zero value is ready, but
-// for Rand.
+// Shared is what the endpoints of one Mux or one client share. Its zero value is usable, except for Rand.
 type Shared struct {
 	Buffers reliable.Buffers
 	Rand    *rand.Rand
@@ -223,16 +221,14 @@ func (e *Endpoint) numberFrom(first uint64) {
 	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.Buffers, e.shared.Rand)
 }
 
-// Advance tells the time to what the endpoint is asked to do before the next Handle*. It does
-// not go back.
+// Advance sets the time for calls before the next Handle*. It does not go back.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now
 	}
 }
 
-// Over returns why it is over, as a Close, if it is, also while there is something to be
-// read.
+// Over returns the reason why the conversation has ended, as a Close, if it has. Events may still be waiting for PollEvent.
 func (e *Endpoint) Over() (why error, over bool) {
 	if e.state != StateClosed {
 		return nil, false
@@ -240,20 +236,20 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// State returns where this end stands.
+// State returns the state of this end.
 func (e *Endpoint) State() State { return e.state }
 
 // Addr returns the address of the other end.
 func (e *Endpoint) Addr() netip.AddrPort { return e.peer }
 
-// RTT returns the smoothed round trip, with the time for which the other end gathers its
-// confirmations; 0 while none is known.
+// RTT returns the smoothed round-trip time, including the time for which the other end gathers its confirmations; 0 while
+// it is unknown.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
 // Answered reports whether the other end has confirmed something.
 func (e *Endpoint) Answered() bool { return e.answered }
 
-// Unconfirmed returns how many reliable packages are on their way or wait to be.
+// Unconfirmed returns how many reliable packages are in flight or waiting.
 func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.Len() }
 
 // Stats returns the counters.
@@ -266,8 +262,7 @@ func (e *Endpoint) Stats() Stats {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once PollTransmit
-// has returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
 func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	switch e.state {
 	case StateClosed:
@@ -302,7 +297,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	return next, true
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.now = now
 	switch e.state {
@@ -360,8 +355,7 @@ func (e *Endpoint) wasAway(now time.Time) bool {
 	return true
 }
 
-// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
-// and says where it goes.
+// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes, and returns its address.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.blocked = !e.mayTransmit(); e.blocked {
 		return 0, netip.AddrPort{}, false

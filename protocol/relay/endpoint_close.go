@@ -9,9 +9,9 @@ type closing struct {
 	close Close
 }
 
-// Close leaves, or has the peer leave: when all that was sent is confirmed. A client then
-// says so, up to three times until the server answers that it is out; a server tells the peer
-// once. Send returns ErrClosed from now on.
+// Close leaves, or makes the peer leave, when everything sent is confirmed. A client then says
+// so, up to three times until the server answers that it is out. A server tells the peer once.
+// Send returns ErrClosed from now on.
 func (e *Endpoint) Close(now time.Time, text string) {
 	e.now = now
 	c := Close{Reason: ReasonClosed, Text: text}

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// NewClient returns a client that begins to join a room: its first package is the ticket of
-// the configuration, or an empty one if there is none. It has joined when that is
-// confirmed.
+// NewClient returns a client that begins to join a room. Its first package is Config.Ticket, or an empty one if
+// there is none. The client has joined when that is confirmed.
 func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endpoint, error) {
 	if len(c.Ticket) > MaxPayload {
 		return nil, ErrPayloadSize
@@ -29,8 +28,8 @@ func (e *Endpoint) isUnheard() bool {
 	return e.state == StateJoining && e.stats.In == 0 && e.rare != nil && !e.unheardAt.IsZero()
 }
 
-// PollEvent returns the next thing that happened to a client. EventLeft comes when all that
-// arrived before it has been read, and nothing comes after it.
+// PollEvent returns the next event of a client. EventLeft comes when all earlier arrivals have been read, and is
+// the last event.
 func (e *Endpoint) PollEvent() (Event, bool) {
 	if e.announce {
 		e.announce = false

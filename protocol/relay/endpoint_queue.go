@@ -9,10 +9,9 @@ type outbox struct {
 	builders *[SemiOrdered + 1][ToServer + 1]Builder // made with the first message
 }
 
-// Queue adds a message to the package of its mode and target that is being packed, and sends
-// that when the next message does not fit any more, or Config.FlushAfter after its first
-// one. See Builder: messages must tell themselves where they end. Between Send and Queue
-// there is no order.
+// Queue adds a message to the package of its mode and target. That package is sent when the
+// next message does not fit, or Config.FlushAfter after its first message. See Builder:
+// messages must mark their own ends. Send and Queue have no common order.
 func (e *Endpoint) Queue(now time.Time, mode Mode, to Target, message []byte) error {
 	e.now = now
 	if err := e.maySend(mode, message); err != nil {

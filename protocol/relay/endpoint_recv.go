@@ -9,8 +9,8 @@ import (
 	"parley/internal/serial"
 )
 
-// HandleDatagram takes a datagram from the peer. Those from another address are not its
-// business: a Port sends each where it belongs.
+// HandleDatagram takes a datagram from the peer. It ignores datagrams from other addresses: a Port finds
+// the peer of an address.
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	if admission.Canon(from) == e.peer {
 		e.handle(now, b)

@@ -6,13 +6,13 @@ import (
 	"parley/internal/reliable"
 )
 
-// Target is for whom a client's package is.
+// Target is the receiver of a client's package.
 type Target uint8
 
 const (
-	// ToOthers: to all other participants.
+	// ToOthers sends to all other participants.
 	ToOthers Target = iota
-	// ToServer: to the server.
+	// ToServer sends to the server.
 	ToServer
 )
 

@@ -2,16 +2,16 @@ package relay
 
 import "fmt"
 
-// EventKind says what happened. The set is closed.
+// EventKind is the kind of an event. The set is closed.
 type EventKind uint8
 
 const (
-	// EventJoined: a client is in the room; at a server, a peer has come into one.
+	// EventJoined means that a client is in the room; at a server, that a peer has joined one.
 	EventJoined EventKind = iota + 1
-	// EventPackage: a package came. At a server it is one for the server itself.
+	// EventPackage is a package. At a server it is one for the server itself.
 	EventPackage
-	// EventLeft: it is over; Close says why. It is the last event of a client, and of a
-	// peer until its lobby lets it in again.
+	// EventLeft means that the conversation has ended; Close has the reason. It is the last event
+	// of a client, and of a peer until its lobby lets it in again.
 	EventLeft
 )
 
@@ -20,51 +20,52 @@ var eventNames = [...]string{"unset", "joined", "package", "left"}
 // String returns the kind's name.
 func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 
-// Event is what PollEvent returns. The payload is valid until the next call of any method
-// of the endpoint or the Mux.
+// Event is an event of a conversation. The payload is valid until the next call of any method of
+// the endpoint or the Mux.
 type Event struct {
 	Kind    EventKind
-	Package Package // of EventPackage
-	Close   Close   // of EventLeft
+	Package Package // for EventPackage
+	Close   Close   // for EventLeft
 }
 
-// Package is a package that came.
+// Package is a received package.
 type Package struct {
 	Mode Mode
-	// Server is bit 4: a peer's package is for the server, or a client's is from the
-	// server itself and not from another participant.
+	// Server is bit 4: a peer's package is for the server, or a client's is from the server itself
+	// and not from another participant.
 	Server  bool
 	ID      uint32 // the sender's number for it, in 24 bits
 	Payload []byte
 }
 
-// Reason is why someone is no longer in the room.
+// Reason is the reason why a participant is no longer in the room.
 type Reason uint8
 
 const (
-	// ReasonClosed: we were asked to end it.
+	// ReasonClosed means that we ended it.
 	ReasonClosed Reason = iota + 1
-	// ReasonLeft: the peer left.
+	// ReasonLeft means that the peer left.
 	ReasonLeft
-	// ReasonRemoved: the server removed us.
+	// ReasonRemoved means that the server removed us.
 	ReasonRemoved
-	// ReasonSilent: nothing valid came for too long.
+	// ReasonSilent means that nothing valid came for too long.
 	ReasonSilent
-	// ReasonUnconfirmed: a reliable package was never confirmed.
+	// ReasonUnconfirmed means that a reliable package was never confirmed.
 	ReasonUnconfirmed
-	// ReasonHole: a reliable package was missing for too long.
+	// ReasonHole means that a reliable package was missing for too long.
 	ReasonHole
-	// ReasonSlow: more waited for the peer than its queue holds.
+	// ReasonSlow means that more was waiting for the peer than its queue holds.
 	ReasonSlow
-	// ReasonProtocol: the peer sent too much that is no datagram of ours.
+	// ReasonProtocol means that the peer sent too many invalid datagrams.
 	ReasonProtocol
-	// ReasonPort: its port of the server was closed.
+	// ReasonPort means that its port of the server was closed.
 	ReasonPort
-	// ReasonSocket: our socket failed.
+	// ReasonSocket means that our socket failed.
 	ReasonSocket
-	// ReasonRefused: the server does not let us in, and said why.
+	// ReasonRefused means that the server refused us and gave a reason.
 	ReasonRefused
-	// ReasonUnheard: nothing at all came from the server, and another port may do better: see Dial.
+	// ReasonUnheard means that nothing at all came from the server. Another port may work: see
+	// Dial.
 	ReasonUnheard
 )
 
@@ -83,14 +84,14 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how it ended: why, and in the words of who asked for it. Nothing of it is on the
-// wire, which has no place for a reason.
+// Close is how a conversation ended: the reason, and a text of the side that asked for it. The text
+// is not sent, as the protocol has no field for a reason.
 type Close struct {
 	Reason Reason
 	Text   string
 }
 
-// Error makes a Close an error for those who wait for one.
+// Error implements error.
 func (c Close) Error() string {
 	if c.Text != "" {
 		return fmt.Sprintf("relay: out of the room: %v: %s", c.Reason, c.Text)

@@ -10,47 +10,46 @@ import (
 	"parley/internal/admission"
 )
 
-// OpenConfig is how an open room is. The zero OpenConfig lets everybody in.
+// OpenConfig sets up an open room. The zero OpenConfig admits everybody.
 type OpenConfig struct {
-	// Key, if set, has the room ask for tickets that were issued with it, for Room. A
-	// room on the internet should have one.
+	// Key, if set, makes the room ask for tickets that were issued with it, for Room. A room on the internet should
+	// have one.
 	Key TicketKey
 
 	// Room is the name of the room in its tickets. It may be empty.
 	Room string
 
-	// Admit, if set, is asked about each newcomer who may come in otherwise: its address,
-	// which may be forged with Unproven, and the name in its ticket. It must not block.
+	// Admit, if set, may refuse a client whose ticket, if any, is valid. Its arguments are the address, which may
+	// be forged with Unproven, and the name in its ticket. It must not block.
 	Admit func(from netip.AddrPort, name string) bool
 
-	// Use, if set, is asked last about each good ticket that was not used here before, and
-	// notes it: it reports whether it is the first to use it. A server forgets used tickets when
-	// it ends; with a Use that keeps serials until they expire, in a file or with other
-	// servers, a ticket lets in once whatever restarts. While it runs no package moves.
+	// Use, if set, is called last for each valid ticket that was not used here before. It records the ticket, and
+	// reports whether this is its first use. A server forgets used tickets when it ends. With a Use that keeps
+	// serials until they expire, in a file or shared with other servers, a ticket admits once even after a restart.
+	// No package moves while Use runs.
 	Use func(t Ticket) bool
 
-	// Judge, if set, is asked instead of Key, Room and Use: about the payload of the first package to the server of
-	// each address that is proven. It returns the name of the bearer and what its Peer has as Value, or why
-	// it is not let in, which the bearer is told; ErrUnanswered tells it nothing. It must not block.
+	// Judge, if set, is called instead of Key, Room and Use, with the payload of the first package to the server of
+	// each proven address. It returns the name of the bearer and the Value of its Peer, or an error. The bearer is
+	// told the error, except ErrUnanswered. Judge must not block.
 	Judge func(from netip.AddrPort, pass []byte) (name string, value any, err error)
 
-	// Unproven lets an address in with its first valid package, as a reader of the document expects, and
-	// challenges it later: for clients that answer no challenge. Default off. It is for trusted networks:
-	// whoever forges addresses then takes places in their names, and has each of them
-	// sent Rules.Grace.
+	// Unproven admits an address with its first valid package, as a reader of the document expects, and challenges
+	// it later. It is for clients that do not answer a challenge. Default off. It is for trusted networks only: an
+	// attacker who forges addresses can take seats in their names, and have Rules.Grace sent to each of them.
 	Unproven bool
 
-	// JoinBurst is how many may come in from one address (a /64 of IPv6) at once; 16 more may each
-	// second. Default 256; negative is no limit.
+	// JoinBurst is how many clients of one address (a /64 of IPv6) may join at once; 16 more may join each second.
+	// Default 256; negative means no limit.
 	JoinBurst int
 
-	// Rules are how packages are kept. The zero value is the relay page's.
+	// Rules are the rules for packages. The zero value means those of the relay page.
 	Rules Rules
 }
 
-// OpenLobby is the lobby "open": one room for each port of the server. An address joins when it has
-// answered a challenge, and shown a ticket if the room wants one; the game is told who comes and goes, and
-// gets what is sent to the server.
+// OpenLobby is the lobby "open": one room for each port of the server. An address joins when it has answered a
+// challenge, and shown a ticket if the room asks for one. The game is told of joins and leaves, and gets packages
+// to the server.
 type OpenLobby struct {
 	cfg     OpenConfig
 	used    usedTickets
@@ -63,18 +62,18 @@ type OpenLobby struct {
 type OpenStats struct {
 	Challenged uint64 // packages of unproven addresses that were answered with a challenge
 	Proven     uint64 // right answers
-	Wrong      uint64 // wrong ones, or such of long ago
-	Crowded    uint64 // right ones beyond what a host may have at once, or a second
+	Wrong      uint64 // wrong or outdated answers
+	Crowded    uint64 // right answers beyond what a host may have at once, or a second
 
-	Tickets    uint64 // were good
+	Tickets    uint64 // valid tickets
 	None       uint64 // packages that were no ticket
-	Forged     uint64 // or, with OpenConfig.Judge, not good for whatever reason
+	Forged     uint64 // forged tickets; with OpenConfig.Judge, tickets refused for any reason
 	Expired    uint64
 	OtherRoom  uint64
-	Used       uint64 // for the second time
-	Full       uint64 // good, but too many others are remembered to know whether it was used
-	Unanswered uint64 // not good, and not told
-	Unwanted   uint64 // good or not needed, but OpenConfig.Admit said no
+	Used       uint64 // tickets that were used before
+	Full       uint64 // valid tickets, but too many others are remembered to know whether it was used
+	Unanswered uint64 // refused tickets whose bearer was not told
+	Unwanted   uint64 // clients that OpenConfig.Admit refused
 }
 
 // openSeat is what the lobby knows of a peer.
@@ -92,18 +91,18 @@ func NewOpenLobby(c OpenConfig) *OpenLobby { return &OpenLobby{cfg: c} }
 // Stats returns the counters.
 func (l *OpenLobby) Stats() OpenStats { return l.stats }
 
-// Room returns the room of a port, nil while nobody has come.
+// Room returns the room of a port, nil while nobody has joined.
 func (l *OpenLobby) Room(p *Port) *Room {
 	room, _ := p.Value.(*Room)
 	return room
 }
 
-// Rules returns those of the configuration.
+// Rules returns OpenConfig.Rules.
 func (l *OpenLobby) Rules() Rules { return l.cfg.Rules }
 
-// Admit lets in who has proven its address, and has a ticket if the room wants one: "Proof comes before a
-// place". An unproven address is sent a challenge for each of its packages, and nothing is kept of it. A wrong
-// answer is not answered, so that two servers do not challenge each other for ever.
+// Admit admits a client that has proven its address, and has a ticket if the room asks for one: "Proof comes before
+// a place". An unproven address is sent a challenge for each of its packages, and nothing is stored for it. A wrong
+// answer gets no answer, so that two servers do not challenge each other for ever.
 func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first Package) (any, bool) {
 	seat := &openSeat{proven: !l.cfg.Unproven}
 	if l.cfg.Unproven {
@@ -202,7 +201,7 @@ func (l *OpenLobby) look(now time.Time, first Package) (Ticket, error) {
 	return t, err
 }
 
-// ErrUnanswered is for OpenConfig.Judge: its bearer is not let in, and is not told.
+// ErrUnanswered is an error for OpenConfig.Judge: the bearer is refused and is not told.
 var ErrUnanswered = errors.New("relay: not answered")
 
 // refuse counts a ticket that is not good, and tells its bearer, if its address is proven.
@@ -272,7 +271,7 @@ func (s *OpenStats) count(err error) {
 	}
 }
 
-// Enter puts a newcomer into the room of its port. One that was let in without proof is challenged now.
+// Enter puts a new peer into the room of its port. A peer that was admitted without proof is challenged now.
 func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	seat := p.Seat.(*openSeat)
 	p.Name, p.Value = seat.name, seat.value
@@ -292,8 +291,8 @@ func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	_ = p.Send(Unordered, challenge) // nothing else was sent yet, so there is room
 }
 
-// Receive passes on what is for the others. Of what is for the server it takes the answers
-// to challenges, and the ticket, which is nobody's business any more.
+// Receive relays packages for the other participants. Of packages for the server, it takes the answers to
+// challenges, and the ticket, which the game need not see.
 func (l *OpenLobby) Receive(_ time.Time, p *Peer, pkg Package) bool {
 	if !pkg.Server {
 		if p.Room() != nil {
@@ -311,5 +310,5 @@ func (l *OpenLobby) Receive(_ time.Time, p *Peer, pkg Package) bool {
 	return seat.mark == nil || !bytes.HasSuffix(pkg.Payload, seat.mark[:])
 }
 
-// Gone has nothing to do: the peer is out of its room, and the game is told.
+// Gone does nothing: the peer is out of its room, and the game is told.
 func (l *OpenLobby) Gone(time.Time, *Peer, Close) {}

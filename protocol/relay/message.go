@@ -7,32 +7,34 @@ type Kind uint8
 
 // The datagrams.
 const (
-	KindPackage      Kind = iota + 1 // carries a user's data
-	KindConfirmation                 // says which reliable packages have come
+	KindPackage      Kind = iota + 1 // carries data
+	KindConfirmation                 // lists the reliable packages that have arrived
 )
 
 var kindNames = [...]string{"unset", KindPackage: "package", KindConfirmation: "confirm"}
 
-// String names the datagram as decode prints it.
+// String returns the name that decode prints.
 func (k Kind) String() string { return nameOf(k, kindNames[:]) }
 
-// Mode is how a package travels. The values are those of bits 6 and 5.
+// Mode is the reliability of a package. The values are those of bits 6 and 5.
 type Mode uint8
 
 // The modes, in the document's words.
 const (
-	// Unreliable: "these packages may be lost, delivered multiple times, or delivered out
-	// of order with respect to other packages".
+	// Unreliable packages are neither confirmed nor resent: "these packages may be lost,
+	// delivered multiple times, or delivered out of order with respect to other
+	// packages".
 	Unreliable Mode = iota
-	// Unordered: delivered once, and as soon as it comes.
+	// Unordered packages are delivered once, as soon as they arrive.
 	Unordered
-	// SemiOrdered: delivered once, "after all previously reliably sent packages".
+	// SemiOrdered packages are delivered once, "after all previously reliably sent
+	// packages".
 	SemiOrdered
 )
 
 var modeNames = [...]string{"unreliable", "unordered", "semi-ordered"}
 
-// String names the mode.
+// String returns the name of the mode.
 func (m Mode) String() string {
 	if int(m) < len(modeNames) {
 		return modeNames[m]
@@ -61,26 +63,26 @@ func (m Mode) Reliable() bool { return m == Unordered || m == SemiOrdered }
 //	| 0x80  | 00 00 00 | id u24    | id u24    | …  a confirmation, 1 to 168 ids
 //	+-------+----------+-----------+-----------+--
 //
-// A datagram has one encoding, but for the bits that are ignored.
+// A datagram has one encoding, except for the bits that are ignored.
 type Datagram struct {
 	Kind Kind
 
-	// Mode, ToServer, ID and Payload are a package's. ToServer is bit 4: a client's
-	// package is for the server and not for the others, or a server's own and
-	// not another participant's.
+	// Mode, ToServer, ID and Payload are for a package. ToServer is bit 4: a client's
+	// package is for the server and not for the others, or a server's is its own and not
+	// another participant's.
 	Mode     Mode
 	ToServer bool
 	ID       uint32
 	Payload  []byte
 
-	// IDs are a confirmation's, as bytes: see ReadIDs and AppendID.
+	// IDs are for a confirmation, as bytes: see ReadIDs and AppendID.
 	IDs []byte
 }
 
-// IDs walks the ids of a confirmation. It allocates nothing.
+// IDs walks over the ids of a confirmation. It allocates nothing.
 type IDs struct{ r wire.BigReader }
 
-// ReadIDs returns a walk of the ids of a confirmation that Parse has read.
+// ReadIDs returns a walk over the ids of a confirmation that Parse has read.
 func ReadIDs(ids []byte) IDs { return IDs{wire.Big(ids)} }
 
 // Next returns the next id, false at the end.

@@ -10,12 +10,12 @@ import (
 	"parley/internal/queue"
 )
 
-// Mux is the pure core of a server: its ports, the peers there, and the lobby that says what
-// becomes of them. It follows the seam of Endpoint for its first port; each further one
-// is a Port with the same methods. Events are those of all ports.
+// Mux is the pure core of a server: its ports, their peers, and the lobby that decides about them. It has
+// the methods of Endpoint for its first port; each further port is a Port with the same methods. Events
+// are those of all ports.
 //
-// A call at one port may give another one something to send, or another time to be called
-// at: PollPort says which.
+// A call at one port may give another port something to send, or change its timeout: PollPort returns such
+// ports.
 type Mux struct {
 	cfg     *Config
 	rules   *Rules
@@ -41,13 +41,13 @@ type Mux struct {
 
 // An Opener opens ports for a Mux: a server's shell, or a simulation.
 type Opener interface {
-	// OpenPort listens on a new port, hands what comes to p and sends what it has. It
-	// returns the port's number.
+	// OpenPort listens on a new port, passes its datagrams to p and sends those of p. It returns the
+	// port's number.
 	OpenPort(p *Port) (uint16, error)
 }
 
-// NewMux returns the core of a server. The key makes challenges and the tables of addresses unguessable. A
-// nil opener can open no further port.
+// NewMux returns the core of a server. The key makes challenges and the tables of addresses unguessable.
+// Without an opener (nil), no further port can be opened.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key, o Opener) *Mux {
 	if c.Lobby == nil {
 		c.Lobby = NewOpenLobby(OpenConfig{})
@@ -79,21 +79,19 @@ func (m *Mux) Open() (*Port, error) {
 	return p, nil
 }
 
-// Len returns how many peers there are, at all ports.
+// Len returns the number of peers, at all ports.
 func (m *Mux) Len() int { return m.peers }
 
-// Rand returns a random number, for nonces: as hard to foresee as the source that the Mux
-// was given.
+// Rand returns a random number for nonces. It is as unpredictable as the source that the Mux was given.
 func (m *Mux) Rand() uint64 { return m.shared.Rand.Uint64() }
 
-// Now returns the time of the newest call.
+// Now returns the time of the latest call.
 func (m *Mux) Now() time.Time { return m.now }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// Traffic returns the counters of all peers together, of those that are over too. It looks at each that
-// there is.
+// Traffic returns the sum of the counters of all peers, ended ones included. It visits every peer.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for p := range m.Peers() {
@@ -116,17 +114,17 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.first.HandleDatagram(now, from, b)
 }
 
-// HandleTimeout does what is due at the first port.
+// HandleTimeout does everything that is due at the first port.
 func (m *Mux) HandleTimeout(now time.Time) { m.first.HandleTimeout(now) }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (m *Mux) NextTimeout() (time.Time, bool) { return m.first.NextTimeout() }
 
 // PollTransmit writes the next datagram of the first port.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) { return m.first.PollTransmit(buf) }
 
-// PollEvent returns the next event and whose it is. What peers send to each other is passed
-// on from here too, so it is to be called also by who has no use for events.
+// PollEvent returns the next event and its peer. It also relays packages between peers, so it must be
+// called even if events are not used.
 func (m *Mux) PollEvent() (*Peer, Event, bool) {
 	for m.eventful.Len() > 0 {
 		port := *m.eventful.First()
@@ -142,9 +140,8 @@ func (m *Mux) PollEvent() (*Peer, Event, bool) {
 	return nil, Event{}, false
 }
 
-// PollPort returns the next port that was touched since it was last returned here: its
-// PollTransmit and NextTimeout have something new to say. A closed one comes a last time when
-// nobody is left to tell.
+// PollPort returns the next port that has changed since it was last returned: its PollTransmit and
+// NextTimeout have something new. A closed port is returned a last time when nobody is left to tell.
 func (m *Mux) PollPort() (*Port, bool) {
 	if m.dirty.Len() == 0 {
 		return nil, false
@@ -154,9 +151,8 @@ func (m *Mux) PollPort() (*Port, bool) {
 	return p, true
 }
 
-// Shutdown has all peers leave when what was sent to them is confirmed, and lets no one in.
-// In an orderly world the peers are gone a round trip later, and those that do not answer in
-// 10 s at most.
+// Shutdown makes all peers leave when what was sent to them is confirmed, and admits no new ones. Normally
+// the peers are gone a round trip later. Peers that do not answer are gone after 10 s at most.
 func (m *Mux) Shutdown(now time.Time, text string) {
 	m.Advance(now)
 	m.down = true
@@ -168,8 +164,8 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 // Ports yields the open ports, the first one first.
 func (m *Mux) Ports() iter.Seq[*Port] { return slices.Values(m.ports) }
 
-// Peers yields all peers, at all ports. None may be forgotten meanwhile: PollEvent is not
-// called from within.
+// Peers yields all peers, at all ports. Do not call PollEvent in the loop: no peer may be forgotten
+// meanwhile.
 func (m *Mux) Peers() iter.Seq[*Peer] {
 	return func(yield func(*Peer) bool) {
 		for _, port := range m.ports {
@@ -182,8 +178,7 @@ func (m *Mux) Peers() iter.Seq[*Peer] {
 	}
 }
 
-// Advance tells the time to what a Peer or a Room is asked to do before the next Handle*. It
-// does not go back.
+// Advance sets the time for calls on a Peer or a Room before the next Handle*. It does not go back.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

@@ -6,7 +6,7 @@ import (
 	"parley/internal/roster"
 )
 
-// Peer is someone whom a server knows: an address at one of its ports. It is owned by the
+// Peer is a client that a server knows: an address at one of its ports. It is owned by the
 // goroutine that calls the Mux.
 type Peer struct {
 	roster.Member
@@ -25,21 +25,21 @@ type Peer struct {
 
 	Endpoint
 
-	// Seat is what the lobby keeps of the peer, Value what the game does.
+	// Seat is the lobby's own data for the peer, Value the game's.
 	Seat, Value any
-	// Name is what the lobby knows the peer by; in an open room with tickets, the name
+	// Name is the lobby's name for the peer. In an open room with tickets, it is the name
 	// in its ticket.
 	Name string
 }
 
-// Port returns the server's port that the peer speaks to.
+// Port returns the server's port that the peer sends to.
 func (p *Peer) Port() *Port { return p.port }
 
-// Room returns the room that the peer is in, nil if it is in none.
+// Room returns the room of the peer, nil if it is in none.
 func (p *Peer) Room() *Room { return p.room }
 
-// Send sends the peer a package of the server's own, with bit 4 set. Nothing is sent if it
-// returns an error. The time is that of the newest call of the Mux.
+// Send sends the peer a package of the server's own, with bit 4 set. If Send returns an
+// error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Send(mode Mode, payload []byte) error {
 	if err := p.maySend(mode, payload); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 	return err
 }
 
-// Prove says that the peer receives what is sent to its address: it is sent whatever there
-// is from now on.
+// Prove says that the peer receives what is sent to its address. From now on, it may be
+// sent everything.
 func (p *Peer) Prove() {
 	p.allowance.Prove()
 	p.port.touch(p)
@@ -61,7 +61,7 @@ func (p *Peer) Prove() {
 // Proven reports whether the peer's address is proven, or near enough to need no proof.
 func (p *Peer) Proven() bool { return p.allowance.Proven() }
 
-// Join tells the game of the peer, with EventJoined; packages for the server that were
+// Join tells the game of the peer, with EventJoined. Packages for the server that were
 // received before come after it.
 func (p *Peer) Join() {
 	if !p.joined {
@@ -70,8 +70,8 @@ func (p *Peer) Join() {
 	}
 }
 
-// Leave tells the game that the peer left, with EventLeft, although the server still
-// knows it: it may Join again. When a peer is gone, the game is told anyway.
+// Leave tells the game that the peer left, with EventLeft, although the server still knows
+// it: it may Join again. When a peer ends, the game is told anyway.
 func (p *Peer) Leave(why Close) {
 	switch {
 	case p.announce: // the game has not heard of it yet
@@ -82,13 +82,13 @@ func (p *Peer) Leave(why Close) {
 	}
 }
 
-// Close has the peer leave when all that was sent to it is confirmed.
+// Close makes the peer leave when everything sent to it is confirmed.
 func (p *Peer) Close(text string) {
 	p.Endpoint.Close(p.port.mux.now, text)
 	p.port.touch(p)
 }
 
-// Remove has the peer leave at once, whatever is unconfirmed.
+// Remove makes the peer leave at once. Unconfirmed packages are dropped.
 func (p *Peer) Remove(why Close) {
 	p.cut(p.port.mux.now, why)
 	p.port.touch(p)

@@ -14,11 +14,11 @@ import (
 	"parley/internal/timers"
 )
 
-// ErrNoPorts: the server can open no further port.
+// ErrNoPorts means that the server can open no further port.
 var ErrNoPorts = errors.New("relay: no further port can be opened")
 
-// Port is one port that a server listens on: it knows the peers there by their addresses.
-// It follows the seam of Endpoint, with all its peers behind it.
+// Port is one port of a server: it knows its peers by their addresses. It has the methods of
+// Endpoint, for all its peers.
 type Port struct {
 	mux     *Mux
 	number  uint16
@@ -32,33 +32,33 @@ type Port struct {
 	dirty    bool // in Mux.dirty
 	eventful bool // in Mux.eventful
 
-	// Value is what the lobby keeps of the port.
+	// Value is the lobby's own data for the port.
 	Value any
 }
 
-// Mux returns the server that the port is of.
+// Mux returns the server of the port.
 func (p *Port) Mux() *Mux { return p.mux }
 
-// Number returns the port's number: 0 for the first one unless SetNumber told it.
+// Number returns the port's number. It is 0 for the first port, unless SetNumber has set it.
 func (p *Port) Number() uint16 { return p.number }
 
-// SetNumber tells the first port its number, for a lobby that wants to know.
+// SetNumber sets the number of the first port, for a lobby that needs it.
 func (p *Port) SetNumber(n uint16) { p.number = n }
 
 // Peer returns the peer of an address, nil if there is none.
 func (p *Port) Peer(addr netip.AddrPort) *Peer { return p.peers.Get(admission.Canon(addr)) }
 
-// Peers yields all peers of the port. None may be forgotten meanwhile: PollEvent is not
-// called from within.
+// Peers yields all peers of the port. Do not call PollEvent in the loop: no peer may be
+// forgotten meanwhile.
 func (p *Port) Peers() iter.Seq[*Peer] { return p.peers.All() }
 
-// Len returns how many peers the port has.
+// Len returns the number of peers of the port.
 func (p *Port) Len() int { return p.peers.Len() }
 
 // Closed reports whether the port was closed.
 func (p *Port) Closed() bool { return p.closed }
 
-// HandleDatagram takes a datagram from anyone.
+// HandleDatagram takes a datagram from any address.
 func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m := p.mux
 	m.Advance(now)
@@ -135,9 +135,9 @@ type fullTeller interface {
 }
 
 // Invite makes an address a peer of the port although nothing has come from it there: a lobby
-// that was asked at one port may have the answer come from another. The peer has the seat,
-// and Enter is not called for it. If the address is known it stays as it is. The result is nil
-// at a closed port and when there are too many peers.
+// may answer at another port than the one that was asked. The peer has the seat, and Enter is
+// not called for it. A known peer is returned unchanged. The result is nil at a closed port
+// and when there are too many peers.
 func (p *Port) Invite(addr netip.AddrPort, seat any) *Peer {
 	m := p.mux
 	addr = admission.Canon(addr)
@@ -189,8 +189,8 @@ func (p *Port) note() {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once PollTransmit
-// has returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has
+// returned false.
 func (p *Port) NextTimeout() (time.Time, bool) {
 	at, ok := p.peers.NextTimeout()
 	if _, t, any := p.timers.First(); any && (!ok || t.Before(at)) {
@@ -199,7 +199,7 @@ func (p *Port) NextTimeout() (time.Time, bool) {
 	return at, ok
 }
 
-// HandleTimeout does what is due for all peers, and what the lobby wanted to be done.
+// HandleTimeout does everything that is due for all peers, and the lobby's timers.
 func (p *Port) HandleTimeout(now time.Time) {
 	m := p.mux
 	m.Advance(now)
@@ -218,8 +218,8 @@ func (p *Port) HandleTimeout(now time.Time) {
 	}
 }
 
-// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes,
-// and says where it goes.
+// PollTransmit writes the next datagram into buf, which has at least MaxDatagram bytes, and
+// returns its address.
 func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if p.direct.Len() > 0 {
 		p.mux.stats.Out++
@@ -282,8 +282,8 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	sums.Add(&p.mux.past, &one)
 }
 
-// Close closes the port: its peers are told, and nothing more comes in. The first port
-// closes with its server only. The time is that of the newest call of the Mux.
+// Close closes the port: its peers are told, and nothing more comes in. The first port closes
+// only with its server. The time is that of the latest call of the Mux.
 func (p *Port) Close() {
 	if p.closed || p == p.mux.first {
 		return
@@ -301,18 +301,18 @@ func (p *Port) Close() {
 	p.note()
 }
 
-// Timer is something that a lobby wants to be done later, at a port.
+// Timer is a lobby's timer at a port.
 type Timer struct {
 	timers.Timer
 	port *Port
 	do   func(now time.Time)
 }
 
-// NewTimer returns a timer that is not set. Its function is called from HandleTimeout.
+// NewTimer returns a timer that is not set. HandleTimeout calls its function.
 func (p *Port) NewTimer(do func(now time.Time)) *Timer { return &Timer{port: p, do: do} }
 
-// Set has the timer go off at a time, and no more at the one that was set before. At a
-// closed port it does nothing.
+// Set sets the time at which the timer fires, in place of an earlier one. At a closed port it
+// does nothing.
 func (t *Timer) Set(at time.Time) {
 	if t.port.closed {
 		return
@@ -321,30 +321,30 @@ func (t *Timer) Set(at time.Time) {
 	t.port.note()
 }
 
-// Stop keeps the timer from going off.
+// Stop stops the timer.
 func (t *Timer) Stop() { t.port.timers.Set(t, time.Time{}, false) }
 
-// MuxStats counts what became of each datagram at all ports, and of peers.
+// MuxStats counts the fate of each datagram at all ports, and of peers.
 type MuxStats struct {
 	In        uint64 // datagrams: the sum of the eight below
 	ToPeers   uint64 // for a peer: see its Stats
-	Admitted  uint64 // from a stranger who was let in; a peer's Stats count it too
-	Refused   uint64 // from a stranger whom the lobby did not let in
+	Admitted  uint64 // from a stranger that was admitted; a peer's Stats count it too
+	Refused   uint64 // from a stranger that the lobby refused
 	Full      uint64 // from a stranger when there were too many peers
-	Ignored   uint64 // from someone who was removed, or at a closed port
-	Malformed uint64 // from a stranger, and no datagram of ours
-	Strangers uint64 // from a stranger, and nothing to let someone in for
-	Throttled uint64 // packages of a peer that the lobby, or a room with too much of it, did not take yet: they are not confirmed and come again
+	Ignored   uint64 // from a peer that was removed, or at a closed port
+	Malformed uint64 // from a stranger, and not valid
+	Strangers uint64 // from a stranger, and not one that can admit it
+	Throttled uint64 // packages that the lobby, or a room with too many of that peer, did not take yet: they are not confirmed and come again
 
-	Answered   uint64 // datagrams for strangers: challenges, and why they are not let in
-	Unanswered uint64 // the same, not sent because too many waited for the socket
+	Answered   uint64 // datagrams to strangers: challenges, and reasons of refusals
+	Unanswered uint64 // the same, but not sent because too many waited for the socket
 
-	Relayed uint64 // packages that were passed on
-	Copies  uint64 // and to how many in all
-	Unsaid  uint64 // packages of the server's own that somebody did not get because too much waited for it
+	Relayed uint64 // packages that were relayed
+	Copies  uint64 // the number of their copies
+	Unsaid  uint64 // packages of the server's own that a peer did not get because too much was waiting for it
 	ToGame  uint64 // packages that the game got
-	Out     uint64 // datagrams put on the wire
-	Gone    uint64 // peers that are over
+	Out     uint64 // datagrams sent
+	Gone    uint64 // peers that have ended
 }
 
 // Check returns an error if the counters do not add up.

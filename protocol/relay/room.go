@@ -8,16 +8,15 @@ import (
 	"parley/internal/reliable"
 )
 
-// Room is a set of peers who exchange packages: "what one sends to the others … goes to every
-// other participant, payload untouched, in the same mode, under the receiver's own
-// numbering". The bytes of a package are kept once, however many get it. A peer is in one room
-// at most.
+// Room is a set of peers that exchange packages: "what one sends to the others … goes to every other participant,
+// payload untouched, in the same mode, under the receiver's own numbering". The bytes of a package are kept once
+// for all receivers. A peer is in one room at most.
 //
-// Each participant has a share of the room's rate (Rules.RoomRate), and of the queue of each receiver. Past
-// either its reliable packages wait at the server, and are not confirmed any more when there are too many
-// of them, and its unreliable ones are dropped: the sender is slowed, and no receiver is removed for what
-// another sends. One that takes less than 50 KB/s and keeps a sender of at most 20 packages a second waiting for
-// 5 s is removed with ReasonSlow.
+// Each participant has a share of the room's rate (Rules.RoomRate), and of the queue of each receiver. Beyond
+// either, its reliable packages wait at the server and, when there are too many of them, are no longer confirmed.
+// Its unreliable packages are dropped. So the sender is slowed down, and no receiver is removed for the traffic of
+// another. A receiver that takes less than 50 KB/s and keeps a sender of at most 20 packages a second waiting for 5
+// s is removed with ReasonSlow.
 type Room struct {
 	mux     *Mux
 	members []*Peer
@@ -27,7 +26,7 @@ type Room struct {
 // NewRoom returns an empty room.
 func (m *Mux) NewRoom() *Room { return &Room{mux: m} }
 
-// Add puts a peer into the room, and takes it out of the one that it was in.
+// Add puts a peer into the room, and takes it out of its former one.
 func (r *Room) Add(p *Peer) {
 	switch {
 	case p.room == r || p.state == StateClosed:
@@ -39,7 +38,7 @@ func (r *Room) Add(p *Peer) {
 	r.members = append(r.members, p)
 }
 
-// Remove takes a peer out of the room. What was relayed to it before is still sent.
+// Remove takes a peer out of the room. Packages that were relayed to it before are still sent.
 func (r *Room) Remove(p *Peer) {
 	if p.room != r {
 		return
@@ -52,20 +51,21 @@ func (r *Room) Remove(p *Peer) {
 	p.room = nil
 }
 
-// Len returns how many are in the room.
+// Len returns the number of peers in the room.
 func (r *Room) Len() int { return len(r.members) }
 
-// All yields those in the room. None may be added or removed meanwhile.
+// All yields the peers in the room. None may be added or removed meanwhile.
 func (r *Room) All() iter.Seq[*Peer] { return slices.Values(r.members) }
 
-// Relay passes a package of from to every other participant, with bit 4 clear. from may be
-// nil, or not be in the room any more. The time is that of the newest call of the Mux.
+// Relay relays a package of from to every other participant, with bit 4 clear. from may be nil, or no longer be in
+// the room. The time is that of the latest call of the Mux.
 func (r *Room) Relay(from *Peer, mode Mode, payload []byte) error {
 	return r.spread(from, mode, false, payload)
 }
 
-// Say sends a package of the server's own to every participant, with bit 4 set. The error is ErrBacklogFull when it
-// is reliable and too much of the server's waits for somebody already, who then does not get it; the others do.
+// Say sends a package of the server's own to every participant, with bit 4 set. It returns ErrBacklogFull if the
+// package is reliable and too much of the server's is waiting for a participant. That participant does not get it;
+// the others do.
 func (r *Room) Say(mode Mode, payload []byte) error { return r.spread(nil, mode, true, payload) }
 
 func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error {

@@ -15,20 +15,18 @@ import (
 	"parley/internal/udp"
 )
 
-// ErrServerClosed: the server was closed, or its socket failed.
+// ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("relay: server closed")
 
-// Logger is what Config.Log takes.
+// Logger is the type of Config.Log.
 type Logger = slog.Logger
 
 // goodbye is why peers leave when the server closes.
 const goodbye = "server closing"
 
-// Server is a Mux at a socket, or at several if its lobby opens more ports. Each port has a
-// goroutine, its loop, which holds a lock while it calls the Mux; so the handler is called
-// by one at a time. The methods of a Server may be called by any other goroutine; those
-// that wait must not be called by the handler or the lobby, which would wait for
-// themselves: Do, View, Stats, Shutdown and Close.
+// Server is a Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop, which holds
+// a lock while it calls the Mux, so only one calls the handler at a time. Any other goroutine may call the methods of a Server.
+// The handler and the lobby must not call Do, View, Stats, Shutdown and Close: they wait for the loops.
 type Server struct {
 	shell  *shell.Server
 	first  *udp.Socket // of the first port
@@ -42,22 +40,21 @@ type Server struct {
 	stopped []*udp.Loop         // of those that were closed, and may still run
 }
 
-// ServerStats is what a server did.
+// ServerStats are the counters of a server.
 type ServerStats struct {
-	Peers int // there are now
+	Peers int // peers now
 	MuxStats
-	Traffic Stats         // of all peers, those included that are over
+	Traffic Stats         // of all peers, ended ones included
 	Socket  udp.Stats     // of the first port
-	Loop    udp.LoopStats // likewise
+	Loop    udp.LoopStats // of the first port
 }
 
-// Listen starts a server on addr, written host:port; an empty host is all addresses of the
-// machine, and port 0 lets the system choose.
+// Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
+// chooses the port.
 //
-// handle is the game: it is called for every event of every peer, one at a time, on a
-// loop: while it runs, no package moves, so it must not block. It may keep p and call p.Send,
-// p.Room().Say, p.Close and p.Remove whenever it or a function given to Do runs, and at no
-// other time. A nil handle ignores all events.
+// handle is called for every event of every peer, one at a time, on a loop. No package moves while it runs, so it must not block.
+// It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or a function given to Do runs. A nil
+// handle ignores all events.
 func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, error) {
 	socket, err := udp.Listen(addr, socketConfig)
 	if err != nil {
@@ -103,10 +100,9 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 // Addr returns the address of the first port.
 func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
-// Do runs fn here and now while the loops stand still, and returns when it has run: it is how
-// other goroutines reach the Mux, its peers and its rooms, a game's tick for one. What fn sends
-// goes out at once after. fn must be short, and neither it nor the handler may call Do. The
-// error is ErrServerClosed, and then fn has not run.
+// Do pauses the loops, runs fn in the calling goroutine, and returns when fn has run. Other goroutines, such as a game's tick,
+// use it to reach the Mux, its peers and its rooms. What fn sends goes out at once afterwards. fn must be short, and neither fn
+// nor the handler may call Do. If Do returns ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	err := s.shell.Do(func() {
 		s.mu.Lock()
@@ -119,40 +115,37 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// View runs fn here and now, while no loop is at the Mux: to look at it and at what its lobby
-// counted, also after Close. fn must not block and must not change anything: no loop would
-// know.
+// View runs fn in the calling goroutine while no loop uses the Mux, to read it and the counters of its lobby. It works after
+// Close, too. fn must not block and must not change anything, as no loop would notice.
 func (s *Server) View(fn func(m *Mux)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn(s.mux)
 }
 
-// Stats returns the counters, also after Close. Like View it keeps the loops from the Mux, for as long as
-// it takes to look at each peer.
+// Stats returns the counters. It works after Close, too. Like View it keeps the loops from the Mux, for as long as it takes to
+// visit each peer.
 func (s *Server) Stats() (st ServerStats) {
 	s.View(func(m *Mux) { st.Peers, st.MuxStats, st.Traffic = m.Len(), m.stats, m.Traffic() })
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st
 }
 
-// Shutdown lets no one in, and closes the server when all that was sent is confirmed and
-// everybody was told; those that do not confirm are lost after some 10 s. When ctx ends
-// first, that is the error.
+// Shutdown admits no new clients, and closes the server when everything sent is confirmed and everybody was told. Peers that do
+// not confirm are lost after some 10 s. If ctx ends first, it closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.shell.Shutdown(ctx)
 	return errors.Join(err, s.closePorts())
 }
 
-// Close closes the server at once: everybody is told, but nothing waits for what is
-// unconfirmed. The handler still gets each peer's EventLeft. The error is why the socket
-// failed, if it did. A second call changes nothing.
+// Close closes the server at once: everybody is told, but Close does not wait for confirmations. The handler still gets each
+// peer's EventLeft. The error is that of the socket, if it failed. A second call changes nothing.
 func (s *Server) Close() error {
 	err := s.shell.Close()
 	return errors.Join(err, s.closePorts())
 }
 
-// Done is closed when the server is closed or its first port failed. Close then returns why.
+// Done returns a channel that is closed when the server is closed or its first port failed. Close then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
 func (s *Server) leave() {

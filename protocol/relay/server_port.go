@@ -111,7 +111,8 @@ func (f *furtherPorts) listen() (*udp.Socket, error) {
 	return nil, err
 }
 
-// OpenPort listens on a further port, for Mux.Open, which is called with s.mu held.
+// OpenPort implements Opener: it listens on a further port. Mux.Open calls it with s.mu
+// held.
 func (s *Server) OpenPort(p *Port) (uint16, error) {
 	socket, err := s.listen()
 	if err != nil {

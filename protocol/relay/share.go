@@ -88,7 +88,7 @@ func (p *Peer) isTooMuch(b []byte) bool {
 	return true
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (p *Peer) NextTimeout() (time.Time, bool) {
 	at, ok := p.Endpoint.NextTimeout()
 	if p.wakeAt == 0 || p.state == StateClosed {

@@ -12,23 +12,23 @@ import (
 )
 
 var (
-	// ErrTicketForm: the bytes are no ticket.
+	// ErrTicketForm means that the bytes are no ticket.
 	ErrTicketForm = errors.New("relay: not a ticket")
-	// ErrTicketForged: the ticket was not issued with this key, or was changed.
+	// ErrTicketForged means that the ticket was not issued with this key, or was changed.
 	ErrTicketForged = errors.New("relay: ticket was not issued with this key")
-	// ErrTicketExpired: the ticket's time is over.
+	// ErrTicketExpired means that the ticket has expired.
 	ErrTicketExpired = errors.New("relay: ticket has expired")
-	// ErrTicketRoom: the ticket is for another room.
+	// ErrTicketRoom means that the ticket is for another room.
 	ErrTicketRoom = errors.New("relay: ticket is for another room")
-	// ErrTicketUsed: the ticket has let someone in already.
+	// ErrTicketUsed means that the ticket was used before.
 	ErrTicketUsed = errors.New("relay: ticket was used before")
-	// ErrTicketKey: a key has at least MinTicketKey bytes.
+	// ErrTicketKey means that the key has fewer than MinTicketKey bytes.
 	ErrTicketKey = errors.New("relay: ticket key is too short")
 
 	errTicketsFull = errors.New("relay: too many tickets are remembered")
 )
 
-// Ticket lets someone into a room, once. As bytes it is the payload of the first package:
+// Ticket admits a player to a room, once. Its bytes are the payload of the first package:
 //
 //	 0     1             9          25
 //	+-----+-------------+----------+------+------+------+------+-----------------+
@@ -36,21 +36,22 @@ var (
 //	|     | Unix s      | 16 bytes | u8   |      | u8   |      | all before, 32  |
 //	+-----+-------------+----------+------+------+------+------+-----------------+
 type Ticket struct {
-	Room    string    // where it is valid, up to MaxTicketText bytes
-	Name    string    // who its bearer is, likewise
+	Room    string    // the room in which it is valid, up to MaxTicketText bytes
+	Name    string    // the name of its bearer, likewise
 	Expires time.Time // to the second; at that time it is no longer valid
 
-	// Serial tells tickets apart. It is random: two with the same serial count as one.
+	// Serial identifies the ticket. It is random: two tickets with the same serial count as
+	// one.
 	Serial [16]byte
 }
 
-// TicketKey is the secret of who issues tickets and of the servers that take them: at least
+// TicketKey is the secret that the issuer of tickets shares with its servers: at least
 // MinTicketKey random bytes.
 type TicketKey []byte
 
 // Limits of a ticket.
 const (
-	// MinTicketKey is the size of the shortest key: shorter ones can be guessed.
+	// MinTicketKey is the size of the shortest key: shorter keys could be guessed.
 	MinTicketKey = 16
 
 	// MaxTicketText bounds a ticket's room and name, so that a ticket fits into a package.
@@ -86,9 +87,9 @@ func (k TicketKey) sum(b, what []byte) []byte {
 	return h.Sum(b)
 }
 
-// Check returns what a ticket says, and an error if it does not let its bearer into the room
-// now: ErrTicketForm, ErrTicketForged, ErrTicketExpired, ErrTicketRoom. What it says is true
-// with the last two as well. It does not know whether the ticket was used.
+// Check returns the content of a ticket, and an error if it does not admit its bearer to the
+// room now: ErrTicketForm, ErrTicketForged, ErrTicketExpired or ErrTicketRoom. With the last
+// two, the content is genuine as well. Check does not know whether the ticket was used.
 func (k TicketKey) Check(now time.Time, room string, b []byte) (Ticket, error) {
 	var t Ticket
 	r := wire.Big(b)

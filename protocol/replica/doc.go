@@ -56,7 +56,7 @@
 // 2.2 to 2.4 KB.
 //
 // BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. Each is a datagram and has an ack, but one
-// system call carries 256 of them, and so with acks. docs/performance.md has the figures.
+// system call carries 256 of them, and so with acks. docs/performance.md has the works W3 and W2.
 //
 // # Limits
 //

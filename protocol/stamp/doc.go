@@ -55,7 +55,7 @@
 // and a handshake takes no memory at all.
 //
 // BenchmarkThousandConnections compares a server of 1,000 clients with a bare loop of sendmmsg and
-// recvmmsg. docs/performance.md has the figures.
+// recvmmsg. docs/performance.md has figures of this work (W3).
 //
 // # Limits
 //
