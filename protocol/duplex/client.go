@@ -15,7 +15,7 @@ import (
 	"parley/internal/udp"
 )
 
-// Client is an Endpoint at its sockets: a connection to one server. Its methods may be
+// Client is an Endpoint with its sockets: a connection to one server. Its methods may be
 // called by any goroutine.
 type Client struct {
 	core  *clientCore // owned by the loop
@@ -23,13 +23,13 @@ type Client struct {
 }
 
 // Dial connects to a server whose main is at addr, written host:port, and returns when the
-// player is in the game: with a feed, or after FeedWait without. If the server refuses, the
-// error is a Close:
+// player is in the game: with a feed, or after FeedWait without one. If the server refuses,
+// the error is a Close:
 //
 //	var refused duplex.Close
 //	if errors.As(err, &refused) { … refused.Reason … }
 //
-// If ctx ends first, it is ctx's error.
+// If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	main, tcp, err := dialMain(ctx, addr, c.TLS)
 	if err != nil {
@@ -105,13 +105,14 @@ func (c *Client) FeedUp() (up bool) {
 	return up
 }
 
-// Update says what an element is now, as fast as can be. It may be lost, and is never
-// delivered after a newer one.
+// Update sends the present value of an element, as fast as possible. It may be lost, and is
+// never delivered after a newer one.
 func (c *Client) Update(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Update(now, sid, data) })
 }
 
-// Sync says what an element is now, or that something happened: it arrives, and in order.
+// Sync sends the present value of an element, or an event of the game: reliably and in
+// order.
 func (c *Client) Sync(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Sync(now, sid, data) })
 }
@@ -121,12 +122,12 @@ func (c *Client) Signal(on Channel, code uint8) error {
 	return c.do(func(now time.Time) error { return c.core.Signal(now, on, code) })
 }
 
-// RequestSync asks the server for everything. EventSynced tells when it is there.
+// RequestSync asks the server for everything. EventSynced follows when it has arrived.
 func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
 
-// Query asks the server something and waits for the reply, until ctx ends. Status 0 is
-// success. Replies on main come behind everything else there, so somebody has to read
-// Events meanwhile. On the feed, which is for idempotent queries, it waits its turn behind
+// Query sends a query to the server and waits for the reply, until ctx ends. Status 0 is
+// success. Replies on main come behind everything else there, so another goroutine has to
+// read Events meanwhile. The feed is for idempotent queries. There, a query waits for
 // another of the same code.
 func (c *Client) Query(ctx context.Context, on Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
 	wait := make(chan Event, 1)
@@ -172,12 +173,12 @@ func (c *Client) Query(ctx context.Context, on Channel, code uint8, data []byte)
 	}
 }
 
-// Reply answers a query of the server, whose EventQuery had that ID.
+// Reply answers a query of the server. id is the ID of its EventQuery.
 func (c *Client) Reply(id uint32, status uint8, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Reply(now, id, status, data) })
 }
 
-// Element returns what is known of an element of the server's.
+// Element returns the value of one of the server's elements, as the client knows it.
 func (c *Client) Element(sid int16) (data []byte, ok bool) {
 	c.shell.Ask(func(time.Time) {
 		data, ok = c.core.Element(sid)
@@ -186,7 +187,7 @@ func (c *Client) Element(sid int16) (data []byte, ok bool) {
 	return data, ok
 }
 
-// Elements returns a copy of all that the client knows.
+// Elements returns a copy of all elements that the client knows.
 func (c *Client) Elements() map[int16][]byte {
 	all := map[int16][]byte{}
 	c.shell.Ask(func(time.Time) {
@@ -197,21 +198,22 @@ func (c *Client) Elements() map[int16][]byte {
 	return all
 }
 
-// Events yields what happens, and waits for it: all but EventJoined, which Dial has waited
-// for, and replies, which Query has. The last is EventClosed. Events own their bytes. Who
-// stops early may call Events again; several goroutines may share what comes.
+// Events yields events and waits for more: all but EventJoined, which Dial has waited for,
+// and replies, which Query returns. The last is EventClosed. Events own their bytes. A
+// reader that stops early may call Events again, and several goroutines may share the
+// events.
 //
-// While no one reads, a bounded number of events waits, then main is not read on and
-// updates are dropped; when 1 MiB waits for this client, the server disconnects it.
+// While no one reads, a bounded number of events waits. Then main is no longer read, and
+// updates are dropped. When 1 MiB waits for this client, the server disconnects it.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns why the connection is over, as a Close; or nil while it is not. It may be over
-// before Events has yielded all that came.
+// Err returns the reason why the connection ended, as a Close, or nil while it has not. The
+// connection may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close ends the connection when what was queued on main is written, within the linger time
-// and no longer than ctx, whose error it then returns. After it Events yields what it has,
-// and ends. Every client is to be closed, whatever ended it.
+// Close ends the connection when the queue of main is written, at most after the linger
+// time. If ctx ends first, it returns the error of ctx. After Close, Events yields what it
+// has and ends. Every client must be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.shell.Close(ctx)
 	c.core.finish()
@@ -221,13 +223,13 @@ func (c *Client) Close(ctx context.Context) error {
 func (c *Client) hangUp(now time.Time) { c.core.Close(now, "") }
 func (c *Client) cut(now time.Time)    { c.core.Cut(now, "") }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
 	c.shell.Ask(func(time.Time) { s = c.core.Stats() })
 	return s
 }
 
-// LocalAddr returns our own address on the feed.
+// LocalAddr returns the client's address on the feed.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
 // do runs fn on the loop.

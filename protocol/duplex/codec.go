@@ -48,16 +48,17 @@ var kinds = func() (k [256]Kind) {
 // KindOf returns the kind of the messages with a code, 0 if there are none.
 func KindOf(code uint8) Kind { return kinds[code] }
 
-// Parse reads the message that from sent as the whole of b on a channel, and reports
-// whether it is one; if not, Kind is unset and the other fields mean nothing. Data is a
-// part of b: copy what outlives it. It knows no schema: see Schema.Check.
+// Parse reads the message that from sent on a channel and that fills all of b, and
+// reports whether it is valid. If not, Kind is unset and the other fields are
+// meaningless. Data shares the memory of b: copy what must outlive it. Parse knows no
+// schema: see Schema.Check.
 func (m *Message) Parse(from Side, on Channel, b []byte) bool {
 	r := wire.Big(b)
 	return m.read(from, on, &r)
 }
 
-// ParseErr is Parse for people: the error is nil or a *wire.Error that names the field
-// that is wrong and its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and
+// its offset. The error is allocated.
 func (m *Message) ParseErr(from Side, on Channel, b []byte) error {
 	r := wire.Big(b)
 	m.read(from, on, &r)
@@ -114,8 +115,8 @@ func (m *Message) readBody(r *wire.BigReader) {
 }
 
 // AppendTo appends the message. Fields that its kind does not have are left out. It does
-// not judge the others: a code that is not of the kind, or data over its limit, gives
-// bytes that Parse refuses or reads as what that code says. It panics if m.Kind is unset.
+// not check the others: with a code of another kind, or data over its limit, it writes
+// bytes that Parse refuses or reads as that code. It panics if m.Kind is unset.
 func (m *Message) AppendTo(b []byte) []byte {
 	switch m.Kind {
 	case KindUpdate, KindSync:
@@ -138,14 +139,14 @@ func (m *Message) AppendTo(b []byte) []byte {
 	panic("duplex: AppendTo of a message without a kind")
 }
 
-// Parse reads the datagram that from sent as the whole of b, and reports whether it is
-// one. Data is a part of b.
+// Parse reads the datagram that from sent and that fills all of b, and reports whether it
+// is valid. Data shares the memory of b.
 func (d *Datagram) Parse(from Side, b []byte) bool {
 	r := wire.Big(b)
 	return d.read(from, &r)
 }
 
-// ParseErr is Parse for people; see Message.ParseErr.
+// ParseErr is Parse with an error; see Message.ParseErr.
 func (d *Datagram) ParseErr(from Side, b []byte) error {
 	r := wire.Big(b)
 	d.read(from, &r)

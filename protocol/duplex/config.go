@@ -5,103 +5,97 @@ import (
 	"time"
 )
 
-// Config is how a server or a client speaks. The zero Config is usable, with a Schema
-// that knows no game's messages. It is not changed after use.
+// Config sets up a server or a client. The zero Config is usable, with a Schema that has none of a
+// game's messages. Config is not changed after use.
 type Config struct {
-	// Schema says how long the game's messages are. Both ends must have the same.
+	// Schema gives the sizes of the game's messages. Both ends must have the same.
 	Schema *Schema
 
-	// FeedWait is how long a client tries to get a feed before it joins with main
-	// alone. Default 5 s.
+	// FeedWait is how long a client tries to get a feed before it joins with main alone. Default 5 s.
 	FeedWait time.Duration
 
-	// FeedTimeout is how long nothing may come on the feed before it is taken for
-	// lost: what goes over it then goes over main until it is initialised
-	// again. Default 10 s.
+	// FeedTimeout is how long the feed may be silent before it is considered lost. Its messages then go
+	// over main until it is initialised again. Default 10 s.
 	FeedTimeout time.Duration
 
-	// JoinTimeout is how long a main may be open before its player is in the game.
-	// Default 10 s, at least FeedWait and 2 s.
+	// JoinTimeout is how long a main may be open before its player has joined. Default 10 s, at least
+	// FeedWait and 2 s.
 	JoinTimeout time.Duration
 
-	// Resync is how often a server sends each client everything, which puts right what
-	// lost updates left wrong. Default 5 s; negative is never, but on joining and on
-	// request.
+	// Resync is how often a server sends each client everything, which repairs the effects of lost
+	// updates. Default 5 s. Negative means never, except on joining and on request.
 	Resync time.Duration
 
-	// Linger is how long Close waits for what is queued on main to be written.
-	// Default 1 s; negative is not at all.
+	// Linger is how long Close waits for the queue of main to be written. Default 1 s; negative means
+	// not at all.
 	Linger time.Duration
 
-	// MaxQueue is how many bytes may wait to be written to main. A server then
-	// disconnects the client with ReasonSlow, so that a slow reader costs this much and
-	// slows no other; a client's calls fail with ErrQueueFull. Default 1 MiB, at
-	// least 128 KiB.
+	// MaxQueue is how many bytes may wait to be written to main. Beyond it, a server disconnects the
+	// client with ReasonSlow, so that a slow reader costs no more memory and slows no other. A client's
+	// calls fail with ErrQueueFull. Default 1 MiB, at least 128 KiB.
 	MaxQueue int
 
-	// MaxState is how many bytes of elements a client keeps; a server that sends more
-	// is left with ReasonOverflow. Default 16 MiB.
+	// MaxState is how many bytes of elements a client keeps. It leaves a server that sends more, with
+	// ReasonOverflow. Default 16 MiB.
 	MaxState int
 
-	// MaxUpdate is the size of the largest datagram that is sent on the feed. What is
-	// larger goes over main. Default 1,200, which no usual path splits; at most
-	// MaxDatagram.
+	// MaxUpdate is the size of the largest datagram that is sent on the feed. Larger messages go over
+	// main. Default 1,200, which usual paths do not fragment; at most MaxDatagram.
 	MaxUpdate int
 
-	// MaxPlayers bounds the players of a server; one that would enter beyond it is told
-	// REFUSED. Default 5,000, at most 28,000, which leaves ids for those who have not joined yet.
+	// MaxPlayers bounds the players of a server. Beyond it, a new player is told REFUSED. Default
+	// 5,000, at most 28,000, which leaves ids for connections that have not joined yet.
 	MaxPlayers int
 
-	// Admit is asked by a server for each CONN_INIT, if it is set: it returns why the
-	// address is not let in, which is logged, or "" if it is. The client is told
-	// REFUSED and no more. It is called on the server's loop and must not block.
+	// Admit, if set, is called by a server for each CONN_INIT. It returns the reason why the address is
+	// refused, which is logged, or "" to admit it. The client is told only REFUSED. It runs on the
+	// server's loop and must not block.
 	Admit func(main netip.AddrPort) string
 
-	// WaitingPerAddress bounds the mains of an address (of IPv6, of its /64) that are open and
-	// have not joined, and those of a /24 or /56 network to eight times as many; further ones
-	// are closed at once, and their clients try again. Default 64. With it come limits on how
-	// often an address connects: see connectRate. Negative is no limit of either.
+	// WaitingPerAddress bounds the mains of an address (of IPv6, of its /64) that are open and have not
+	// joined. A /24 or /56 network may have eight times as many. Further ones are closed at once, and
+	// their clients try again. Default 64. It comes with limits on how often an address connects: see
+	// connectRate. Negative means no limit of either kind.
 	WaitingPerAddress int
 
-	// Judge is asked by a server about the pass that a client shows with the query that the
-	// schema marks: it returns the status of the reply, 0 if the pass is good, and false if
-	// there is to be none. Default: there are no passes, and status 1. The pass is valid
-	// only during the call. Judge is called on the server's loop and must not block.
+	// Judge is called by a server for the pass that a client shows with the query that the schema
+	// marks. It returns the status of the reply, 0 if the pass is good, and false to send no reply.
+	// Default: there are no passes, and the status is 1. The pass is valid only during the call. Judge
+	// runs on the server's loop and must not block.
 	Judge func(c *Conn, pass []byte) (status uint8, answer bool)
 
-	// Enter is asked by a server when a player would enter, with CONN_OK or CONN_FAILED, if it
-	// is set: it returns why not, which is logged, or "". The client is told REFUSED. It is
-	// called on the server's loop and must not block.
+	// Enter, if set, is called by a server when a player would enter, with CONN_OK or CONN_FAILED. It
+	// returns the reason why the player is refused, which is logged, or "". The client is told REFUSED.
+	// It runs on the server's loop and must not block.
 	Enter func(c *Conn) string
 
-	// Pass is what a client shows before it joins, as the data of the query that the schema
-	// marks. Default none: it asks nothing.
+	// Pass is the pass that a client shows before it joins, as the data of the query that the schema
+	// marks. Default none: the query is not sent.
 	Pass []byte
 
-	// TakeID chooses the id of a player that connects, from 1 to MaxPlayer and in use by
-	// no other, or 0 if there is none: then it is refused. FreeID says that an id is not
-	// in use any more, and whether its player was ever in the game: if not, no other client was told of
-	// it. Without them ids go round from 1 to MaxPlayer. Both are called on
-	// the server's loop.
+	// TakeID chooses the id of a new player, from 1 to MaxPlayer and not in use, or 0 if none is free:
+	// then the player is refused. FreeID is told that an id is no longer in use, and whether its player
+	// was ever in the game. If not, no other client was told of it. Without them, ids are used in turn
+	// from 1 to MaxPlayer. Both run on the server's loop.
 	TakeID func() int16
 	FreeID func(player int16, joined bool)
 
-	// AnyFeedAddr lets a feed come from another address than its main, which by default
-	// it may not: then who learns a token, or guesses one, must also have the address.
-	// Some networks give a client two. With it a client can have its updates sent
-	// to a third party, who never asked.
+	// AnyFeedAddr allows a feed from another address than that of its main, as some networks give a
+	// client two. By default that is refused, so that an attacker who learns or guesses a token must
+	// also have the address. With it, a client can direct its updates to a third party that never asked
+	// for them.
 	AnyFeedAddr bool
 
-	// FeedAddr is where the feed is, written host:port, if not at the address of main:
-	// a server listens there, a client sends there. The shell alone uses it.
+	// FeedAddr is the address of the feed, written host:port, if it is not that of main. A server
+	// listens there, and a client sends there. Only the shell uses it.
 	FeedAddr string
 
-	// TLS has main encrypted: a server needs certificates in it, a client may give an
-	// empty one. Tokens then stay secret; the feed itself is neither encrypted nor
-	// signed. Default nil: plain TCP. The shell alone uses it.
+	// TLS encrypts main. A server needs certificates in it; a client's may be empty. Tokens then stay
+	// secret, but the feed itself is neither encrypted nor signed. Default nil: plain TCP. Only the
+	// shell uses it.
 	TLS *TLSConfig
 
-	// Log gets a line for each player that comes and goes. Default none.
+	// Log gets a line for each player that joins or leaves. Default none.
 	Log *Logger
 
 	rules *rules

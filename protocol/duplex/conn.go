@@ -6,20 +6,20 @@ package duplex
 // Joined reports whether the player is, or was, in the game.
 func (c *Conn) Joined() bool { return c.joined }
 
-// Show has this client see an element from the next Flush on, and Hide has it not; at first it sees
-// all of them. The element need not be there yet.
+// Show makes an element visible to this client from the next Flush on. At first, all elements are visible. The element
+// need not exist yet.
 func (c *Conn) Show(sid int16) { c.view.show(c.mux.elements.slotOf(sid), true) }
 
-// Hide has this client not see an element; see Show.
+// Hide makes an element invisible to this client; see Show.
 func (c *Conn) Hide(sid int16) { c.view.show(c.mux.elements.slotOf(sid), false) }
 
-// ShowAll has this client see every element from the next Flush on, whatever was hidden before.
+// ShowAll makes every element visible to this client from the next Flush on.
 func (c *Conn) ShowAll() {
 	c.view.all, c.view.turned = true, true
 	clear(c.view.except)
 }
 
-// HideAll has this client see nothing from the next Flush on but what is shown to it after this.
+// HideAll makes every element invisible to this client from the next Flush on, except those shown after this call.
 func (c *Conn) HideAll() {
 	c.view.all, c.view.turned = false, true
 	clear(c.view.except)
@@ -31,23 +31,22 @@ func (c *Conn) Sees(sid int16) bool {
 	return ok && c.view.sees(slot) || !ok && c.view.all
 }
 
-// Resync sends this client everything that it may see, once more.
+// Resync sends this client once more everything that it may see.
 func (c *Conn) Resync() {
 	c.view.request()
 	c.mux.touch(c)
 }
 
-// Update says what an element is to this client alone, until Mux.Set says it to all. It is for
-// elements that Mux.Set knows: a sync tells of those alone, and takes every other from the client. What is
-// no element has a SID among Elements.Moments of the schema. See Endpoint.Update.
+// Update sends the value of an element to this client alone, until Mux.Set sets it for all. It is for elements that
+// Mux.Set knows: a sync covers only those, and removes all others from the client. For anything else, use a SID among
+// Elements.Moments of the schema. See Endpoint.Update.
 func (c *Conn) Update(sid int16, data []byte) error {
 	err := c.Endpoint.Update(c.mux.now, sid, data)
 	c.mux.load(c)
 	return err
 }
 
-// Sync says what an element is, or that something happened, to this client alone. See
-// Endpoint.Sync.
+// Sync sends the value of an element, or an event of the game, to this client alone. See Endpoint.Sync.
 func (c *Conn) Sync(sid int16, data []byte) error {
 	defer c.mux.touch(c)
 	return c.Endpoint.Sync(c.mux.now, sid, data)
@@ -59,13 +58,13 @@ func (c *Conn) Signal(on Channel, code uint8) error {
 	return c.Endpoint.Signal(c.mux.now, on, code)
 }
 
-// Query asks this client something. See Endpoint.Query.
+// Query sends a query to this client. See Endpoint.Query.
 func (c *Conn) Query(on Channel, code uint8, data []byte) (id uint32, err error) {
 	defer c.mux.touch(c)
 	return c.Endpoint.Query(c.mux.now, on, code, data)
 }
 
-// Cancel says that nobody waits for a reply. See Endpoint.Cancel.
+// Cancel says that nobody waits for the reply to a query. See Endpoint.Cancel.
 func (c *Conn) Cancel(id uint32) {
 	c.Endpoint.Cancel(c.mux.now, id)
 	c.mux.touch(c)
@@ -77,8 +76,8 @@ func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
 	return c.Endpoint.Reply(c.mux.now, id, status, data)
 }
 
-// Refuse tells a client that has just joined that it is not let in after all, with REFUSED, and ends the connection when
-// that was written: "CONN_OK may still meet REFUSED (the room has filled)".
+// Refuse tells a client that has just joined that it is refused after all, with REFUSED, and ends the connection when
+// that is written: "CONN_OK may still meet REFUSED (the room has filled)".
 func (c *Conn) Refuse(why string) {
 	if c.state < StateClosing {
 		c.mux.stats.Refused++
@@ -87,7 +86,7 @@ func (c *Conn) Refuse(why string) {
 	c.mux.touch(c)
 }
 
-// Close ends the connection when what is queued on main was written. See Endpoint.Close.
+// Close ends the connection when the queue of main is written. See Endpoint.Close.
 func (c *Conn) Close(text string) {
 	c.Endpoint.Close(c.mux.now, text)
 	c.mux.touch(c)

@@ -13,35 +13,36 @@ import (
 )
 
 var (
-	// ErrClosed: the connection has ended or is ending.
+	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("duplex: connection closed")
-	// ErrNotJoined: the player is not in the game yet.
+	// ErrNotJoined means that the player is not in the game yet.
 	ErrNotJoined = errors.New("duplex: not in the game yet")
-	// ErrQueueFull: main has too much to write; try again later.
+	// ErrQueueFull means that main has too much to write. Try again later.
 	ErrQueueFull = errors.New("duplex: the queue of main is full")
-	// ErrBusy: too many queries wait for their replies, or on the feed one of this code
-	// does or did a moment ago; try again later.
+	// ErrBusy means that too many queries wait for their replies, or that on the feed one of
+	// this code does, or did a moment ago. Try again later.
 	ErrBusy = errors.New("duplex: too many queries under way")
-	// ErrNotIdempotent: only a query that the schema marks idempotent goes on the feed.
+	// ErrNotIdempotent means that a query on the feed is not marked idempotent in the schema.
 	ErrNotIdempotent = errors.New("duplex: a query that is not idempotent on the feed")
-	// ErrNoQuery: there is no such query to reply to, or it has its reply.
+	// ErrNoQuery means that there is no such query to reply to, or it has its reply.
 	ErrNoQuery = errors.New("duplex: no such query")
 )
 
-// State is where a connection stands.
+// State is the state of a connection.
 type State uint8
 
 const (
-	// StateConnecting: main is open. A client has asked to be let in; a server waits for
-	// its client to ask.
+	// StateConnecting is the state in which main is open. A client has asked to join; a
+	// server waits for its client to ask.
 	StateConnecting State = iota + 1
-	// StateJoining: the client has its id and token and looks for a feed.
+	// StateJoining is the state in which the client has its id and token and looks for a
+	// feed.
 	StateJoining
-	// StateOpen: the player is in the game.
+	// StateOpen is the state in which the player is in the game.
 	StateOpen
-	// StateClosing: what is queued on main is being written.
+	// StateClosing is the state in which the queue of main is being written.
 	StateClosing
-	// StateClosed: it is over.
+	// StateClosed is the state of an ended connection.
 	StateClosed
 )
 
@@ -50,9 +51,9 @@ var stateNames = [...]string{"unset", "connecting", "joining", "open", "closing"
 // String returns the state's name.
 func (s State) String() string { return nameOf(s, stateNames[:]) }
 
-// Endpoint is one side of one connection, both channels of it: a pure state machine.
-// Call its methods in this order: Handle* → PollEvent until false → PollBytes, for main
-// → PollTransmit until false, for the feed → sleep until NextTimeout.
+// Endpoint is one side of one connection, with both channels: a pure state machine. Call its
+// methods in this order: Handle* → PollEvent until false → PollBytes, for main → PollTransmit
+// until false, for the feed → sleep until NextTimeout.
 type Endpoint struct {
 	cfg    *Config
 	rand   *rand.Rand
@@ -89,28 +90,28 @@ type entry struct {
 	ready bool // it knows whether it has a feed
 }
 
-// Stats counts the fate of each message of a connection.
+// Stats counts every fate of a connection's messages.
 type Stats struct {
 	FeedIn     uint64 // datagrams on the feed: the sum of the eight below
-	FeedTaken  uint64 // that had their effect
-	Malformed  uint64 // not a datagram, or not of the schema
+	FeedTaken  uint64 // had their effect
+	Malformed  uint64 // not a datagram, or not in the schema
 	Late       uint64 // with a SEQ that is not above the last
 	TooFar     uint64 // with a SEQ too far above the last
-	OutOfState uint64 // valid, but not now
+	OutOfState uint64 // valid, but not in this state
 	NoRoom     uint64 // not taken because events were not polled or queries not answered
-	Stray      uint64 // replies without a query, and what came from elsewhere
-	Ghosts     uint64 // updates of an element of which main said that it is gone
+	Stray      uint64 // replies without a query, and datagrams from other addresses
+	Ghosts     uint64 // updates of an element that main has declared gone
 
 	MainIn      uint64 // messages on main
 	MainInBytes uint64
-	MainIgnored uint64 // messages on main that were valid, but not now
+	MainIgnored uint64 // messages on main that were valid, but not in this state
 
-	FeedOut      uint64 // datagrams put on the wire
+	FeedOut      uint64 // datagrams sent
 	MainOutBytes uint64
 	LooseLost    uint64 // datagrams dropped because the socket was behind
 	Updates      uint64 // UPDATE_MSGs sent of the server's elements
-	Syncs        uint64 // syncs of everything that were begun
-	FeedsLost    uint64 // times that the feed fell silent
+	Syncs        uint64 // syncs of everything that were started
+	FeedsLost    uint64 // times that the feed was lost
 }
 
 // Check returns an error if the counters do not add up.
@@ -125,15 +126,15 @@ func (s *Stats) Check() error {
 // sums adds the counters of connections.
 var sums = metric.NewAdder[Stats]()
 
-// Shared is what the endpoints of one loop share. Its zero value is ready, but for
-// Rand, which tokens come from: it must be one that no one can foresee.
+// Shared is what the endpoints of one loop share. Its zero value is usable, except for Rand.
+// Rand makes the tokens and must be unpredictable.
 type Shared struct {
 	Buffers reliable.Buffers
 	Rand    *rand.Rand
 }
 
-// NewClient returns a client whose main is connected to a server. It begins to join: main
-// is the server's address there, and feed that of its feed.
+// NewClient returns a client whose main is connected to a server. It begins to join. main is
+// the server's address there, and feed that of its feed.
 func NewClient(now time.Time, main, feed netip.AddrPort, c Config, s *Shared) *Endpoint {
 	e := new(Endpoint)
 	*e = newEndpoint(now, FromClient, main, c.fill(), s)
@@ -152,11 +153,12 @@ func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Sh
 	}
 }
 
-// State returns where the connection stands.
+// State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
 // Player returns the player's id, 0 before it is given. It is the SID of the player's own
-// element if the game has it so: of a client with a pass, the one that the reply to it named.
+// element, if the game uses it so. For a client with a pass, it is the one that the reply to
+// the pass named.
 func (e *Endpoint) Player() int16 {
 	if e.sid != 0 {
 		return e.sid
@@ -167,21 +169,20 @@ func (e *Endpoint) Player() int16 {
 // MainAddr returns the peer's address on main.
 func (e *Endpoint) MainAddr() netip.AddrPort { return e.main }
 
-// FeedAddr returns the peer's address on the feed, the zero one while it is not known.
+// FeedAddr returns the peer's address on the feed, the zero address while it is unknown.
 func (e *Endpoint) FeedAddr() netip.AddrPort { return e.feed.peer }
 
 // FeedUp reports whether there is a feed. Without one, updates go over main.
 func (e *Endpoint) FeedUp() bool { return e.feed.up }
 
-// Queued returns how many bytes wait to be written to main, those included that are being
-// written.
+// Queued returns how many bytes wait to be written to main, including those being written.
 func (e *Endpoint) Queued() int { return e.out.size + e.out.flying }
 
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats { return e.stats }
 
-// Over returns why the connection is over if it is, whatever of its events was not polled
-// yet.
+// Over returns the reason why the connection has ended, if it has. Events may still be
+// waiting for PollEvent.
 func (e *Endpoint) Over() (why error, over bool) {
 	if e.state != StateClosed {
 		return nil, false
@@ -189,15 +190,14 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// Advance tells the time before the endpoint is asked to do something. It does not go
-// back.
+// Advance sets the time for calls before the next Handle*. It does not go back.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (e *Endpoint) NextTimeout() (next time.Time, ok bool) {
 	sooner := func(at time.Time) {
 		if !at.IsZero() && (!ok || at.Before(next)) {
@@ -226,7 +226,7 @@ func (e *Endpoint) NextTimeout() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.now = now
 	switch {
@@ -248,8 +248,8 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	}
 }
 
-// PollEvent returns the next thing that happened. EventClosed comes when all that came
-// before it has been read, and nothing comes after it.
+// PollEvent returns the next event. EventClosed comes when all earlier arrivals have been
+// read, and is the last event.
 func (e *Endpoint) PollEvent() (Event, bool) {
 	if sid, ok := e.nextGone(); ok {
 		return Event{Kind: EventGone, Channel: Main, SID: sid}, true

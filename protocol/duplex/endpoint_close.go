@@ -12,8 +12,8 @@ type closing struct {
 	written bool
 }
 
-// Close ends the connection when what is queued on main has been written, or Linger has
-// passed. Text is for our own log and events: the dialect has no message for it.
+// Close ends the connection when the queue of main has been written, or Linger has passed.
+// text is for our own log and events: the dialect has no message for it.
 func (e *Endpoint) Close(now time.Time, text string) {
 	e.now = now
 	e.leave(Close{Reason: ReasonClosed, Text: text})
@@ -40,14 +40,14 @@ func (e *Endpoint) leaveIfWritten() {
 	}
 }
 
-// Cut ends the connection at once, whatever is still to be written.
+// Cut ends the connection at once and drops what is queued.
 func (e *Endpoint) Cut(now time.Time, text string) {
 	e.now = now
 	e.end(Close{Reason: ReasonClosed, Text: text})
 }
 
-// HandleEnd says that main is over: the peer closed it if text is empty, and else it broke,
-// in the words of the system. "losing main ends the player".
+// HandleEnd says that main has ended: the peer closed it if text is empty, and otherwise it
+// broke, with the system's text. "losing main ends the player".
 func (e *Endpoint) HandleEnd(now time.Time, text string) {
 	e.now = now
 	switch {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// HandleBytes takes bytes of main and says how many: not all of them while too many events
-// wait to be polled, or queries to be answered. Keep the rest and call it again with that
-// when these are. b is valid only during the call.
+// HandleBytes takes bytes of main and returns how many it took. It does not take all while too many events wait to be
+// polled, or queries to be answered. Keep the rest and call it again with that later. b is valid only during the call.
 func (e *Endpoint) HandleBytes(now time.Time, b []byte) (n int) {
 	e.now = now
 	var m Message

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// Update says what an element is now, on the feed; or on main, while there is no feed or it
-// is too large for a datagram: "updates then go both ways as SYNC_MSG". It may be lost
-// on the feed, and is never delivered after a newer one.
+// Update sends the present value of an element on the feed. It goes on main while there is
+// no feed, or if it is too large for a datagram: "updates then go both ways as SYNC_MSG".
+// On the feed it may be lost, and is never delivered after a newer one.
 func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	if err := e.ready(now, &Message{Kind: KindUpdate, SID: sid, Data: data}); err != nil {
 		return err
@@ -18,8 +18,8 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	return nil
 }
 
-// Sync says what an element is now, or that something happened, on main: it arrives, and in
-// order.
+// Sync sends the present value of an element, or an event of the game, on main: reliably
+// and in order.
 func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 	m := Message{Kind: KindSync, SID: sid, Data: data}
 	if err := e.ready(now, &m); err != nil {
@@ -28,7 +28,7 @@ func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 	return e.putMain(&m)
 }
 
-// Signal sends a signal of the game. On the feed it may be lost; while there is none, it
+// Signal sends a signal of the game. On the feed it may be lost. While there is no feed, it
 // goes over main.
 func (e *Endpoint) Signal(now time.Time, on Channel, code uint8) error {
 	m := Message{Kind: KindSignal, Code: code}
@@ -45,8 +45,8 @@ func (e *Endpoint) Signal(now time.Time, on Channel, code uint8) error {
 	return e.putMain(&m)
 }
 
-// RequestSync asks the server for everything it has for this client: SYNC_REQ. EventSynced
-// tells when it is there. Only a client does.
+// RequestSync asks the server for everything that it has for this client: SYNC_REQ.
+// EventSynced follows when it has arrived. It is for clients only.
 func (e *Endpoint) RequestSync(now time.Time) error {
 	if e.side != FromClient {
 		return ErrCode
@@ -99,8 +99,8 @@ const messageRoom = 8
 // hasRoom reports whether main may be given more that can also wait: see fillBytes.
 func (e *Endpoint) hasRoom() bool { return e.Queued() < fillBytes }
 
-// PollBytes writes the next bytes of main into buf and says how many. They count as being
-// written until Written says that they are; until then there are no more.
+// PollBytes writes the next bytes of main into buf and returns their number. Until Written
+// is called, they count as being written, and there are no more.
 func (e *Endpoint) PollBytes(buf []byte) int {
 	if e.state == StateClosed || e.out.flying > 0 {
 		return 0
@@ -113,7 +113,7 @@ func (e *Endpoint) PollBytes(buf []byte) int {
 	return n
 }
 
-// Written says that what PollBytes returned was given to the system.
+// Written says that the bytes of PollBytes were given to the system.
 func (e *Endpoint) Written(now time.Time) {
 	e.now = now
 	e.out.flying = 0

@@ -2,34 +2,35 @@ package duplex
 
 import "fmt"
 
-// EventKind says what happened. The set is closed.
+// EventKind is the kind of an event. The set is closed.
 type EventKind uint8
 
 const (
-	// EventJoined: the player is in the game, with a feed or without: Up says which. A
+	// EventJoined means that the player is in the game; Up tells whether it has a feed. A
 	// client then waits for its first EventSynced.
 	EventJoined EventKind = iota + 1
-	// EventFeed: the feed came back or was lost; Up says which. Without one, updates go
-	// over main.
+	// EventFeed means that the feed came back or was lost, as Up tells. Without one,
+	// updates go over main.
 	EventFeed
-	// EventUpdate: an update came on the feed; SID and Data count. None comes that is
-	// older than one that came before.
+	// EventUpdate is an update on the feed; SID and Data are set. An update that is older
+	// than an earlier one is not delivered.
 	EventUpdate
-	// EventSync: a sync came on main; SID and Data count.
+	// EventSync is a sync on main; SID and Data are set.
 	EventSync
-	// EventGone: at a client, the element SID is no more.
+	// EventGone means, at a client, that the element SID is gone.
 	EventGone
-	// EventSynced: at a client, a sync of everything is complete, and what it did not
-	// name is gone; at a server, the client has it.
+	// EventSynced means, at a client, that a sync of everything is complete, and elements
+	// that it did not name are gone; at a server, that the client has it.
 	EventSynced
-	// EventSignal: a signal of the game came; Code and Channel count.
+	// EventSignal is a signal of the game; Code and Channel are set.
 	EventSignal
-	// EventQuery: a query came; Code, Data and Channel count, and ID is for Reply.
+	// EventQuery is a query; Code, Data and Channel are set, and ID is for Reply.
 	EventQuery
-	// EventReply: a reply came; Code is that of the query, Status and Data count, and
-	// ID is what Query returned.
+	// EventReply is a reply; Code is that of the query, Status and Data are set, and ID
+	// is the result of Query.
 	EventReply
-	// EventClosed: the connection is over; Close says why. It is the last event.
+	// EventClosed means that the connection has ended; Close has the reason. It is the
+	// last event.
 	EventClosed
 )
 
@@ -38,13 +39,13 @@ var eventNames = [...]string{"unset", "joined", "feed", "update", "sync", "gone"
 // String returns the kind's name.
 func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 
-// Event is what PollEvent returns. Data is valid until the next call of any method of
+// Event is an event of a connection. Data is valid until the next call of any method of
 // the endpoint.
 type Event struct {
 	Kind    EventKind
-	Channel Channel // what it came on
+	Channel Channel // the channel that it came on
 	Code    uint8
-	Status  uint8 // of a reply: 0 is success
+	Status  uint8 // for a reply: 0 is success
 	Up      bool
 	SID     int16
 	ID      uint32
@@ -52,29 +53,29 @@ type Event struct {
 	Close   Close
 }
 
-// Reason is why a connection ended.
+// Reason is the reason why a connection ended.
 type Reason uint8
 
 const (
-	// ReasonClosed: we were asked to close it.
+	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer: the peer closed main.
+	// ReasonPeer means that the peer closed main.
 	ReasonPeer
-	// ReasonRefused: the server let nobody in, or not this one.
+	// ReasonRefused means that the server admitted nobody, or not this client.
 	ReasonRefused
-	// ReasonTimeout: the way into the game took too long.
+	// ReasonTimeout means that joining took too long.
 	ReasonTimeout
-	// ReasonProtocol: the peer broke the rules; Text says which.
+	// ReasonProtocol means that the peer broke the protocol; Text tells how.
 	ReasonProtocol
-	// ReasonSlow: the peer read too little of main.
+	// ReasonSlow means that the peer read too little of main.
 	ReasonSlow
-	// ReasonOverflow: a limit on memory was reached.
+	// ReasonOverflow means that a limit on memory was reached.
 	ReasonOverflow
-	// ReasonLost: main broke; Text is the system's.
+	// ReasonLost means that main broke; Text has the system's error.
 	ReasonLost
-	// ReasonCrowded: it had not joined, and made room for a newer one.
+	// ReasonCrowded means that it had not joined, and made room for a newer one.
 	ReasonCrowded
-	// ReasonSocket: our own socket of the feed failed.
+	// ReasonSocket means that our own socket of the feed failed.
 	ReasonSocket
 )
 
@@ -92,15 +93,15 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how a connection ended: by whom, why, and in which words. The dialect has no
-// message for them, so the words of one side never reach the other.
+// Close is how a connection ended: by which side, why, and with which text. The dialect
+// has no message for the text, so it never reaches the other side.
 type Close struct {
 	Reason Reason
 	Remote bool   // the peer ended it
-	Text   string // what is known beside the reason
+	Text   string // more about the reason
 }
 
-// Error makes a Close an error for those who wait for one.
+// Error implements error.
 func (c Close) Error() string {
 	if c.Text != "" {
 		return fmt.Sprintf("duplex: connection ended: %v: %s", c.Reason, c.Text)

@@ -84,7 +84,7 @@ func (e *Endpoint) putFeed(m *Message) {
 }
 
 // PollTransmit writes the next datagram of the feed into buf, which has at least
-// MaxDatagram bytes, and says where it goes.
+// MaxDatagram bytes, and returns its address.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.state == StateClosed || !e.feed.peer.IsValid() {
 		return 0, netip.AddrPort{}, false

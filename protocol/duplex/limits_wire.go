@@ -9,21 +9,21 @@ const (
 	// has 64 bits.
 	Magic = 0xFF1CEC0FFEEDEFEC
 
-	// HeaderBytes is the size of what precedes the message in a datagram.
+	// HeaderBytes is the size of the header of a datagram.
 	HeaderBytes = 16
 
-	// MaxMessage is the largest message there is, on either channel. It bounds what a
-	// peer that announces a long message can make us hold until its end.
+	// MaxMessage is the size of the largest message, on either channel. It bounds the
+	// memory for a long message that a peer has announced and not completed.
 	MaxMessage = 65535
 
-	// MaxData bounds the data of an update or a sync, MaxQueryData and MaxReplyData
-	// those of a query and a reply: what a message leaves beside its other fields.
+	// MaxData bounds the data of an update or a sync, and MaxQueryData and MaxReplyData
+	// bound those of a query and a reply: what a message leaves besides its other fields.
 	MaxData      = MaxMessage - 3
 	MaxQueryData = MaxMessage - 1
 	MaxReplyData = MaxMessage - 2
 
-	// MaxDatagram is the largest datagram that UDP carries over IPv4. A message
-	// of the feed is that much shorter.
+	// MaxDatagram is the largest datagram that UDP carries over IPv4. A message of the
+	// feed is shorter by its header.
 	MaxDatagram = 65507
 
 	// MaxPlayer is the largest id of a player: "Token 0 and player 0 are never given",

@@ -1,17 +1,17 @@
 package duplex
 
-// A Side is the end of a conversation that sent a message. Three of the messages are
-// one side's only.
+// A Side is the end of a connection that sent a message. Three of the messages are sent
+// by one side only.
 type Side uint8
 
-// The two sides. The zero Side is unset, and nothing is accepted from it. The values
+// The two sides. The zero Side is unset, and no message from it is accepted. The values
 // are bits, so that the senders of a message are a set (see forms in codec.go).
 const (
 	FromClient Side = 1 << iota
 	FromServer
 )
 
-// String names the side.
+// String returns the name of the side.
 func (s Side) String() string {
 	switch s {
 	case FromClient:
@@ -25,8 +25,8 @@ func (s Side) String() string {
 // other returns the side that talks with s.
 func (s Side) other() Side { return s ^ (FromClient | FromServer) }
 
-// A Channel is one of the two ways between a client and a server. The zero Channel
-// is unset, and nothing is accepted on it. The values are bits, as those of Side are.
+// A Channel is one of the two channels between a client and a server. The zero Channel is
+// unset, and no message on it is accepted. The values are bits, as those of Side are.
 type Channel uint8
 
 // The channels: main is TCP, or TLS over it; feed is UDP.
@@ -35,7 +35,7 @@ const (
 	Feed
 )
 
-// String names the channel.
+// String returns the name of the channel.
 func (c Channel) String() string {
 	switch c {
 	case Main:
@@ -46,17 +46,17 @@ func (c Channel) String() string {
 	return "unset"
 }
 
-// A Kind is one of the layouts that a message may have. The zero Kind is unset.
+// A Kind is one of the layouts of a message. The zero Kind is unset.
 type Kind uint8
 
-// The kinds, with the channels that they go on.
+// The kinds, with their channels.
 const (
-	KindUpdate      Kind = iota + 1 // feed: what an element is now
-	KindSync                        // main: the same, to be relied on
-	KindConnInitRep                 // main, server: who the client is
-	KindFeedInit                    // feed, client: here I am
-	KindFeedInitRep                 // feed, server: I see you
-	KindSignal                      // both: a code and nothing else
+	KindUpdate      Kind = iota + 1 // feed: the present value of an element
+	KindSync                        // main: the same, reliable
+	KindConnInitRep                 // main, server: the client's id and token
+	KindFeedInit                    // feed, client: opens or keeps a feed
+	KindFeedInitRep                 // feed, server: its answer
+	KindSignal                      // both: only a code
 	KindQuery                       // both: a question
 	KindReply                       // both: its answer
 )
@@ -73,7 +73,7 @@ var kindNames = [...]string{
 	KindReply:       "reply",
 }
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string { return nameOf(k, kindNames[:]) }
 
 // The codes. The document refers to a table of codes that it does not have; this is
@@ -99,8 +99,8 @@ const (
 	FirstSignal = 14
 	LastSignal  = 63
 
-	// FirstQuery to LastQuery are queries of the game; the reply to each has a code
-	// that is ReplyOffset above its own.
+	// FirstQuery to LastQuery are queries of the game. The reply to each has a code that
+	// is ReplyOffset above its own.
 	FirstQuery  = 64
 	LastQuery   = 127
 	ReplyOffset = 128
@@ -128,32 +128,32 @@ const (
 //	reply           192 to 255 | status u8 | data, 0 to 65,533       |
 //	                           +-----------+-------------------------+
 //
-// Nothing in a message says how long its data is: in a datagram it reaches to the end, in
-// the stream the Schema knows. A message has one encoding.
+// A message does not contain the size of its data. In a datagram the data reaches to the
+// end; in the stream the Schema gives its size. A message has one encoding.
 type Message struct {
 	Kind Kind
 
-	// Code is the first byte. Parse sets it for every kind; AppendTo asks for that of
-	// signals, queries and replies only.
+	// Code is the first byte. Parse sets it for every kind. AppendTo uses it for signals,
+	// queries and replies only.
 	Code uint8
 
-	SID    int16 // of update and sync: which element
-	Player int16 // of conn_init_rep and feed_init
-	Token  int32 // of conn_init_rep, feed_init and feed_init_rep
-	Status uint8 // of reply: 0 is success
+	SID    int16 // for update and sync: the element
+	Player int16 // for conn_init_rep and feed_init
+	Token  int32 // for conn_init_rep, feed_init and feed_init_rep
+	Status uint8 // for reply: 0 is success
 
-	// Data is what update, sync, query and reply carry. It may be empty.
+	// Data is the data of update, sync, query and reply. It may be empty.
 	Data []byte
 }
 
-// Datagram is what goes over the feed: one message, behind a header of 16 bytes.
+// Datagram is a datagram of the feed: one message, behind a header of 16 bytes.
 //
 //	 0                         8             16
 //	+-------------------------+-------------+---------+
 //	| FF 1C EC 0F FE ED EF EC | SEQ i64     | message |
 //	+-------------------------+-------------+---------+
 type Datagram struct {
-	// Sequence numbers the datagrams of one sender: the first has 1.
+	// Sequence is the number of the datagram among those of its sender, from 1.
 	Sequence int64
 
 	Message

@@ -11,8 +11,8 @@ import (
 	"parley/internal/roster"
 )
 
-// Mux is the pure core of a server: it has the elements, the players and their feeds. It
-// follows the seam of Endpoint, with all connections behind it; mains come in by Accept.
+// Mux is the pure core of a server: it has the elements, the players and their feeds. It has the same methods as Endpoint,
+// for all connections; Accept adds a main.
 type Mux struct {
 	cfg    *Config
 	shared *Shared
@@ -37,25 +37,25 @@ type Mux struct {
 	past  Stats // of the connections that are over
 }
 
-// MuxStats counts what became of each datagram, and of connections.
+// MuxStats counts the fate of each datagram, and of connections.
 type MuxStats struct {
 	In           uint64 // datagrams: the sum of the nine below
 	ToConns      uint64 // for a player: see its Stats
-	Malformed    uint64 // not a datagram, and of no player's feed
-	Strangers    uint64 // datagrams of no player's feed
+	Malformed    uint64 // not a datagram, and not of a player's feed
+	Strangers    uint64 // datagrams that are not of a player's feed
 	Bound        uint64 // FEED_INITs that made or moved a feed
 	Kept         uint64 // FEED_INITs that kept one alive
-	NoPlayer     uint64 // FEED_INITs for a player that there is not, or from a wrong address
+	NoPlayer     uint64 // FEED_INITs for a player that does not exist, or from a wrong address
 	WrongToken   uint64 // FEED_INITs with a wrong token
 	Ignored      uint64 // FEED_INITs of a source that sent too many wrong ones
-	InitsRefused uint64 // FEED_INITs that were late, too far ahead, or from somebody else's feed
+	InitsRefused uint64 // FEED_INITs that were late, too far ahead, or from another player's feed
 
 	Accepted uint64 // mains
-	Refused  uint64 // that were told REFUSED
-	Hasty    uint64 // of them, those whose address or network connects too often
-	Crowded  uint64 // that were closed as too many had not joined: of their address, of its network, or in all
+	Refused  uint64 // mains that were told REFUSED
+	Hasty    uint64 // of these, mains whose address or network connects too often
+	Crowded  uint64 // mains closed because too many had not joined: of their address, of its network, or in all
 	BadPass  uint64 // passes that were refused
-	Ended    uint64 // that are over
+	Ended    uint64 // mains that have ended
 }
 
 // Check returns an error if the counters do not add up.
@@ -81,12 +81,11 @@ type Conn struct {
 	passed   bool                    // the last pass that it showed was good
 	refusals uint8                   // passes that were not
 
-	// Owner is for the program: its own player, for one.
+	// Owner is for the program's own use, such as its player.
 	Owner any
 }
 
-// NewMux returns the core of a server. The key hides which sources share a place in
-// its tables.
+// NewMux returns the core of a server. The key hides which sources share a slot in its tables.
 func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 	m := &Mux{
 		cfg: c.fill(), shared: s, now: now,
@@ -108,18 +107,17 @@ func NewMux(now time.Time, c Config, s *Shared, key admission.Key) *Mux {
 // Player returns the connection of a player, nil if there is none.
 func (m *Mux) Player(id int16) *Conn { return m.players[id] }
 
-// Conns yields all connections, those included that have not joined. None may be forgotten
-// meanwhile: PollEvent is not called from within.
+// Conns yields all connections, including those that have not joined. Do not call PollEvent in the loop: no connection may
+// be forgotten meanwhile.
 func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
-// Len returns how many connections there are.
+// Len returns the number of connections.
 func (m *Mux) Len() int { return m.conns.Len() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// Traffic returns the counters of all connections together, of those that are over too. It looks at each
-// that there is.
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every connection.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
@@ -128,8 +126,8 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// Set says what an element is: Flush tells those who may see it. The error is ErrSID or
-// ErrSize if the schema has no such element. Data that says that it is gone removes it.
+// Set sets the value of an element. Flush tells the clients that may see it. The error is ErrSID or ErrSize if the schema
+// has no such element. Data that says that the element is gone removes it.
 func (m *Mux) Set(sid int16, data []byte) error {
 	r := &m.cfg.rules.elements[FromServer]
 	if r.moments[sid] {
@@ -146,7 +144,7 @@ func (m *Mux) Set(sid int16, data []byte) error {
 	return nil
 }
 
-// Element returns what an element is. The bytes are valid until the next Set or Remove.
+// Element returns the value of an element. The bytes are valid until the next Set or Remove.
 func (m *Mux) Element(sid int16) (data []byte, ok bool) {
 	el := m.elements.get(sid)
 	if el == nil {
@@ -155,7 +153,7 @@ func (m *Mux) Element(sid int16) (data []byte, ok bool) {
 	return el.data, true
 }
 
-// Remove ends an element: who knows of it is told.
+// Remove removes an element: clients that know it are told.
 func (m *Mux) Remove(sid int16) {
 	slot, ok := m.elements.remove(sid)
 	if !ok {
@@ -169,8 +167,8 @@ func (m *Mux) Remove(sid int16) {
 	}
 }
 
-// Flush has all that was set since the last one told to those who may see it: on the feed
-// what they know, on main what is new to them. Call it once a tick.
+// Flush sends all changes since the last Flush to the clients that may see them: on the feed for elements that a client
+// knows, on main for new ones. Call it once a tick.
 func (m *Mux) Flush() {
 	m.elements.flush()
 	least := m.elements.head()
@@ -197,7 +195,7 @@ func (m *Mux) Flush() {
 	}
 }
 
-// HandleDatagram takes a datagram from anyone.
+// HandleDatagram takes a datagram from any address.
 func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	m.now = now
 	m.stats.In++
@@ -222,8 +220,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	}
 }
 
-// HandleBytes takes bytes that came on the main of a connection, and says how many; see
-// Endpoint.HandleBytes.
+// HandleBytes takes bytes from the main of a connection, and returns how many it took; see Endpoint.HandleBytes.
 func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
 	m.now = now
 	n := 0
@@ -254,14 +251,14 @@ func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
 	return n
 }
 
-// HandleEnd says that the main of a connection is over; see Endpoint.HandleEnd.
+// HandleEnd says that the main of a connection has ended; see Endpoint.HandleEnd.
 func (m *Mux) HandleEnd(now time.Time, c *Conn, text string) {
 	m.now = now
 	c.HandleEnd(now, text)
 	m.touch(c)
 }
 
-// Shutdown closes all and lets no one in.
+// Shutdown closes all connections and admits no new ones.
 func (m *Mux) Shutdown(now time.Time, text string) {
 	m.now, m.down = now, true
 	for c := range m.conns.All() {
@@ -269,11 +266,10 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 	}
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once
-// PollTransmit has returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
 
-// HandleTimeout does what is due for all connections.
+// HandleTimeout does everything that is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
@@ -301,8 +297,8 @@ func (m *Mux) load(c *Conn) {
 	}
 }
 
-// PollEvent returns the next event and whose it is. EventClosed comes for every connection
-// that Accept returned, whether it has joined or not: then its main is to be closed.
+// PollEvent returns the next event and its connection. EventClosed comes for every connection that Accept returned, joined
+// or not: close its main then.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.now = m.now
@@ -317,8 +313,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	return nil, Event{}, false
 }
 
-// PollTransmit writes the next datagram of a feed into buf, which has at least MaxDatagram
-// bytes, and says where it goes.
+// PollTransmit writes the next datagram of a feed into buf, which has at least MaxDatagram bytes, and returns its address.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
@@ -331,10 +326,8 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// PollBytes writes the next bytes of a main into buf, and says whose they are. There are
-// no more of that connection until Written was called. It is to be polled after
-// PollEvent and before PollTransmit, which learns when a connection wants to be called
-// next.
+// PollBytes writes the next bytes of a main into buf, and returns its connection. That connection has no more until
+// Written is called. Poll it after PollEvent and before PollTransmit, which updates the connection's next timeout.
 func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
 	for m.streams.Len() > 0 {
 		c := m.streams.Pop()
@@ -347,15 +340,14 @@ func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
 	return 0, nil, false
 }
 
-// Written says that what PollBytes returned was given to the system.
+// Written says that the bytes of PollBytes were given to the system.
 func (m *Mux) Written(now time.Time, c *Conn) {
 	m.now = now
 	c.Written(now)
 	m.touch(c)
 }
 
-// Advance tells the time to what a Conn is asked to do before the next Handle*. It does
-// not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

@@ -9,8 +9,8 @@ import (
 	"parley/internal/admission"
 )
 
-// Accept takes a main that a client has opened, from the address that it has there. It
-// is nil if that address has one already, which is to be kept, or if too many have not joined.
+// Accept takes a main that a client has opened, with the client's address. It returns nil if that address already has one,
+// which is to be kept, or if too many have not joined.
 func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	m.now = now
 	main = admission.Canon(main)

@@ -31,10 +31,10 @@ type question struct {
 	next  time.Time // when it is sent again, or when it is forgotten: see quiet
 }
 
-// Query asks the peer something, and returns the ID that its EventReply will have. On
-// main queries of one code are answered in their order. On the feed, which only takes those that
-// the schema marks idempotent, there is one of a code at a time, repeated until its reply
-// comes; while there is no feed, it goes over main.
+// Query sends a query to the peer, and returns the ID of its EventReply. On main, queries of one
+// code are answered in order. On the feed, which takes only queries that the schema marks
+// idempotent, there is one of a code at a time, repeated until its reply comes. While there is
+// no feed, it goes over main.
 func (e *Endpoint) Query(now time.Time, on Channel, code uint8, data []byte) (id uint32, err error) {
 	m := Message{Kind: KindQuery, Code: code, Data: data}
 	if code < FirstQuery || code > LastQuery {
@@ -86,7 +86,7 @@ func (a *asked) schedule() {
 	}
 }
 
-// Cancel says that nobody waits for the reply of a query any more.
+// Cancel says that nobody waits for the reply to a query any more.
 func (e *Endpoint) Cancel(now time.Time, id uint32) {
 	e.now = now
 	a := &e.asked
@@ -206,9 +206,9 @@ func (e *Endpoint) owe(on Channel, m *Message) bool {
 	return true
 }
 
-// Reply answers a query of the peer, whose EventQuery had that ID, on the channel that it came
-// on. Each query is to be answered once, in any order: "Replies on main come in the order
-// of the queries of that code", so one may wait for those before it.
+// Reply answers a query of the peer, on the channel that it came on. id is the ID of its
+// EventQuery. Answer each query once, in any order: "Replies on main come in the order of the
+// queries of that code", so a reply may wait for those before it.
 func (e *Endpoint) Reply(now time.Time, id uint32, status uint8, data []byte) error {
 	i := slices.IndexFunc(e.owed.list, func(d debt) bool { return d.id == id && !d.ready })
 	if i < 0 && e.state < StateClosing {

@@ -5,88 +5,86 @@ import (
 	"fmt"
 )
 
-// What a schema says of a message that is not in it.
+// Errors for a message that is not in a schema.
 var (
-	// ErrCode: no message of the schema has this code, or not from this side, or not on
-	// this channel.
+	// ErrCode means that no message of the schema has this code, or not from this side, or
+	// not on this channel.
 	ErrCode = errors.New("duplex: the schema has no such code")
-	// ErrSID: the schema gives no size for this SID.
+	// ErrSID means that the schema gives no size for this SID.
 	ErrSID = errors.New("duplex: the schema has no such SID")
-	// ErrSize: the data is not of the size that the schema gives.
+	// ErrSize means that the data does not have the size that the schema gives.
 	ErrSize = errors.New("duplex: the data has not the size of the schema")
 )
 
-// Schema says how long data is, as nothing in a message does: "its size in bytes is
+// Schema gives the sizes of data, as a message does not contain them: "its size in bytes is
 // unspecified and can depend on the relevant SID", and for queries and replies "is defined
 // according to the specified CODE". Both ends of a connection must have the same one. The
-// zero Schema knows the messages of the dialect itself and none of a game. It is not
+// zero Schema has the messages of the dialect itself and none of a game. Schema is not
 // changed after use.
 type Schema struct {
-	// FromServer and FromClient are the elements: the data of updates and syncs, by who
-	// sends them. What a client says of its own element need not look like what
-	// the server says of it.
+	// FromServer and FromClient are the elements, by their sender: the data of updates and
+	// syncs. A client's data for its own element may differ in form from the server's.
 	FromServer, FromClient Elements
 
-	// Queries are the game's, by code: FirstQuery to LastQuery.
+	// Queries are the game's queries, by code: FirstQuery to LastQuery.
 	Queries map[uint8]Query
 
 	// Signals are the codes of the game's signals: FirstSignal to LastSignal.
 	Signals []uint8
 }
 
-// Elements says how long the data of each SID is.
+// Elements gives the size of the data of each SID.
 type Elements struct {
-	// Sizes are those of single SIDs, and Others that of all that are not in it. With
-	// the zero Size for Others, there are no others.
+	// Sizes are for single SIDs, and Others is for all that are not in it. With the zero
+	// Size for Others, there are no others.
 	Sizes  map[int16]Size
 	Others Size
 
-	// Kinds says that data begins with a kind, of which 0 is none: "an element that is
-	// gone is a SYNC_MSG of its SID with a kind byte 0". Without it the next whole
-	// sync tells that an element is gone.
+	// Kinds means that data begins with a kind, where 0 is none: "an element that is gone is
+	// a SYNC_MSG of its SID with a kind byte 0". Without it, the next sync of everything
+	// tells that an element is gone.
 	Kinds bool
 
-	// Moments are SIDs that name things that happen and not things that are, such as
-	// a line of chat. Each message of one is told, nothing is kept of it, and it
-	// is not gone after a sync that does not name it.
+	// Moments are SIDs of events rather than elements, such as a line of chat. Each message
+	// is delivered and nothing is kept of it. A sync that does not name it does not make it
+	// gone.
 	Moments []int16
 }
 
-// Query is a question and its answer. The zero Query has no data in either.
+// Query is a query and its reply. In the zero Query neither has data.
 type Query struct {
-	Data    Size // of the query
-	Reply   Size // of a reply with status 0
-	Failure Size // of a reply with any other status
+	Data    Size // for the query
+	Reply   Size // for a reply with status 0
+	Failure Size // for a reply with any other status
 
-	// Idempotent lets the query go over the feed, where it is repeated until its reply
-	// comes: whoever answers may see it twice.
+	// Idempotent allows the query on the feed, where it is repeated until its reply comes:
+	// the peer may see it twice.
 	Idempotent bool
 
-	// Pass makes the query the one that is taken while a player joins: it shows a pass, and
-	// Config.Judge answers it. A schema has one such query at most.
+	// Pass marks the query that is taken while a player joins: it shows a pass, and
+	// Config.Judge answers it. A schema has at most one such query.
 	Pass bool
 }
 
-// Size says how many bytes data has. The zero Size is none; for a Query that means no
-// data.
+// Size is the size of data in bytes. The zero Size is none; for a Query that means no data.
 type Size struct {
 	set   bool
 	fixed int
 	next  func(data []byte) int
 }
 
-// Fixed is always n bytes.
+// Fixed returns a size of always n bytes.
 func Fixed(n int) Size { return Size{set: true, fixed: n} }
 
-// Growing is found from the data itself. next is given the data so far, first none of it,
-// and returns how many bytes it wants to see in all; when it has seen enough it
-// returns just as many as it was given. A negative number refuses the data. It is given what
-// it asked for, never more, so that it cannot depend on how the bytes came. It must
-// keep nothing, and is asked at most 1,024 times a message.
+// Growing returns a size that follows from the data itself. next is given the data so far,
+// at first none, and returns how many bytes it wants to see in all. When that is as many as
+// it was given, the data is complete. A negative number refuses the data. It is given
+// exactly what it asked for, so that it cannot depend on how the bytes arrived. It must keep
+// nothing, and is called at most 1,024 times a message.
 func Growing(next func(data []byte) int) Size { return Size{set: true, next: next} }
 
-// Counted is a number of 1, 2 or 4 bytes and as many bytes as it says. The number
-// is a part of the data. It panics if it is told another size of the number.
+// Counted returns the size of a number of 1, 2 or 4 bytes followed by that many bytes. The
+// number is part of the data. It panics for any other size of the number.
 func Counted(numberBytes int) Size {
 	if numberBytes != 1 && numberBytes != 2 && numberBytes != 4 {
 		panic("duplex: a count has 1, 2 or 4 bytes")
@@ -103,7 +101,7 @@ func Counted(numberBytes int) Size {
 	})
 }
 
-// Sequence is one after the other.
+// Sequence returns the size of parts that follow each other.
 func Sequence(parts ...Size) Size {
 	fixed := 0
 	for _, p := range parts {
@@ -131,8 +129,9 @@ func sequenceNext(parts []Size, data []byte) int {
 	return at
 }
 
-// Kinds is a kind of one byte and what that kind has. Kind 0 has nothing: it says that an
-// element is gone. A kind that is not in the map is refused. See Elements.Kinds.
+// Kinds returns the size of a kind of one byte followed by the data of that kind. Kind 0 has
+// no data: it says that an element is gone. A kind that is not in the map is refused. See
+// Elements.Kinds.
 func Kinds(kinds map[uint8]Size) Size {
 	return Growing(func(data []byte) int {
 		if len(data) == 0 {
@@ -319,7 +318,7 @@ func sized(s Size, data []byte, limit int) error {
 	return nil
 }
 
-// Check returns an error if a message that from sent is not one of this schema: ErrCode,
-// ErrSID or ErrSize. Of a message that Parse has read, that is all there is left to ask.
-// It makes the schema ready each time; endpoints do so once.
+// Check returns an error if a message that from sent is not in this schema: ErrCode, ErrSID
+// or ErrSize. It completes the checks of Parse. It compiles the schema each time; endpoints
+// do so once.
 func (s *Schema) Check(from Side, m *Message) error { return s.compile().check(from, m) }

@@ -19,19 +19,18 @@ import (
 	"parley/internal/udp"
 )
 
-// ErrServerClosed: the server was closed, or its socket failed.
+// ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("duplex: server closed")
 
-// Logger is what Config.Log takes, and TLSConfig what Config.TLS does.
+// Logger is the type of Config.Log, and TLSConfig that of Config.TLS.
 type (
 	Logger    = slog.Logger
 	TLSConfig = tls.Config
 )
 
-// Server is a Mux at its sockets. One goroutine, the loop, owns the Mux and all its
-// connections; it calls the handler. The methods of a Server may be called by any other
-// goroutine; those that wait for the loop must not be called by the handler, which would
-// wait for itself: Do, Stats, Shutdown and Close.
+// Server is a Mux with its sockets. One goroutine, the loop, owns the Mux and all its connections, and
+// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
+// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux      *Mux
 	shell    *shell.Server
@@ -50,27 +49,26 @@ type Server struct {
 	accepting    sync.WaitGroup
 }
 
-// ServerStats is what a server did.
+// ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns int // there are now, those included that have not joined
+	Conns int // connections now, including those that have not joined
 	MuxStats
-	Traffic      Stats  // of all connections, those included that are over
-	AcceptFaults uint64 // mains that the system could not open, for want of descriptors for one
-	HastyShakes  uint64 // mains that were closed as their address or network began too many TLS handshakes
+	Traffic      Stats  // of all connections, ended ones included
+	AcceptFaults uint64 // mains that the system could not open, for example for lack of descriptors
+	HastyShakes  uint64 // mains closed because their address or network began too many TLS handshakes
 	Socket       udp.Stats
 	Loop         udp.LoopStats
 }
 
-// Listen starts a server on addr, written host:port: main is TCP there, and the feed UDP at
-// the same port, unless Config.FeedAddr says otherwise. An empty host is all addresses
-// of the machine, and port 0 lets the system choose.
+// Listen starts a server on addr, written host:port. Main is TCP there, and the feed is UDP at the
+// same port, unless Config.FeedAddr is set. An empty host means all addresses of the machine. With
+// port 0 the system chooses the port.
 //
-// handle is called for every event of every player, one at a time, on the loop: while it
-// runs, nothing moves, so it must not block. It may keep c and call its methods whenever it
-// or a function given to Do runs, and at no other time. A nil handle ignores all
-// events.
+// handle is called for every event of every player, one at a time, on the loop. Nothing moves while it
+// runs, so it must not block. It may keep c and call its methods, but only while it or a function
+// given to Do runs. A nil handle ignores all events.
 //
-// A game calls Do once a tick, and in it Set for what has changed, and Flush.
+// A game calls Do once a tick, and in it Set for each change, and then Flush.
 func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
 	listener, socket, err := listen(addr, c.FeedAddr)
 	if err != nil {
@@ -142,10 +140,10 @@ func (s *Server) Addr() netip.AddrPort {
 // FeedAddr returns the address of the feed.
 func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 
-// Do runs fn here and now while the loop stands still, and returns when it has run: it is how
-// other goroutines reach the Mux and its connections, a game's tick for one. What fn sends goes out at
-// once after. fn must be short, and neither it nor the handler may call Do. The error is
-// ErrServerClosed, and then fn has not run.
+// Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
+// such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
+// afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
+// ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	if s.shell.Do(func() { fn(s.mux) }) != nil {
 		return ErrServerClosed
@@ -153,8 +151,8 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
-// takes to look at each connection.
+// Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
+// takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
 		st.Conns, st.MuxStats, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.stats, s.mux.Traffic(), s.hastyShakes
@@ -164,24 +162,25 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown lets no one in, closes each main when what was queued on it is written or the
-// linger time is over, and then the server; or when ctx ends, which is then the error.
+// Shutdown admits no new clients, closes each main when its queue is written or the linger time is
+// over, and then closes the server. If ctx ends first, it closes the server and returns the error of
+// ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.shell.Shutdown(ctx)
 	s.finish()
 	return err
 }
 
-// Close closes the server at once. The handler still gets each player's EventClosed. The
-// error is why the feed's socket failed, if it did. A second call changes nothing.
+// Close closes the server at once. The handler still gets each player's EventClosed. The error is that
+// of the feed's socket, if it failed. A second call changes nothing.
 func (s *Server) Close() error {
 	err := s.shell.Close()
 	s.finish()
 	return err
 }
 
-// Done is closed when the server is closed or the feed's socket failed. Close then returns
-// why.
+// Done returns a channel that is closed when the server is closed or the feed's socket failed. Close
+// then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
 // finish waits for all that the server has started.

@@ -8,11 +8,10 @@ import (
 )
 
 // Stream cuts the bytes of main into messages: "TCP has no message boundaries and the
-// document gives no length field", so it asks the Schema. However the bytes come, in one
-// piece or one by one, the messages and the error are the same.
+// document gives no length field", so it uses the Schema. The messages and the error do
+// not depend on how the bytes arrive.
 //
-// It holds the beginning of at most one message, of at most MaxMessage bytes, and
-// only as much of it as has come.
+// It holds the received part of at most one message, of at most MaxMessage bytes.
 type Stream struct {
 	rules  *rules
 	from   Side
@@ -29,12 +28,12 @@ type Stream struct {
 	err    error
 }
 
-// NewStream returns a stream of what from sends. It keeps nothing of s but what it needs.
+// NewStream returns a stream of the bytes that from sends. It does not keep s.
 func NewStream(s *Schema, from Side) *Stream {
 	return &Stream{rules: s.compile(), from: from, lender: new(reliable.Buffers)}
 }
 
-// Err returns why the stream cannot be read on, or nil while it can: it wraps ErrCode,
+// Err returns the error that ended the stream, or nil while it goes on. It wraps ErrCode,
 // ErrSID or ErrSize.
 func (s *Stream) Err() error { return s.err }
 
@@ -46,10 +45,10 @@ func (s *Stream) Held() int {
 	return len(s.held)
 }
 
-// Next takes bytes from b, says how many, and reports whether they end a message. Call it
-// again with the bytes that were not taken until there are none: a message may end with
-// them that began before. Data of m is a part of b or of the stream, and valid until
-// the next call. After an error nothing is taken.
+// Next takes bytes from b, returns how many, and reports whether they complete a message.
+// Call it again with the remaining bytes until there are none. Data of m shares the
+// memory of b or of the stream, and is valid until the next call. After an error nothing
+// is taken.
 func (s *Stream) Next(b []byte, m *Message) (n int, ok bool) {
 	if s.spent {
 		s.drop()

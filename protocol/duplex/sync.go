@@ -32,8 +32,8 @@ type item struct {
 // itemBytes is what an item holds beside its data.
 const itemBytes = 96
 
-// Element returns what a client knows of an element. The bytes are valid until the next
-// call of a Handle* method.
+// Element returns the value of an element, as a client knows it. The bytes are valid until
+// the next call of a Handle* method.
 func (e *Endpoint) Element(sid int16) (data []byte, ok bool) {
 	if e.mirror == nil {
 		return nil, false // a server's are in its Mux
@@ -44,7 +44,7 @@ func (e *Endpoint) Element(sid int16) (data []byte, ok bool) {
 	return nil, false
 }
 
-// Elements yields what a client knows, by SID.
+// Elements yields the elements that a client knows, by SID.
 func (e *Endpoint) Elements() iter.Seq2[int16, []byte] {
 	return func(yield func(int16, []byte) bool) {
 		if e.mirror == nil {

@@ -3,8 +3,8 @@ package connector
 import "parley/internal/wire"
 
 // Message is one of the message types of this package: *ToMain, *FromMain, *ToGame,
-// *FromGame, *Peer or *Relayed. Which of them a payload holds depends on who sent it where;
-// nothing in it says so.
+// *FromGame, *Peer or *Relayed. The type of a payload's messages depends on its sender and
+// port; the payload itself does not tell.
 type Message interface {
 	// AppendTo appends the bytes of the message.
 	AppendTo(b []byte) []byte
@@ -38,8 +38,8 @@ func read(m Message, r *wire.BigReader) {
 	}
 }
 
-// Messages walks the messages of a payload: they lie one behind the other, with nothing
-// between and nothing behind. A payload of no bytes has none.
+// Messages walks over the messages of a payload, which follow each other without gaps. An
+// empty payload has none.
 //
 //	msgs := connector.Read(payload)
 //	for msgs.Next(&m) {
@@ -51,11 +51,11 @@ type Messages struct {
 	n int
 }
 
-// Read returns a walk over a payload. It keeps it and does not write to it.
+// Read returns a walk over a payload. It keeps the payload and does not write to it.
 func Read(payload []byte) Messages { return Messages{r: wire.Big(payload)} }
 
-// Next reads the next message into m. It returns false at the end, and where what follows
-// is no such message: then Kind is unset and Err says why.
+// Next reads the next message into m. It returns false at the end, and at bytes that are no
+// such message: then Kind is unset and Err has the error.
 func (s *Messages) Next(m Message) bool {
 	if s.r.Len() == 0 {
 		return false
@@ -68,20 +68,20 @@ func (s *Messages) Next(m Message) bool {
 	return true
 }
 
-// Offset returns how many bytes the messages read so far take.
+// Offset returns the size in bytes of the messages read so far.
 func (s *Messages) Offset() int { return s.r.Offset() }
 
-// OK reports whether all that was read so far was as it must be.
+// OK reports whether everything read so far was valid.
 func (s *Messages) OK() bool { return s.r.OK() }
 
-// Err returns nil, or a *wire.Error that names the field that is wrong and its offset, as in
+// Err returns nil, or a *wire.Error that names the wrong field and its offset, as in
 // "messages[2].text size". It allocates.
 func (s *Messages) Err() error { return s.r.Err() }
 
 // Check reports whether a payload is a sequence of messages of m's type and nothing else. It
-// uses m to read them. "What cannot be cut into messages is dropped and counted": it is asked
-// before any message of a package has an effect, so that a package has all of its effects or
-// none.
+// uses m to read them. "What cannot be cut into messages is dropped and counted": Check is
+// called before any message of a package has an effect, so that a package has all of its
+// effects or none.
 func Check(payload []byte, m Message) bool {
 	s := Read(payload)
 	for s.Next(m) {

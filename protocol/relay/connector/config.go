@@ -6,32 +6,28 @@ import (
 	"parley/protocol/relay"
 )
 
-// Config is how a server with this lobby is. The zero Config is usable. It is not changed after
-// use.
+// Config sets up a server with this lobby. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// MaxGames bounds the games, and so the ports and sockets. An OpenGame beyond is answered
-	// with DifferentGame, the one refusal that the message set has. Default 256.
+	// MaxGames bounds the games, and so the ports and sockets. An OpenGame beyond it is answered with DifferentGame,
+	// the only refusal in the message set. Default 256.
 	MaxGames int
 
-	// MaxPlayers bounds the players of each game, whatever its opener asks for. What one sends is
-	// sent to all others, so this is also how many bytes a forger who plays with forged players
-	// has sent for each of its own. Default 4, which is the most that the game's own clients
-	// know; more, up to 256, only with PassForeign.
+	// MaxPlayers bounds the players of each game, whatever its opener asks for. Each package is sent to all others, so
+	// this also bounds the amplification for an attacker who plays with forged players. Default 4, the most that the
+	// game's own clients support. Up to 256 are possible, but only with PassForeign.
 	MaxPlayers int
 
-	// PassForeign passes on what the game's own clients cannot decode: player numbers above 3,
-	// unknown classes and types of objects, paths of 60 points. For other clients of the message
-	// set: the game's own end their whole session when one such message reaches them. Default
-	// false: such a package is dropped and counted.
+	// PassForeign relays messages that the game's own clients cannot decode: player numbers above 3, unknown classes
+	// and types of objects, paths of 60 points. It is for other clients of the message set: the game's own end their
+	// whole session when such a message reaches them. Default false: such a package is dropped and counted.
 	PassForeign bool
 
-	// MaxStrangers bounds the addresses that have no game and are known because they asked
-	// something. The one that has been silent for longest makes room for the next. Default 1,024.
+	// MaxStrangers bounds the addresses that have no game and are known because they asked something. The oldest makes
+	// room for the next. Default 1,024.
 	MaxStrangers int
 
-	// FirstPort and LastPort are the ports that games may have, both included: for a firewall
-	// that lets only these through. There are never more games than ports. Default 0: the system
-	// chooses.
+	// FirstPort and LastPort are the range of ports for games, both included, for a firewall that lets only these
+	// through. There are never more games than ports. Default 0: the system chooses.
 	FirstPort, LastPort uint16
 
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the

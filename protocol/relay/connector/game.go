@@ -43,12 +43,12 @@ type said struct {
 	msg  FromGame
 }
 
-// GameStats counts what became of each message to a game.
+// GameStats counts the fate of each message to a game.
 type GameStats struct {
-	Taken     uint64 // that had their effect, were answered, or changed nothing because it was so already
+	Taken     uint64 // had their effect, were answered, or changed nothing because it was so already
 	Refused   uint64 // joins that were answered with an error
-	NotJoined uint64 // for players only, from someone who is none
-	Ignored   uint64 // steps of readiness that may not be taken, and what else has no answer
+	NotJoined uint64 // for players only, from a client that is none
+	Ignored   uint64 // invalid steps of readiness, and other messages without an answer
 }
 
 // newGame returns a game whose opener has its first seat and waits.

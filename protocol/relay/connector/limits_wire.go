@@ -8,16 +8,15 @@ const (
 	// MaxPayload is the largest payload of a package: that of the dialect.
 	MaxPayload = 504
 
-	// MaxText bounds a chat in bytes, and with it what one player can put on all others'
-	// screens by one message. The least is 1: an empty one says nothing.
+	// MaxText bounds a chat message in bytes, and so what one player can put on all other screens with one message. The
+	// least is 1.
 	MaxText = 140
 
-	// MaxPoints bounds a path, so that it fits into one package: its count is compared with
-	// this and with the bytes that follow before anything is made.
+	// MaxPoints bounds a path, so that it fits into one package. Its count is compared with this and with the bytes that
+	// follow before anything is allocated.
 	MaxPoints = 60
 
-	// MaxPlayer is the largest number of a player that fits its type. How many players a game
-	// has is Config.MaxPlayers' matter.
+	// MaxPlayer is the largest number of a player that fits its type. Config.MaxPlayers bounds the players of a game.
 	MaxPlayer = math.MaxUint8
 )
 

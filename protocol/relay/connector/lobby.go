@@ -9,8 +9,8 @@ import (
 	"parley/protocol/relay"
 )
 
-// Lobby is the connector lobby of a relay server: a main port where games are opened, and a
-// port for each of them. It is pure, and belongs to the goroutine that calls its Mux.
+// Lobby is the connector lobby of a relay server: a main port where games are opened, and a port for each of them. It is pure,
+// and belongs to the goroutine that calls its Mux.
 type Lobby struct {
 	cfg   *Config
 	main  *relay.Port  // known once somebody came
@@ -48,33 +48,33 @@ type place struct {
 	proven bool
 }
 
-// Stats counts the fate of each package that a peer sent, and of games.
+// Stats counts the fate of each package of a peer, and of games.
 type Stats struct {
-	Packages  uint64 // that came: the sum of the seven below
+	Packages  uint64 // received: the sum of the seven below
 	ToMain    uint64 // messages to the main port
 	ToGame    uint64 // messages to a game
 	Relayed   uint64 // messages of a player to the others
-	NotJoined uint64 // messages to the others, of someone who is no player
+	NotJoined uint64 // messages to the others, from a client that is no player
 	Uncut     uint64 // no sequence of messages, or none for this port
 	Foreign   uint64 // messages to the others that the game's clients cannot decode
-	Late      uint64 // to a game that is over
+	Late      uint64 // for a game that has ended
 
-	Messages  uint64 // that were passed on between players
-	Throttled uint64 // packages past what one may ask: unreliable ones are dropped, others come again
-	Behind    uint64 // packages to others who are behind, past what one may always send: they come again
-	Unproven  uint64 // packages of addresses that have to be proven first: reliable ones come again
+	Messages  uint64 // relayed between players
+	Throttled uint64 // packages beyond the rate limits: unreliable ones are dropped, others come again
+	Behind    uint64 // packages to players that are behind, beyond what may always be sent: they come again
+	Unproven  uint64 // packages of addresses that must be proven first: reliable ones come again
 	Asked     uint64 // addresses that were asked to prove themselves
-	Proven    uint64 // that did
-	Displaced uint64 // games and players that proved nothing and made room for proven ones
+	Proven    uint64 // addresses that did
+	Displaced uint64 // unproven games and players that made room for proven ones
 	Misplaced uint64 // first packages of strangers that were no messages
 	Evicted   uint64 // strangers that made room for others
-	Idle      uint64 // guests that said nothing for too long
-	Removed   uint64 // peers that sent too much that is no message
+	Idle      uint64 // guests that were silent for too long
+	Removed   uint64 // peers that sent too many invalid packages
 
 	Opened    uint64 // games
-	Closed    uint64 // of these
+	Closed    uint64 // of these, games that were closed
 	Different uint64 // games that were not opened because the client had one
-	Unopened  uint64 // because there were too many, too soon, or no port for it
+	Unopened  uint64 // games not opened because there were too many, too soon, or no port was free
 
 	Game GameStats
 }
@@ -96,8 +96,7 @@ var opensConfig = admission.BucketsConfig{
 	Total:  admission.Limit{Rate: 50, Burst: 100},
 }
 
-// NewLobby returns the lobby of one server. The key makes the table of those who opened games
-// unguessable.
+// NewLobby returns the lobby of one server. The key makes the table of openers unguessable.
 func NewLobby(c Config, key admission.Key) *Lobby {
 	return &Lobby{
 		cfg: c.fill(), clients: map[netip.AddrPort]place{},
@@ -113,25 +112,23 @@ func (l *Lobby) serverConfig() relay.Config {
 	return relay.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Log: c.Log}
 }
 
-// Games returns how many games there are, those included that wait for their last messages to
-// be confirmed.
+// Games returns the number of games, including those that wait for their last messages to be confirmed.
 func (l *Lobby) Games() int { return len(l.matches) }
 
-// Players returns how many clients have a game.
+// Players returns the number of clients that have a game.
 func (l *Lobby) Players() int { return len(l.clients) }
 
 // Stats returns the counters.
 func (l *Lobby) Stats() Stats { return l.stats }
 
-// Rules are those of the page for this lobby: "There are no challenges, and keep-alives only
-// after 20 s (gone after 60 s), as these clients expect quiet"; a resend delay that is not
-// measured; and nobody is told by an empty package that it was removed.
+// Rules returns the page's rules for this lobby: "There are no challenges, and keep-alives only after 20 s (gone after 60 s), as
+// these clients expect quiet". The resend delay is not measured, and a removed peer is not told so by an empty package.
 func (l *Lobby) Rules() relay.Rules {
 	return relay.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
-// Admit lets everybody in whose first package is messages for the port, or is empty and wants to be
-// confirmed, as that of relay's own client. What else comes from a stranger leaves no trace.
+// Admit admits every address whose first package consists of messages for the port, or is empty and reliable, as that of relay's
+// own client. Other packages from strangers leave no trace.
 func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, first relay.Package) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)
@@ -195,7 +192,7 @@ func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
 	return msgs.OK()
 }
 
-// Enter notes a newcomer as a stranger, for whom another may have to go.
+// Enter stores a new peer as a stranger. Another stranger may have to make room.
 func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 	g := p.Seat.(*guest)
 	l.seat(g, p)
@@ -238,7 +235,7 @@ func (l *Lobby) strange(g *guest) {
 	}
 }
 
-// Receive takes a package of a peer. None is for the program.
+// Receive takes a package of a peer. It passes none to the program.
 func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame bool) {
 	l.tell(now)
 	g := p.Seat.(*guest)
@@ -290,7 +287,8 @@ func (l *Lobby) misbehaves(now time.Time, g *guest) {
 	}
 }
 
-// Accept says whether a reliable package is taken now: "What is confirmed is done, always; what is throttled is not confirmed."
+// Accept reports whether a reliable package is taken now: "What is confirmed is done, always; what is throttled is not
+// confirmed."
 func (l *Lobby) Accept(now time.Time, p *relay.Peer, pkg relay.Package) bool {
 	l.tell(now)
 	g := p.Seat.(*guest)
@@ -428,7 +426,7 @@ func (l *Lobby) answer(g *guest, mode relay.Mode, m Message) {
 	}
 }
 
-// Gone forgets a guest, and has it leave its game.
+// Gone removes a guest, and makes it leave its game.
 func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
 	l.tell(now)
 	g := p.Seat.(*guest)
@@ -498,8 +496,8 @@ func (l *Lobby) removeIdle(now time.Time) {
 	}
 }
 
-// Shutdown has everybody leave: players are told, and no game is opened any more. Who calls it
-// calls the Mux's own Shutdown too, for the main port.
+// Shutdown makes everybody leave: players are told, and no more games are opened. The caller also calls the Mux's own Shutdown,
+// for the main port.
 func (l *Lobby) Shutdown(now time.Time) { l.dismiss(now, relay.SemiOrdered) }
 
 // dismiss is Shutdown, with players told in a mode: unreliably where nobody waits for their

@@ -13,21 +13,21 @@ type ToGameKind uint8
 const (
 	ToGamePing      ToGameKind = iota + 1 // asks for a pong with the same number
 	ToGameJoin                            // asks to be a player
-	ToGameLeave                           // ends that
-	ToGameReadiness                       // says how far the player is
+	ToGameLeave                           // stops being a player
+	ToGameReadiness                       // reports how far the player is
 	toGameKinds     = iota
 )
 
 var toGameNames = [...]string{"unset", "Ping", "Join", "Leave", "Readiness"}
 
-// String names the message as the game does.
+// String returns the game's name of the message.
 func (k ToGameKind) String() string { return nameOf(k, toGameNames[:]) }
 
 // Readiness is how far a player, or a game, is. The zero value is that of a new one.
 type Readiness uint8
 
-// The steps, in their order. A game is open to newcomers while it is NotReady, and is
-// played when it is Initialized.
+// The steps, in order. A game is open to new players while it is NotReady, and is played when it is
+// Initialized.
 const (
 	NotReady Readiness = iota
 	Ready
@@ -37,7 +37,7 @@ const (
 
 var readinessNames = [...]string{"NotReady", "Ready", "Prepared", "Initialized"}
 
-// String names the step as the game does.
+// String returns the game's name of the step.
 func (v Readiness) String() string {
 	if int(v) < len(readinessNames) {
 		return readinessNames[v]
@@ -63,8 +63,8 @@ func readReadiness(r *wire.BigReader) Readiness {
 //	+---+-----------+
 type ToGame struct {
 	Kind      ToGameKind
-	Ping      uint32    // of a Ping: comes back in its Pong
-	Readiness Readiness // of a Readiness
+	Ping      uint32    // for Ping: comes back in its Pong
+	Readiness Readiness // for Readiness
 }
 
 func (m *ToGame) read(r *wire.BigReader) {
@@ -81,8 +81,8 @@ func (m *ToGame) read(r *wire.BigReader) {
 	}
 }
 
-// AppendTo appends the message. Fields that it does not have are left out. It panics if
-// Kind is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It panics if Kind is
+// unset.
 func (m *ToGame) AppendTo(b []byte) []byte {
 	switch m.Kind {
 	case ToGamePing:
@@ -101,36 +101,36 @@ type FromGameKind uint8
 // The messages from a game. On the wire they count from 0.
 const (
 	FromGamePong       FromGameKind = iota + 1 // answers a Ping
-	FromGameNotJoined                          // what was sent is for players only
+	FromGameNotJoined                          // the message is for players only
 	FromGameJoined                             // you are Player
-	FromGameJoinError                          // you are none, for Error
-	FromGameLeft                               // you are no player any more
+	FromGameJoinError                          // you are no player, because of Error
+	FromGameLeft                               // you are no longer a player
 	FromGamePeerJoined                         // Player is new
-	FromGamePeerLeft                           // Player is no more
-	FromGameReadiness                          // the game has come to Readiness
+	FromGamePeerLeft                           // Player has left
+	FromGameReadiness                          // the game has reached Readiness
 	fromGameKinds      = iota
 )
 
 var fromGameNames = [...]string{"unset", "Pong", "NotJoined", "Joined", "JoinError", "Left", "PeerJoined", "PeerLeft", "GameReadiness"}
 
-// String names the message as the game does.
+// String returns the game's name of the message.
 func (k FromGameKind) String() string { return nameOf(k, fromGameNames[:]) }
 
-// JoinError is why a client did not become a player. The zero value is unset.
+// JoinError is the reason why a client did not become a player. The zero value is unset.
 type JoinError uint8
 
 // The reasons. On the wire they count from 0.
 const (
-	JoinGameFull      JoinError = iota + 1 // all places are taken
+	JoinGameFull      JoinError = iota + 1 // all seats are taken
 	JoinGameNotOpened                      // the game has begun: it was Ready
-	JoinAlreadyJoined                      // it is a player of this game
-	JoinDifferentGame                      // it has another game
+	JoinAlreadyJoined                      // the client is already a player of this game
+	JoinDifferentGame                      // the client has another game
 	joinErrors        = iota
 )
 
 var joinErrorNames = [...]string{"unset", "GameFull", "GameNotOpened", "AlreadyJoined", "DifferentGame"}
 
-// String names the reason as the game does.
+// String returns the game's name of the reason.
 func (e JoinError) String() string { return nameOf(e, joinErrorNames[:]) }
 
 // FromGame is a message from a game to a client:
@@ -154,10 +154,10 @@ func (e JoinError) String() string { return nameOf(e, joinErrorNames[:]) }
 //	+---+-----------+
 type FromGame struct {
 	Kind      FromGameKind
-	Ping      uint32    // of a Pong: that of its Ping
-	Player    uint8     // of Joined, PeerJoined and PeerLeft: 0 is the first
-	Error     JoinError // of a JoinError
-	Readiness Readiness // of a GameReadiness
+	Ping      uint32    // for Pong: that of its Ping
+	Player    uint8     // for Joined, PeerJoined and PeerLeft: 0 is the first
+	Error     JoinError // for JoinError
+	Readiness Readiness // for GameReadiness
 }
 
 func (m *FromGame) read(r *wire.BigReader) {
@@ -180,8 +180,8 @@ func (m *FromGame) read(r *wire.BigReader) {
 
 func readPlayer(r *wire.BigReader) uint8 { return uint8(readUint(r, "player", MaxPlayer)) }
 
-// AppendTo appends the message. Fields that it does not have are left out. It panics if
-// Kind, or the Error of a JoinError, is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It panics if Kind,
+// or the Error of a JoinError, is unset.
 func (m *FromGame) AppendTo(b []byte) []byte {
 	switch m.Kind {
 	case FromGamePong:

@@ -18,7 +18,7 @@ const (
 
 var toMainNames = [...]string{"unset", "Ping", "OpenGame"}
 
-// String names the message as the game does.
+// String returns the game's name of the message.
 func (k ToMainKind) String() string { return nameOf(k, toMainNames[:]) }
 
 // ToMain is a message from a client to the main port:
@@ -29,13 +29,13 @@ func (k ToMainKind) String() string { return nameOf(k, toMainNames[:]) }
 //	| 1 | max players |       OpenGame
 //	+---+-------------+
 //
-// All are numbers as varint.go has them.
+// All fields are numbers in the forms of varint.go.
 type ToMain struct {
 	Kind ToMainKind
-	Ping uint32 // of a Ping: comes back in its Pong
+	Ping uint32 // for Ping: comes back in its Pong
 
-	// MaxPlayers is the last player that the game lets in: "0 is the first player;
-	// max_players 2 allows three".
+	// MaxPlayers is the number of the last player that the game admits: "0 is the first
+	// player; max_players 2 allows three".
 	MaxPlayers uint8
 }
 
@@ -53,8 +53,8 @@ func (m *ToMain) read(r *wire.BigReader) {
 	}
 }
 
-// AppendTo appends the message. Fields that it does not have are left out. It panics if
-// Kind is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It
+// panics if Kind is unset.
 func (m *ToMain) AppendTo(b []byte) []byte {
 	switch m.Kind {
 	case ToMainPing:
@@ -71,17 +71,17 @@ type FromMainKind uint8
 // The messages from the main port. On the wire they count from 0.
 const (
 	FromMainPong      FromMainKind = iota + 1 // answers a Ping
-	FromMainOpened                            // there is a game, at Port
-	FromMainOpenError                         // there is none, for Error
+	FromMainOpened                            // a game was opened, at Port
+	FromMainOpenError                         // no game was opened, because of Error
 	fromMainKinds     = iota
 )
 
 var fromMainNames = [...]string{"unset", "Pong", "GameOpened", "GameOpenError"}
 
-// String names the message as the game does.
+// String returns the game's name of the message.
 func (k FromMainKind) String() string { return nameOf(k, fromMainNames[:]) }
 
-// OpenError is why no game was opened. The zero value is unset.
+// OpenError is the reason why no game was opened. The zero value is unset.
 type OpenError uint8
 
 // The reasons. On the wire they count from 0.
@@ -92,7 +92,7 @@ const (
 
 var openErrorNames = [...]string{"unset", "DifferentGame"}
 
-// String names the reason as the game does.
+// String returns the game's name of the reason.
 func (e OpenError) String() string { return nameOf(e, openErrorNames[:]) }
 
 // FromMain is a message from the main port to a client:
@@ -106,9 +106,9 @@ func (e OpenError) String() string { return nameOf(e, openErrorNames[:]) }
 //	+---+----------+
 type FromMain struct {
 	Kind  FromMainKind
-	Ping  uint32    // of a Pong: that of its Ping
-	Port  uint16    // of a GameOpened: where the game is, at the address of the main port
-	Error OpenError // of a GameOpenError
+	Ping  uint32    // for Pong: that of its Ping
+	Port  uint16    // for GameOpened: the game's port, at the address of the main port
+	Error OpenError // for GameOpenError
 }
 
 func (m *FromMain) read(r *wire.BigReader) {
@@ -127,8 +127,8 @@ func (m *FromMain) read(r *wire.BigReader) {
 	}
 }
 
-// AppendTo appends the message. Fields that it does not have are left out. It panics if
-// Kind, or the Error of a GameOpenError, is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It
+// panics if Kind, or the Error of a GameOpenError, is unset.
 func (m *FromMain) AppendTo(b []byte) []byte {
 	switch m.Kind {
 	case FromMainPong:

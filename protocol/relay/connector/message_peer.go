@@ -12,39 +12,38 @@ type PeerKind uint8
 // The messages between players. On the wire they count from 0.
 const (
 	PeerChat         PeerKind = iota + 1 // says Text
-	PeerSpawn                            // Entity of Player begins, a Type of Class, at Transform
-	PeerDespawn                          // Entity is no more
-	PeerSetPath                          // Entity walks along Path, or stops
+	PeerSpawn                            // Player's Entity appears, a Type of Class, at Transform
+	PeerDespawn                          // Entity is removed
+	PeerSetPath                          // Entity follows Path, or stops
 	PeerTransform                        // Entity is at Transform now
 	PeerChangeHealth                     // Entity's health changes by Health
-	PeerProjectile                       // something was shot: Projectile
+	PeerProjectile                       // a shot: Projectile
 	peerKinds        = iota
 )
 
 var peerNames = [...]string{"unset", "Chat", "Spawn", "Despawn", "SetPath", "Transform", "ChangeHealth", "Projectile"}
 
-// String names the message as the game does.
+// String returns the game's name of the message.
 func (k PeerKind) String() string { return nameOf(k, peerNames[:]) }
 
-// Entity names a thing of the game: the player that brought it in, and that player's
-// number for it.
+// Entity identifies an entity of the game: the player that created it, and that player's number
+// for it.
 type Entity struct {
 	Player uint8
 	Index  uint32
 }
 
-// Transform is where a thing is: a translation of three numbers and a rotation of four.
+// Transform is the transform of an entity: a translation of three numbers and a rotation of four.
 type Transform [7]float32
 
-// Point is a place on a path.
+// Point is a point of a path.
 type Point struct{ X, Y float32 }
 
-// Laser is the one projectile there is: where it begins and which way it goes, of three
-// numbers each.
+// Laser is the only kind of projectile: its origin and its direction, of three numbers each.
 type Laser [6]float32
 
-// Peer is a message between players, as its sender writes it. To the others it comes with
-// the sender's number in front: see Relayed.
+// Peer is a message between players, as its sender writes it. The others get it with the sender's
+// number in front: see Relayed.
 //
 //	+---+------+----------------+
 //	| 0 | size | text, 1 to 140 |                                       Chat
@@ -66,31 +65,30 @@ type Laser [6]float32
 //
 //	entity: player, index u32
 //
-// All are numbers as varint.go has them, but for text and floats. A float is 4 bytes, big
-// endian, and finite: NaN and infinities are refused, because one of them in a transform
-// or a health spreads to all that a client of the game computes from it, and no player may
-// break another's game. A message passes to the others as the bytes that came, so a
-// float's last bit, and the sign of a zero, are the sender's.
+// All but text and floats are numbers in the forms of varint.go. A float is 4 bytes, big endian,
+// and finite. NaN and infinities are refused: in a transform or a health they spread to everything
+// that a client computes from it, and no player may break another's game. A message is relayed as
+// the bytes that came, so a float's last bit, and the sign of a zero, are the sender's.
 type Peer struct {
 	Kind PeerKind
 
-	Text   []byte // of a Chat: UTF-8, 1 to MaxText bytes; part of what was read
-	Entity Entity // of all but Chat and Projectile
+	Text   []byte // for Chat: UTF-8, 1 to MaxText bytes; shares the memory of the payload
+	Entity Entity // for all but Chat and Projectile
 
-	// Player, Class and Type are a Spawn's: whose the thing is and what it is. The numbers of
-	// classes and types are the game's, which adds to them: Decodable knows those of today.
+	// Player, Class and Type are for Spawn: the owner and type of the entity. The numbers of
+	// classes and types are the game's, and may grow: Decodable knows today's.
 	Player      uint8
 	Class, Type uint32
 
-	Transform Transform // of Spawn and Transform
+	Transform Transform // for Spawn and Transform
 
-	// Stops says that a SetPath has no path. Path is what it has otherwise, up to MaxPoints;
-	// reading a message uses its memory again.
+	// Stops means that a SetPath has no path. Otherwise Path is its path, up to MaxPoints. Reading
+	// a message reuses the memory of Path.
 	Stops bool
 	Path  []Point
 
-	Health     float32 // of a ChangeHealth: what is added
-	Projectile Laser   // of a Projectile
+	Health     float32 // for ChangeHealth: the change
+	Projectile Laser   // for Projectile
 }
 
 func (m *Peer) read(r *wire.BigReader) {
@@ -188,9 +186,9 @@ func appendFloats(b []byte, v []float32) []byte {
 	return b
 }
 
-// AppendTo appends the message. Fields that it does not have are left out. It does not judge
-// the others: with a text, a path or a float that is not allowed the result is bytes that are
-// refused. It panics if Kind is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It does not check
+// the others: with an invalid text, path or float it writes bytes that are refused. It panics if
+// Kind is unset.
 func (m *Peer) AppendTo(b []byte) []byte {
 	if m.Kind == 0 || m.Kind > peerKinds {
 		panic("connector: AppendTo of a message without a kind")
@@ -229,8 +227,8 @@ func (m *Peer) appendPath(b []byte) []byte {
 	return b
 }
 
-// Relayed is a message between players as it reaches the others: "each reaches the others
-// with the sender's player number in front".
+// Relayed is a message between players as the others get it: "each reaches the others with the
+// sender's player number in front".
 //
 //	+--------+---------------------+
 //	| player | as Peer             |

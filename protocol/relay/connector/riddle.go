@@ -74,8 +74,8 @@ func (l *Lobby) sendRiddle(port *relay.Port, addr netip.AddrPort, ids [3]uint64)
 	}
 }
 
-// Confirmed takes the answer to a riddle: a confirmation of its three ids and of no other that was not sent. All have come in one,
-// as they were sent at once and a library gathers what it confirms.
+// Confirmed takes the answer to a riddle: a confirmation of its three ids and of no other id that was not sent. All three come in
+// one confirmation, as they were sent at once and a library gathers its confirmations.
 func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, ids []byte) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)

@@ -9,11 +9,11 @@ import (
 	"parley/protocol/relay"
 )
 
-// DefaultAddr is the main port on all addresses of the machine: where the clients of the game
-// look for it.
+// DefaultAddr is the main port on all addresses of the machine. The clients of the game look for
+// it there.
 const DefaultAddr = ":8082"
 
-// ErrServerClosed: the server was closed, or its socket failed.
+// ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = relay.ErrServerClosed
 
 // Server is a relay server with the connector lobby: a socket for the main port and one for each
@@ -23,19 +23,19 @@ type Server struct {
 	lobby *Lobby
 }
 
-// ServerStats is what a server did.
+// ServerStats are the counters of a server.
 type ServerStats struct {
-	Games   int // there are now
-	Players int // in all of them
-	Peers   int // addresses that are known, at all ports
+	Games   int // games now
+	Players int // players in all of them
+	Peers   int // known addresses, at all ports
 	Lobby   Stats
 	Mux     relay.MuxStats
-	Traffic relay.Stats // of all peers, those included that are over
+	Traffic relay.Stats // of all peers, ended ones included
 }
 
-// Listen starts a server whose main port is addr, written host:port: DefaultAddr if it is empty.
-// An empty host is all addresses of the machine, and port 0 lets the system choose. Games are at
-// the same host.
+// Listen starts a server whose main port is addr, written host:port; if empty, it is
+// DefaultAddr. An empty host means all addresses of the machine. With port 0 the system chooses
+// the port. Games are at the same host.
 func Listen(addr string, c Config) (*Server, error) {
 	if addr == "" {
 		addr = DefaultAddr
@@ -53,7 +53,7 @@ func Listen(addr string, c Config) (*Server, error) {
 // Addr returns the address of the main port.
 func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (s *Server) Stats() (st ServerStats) {
 	s.relay.View(func(m *relay.Mux) {
 		st = ServerStats{
@@ -64,22 +64,23 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown tells every player that it is out of its game, opens no game any more, and closes the
-// server when all have confirmed that; those that do not are lost after some 10 s. When ctx ends
-// first, that is the error.
+// Shutdown tells every player that it is out of its game, opens no more games, and closes the
+// server when all have confirmed. Players that do not confirm are lost after some 10 s. If ctx
+// ends first, it closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.dismiss(relay.SemiOrdered)
 	return s.relay.Shutdown(ctx)
 }
 
-// Close closes the server at once: every player is told, but nothing waits for its
-// confirmation. The error is why a socket failed, if one did. A second call changes nothing.
+// Close closes the server at once: every player is told, but Close does not wait for
+// confirmations. The error is that of a socket, if one failed. A second call changes nothing.
 func (s *Server) Close() error {
 	s.dismiss(relay.Unreliable)
 	return s.relay.Close()
 }
 
-// Done is closed when the server is closed or its main port failed. Close then returns why.
+// Done returns a channel that is closed when the server is closed or its main port failed. Close
+// then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
 
 func (s *Server) dismiss(mode relay.Mode) {
