@@ -28,7 +28,7 @@ type Stream struct {
 	err    error
 }
 
-// NewStream returns a stream of the bytes that from sends. It does not keep s.
+// NewStream returns a stream of the bytes that from sends. It compiles s once.
 func NewStream(s *Schema, from Side) *Stream {
 	return &Stream{rules: s.compile(), from: from, lender: new(reliable.Buffers)}
 }

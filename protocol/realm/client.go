@@ -17,30 +17,31 @@ import (
 	"parley/internal/stream"
 )
 
-// ErrFingerprint: the server has another certificate than the one that is pinned.
+// ErrFingerprint means that the server's certificate is not the pinned one.
 var ErrFingerprint = errors.New("realm: the server's certificate is not the pinned one")
 
-// ClientConfig is how a client connects. The zero ClientConfig is usable with a server whose
+// ClientConfig sets up a client. The zero ClientConfig is usable with a server whose
 // certificate the system trusts.
 type ClientConfig struct {
 	Config
 
 	// Fingerprint pins the server's certificate: its SHA-256 in hex, as Server.Fingerprint
-	// says it. Nothing else of the certificate is looked at then.
+	// returns it. Nothing else of the certificate is checked then.
 	Fingerprint string
 
-	// TLS is what else TLS may be told. TLS 1.2 is the oldest there is, whatever it says.
+	// TLS has further settings of TLS. The oldest version is TLS 1.2, whatever it says.
 	TLS *tls.Config
 
-	// Plain has no TLS at all.
+	// Plain turns TLS off.
 	Plain bool
 
-	// NoTime does not ask the time server: the server's time is known by the login only.
+	// NoTime turns off questions to the time server: the server's time is then known only from
+	// the login.
 	NoTime bool
 }
 
-// Client is an Endpoint at a stream: a connection to one server. Its methods may be called by
-// any goroutine.
+// Client is an Endpoint with a stream: a connection to one server. Its methods may be called
+// by any goroutine.
 type Client struct {
 	codec  *Codec
 	conn   net.Conn
@@ -136,7 +137,7 @@ func (c *ClientConfig) secure(addr string) *tls.Config {
 	return own
 }
 
-// Codec returns the codec of the schema, to make messages with.
+// Codec returns the codec of the schema, for making messages.
 func (c *Client) Codec() *Codec { return c.codec }
 
 // Register asks for an account and waits for the answer. The error is that of the connection
@@ -156,8 +157,8 @@ func (c *Client) Register(ctx context.Context, name, password string) (RegisterC
 	return await(ctx, c, wait)
 }
 
-// Login asks to be let in and waits for the answer. After LoginOK the events of the game
-// come. The error is that of the connection or of ctx, or ErrState.
+// Login logs in and waits for the answer. After LoginOK the events of the game come. The error
+// is that of the connection or of ctx, or ErrState.
 func (c *Client) Login(ctx context.Context, name, password string) (LoginCode, error) {
 	wait := make(chan LoginCode, 1)
 	err := c.do(func(now time.Time) error {
@@ -201,10 +202,10 @@ func (c *Client) Say(text string) error {
 	return c.Send(&Message{Kind: KindChatSend, Text: []byte(text)})
 }
 
-// Update sends what the program says of an entity.
+// Update sends the client's values of an entity.
 func (c *Client) Update(e Entity) error { return c.Send(&Message{Kind: KindEntityUpdate, Entity: e}) }
 
-// Act does an action.
+// Act sends an action.
 func (c *Client) Act(a Action) error { return c.Send(&Message{Kind: KindActionDo, Action: a}) }
 
 // Want asks for chunks of the terrain, at most MaxWanted.
@@ -216,7 +217,7 @@ func (c *Client) Want(chunks ...ChunkID) error {
 	return c.Send(&Message{Kind: KindTerrainRequest, Wanted: wanted})
 }
 
-// Temporary returns an id for an entity that an action is to create. See Endpoint.Temporary.
+// Temporary returns an id for an entity that an action will create. See Endpoint.Temporary.
 func (c *Client) Temporary() (id uint16, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,9 +231,8 @@ func (c *Client) ReleaseTemporary(id uint16) {
 	c.endpoint.ReleaseTemporary(id)
 }
 
-// ServerTime returns the server's clock now in Unix µs, as the client knows it, and how far
-// that may be from the truth at most. Before the time server has answered there is no such
-// bound.
+// ServerTime returns the server's present clock in Unix µs, as estimated by the client, and
+// the greatest possible error. There is no such bound before the time server has answered.
 func (c *Client) ServerTime() (unix uint64, within time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,25 +240,25 @@ func (c *Client) ServerTime() (unix uint64, within time.Duration) {
 	return c.endpoint.ServerTime(now), c.endpoint.Clock().ErrorBound(now)
 }
 
-// ServerTick returns the tick that the server is in, as the client knows it.
+// ServerTick returns the server's present tick, as estimated by the client.
 func (c *Client) ServerTick() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.endpoint.ServerTick(time.Now())
 }
 
-// Stats returns the counters, also after Close.
+// Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.endpoint.Stats()
 }
 
-// LocalAddr returns our own address.
+// LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.conn.LocalAddr().(*net.TCPAddr).AddrPort() }
 
-// Err returns why the connection is over, as a Close; or nil while it is not. It may be over
-// before Events has yielded all that came.
+// Err returns the reason why the connection ended, as a Close, or nil while it has not. The
+// connection may end before Events has yielded all events.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,12 +268,12 @@ func (c *Client) Err() error {
 	return nil
 }
 
-// Events yields what happens in the game, and waits for it. The last is EventClosed. Events
-// own their bytes. Who stops early may call Events again; several goroutines may share what
-// comes.
+// Events yields events of the game and waits for more. The last is EventClosed. Events own
+// their bytes. A reader that stops early may call Events again, and several goroutines may
+// share the events.
 //
 // While no one reads, a bounded number of events waits here, then bytes in the socket and at
-// the server, which gives the client up when they are too many.
+// the server. When those are too many, the server drops the client.
 func (c *Client) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for ev, ok := c.inbox.next(); ok; ev, ok = c.inbox.next() {
@@ -287,9 +287,9 @@ func (c *Client) Events() iter.Seq[Event] {
 	}
 }
 
-// Close says goodbye and returns when the server has closed too. It waits for the linger time,
-// and no longer than ctx, whose error it then returns. After it Events yields what it has,
-// and ends. Every client is to be closed, whatever ended it.
+// Close ends the connection: it says goodbye and returns when the server has closed too, at
+// most after the linger time. If ctx ends first, it returns the error of ctx. After Close,
+// Events yields what it has and ends. Every client must be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.do(func(now time.Time) error {
 		c.endpoint.Close(now, ExitClientQuit, "")

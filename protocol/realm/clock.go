@@ -12,8 +12,8 @@ func (e *Endpoint) unwire(now time.Time, wire uint16) uint64 {
 	return clocksync.Unwire(wire, e.tick(now))
 }
 
-// Clock reads the server's clock from the answers of its time server: "the client keeps the
-// sample with the least delay". The zero value is a clock that is not yet set.
+// Clock estimates the server's clock from the answers of its time server: "the client keeps
+// the sample with the least delay". The zero value is a clock that is not yet set.
 type Clock struct {
 	stamps    clocksync.OneWay   // version 9: one question, many times
 	exchanges clocksync.FourTime // version 10: an answer to each question
@@ -22,8 +22,8 @@ type Clock struct {
 	epoch     time.Time
 }
 
-// AppendQuestion appends what asks the time server for a version of the protocol: an empty
-// datagram, or 8 bytes that its answer repeats.
+// AppendQuestion appends the question to the time server, for a version of the protocol: an
+// empty datagram, or 8 bytes that the answer repeats.
 func (c *Clock) AppendQuestion(now time.Time, version uint16, b []byte) []byte {
 	if c.epoch.IsZero() {
 		c.epoch = now
@@ -35,7 +35,8 @@ func (c *Clock) AppendQuestion(now time.Time, version uint16, b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(now.Sub(c.epoch)))
 }
 
-// HandleAnswer takes a datagram of the time server, and reports whether it was one.
+// HandleAnswer takes a datagram of the time server, and reports whether it was a valid
+// answer.
 func (c *Clock) HandleAnswer(now time.Time, b []byte) bool {
 	switch len(b) {
 	case timeBytes:
@@ -70,7 +71,7 @@ func (c *Clock) Time(now time.Time) uint64 {
 	return c.stamps.Remote(now)
 }
 
-// ErrorBound returns how far Time may be from the truth at most.
+// ErrorBound returns the greatest possible error of Time.
 func (c *Clock) ErrorBound(now time.Time) time.Duration {
 	if c.exchanges.Synced() {
 		return c.exchanges.ErrorBound(now)

@@ -2,19 +2,20 @@ package realm
 
 import "strconv"
 
-// ExitCode says why a stream ends: "le stream est fermé après réception ou envoi d'un exit".
+// ExitCode is the reason why a stream ends: "le stream est fermé après réception ou envoi
+// d'un exit".
 type ExitCode uint8
 
 // The exit codes of the document.
 const (
 	ExitClientQuit     ExitCode = iota // the client leaves
-	ExitServerClosed                   // the server goes down
+	ExitServerClosed                   // the server shuts down
 	ExitNetworkError                   // bad input, or a reader that is too slow
 	ExitPingTimeout                    // nothing came for too long
-	ExitClientKicked                   // the server does not want this client now
-	ExitClientBanned                   // nor later
+	ExitClientKicked                   // the client was kicked
+	ExitClientBanned                   // the client was banned
 	ExitClientOutdated                 // the client's version is older than the server's
-	ExitServerOutdated                 // and newer
+	ExitServerOutdated                 // the client's version is newer than the server's
 
 	exitCodes = 8
 )
@@ -25,16 +26,16 @@ var exitNames = [...]string{"client_quit", "server_closed", "network_error", "pi
 // String returns the document's name of the code.
 func (c ExitCode) String() string { return codeName(uint8(c), exitNames[:]) }
 
-// LoginCode answers a login.
+// LoginCode is the answer to a login.
 type LoginCode uint8
 
 // The answers to a login.
 const (
-	LoginOK                 LoginCode = iota // in
+	LoginOK                 LoginCode = iota // logged in
 	LoginUnknownPseudo                       // there is no such account
-	LoginWrongPassword                       // or the server does not tell which of both it is
-	LoginTooManyTries                        // later
-	LoginAlreadyConnected                    // the account is in already
+	LoginWrongPassword                       // or an unknown name, if the server does not tell
+	LoginTooManyTries                        // try again later
+	LoginAlreadyConnected                    // the account has a session already
 	LoginPlayerLimitReached                  // the server is full
 
 	loginCodes = 6
@@ -45,17 +46,17 @@ var loginNames = [...]string{"ok", "unknown_pseudo", "wrong_password", "too_many
 // String returns the document's name of the code.
 func (c LoginCode) String() string { return codeName(uint8(c), loginNames[:]) }
 
-// RegisterCode answers a registration.
+// RegisterCode is the answer to a registration.
 type RegisterCode uint8
 
 // The answers to a registration.
 const (
-	RegisterOK              RegisterCode = iota // the account is kept, whatever happens now
+	RegisterOK              RegisterCode = iota // the account exists and is durable
 	RegisterUsedPseudo                          // the name is taken
-	RegisterInvalidPseudo                       // the name breaks the rules
-	RegisterInvalidPassword                     // the password breaks the rules
-	RegisterTooManyTries                        // later
-	RegisterDisabled                            // this server takes no registrations
+	RegisterInvalidPseudo                       // the name is invalid
+	RegisterInvalidPassword                     // the password is invalid
+	RegisterTooManyTries                        // try again later
+	RegisterDisabled                            // this server does not register accounts
 
 	registerCodes = 6
 )
@@ -65,10 +66,10 @@ var registerNames = [...]string{"ok", "used_pseudo", "invalid_pseudo", "invalid_
 // String returns the document's name of the code.
 func (c RegisterCode) String() string { return codeName(uint8(c), registerNames[:]) }
 
-// MetaCode says what a player did.
+// MetaCode is what a player did.
 type MetaCode uint8
 
-// What a meta_action tells.
+// The codes of a meta_action.
 const (
 	MetaPlayerJoined MetaCode = iota // with the player's name
 	MetaPlayerLeft

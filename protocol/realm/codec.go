@@ -6,16 +6,16 @@ import (
 	"parley/internal/wire"
 )
 
-// Parse reads the message that from sent as the whole of b into m, and reports whether it is
-// one; if not, m.Kind is unset and the other fields mean nothing. What is not a number
-// in m is a part of b: copy what outlives it.
+// Parse reads the message that from sent and that fills all of b into m, and reports whether
+// it is valid. If not, m.Kind is unset and the other fields are meaningless. All fields of m
+// but numbers share the memory of b: copy what must outlive it.
 func (c *Codec) Parse(from Side, b []byte, m *Message) bool {
 	r := wire.Big(b)
 	return c.parse(from, b, m, &r)
 }
 
-// ParseErr is Parse for people: the error is nil or a *wire.Error that names the field that
-// is wrong and its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and its
+// offset. The error is allocated.
 func (c *Codec) ParseErr(from Side, b []byte, m *Message) error {
 	r := wire.Big(b)
 	c.parse(from, b, m, &r)
@@ -93,9 +93,9 @@ func (c *Codec) fill(m *Message, b []byte) {
 // trust reads a text that was judged before.
 func trust(r *wire.BigReader) []byte { return r.Bytes("text", int(r.U16("size")), MaxText) }
 
-// AppendTo appends the message. Fields that its kind does not have are left out. It does
-// not judge the others: with a code or text over its limit, or an action that the schema does
-// not know, the result is bytes that Parse refuses. It panics if m.Kind is unset.
+// AppendTo appends the message. Fields that its kind does not have are left out. It does not
+// check the others: with a code or text over its limit, or an action that is not in the
+// schema, it writes bytes that Parse refuses. It panics if m.Kind is unset.
 func (c *Codec) AppendTo(b []byte, m *Message) []byte {
 	if m.Kind == 0 || int(m.Kind) >= len(kinds) {
 		panic("realm: AppendTo of a message without a kind")

@@ -4,89 +4,81 @@ import (
 	"time"
 )
 
-// Config is how a server or a client speaks. The zero Config is usable. It is not changed
-// after use.
+// Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// Schema says what the game's attributes, actions and config fields are. Both ends
-	// must have the same. Default: none of them.
+	// Schema has the game's attributes, actions and config fields. Both ends must have the same. Default: none of
+	// them.
 	Schema Schema
 
-	// TickRate is how many ticks a second has. Default 20. A client must have the server's,
-	// as the wire does not tell it.
+	// TickRate is the number of ticks a second. Default 20. A client must have the server's, as it is not sent.
 	TickRate int
 
-	// MinVersion and MaxVersion are what a server accepts. Default 9 and 10.
+	// MinVersion and MaxVersion are the versions that a server accepts. Default 9 and 10.
 	MinVersion, MaxVersion uint16
 
-	// Version is what a client speaks. Default 10.
+	// Version is the version of a client. Default 10.
 	Version uint16
 
-	// MaxRollbackTicks is how many ticks in the past a client's tick may be. Default 20;
-	// negative is none.
+	// MaxRollbackTicks is how many ticks in the past a client's tick may be. Default 20; negative means none.
 	MaxRollbackTicks int
 
-	// TimeServerPort is told to clients. A Server sets it to the port of its own time server.
+	// TimeServerPort is sent to clients. A Server sets it to the port of its own time server.
 	TimeServerPort uint16
 
-	// Extension is what the game adds to config, of the types of Schema.Config.
+	// Extension is the values that the game adds to config, of the types of Schema.Config.
 	Extension []Value
 
-	// PingAfter is how long nothing may come before a ping is sent. Default 5 s.
+	// PingAfter is how long a connection may be silent before a ping is sent. Default 5 s.
 	PingAfter time.Duration
 
-	// Timeout is how long nothing may come before the connection is given up with exit 3.
-	// Default 10 s.
+	// Timeout is how long a connection may be silent before it is closed with exit 3. Default 10 s.
 	Timeout time.Duration
 
-	// VersionWithin is how long a client may take for its first message, the handshake
-	// included. Default 5 s.
+	// VersionWithin is how long a client may take for its first message, including the handshake. Default 5 s.
 	VersionWithin time.Duration
 
-	// LoginWithin is how long a client may take until it is in the game. Default 60 s.
+	// LoginWithin is how long a client may take to enter the game. Default 60 s.
 	LoginWithin time.Duration
 
-	// Linger is how long an exit may take to be written. Default 1 s.
+	// Linger is how long the writing of an exit may take. Default 1 s.
 	Linger time.Duration
 
-	// MaxQueue bounds the bytes that wait to be written to one peer. At a server, entity updates
-	// in it are merged first; if that is not enough the client is dropped with exit 2.
-	// A client's calls fail with ErrQueueFull. Default 1 MiB.
+	// MaxQueue bounds the bytes that wait to be written to one peer. Beyond it, a server first merges entity updates
+	// in the queue. If that is not enough, the client is dropped with exit 2. A client's calls fail with
+	// ErrQueueFull. Default 1 MiB.
 	MaxQueue int
 
-	// MaxPlayers bounds the players in the game; further log-ins are answered 5. Default
-	// 4,096.
+	// MaxPlayers bounds the players in the game. Further log-ins are answered 5. Default 4,096.
 	MaxPlayers int
 
-	// MaxWaiting bounds the connections that are not in the game. Of more, the one that came
-	// first is closed, so that a crowd that never logs in keeps nobody out. Default 8,192. A Server
-	// takes a quarter of them, and closes the newest of the address that has the most.
+	// MaxWaiting bounds the connections that are not in the game. Beyond it, the oldest is closed, so that clients
+	// that never log in keep nobody out. Default 8,192. A Server takes a quarter of them, and closes the newest
+	// connection of the address that has the most.
 	MaxWaiting int
 
-	// MaxChat is the largest chat_send in bytes; a longer one is exit 2. Default 512.
+	// MaxChat is the size of the largest chat_send in bytes. A longer one causes exit 2. Default 512.
 	MaxChat int
 
-	// ChatRate is how many a second are taken; further ones are dropped and counted.
-	// Default 5.
+	// ChatRate is how many chat_send a second are accepted. Further ones are dropped and counted. Default 5.
 	ChatRate int
 
-	// OwnChat says that the game tells others what was said, or not. Without it a server
-	// broadcasts each chat_send, and tells the game of it.
+	// OwnChat leaves chat to the game. Without it, a server broadcasts each chat_send, and passes it to the game.
 	OwnChat bool
 
-	// Terrain gives the chunks of the world. Without it clients get none.
+	// Terrain returns the chunks of the world. Without it, clients get none.
 	Terrain TerrainSource
 
-	// TerrainByTurn has chunks sent when the game calls Conn.SendChunks, and not whenever a client's
-	// budget has room: a game that has many players can so bound what their terrain costs it all
-	// together. The chunk that a player enters in is sent by Enter in any case.
+	// TerrainByTurn sends chunks when the game calls Conn.SendChunks, and not whenever a client's budget allows it.
+	// A game with many players can so bound the total cost of their terrain. Enter sends the chunk of a new player
+	// in any case.
 	TerrainByTurn bool
 
-	// SightRadius is how many chunks around its own a player is sent when it enters. Default 1,
-	// which are nine chunks in all; negative is just its own.
+	// SightRadius is the radius, in chunks, of the terrain that a player is sent on entry. Default 1, nine chunks in
+	// all; negative means only the player's own.
 	SightRadius int
 
-	// FollowSight has a player sent the chunks that come within SightRadius as it walks, for clients that never ask:
-	// the game tells where it is with Conn.LookFrom.
+	// FollowSight also sends the chunks that come within SightRadius as the player moves, for clients that never
+	// ask. The game reports the player's position with Conn.LookFrom.
 	FollowSight bool
 
 	// TerrainRate is the budget of terrain for each client in bytes a second. Default 256 KiB.
@@ -100,11 +92,11 @@ type Config struct {
 	codec     *Codec
 }
 
-// TerrainSource gives the chunks of a world. It is called on the server's loop, within the byte
-// budget of whoever is to get the chunk, and must not block.
+// TerrainSource returns the chunks of a world. It is called on the server's loop, within the byte budget of the
+// receiving client, and must not block.
 type TerrainSource interface {
-	// AppendChunk appends a chunk, as AppendChunk of this package does, or returns false if
-	// there is none at that place.
+	// AppendChunk appends a chunk, as AppendChunk of this package does, or returns false if there is no chunk at
+	// that place.
 	AppendChunk(b []byte, id ChunkID) ([]byte, bool)
 }
 

@@ -11,35 +11,39 @@ import (
 )
 
 var (
-	// ErrClosed: the connection has ended or is ending.
+	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("realm: connection closed")
-	// ErrState: not now. Before a player is in the game nothing of the game can be said.
+	// ErrState means that the call is not valid in this state, such as a message of the
+	// game before the player is in it.
 	ErrState = errors.New("realm: not in this state")
-	// ErrQueueFull: too much waits to be written; try again later.
+	// ErrQueueFull means that too much waits to be written. Try again later.
 	ErrQueueFull = errors.New("realm: send queue full")
-	// ErrKind: this side does not send such messages, or the endpoint sends them by itself.
+	// ErrKind means that this side does not send such messages, or that the endpoint sends
+	// them by itself.
 	ErrKind = errors.New("realm: no message to be sent here")
-	// ErrTemporary: the id is, or is not, one of the temporary ids of clients.
+	// ErrTemporary means that an id is, or is not, one of the temporary ids of clients.
 	ErrTemporary = errors.New("realm: an id of the wrong range")
-	// ErrTooLarge: a message has at most MaxMessage bytes.
+	// ErrTooLarge means that a message has more than MaxMessage bytes.
 	ErrTooLarge = errors.New("realm: message too large")
 )
 
-// State is where a connection stands.
+// State is the state of a connection.
 type State uint8
 
 const (
-	// StateOpening: the client's version is awaited, or the server's config.
+	// StateOpening is the state before the client's version, or the server's config, has
+	// come.
 	StateOpening State = iota + 1
-	// StateLobby: the client may register and log in.
+	// StateLobby is the state in which the client may register and log in.
 	StateLobby
-	// StateEntering: at a server, the log-in was right and the game is asked.
+	// StateEntering is the state at a server in which the log-in was right and the game is
+	// asked.
 	StateEntering
-	// StatePlaying: the player is in the game.
+	// StatePlaying is the state in which the player is in the game.
 	StatePlaying
-	// StateClosing: our exit is on its way.
+	// StateClosing is the state in which our exit is on its way.
 	StateClosing
-	// StateClosed: it is over.
+	// StateClosed is the state of an ended connection.
 	StateClosed
 )
 
@@ -77,20 +81,20 @@ type Endpoint struct {
 	stats Stats
 }
 
-// Stats counts the fate of each message of a connection.
+// Stats counts every fate of a connection's messages.
 type Stats struct {
-	In         uint64 // messages that came: the sum of the five below
-	Taken      uint64 // that had their effect, or were told
-	Refused    uint64 // with a tick too far from now: told as refused
+	In         uint64 // messages received: the sum of the five below
+	Taken      uint64 // had their effect, or were passed on
+	Refused    uint64 // with a tick too far from now: passed on as refused
 	ChatFast   uint64 // chat_send beyond the rate, or empty: dropped
-	Bad        uint64 // that broke the rules, and ended the connection
-	AfterClose uint64 // that came when the end was decided
+	Bad        uint64 // broke the protocol, and ended the connection
+	AfterClose uint64 // came after the end was decided
 
 	Out         uint64 // messages that were queued
 	OutBytes    uint64 // bytes that were polled
 	Coalesced   uint64 // times that entity updates in the queue were merged
 	Chunks      uint64 // chunks that were sent
-	ChunkUnsaid uint64 // chunks that were asked for and not noted: too many were
+	ChunkUnsaid uint64 // chunks that were asked for and not noted, as too many were
 }
 
 // Check returns an error if the counters do not add up.
@@ -113,27 +117,27 @@ func newEndpoint(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Sh
 	return e
 }
 
-// State returns where the connection stands.
+// State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// Codec returns the codec of the schema, to make messages with.
+// Codec returns the codec of the schema, for making messages.
 func (e *Endpoint) Codec() *Codec { return e.cfg.codec }
 
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats { return e.stats }
 
-// Queued returns how many bytes wait to be written, with what each message holds beside.
+// Queued returns how many bytes wait to be written, with the overhead of each message.
 func (e *Endpoint) Queued() int { return e.out.held }
 
-// Over returns why the connection is over if it is, whatever of its events was not
-// polled yet.
+// Over returns the reason why the connection has ended, if it has. Events may still be
+// waiting for PollEvent.
 func (e *Endpoint) Over() (Close, bool) { return e.close, e.state == StateClosed }
 
-// HandleBytes takes bytes of the stream, in whatever pieces they come. They must not change
-// until PollEvent has returned false.
+// HandleBytes takes bytes of the stream, however they are cut. They must not change until
+// PollEvent has returned false.
 func (e *Endpoint) HandleBytes(now time.Time, b []byte) {
 	e.now = now
 	if e.state == StateClosed {
@@ -148,7 +152,7 @@ func (e *Endpoint) HandleBytes(now time.Time, b []byte) {
 	e.input = b
 }
 
-// HandleEnd says that the stream ended: no bytes come any more, and none can be sent.
+// HandleEnd says that the stream has ended: no more bytes come, and none can be sent.
 func (e *Endpoint) HandleEnd(now time.Time, err error) {
 	e.now = now
 	c := Close{Reason: ReasonStream, Remote: true}
@@ -164,9 +168,8 @@ func (e *Endpoint) HandleEnd(now time.Time, err error) {
 // alive notes that the peer is there.
 func (e *Endpoint) alive(now time.Time) { e.heard, e.pinged = now, false }
 
-// PollEvent returns the next thing that happened, and does what the messages that came ask
-// for. EventClosed comes when all that arrived before it has been read, and nothing comes
-// after it.
+// PollEvent returns the next event, and handles the messages that came. EventClosed comes
+// when all earlier arrivals have been read, and is the last event.
 func (e *Endpoint) PollEvent() (Event, bool) {
 	for {
 		if e.announced.Len() > 0 {
@@ -242,7 +245,7 @@ func (e *Endpoint) common(now time.Time, m *Message) (done bool) {
 	return true
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	switch e.state {
 	case StateClosed:
@@ -272,7 +275,7 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	return next, true
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (e *Endpoint) HandleTimeout(now time.Time) {
 	e.now = now
 	switch {
@@ -301,8 +304,8 @@ func (e *Endpoint) late(now time.Time) bool {
 		e.state < StatePlaying && now.Sub(e.born) >= e.cfg.LoginWithin
 }
 
-// PollBytes copies the next bytes to be written into buf, and says how many. Call it when
-// there is somebody to take them, and again while it fills buf.
+// PollBytes copies the next bytes to write into buf, and returns their number. Call it when
+// the stream can take them, and again while it fills buf.
 func (e *Endpoint) PollBytes(buf []byte) int {
 	e.sendTerrain(e.now)
 	n := e.out.moveTo(buf, e.shared)

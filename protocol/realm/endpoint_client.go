@@ -28,7 +28,7 @@ type configured struct {
 	maxRollbackTicks, timeServerPort uint16
 }
 
-// NewClient returns a client that begins to speak: its version is the first thing it sends.
+// NewClient returns a client that begins to connect. It first sends its version.
 func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) *Endpoint {
 	e := newEndpoint(now, FromClient, server, c.fill(), s)
 	e.client = &clientSide{ticks: clocksync.PerSecond(e.cfg.TickRate)}
@@ -117,10 +117,10 @@ func (c *clientSide) release(id uint16) {
 	c.temporary[i/64] &^= 1 << (i % 64)
 }
 
-// Temporary returns an id for an entity that an action is to create, until the server has
-// given it another: see EventMessage of entity_id_change. It reports false if all 1,000
-// are in use, and at a server, which has none. An entity_destroy of the id says that the action came
-// to nothing, and frees it too; ReleaseTemporary gives back an id that was not used.
+// Temporary returns an id for an entity that an action will create, until the server has given it
+// another: see EventMessage of entity_id_change. It returns false if all 1,000 are in use, and at a
+// server, which has none. An entity_destroy of the id says that the action had no effect, and frees
+// the id too. ReleaseTemporary gives back an id that was not used.
 func (e *Endpoint) Temporary() (uint16, bool) {
 	c := e.client
 	if c == nil {
@@ -144,7 +144,7 @@ func (e *Endpoint) ReleaseTemporary(id uint16) {
 	}
 }
 
-// MaxRollbackTicks returns what the server's config said: how late a client's tick may be.
+// MaxRollbackTicks returns the value of the server's config: how late a client's tick may be.
 func (e *Endpoint) MaxRollbackTicks() uint16 {
 	if e.client == nil {
 		return uint16(min(e.cfg.MaxRollbackTicks, 1<<16-1))
@@ -160,7 +160,7 @@ func (e *Endpoint) TimeServerPort() uint16 {
 	return e.client.config.timeServerPort
 }
 
-// Clock returns the clock of a client that the time server sets; nil at a server.
+// Clock returns a client's clock, which the time server sets; nil at a server.
 func (e *Endpoint) Clock() *Clock {
 	if e.client == nil {
 		return nil
@@ -168,9 +168,9 @@ func (e *Endpoint) Clock() *Clock {
 	return &e.client.clock
 }
 
-// ServerTime returns the server's clock in Unix µs, as a client knows it: by the time server;
-// without an answer of that, by the login, which is late by the way of one message. It is 0
-// before both. At a server it is its own.
+// ServerTime returns the server's clock in Unix µs. A client's estimate comes from the time server
+// or, before that has answered, from the login, which is late by the delay of one message. It is 0
+// before both. A server returns its own clock.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.client == nil {
 		return e.server.mux.Unix(now)
@@ -178,8 +178,8 @@ func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	return e.client.time(now)
 }
 
-// ServerTick returns the tick that the server is in, as a client knows it: it counts on
-// from that of the login. At a server it is its own.
+// ServerTick returns the server's present tick. A client estimates it from that of the login. A
+// server returns its own.
 func (e *Endpoint) ServerTick(now time.Time) uint64 { return e.tick(now) }
 
 // time is the server's clock as a client knows it.
@@ -206,7 +206,7 @@ func (e *Endpoint) Register(now time.Time, name, password string) error {
 	return e.askServer(now, KindRegister, name, password)
 }
 
-// Login asks to be let in. The answer is EventLoggedIn.
+// Login logs in. The answer is EventLoggedIn.
 func (e *Endpoint) Login(now time.Time, name, password string) error {
 	return e.askServer(now, KindLogin, name, password)
 }
@@ -232,9 +232,9 @@ func (e *Endpoint) askServer(now time.Time, kind Kind, name, password string) er
 	return nil
 }
 
-// Send sends one of a player's messages: entity_update, action_do, terrain_request or
-// chat_send. The tick of those that have one is set to the server's as it is known. The
-// error is ErrClosed, ErrState, ErrKind, ErrValue, ErrTooLarge or ErrQueueFull.
+// Send sends one of a player's messages: entity_update, action_do, terrain_request or chat_send. If
+// the message has a tick, it is set to the estimate of the server's. The error is ErrClosed,
+// ErrState, ErrKind, ErrValue, ErrTooLarge or ErrQueueFull.
 func (e *Endpoint) Send(now time.Time, m *Message) error {
 	switch {
 	case e.state >= StateClosing:

@@ -182,15 +182,15 @@ func (e *Endpoint) refuseEntry(now time.Time, code LoginCode) bool {
 	return true
 }
 
-// Entry is how a player comes into the game.
+// Entry is the state with which a player enters the game.
 type Entry struct {
-	// Entity is the player's own, all of it. Its position says which chunk is sent first.
+	// Entity is the player's own entity, with all fields. The chunk of its position is sent first.
 	Entity Entity
 
-	// Sight are the other entities that it sees, all of each.
+	// Sight are the other entities in its sight, with all fields.
 	Sight iter.Seq[Entity]
 
-	// Players are the others in the game: their entities and names.
+	// Players are the other players in the game: their entities and names.
 	Players iter.Seq2[uint16, string]
 }
 

@@ -2,30 +2,34 @@ package realm
 
 import "fmt"
 
-// EventKind says what happened. The set is closed.
+// EventKind is the kind of an event. The set is closed.
 type EventKind uint8
 
 const (
-	// EventOpened: the versions agree. A client has the server's config, which is Message.
+	// EventOpened means that the versions agree. A client has the server's config, which is
+	// Message.
 	EventOpened EventKind = iota + 1
-	// EventRegister: at a server, a client wants an account: Question. It is answered by
-	// AnswerRegister.
+	// EventRegister means, at a server, that a client asks for an account: Question. Answer it
+	// with AnswerRegister.
 	EventRegister
-	// EventLogin: at a server, a client wants in: Question. It is answered by AnswerLogin.
+	// EventLogin means, at a server, that a client logs in: Question. Answer it with
+	// AnswerLogin.
 	EventLogin
-	// EventEnter: at a server, the log-in was answered with yes, and the game is to let the
-	// player in by Enter, or not by Refuse. Question says who it is.
+	// EventEnter means, at a server, that the log-in was accepted. The game answers with
+	// Enter, or with Refuse. Question names the player.
 	EventEnter
-	// EventRegistered: at a client, the answer to a registration: Message.Code.
+	// EventRegistered is, at a client, the answer to a registration: Message.Code.
 	EventRegistered
-	// EventLoggedIn: at a client, the answer to a log-in: Message.Code.
+	// EventLoggedIn is, at a client, the answer to a log-in: Message.Code.
 	EventLoggedIn
-	// EventMessage: one of the game's messages came: Message, and Tick if it has one.
+	// EventMessage is one of the game's messages: Message, and Tick if it has one.
 	EventMessage
-	// EventRefused: at a server, an entity_update or action_do came whose tick is too far from
-	// now. It is not to be done; the game sends the client a correcting entities_update.
+	// EventRefused means, at a server, that the tick of an entity_update or action_do is too
+	// far from now. The game does not apply it, but sends the client a correcting
+	// entities_update.
 	EventRefused
-	// EventClosed: the connection is over; Close says why. It is the last event.
+	// EventClosed means that the connection has ended; Close has the reason. It is the last
+	// event.
 	EventClosed
 )
 
@@ -34,50 +38,50 @@ var eventNames = [...]string{"unset", "opened", "register", "login", "enter", "r
 // String returns the kind's name.
 func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 
-// Event is what PollEvent returns. Message is valid until the next call of any method of the
+// Event is an event of a connection. Message is valid until the next call of any method of the
 // endpoint.
 type Event struct {
 	Kind     EventKind
 	Message  *Message
-	Tick     uint64 // of Message, "read as the absolute tick nearest to now"; see Mux.BeginTick for one that is behind
+	Tick     uint64 // of Message, "read as the absolute tick nearest to now"; Mux.BeginTick tells of a game that is behind
 	Question Question
 	Close    Close
 }
 
 // Question is a registration or a log-in that waits for its answer.
 type Question struct {
-	Number   uint64 // of this connection's questions
+	Number   uint64 // among the questions of this connection
 	Name     string
 	Password string
 }
 
-// String leaves the password out, so that no log has it.
+// String leaves the password out, so that it is not logged.
 func (q Question) String() string { return fmt.Sprintf("question %d of %q", q.Number, q.Name) }
 
-// GoString is String: also %#v shows no password.
+// GoString returns String: %#v does not show the password either.
 func (q Question) GoString() string { return q.String() }
 
-// Reason is why a connection ended.
+// Reason is the reason why a connection ended.
 type Reason uint8
 
 const (
-	// ReasonClosed: we were asked to close it.
+	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer: the peer sent an exit; Exit is its code.
+	// ReasonPeer means that the peer sent an exit; Exit is its code.
 	ReasonPeer
-	// ReasonTimeout: nothing came for too long.
+	// ReasonTimeout means that nothing came for too long.
 	ReasonTimeout
-	// ReasonVersion: the versions do not agree.
+	// ReasonVersion means that the versions do not agree.
 	ReasonVersion
-	// ReasonSlow: the version or the log-in did not come in time.
+	// ReasonSlow means that the version or the log-in did not come in time.
 	ReasonSlow
-	// ReasonProtocol: the peer broke the rules; Text says how.
+	// ReasonProtocol means that the peer broke the protocol; Text tells how.
 	ReasonProtocol
-	// ReasonOverflow: the peer does not read what it is sent.
+	// ReasonOverflow means that the peer does not read what it is sent.
 	ReasonOverflow
-	// ReasonCrowded: too many others wait to log in.
+	// ReasonCrowded means that too many others wait to log in.
 	ReasonCrowded
-	// ReasonStream: the stream ended without an exit; Text says how.
+	// ReasonStream means that the stream ended without an exit; Text tells how.
 	ReasonStream
 )
 
@@ -95,8 +99,8 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how a connection ended: by whom, why, and with which exit code. The code means
-// nothing if the stream ended without one.
+// Close is how a connection ended: by which side, why, and with which exit code. The code is
+// meaningless if the stream ended without one.
 type Close struct {
 	Reason Reason
 	Remote bool // the peer ended it
@@ -104,7 +108,7 @@ type Close struct {
 	Text   string
 }
 
-// Error makes a Close an error for those who wait for one.
+// Error implements error.
 func (c Close) Error() string {
 	text := fmt.Sprintf("realm: connection ended: %v", c.Reason)
 	if c.Reason != ReasonStream {

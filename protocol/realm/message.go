@@ -1,11 +1,11 @@
 package realm
 
-// A Side is the end of a conversation that sent a message: all but three of the 22 messages
-// are of one side only.
+// A Side is the end of a connection that sent a message. All but three of the 22 messages are
+// sent by one side only.
 type Side uint8
 
-// The two sides. The zero Side is unset, and nothing is accepted from it. The values
-// are bits, so that the senders of a message are a set (see kinds).
+// The two sides. The zero Side is unset, and no message from it is accepted. The values are
+// bits, so that the senders of a message are a set (see kinds).
 const (
 	FromClient Side = 1 << iota
 	FromServer
@@ -13,7 +13,7 @@ const (
 	fromBoth = FromClient | FromServer
 )
 
-// String names the side.
+// String returns the name of the side.
 func (s Side) String() string {
 	switch s {
 	case FromClient:
@@ -85,7 +85,7 @@ var kinds = [...]struct {
 	KindChunksUpdate:     {"chunks_update", FromServer, true},
 }
 
-// String names the message as the document's table does.
+// String returns the name of the message in the document's table.
 func (k Kind) String() string {
 	if int(k) < len(kinds) {
 		return kinds[k].name
@@ -96,7 +96,7 @@ func (k Kind) String() string {
 // HasTick reports whether the message carries a tick behind its type.
 func (k Kind) HasTick() bool { return int(k) < len(kinds) && kinds[k].tick }
 
-// Senders returns who may send the message, as a set of bits.
+// Senders returns the sides that may send the message, as a set of bits.
 func (k Kind) Senders() Side {
 	if int(k) < len(kinds) {
 		return kinds[k].sides
@@ -104,8 +104,8 @@ func (k Kind) Senders() Side {
 	return 0
 }
 
-// Message is one message of either side. Each begins with its type, and those with a tick
-// have that next; numbers are big endian, str is a size u16 and as many bytes of UTF-8:
+// Message is one message of either side. Each begins with its type, followed by its tick if
+// it has one. Numbers are big endian, and str is a size u16 and as many bytes of UTF-8:
 //
 //	 0      1          3
 //	+------+----------+---------
@@ -136,8 +136,8 @@ func (k Kind) Senders() Side {
 //	20   entity_id_change     old u16, new u16
 //	21 t chunks_update        count u16, chunks
 //
-// A message has one encoding. The fields that a kind does not have are zero after Parse and
-// left out by AppendTo.
+// A message has one encoding. Fields that a kind does not have are zero after Parse, and
+// AppendTo leaves them out.
 type Message struct {
 	Kind Kind
 
@@ -145,30 +145,30 @@ type Message struct {
 	// 16 bits. A login_response has one too, with code 0.
 	Tick uint16
 
-	// Code is that of exit, login_response, register_response and meta_action: an
-	// ExitCode, LoginCode, RegisterCode or MetaCode.
+	// Code is for exit, login_response, register_response and meta_action: an ExitCode,
+	// LoginCode, RegisterCode or MetaCode.
 	Code uint8
 
-	ID      uint16 // the entity of meta_action, entity_destroy and chat_receive
-	Old     uint16 // of entity_id_change: the temporary id
-	New     uint16 // of entity_id_change: the id that the server gave
-	Version uint16 // of version
+	ID      uint16 // for meta_action, entity_destroy and chat_receive: the entity
+	Old     uint16 // for entity_id_change: the temporary id
+	New     uint16 // for entity_id_change: the server's id
+	Version uint16 // for version
 
-	Timestamp uint64 // of login_response: Unix µs at which Tick began
+	Timestamp uint64 // for login_response: Unix µs at which Tick began
 
-	MaxRollbackTicks uint16 // of config
-	TimeServerPort   uint16 // of config
-	Extension        Fields // of config: the game's own, as its Schema says
+	MaxRollbackTicks uint16 // for config
+	TimeServerPort   uint16 // for config
+	Extension        Fields // for config: the game's own fields, by its Schema
 
-	Name     []byte // of login, register and a meta_action that says who joined
-	Password []byte // of login and register
-	Text     []byte // of chat_send and chat_receive
+	Name     []byte // for login, register and a meta_action of a joining player
+	Password []byte // for login and register
+	Text     []byte // for chat_send and chat_receive
 
-	Entity   Entity   // of entity_create and entity_update
-	Entities Entities // of entities_update
-	Chunk    Chunk    // of chunk_update
-	Chunks   Chunks   // of chunks_update
-	Wanted   Wanted   // of terrain_request
-	Action   Action   // of action_do
-	Actions  Actions  // of actions_done
+	Entity   Entity   // for entity_create and entity_update
+	Entities Entities // for entities_update
+	Chunk    Chunk    // for chunk_update
+	Chunks   Chunks   // for chunks_update
+	Wanted   Wanted   // for terrain_request
+	Action   Action   // for action_do
+	Actions  Actions  // for actions_done
 }

@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Action is "characterised by an id and optional parameters". What the parameters are says
-// the Schema.
+// Action is "characterised by an id and optional parameters". The Schema gives the types of
+// the parameters.
 //
 //	 0            2
 //	+------------+---------------------------------+
@@ -20,21 +20,21 @@ type Action struct {
 	Params Fields
 }
 
-// Fields are values one behind the other, as they are on the wire, with the names and types
-// of a schema. The zero value has none.
+// Fields are consecutive values in wire form, with the names and types of a schema. The zero
+// value has none.
 type Fields struct {
 	fields []Field
 	raw    []byte
 }
 
-// Action returns an action with its parameters, in memory of their own. The error is
-// ErrUnknown, ErrType or ErrValue.
+// Action returns an action with its parameters, in memory of its own. The error is ErrUnknown,
+// ErrType or ErrValue.
 func (c *Codec) Action(id uint16, params ...Value) (Action, error) {
 	_, a, err := c.AppendAction(nil, id, params...)
 	return a, err
 }
 
-// AppendAction is Action with its parameters appended to b, as AppendAttributes is Attributes.
+// AppendAction is Action, but appends the parameters to b, as AppendAttributes does.
 func (c *Codec) AppendAction(b []byte, id uint16, params ...Value) ([]byte, Action, error) {
 	fields, ok := c.actions[id]
 	if !ok {
@@ -44,7 +44,7 @@ func (c *Codec) AppendAction(b []byte, id uint16, params ...Value) ([]byte, Acti
 	return b, Action{ID: id, Params: f}, err
 }
 
-// Extension returns what the game adds to config. The error is ErrType or ErrValue.
+// Extension returns the fields that the game adds to config. The error is ErrType or ErrValue.
 func (c *Codec) Extension(values ...Value) (Fields, error) {
 	_, f, err := appendFields(nil, c.config, values)
 	return f, err
@@ -64,7 +64,7 @@ func appendFields(b []byte, fields []Field, values []Value) ([]byte, Fields, err
 	return b, Fields{fields: fields, raw: b[from:len(b):len(b)]}, nil
 }
 
-// Len returns how many values there are.
+// Len returns the number of values.
 func (f Fields) Len() int { return len(f.fields) }
 
 // All yields the values with their names.
@@ -135,27 +135,27 @@ func readFields(r *wire.BigReader, all []byte, fields []Field) []byte {
 	return all[from:r.Offset():r.Offset()]
 }
 
-// Done is an action that was done, and the entity that did it.
+// Done is a completed action, with the entity that did it.
 type Done struct {
 	By     uint16
 	Action Action
 }
 
-// Actions are those of an actions_done, as they are on the wire. The zero value has none.
+// Actions are the actions of an actions_done in wire form. The zero value has none.
 type Actions struct {
 	codec *Codec
 	count int
 	raw   []byte
 }
 
-// Actions returns actions as they are on the wire, in memory of their own. The error is
-// ErrTooMany or ErrUnknown.
+// Actions returns actions in wire form, in memory of their own. The error is ErrTooMany or
+// ErrUnknown.
 func (c *Codec) Actions(list ...Done) (Actions, error) {
 	_, a, err := c.AppendActions(nil, list...)
 	return a, err
 }
 
-// AppendActions is Actions appended to b, as AppendAttributes is Attributes.
+// AppendActions is Actions, but appends to b, as AppendAttributes does.
 func (c *Codec) AppendActions(b []byte, list ...Done) ([]byte, Actions, error) {
 	from := len(b)
 	if len(list) > MaxListed {
@@ -171,7 +171,7 @@ func (c *Codec) AppendActions(b []byte, list ...Done) ([]byte, Actions, error) {
 	return b, Actions{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
-// Len returns how many actions there are.
+// Len returns the number of actions.
 func (a Actions) Len() int { return a.count }
 
 // All yields the actions.

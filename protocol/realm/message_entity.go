@@ -7,8 +7,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Has are the bits of an entity block, "read from left to right": which of the fields below
-// it are there.
+// Has are the bits of an entity block, "read from left to right": they tell which of its
+// fields are present.
 type Has uint8
 
 // The bits. The other two, 0x10 and 0x08, are refused: "their length is unknown".
@@ -25,8 +25,8 @@ const (
 	hasAll      = HasPosition | HasSpeedAngle | HasSpeedNorm | HasType | HasSprite | HasObject
 )
 
-// Entity is what a block says of one entity: just the fields whose bits are set in Has. The
-// data follow in the order of the bits:
+// Entity is an entity block: the fields of one entity whose bits are set in Has. The data
+// follow in the order of the bits:
 //
 //	 0         2          3
 //	+---------+----------+------
@@ -51,8 +51,8 @@ type Entity struct {
 	Attributes Attributes
 }
 
-// Attributes are the pairs behind the object bit, as they are on the wire. The zero value
-// has none. They share the memory of what they were read from.
+// Attributes are the pairs behind the object bit, in wire form. The zero value has none. They
+// share the memory of the bytes that they were parsed from.
 type Attributes struct {
 	codec *Codec
 	count int
@@ -65,16 +65,16 @@ type Attribute struct {
 	Value Value
 }
 
-// Attributes returns pairs as they are on the wire, in memory of their own. The error is
-// ErrUnknown, ErrType, ErrValue or ErrTooMany.
+// Attributes returns pairs in wire form, in memory of their own. The error is ErrUnknown,
+// ErrType, ErrValue or ErrTooMany.
 func (c *Codec) Attributes(list ...Attribute) (Attributes, error) {
 	_, a, err := c.AppendAttributes(nil, list...)
 	return a, err
 }
 
-// AppendAttributes is Attributes for who says much: the pairs are appended to b, which the
-// caller uses again for the next tick, and are valid until then. With an error b is returned
-// as it was.
+// AppendAttributes is Attributes without an allocation: the pairs are appended to b, which
+// the caller reuses for the next tick, and are valid until then. With an error, b is returned
+// unchanged.
 func (c *Codec) AppendAttributes(b []byte, list ...Attribute) ([]byte, Attributes, error) {
 	from := len(b)
 	if len(list) > MaxListed {
@@ -95,11 +95,11 @@ func (c *Codec) AppendAttributes(b []byte, list ...Attribute) ([]byte, Attribute
 	return b, Attributes{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
-// Len returns how many pairs there are.
+// Len returns the number of pairs.
 func (a Attributes) Len() int { return a.count }
 
-// All yields the pairs in the order of the wire. An attribute that is there twice counts with
-// its last value.
+// All yields the pairs in the order of the wire. If an attribute occurs twice, its last value
+// counts.
 func (a Attributes) All() iter.Seq2[uint16, Value] {
 	return func(yield func(uint16, Value) bool) {
 		r := wire.Big(a.raw)
@@ -209,22 +209,21 @@ func (c *Codec) readEntity(r *wire.BigReader, all []byte, e *Entity) {
 	e.Attributes = Attributes{codec: c, count: pairs, raw: all[from:r.Offset():r.Offset()]}
 }
 
-// Entities are the blocks of an entities_update, as they are on the wire. The zero value has
-// none.
+// Entities are the blocks of an entities_update in wire form. The zero value has none.
 type Entities struct {
 	codec *Codec
 	count int
 	raw   []byte
 }
 
-// Entities returns blocks as they are on the wire, in memory of their own. The error is
-// ErrTooMany or ErrValue.
+// Entities returns blocks in wire form, in memory of their own. The error is ErrTooMany or
+// ErrValue.
 func (c *Codec) Entities(list ...Entity) (Entities, error) {
 	_, e, err := c.AppendEntities(nil, list...)
 	return e, err
 }
 
-// AppendEntities is Entities appended to b, as AppendAttributes is Attributes.
+// AppendEntities is Entities, but appends to b, as AppendAttributes does.
 func (c *Codec) AppendEntities(b []byte, list ...Entity) ([]byte, Entities, error) {
 	from := len(b)
 	if len(list) > MaxListed {
@@ -239,10 +238,10 @@ func (c *Codec) AppendEntities(b []byte, list ...Entity) ([]byte, Entities, erro
 	return b, Entities{codec: c, count: len(list), raw: b[from:len(b):len(b)]}, nil
 }
 
-// Len returns how many blocks there are.
+// Len returns the number of blocks.
 func (e Entities) Len() int { return e.count }
 
-// All yields the blocks. What it yields is valid until the next one.
+// All yields the blocks. Each is valid until the next one.
 func (e Entities) All() iter.Seq[*Entity] {
 	return func(yield func(*Entity) bool) {
 		r := wire.Big(e.raw)

@@ -7,30 +7,29 @@ import (
 	"parley/internal/wire"
 )
 
-// Chunk is a block of 256 by 256 cells: those that are not listed have the default value.
+// Chunk is a block of 256 by 256 cells. Cells that are not listed have the default value.
 //
 //	 0        2        4            5           7
 //	+--------+--------+------------+-----------+----------------------------+
 //	| bx i16 | by i16 | default u8 | count u16 | x u8, y u8, value u8 each  |
 //	+--------+--------+------------+-----------+----------------------------+
 //
-// The document does not say what a cell is that is listed twice; here the last one counts.
+// The document does not say what happens if a cell is listed twice; here the last one counts.
 type Chunk struct {
 	BX, BY  int16
 	Default uint8
 	Cells   Cells
 }
 
-// Cells are the cells of a chunk that are listed, as they are on the wire: 3 bytes each. The
-// zero value has none.
+// Cells are the listed cells of a chunk in wire form: 3 bytes each. The zero value has none.
 type Cells struct{ raw []byte }
 
-// Cell is one cell: where it is in its chunk, from the lower left corner, and its value.
+// Cell is one cell: its place in the chunk, from the lower left corner, and its value.
 type Cell struct {
 	X, Y, Value uint8
 }
 
-// MakeCells returns cells as they are on the wire. The error is ErrTooMany.
+// MakeCells returns cells in wire form. The error is ErrTooMany.
 func MakeCells(list ...Cell) (Cells, error) {
 	if len(list) > MaxListed {
 		return Cells{}, ErrTooMany
@@ -42,10 +41,10 @@ func MakeCells(list ...Cell) (Cells, error) {
 	return c, nil
 }
 
-// Len returns how many cells are listed.
+// Len returns the number of listed cells.
 func (c Cells) Len() int { return len(c.raw) / cellBytes }
 
-// All yields the cells that are listed.
+// All yields the listed cells.
 func (c Cells) All() iter.Seq[Cell] {
 	return func(yield func(Cell) bool) {
 		r := wire.Big(c.raw)
@@ -57,10 +56,10 @@ func (c Cells) All() iter.Seq[Cell] {
 	}
 }
 
-// Terrain holds the values of a chunk's cells, by row: that of (x;y) is at y*256 + x.
+// Terrain holds the values of a chunk's cells, by row: the value of (x;y) is at y*256 + x.
 type Terrain [ChunkCells]uint8
 
-// FillIn writes the whole chunk into t.
+// FillIn writes the values of the whole chunk into t.
 func (c *Chunk) FillIn(t *Terrain) {
 	for i := range t {
 		t[i] = c.Default
@@ -70,8 +69,8 @@ func (c *Chunk) FillIn(t *Terrain) {
 	}
 }
 
-// AppendChunk appends a chunk with the cells of t, the most common value being the default,
-// "so that the count always fits". The result has at most MaxChunk bytes more than b.
+// AppendChunk appends a chunk with the cells of t. The most common value is the default, "so
+// that the count always fits". It appends at most MaxChunk bytes.
 func AppendChunk(b []byte, bx, by int16, t *Terrain) []byte {
 	common, count := t.mostCommon()
 	b = binary.BigEndian.AppendUint16(b, uint16(bx))
@@ -134,13 +133,13 @@ func readChunk(r *wire.BigReader, limit int) (c Chunk) {
 	return c
 }
 
-// Chunks are those of a chunks_update, as they are on the wire. The zero value has none.
+// Chunks are the chunks of a chunks_update in wire form. The zero value has none.
 type Chunks struct {
 	count int
 	raw   []byte
 }
 
-// MakeChunks returns chunks as they are on the wire. The error is ErrTooMany.
+// MakeChunks returns chunks in wire form. The error is ErrTooMany.
 func MakeChunks(list ...Chunk) (Chunks, error) {
 	if len(list) > MaxListed {
 		return Chunks{}, ErrTooMany
@@ -152,7 +151,7 @@ func MakeChunks(list ...Chunk) (Chunks, error) {
 	return c, nil
 }
 
-// Len returns how many chunks there are.
+// Len returns the number of chunks.
 func (c Chunks) Len() int { return c.count }
 
 // All yields the chunks.
@@ -167,14 +166,14 @@ func (c Chunks) All() iter.Seq[Chunk] {
 	}
 }
 
-// ChunkID names a chunk by "the multiple of 256 of its coordinates".
+// ChunkID identifies a chunk by "the multiple of 256 of its coordinates".
 type ChunkID struct{ BX, BY int16 }
 
-// Wanted are the chunks that a terrain_request asks for, as they are on the wire. The zero
-// value asks for none.
+// Wanted are the chunks that a terrain_request asks for, in wire form. The zero value has
+// none.
 type Wanted struct{ raw []byte }
 
-// MakeWanted returns what asks for chunks. The error is ErrTooMany, above MaxWanted.
+// MakeWanted returns a list of chunks to ask for. The error is ErrTooMany, above MaxWanted.
 func MakeWanted(list ...ChunkID) (Wanted, error) {
 	if len(list) > MaxWanted {
 		return Wanted{}, ErrTooMany
@@ -187,10 +186,10 @@ func MakeWanted(list ...ChunkID) (Wanted, error) {
 	return w, nil
 }
 
-// Len returns how many chunks are asked for.
+// Len returns the number of chunks.
 func (w Wanted) Len() int { return len(w.raw) / wantedBytes }
 
-// All yields what is asked for.
+// All yields the chunks.
 func (w Wanted) All() iter.Seq[ChunkID] {
 	return func(yield func(ChunkID) bool) {
 		r := wire.Big(w.raw)

@@ -10,9 +10,9 @@ import (
 	"parley/internal/roster"
 )
 
-// Mux is the pure server core: all connections of a server. Call its methods in this order:
-// Accept, HandleBytes, HandleEnd or HandleTimeout → PollEvent until false → PollBytes until
-// false → sleep until NextTimeout.
+// Mux is the pure server core: all connections of a server. Call its methods in this order: Accept,
+// HandleBytes, HandleEnd or HandleTimeout → PollEvent until false → PollBytes until false → sleep until
+// NextTimeout.
 type Mux struct {
 	cfg    *Config
 	shared *Shared
@@ -42,7 +42,7 @@ type Conn struct {
 	roster.Member
 	*Endpoint
 
-	// Owner is for the program: its own player, for one.
+	// Owner is for the program's own use, such as its player.
 	Owner any
 
 	mux     *Mux
@@ -54,16 +54,16 @@ type Conn struct {
 	session bool // of a Server: the account is logged in
 }
 
-// MuxStats counts what became of connections.
+// MuxStats counts the fates of connections.
 type MuxStats struct {
 	Accepted  uint64 // connections
 	Ended     uint64
-	Crowded   uint64 // closed because too many others waited
-	Entered   uint64 // players that came into the game
+	Crowded   uint64 // closed because too many others were waiting
+	Entered   uint64 // players that entered the game
 	Players   int    // in the game now
 	Waiting   int    // not in the game now
 	Broadcast uint64 // messages that were encoded once for many
-	Receivers uint64 // queues that they went to
+	Receivers uint64 // queues that got them
 }
 
 // NewMux returns a server core without connections.
@@ -73,13 +73,13 @@ func NewMux(now time.Time, c Config, s *Shared) *Mux {
 	return m
 }
 
-// Codec returns the codec of the schema, to make messages with.
+// Codec returns the codec of the schema, for making messages.
 func (m *Mux) Codec() *Codec { return m.cfg.codec }
 
-// Len returns how many connections there are.
+// Len returns the number of connections.
 func (m *Mux) Len() int { return m.conns.Len() }
 
-// Players returns how many players are in the game.
+// Players returns the number of players in the game.
 func (m *Mux) Players() int { return m.players }
 
 // Conns yields all connections.
@@ -92,8 +92,8 @@ func (m *Mux) Stats() MuxStats {
 	return s
 }
 
-// Traffic returns the counters of all connections together, of those that are over too. It looks at each
-// that there is.
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every
+// connection.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
@@ -102,8 +102,7 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// Advance tells the time to what a Conn is asked to do before the next Handle*. It does not go
-// back.
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
@@ -115,15 +114,15 @@ func (m *Mux) Unix(now time.Time) uint64 {
 	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
 }
 
-// Tick returns the tick of now: that of BeginTick, or without one as many as the tick rate
-// gives since the server began.
+// Tick returns the present tick: that of BeginTick or, without one, the ticks since the server began, by
+// the tick rate.
 func (m *Mux) Tick(now time.Time) uint64 {
 	tick, _ := m.tickStart(now)
 	return tick
 }
 
 // BeginTick says which tick of the game begins, and when it was due: now, or in the past if the game is
-// behind the clock. A game that never calls it has its ticks counted by the clock.
+// behind the clock. Without any BeginTick, ticks are counted by the clock.
 func (m *Mux) BeginTick(due time.Time, tick uint64) {
 	m.begun, m.tick, m.tickAt = true, tick, m.Unix(due)
 }
@@ -148,8 +147,7 @@ func (m *Mux) tickStart(now time.Time) (tick, start uint64) {
 	return tick, m.ticks.Start(tick)
 }
 
-// Accept takes in a connection from an address, which was begun at born: its deadlines count
-// from there.
+// Accept adds a connection from an address. Its deadlines count from born, when it was begun.
 func (m *Mux) Accept(now time.Time, from netip.AddrPort, born time.Time) *Conn {
 	m.now = now
 	c := &Conn{mux: m, Endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
@@ -190,26 +188,25 @@ func (m *Mux) settle(c *Conn) {
 	}
 }
 
-// HandleBytes takes bytes of a connection's stream. They must not change until PollEvent
-// has returned false.
+// HandleBytes takes bytes of a connection's stream. They must not change until PollEvent has returned
+// false.
 func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) {
 	m.now = now
 	c.HandleBytes(now, b)
 	m.touch(c)
 }
 
-// HandleEnd says that the stream of a connection ended.
+// HandleEnd says that the stream of a connection has ended.
 func (m *Mux) HandleEnd(now time.Time, c *Conn, err error) {
 	m.now = now
 	c.HandleEnd(now, err)
 	m.touch(c)
 }
 
-// NextTimeout returns when HandleTimeout is to be called next. It counts once PollBytes has
-// returned false.
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollBytes has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
 
-// HandleTimeout does what is due for all connections.
+// HandleTimeout does everything that is due for all connections.
 func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
@@ -218,7 +215,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	}
 }
 
-// PollEvent returns the next event and whose it is.
+// PollEvent returns the next event and its connection.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	m.tellLeft()
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
@@ -256,8 +253,8 @@ func (m *Mux) tellLeft() {
 	}
 }
 
-// PollBytes writes the next bytes of a connection that takes them into buf, and says whose they
-// are. If its stream takes no more after them, call Block.
+// PollBytes writes the next bytes of an unblocked connection into buf, and returns that connection. If
+// its stream takes no more after them, call Block.
 func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
@@ -279,14 +276,14 @@ func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
 // Block says that a connection's stream takes no bytes until Unblock.
 func (m *Mux) Block(c *Conn) { c.blocked = true }
 
-// Unblock says that it does again.
+// Unblock says that the stream takes bytes again.
 func (m *Mux) Unblock(now time.Time, c *Conn) {
 	m.now = now
 	c.blocked = false
 	m.touch(c)
 }
 
-// Shutdown says goodbye to all and lets no one in: "a server going down sends 1".
+// Shutdown says goodbye to all clients and admits no new ones: "a server going down sends 1".
 func (m *Mux) Shutdown(now time.Time, text string) {
 	m.now, m.down = now, true
 	for c := range m.conns.All() {

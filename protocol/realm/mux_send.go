@@ -3,28 +3,27 @@ package realm
 // The calls of a Conn are made now, which is the time of the newest call of the Mux's
 // Handle* or Advance.
 
-// Account returns the name of the player in the game, as it was given at the login; "" if
-// there is none.
+// Account returns the name of the player in the game, as given at the login; "" if there is none.
 func (c *Conn) Account() string { return c.server.account }
 
 // Entity returns the player's own entity.
 func (c *Conn) Entity() uint16 { return c.server.entity }
 
-// Version returns the version of the protocol that the client speaks.
+// Version returns the client's version of the protocol.
 func (c *Conn) Version() uint16 { return c.server.version }
 
 // Playing reports whether the player is in the game.
 func (c *Conn) Playing() bool { return c.state == StatePlaying }
 
-// AnswerRegister answers an EventRegister. It reports false if nobody waits for it any more.
+// AnswerRegister answers an EventRegister. It returns false if the client no longer waits for it.
 func (c *Conn) AnswerRegister(q Question, code RegisterCode) bool {
 	defer c.mux.touch(c)
 	return c.answerRegister(c.mux.now, q.Number, code)
 }
 
-// AnswerLogin answers an EventLogin. With LoginOK the next event is EventEnter, or the client
-// is told that the server is full. It reports false if nobody waits for it any more: who
-// has opened a session for the account is to close it.
+// AnswerLogin answers an EventLogin. With LoginOK the next event is EventEnter, or the client is
+// told that the server is full. It returns false if the client no longer waits for it: then close
+// the session that was opened for the account.
 func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
 	defer c.mux.touch(c)
 	if code == LoginOK && c.mux.players >= c.mux.cfg.MaxPlayers {
@@ -34,7 +33,7 @@ func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
 	return c.answerLogin(c.mux.now, q.Number, code)
 }
 
-// Refuse answers an EventEnter with no.
+// Refuse answers an EventEnter: the player does not enter.
 func (c *Conn) Refuse(code LoginCode) bool {
 	defer c.mux.touch(c)
 	ok := c.refuseEntry(c.mux.now, code)
@@ -44,9 +43,9 @@ func (c *Conn) Refuse(code LoginCode) bool {
 	return ok
 }
 
-// Enter answers an EventEnter with yes: the player is in the game, and all are told. The
-// error is ErrState if there is no such event to be answered, or ErrTemporary or ErrValue for
-// what the entity is.
+// Enter answers an EventEnter: the player is in the game, and all players are told. The error is
+// ErrState if there is no such event to answer, or ErrTemporary or ErrValue if the entity is
+// invalid.
 func (c *Conn) Enter(en Entry) error {
 	m := c.mux
 	switch {
@@ -75,15 +74,15 @@ func (c *Conn) Enter(en Entry) error {
 	return nil
 }
 
-// Frame is a message that is encoded once and may be sent to many. It is to be released.
+// Frame is an encoded message that may be sent to many connections. Release it after use.
 type Frame struct{ f *frame }
 
 // gameKinds are what the program may send.
 const gameKinds = 1<<KindMetaAction | 1<<KindChunkUpdate | 1<<KindEntitiesUpdate | 1<<KindActionsDone | 1<<KindEntityCreate |
 	1<<KindEntityDestroy | 1<<KindChatReceive | 1<<KindEntityIDChange | 1<<KindChunksUpdate
 
-// Encode returns a message that is to be sent to several connections: where the bytes are the
-// same they are made once. The error is ErrKind, ErrTemporary, ErrValue or ErrTooLarge.
+// Encode encodes a message for several connections: bytes that are the same for all are made once.
+// The error is ErrKind, ErrTemporary, ErrValue or ErrTooLarge.
 func (m *Mux) Encode(msg *Message) (Frame, error) {
 	switch {
 	case gameKinds>>msg.Kind&1 == 0:
@@ -105,10 +104,10 @@ func (m *Mux) Encode(msg *Message) (Frame, error) {
 	return Frame{f}, nil
 }
 
-// Release lets go of a frame. Where it is queued it stays.
+// Release releases a frame. Queues keep it as long as they need it.
 func (m *Mux) Release(f Frame) { m.shared.release(f.f) }
 
-// SendFrame sends a message that is encoded already. The error is ErrClosed or ErrState.
+// SendFrame sends an encoded message. The error is ErrClosed or ErrState.
 func (c *Conn) SendFrame(f Frame) error {
 	switch {
 	case c.state >= StateClosing:
@@ -131,12 +130,12 @@ func (c *Conn) Send(msg *Message) error {
 	return c.SendFrame(f)
 }
 
-// ChangeID tells this client which id an entity has that it created under a temporary one.
+// ChangeID tells this client the id of an entity that it created under a temporary one.
 func (c *Conn) ChangeID(temporary, real uint16) error {
 	return c.Send(&Message{Kind: KindEntityIDChange, Old: temporary, New: real})
 }
 
-// ChunkChanged says that cells of a chunk in sight have changed: it is sent again when the
+// ChunkChanged says that cells of a chunk in sight have changed. The chunk is sent again when the
 // client's budget allows it.
 func (c *Conn) ChunkChanged(id ChunkID) {
 	if c.state != StatePlaying || c.cfg.Terrain == nil {
@@ -146,8 +145,8 @@ func (c *Conn) ChunkChanged(id ChunkID) {
 	c.mux.touch(c)
 }
 
-// LookFrom says where the player is. With Config.FollowSight it is sent the chunks that are within
-// Config.SightRadius of there and were not before.
+// LookFrom sets the player's position. With Config.FollowSight, chunks that are now within
+// Config.SightRadius and were not before are sent.
 func (c *Conn) LookFrom(at Position) {
 	if c.state != StatePlaying || c.cfg.Terrain == nil || !c.cfg.FollowSight {
 		return
@@ -158,8 +157,8 @@ func (c *Conn) LookFrom(at Position) {
 	}
 }
 
-// WantedChunk returns the chunk that the client will be sent after i others, if it waits for so many
-// and may be sent one now: its budget and its queue have room.
+// WantedChunk returns the chunk that the client will be sent after i others. It returns false if
+// fewer are waiting, or if the client's budget or queue has no room now.
 func (c *Conn) WantedChunk(i int) (ChunkID, bool) {
 	if i >= c.terrain.wanted.Len() || !c.mayGetChunk(c.mux.now) {
 		return ChunkID{}, false
@@ -167,11 +166,11 @@ func (c *Conn) WantedChunk(i int) (ChunkID, bool) {
 	return *c.terrain.wanted.At(i), true
 }
 
-// WantsChunks reports whether the client waits for chunks, whether or not it may be sent any now.
+// WantsChunks reports whether the client waits for chunks, even if none may be sent now.
 func (c *Conn) WantsChunks() bool { return c.state == StatePlaying && c.terrain.wanted.Len() > 0 }
 
-// SendChunks sends the client up to n of the chunks that it waits for, as far as its budget and its
-// queue have room. It is for Config.TerrainByTurn.
+// SendChunks sends the client up to n of the chunks that it waits for, as its budget and queue
+// allow. It is for Config.TerrainByTurn.
 func (c *Conn) SendChunks(n int) {
 	for n > 0 && c.mayGetChunk(c.mux.now) {
 		before := c.terrain.wanted.Len()
@@ -195,7 +194,7 @@ func (c *Conn) Cut(text string) {
 	c.mux.touch(c)
 }
 
-// Broadcast sends a message to all players, or to those for whom to is true, and encodes it
+// Broadcast sends a message to all players, or to those for whom to returns true, and encodes it
 // once. See Encode.
 func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
 	f, err := m.Encode(msg)
@@ -207,7 +206,7 @@ func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
 	return nil
 }
 
-// Say broadcasts what somebody said.
+// Say broadcasts a line of chat.
 func (m *Mux) Say(entity uint16, text []byte) {
 	m.broadcast(&Message{Kind: KindChatReceive, Tick: uint16(m.Tick(m.now)), ID: entity, Text: text}, nil)
 }

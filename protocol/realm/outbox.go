@@ -7,7 +7,7 @@ import (
 	"parley/internal/reliable"
 )
 
-// Shared is what the endpoints of one loop share. Its zero value is ready, but for Rand.
+// Shared is what the endpoints of one loop share. Its zero value is usable, except for Rand.
 type Shared struct {
 	Buffers reliable.Buffers
 	Rand    *rand.Rand

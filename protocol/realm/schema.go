@@ -6,49 +6,50 @@ import (
 	"slices"
 )
 
-// What is wrong with values that are to be written.
+// Errors of values that cannot be written.
 var (
-	// ErrUnknown: the schema has no such attribute or action.
+	// ErrUnknown means that the schema has no such attribute or action.
 	ErrUnknown = errors.New("realm: not in the schema")
-	// ErrType: a value has another type than the schema gives, or there are too many or too few.
+	// ErrType means that a value does not have the schema's type, or that there are too many or
+	// too few.
 	ErrType = errors.New("realm: not the type of the schema")
-	// ErrValue: a float that is NaN or infinite, or a text that is too long or not UTF-8.
+	// ErrValue means a float that is NaN or infinite, or a text that is too long or not UTF-8.
 	ErrValue = errors.New("realm: no value that may be sent")
-	// ErrTooMany: a list has more elements than its count can say.
+	// ErrTooMany means that a list has more elements than its count can hold.
 	ErrTooMany = errors.New("realm: too many elements")
 )
 
-// Schema says what a game's attributes, actions and additions to config look like, as
-// nothing on the wire does: "attribute values and action parameters have no length on the
-// wire: their types come from the game's schema". Both ends of a connection must have the
-// same one. The zero Schema has none of them. It is not changed after use.
+// Schema gives the types of a game's attributes, actions and additions to config, as the wire
+// does not: "attribute values and action parameters have no length on the wire: their types come
+// from the game's schema". Both ends of a connection must have the same one. The zero Schema has
+// none of them. Schema is not changed after use.
 type Schema struct {
-	// Attributes are what the object bit of an entity carries, by number.
+	// Attributes are the attributes of entities (the object bit), by number.
 	Attributes map[uint16]Field
 
 	// Actions are the parameters of each action, by number.
 	Actions map[uint16][]Field
 
-	// Config is what the game adds to the config message.
+	// Config is the fields that the game adds to the config message.
 	Config []Field
 }
 
-// A Field is a value's name, which is for people, and its type.
+// A Field is the type of a value, and a name for people.
 type Field struct {
 	Name string
 	Type Type
 }
 
-// Codec reads and writes the messages of one game. It is made once, and is safe for use by
-// several goroutines as nothing of it changes.
+// Codec reads and writes the messages of one game. It does not change, and is safe for use by
+// several goroutines.
 type Codec struct {
 	attributes map[uint16]Field
 	actions    map[uint16][]Field
 	config     []Field
 }
 
-// NewCodec returns the codec of a schema. It panics if a field's type is unset: that is the
-// program's mistake, and nothing could be read.
+// NewCodec returns the codec of a schema. It panics if a field's type is unset, which is a
+// mistake in the program.
 func NewCodec(s Schema) *Codec {
 	c := &Codec{attributes: map[uint16]Field{}, actions: map[uint16][]Field{}, config: slices.Clone(s.Config)}
 	mustKnow("config", s.Config)
@@ -71,17 +72,17 @@ func mustKnow(what string, fields []Field) {
 	}
 }
 
-// Attribute returns what the schema says of an attribute.
+// Attribute returns the schema's field of an attribute.
 func (c *Codec) Attribute(id uint16) (Field, bool) {
 	f, ok := c.attributes[id]
 	return f, ok
 }
 
-// ActionFields returns the parameters of an action. They are not to be changed.
+// ActionFields returns the parameters of an action. They must not be changed.
 func (c *Codec) ActionFields(id uint16) ([]Field, bool) {
 	f, ok := c.actions[id]
 	return f, ok
 }
 
-// ConfigFields returns what the game adds to config. They are not to be changed.
+// ConfigFields returns the fields that the game adds to config. They must not be changed.
 func (c *Codec) ConfigFields() []Field { return c.config }

@@ -14,35 +14,33 @@ import (
 	"parley/internal/stream"
 )
 
-// ErrServerClosed: the server was closed.
+// ErrServerClosed means that the server was closed.
 var ErrServerClosed = errors.New("realm: server closed")
 
-// Logger is what Config.Log takes.
+// Logger is the type of Config.Log.
 type Logger = slog.Logger
 
 // goodbye is what the log says of connections that a closing server ended.
 const goodbye = "server closing"
 
-// Accounts is what a server asks about names and passwords. Its methods are called on the
-// server's loop and must not block: each calls answer once, at once or later, from any
-// goroutine.
+// Accounts answers a server's questions about names and passwords. Its methods are called on the
+// server's loop and must not block. Each calls answer once, at once or later, from any goroutine.
 type Accounts interface {
-	// Register makes an account. An ok is durable when answer is called with it.
+	// Register makes an account. It must be durable when answer is called with RegisterOK.
 	Register(from netip.AddrPort, name, password string, answer func(RegisterCode))
 
-	// Login begins a session of an account, of which there is one at a time: while it lasts
-	// another is answered LoginAlreadyConnected.
+	// Login begins a session of an account. An account has one session at a time: while it lasts,
+	// another Login is answered LoginAlreadyConnected.
 	Login(from netip.AddrPort, name, password string, answer func(LoginCode))
 
-	// Logout ends the session that a Login answered with LoginOK. It is called once for each,
-	// perhaps before a player was seen.
+	// Logout ends the session of a Login that was answered LoginOK. It is called once for each,
+	// perhaps before the player was in the game.
 	Logout(name string)
 }
 
-// Server is a Mux at a socket. One goroutine, the loop, owns the Mux and all its connections;
-// it calls the handler. The methods of a Server may be called by any other goroutine; those
-// that wait for the loop must not be called by the handler, which would wait for itself: Do,
-// Stats, Shutdown and Close.
+// Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
+// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
+// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux         *Mux
 	accounts    Accounts
@@ -60,21 +58,20 @@ type Server struct {
 	closing sync.Once
 }
 
-// ServerStats is what a server did.
+// ServerStats are the counters of a server.
 type ServerStats struct {
 	MuxStats
-	Traffic Stats // of all connections, those included that are over
+	Traffic Stats // of all connections, ended ones included
 	Streams stream.Stats
 	Time    TimeStats
 }
 
-// Listen starts a server on addr, written host:port; an empty host is all addresses of the
-// machine, and port 0 lets the system choose.
+// Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
+// With port 0 the system chooses the port.
 //
-// handle is called for every event of every connection, one at a time, on the loop: while
-// it runs, nothing else moves, so it must not block. With Accounts it is not told of
-// EventRegister and EventLogin. It may keep c and call its methods whenever it or a function
-// given to Do runs, and at no other time.
+// handle is called for every event of every connection, one at a time, on the loop. Nothing else moves
+// while it runs, so it must not block. With Accounts, it does not get EventRegister and EventLogin. It
+// may keep c and call its methods, but only while it or a function given to Do runs.
 func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Server, error) {
 	secured, fingerprint, err := c.secure()
 	if err != nil {
@@ -125,14 +122,14 @@ func (s *Server) TimeAddr() netip.AddrPort {
 	return s.times.loop.Socket().LocalAddr()
 }
 
-// Fingerprint returns the SHA-256 of the server's certificate in hex, which clients can pin;
-// "" without TLS and with certificates that change.
+// Fingerprint returns the SHA-256 of the server's certificate in hex, which clients can pin. It is ""
+// without TLS and with certificates that change.
 func (s *Server) Fingerprint() string { return s.fingerprint }
 
-// Do runs fn here and now while the loop stands still, and returns when it has run: it is how
-// other goroutines reach the Mux and its connections, a game's tick for one. What fn sends goes out at
-// once after. fn must be short, and neither it nor the handler may call Do. The error is
-// ErrServerClosed, and then fn has not run.
+// Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
+// such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
+// afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
+// ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func(m *Mux)) error {
 	err := s.loop.Visit(func() {
 		s.mux.Advance(time.Now())
@@ -144,8 +141,8 @@ func (s *Server) Do(fn func(m *Mux)) error {
 	return nil
 }
 
-// Stats returns the counters, also after Close. Like Do it has the loop stand still, for as long as it
-// takes to look at each connection.
+// Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
+// takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	look := func() { st.MuxStats, st.Traffic = s.mux.Stats(), s.mux.Traffic() }
 	if s.loop.Visit(look) != nil {
@@ -159,9 +156,9 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown tells every client that the server closes, lets no one in, and closes the server
-// when all have been told or the linger time is over; or when ctx ends, which is then the
-// error.
+// Shutdown tells every client that the server closes, and admits no new ones. It closes the server
+// when all have been told or the linger time is over. If ctx ends first, it closes the server and
+// returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
 	begin := func() {
@@ -182,8 +179,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return late
 }
 
-// Close closes the server at once: every client is told, but no one waits for it to hear.
-// The handler still gets each connection's EventClosed. A second call changes nothing.
+// Close closes the server at once: every client is told, but Close does not wait for the exits to be
+// written. The handler still gets each connection's EventClosed. A second call changes nothing.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		_ = s.loop.Do(s.abort)
@@ -197,7 +194,7 @@ func (s *Server) Close() {
 	<-s.loop.Done()
 }
 
-// Done is closed when the server is closed.
+// Done returns a channel that is closed when the server is closed.
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
 // abort ends all connections; their exits go out as far as the sockets take them.

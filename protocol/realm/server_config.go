@@ -10,42 +10,40 @@ import (
 	"parley/internal/stream"
 )
 
-// ServerConfig is how a server listens. The zero ServerConfig is usable: it has a certificate
-// of its own, which is kept, and asks the handler about accounts.
+// ServerConfig sets up a server. The zero ServerConfig is usable: it makes and keeps a certificate of its own, and the
+// handler answers for accounts.
 type ServerConfig struct {
 	Config
 
-	// Accounts answers registrations and log-ins. Without it the handler does.
+	// Accounts answers registrations and log-ins. Without it, the handler does.
 	Accounts Accounts
 
-	// TLS is the server's certificate and what else TLS may be told. TLS 1.2 is the oldest
-	// there is, whatever it says. For certificates from Let's Encrypt it is the TLSConfig of an autocert.Manager
-	// (golang.org/x/crypto/acme/autocert).
+	// TLS has the server's certificate and further settings of TLS. The oldest version is TLS 1.2, whatever it says. For
+	// certificates from Let's Encrypt, use the TLSConfig of an autocert.Manager (golang.org/x/crypto/acme/autocert).
 	TLS *tls.Config
 
-	// Plain has no TLS at all: for use behind a proxy that has it. The addresses of clients
-	// are then the proxy's, so TimeForAll is wanted too.
+	// Plain turns TLS off, for use behind a proxy that has TLS. All clients then have the proxy's address, so set TimeForAll
+	// too.
 	Plain bool
 
-	// DataDir is where the server keeps its own certificate. Default: the directory parley of
-	// the user's configuration.
+	// DataDir is the folder in which the server keeps its own certificate. Default: the directory parley in the user's
+	// configuration.
 	DataDir string
 
-	// TimeAddr is where the time server listens, written host:port. Default: as the server,
-	// by UDP; at another port if that one is taken.
+	// TimeAddr is the address of the time server, written host:port. Default: that of the server, over UDP, at another port
+	// if that one is taken.
 	TimeAddr string
 
-	// NoTime has no time server: clients are told port 0.
+	// NoTime turns the time server off: clients are told port 0.
 	NoTime bool
 
-	// TimeForAll has the time server answer everybody, not just addresses with a live
-	// connection.
+	// TimeForAll makes the time server answer every address, not just those with a live connection.
 	TimeForAll bool
 
-	// WaitingPerAddress bounds the connections of an address (of IPv6, of its /64) that are not in the game, and those of a
-	// /24 or /56 network to eight times as many; further ones are closed at once, and their clients try again.
-	// Default 64; negative is no limit, as Plain is. With a limit there is one on handshakes too: 128 a second of an address,
-	// and 512 of a network.
+	// WaitingPerAddress bounds the connections of an address (of IPv6, of its /64) that are not in the game. A /24 or /56
+	// network may have eight times as many. Further ones are closed at once, and their clients try again. Default 64.
+	// Negative means no limit, and so does Plain. With a limit, handshakes are limited too: 128 a second of an address, and
+	// 512 of a network.
 	WaitingPerAddress int
 }
 

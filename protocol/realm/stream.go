@@ -7,11 +7,11 @@ import (
 	"parley/internal/wire"
 )
 
-// Stream cuts bytes into messages. However they come, in one piece or one by one, the
-// messages and the error are the same.
+// Stream cuts bytes into messages. The messages and the error do not depend on how the bytes
+// arrive.
 //
-// It holds the beginning of at most one message, and only as much of it as has come; what
-// comes whole is not copied.
+// It holds the received part of at most one message. A message that arrives whole is not
+// copied.
 type Stream struct {
 	codec  *Codec
 	from   Side
@@ -24,14 +24,14 @@ type Stream struct {
 	err    error
 }
 
-// StreamError says where a stream cannot be read on, and why.
+// StreamError is the error of a stream, with its place.
 type StreamError struct {
-	Offset int64 // in the stream, of the field that is wrong
-	Type   Kind  // of the message; unset if its type is what is wrong
+	Offset int64 // of the wrong field, in the stream
+	Type   Kind  // of the message; unset if the type itself is wrong
 	Field  *wire.Error
 }
 
-// Error says what is wrong, with the offset in the stream.
+// Error returns the fault, with its offset in the stream.
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("realm: byte %d of the stream: %v: %v", e.Offset, e.Type, e.Field)
 }
@@ -39,7 +39,7 @@ func (e *StreamError) Error() string {
 // Unwrap returns the error of the field, whose offset counts from the message's start.
 func (e *StreamError) Unwrap() error { return e.Field }
 
-// NewStream returns a stream of what from sends.
+// NewStream returns a stream of the bytes that from sends.
 func NewStream(c *Codec, from Side) *Stream {
 	s := new(Stream)
 	s.init(c, from, new(reliable.Buffers))
@@ -54,7 +54,7 @@ func (s *Stream) init(c *Codec, from Side, lender *reliable.Buffers) {
 // included.
 func (s *Stream) limit(bytes int) { s.walk.limit = bytes }
 
-// Err returns why the stream cannot be read on, as a *StreamError, or nil while it can.
+// Err returns the error that ended the stream, as a *StreamError, or nil while it goes on.
 func (s *Stream) Err() error { return s.err }
 
 // Held returns how many bytes wait for the rest of their message.
@@ -65,10 +65,10 @@ func (s *Stream) Held() int {
 	return len(s.held)
 }
 
-// Next takes bytes from b, says how many, and reports whether they end a message. Call it
-// again with the bytes that were not taken until there are none. What is not a number in m is
-// a part of b or of the stream, and valid until the next call. After an error nothing is
-// taken.
+// Next takes bytes from b, returns how many, and reports whether they complete a message.
+// Call it again with the remaining bytes until there are none. All fields of m but numbers
+// share the memory of b or of the stream, and are valid until the next call. After an error
+// nothing is taken.
 func (s *Stream) Next(b []byte, m *Message) (n int, ok bool) {
 	if s.spent {
 		s.drop()

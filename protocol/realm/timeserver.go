@@ -9,9 +9,8 @@ import (
 	"parley/internal/queue"
 )
 
-// TimeServer is the pure core of the time server: it "allows the client to synchronise its
-// clock with the server's". It answers only addresses that live says have a connection, "so
-// that nothing can be reflected".
+// TimeServer is the pure core of the time server: it "allows the client to synchronise its clock with the
+// server's". It answers only addresses with a live connection, "so that nothing can be reflected".
 type TimeServer struct {
 	live   func(netip.Addr) bool
 	unix   func(now time.Time) uint64
@@ -42,25 +41,25 @@ type timeOut struct {
 // TimeStats counts the fate of each datagram.
 type TimeStats struct {
 	In        uint64 // the sum of the six below
-	Bursts    uint64 // that began a burst
-	Exchanges uint64 // that were answered once
+	Bursts    uint64 // started a burst
+	Exchanges uint64 // answered once
 	Strangers uint64 // from addresses without a connection
-	Limited   uint64 // from such addresses, of which too many are answered already
-	Running   uint64 // that asked for a burst while one ran, or too many did
+	Limited   uint64 // from such addresses, beyond the rate at which they are answered
+	Running   uint64 // asked for a burst while one ran, or too many did
 	Malformed uint64 // of another size
 
-	Out uint64 // datagrams that were sent
+	Out uint64 // datagrams sent
 }
 
-// NewTimeServer returns a time server. live says whether an address has a live connection; unix is the
-// server's clock in Unix µs.
+// NewTimeServer returns a time server. live reports whether an address has a live connection. unix is the server's
+// clock in Unix µs.
 func NewTimeServer(live func(netip.Addr) bool, unix func(now time.Time) uint64) *TimeServer {
 	return &TimeServer{live: live, unix: unix, bursts: map[netip.Addr]*burst{}}
 }
 
-// ServeAll has addresses without a connection served too: players behind a proxy have none. Each is answered
-// within a rate, and an empty datagram with no more bytes than three times its own, headers counted, as
-// anybody may have forged it.
+// ServeAll answers addresses without a connection too, as players behind a proxy have none. Each is answered within
+// a rate. The answers to an empty datagram have at most three times its bytes, counting headers, as it may be
+// forged.
 func (t *TimeServer) ServeAll(key admission.Key) {
 	t.guests = admission.NewBuckets(admission.BucketsConfig{
 		Source: admission.Limit{Rate: guestRate, Burst: guestRate},
@@ -72,9 +71,8 @@ func (t *TimeServer) ServeAll(key admission.Key) {
 // Stats returns the counters.
 func (t *TimeServer) Stats() TimeStats { return t.stats }
 
-// HandleDatagram takes a question: "An empty datagram starts a burst of u64 Unix µs, 8 bytes
-// each, every 100 ms for 1 s. An 8-byte datagram (version 10) is answered once with those 8
-// bytes and the server's u64."
+// HandleDatagram takes a question: "An empty datagram starts a burst of u64 Unix µs, 8 bytes each, every 100 ms for
+// 1 s. An 8-byte datagram (version 10) is answered once with those 8 bytes and the server's u64."
 func (t *TimeServer) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	t.now = now
 	t.stats.In++
@@ -121,7 +119,7 @@ func (t *TimeServer) step(now time.Time, run *burst) {
 	t.running.Push(run)
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (t *TimeServer) NextTimeout() (time.Time, bool) {
 	if t.running.Len() == 0 {
 		return time.Time{}, false
@@ -129,7 +127,7 @@ func (t *TimeServer) NextTimeout() (time.Time, bool) {
 	return (*t.running.First()).next, true
 }
 
-// HandleTimeout goes on with the bursts.
+// HandleTimeout continues the bursts.
 func (t *TimeServer) HandleTimeout(now time.Time) {
 	t.now = now
 	for t.running.Len() > 0 && !(*t.running.First()).next.After(now) {
@@ -138,11 +136,11 @@ func (t *TimeServer) HandleTimeout(now time.Time) {
 	t.running.Trim()
 }
 
-// Advance tells the time.
+// Advance sets the time.
 func (t *TimeServer) Advance(now time.Time) { t.now = now }
 
-// PollTransmit writes the next datagram into buf. The time in it is that of the last Advance: who has a clock calls
-// that before each.
+// PollTransmit writes the next datagram into buf. The time in it is that of the last Advance: with a real clock,
+// call Advance before each.
 func (t *TimeServer) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if t.replies.Len() == 0 {
 		t.replies.Trim()

@@ -7,11 +7,11 @@ import (
 	"parley/internal/wire"
 )
 
-// A Type is that of an attribute, of an action's parameter, or of a field that the game adds
-// to config. The zero Type is unset. Its String is how the layout tables write it.
+// A Type is the type of an attribute, of an action's parameter, or of a field that the game
+// adds to config. The zero Type is unset. String returns the name in the layout tables.
 type Type uint8
 
-// The types there are.
+// The types.
 const (
 	TypeU8 Type = iota + 1
 	TypeU16
@@ -52,15 +52,15 @@ type Position struct {
 	X, Y   uint8
 }
 
-// Value is one value of a Type. The zero Value has no type. Values of a str that was read
-// share the memory of what it was read from.
+// Value is one value of a Type. The zero Value has no type. A str that was parsed shares the
+// memory of the parsed bytes.
 type Value struct {
 	typ  Type
 	bits uint64
 	text []byte
 }
 
-// U8 returns a value of type u8, and so on for the other types.
+// U8 returns a value of type u8.
 func U8(v uint8) Value { return Value{typ: TypeU8, bits: uint64(v)} }
 
 // U16 returns a value of type u16.
@@ -104,13 +104,13 @@ func At(p Position) Value {
 // Type returns the type of the value.
 func (v Value) Type() Type { return v.typ }
 
-// Uint returns a value of u8 to u64 or an entity's id.
+// Uint returns the value of a u8 to u64 or an entity's id.
 func (v Value) Uint() uint64 { return v.bits }
 
-// Int returns a value of i8 to i64.
+// Int returns the value of an i8 to i64.
 func (v Value) Int() int64 { return int64(v.bits) }
 
-// Float returns a value of f32 or f64.
+// Float returns the value of an f32 or f64.
 func (v Value) Float() float64 {
 	if v.typ == TypeF32 {
 		return float64(math.Float32frombits(uint32(v.bits)))
@@ -118,10 +118,10 @@ func (v Value) Float() float64 {
 	return math.Float64frombits(v.bits)
 }
 
-// Text returns a str.
+// Text returns the value of a str.
 func (v Value) Text() []byte { return v.text }
 
-// Position returns a position.
+// Position returns the value of a position.
 func (v Value) Position() Position {
 	return Position{BX: int16(v.bits >> 32), BY: int16(v.bits >> 16), X: uint8(v.bits >> 8), Y: uint8(v.bits)}
 }
