@@ -1,12 +1,10 @@
-// Package reliable is the engine that replica, stamp and relay share: what is
-// sent is kept until it is acknowledged, what is received is delivered once and
-// in order. It knows numbers and times, no bytes of any dialect, no socket, no
-// clock and no goroutine; docs/engine.md tells how it works and what it measured.
+// Package reliable is the engine that replica, stamp and relay share. What is sent is kept until it is acknowledged; what
+// is received is delivered once and in order. It knows numbers and times, no bytes of any dialect, no socket, no clock and
+// no goroutine. docs/engine.md tells how it works and has the measurements.
 //
 // # Usage
 //
-// A dialect keeps one Sender and one Receiver a connection and unwraps the
-// numbers of its wire to 64 bits before it asks them anything:
+// A dialect keeps one Sender and one Receiver a connection, and unwraps the numbers of its wire to 64 bits first:
 //
 //	n := c.sender.Next()                            // the number of the next packet
 //	err := c.sender.Send(now, encode(n), Options{}) // taken, or ErrWindowFull
@@ -21,9 +19,9 @@
 //	k := c.receiver.Acks(now, numbers[:])           // acknowledge these
 //	c.sender.Ack(now, number)                       // and take the peer's
 //
-// Both have NextTimeout and HandleTimeout, as everything pure here does.
+// Both have NextTimeout and HandleTimeout, as all pure types here do.
 //
-// # The life of a packet
+// # Life of a packet
 //
 //	Sender.Send          sender.go         number, copy, queue; the window's bounds
 //	Sender.Poll          sender_poll.go    resends, copies ahead of loss (early.go), the queue by pacer.go and congestion.go
@@ -33,19 +31,17 @@
 //	Receiver.Next        receiver.go       to the application; parts of one message by assembler.go
 //	Receiver.Acks        receiver.go       at once or gathered
 //	  … the wire …
-//	Sender.Ack           sender_ack.go     round trip (rtt.go), loss (loss.go), what later ones have passed
+//	Sender.Ack           sender_ack.go     round trip (rtt.go), loss (loss.go), packets that later ones have passed
 //	Sender.HandleTimeout sender_timer.go   resend, report, or give up with a Reason
 //
 // # Limits
 //
-// Every queue has a bound, in SendConfig, ReceiveConfig, AssemblyConfig or
-// limits.go, and every packet ends in one counter of SendStats or ReceiveStats.
-// An idle connection costs less than 2 KiB: tables and buffers are lent by
-// Buffers only while something is in flight.
+// Every queue has a bound, in SendConfig, ReceiveConfig, AssemblyConfig or limits.go, and every packet ends in one counter
+// of SendStats or ReceiveStats. An idle connection costs less than 2 KiB: Buffers lends tables and buffers only while
+// something is in flight.
 //
 // # What it does not do
 //
-// It does not know who the peer is: a dialect proves addresses before it lets
-// packets in. It does not encrypt, and acknowledgements can be forged by who can
-// guess numbers; a forged one for a number that was never sent is ignored.
+// It does not identify the peer: a dialect proves addresses before it lets packets in. It does not encrypt, and an attacker
+// who can guess numbers can forge acknowledgements. An acknowledgement of a number that was never sent is ignored.
 package reliable

@@ -20,10 +20,10 @@ const (
 	newsEnded
 )
 
-// Conn is an accepted connection. Its exported methods are for the goroutine that calls
-// Turn, but for those of net.Conn, which are for TLS.
+// Conn is an accepted connection. Its exported methods are for the goroutine that calls Turn, except those of
+// net.Conn, which are for TLS.
 type Conn struct {
-	// Owner is for the core: its own connection.
+	// Owner is for the core's own use, such as its connection.
 	Owner any
 
 	l      *Listener
@@ -72,11 +72,11 @@ func newConn(l *Listener, socket *net.TCPConn) (*Conn, error) {
 // Peer returns the address that the connection came from.
 func (c *Conn) Peer() netip.AddrPort { return c.peer }
 
-// Born returns when the connection was accepted.
+// Born returns the time at which the connection was accepted.
 func (c *Conn) Born() time.Time { return c.born }
 
-// Entered says that whoever is behind the connection has shown who it is, by a log-in for one: it counts no more among
-// those of its host that have not, which are few. The core calls it for each connection that is to last.
+// Entered says that the peer has identified itself, for example by a log-in. The connection no longer counts towards
+// the limit of connections that have not entered. The core calls it for each connection that is to last.
 func (c *Conn) Entered() {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
@@ -192,9 +192,8 @@ func (c *Conn) tell(now time.Time, h Handler) {
 // Ready reports whether everything that was sent has gone to the socket.
 func (c *Conn) Ready() bool { return c.out.empty() }
 
-// Send writes up to MaxSend bytes. It never blocks: what the socket does not take at once is
-// kept, and then c is not Ready until Writable is called. Send only to who is Ready. A
-// connection that fails is told by Ended.
+// Send writes up to MaxSend bytes. It never blocks: bytes that the socket does not take at once are kept, and c is not
+// Ready until Writable is called. Send only while c is Ready. If the connection fails, Ended is called.
 func (c *Conn) Send(b []byte) {
 	if c.over {
 		return
@@ -206,8 +205,8 @@ func (c *Conn) Send(b []byte) {
 	_, _ = c.Write(b)
 }
 
-// Finish closes the connection when what was sent has been written: the peer can read all of
-// it and then the end. It waits for the peer to close too, for the linger time at most.
+// Finish closes the connection when everything sent has been written: the peer can read all of it and then the end. It
+// waits for the peer to close too, at most for the linger time.
 func (c *Conn) Finish() {
 	if c.over || c.ended {
 		return
@@ -217,7 +216,7 @@ func (c *Conn) Finish() {
 	c.out.finish(c)
 }
 
-// Cut closes the connection at once, whatever was sent.
+// Cut closes the connection at once and drops what is not written.
 func (c *Conn) Cut() {
 	c.over = true
 	c.socket.SetLinger(0)
@@ -280,8 +279,7 @@ func (o *outgoing) finish(c *Conn) {
 	}
 }
 
-// Write is for TLS, and for plain connections: it takes all of b, and what the socket does
-// not take is pending.
+// Write is for TLS, and for plain connections: it takes all of b, and keeps what the socket does not take.
 func (c *Conn) Write(b []byte) (int, error) {
 	o := &c.out
 	o.mu.Lock()
@@ -344,8 +342,8 @@ func (c *Conn) flush() {
 	c.l.mu.Unlock()
 }
 
-// Read is for TLS, and for plain connections. In a handshake it waits for bytes, and others
-// compute meanwhile; later it never waits.
+// Read is for TLS, and for plain connections. In a handshake it waits for bytes, and others compute meanwhile. Later
+// it never waits.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.waits {
 		c.shaking.reading()
@@ -362,17 +360,17 @@ func (c *Conn) wait() error { return c.side.wait(c) }
 // Close closes the socket.
 func (c *Conn) Close() error { return c.socket.Close() }
 
-// LocalAddr returns our own address.
+// LocalAddr returns our address.
 func (c *Conn) LocalAddr() net.Addr { return c.socket.LocalAddr() }
 
-// RemoteAddr returns the peer's.
+// RemoteAddr returns the peer's address.
 func (c *Conn) RemoteAddr() net.Addr { return c.socket.RemoteAddr() }
 
 // SetDeadline sets the deadline of the socket.
 func (c *Conn) SetDeadline(t time.Time) error { return c.socket.SetDeadline(t) }
 
-// SetReadDeadline sets that of reading.
+// SetReadDeadline sets the deadline of reads.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.socket.SetReadDeadline(t) }
 
-// SetWriteDeadline sets that of writing.
+// SetWriteDeadline sets the deadline of writes.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.socket.SetWriteDeadline(t) }

@@ -19,9 +19,9 @@ var (
 	errNoTurn    = errors.New("stream: a handshake that got no turn in time")
 )
 
-// Handshakes shares out the computing of TLS handshakes, which is what a stranger can make a server do at the least cost to
-// itself: a recorded client hello is 1,500 bytes and costs the server a signature and a key exchange. So only one handshake
-// computes at a time, however many cores there are; hosts take turns; and hosts and networks that begin too many are refused
+// Handshakes shares out the computing time of TLS handshakes. They are the cheapest way for a stranger to make a server
+// work: a recorded client hello is 1,500 bytes and costs the server a signature and a key exchange. So only one handshake
+// computes at a time, however many cores there are. Hosts take turns. Hosts and networks that begin too many are refused
 // before anything is computed. Its methods may be called by any goroutine.
 type Handshakes struct {
 	config *tls.Config
@@ -34,7 +34,7 @@ type Handshakes struct {
 	lines map[netip.Addr][]*Handshake // of each host, in the order in which they came
 }
 
-// Handshake is one of them. Its methods but Cancel are for the goroutine that makes it.
+// Handshake is one handshake. Its methods, except Cancel, are for its own goroutine.
 type Handshake struct {
 	of    *Handshakes
 	host  netip.Addr
@@ -51,8 +51,8 @@ type Handshake struct {
 	wake     chan struct{} // holds one
 }
 
-// NewHandshakes returns the handshakes of a server with this configuration. Unless they are to be limited, hosts and
-// networks begin as many as they like: it is for those whose addresses are a proxy's.
+// NewHandshakes returns the handshakes of a server with this configuration. Without limits, hosts and networks may begin any
+// number: that is for addresses of a proxy.
 func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 	h := &Handshakes{lines: map[netip.Addr][]*Handshake{}}
 	if limited {
@@ -104,7 +104,7 @@ func handshakeOf(c net.Conn) *Handshake {
 	return c.(*shaken).Handshake
 }
 
-// Begin begins a handshake with an address, which is to be over at a time; or returns nil if the address has begun too many.
+// Begin begins a handshake with an address, which must end by a time. It returns nil if the address has begun too many.
 func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Handshake {
 	host := admission.Host(from)
 	h.mu.Lock()
@@ -115,7 +115,7 @@ func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Han
 	return &Handshake{of: h, host: host, until: until, wake: make(chan struct{}, 1)}
 }
 
-// Server makes a connection a TLS server that takes its turns. Over is to be called when its handshake is.
+// Server makes a connection a TLS server that takes its turns. Call Over when its handshake has ended.
 func (s *Handshake) Server(c net.Conn) *tls.Conn { return tls.Server(&shaken{c, s}, s.of.config) }
 
 // Over says that the handshake has ended, well or not.
@@ -124,7 +124,7 @@ func (s *Handshake) Over() {
 	s.give()
 }
 
-// Cancel has the handshake not wait for a turn any more. Any goroutine may call it, at any time.
+// Cancel ends the wait for a turn. Any goroutine may call it, at any time.
 func (s *Handshake) Cancel() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()

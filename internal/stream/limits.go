@@ -29,7 +29,7 @@ const (
 	maxHelloBytes = 8 << 10
 	maxShakeBytes = 24 << 10
 
-	// DefaultHandshakeTime is what a handshake may take in all.
+	// DefaultHandshakeTime is the time limit of a handshake.
 	DefaultHandshakeTime = 5 * time.Second
 
 	// DefaultLinger is how long Finish waits for the peer to close too, so that the last bytes

@@ -12,13 +12,13 @@ import (
 	"parley/internal/admission"
 )
 
-// ErrClosed: the listener or the loop is closed.
+// ErrClosed means that the listener or the loop is closed.
 var ErrClosed = errors.New("stream: closed")
 
 // errCut is what a connection ends with that Cut has cut.
 var errCut = errors.New("stream: cut")
 
-// Config says how a Listener works. It is not changed after use.
+// Config sets up a Listener. It is not changed after use.
 type Config struct {
 	// TLS, if set, makes each connection a TLS server with this configuration.
 	TLS *tls.Config
@@ -26,21 +26,21 @@ type Config struct {
 	// Wake is called, by any goroutine, when Turn has something to do. It must not block.
 	Wake func()
 
-	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value
-	// has its defaults. With no limit for a host there is none for how often it connects either.
+	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value has its defaults.
+	// Without a limit for a host, there is none on its handshakes either.
 	Waiting admission.PorchConfig
 
-	// HandshakeTime is what a handshake may take. Default DefaultHandshakeTime.
+	// HandshakeTime is the time limit of a handshake. Default DefaultHandshakeTime.
 	HandshakeTime time.Duration
 
 	// Linger is how long Finish waits for the peer. Default DefaultLinger.
 	Linger time.Duration
 }
 
-// Handler is what Turn calls, on the goroutine that called Turn. For each connection Opened
-// comes first and once, Ended last and once. After Finish or Cut only Ended comes.
+// Handler is what Turn calls, on the goroutine that called Turn. For each connection, Opened comes first and once,
+// Ended last and once. After Finish or Cut only Ended comes.
 type Handler interface {
-	// Opened tells of a connection that can carry bytes.
+	// Opened reports a connection that can carry bytes.
 	Opened(now time.Time, c *Conn)
 
 	// Received hands over bytes, which are valid only during the call.
@@ -56,14 +56,14 @@ type Handler interface {
 // Stats counts the fate of each connection.
 type Stats struct {
 	Accepted   uint64 // by the system
-	Opened     uint64 // those told to Opened
-	BadShake   uint64 // those whose handshake failed or took too long
-	Hasty      uint64 // those closed as their host or network began too many handshakes
-	Crowded    uint64 // those closed as too many had not entered: of their host, of its network, or in all
+	Opened     uint64 // passed to Opened
+	BadShake   uint64 // whose handshake failed or took too long
+	Hasty      uint64 // closed because their host or network began too many handshakes
+	Crowded    uint64 // closed because too many had not entered: of their host, of its network, or in all
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
-// Listener accepts connections. Turn is for one goroutine, all else for any.
+// Listener accepts connections. Turn is for one goroutine, all other methods are for any.
 type Listener struct {
 	config Config
 	socket *net.TCPListener
@@ -91,7 +91,7 @@ func Listen(addr string, c Config) (*Listener, error) {
 	return Serve(socket.(*net.TCPListener), c), nil
 }
 
-// Serve is Listen for a socket that is open already. It owns the socket from now on.
+// Serve is Listen for a socket that is already open. It owns the socket from now on.
 func Serve(socket *net.TCPListener, c Config) *Listener {
 	if c.HandshakeTime <= 0 {
 		c.HandshakeTime = DefaultHandshakeTime
@@ -119,11 +119,11 @@ func (l *Listener) Stats() Stats {
 		AcceptErrs: l.acceptErrs.Load()}
 }
 
-// Stop accepts no more. Connections go on.
+// Stop stops accepting. Connections go on.
 func (l *Listener) Stop() { l.socket.Close() }
 
-// Close accepts no more, cuts all connections and waits for their goroutines. Turn must not be
-// running, and is not to be called again.
+// Close stops accepting, cuts all connections and waits for their goroutines. Turn must not be running, and must not
+// be called again.
 func (l *Listener) Close() {
 	l.socket.Close()
 	l.mu.Lock()
@@ -256,8 +256,8 @@ func (l *Listener) forget(c *Conn) {
 	l.group.Done()
 }
 
-// Turn tells h all news that there are. Call it when Wake was called; calling it more often
-// does no harm. Each connection gives at most one buffer of bytes a turn.
+// Turn passes all news to h. Call it when Wake was called; calling it more often does no harm. Each connection gives
+// at most one buffer of bytes a turn.
 func (l *Listener) Turn(now time.Time, h Handler) {
 	l.mu.Lock()
 	l.news, l.turn = l.turn[:0], l.news

@@ -7,8 +7,8 @@ import (
 	"parley/internal/turns"
 )
 
-// Loop is a goroutine that takes turns: it owns a server core. Its methods may be called by
-// any goroutine, except where noted.
+// Loop is a goroutine that takes turns: it owns a server core. Its methods may be called by any
+// goroutine, except where noted.
 type Loop struct {
 	turn func(now time.Time) (next time.Time, ok bool)
 	wake chan struct{} // holds one
@@ -24,15 +24,15 @@ type Loop struct {
 	done chan struct{}
 }
 
-// NewLoop returns a loop that calls turn when it was woken, when a function of Post or Do is
-// to be run (which is done first), and at the time that the last turn returned.
+// NewLoop returns a loop that calls turn when it is woken, when a function of Post or Do is to
+// run (which runs first), and at the time that the last turn returned.
 func NewLoop(turn func(now time.Time) (next time.Time, ok bool)) *Loop {
 	l := &Loop{turn: turn, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.room.L = &l.mu
 	return l
 }
 
-// Run begins the turns. Call it once.
+// Run starts the loop. Call it once.
 func (l *Loop) Run() { go l.run() }
 
 // Wake makes the loop take a turn soon. No wake is lost, and none blocks.
@@ -43,16 +43,16 @@ func (l *Loop) Wake() {
 	}
 }
 
-// Post queues fn to be run on the loop, and does not wait. Who posts bounds how many wait. The
-// error is ErrClosed, and then fn is not run.
+// Post queues fn to run on the loop, and returns. The caller bounds how many wait. If Post
+// returns ErrClosed, fn does not run.
 func (l *Loop) Post(fn func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.accept(fn)
 }
 
-// Do runs fn on the loop and returns when it has been run. While too many wait, it waits. The
-// loop itself must not call it. The error is ErrClosed, and then fn is not run.
+// Do runs fn on the loop and returns when it has run. While too many wait, it waits. The loop
+// itself must not call it. If Do returns ErrClosed, fn does not run.
 func (l *Loop) Do(fn func()) error {
 	ran := make(chan struct{})
 	l.mu.Lock()
@@ -70,10 +70,10 @@ func (l *Loop) Do(fn func()) error {
 	return err
 }
 
-// Visit runs fn here and now, while the loop stands between two turns, and has it take one soon:
-// what fn had the core do is then sent. The loop waits for fn, which must be short; a second
-// visitor waits for the turn after the first. Neither the loop itself nor fn may call it. The
-// error is ErrClosed, and then fn is not run.
+// Visit runs fn in the calling goroutine between two turns of the loop, and makes the loop take
+// a turn soon, which sends what fn had the core do. The loop waits for fn, which must be short.
+// A second visitor waits for the turn after the first. Neither the loop itself nor fn may call
+// Visit. If it returns ErrClosed, fn does not run.
 func (l *Loop) Visit(fn func()) error {
 	ok := l.owner.Visit(func() (done bool) {
 		fn()
@@ -96,8 +96,7 @@ func (l *Loop) accept(fn func()) error {
 	return nil
 }
 
-// Stop asks the loop to end and does not wait: what was accepted is run, and one last turn
-// taken.
+// Stop asks the loop to end and returns. Accepted functions run, and one last turn is taken.
 func (l *Loop) Stop() {
 	l.mu.Lock()
 	l.stopped = true
@@ -106,7 +105,7 @@ func (l *Loop) Stop() {
 	l.Wake()
 }
 
-// Done is closed when the loop has ended.
+// Done returns a channel that is closed when the loop has ended.
 func (l *Loop) Done() <-chan struct{} { return l.done }
 
 func (l *Loop) run() {

@@ -14,9 +14,8 @@ import (
 	"parley/world"
 )
 
-// Duplex is the world over duplex: each entity is an element whose SID is its number, and a
-// player's id is the number of its own. What moves goes over the feed, what is new and what is
-// gone over main; queries act, say and ask for terrain.
+// Duplex serves the world over duplex. Each entity is an element whose SID is its number, and a player's id is the number of
+// its own entity. Motion goes over the feed; new and removed entities go over main. Queries act, speak and ask for terrain.
 type Duplex struct {
 	hub    *Hub
 	inbox  inbox
@@ -61,14 +60,14 @@ type duplexSeat struct {
 	conn *duplex.Conn
 }
 
-// DuplexConfig is how the dialect is served.
+// DuplexConfig sets up the dialect.
 type DuplexConfig struct {
 	Addr string
 
-	// FeedAddr is where the feed is, if not at the port of Addr.
+	// FeedAddr is the address of the feed, if it is not the port of Addr.
 	FeedAddr string
 
-	// TLS has main encrypted.
+	// TLS encrypts main.
 	TLS *duplex.TLSConfig
 
 	Log *slog.Logger
@@ -78,7 +77,7 @@ type DuplexConfig struct {
 // more is told that the server is full, and tries again.
 const spareNumbers = 256
 
-// NewDuplex serves the world over duplex.
+// NewDuplex starts to serve the world over duplex.
 func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 	d, config := newDuplex(h, c)
 	server, err := duplex.Listen(c.Addr, config, d.handle)
@@ -109,16 +108,16 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 // Name returns the dialect's name.
 func (d *Duplex) Name() string { return "duplex" }
 
-// Addr returns where main is, and FeedAddr where the feed is.
+// Addr returns the address of main.
 func (d *Duplex) Addr() netip.AddrPort { return d.server.Addr() }
 
-// FeedAddr returns where the feed is.
+// FeedAddr returns the address of the feed.
 func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
 
 // Stats returns the server's counters.
 func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all, in a line of chat: the document has no goodbye.
+// Shutdown says goodbye to all players, in a line of chat: the document has no goodbye.
 func (d *Duplex) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func(*duplex.Mux) { // if it fails nobody is there
 		for _, s := range d.seats {

@@ -7,7 +7,7 @@ import (
 	"parley/world"
 )
 
-// DuplexSchema is how long the messages of a game are over duplex. Clients need the same.
+// DuplexSchema returns the schema of a game's messages over duplex. Clients need the same.
 func DuplexSchema(s *world.Schema) *duplex.Schema {
 	kinds := map[uint8]duplex.Size{}
 	for _, k := range s.Kinds {

@@ -13,7 +13,7 @@ import (
 	"parley/protocol/relay"
 )
 
-// Refusal is why somebody is not let in, in the words that every dialect tells.
+// Refusal is the reason why a player is refused, in the words that every dialect sends.
 type Refusal string
 
 // The refusals.
@@ -25,12 +25,12 @@ const (
 	RefusedUsed    Refusal = "ticket was used"
 	RefusedCrowd   Refusal = "too many from your address"
 	RefusedBusy    Refusal = "the game is busy: come again"
-	RefusedSilence Refusal = "too many passes that are not valid" // the dialect answers nothing
+	RefusedSilence Refusal = "too many passes that are not valid" // the dialect does not answer
 )
 
 func (r Refusal) Error() string { return string(r) }
 
-// Status is the status byte of a refusal, in dialects that have one.
+// Status returns the status byte of a refusal, for dialects that have one.
 func (r Refusal) Status() uint8 {
 	switch r {
 	case RefusedFull, RefusedCrowd, RefusedBusy:
@@ -44,15 +44,15 @@ func (r Refusal) Status() uint8 {
 // mainRoom is the one room of a server, for players without a ticket and for tickets that name no room.
 const mainRoom = "main"
 
-// Pass is what a sound pass says: who its bearer is. Each lets in one player, whatever the dialect.
+// Pass is the content of a valid pass: its bearer. Each admits one player, over all dialects.
 type Pass struct {
 	Name    string
 	serial  [16]byte
 	expires int64 // Unix seconds
 }
 
-// Gatekeeper judges the passes of all dialects, and sees to it that each ticket lets in one player: over all dialects, and
-// across restarts if it has a file. A dialect's loop calls Judge; the hub spends the ticket when its bearer enters.
+// Gatekeeper judges the passes of all dialects, and makes sure that each ticket admits one player: over all dialects, and
+// across restarts if it has a file. A dialect's loop calls Judge. The hub spends the ticket when its bearer enters.
 type Gatekeeper struct {
 	key   relay.TicketKey
 	clock func() time.Time // tickets end by the wall clock
@@ -63,16 +63,16 @@ type Gatekeeper struct {
 	spent *spentTickets
 }
 
-// GateStats counts what became of passes.
+// GateStats counts the fates of passes.
 type GateStats struct {
-	Tickets   uint64 // were sound
+	Tickets   uint64 // valid tickets
 	None      uint64 // players without a ticket, where one is needed
 	Bad       uint64 // malformed, forged or of another key
 	Unlooked  uint64 // likewise, of addresses that had shown too many: they get no answer
 	Expired   uint64
 	OtherRoom uint64
 	Used      uint64 // shown again
-	Unkept    uint64 // sound, but not let in as their use could not be written down
+	Unkept    uint64 // valid, but refused as their use could not be written
 }
 
 // newGatekeeper returns the gatekeeper of a key, none if all are guests. With a file it knows what was spent before.
@@ -91,12 +91,12 @@ func newGatekeeper(key relay.TicketKey, file string, log *slog.Logger) (*Gatekee
 	return g, err
 }
 
-// Wanted reports whether nobody enters without a ticket, accounts aside.
+// Wanted reports whether players need a ticket, accounts excepted.
 func (g *Gatekeeper) Wanted() bool { return g.key != nil }
 
-// Judge says who the bearer of a pass is, or why it is not let in: a Refusal. No bytes are no pass, which is a guest's: nil.
-// It may be called by any goroutine, for an address that has proven itself. A pass that it finds good is spent when the hub
-// lets its bearer in, which may still fail: another may have come with it.
+// Judge returns the bearer of a pass, or the reason why it is refused: a Refusal. Without bytes there is no pass, and the
+// result is nil: a guest. It may be called by any goroutine, for a proven address. A valid pass is spent when the hub admits
+// its bearer, which may still fail: another may have come with it.
 func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,8 +133,8 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	return p, nil
 }
 
-// ReserveNames has the names of accounts be those of nobody else: a ticket with such a name makes its bearer a guest. It is
-// called before the hub runs; isAccount may take its time, and is called by one goroutine.
+// ReserveNames reserves the names of accounts: a ticket with such a name makes its bearer a guest. Call it before the hub
+// runs. isAccount may block, and one goroutine calls it.
 func (g *Gatekeeper) ReserveNames(isAccount func(ctx context.Context, name string) (bool, error)) {
 	g.spent.isAccount = isAccount
 }

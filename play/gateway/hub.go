@@ -17,39 +17,39 @@ import (
 	"parley/world"
 )
 
-// Config is how a hub runs. The zero Config, with a game, is usable. It is not changed
-// after use.
+// Config sets up a hub. The zero Config, with a game, is usable. Config is not changed after use.
 type Config struct {
 	Game  world.Game
 	World world.Config
 
-	// TickRate is how many ticks a second has. Default 20.
+	// TickRate is the number of ticks a second. Default 20.
 	TickRate int
 
-	// Sight is how far players see, in cells. Default 128; below 0 is everything.
+	// Sight is the distance up to which players see, in cells. Default 128; negative means everything.
 	Sight float64
 
 	// MaxPlayers bounds the players of all dialects together. Default 1,000.
 	MaxPlayers int
 
-	// PerAddress bounds the seats of an address, over all dialects, and how fast it takes them. Default 256; below 0 is no limit.
+	// PerAddress bounds the seats of an address, over all dialects, and how fast it takes them. Default 256; negative means no
+	// limit.
 	PerAddress int
 
-	// TicketKey, if set, has nobody enter without a ticket of that key, accounts and spectators aside. Which tickets were used
-	// is kept in SpentFile, whose folder is there; without one a restart makes them good again.
+	// TicketKey, if set, admits only players with a ticket of that key, except accounts and spectators. Used tickets are kept in
+	// SpentFile, whose folder must exist. Without a file, they are valid again after a restart.
 	TicketKey relay.TicketKey
 	SpentFile string
 
-	// Record, if set, gets the recording of all inputs.
+	// Record, if set, receives the recording of all inputs.
 	Record io.Writer
 
-	// Log gets a line for each player that comes and goes. Default: none.
+	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 }
 
-// Dialect is one way to the world: a server, and what its packets mean.
+// Dialect is one dialect of the world: a server, and the meaning of its packets.
 type Dialect interface {
-	// Name is the dialect's.
+	// Name returns the dialect's name.
 	Name() string
 
 	// Requests is where its handler puts what came.
@@ -67,11 +67,11 @@ type Dialect interface {
 	// view is how a player of the dialect sees.
 	view() world.ViewConfig
 
-	// Shutdown says goodbye to all, and closes.
+	// Shutdown says goodbye to all players, and closes.
 	Shutdown(ctx context.Context) error
 }
 
-// Hub is the one world, and all who are in it.
+// Hub is the world, with all its players and dialects.
 type Hub struct {
 	cfg      Config
 	log      *slog.Logger
@@ -108,34 +108,34 @@ type Hub struct {
 	seen Stats // as of the last tick
 }
 
-// Stats is what a hub did.
+// Stats are the counters of a hub.
 type Stats struct {
 	Players       int
 	Spectators    int
 	Seats         Seats
 	Ticks         uint64
-	LateTicks     uint64        // begun later than half a tick
-	SkippedTicks  uint64        // let go, because the hub was far behind
-	LastTick      time.Duration // how long it took
+	LateTicks     uint64        // started more than half a tick late
+	SkippedTicks  uint64        // left out because the hub was far behind
+	LastTick      time.Duration // how long the last tick took
 	LongestTick   time.Duration
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
-	TickTimes     Times         // how long all took
-	Behind        time.Duration // the clock, after the last tick; 0 if it keeps up
-	Shed          uint64        // players who were not let in because the hub was behind
-	Crowded       uint64        // those who were not because of how many their address has, or how fast they came
-	Numberless    uint64        // those who were not because there was no number for their entity
+	TickTimes     Times         // how long ticks took
+	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
+	Shed          uint64        // players who were refused because the hub was behind
+	Crowded       uint64        // players who were refused because their address had too many, or took them too fast
+	Numberless    uint64        // players who were refused because no number was free for their entity
 	Gate          GateStats
 	Requests      uint64
-	DroppedInput  uint64 // requests of connections that had too many
+	DroppedInput  uint64 // requests of connections with too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
-	MadeChunks    uint64 // of terrain, that nobody had been sent
-	UnreadInput   uint64 // messages that mean nothing in the game, or from who is none of its players
-	UnsentOutput  uint64 // messages to players whose connection had no room for them
-	HeldInput     uint64 // inputs that waited for the world, which was behind the clock
-	HastenedInput uint64 // those of them that were done before their tick, as they waited too long
-	DelayedChunks uint64 // times that a player waited for terrain because others were sent theirs
-	RefusedChunks uint64 // asked for by who waited for too many
+	MadeChunks    uint64 // terrain chunks made for the first time
+	UnreadInput   uint64 // messages without a meaning in the game, or from a connection that is no player
+	UnsentOutput  uint64 // messages to players whose connection had no room
+	HeldInput     uint64 // inputs that waited because the world was behind the clock
+	HastenedInput uint64 // of these, inputs that were applied before their tick, as they waited too long
+	DelayedChunks uint64 // times that a player waited for terrain because of others
+	RefusedChunks uint64 // chunks asked for by players who waited for too many
 	Chat          uint64
 	DroppedChat   uint64
 	RefusedInputs uint64
@@ -162,15 +162,15 @@ func (s *Seats) of(dialect string) *int {
 	return new(int)
 }
 
-// Line is something that was said.
+// Line is a line of chat.
 type Line struct {
 	Player *Player // nil if the server said it
 	Name   string
-	Entity uint16 // the speaker's own, 0 if it has none
-	Text   []byte // good for one tick
+	Entity uint16 // the speaker's own entity, 0 if there is none
+	Text   []byte // valid for one tick
 }
 
-// New makes the world. An error says what is wrong with the game.
+// New makes the world. It returns an error if the game is invalid.
 func New(c Config) (*Hub, error) {
 	c.TickRate = cmp.Or(c.TickRate, defaultTickRate)
 	c.MaxPlayers = cmp.Or(c.MaxPlayers, defaultMaxPlayers)
@@ -201,11 +201,10 @@ func New(c Config) (*Hub, error) {
 	return h, nil
 }
 
-// Gate returns who judges passes. It may be asked by any goroutine.
+// Gate returns the judge of passes. Any goroutine may use it.
 func (h *Hub) Gate() *Gatekeeper { return h.gate }
 
-// Sim returns the world. It belongs to the hub's goroutine: it is to be asked in Do, or
-// before Run.
+// Sim returns the world. It belongs to the hub's goroutine: use it in Do, or before Run.
 func (h *Hub) Sim() *world.Sim { return h.sim }
 
 // mirror returns a view of the whole world, for a dialect that keeps one copy of it for all
@@ -230,8 +229,8 @@ func (h *Hub) Add(d Dialect) {
 	}
 }
 
-// Do runs fn on the hub's goroutine between two ticks, and returns when it has run. With an error fn has not run and will not:
-// the hub has ended, or Do was called by the game itself (Step, Terrain) or within another Do, where it would wait for itself.
+// Do runs fn on the hub's goroutine between two ticks, and returns when it has run. If Do returns an error, fn does not run: the
+// hub has ended, or Do was called by the game itself (Step, Terrain) or within another Do, where it would wait for itself.
 func (h *Hub) Do(fn func()) error {
 	ran, err := h.post(fn)
 	if err != nil {
@@ -270,14 +269,13 @@ func (h *Hub) await(ran chan struct{}) error {
 
 // Errors of Do.
 var (
-	// ErrEnded: the game is over.
+	// ErrEnded means that the game has ended.
 	ErrEnded = errors.New("gateway: the game has ended")
-	// ErrPlaying: who asks is the game.
+	// ErrPlaying means that the game itself called Do.
 	ErrPlaying = errors.New("gateway: called by Step, by Terrain or within another call")
 )
 
-// Run runs the world until ctx ends, and then says goodbye to all. A panic of the game ends
-// it too, and is the error.
+// Run runs the world until ctx ends, and then says goodbye to all players. If the game panics, Run ends too and returns an error.
 func (h *Hub) Run(ctx context.Context) error {
 	err := h.loop(ctx)
 	late, cancel := context.WithTimeout(context.Background(), goodbyeTime)
@@ -285,8 +283,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	return errors.Join(err, h.Shutdown(late))
 }
 
-// Shutdown has all dialects say goodbye, and close. Run does so at its end; it is for a hub
-// that never ran.
+// Shutdown makes all dialects say goodbye and close. Run does so at its end; Shutdown is for a hub that never ran.
 func (h *Hub) Shutdown(late context.Context) error {
 	var errs []error
 	var wg sync.WaitGroup
@@ -350,8 +347,8 @@ func (h *Hub) loop(ctx context.Context) error {
 	}
 }
 
-// Tick runs one tick: what came, the step, what it brought. A panic of the game is its
-// error. Run calls it; tests that have no clock may.
+// Tick runs one tick: requests, the step, and its results. If the game panics, it returns an error. Run calls it; tests without a
+// clock may.
 func (h *Hub) Tick() error {
 	h.take()
 	if err := h.step(); err != nil {

@@ -233,14 +233,15 @@ func (h *Hub) say(s *Seat, text []byte) world.Reason {
 // serverName is who says what no player said.
 const serverName = "server"
 
-// Broadcast has all read something that the server says. It is called in Do.
+// Broadcast sends a line of chat from the server to all players. A text that is empty, over maxChat or not UTF-8 is ignored.
+// Call it in Do.
 func (h *Hub) Broadcast(text string) {
 	if text != "" && len(text) <= maxChat && utf8.ValidString(text) {
 		h.said = append(h.said, Line{Name: serverName, Text: []byte(text)})
 	}
 }
 
-// Kick has a player leave, and told why. It is called in Do.
+// Kick removes a player and tells it why. Call it in Do.
 func (h *Hub) Kick(id world.PlayerID, why string) bool {
 	p := h.players[id]
 	if p == nil {
@@ -253,7 +254,7 @@ func (h *Hub) Kick(id world.PlayerID, why string) bool {
 	return true
 }
 
-// Players returns who is in the game, in the order of their numbers. It is called in Do.
+// Players returns the players in the game, in the order of their IDs. Call it in Do.
 func (h *Hub) Players() []*Player {
 	list := make([]*Player, 0, len(h.players))
 	for _, p := range h.players {

@@ -12,8 +12,7 @@ import (
 	"parley/world"
 )
 
-// Realm is the world over realm: accounts, entities with attributes, actions that go back in
-// time, terrain and chat.
+// Realm serves the world over realm: accounts, entities with attributes, actions with rollback, terrain and chat.
 type Realm struct {
 	hub    *Hub
 	inbox  inbox
@@ -86,21 +85,20 @@ type realmDone struct {
 	frame realm.Frame
 }
 
-// RealmConfig is how the dialect is served.
+// RealmConfig sets up the dialect.
 type RealmConfig struct {
-	// Server is how it listens. Schema, tick rate, rollback and terrain are the game's.
+	// Server sets up its server. Schema, tick rate, rollback and terrain are the game's.
 	Server realm.ServerConfig
 	Addr   string
 
-	// Accounts let players in. nil lets in everybody by any name that no one has.
+	// Accounts logs players in. nil admits everybody, by any name that is not in use.
 	Accounts *Accounts
 
-	// FirstType is the number of the kind whose type is 0 on the wire. Default 0: types are the
-	// numbers of kinds.
+	// FirstType is the number of the kind whose type is 0 on the wire. Default 0: type numbers equal kind numbers.
 	FirstType int
 }
 
-// NewRealm serves the world over realm.
+// NewRealm starts to serve the world over realm.
 func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 	d, s, err := newRealm(h, c)
 	if err != nil {
@@ -139,23 +137,22 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.ServerConfig, error) {
 // Name returns the dialect's name.
 func (d *Realm) Name() string { return "realm" }
 
-// Addr returns where it listens, and TimeAddr where its time server does.
+// Addr returns the address of the server.
 func (d *Realm) Addr() netip.AddrPort { return d.server.Addr() }
 
-// TimeAddr returns where the time server listens.
+// TimeAddr returns the address of the time server.
 func (d *Realm) TimeAddr() netip.AddrPort { return d.server.TimeAddr() }
 
-// Fingerprint returns what clients can pin the server's certificate by.
+// Fingerprint returns the fingerprint of the server's certificate, which clients can pin.
 func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
 
 // Stats returns the server's counters.
 func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all.
+// Shutdown says goodbye to all players.
 func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
-// SessionEnded has the player of a session leave, whose account was banned or deleted. It is
-// account.Config.OnEnd.
+// SessionEnded removes the player of a session whose account was banned or deleted. It is account.Config.OnEnd.
 func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	name := d.cfg.Accounts.nameOf(s)
 	code := realm.ExitClientKicked

@@ -8,7 +8,7 @@ import (
 	"parley/protocol/realm"
 )
 
-// Accounts lets realm's players in by the accounts of a Service.
+// Accounts logs realm's players in with the accounts of a Service.
 type Accounts struct {
 	service *account.Service
 

@@ -14,9 +14,9 @@ var realmTypes = [...]realm.Type{
 	world.F32: realm.TypeF32, world.F64: realm.TypeF64, world.Text: realm.TypeStr, world.Entity: realm.TypeEntity,
 }
 
-// RealmSchema is what a game says over realm: attributes are the fields of its kinds, by their
-// numbers, and actions its own. Clients need the same. Two kinds may share an attribute if
-// it has one type.
+// RealmSchema returns the schema of a game over realm: attributes are the fields of its kinds,
+// by their numbers, and actions are its own. Clients need the same. Two kinds may share an
+// attribute if it has one type.
 func RealmSchema(s *world.Schema) (realm.Schema, error) {
 	out := realm.Schema{Attributes: map[uint16]realm.Field{}, Actions: map[uint16][]realm.Field{}}
 	for _, k := range s.Kinds {
@@ -41,7 +41,7 @@ func RealmSchema(s *world.Schema) (realm.Schema, error) {
 	return out, nil
 }
 
-// ToRealm turns a value of the world into one of realm.
+// ToRealm converts a value of the world to one of realm.
 func ToRealm(v world.Value) realm.Value {
 	switch v.Type {
 	case world.Bool, world.U8:

@@ -11,8 +11,8 @@ import (
 	"parley/world"
 )
 
-// Relay is the world over relay: participants exchange packages as they like, and what one
-// sends to the server, and the server to it, is about the world. The first byte says what.
+// Relay serves the world over relay. Participants exchange packages as they like. Packages to and
+// from the server are about the world, and their first byte tells the kind.
 type Relay struct {
 	hub    *Hub
 	inbox  inbox
@@ -69,18 +69,18 @@ const (
 	relayGoneEvery = 4 // ticks
 )
 
-// RelayConfig is how the dialect is served.
+// RelayConfig sets up the dialect.
 type RelayConfig struct {
 	Addr string
 
-	// Unproven lets an address in with its first package, for clients that answer no challenge: see
-	// relay.OpenConfig.
+	// Unproven admits an address with its first package, for clients that do not answer a
+	// challenge: see relay.OpenConfig.
 	Unproven bool
 
 	Log *slog.Logger
 }
 
-// NewRelay serves the world over relay, in an open room.
+// NewRelay starts to serve the world over relay, in an open room.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	if err := checkRecords(h.sim.Schema()); err != nil {
 		return nil, fmt.Errorf("gateway: relay: %w", err)
@@ -121,13 +121,13 @@ func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
 // Name returns the dialect's name.
 func (d *Relay) Name() string { return "relay" }
 
-// Addr returns where it listens.
+// Addr returns the address of the server.
 func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all, in a line of chat: the goodbye of the document has no words.
+// Shutdown says goodbye to all players, in a line of chat: the document's goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func(*relay.Mux) { // if it fails nobody is there
 		for _, s := range d.seats {

@@ -13,8 +13,8 @@ import (
 	"parley/world"
 )
 
-// Replica is the world over replica: entities are linked and replicated, all else are
-// messages. One Store holds what all clients may see; a view says what each does.
+// Replica serves the world over replica: entities are linked and replicated, and everything else is
+// a message. One Store holds what all clients may see; views decide what each client sees.
 type Replica struct {
 	hub    *Hub
 	inbox  inbox
@@ -40,13 +40,13 @@ type replicaSeat struct {
 	you     uint32 // what `parley.you` said last: the entity's link and id, plus one
 }
 
-// ReplicaConfig is how the dialect is served.
+// ReplicaConfig sets up the dialect.
 type ReplicaConfig struct {
 	Addr string
 	Log  *slog.Logger
 }
 
-// NewReplica serves the world over replica.
+// NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
 		hub: h, seats: map[*replica.Conn]*replicaSeat{},
@@ -70,13 +70,13 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 // Name returns the dialect's name.
 func (d *Replica) Name() string { return "replica" }
 
-// Addr returns where it listens.
+// Addr returns the address of the server.
 func (d *Replica) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all.
+// Shutdown says goodbye to all players.
 func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
 func (d *Replica) visit(fn func()) {

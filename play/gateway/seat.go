@@ -6,8 +6,8 @@ import (
 	"parley/world"
 )
 
-// Seat is a place at the table: a connection of a dialect, and the player who came by it.
-// A dialect's own seat embeds one. All but waiting belongs to the hub.
+// Seat is a place in the game: a connection of a dialect, and its player. A dialect's own seat
+// embeds one. All but waiting belongs to the hub.
 type Seat struct {
 	dialect Dialect
 	own     waiter // the dialect's own seat, which embeds this one
@@ -49,7 +49,7 @@ type result struct {
 	why world.Reason
 }
 
-// Player is someone in the game, by whichever dialect.
+// Player is a player in the game.
 type Player struct {
 	ID      world.PlayerID
 	Name    string

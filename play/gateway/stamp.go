@@ -10,9 +10,9 @@ import (
 	"parley/world"
 )
 
-// Stamp is the world over stamp, whose clients watch: each entity packet is a sequence of
-// records of what has changed for its client. "Changes only, newest wins, a lost packet's
-// values come again at their newest under a new number."
+// Stamp serves the world over stamp, whose clients only watch. Each entity packet is a
+// sequence of records of what has changed for its client. "Changes only, newest wins, a
+// lost packet's values come again at their newest under a new number."
 type Stamp struct {
 	hub    *Hub
 	inbox  inbox
@@ -37,13 +37,13 @@ type stampFate struct {
 	lost   bool
 }
 
-// StampConfig is how the dialect is served.
+// StampConfig sets up the dialect.
 type StampConfig struct {
 	Addr string
 	Log  *slog.Logger
 }
 
-// NewStamp serves the world over stamp.
+// NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 	if err := checkRecords(h.sim.Schema()); err != nil {
 		return nil, fmt.Errorf("gateway: stamp: %w", err)
@@ -65,13 +65,13 @@ func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 // Name returns the dialect's name.
 func (d *Stamp) Name() string { return "stamp" }
 
-// Addr returns where it listens.
+// Addr returns the address of the server.
 func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
 
-// Shutdown says goodbye to all.
+// Shutdown says goodbye to all spectators.
 func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
 func (d *Stamp) visit(fn func()) {

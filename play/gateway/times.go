@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Times is how often something took how long, to a sixteenth: a thousand ticks or a day's cost the
-// same to keep. The zero value is empty.
+// Times is a histogram of durations, exact to a sixteenth. Its size does not depend on their number.
+// The zero value is empty.
 type Times struct{ counts [384]uint32 }
 
 // bucketOf counts in steps of 1,024 ns up to 32 of them, and of a sixteenth of a power of two
@@ -31,7 +31,7 @@ func bucketEnd(i int) time.Duration {
 
 func (t *Times) add(d time.Duration) { t.counts[bucketOf(d)]++ }
 
-// Count returns how many there were.
+// Count returns the number of durations.
 func (t *Times) Count() (n uint64) {
 	for _, c := range t.counts {
 		n += uint64(c)
@@ -39,7 +39,7 @@ func (t *Times) Count() (n uint64) {
 	return n
 }
 
-// Since returns what has come since an earlier look.
+// Since returns the durations since an earlier copy.
 func (t Times) Since(earlier Times) Times {
 	for i := range t.counts {
 		t.counts[i] -= earlier.counts[i]
@@ -47,7 +47,8 @@ func (t Times) Since(earlier Times) Times {
 	return t
 }
 
-// Quantile returns the time within which a share of them were; 1 is all. It is 0 if there were none.
+// Quantile returns the duration that a share of all did not exceed; 1 is all. It is 0 if there are
+// none.
 func (t *Times) Quantile(share float64) time.Duration {
 	n := t.Count()
 	if n == 0 {

@@ -30,5 +30,5 @@ func (h *Hub) play(fn func()) {
 	fn()
 }
 
-// Playing reports whether it is called by the game: by Step, by Terrain, or by what was given to Do.
+// Playing reports whether the game is the caller: Step, Terrain, or a function given to Do.
 func (h *Hub) Playing() bool { return h.playing.Load() == goroutine() }

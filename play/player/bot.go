@@ -14,8 +14,8 @@ import (
 	"parley/world"
 )
 
-// Bot is a player that walks about, acts and chats by itself, and measures how long the
-// server takes: from asking for a direction to seeing its own entity have it.
+// Bot is a player that walks about, acts and chats by itself. It measures the latency of the server:
+// from asking for a direction to seeing its own entity have it.
 type Bot struct {
 	Dialect string
 	Tally   Tally
@@ -30,17 +30,17 @@ type Bot struct {
 	news   chan struct{} // something that it waits for has come
 }
 
-// Tally is what became of what a bot did.
+// Tally is the record of a bot.
 type Tally struct {
 	Connected bool
-	Error     string          // why it could not join, or was cut off
-	Updates   uint64          // things that it was told
+	Error     string          // why it could not join, or was disconnected
+	Updates   uint64          // updates that it got
 	Steered   int             // directions that it asked for
-	Seen      int             // and saw
+	Seen      int             // directions that it saw
 	Acted     int             // actions that it did
 	Told      int             // actions in sight that it was told of
-	Said      int             // lines
-	Heard     int             // of its own that came back
+	Said      int             // lines of chat
+	Heard     int             // its own lines that came back
 	Latencies []time.Duration // from asking to seeing
 }
 

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Crowd is many bots.
+// Crowd is a number of bots.
 type Crowd struct {
-	// Addrs is where each dialect is, and Bots how many there are of each.
+	// Addrs are the addresses of the dialects, and Bots the number of bots of each.
 	Addrs map[string]string
 	Bots  map[string]int
 
 	Config Config
 	Seed   uint64
 
-	// Ticket, if set, makes a ticket for a bot of that name, of a dialect that takes one.
+	// Ticket, if set, makes a ticket for a bot of that name, for a dialect with tickets.
 	Ticket func(name string) ([]byte, error)
 
 	// Joined, if set, is called for each bot that has joined or failed to, by any goroutine.
 	Joined func()
 }
 
-// Result is what became of the bots of one dialect.
+// Result is the sum of the records of one dialect's bots.
 type Result struct {
 	Dialect   string        `json:"dialect"`
 	Bots      int           `json:"bots"`
@@ -45,8 +45,8 @@ type Result struct {
 // kind, and each of realm's costs its server a password.
 const joinAtOnce = 16
 
-// Run has all bots join and play until ctx ends, and returns what became of them, in the order
-// of Dialects.
+// Run makes all bots join and play until ctx ends, and returns their results, in the order of
+// Dialects.
 func (c *Crowd) Run(ctx context.Context) []Result {
 	var bots []*Bot
 	var wg sync.WaitGroup

@@ -10,13 +10,13 @@ import (
 	"parley/world"
 )
 
-// ErrNoTerrain: this dialect says nothing of the terrain.
+// ErrNoTerrain means that this dialect does not send terrain.
 var ErrNoTerrain = errors.New("player: stamp and relay know no terrain")
 
 // maxLand bounds the chunks that a player keeps, 64 KiB each: which it is sent is the server's to choose.
 const maxLand = 64
 
-// Explore asks for a chunk of the terrain, which See tells when it has come, if Config.Land is set.
+// Explore asks for a chunk of the terrain. See shows it when it has come, if Config.Land is set.
 func (p *Player) Explore(ctx context.Context, at world.ChunkPlace) error {
 	chunk, err := p.voice.explore(ctx, at)
 	if chunk != nil {
@@ -80,7 +80,7 @@ func (p *Player) keep(at world.ChunkPlace, fill func(*world.Cells)) {
 	})
 }
 
-// Cell returns the value of the cell at a place, if its chunk is known.
+// Cell returns the value of the cell at a position, if its chunk is known.
 func (v *Sight) Cell(x, y float64) (value uint8, known bool) {
 	bx, by, cx, cy, ok := world.Locate(x, y)
 	cells := v.Land[world.ChunkPlace{BX: bx, BY: by}]

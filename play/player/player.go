@@ -13,45 +13,45 @@ import (
 	"parley/world"
 )
 
-// Dialects are what Join knows.
+// Dialects are the dialects that Join supports.
 var Dialects = []string{"replica", "stamp", "relay", "duplex", "realm"}
 
-// ErrSpectator: over this dialect one can only watch.
+// ErrSpectator means that clients of this dialect can only watch.
 var ErrSpectator = errors.New("player: stamp has spectators only")
 
-// Config is who joins which game.
+// Config sets up a Player.
 type Config struct {
-	// Schema is that of the game.
+	// Schema is the game's schema.
 	Schema *world.Schema
 
-	// TickRate is the server's. Default 20.
+	// TickRate is the server's tick rate. Default 20.
 	TickRate int
 
-	// Pace is what Steer multiplies norms by, at a server whose entities go fewer cells a tick. Default 1.
+	// Pace is a factor for the norms of Steer, for a server whose entities move fewer cells a tick. Default 1.
 	Pace float32
 
-	// Name and Password are realm's account, which is registered if it does not exist; with New
-	// that is tried first, so that no log-in fails.
+	// Name and Password are realm's account, which is registered if it does not exist. With New, registration is tried
+	// first, so that no log-in fails.
 	Name, Password string
 	New            bool
 
-	// Ticket lets into a server that wants one, over replica, relay and duplex. It is used up. Default none: a guest.
+	// Ticket admits to a server that wants one, over replica, relay and duplex. It is used up. Default none: a guest.
 	Ticket []byte
 
-	// Plain has realm without TLS. Fingerprint pins its certificate; without it any is taken,
-	// as a server's own is known to no one.
+	// Plain turns realm's TLS off. Fingerprint pins its certificate; without it any certificate is accepted, as nobody
+	// can know a server's own.
 	Plain       bool
 	Fingerprint string
 
-	// FirstType is the number of the kind that is type 0 in realm, and RealmConfig what the game adds to
-	// its config message.
+	// FirstType is the number of the kind that is type 0 in realm. RealmConfig is the fields that the game adds to its
+	// config message.
 	FirstType   int
 	RealmConfig []realm.Field
 
-	// Land has terrain kept, 64 KiB a chunk.
+	// Land keeps the terrain, 64 KiB a chunk.
 	Land bool
 
-	// Notice, if set, is called with what happens, by one goroutine at a time.
+	// Notice, if set, is called for each notice, by one goroutine at a time.
 	Notice func(Notice)
 
 	joined func() // called when Join is done, either way
@@ -60,19 +60,19 @@ type Config struct {
 // Notice is something that happened.
 type Notice struct {
 	Kind   NoticeKind
-	Name   string // who said it, if the dialect tells
-	Text   string // what was said, or why it is over
-	Entity uint16 // who did it, if the dialect tells by number
+	Name   string // the speaker, if the dialect tells
+	Text   string // the line of chat, or the reason of the end
+	Entity uint16 // the actor, if the dialect tells by number
 }
 
-// NoticeKind says what a Notice is.
+// NoticeKind is the kind of a Notice.
 type NoticeKind uint8
 
 const (
 	Said    NoticeKind = iota + 1 // a line of chat
 	Acted                         // somebody in sight did something
 	Updated                       // something in sight is new or has changed
-	Ended                         // the connection is over
+	Ended                         // the connection has ended
 )
 
 // Thing is an entity in sight.
@@ -85,11 +85,11 @@ type Thing struct {
 
 // Sight is what a player knows of the world.
 type Sight struct {
-	You     uint16 // the number of its own entity, 0 if it has none or does not know yet
+	You     uint16 // the number of its own entity, 0 if it has none or it is not yet known
 	Things  map[uint16]Thing
 	Players map[uint16]string // names, if the dialect tells them
 	Land    map[world.ChunkPlace]*world.Cells
-	Updates uint64 // how often something was told
+	Updates uint64 // the number of updates
 }
 
 // voice is what a dialect's client can do.
@@ -123,8 +123,8 @@ type Player struct {
 	done  chan struct{} // closed when all events were read
 }
 
-// Join connects to a game server, and returns when the handshake is done: a moment later the
-// player is in the game, which See tells.
+// Join connects to a game server, and returns when the handshake is done. The player is in the game a moment later, which
+// See shows.
 func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) {
 	if c.TickRate == 0 {
 		c.TickRate = 20
@@ -150,7 +150,7 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 	return p, nil
 }
 
-// Steer has the player's own entity go in a direction, in radians, at so many cells a tick.
+// Steer moves the player's own entity in a direction, in radians, at a number of cells a tick.
 func (p *Player) Steer(angle, norm float32) error {
 	return p.voice.steer(angle, norm*cmp.Or(p.cfg.Pace, 1))
 }
@@ -163,10 +163,10 @@ func (p *Player) Act(a *world.Action, params ...world.Value) error {
 	return p.voice.act(a, params)
 }
 
-// Say says something to all.
+// Say sends a line of chat to all players.
 func (p *Player) Say(ctx context.Context, text string) error { return p.voice.say(ctx, text) }
 
-// See calls look with what the player knows, which is valid until it returns.
+// See calls look with what the player knows. It is valid until look returns.
 func (p *Player) See(look func(v *Sight)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *Player) Own() (Thing, bool) {
 	return t, ok
 }
 
-// RTT returns the round trip, 0 if the dialect does not measure it.
+// RTT returns the round-trip time, 0 if the dialect does not measure it.
 func (p *Player) RTT() time.Duration { return p.voice.rtt() }
 
 // Close leaves the game.
@@ -275,7 +275,8 @@ func appendParams(b []byte, params []world.Value, o world.Order) []byte {
 // IsDialect reports whether there is a dialect of that name.
 func IsDialect(name string) bool { return slices.Contains(Dialects, name) }
 
-// TakesTicket reports whether players of a dialect show tickets: realm has accounts, and stamp's spectators show nothing.
+// TakesTicket reports whether players of a dialect show tickets. Players of realm have accounts, and stamp's spectators
+// show nothing.
 func TakesTicket(dialect string) bool {
 	return dialect == "replica" || dialect == "relay" || dialect == "duplex"
 }

@@ -71,8 +71,9 @@
 //
 // TLS 1.2 or 1.3. A client trusts what the system trusts, or only the certificate whose fingerprint it pins. No input makes
 // parsing panic, loop or hold more than one message of 1 MiB, or 4 KiB before the log-in. A connection has 5 s for handshake and
-// version and 60 s to log in. If too many have not logged in, the oldest is closed. At most twice as many handshakes as there are
-// cores run at once, and accepting waits for none. The time server answers only addresses that have a connection. Names, chat and
-// reasons are text from untrusted peers: UTF-8, but with any control characters, so take care where they are logged or shown. A
-// password passes through memory as text on its way to Accounts. Nothing here logs it.
+// version and 60 s to log in. If too many have not logged in, the newest of the address that has the most is closed. One
+// handshake computes at a time, addresses take turns, and accepting waits for none. The time server answers only addresses that
+// have a connection, unless ServerConfig.TimeForAll is set. Names, chat and reasons are text from untrusted peers: UTF-8, but
+// with any control characters, so take care where they are logged or shown. A password passes through memory as text on its way
+// to Accounts. Nothing here logs it.
 package realm

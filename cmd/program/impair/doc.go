@@ -1,22 +1,20 @@
-// Package impair is a proxy that does to a game's traffic what a bad network does: it
-// loses, delays, duplicates, reorders and slows down, for UDP and TCP. `parley impair` is
-// its command; docs/impair.md says how it is used.
+// Package impair is a proxy that acts as a bad network: it loses, delays, duplicates,
+// reorders and slows down a game's traffic, over UDP and TCP. `parley impair` is its
+// command. docs/impair.md is its manual.
 //
-// What happens to a datagram is decided by a simnet.Shaper, one for each direction of
-// each client, from a seed; so the model is that of the simulation, applied to real
-// sockets. Each UDP client gets a socket of its own towards the server, which so sees as
-// many addresses as there are clients.
+// A simnet.Shaper, one for each direction of each client, decides the fate of a datagram
+// from a seed. So the model is that of the simulation, applied to real sockets. Each UDP
+// client gets a socket of its own towards the server, which so sees as many addresses as
+// there are clients.
 //
-// A stream cannot lose bytes. A lost segment of a TCP connection is one that its
-// sender's kernel would have had to send again: it and all behind it come later by a
-// round trip, or by the kernel's least resend time where nothing follows that would
-// show the loss. Duplicates and reordering are what TCP hides, so they do nothing there
-// but hold back.
+// A stream cannot lose bytes. A lost segment of a TCP connection is one that its sender's
+// kernel would have to send again. That segment and all behind it are delayed by a round
+// trip, or by the kernel's least resend time if nothing follows that would show the loss.
+// TCP hides duplicates and reordering, so there they only delay.
 //
 // Files: proxy.go (start, stop, counters), udp.go, tcp.go, schedule.go (the one goroutine
 // that sends what is due), lateness.go (how late it was), sleep_*.go.
 //
-// What it does not do: it does not touch ICMP, sees no TCP header, and is as exact as a
-// process can be: Stats says how late it was itself, and a run that was late by more than
-// it matters is not to be believed.
+// It does not affect ICMP and sees no TCP header. It is as exact as a process can be:
+// Stats tells how late it was itself. Do not trust a run that was later than matters.
 package impair

@@ -42,7 +42,7 @@ func upper(bucket int) time.Duration {
 	return time.Duration(uint64(eighths+bucket%eighths+1)<<(power-3) - 1)
 }
 
-// Quantile returns a time that a share q of all sends was not later than.
+// Quantile returns the lateness that a share q of all sends did not exceed.
 func (l *Lateness) Quantile(q float64) time.Duration {
 	want := uint64(q * float64(l.total))
 	sum := uint64(0)
@@ -54,13 +54,13 @@ func (l *Lateness) Quantile(q float64) time.Duration {
 	return l.max
 }
 
-// Max returns the worst.
+// Max returns the greatest lateness.
 func (l *Lateness) Max() time.Duration { return l.max }
 
-// Total returns how many sends were measured.
+// Total returns the number of measured sends.
 func (l *Lateness) Total() uint64 { return l.total }
 
-// String says it in a line.
+// String returns a summary in one line.
 func (l *Lateness) String() string {
 	if l.total == 0 {
 		return "nothing sent yet"

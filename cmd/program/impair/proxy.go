@@ -13,26 +13,27 @@ import (
 	"parley/simnet"
 )
 
-// Config says what stands between the clients and the server.
+// Config sets up a Proxy.
 type Config struct {
-	// Listen is where clients come, host:port; port 0 lets the system choose.
+	// Listen is the address for clients, host:port. With port 0 the system chooses the
+	// port.
 	Listen string
 
 	// Target is the server, host:port.
 	Target string
 
-	// UDP and TCP say what is passed on. Both may be set: the two then have the same
-	// port. Neither is UDP.
+	// UDP and TCP choose the traffic that is passed on. If both are set, the two have the
+	// same port. If neither is set, it is UDP.
 	UDP, TCP bool
 
-	// Up is what happens on the way to the server, and Down on the way back.
+	// Up is the profile towards the server, and Down that of the way back.
 	Up, Down simnet.Profile
 
-	// Seed makes the draws. Zero is 1.
+	// Seed is the seed of the random draws. Zero means 1.
 	Seed uint64
 }
 
-// Proxy passes traffic on, badly.
+// Proxy passes traffic on with impairments.
 type Proxy struct {
 	cfg    Config
 	start  time.Time
@@ -54,17 +55,17 @@ type Proxy struct {
 	lost     atomic.Uint64 // segments of streams that came later
 }
 
-// Stats is what a proxy did.
+// Stats are the counters of a proxy.
 type Stats struct {
-	Clients  int          // there are now
-	Refused  uint64       // clients beyond the bound, or whose server was not there
-	Up, Down simnet.Stats // of datagrams; of streams, of segments
+	Clients  int          // clients now
+	Refused  uint64       // clients beyond the bound, or whose server was unreachable
+	Up, Down simnet.Stats // of datagrams; for streams, of segments
 	Overflow uint64       // datagrams dropped because the proxy held too much
-	Delayed  uint64       // segments of streams that a loss made late
+	Delayed  uint64       // segments of streams that a loss delayed
 	Late     Lateness     // how late the proxy itself was
 }
 
-// Start begins to listen. An error says what to do about it.
+// Start starts a proxy. Its errors say what to do.
 func Start(c Config) (*Proxy, error) {
 	c.Seed = cmp.Or(c.Seed, 1)
 	if !c.UDP && !c.TCP {
@@ -122,7 +123,7 @@ func (p *Proxy) listen() error {
 	return nil
 }
 
-// Addr returns where the proxy listens.
+// Addr returns the address at which the proxy listens.
 func (p *Proxy) Addr() netip.AddrPort {
 	if p.udp != nil {
 		return canon(p.udp.LocalAddr().(*net.UDPAddr).AddrPort())
@@ -132,7 +133,7 @@ func (p *Proxy) Addr() netip.AddrPort {
 
 func canon(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
-// Close stops the proxy and cuts all connections. What was under way is not sent.
+// Close stops the proxy and cuts all connections. Datagrams in flight are dropped.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
