@@ -1,6 +1,6 @@
-// Package admission decides who may cost a server memory, answers and bytes before it
-// knows who they are. Everything in it takes a fixed amount of memory, made at birth, and
-// says in its comment what happens when that is used up.
+// Package admission bounds what unknown peers may cost a server: memory, answers and bytes.
+// Each type takes a fixed amount of memory, allocated at the start. Its comment says what
+// happens when that is used up.
 //
 // # Usage
 //
@@ -13,18 +13,18 @@
 //	...
 //	if h, ok := half.Prove(now, from); ok { connect(h) }
 //
-// # What there is
+// # Types
 //
-//	HalfOpen   handshakes with unproven addresses: bounded, short-lived (halfopen.go)
-//	Seen       who asked a moment ago, for "only the second init is answered" (seen.go)
-//	Secret     clocks and tokens that prove an address without remembering it (secret.go)
+//	HalfOpen   half-open connections of unproven addresses: bounded, short-lived (halfopen.go)
+//	Seen       addresses that asked a moment ago, for "only the second init is answered" (seen.go)
+//	Secret     clocks and tokens that prove an address without storing it (secret.go)
 //	Ended      numbers the connections of an address, so that their clocks differ (memory.go)
 //	Allowance  what may be sent to one unproven peer: three times what came (ledger.go)
 //	Ledger     the same for many addresses without connections (ledger.go)
 //	Buckets    limits by address, by /24 or /56 prefix, and in all (buckets.go)
 //	Porch      connections that are proven and have not entered (porch.go)
-//	Ignored    who is not listened to for a while (memory.go)
-//	Canon      the one form of an address that is used as a key (key.go)
+//	Ignored    addresses that are ignored for a while (memory.go)
+//	Canon      the canonical form of an address, used as a key (key.go)
 //
 // # Life of a first packet
 //
@@ -32,29 +32,29 @@
 //	HalfOpen.Open        it wants to connect: defer, or answer with Secret.Clock
 //	Allowance.MaySend    for anything beyond that one answer
 //	HalfOpen.Prove       the peer repeated what only a receiver could know
-//	Ended.End            when its connection is over
-//	Buckets.Allow        it is a stranger's: may it have a notice?
+//	Ended.End            when its connection has ended
+//	Buckets.Allow        it is from a stranger: may it get a notice?
 //
-// HalfOpen alone withstands forged sources. Buckets in front of it would let someone who
-// forges a prefix keep that prefix from connecting.
+// HalfOpen alone withstands forged sources. With Buckets in front of it, an attacker who
+// forges a prefix could keep that prefix from connecting.
 //
 // # Limits
 //
-// See limits.go. With their defaults, and 256 bytes of state for a handshake, all of these
-// together take about 3 MiB. Nothing allocates after birth.
+// See limits.go. With the defaults, and 256 bytes of state for a handshake, all of these
+// together take about 3 MiB. Nothing allocates after the start.
 //
 // # What it does not do
 //
 // It has no goroutine, no lock and no clock: one goroutine owns each value and passes now,
-// which should come from a monotonic clock. It is deterministic: the same key and the
-// same calls give the same answers. It knows no protocol: what proves an address is the
-// caller's to say.
+// which should come from a monotonic clock. It is deterministic: the same key and the same
+// calls give the same answers. It knows no protocol: the caller decides what proves an
+// address.
 //
 // # Security
 //
-// The source of a datagram may be forged, so nothing here is a punishment: being refused
-// costs a peer some of our answers to strangers, never its session. Hashes are keyed with
-// AES-256, so addresses that collide cannot be found without the key. Forged sources can
-// still use up what they share with their neighbours; see Buckets for how much. Nothing here
-// helps when the link itself is full.
+// The source of a datagram may be forged, so nothing here punishes a source: a refused peer
+// loses some of our answers to strangers, never its session. Hashes are keyed with AES-256,
+// so colliding addresses cannot be found without the key. Forged sources can still use up
+// what they share with their neighbours; Buckets says how much. Nothing here helps when the
+// link itself is full.
 package admission

@@ -1,5 +1,5 @@
-// Package clocksync reads a peer's clock: samples in, server time, round trip and
-// an honest error bound out. It also maps server time to ticks and back.
+// Package clocksync estimates a peer's clock: from samples it computes server time,
+// round-trip time and an honest error bound. It also maps server time to ticks and back.
 //
 // # Usage
 //
@@ -9,28 +9,28 @@
 //	showAt := clock.Local(stamp)         // when server time will be stamp
 //	if clock.ErrorBound(now) < 50*time.Millisecond { ... }
 //
-// FourTime serves protocols whose answers carry two of the peer's times (replica, and
-// realm's version 10 time server, where both are the same). OneWay serves those
-// where one exchange is followed by packets that carry only the sender's time (stamp,
-// and realm's burst). Ticks turns server time into tick numbers.
+// FourTime is for protocols whose answers carry two of the peer's times (replica, and
+// realm's version 10 time server, where both are the same). OneWay is for protocols in
+// which one exchange is followed by packets that carry only the sender's time (stamp, and
+// realm's burst). Ticks converts server time to tick numbers.
 //
 // # Life of a sample
 //
-//	Add, Accept, Stamp   checked against limits.go: refused ones touch nothing but a counter
+//	Add, Accept, Stamp   checked against limits.go: a refused sample changes only a counter
 //	window               the last 8 exchanges or 32 stamps (fourtime.go, oneway.go)
-//	aim                  the best of them becomes what the reading slews towards (slew.go)
+//	aim                  the best of them becomes the target of the slew (slew.go)
 //	Remote, Local        the reading, a continuous function of local time
 //
-// # How it reads
+// # Slewing
 //
 // The first sample sets the clock. After that a reading never jumps: it runs at most 5%
-// faster or slower than the local clock until it has reached the offset in force. So what
-// Remote returns never goes back while the now given to it does not, and no sample,
-// however wrong, moves the reading by more than 50 ms in a second.
+// faster or slower than the local clock until it has reached the present offset. So Remote
+// never goes back while its now does not. No sample, however wrong, moves the reading by
+// more than 50 ms in a second.
 //
 // Remote times are µs in a uint64 that may start anywhere and may wrap; all arithmetic is
-// relative to the first one. Local times are time.Time values of the caller, and their
-// monotonic part is used where they have one.
+// relative to the first one. Local times are time.Time values of the caller. Their
+// monotonic part is used, if they have one.
 //
 // # Limits
 //
@@ -38,16 +38,16 @@
 //
 // # What it does not do
 //
-// It has no socket, no timer and no goroutine, asks for no time itself, and is not safe
-// for use by several goroutines. It does not match answers to questions: the caller
-// knows which Sent belongs to which answer. Where a question was repeated and the answer
-// could belong to any of them, give the earliest Sent: the round trip is then measured
-// too long, never too short, and the error bound still holds.
+// It has no socket, no timer and no goroutine, reads no clock itself, and is not safe for
+// use by several goroutines. It does not match answers to questions: the caller knows which
+// Sent belongs to which answer. If a question was repeated and the answer could belong to
+// any of them, give the earliest Sent. The round trip is then measured too long, never too
+// short, and the error bound still holds.
 //
 // # Security
 //
-// A peer can lie about its own clock, and nobody can tell; the harm is the slew limit. The
-// error bound is a promise about honest peers whose clocks, and ours, are within 500 ppm of
-// true time. It does not hold for a peer whose clock is itself being slewed: a replica
-// server should use RTT, not Remote, of what its clients report.
+// A peer can lie about its own clock without being detected; the slew limit bounds the
+// harm. The error bound is a promise about honest peers whose clocks, and ours, are within
+// 500 ppm of true time. It does not hold for a peer whose clock is itself being slewed: a
+// replica server should use RTT, not Remote, of its clients' reports.
 package clocksync

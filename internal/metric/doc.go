@@ -1,5 +1,5 @@
-// Package metric is what counters are made of on the packet path: sums of whole structs of counters, and histograms of
-// durations that cost one addition for each.
+// Package metric holds the counters of the packet path: sums of whole structs of counters, and histograms of durations
+// that cost one addition each.
 //
 // # Usage
 //
@@ -15,5 +15,5 @@
 //
 // # What it does not do
 //
-// Nothing here is safe for several goroutines: a loop owns its counters, and a look at them is a copy.
+// Nothing here is safe for several goroutines: a loop owns its counters, and readers get a copy.
 package metric

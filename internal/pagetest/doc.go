@@ -1,3 +1,3 @@
-// Package pagetest reads the tables of a page of the documentation, so that tests can hold
-// the page against the code: what is written there is what the code does, or a test fails.
+// Package pagetest reads the tables of a page of the documentation, so that tests can
+// check the page against the code.
 package pagetest

@@ -1,5 +1,5 @@
-// Package patient gives each wait of a test an end. A test that waits for what never comes would hold up all others until
-// go test itself gives up, and then nobody is told which wait it was.
+// Package patient gives each wait of a test a time limit. A test that waits for ever would block all others until go test
+// itself gives up, without telling which wait it was.
 package patient
 
 import (

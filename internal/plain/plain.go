@@ -1,5 +1,5 @@
-// Package plain makes a stranger's text safe to show: in a terminal it cannot move the cursor, change a colour or
-// turn the reading direction, and in a log it cannot begin a line of its own.
+// Package plain makes untrusted text safe to show. In a terminal it cannot move the cursor, change a colour or reverse the
+// reading direction, and in a log it cannot begin a line of its own.
 package plain
 
 import (

@@ -1,5 +1,5 @@
-// Package promise notes how much of each promise (the T numbers of docs/reliability.md) the tests have kept, so that the
-// gate can print it and fail when a count falls short.
+// Package promise records how often tests have checked each promise (the T numbers of docs/reliability.md), so that the
+// gate can print the counts and fail when one is too low.
 package promise
 
 import (

@@ -1,6 +1,6 @@
-// Package queue holds the two queues that every dialect needs: Fifo, first in, first
-// out, and Packets, the same for packets in lent buffers that knows how much memory
-// they hold.
+// Package queue holds the two queues that every dialect needs: Fifo, first in, first out,
+// and Packets, the same for packets in lent buffers, which counts the memory that they
+// hold.
 //
 //	var q queue.Fifo[int]
 //	q.Push(1)
@@ -8,7 +8,7 @@
 //		use(q.Pop())
 //	}
 //
-// They are pure, allocate only to grow and are owned by one goroutine. They have no
-// bound of their own: who pushes asks Len or Held first, and its limits.go says how
-// much is too much and what happens then.
+// They are pure, allocate only to grow and are owned by one goroutine. They have no bound
+// of their own: the caller checks Len or Held before it pushes. Its limits.go has the
+// bound and what happens beyond it.
 package queue

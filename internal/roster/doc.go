@@ -1,6 +1,5 @@
-// Package roster is the table of a server core: who is connected from which
-// address, who has events or packets to be polled, and whose timer is next. Each
-// dialect's Mux has one.
+// Package roster is the table of a server core: the connections by address, those with events or packets to poll,
+// and the next timer. Each dialect's Mux has one.
 //
 //	type Conn struct {
 //		roster.Member
@@ -15,17 +14,14 @@
 //	for c, ok := r.Busy(); …     // poll its packets, then r.Rest(c, c.NextTimeout())
 //	for c, ok := r.Due(now); …   // its time has come
 //
-// A connection is in each list at most once, so none of them is longer than the
-// table. The order of all of them depends on the calls alone, and never on a map: a
-// seed repeats a run.
+// A connection is in each list at most once, so no list is longer than the table. The order of the lists depends
+// only on the calls, and never on a map: a seed repeats a run.
 //
-// A Lobby is where those are who have shown that they receive what is sent to them, and have not entered: they are
-// bounded by address, have a time to enter in, and take no place.
+// A Lobby holds connections that are proven and have not entered. They are bounded by address, have a time limit
+// to enter, and take no place.
 //
-// Replies are the answers to addresses without a connection: small, few and
-// without a memory of who asked.
+// Replies are the answers to addresses without a connection: small, few, and without state for the address.
 //
-// The package is pure, allocates only to grow and is owned by one goroutine. It does
-// not know what a connection is, whom to let in (internal/admission does), nor how
-// many are too many.
+// The package is pure, allocates only to grow and is owned by one goroutine. It does not know what a connection
+// is, whom to admit (internal/admission does), nor how many are too many.
 package roster

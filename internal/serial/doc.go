@@ -1,5 +1,5 @@
-// Package serial does arithmetic on numbers that wrap around: the 16, 24 and
-// 32 bit sequence numbers, message ids and clocks that the dialects carry.
+// Package serial does arithmetic on numbers that wrap around: the 16, 24 and 32 bit
+// sequence numbers, message ids and clocks of the dialects.
 //
 // # Usage
 //
@@ -21,7 +21,7 @@
 //
 // # What it does not do
 //
-// Unwrap trusts its caller to bound how far a number may lead: a peer that may
-// name any number moves the newest one by up to half the space with one packet.
-// Test the distance against the receive window first.
+// Unwrap trusts its caller to bound how far ahead a number may be: a peer that may choose
+// any number moves the newest one by up to half the space with one packet. Check the
+// distance against the receive window first.
 package serial

@@ -1,7 +1,7 @@
-// Package timers is a heap of things by the time that each wants to be called
-// next: the one timer of a server core over all its connections.
+// Package timers is a heap of items by the time of their next call: the one timer of a
+// server core for all its connections.
 //
-// A thing embeds a Timer and so its heap knows its place: moving one costs a logarithm and
-// leaves nothing behind. It is pure, allocates only to grow, and is owned by one
-// goroutine.
+// An item embeds a Timer, which holds its index in the heap: moving it takes logarithmic
+// time and leaves nothing behind. The heap is pure, allocates only to grow, and is owned
+// by one goroutine.
 package timers

@@ -1,4 +1,4 @@
-// Package turns lets other goroutines to what a loop owns, between two of its turns.
+// Package turns lets other goroutines use what a loop owns, between two of its turns.
 //
 //	var owner turns.Owner
 //	// the loop
@@ -8,6 +8,6 @@
 //	// others
 //	ok := owner.Visit(func() bool { core.Send(…); return false })
 //
-// It is what the loops of internal/udp and internal/stream have in common. It knows nothing of
-// sockets, and does not wake a loop that sleeps: that is the visitor's to do.
+// The loops of internal/udp and internal/stream share it. It knows nothing of sockets, and
+// does not wake a loop that sleeps: the visitor does.
 package turns

@@ -1,5 +1,5 @@
-// Package shelltest is what the tests of all servers and clients need: sockets of every
-// kind to run them at, and a count of what they leave behind. Only tests import it.
+// Package shelltest holds what the tests of all servers and clients need: sockets of every
+// kind to run them with, and a check for leaks. Only tests import it.
 //
 //	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {
 //		socket := at.Listen(t)
