@@ -11,8 +11,8 @@ type Config struct {
 	// means none. Each tick holds a copy of the entities.
 	MaxRollbackTicks int
 
-	// TickRate is the number of ticks a second. 0 means 20. The world has no clock: the rate only
-	// sets how far a body moves in a second.
+	// TickRate is the number of ticks a second. 0 means 20. The world has no clock: Steer uses
+	// the rate for the distance that a body may walk in a second.
 	TickRate int
 
 	// ReplayBudget is how many past ticks may be run again in a tick, on average. Players share it

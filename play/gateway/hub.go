@@ -129,7 +129,7 @@ type Stats struct {
 	Requests      uint64
 	DroppedInput  uint64 // requests of connections with too many
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
-	MadeChunks    uint64 // terrain chunks made for the first time
+	MadeChunks    uint64 // terrain chunks that were not ready and had to be made
 	UnreadInput   uint64 // messages without a meaning in the game, or from a connection that is no player
 	UnsentOutput  uint64 // messages to players whose connection had no room
 	HeldInput     uint64 // inputs that waited because the world was behind the clock

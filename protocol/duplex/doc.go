@@ -12,7 +12,7 @@
 //	}
 //	s, err := duplex.Listen(":7000", duplex.Config{Schema: schema}, func(c *duplex.Conn, ev duplex.Event) { … })
 //	s.Do(func(m *duplex.Mux) { m.Set(sid, data); m.Flush() }) // once a tick
-//	c.HideAll(); c.Show(sid)                                  // who is not to see everything
+//	c.HideAll(); c.Show(sid)                                  // if it may not see everything
 //
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})
 //	c.Update(c.Player(), data)

@@ -12,7 +12,7 @@
 //		case realm.EventEnter:
 //			c.Enter(realm.Entry{Entity: realm.Entity{ID: newID()}})
 //		case realm.EventMessage:
-//			… ev.Message: an entity_update, an action_do, what was said …
+//			… ev.Message: an entity_update, an action_do, a line of chat …
 //		}
 //	})
 //	err = s.Do(func(m *realm.Mux) { m.BeginTick(time.Now(), tick); m.Broadcast(&message, nil) })
