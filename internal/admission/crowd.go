@@ -2,16 +2,16 @@ package admission
 
 import "net/netip"
 
-// Crowd counts what each address holds: connections that are proven and have not entered, seats of a game. Hosts of
-// one IPv6 network are one, as a host has as many addresses of it as it likes. Its memory is bounded by what is held,
-// so whatever is counted must be bounded by itself. It is not safe for concurrent use.
+// Crowd counts what each address holds, such as seats of a game, or connections that are proven and have not entered.
+// The hosts of one IPv6 network count as one, as a host can have any number of its addresses. Its memory is bounded
+// by what is held, so whatever is counted must be bounded by itself. It is not safe for concurrent use.
 type Crowd struct {
 	limit int
 	held  map[netip.Addr]int32
 	total int
 }
 
-// NewCrowd returns a crowd in which an address holds at most limit; below 0 is no limit.
+// NewCrowd returns a crowd in which an address holds at most limit; negative means no limit.
 func NewCrowd(limit int) *Crowd { return &Crowd{limit: limit, held: map[netip.Addr]int32{}} }
 
 // Enter counts one more for an address and reports whether that is within the limit; if not, nothing is counted.
@@ -26,7 +26,7 @@ func (c *Crowd) Enter(addr netip.Addr) bool {
 	return true
 }
 
-// Leave takes one back that Enter has counted.
+// Leave takes back one count of Enter.
 func (c *Crowd) Leave(addr netip.Addr) {
 	host := Host(addr)
 	switch n := c.held[host]; {
@@ -43,11 +43,11 @@ func (c *Crowd) Leave(addr netip.Addr) {
 // Of returns how many an address holds.
 func (c *Crowd) Of(addr netip.Addr) int { return int(c.held[Host(addr)]) }
 
-// Len returns how many all hold.
+// Len returns the sum of all addresses.
 func (c *Crowd) Len() int { return c.total }
 
-// Busiest returns the address that holds the most, and how many; of several the lowest, so that equal runs are equal.
-// It looks at all of them, so it is for when there is no room left.
+// Busiest returns the address that holds the most, and its count; of several the lowest, so that equal runs are
+// equal. It looks at all addresses, so use it only when there is no room left.
 func (c *Crowd) Busiest() (netip.Addr, int) {
 	var most netip.Addr
 	var n int32
@@ -59,7 +59,7 @@ func (c *Crowd) Busiest() (netip.Addr, int) {
 	return most, int(n)
 }
 
-// Host returns what counts as one host: an IPv4 address, or the /64 of an IPv6 address.
+// Host returns the address of a host for counting: an IPv4 address, or the /64 of an IPv6 address.
 func Host(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if !addr.Is6() {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Verdict says what to do with someone who wants to connect.
+// Verdict says how to treat a question of a peer that wants to connect.
 type Verdict uint8
 
 const (
-	// Opened: a new handshake; answer it.
+	// Opened means a new handshake: answer it.
 	Opened Verdict = iota + 1
-	// Repeated: its handshake is open already; answer it as before.
+	// Repeated means that its handshake is already open: answer as before.
 	Repeated
-	// Deferred: too many are open to answer someone who asks for the first time. Say
-	// nothing, keep nothing: an honest client asks again.
+	// Deferred means that too many are open to answer a first question. Say nothing and
+	// store nothing: an honest client asks again.
 	Deferred
 )
 
@@ -42,8 +42,8 @@ type HalfOpenConfig struct {
 	Life time.Duration
 }
 
-// HalfOpenStats counts what was asked and what became of it:
-// Opened = Proven + Dropped + Expired + Evicted + those open now.
+// HalfOpenStats counts questions and the fates of handshakes: Opened = Proven + Dropped +
+// Expired + Evicted + those open now.
 type HalfOpenStats struct {
 	Opened   uint64 // handshakes begun
 	Repeated uint64 // questions about an open handshake
@@ -54,18 +54,19 @@ type HalfOpenStats struct {
 	Evicted  uint64 // handshakes that made room for a newer one
 }
 
-// HalfOpen is the table of handshakes with addresses that have not been proven. Values of V
-// are at most 1 KiB and are held in place; all memory is taken at birth.
+// HalfOpen is the table of half-open connections: handshakes with unproven addresses.
+// Values of V are at most 1 KiB and are held in place; all memory is allocated at the
+// start.
 //
-// Two rules keep honest clients able to connect through a flood from forged sources.
-// When many are open, an address must ask twice: a forger would have to send twice as
-// much, and one who does not never fills the table. When it is full the oldest
-// handshake makes room: one that is going to succeed does so within a few round
-// trips, while refusing newcomers would shut everyone out for the whole of Life. So
-// with a table of 4,096 and a forger who asks twice for each of F sources a second, a
-// client has 4,096/F seconds for its round trips; at F = 16,000 that is 250 ms. A
-// protocol whose proof can be checked without the value, as a clock made by Secret can,
-// should do so for an address that is not in the table, and then loses no one at all.
+// Two rules keep honest clients able to connect through a flood from forged sources. When
+// many are open, an address must ask twice: an attacker who asks once for each forged
+// source never fills the table, and one who asks twice has to send twice as much. When the
+// table is full, the oldest handshake makes room: an honest one succeeds within a few round
+// trips, while refusing new ones would shut everyone out for the whole of Life. So with a
+// table of 4,096 and an attacker who asks twice for each of F sources a second, a client
+// has 4,096/F seconds for its round trips; at F = 16,000 that is 250 ms. A protocol whose
+// proof can be checked without the value, as a clock made by Secret can, should do so for
+// an address that is not in the table, and then loses no one at all.
 type HalfOpen[V any] struct {
 	table   table[V]
 	seen    *Seen
@@ -91,9 +92,9 @@ func NewHalfOpen[V any](config HalfOpenConfig, key Key) *HalfOpen[V] {
 	return h
 }
 
-// Open is called for each question of someone who wants to connect. The value is that of
+// Open is called for each question of a peer that wants to connect. The value is that of
 // the handshake, zero if new, and may be changed in place until the next call of any
-// method; it is nil if the verdict is Deferred.
+// method. It is nil if the verdict is Deferred.
 func (h *HalfOpen[V]) Open(now time.Time, from netip.AddrPort) (*V, Verdict) {
 	t, key := h.table.at(now), Canon(from)
 	h.table.expire(t, expirePerCall)
@@ -133,7 +134,7 @@ func (h *HalfOpen[V]) Prove(now time.Time, from netip.AddrPort) (V, bool) {
 	return v, ok
 }
 
-// Drop ends a handshake that is not to be completed, and reports whether there was one.
+// Drop ends a handshake that will not be completed, and reports whether there was one.
 func (h *HalfOpen[V]) Drop(now time.Time, from netip.AddrPort) bool {
 	_, ok := h.take(now, from)
 	if ok {
@@ -159,8 +160,8 @@ func (h *HalfOpen[V]) Expire(now time.Time) { h.table.expire(h.table.at(now), le
 // NextExpiry returns when the oldest handshake runs out.
 func (h *HalfOpen[V]) NextExpiry() (time.Time, bool) { return h.table.nextExpiry() }
 
-// Len returns the number of handshakes open, those included that have run out and are not
-// removed yet.
+// Len returns the number of open handshakes, including expired ones that are not removed
+// yet.
 func (h *HalfOpen[V]) Len() int { return h.table.used }
 
 // Stats returns the counters.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// PorchConfig sets the limits of a Porch. Zero means the default, below 0 no limit.
+// PorchConfig sets the limits of a Porch. Zero means the default, negative means no limit.
 type PorchConfig struct {
 	// Host bounds the members of one host; zero means 64.
 	Host int
@@ -15,10 +15,10 @@ type PorchConfig struct {
 	Total int
 }
 
-// Porch holds connections that are proven and have not entered: over TCP, those in their handshake or before their
-// log-in. Whoever opens many and does nothing with them is refused before anybody else is: a host that has its share gets
-// no further one, and when all places are taken, the newest connection of the host that has the most makes room for a host
-// that has fewer. It is not safe for concurrent use.
+// Porch holds connections that are proven and have not entered: over TCP, those in their handshake or before their log-in.
+// A host that opens many and does nothing with them is refused first: a host that has its share gets no more. When all
+// places are taken, the newest connection of the host that has the most makes room for a host that has fewer. It is not
+// safe for concurrent use.
 type Porch[T any] struct {
 	limits   PorchConfig
 	hosts    map[netip.Addr][]*Place[T] // in the order in which they came
@@ -39,8 +39,8 @@ func NewPorch[T any](c PorchConfig) *Porch[T] {
 	return &Porch[T]{limits: c, hosts: map[netip.Addr][]*Place[T]{}, networks: NewCrowd(c.Network)}
 }
 
-// Enter gives a connection from an address a place, or nil if it is refused. If out is not nil, that one has lost its place
-// to it, and is to be cut.
+// Enter gives a connection from an address a place, or nil if it is refused. If out is not nil, out has lost its place to
+// the new connection and must be cut.
 func (p *Porch[T]) Enter(from netip.Addr, member T) (place, out *Place[T]) {
 	place = &Place[T]{Member: member, host: Host(from), network: Network(from)}
 	own := len(p.hosts[place.host])
@@ -65,7 +65,7 @@ func (p *Porch[T]) Enter(from netip.Addr, member T) (place, out *Place[T]) {
 	return place, out
 }
 
-// Leave gives back a place, of a connection that has entered or ended. A second time changes nothing.
+// Leave gives back the place of a connection that has entered or ended. A second call changes nothing.
 func (p *Porch[T]) Leave(place *Place[T]) {
 	if place == nil || !place.in {
 		return
@@ -85,10 +85,10 @@ func (p *Porch[T]) Leave(place *Place[T]) {
 // Has reports whether a connection still has its place.
 func (p *Porch[T]) Has(place *Place[T]) bool { return place != nil && place.in }
 
-// Of returns how many places the host of an address has.
+// Of returns the number of places of the host of an address.
 func (p *Porch[T]) Of(from netip.Addr) int { return len(p.hosts[Host(from)]) }
 
-// Len returns how many places are taken.
+// Len returns the number of places taken.
 func (p *Porch[T]) Len() int { return p.count }
 
 // busiest returns the newest of the host that has the most; of several hosts the lowest, so that equal runs are equal. It
@@ -103,7 +103,7 @@ func (p *Porch[T]) busiest() (newest *Place[T]) {
 	return newest
 }
 
-// Network returns what one customer commonly has: the /24 of an IPv4 address, or the /56 of an IPv6 address.
+// Network returns the network of one customer: the /24 of an IPv4 address, or the /56 of an IPv6 address.
 func Network(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	bits := prefixBits6

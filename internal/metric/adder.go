@@ -6,12 +6,11 @@ import (
 	"unsafe"
 )
 
-// Adder adds each counter of one T to the same counter of another. Make one with NewAdder, once, for a variable of the
-// package.
+// Adder adds each counter of one T to the same counter of another. Make one with NewAdder, once, as a package
+// variable.
 type Adder[T any] struct{ looked bool }
 
-// NewAdder looks at T: all its fields are uint64, or structs and arrays of them. Anything else is a mistake of the
-// programmer, and panics.
+// NewAdder checks T: all its fields must be uint64, or structs and arrays of them. It panics otherwise.
 func NewAdder[T any]() Adder[T] {
 	if t := reflect.TypeFor[T](); !counters(t) {
 		panic(fmt.Sprintf("metric: %v has a field that is no counter", t))

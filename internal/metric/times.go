@@ -11,7 +11,7 @@ var bounds = [...]time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// Times is a histogram of durations: 15 numbers, whatever it counts. The zero value is empty.
+// Times is a histogram of durations in 15 numbers. The zero value is empty.
 type Times struct {
 	counts [len(bounds) + 1]uint64 // the last is of those beyond all bounds
 	sum    uint64                  // ns
@@ -29,7 +29,7 @@ var first = func() (of [65]uint8) {
 	return of
 }()
 
-// Add counts a duration. One below zero is zero.
+// Add counts a duration. A negative one counts as zero.
 func (t *Times) Add(d time.Duration) {
 	n := uint64(max(d, 0))
 	i := int(first[bits.Len64(n)])
@@ -40,7 +40,7 @@ func (t *Times) Add(d time.Duration) {
 	t.sum += n
 }
 
-// Count returns how many there were.
+// Count returns the number of durations.
 func (t *Times) Count() (n uint64) {
 	for _, c := range t.counts {
 		n += c
@@ -48,8 +48,8 @@ func (t *Times) Count() (n uint64) {
 	return n
 }
 
-// Histogram returns the histogram as Prometheus has it: how many were counted, the sum of them in seconds, and for
-// each bound in seconds how many were not above it.
+// Histogram returns the histogram in the form of Prometheus: the number of durations, their sum in seconds, and for each
+// bound in seconds how many were not above it.
 func (t Times) Histogram() (count uint64, sum float64, buckets map[float64]uint64) {
 	buckets = make(map[float64]uint64, len(bounds))
 	for i, bound := range bounds {

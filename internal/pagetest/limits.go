@@ -10,8 +10,7 @@ import (
 )
 
 // Limit returns the worst bytes of a connection of a dialect in a state, from docs/limits.md.
-// Dialect and state are written out where it is called, so that a test finds the rows that no
-// test asks for.
+// Callers write dialect and state as literals, so that a test finds rows without a test.
 func Limit(t testing.TB, dialect, state string) int {
 	t.Helper()
 	for _, row := range Tables(t, filepath.Join(Root(t), limitsPage))[limitsHeading] {
@@ -28,8 +27,8 @@ func Limit(t testing.TB, dialect, state string) int {
 	return 0
 }
 
-// Reaches fails the test unless got bytes of a connection are what its row of docs/limits.md says:
-// at most 1.2 times as many, and at least a third.
+// Reaches fails the test unless the bytes of a connection match its row of docs/limits.md: at most
+// 1.2 times as many, and at least a third.
 func Reaches(t testing.TB, dialect, state string, got int) {
 	t.Helper()
 	want := Limit(t, dialect, state)
@@ -38,7 +37,8 @@ func Reaches(t testing.TB, dialect, state string, got int) {
 	}
 }
 
-// Heap returns the bytes of live objects on the heap: a difference of two is what was kept between.
+// Heap returns the bytes of live objects on the heap. The difference of two calls is what was kept
+// between them.
 func Heap() int {
 	var m runtime.MemStats
 	runtime.GC()

@@ -10,8 +10,8 @@ import (
 // Table is a table of a page: for each row a map from column to cell.
 type Table []map[string]string
 
-// Tables returns the tables of a page by the heading that each stands under. A second table under
-// a heading has its first column behind it: "Limits, name".
+// Tables returns the tables of a page by their headings. The key of a second table under a
+// heading also has its first column: "Limits, name".
 func Tables(t testing.TB, name string) map[string]Table {
 	t.Helper()
 	text, err := os.ReadFile(name)

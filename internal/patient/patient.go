@@ -24,13 +24,13 @@ func Value[T any](c <-chan T) T {
 	return <-c
 }
 
-// Done calls f, which may wait: the Wait of a group, say.
+// Done calls f, which may block, such as the Wait of a group.
 func Done(f func()) {
 	defer End().Stop()
 	f()
 }
 
-// Test gives the whole of a test an end. A benchmark lasts as long as it is told to.
+// Test gives a whole test a time limit. A benchmark lasts as long as it is told to.
 func Test(t testing.TB) {
 	if _, ok := t.(*testing.B); ok {
 		return
@@ -39,15 +39,14 @@ func Test(t testing.TB) {
 	t.Cleanup(func() { end.Stop() })
 }
 
-// Exit waits for a command that was started, and kills it when it does not end by itself.
+// Exit waits for a started command, and kills it if it does not end by itself.
 func Exit(c *exec.Cmd) error {
 	defer time.AfterFunc(limit, func() { c.Process.Kill() }).Stop()
 	return c.Wait()
 }
 
-// End ends the program, unless it is stopped, and prints what each goroutine waits for: a function that waits for several
-// things, or for bytes, defers End().Stop(). The test is not failed instead, as what a failed test has to clean up may
-// wait for the same.
+// End ends the program, unless it is stopped, and prints what each goroutine waits for. A function that waits for several
+// things, or for bytes, defers End().Stop(). The test is not failed instead, as its cleanup may wait for the same.
 func End() *time.Timer {
 	return time.AfterFunc(limit, func() {
 		debug.SetTraceback("all")

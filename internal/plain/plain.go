@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with a dot in place of each control, escape and bidirectional character, and of each that no one sees. Bytes
-// that are no UTF-8 become U+FFFD. Joiners and selectors of variants stay where they change what is seen: after emoji, and
-// in scripts that need them.
+// Text returns s with a dot in place of each control, escape, bidirectional and invisible character. Bytes that are not UTF-8
+// become U+FFFD. Joiners and variation selectors stay where they change the appearance: after emoji, and in scripts that need
+// them.
 func Text(s string) string {
 	if safe(s) {
 		return s
@@ -36,7 +36,7 @@ func safe(s string) bool {
 	return true
 }
 
-// JSON returns a line of JSON with each such character escaped inside its strings. The line means the same.
+// JSON returns a line of JSON with each such character escaped inside its strings. Its meaning does not change.
 func JSON(line []byte) []byte {
 	var look eye
 	if !bytes.ContainsFunc(line, look.misses) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Keeps returns n, the count of a loop that keeps promises, and notes it when the test has passed. A test with several
+// Keeps returns n, the count of a loop that checks promises, and records it when the test has passed. A test with several
 // promises names them all: "T21 T28".
 func Keeps(t testing.TB, ids, part string, n int) int {
 	t.Helper()
@@ -21,8 +21,8 @@ func Keeps(t testing.TB, ids, part string, n int) int {
 	return n
 }
 
-// Kept notes that a test has run n of a promise, for a part of the project: a dialect, a package. It writes a line to the
-// file that PARLEY_TALLY names, if there is one. A test that failed or was skipped has kept nothing.
+// Kept records that a test has run n of a promise, for a part of the project: a dialect, a package. It writes a line to
+// the file that PARLEY_TALLY names, if any. A test that failed or was skipped records nothing.
 func Kept(t testing.TB, id, part string, n int) {
 	t.Helper()
 	name := os.Getenv("PARLEY_TALLY")
@@ -41,5 +41,5 @@ func Kept(t testing.TB, id, part string, n int) {
 	}
 }
 
-// Full reports whether the counts of the gate are wanted, which are too long for every run of the tests.
+// Full reports whether to run the counts of the gate, which take too long for every run of the tests.
 func Full() bool { return os.Getenv("PARLEY_PR") != "" }

@@ -2,15 +2,15 @@ package queue
 
 import "unsafe"
 
-// Fifo is a queue: first in, first out. It allocates only to grow, and what has
-// passed through it does not make it longer. The zero value is empty.
+// Fifo is a queue: first in, first out. It allocates only to grow, and removed elements do not
+// make it longer. The zero value is empty.
 type Fifo[T any] struct {
 	list  []T
 	head  int32
 	quiet int32 // times in a row that it became empty without using a quarter of its room
 }
 
-// Len returns how many elements wait.
+// Len returns the number of elements.
 func (q *Fifo[T]) Len() int { return len(q.list) - int(q.head) }
 
 // First returns the oldest element, which must exist. It is valid until the next
@@ -45,9 +45,9 @@ func (q *Fifo[T]) Pop() T {
 	return v
 }
 
-// Trim lets go of the memory of an empty queue that was long: a burst must not make a
-// connection large for the rest of its life. A queue that is long now and then, as when many speak
-// in one tick, keeps it, if it is not much.
+// Trim frees the memory of an empty queue that was long: a burst must not make a connection large
+// for the rest of its life. A queue that is long now and then, as when many speak in one tick,
+// keeps its memory if that is small.
 func (q *Fifo[T]) Trim() {
 	const (
 		kept      = 64      // are always kept

@@ -6,19 +6,19 @@ import (
 	"parley/internal/reliable"
 )
 
-// PacketOverhead is what a packet holds beside its buffer: its place in the queue.
-// Growing doubles the queue, so a packet may have two.
+// PacketOverhead is the memory of a packet besides its buffer: its slot in the queue. Growing
+// doubles the queue, so a packet may have two.
 const PacketOverhead = 2 * int(unsafe.Sizeof([]byte(nil)))
 
-// Packets is a queue of packets in lent buffers. One that waits alone, as most do, waits in the
-// queue itself, without another place in memory. The zero value is empty.
+// Packets is a queue of packets in lent buffers. A single packet, the usual case, is stored in
+// the queue itself, without an allocation. The zero value is empty.
 type Packets struct {
 	first []byte        // the oldest, nil if none waits
 	rest  *Fifo[[]byte] // once there were two
 	held  int
 }
 
-// Len returns how many packets wait.
+// Len returns the number of packets.
 func (q *Packets) Len() int {
 	switch {
 	case q.first == nil:
@@ -29,15 +29,14 @@ func (q *Packets) Len() int {
 	return 1 + q.rest.Len()
 }
 
-// Held returns the memory of all that wait: their whole buffers, and what the queue
-// needs to know them by. A bound on the sum of their lengths would let tiny packets hold
-// many times it.
+// Held returns the memory of all packets: their whole buffers, and their slots in the queue. A
+// bound on the sum of their lengths would let tiny packets hold many times as much.
 func (q *Packets) Held() int { return q.held }
 
 // First returns the oldest packet, which must exist.
 func (q *Packets) First() []byte { return q.first }
 
-// Put puts a packet at the end. Its buffer is the queue's from now on, and must not be nil.
+// Put puts a packet at the end. The queue owns its buffer from now on. It must not be nil.
 func (q *Packets) Put(b []byte) {
 	q.held += cap(b) + PacketOverhead
 	if q.first == nil {
@@ -61,11 +60,10 @@ func (q *Packets) Pop() []byte {
 	return b
 }
 
-// Drop lets the oldest packet go, which must exist.
+// Drop removes the oldest packet, which must exist, and gives its buffer back.
 func (q *Packets) Drop(lender *reliable.Buffers) { lender.Give(q.Pop()) }
 
-// MoveTo copies the oldest packet into buf and lets it go. It reports false if there
-// is none.
+// MoveTo copies the oldest packet into buf and removes it. It returns false if there is none.
 func (q *Packets) MoveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
 	if q.first == nil {
 		return 0, false
@@ -75,7 +73,7 @@ func (q *Packets) MoveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
 	return n, true
 }
 
-// Clear lets all go.
+// Clear removes all packets.
 func (q *Packets) Clear(lender *reliable.Buffers) {
 	for q.Len() > 0 {
 		q.Drop(lender)

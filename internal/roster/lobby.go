@@ -20,9 +20,9 @@ const (
 	EnterWithin = 10 * time.Second
 )
 
-// Lobby is where connections are that are proven and have not entered. They take no place there: a crowd that
-// does not enter keeps nobody out. Each has a time to enter in, an address has a bounded number in the lobby, and
-// when it is full the oldest of the address that has the most gives way. Nothing here is done for each packet.
+// Lobby holds connections that are proven and have not entered. They take no place, so that a crowd that does not
+// enter keeps nobody out. Each has a time limit to enter, and an address has a bounded number of them. When the
+// lobby is full, the oldest of the address that has the most makes room. Nothing here runs for each packet.
 type Lobby[C connection] struct {
 	within time.Duration
 	size   int
@@ -46,15 +46,15 @@ type guest[C connection] struct {
 	links links[*guest[C]]
 }
 
-// NewLobby returns an empty lobby, in which connections may be for so long.
+// NewLobby returns an empty lobby with a time limit for its connections.
 func NewLobby[C connection](within time.Duration) *Lobby[C] {
 	return &Lobby[C]{within: within, size: lobbyOfAll, hosts: map[netip.Addr]*host[C]{}, guests: map[C]*guest[C]{}}
 }
 
-// Len returns how many are in it.
+// Len returns the number of connections.
 func (l *Lobby[C]) Len() int { return len(l.guests) }
 
-// HasRoom reports whether one more of an address may come.
+// HasRoom reports whether one more connection of an address may come.
 func (l *Lobby[C]) HasRoom(addr netip.Addr) bool {
 	n := 0
 	if h := l.hosts[admission.Host(addr)]; h != nil {
@@ -72,8 +72,8 @@ func (l *Lobby[C]) most() int {
 	return n
 }
 
-// Come lets a connection in for which there is room. If another has to give way for it, that one is returned; it has
-// left the lobby.
+// Come adds a connection, for which there is room. If another has to make room, that one leaves the lobby and is
+// returned.
 func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
 	if len(l.guests) >= l.size {
 		first := l.counts[l.most()].first.guests[0]
@@ -97,7 +97,7 @@ func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
 	return gone, ok
 }
 
-// Leave lets a connection out: it has entered, or is over. It reports whether it was here.
+// Leave removes a connection that has entered or ended. It reports whether it was here.
 func (l *Lobby[C]) Leave(c C) bool {
 	if !c.member().waiting {
 		return false
@@ -122,7 +122,7 @@ func (l *Lobby[C]) Leave(c C) bool {
 	return true
 }
 
-// NextTimeout returns when the time of the first is over.
+// NextTimeout returns when the first time limit is over.
 func (l *Lobby[C]) NextTimeout() (time.Time, bool) {
 	if l.oldest.first == nil {
 		return time.Time{}, false
@@ -130,7 +130,7 @@ func (l *Lobby[C]) NextTimeout() (time.Time, bool) {
 	return l.oldest.first.until, true
 }
 
-// Due lets out one whose time is over.
+// Due removes a connection whose time limit is over, and returns it.
 func (l *Lobby[C]) Due(now time.Time) (c C, ok bool) {
 	g := l.oldest.first
 	if g == nil || g.until.After(now) {

@@ -9,8 +9,8 @@ import (
 // MaxReply is the size of the largest reply.
 const MaxReply = 64
 
-// Replies are the answers to addresses without a connection that wait for the socket.
-// The oldest goes first. The zero value is empty.
+// Replies are the answers to addresses without a connection that wait for the socket,
+// oldest first. The zero value is empty.
 type Replies struct {
 	list queue.Fifo[reply]
 }
@@ -21,7 +21,8 @@ type reply struct {
 	data [MaxReply]byte
 }
 
-// Len returns how many wait. Who puts one asks first: there is no bound here.
+// Len returns the number of answers. The caller checks it before Put: there is no bound
+// here.
 func (r *Replies) Len() int { return r.list.Len() }
 
 // Put queues an answer, of at most MaxReply bytes.
@@ -34,7 +35,7 @@ func (r *Replies) Put(to netip.AddrPort, b []byte) {
 	r.list.Push(a)
 }
 
-// MoveTo copies the oldest answer into buf, lets it go and says where it is to be sent.
+// MoveTo copies the oldest answer into buf, removes it and returns its address.
 func (r *Replies) MoveTo(buf []byte) (n int, to netip.AddrPort, ok bool) {
 	if r.list.Len() == 0 {
 		return 0, to, false

@@ -91,14 +91,14 @@ func (r *Roster[C]) Move(from, to netip.AddrPort) {
 	r.set(to, c)
 }
 
-// Len returns how many connections there are.
+// Len returns the number of connections.
 func (r *Roster[C]) Len() int { return len(r.list) }
 
 // All yields all connections. None may be removed meanwhile.
 func (r *Roster[C]) All() iter.Seq[C] { return slices.Values(r.list) }
 
-// Remove takes a connection out of the table, and its timer. What it still has to be
-// polled stays to be polled.
+// Remove takes a connection out of the table, and its timer. Its remaining events and
+// packets can still be polled.
 func (r *Roster[C]) Remove(addr netip.AddrPort, c C) {
 	m := c.member()
 	r.unset(addr)
@@ -122,8 +122,7 @@ func (r *Roster[C]) Touch(c C) {
 	}
 }
 
-// Load notes that a connection was given a packet to send: it has no more events than
-// before.
+// Load notes that a connection was given a packet to send. It has no new events.
 func (r *Roster[C]) Load(c C) {
 	if m := c.member(); !m.queued {
 		m.queued = true
@@ -156,9 +155,8 @@ func (r *Roster[C]) Busy() (c C, ok bool) {
 	return *r.busy.First(), true
 }
 
-// Rest says that the connection of Busy has no more packets, and when it wants to be
-// called next. That is known only now, as what a connection waits for may be just to be
-// polled.
+// Rest says that the connection of Busy has no more packets, and sets the time of its
+// next call. That is known only now, as polling can change it.
 func (r *Roster[C]) Rest(c C, next time.Time, ok bool) {
 	m := c.member()
 	m.queued = false
@@ -168,14 +166,14 @@ func (r *Roster[C]) Rest(c C, next time.Time, ok bool) {
 	}
 }
 
-// NextTimeout returns when the first connection wants to be called. It counts once
-// Busy has none.
+// NextTimeout returns when the first connection wants to be called. It is valid once Busy
+// has none.
 func (r *Roster[C]) NextTimeout() (time.Time, bool) {
 	_, at, ok := r.timers.First()
 	return at, ok
 }
 
-// Due returns a connection whose time has come, and stops its timer: Rest sets it again.
+// Due returns a connection that is due, and stops its timer: Rest sets it again.
 func (r *Roster[C]) Due(now time.Time) (c C, ok bool) {
 	c, at, ok := r.timers.First()
 	if !ok || at.After(now) {
@@ -186,8 +184,8 @@ func (r *Roster[C]) Due(now time.Time) (c C, ok bool) {
 	return c, true
 }
 
-// Idle reports whether nothing of a connection that left is held here: no member, no
-// timer, nothing to be polled. Tests ask it.
+// Idle reports whether nothing of removed connections is held here: no member, no timer,
+// nothing to poll. It is for tests.
 func (r *Roster[C]) Idle() bool {
 	return r.conns.used+len(r.zoned)+len(r.list)+r.timers.Len()+r.busy.Len()+r.eventful.Len() == 0
 }

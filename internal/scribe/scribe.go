@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Handler is a slog.Handler that never blocks. Those that come of WithAttrs and WithGroup share its buffer.
+// Handler is a slog.Handler that never blocks. Handlers made by WithAttrs and WithGroup share its buffer.
 type Handler struct {
 	next  slog.Handler
 	proto string // which dialect's lines these are
 	desk  *desk
 }
 
-// Stats counts lines. Lines is how many were written; the others were not.
+// Stats counts lines. Lines is the number of written lines; the others were not written.
 type Stats struct {
 	Lines   uint64
 	Limited uint64 // of a kind that came too often
@@ -52,7 +52,7 @@ type tally struct {
 	leftOut uint64
 }
 
-// New returns a handler that has next write its lines. If next is a Handler already, it is returned.
+// New returns a handler whose lines next writes. If next is a Handler already, it is returned.
 func New(next slog.Handler) *Handler {
 	if h, ok := next.(*Handler); ok {
 		return h
@@ -88,7 +88,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs returns a handler whose lines have these too.
+// WithAttrs returns a handler that adds attributes to its lines.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	x := *h
 	plain := make([]slog.Attr, len(attrs))
@@ -119,8 +119,8 @@ func (h *Handler) Stats() Stats {
 	return s
 }
 
-// Flush waits until all lines are written, also those about lines that were left out, but not longer than patience:
-// a program ends although nobody reads its log. It reports whether they are written.
+// Flush waits until all lines are written, including the reports of dropped lines, but not longer than patience: a
+// program must end even if nobody reads its log. It reports whether all were written.
 func (h *Handler) Flush(patience time.Duration) bool {
 	h.desk.tellLeftOut()
 	timer := time.NewTimer(patience)

@@ -16,62 +16,61 @@ import (
 type Endpoint[E any] interface {
 	udp.Core
 
-	// Advance tells the time before the endpoint is asked to do something.
+	// Advance sets the time before the endpoint is called.
 	Advance(now time.Time)
 
-	// PollEvent returns the next thing that happened.
+	// PollEvent returns the next event.
 	PollEvent() (E, bool)
 
-	// Over returns why the connection is over if it is, whatever of its events was
-	// not polled yet.
+	// Over returns the reason why the connection has ended, if it has. Events may still be waiting for
+	// PollEvent.
 	Over() (why error, over bool)
 }
 
-// Turn says what an event means to a Client.
+// Turn is the meaning of an event to a Client.
 type Turn uint8
 
 const (
-	// Ordinary events are the program's.
+	// Ordinary events are for the program.
 	Ordinary Turn = iota
-	// Connected: the handshake is done. Dial waits for it. It comes once at most.
+	// Connected means that the handshake is done. Dial waits for it. It comes at most once.
 	Connected
-	// Closed: it is the last, and the endpoint is over.
+	// Closed is the last event: the endpoint has ended.
 	Closed
 )
 
 // ClientConfig is what a dialect adds to a Client.
 type ClientConfig[E any] struct {
-	// Name is the dialect's, which its errors begin with.
+	// Name is the dialect's name, with which its errors begin.
 	Name string
 
 	// Log gets a line when the connection begins and when it ends.
 	Log *slog.Logger
 
-	// Turn says what an event means.
+	// Turn returns the meaning of an event.
 	Turn func(E) Turn
 
-	// Own returns an event with bytes of its own, and Size how many they are.
+	// Own returns an event with bytes of its own, and Size their number.
 	Own  func(E) E
 	Size func(E) int
 
-	// Last returns the event that ends all: why is the endpoint's, or the socket's
-	// failure.
+	// Last returns the last event. why is the endpoint's reason, or the failure of the socket.
 	Last func(why error) E
 
-	// Send gives the endpoint a message of Put, and reports whether it was taken. If not,
-	// it is given it again after a later turn. Nil for clients that send nothing so.
+	// Send gives the endpoint a message of Put, and reports whether it was taken. If not, it is given again
+	// after a later turn. It is nil for clients that do not use Put.
 	Send func(now time.Time, m Message) bool
 
-	// Left says, after messages were given to Send, whether more of them wait. An endpoint
-	// that says goodbye waits for those. It is set if Send is.
+	// Left tells, after messages were given to Send, whether more of them wait. An endpoint that says goodbye
+	// waits for those. It is set if Send is.
 	Left func(now time.Time, left bool)
 
-	// HangUp has the endpoint say goodbye, and Cut has it end at once: see Close. Both
-	// run on the loop, and may be called again.
+	// HangUp makes the endpoint say goodbye, and Cut makes it end at once: see Close. Both run on the loop, and
+	// may be called again.
 	HangUp, Cut func(now time.Time)
 }
 
-// Client is a client endpoint at a socket. Its methods may be called by any goroutine.
+// Client is a client endpoint with a socket. Its methods may be called by any goroutine.
 type Client[E any] struct {
 	cfg      ClientConfig[E]
 	endpoint Endpoint[E] // owned by the loop, and by mu after its end
@@ -87,8 +86,7 @@ type Client[E any] struct {
 	loop *udp.Loop // set once; under mu for the loop itself, which may be faster
 }
 
-// Dial starts a client at a socket, which it owns from now on, and returns when the
-// handshake is done.
+// Dial starts a client with a socket, which it owns from now on, and returns when the handshake is done.
 func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c ClientConfig[E]) (*Client[E], error) {
 	x := &Client[E]{
 		cfg: c, endpoint: e, inbox: newInbox(c.Size),
@@ -115,21 +113,21 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 	return nil, x.why
 }
 
-// LocalAddr returns our own address.
+// LocalAddr returns the client's address.
 func (c *Client[E]) LocalAddr() netip.AddrPort { return c.loop.Socket().LocalAddr() }
 
 // Loop returns the client's loop.
 func (c *Client[E]) Loop() *udp.Loop { return c.loop }
 
-// Over is closed when the connection is over, which may be before Events has yielded all
-// that came.
+// Over returns a channel that is closed when the connection has ended. Events may not have yielded all events
+// then.
 func (c *Client[E]) Over() <-chan struct{} { return c.over }
 
-// Queued returns how many events wait to be read, and their bytes.
+// Queued returns the number of events that wait to be read, and their bytes.
 func (c *Client[E]) Queued() (events int, bytes int64) { return c.inbox.queued() }
 
-// Do runs fn on the loop, with the present time, and returns when it has run. The error is
-// ErrClosed, and then fn has not run.
+// Do runs fn on the loop, with the present time, and returns when it has run. If Do returns ErrClosed, fn has
+// not run.
 func (c *Client[E]) Do(fn func(now time.Time)) error {
 	err := c.loop.Do(func() {
 		now := time.Now()
@@ -143,20 +141,20 @@ func (c *Client[E]) Do(fn func(now time.Time)) error {
 	return nil
 }
 
-// Put has a message sent and does not wait for the loop: see ClientConfig.Send. Messages of
-// one goroutine are given to the endpoint in their order, but those that are Passing may go
-// before others. The name has at most 255 bytes. The error is ErrFull while too much waits,
-// or ErrClosed; then nothing is sent. What was taken is sent also if Close is called next.
+// Put queues a message and does not wait for the loop: see ClientConfig.Send. The endpoint gets the messages of
+// one goroutine in order, except that Passing ones may go before others. The name has at most 255 bytes. If Put
+// returns an error, nothing is sent: ErrFull while too much waits, or ErrClosed. A message that was taken is
+// sent even if Close is called next.
 func (c *Client[E]) Put(tag Tag, name string, data []byte) error {
 	return c.outbox.put(tag, name, data)
 }
 
-// PutWait is Put that waits until there is room, or ctx ends, whose error it then returns.
+// PutWait is Put, but waits for room. If ctx ends first, it returns the error of ctx.
 func (c *Client[E]) PutWait(ctx context.Context, tag Tag, name string, data []byte) error {
 	return c.outbox.putWait(ctx, tag, name, data)
 }
 
-// Ask runs fn on the loop, or here when the loop has ended.
+// Ask runs fn on the loop, or in the calling goroutine when the loop has ended.
 func (c *Client[E]) Ask(fn func(now time.Time)) {
 	if c.Do(fn) == nil {
 		return
@@ -167,8 +165,8 @@ func (c *Client[E]) Ask(fn func(now time.Time)) {
 	fn(time.Now())
 }
 
-// Events yields what happens, and waits for it. The last event is that of
-// ClientConfig.Last. Several goroutines may share what comes.
+// Events yields events and waits for more. The last event is that of ClientConfig.Last. Several goroutines may
+// share the events.
 func (c *Client[E]) Events() iter.Seq[E] {
 	return func(yield func(E) bool) {
 		for ev, ok := c.inbox.next(c.loop.Done(), c.loop.Wake); ok; ev, ok = c.inbox.next(c.loop.Done(), c.loop.Wake) {
@@ -180,7 +178,7 @@ func (c *Client[E]) Events() iter.Seq[E] {
 	}
 }
 
-// Err returns why the connection is over, or nil while it is not.
+// Err returns the reason why the connection ended, or nil while it has not.
 func (c *Client[E]) Err() error {
 	if isClosed(c.over) {
 		return c.why
@@ -188,8 +186,8 @@ func (c *Client[E]) Err() error {
 	return nil
 }
 
-// Close has the endpoint hang up and returns when the connection is over; when ctx ends
-// first, the endpoint is cut, and ctx's error is returned.
+// Close makes the endpoint hang up and returns when the connection has ended. If ctx ends first, the endpoint is
+// cut, and Close returns the error of ctx.
 func (c *Client[E]) Close(ctx context.Context) error {
 	c.outbox.close()
 	hangUp := func(now time.Time) {

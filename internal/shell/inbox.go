@@ -8,11 +8,11 @@ import (
 
 // Limits of what waits between a client's loop and the program.
 const (
-	// MaxQueuedEvents and MaxQueuedEventBytes bound what a client's loop has ready
-	// for the program. Past either it polls no more, so that the engine's own bounds
-	// are reached, packets are refused and the server slows down: a server that
-	// floods a slow client costs it this much and no more. One event may pass the
-	// bytes, as a message may be larger than they are.
+	// MaxQueuedEvents and MaxQueuedEventBytes bound the events that a client's loop has ready
+	// for the program. Beyond either it polls no more. Then the engine's own bounds are
+	// reached, packets are refused and the server slows down: a server that floods a slow
+	// client costs it this much and no more. One event may exceed the bytes, as a message may
+	// be larger.
 	MaxQueuedEvents     = 512
 	MaxQueuedEventBytes = 256 << 10
 

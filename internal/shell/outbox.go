@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// MaxOutboxBytes bounds what waits between the program and a client's loop, with 6 bytes
-// beside each message: a server that takes nothing costs its client this, and past it Put
+// MaxOutboxBytes bounds the bytes that wait between the program and a client's loop, with 6
+// bytes for each message: a server that takes nothing costs its client this, and beyond it Put
 // fails. One message may be larger than that, and then waits alone.
 const MaxOutboxBytes = 256 << 10
 
@@ -23,23 +23,23 @@ const (
 	patientTurns    = 1024
 )
 
-// ErrFull: too much waits to be sent.
+// ErrFull means that too much waits to be sent.
 var ErrFull = errors.New("shell: outbox full")
 
-// Tag is the dialect's own note on a message that waits, in its lower six bits.
+// Tag is the dialect's own note on a waiting message, in its lower six bits.
 type Tag uint8
 
 const (
-	// Passing says that the message may go before others that wait: the wire promises
-	// it no place behind them.
+	// Passing means that the message may go before others that wait: the protocol does not
+	// order it behind them.
 	Passing Tag = 1 << 7
 
 	// gone marks a message that has passed.
 	gone Tag = 1 << 6
 )
 
-// Message is what an endpoint is given to send. Its name and data are valid during the call
-// only, and who keeps them copies them.
+// Message is a message for an endpoint to send. Its name and data are valid during the call
+// only: copy them to keep them.
 type Message struct {
 	Tag  Tag
 	Name string

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// Resolve turns the name in host:port into its address, IPv4 first, for as long as ctx
-// allows. What is no name is left to the socket, which knows what to say of it.
+// Resolve resolves the name in host:port to an address, IPv4 first, for as long as ctx
+// allows. Other text is left to the socket, which reports the error.
 func Resolve(ctx context.Context, addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host == "" {

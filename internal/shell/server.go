@@ -10,45 +10,44 @@ import (
 	"parley/internal/udp"
 )
 
-// ErrClosed: the loop has ended, and what it was asked to do was not done.
+// ErrClosed means that the loop has ended, and the request was not carried out.
 var ErrClosed = errors.New("shell: closed")
 
 // Core is a dialect's server core.
 type Core interface {
 	udp.Core
 
-	// Advance tells the time before the core is asked to do something.
+	// Advance sets the time before the core is called.
 	Advance(now time.Time)
 
-	// Len returns how many connections there are.
+	// Len returns the number of connections.
 	Len() int
 }
 
 // ServerConfig is what a dialect adds to a Server.
 type ServerConfig struct {
-	// Name is the dialect's, which its errors begin with.
+	// Name is the dialect's name, with which its errors begin.
 	Name string
 
-	// Events is called once a turn, on the loop: it polls the core's events and hands
-	// them to the program.
+	// Events is called once a turn, on the loop: it polls the core's events and passes them to the
+	// program.
 	Events func()
 
-	// Quiet, if set, reports whether the core has no events: then who runs Do sends
-	// what it had the core say, and the loop sleeps on.
+	// Quiet, if set, reports whether the core has no events. Then the caller of Do sends what the core
+	// has to send, and the loop sleeps on.
 	Quiet func() bool
 
-	// Leave has the core say goodbye to all and let no one in, and Abort has it end
-	// all connections at once. Both run on the loop, and may be called again. Abort is
-	// also called when the socket has failed.
+	// Leave makes the core say goodbye to all clients and admit no new ones, and Abort makes it end all
+	// connections at once. Both run on the loop, and may be called again. Abort is also called when the
+	// socket has failed.
 	Leave, Abort func()
 
 	// Flush, if set, is called when the server is closed: it waits for the last lines of the log.
 	Flush func()
 }
 
-// Server is a server core at a socket. One goroutine, the loop, owns the core. The
-// methods may be called by any other; those that wait for the loop must not be called on
-// it, where they would wait for themselves: Do, Look, Shutdown and Close.
+// Server is a server core with a socket. One goroutine, the loop, owns the core. Any other goroutine may
+// call the methods. The loop must not call Do, Look, Shutdown and Close, which wait for it.
 type Server struct {
 	cfg     ServerConfig
 	core    Core
@@ -58,7 +57,7 @@ type Server struct {
 	empty   chan struct{} // closed when the last connection has left since
 }
 
-// Serve starts a server at a socket, which it owns from now on.
+// Serve starts a server with a socket, which it owns from now on.
 func Serve(socket *udp.Socket, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
 	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended})
@@ -74,12 +73,12 @@ func (s *Server) Addr() netip.AddrPort { return s.loop.Socket().LocalAddr() }
 // LoopStats returns the counters of the loop.
 func (s *Server) LoopStats() udp.LoopStats { return s.loop.Stats() }
 
-// Done is closed when the server is closed or its socket failed. Close then returns
-// why.
+// Done returns a channel that is closed when the server is closed or its socket failed. Close then
+// returns the error.
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
-// Do runs fn while the loop stands still, with the core at the present time: what fn has the
-// core send goes out at once after. The error is ErrClosed, and then fn has not run.
+// Do runs fn in the calling goroutine while the loop is paused, with the core at the present time. What
+// fn makes the core send goes out at once afterwards. If Do returns ErrClosed, fn has not run.
 func (s *Server) Do(fn func()) error {
 	err := s.loop.Visit(func() {
 		s.core.Advance(time.Now())
@@ -91,7 +90,7 @@ func (s *Server) Do(fn func()) error {
 	return nil
 }
 
-// Look runs fn while nobody else is at the core, also when the server is closed: fn reads it and changes
+// Look runs fn while nobody else uses the core, even when the server is closed. fn reads it and changes
 // nothing.
 func (s *Server) Look(fn func()) {
 	if s.Do(fn) != nil {
@@ -100,8 +99,8 @@ func (s *Server) Look(fn func()) {
 	}
 }
 
-// Shutdown has the core leave, and closes the server when the last connection is over;
-// or when ctx ends first, which is then the error.
+// Shutdown makes the core leave, and closes the server when the last connection has ended. If ctx ends
+// first, it closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
 	if s.Do(s.leave) == nil {
@@ -134,9 +133,8 @@ func (s *Server) noteEmpty() {
 	}
 }
 
-// Close has the core abort, and closes the server. What the core has to send goes out
-// with the last turn, and its events are polled. The error is why the socket failed, if
-// it did. A second call changes nothing.
+// Close makes the core abort, and closes the server. The last turn sends what the core has to send, and
+// polls its events. The error is that of the socket, if it failed. A second call changes nothing.
 func (s *Server) Close() error {
 	_ = s.Do(s.cfg.Abort) // fails when it is closed already
 	err := s.loop.Close()

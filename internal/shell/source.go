@@ -13,15 +13,14 @@ import (
 // logPatience is how long the end of a server waits for the last lines of its log to be written.
 const logPatience = time.Second
 
-// Rand returns a random source that no one can foresee, for one loop.
+// Rand returns an unpredictable random source, for one loop.
 func Rand() *rand.Rand {
 	var seed [32]byte
 	cryptorand.Read(seed[:])
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// Log returns the logger of a server or a client: each line says which dialect and which
-// address. Without a logger there are no lines.
+// Log returns the logger of a server or a client: each line has the dialect and the address. Without a logger there are no lines.
 func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	if l == nil {
 		return slog.New(slog.DiscardHandler)
@@ -29,9 +28,9 @@ func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	return l.With("proto", name, side, addr)
 }
 
-// ServerLog is Log for a server, whose lines are written by a goroutine of their own: a writer that hangs stops no
-// loop. Lines beyond what package scribe lets wait are dropped. flush waits for those that wait, but not long. A logger that has such a goroutine
-// already is left as it is, and is not waited for.
+// ServerLog is Log for a server, whose lines a goroutine of their own writes: a writer that hangs stops no loop. Lines beyond the
+// buffer of package scribe are dropped. flush waits for waiting lines, but not long. A logger that already has such a goroutine
+// is left as it is, and is not waited for.
 func ServerLog(l *slog.Logger, name string, addr netip.AddrPort) (log *slog.Logger, flush func()) {
 	flush = func() {}
 	if l != nil {

@@ -2,7 +2,7 @@ package timers
 
 import "time"
 
-// Timer is what a thing embeds to be in a Heap. Its zero value is in none.
+// Timer is embedded in an item of a Heap. Its zero value is in no heap.
 type Timer struct {
 	at time.Duration // its time, if it is in a heap
 	id int32         // by which its heap knows it, plus one; 0 if it is in none
@@ -14,10 +14,10 @@ func (t *Timer) timer() *Timer { return t }
 // Timed is a pointer to something that embeds a Timer.
 type Timed interface{ timer() *Timer }
 
-// Heap holds things by their times. The zero value is empty.
+// Heap holds items by their times. The zero value is empty.
 //
-// A thing's own memory is not looked at while others move: with thousands of things, it
-// is cold, and to fetch it would cost more than the rest.
+// An item's own memory is not touched while others move: with thousands of items it is
+// cold, and reading it would cost more than the rest.
 type Heap[T Timed] struct {
 	base   time.Time // times are kept since then
 	list   []entry   // each before its four children
@@ -31,7 +31,7 @@ type entry struct {
 	id int32
 }
 
-// First returns the thing with the earliest time, and that time.
+// First returns the item with the earliest time, and that time.
 func (h *Heap[T]) First() (thing T, at time.Time, ok bool) {
 	if len(h.list) == 0 {
 		return thing, at, false
@@ -40,7 +40,7 @@ func (h *Heap[T]) First() (thing T, at time.Time, ok bool) {
 	return h.things[first.id], h.base.Add(first.at), true
 }
 
-// Set puts a thing at its time, wherever it was; without ok it takes it out.
+// Set sets the time of an item, in the heap or not. Without ok it removes the item.
 func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 	t := thing.timer()
 	if !ok {
@@ -67,7 +67,7 @@ func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 	}
 }
 
-// Len returns how many things are in the heap.
+// Len returns the number of items in the heap.
 func (h *Heap[T]) Len() int { return len(h.list) }
 
 // add gives a thing its id.

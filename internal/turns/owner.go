@@ -2,7 +2,8 @@ package turns
 
 import "sync"
 
-// Owner says who is at a core: its loop during a turn, or a visitor. The zero Owner is ready.
+// Owner is the lock of a core: its loop holds it during a turn, or a visitor does. The zero Owner is
+// ready.
 type Owner struct {
 	mu      sync.Mutex // held by whoever is
 	turned  sync.Cond  // on mu: a turn has begun, and whoever waits comes after it
@@ -10,8 +11,8 @@ type Owner struct {
 	over    bool       // the last turn has begun
 }
 
-// Begin begins a turn of the loop, and waits for a visitor to leave. After the last one nobody
-// comes any more: what visitors had to say is done in it.
+// Begin begins a turn of the loop, and waits for a visitor to leave. After the last turn there are
+// no more visitors; it does what they had left to do.
 func (o *Owner) Begin(last bool) {
 	o.mu.Lock()
 	o.over = last
@@ -21,13 +22,13 @@ func (o *Owner) Begin(last bool) {
 	}
 }
 
-// End ends it.
+// End ends the turn.
 func (o *Owner) End() { o.mu.Unlock() }
 
-// Visit runs fn between two turns, and waits for one that is under way. fn reports whether all
-// that it had to say is done; if not, a second visitor waits for the turn that does it, so
-// that nobody can pile up what is never done. Visit reports false when the loop is over, and then fn
-// was not run. Neither the loop nor fn may call it.
+// Visit runs fn between two turns, and waits for a turn under way. fn reports whether all its work
+// is done. If not, a second visitor waits for the turn that does it, so that unfinished work cannot
+// pile up. Visit returns false when the loop has ended, and then fn has not run. Neither the loop
+// nor fn may call it.
 func (o *Owner) Visit(fn func() (done bool)) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

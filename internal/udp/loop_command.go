@@ -1,8 +1,8 @@
 package udp
 
-// Post queues fn to be run on the loop's goroutine, between datagrams and
-// timeouts. A command that was accepted is run once, in the order of acceptance,
-// also when the loop is closed meanwhile. The error is ErrQueueFull or ErrClosed.
+// Post queues fn to run on the loop's goroutine, between datagrams and timeouts. An accepted command
+// runs once, in the order of acceptance, even if the loop is closed meanwhile. The error is ErrQueueFull
+// or ErrClosed.
 func (l *Loop) Post(fn func()) error {
 	l.mu.Lock()
 	if l.stopped {
@@ -18,9 +18,8 @@ func (l *Loop) Post(fn func()) error {
 	return nil
 }
 
-// Do runs fn on the loop's goroutine and returns when it has been run. While the
-// queue is full it waits. The loop's own callbacks must not call it. The error
-// is ErrClosed, and then fn is not run.
+// Do runs fn on the loop's goroutine and returns when it has run. While the queue is full it waits. The
+// loop's own callbacks must not call it. If Do returns ErrClosed, fn does not run.
 func (l *Loop) Do(fn func()) error {
 	l.mu.Lock()
 	for len(l.pending) >= l.config.Commands && !l.stopped {
@@ -39,13 +38,12 @@ func (l *Loop) Do(fn func()) error {
 	return nil
 }
 
-// Visit runs fn here and now, while the loop stands between two turns. What fn had the core send
-// it sends itself, if that is little and LoopConfig.Calm says that there is nothing else to do;
-// otherwise the loop takes a turn soon. It waits for a turn that is under way, and the
-// loop for fn, which must be short; a second visitor waits until what the first had to say is sent,
-// so that no one can pile up what is never sent. A loop that sleeps need not get up first, as for Do, so
-// it is how a game's tick reaches many loops. The loop's own callbacks must not call it, nor fn.
-// The error is ErrClosed, and then fn is not run.
+// Visit runs fn in the calling goroutine, between two turns of the loop. It sends what fn made the core
+// send, if that is little and LoopConfig.Calm reports nothing else to do. Otherwise the loop takes a
+// turn soon. Visit waits for a turn under way, and the loop waits for fn, which must be short. A second
+// visitor waits until the output of the first is sent, so that unsent output cannot pile up. Unlike Do,
+// it need not wake a sleeping loop, so a game's tick uses it to reach many loops. Neither the loop's own
+// callbacks nor fn may call it. If Visit returns ErrClosed, fn does not run.
 func (l *Loop) Visit(fn func()) error {
 	sleepsOn := false
 	ok := l.owner.Visit(func() (sent bool) {

@@ -56,7 +56,7 @@
 // 2.2 to 2.4 KB.
 //
 // BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. Each is a datagram and has an ack, but one
-// system call carries 256 of them, and so with acks. docs/performance.md has the works W3 and W2.
+// system call carries 256 of them, and as many acks. docs/performance.md has both as W3 and W2.
 //
 // # Limits
 //
@@ -67,7 +67,7 @@
 // read. A message of the largest size on its way holds its size besides that. When the first limit is reached, Send returns
 // ErrWindowFull; a client's Send does so when 256 KiB more are waiting. When the second is reached, packets are refused and sent
 // again: a client that stops reading slows its server down, and traffic resumes within two round trips once it reads. But a
-// packet is sent ten times at most, so a client that does not read for 10 to 20 s is closed with ReasonUnacknowledged, even if it
+// packet is resent ten times at most, so a client that does not read for 10 to 20 s is closed with ReasonUnacknowledged, even if it
 // is otherwise alive.
 //
 // A connection is identified by the peer's address. If a NAT gives a client another one, the connection is lost. The client
