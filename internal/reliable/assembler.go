@@ -2,20 +2,19 @@ package reliable
 
 import "time"
 
-// AssemblyConfig bounds messages that come in parts. The zero AssemblyConfig is
-// usable. It is not changed after use.
+// AssemblyConfig bounds messages that come in parts. The zero AssemblyConfig is usable. It is not changed
+// after use.
 type AssemblyConfig struct {
-	// MaxMessage bounds a whole message and so what one connection may hold
-	// here. Default 1 MiB.
+	// MaxMessage bounds a whole message, and so the memory of one connection here. Default 1 MiB.
 	MaxMessage int
 }
 
-// Budget is what the partial messages of all connections may take together. Small ones
-// are always taken. A larger one needs a place, which has room for the largest message there may be,
-// so that a message that has begun can always be completed. When no place is free,
-// its sender waits: it is not read until another message is complete. Nobody is cut off because
-// others use the budget. Only a message that has stopped growing gives way to one that waits. A message of
-// which all parts have come needs no place, so senders that are slow do not hold it up.
+// Budget bounds the partial messages of all connections together. Small ones are always taken. A larger one
+// needs a place, which has room for the largest possible message, so that a message that has begun can
+// always be completed. When no place is free, its sender waits: it is not read until another message is
+// complete. No connection is closed because others use the budget. Only a message that has stopped growing
+// gives way to one that waits. A message whose parts have all come needs no place, so slow senders do not
+// delay it.
 type Budget struct {
 	max, used int
 	placed    int   // bytes of the places that are taken
@@ -24,7 +23,8 @@ type Budget struct {
 	stalls    uint64
 }
 
-// NewBudget returns a budget of max bytes for large messages; 0 is 32 MiB. There is room for one at least.
+// NewBudget returns a budget of max bytes for large messages; 0 means 32 MiB. There is room for at least
+// one.
 func NewBudget(max int) *Budget {
 	orElse(&max, partialOfAll)
 	return &Budget{max: max}
@@ -33,11 +33,11 @@ func NewBudget(max int) *Budget {
 // Used returns the bytes in use.
 func (b *Budget) Used() int { return b.used }
 
-// Waiting returns how many messages wait for a place.
+// Waiting returns the number of messages that wait for a place.
 func (b *Budget) Waiting() int { return b.waiters.len }
 
-// Wake returns the owner of a message that waits and may have a place now, nil if there is none. It returns
-// each once, until it has to wait again.
+// Wake returns the owner of a waiting message that may get a place now, nil if there is none. It returns
+// each owner once, until that has to wait again.
 func (b *Budget) Wake() any {
 	if a := b.waiters.first; a != nil && !a.woken && b.hasPlace(a.cfg.MaxMessage) {
 		a.woken = true
@@ -48,13 +48,14 @@ func (b *Budget) Wake() any {
 
 func (b *Budget) hasPlace(size int) bool { return b.placed == 0 || b.placed+size <= b.max }
 
-// Assembler puts one message at a time together from parts that come in order:
-// a continued message of an ordered stream. Make one with NewAssembler.
+// Assembler assembles one message at a time from parts that come in order: a continued message of an ordered
+// stream. Make one with NewAssembler.
 type Assembler struct {
-	// Owner is what Budget.Wake returns.
+	// Owner is the value that Budget.Wake returns.
 	Owner any
-	// Arrived says that the rest of the message waits to be read, or that no more comes as the connection is
-	// over. It is then read without a place: what it takes here it gives back at once. Release unsets it.
+	// Arrived means that the rest of the message waits to be read, or that no more comes as the connection
+	// has ended. The message is then read without a place, as it gives its memory back at once. Release
+	// unsets it.
 	Arrived bool
 
 	cfg    *AssemblyConfig
@@ -73,19 +74,20 @@ type Assembler struct {
 	older, newer *Assembler
 }
 
-// AssemblyFate is what became of a part.
+// AssemblyFate is the fate of a part.
 type AssemblyFate uint8
 
 const (
-	// Part: more is to come.
+	// Part means that more parts are to come.
 	Part AssemblyFate = iota + 1
-	// Whole: the message is complete and returned.
+	// Whole means that the message is complete and returned.
 	Whole
-	// Oversize: the message is larger than any may be.
+	// Oversize means that the message is larger than the limit.
 	Oversize
-	// Stalled: the message grew too slowly while another waited for its room. It cannot be completed.
+	// Stalled means that the message grew too slowly while another waited for its room. It cannot be
+	// completed.
 	Stalled
-	// Wait: the part was not taken, as all room is in use. It is to be given again.
+	// Wait means that the part was not taken, as all room is in use. Give it again.
 	Wait
 )
 
@@ -94,7 +96,7 @@ func (f AssemblyFate) String() string {
 	return nameOf(uint8(f), "unset", "part", "whole", "oversize", "stalled", "wait")
 }
 
-// NewAssembler returns an assembler that draws on a budget shared with others.
+// NewAssembler returns an assembler that shares a budget with others.
 func NewAssembler(now time.Time, cfg *AssemblyConfig, b *Budget) Assembler {
 	c := AssemblyConfig{}
 	if cfg != nil {
@@ -107,9 +109,9 @@ func NewAssembler(now time.Time, cfg *AssemblyConfig, b *Budget) Assembler {
 	return Assembler{cfg: cfg, budget: b, born: now}
 }
 
-// Append takes the next part. With more unset it is the last, and the whole
-// message is returned, valid until the next call. After Oversize and Stalled
-// nothing is held, and the connection cannot go on: a reliable message is lost.
+// Append takes the next part. With more unset it is the last, and the whole message is returned, valid until
+// the next call. After Oversize and Stalled nothing is held, and the connection cannot go on, as a reliable
+// message is lost.
 func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, AssemblyFate) {
 	a.Read()
 	switch {
@@ -200,14 +202,14 @@ func (b *Budget) unstall(now time.Time, size int) {
 	}
 }
 
-// Read says that the message that Append returned was read: its memory goes back.
+// Read says that the message that Append returned was read, and gives its memory back.
 func (a *Assembler) Read() {
 	if a.whole {
 		a.Release()
 	}
 }
 
-// Len returns how many bytes of a message are there.
+// Len returns the number of bytes of the message so far.
 func (a *Assembler) Len() int { return len(a.message) }
 
 // Begun reports whether parts of a message are waiting for more.
@@ -216,11 +218,10 @@ func (a *Assembler) Begun() bool { return a.begun && !a.whole }
 // Waits reports whether the next part waits for a place.
 func (a *Assembler) Waits() bool { return a.list == &a.budget.waiters }
 
-// Failed reports whether a partial message was let go, so that the connection
-// cannot go on.
+// Failed reports whether a partial message was dropped, so that the connection cannot go on.
 func (a *Assembler) Failed() bool { return a.failed }
 
-// Release lets go of what is held, as when the connection ends.
+// Release drops what is held, as when the connection ends.
 func (a *Assembler) Release() {
 	if a.list == &a.budget.holders {
 		a.budget.placed -= a.cfg.MaxMessage

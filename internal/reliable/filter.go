@@ -1,17 +1,16 @@
 package reliable
 
-// Filter remembers which of the last 8,192 numbers were received. The zero
-// value expects numbers from 0 on; what is below the first counts as received.
+// Filter remembers which of the last 8,192 numbers were received. The zero value expects
+// numbers from 0 on; numbers below the first count as received.
 //
 //	         newest−8191            newest          newest+8192
 //	stale   |        known         |      may come      |   too far
 //
 // Numbers are unwrapped to 64 bits, so nothing here ever wraps.
 //
-// Most numbers arrive, and nearly in order. So only as many of the newest are
-// kept one by one, as bits, as reach back to the oldest hole; all before them
-// within the 8,192 were received. A path that loses nothing costs 16 bytes, the
-// worst one 1 KiB.
+// Most numbers arrive, and nearly in order. So only the newest numbers, back to the
+// oldest hole, are kept one by one, as bits. All before them within the 8,192 were
+// received. A path without loss costs 16 bytes, the worst path 1 KiB.
 type Filter struct {
 	next  uint64   // the newest received number plus one
 	bits  []uint64 // number n is bit n modulo their count; a power of two
@@ -33,13 +32,13 @@ const (
 type Sight uint8
 
 const (
-	// Fresh: not received yet.
+	// Fresh means not received yet.
 	Fresh Sight = iota + 1
-	// Seen: received before.
+	// Seen means received before.
 	Seen
-	// Stale: too old to know.
+	// Stale means too old to know.
 	Stale
-	// TooFar: more than FilterSpan ahead of the newest.
+	// TooFar means more than FilterSpan ahead of the newest.
 	TooFar
 )
 
@@ -48,7 +47,7 @@ func (s Sight) String() string {
 	return nameOf(uint8(s), "unset", "fresh", "seen", "stale", "too far")
 }
 
-// Check says what is known of n and changes nothing.
+// Check returns what is known of n and changes nothing.
 func (f *Filter) Check(n uint64) Sight {
 	switch {
 	case n >= f.next:
@@ -64,7 +63,7 @@ func (f *Filter) Check(n uint64) Sight {
 	return Fresh
 }
 
-// Mark notes that n was received. The caller has seen Check return Fresh.
+// Mark notes that n was received. Check must have returned Fresh.
 func (f *Filter) Mark(n uint64) {
 	if f.bits == nil {
 		f.bits = f.first[:]

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Holes remembers what was received of numbers that are all used and all come
-// sooner or later: the newest, and what is missing below it. It costs memory
-// only for what is missing, and for numbers missing in a row as much as for one:
-// a single packet far ahead costs one entry. The zero value expects number 0 next.
+// Holes tracks numbers that are all used and all arrive in the end: the newest, and the
+// missing ones below it. It costs memory only for missing numbers, and a run of them
+// costs as much as one, so a single packet far ahead costs one entry. The zero value
+// expects number 0 next.
 type Holes struct {
 	next    uint64 // the newest received number plus one
 	missing []hole // in order of number
@@ -21,7 +21,7 @@ type hole struct {
 	since       time.Duration
 }
 
-// Check says what is known of n, with at most limit missing numbers.
+// Check returns what is known of n, with at most limit missing numbers.
 func (h *Holes) Check(n uint64, limit int) Sight {
 	if n >= h.next {
 		if n-h.next > uint64(limit-h.count) {
@@ -35,7 +35,7 @@ func (h *Holes) Check(n uint64, limit int) Sight {
 	return Seen
 }
 
-// Mark notes that n was received. The caller has seen Check return Fresh.
+// Mark notes that n was received. Check must have returned Fresh.
 func (h *Holes) Mark(at time.Duration, n uint64) {
 	if n < h.next {
 		if i, ok := h.find(n); ok {

@@ -2,14 +2,12 @@ package reliable
 
 import "time"
 
-// Receiver judges the numbered packets of one direction: delivers each once and
-// in the order of its lane, and says what to acknowledge. It is pure. Make one
-// with NewReceiver.
+// Receiver judges the numbered packets of one direction: it delivers each once and in the order of its lane, and
+// decides what to acknowledge. It is pure. Make one with NewReceiver.
 //
-// After any call, Next until it returns false, then Acks, and call
-// HandleTimeout at NextTimeout.
+// After any call, call Next until it returns false, then Acks, and call HandleTimeout at NextTimeout.
 //
-// What every packet touches comes first, and together.
+// Fields that every packet uses come first and lie together.
 type Receiver struct {
 	acks    acks
 	cfg     *ReceiveConfig
@@ -40,37 +38,36 @@ type receiveLane struct {
 // Packet is a received packet as the receiver sees it.
 type Packet struct {
 	Number   uint64 // unwrapped to 64 bits
-	Reliable bool   // it is to be acknowledged
+	Reliable bool   // it must be acknowledged
 	// Lane is the lane of an ordered packet plus one. 0 delivers at once.
 	Lane uint8
-	// Back is for Linked lanes: how many numbers back the predecessor is; 0 is
-	// none.
+	// Back is for Linked lanes: how many numbers back the predecessor is; 0 means none.
 	Back uint64
 	// Data is copied if it is kept.
 	Data []byte
 }
 
-// Fate is what became of a received packet.
+// Fate is the fate of a received packet.
 type Fate uint8
 
 const (
-	// Ready: delivered, or about to be: Next returns it.
+	// Ready means that Next returns it.
 	Ready Fate = iota + 1
-	// Held: it waits for earlier ones.
+	// Held means that it waits for earlier ones.
 	Held
-	// Repeat: received before; acknowledged again.
+	// Repeat means that it was received before. It is acknowledged again.
 	Repeat
-	// Old: too old to know whether it was received.
+	// Old means that it is too old to know whether it was received.
 	Old
-	// Far: further ahead than any honest sender is.
+	// Far means that it is further ahead than any honest sender is.
 	Far
-	// Refused: past a limit. Not acknowledged: it comes again.
+	// Refused means that a limit is reached. It is not acknowledged, and comes again.
 	Refused
-	// Violation: against the rules of its order. Not acknowledged.
+	// Violation means that it breaks the rules of its order. It is not acknowledged.
 	Violation
-	// Skipped: its place was given up. Acknowledged, not delivered.
+	// Skipped means that its place was given up. It is acknowledged, but not delivered.
 	Skipped
-	// Outdated: a newer one was delivered. Acknowledged, not delivered.
+	// Outdated means that a newer one was delivered. It is acknowledged, but not delivered.
 	Outdated
 )
 
@@ -79,8 +76,8 @@ func (f Fate) String() string {
 	return nameOf(uint8(f), "unset", "ready", "held", "repeat", "old", "far", "refused", "violation", "skipped", "outdated")
 }
 
-// NewReceiver returns a receiver for numbers from first on. A nil config is the
-// zero one; nil buffers are the receiver's own.
+// NewReceiver returns a receiver for numbers from first on. A nil config means the zero one; nil buffers mean the
+// receiver's own.
 func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Receiver {
 	if cfg == nil || !cfg.filled {
 		var c ReceiveConfig
@@ -103,7 +100,7 @@ func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Re
 
 func (r *Receiver) at(now time.Time) time.Duration { return max(now.Sub(r.born), 0) + 1 }
 
-// Receive judges a packet and says what became of it.
+// Receive judges a packet and returns its fate.
 func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 	at := r.at(now)
 	if fate := r.known(at, &p); fate != 0 {
@@ -128,9 +125,8 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 	return fate
 }
 
-// Pass judges a packet that its dialect handles itself, such as one of a clock:
-// it reports whether the number is fresh, and counts it as delivered. A reliable
-// one is acknowledged, again if it is not fresh.
+// Pass judges a packet that its dialect handles itself, such as one of a clock: it reports whether the number is
+// fresh, and counts it as delivered. A reliable one is acknowledged, again if it is not fresh.
 func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 	at, p := r.at(now), Packet{Number: n, Reliable: reliable}
 	if r.known(at, &p) != 0 {
@@ -275,13 +271,13 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	return Delivery{Number: number, Data: data}, true
 }
 
-// Fresh reports whether a packet of that number has not come yet and may come.
+// Fresh reports whether a number has not arrived yet and may arrive.
 func (r *Receiver) Fresh(n uint64) bool { return r.check(n) == Fresh }
 
-// Complete returns the number below which everything has come. Contiguous only.
+// Complete returns the number below which everything has arrived. Contiguous only.
 func (r *Receiver) Complete() uint64 { return r.holes.Complete() }
 
-// Held returns how many bytes wait for smaller numbers, with what is kept of the missing ones. Contiguous only.
+// Held returns how many bytes wait for smaller numbers, with the cost of the missing ones. Contiguous only.
 func (r *Receiver) Held() int {
 	n := holeBytes * len(r.holes.missing)
 	if r.held > 0 {
@@ -290,15 +286,15 @@ func (r *Receiver) Held() int {
 	return n
 }
 
-// Unread takes back what Next returned last, which could not be taken now: Next returns it again.
+// Unread takes back the last result of Next, which could not be taken now: Next returns it again.
 func (r *Receiver) Unread(d Delivery) {
 	r.lent = nil
 	r.ready.unpop(r.buffers, &parcel{number: d.Number, data: d.Data})
 	r.stats.Delivered--
 }
 
-// Remind owes an acknowledgement of the newest packet again, so that a sender that has to wait knows
-// that its peer lives, and tries again.
+// Remind schedules another acknowledgement of the newest packet, so that a waiting sender knows that its peer is
+// alive, and tries again.
 func (r *Receiver) Remind(now time.Time) { r.remind(r.at(now)) }
 
 func (r *Receiver) remind(at time.Duration) {
@@ -330,11 +326,11 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 	return n
 }
 
-// SetRTT tells the round trip, from which Patient lanes take their hold time.
+// SetRTT sets the round-trip time, from which Patient lanes take their hold time.
 func (r *Receiver) SetRTT(d time.Duration) { r.rtt = d }
 
-// OldestHole returns since when the smallest missing number is missing, false
-// if none is. Contiguous only.
+// OldestHole returns the time since which the smallest missing number is missing, false if none is. Contiguous
+// only.
 func (r *Receiver) OldestHole() (time.Time, bool) {
 	if len(r.holes.missing) == 0 {
 		return time.Time{}, false
@@ -342,7 +338,7 @@ func (r *Receiver) OldestHole() (time.Time, bool) {
 	return r.born.Add(r.holes.missing[0].since - 1), true
 }
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (r *Receiver) NextTimeout() (time.Time, bool) {
 	next := r.acks.due
 	for i := 0; r.held > 0 && i < lanes; i++ {
@@ -356,15 +352,15 @@ func (r *Receiver) NextTimeout() (time.Time, bool) {
 	return r.born.Add(next - 1), true
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (r *Receiver) HandleTimeout(now time.Time) { r.release(r.at(now)) }
 
-// Waiting returns how many packets are held or ready.
+// Waiting returns the number of packets that are held or ready.
 func (r *Receiver) Waiting() int {
 	return r.ready.count + int(r.held)
 }
 
-// WaitingBytes returns what they count against MaxHeld and MaxReady.
+// WaitingBytes returns how many bytes these count against MaxHeld and MaxReady.
 func (r *Receiver) WaitingBytes() int { return r.ready.bytes + r.heldBytes() }
 
 // Stats returns the counters.
@@ -373,7 +369,7 @@ func (r *Receiver) Stats() ReceiveStats { return r.stats }
 // Check returns an error if the counters do not add up.
 func (r *Receiver) Check() error { return r.stats.check(r.Waiting()) }
 
-// Close lets go of everything that waits.
+// Close drops everything that waits.
 func (r *Receiver) Close() {
 	if r.lent != nil {
 		r.buffers.Give(r.lent)

@@ -16,16 +16,15 @@ var (
 	ErrClosed = errors.New("reliable: sender is closed")
 )
 
-// Sender numbers the packets of one direction, keeps the reliable ones until
-// they are acknowledged and decides what goes on the wire when. It is pure:
-// numbers and times in, packets out. Make one with NewSender; it is not copied
-// after its first use.
+// Sender numbers the packets of one direction, keeps the reliable ones until they are acknowledged, and decides
+// what to send when. It is pure: numbers and times in, packets out. Make one with NewSender. It must not be
+// copied after its first use.
 //
-// After any call, Poll until it returns false, PollLost likewise, look at
-// Failed, and call HandleTimeout at NextTimeout.
+// After any call, call Poll and PollLost until they return false, check Failed, and call HandleTimeout at
+// NextTimeout.
 //
-// What every packet touches comes first, and together: a server with thousands of
-// connections spends its time on reading their memory.
+// Fields that every packet uses come first and lie together: a server with thousands of connections spends its
+// time on reading their memory.
 type Sender struct {
 	cfg      *SendConfig
 	born     time.Time
@@ -75,14 +74,13 @@ type sendLane struct {
 	unacked uint32
 }
 
-// Reason says why a Sender gave up.
+// Reason is the reason why a Sender gave up.
 type Reason uint8
 
 const (
-	// ReasonUnacknowledged: a packet was resent as often as the rules say and
-	// never acknowledged.
+	// ReasonUnacknowledged means that a packet was resent as often as the rules allow and never acknowledged.
 	ReasonUnacknowledged Reason = iota + 1
-	// ReasonClosed: Close was called.
+	// ReasonClosed means that Close was called.
 	ReasonClosed
 )
 
@@ -91,31 +89,30 @@ func (r Reason) String() string {
 	return nameOf(uint8(r), "none", "a reliable packet was never acknowledged", "closed")
 }
 
-// Options are what a packet wants beyond being sent.
+// Options are the options of a packet.
 type Options struct {
-	// Lane is the lane of an ordered packet plus one; 0 is unordered.
+	// Lane is the lane of an ordered packet plus one; 0 means unordered.
 	Lane uint8
-	// Pass lets a small packet of a lane pass bulk that waits, as unordered ones do: for a lane that has no bulk.
+	// Pass lets a small packet of a lane pass waiting bulk, as unordered ones do. It is for a lane without bulk.
 	Pass bool
-	// Report makes a loss known by PollLost instead of mending it: for values
-	// whose newest state replaces the lost one.
+	// Report makes PollLost report a loss instead of repairing it: for values whose newest state replaces the
+	// lost one.
 	Report bool
 	// Tag comes back with each transmission, and with the acknowledgement or the loss.
 	Tag uint32
-	// Shared, if set, is the packet: it is kept without a copy, together with other
-	// senders, and the packet given to Send is not looked at.
+	// Shared, if set, is the packet: it is kept without a copy, shared with other senders, and the packet given
+	// to Send is ignored.
 	Shared *Shared
 }
 
-// Loss is a packet that was sent with Options.Report and taken for lost.
+// Loss is a packet of Options.Report that is considered lost.
 type Loss struct {
 	Number uint64
 	Tag    uint32
 }
 
-// NewSender returns a sender whose first number is first. Buffers and the
-// source of randomness may be shared with other connections of the same
-// goroutine; a nil config is the zero one, nil buffers are the sender's own.
+// NewSender returns a sender whose first number is first. Buffers and the random source may be shared with other
+// connections of the same goroutine. A nil config means the zero one; nil buffers mean the sender's own.
 func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand.Rand) Sender {
 	if cfg == nil || !cfg.filled {
 		var c SendConfig
@@ -144,7 +141,7 @@ func (s *Sender) at(now time.Time) time.Duration { return max(now.Sub(s.born), 0
 // Next returns the number that the next packet will take.
 func (s *Sender) Next() uint64 { return s.next }
 
-// Oldest returns the smallest number that is not acknowledged, Next if there is none.
+// Oldest returns the smallest unacknowledged number, or Next if there is none.
 func (s *Sender) Oldest() uint64 {
 	if s.unacked == 0 {
 		return s.next
@@ -152,7 +149,7 @@ func (s *Sender) Oldest() uint64 {
 	return s.oldestNumber()
 }
 
-// Ready reports whether a reliable packet of n bytes would be taken now.
+// Ready returns an error if a reliable packet of n bytes would not be taken now.
 func (s *Sender) Ready(n int) error {
 	switch {
 	case s.failed != 0:
@@ -186,9 +183,8 @@ func (s *Sender) spanUsed() bool {
 
 func (s *Sender) oldestNumber() uint64 { return s.flights.at(s.oldest).number }
 
-// Send takes the next number for a reliable packet and keeps a copy of it until
-// it is acknowledged. The packet's bytes already hold that number, or its owner writes it
-// in front of each transmission.
+// Send takes the next number for a reliable packet and keeps a copy of it until it is acknowledged. The packet's
+// bytes already hold that number, or its owner writes it before each transmission.
 func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	if o.Shared != nil {
 		packet = o.Shared.data
@@ -201,8 +197,8 @@ func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	return nil
 }
 
-// Place takes the next number for a reliable packet of n bytes and returns where it is
-// kept, for the caller to write it there at once: it saves Send's copy.
+// Place takes the next number for a reliable packet of n bytes and returns its buffer. The caller fills it at
+// once, which saves Send's copy.
 func (s *Sender) Place(now time.Time, n int, o Options) ([]byte, error) {
 	e, err := s.accept(n, &o)
 	if err != nil {
@@ -288,9 +284,8 @@ func (s *Sender) Take(now time.Time, n int) (uint64, error) {
 // (replica, Sequences).
 func (s *Sender) SinceReliable() uint64 { return s.next - 1 - s.lastReliable }
 
-// Link returns how many numbers back the previous packet of a lane is if it
-// were followed by the next number, and 0 if all of the lane are acknowledged:
-// what replica writes into flag bits 2–6.
+// Link returns how many numbers back the previous packet of a lane is from the next number, and 0 if all packets
+// of the lane are acknowledged: what replica writes into flag bits 2–6.
 func (s *Sender) Link(lane uint8) uint64 {
 	l := &s.lanes[lane-1]
 	if l.unacked == 0 {
@@ -299,7 +294,7 @@ func (s *Sender) Link(lane uint8) uint64 {
 	return s.next - l.last
 }
 
-// InFlight returns how many packets of a lane are unacknowledged; lane 0 is all.
+// InFlight returns the number of unacknowledged packets of a lane; lane 0 means all.
 func (s *Sender) InFlight(lane uint8) int {
 	if lane == 0 {
 		return s.unacked
@@ -309,12 +304,12 @@ func (s *Sender) InFlight(lane uint8) int {
 
 // Pressure is how far a sender is behind its caller.
 type Pressure struct {
-	Packets int           // accepted and not yet on the wire
+	Packets int           // accepted and not yet sent
 	Bytes   int           // accepted and not yet acknowledged
-	Delay   time.Duration // how long what is queued will take at the present rate
+	Delay   time.Duration // how long the queue will take at the present rate
 }
 
-// Pressure returns how much waits.
+// Pressure returns how much is waiting.
 func (s *Sender) Pressure() Pressure {
 	p := Pressure{Packets: int(s.waiting + s.resend.count), Bytes: s.bytes}
 	if rate := s.Rate(); p.Packets > 0 && rate > 0 {
@@ -323,7 +318,7 @@ func (s *Sender) Pressure() Pressure {
 	return p
 }
 
-// RTT returns the smoothed round trip, 0 while none is known.
+// RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (s *Sender) RTT() time.Duration { return s.rtt.smoothed }
 
 // Sample takes a round trip that was measured elsewhere, as by replica's sync.
@@ -332,14 +327,14 @@ func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 // LossRate returns the measured loss of one direction, 0 to 1.
 func (s *Sender) LossRate() float64 { return s.loss.oneWay() }
 
-// Doubling reports whether small packets are being sent again ahead of loss, or some are still
-// to be: each has a timer of a few milliseconds then.
+// Doubling reports whether early resends are on, or some are still to be sent: each has a timer of a few
+// milliseconds then.
 func (s *Sender) Doubling() bool {
 	return s.copies.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
 }
 
-// Rate returns the estimate of the bytes a second that the path carries for us:
-// layers above read it to decide how much to send.
+// Rate returns the estimate of the bytes a second that the path carries. Layers above use it to decide how much
+// to send.
 func (s *Sender) Rate() int64 {
 	rtt := s.rtt.smoothed
 	if rtt == 0 {
@@ -348,7 +343,7 @@ func (s *Sender) Rate() int64 {
 	return int64(s.cong.window) * int64(time.Second) / int64(rtt)
 }
 
-// Failed returns why the sender gave up, 0 while it lives.
+// Failed returns the reason why the sender gave up, 0 while it has not.
 func (s *Sender) Failed() Reason { return s.failed }
 
 // Stats returns the counters.
@@ -357,7 +352,7 @@ func (s *Sender) Stats() SendStats { return s.stats }
 // Check returns an error if the counters do not add up.
 func (s *Sender) Check() error { return s.stats.check(s.unacked) }
 
-// Close lets go of everything. Later calls do nothing.
+// Close drops everything. Later calls do nothing.
 func (s *Sender) Close() { s.fail(ReasonClosed) }
 
 func (s *Sender) fail(r Reason) {

@@ -2,15 +2,15 @@ package reliable
 
 import "time"
 
-// AckFate is what became of an acknowledgement.
+// AckFate is the fate of an acknowledgement.
 type AckFate uint8
 
 const (
 	// AckNew is the first acknowledgement of a packet.
 	AckNew AckFate = iota + 1
-	// AckRepeat names a packet that was acknowledged or let go before.
+	// AckRepeat is for a packet that was acknowledged or dropped before.
 	AckRepeat
-	// AckUnsent names a number that was never on the wire: a lie, ignored.
+	// AckUnsent is for a number that was never sent: a lie, ignored.
 	AckUnsent
 )
 
@@ -19,8 +19,8 @@ func (f AckFate) String() string {
 	return nameOf(uint8(f), "unset", "new", "repeat", "unsent")
 }
 
-// Ack takes the acknowledgement of one number, unwrapped to 64 bits. It returns
-// the tag of the packet with its first acknowledgement.
+// Ack takes the acknowledgement of one number, unwrapped to 64 bits. It returns the tag of the packet with
+// its first acknowledgement.
 func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	if s.failed != 0 {
 		return AckRepeat, 0
@@ -285,8 +285,7 @@ func (s *Sender) dropProbe() {
 	s.flights.trim(s.buffers)
 }
 
-// PollLost returns the next packet that was sent with Options.Report and taken
-// for lost.
+// PollLost returns the next packet of Options.Report that is considered lost.
 func (s *Sender) PollLost() (Loss, bool) {
 	if s.losses.count == 0 {
 		return Loss{}, false

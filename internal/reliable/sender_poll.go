@@ -2,18 +2,18 @@ package reliable
 
 import "time"
 
-// Transmission is a packet to put on the wire.
+// Transmission is a packet to send.
 type Transmission struct {
 	Number uint64
 	Tag    uint32 // as given to Send
-	// Packet is valid until the next call. Its owner may write a fresh time into
-	// it: a resend keeps its number, not its clock.
+	// Packet is valid until the next call. Its owner may write a new time into it: a
+	// resend keeps its number, not its clock.
 	Packet []byte
-	Again  bool // it was on the wire before
+	Again  bool // it was sent before
 }
 
-// Poll returns the next packet to transmit, false if nothing may go out now.
-// Resends come first, then copies, then the queue, then what may pass the queue.
+// Poll returns the next packet to send, false if nothing may be sent now. Resends come
+// first, then early copies, then the queue, then packets that may pass the queue.
 func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 	if s.resend.count|s.copies.count|s.waiting == 0 && !s.probeDue {
 		return Transmission{}, false

@@ -2,7 +2,7 @@ package reliable
 
 import "time"
 
-// NextTimeout returns when HandleTimeout is to be called next.
+// NextTimeout returns when to call HandleTimeout next.
 func (s *Sender) NextTimeout() (time.Time, bool) {
 	next := earliest(s.timerAt, s.fastAt)
 	if s.copies.count > 0 {
@@ -27,7 +27,7 @@ func earliest(a, b time.Duration) time.Duration {
 	return a
 }
 
-// HandleTimeout does what is due. It may be called early or late.
+// HandleTimeout does everything that is due. It may be called early or late.
 func (s *Sender) HandleTimeout(now time.Time) {
 	at := s.at(now)
 	if s.fastAt != 0 && at >= s.fastAt {

@@ -1,9 +1,8 @@
 package reliable
 
-// Shared is a packet's bytes that several senders send: kept once, and given back when
-// the last of them has let go. Who made it is its first user, and lets go with Release
-// once it has given it to all. It belongs to one goroutine, as the Buffers that it is
-// from.
+// Shared is the bytes of a packet that several senders send: kept once, and given back
+// when the last of them has released it. Its maker is its first user, and calls Release
+// once it has given it to all. It belongs to one goroutine, as its Buffers do.
 type Shared struct {
 	data  []byte
 	users int
@@ -16,13 +15,13 @@ func (b *Buffers) Share(p []byte) *Shared {
 	return s
 }
 
-// Bytes returns what is shared. It is not changed.
+// Bytes returns the shared bytes. They must not be changed.
 func (s *Shared) Bytes() []byte { return s.data }
 
-// Retain notes one more user.
+// Retain adds a user.
 func (s *Shared) Retain() { s.users++ }
 
-// Release lets go of it: with the last user its bytes go back.
+// Release removes a user. With the last one, the bytes are given back.
 func (b *Buffers) Release(s *Shared) {
 	if s.users <= 0 {
 		panic("reliable: Release of what nobody uses")

@@ -14,17 +14,17 @@ type SendStats struct {
 	First       uint64 // first transmissions
 	Resent      uint64 // by timer
 	FastResent  uint64 // because later packets were acknowledged first, or the peer was heard again
-	Copies      uint64 // ahead of loss
-	Probes      uint64 // of the newest packet, with the window used up
+	Copies      uint64 // early resends
+	Probes      uint64 // of the newest packet, when the window is used up
 
-	CopiesDenied uint64 // copies that their share of the bandwidth forbade
-	CopiesSaved  uint64 // copies that an acknowledgement made needless
+	CopiesDenied uint64 // early resends beyond their share of the bandwidth
+	CopiesSaved  uint64 // early resends that an acknowledgement made needless
 	WindowFull   uint64 // refusals to the caller
 
 	AcksIn     uint64 // the sum of the three below
 	AcksNew    uint64
-	AcksRepeat uint64 // of numbers acknowledged or let go before
-	AcksUnsent uint64 // of numbers that were never on the wire: a lie, ignored
+	AcksRepeat uint64 // of numbers acknowledged or dropped before
+	AcksUnsent uint64 // of numbers that were never sent: a lie, ignored
 }
 
 // ReceiveStats counts the fates of what a Receiver was given.
@@ -34,18 +34,18 @@ type ReceiveStats struct {
 	Repeat    uint64 // received before
 	Stale     uint64 // too old to know
 	TooFar    uint64 // too far ahead of the newest
-	Refused   uint64 // past a limit, not acknowledged
-	Crowded   uint64 // those of Refused that others left no room for
+	Refused   uint64 // beyond a limit, not acknowledged
+	Crowded   uint64 // those of Refused for which others left no room
 	Violation uint64 // against the rules of the order
 	Skipped   uint64 // came after its place was given up
 	Outdated  uint64 // older than the newest delivered
 	Discarded uint64 // held or ready at Close
 
 	AcksOut       uint64 // acknowledgements handed out
-	AcksForgotten uint64 // never sent, as too many were owed
+	AcksForgotten uint64 // never sent, as too many were due
 }
 
-// Stats is what one connection did, both ways.
+// Stats are the counters of one connection, both ways.
 type Stats struct {
 	SendStats
 	ReceiveStats
