@@ -22,8 +22,8 @@ type Config struct {
 	// whole session when such a message reaches them. Default false: such a package is dropped and counted.
 	PassForeign bool
 
-	// MaxStrangers bounds the addresses that have no game and are known because they asked something. The oldest makes
-	// room for the next. Default 1,024.
+	// MaxStrangers bounds the addresses that have no game and are known because they asked
+	// something. The one that has been silent for longest makes room for the next. Default 1,024.
 	MaxStrangers int
 
 	// FirstPort and LastPort are the range of ports for games, both included, for a firewall that lets only these
