@@ -101,6 +101,7 @@ func originUntil(t *testing.T, what string, all []*originSocket, ok func(c *orig
 // Four clients of the game play through the program for a minute (three seconds in a run that is not the gate's), and one of them now and then
 // says what the others cannot decode. All that was said arrives once and in order, every ping is answered, and everybody leaves.
 func TestOriginClientsPlayOverSockets(t *testing.T) {
+	t.Parallel() // it mostly waits
 	srv := serve(t, "--relay-lobby", "connector")
 	main := netip.MustParseAddrPort(srv.addrs["relay"])
 	span := 3 * time.Second

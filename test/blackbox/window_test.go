@@ -164,6 +164,7 @@ func (c *windowClient) reads(until time.Time) error {
 
 // The game's own client plays: a few seconds here, a minute in the gate.
 func TestTheWindowClientPlays(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serve(t, "--realm-profile", "miko")
 	r, err := newRealm(s.addrs["realm"])
 	if err != nil {
