@@ -53,10 +53,16 @@ func TestDialIsRejected(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachPlace(t, func(t *testing.T, at *place) {
-				s := at.serve(t, tt.config, nil)
+				entered := make(chan struct{}, 1)
+				s := at.serve(t, tt.config, func(_ *Conn, ev Event) {
+					if ev.Kind == EventEntered {
+						entered <- struct{}{}
+					}
+				})
 				var first *Client
 				if tt.config.MaxConns == 1 {
 					first = at.connect(t, s, Config{})
+					patient.Value(entered) // only then it has the place
 				}
 				_, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
 				var refused Close
