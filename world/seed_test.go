@@ -37,7 +37,7 @@ func rounds(pr, soak int) int {
 	case testing.Short() || underRace:
 		return max(1, pr/100)
 	case os.Getenv("PARLEY_PR") == "":
-		return max(1, pr/5)
+		return max(1, pr/20)
 	}
 	return pr
 }

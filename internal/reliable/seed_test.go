@@ -17,7 +17,7 @@ var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // soak reports whether the counts of the nightly tier are wanted.
 func soak() bool { return os.Getenv("PARLEY_SOAK") != "" }
 
-// tier picks a count: quick under -short, the gate's with PARLEY_PR and a quarter of it without, or the nightly one.
+// tier picks a count: quick under -short, the gate's with PARLEY_PR and a sixteenth of it without, or the nightly one.
 func tier(quick, gate, night int) int {
 	switch {
 	case soak():
@@ -25,7 +25,7 @@ func tier(quick, gate, night int) int {
 	case testing.Short():
 		return quick
 	case !promise.Full():
-		return max(quick, gate/4)
+		return max(quick, gate/16)
 	}
 	return gate
 }

@@ -22,11 +22,11 @@ func newRand(t *testing.T) *rand.Rand {
 // rounds returns the count of turns of a random loop: the N tier under
 // PARLEY_SOAK=1, a hundredth of the PR tier under -short, and a fiftieth of it
 // under -race, which is some fifteen times slower and has nothing to find in
-// code without goroutines. A plain run has a fifth, and the gate, with PARLEY_PR=1, the full count.
+// code without goroutines. A plain run has a twentieth, and the gate, with PARLEY_PR=1, the full count.
 func rounds(pr, soak int) int {
 	n := tier(pr, pr, soak)
 	if n == pr && os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
-		return max(pr/5, 1)
+		return max(pr/20, 1)
 	}
 	return n
 }

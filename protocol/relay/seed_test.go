@@ -23,7 +23,7 @@ func testSeed(t testing.TB) uint64 {
 // newRand returns the source of a random test.
 func newRand(t testing.TB) *rand.Rand { return rand.New(rand.NewPCG(testSeed(t), 0)) }
 
-// rounds is tier for a count of which a plain run has a fifth.
+// rounds is tier for a count of which a plain run has a twentieth.
 func rounds(pr, soak int) int { return shelltest.Rounds(pr, soak) }
 
 // What the random tests of all dialects go by.

@@ -20,7 +20,7 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds is tier for a count of which a plain run has a fifth.
+// rounds is tier for a count of which a plain run has a twentieth.
 func rounds(pr, soak int) int { return shelltest.Rounds(pr, soak) }
 
 // What the random tests of all dialects go by.

@@ -23,11 +23,11 @@ func Tier(plain, pr, soak int) int {
 	return plain
 }
 
-// Rounds is Tier for a count of which a plain run has a fifth: all of it is the gate's, with PARLEY_PR=1.
+// Rounds is Tier for a count of which a plain run has a twentieth: all of it is the gate's, with PARLEY_PR=1.
 func Rounds(pr, soak int) int {
 	n := Tier(pr, pr, soak)
 	if n == pr && os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
-		return max(pr/5, 1)
+		return max(pr/20, 1)
 	}
 	return n
 }

@@ -25,7 +25,7 @@ func firstSeed() uint64 {
 
 // rounds returns the count of turns of a random loop: the N tier under PARLEY_SOAK=1, a
 // hundredth of the PR tier under -short, and a fiftieth of it under -race, which is some
-// fifteen times slower; a plain run has a fifth, the gate (PARLEY_PR=1) the full count.
+// fifteen times slower; a plain run has a twentieth, the gate (PARLEY_PR=1) the full count.
 func rounds(pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
@@ -35,7 +35,7 @@ func rounds(pr, soak int) int {
 	case underRace:
 		return max(pr/50, 1)
 	case os.Getenv("PARLEY_PR") == "":
-		return max(pr/5, 1)
+		return max(pr/20, 1)
 	}
 	return pr
 }
