@@ -16,13 +16,14 @@ func newAccount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Add, ban, list and remove the accounts of players",
-		Long: `Account shows and changes the accounts that players log in with: in a file in
-the directory --data, where the server has it too, or in PostgreSQL. The server
-may be running: it ends the session of an account that is banned or removed
-within 10 seconds.
+		Long: `Account shows and changes the accounts that players log in with. They are kept
+in a file in the folder --data, which the server uses too, or in PostgreSQL. The
+server may be running: it ends the session of a banned or removed account within
+10 seconds.
 
-Names are compared without case. Passwords are asked for at the terminal, or
-read from the first line of standard input with --password-stdin.`,
+Upper and lower case make no difference in a name. Passwords are asked for at
+the terminal, or read from the first line of standard input with
+--password-stdin.`,
 		Example: `  parley account add ann
   parley account ban ann --for 24h --reason "rude words"
   parley account list
@@ -54,10 +55,10 @@ func newAccountAdd(where *accountFlags) *cobra.Command {
 	var passwords passwordFlag
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Make an account",
-		Long: `Add makes an account. The name has 3 to 32 letters, digits, _ and -, of any
-script; the password has 8 to 128 bytes. The directory and the file are made if
-there are none.`,
+		Short: "Create an account",
+		Long: `Add creates an account. A name has 3 to 32 characters: letters and digits of any
+script, _ and -. A password has 8 to 128 bytes. The folder and the file are
+created if they are missing.`,
 		Example: `  parley account add ann
   parley account add ann --password-stdin < password.txt`,
 		Args:              oneName,
@@ -93,9 +94,8 @@ func newAccountPasswd(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "passwd NAME",
 		Short: "Set a new password",
-		Long: `Passwd sets a new password without asking for the old one. A session that the
-account has goes on. The addresses that the account was known from are
-forgotten.`,
+		Long: `Passwd sets a new password without asking for the old one. A session of the
+account goes on. The account's list of known addresses is cleared.`,
 		Example: `  parley account passwd ann
   pwgen -s 20 1 | tee new.txt | parley account passwd ann --password-stdin`,
 		Args:              oneName,
@@ -125,8 +125,8 @@ func newAccountBan(where *accountFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ban NAME",
 		Short: "Keep an account out, for a while or for ever",
-		Long: `Ban keeps an account out, for as long as --for says or for ever, and has a
-running server end its session. A second ban replaces the first.`,
+		Long: `Ban keeps an account out, for the time --for or for ever. A running server ends
+the account's session. A second ban replaces the first.`,
 		Example: `  parley account ban ann
   parley account ban ann --for 72h --reason "rude words"`,
 		Args:              oneName,
@@ -149,8 +149,8 @@ running server end its session. A second ban replaces the first.`,
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 90m or 72h; for ever if left out")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept with the ban and shown by list")
+	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 90m or 72h (default for ever)")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which \"parley account list\" shows")
 	return cmd
 }
 
@@ -178,9 +178,9 @@ func newAccountRm(where *accountFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm NAME",
 		Short: "Remove an account",
-		Long: `Rm removes an account and all that is kept of it, and has a running server end
-its session. Anyone may register the name again: to keep someone out, ban the
-account.`,
+		Long: `Rm removes an account and all its data. A running server ends the account's
+session. Anybody may then register the name: to keep a player out, ban the
+account instead.`,
 		Example:           `  parley account rm ann`,
 		Args:              oneName,
 		ValidArgsFunction: cobra.NoFileCompletions,

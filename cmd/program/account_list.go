@@ -32,9 +32,9 @@ func newAccountList(where *accountFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Show the accounts, in the order of their names",
-		Long: `List shows the accounts in the order of their names without case. Times are in
-UTC. With --json each account is an object on a line of its own.`,
+		Short: "Show the accounts, sorted by name",
+		Long: `List shows the accounts, sorted by name. Times are in UTC. With --json it prints
+one JSON object a line.`,
 		Example: `  parley account list
   parley account list --json | jq -r 'select(.ban.holds) | .name'`,
 		Args:              noArguments,

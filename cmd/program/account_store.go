@@ -29,9 +29,9 @@ type accountFlags struct {
 }
 
 func (f *accountFlags) register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&f.data, "data", defaultData, "the directory that has "+sqlite.FileName)
-	cmd.PersistentFlags().StringVar(&f.postgres, "postgres", "", "a PostgreSQL database in place of the file: a URL, or key=value pairs; "+
-		"a password is better given by PGPASSWORD or ~/.pgpass, as others can see what is on a command line")
+	cmd.PersistentFlags().StringVar(&f.data, "data", defaultData, "the folder that has "+sqlite.FileName)
+	cmd.PersistentFlags().StringVar(&f.postgres, "postgres", "", "use this PostgreSQL database instead: a URL, or key=value pairs. "+
+		"Other users of the machine can see the command line, so give the password in PGPASSWORD or ~/.pgpass")
 }
 
 // open opens the store. Only if mayCreate is true, one is made in a directory that has none.
@@ -49,7 +49,7 @@ func (f *accountFlags) open(cmd *cobra.Command, mayCreate bool) (account.Store, 
 		return store, nil
 	}
 	if _, err := os.Stat(filepath.Join(f.data, sqlite.FileName)); errors.Is(err, os.ErrNotExist) && !mayCreate {
-		return nil, failure{fmt.Errorf("there are no accounts in %q; \"parley account add\" makes the first, and --data names another directory", f.data)}
+		return nil, failure{fmt.Errorf("there are no accounts in %q; \"parley account add\" makes the first, and --data names another folder", f.data)}
 	}
 	store, err := sqlite.OpenIn(f.data)
 	if err != nil {

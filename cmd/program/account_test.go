@@ -40,9 +40,9 @@ func TestAccountLife(t *testing.T) {
 		out, err          string
 	}{
 		{name: "before there is any", line: "list", status: 1,
-			err: fmt.Sprintf("parley: there are no accounts in %q; \"parley account add\" makes the first, and --data names another directory\n", data)},
+			err: fmt.Sprintf("parley: there are no accounts in %q; \"parley account add\" makes the first, and --data names another folder\n", data)},
 		{name: "ban before there is any", line: "ban ann", status: 1,
-			err: fmt.Sprintf("parley: there are no accounts in %q; \"parley account add\" makes the first, and --data names another directory\n", data)},
+			err: fmt.Sprintf("parley: there are no accounts in %q; \"parley account add\" makes the first, and --data names another folder\n", data)},
 		{name: "add", stdin: secret, line: "add Ann --password-stdin", out: "added Ann, account 1\n"},
 		{name: "add the same name", stdin: secret, line: "add aNN --password-stdin", status: 1, err: "parley: the name \"aNN\" is taken\n"},
 		{name: "add with a line end of Windows, and more lines", stdin: "correct horse\r\nmore\n", line: "add Straße --password-stdin", out: "added Straße, account 2\n"},

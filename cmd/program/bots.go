@@ -48,18 +48,25 @@ func newBots() *cobra.Command {
 	var f botsFlags
 	cmd := &cobra.Command{
 		Use:   "bots",
-		Short: "Fill a server with players that walk, throw and chat; measure it",
+		Short: "Fill a server with bots that walk, throw and chat, and measure it",
 		Long: `Bots join a server over the dialects that you choose, walk about, throw balls
-and chat, and at the end say how it went: how many connected, what they were
-told (updates), the directions that they asked for (steered) and saw themselves
-take (seen) and how long that took, the lines that they said and heard come
-back, and who could not join or was cut off (errors: the exit status is then 1).
+and chat. At the end a table has a line for each dialect:
 
-The latency is that of a player: half a tick of waiting for the server's next
-step on average, the step, and the way there and back.
+  connected   bots that joined
+  updates     updates of the world that they got
+  steered     directions that they asked for
+  seen        directions that they then saw themselves take
+  said        chat lines that they sent
+  heard       chat lines of their own that came back
+  p50, p99    time from steered to seen: the input latency of a player
+  errors      bots that could not join or were cut off; the exit status is 1
 
-Bots of realm register accounts of their own, bot-SEED-NUMBER. A server allows
-three a minute for each address; start it with --registrations -1 for more.`,
+The latency is the way there and back, the tick, and the wait for the tick,
+which is half a tick on average.
+
+Bots of realm register accounts called bot-SEED-NUMBER. By default a server
+allows three registrations a minute from an address. For more, start it with
+--registrations -1.`,
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
   parley bots --ticket-key-file server.key
@@ -70,15 +77,15 @@ three a minute for each address; start it with --registrations -1 for more.`,
 	}
 	flags := cmd.Flags()
 	// Fifteen have three of realm's, as many as a server registers in a minute.
-	flags.IntVarP(&f.count, "count", "n", 15, "how many bots, in equal shares of all dialects")
-	flags.StringVar(&f.mix, "mix", "", "how many of each dialect instead, as replica=10,duplex=5")
-	flags.StringVar(&f.host, "host", "127.0.0.1", "the server, at its usual ports")
-	flags.StringVar(&f.readyFile, "ready-file", "", "where parley serve writes its addresses; waited for")
-	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long they play")
-	flags.Uint64Var(&f.seed, "seed", 1, "what the bots do by chance comes from; also in their names")
-	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
-	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
-	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the server's key: each bot of replica, relay and duplex gets a ticket, and stamp has none unless --mix says so")
+	flags.IntVarP(&f.count, "count", "n", 15, "number of bots, in equal shares of all dialects")
+	flags.StringVar(&f.mix, "mix", "", "number of bots of each dialect, as replica=10,duplex=5, instead of --count")
+	flags.StringVar(&f.host, "host", "127.0.0.1", "host of the server, which has the usual ports")
+	flags.StringVar(&f.readyFile, "ready-file", "", "the file that parley serve --ready-file writes: take the addresses from it, and wait for it if it is missing")
+	flags.DurationVar(&f.runFor, "for", 10*time.Second, "how long the bots play")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices of the bots; also part of their names")
+	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
 	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
 	return cmd
 }

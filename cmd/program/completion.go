@@ -14,7 +14,7 @@ func newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish|powershell",
 		Short:     "Print a completion script for your shell",
-		Long:      "Print a completion script for your shell, to be read by the shell at its start.",
+		Long:      "Print a completion script for your shell. The shell must read it at its start.",
 		ValidArgs: shells,
 
 		DisableFlagsInUseLine: true,

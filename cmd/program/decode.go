@@ -13,22 +13,23 @@ func newDecode(codecs []Codec) *cobra.Command {
 	var flags routeFlags
 	cmd := &cobra.Command{
 		Use:   "decode --dialect NAME --from client|server [--channel NAME] [HEX...]",
-		Short: "Show what packets say: hex in, one line of JSON out for each",
-		Long: `Decode shows what packets say: hex in, one line of JSON out for each.
+		Short: "Decode packets: hex in, one line of JSON out for each",
+		Long: `Decode reads packets in hex and prints each as one line of JSON.
 
-Each argument is one packet. A bad one is an error on standard error that names
-the field and its offset; the others are still shown, and the exit status is 1.
+Each argument is one packet. An error on standard error names the field of a bad
+packet and its offset. The other packets are still printed, and the exit status
+is 1.
 
-Without arguments it reads standard input, a packet a line, and prints a line
-for each: a bad one gives {"error": "..."} and reading goes on, with exit
-status 0. An empty line is a packet of no bytes.
+Without arguments, decode reads standard input, one packet a line, and prints
+one line for each. For a bad packet that line is {"error": "..."}, and the exit
+status is still 0. An empty line is a packet of no bytes.
 
-Hex is two digits a byte in either case. A leading 0x, and spaces or tabs
-between bytes, are allowed.
+Hex has two digits a byte, in upper or lower case. A leading 0x, and spaces or
+tabs between bytes, are allowed.
 
 ` + dialectsSentence(codecs),
-		Example: `  parley decode --dialect NAME --from server 0301ff "03 01 ff"
-  parley decode --dialect NAME --from client < packets.hex`,
+		Example: `  parley decode --dialect replica --from server 0301ff "03 01 ff"
+  parley decode --dialect duplex --channel feed --from client < packets.hex`,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,19 +14,20 @@ func newEncode(codecs []Codec) *cobra.Command {
 	var flags routeFlags
 	cmd := &cobra.Command{
 		Use:   "encode --dialect NAME --from client|server [--channel NAME] [JSON...]",
-		Short: "Make packets: lines of decode's JSON in, hex out",
-		Long: `Encode makes packets: what decode prints goes in, hex comes out.
+		Short: "Encode packets: JSON in, as decode prints it, and hex out",
+		Long: `Encode reads packets in JSON, as decode prints them, and prints each as one line
+of hex.
 
-Without arguments it reads standard input, a JSON object a line, and prints a
-line of hex for each: a bad one gives {"error": "..."} and reading goes on,
-with exit status 0.
+Each argument is one packet. An error on standard error names the field of a bad
+packet. The other packets are still printed, and the exit status is 1.
 
-With arguments each is one JSON object. A bad one is an error on standard
-error; the others are still made, and the exit status is 1.
+Without arguments, encode reads standard input, one packet a line, and prints
+one line for each. For a bad packet that line is {"error": "..."}, and the exit
+status is still 0.
 
 ` + dialectsSentence(codecs),
-		Example: `  parley encode --dialect NAME --from client < packets.json
-  parley encode --dialect NAME --from client '{"packet":"ack"}'`,
+		Example: `  parley encode --dialect replica --from client '{"packet":"ack","acked":1}'
+  parley encode --dialect duplex --channel feed --from client < packets.json`,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

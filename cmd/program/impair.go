@@ -37,17 +37,19 @@ func newImpair() *cobra.Command {
 	var f impairFlags
 	cmd := &cobra.Command{
 		Use:   "impair --to HOST:PORT [flags]",
-		Short: "Stand between clients and a server and be a bad network",
-		Long: `Impair listens for clients and passes what they send on to a server, and back,
-over a bad network: it loses, delays, duplicates, reorders and slows down.
+		Short: "Simulate a bad network between clients and a server",
+		Long: `Impair is a proxy that simulates a bad network. It forwards the traffic between
+clients and a server, and loses, delays, duplicates, reorders, damages and slows
+down packets.
 
-The network is one of ` + sentenceList(simnet.Names(), "and") + `, or words of
-your own, or flags, which change what the words say; --up and --down differ from
-each other where the two ways do. All figures are for one way.
+--profile is a name (` + sentenceList(simnet.Names(), "or") + `), words
+such as "delay=25ms loss=0.05", or a name and words that change it. --up and
+--down replace it for one direction. The flags for single properties, such as
+--loss, override all three. All figures are for one direction.
 
-It runs until it is interrupted, or for --for, and says at the end what it did
-and how late it was itself: a run in which it was late by more than matters to
-you is not to be believed.`,
+Impair runs until it is interrupted, or for the time --for. Then it prints what
+became of the packets, and how late the proxy itself was. Do not trust a run in
+which the proxy was later than matters to you.`,
 		Example: `  parley impair --to 127.0.0.1:7000 --loss 5% --delay 25ms --jitter 5ms
   parley impair --to 127.0.0.1:7000 --listen :9000 --profile 4g
   parley impair --to 127.0.0.1:7004 --udp --tcp --profile "wifi loss=0.1"
@@ -60,25 +62,25 @@ you is not to be believed.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "where clients connect; port 0 picks one")
-	flags.StringVar(&f.to, "to", "", "the server")
-	flags.BoolVar(&f.udp, "udp", false, "pass on UDP (the default when --tcp is not given)")
-	flags.BoolVar(&f.tcp, "tcp", false, "pass on TCP")
-	flags.StringVar(&f.profile, "profile", "perfect", "both ways: a name, words, or both")
-	flags.StringVar(&f.up, "up", "", "the way to the server, if it differs")
-	flags.StringVar(&f.down, "down", "", "the way to the clients, if it differs")
-	flags.StringVar(&f.loss, "loss", "0", "the share that is lost, as 0.05 or 5%")
-	flags.DurationVar(&f.delay, "delay", 0, "how long each takes")
-	flags.DurationVar(&f.jitter, "jitter", 0, "up to so much longer, each as likely")
-	flags.StringVar(&f.duplicate, "duplicate", "0", "the share that comes twice")
-	flags.StringVar(&f.reorder, "reorder", "0", "the share that is held back")
-	flags.DurationVar(&f.reorderBy, "reorder-by", 20*time.Millisecond, "by up to so long")
-	flags.StringVar(&f.corrupt, "corrupt", "0", "the share that comes with flipped bits")
-	flags.StringVar(&f.rate, "rate", "0", "bits a second, as 2000000, 2M or 1G; 0 is no limit")
-	flags.Uint64Var(&f.seed, "seed", 1, "what the draws come from")
-	flags.DurationVar(&f.runFor, "for", 0, "stop after so long; 0 is when interrupted")
-	flags.DurationVar(&f.every, "every", 0, "say so often what happened; 0 is only at the end")
-	flags.BoolVar(&f.asJSON, "json", false, "say it as JSON, an object a line")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "address for clients, host:port; port 0 picks a free port")
+	flags.StringVar(&f.to, "to", "", "address of the server, host:port (required)")
+	flags.BoolVar(&f.udp, "udp", false, "forward UDP (the default without --tcp)")
+	flags.BoolVar(&f.tcp, "tcp", false, "forward TCP")
+	flags.StringVar(&f.profile, "profile", "perfect", "both directions: a name, words, or a name and words")
+	flags.StringVar(&f.up, "up", "", "the direction to the server, instead of --profile")
+	flags.StringVar(&f.down, "down", "", "the direction to the clients, instead of --profile")
+	flags.StringVar(&f.loss, "loss", "0", "share of packets that are lost, as 0.05 or 5%")
+	flags.DurationVar(&f.delay, "delay", 0, "delay of each packet")
+	flags.DurationVar(&f.jitter, "jitter", 0, "random further delay, from 0 to this")
+	flags.StringVar(&f.duplicate, "duplicate", "0", "share of packets that arrive twice")
+	flags.StringVar(&f.reorder, "reorder", "0", "share of packets that are held back, so that others overtake them")
+	flags.DurationVar(&f.reorderBy, "reorder-by", 20*time.Millisecond, "longest time that they are held back")
+	flags.StringVar(&f.corrupt, "corrupt", "0", "share of packets that arrive with flipped bits")
+	flags.StringVar(&f.rate, "rate", "0", "bandwidth in bits a second, as 2000000, 2M or 1G; 0 is no limit")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices")
+	flags.DurationVar(&f.runFor, "for", 0, "stop after this time; 0 runs until interrupted")
+	flags.DurationVar(&f.every, "every", 0, "print the counters this often; 0 prints them only at the end")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one object a line")
 	return cmd
 }
 

@@ -46,20 +46,21 @@ func newJoin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join DIALECT [HOST:PORT]",
 		Short: "Play the arena from the terminal, over any dialect",
-		Long: `Join plays the arena from the terminal, or watches it: stamp has spectators
-only.
+		Long: `Join plays the arena from the terminal. Over stamp it only watches, as stamp has
+spectators only.
 
-It reads commands, a line each, and prints what happens:
+It reads commands, one a line, and prints what happens:
 
   w a s d        walk up, left, down, right; x stops
-  walk 45 1.5    walk at an angle in degrees, so many cells a tick
+  walk 45 1.5    walk at an angle in degrees and a speed in cells a tick
   t 90           throw a ball at an angle in degrees
-  map            show what is around
+  map            draw a map of what is in sight
   who            list what is in sight
-  say hello      speak; so does a line that is no command
+  say hello      speak; a line that is no command is spoken too
   quit           leave
 
-Without an address it is this machine and the dialect's usual port.`,
+Without an address, it joins the server on this machine at the dialect's usual
+port.`,
 		Example: `  parley join replica
   parley join duplex 127.0.0.1:7004
   parley join realm game.example:9999 --name ada
@@ -78,13 +79,13 @@ Without an address it is this machine and the dialect's usual port.`,
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "realm: the account's name; it is registered if there is none")
-	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: the server's certificate must have this SHA-256")
-	flags.BoolVar(&f.plain, "realm-plain", false, "realm without TLS")
-	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the server's profile, plain or miko")
-	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: the password is the first line of standard input")
-	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it lets in once")
-	flags.IntVar(&f.tickRate, "tick-rate", 20, "the server's ticks a second")
+	flags.StringVar(&f.name, "name", "", "realm: the name of the account, which is registered if it does not exist (required)")
+	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it any certificate is accepted")
+	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
+	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
+	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: read the password from the first line of standard input")
+	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it can be used once")
+	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second of the server")
 	return cmd
 }
 

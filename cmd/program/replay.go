@@ -42,13 +42,13 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Run a recording again and compare every tick",
-		Long: `Replay runs a recording of the arena again and compares every tick with what
-was recorded. It stops at the first difference and names its tick, entity and
-field; the exit status is then 1. A file of - is standard input.
+		Long: `Replay runs a recording of the arena again and compares every tick with the
+recorded one. It stops at the first difference, prints the tick, the entity and
+the field, and ends with exit status 1. The file - is standard input.
 
-A recording that ends early, as its server was killed, is replayed as far as it
-goes. One that ends within a tick ends in the tick that its server did not
-survive: its inputs are in the file.`,
+The recording of a server that was killed is cut off, and is replayed up to
+there. If it ends within a tick, the server died in that tick. The inputs of
+that tick are in the file.`,
 		Example: `  parley replay game.rec
   parley replay --json game.rec
   gunzip < game.rec.gz | parley replay -`,
@@ -110,7 +110,7 @@ func printReplay(w io.Writer, r world.Report, asJSON bool) error {
 		fmt.Fprintln(w, "the recording is cut off")
 	}
 	if r.Stopped {
-		fmt.Fprintf(w, "the recording ends within tick %d: its inputs are there, what became of it is not\n", r.Ticks)
+		fmt.Fprintf(w, "the recording ends within tick %d: it has the inputs of that tick, but not their result\n", r.Ticks)
 	}
 	return nil
 }

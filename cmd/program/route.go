@@ -21,9 +21,9 @@ type routeFlags struct {
 }
 
 func (f *routeFlags) register(cmd *cobra.Command, codecs []Codec) {
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the dialect's name (required)")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the dialect (required)")
 	cmd.Flags().StringVar(&f.from, "from", "", "who sent the packets: client or server (required)")
-	cmd.Flags().StringVar(&f.channel, "channel", "", "for a dialect with several channels, such as main or feed: which; its first is the default")
+	cmd.Flags().StringVar(&f.channel, "channel", "", "the channel, for a dialect with more than one: main (the default) or feed of duplex")
 
 	complete := func(flag string, values func() []string) {
 		// The only error is a flag that does not exist, and they are above.

@@ -43,15 +43,17 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the arena to players of all five dialects",
-		Long: `Serve runs a game that players of all five dialects share: they walk among
-walls, throw balls, are hit and come back. It needs no set-up.
+		Long: `Serve runs the arena, a game that players of all five dialects share: they walk
+among walls, throw balls, are hit, lose health and come back. It needs no
+set-up.
 
-Each dialect has an address, host:port; port 0 picks one, and off leaves the
-dialect out. Accounts and realm's certificate are kept in the folder --data.
+Each dialect has an address, host:port. Port 0 picks a free port, and off turns
+the dialect off. Accounts and realm's certificate are kept in the folder --data.
 
-Flags win over the environment (PARLEY_TICK_RATE is --tick-rate), and that over
-the file of --config, which has a line name = value for each flag. A variable
-PARLEY_… that names no flag is ignored, with a warning.`,
+Each flag can also be set in the environment (PARLEY_TICK_RATE is --tick-rate)
+or in a TOML file (--config), with lines such as tick-rate = 30. The command
+line overrides the environment, and the environment overrides the file. A
+variable PARLEY_… that names no flag is ignored, with a warning.`,
 		Example: `  parley serve
   parley serve --realm off --data /var/lib/parley
   parley serve --replica 127.0.0.1:0 --ready-file ready.json
@@ -69,33 +71,33 @@ PARLEY_… that names no flag is ignored, with a warning.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "a TOML file with values for the flags")
+	flags.StringVar(&f.config, "config", "", "a TOML file with values for the other flags")
 	flags.StringVar(&f.replica, "replica", ":7000", "where replica listens (UDP)")
 	flags.StringVar(&f.stamp, "stamp", ":7001", "where stamp listens (UDP)")
 	flags.StringVar(&f.relay, "relay", ":8082", "where relay listens (UDP)")
 	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
 	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
-	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are (TCP)")
-	flags.StringVar(&f.webHosts, "web-hosts", "", "names by which browsers may ask for the status page, as a.example,b.example")
-	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts and the certificate")
-	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL instead, as postgres://…")
-	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "who is in relay's room: open or connector")
-	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets an address in without proof, for trusted networks")
-	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "which client realm is served to: plain or miko")
-	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that has it")
-	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server answers addresses without a connection too")
-	flags.IntVar(&f.registrations, "registrations", 3, "tries to register a minute for each address; -1 is no limit")
-	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute for each address and name; -1 is no limit")
-	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second")
-	flags.IntVar(&f.maxPlayers, "max-players", 1000, "players of all dialects together")
-	flags.IntVar(&f.perAddress, "per-address", 256, "players and spectators of one address, over all dialects; -1 is no limit")
-	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 is everything")
-	flags.Uint64Var(&f.seed, "seed", 0, "what the world is made from; 0 picks one")
-	flags.StringVar(&f.record, "record", "", "write a recording for parley replay to this file")
-	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses as JSON to this file once all listen")
-	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket of this key; stamp is then off unless --stamp is said")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are served (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which browsers may open the status page, as a.example,b.example")
+	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts, used tickets and realm's certificate")
+	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
+	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
+	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")
+	flags.StringVar(&f.realmProfile, "realm-profile", "plain", "the kind of client that realm serves: plain, or miko, an existing game")
+	flags.BoolVar(&f.realmPlain, "realm-plain", false, "realm without TLS, for use behind a proxy that does TLS")
+	flags.BoolVar(&f.realmTimeForAll, "realm-time-for-all", false, "realm's time server also answers addresses without a connection")
+	flags.IntVar(&f.registrations, "registrations", 3, "attempts to register a minute from each address; -1 is no limit")
+	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute from each address and for each name; -1 is no limit")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second, 1 to 1000")
+	flags.IntVar(&f.maxPlayers, "max-players", 1000, "most players, of all dialects together")
+	flags.IntVar(&f.perAddress, "per-address", 256, "most players and spectators from one address, of all dialects together; -1 is no limit")
+	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 they see everything")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the world; 0 picks one at random")
+	flags.StringVar(&f.record, "record", "", "record the game to this file, for parley replay")
+	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses to this file, as JSON, when all dialects listen")
+	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket that is signed with this key; stamp is then off unless --stamp is given")
+	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
 }
 

@@ -24,12 +24,13 @@ func newTicket() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ticket",
 		Short: "Make and check the tickets that let players in",
-		Long: `A ticket lets its bearer into a game over replica, relay or duplex, once, until
-it expires. Whoever has the key can make tickets: the server has it to check
-them (parley serve --ticket-key-file), and the program that your players log in
-to has it to make them. A ticket is printed in hex.
+		Long: `A ticket lets one player into a game over replica, relay or duplex, once, until
+it expires. It is signed with a secret key. The server checks tickets with the
+key (parley serve --ticket-key-file). The program that your players log in to
+makes tickets with it. Tickets are printed in hex.
 
-The room of "parley serve" is main; a ticket without a room is for it too.`,
+The room of "parley serve" is called main. A ticket without a room is valid
+there too.`,
 		Example: `  parley ticket key > server.key
   parley serve --ticket-key-file server.key
   parley ticket make --key-file server.key --room main --name ada --valid 5m
@@ -93,8 +94,8 @@ func newTicketMake() *cobra.Command {
 		},
 	}
 	addTicketFlags(cmd, &keyFile, &room)
-	cmd.Flags().StringVar(&name, "name", "", "who its bearer is, as the game is told")
-	cmd.Flags().DurationVar(&valid, "valid", time.Minute, "for how long it lets in")
+	cmd.Flags().StringVar(&name, "name", "", "the name of the player in the game")
+	cmd.Flags().DurationVar(&valid, "valid", time.Minute, "how long the ticket is valid")
 	return cmd
 }
 
@@ -112,10 +113,10 @@ func newTicketCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check TICKET",
-		Short: "Show what a ticket says and whether it lets in now",
-		Long: `Shows what a ticket says. The exit status is 0 if it lets its bearer into the
-room now, and 1 if it does not. Whether it was used before only the server
-knows.`,
+		Short: "Show a ticket, and whether it is valid now",
+		Long: `Check shows what a ticket says. The exit status is 0 if the ticket is valid for
+the room now, and 1 if it is not. Only the server knows whether a ticket was
+used before.`,
 		Example: `  parley ticket check --key-file server.key TICKET
   parley ticket check --json --key-file server.key TICKET`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -175,8 +176,8 @@ func showTicket(cmd *cobra.Command, t relay.Ticket, why error, asJSON bool) erro
 }
 
 func addTicketFlags(cmd *cobra.Command, keyFile, room *string) {
-	cmd.Flags().StringVar(keyFile, "key-file", "", "the file with the key, in hex (required)")
-	cmd.Flags().StringVar(room, "room", "", "the room that it lets into; main, or none, is that of parley serve")
+	cmd.Flags().StringVar(keyFile, "key-file", "", "the file with the key in hex (required)")
+	cmd.Flags().StringVar(room, "room", "", "the room that the ticket is for (default main, the room of parley serve)")
 }
 
 // readTicketKey reads a key in hex. It is not an argument, as arguments can be seen by
