@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -64,4 +65,18 @@ func TestWhatComesIsReceived(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 	Done(func() {})
+}
+
+// In a bubble no time is lost, and the clock is the wall's.
+func TestPaceIsTheWallsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pace := Pace(t)
+		time.Sleep(10*time.Second + turn/2)
+		if got := pace(); got != 10*time.Second {
+			t.Errorf("after 10 s it says %v", got)
+		}
+	})
+	if got := fair(time.Minute); got != 2*turn {
+		t.Errorf("a minute of another program counts as %v", got)
+	}
 }

@@ -98,10 +98,11 @@ func (p *place) enterHonestly(n int) (took []time.Duration) {
 		p.accounts.passwords[fmt.Sprint("honest", i)] = fmt.Sprint("password of honest", i)
 	}
 	p.accounts.mu.Unlock()
+	pace := patient.Pace(p.t)
 	for i := range n {
-		began := time.Now()
+		began := pace()
 		p.join(fmt.Sprint("honest", i))
-		took = append(took, time.Since(began))
+		took = append(took, pace()-began)
 	}
 	slices.Sort(took)
 	return took

@@ -68,7 +68,7 @@ func needProgram(t *testing.T) {
 
 // patience is how long a test waits for something that must come: it is no measure, but ends a
 // test that would else hang.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // server is a running `parley serve`.
 type server struct {
