@@ -135,17 +135,17 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	switch {
 	case c.TickRate < 0 || c.TickRate > 1000: // a tick of a negative rate would never wait
-		return fmt.Errorf("parley: Config.TickRate is 1 to 1000, or 0 for 20, not %d", c.TickRate)
+		return fmt.Errorf("parley: Config.TickRate must be 1 to 1000, or 0 for 20, not %d", c.TickRate)
 	case c.MaxPlayers < 0 || c.MaxPlayers > world.MaxPlayers:
-		return fmt.Errorf("parley: Config.MaxPlayers is 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
+		return fmt.Errorf("parley: Config.MaxPlayers must be 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
-		return fmt.Errorf("parley: Config.Sight is a number of cells, below 0 for everything, not %v", c.Sight)
+		return fmt.Errorf("parley: Config.Sight must be a number of cells, or below 0 for everything, not %v", c.Sight)
 	case c.TicketKey != nil && len(c.TicketKey) < relay.MinTicketKey:
-		return fmt.Errorf("parley: Config.TicketKey has %d bytes: at least %d are needed", len(c.TicketKey), relay.MinTicketKey)
+		return fmt.Errorf("parley: Config.TicketKey has %d bytes, and at least %d are needed: make a longer key", len(c.TicketKey), relay.MinTicketKey)
 	case c.Accounts == nil && c.Realm != "" && c.Realm != Off:
 		return fmt.Errorf("parley: Config.Realm is %q, and Config.Accounts is nil: set Accounts to sqlite.OpenIn of parley/account/sqlite, or leave Realm out", c.Realm)
 	case len(c.RealmConfig) != len(c.RealmExtension):
-		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and RealmExtension %d values", len(c.RealmConfig), len(c.RealmExtension))
+		return fmt.Errorf("parley: Config.RealmConfig has %d fields, and Config.RealmExtension has %d values: give each field one value", len(c.RealmConfig), len(c.RealmExtension))
 	}
 	return nil
 }

@@ -40,14 +40,14 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		want   string
 		change func(*parley.Config)
 	}{
-		{"Config.TickRate is 1 to 1000, or 0 for 20, not -1", func(c *parley.Config) { c.TickRate = -1 }},
+		{"Config.TickRate must be 1 to 1000, or 0 for 20, not -1", func(c *parley.Config) { c.TickRate = -1 }},
 		{"Config.TickRate", func(c *parley.Config) { c.TickRate = 1001 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = -1 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = 5000 }},
 		{"Config.TicketKey has 5 bytes", func(c *parley.Config) { c.TicketKey = relay.TicketKey("short") }},
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
-		{"RealmExtension 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
-		{"kind player is number 1", func(c *parley.Config) {
+		{"Config.RealmExtension has 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
+		{"kind player has the number 1", func(c *parley.Config) {
 			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = "127.0.0.1:0", parley.Off, true, 2
 		}},
 		{"Config.Realm is \"127.0.0.1:0\", and Config.Accounts is nil: set Accounts to sqlite.OpenIn", func(c *parley.Config) { c.Realm, c.Accounts = "127.0.0.1:0", nil }},
@@ -145,7 +145,7 @@ func TestActionsCannotBeNamedAsMessages(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "cannot be named") {
+		if err == nil || !strings.Contains(err.Error(), "replica has a message of that name: rename the action") {
 			t.Errorf("%T: the error is %v", action, err)
 		}
 		c := quietly()

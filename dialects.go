@@ -35,7 +35,7 @@ func (s *Server) replica(c Config) error {
 	for _, a := range s.hub.Sim().Schema().Actions {
 		switch a.Name { // replica's clients act by a message of the action's name
 		case "steer", "chat", "terrain":
-			return fmt.Errorf("parley: an action cannot be named %s: replica has a message of that name", a.Name)
+			return fmt.Errorf("parley: an action is named %s, and replica has a message of that name: rename the action, or set Config.Replica to Off", a.Name)
 		}
 	}
 	d, err := gateway.NewReplica(s.hub, gateway.ReplicaConfig{Addr: c.Replica, Log: c.Log})
@@ -102,7 +102,7 @@ func (s *Server) realm(c Config) error {
 	}
 	for _, k := range s.hub.Sim().Schema().Kinds {
 		if c.RealmFirstType < 0 || k.Number < c.RealmFirstType {
-			return fmt.Errorf("parley: Config.RealmFirstType is %d, and kind %s is number %d: no type is below 0", c.RealmFirstType, k.Name, k.Number)
+			return fmt.Errorf("parley: Config.RealmFirstType is %d, and kind %s has the number %d: the number must be at least as large", c.RealmFirstType, k.Name, k.Number)
 		}
 	}
 	store, err := c.Accounts(c.DataDir)

@@ -193,7 +193,7 @@ var (
 	ErrClosed = errors.New("parley: the game has ended")
 	// ErrInStep means that Step or Terrain called a method of the server that runs it. That method would wait for the tick to
 	// end. Call it from another goroutine, and do not wait for that goroutine.
-	ErrInStep = errors.New("parley: a method of Server was called by Step or Terrain")
+	ErrInStep = errors.New("parley: Step or Terrain called a method of Server that waits for the tick: call it from another goroutine")
 	// ErrNoPlayer means that there is no such player.
 	ErrNoPlayer = errors.New("parley: no such player")
 )
@@ -229,7 +229,15 @@ func (s *Server) Kick(id world.PlayerID, why string) error {
 	return err
 }
 
-// Broadcast sends a chat message to all players. A text that is empty, longer than 512 bytes or not UTF-8 is ignored.
+// Broadcast sends a chat message to all players. It returns an error, and sends nothing, if the text is empty, longer than 512
+// bytes or not UTF-8.
 func (s *Server) Broadcast(text string) error {
-	return s.do(func() { s.hub.Broadcast(text) })
+	var refused error
+	if err := s.do(func() { refused = s.hub.Broadcast(text) }); err != nil {
+		return err
+	}
+	if refused != nil {
+		return fmt.Errorf("parley: broadcast: %w", refused)
+	}
+	return nil
 }

@@ -500,6 +500,9 @@ func TestOneWorldFiveDialects(t *testing.T) {
 	if err := s.Broadcast("the server speaks"); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Broadcast(""); err == nil || err.Error() != "parley: broadcast: the text is empty" {
+		t.Errorf("an empty text: %v", err)
+	}
 	for name, w := range all {
 		if name != "stamp" {
 			within(t, s, name+" reads it", func() bool { return w.hears("the server speaks") })

@@ -104,7 +104,7 @@ func (p *Profile) setWord(name, value string) (err error) {
 	case "mtu":
 		p.MTU, err = strconv.Atoi(value)
 	default:
-		return fmt.Errorf("no such word")
+		return fmt.Errorf("no such word; the words are delay=, jitter=, inorder, loss=, burst=, dup=, corrupt=, reorder=, rate=, queue= and mtu=, and the first may be a name: %s", strings.Join(Names(), ", "))
 	}
 	return err
 }

@@ -30,7 +30,7 @@ the terminal, or read from the first line of standard input with
   parley account list --json --postgres "host=db.internal dbname=parley"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%q is none of add, ban, list, passwd, rm and unban; see \"parley account --help\"", args[0])
+				return fmt.Errorf("%q is not a command of account: they are add, ban, list, passwd, rm and unban; see \"parley account --help\"", args[0])
 			}
 			return nil
 		},
@@ -69,7 +69,7 @@ created if they are missing.`,
 				return fmt.Errorf("%q looks like the name of the server itself, or of a guest; choose another", args[0])
 			}
 			if _, err := account.ParseName(args[0]); err != nil {
-				return fmt.Errorf("%q cannot be a name: %w", args[0], account.ErrBadName)
+				return fmt.Errorf("%q is not a valid name: %w", args[0], account.ErrBadName)
 			}
 			password, err := passwords.read(cmd, args[0])
 			if err != nil {
@@ -162,13 +162,21 @@ func newAccountUnban(where *accountFlags) *cobra.Command {
 		Args:              oneName,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			banned, err := where.isBanned(cmd, args[0])
+			if err != nil {
+				return err
+			}
 			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.Unban(args[0], done)
 			})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "unbanned %s: the account may log in\n", a.Name)
+			did := "unbanned %s: the account may log in\n"
+			if !banned {
+				did = "%s was not banned: the account may log in\n"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), did, a.Name)
 			return nil
 		},
 	}
@@ -197,6 +205,20 @@ account instead.`,
 	}
 }
 
+// isBanned reports whether an account is banned now. Whether there is one at all is for ask to say.
+func (f *accountFlags) isBanned(cmd *cobra.Command, name string) (bool, error) {
+	store, err := f.open(cmd, false)
+	if err != nil {
+		return false, err
+	}
+	defer store.Close()
+	r, err := store.Find(cmd.Context(), account.NameKey(name))
+	if err != nil && !errors.Is(err, account.ErrNotFound) {
+		return false, failure{err}
+	}
+	return r.Ban.Holds(time.Now()), nil
+}
+
 // ask opens the store, makes one request, and turns what is not OK into a sentence.
 func (f *accountFlags) ask(cmd *cobra.Command, mayCreate bool, name string,
 	request func(*account.Service, func(account.Answer)) error) (account.Account, error) {
@@ -220,11 +242,11 @@ func answerError(name string, a account.Answer) error {
 	case account.OK:
 		return nil
 	case account.Unknown:
-		return failure{fmt.Errorf("no account is named %q", name)}
+		return failure{fmt.Errorf("no account is named %q; \"parley account list\" shows all", name)}
 	case account.Taken:
-		return failure{fmt.Errorf("the name %q is taken", name)}
+		return failure{fmt.Errorf("the name %q is taken; choose another", name)}
 	case account.BadName:
-		return fmt.Errorf("%q cannot be a name: %w", name, account.ErrBadName)
+		return fmt.Errorf("%q is not a valid name: %w", name, account.ErrBadName)
 	case account.BadPassword:
 		return failure{account.ErrBadPassword}
 	case account.Failed:

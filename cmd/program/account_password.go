@@ -53,7 +53,7 @@ func (f *passwordFlag) ask(cmd *cobra.Command, name string) (string, error) {
 	}
 	second, err := readHidden(terminal, cmd.ErrOrStderr(), "The same again: ")
 	if err == nil && first != second {
-		err = failure{errors.New("the two passwords are not the same")}
+		err = failure{errors.New("the two passwords differ; try again")}
 	}
 	return first, err
 }

@@ -38,7 +38,7 @@ func (f *accountFlags) register(cmd *cobra.Command) {
 func (f *accountFlags) open(cmd *cobra.Command, mayCreate bool) (account.Store, error) {
 	if f.postgres != "" {
 		if cmd.Flags().Changed("data") {
-			return nil, errors.New("--data and --postgres are two places; give one of them")
+			return nil, errors.New("--data and --postgres are two places for accounts; give one of them")
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		defer cancel()

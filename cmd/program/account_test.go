@@ -44,18 +44,19 @@ func TestAccountLife(t *testing.T) {
 		{name: "ban before there is any", line: "ban ann", status: 1,
 			err: fmt.Sprintf("parley: there are no accounts in %q; \"parley account add\" makes the first, and --data names another folder\n", data)},
 		{name: "add", stdin: secret, line: "add Ann --password-stdin", out: "added Ann, account 1\n"},
-		{name: "add the same name", stdin: secret, line: "add aNN --password-stdin", status: 1, err: "parley: the name \"aNN\" is taken\n"},
+		{name: "add the same name", stdin: secret, line: "add aNN --password-stdin", status: 1, err: "parley: the name \"aNN\" is taken; choose another\n"},
 		{name: "add with a line end of Windows, and more lines", stdin: "correct horse\r\nmore\n", line: "add Straße --password-stdin", out: "added Straße, account 2\n"},
 		{name: "add without a line end", stdin: "correct horse", line: "add bob --password-stdin", out: "added bob, account 3\n"},
 		{name: "ban for ever", line: "ban strasse", out: "banned Straße for ever\n"},
 		{name: "unban", line: "unban strasse", out: "unbanned Straße: the account may log in\n"},
+		{name: "unban again", line: "unban strasse", out: "Straße was not banned: the account may log in\n"},
 		{name: "set a password", stdin: "battery staple\n", line: "passwd ann --password-stdin", out: "changed the password of Ann\n"},
 		{name: "set a short password", stdin: "battery\n", line: "passwd ann --password-stdin", status: 1, err: "parley: a password has 8 to 128 bytes\n"},
-		{name: "set a password for no one", stdin: secret, line: "passwd clara --password-stdin", status: 1, err: "parley: no account is named \"clara\"\n"},
+		{name: "set a password for no one", stdin: secret, line: "passwd clara --password-stdin", status: 1, err: "parley: no account is named \"clara\"; \"parley account list\" shows all\n"},
 		{name: "remove", line: "rm BOB", out: "removed bob, account 3\n"},
-		{name: "remove again", line: "rm bob", status: 1, err: "parley: no account is named \"bob\"\n"},
-		{name: "ban no one", line: "ban bob", status: 1, err: "parley: no account is named \"bob\"\n"},
-		{name: "unban no one", line: "unban", more: []string{"o'neil"}, status: 1, err: "parley: no account is named \"o'neil\"\n"},
+		{name: "remove again", line: "rm bob", status: 1, err: "parley: no account is named \"bob\"; \"parley account list\" shows all\n"},
+		{name: "ban no one", line: "ban bob", status: 1, err: "parley: no account is named \"bob\"; \"parley account list\" shows all\n"},
+		{name: "unban no one", line: "unban", more: []string{"o'neil"}, status: 1, err: "parley: no account is named \"o'neil\"; \"parley account list\" shows all\n"},
 	} {
 		got := accounts(data, tt.stdin, tt.line, tt.more...)
 		wantResult(t, tt.name, got, tt.status, tt.out, tt.err)
@@ -86,18 +87,18 @@ func wantPassword(t *testing.T, data, name, password string) {
 func TestAccountMistakes(t *testing.T) {
 	data := t.TempDir()
 	for _, tt := range []struct{ line, want string }{
-		{"frob", `"frob" is none of add, ban, list, passwd, rm and unban; see "parley account --help"`},
+		{"frob", `"frob" is not a command of account: they are add, ban, list, passwd, rm and unban; see "parley account --help"`},
 		{"add", `"parley account add" takes one name; it was given 0`},
 		{"ban ann bob", `"parley account ban" takes one name; it was given 2`},
 		{"list ann", `"parley account list" takes no arguments; leave out "ann"`},
-		{"add ab --password-stdin", `"ab" cannot be a name: a name has 3 to 32 letters, digits, _ and -`},
+		{"add ab --password-stdin", `"ab" is not a valid name: a name has 3 to 32 letters, digits, _ and -`},
 		{"add Sеrver --password-stdin", `"Sеrver" looks like the name of the server itself, or of a guest; choose another`},
 		{"add ann", `there is no terminal to ask for the password at; give it with --password-stdin`},
 		{"passwd ann", `there is no terminal to ask for the password at; give it with --password-stdin`},
 		{"ban ann --for 0s", `--for is 0s; give a time such as 24h, or leave it out for a ban without end`},
 		{"ban ann --for -1h", `--for is -1h0m0s; give a time such as 24h, or leave it out for a ban without end`},
-		{"ban ann --for tomorrow", `invalid argument "tomorrow" for "--for" flag: time: invalid duration "tomorrow"; see "parley account ban --help"`},
-		{"list --postgres host=x", `--data and --postgres are two places; give one of them`},
+		{"ban ann --for tomorrow", `--for takes a time such as 30s or 24h, not "tomorrow"; see "parley account ban --help"`},
+		{"list --postgres host=x", `--data and --postgres are two places for accounts; give one of them`},
 	} {
 		wantResult(t, tt.line, accounts(data, "correct horse\n", tt.line), 2, "", "parley: "+tt.want+"\n")
 	}

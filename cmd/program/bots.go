@@ -92,7 +92,7 @@ allows three registrations a minute from an address. For more, start it with
 
 func (f *botsFlags) run(cmd *cobra.Command) error {
 	if f.runFor <= 0 {
-		return fmt.Errorf("--for is a time such as 30s, not %v", f.runFor)
+		return fmt.Errorf("--for must be a time above 0, such as 30s, not %v", f.runFor)
 	}
 	stopped, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -144,7 +144,7 @@ func (f *botsFlags) addrs(ctx context.Context) (map[string]string, error) {
 		return nil, fmt.Errorf("--ready-file: %w; start the server with the same flag first", err)
 	}
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("--ready-file: %s is not what parley serve writes: %w", f.readyFile, err)
+		return nil, fmt.Errorf("--ready-file: %s was not written by parley serve: %w", f.readyFile, err)
 	}
 	for name, addr := range list {
 		list[name] = reachable(addr)
@@ -192,9 +192,9 @@ func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total 
 		})
 		switch {
 		case f.count < 1:
-			return nil, 0, fmt.Errorf("-n is at least 1, not %d", f.count)
+			return nil, 0, fmt.Errorf("--count must be at least 1, not %d", f.count)
 		case len(open) == 0:
-			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect", f.readyFile)
+			return nil, 0, fmt.Errorf("--ready-file: %s names no dialect; is it the file of a server?", f.readyFile)
 		}
 		for i := range f.count {
 			bots[open[i%len(open)]]++
@@ -206,15 +206,15 @@ func (f *botsFlags) shares(addrs map[string]string) (bots map[string]int, total 
 		n, err := strconv.Atoi(count)
 		switch {
 		case err != nil || n < 0 || !player.IsDialect(name):
-			return nil, 0, fmt.Errorf("--mix %q: write dialect=count, of %s", part, sentenceList(player.Dialects, "and"))
+			return nil, 0, fmt.Errorf("--mix %q: write DIALECT=COUNT; the dialects are %s", part, sentenceList(player.Dialects, "and"))
 		case n > 0 && addrs[name] == "":
-			return nil, 0, fmt.Errorf("--mix %q: by %s that dialect is off", part, f.readyFile)
+			return nil, 0, fmt.Errorf("--mix %q: the dialect is off by %s; leave it out", part, f.readyFile)
 		}
 		bots[name] += n
 		total += n
 	}
 	if total == 0 {
-		return nil, 0, fmt.Errorf("--mix %q is no bot at all", f.mix)
+		return nil, 0, fmt.Errorf("--mix %q asks for no bots; give at least one dialect a count above 0", f.mix)
 	}
 	return bots, total, nil
 }

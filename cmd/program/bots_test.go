@@ -84,17 +84,17 @@ func TestWhatBotsRefuse(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ line, want string }{
-		{"bots -n 0", "-n is at least 1"},
-		{"bots --mix replica", "write dialect=count"},
-		{"bots --mix morse=3", "write dialect=count"},
-		{"bots --mix replica=-1", "write dialect=count"},
+		{"bots -n 0", "--count must be at least 1"},
+		{"bots --mix replica", "write DIALECT=COUNT"},
+		{"bots --mix morse=3", "write DIALECT=COUNT"},
+		{"bots --mix replica=-1", "write DIALECT=COUNT"},
 		{"bots --ready-file " + filepath.Join(dir, "none"), "start the server with the same flag first"},
-		{"bots --mix replica=0,realm=0", "no bot at all"},
-		{"bots --for 0s", "--for is a time"},
-		{"bots --for -1s", "--for is a time"},
+		{"bots --mix replica=0,realm=0", "asks for no bots"},
+		{"bots --for 0s", "--for must be a time"},
+		{"bots --for -1s", "--for must be a time"},
 		{"bots --ready-file " + none, "names no dialect"},
-		{"bots --mix stamp=1 --ready-file " + some, "that dialect is off"},
-		{"bots --ready-file " + bad, "is not what parley serve writes"},
+		{"bots --mix stamp=1 --ready-file " + some, "the dialect is off by"},
+		{"bots --ready-file " + bad, "was not written by parley serve"},
 		{"bots now", "takes no arguments"},
 	} {
 		got := parley("", tt.line)

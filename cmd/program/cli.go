@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit statuses of parley; a script may rely on them.
@@ -91,6 +92,9 @@ func newRoot(codecs []Codec) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the version of this build")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+			err = flagFault("--"+bad.GetFlag().Name, err)
+		}
 		return fmt.Errorf("%w; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())

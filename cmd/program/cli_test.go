@@ -38,9 +38,9 @@ func TestUsageMistakesAreOneSentenceAndStatus2(t *testing.T) {
 		{"decode --dialect", `flag needs an argument: --dialect; see "parley decode --help"`},
 		{"decode --dialect Toy --from client 00", `no dialect named "Toy" is built in; the built-in dialects are: toy and duo`},
 		{"decode --dialect toy 00", `--from is missing; say who sent the packets, client or server`},
-		{"decode --dialect toy --from me 00", `--from is client or server, not "me"`},
+		{"decode --dialect toy --from me 00", `--from must be client or server, not "me"`},
 		{"decode --dialect toy --from client --channel main 00", `the dialect toy has one channel only; leave out --channel`},
-		{"encode --dialect duo --from client --channel side", `--channel of the dialect duo is main or feed, not "side"`},
+		{"encode --dialect duo --from client --channel side", `--channel must be main or feed for the dialect duo, not "side"`},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			parley("", tt.line).want(t, result{2, "", "parley: " + tt.want + "\n"})

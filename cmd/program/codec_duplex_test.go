@@ -41,16 +41,16 @@ func TestDuplexDecodeNamesFieldAndOffset(t *testing.T) {
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestDuplexEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, from, channel, json, want string }{
-		{"no message", "client", "main", `{}`, `message: no message is named ""; there are update, sync,`},
+		{"no message", "client", "main", `{}`, `message: the field is missing; it must be update, sync,`},
 		{"an unknown message", "client", "main", `{"message":{"message":"unset"}}`, `message: no message is named "unset"`},
 		{"a misspelt field", "client", "main", `{"message":{"message":"signal","cod":6}}`, `json: unknown field "cod"`},
 		{"a signal without a code", "client", "main", `{"message":{"message":"signal"}}`, "code: 0 is not that of a signal"},
 		{"a signal with the code of a query", "client", "main", `{"message":{"message":"signal","code":64}}`, "code: 64 is not that of a signal"},
 		{"a reply with the code of a query", "client", "main", `{"message":{"message":"reply","code":64}}`, "code: 64 is not that of a reply"},
 		{"a code out of range", "client", "main", `{"message":{"message":"signal","code":256}}`, "code"},
-		{"a sync with a code", "client", "main", `{"message":{"message":"sync","code":2}}`, "code: sync has none"},
-		{"a signal with data", "client", "main", `{"message":{"message":"signal","code":6,"data":"00"}}`, "data: signal has none"},
-		{"a query with a status", "client", "main", `{"message":{"message":"query","code":64,"status":1}}`, "status: query has none"},
+		{"a sync with a code", "client", "main", `{"message":{"message":"sync","code":2}}`, "code: sync has no such field"},
+		{"a signal with data", "client", "main", `{"message":{"message":"signal","code":6,"data":"00"}}`, "data: signal has no such field"},
+		{"a query with a status", "client", "main", `{"message":{"message":"query","code":64,"status":1}}`, "status: query has no such field"},
 		{"data that is not hex", "client", "main", `{"message":{"message":"query","code":64,"data":"0g"}}`, "data: encoding/hex: invalid byte"},
 		{"a sequence on main", "client", "main", `{"feed_sequence":1,"message":{"message":"signal","code":6}}`, "feed_sequence: main has none"},
 		{"no sequence on feed", "client", "feed", `{"message":{"message":"signal","code":6}}`, "sequence: sequences start at 1 at offset 8"},

@@ -209,7 +209,7 @@ func realmValue(field string, t realm.Type, v any) (realm.Value, error) {
 		}
 		f, err := strconv.ParseFloat(string(number), 32)
 		if !ok || err != nil {
-			return realm.Value{}, fmt.Errorf("%s: %v is no f32", field, v)
+			return realm.Value{}, fmt.Errorf("%s: must be an f32, not %v", field, v)
 		}
 		return realm.F32(float32(f)), nil
 	}
@@ -228,7 +228,7 @@ func realmNumber(field string, v any) (uint16, error) {
 	number, ok := v.(json.Number)
 	n, err := strconv.ParseUint(string(number), 10, 16)
 	if !ok || err != nil {
-		return 0, fmt.Errorf("%s: %v is no u16", field, v)
+		return 0, fmt.Errorf("%s: must be a u16, not %v", field, v)
 	}
 	return uint16(n), nil
 }

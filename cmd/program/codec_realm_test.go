@@ -12,26 +12,26 @@ func realmRun(stdin, command, from string, args ...string) result {
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestRealmEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, from, json, want string }{
-		{"no message", "client", `{}`, `message: no message is named ""; there are ping, pong, exit`},
+		{"no message", "client", `{}`, `message: the field is missing; it must be ping, pong, exit`},
 		{"an unknown message", "client", `{"message":"unset"}`, `message: no message is named "unset"`},
 		{"a misspelt field", "client", `{"message":"version","vresion":1}`, `json: unknown field "vresion"`},
-		{"a field of another message", "client", `{"message":"ping","code":1}`, `code: ping has none`},
+		{"a field of another message", "client", `{"message":"ping","code":1}`, `code: ping has no such field`},
 		{"a version out of range", "client", `{"message":"version","version":65536}`, `version`},
 		{"a login from a server", "server", `{"message":"login"}`, "type: only a client sends it at offset 0"},
 		{"exit code 8", "client", `{"message":"exit","code":8}`, "exit code: no such code at offset 1"},
 		{"a no with a tick", "server", `{"message":"login_response","code":2,"tick":1}`, "tick: only code 0"},
 		{"one that left with a name", "server", `{"message":"meta_action","code":1,"pseudo":"x"}`, "pseudo: only code 0"},
-		{"a name that is too long", "client", `{"message":"login","pseudo":"` + strings.Repeat("é", 32768) + `"}`, "pseudo: 65536 where 65535 is the limit"},
-		{"a text that is too long", "client", `{"message":"chat_send","text":"` + strings.Repeat("x", 65536) + `"}`, "text: 65536 where 65535 is the limit"},
+		{"a name that is too long", "client", `{"message":"login","pseudo":"` + strings.Repeat("é", 32768) + `"}`, "pseudo: 65536 is over the limit of 65535"},
+		{"a text that is too long", "client", `{"message":"chat_send","text":"` + strings.Repeat("x", 65536) + `"}`, "text: 65536 is over the limit of 65535"},
 		{"too many wanted", "client", `{"message":"terrain_request","chunks":[` + strings.Repeat(`{},`, 255) + `{}]}`, "chunks: "},
 		{"an unknown attribute", "client", `{"message":"entity_update","entity":{"attributes":[{"id":9,"value":1}]}}`, "entity.attributes[0].id: no attribute has number 9"},
-		{"an attribute out of range", "client", `{"message":"entity_update","entity":{"attributes":[{"id":1,"value":65536}]}}`, "entity.attributes[0].value: 65536 is no u16"},
-		{"an attribute that is a text", "client", `{"message":"entity_update","entity":{"attributes":[{"id":1,"value":"x"}]}}`, "is no u16"},
+		{"an attribute out of range", "client", `{"message":"entity_update","entity":{"attributes":[{"id":1,"value":65536}]}}`, "entity.attributes[0].value: must be a u16, not 65536"},
+		{"an attribute that is a text", "client", `{"message":"entity_update","entity":{"attributes":[{"id":1,"value":"x"}]}}`, "must be a u16, not"},
 		{"an unknown action", "client", `{"message":"action_do","action":{"action":1}}`, "action.action: no action has number 1"},
 		{"a parameter that is none", "client", `{"message":"action_do","action":{"angel":1}}`, "action.angel: action 0 has no such parameter"},
-		{"an angle that is a text", "client", `{"message":"action_do","action":{"angle":"1"}}`, "action.angle: 1 is no f32"},
+		{"an angle that is a text", "client", `{"message":"action_do","action":{"angle":"1"}}`, "action.angle: must be an f32, not 1"},
 		{"a by of one who does", "client", `{"message":"action_do","action":{"by":1}}`, "action.by: action 0 has no such parameter"},
-		{"an angle too large", "client", `{"message":"action_do","action":{"angle":1e39}}`, "action.angle: 1e39 is no f32"},
+		{"an angle too large", "client", `{"message":"action_do","action":{"angle":1e39}}`, "action.angle: must be an f32, not 1e39"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := realmRun("", "encode", tt.from, tt.json)

@@ -13,7 +13,7 @@ func stampRun(stdin, command, from string, args ...string) result {
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestStampEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, from, json, want string }{
-		{"no packet", "client", `{}`, `packet: no packet is named ""; there are connect.init, connect.accept, connect.disconnect, ack and entity`},
+		{"no packet", "client", `{}`, `packet: the field is missing; it must be connect.init, connect.accept, connect.disconnect, ack or entity`},
 		{"an unknown packet", "client", `{"packet":"unset"}`, `packet: no packet is named "unset"`},
 		{"a misspelt field", "client", `{"packet":"ack","seqence":1}`, `json: unknown field "seqence"`},
 		{"a field of the wrong type", "client", `{"packet":"ack","sequence":"1"}`, `sequence`},
@@ -26,10 +26,10 @@ func TestStampEncodeRefuses(t *testing.T) {
 		{"an accept from a client", "client", `{"packet":"connect.accept","sequence":1}`, "connection type: only a server accepts at offset 12"},
 		{"a reliable init", "client", `{"packet":"connect.init","reliable":true}`, "reliable: connect.init has no flags"},
 		{"an ordered ack", "client", `{"packet":"ack","ordered":true}`, "ordered: ack has no flags"},
-		{"an ack with data", "client", `{"packet":"ack","data":"00"}`, "data: ack has none"},
-		{"an ack with a reason", "server", `{"packet":"ack","reason":"x"}`, "reason: ack has none"},
+		{"an ack with data", "client", `{"packet":"ack","data":"00"}`, "data: ack has no such field"},
+		{"an ack with a reason", "server", `{"packet":"ack","reason":"x"}`, "reason: ack has no such field"},
 		{"a client with a reason", "client", `{"packet":"connect.disconnect","reason":"x"}`, "reason: connect.disconnect of a client has none"},
-		{"a reason too long", "server", `{"packet":"connect.disconnect","reason":"` + strings.Repeat("é", 128) + `"}`, "reason: 256 where 255 is the limit"},
+		{"a reason too long", "server", `{"packet":"connect.disconnect","reason":"` + strings.Repeat("é", 128) + `"}`, "reason: 256 is over the limit of 255"},
 		{"an entity from a client", "client", `{"packet":"entity"}`, "packet type: only a server sends entities at offset 0"},
 		{"an entity that is only ordered", "server", `{"packet":"entity","ordered":true}`, "flags: ordered but not reliable at offset 1"},
 		{"data that is not hex", "server", `{"packet":"entity","data":"0g"}`, "data: encoding/hex: invalid byte"},

@@ -139,9 +139,9 @@ func (t *table[P, K]) take(p *P, line []byte) error {
 			delete(said, name)
 		case name == t.label || slices.ContainsFunc(fields, func(f field[P]) bool { return f.name == name }):
 		case !t.knows(name):
-			return fmt.Errorf("json: unknown field %q", name)
+			return fmt.Errorf("json: unknown field %q; decode shows the names of the fields", name)
 		case text != `""` && text != "0" && text != "false":
-			return fmt.Errorf("%s: %s has none", name, of)
+			return fmt.Errorf("%s: %s has no such field; leave it out", name, of)
 		}
 	}
 	for _, f := range fields {
@@ -163,6 +163,9 @@ func (t *table[P, K]) named(text []byte) (K, error) {
 			return k, nil
 		}
 		names = append(names, k.String())
+	}
+	if text == nil {
+		return 0, fmt.Errorf("%s: the field is missing; it must be %s", t.label, sentenceList(names, "or"))
 	}
 	return 0, fmt.Errorf("%s: no %[1]s is named %q; there are %s", t.label, name, sentenceList(names, "and"))
 }
@@ -221,13 +224,13 @@ func takeJSON(name string, text []byte, v any) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	return fmt.Errorf("%s: %s is no %s", strings.Trim(name+"."+wrong.Field, "."), wrong.Value, wrong.Type)
+	return fmt.Errorf("%s: must be of type %s, not %s", strings.Trim(name+"."+wrong.Field, "."), wrong.Type, wrong.Value)
 }
 
 // inLimit checks a number, or the size of what a few bits count.
 func inLimit(field string, size, limit int) error {
 	if size > limit {
-		return fmt.Errorf("%s: %d where %d is the limit", field, size, limit)
+		return fmt.Errorf("%s: %d is over the limit of %d", field, size, limit)
 	}
 	return nil
 }

@@ -86,7 +86,10 @@ which the proxy was later than matters to you.`,
 
 func (f *impairFlags) run(cmd *cobra.Command) error {
 	if f.to == "" {
-		return fmt.Errorf("say where the server is, as --to 127.0.0.1:7000")
+		return fmt.Errorf("--to is missing; give the address of the server, such as --to 127.0.0.1:7000")
+	}
+	if f.runFor < 0 || f.every < 0 {
+		return fmt.Errorf("--for is %v and --every is %v; give times such as 30s, or 0", f.runFor, f.every)
 	}
 	config := impair.Config{Listen: f.listen, Target: f.to, UDP: f.udp, TCP: f.tcp, Seed: f.seed}
 	var err error
@@ -174,7 +177,7 @@ func parseShare(text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("give a share as 0.05 or 5%%, from 0 to 100%%")
+		return 0, fmt.Errorf("give a share from 0 to 100%%, as 0.05 or 5%%")
 	}
 	return v, nil
 }
@@ -223,7 +226,7 @@ type impairStart struct {
 }
 
 func (s impairStart) String() string {
-	return fmt.Sprintf("%s passes on to %s\n  up    %s\n  down  %s", s.Listen, s.To, s.Up, s.Down)
+	return fmt.Sprintf("%s forwards to %s\n  up    %s\n  down  %s", s.Listen, s.To, s.Up, s.Down)
 }
 
 // impairReport is what happened so far.
@@ -262,10 +265,10 @@ func (r impairReport) String() string {
 		"  late  " + r.late.String(),
 	}
 	if r.Delayed > 0 {
-		lines = append(lines, fmt.Sprintf("  %d segments of streams came late because of a loss", r.Delayed))
+		lines = append(lines, fmt.Sprintf("  %d segments of TCP came late because of a loss", r.Delayed))
 	}
 	if r.Dropped > 0 {
-		lines = append(lines, fmt.Sprintf("  %d were dropped because the proxy held too much: use less delay or rate", r.Dropped))
+		lines = append(lines, fmt.Sprintf("  %d were dropped because the proxy held too much: lower the delay or the rate", r.Dropped))
 	}
 	return strings.Join(lines, "\n")
 }

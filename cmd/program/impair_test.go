@@ -62,13 +62,14 @@ func impairLines(t *testing.T, line string) (lines []map[string]any) {
 
 func TestImpairSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ name, line, want string }{
-		{"no server", "impair", "say where the server is, as --to 127.0.0.1:7000"},
-		{"a share above all", "impair --to a:1 --loss 101%", "give a share as 0.05 or 5%"},
+		{"no server", "impair", "--to is missing; give the address of the server, such as --to 127.0.0.1:7000"},
+		{"a share above all", "impair --to a:1 --loss 101%", "give a share from 0 to 100%, as 0.05 or 5%"},
 		{"a share that is none", "impair --to a:1 --loss some", "give a share"},
 		{"a rate without a number", "impair --to a:1 --rate M", "give bits a second"},
 		{"an unknown letter", "impair --to a:1 --rate 5x", "give bits a second"},
-		{"an unknown word", "impair --to a:1 --profile slow", "no such word"},
-		{"a server without a port", "impair --to 127.0.0.1 --for 1ms", "missing port"},
+		{"an unknown word", "impair --to a:1 --profile slow", "no such word; the words are delay=, "},
+		{"a server without a port", "impair --to 127.0.0.1 --for 1ms", "missing port in address; write host:port"},
+		{"a time below 0", "impair --to a:1 --for -1s", "--for is -1s and --every is 0s; give times such as 30s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, errs bytes.Buffer

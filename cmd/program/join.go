@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ port.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 || len(args) > 2:
-				return fmt.Errorf("name one dialect, %s, and perhaps an address", sentenceList(player.Dialects, "or"))
+				return fmt.Errorf("%q takes a dialect (%s) and, if you like, an address", cmd.CommandPath(), sentenceList(player.Dialects, "or"))
 			case !player.IsDialect(args[0]):
 				return fmt.Errorf("there is no dialect %q; there are %s", args[0], sentenceList(player.Dialects, "and"))
 			}
@@ -95,11 +96,14 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		addr = args[1]
 	}
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("%q is no address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
+		return fmt.Errorf("%q is not an address; write host:port, such as 127.0.0.1:%s", addr, standardPorts[dialect])
 	}
 	profile, err := realmProfileOf(f.profile)
 	if err != nil {
 		return err
+	}
+	if print, err := hex.DecodeString(strings.ReplaceAll(f.fingerprint, ":", "")); f.fingerprint != "" && (err != nil || len(print) != sha256.Size) {
+		return fmt.Errorf("--fingerprint %q is not a SHA-256 in hex, which has %d digits; the server logs it when it starts", f.fingerprint, 2*sha256.Size)
 	}
 	ticket, err := f.readTicket(dialect)
 	if err != nil {
@@ -144,7 +148,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	case ended:
 		return errReported // the player has read why
 	case !arrived && stopped.Err() == nil:
-		return failure{fmt.Errorf("joined %s at %s, but the game gave us no place: it is full, or another game than the arena", dialect, addr)}
+		return failure{fmt.Errorf("joined %s at %s, but got no place in the game: it is full, or is not the arena", dialect, addr)}
 	case err != nil: // the server is gone, and so are we
 		return failure{err}
 	}
@@ -168,19 +172,19 @@ func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
 // credentials asks for what realm wants to know.
 func (f *joinFlags) credentials(cmd *cobra.Command, in *bufio.Reader) error {
 	if f.name == "" {
-		return fmt.Errorf("realm has accounts; say which with --name")
+		return fmt.Errorf("--name is missing; realm needs the name of an account")
 	}
 	if f.passwordStdin {
 		line, err := in.ReadString('\n')
 		if err != nil && line == "" {
-			return failure{fmt.Errorf("no password on standard input")}
+			return failure{errors.New("standard input is empty; its first line is the password")}
 		}
 		f.password = strings.TrimRight(line, "\r\n")
 		return nil
 	}
 	file, ok := cmd.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return fmt.Errorf("there is no terminal to type a password at; use --password-stdin")
+		return fmt.Errorf("there is no terminal to ask for the password at; give it with --password-stdin")
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "password of %s: ", f.name)
 	typed, err := term.ReadPassword(int(file.Fd()))
@@ -360,15 +364,15 @@ func (s *joinSeat) steer(degrees, norm float64) error {
 func (s *joinSeat) walk(rest string) error {
 	words := strings.Fields(rest)
 	if len(words) != 2 {
-		return fmt.Errorf("write walk ANGLE SPEED, as walk 45 1.5")
+		return fmt.Errorf("write walk ANGLE SPEED, such as walk 45 1.5")
 	}
 	angle, err1 := strconv.ParseFloat(words[0], 64)
 	speed, err2 := strconv.ParseFloat(words[1], 64)
 	if err1 != nil || err2 != nil {
-		return fmt.Errorf("write walk ANGLE SPEED with numbers, as walk 45 1.5")
+		return fmt.Errorf("write walk ANGLE SPEED with numbers, such as walk 45 1.5")
 	}
 	if math.Abs(speed) > arena.PlayerSpeed {
-		return fmt.Errorf("nobody walks more than %d cells a tick", arena.PlayerSpeed)
+		return fmt.Errorf("the speed is at most %d cells a tick", arena.PlayerSpeed)
 	}
 	return s.steer(angle, speed)
 }
@@ -378,7 +382,7 @@ func (s *joinSeat) throw(rest string) error {
 	if rest != "" {
 		var err error
 		if angle, err = strconv.ParseFloat(rest, 64); err != nil {
-			return fmt.Errorf("write t ANGLE with a number of degrees, as t 90")
+			return fmt.Errorf("write t ANGLE with a number of degrees, such as t 90")
 		}
 	}
 	return s.player.Act(s.schema.ActionNamed("throw"), world.FloatValue(world.F32, angle*math.Pi/180), world.UintValue(world.Entity, 0))

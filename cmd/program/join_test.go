@@ -192,7 +192,7 @@ func TestJoinOverEachDialect(t *testing.T) {
 			u.types("no command is speech")
 			u.waits(": no command is speech", "")
 			for _, tt := range []struct{ line, want string }{
-				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"walk 0 5", "nobody walks more than 2"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
+				{"walk", "write walk ANGLE SPEED"}, {"walk a b", "with numbers"}, {"walk 0 5", "the speed is at most 2"}, {"t x", "write t ANGLE"}, {"help", "w a s d walk"},
 			} {
 				u.types(tt.line)
 				u.waits(tt.want, "")
@@ -254,7 +254,7 @@ func TestTheProfileMiko(t *testing.T) {
 		t.Errorf("status %d: %s", bots.status, bots.err)
 	}
 	for _, line := range []string{"join realm --name ann --realm-profile x", "bots --realm-profile x --for 1s"} {
-		if got := parley("", line); got.status != exitUsage || !strings.Contains(got.err, `--realm-profile is plain or miko, not "x"`) {
+		if got := parley("", line); got.status != exitUsage || !strings.Contains(got.err, `--realm-profile must be plain or miko, not "x"`) {
 			t.Errorf("%s: status %d, %s", line, got.status, got.err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestWhoIsNotLetInReadsWhyOnce(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for _, tt := range []struct{ name, password, want string }{
-		{"ann", "incorrect horse\n", `realm does not let "ann" in: wrong_password`},
+		{"ann", "incorrect horse\n", `realm does not let "ann" in: wrong_password: the account has another password`},
 		{"bob", "short\n", `realm does not register "bob": invalid_password: a password has 8 to 128 bytes`},
 		{"x", "correct horse\n", `realm does not register "x": invalid_pseudo: a name has 3 to 32 letters`},
 	} {
@@ -370,14 +370,15 @@ func TestWhatJoinRefuses(t *testing.T) {
 		status   int
 		want     string
 	}{
-		{"join", "", exitUsage, "name one dialect, replica, stamp, relay, duplex or realm"},
+		{"join", "", exitUsage, `"parley join" takes a dialect (replica, stamp, relay, duplex or realm)`},
 		{"join morse", "", exitUsage, `there is no dialect "morse"`},
-		{"join replica a b", "", exitUsage, "name one dialect"},
-		{"join replica nowhere", "", exitUsage, `"nowhere" is no address; write host:port, such as 127.0.0.1:7000`},
-		{"join realm 127.0.0.1:1", "", exitUsage, "say which with --name"},
-		{"join realm 127.0.0.1:1 --name ann", "", exitUsage, "use --password-stdin"},
-		{"join realm 127.0.0.1:1 --name ann --password-stdin", "", exitFailed, "no password on standard input"},
+		{"join replica a b", "", exitUsage, "takes a dialect"},
+		{"join replica nowhere", "", exitUsage, `"nowhere" is not an address; write host:port, such as 127.0.0.1:7000`},
+		{"join realm 127.0.0.1:1", "", exitUsage, "--name is missing"},
+		{"join realm 127.0.0.1:1 --name ann", "", exitUsage, "give it with --password-stdin"},
+		{"join realm 127.0.0.1:1 --name ann --password-stdin", "", exitFailed, "standard input is empty; its first line is the password"},
 		{"join realm 127.0.0.1:1 --name ann --password-stdin", "secret word\n", exitFailed, "cannot join realm at 127.0.0.1:1"},
+		{"join realm 127.0.0.1:1 --name ann --fingerprint abc", "", exitUsage, `--fingerprint "abc" is not a SHA-256 in hex, which has 64 digits`},
 		{"join duplex 127.0.0.1:1", "", exitFailed, "cannot join duplex at 127.0.0.1:1"},
 	} {
 		got := parley(tt.in, tt.line)

@@ -45,5 +45,5 @@ func realmProfileOf(name string) (realmProfile, error) {
 			walksByTicks: rules.PlayerSpeed / arena.PlayerSpeed,
 		}, nil
 	}
-	return realmProfile{}, fmt.Errorf("--realm-profile is plain or miko, not %q", name)
+	return realmProfile{}, fmt.Errorf("--realm-profile must be plain or miko, not %q", name)
 }

@@ -55,7 +55,7 @@ that tick are in the file.`,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("name one recording; see %q", cmd.CommandPath()+" --help")
+				return fmt.Errorf("%q takes one recording; it was given %d", cmd.CommandPath(), len(args))
 			}
 			return replayFile(cmd, args[0], asJSON)
 		},

@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 		{"no recording", []string{"replay", write("text", []byte("some text that is no recording"))}, nil, 1, "", "not a recording"},
 		{"no file", []string{"replay", filepath.Join(dir, "nosuch")}, nil, 1, "", "no such file"},
 		{"damaged", []string{"replay", write("damaged", append(bytes.Clone(same[:60]), same[61:]...))}, nil, 1, "", "damaged"},
-		{"two files", []string{"replay", "a", "b"}, nil, 2, "", `name one recording; see "parley replay --help"`},
+		{"two files", []string{"replay", "a", "b"}, nil, 2, "", `"parley replay" takes one recording; it was given 2`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := runWith(nil, bytes.NewReader(tt.stdin), tt.args)

@@ -65,7 +65,7 @@ func (f *routeFlags) resolve(codecs []Codec) (route, error) {
 	case "":
 		return route{}, fmt.Errorf("--from is missing; say who sent the packets, client or server")
 	default:
-		return route{}, fmt.Errorf("--from is client or server, not %q", f.from)
+		return route{}, fmt.Errorf("--from must be client or server, not %q", f.from)
 	}
 	return f.resolveChannel(r)
 }
@@ -82,7 +82,7 @@ func (f *routeFlags) resolveChannel(r route) (route, error) {
 	case slices.Contains(channels, f.channel):
 		r.channel = f.channel
 	default:
-		return route{}, fmt.Errorf("--channel of the dialect %s is %s, not %q", r.codec.Name, sentenceList(channels, "or"), f.channel)
+		return route{}, fmt.Errorf("--channel must be %s for the dialect %s, not %q", sentenceList(channels, "or"), r.codec.Name, f.channel)
 	}
 	return r, nil
 }

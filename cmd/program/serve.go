@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -170,7 +171,7 @@ func stopSignals() []os.Signal {
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", f.logLevel)
+		return nil, fmt.Errorf("--log-level must be debug, info, warn or error, not %q", f.logLevel)
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 }
@@ -200,7 +201,7 @@ func advise(err error) error {
 		return err
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%w; choose another port (0 lets the system pick one), or off", err)
-	case errors.Is(err, fs.ErrPermission) && errors.As(err, &file):
+	case errors.As(err, &file):
 		return fmt.Errorf("%w; choose a --data folder that you may write to", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; choose a port above 1023", err)
@@ -236,5 +237,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
 	}
 	c.Log = s.Log()
-	return web.Listen(f.web, c)
+	page, err := web.Listen(f.web, c)
+	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
+		err = fmt.Errorf("--web: %s: %s; write host:port, such as 127.0.0.1:8080, or off", wrong.Addr, wrong.Err)
+	}
+	return page, err
 }

@@ -41,7 +41,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	case "connector":
 		c.RelayConnector = true
 	default:
-		return c, done, fmt.Errorf("--relay-lobby is open or connector, not %q", f.relayLobby)
+		return c, done, fmt.Errorf("--relay-lobby must be open or connector, not %q", f.relayLobby)
 	}
 	profile, err := realmProfileOf(f.realmProfile)
 	if err != nil {
@@ -51,7 +51,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	c.RealmSight, c.RealmLoginWithin = profile.sightRadius, profile.loginWithin
 	if profile.tickRate != 0 {
 		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
-			return c, done, fmt.Errorf("--realm-profile %s has %d ticks a second, not %d: leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
+			return c, done, fmt.Errorf("--tick-rate is %[3]d, and --realm-profile %[1]s has %[2]d ticks a second; leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
 		}
 		c.TickRate = profile.tickRate
 	}
@@ -86,21 +86,21 @@ func (f *serveFlags) check() error {
 		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web},
 	} {
 		if a.addr == "" { // for a page that would be any port of any address
-			return fmt.Errorf("--%s is an address, host:port, or off", a.flag)
+			return fmt.Errorf("--%s is empty; give an address, host:port, or off", a.flag)
 		}
 		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web"
 	}
 	switch {
 	case !playable:
-		return fmt.Errorf("all five dialects are off: there is nothing to serve")
+		return fmt.Errorf("all five dialects are off, so there is nothing to serve; give one an address")
 	case f.tickRate < 1 || f.tickRate > 1000:
-		return fmt.Errorf("--tick-rate is 1 to 1000, not %d", f.tickRate)
+		return fmt.Errorf("--tick-rate must be 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
-		return fmt.Errorf("--max-players is 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
+		return fmt.Errorf("--max-players must be 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
 	case f.perAddress < -1 || f.perAddress == 0:
-		return fmt.Errorf("--per-address is at least 1, or -1 for no limit, not %d", f.perAddress)
+		return fmt.Errorf("--per-address must be at least 1, or -1 for no limit, not %d", f.perAddress)
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
-		return fmt.Errorf("--sight is a number of cells, below 0 for everything, not %v", f.sight)
+		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,12 +16,13 @@ import (
 // fillFlags gives the flags that were not typed their values: those of the environment, then
 // those of the file.
 func fillFlags(cmd *cobra.Command, file string) error {
+	place := "--config"
 	if file == "" {
-		file = os.Getenv(envName("config"))
+		file, place = os.Getenv(envName("config")), envName("config")
 	}
 	values, err := readFile(cmd, file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", place, err)
 	}
 	var problem error
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -32,11 +34,11 @@ func fillFlags(cmd *cobra.Command, file string) error {
 			return
 		case inEnv:
 			if err = cmd.Flags().Set(flag.Name, env); err != nil {
-				err = fmt.Errorf("%s: %w", envName(flag.Name), err)
+				err = flagFault(envName(flag.Name), err)
 			}
 		case inFile:
 			if err = cmd.Flags().Set(flag.Name, text); err != nil {
-				err = fmt.Errorf("--config: %s: %s: %w", file, flag.Name, err)
+				err = flagFault(fmt.Sprintf("%s: %s: %s", place, file, flag.Name), err)
 			}
 		}
 		if problem == nil {
@@ -52,26 +54,43 @@ func readFile(cmd *cobra.Command, file string) (map[string]string, error) {
 		return nil, nil
 	}
 	var values map[string]any
-	if _, err := toml.DecodeFile(file, &values); err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := toml.Decode(string(text), &values); err != nil {
+		return nil, fmt.Errorf("%s: %w; write lines such as tick-rate = 30", file, err)
 	}
 	typed := map[string]string{}
 	for name, v := range values {
 		flag := cmd.Flags().Lookup(name)
 		if flag == nil || name == "config" || name == "help" {
-			return nil, fmt.Errorf("--config: %s has %q, which is no flag of %s", file, name, cmd.CommandPath())
+			return nil, fmt.Errorf("%s has %q, which is no flag of %s; \"%[3]s --help\" lists the flags", file, name, cmd.CommandPath())
 		}
 		if want := flag.Value.Type(); !isOf(want, v) {
-			return nil, fmt.Errorf("--config: %s: %s takes %s, not %s", file, name, typeNames[want], misfit(flag, v))
+			return nil, fmt.Errorf("%s: %s takes %s, not %s", file, name, typeNames[want], misfit(flag, v))
 		}
 		typed[name] = fmt.Sprint(v)
 	}
 	return typed, nil
 }
 
-// typeNames say what a flag of a type wants, in TOML.
+// typeNames say what a flag of a type wants. Any text is a string on the command line, so that "quotes" are those of TOML.
 var typeNames = map[string]string{
-	"string": `a text in "quotes"`, "bool": "true or false", "int": "a whole number", "uint64": "a whole number", "float64": "a number",
+	"string": `a text in "quotes"`, "bool": "true or false", "int": "a whole number", "uint64": "a whole number of at least 0", "float64": "a number",
+	"duration": "a time such as 30s or 24h",
+}
+
+// flagFault says in terms of the flag what pflag says in terms of Go. subject is the place that has the value.
+func flagFault(subject string, err error) error {
+	bad := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &bad) {
+		return fmt.Errorf("%s: %w", subject, err)
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s: %s is out of range; use a smaller number", subject, bad.GetValue())
+	}
+	return fmt.Errorf("%s takes %s, not %q", subject, typeNames[bad.GetFlag().Value.Type()], bad.GetValue())
 }
 
 // misfit names a value of the wrong type, and the line to write instead if it is only a matter of quotes.

@@ -121,12 +121,14 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"a number in quotes for the seed", `seed = "7"`, "", `write seed = 7`},
 		{"a number in quotes for the sight", `sight = "9.5"`, "", `write sight = 9.5`},
 		{"a number for a text", `data = 5`, "", `data takes a text in "quotes", not 5; write data = "5"`},
-		{"a broken number for a whole one", `seed = 5.5`, "", "seed takes a whole number, not 5.5"},
+		{"a broken number for a whole one", `seed = 5.5`, "", "seed takes a whole number of at least 0, not 5.5"},
 		{"a text for a switch", `realm-plain = "yes"`, "", `realm-plain takes true or false, not the text "yes"`},
 		{"a list", `sight = [1, 2]`, "", "sight takes a number, not a list"},
-		{"a number that is too small", `seed = -1`, "", ".toml: seed: invalid"},
-		{"a file that is no TOML", "tick-rate 30", "", "--config"},
-		{"an environment of the wrong type", "", "fast", "PARLEY_TICK_RATE"},
+		{"a number that is too small", `seed = -1`, "", `.toml: seed takes a whole number of at least 0, not "-1"`},
+		{"a file that is no TOML", "tick-rate 30", "", ".toml: toml: line 1"},
+		{"a number that is too large", "tick-rate = 9223372036854775807000", "", ".toml: toml: line 1"},
+		{"an environment of the wrong type", "", "fast", `PARLEY_TICK_RATE takes a whole number, not "fast"`},
+		{"an environment out of range", "", "99999999999999999999", "PARLEY_TICK_RATE: 99999999999999999999 is out of range"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.env != "" {
@@ -192,19 +194,19 @@ func TestServerConfig(t *testing.T) {
 		t.Errorf("the player's speed is %v in %+v", got, c)
 	}
 	for name, change := range map[string]func(*serveFlags){
-		"--tick-rate":       func(f *serveFlags) { f.tickRate = 1001 },
-		"--max-players":     func(f *serveFlags) { f.maxPlayers = 0 },
-		"--max-players is":  func(f *serveFlags) { f.maxPlayers = 5000 },
-		"--relay-lobby":     func(f *serveFlags) { f.relayLobby = "" },
-		"--realm-profile":   func(f *serveFlags) { f.realmProfile = "" },
-		"--record":          func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
-		"--postgres":        func(f *serveFlags) { f.postgres = "nonsense" },
-		"--web is an":       func(f *serveFlags) { f.web = "" },
-		"--realm is an":     func(f *serveFlags) { f.realm = "" },
-		"dialects are off":  func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
-		"--per-address":     func(f *serveFlags) { f.perAddress = 0 },
-		"--sight":           func(f *serveFlags) { f.sight = math.NaN() },
-		"--ticket-key-file": func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
+		"--tick-rate":        func(f *serveFlags) { f.tickRate = 1001 },
+		"--max-players":      func(f *serveFlags) { f.maxPlayers = 0 },
+		"--max-players must": func(f *serveFlags) { f.maxPlayers = 5000 },
+		"--relay-lobby":      func(f *serveFlags) { f.relayLobby = "" },
+		"--realm-profile":    func(f *serveFlags) { f.realmProfile = "" },
+		"--record":           func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
+		"--postgres":         func(f *serveFlags) { f.postgres = "nonsense" },
+		"--web is empty":     func(f *serveFlags) { f.web = "" },
+		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
+		"dialects are off":   func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
+		"--per-address":      func(f *serveFlags) { f.perAddress = 0 },
+		"--sight":            func(f *serveFlags) { f.sight = math.NaN() },
+		"--ticket-key-file":  func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
 	} {
 		f := base
 		change(&f)

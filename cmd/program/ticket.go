@@ -38,7 +38,7 @@ there too.`,
   parley ticket check --key-file server.key TICKET`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%q is none of key, make and check; see \"parley ticket --help\"", args[0])
+				return fmt.Errorf("%q is not a command of ticket: they are key, make and check; see \"parley ticket --help\"", args[0])
 			}
 			return nil
 		},
@@ -133,7 +133,7 @@ used before.`,
 			}
 			ticket, err := hex.DecodeString(args[0])
 			if err != nil {
-				return failure{fmt.Errorf("the ticket is not hex: %w; give it as \"parley ticket make\" prints it", err)}
+				return failure{fmt.Errorf("the ticket is not hex; give it as \"parley ticket make\" prints it")}
 			}
 			t, err := key.Check(time.Now(), room, ticket)
 			if errors.Is(err, relay.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
@@ -193,10 +193,10 @@ func readTicketKey(file string) (relay.TicketKey, error) {
 	key, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil {
 		// The error of the decoder would show a part of what should be secret.
-		return nil, failure{fmt.Errorf("the key in %s is not hex", file)}
+		return nil, failure{fmt.Errorf("the key in %s is not hex; \"parley ticket key\" makes a key", file)}
 	}
 	if len(key) < relay.MinTicketKey {
-		return nil, failure{fmt.Errorf("the key in %s has %d bytes; at least %d are needed", file, len(key), relay.MinTicketKey)}
+		return nil, failure{fmt.Errorf("the key in %s has %d bytes, and at least %d are needed; \"parley ticket key\" makes a key", file, len(key), relay.MinTicketKey)}
 	}
 	return key, nil
 }

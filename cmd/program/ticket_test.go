@@ -96,12 +96,12 @@ func TestTicketMistakesAreOneSentence(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"an unknown subcommand", []string{"forge"}, exitUsage, "none of key, make and check"},
+		{"an unknown subcommand", []string{"forge"}, exitUsage, "not a command of ticket: they are key, make and check"},
 		{"no key", []string{"make"}, exitUsage, "--key-file is missing"},
 		{"no key to check with", []string{"check", "x"}, exitUsage, "--key-file is missing"},
 		{"a key that is not there", []string{"make", "--key-file", key + ".not"}, exitFailed, "cannot read the key"},
 		{"a key that is not hex", []string{"make", "--key-file", writeFile(t, "secret")}, exitFailed, "is not hex"},
-		{"a short key", []string{"make", "--key-file", writeFile(t, "00112233")}, exitFailed, "has 4 bytes; at least 16 are needed"},
+		{"a short key", []string{"make", "--key-file", writeFile(t, "00112233")}, exitFailed, "has 4 bytes, and at least 16 are needed"},
 		{"no time", []string{"make", "--key-file", key, "--valid", "0s"}, exitUsage, "give at least 1s"},
 		{"a long name", []string{"make", "--key-file", key, "--name", strings.Repeat("x", 101)}, exitUsage, "more than 100 bytes"},
 		{"the server's name", []string{"make", "--key-file", key, "--name", "Sеrver"}, exitUsage, "looks like the name of the server itself"},

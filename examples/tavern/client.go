@@ -37,10 +37,17 @@ func register(ctx context.Context, g guest, out io.Writer) error {
 		return err
 	}
 	if code != realm.RegisterOK {
-		return fmt.Errorf("register %s: %v", g.name, code)
+		return fmt.Errorf("register %s: %v: %s", g.name, code, remedy[code])
 	}
 	fmt.Fprintln(out, "welcome,", g.name)
 	return nil
+}
+
+// remedy is what a guest can do about a refusal. The rules are those of accounts.go.
+var remedy = map[realm.RegisterCode]string{
+	realm.RegisterUsedPseudo:      "the name is taken, choose another",
+	realm.RegisterInvalidPseudo:   "a name has 3 to 32 letters from a to z, digits, _ and -",
+	realm.RegisterInvalidPassword: "a password has 8 to 128 bytes",
 }
 
 // join logs in, says each line of in, and prints what is said to out. It ends when in does, or

@@ -126,9 +126,9 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"a name that is taken", register(t.Context(), at.as("ADA", "analytical"), io.Discard), "used_pseudo"},
-		{"a name that is none", register(t.Context(), at.as("a b", "analytical"), io.Discard), "invalid_pseudo"},
-		{"a password that is none", register(t.Context(), at.as("bob", "short"), io.Discard), "invalid_password"},
+		{"a name that is taken", register(t.Context(), at.as("ADA", "analytical"), io.Discard), "used_pseudo: the name is taken, choose another"},
+		{"a name that is none", register(t.Context(), at.as("a b", "analytical"), io.Discard), "invalid_pseudo: a name has 3 to 32 letters"},
+		{"a password that is none", register(t.Context(), at.as("bob", "short"), io.Discard), "invalid_password: a password has 8 to 128 bytes"},
 		{"an unknown name", join(t.Context(), at.as("bob", "analytical"), nil, io.Discard), "unknown_pseudo"},
 		{"a wrong password", join(t.Context(), at.as("ada", "synthetical"), nil, io.Discard), "wrong_password"},
 		{"another tavern", join(t.Context(), guest{at.addr, strings.Repeat("0", 64), "ada", "analytical"}, nil, io.Discard), "not the pinned one"},

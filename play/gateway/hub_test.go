@@ -177,8 +177,12 @@ func TestKickAndBroadcast(t *testing.T) {
 	if a.kicked != "kicked" {
 		t.Errorf("without a reason it is told %q", a.kicked)
 	}
-	for _, text := range []string{"the end", "", strings.Repeat("x", 513), "\xff"} {
-		h.Broadcast(text)
+	for text, want := range map[string]string{
+		"the end": "<nil>", "": "the text is empty", strings.Repeat("x", 513): "a text of 513 bytes: the limit is 512; split it", "\xff": "the text is not UTF-8",
+	} {
+		if err := h.Broadcast(text); fmt.Sprint(err) != want {
+			t.Errorf("a text of %d bytes: %v, want %q", len(text), err, want)
+		}
 	}
 	ticks(t, h, 2)
 	if !a.left || b.left || len(h.players) != 1 || !slices.Equal(d.heard, []string{"server: the end"}) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -233,12 +234,19 @@ func (h *Hub) say(s *Seat, text []byte) world.Reason {
 // serverName is who says what no player said.
 const serverName = "server"
 
-// Broadcast sends a line of chat from the server to all players. A text that is empty, over maxChat or not UTF-8 is ignored.
+// Broadcast sends a line of chat from the server to all players. It refuses a text that is empty, over maxChat or not UTF-8.
 // Call it in Do.
-func (h *Hub) Broadcast(text string) {
-	if text != "" && len(text) <= maxChat && utf8.ValidString(text) {
-		h.said = append(h.said, Line{Name: serverName, Text: []byte(text)})
+func (h *Hub) Broadcast(text string) error {
+	switch {
+	case text == "":
+		return errors.New("the text is empty")
+	case len(text) > maxChat:
+		return fmt.Errorf("a text of %d bytes: the limit is %d; split it", len(text), maxChat)
+	case !utf8.ValidString(text):
+		return errors.New("the text is not UTF-8")
 	}
+	h.said = append(h.said, Line{Name: serverName, Text: []byte(text)})
+	return nil
 }
 
 // Kick removes a player and tells it why. Call it in Do.

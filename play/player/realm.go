@@ -63,7 +63,7 @@ func anyCertificate(fingerprint string) *tls.Config {
 }
 
 // errTooMany: the server registers nobody now.
-var errTooMany = errors.New("player: realm registers no more accounts for this address in this minute: start the server with --registrations -1")
+var errTooMany = errors.New("player: realm registers no more accounts for this address in this minute: try again in a minute, or start the server with --registrations -1")
 
 // login logs in, and registers if there is no such account.
 func (p *Player) login(ctx context.Context, c *realm.Client) error {
@@ -89,7 +89,7 @@ func (p *Player) login(ctx context.Context, c *realm.Client) error {
 		return refused
 	}
 	if code != realm.LoginOK {
-		return fmt.Errorf("player: realm does not let %q in: %v", p.cfg.Name, code)
+		return fmt.Errorf("player: realm does not let %q in: %v%s", p.cfg.Name, code, remedyOf(code))
 	}
 	return nil
 }
@@ -107,6 +107,21 @@ func (p *Player) register(ctx context.Context, c *realm.Client) error {
 	return nil
 }
 
+// remedyOf says what a player can do about a refused log-in.
+func remedyOf(code realm.LoginCode) string {
+	switch code {
+	case realm.LoginWrongPassword:
+		return ": the account has another password; check it, or choose another name"
+	case realm.LoginTooManyTries:
+		return ": try again in a minute"
+	case realm.LoginAlreadyConnected:
+		return ": the account is in the game already; leave there first"
+	case realm.LoginPlayerLimitReached:
+		return ": the game is full; try again later"
+	}
+	return ""
+}
+
 // ruleOf says what a player can do about a refused registration. The rules are those of our own servers.
 func ruleOf(code realm.RegisterCode) string {
 	switch code {
@@ -114,6 +129,8 @@ func ruleOf(code realm.RegisterCode) string {
 		return ": " + account.ErrBadName.Error()
 	case realm.RegisterInvalidPassword:
 		return ": " + account.ErrBadPassword.Error()
+	case realm.RegisterDisabled:
+		return ": ask the operator of the server for an account"
 	}
 	return ""
 }

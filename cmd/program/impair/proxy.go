@@ -78,7 +78,7 @@ func Start(c Config) (*Proxy, error) {
 	}
 	target, err := net.ResolveUDPAddr("udp", c.Target)
 	if err != nil {
-		return nil, fmt.Errorf("impair: the server's address %q: %w", c.Target, err)
+		return nil, fmt.Errorf("impair: the address of the server, %q: %w; write host:port", c.Target, err)
 	}
 	p := &Proxy{cfg: c, start: time.Now(), target: target, flows: map[netip.AddrPort]*flow{}, streams: map[net.Conn]*pipe{}}
 	if err := p.listen(); err != nil {
