@@ -134,18 +134,15 @@ func interop(s *server, dialect string, column int, long time.Duration) error {
 				g = other
 			}
 		}
-		c, join, err := g.open()
+		c, err := g.come(func(c client) {
+			switch column {
+			case 1:
+				roughen(c, .1, 0)
+			case 2:
+				roughen(c, 0, .2)
+			}
+		})
 		if err != nil {
-			return err
-		}
-		switch column {
-		case 1:
-			roughen(c, .1, 0)
-		case 2:
-			roughen(c, 0, .2)
-		}
-		if err := join(); err != nil {
-			c.close()
 			return fmt.Errorf("life %d: %w", life, err)
 		}
 		if column == 4 {

@@ -36,14 +36,11 @@ func TestAStandardErrorThatNobodyReads(t *testing.T) {
 	s.cmd.Stderr = fullPipe(t)
 	s.start(t)
 	for _, g := range guests(s, 1) {
-		c, join, err := g.open()
+		c, err := g.come()
 		if err != nil {
 			t.Fatalf("%s: %v", g.name, err)
 		}
 		defer c.close()
-		if err := join(); err != nil {
-			t.Fatalf("%s: %v", g.name, err)
-		}
 	}
 	if status, body := get(t, "http://"+s.addrs["web"]+"/metrics"); status != http.StatusOK || !strings.Contains(body, "\nparley_log_waiting ") || strings.Contains(body, "\nparley_log_waiting 0") {
 		t.Errorf("/metrics (status %d) does not tell of the lines that wait", status)
