@@ -299,7 +299,7 @@ func TestMistakesAreOneSentenceAndStatus2(t *testing.T) {
 		{"a web port in use", []string{"--web", taken.Addr().String()}, "in use"},
 		{"an unknown flag", []string{"--tickrate", "20"}, "unknown flag: --tickrate"},
 		{"a flag without sense", []string{"--tick-rate", "fast"}, "--tick-rate"},
-		{"a tick rate of zero", []string{"--tick-rate", "0"}, "--tick-rate is 1 to 1000, not 0"},
+		{"a tick rate of zero", []string{"--tick-rate", "0"}, "--tick-rate must be 1 to 1000, not 0"},
 		{"a bad address", []string{"--stamp", "nowhere"}, "nowhere"},
 		{"a data folder that is a file", []string{"--data", file}, "data folder"},
 		{"a ready file in no folder", []string{"--ready-file", filepath.Join(dir, "none", "ready")}, "--ready-file"},
@@ -307,8 +307,8 @@ func TestMistakesAreOneSentenceAndStatus2(t *testing.T) {
 		{"an unknown key in the file", []string{"--config", config}, `"tick-rates"`},
 		{"a broken file", []string{"--config", broken}, "--config"},
 		{"a file that is not there", []string{"--config", filepath.Join(dir, "none.toml")}, "--config"},
-		{"an unknown lobby", []string{"--relay-lobby", "grand"}, "--relay-lobby is open or connector"},
-		{"an unknown profile", []string{"--realm-profile", "x"}, "--realm-profile is plain or miko"},
+		{"an unknown lobby", []string{"--relay-lobby", "grand"}, "--relay-lobby must be open or connector"},
+		{"an unknown profile", []string{"--realm-profile", "x"}, "--realm-profile must be plain or miko"},
 		{"an unknown log level", []string{"--log-level", "loud"}, "--log-level"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
