@@ -18,7 +18,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/gateway"
+	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -267,9 +267,9 @@ func readReplica(w *witness, c *replica.Client) {
 	w.note(func() { w.places = places })
 }
 
-func joinDuplex(t *testing.T, addr string, schema *world.Schema) (*witness, *duplex.Client) {
+func joinDuplex(t *testing.T, addr string, game *world.Schema) (*witness, *duplex.Client) {
 	w := &witness{places: map[uint16]float64{}}
-	c, err := duplex.Dial(t.Context(), addr, duplex.Config{Schema: gateway.DuplexSchema(schema)})
+	c, err := duplex.Dial(t.Context(), addr, duplex.Config{Schema: schema.Duplex(game)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,9 +292,9 @@ func joinDuplex(t *testing.T, addr string, schema *world.Schema) (*witness, *dup
 	return w, c
 }
 
-func joinRealm(t *testing.T, addr, name string, schema *world.Schema) (*witness, *realm.Client) {
+func joinRealm(t *testing.T, addr, name string, game *world.Schema) (*witness, *realm.Client) {
 	w := &witness{places: map[uint16]float64{}}
-	rs, err := gateway.RealmSchema(schema)
+	rs, err := schema.Realm(game)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,14 @@ package gateway
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
 
+	"parley/play/message"
+	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/relay"
 	"parley/world"
@@ -36,24 +37,6 @@ type Duplex struct {
 	mirror *world.View // of the whole world; while the hub publishes
 	buf    []byte
 }
-
-// The codes and SIDs of the game server.
-const (
-	duplexAct     = 64 // query: action u16, parameters
-	duplexSay     = 65 // query: size u16, text
-	duplexTerrain = 66 // query: bx i16, by i16; the reply is a chunk as in realm
-	duplexPass    = 67 // query, before CONN_OK or CONN_FAILED: size u16, pass; the reply is the own SID i16
-
-	duplexSaid = -1 // SYNC_MSG: name size u8, name, text size u16, text
-	duplexDone = -2 // SYNC_MSG: entity i16, action u16, tick u16, parameters
-)
-
-// The statuses of replies. "Status 0 is success."
-const (
-	statusOK        = 0
-	statusRefused   = 1
-	statusMalformed = 14
-)
 
 type duplexSeat struct {
 	Seat
@@ -99,7 +82,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 		waiting = -1
 	}
 	return d, duplex.Config{
-		Schema: DuplexSchema(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
+		Schema: schema.Duplex(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
 		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting,
 		FeedAddr: c.FeedAddr, TLS: c.TLS, Log: c.Log,
 	}
@@ -121,7 +104,7 @@ func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 func (d *Duplex) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func(*duplex.Mux) { // if it fails nobody is there
 		for _, s := range d.seats {
-			d.say(s, serverName, []byte(closingLine))
+			d.say(s, message.ServerName, []byte(closingLine))
 		}
 	})
 	return d.server.Shutdown(ctx)
@@ -195,19 +178,19 @@ func (d *Duplex) freeNumber(n int16, joined bool) {
 // room or session, 14 malformed." It runs on the loop, as mayEnter.
 func (d *Duplex) judge(c *duplex.Conn, data []byte) (status uint8, answer bool) {
 	c.Owner = nil
-	pass := data[2:] // the schema has seen to its size
+	pass, _ := message.ParseSized(data) // the schema has seen to its size
 	p, err := d.hub.gate.Judge(c.MainAddr().Addr(), pass)
 	var why Refusal
 	switch {
 	case err == RefusedSilence:
-		return statusRefused, false
+		return message.DuplexRefused, false
 	case err == RefusedTicket && !isTicket(pass):
-		return statusMalformed, true
+		return message.DuplexMalformed, true
 	case errors.As(err, &why):
 		return why.Status(), true
 	}
 	c.Owner = p
-	return statusOK, true
+	return message.DuplexOK, true
 }
 
 // isTicket reports whether bytes have the form of a ticket, whoever issued it.
@@ -246,7 +229,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 		d.inbox.put(request{seat: &s.Seat, ask: askLeave})
 	case ev.Kind == duplex.EventUpdate, ev.Kind == duplex.EventSync:
 		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
-		if st, ok := readSteering(ev.Data, big); ok && ev.SID == c.Player() {
+		if st, ok := message.ParseSteer(ev.Data, message.Big); ok && ev.SID == c.Player() {
 			d.inbox.put(request{seat: &s.Seat, ask: askSteer, steer: st})
 		} else {
 			d.inbox.unread()
@@ -261,22 +244,21 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	r := request{seat: &s.Seat, tag: ev.ID + 1} // 0 is no tag
 	ok := false
 	switch ev.Code {
-	case duplexAct:
-		if r.action = d.hub.sim.Schema().Action(int(readU16(ev.Data, big))); r.action != nil {
-			r.ask = askAct
-			r.params, ok = readParams(r.action, ev.Data[2:], big)
-		}
-	case duplexSay:
-		r.ask, r.line, ok = askSay, ev.Data[2:], true
-	case duplexTerrain:
+	case message.DuplexAct:
+		r.ask = askAct
+		r.action, r.params, ok = message.ParseAct(d.hub.sim.Schema(), ev.Data, message.Big)
+	case message.DuplexSay:
+		r.ask = askSay
+		r.line, ok = message.ParseSized(ev.Data)
+	case message.DuplexTerrain:
 		r.ask = askTerrain
-		r.place, ok = readPlace(ev.Data, big)
+		r.place, ok = message.ParsePlace(ev.Data, message.Big)
 	}
 	if !ok {
 		d.inbox.unread()
 	}
 	if !ok || !d.inbox.put(r) {
-		s.conn.Reply(ev.ID, statusRefused, nil)
+		s.conn.Reply(ev.ID, message.DuplexRefused, nil)
 	}
 }
 
@@ -299,15 +281,14 @@ func (d *Duplex) publish(h *Hub) {
 	}
 }
 
-// elements brings the elements to the newest state of the world: "data is kind u8, then the
-// kind's fields, strings as u8 size and bytes".
+// elements brings the elements to the newest state of the world.
 func (d *Duplex) elements(m *duplex.Mux) {
 	d.mirror.Update()
 	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
 		if c.What == world.Left {
 			m.Remove(int16(c.Entity))
 		} else {
-			d.buf = appendFields(append(d.buf[:0], byte(c.Kind.Number)), c, big)
+			d.buf = message.AppendElement(d.buf[:0], c)
 			m.Set(int16(c.Entity), d.buf)
 		}
 		d.mirror.Take(0)
@@ -335,7 +316,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	if s.kicked != "" {
 		if !s.told {
 			s.told = true
-			d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
+			d.say(s, message.ServerName, cutText([]byte(s.kicked), maxChat))
 		}
 		s.conn.Close(s.kicked)
 		return
@@ -343,38 +324,33 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.conn.Sees(int16(ev.Wire)) {
-			b := binary.BigEndian.AppendUint16(d.buf[:0], ev.Wire)
-			b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
-			b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))
-			d.buf = appendParams(b, ev, big)
-			d.inbox.sent(s.conn.Sync(duplexDone, d.buf))
+			d.buf = message.AppendDuplexDone(d.buf[:0], ev)
+			d.inbox.sent(s.conn.Sync(message.DuplexDone, d.buf))
 		}
 	}
 	for i := range h.said {
 		d.say(s, h.said[i].Name, h.said[i].Text)
 	}
 	for _, r := range s.results {
-		status := uint8(statusOK)
+		status := uint8(message.DuplexOK)
 		if r.why.Refused() {
 			status = uint8(r.why)
 		}
 		d.inbox.sent(s.conn.Reply(r.tag-1, status, nil))
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.land.appendTo(d.buf[:0], a.place, big)
+		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Big)
 		s.sentChunk(len(d.buf))
 		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
-			d.inbox.sent(s.conn.Reply(a.tag-1, statusRefused, nil))
+			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexRefused, nil))
 		} else {
-			d.inbox.sent(s.conn.Reply(a.tag-1, statusOK, d.buf))
+			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexOK, d.buf))
 		}
 	}
 }
 
 // say has a player read a line of chat.
 func (d *Duplex) say(s *duplexSeat, name string, text []byte) {
-	b := appendText(d.buf[:0], name)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
-	d.buf = append(b, text...)
-	d.inbox.sent(s.conn.Sync(duplexSaid, d.buf))
+	d.buf = message.AppendDuplexSaid(d.buf[:0], name, text)
+	d.inbox.sent(s.conn.Sync(message.DuplexSaid, d.buf))
 }

@@ -14,6 +14,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/relay"
 	"parley/world"
@@ -46,7 +47,7 @@ type attempt struct {
 // try has a client with a pass try to get in, and go on until it is closed. No pass at all is nil.
 func try(t *testing.T, h *Hub, d *Duplex, pass []byte) *attempt {
 	t.Helper()
-	c := duplex.Config{Schema: DuplexSchema(h.sim.Schema())}
+	c := duplex.Config{Schema: schema.Duplex(h.sim.Schema())}
 	if pass != nil {
 		c.Pass = append(binary.BigEndian.AppendUint16(nil, uint16(len(pass))), pass...)
 	}

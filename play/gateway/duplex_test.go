@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/play/message"
+	"parley/play/schema"
 	"parley/protocol/duplex"
+	"parley/world"
 )
 
 // duplexPlayer is a client and what it was told.
@@ -26,7 +29,7 @@ type duplexPlayer struct {
 
 func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplexPlayer {
 	t.Helper()
-	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: DuplexSchema(h.sim.Schema())})
+	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +54,10 @@ func (p *duplexPlayer) take(ev duplex.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch ev.SID {
-	case duplexSaid:
-		n := int(ev.Data[0])
-		p.said = append(p.said, string(ev.Data[1:1+n])+": "+string(ev.Data[3+n:]))
-	case duplexDone:
+	case message.DuplexSaid:
+		name, text, _ := message.ParseDuplexSaid(ev.Data)
+		p.said = append(p.said, string(name)+": "+string(text))
+	case message.DuplexDone:
 		p.done = append(p.done, bytes.Clone(ev.Data))
 	}
 }
@@ -93,9 +96,7 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 		return true
 	})
 	start, _ := b.place(a.Player())
-	walk := binary.BigEndian.AppendUint32(nil, math.Float32bits(0))
-	walk = binary.BigEndian.AppendUint32(walk, math.Float32bits(1))
-	if err := a.Update(a.Player(), walk); err != nil {
+	if err := a.Update(a.Player(), message.AppendSteer(nil, 0, 1, message.Big)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, h, "b sees a walk", func() bool {
@@ -117,7 +118,7 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 		}
 		return status, reply
 	}
-	if status, _ := ask(duplexSay, []byte("\x00\x05hello")); status != statusOK {
+	if status, _ := ask(message.DuplexSay, []byte("\x00\x05hello")); status != message.DuplexOK {
 		t.Errorf("saying: status %d", status)
 	}
 	until(t, h, "b reads it", func() bool {
@@ -125,17 +126,19 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 	})
 	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
 	throw = append(throw, 0, 0)
-	if status, _ := ask(duplexAct, throw); status != statusOK {
+	if status, _ := ask(message.DuplexAct, throw); status != message.DuplexOK {
 		t.Errorf("throwing: status %d", status)
 	}
-	if status, _ := ask(duplexAct, throw); status == statusOK {
+	if status, _ := ask(message.DuplexAct, throw); status == message.DuplexOK {
 		t.Error("throwing again at once was allowed")
 	}
 	until(t, h, "b sees the throw", func() bool {
 		return b.is(func() bool { return len(b.done) == 1 && int16(binary.BigEndian.Uint16(b.done[0])) == a.Player() })
 	})
-	if status, chunk := ask(duplexTerrain, []byte{0, 0, 0, 0}); status != statusOK || len(chunk) != chunkBytes(chunk) {
-		t.Errorf("terrain: status %d, %d bytes", status, len(chunk))
+	if status, chunk := ask(message.DuplexTerrain, []byte{0, 0, 0, 0}); status != message.DuplexOK {
+		t.Errorf("terrain: status %d", status)
+	} else if c, ok := message.ParseChunk(chunk, message.Big); !ok || c.Place != (world.ChunkPlace{}) {
+		t.Errorf("terrain: %x", chunk)
 	}
 	gone := a.Player()
 	a.Close(t.Context())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -160,11 +161,11 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	h.stats.SkippedTicks = 5000 // as if it had been asleep once
 	until := live(t, h)
 	t.Cleanup(open) // before the hub is closed
-	schema, err := RealmSchema(h.sim.Schema())
+	game, err := schema.Realm(h.sim.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := playRealmAt(t, d, "ann", realm.Config{Schema: schema, TickRate: rate})
+	p := playRealmAt(t, d, "ann", realm.Config{Schema: game, TickRate: rate})
 	if code := p.login(t, "ann", ""); code != realm.LoginOK {
 		t.Fatal(code)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/message"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -58,17 +59,15 @@ func (m mischief) float() float32 {
 }
 
 func (m mischief) steering(o world.Order) []byte {
-	b := orderOf(o).AppendUint32(nil, math.Float32bits(m.float()))
-	return orderOf(o).AppendUint32(b, math.Float32bits(m.float()))
+	return message.AppendSteer(nil, m.float(), m.float(), o)
 }
 
 // poke are the parameters of the action, of the right types and any values.
 func (m mischief) poke(o world.Order) []byte {
-	b := orderOf(o).AppendUint32(nil, m.Uint32())
-	b = orderOf(o).AppendUint16(b, uint16(m.Uint32()))
-	text := m.bytes(40)
-	b = append(append(b, byte(len(text))), text...)
-	return orderOf(o).AppendUint64(b, math.Float64bits(float64(m.float())))
+	return message.AppendParams(nil, []world.Value{
+		world.UintValue(world.U32, uint64(m.Uint32())), world.UintValue(world.Entity, uint64(uint16(m.Uint32()))),
+		world.TextValue(string(m.bytes(40))), world.FloatValue(world.F64, float64(m.float())),
+	}, o)
 }
 
 // any is a payload for one of the dialects' named doors: its own half of the time.
@@ -194,7 +193,7 @@ func (s *siege) replica(d *Replica) {
 	names := []string{"steer", "chat", "terrain", "poke", "no such door", ""}
 	s.send(func() error {
 		name := names[s.IntN(len(names))]
-		data := s.any(map[string][]byte{"steer": s.steering(little), "poke": s.poke(little)}[name])
+		data := s.any(map[string][]byte{"steer": s.steering(message.Little), "poke": s.poke(message.Little)}[name])
 		return p.Send([]replica.Mode{replica.Unreliable, replica.Reliable, replica.Ordered}[s.IntN(3)], name, data)
 	})
 }
@@ -203,9 +202,9 @@ func (s *siege) relay(d *Relay) {
 	p := playRelay(s.T, d)
 	s.send(func() error {
 		payload := s.any([][]byte{
-			append([]byte{relaySteer}, s.steering(big)...),
-			append([]byte{relayAct, 0, byte(s.IntN(2))}, s.poke(big)...),
-			append([]byte{relaySay}, s.bytes(400)...),
+			append([]byte{message.RelaySteer}, s.steering(message.Big)...),
+			append([]byte{message.RelayAct, 0, byte(s.IntN(2))}, s.poke(message.Big)...),
+			append([]byte{message.RelaySay}, s.bytes(400)...),
 		}[s.IntN(3)])
 		if len(payload) == 0 {
 			return nil // it would leave
@@ -222,19 +221,19 @@ func (s *siege) duplex(d *Duplex) {
 			sid = int16(s.Uint32())
 		}
 		if s.IntN(4) == 0 {
-			return p.Sync(sid, s.steering(big))
+			return p.Sync(sid, s.steering(message.Big))
 		}
-		return p.Update(sid, s.steering(big))
+		return p.Update(sid, s.steering(message.Big))
 	})
 	var wg sync.WaitGroup
 	for range s.rounds {
-		code, data := uint8(duplexAct), append([]byte{0, 0}, s.poke(big)...)
+		code, data := uint8(message.DuplexAct), append([]byte{0, 0}, s.poke(message.Big)...)
 		switch s.IntN(3) {
 		case 0:
 			text := s.bytes(600)
-			code, data = duplexSay, append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)
+			code, data = message.DuplexSay, message.AppendSized(nil, text)
 		case 1:
-			code, data = duplexTerrain, binary.BigEndian.AppendUint32(nil, s.Uint32())
+			code, data = message.DuplexTerrain, binary.BigEndian.AppendUint32(nil, s.Uint32())
 		}
 		// Some are never answered: the client is cut off when its queue is full, as it asks for 50 MB.
 		wg.Go(func() { p.Query(s.Context(), duplex.Main, code, data) })

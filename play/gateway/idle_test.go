@@ -3,6 +3,8 @@ package gateway
 import (
 	"testing"
 
+	"parley/play/message"
+	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/world"
 )
@@ -65,7 +67,7 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	if stale == 0 {
 		t.Error("the copy was brought up to date in each tick, for nobody")
 	}
-	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: DuplexSchema(h.sim.Schema())})
+	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,7 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	until(t, h, "who comes knows what there is", func() bool {
 		n := 0
 		for ch := range d.mirror.Seen() {
-			want := appendFields([]byte{byte(ch.Kind.Number)}, &ch, big)
+			want := message.AppendElement(nil, &ch)
 			if data, ok := c.Element(int16(ch.Entity)); ok && string(data) == string(want) {
 				n++
 			}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 
+	"parley/play/message"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -43,17 +44,9 @@ func (l *land) make(p world.ChunkPlace) int {
 	return len(b)
 }
 
-// appendTo appends a chunk that was made, in a dialect's own order: "bx i16, by i16, default u8, u16
-// count, then x u8, y u8, value u8 each".
+// appendTo appends a chunk that was made, in a dialect's own order.
 func (l *land) appendTo(b []byte, p world.ChunkPlace, o world.Order) []byte {
-	head := len(b)
-	b = append(b, l.chunks[p]...)
-	if !o.Big {
-		for _, i := range [...]int{head, head + 2, head + 5} {
-			b[i], b[i+1] = b[i+1], b[i]
-		}
-	}
-	return b
+	return message.AppendChunk(b, l.chunks[p], o)
 }
 
 // AppendChunk is realm's way to the land. What it has not made it does not have: nothing is sent to a
@@ -63,5 +56,5 @@ func (l *land) AppendChunk(b []byte, id realm.ChunkID) ([]byte, bool) {
 	if _, made := l.chunks[p]; !made {
 		return b, false
 	}
-	return l.appendTo(b, p, big), true
+	return l.appendTo(b, p, message.Big), true
 }

@@ -110,10 +110,6 @@ const (
 	badPasses   = 10
 	badPassCost = 6
 
-	// maxPass bounds the pass of a player over duplex, where a stranger could have 64 KiB held otherwise. A ticket has at most
-	// 569 bytes.
-	maxPass = 1024
-
 	// maxSpent bounds the spent tickets that are remembered until they expire, some 32 MiB in all. With more no ticket is
 	// taken, as it could be used twice. Only the issuer of tickets can fill it.
 	maxSpent = 1 << 18

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/play/message"
 	"parley/world"
 )
 
@@ -62,7 +63,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			}
 			// A shot of who is there has a number.
 			action := h.sim.Schema().ActionNamed("poke")
-			params, ok := readParams(action, make([]byte, 4+2+1+8), little)
+			params, ok := message.ParseParams(action, make([]byte, 4+2+1+8), message.Little)
 			if !ok {
 				t.Fatal("that is no poke")
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/arena"
+	"parley/play/message"
 	"parley/world"
 )
 
@@ -58,12 +59,12 @@ func TestGatewayPage(t *testing.T) {
 	for _, row := range rows(t, page, "| message | from | channel | SID or code | data |") {
 		codes[row[3]] = true
 	}
-	for _, want := range []int{duplexAct, duplexSay, duplexTerrain, duplexAct + 128, duplexSay + 128, duplexTerrain + 128} {
+	for _, want := range []int{message.DuplexAct, message.DuplexSay, message.DuplexTerrain, message.DuplexAct + 128, message.DuplexSay + 128, message.DuplexTerrain + 128} {
 		if !codes[fmt.Sprint(want)] {
 			t.Errorf("the page is without the code %d", want)
 		}
 	}
-	for _, sid := range []int{duplexSaid, duplexDone} {
+	for _, sid := range []int{message.DuplexSaid, message.DuplexDone} {
 		if !codes[fmt.Sprintf("−%d", -sid)] {
 			t.Errorf("the page is without the SID %d", sid)
 		}
@@ -74,9 +75,9 @@ func TestGatewayPage(t *testing.T) {
 		layouts[row[1]+" "+row[0]] = row[3]
 	}
 	for what, want := range map[string]string{
-		fmt.Sprint("to ", relaySteer): "angle f32, norm f32", fmt.Sprint("to ", relayAct): "action u16, parameters", fmt.Sprint("to ", relaySay): "text",
-		fmt.Sprint("from ", relayEntities): "records", fmt.Sprint("from ", relayDone): "entity u16, action u16, parameters",
-		fmt.Sprint("from ", relaySaid): "name size u8, name, text", fmt.Sprint("from ", relayYou): "entity u16",
+		fmt.Sprint("to ", message.RelaySteer): "angle f32, norm f32", fmt.Sprint("to ", message.RelayAct): "action u16, parameters", fmt.Sprint("to ", message.RelaySay): "text",
+		fmt.Sprint("from ", message.RelayEntities): "records", fmt.Sprint("from ", message.RelayDone): "entity u16, action u16, parameters",
+		fmt.Sprint("from ", message.RelaySaid): "name size u8, name, text", fmt.Sprint("from ", message.RelayYou): "entity u16",
 	} {
 		if !strings.HasPrefix(layouts[what], want) {
 			t.Errorf("relay: %s is %q on the page, want %q", what, layouts[what], want)

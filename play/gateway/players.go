@@ -12,6 +12,7 @@ import (
 
 	"parley/account"
 	"parley/internal/admission"
+	"parley/play/message"
 	"parley/world"
 )
 
@@ -231,9 +232,6 @@ func (h *Hub) say(s *Seat, text []byte) world.Reason {
 	return world.Accepted
 }
 
-// serverName is who says what no player said.
-const serverName = "server"
-
 // Broadcast sends a line of chat from the server to all players. It refuses a text that is empty, over maxChat or not UTF-8.
 // Call it in Do.
 func (h *Hub) Broadcast(text string) error {
@@ -245,7 +243,7 @@ func (h *Hub) Broadcast(text string) error {
 	case !utf8.ValidString(text):
 		return errors.New("the text is not UTF-8")
 	}
-	h.said = append(h.said, Line{Name: serverName, Text: []byte(text)})
+	h.said = append(h.said, Line{Name: message.ServerName, Text: []byte(text)})
 	return nil
 }
 

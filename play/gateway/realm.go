@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -114,13 +115,13 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 // newRealm returns the dialect without a server, and how its server is to be.
 func newRealm(h *Hub, c RealmConfig) (*Realm, realm.ServerConfig, error) {
 	s := c.Server
-	schema, err := RealmSchema(h.sim.Schema())
+	game, err := schema.Realm(h.sim.Schema())
 	if err != nil {
 		return nil, s, err
 	}
-	schema.Config = c.Server.Schema.Config
-	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(schema), wires: map[world.PlayerID]uint16{}}
-	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = schema, h.cfg.TickRate, h.cfg.MaxPlayers, true
+	game.Config = c.Server.Schema.Config
+	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(game), wires: map[world.PlayerID]uint16{}}
+	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
 		s.MaxRollbackTicks = -1
@@ -280,7 +281,7 @@ func paramsOf(a *world.Action, fields realm.Fields) (params [world.MaxParams]wor
 		return params, false
 	}
 	for i := range a.Fields {
-		if params[i], ok = fromRealm(&a.Fields[i], fields.Get(i)); !ok {
+		if params[i], ok = schema.FromRealm(&a.Fields[i], fields.Get(i)); !ok {
 			return params, false
 		}
 	}
@@ -414,7 +415,7 @@ func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
 		}
 		d.values = d.values[:0]
 		for j := range ev.Action.Fields {
-			d.values = append(d.values, toRealm(ev.Params[j], &d.doneRaw))
+			d.values = append(d.values, schema.ToRealm(ev.Params[j], &d.doneRaw))
 		}
 		var action realm.Action
 		var list realm.Actions

@@ -12,6 +12,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -31,11 +32,11 @@ type realmPlayer struct {
 
 func playRealm(t *testing.T, h *Hub, d *Realm, name string) *realmPlayer {
 	t.Helper()
-	schema, err := RealmSchema(h.sim.Schema())
+	game, err := schema.Realm(h.sim.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return playRealmAt(t, d, name, realm.Config{Schema: schema})
+	return playRealmAt(t, d, name, realm.Config{Schema: game})
 }
 
 func playRealmAt(t *testing.T, d *Realm, name string, config realm.Config) *realmPlayer {

@@ -2,11 +2,11 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"unicode/utf8"
 
+	"parley/play/message"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -24,19 +24,6 @@ type Relay struct {
 	seats map[*relay.Peer]*relaySeat
 	buf   []byte
 }
-
-// The first byte of a payload to the server, and of one from it.
-const (
-	relaySteer = 0 // to: angle f32, norm f32
-	relayAct   = 1 // to: action u16, parameters
-	relaySay   = 2 // to: text
-
-	relayEntities = 0 // from, unreliable: records
-	relayDone     = 1 // from: entity u16, action u16, parameters
-	relaySaid     = 2 // from: name size u8, name, text
-	relayYou      = 3 // from: entity u16
-	relayRefused  = 5 // from: text
-)
 
 type relaySeat struct {
 	Seat
@@ -56,7 +43,8 @@ type relayPacket struct {
 
 // relayGone is an entity that left sight, to be said again.
 type relayGone struct {
-	record [4]byte
+	entity uint16
+	record [message.RecordBytes]byte
 	left   int
 	next   uint64 // the tick of the next time
 }
@@ -82,9 +70,6 @@ type RelayConfig struct {
 
 // NewRelay starts to serve the world over relay, in an open room.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
-	if err := checkRecords(h.sim.Schema()); err != nil {
-		return nil, fmt.Errorf("gateway: relay: %w", err)
-	}
 	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
 		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
@@ -131,7 +116,7 @@ func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 func (d *Relay) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func(*relay.Mux) { // if it fails nobody is there
 		for _, s := range d.seats {
-			d.say(s, serverName, []byte(closingLine))
+			d.say(s, message.ServerName, []byte(closingLine))
 		}
 	})
 	return d.server.Shutdown(ctx)
@@ -181,18 +166,13 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 	r := request{seat: &s.Seat}
 	ok := false
 	switch what, b := b[0], b[1:]; what {
-	case relaySteer:
+	case message.RelaySteer:
 		r.ask = askSteer
-		r.steer, ok = readSteering(b, big)
-	case relayAct:
-		if len(b) < 2 {
-			break
-		}
-		if r.action = d.hub.sim.Schema().Action(int(readU16(b, big))); r.action != nil {
-			r.ask = askAct
-			r.params, ok = readParams(r.action, b[2:], big)
-		}
-	case relaySay:
+		r.steer, ok = message.ParseSteer(b, message.Big)
+	case message.RelayAct:
+		r.ask = askAct
+		r.action, r.params, ok = message.ParseAct(d.hub.sim.Schema(), b, message.Big)
+	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
 	}
 	if ok {
@@ -226,10 +206,7 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.view.Sees(ev.Entity) {
-			d.buf = append(d.buf[:0], relayDone)
-			d.buf = orderOf(big).AppendUint16(d.buf, ev.Wire)
-			d.buf = orderOf(big).AppendUint16(d.buf, uint16(ev.Action.Number))
-			d.send(s, relay.Unordered, appendParams(d.buf, ev, big))
+			d.send(s, relay.Unordered, message.AppendRelayDone(append(d.buf[:0], message.RelayDone), ev))
 		}
 	}
 	for i := range h.said {
@@ -239,8 +216,8 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 
 // say has a player read a line of chat.
 func (d *Relay) say(s *relaySeat, name string, text []byte) {
-	b := appendText(append(d.buf[:0], relaySaid), name)
-	d.send(s, relay.SemiOrdered, append(b, cutText(text, relay.MaxPayload-len(b))...))
+	text = cutText(text, relay.MaxPayload-2-len(name))
+	d.send(s, relay.SemiOrdered, message.AppendSaid(append(d.buf[:0], message.RelaySaid), name, text))
 }
 
 func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {
@@ -251,16 +228,16 @@ func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {
 // farewell says why somebody is out of the game, or was never let in.
 func (d *Relay) farewell(s *relaySeat) {
 	if s.player == nil {
-		d.send(s, relay.Unordered, append(append(d.buf[:0], relayRefused), cutText([]byte(s.kicked), maxChat)...))
+		d.send(s, relay.Unordered, append(append(d.buf[:0], message.RelayRefused), cutText([]byte(s.kicked), maxChat)...))
 		return
 	}
-	d.say(s, serverName, cutText([]byte(s.kicked), maxChat))
+	d.say(s, message.ServerName, cutText([]byte(s.kicked), maxChat))
 }
 
 // you says which entity is the player's own, whenever that has changed.
 func (d *Relay) you(h *Hub, s *relaySeat) {
 	if wire := h.sim.Wire(h.entityOf(s.player)); wire != 0 && wire != s.you {
-		if d.send(s, relay.SemiOrdered, orderOf(big).AppendUint16(append(d.buf[:0], relayYou), wire)) {
+		if d.send(s, relay.SemiOrdered, message.AppendRelayYou(append(d.buf[:0], message.RelayYou), wire)) {
 			s.you = wire
 		}
 	}
@@ -273,7 +250,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 		s.view.Lost(s.packets[0].number)
 		s.packets = append(s.packets[:0], s.packets[1:]...)
 	}
-	b := append(d.buf[:0], relayEntities)
+	b := append(d.buf[:0], message.RelayEntities)
 	for i := 0; i < len(s.gone); {
 		g := &s.gone[i]
 		if g.next > now {
@@ -282,7 +259,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 		}
 		if len(b)+len(g.record) > relay.MaxPayload {
 			d.send(s, relay.Unreliable, b)
-			b = append(d.buf[:0], relayEntities)
+			b = append(d.buf[:0], message.RelayEntities)
 		}
 		b = append(b, g.record[:]...)
 		if g.left--; g.left > 0 {
@@ -296,13 +273,13 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		was := len(b)
 		var ok bool
-		if b, ok = appendRecord(b, c, big, relay.MaxPayload); !ok {
+		if b, ok = message.AppendRecord(b, c, message.Big, relay.MaxPayload); !ok {
 			d.send(s, relay.Unreliable, b)
-			b, opened = append(d.buf[:0], relayEntities), false
+			b, opened = append(d.buf[:0], message.RelayEntities), false
 			continue
 		}
 		if c.What == world.Left {
-			s.leave(b[was:], now)
+			s.leave(c.Entity, b[was:], now)
 			s.view.TakeSure(len(b) - was)
 			continue
 		}
@@ -319,8 +296,8 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 }
 
 // leave has it said again that an entity is gone.
-func (s *relaySeat) leave(record []byte, now uint64) {
-	g := relayGone{left: relayGoneTimes - 1, next: now + relayGoneEvery}
+func (s *relaySeat) leave(entity uint16, record []byte, now uint64) {
+	g := relayGone{entity: entity, left: relayGoneTimes - 1, next: now + relayGoneEvery}
 	copy(g.record[:], record)
 	s.gone = append(s.gone, g)
 }
@@ -328,7 +305,7 @@ func (s *relaySeat) leave(record []byte, now uint64) {
 // forget stops saying that an entity is gone which is in sight again.
 func (s *relaySeat) forget(wire uint16) {
 	for i := range s.gone {
-		if readU16(s.gone[i].record[:], big) == wire {
+		if s.gone[i].entity == wire {
 			s.gone = append(s.gone[:i], s.gone[i+1:]...)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/internal/patient"
+	"parley/play/message"
 	"parley/protocol/relay"
 )
 
@@ -55,22 +56,20 @@ func (p *relayPlayer) take(pkg relay.Package) {
 		return
 	}
 	switch b[0] {
-	case relayYou:
-		p.you = binary.BigEndian.Uint16(b[1:])
-	case relaySaid:
-		n := int(b[1])
-		p.said = append(p.said, string(b[2:2+n])+": "+string(b[2+n:]))
-	case relayDone:
+	case message.RelayYou:
+		p.you, _ = message.ParseRelayYou(b[1:])
+	case message.RelaySaid:
+		name, text, _ := message.ParseSaid(b[1:])
+		p.said = append(p.said, string(name)+": "+string(text))
+	case message.RelayDone:
 		p.done = append(p.done, append([]byte(nil), b[1:]...))
-	case relayEntities:
-		for b = b[1:]; len(b) >= 4; {
-			id, size := binary.BigEndian.Uint16(b), int(b[3])
-			if size == 0 {
-				delete(p.entities, id)
+	case message.RelayEntities:
+		for rec := range message.Records(b[1:], message.Big) {
+			if len(rec.Fields) == 0 {
+				delete(p.entities, rec.Entity)
 			} else {
-				p.entities[id] = append([]byte(nil), b[4:4+size]...)
+				p.entities[rec.Entity] = append([]byte(nil), rec.Fields...)
 			}
-			b = b[4+size:]
 		}
 	}
 }
@@ -92,8 +91,7 @@ func TestRelayPlayersShareTheWorld(t *testing.T) {
 	a, b := playRelay(t, d), playRelay(t, d)
 	// Somebody joins with the first package.
 	for _, p := range []*relayPlayer{a, b} {
-		steer := append([]byte{relaySteer}, make([]byte, 8)...)
-		if err := p.Send(relay.Unordered, relay.ToServer, steer); err != nil {
+		if err := p.Send(relay.Unordered, relay.ToServer, message.AppendSteer([]byte{message.RelaySteer}, 0, 0, message.Big)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,9 +109,7 @@ func TestRelayPlayersShareTheWorld(t *testing.T) {
 		return x
 	}
 	start := place(b, a.you)
-	walk := binary.BigEndian.AppendUint32([]byte{relaySteer}, math.Float32bits(0))
-	walk = binary.BigEndian.AppendUint32(walk, math.Float32bits(1))
-	if err := a.Send(relay.Unordered, relay.ToServer, walk); err != nil {
+	if err := a.Send(relay.Unordered, relay.ToServer, message.AppendSteer([]byte{message.RelaySteer}, 0, 1, message.Big)); err != nil {
 		t.Fatal(err)
 	}
 	until(t, h, "b sees a walk", func() bool { return math.Abs(place(b, a.you)-start) > 2 })
@@ -124,7 +120,7 @@ func TestRelayPlayersShareTheWorld(t *testing.T) {
 	until(t, h, "b reads it", func() bool {
 		return b.is(func() bool { return len(b.said) == 1 && strings.HasSuffix(b.said[0], ": hello") })
 	})
-	throw := binary.BigEndian.AppendUint32([]byte{relayAct, 0, 0}, math.Float32bits(1))
+	throw := binary.BigEndian.AppendUint32([]byte{message.RelayAct, 0, 0}, math.Float32bits(1))
 	if err := a.Send(relay.SemiOrdered, relay.ToServer, append(throw, 0, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package gateway
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -36,8 +36,9 @@ type replicaSeat struct {
 	Seat
 	conn    *replica.Conn
 	entered bool
-	refused bool   // its pass was no good
-	you     uint32 // what `parley.you` said last: the entity's link and id, plus one
+	refused bool         // its pass was no good
+	you     message.Link // what `parley.you` said last
+	known   bool         // and that it said something
 }
 
 // ReplicaConfig sets up the dialect.
@@ -105,15 +106,10 @@ var replicaTypes = [...]replica.DataType{
 	world.Entity: replica.DataUshort,
 }
 
-// numberVariable is the first variable of each kind: the number of an entity, which other
-// entities refer to it by. (A client's own ids are its own: what all share cannot hold
-// them.)
-const numberVariable = "entity"
-
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
 	for _, k := range d.hub.sim.Schema().Kinds {
-		variables := []replica.Variable{{Name: numberVariable, Type: replica.DataUshort}}
+		variables := []replica.Variable{{Name: message.ReplicaEntity, Type: replica.DataUshort}}
 		for _, f := range k.Fields {
 			variables = append(variables, replica.Variable{Name: f.Name, Type: replicaTypes[f.Type]})
 		}
@@ -156,21 +152,21 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	r := request{seat: &s.Seat}
 	ok := false
 	switch name := string(ev.Name); name {
-	case "parley.pass":
+	case message.ReplicaPass:
 		d.present(s, ev.Data)
 		return
-	case "steer":
+	case message.ReplicaSteer:
 		r.ask = askSteer
-		r.steer, ok = readSteering(ev.Data, little)
-	case "chat":
+		r.steer, ok = message.ParseSteer(ev.Data, message.Little)
+	case message.ReplicaChat:
 		r.ask, r.line, ok = askSay, ev.Data, true
-	case "terrain":
+	case message.ReplicaTerrain:
 		r.ask = askTerrain
-		r.place, ok = readPlace(ev.Data, little)
+		r.place, ok = message.ParsePlace(ev.Data, message.Little)
 	default:
 		if r.action = d.hub.sim.Schema().ActionNamed(name); r.action != nil {
 			r.ask = askAct
-			r.params, ok = readParams(r.action, ev.Data, little)
+			r.params, ok = message.ParseParams(r.action, ev.Data, message.Little)
 		}
 	}
 	if ok {
@@ -224,7 +220,7 @@ func (d *Replica) store(store *replica.Store) {
 				break
 			}
 			d.entities[c.ID] = e
-			d.buf = binary.LittleEndian.AppendUint16(d.buf[:0], c.Entity)
+			d.buf = world.UintValue(world.U16, uint64(c.Entity)).AppendTo(d.buf[:0], message.Little)
 			e.Set(0, d.buf)
 			d.set(e, c)
 		default:
@@ -263,7 +259,7 @@ func (d *Replica) set(e *replica.Entity, c *world.Change) {
 		if v.Type == world.Text {
 			d.buf = append(d.buf[:0], v.Text()...)
 		} else {
-			d.buf = v.AppendTo(d.buf[:0], little)
+			d.buf = v.AppendTo(d.buf[:0], message.Little)
 		}
 		e.Set(1+i, d.buf)
 	}
@@ -300,12 +296,12 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		}
 	}
 	for i := range h.said {
-		d.buf = append(appendText(d.buf[:0], h.said[i].Name), h.said[i].Text...)
-		d.inbox.sent(s.conn.Send(replica.Ordered, "chat", d.buf))
+		d.buf = message.AppendSaid(d.buf[:0], h.said[i].Name, h.said[i].Text)
+		d.inbox.sent(s.conn.Send(replica.Ordered, message.ReplicaChat, d.buf))
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.land.appendTo(d.buf[:0], a.place, little)
-		err := s.conn.Send(replica.Ordered, "terrain", d.buf)
+		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Little)
+		err := s.conn.Send(replica.Ordered, message.ReplicaTerrain, d.buf)
 		if errors.Is(err, replica.ErrWindowFull) {
 			break // at the next tick
 		}
@@ -315,37 +311,32 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 	s.conn.Replicate(replicaBudget)
 }
 
-// you says which entity is the player's own: "message `parley.you`: entity link u16, id u8",
-// again whenever that has changed.
+// you says which entity is the player's own, again whenever that has changed.
 func (d *Replica) you(h *Hub, s *replicaSeat) {
-	e := d.entities[h.entityOf(s.player)]
-	if e == nil {
+	you, ok := d.link(s, h.entityOf(s.player))
+	if !ok || s.known && you == s.you {
 		return
 	}
-	id, ok := s.conn.Sees(e)
-	you := 1 + uint32(e.Kind())<<8 + uint32(id)
-	if !ok || you == s.you {
-		return
-	}
-	d.buf = append(binary.LittleEndian.AppendUint16(d.buf[:0], e.Kind()), id)
-	if s.conn.SendReserved(replica.Ordered, "parley.you", d.buf) == nil {
-		s.you = you
+	d.buf = you.AppendTo(d.buf[:0])
+	if s.conn.SendReserved(replica.Ordered, message.ReplicaYou, d.buf) == nil {
+		s.you, s.known = you, true
 	}
 }
 
-// action tells of something that was done by someone in sight: "actor's entity link u16 and
-// id u8, tick u32, parameters".
+// action tells of something that was done by someone in sight.
 func (d *Replica) action(s *replicaSeat, ev *world.Event) {
-	e := d.entities[ev.Entity]
+	if actor, ok := d.link(s, ev.Entity); ok {
+		d.buf = message.AppendReplicaDone(d.buf[:0], actor, ev)
+		d.inbox.sent(s.conn.Send(replica.Reliable, ev.Action.Name, d.buf))
+	}
+}
+
+// link returns what a player's client calls an entity, if it sees it.
+func (d *Replica) link(s *replicaSeat, id world.ID) (message.Link, bool) {
+	e := d.entities[id]
 	if e == nil {
-		return
+		return message.Link{}, false
 	}
-	id, ok := s.conn.Sees(e)
-	if !ok {
-		return
-	}
-	d.buf = append(binary.LittleEndian.AppendUint16(d.buf[:0], e.Kind()), id)
-	d.buf = binary.LittleEndian.AppendUint32(d.buf, uint32(ev.Tick))
-	d.buf = appendParams(d.buf, ev, little)
-	d.inbox.sent(s.conn.Send(replica.Reliable, ev.Action.Name, d.buf))
+	slot, ok := s.conn.Sees(e)
+	return message.Link{Kind: e.Kind(), ID: slot}, ok
 }

@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/netip"
 
+	"parley/play/message"
 	"parley/protocol/stamp"
 	"parley/world"
 )
@@ -45,9 +45,6 @@ type StampConfig struct {
 
 // NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
-	if err := checkRecords(h.sim.Schema()); err != nil {
-		return nil, fmt.Errorf("gateway: stamp: %w", err)
-	}
 	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}}
 	config := stamp.Config{
 		MaxConns: h.cfg.MaxPlayers, Log: c.Log,
@@ -148,7 +145,7 @@ func (d *Stamp) fill(v *world.View, b []byte) []byte {
 	for c := v.Next(); c != nil; c = v.Next() {
 		was := len(b)
 		var ok bool
-		if b, ok = appendRecord(b, c, little, stamp.MaxData); !ok {
+		if b, ok = message.AppendRecord(b, c, message.Little, stamp.MaxData); !ok {
 			break
 		}
 		v.Take(len(b) - was)

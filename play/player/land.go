@@ -2,9 +2,9 @@ package player
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 
+	"parley/play/message"
 	"parley/protocol/realm"
 	"parley/protocol/replica"
 	"parley/world"
@@ -20,17 +20,17 @@ const maxLand = 64
 func (p *Player) Explore(ctx context.Context, at world.ChunkPlace) error {
 	chunk, err := p.voice.explore(ctx, at)
 	if chunk != nil {
-		p.readChunk(chunk, binary.BigEndian)
+		p.readChunk(message.ParseChunk(chunk, message.Big))
 	}
 	return err
 }
 
 func (v replicaVoice) explore(_ context.Context, at world.ChunkPlace) ([]byte, error) {
-	return nil, v.Send(replica.Reliable, "terrain", appendPlace(nil, at, binary.LittleEndian))
+	return nil, v.Send(replica.Reliable, message.ReplicaTerrain, message.AppendPlace(nil, at, message.Little))
 }
 
 func (v duplexVoice) explore(ctx context.Context, at world.ChunkPlace) ([]byte, error) {
-	return v.ask(ctx, queryTerrain, appendPlace(nil, at, binary.BigEndian))
+	return v.ask(ctx, message.DuplexTerrain, message.AppendPlace(nil, at, message.Big))
 }
 
 func (v realmVoice) explore(_ context.Context, at world.ChunkPlace) ([]byte, error) {
@@ -45,24 +45,11 @@ func (relayVoice) explore(context.Context, world.ChunkPlace) ([]byte, error) {
 	return nil, ErrNoTerrain
 }
 
-func appendPlace(b []byte, at world.ChunkPlace, o binary.AppendByteOrder) []byte {
-	return o.AppendUint16(o.AppendUint16(b, uint16(at.BX)), uint16(at.BY))
-}
-
-// readChunk reads "bx i16, by i16, default u8, count u16, and count times x u8, y u8, value u8".
-func (p *Player) readChunk(b []byte, o binary.ByteOrder) {
-	const head = 7
-	if len(b) < head || len(b) != head+3*int(o.Uint16(b[5:])) {
-		return
+// readChunk notes a chunk, if it could be read.
+func (p *Player) readChunk(c message.Chunk, ok bool) {
+	if ok {
+		p.keep(c.Place, c.FillIn)
 	}
-	p.keep(world.ChunkPlace{BX: int16(o.Uint16(b)), BY: int16(o.Uint16(b[2:]))}, func(cells *world.Cells) {
-		for i := range cells {
-			cells[i] = b[4]
-		}
-		for b = b[head:]; len(b) > 0; b = b[3:] {
-			cells[int(b[1])<<8|int(b[0])] = b[2]
-		}
-	})
 }
 
 // keep notes a chunk, if terrain is wanted.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/realm"
 	"parley/world"
 )
@@ -220,13 +221,8 @@ func (v *Sight) put(id uint16, k *world.Kind, b []byte, o world.Order) {
 	t := Thing{Kind: k.Number}
 	if k.HasBody {
 		var body [world.FieldNorm + 1]world.Value
-		for i := range body {
-			var n int
-			var ok bool
-			if body[i], n, ok = world.ParseValue(k.Fields[i].Type, 0, b, o); !ok {
-				return
-			}
-			b = b[n:]
+		if _, ok := message.ParseFields(body[:], k.Fields[:len(body)], b, o); !ok {
+			return
 		}
 		t.X, t.Y = body[world.FieldX].Float(), body[world.FieldY].Float()
 		t.Angle, t.Norm = float32(body[world.FieldAngle].Float()), float32(body[world.FieldNorm].Float())
@@ -237,39 +233,28 @@ func (v *Sight) put(id uint16, k *world.Kind, b []byte, o world.Order) {
 // readRecords reads what stamp and relay say of entities.
 func (p *Player) readRecords(b []byte, o world.Order) {
 	p.learn(func(v *Sight) {
-		for len(b) >= 4 {
-			id, kind, size := number(b, o), int(b[2]), int(b[3])
-			if len(b) < 4+size {
-				return
+		for rec := range message.Records(b, o) {
+			if len(rec.Fields) == 0 {
+				delete(v.Things, rec.Entity)
+			} else if k := p.cfg.Schema.Kind(rec.Kind); k != nil {
+				v.put(rec.Entity, k, rec.Fields, o)
 			}
-			if size == 0 {
-				delete(v.Things, id)
-			} else if k := p.cfg.Schema.Kind(kind); k != nil {
-				v.put(id, k, b[4:4+size], o)
-			}
-			b = b[4+size:]
 		}
 	})
 }
 
-func number(b []byte, o world.Order) uint16 {
-	if o.Big {
-		return uint16(b[0])<<8 | uint16(b[1])
+// hear tells of a line of chat, if it could be read.
+func (p *Player) hear(name, text []byte, ok bool) {
+	if ok {
+		p.cfg.Notice(Notice{Kind: Said, Name: string(name), Text: string(text)})
 	}
-	return uint16(b[1])<<8 | uint16(b[0])
 }
 
-// appendSteering appends "angle f32, norm f32".
-func appendSteering(b []byte, angle, norm float32, o world.Order) []byte {
-	b = world.FloatValue(world.F32, float64(angle)).AppendTo(b, o)
-	return world.FloatValue(world.F32, float64(norm)).AppendTo(b, o)
-}
-
-func appendParams(b []byte, params []world.Value, o world.Order) []byte {
-	for _, v := range params {
-		b = v.AppendTo(b, o)
+// watch tells of an action that was done, if it could be read.
+func (p *Player) watch(d message.Done, ok bool) {
+	if ok {
+		p.cfg.Notice(Notice{Kind: Acted, Entity: d.Entity})
 	}
-	return b
 }
 
 // IsDialect reports whether there is a dialect of that name.

@@ -9,31 +9,30 @@ import (
 	"time"
 
 	"parley/account"
-	"parley/play/gateway"
+	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/world"
 )
 
 type realmVoice struct {
 	*realm.Client
-	you    *atomic.Uint32
-	schema *world.Schema
+	you *atomic.Uint32
 }
 
 func (p *Player) joinRealm(ctx context.Context, addr string) error {
-	schema, err := gateway.RealmSchema(p.cfg.Schema)
+	game, err := schema.Realm(p.cfg.Schema)
 	if err != nil {
 		return err
 	}
-	schema.Config = p.cfg.RealmConfig
+	game.Config = p.cfg.RealmConfig
 	c, err := realm.Dial(ctx, addr, realm.ClientConfig{
-		Config: realm.Config{Schema: schema, TickRate: p.cfg.TickRate},
+		Config: realm.Config{Schema: game, TickRate: p.cfg.TickRate},
 		Plain:  p.cfg.Plain, Fingerprint: p.cfg.Fingerprint, TLS: anyCertificate(p.cfg.Fingerprint),
 	})
 	if err != nil {
 		return err
 	}
-	v := realmVoice{c, new(atomic.Uint32), p.cfg.Schema}
+	v := realmVoice{c, new(atomic.Uint32)}
 	p.voice = v
 	p.follow(func() {
 		for ev := range c.Events() {
@@ -204,13 +203,14 @@ func (v realmVoice) steer(angle, norm float32) error {
 
 func (v realmVoice) act(a *world.Action, params []world.Value) error {
 	var values []realm.Value
+	var texts []byte
 	for i, p := range params {
 		if a.Fields[i].Type == world.Entity && p.Uint() == 0 {
 			// What the action creates has a number of our own until the server gives it one.
 			id, _ := v.Temporary()
 			p = world.UintValue(world.Entity, uint64(id))
 		}
-		values = append(values, gateway.ToRealm(p))
+		values = append(values, schema.ToRealm(p, &texts))
 	}
 	action, err := v.Codec().Action(uint16(a.Number), values...)
 	if err != nil {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/relay"
 	"parley/world"
 )
 
 type relayVoice struct{ *relay.Client }
-
-var bigEndian = world.Order{Big: true}
 
 func (p *Player) joinRelay(ctx context.Context, addr string) error {
 	c, err := relay.Dial(ctx, addr, relay.Config{Ticket: p.cfg.Ticket})
@@ -34,30 +33,32 @@ func (p *Player) joinRelay(ctx context.Context, addr string) error {
 
 // readRelay reads a payload of the server: what the first byte says.
 func (p *Player) readRelay(what byte, b []byte) {
-	switch {
-	case what == 0:
-		p.readRecords(b, bigEndian)
-	case what == 1 && len(b) >= 2:
-		p.cfg.Notice(Notice{Kind: Acted, Entity: number(b, bigEndian)})
-	case what == 2 && len(b) >= 1 && len(b) > int(b[0]):
-		p.cfg.Notice(Notice{Kind: Said, Name: string(b[1 : 1+b[0]]), Text: string(b[1+b[0]:])})
-	case what == 3 && len(b) == 2:
-		p.learn(func(v *Sight) { v.You = number(b, bigEndian) })
-	case what == 5: // the server does not let us in
-		p.cfg.Notice(Notice{Kind: Said, Name: "server", Text: string(b)})
+	switch what {
+	case message.RelayEntities:
+		p.readRecords(b, message.Big)
+	case message.RelayDone:
+		p.watch(message.ParseRelayDone(p.cfg.Schema, b))
+	case message.RelaySaid:
+		p.hear(message.ParseSaid(b))
+	case message.RelayYou:
+		if entity, ok := message.ParseRelayYou(b); ok {
+			p.learn(func(v *Sight) { v.You = entity })
+		}
+	case message.RelayRefused:
+		p.hear([]byte(message.ServerName), b, true)
 	}
 }
 
 func (v relayVoice) steer(angle, norm float32) error {
-	return v.Send(relay.SemiOrdered, relay.ToServer, appendSteering([]byte{0}, angle, norm, bigEndian))
+	return v.Send(relay.SemiOrdered, relay.ToServer, message.AppendSteer([]byte{message.RelaySteer}, angle, norm, message.Big))
 }
 
 func (v relayVoice) act(a *world.Action, params []world.Value) error {
-	return v.Send(relay.SemiOrdered, relay.ToServer, appendParams([]byte{1, byte(a.Number >> 8), byte(a.Number)}, params, bigEndian))
+	return v.Send(relay.SemiOrdered, relay.ToServer, message.AppendAct([]byte{message.RelayAct}, a, params, message.Big))
 }
 
 func (v relayVoice) say(_ context.Context, text string) error {
-	return v.Send(relay.SemiOrdered, relay.ToServer, append([]byte{2}, text...))
+	return v.Send(relay.SemiOrdered, relay.ToServer, append([]byte{message.RelaySay}, text...))
 }
 
 func (v relayVoice) close(ctx context.Context) error { return v.Close(ctx) }

@@ -3,10 +3,10 @@ package player
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"sync/atomic"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -45,7 +45,7 @@ func showPass(ctx context.Context, c *replica.Client, ticket []byte) error {
 		return nil
 	}
 	before := c.Stats().Reliable
-	if err := c.SendReserved(replica.Reliable, "parley.pass", ticket); err != nil {
+	if err := c.SendReserved(replica.Reliable, message.ReplicaPass, ticket); err != nil {
 		return err
 	}
 	look := time.NewTicker(5 * time.Millisecond)
@@ -70,7 +70,7 @@ func showPass(ctx context.Context, c *replica.Client, ticket []byte) error {
 type replicaReader struct {
 	*Player
 	client *replica.Client
-	you    atomic.Uint32 // the player's own entity: its kind's link and its id, plus one
+	you    atomic.Pointer[message.Link] // the player's own entity, nil until it is known
 }
 
 func (r *replicaReader) read(ev replica.Event) {
@@ -80,17 +80,20 @@ func (r *replicaReader) read(ev replica.Event) {
 	case replica.EventReplicated, replica.EventGone:
 		r.told()
 	case replica.EventMessage:
-		switch name := string(ev.Name); {
-		case name == "parley.you" && len(ev.Data) == 3:
-			r.you.Store(1 + uint32(number(ev.Data, world.Order{}))<<8 + uint32(ev.Data[2]))
-			r.told()
-		case name == "chat" && len(ev.Data) > 0 && len(ev.Data) > int(ev.Data[0]):
-			n := int(ev.Data[0])
-			r.cfg.Notice(Notice{Kind: Said, Name: string(ev.Data[1 : 1+n]), Text: string(ev.Data[1+n:])})
-		case name == "terrain":
-			r.readChunk(ev.Data, binary.LittleEndian)
-		case r.cfg.Schema.ActionNamed(name) != nil:
-			r.cfg.Notice(Notice{Kind: Acted})
+		switch name := string(ev.Name); name {
+		case message.ReplicaYou:
+			if you, ok := message.ParseLink(ev.Data); ok {
+				r.you.Store(&you)
+				r.told()
+			}
+		case message.ReplicaChat:
+			r.hear(message.ParseSaid(ev.Data))
+		case message.ReplicaTerrain:
+			r.readChunk(message.ParseChunk(ev.Data, message.Little))
+		default:
+			if a := r.cfg.Schema.ActionNamed(name); a != nil {
+				r.watch(message.ParseReplicaDone(a, ev.Data))
+			}
 		}
 	}
 }
@@ -100,16 +103,10 @@ func (r *replicaReader) told() {
 	r.learn(func(*Sight) { r.stale = true })
 }
 
-// yours returns the link and the id of the player's own entity, if it is known.
-func (r *replicaReader) yours() (link uint16, id uint8, ok bool) {
-	you := r.you.Load()
-	return uint16((you - 1) >> 8), uint8(you - 1), you != 0
-}
-
 // recall reads all values that were replicated.
 func (r *replicaReader) recall(v *Sight) {
 	clear(v.Things)
-	kind, own, known := r.yours()
+	you := r.you.Load()
 	r.client.Do(func(e *replica.Endpoint) {
 		for _, k := range r.cfg.Schema.Kinds {
 			link, ok := e.KindLink(k.Name)
@@ -117,12 +114,12 @@ func (r *replicaReader) recall(v *Sight) {
 				continue
 			}
 			for id := range e.Entities(link) {
-				n, ok := e.EntityValue(link, id, "entity")
+				n, ok := e.EntityValue(link, id, message.ReplicaEntity)
 				if !ok {
 					continue
 				}
 				v.Things[uint16(n.Int())] = readThing(e, link, id, k)
-				if known && link == kind && id == own {
+				if you != nil && *you == (message.Link{Kind: link, ID: id}) {
 					v.You = uint16(n.Int())
 				}
 			}
@@ -131,15 +128,15 @@ func (r *replicaReader) recall(v *Sight) {
 }
 
 func (r *replicaReader) own() (t Thing, ok bool) {
-	link, id, known := r.yours()
-	if !known {
+	you := r.you.Load()
+	if you == nil {
 		return t, false
 	}
 	r.client.Do(func(e *replica.Endpoint) {
 		for _, k := range r.cfg.Schema.Kinds {
-			if of, linked := e.KindLink(k.Name); linked && of == link {
-				_, ok = e.EntityValue(link, id, "entity")
-				t = readThing(e, link, id, k)
+			if of, linked := e.KindLink(k.Name); linked && of == you.Kind {
+				_, ok = e.EntityValue(you.Kind, you.ID, message.ReplicaEntity)
+				t = readThing(e, you.Kind, you.ID, k)
 			}
 		}
 	})
@@ -158,15 +155,15 @@ func readThing(e *replica.Endpoint, link uint16, id uint8, k *world.Kind) Thing 
 }
 
 func (v replicaVoice) steer(angle, norm float32) error {
-	return v.Send(replica.Ordered, "steer", appendSteering(nil, angle, norm, world.Order{}))
+	return v.Send(replica.Ordered, message.ReplicaSteer, message.AppendSteer(nil, angle, norm, message.Little))
 }
 
 func (v replicaVoice) act(a *world.Action, params []world.Value) error {
-	return v.Send(replica.Ordered, a.Name, appendParams(nil, params, world.Order{}))
+	return v.Send(replica.Ordered, a.Name, message.AppendParams(nil, params, message.Little))
 }
 
 func (v replicaVoice) say(_ context.Context, text string) error {
-	return v.Send(replica.Ordered, "chat", []byte(text))
+	return v.Send(replica.Ordered, message.ReplicaChat, []byte(text))
 }
 
 func (v replicaVoice) close(ctx context.Context) error { return v.Close(ctx) }

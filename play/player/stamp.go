@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/stamp"
 	"parley/world"
 )
@@ -20,7 +21,7 @@ func (p *Player) joinStamp(ctx context.Context, addr string) error {
 		for ev := range c.Events() {
 			switch ev.Kind {
 			case stamp.EventEntity:
-				p.readRecords(ev.Data, world.Order{})
+				p.readRecords(ev.Data, message.Little)
 			case stamp.EventClosed:
 				p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
 			}

@@ -12,7 +12,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/promise"
-	"parley/play/gateway"
+	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -70,11 +70,11 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := gateway.RealmSchema(sim.Schema())
+	game, err := schema.Realm(sim.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec := realm.NewCodec(schema)
+	codec := realm.NewCodec(game)
 	var (
 		message  realm.Message
 		packet   replica.Packet

@@ -1,14 +1,15 @@
-package gateway
+package schema
 
 import (
 	"encoding/binary"
 
+	"parley/play/message"
 	"parley/protocol/duplex"
 	"parley/world"
 )
 
-// DuplexSchema returns the schema of a game's messages over duplex. Clients need the same.
-func DuplexSchema(s *world.Schema) *duplex.Schema {
+// Duplex returns the schema of a game's messages over duplex.
+func Duplex(s *world.Schema) *duplex.Schema {
 	kinds := map[uint8]duplex.Size{}
 	for _, k := range s.Kinds {
 		kinds[uint8(k.Number)] = sizeOf(k.Fields)
@@ -16,18 +17,18 @@ func DuplexSchema(s *world.Schema) *duplex.Schema {
 	return &duplex.Schema{
 		FromServer: duplex.Elements{
 			Sizes: map[int16]duplex.Size{
-				duplexSaid: duplex.Sequence(duplex.Counted(1), duplex.Counted(2)),
-				duplexDone: duplex.Growing(func(b []byte) int { return doneBytes(s, b) }),
+				message.DuplexSaid: duplex.Sequence(duplex.Counted(1), duplex.Counted(2)),
+				message.DuplexDone: duplex.Growing(func(b []byte) int { return doneBytes(s, b) }),
 			},
 			Others: duplex.Kinds(kinds), Kinds: true,
-			Moments: []int16{duplexSaid, duplexDone},
+			Moments: []int16{message.DuplexSaid, message.DuplexDone},
 		},
 		FromClient: duplex.Elements{Others: duplex.Fixed(8)},
 		Queries: map[uint8]duplex.Query{
-			duplexAct:     {Data: duplex.Growing(func(b []byte) int { return actBytes(s, 0, b) })},
-			duplexSay:     {Data: duplex.Counted(2)},
-			duplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
-			duplexPass:    {Data: duplex.Growing(passBytes), Reply: duplex.Fixed(2), Pass: true},
+			message.DuplexAct:     {Data: duplex.Growing(func(b []byte) int { return actBytes(s, b) })},
+			message.DuplexSay:     {Data: duplex.Counted(2)},
+			message.DuplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
+			message.DuplexPass:    {Data: duplex.Growing(passBytes), Reply: duplex.Fixed(2), Pass: true},
 		},
 	}
 }
@@ -62,16 +63,16 @@ func doneBytes(s *world.Schema, b []byte) int {
 	if len(b) < head {
 		return head
 	}
-	a := s.Action(int(binary.BigEndian.Uint16(b[2:])))
-	return paramBytes(a, b, head)
+	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b[2:]))), b, head)
 }
 
 // actBytes finds the size of "action u16, parameters".
-func actBytes(s *world.Schema, at int, b []byte) int {
-	if len(b) < at+2 {
-		return at + 2
+func actBytes(s *world.Schema, b []byte) int {
+	const head = 2
+	if len(b) < head {
+		return head
 	}
-	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b[at:]))), b, at+2)
+	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b))), b, head)
 }
 
 // paramBytes finds where parameters that begin at an offset end, as far as b tells.
@@ -91,6 +92,9 @@ func paramBytes(a *world.Action, b []byte, at int) int {
 	return at
 }
 
+// maxPass bounds a pass, where a stranger could have 64 KiB held otherwise. A ticket has at most 569 bytes.
+const maxPass = 1024
+
 // passBytes finds the size of "size u16, pass". A longer one than any pass has is refused before it has come: strangers
 // send it.
 func passBytes(b []byte) int {
@@ -107,9 +111,8 @@ func passBytes(b []byte) int {
 
 // chunkBytes finds the size of a chunk.
 func chunkBytes(b []byte) int {
-	const head = 7
-	if len(b) < head {
-		return head
+	if len(b) < message.ChunkHeadBytes {
+		return message.ChunkHeadBytes
 	}
-	return head + 3*int(binary.BigEndian.Uint16(b[5:]))
+	return message.ChunkHeadBytes + message.CellBytes*int(binary.BigEndian.Uint16(b[5:]))
 }

@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"parley/play/schema"
+	"parley/protocol/realm"
+	"parley/world"
+)
+
+// block writes an entity as realm has it: the fields of the mask, and with all its type.
+func (d *Realm) block(c *world.Change) realm.Entity {
+	e := realm.Entity{ID: c.Entity}
+	if c.What == world.Entered {
+		e.Has |= realm.HasType
+		e.Type = uint16(c.Kind.Number - d.cfg.FirstType)
+	}
+	d.attributes = d.attributes[:0]
+	for i := range world.Fields(c.Mask) {
+		f := &c.Kind.Fields[i]
+		switch {
+		case !f.InBody:
+			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: schema.ToRealm(c.Value(i), &d.raw)})
+		case i == world.FieldX || i == world.FieldY:
+			e.Has |= realm.HasPosition
+		case i == world.FieldAngle:
+			e.Has |= realm.HasSpeedAngle
+			e.SpeedAngle = float32(c.Value(i).Float())
+		case i == world.FieldNorm:
+			e.Has |= realm.HasSpeedNorm
+			e.SpeedNorm = float32(c.Value(i).Float())
+		case i == world.FieldSprite:
+			e.Has |= realm.HasSprite
+			e.Sprite = uint16(c.Value(i).Uint())
+		}
+	}
+	if e.Has&realm.HasPosition != 0 {
+		e.Position = d.place(c)
+	}
+	if len(d.attributes) > 0 {
+		var err error
+		if d.raw, e.Attributes, err = d.codec.AppendAttributes(d.raw, d.attributes...); err == nil {
+			e.Has |= realm.HasObject
+		}
+	}
+	return e
+}
+
+// place returns where an entity is, as realm has it: a whole cell.
+func (d *Realm) place(c *world.Change) realm.Position {
+	bx, by, x, y, _ := world.Locate(c.Value(world.FieldX).Float(), c.Value(world.FieldY).Float())
+	return realm.Position{BX: bx, BY: by, X: x, Y: y}
+}

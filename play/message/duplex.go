@@ -1,0 +1,88 @@
+package message
+
+import (
+	"encoding/binary"
+
+	"parley/world"
+)
+
+// The codes of duplex's queries. The reply to each has a status.
+const (
+	DuplexAct     = 64 // AppendAct
+	DuplexSay     = 65 // AppendSized: text
+	DuplexTerrain = 66 // AppendPlace; the reply is a chunk
+	DuplexPass    = 67 // AppendSized: a pass, before CONN_OK or CONN_FAILED; the reply is the own SID i16
+)
+
+// The SIDs of duplex that are no entities, but moments: each is sent once, with SYNC_MSG.
+const (
+	DuplexSaid = -1 // AppendDuplexSaid
+	DuplexDone = -2 // AppendDuplexDone
+)
+
+// The statuses of duplex's replies. Others are the numbers of a world.Reason.
+const (
+	DuplexOK        = 0
+	DuplexRefused   = 1 // it could not be read, or there are too many
+	DuplexMalformed = uint8(world.Malformed)
+)
+
+// AppendSized appends "size u16, data", for at most 65,535 bytes.
+func AppendSized(b, data []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(data))), data...)
+}
+
+// ParseSized reads what AppendSized writes.
+func ParseSized(b []byte) (data []byte, ok bool) {
+	r := read(b, Big)
+	data = r.sized()
+	return data, r.Done()
+}
+
+func (r *reader) sized() []byte {
+	const max = 1<<16 - 1
+	return r.Bytes("data", int(r.u16("size")), max)
+}
+
+// AppendElement appends "kind u8, fields": the state of an entity.
+func AppendElement(b []byte, c *world.Change) []byte {
+	return AppendFields(append(b, byte(c.Kind.Number)), c, Big)
+}
+
+// ParseElement reads the number of an entity's kind. The rest are the fields.
+func ParseElement(b []byte) (kind int, fields []byte, ok bool) {
+	r := read(b, Big)
+	kind = int(r.U8("kind"))
+	return kind, r.rest(), r.OK()
+}
+
+// AppendDuplexSaid appends "name size u8, name, text size u16, text": a line of chat.
+func AppendDuplexSaid(b []byte, name string, text []byte) []byte {
+	return AppendSized(appendName(b, name), text)
+}
+
+// ParseDuplexSaid reads what AppendDuplexSaid writes.
+func ParseDuplexSaid(b []byte) (name, text []byte, ok bool) {
+	r := read(b, Big)
+	name, text = r.name(), r.sized()
+	return name, text, r.Done()
+}
+
+// AppendDuplexDone appends "entity i16, action u16, tick u16, parameters".
+func AppendDuplexDone(b []byte, ev *world.Event) []byte {
+	b = binary.BigEndian.AppendUint16(b, ev.Wire)
+	b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
+	b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))
+	return AppendParams(b, ev.Params[:len(ev.Action.Fields)], Big)
+}
+
+// ParseDuplexDone reads what AppendDuplexDone writes. The action is one of s.
+func ParseDuplexDone(s *world.Schema, b []byte) (d Done, ok bool) {
+	r := read(b, Big)
+	d.Entity, d.Action = r.u16("entity"), s.Action(int(r.u16("action")))
+	if d.Tick = uint32(r.u16("tick")); d.Action == nil || !r.OK() {
+		return d, false
+	}
+	d.Params, ok = ParseParams(d.Action, r.rest(), Big)
+	return d, ok
+}

@@ -1,0 +1,47 @@
+package message
+
+import (
+	"encoding/binary"
+
+	"parley/world"
+)
+
+// The first byte of a relay payload to the server.
+const (
+	RelaySteer = 0 // AppendSteer
+	RelayAct   = 1 // AppendAct
+	RelaySay   = 2 // text
+)
+
+// The first byte of a relay payload from the server.
+const (
+	RelayEntities = 0 // records, unreliable
+	RelayDone     = 1 // AppendRelayDone
+	RelaySaid     = 2 // AppendSaid
+	RelayYou      = 3 // AppendRelayYou
+	RelayRefused  = 5 // text: why the client is not let in
+)
+
+// AppendRelayYou appends "entity u16": the client's own.
+func AppendRelayYou(b []byte, entity uint16) []byte { return binary.BigEndian.AppendUint16(b, entity) }
+
+// ParseRelayYou reads what AppendRelayYou writes.
+func ParseRelayYou(b []byte) (entity uint16, ok bool) {
+	r := read(b, Big)
+	entity = r.u16("entity")
+	return entity, r.Done()
+}
+
+// AppendRelayDone appends "entity u16, action u16, parameters".
+func AppendRelayDone(b []byte, ev *world.Event) []byte {
+	b = binary.BigEndian.AppendUint16(b, ev.Wire)
+	return AppendAct(b, ev.Action, ev.Params[:len(ev.Action.Fields)], Big)
+}
+
+// ParseRelayDone reads what AppendRelayDone writes. The action is one of s.
+func ParseRelayDone(s *world.Schema, b []byte) (d Done, ok bool) {
+	r := read(b, Big)
+	d.Entity = r.u16("entity")
+	d.Action, d.Params, ok = ParseAct(s, r.rest(), Big)
+	return d, ok
+}
