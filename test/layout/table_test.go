@@ -85,8 +85,10 @@ var table = []row{
 	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
-	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
-	{path: "play/player", mayImport: []string{"protocol/*", "world", "account", "play/gateway", "internal/plain"}, shell: everyFile},
+	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
+	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*"}},
+	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
+	{path: "play/player", mayImport: []string{"protocol/*", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.
