@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"parley/play/message"
 	"parley/protocol/duplex"
@@ -18,14 +19,14 @@ func Duplex(s *world.Schema) *duplex.Schema {
 		FromServer: duplex.Elements{
 			Sizes: map[int16]duplex.Size{
 				message.DuplexSaid: duplex.Sequence(duplex.Counted(1), duplex.Counted(2)),
-				message.DuplexDone: duplex.Growing(func(b []byte) int { return doneBytes(s, b) }),
+				message.DuplexDone: paramBytes(s, 2, 6),
 			},
 			Others: duplex.Kinds(kinds), Kinds: true,
 			Moments: []int16{message.DuplexSaid, message.DuplexDone},
 		},
 		FromClient: duplex.Elements{Others: duplex.Fixed(8)},
 		Queries: map[uint8]duplex.Query{
-			message.DuplexAct:     {Data: duplex.Growing(func(b []byte) int { return actBytes(s, b) })},
+			message.DuplexAct:     {Data: paramBytes(s, 0, 2)},
 			message.DuplexSay:     {Data: duplex.Counted(2)},
 			message.DuplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
 			message.DuplexPass:    {Data: duplex.Growing(passBytes), Reply: duplex.Fixed(2), Pass: true},
@@ -35,61 +36,38 @@ func Duplex(s *world.Schema) *duplex.Schema {
 
 // sizeOf is the size of fields one behind the other.
 func sizeOf(fields []world.Field) duplex.Size {
-	var parts []duplex.Size
-	fixed := 0
-	for _, f := range fields {
-		if f.Type != world.Text {
-			fixed += f.Type.Bytes()
-			continue
-		}
-		if fixed > 0 {
-			parts = append(parts, duplex.Fixed(fixed))
-			fixed = 0
-		}
-		parts = append(parts, duplex.Counted(1))
+	if slices.ContainsFunc(fields, func(f world.Field) bool { return f.Type == world.Text }) {
+		return duplex.Growing(func(b []byte) int { return end(fields, b, 0) })
 	}
-	if fixed > 0 {
-		parts = append(parts, duplex.Fixed(fixed))
-	}
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return duplex.Sequence(parts...)
+	return duplex.Fixed(end(fields, nil, 0))
 }
 
-// doneBytes finds the size of "entity i16, action u16, tick u16, parameters".
-func doneBytes(s *world.Schema, b []byte) int {
-	const head = 6
-	if len(b) < head {
-		return head
-	}
-	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b[2:]))), b, head)
-}
-
-// actBytes finds the size of "action u16, parameters".
-func actBytes(s *world.Schema, b []byte) int {
-	const head = 2
-	if len(b) < head {
-		return head
-	}
-	return paramBytes(s.Action(int(binary.BigEndian.Uint16(b))), b, head)
-}
-
-// paramBytes finds where parameters that begin at an offset end, as far as b tells.
-func paramBytes(a *world.Action, b []byte, at int) int {
-	if a == nil {
-		return -1
-	}
-	for _, f := range a.Fields {
-		if f.Type == world.Text {
+// end finds where fields that begin at an offset end, as far as b tells.
+func end(fields []world.Field, b []byte, at int) int {
+	for i := range fields {
+		if fields[i].Type == world.Text {
 			if len(b) <= at {
 				return at + 1
 			}
 			at += int(b[at])
 		}
-		at += f.Type.Bytes()
+		at += fields[i].Type.Bytes()
 	}
 	return at
+}
+
+// paramBytes is the size of the parameters of an action, and of the head before them that has the action's number at an offset.
+func paramBytes(s *world.Schema, number, head int) duplex.Size {
+	return duplex.Growing(func(b []byte) int {
+		if len(b) < head {
+			return head
+		}
+		a := s.Action(int(binary.BigEndian.Uint16(b[number:])))
+		if a == nil {
+			return -1
+		}
+		return end(a.Fields, b, head)
+	})
 }
 
 // maxPass bounds a pass, where a stranger could have 64 KiB held otherwise. A ticket has at most 569 bytes.
