@@ -287,6 +287,33 @@ func TestParametersOfEachType(t *testing.T) {
 	}
 }
 
+// Wait is an action without parameters.
+type Wait struct{}
+
+// An action without parameters is not read from a message that ends before it.
+func TestActionsWithoutParameters(t *testing.T) {
+	sim, err := world.New(world.Game{Kinds: world.Kinds(arena.Ball{}), Actions: world.Actions(Wait{}), Step: func(*world.World, []world.Input) {}}, world.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sim.Schema()
+	for name, c := range map[string]struct {
+		bytes int
+		reads func(b []byte) bool
+	}{
+		"act":     {2, func(b []byte) bool { _, _, ok := ParseAct(s, b, Big); return ok }},
+		"replica": {7, func(b []byte) bool { _, ok := ParseReplicaDone(s.Actions[0], b); return ok }},
+		"relay":   {4, func(b []byte) bool { _, ok := ParseRelayDone(s, b); return ok }},
+		"duplex":  {6, func(b []byte) bool { _, ok := ParseDuplexDone(s, b); return ok }},
+	} {
+		for n := range 10 {
+			if got := c.reads(make([]byte, n)); got != (n == c.bytes) {
+				t.Errorf("%s: %d bytes are read: %v", name, n, got)
+			}
+		}
+	}
+}
+
 // A record that does not fit is not begun.
 func TestRecordsHaveALimit(t *testing.T) {
 	c := ball(t, still(t))
