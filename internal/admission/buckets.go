@@ -50,10 +50,10 @@ type BucketsStats struct {
 // owes the least is forgotten, and its source starts again with a full one: so a flood
 // of sources that send little pushes out one another, not those that send much.
 //
-// What is refused is charged to no one. An address is judged before its prefix, so one
-// forged address takes at most Source.Rate from its neighbours' Prefix.Rate; someone who
-// forges a whole prefix does use it up, and its members then get the share of
-// Prefix.Rate that their part of the packets is. So do not put anything behind Buckets that
+// A refused request is charged to nobody. An address is judged before its prefix, so one
+// forged address takes at most Source.Rate from its neighbours' Prefix.Rate. An attacker
+// who forges a whole prefix does use it up. Its members then get a share of Prefix.Rate
+// in proportion to their packets. So do not put anything behind Buckets that
 // a proven peer depends on, and do not charge garbage to the bucket that new connections
 // draw from: its source may be forged.
 type Buckets struct {

@@ -68,9 +68,9 @@ type LedgerStats struct {
 }
 
 // Ledger keeps an Allowance for each of many unproven addresses, without connections of
-// their own. What is forgotten is an address that may be sent nothing: with a grace of 0 no
-// address ever gets more than three times what came from it; with a grace, that and one grace
-// for each time that it was forgotten, so at most once in Life.
+// their own. A forgotten address may be sent nothing. With a grace of 0, no address ever gets
+// more than three times the bytes that came from it. With a grace, it also gets one grace each
+// time that it was forgotten, so at most once in Life.
 //
 // When the books are full a newcomer is not entered, and so is sent nothing, until
 // others have been silent for Life. To answer just the datagram at hand even then, use

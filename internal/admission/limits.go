@@ -80,15 +80,15 @@ const (
 	// tokenLife is how long a token is current; it is honoured for as long again.
 	tokenLife = 30 * time.Second
 
-	// maxAllowance stops an allowance from overflowing; no one sends that much unproven.
+	// maxAllowance stops an allowance from overflowing. No unproven peer sends that much.
 	maxAllowance = int64(1) << 62
 
-	// prefixBits4 and prefixBits6 are what one customer is commonly given, who so counts as
-	// one source however many addresses are used.
+	// prefixBits4 and prefixBits6 are the networks that one customer is commonly given. So a
+	// customer counts as one source, however many addresses it uses.
 	prefixBits4 = 24
 	prefixBits6 = 56
 
-	// hostBits6 is the network in which a host has as many addresses as it likes: what one host may hold is counted by it.
+	// hostBits6 is the network in which a host has as many addresses as it likes, so limits for a host count by it.
 	hostBits6 = 64
 
 	// porchHost, porchNetwork and porchTotal bound connections that are proven and have not entered: "At most 64

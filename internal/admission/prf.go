@@ -7,9 +7,9 @@ import (
 	"net/netip"
 )
 
-// Key is a secret of the process, from a cryptographic source. Who does not know it can
-// neither predict a clock or a token nor choose addresses that collide in a table. The same
-// key may be given to all that want one.
+// Key is a secret of the process, from a cryptographic source. An attacker who does not know
+// it can neither predict a clock or a token nor choose addresses that collide in a table. All
+// types of this package may share one key.
 type Key [32]byte
 
 // use keeps the outputs of one key apart.

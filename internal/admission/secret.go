@@ -16,8 +16,8 @@ type SecretStats struct {
 	Forged uint64 // anything else, old ones included
 }
 
-// Secret makes what only this process can make: the start of each connection's clock, and
-// tokens. It keeps nothing of either.
+// Secret makes values that only this process can make: the start of each connection's clock,
+// and tokens. It stores neither.
 type Secret struct {
 	prf   *prf
 	start time.Time
@@ -30,8 +30,8 @@ func NewSecret(start time.Time, key Key) *Secret {
 	return &Secret{prf: newPRF(key), start: start}
 }
 
-// Clock returns where the clock of a connection with a peer starts, in µs: 62 bits that no
-// one can guess who does not receive what is sent to that address and port. The number
+// Clock returns where the clock of a connection with a peer starts, in µs. Nobody can guess
+// these 62 bits without receiving the packets to that address and port. The number
 // tells apart connections from one address; see Ended.
 func (s *Secret) Clock(from netip.AddrPort, number uint32) uint64 {
 	lo, _ := s.prf.peer(useClock, Canon(from), uint64(number))

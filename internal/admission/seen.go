@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Seen remembers for a short time who has been here, in constant memory (512 KiB) and
-// with no false forgetting: two filters of bits, one being filled and the one filled
-// before it. It may mistake a stranger for a known one, about once in 20 when full; no
-// one can choose whom.
+// Seen remembers addresses for a short time, in constant memory (512 KiB). It has two Bloom
+// filters, the one that is being filled and the one before it. It never forgets an address
+// before its time. It may mistake a new address for a known one, about once in 20 when full, but
+// nobody can choose which.
 type Seen struct {
 	prf     *prf
 	filters [2][]uint64

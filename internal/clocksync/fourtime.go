@@ -20,9 +20,9 @@ type FourTimeStats struct {
 }
 
 // FourTime reads a peer's clock from exchanges of four times. The offset in force is
-// that of the exchange with the least round trip among the last 8: what took the least
-// time was held up the least, and so erred the least. The zero value is a clock that is
-// not yet set.
+// that of the exchange with the least round trip among the last 8: the quickest exchange
+// was delayed the least, so its error is the least. The zero value is a clock that is
+// not set yet.
 type FourTime struct {
 	slewed
 	window   [exchangeWindow]exchange
@@ -41,9 +41,9 @@ type exchange struct {
 // Add takes an exchange into account and reports whether it was kept. Received is taken
 // as the current time.
 //
-// A question counts once: an answer to the same or an older one than the last is
-// dropped. It loses nothing, as the first answer has the least round trip, and a peer
-// that repeats answers cannot push the good ones out of the window.
+// A question counts once: an answer to the last question or to an older one is dropped.
+// Nothing is lost, as the first answer has the least round trip. And a peer that repeats
+// answers cannot push the good ones out of the window.
 func (c *FourTime) Add(x Exchange) bool {
 	if !c.synced {
 		c.start(x.Received, x.PeerReceived)

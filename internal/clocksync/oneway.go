@@ -17,7 +17,7 @@ type OneWayStats struct {
 // OneWay reads a peer's clock from one exchange and the times that later packets carry.
 // The zero value is a clock that is not yet set.
 //
-// What can be known is an interval. A packet cannot arrive before it was sent, so the
+// The offset can be known only as an interval. A packet cannot arrive before it was sent, so the
 // offset is at least its time minus our time of arrival (low); the accept cannot have
 // been sent before we asked for it, so the offset is at most its time minus our
 // time of asking (high). The accept alone gives both, and half way between them is its time
@@ -78,10 +78,10 @@ func (c *OneWay) Accept(sent time.Time, peer uint64, received time.Time) bool {
 // Stamp takes the time into account that a packet carries, in µs of the peer's clock, and
 // reports whether it was kept.
 //
-// A time that contradicts what is known is refused. Should 32 in a row be refused, it is what
-// is known that is wrong (a clock worse than we allow, a machine that slept): the clock
-// starts over from the last of them with the least delay seen before. The reading
-// still does not jump.
+// A time that contradicts the known interval is refused. After 32 refusals in a row the
+// interval itself must be wrong: a clock is worse than we allow, or a machine slept. The
+// clock then starts over from the last of them, with the least delay seen before. The
+// reading still does not jump.
 func (c *OneWay) Stamp(now time.Time, peer uint64) bool {
 	if !c.synced {
 		c.stats.Unset++

@@ -5,8 +5,8 @@ package reliable
 // packet path does not allocate. One Buffers serves all connections of a loop;
 // it is not safe for several goroutines. The zero value is ready.
 type Buffers struct {
-	// MaxHeld bounds what all receivers together hold behind gaps, beyond a small share that each
-	// always has. What is refused for it is not acknowledged and comes again. 0 is 32 MiB.
+	// MaxHeld bounds the bytes that all receivers together hold behind gaps, beyond a small share that each
+	// always has. A packet over the bound is not acknowledged, so the peer sends it again. 0 means 32 MiB.
 	MaxHeld int
 
 	bytes   [len(byteClasses)]spares[[]byte]
@@ -21,9 +21,9 @@ type Buffers struct {
 }
 
 // byteClasses are the sizes that are lent: a game's small messages, one relay
-// package, one full packet, and the largest datagram there is. Up to a full packet
-// not half of a buffer is unused, but of the smallest; so bounds in bytes are nearly
-// bounds on memory.
+// package, one full packet, and the largest datagram. Up to a full packet, more than
+// half of a buffer is in use (except in the smallest buffers), so that bounds in bytes
+// are nearly bounds on memory.
 var byteClasses = [...]int{64, 96, 128, 192, 256, 384, 544, 768, 1280, 4096, 65536}
 
 // classStep divides all sizes up to a full packet.
@@ -62,27 +62,27 @@ const (
 	tableClasses = 16
 	firstTable   = 2
 
-	// largeTable is in entries, from which on one table is kept and not many: 140 KiB of
+	// largeTable is the size, in entries, from which only one table is kept: 140 KiB of
 	// flights.
 	largeTable = 1024
 
-	// maxKeptBytes bounds what is kept for later use after a burst; the rest is
-	// left to the garbage collector, and of what is kept, each time that trimEvery slices
-	// were given back, what was of no use meanwhile; but for fewSpares of each kind.
+	// maxKeptBytes bounds the bytes that are kept for later use after a burst. The rest is
+	// left to the garbage collector. Each time that trimEvery slices were given back, the
+	// spares that were not used meanwhile are let go too, except fewSpares of each kind.
 	maxKeptBytes = 16 << 20
 	trimEvery    = 1 << 14
 	fewSpares    = 16
 
-	// keptRoom is for how many there may always be room in a list: 48 KiB of slices.
+	// keptRoom is the number of slices that a list always has room for: 48 KiB.
 	keptRoom = 2048
 
-	// maxKeptShared is the same for the small heads of shared packets, maxKeptHeld for
-	// those of what lanes hold.
+	// maxKeptShared bounds the kept heads of shared packets, and maxKeptHeld the kept heads
+	// of lanes.
 	maxKeptShared = 4096
 	maxKeptHeld   = 256
 
-	// maxKeptTables is the same for tables of the smallest size, and half as many of each
-	// next: a megabyte of flights of one size.
+	// maxKeptTables bounds the kept tables of the smallest size. Of each next size half as
+	// many are kept: a megabyte of flights of one size.
 	maxKeptTables = 4096
 )
 
@@ -126,7 +126,7 @@ func (b *Buffers) Give(p []byte) {
 	}
 }
 
-// trim lets go of what was of no use of late.
+// trim lets go of spares that were not used since the last trim.
 func (b *Buffers) trim() {
 	b.given = 0
 	for c := range b.bytes {
@@ -205,9 +205,9 @@ func takeTable[T any](free *[tableClasses]spares[[]T], n int) []T {
 	return make([]T, firstTable<<c)
 }
 
-// giveTable keeps a table for its next use, up to so many of one size: the small ones are
-// many, and one large one is as much as a thousand of them. Of the large ones, which
-// a window of thousands of tiny packets needs, the largest is kept.
+// giveTable keeps a table for its next use, up to a number that depends on its size: small
+// tables are many, and a large one takes as much memory as a thousand of them. Of the large
+// tables, which a window of thousands of tiny packets needs, only the largest is kept.
 func giveTable[T any](free *[tableClasses]spares[[]T], t []T) {
 	c := tableClass(len(t))
 	switch {

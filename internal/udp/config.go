@@ -33,23 +33,23 @@ type Config struct {
 	// cannot.
 	ReadECN bool
 
-	// Gather is how long a loop that is woken often waits before it reads, so that it
-	// gets many datagrams at once; it does not where that brings no more. Default 250 µs;
-	// negative is never. Plain sockets do not wait.
+	// Gather is how long a loop that is woken often waits before it reads, so that it gets
+	// many datagrams at once. It stops waiting while that brings few. Default 250 µs;
+	// negative means never. Plain sockets do not wait.
 	Gather time.Duration
 
 	// NoGSO and NoGRO switch the kernel's joining of datagrams off. By default
 	// both are on where the kernel has them.
 	NoGSO, NoGRO bool
 
-	// Plain selects the portable socket, one datagram a system call, also where
-	// batches are to be had.
+	// Plain selects the portable socket, which moves one datagram a system call, even
+	// where the system has batches.
 	Plain bool
 
-	// Faults, if set, is asked before a system call moves a datagram and has it fail
-	// with what it returns, if that is not 0: for tests of what is built on a socket,
-	// and nothing else. It is called by the goroutines that read and write. On reading
-	// it is asked once a call and must not return EAGAIN, which says that nothing came.
+	// Faults, if set, injects errors, for tests only. It is called before a system call
+	// moves a datagram. If it returns an error other than 0, the call fails with it. The
+	// goroutines that read and write call it. For a read it is called once a system call,
+	// and must not return EAGAIN, which means that nothing came.
 	Faults func(sending bool) syscall.Errno
 }
 

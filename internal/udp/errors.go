@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// ErrClosed is returned by what is called on a closed socket or loop.
+	// ErrClosed is returned by the methods of a closed socket or loop.
 	ErrClosed = errors.New("udp: closed")
 
 	// ErrWoken is returned by Read when Wake ended it.

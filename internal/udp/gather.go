@@ -4,23 +4,23 @@ import "time"
 
 // gatherer decides when a reader that the poller woke waits a moment before it reads.
 //
-// To wake up costs some 5 to 10 µs, much more than a datagram. A server with a thousand
-// players gets one each 50 µs, so it would be woken for almost each of them, with its
-// code and tables out of the caches again. If it reads a quarter of a millisecond later, it is woken once for
-// many. What a network card does with its interrupts is the same. While that pays it goes on so,
+// A wake-up costs 5 to 10 µs, much more than a datagram. A server with a thousand players
+// gets a datagram each 50 µs. It would be woken for almost each of them, with cold caches.
+// If it reads a quarter of a millisecond later, it is woken once for many. Network cards
+// coalesce their interrupts for the same reason. While waiting pays, the reader goes on
 // without the poller, which costs more than the wait.
 //
-// Who asks and waits for the answer would pay for it and gain nothing. So a wait that brought
-// little is not repeated for a while, and then for longer and longer.
+// For a peer that asks and waits for the answer, the wait is a loss. So after a wait that
+// brought little, the reader does not wait for a while, and each time for longer.
 type gatherer struct {
-	span    time.Duration // how long to wait; 0 is never
+	span    time.Duration // how long to wait; 0 means never
 	woke    time.Time     // when the reader was woken last
 	skip    int           // wakes to let pass without a wait
-	penalty int           // how many that were after the last wait in vain
+	penalty int           // the value of skip after the last useless wait
 	row     int           // waits since the reader was woken
 }
 
-// due is called when the reader was woken, and says whether it shall wait.
+// due is called when the reader was woken. It reports whether the reader is to wait.
 func (g *gatherer) due(now time.Time) bool {
 	often := now.Sub(g.woke) < gatherBelow
 	g.woke, g.row = now, 0
@@ -34,8 +34,8 @@ func (g *gatherer) due(now time.Time) bool {
 	return true
 }
 
-// brought is told how many datagrams there were after a wait, and says whether the reader shall
-// wait again when it has handled them: not for bulk, which is there without a wait.
+// brought is called with the number of datagrams after a wait. It reports whether the reader is
+// to wait again when it has handled them. Bulk traffic needs no wait.
 func (g *gatherer) brought(n int) bool {
 	if n >= gatherWorth {
 		g.penalty = 0

@@ -27,12 +27,13 @@ const (
 	// entry cost of a call is below 1% of the work done in it.
 	defaultBatch = 64
 
-	// defaultGather is how long a reader that is woken often waits for more; with the
-	// kernel's slack of 50 µs it is 0.3 ms. gatherBelow is how often "often" is,
-	// gatherWorth how many datagrams make it worth while, gatherEnough how many are there
-	// without it, and maxGatherSkip how many wakes pass between two waits in vain. maxGatherRow is how many waits there are in a
-	// row before the reader sleeps in the poller once, and with it the scheduler has its
-	// processor back: 2.5 ms.
+	// The limits of gatherer. defaultGather is how long a reader that is woken often waits
+	// for more; with the kernel's timer slack of 50 µs that is 0.3 ms. A reader is woken
+	// often if less than gatherBelow passes between two wakes. A wait is worth it if it
+	// brings gatherWorth datagrams. At gatherEnough datagrams there is no need to wait. At
+	// most maxGatherSkip wakes pass between two useless waits. After maxGatherRow waits in a
+	// row, 2.5 ms, the reader sleeps in the poller once, which gives its P back to the
+	// scheduler.
 	defaultGather = 250 * time.Microsecond
 	gatherBelow   = 2 * time.Millisecond
 	gatherWorth   = 4
@@ -52,9 +53,9 @@ const (
 	// groups, 40 KiB of bookkeeping.
 	maxSendDatagrams = 1024
 
-	// maxCallDatagrams is how many datagrams in trains make a system call full: it holds up whoever
-	// stops the world, 0.8 ms with 1,024 of them, and with a quarter as much it is as
-	// long as one of 64 datagrams apart.
+	// maxCallDatagrams bounds the datagrams in trains that one system call sends. A stop of
+	// the world waits for the call: 0.8 ms with 1,024 datagrams. With 256 it takes as long
+	// as a call of 64 single datagrams.
 	maxCallDatagrams = 256
 
 	// writeWait bounds how long Write waits for a full kernel buffer. A loop
@@ -80,7 +81,7 @@ const (
 	maxTurnTransmits = 4096
 
 	// maxVisitTransmits bounds the datagrams that a visitor sends itself, a third of a
-	// millisecond of its time. What is more is the loop's, on its own core.
+	// millisecond of its time. The loop sends the rest, on its own core.
 	maxVisitTransmits = 128
 
 	// maxFinalTurns bounds what a closing loop still sends: a core that never

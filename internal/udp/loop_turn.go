@@ -5,8 +5,8 @@ import "time"
 // run is the loop's goroutine.
 func (l *Loop) run() {
 	err := l.socket.driver.serve(l.in, l.turn)
-	// When the socket failed, commands that were accepted are still run: who
-	// waits in Do is not left there.
+	// When the socket failed, accepted commands are still run, so that no caller
+	// waits in Do for ever.
 	l.mu.Lock()
 	l.stopped = true
 	l.room.Broadcast()

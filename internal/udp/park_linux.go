@@ -8,9 +8,9 @@ import (
 // parker is how a reader sleeps in the runtime's network poller until a
 // datagram, a time or another goroutine wakes it.
 //
-// The state word is the truth and the read deadline only a nudge. A waker sets
-// wokenUp; only who thereby replaced parked must nudge, by a deadline in the
-// past. The reader parks only by turning running into parked, which fails when
+// The state word is the truth, and the read deadline only a nudge. A waker sets
+// wokenUp. Only the waker that thereby replaced parked must nudge, by a deadline in
+// the past. The reader parks only by turning running into parked, which fails when
 // a waker was there first, and it touches the deadline only before that. So
 // a nudge can be wiped out only while the reader runs, and then it meets the
 // state word before it parks again. A nudge that comes late costs one empty turn.

@@ -20,7 +20,7 @@ type Message struct {
 // no other. It owns the buffers. Read discards what it held and fills it; then
 // Next yields each datagram once, in the order of arrival. A *Message is valid
 // until the next call of Next, and its Data until the next Read with this
-// batch or the socket's Close: who wants to keep bytes copies them. The holder
+// batch or the socket's Close: copy the bytes that are to be kept. The holder
 // may overwrite Data, but not append to it: its capacity ends where it ends.
 // A RecvBatch is used by one goroutine at a time.
 type RecvBatch struct {

@@ -156,18 +156,17 @@ func (d *batched) readable(fd uintptr) bool {
 	}
 }
 
-// pause sleeps without giving the poller a chance to wake us for each datagram. The
-// runtime's own timers are no use: a sleeping process rounds them up to a millisecond.
-// Whoever wakes the reader meanwhile waits for it.
+// pause sleeps outside the poller, which would wake the reader for each datagram. The runtime's
+// own timers are no use: a sleeping process rounds them up to a millisecond. A goroutine that
+// wakes the reader meanwhile waits for it.
 //
-// The sleep does not pass through the scheduler, as to tell it wakes its watchman, who then
-// looks each 20 µs for a millisecond what the sleeper does: that took more than all of the engine. The
-// price is that a processor of the scheduler sleeps along; so one is always left out. Who stops the
-// world ends the sleep with a signal.
+// The sleep is a raw system call, which does not notify the scheduler. Notifying it wakes
+// sysmon, which then looks at the sleeper each 20 µs for a millisecond. The price is that a P
+// sleeps along, so one P is always left out. A stop of the world ends the sleep with a signal.
 func (d *batched) pause(span time.Duration) {
 	d.counts.inGathers.Add(1)
 	t := unix.NsecToTimespec(span.Nanoseconds())
-	// Cut short by a signal, it is a shorter one.
+	// If a signal ends the sleep early, the reader reads early.
 	if sleepers.Add(1) < int32(runtime.GOMAXPROCS(0)) {
 		_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 	} else {
@@ -181,9 +180,9 @@ var sleepers atomic.Int32
 
 // receive fills in with what is there, without waiting, and returns how many
 // messages the kernel gave, and whether the socket may hold more: then the
-// reader must not park, for the poller tells only of what comes anew. So it is
-// after a full batch, and after a run of errors, which is left so that an endless
-// one does not keep timers and commands waiting.
+// reader must not park, for the poller reports only new arrivals. That is the
+// case after a full batch, and after a run of errors, which is cut short so that an
+// endless one does not keep timers and commands waiting.
 func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 	in.clear()
 	in.vectors.rearm()

@@ -23,7 +23,7 @@ type Socket struct {
 	onRead  turnFunc
 }
 
-// driver is what differs between the kinds of socket: batched, plain, memory.
+// driver is the part that differs between the kinds of socket: batched, plain, memory.
 type driver interface {
 	// serve fills in and calls turn, again and again, until turn says stop or
 	// the socket is closed. The first call of turn comes at once.
@@ -200,7 +200,7 @@ func (s *Socket) writeInTurn(out *SendBatch) {
 	out.Reset()
 }
 
-// writeOutside is Write for one who holds a loop's core and is not in a turn.
+// writeOutside is Write for a visitor, who owns a loop's core outside of a turn.
 func (s *Socket) writeOutside(out *SendBatch) {
 	// A closed socket also ends the read, which is where the loop learns of it.
 	_ = s.Write(out)

@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // Stats counts every fate of a datagram at one socket since it was opened.
 //
-// What a caller gave to Write is in exactly one of OutDatagrams and OutLost.
-// What the kernel gave to Read is in exactly one of InDatagrams and InTruncated.
+// A datagram given to Write counts in exactly one of OutDatagrams and OutLost.
+// A datagram that the kernel gave to Read counts in exactly one of InDatagrams and InTruncated.
 type Stats struct {
 	InDatagrams uint64 // delivered to the reader
 	InBytes     uint64 // payload of those

@@ -6,8 +6,8 @@ import (
 )
 
 // Messages are written with append and with the Append methods of
-// encoding/binary's LittleEndian and BigEndian. These are the ones that
-// it does not have.
+// encoding/binary's LittleEndian and BigEndian. The functions here are those that
+// encoding/binary lacks.
 
 // AppendLittleU24 appends the low 24 bits of v, least significant byte first.
 func AppendLittleU24(b []byte, v uint32) []byte {

@@ -2,11 +2,11 @@ package wire
 
 import "encoding/binary"
 
-// A packet that comes by the hundred thousand may be read without a cursor, at the places that
-// its layout fixes: U8At and the like do that. What is not in b is 0, or nothing, so whoever
-// reads so checks the length once, before or after.
+// A packet that comes by the hundred thousand may be read without a cursor, at the offsets
+// that its layout fixes: U8At and the like do that. Beyond the end of b they return 0 or
+// nothing, so the caller checks the length once, before or after.
 
-// U8At returns the byte at a place.
+// U8At returns the byte at an offset.
 func U8At(b []byte, at int) uint8 {
 	if uint(at) >= uint(len(b)) {
 		return 0
@@ -14,7 +14,7 @@ func U8At(b []byte, at int) uint8 {
 	return b[at]
 }
 
-// LittleU16At returns the 16 bits from a place on.
+// LittleU16At returns the 16 bits from an offset on.
 func LittleU16At(b []byte, at int) uint16 {
 	if at < 0 || len(b)-2 < at {
 		return 0
@@ -22,7 +22,7 @@ func LittleU16At(b []byte, at int) uint16 {
 	return binary.LittleEndian.Uint16(b[at:])
 }
 
-// LittleU64At returns the 64 bits from a place on.
+// LittleU64At returns the 64 bits from an offset on.
 func LittleU64At(b []byte, at int) uint64 {
 	if at < 0 || len(b)-8 < at {
 		return 0
@@ -30,7 +30,7 @@ func LittleU64At(b []byte, at int) uint64 {
 	return binary.LittleEndian.Uint64(b[at:])
 }
 
-// BytesAt returns the bytes from one place to before another.
+// BytesAt returns the bytes from one offset up to another.
 func BytesAt(b []byte, from, to int) []byte {
 	if from < 0 || to < from || len(b) < to {
 		return nil
