@@ -81,25 +81,25 @@ type Endpoint struct {
 	near       uint64 // newest accepted number of the peer, to unwrap against
 
 	buffers *reliable.Buffers
-	ending  *ending // while something leads to the end
-	link    *linkState
-	view    *view // server, once something is replicated
+	ending  *ending             // while something leads to the end
+	parts   *reliable.Assembler // once a message in parts came
 	client  *clientSide
 	control queue.Fifo[control]
 	events  []Event
 	loose   queue.Packets // unreliable messages that wait for the socket
 	stats   tally
+	link    *linkState
+	view    *view // server, once something is replicated
 
-	receiver reliable.Receiver
-	sender   reliable.Sender
-	outgoing waitingMessages // ordered messages on their way into the window
+	receiver  reliable.Receiver
+	malformed malformed // here it has the sender begin a line: see TestHotFieldsLieTogether
+	sender    reliable.Sender
+	outgoing  waitingMessages // ordered messages on their way into the window
 
-	sync      syncState
-	malformed malformed
-	store     *Store              // server
-	parts     *reliable.Assembler // once a message in parts came
-	peeked    uint32              // packets behind a part that waits that were looked at: see restHasCome
-	shared    *Shared
+	sync   syncState
+	store  *Store // server
+	peeked uint32 // packets behind a part that waits that were looked at: see restHasCome
+	shared *Shared
 }
 
 // clientSide is what only a client needs.

@@ -3,7 +3,9 @@ package replica
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -26,6 +28,49 @@ func TestAConnectionIsTwoKilobytes(t *testing.T) {
 	if n := unsafe.Sizeof(Conn{}); n > 2048-8 {
 		t.Errorf("it has %d bytes", n)
 	}
+}
+
+// With thousands of connections most time goes into reading their memory. The fields that an unreliable message and its
+// answer use lie in so many lines of 64 bytes. Code that uses one more field for each message adds its name here.
+func TestHotFieldsLieTogether(t *testing.T) {
+	const most = 12
+	lines := map[uintptr]string{}
+	for _, name := range []string{
+		"Member", "mux", "cfg", "state", "guest", "peer", "now", "born", "heard", "syncAt", "clockStart", "near", "buffers",
+		"ending", "parts", "client", "control", "events", "loose", "stats.In", "stats.Out",
+		"receiver.acks.due", "receiver.acks.count", "receiver.cfg", "receiver.buffers", "receiver.born", "receiver.held",
+		"receiver.any", "receiver.stalled", "receiver.seen", "receiver.lent", "receiver.ready", "receiver.stats.In", "receiver.stats.Delivered",
+		"sender.cfg", "sender.born", "sender.next", "sender.waiting", "sender.failed", "sender.unacked", "sender.timerAt", "sender.fastAt",
+		"sender.resend", "sender.copies", "sender.newestAcked", "sender.lastReliable", "sender.early.sent", "sender.early.rateEnd",
+	} {
+		at, size := fieldOf(t, name)
+		at += 8 // which the allocator takes at the start
+		for line := at / 64; line <= (at+size-1)/64; line++ {
+			lines[line] += " " + name
+		}
+	}
+	if len(lines) > most {
+		t.Errorf("a message touches %d lines of a connection, want %d:", len(lines), most)
+		for line, names := range lines {
+			t.Logf("line %2d:%s", line, names)
+		}
+	}
+}
+
+// fieldOf returns where in a Conn a field is, and its size.
+func fieldOf(t *testing.T, path string) (at, size uintptr) {
+	in := reflect.TypeFor[Conn]()
+	for name := range strings.SplitSeq(path, ".") {
+		f, ok := in.FieldByName(name)
+		if !ok {
+			t.Fatalf("there is no %s", path)
+		}
+		if len(f.Index) > 1 { // promoted from the Endpoint, which is embedded
+			at += in.Field(f.Index[0]).Offset
+		}
+		at, in = at+f.Offset, f.Type
+	}
+	return at, in.Size()
 }
 
 // T11: a peer that acknowledges nothing costs at most 1 MiB, also where the messages are
