@@ -4,7 +4,8 @@
 //
 // # Life of an input
 //
-//	a server's loop    the dialect's handler parses a packet into a request (replica.go, …)
+//	a server's loop    the dialect's handler parses a packet into a request (replica.go, …; play/message has the bytes)
+//	door.go            the seat of the connection asks for it, whatever the dialect
 //	inbox.go           it waits for the tick, bounded for each connection
 //	hub.go             the tick takes all requests: enter, steer, act, speak
 //	gate.go            passes are judged when they come, and spent (spent.go) when their player enters

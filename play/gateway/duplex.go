@@ -222,18 +222,15 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 		s.pass, _ = c.Owner.(*Pass)
 		d.seats[c] = s
 		c.HideAll()
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
+		s.enter("")
 	case s == nil: // who has not joined can send nothing of the game
 	case ev.Kind == duplex.EventClosed:
 		delete(d.seats, c)
-		d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+		s.leave()
 	case ev.Kind == duplex.EventUpdate, ev.Kind == duplex.EventSync:
 		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
-		if st, ok := message.ParseSteer(ev.Data, message.Big); ok && ev.SID == c.Player() {
-			d.inbox.put(request{seat: &s.Seat, ask: askSteer, steer: st})
-		} else {
-			d.inbox.unread()
-		}
+		st, ok := message.ParseSteer(ev.Data, message.Big)
+		s.ask(&request{ask: askSteer, steer: st}, ok && ev.SID == c.Player())
 	case ev.Kind == duplex.EventQuery:
 		d.query(s, ev)
 	}
@@ -241,7 +238,7 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 
 // query reads a query. Its reply comes with the next tick, or at once if it means nothing.
 func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
-	r := request{seat: &s.Seat, tag: ev.ID + 1} // 0 is no tag
+	r := request{tag: ev.ID + 1} // 0 is no tag
 	ok := false
 	switch ev.Code {
 	case message.DuplexAct:
@@ -254,10 +251,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Big)
 	}
-	if !ok {
-		d.inbox.unread()
-	}
-	if !ok || !d.inbox.put(r) {
+	if !s.ask(&r, ok) {
 		s.conn.Reply(ev.ID, message.DuplexRefused, nil)
 	}
 }

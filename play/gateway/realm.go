@@ -204,12 +204,12 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			return
 		}
 		if s != nil { // the server has refused it by itself
-			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+			s.leave()
 		}
 		s = &realmSeat{conn: c}
 		s.dialect, s.own, s.from, s.account = d, s, c.Peer().Addr(), d.cfg.Accounts != nil
 		c.Owner = s
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: ev.Question.Name})
+		s.enter(ev.Question.Name)
 	case realm.EventMessage:
 		if s != nil {
 			d.message(s, ev)
@@ -219,16 +219,16 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			if ev.Message.Kind == realm.KindActionDo {
 				d.free(s, temporaryOf(ev.Message.Action.Params))
 			} else {
-				r := request{seat: &s.Seat, ask: askCorrect}
+				r := request{ask: askCorrect}
 				if ev.Tick < d.lastTick {
 					r.tick = max(ev.Tick, d.skipped) - d.skipped
 				}
-				d.inbox.put(r)
+				s.ask(&r, true)
 			}
 		}
 	case realm.EventClosed:
 		if s != nil {
-			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+			s.leave()
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 // message reads what a player sent.
 func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	m := ev.Message
-	r := request{seat: &s.Seat, tick: max(ev.Tick, d.skipped) - d.skipped}
+	r := request{tick: max(ev.Tick, d.skipped) - d.skipped}
 	ok := false
 	switch m.Kind {
 	case realm.KindEntityUpdate:
@@ -251,19 +251,14 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 			r.ask, r.tag = askAct, s.await(temporary)
 			r.params, ok = paramsOf(r.action, m.Action.Params)
 		}
-		if !ok || !d.inbox.put(r) {
+		if !s.ask(&r, ok) {
 			d.free(s, temporary)
-		} else {
-			return
 		}
+		return
 	case realm.KindChatSend:
 		r.ask, r.line, ok = askSay, m.Text, true
 	}
-	if ok {
-		d.inbox.put(r)
-	} else {
-		d.inbox.unread()
-	}
+	s.ask(&r, ok)
 }
 
 func steeringOf(e *realm.Entity) (st world.Steering) {
@@ -402,7 +397,7 @@ func (d *Realm) refuse(s *realmSeat) {
 	}
 	s.conn.Owner = nil
 	s.conn.Refuse(realm.LoginPlayerLimitReached)
-	d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+	s.leave()
 }
 
 // encodeDone encodes what was done, once for all who see it.

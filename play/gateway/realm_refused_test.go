@@ -36,3 +36,24 @@ func TestARefusedRealmPlayerLeavesNoGhost(t *testing.T) {
 		t.Errorf("the players are %v", w.h.Players())
 	}
 }
+
+// An action beyond what a connection may ask for between two ticks is dropped once, and counted once.
+func TestARealmActionIsDroppedOnce(t *testing.T) {
+	h, _ := newDesk(t, Config{})
+	d, _, err := newRealm(h, RealmConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poke, err := d.codec.Action(0, realm.U32(1), realm.EntityID(0), realm.Str(nil), realm.F64(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &realmSeat{}
+	s.dialect, s.own = d, s
+	for range maxRequests + 1 {
+		d.message(s, realm.Event{Kind: realm.EventMessage, Message: &realm.Message{Kind: realm.KindActionDo, Action: poke}})
+	}
+	if got := d.inbox.losses(); got != (losses{flood: 1}) || len(d.inbox.take()) != maxRequests {
+		t.Errorf("the inbox counts %+v", got)
+	}
+}

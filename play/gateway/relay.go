@@ -144,11 +144,11 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 		s.dialect, s.own, s.from = d, s, p.Addr().Addr()
 		s.pass, _ = p.Value.(*Pass)
 		d.seats[p] = s
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter, name: p.Name})
+		s.enter(p.Name)
 	case relay.EventLeft:
 		if s := d.seats[p]; s != nil {
 			delete(d.seats, p)
-			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+			s.leave()
 		}
 	case relay.EventPackage:
 		if s := d.seats[p]; s != nil {
@@ -163,7 +163,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 		d.inbox.unread()
 		return
 	}
-	r := request{seat: &s.Seat}
+	var r request
 	ok := false
 	switch what, b := b[0], b[1:]; what {
 	case message.RelaySteer:
@@ -175,11 +175,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
 	}
-	if ok {
-		d.inbox.put(r)
-	} else {
-		d.inbox.unread()
-	}
+	s.ask(&r, ok)
 }
 
 // publish tells the players of this dialect what the tick brought.
@@ -279,7 +275,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 			continue
 		}
 		if c.What == world.Left {
-			s.leave(c.Entity, b[was:], now)
+			s.lose(c.Entity, b[was:], now)
 			s.view.TakeSure(len(b) - was)
 			continue
 		}
@@ -295,8 +291,8 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 	}
 }
 
-// leave has it said again that an entity is gone.
-func (s *relaySeat) leave(entity uint16, record []byte, now uint64) {
+// lose has it said again that an entity is gone.
+func (s *relaySeat) lose(entity uint16, record []byte, now uint64) {
 	g := relayGone{entity: entity, left: relayGoneTimes - 1, next: now + relayGoneEvery}
 	copy(g.record[:], record)
 	s.gone = append(s.gone, g)

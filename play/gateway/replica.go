@@ -132,7 +132,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {
 			delete(d.seats, c)
-			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+			s.leave()
 		}
 	case replica.EventLinked:
 		switch s := d.seats[c]; {
@@ -140,7 +140,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 			c.Close(string(RefusedTicket))
 		case !s.entered:
 			s.entered = true
-			d.inbox.put(request{seat: &s.Seat, ask: askEnter})
+			s.enter("")
 		}
 	case replica.EventMessage:
 		d.message(d.seats[c], ev)
@@ -149,7 +149,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 
 // message reads a message: one of four names, or an action's.
 func (d *Replica) message(s *replicaSeat, ev replica.Event) {
-	r := request{seat: &s.Seat}
+	var r request
 	ok := false
 	switch name := string(ev.Name); name {
 	case message.ReplicaPass:
@@ -169,11 +169,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 			r.params, ok = message.ParseParams(r.action, ev.Data, message.Little)
 		}
 	}
-	if ok {
-		d.inbox.put(r)
-	} else {
-		d.inbox.unread()
-	}
+	s.ask(&r, ok)
 }
 
 // present takes a pass. It counts before the link is accepted, which is when the player enters.

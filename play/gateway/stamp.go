@@ -93,11 +93,11 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 		s := &stampSeat{conn: c}
 		s.dialect, s.own, s.spectator, s.from = d, s, true, c.Peer().Addr()
 		d.seats[c] = s
-		d.inbox.put(request{seat: &s.Seat, ask: askEnter})
+		s.enter("")
 	case stamp.EventClosed:
 		if s := d.seats[c]; s != nil {
 			delete(d.seats, c)
-			d.inbox.put(request{seat: &s.Seat, ask: askLeave})
+			s.leave()
 		}
 	case stamp.EventAcked, stamp.EventLost:
 		// The view is the hub's: it is told at the next tick.
