@@ -109,8 +109,9 @@ func codecs(t testing.TB, sim *world.Sim) map[string]codec {
 		return append(AppendParams(nil, values, o), rest...), ok
 	}
 	records := func(o world.Order) codec {
-		b, ok := AppendRecord(nil, ball(t, sim), o, 100)
-		if b, ok = AppendRecord(b, &world.Change{What: world.Left, Kind: s.Kind(1), Entity: 258}, o, 100); !ok {
+		b, _ := AppendRecord(nil, ball(t, sim), o, 100)
+		b, ok := AppendRecord(b, &world.Change{What: world.Left, Kind: s.Kind(1), Entity: 258}, o, 100)
+		if !ok {
 			t.Fatal("two records do not fit into 100 bytes")
 		}
 		return codec{b, func(b []byte) (out []byte, ok bool) {
