@@ -14,9 +14,9 @@ func duplexRun(stdin, command, from, channel string, args ...string) result {
 func TestDuplexDecodeNamesFieldAndOffset(t *testing.T) {
 	for _, tt := range []struct{ name, from, channel, hex, want string }{
 		{"no code", "client", "main", "", "code: 1 byte wanted at offset 0, 0 left"},
-		{"code 0", "client", "main", "00", "code: no message has it at offset 0"},
-		{"code 128", "client", "main", "80", "code: no message has it at offset 0"},
-		{"code 191", "server", "feed", "ff1cec0ffeedefec0000000000000001bf", "code: no message has it at offset 16"},
+		{"code 0", "client", "main", "00", "code: no message has this code at offset 0"},
+		{"code 128", "client", "main", "80", "code: no message has this code at offset 0"},
+		{"code 191", "server", "feed", "ff1cec0ffeedefec0000000000000001bf", "code: no message has this code at offset 16"},
 		{"a signal with a body", "client", "main", "0600", "1 byte left over at offset 1"},
 		{"a token cut short", "server", "main", "03000100", "token: 4 bytes wanted at offset 3, 1 left"},
 		{"an update on main", "server", "main", "0100070a", "code: an update goes on feed at offset 0"},

@@ -17,7 +17,7 @@ func TestRealmEncodeRefuses(t *testing.T) {
 		{"a misspelt field", "client", `{"message":"version","vresion":1}`, `json: unknown field "vresion"`},
 		{"a field of another message", "client", `{"message":"ping","code":1}`, `code: ping has no such field`},
 		{"a version out of range", "client", `{"message":"version","version":65536}`, `version`},
-		{"a login from a server", "server", `{"message":"login"}`, "type: only a client sends it at offset 0"},
+		{"a login from a server", "server", `{"message":"login"}`, "type: only a client sends this message at offset 0"},
 		{"exit code 8", "client", `{"message":"exit","code":8}`, "exit code: no such code at offset 1"},
 		{"a no with a tick", "server", `{"message":"login_response","code":2,"tick":1}`, "tick: only code 0"},
 		{"one that left with a name", "server", `{"message":"meta_action","code":1,"pseudo":"x"}`, "pseudo: only code 0"},

@@ -60,8 +60,8 @@ func (l *Loop) Visit(fn func()) error {
 	return nil
 }
 
-// settle sends a visitor's output, if that is little. It reports whether all is sent and
-// the loop has nothing else to do.
+// settle sends a visitor's output, if that is little. It reports whether all is sent, and
+// whether the loop can sleep on.
 func (l *Loop) settle() (sent, sleepsOn bool) {
 	if l.config.Calm == nil || !l.config.Calm() {
 		return false, false

@@ -82,7 +82,7 @@ func (m *Message) readAll(from Side, on Channel, r *wire.BigReader) {
 		return
 	}
 	if m.Kind = kinds[m.Code]; m.Kind == 0 {
-		r.Fail(at, "code", "no message has it")
+		r.Fail(at, "code", "no message has this code")
 		return
 	}
 	f := &forms[m.Kind]

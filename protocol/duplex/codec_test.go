@@ -213,9 +213,9 @@ func TestRefusals(t *testing.T) {
 		b          []byte
 	}{
 		{"nothing", "code: 1 byte wanted at offset 0, 0 left", FromClient, Main, nil},
-		{"code 0", "code: no message has it at offset 0", FromClient, Main, []byte{0}},
-		{"code 128", "code: no message has it at offset 0", FromClient, Main, []byte{128}},
-		{"code 191", "code: no message has it at offset 0", FromClient, Main, []byte{191}},
+		{"code 0", "code: no message has this code at offset 0", FromClient, Main, []byte{0}},
+		{"code 128", "code: no message has this code at offset 0", FromClient, Main, []byte{128}},
+		{"code 191", "code: no message has this code at offset 0", FromClient, Main, []byte{191}},
 		{"no side", "code: the sender is unset at offset 0", 0, Main, []byte{6}},
 		{"no channel", "code: the channel is unset at offset 0", FromClient, 0, []byte{6}},
 		{"a feed_init on main", "code: a feed_init goes on feed at offset 0", FromClient, Main, []byte{4, 0, 1, 0, 0, 0, 1}},

@@ -18,12 +18,12 @@ var (
 	// ErrNotJoined means that the player is not in the game yet.
 	ErrNotJoined = errors.New("duplex: not in the game yet")
 	// ErrQueueFull means that main has too much to write. Try again later.
-	ErrQueueFull = errors.New("duplex: the queue of main is full")
+	ErrQueueFull = errors.New("duplex: the queue of main is full: try again later")
 	// ErrBusy means that too many queries wait for their replies, or that on the feed one of
 	// this code does, or did a moment ago. Try again later.
-	ErrBusy = errors.New("duplex: too many queries under way")
+	ErrBusy = errors.New("duplex: too many queries wait for their replies: try again later")
 	// ErrNotIdempotent means that a query on the feed is not marked idempotent in the schema.
-	ErrNotIdempotent = errors.New("duplex: a query that is not idempotent on the feed")
+	ErrNotIdempotent = errors.New("duplex: the query is not idempotent: send it on main, or mark it in the schema")
 	// ErrNoQuery means that there is no such query to reply to, or it has its reply.
 	ErrNoQuery = errors.New("duplex: no such query")
 )

@@ -13,7 +13,7 @@ var (
 	// ErrSID means that the schema gives no size for this SID.
 	ErrSID = errors.New("duplex: the schema has no such SID")
 	// ErrSize means that the data does not have the size that the schema gives.
-	ErrSize = errors.New("duplex: the data has not the size of the schema")
+	ErrSize = errors.New("duplex: the size of the data differs from the schema")
 )
 
 // Schema gives the sizes of data, as a message does not contain them: "its size in bytes is

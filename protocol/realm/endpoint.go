@@ -15,14 +15,14 @@ var (
 	ErrClosed = errors.New("realm: connection closed")
 	// ErrState means that the call is not valid in this state, such as a message of the
 	// game before the player is in it.
-	ErrState = errors.New("realm: not in this state")
+	ErrState = errors.New("realm: not possible in this state")
 	// ErrQueueFull means that too much waits to be written. Try again later.
-	ErrQueueFull = errors.New("realm: send queue full")
+	ErrQueueFull = errors.New("realm: send queue full: try again later")
 	// ErrKind means that this side does not send such messages, or that the endpoint sends
 	// them by itself.
-	ErrKind = errors.New("realm: no message to be sent here")
+	ErrKind = errors.New("realm: this side does not send this message")
 	// ErrTemporary means that an id is, or is not, one of the temporary ids of clients.
-	ErrTemporary = errors.New("realm: an id of the wrong range")
+	ErrTemporary = errors.New("realm: an id is in the wrong range: temporary ids are for clients")
 	// ErrTooLarge means that a message has more than MaxMessage bytes.
 	ErrTooLarge = errors.New("realm: message too large")
 )

@@ -12,9 +12,9 @@ var (
 	ErrUnknown = errors.New("realm: not in the schema")
 	// ErrType means that a value does not have the schema's type, or that there are too many or
 	// too few.
-	ErrType = errors.New("realm: not the type of the schema")
+	ErrType = errors.New("realm: a value differs from the type in the schema")
 	// ErrValue means a float that is NaN or infinite, or a text that is too long or not UTF-8.
-	ErrValue = errors.New("realm: no value that may be sent")
+	ErrValue = errors.New("realm: a value cannot be sent: a number is NaN or infinite, or a text is too long or not UTF-8")
 	// ErrTooMany means that a list has more elements than its count can hold.
 	ErrTooMany = errors.New("realm: too many elements")
 )

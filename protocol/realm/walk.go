@@ -175,7 +175,7 @@ func (w *walk) text(r *wire.BigReader, field string) {
 }
 
 // senderWhy is what to say of a message from the other side.
-var senderWhy = [fromBoth + 1]string{FromClient: "only a client sends it", FromServer: "only a server sends it", fromBoth: "the sender is unset"}
+var senderWhy = [fromBoth + 1]string{FromClient: "only a client sends this message", FromServer: "only a server sends this message", fromBoth: "the sender is unset"}
 
 // list begins the message's list, whose count stood at offset at.
 func (w *walk) list(r *wire.BigReader, at, count, element int) {

@@ -67,9 +67,9 @@ func (k TicketKey) Issue(t Ticket) ([]byte, error) {
 	case len(k) < MinTicketKey:
 		return nil, ErrTicketKey
 	case len(t.Room) > MaxTicketText || len(t.Name) > MaxTicketText:
-		return nil, fmt.Errorf("relay: ticket: a room or name has more than %d bytes", MaxTicketText)
+		return nil, fmt.Errorf("relay: ticket: the room or the name has more than %d bytes: shorten it", MaxTicketText)
 	case t.Expires.Unix() <= 0:
-		return nil, fmt.Errorf("relay: ticket: expires at %v", t.Expires)
+		return nil, fmt.Errorf("relay: ticket: Expires is %v: set a time in the future", t.Expires)
 	}
 	b := []byte{ticketByte}
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Expires.Unix()))
