@@ -105,7 +105,7 @@ type Config struct {
 	RealmFirstType int
 
 	// Log gets a line for each player that joins or leaves. Its handler may block: a goroutine of its own calls it, behind a
-	// bounded buffer. Each kind of line is limited to ten a second. Stats("log") counts the lines that were dropped. Default:
+	// bounded buffer. Each kind of line is limited to ten a second. Stats().Log counts the lines that were dropped. Default:
 	// slog.Default().
 	Log *slog.Logger
 }

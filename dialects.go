@@ -24,7 +24,7 @@ func (s *Server) listen(c Config) error {
 	return nil
 }
 
-func (s *Server) add(name string, addr netip.AddrPort, stats func() any) {
+func (s *Server) add(name string, addr netip.AddrPort, stats func(*Stats)) {
 	s.dialects = append(s.dialects, dialect{name, addr, stats})
 }
 
@@ -42,7 +42,7 @@ func (s *Server) replica(c Config) error {
 	if err != nil {
 		return err
 	}
-	s.add("replica", d.Addr(), func() any { return d.Stats() })
+	s.add("replica", d.Addr(), func(st *Stats) { st.Replica, st.Fields.Replica = new(d.Stats()), d.FieldBytes() })
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (s *Server) stamp(c Config) error {
 	if err != nil {
 		return err
 	}
-	s.add("stamp", d.Addr(), func() any { return d.Stats() })
+	s.add("stamp", d.Addr(), func(st *Stats) { st.Stamp, st.Fields.Stamp = new(d.Stats()), d.FieldBytes() })
 	return nil
 }
 
@@ -68,14 +68,14 @@ func (s *Server) relay(c Config) error {
 			return err
 		}
 		s.others = append(s.others, d.Shutdown)
-		s.add("relay", d.Addr(), func() any { return d.Stats() })
+		s.add("relay", d.Addr(), func(st *Stats) { st.Connector = new(d.Stats()) })
 		return nil
 	}
 	d, err := gateway.NewRelay(s.hub, gateway.RelayConfig{Addr: c.Relay, Unproven: c.RelayUnproven, Log: c.Log})
 	if err != nil {
 		return err
 	}
-	s.add("relay", d.Addr(), func() any { return d.Stats() })
+	s.add("relay", d.Addr(), func(st *Stats) { st.Relay, st.Fields.Relay = new(d.Stats()), d.FieldBytes() })
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (s *Server) duplex(c Config) error {
 	if err != nil {
 		return err
 	}
-	s.add("duplex", d.Addr(), func() any { return d.Stats() })
+	s.add("duplex", d.Addr(), func(st *Stats) { st.Duplex, st.Fields.Duplex = new(d.Stats()), d.FieldBytes() })
 	s.add("duplex-feed", d.FeedAddr(), nil)
 	return nil
 }
@@ -135,7 +135,7 @@ func (s *Server) realm(c Config) error {
 	if err != nil {
 		return err
 	}
-	s.add("realm", d.Addr(), func() any { return d.Stats() })
+	s.add("realm", d.Addr(), func(st *Stats) { st.Realm, st.Fields.Realm = new(d.Stats()), d.FieldBytes() })
 	if !server.NoTime {
 		s.add("realm-time", d.TimeAddr(), nil)
 	}

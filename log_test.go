@@ -9,7 +9,6 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/internal/scribe"
 	"parley/protocol/replica"
 )
 
@@ -39,7 +38,7 @@ func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
 	s.Log().Warn("the game speaks too")
 	w.stop()
 	within(t, s, "it has left", func() bool { return len(playersOf(t, s)) == 0 })
-	if n := s.Stats("log").(scribe.Stats); n.Waiting == 0 || n.Lines > 1 {
+	if n := s.Stats().Log; n.Waiting == 0 || n.Lines > 1 {
 		t.Errorf("%+v, and nobody reads", n)
 	}
 	ended := make(chan error, 1)

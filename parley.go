@@ -39,7 +39,7 @@ const logPatience = time.Second
 type dialect struct {
 	name  string
 	addr  netip.AddrPort
-	stats func() any
+	stats func(*Stats) // nil if it has no counters of its own
 }
 
 // Player is a player in the game.
@@ -164,28 +164,8 @@ type Addr struct {
 	Addr netip.AddrPort
 }
 
-// Stats returns the counters of a dialect's server. The type is Stats of the dialect's package; for "accounts" it is
-// account.Stats, and for "log" it is that of the log. Stats returns nil if the server has no such part.
-func (s *Server) Stats(dialect string) any {
-	switch {
-	case dialect == "accounts" && s.accounts != nil:
-		return s.accounts.Stats()
-	case dialect == "log":
-		return s.log.Stats()
-	}
-	for _, d := range s.dialects {
-		if d.name == dialect && d.stats != nil {
-			return d.stats()
-		}
-	}
-	return nil
-}
-
 // Log returns the server's log. Writing to it does not block, so Step may use it.
 func (s *Server) Log() *slog.Logger { return slog.New(s.log) }
-
-// WorldStats returns the counters of the world and its ticks.
-func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }
 
 // Errors of Players, Kick and Broadcast. Test for them with errors.Is.
 var (

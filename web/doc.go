@@ -3,20 +3,21 @@
 //
 //	page, err := web.Listen("127.0.0.1:8080", web.Config{
 //		Title: "arena",
-//		Sources: []web.Source{{Name: "replica", Addr: addr, Stats: func() any { return server.Stats() }}},
+//		Stats: func() any { return server.Stats() },
 //	})
 //
 //	GET /         the page
 //	GET /healthz  200 while the process answers
 //	GET /readyz   200 when the server is ready, else 503 and the reason
-//	GET /metrics  every field of every Stats, in Prometheus' text form
+//	GET /metrics  the counters, in Prometheus' text form
 //
-// A Stats struct needs no list of its metrics. Its exported numbers are named by their path in the struct
-// (ServerStats.Socket.Received of replica is parley_replica_socket_received_total). An unsigned number is a counter. A
-// signed number, a float or a duration is a gauge. So a new counter cannot be forgotten.
+// families.go is the table of metrics. A metric has a name, labels, a help text, and the fields of the Stats struct that it is made
+// of. /metrics and the table of docs/metrics.md are made from it. Check compares the table with a Stats struct: a test of the
+// program fails if a counter has no metric, or a metric no counter. Labels are names of the program and of the game: dialects,
+// fates, kinds and fields. So players cannot add series.
 //
-// Files: web.go (listen, routes and close), guard.go (checks of Host and origin, and a bound on connections),
-// metrics.go (structs to metrics), page.go with page.html, limits.go.
+// Files: web.go (listen, routes and close), guard.go (checks of Host and origin, and a bound on connections), families.go (the
+// table of metrics), metrics.go (structs to metrics), page.go with page.html, limits.go.
 //
 // The page answers only if the Host header is an IP address, localhost or a name of Config.Hosts. So a site whose name
 // was made to resolve to this server (DNS rebinding) cannot read it. The other three paths answer to any name.

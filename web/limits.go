@@ -17,4 +17,7 @@ const (
 	// maxAtOnce is how many answers are made at once: each reads all counters. Sending them, however slowly
 	// somebody reads, is not counted.
 	maxAtOnce = 4
+
+	// freshFor is for how long counters are shown again before they are read anew.
+	freshFor = 100 * time.Millisecond
 )

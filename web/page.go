@@ -37,26 +37,41 @@ func show(w http.ResponseWriter, c Config) {
 	if err := c.Ready(); err != nil {
 		view.Why = err.Error()
 	}
-	for _, s := range c.Sources {
-		part := partView{Name: s.Name, Addr: s.Addr}
-		walk(reflect.ValueOf(s.Stats()), nil, func(m metric) {
-			if m.value != 0 {
-				part.Rows = append(part.Rows, rowView{m.title(), format(m.value)})
-			}
-		})
-		view.Parts = append(view.Parts, part)
-	}
+	view.Parts = parts(reflect.ValueOf(c.Stats()), c.Addrs)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	pageTemplate.Execute(w, view) // its only error is that of a client that left
 }
 
-// title is what the page calls a number.
-func (m metric) title() string {
-	title := strings.Join(m.path, " · ")
-	if m.of != "" {
-		title += " · " + m.of
+// parts are the fields of a Stats struct, one a section of the page.
+func parts(stats reflect.Value, addrs map[string]string) (list []partView) {
+	for i := range stats.NumField() {
+		name := strings.ToLower(stats.Type().Field(i).Name)
+		part := partView{Name: name, Addr: addrs[name]}
+		field := stats.Field(i)
+		if field.Kind() == reflect.Pointer && field.IsNil() {
+			continue
+		}
+		walk(field, "", func(s sample) {
+			title := strings.ReplaceAll(s.path, ".", " · ")
+			row := func(title string, value float64) {
+				if value != 0 {
+					part.Rows = append(part.Rows, rowView{title, format(value)})
+				}
+			}
+			switch {
+			case s.times != nil:
+				if count, sum, _ := s.times.Histogram(); count > 0 {
+					row(title+" · mean", sum/float64(count))
+				}
+			case s.table != nil:
+				s.table.Each(func(n uint64, labels ...string) { row(title+" · "+strings.Join(labels, " · "), float64(n)) })
+			default:
+				row(title, s.value)
+			}
+		})
+		list = append(list, part)
 	}
-	return title
+	return list
 }
 
 // format writes a number with commas between its thousands.

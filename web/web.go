@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -19,8 +21,12 @@ type Config struct {
 	// Title is the name of the game.
 	Title string
 
-	// Sources are the parts of the server, in the order of the page.
-	Sources []Source
+	// Stats returns a struct of counters, with a field for each part of the server: the dialects, the world. A nil pointer is a
+	// part that is off. It is called by any goroutine, at most ten times a second.
+	Stats func() any
+
+	// Addrs are where parts listen, by the name of their field in lower case.
+	Addrs map[string]string
 
 	// Ready returns the reason why the server is not ready, or nil if it is. Default: it is ready.
 	Ready func() error
@@ -32,18 +38,6 @@ type Config struct {
 
 	// Log gets errors of connections. Default: they are discarded.
 	Log *slog.Logger
-}
-
-// Source is one part of the server, such as a dialect or the world.
-type Source struct {
-	// Name begins the names of its metrics: lower-case letters and digits.
-	Name string
-
-	// Addr is the address at which it listens, empty if it does not listen.
-	Addr string
-
-	// Stats returns a struct of counters. It is called at each request, from any goroutine.
-	Stats func() any
 }
 
 // Page is a running HTTP server.
@@ -99,6 +93,10 @@ func Handler(c Config) http.Handler {
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }
 	}
+	if c.Stats == nil {
+		c.Stats = func() any { return struct{}{} }
+	}
+	c.Stats = seldom(c.Stats)
 	mux := http.NewServeMux()
 	for _, r := range routes {
 		h := buffered(r.serve(c))
@@ -108,6 +106,22 @@ func Handler(c Config) http.Handler {
 		mux.Handle("GET "+r.path, h)
 	}
 	return withHeaders(mux)
+}
+
+// seldom returns a function that calls stats at most once in freshFor, and returns what it returned last in between: to look at all
+// connections keeps the dialects' loops for a moment, and strangers decide how often somebody looks.
+func seldom(stats func() any) func() any {
+	var mu sync.Mutex
+	var last any
+	var at time.Time
+	return func() any {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); last == nil || now.Sub(at) >= freshFor {
+			last, at = stats(), now
+		}
+		return last
+	}
 }
 
 // route is one page.
@@ -126,7 +140,7 @@ var routes = []route{
 	}},
 	{"/metrics", true, func(c Config) http.Handler {
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{c.Sources})
+		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newCollector(c.Stats))
 		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	}},
 	{"/{$}", false, func(c Config) http.Handler {

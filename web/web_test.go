@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -15,37 +17,64 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type inner struct {
-	ToConns uint64
-	RTT     time.Duration
-}
-
 type answer uint8
 
-func (a answer) String() string { return [...]string{"yes", "not now"}[a] }
+func (a answer) String() string { return [...]string{"ok", "wrong password"}[a] }
 
-type Embedded struct{ Opened uint64 }
+type times struct{}
+
+func (times) Histogram() (uint64, float64, map[float64]uint64) {
+	return 3, .75, map[float64]uint64{.1: 1, .5: 2}
+}
+
+type table struct{}
+
+func (table) Each(yield func(n uint64, labels ...string)) {
+	yield(5, "no buffers")
+	yield(6, "refused")
+}
+
+type Mux struct{ Opened, Ended uint64 }
+
+type reliableStats struct{ First, Resent, Transmitted uint64 }
+
+type dialectStats struct {
+	Mux
+	Conns      int
+	RoundTrips times
+	Traffic    struct {
+		Out      uint64
+		Reliable reliableStats
+	}
+	Socket struct{ InFaults table }
+}
+
+type worldStats struct {
+	Players          int
+	Ticks, LateTicks uint64
+	Behind           time.Duration
+	Name             string // no number
+	private          uint64
+}
 
 type stats struct {
-	Embedded
-	Conns   int
-	Share   float64
-	Socket  inner
-	Full    bool
-	Name    string    // no number
-	ByKind  [3]uint64 // no name
-	Answers map[answer]uint64
-	ByText  map[string]uint64 // anybody's text is no name
-	private uint64
+	World    worldStats
+	Replica  *dialectStats
+	Stamp    *dialectStats // off
+	Accounts struct {
+		Results map[answer]uint64
+		ByText  map[string]uint64 // a text of anybody's is no label
+	}
 }
 
 func example() Config {
-	return Config{Title: "arena & co", Sources: []Source{
-		{Name: "replica", Addr: "127.0.0.1:7000", Stats: func() any {
-			return stats{Embedded{7}, 3, .5, inner{1234567, 25 * time.Millisecond}, true, "x", [3]uint64{1},
-				map[answer]uint64{0: 4, 1: 5}, map[string]uint64{"z": 6}, 9}
-		}},
-		{Name: "world", Stats: func() any { return &stats{} }},
+	d := &dialectStats{Mux: Mux{7, 0}, Conns: 1234567}
+	d.Traffic.Out, d.Traffic.Reliable = 100, reliableStats{60, 20, 80}
+	return Config{Title: "arena & co", Addrs: map[string]string{"replica": "127.0.0.1:7000"}, Stats: func() any {
+		s := stats{World: worldStats{Players: 3, Ticks: 10, LateTicks: 4, Behind: 25 * time.Millisecond, private: 9}, Replica: d}
+		s.Accounts.Results = map[answer]uint64{0: 4, 1: 5}
+		s.Accounts.ByText = map[string]uint64{"ann": 6}
+		return s
 	}}
 }
 
@@ -58,17 +87,19 @@ func get(t *testing.T, c Config, method, path string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-func TestMetricsHaveEveryNumber(t *testing.T) {
+func TestMetricsHaveLabelsAndHelp(t *testing.T) {
 	code, body := get(t, example(), "GET", "/metrics")
 	for _, line := range []string{
-		"# TYPE parley_replica_opened_total counter\nparley_replica_opened_total 7\n",
-		"# TYPE parley_replica_conns gauge\nparley_replica_conns 3\n",
-		"parley_replica_share 0.5\n",
-		"parley_replica_socket_to_conns_total 1.234567e+06\n",
-		"parley_replica_socket_rtt_seconds 0.025\n",
-		"parley_replica_full 1\n",
-		"# TYPE parley_replica_answers_total counter\nparley_replica_answers_total{answer=\"not now\"} 5\nparley_replica_answers_total{answer=\"yes\"} 4\n",
-		"parley_world_opened_total 0\n",
+		"# HELP parley_players Players in the game now.",
+		"# TYPE parley_players gauge\nparley_players 3\n",
+		"# TYPE parley_connections_total counter\nparley_connections_total{dialect=\"replica\",fate=\"ended\"} 0\nparley_connections_total{dialect=\"replica\",fate=\"opened\"} 7\n",
+		"parley_connections{dialect=\"replica\",state=\"open\"} 1.234567e+06\n",
+		"parley_ticks_total{fate=\"late\"} 4\nparley_ticks_total{fate=\"on_time\"} 6\n",
+		"parley_behind_seconds 0.025\n",
+		"parley_packets_total{dialect=\"replica\",direction=\"out\",fate=\"other\"} 20\nparley_packets_total{dialect=\"replica\",direction=\"out\",fate=\"resent\"} 20\n",
+		"parley_round_trip_seconds_bucket{dialect=\"replica\",le=\"0.5\"} 2\nparley_round_trip_seconds_bucket{dialect=\"replica\",le=\"+Inf\"} 3\nparley_round_trip_seconds_sum{dialect=\"replica\"} 0.75\n",
+		"parley_socket_faults_total{dialect=\"replica\",direction=\"in\",fault=\"no_buffers\"} 5\n",
+		"parley_account_results_total{result=\"wrong_password\"} 5\n",
 		"go_goroutines ",
 		"process_cpu_seconds_total ",
 	} {
@@ -76,28 +107,55 @@ func TestMetricsHaveEveryNumber(t *testing.T) {
 			t.Errorf("%q is not among the metrics", line)
 		}
 	}
-	if code != 200 || strings.Contains(body, "private") || strings.Contains(body, "by_kind") || strings.Contains(body, "by_text") {
+	if code != 200 || strings.Contains(body, "stamp") || strings.Contains(body, "ann") {
 		t.Errorf("status %d:\n%s", code, body)
 	}
 }
 
-func TestNamesOfMetrics(t *testing.T) {
-	for name, want := range map[string]string{
-		"In": "in", "ToConns": "to_conns", "RTT": "rtt", "RTTMax": "rtt_max", "AcksOut": "acks_out", "P99": "p99",
-		"MaxRTT": "max_rtt", "Sent4Times": "sent4_times", "IDs": "ids",
-	} {
-		if got := snake(name); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
+func TestCheckFindsFaults(t *testing.T) {
+	type more struct {
+		Replica *struct{ Conns, Nonsense uint64 }
+		Odd     time.Duration
+	}
+	got := Check(more{})
+	for _, want := range []string{"Replica.Nonsense is in no metric of families.go, and not in leftOut", "Odd is in no metric of families.go, and not in leftOut", "World.Players of families.go is not in the struct"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("the fault %q is not found", want)
 		}
 	}
+	for _, fault := range got {
+		if strings.HasPrefix(fault, "Replica.Conns ") || strings.HasPrefix(fault, "*.Conns ") {
+			t.Error(fault)
+		}
+	}
+}
+
+// Whoever asks how often: the counters are read ten times a second at most.
+func TestCountersAreReadSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		c := Config{Stats: func() any { reads++; return stats{} }}
+		h := Handler(c)
+		for range 1000 {
+			for _, path := range []string{"/metrics", "/"} {
+				r := httptest.NewRequest("GET", path, nil)
+				r.Host = "127.0.0.1:8080"
+				h.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if reads < 9 || reads > 10 {
+			t.Errorf("the counters were read %d times in a second", reads)
+		}
+	})
 }
 
 func TestThePageShowsWhatHappened(t *testing.T) {
 	c := example()
 	c.Ready = func() error { return errors.New("the <world> is not made yet") }
 	code, body := get(t, c, "GET", "/")
-	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>Socket · ToConns</td><td>1,234,567</td>", "<td>Answers · not now</td><td>5</td>",
-		"Not ready: the &lt;world&gt; is not made yet", "Nothing yet."} {
+	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>Conns</td><td>1,234,567</td>", "<td>Results · wrong password</td><td>5</td>", "<td>RoundTrips · mean</td><td>0.25</td>",
+		"Not ready: the &lt;world&gt; is not made yet"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page:\n%s", want, body)
 		}

@@ -48,6 +48,9 @@ type Kind struct {
 	index  int
 }
 
+// Index returns the place of the kind in Schema.Kinds.
+func (k *Kind) Index() int { return k.index }
+
 // The indexes of a Body's fields in Kind.Fields.
 const (
 	FieldX = iota

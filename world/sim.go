@@ -36,7 +36,7 @@ type Stats struct {
 	InputsRefused uint64 // refused by Step, or before Step
 	InputsPending int    // not yet run, or without a final outcome
 
-	Refused [Malformed + 1]uint64 // by Reason; an input whose outcome changes is counted again
+	Refused Refusals // an input whose outcome changes is counted again
 
 	Ticks         uint64
 	Rewinds       uint64
@@ -45,6 +45,16 @@ type Stats struct {
 	NotFinite     uint64 // floats that the game left NaN or infinite; they are set to 0
 	SpawnsRefused uint64 // spawns of a kind that had reached its greatest number
 	Unnumbered    uint64 // entities that had to wait for a number
+}
+
+// Refusals are how many inputs were refused, by Reason.
+type Refusals [Malformed + 1]uint64
+
+// Each yields the number of each reason.
+func (r Refusals) Each(yield func(n uint64, labels ...string)) {
+	for why := Accepted + 1; why <= Malformed; why++ {
+		yield(r[why], why.String())
+	}
 }
 
 // A Sim runs a game: it takes inputs, steps the world, goes back when an input is late, and publishes

@@ -214,16 +214,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
 	}
-	c := web.Config{Title: "parley: arena", Sources: []web.Source{{Name: "world", Stats: func() any { return s.WorldStats() }}}}
+	c := web.Config{Title: "parley: arena", Stats: func() any { return s.Stats() }, Addrs: map[string]string{}}
 	for _, a := range s.Addrs() {
-		if s.Stats(a.Name) != nil {
-			c.Sources = append(c.Sources, web.Source{Name: a.Name, Addr: a.Addr.String(), Stats: func() any { return s.Stats(a.Name) }})
-		}
-	}
-	for _, name := range []string{"accounts", "log"} {
-		if s.Stats(name) != nil {
-			c.Sources = append(c.Sources, web.Source{Name: name, Stats: func() any { return s.Stats(name) }})
-		}
+		c.Addrs[a.Name] = a.Addr.String()
 	}
 	c.Ready = func() error {
 		select {

@@ -362,12 +362,13 @@ func TestThePageTellsOfAllParts(t *testing.T) {
 		return string(text)
 	}
 	metrics, html := get("/metrics"), get("/")
-	for _, name := range []string{
-		"world_tick_p99_seconds", "world_seats_relay", "replica_conns", "stamp_socket_in_datagrams_total", "relay_loop_turns_total",
-		"duplex_accepted_total", "realm_time_in_total", "accounts_hashes_total", "accounts_sessions",
+	for _, series := range []string{
+		"parley_tick_seconds_count", `parley_seats{dialect="relay"}`, `parley_connections{dialect="replica",state="open"}`, `parley_datagrams_total{dialect="stamp",direction="in",fate="received"}`,
+		`parley_loop_events_total{dialect="relay",event="turn"}`, `parley_connections_total{dialect="duplex",fate="opened"}`, `parley_stranger_packets_total{dialect="realm",direction="in",fate="time_burst"}`,
+		"parley_account_hashes_total", "parley_account_sessions", `parley_world_bytes_total{dialect="realm",field="health",kind="player"}`,
 	} {
-		if !strings.Contains(metrics, "\nparley_"+name+" ") {
-			t.Errorf("parley_%s is not among the metrics", name)
+		if !strings.Contains(metrics, "\n"+series+" ") {
+			t.Errorf("%s is not among the metrics", series)
 		}
 	}
 	for _, part := range []string{"world", "replica", "stamp", "relay", "duplex", "realm", "accounts"} {

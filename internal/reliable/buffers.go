@@ -1,5 +1,7 @@
 package reliable
 
+import "parley/internal/metric"
+
 // Buffers lends byte slices and the small tables of senders and receivers, so
 // that a connection holds memory only while it has something in flight and the
 // packet path does not allocate. One Buffers serves all connections of a loop;
@@ -8,6 +10,9 @@ type Buffers struct {
 	// MaxHeld bounds the bytes that all receivers together hold behind gaps, beyond a small share that each
 	// always has. A packet over the bound is not acknowledged, so the peer sends it again. 0 means 32 MiB.
 	MaxHeld int
+
+	// RoundTrips are the round trips that acknowledgements have shown, of all senders.
+	RoundTrips metric.Times
 
 	bytes   [len(byteClasses)]spares[[]byte]
 	flights [tableClasses]spares[[]flight]

@@ -47,7 +47,7 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 			s.dropProbe()
 		}
 		if took, ok := s.twice.sample(n); ok {
-			s.rtt.sample(took)
+			s.sampled(took)
 		}
 		s.nudge(at)
 		return AckRepeat, 0
@@ -96,8 +96,15 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 	if s.cfg.TimerOnly {
 		rtt = s.sampleAnyway(at, e, rtt)
 	}
-	s.rtt.sample(rtt)
+	s.sampled(rtt)
 	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
+}
+
+// sampled takes a round trip that an acknowledgement has shown.
+func (s *Sender) sampled(rtt time.Duration) {
+	if s.rtt.sample(rtt) {
+		s.buffers.RoundTrips.Add(rtt)
+	}
 }
 
 // sampleAnyway returns a sample for a packet that was resent, if there is no other to be had: a

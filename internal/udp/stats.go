@@ -40,6 +40,13 @@ func (f *Faults) Total() (n uint64) {
 	return n
 }
 
+// Each yields the number of each fault.
+func (f Faults) Each(yield func(n uint64, labels ...string)) {
+	for fault := Fault(1); fault < faultCount; fault++ {
+		yield(f[fault], fault.String())
+	}
+}
+
 // counters is what a socket counts into, once a batch and not once a datagram:
 // an atomic addition costs as much as the copy of a small datagram.
 type counters struct {

@@ -36,6 +36,7 @@ type Duplex struct {
 	room   int         // players who may enter before the next tick
 	mirror *world.View // of the whole world; while the hub publishes
 	buf    []byte
+	costs  fieldCosts
 }
 
 type duplexSeat struct {
@@ -74,7 +75,7 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 
 // newDuplex returns the dialect without a server, and how its server is to be.
 func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
-	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror()}
+	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror(), costs: newFieldCosts(h.sim.Schema())}
 	d.refill()
 	d.room = h.room()
 	waiting := 0
@@ -99,6 +100,12 @@ func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
 
 // Stats returns the server's counters.
 func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
+
+// FieldBytes returns what the fields of entities have cost, up to their last change.
+func (d *Duplex) FieldBytes() (b FieldBytes) {
+	_ = d.server.Do(func(*duplex.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	return b
+}
 
 // Shutdown says goodbye to all players, in a line of chat: the document has no goodbye.
 func (d *Duplex) Shutdown(ctx context.Context) error {
@@ -279,6 +286,9 @@ func (d *Duplex) publish(h *Hub) {
 func (d *Duplex) elements(m *duplex.Mux) {
 	d.mirror.Update()
 	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
+		if told := m.Told(int16(c.Entity)); told > 0 {
+			d.costs.whole(c, told) // its value before this, which cost the same but for texts
+		}
 		if c.What == world.Left {
 			m.Remove(int16(c.Entity))
 		} else {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -83,9 +84,10 @@ type Hub struct {
 	crowd    *admission.Crowd
 	joins    *admission.Buckets // by address
 	gate     *Gatekeeper
-	entering int       // players whose tickets are being spent
-	verdicts []verdict // on tickets, of this tick
-	said     []Line    // since the last tick
+	entering int             // players whose tickets are being spent
+	verdicts []verdict       // on tickets, of this tick
+	said     []Line          // since the last tick
+	came     []time.Duration // when the inputs of this tick did: maxRequests for each seat at most, and what it held
 	commands chan func()
 	visits   []func() // publishing in no dialect's loop, in that of the first, and of more
 	refills  []func() // what dialects do to the world before each step
@@ -121,6 +123,8 @@ type Stats struct {
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
 	TickTimes     Times         // how long ticks took
+	TickSeconds   metric.Times  // the same, as a histogram
+	InputSeconds  metric.Times  // from the arrival of an input until its tick was published
 	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
 	Shed          uint64        // players who were refused because the hub was behind
 	Crowded       uint64        // players who were refused because their address had too many, or took them too fast
@@ -329,6 +333,7 @@ func (h *Hub) loop(ctx context.Context) error {
 		h.stats.LastTick = time.Since(began)
 		h.stats.LongestTick = max(h.stats.LongestTick, h.stats.LastTick)
 		h.stats.TickTimes.add(h.stats.LastTick)
+		h.stats.TickSeconds.Add(h.stats.LastTick)
 		next = next.Add(every)
 		if h.behind = time.Since(next); h.behind > mostBehind {
 			skipped := (h.behind - mostBehind/2) / every
@@ -363,7 +368,20 @@ func (h *Hub) Tick() error {
 	}
 	h.said = h.said[:0]
 	h.stats.Ticks++
+	h.published()
 	return nil
+}
+
+// published counts how long the inputs of this tick have waited until all players were told of it.
+func (h *Hub) published() {
+	if len(h.came) == 0 {
+		return
+	}
+	now := sinceStart()
+	for _, at := range h.came {
+		h.stats.InputSeconds.Add(now - at)
+	}
+	h.came = h.came[:0]
 }
 
 // take does what was asked since the last tick, in the order in which it came at each
@@ -399,8 +417,10 @@ func (h *Hub) handle(r *request) {
 	case r.tick > h.sim.Tick()+world.MaxAhead:
 		h.hold(r)
 	case r.ask == askSteer:
+		h.came = append(h.came, r.at)
 		h.steer(s, r)
 	case r.ask == askAct:
+		h.came = append(h.came, r.at)
 		h.judge(s, r.tag, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
 	case r.ask == askSay:
 		s.answer(r.tag, h.say(s, r.line))

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"sync"
+	"time"
 
 	"parley/world"
 )
@@ -24,8 +25,9 @@ const (
 type request struct {
 	seat   *Seat
 	ask    ask
-	tick   uint64 // of the world; 0 is now
-	tag    uint32 // the dialect's own, for the answer
+	at     time.Duration // when an input came: see sinceStart
+	tick   uint64        // of the world; 0 is now
+	tag    uint32        // the dialect's own, for the answer
 	steer  world.Steering
 	entity uint16 // of steer: the number that the client knows, 0 for its own
 	action *world.Action
@@ -54,8 +56,17 @@ type losses struct {
 	unsent uint64 // messages that a player's connection did not take
 }
 
+// start is before all requests.
+var start = time.Now()
+
+// sinceStart is a clock for differences. It is a third of the size of a time.Time, and cheaper to read.
+func sinceStart() time.Duration { return time.Since(start) }
+
 // put adds a request, with a copy of its line, and reports false if its seat has too many.
 func (b *inbox) put(r request) bool {
+	if r.ask == askSteer || r.ask == askAct {
+		r.at = sinceStart()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.ask > askLeave {

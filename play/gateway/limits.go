@@ -3,6 +3,10 @@ package gateway
 import "time"
 
 const (
+	// maxFieldRows bounds the rows of FieldBytes, and so the series of /metrics that a game can make: a schema of thousands of fields
+	// would fill the memory of the program that scrapes them.
+	maxFieldRows = 256
+
 	// maxRequests bounds what one connection may ask for between two ticks. Further
 	// requests are dropped and counted: a client that floods costs a tick this much and no
 	// more, and the world takes 32 inputs of a player in any case.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -93,24 +92,6 @@ func TestGatewayPage(t *testing.T) {
 		t.Error("how long an input waits for the world is not what the page says")
 	}
 	checkArena(t, page)
-	checkCounters(t, page)
-}
-
-// checkCounters holds the table of counters against the Stats, of which /metrics makes them.
-func checkCounters(t *testing.T, page string) {
-	t.Helper()
-	there := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Stats]()) {
-		there[strings.ToLower(f.Name)] = f.Type == reflect.TypeFor[uint64]()
-	}
-	for _, row := range rows(t, page, "| counter | what became of it |") {
-		for name := range strings.SplitSeq(row[0], ", ") {
-			field := strings.TrimSuffix(strings.TrimPrefix(strings.Trim(name, "`"), "parley_world_"), "_total")
-			if !there[strings.ReplaceAll(field, "_", "")] {
-				t.Errorf("there is no counter %s", name)
-			}
-		}
-	}
 }
 
 // checkArena holds the tables of the arena against its schema.

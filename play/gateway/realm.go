@@ -34,9 +34,10 @@ type Realm struct {
 	attributes []realm.Attribute
 	blocks     []realm.Entity
 	values     []realm.Value
-	raw        []byte                    // attributes, entities and texts of one player's messages
-	done       []realmDone               // of this tick
-	doneRaw    []byte                    // their bytes
+	raw        []byte      // attributes, entities and texts of one player's messages
+	done       []realmDone // of this tick
+	doneRaw    []byte      // their bytes
+	costs      fieldCosts
 	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
 }
 
@@ -120,7 +121,7 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.ServerConfig, error) {
 		return nil, s, err
 	}
 	game.Config = c.Server.Schema.Config
-	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(game), wires: map[world.PlayerID]uint16{}}
+	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(game), wires: map[world.PlayerID]uint16{}, costs: newFieldCosts(h.sim.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
@@ -149,6 +150,12 @@ func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
 
 // Stats returns the server's counters.
 func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
+
+// FieldBytes returns what the fields of entities have cost.
+func (d *Realm) FieldBytes() (b FieldBytes) {
+	_ = d.server.Do(func(*realm.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), realmSize) }) // a closed server has none
+	return b
+}
 
 // Shutdown says goodbye to all players.
 func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }

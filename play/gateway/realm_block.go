@@ -13,6 +13,7 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		e.Has |= realm.HasType
 		e.Type = uint16(c.Kind.Number - d.cfg.FirstType)
 	}
+	d.costs.masked(c)
 	d.attributes = d.attributes[:0]
 	for i := range world.Fields(c.Mask) {
 		f := &c.Kind.Fields[i]

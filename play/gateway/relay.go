@@ -23,6 +23,7 @@ type Relay struct {
 	// Owned by the server's loop.
 	seats map[*relay.Peer]*relaySeat
 	buf   []byte
+	costs fieldCosts
 }
 
 type relaySeat struct {
@@ -70,7 +71,7 @@ type RelayConfig struct {
 
 // NewRelay starts to serve the world over relay, in an open room.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
-	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}}
+	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}, costs: newFieldCosts(h.sim.Schema())}
 	config := relay.Config{
 		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
 		Lobby: relay.NewOpenLobby(d.lobby(c)),
@@ -111,6 +112,12 @@ func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
+
+// FieldBytes returns what the fields of entities have cost.
+func (d *Relay) FieldBytes() (b FieldBytes) {
+	_ = d.server.Do(func(*relay.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	return b
+}
 
 // Shutdown says goodbye to all players, in a line of chat: the document's goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
@@ -284,6 +291,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 			opened = true
 			s.packets = append(s.packets, relayPacket{s.view.Open(), now})
 		}
+		d.costs.whole(c, 1)
 		s.view.Take(len(b) - was)
 	}
 	if len(b) > 1 {

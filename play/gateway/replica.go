@@ -77,6 +77,18 @@ func (d *Replica) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
+// FieldBytes returns what the fields of entities have cost.
+func (d *Replica) FieldBytes() (b FieldBytes) {
+	_ = d.server.Do(func(m *replica.Mux) { // a closed server has none
+		for _, k := range d.hub.sim.Schema().Kinds {
+			for i := range k.Fields {
+				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, m.Store().SentBytes(d.kinds[k], 1+i)})
+			}
+		}
+	})
+	return b
+}
+
 // Shutdown says goodbye to all players.
 func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 

@@ -23,6 +23,7 @@ type Stamp struct {
 	// Owned by the server's loop.
 	seats map[*stamp.Conn]*stampSeat
 	buf   []byte
+	costs fieldCosts
 }
 
 type stampSeat struct {
@@ -45,7 +46,7 @@ type StampConfig struct {
 
 // NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
-	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}}
+	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}, costs: newFieldCosts(h.sim.Schema())}
 	config := stamp.Config{
 		MaxConns: h.cfg.MaxPlayers, Log: c.Log,
 	}
@@ -67,6 +68,12 @@ func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
+
+// FieldBytes returns what the fields of entities have cost.
+func (d *Stamp) FieldBytes() (b FieldBytes) {
+	_ = d.server.Do(func(*stamp.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	return b
+}
 
 // Shutdown says goodbye to all spectators.
 func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
@@ -147,6 +154,9 @@ func (d *Stamp) fill(v *world.View, b []byte) []byte {
 		var ok bool
 		if b, ok = message.AppendRecord(b, c, message.Little, stamp.MaxData); !ok {
 			break
+		}
+		if c.What != world.Left {
+			d.costs.whole(c, 1)
 		}
 		v.Take(len(b) - was)
 	}

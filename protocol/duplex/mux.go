@@ -153,6 +153,14 @@ func (m *Mux) Element(sid int16) (data []byte, ok bool) {
 	return el.data, true
 }
 
+// Told returns how often clients were sent an element since the last call, and 0 of one that there is not.
+func (m *Mux) Told(sid int16) (n uint64) {
+	if el := m.elements.get(sid); el != nil {
+		n, el.told = el.told, 0
+	}
+	return n
+}
+
 // Remove removes an element: clients that know it are told.
 func (m *Mux) Remove(sid int16) {
 	slot, ok := m.elements.remove(sid)

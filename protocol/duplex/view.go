@@ -152,6 +152,7 @@ func (v *view) turn(up bool) {
 
 func (e *Endpoint) tellOnMain(slot int32, el *element) {
 	e.view.known.add(slot)
+	el.told++
 	_ = e.putMain(&Message{Kind: KindSync, SID: el.sid, Data: el.data}) // if it fails, the connection ends
 }
 
@@ -170,6 +171,7 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 	buf[0] = CodeUpdate
 	binary.BigEndian.PutUint16(buf[1:], uint16(el.sid))
 	e.stats.Updates++
+	el.told++
 	return 3 + copy(buf[3:], el.data), true
 }
 

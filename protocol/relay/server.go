@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/internal/shell"
 	"parley/internal/udp"
 )
@@ -44,9 +45,10 @@ type Server struct {
 type ServerStats struct {
 	Peers int // peers now
 	MuxStats
-	Traffic Stats         // of all peers, ended ones included
-	Socket  udp.Stats     // of the first port
-	Loop    udp.LoopStats // of the first port
+	Traffic    Stats         // of all peers, ended ones included
+	RoundTrips metric.Times  // of all peers
+	Socket     udp.Stats     // of the first port
+	Loop       udp.LoopStats // of the first port
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
@@ -126,7 +128,9 @@ func (s *Server) View(fn func(m *Mux)) {
 // Stats returns the counters. It works after Close, too. Like View it keeps the loops from the Mux, for as long as it takes to
 // visit each peer.
 func (s *Server) Stats() (st ServerStats) {
-	s.View(func(m *Mux) { st.Peers, st.MuxStats, st.Traffic = m.Len(), m.stats, m.Traffic() })
+	s.View(func(m *Mux) {
+		st.Peers, st.MuxStats, st.Traffic, st.RoundTrips = m.Len(), m.stats, m.Traffic(), m.shared.Buffers.RoundTrips
+	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st
 }

@@ -17,6 +17,7 @@ type sentValue struct {
 	kind     uint16 // or ofTheGame
 	variable uint16
 	id       uint8
+	size     uint16 // of the value, in bytes; set when it is in a packet
 }
 
 // ofTheGame stands for a kind with variables that belong to no entity.
@@ -26,6 +27,7 @@ const ofTheGame = maxKinds
 type cargo struct {
 	values []sentValue
 	refs   int
+	sends  uint64 // to how many connections it went
 }
 
 // frame is what views lack that are together, with one base and one shape, at one version of
@@ -111,7 +113,7 @@ func (d *draft) collectNewer(v *view, s *Store) {
 	d.pool = d.pool[:0]
 	for i := range s.variables {
 		if x := &s.variables[i]; x.version > v.base {
-			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0}, x.data})
+			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data})
 		}
 	}
 	for _, at := range v.order {
@@ -121,7 +123,7 @@ func (d *draft) collectNewer(v *view, s *Store) {
 		}
 		for i, version := range e.versions {
 			if version > v.base {
-				d.add(value{sentValue{version, at.kind, uint16(i), at.id}, e.data[i]})
+				d.add(value{sentValue{version, at.kind, uint16(i), at.id, 0}, e.data[i]})
 			}
 		}
 	}
@@ -158,7 +160,9 @@ func (d *draft) write(b *reliable.Buffers, l *cargos, ranked []uint64, size int)
 	}
 	p.cargo = l.take(n)
 	for _, r := range ranked[:n] {
-		p.cargo.values = append(p.cargo.values, d.pool[r&(1<<poolBits-1)].sentValue)
+		x := &d.pool[r&(1<<poolBits-1)]
+		x.size = uint16(len(x.data))
+		p.cargo.values = append(p.cargo.values, x.sentValue)
 	}
 	p.data = b.Share(w.Bytes())
 	return p, n

@@ -506,3 +506,28 @@ func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
 		t.Error("no value was held up")
 	}
 }
+
+// The bytes of a kind's variables are counted once for each client that they were sent to, whether their packets are shared or
+// not, once the packets are acknowledged and no frame keeps them for further clients.
+func TestSentBytesAreThoseOfEachClient(t *testing.T) {
+	const clients, alike, changes = 4, 3, 50
+	r := newRoom(t, 1, lan(), clients, alike)
+	e := r.spawn()
+	r.show(e, 0)
+	r.show(e, alike)
+	for i := range uint32(changes + maxFrames) {
+		if i < changes {
+			r.set(e, 1, i)
+		}
+		r.keepScore() // belongs to no kind
+		r.tick(10_000)
+	}
+	r.w.run(time.Second)
+	s := r.w.mux.Store()
+	if a, b := s.SentBytes(r.kind, 0), s.SentBytes(r.kind, 1); a != 8*clients || b != 8*clients*changes {
+		t.Errorf("%d and %d bytes, want %d and %d", a, b, 8*clients, 8*clients*changes)
+	}
+	if trips := r.w.mux.shared.Buffers.RoundTrips; trips.Count() < clients*changes {
+		t.Errorf("%d round trips of %d packets", trips.Count(), clients*changes)
+	}
+}

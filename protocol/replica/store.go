@@ -86,6 +86,10 @@ func (s *Store) AddVariable(name string, t DataType) (uint16, error) {
 	return uint16(link), nil
 }
 
+// SentBytes returns how many bytes of a variable of a kind were sent, over all connections and without headers. A packet counts once
+// it is acknowledged or lost everywhere, and is none of the last few that were written.
+func (s *Store) SentBytes(kind uint16, variable int) uint64 { return s.cargos.sent[kind][variable] }
+
 // AddKind declares a kind of entities and returns its link: "A kind without
 // variables is refused at registration."
 func (s *Store) AddKind(name string, variables ...Variable) (uint16, error) {
@@ -107,6 +111,7 @@ func (s *Store) AddKind(name string, variables ...Variable) (uint16, error) {
 	for i := range variables {
 		s.items = append(s.items, item{int32(link), int32(i)})
 	}
+	s.cargos.sent = append(s.cargos.sent, make([]uint64, len(variables)))
 	return uint16(link), nil
 }
 

@@ -60,6 +60,7 @@ func (c *Conn) sendPacket(now time.Time, p *framePacket) bool {
 		return false
 	}
 	p.cargo.refs++
+	p.cargo.sends++
 	c.store.batches.at(tag).cargo = p.cargo
 	return true
 }
@@ -121,7 +122,7 @@ func (c *Conn) collect(d *draft, budget int) bool {
 	for i := range s.variables {
 		if x := &s.variables[i]; x.version > v.sent[i] && c.link.linked(x.item) {
 			left -= 3 + len(x.data)
-			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0}, x.data})
+			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data})
 		}
 	}
 	for n := len(v.order); n > 0; n-- {
@@ -153,7 +154,7 @@ func (c *Conn) collectSlot(d *draft, s *slot) (size int) {
 			all = false
 		default:
 			size += 2 + len(e.data[i])
-			d.add(value{sentValue{version, s.kind, uint16(i), s.id}, e.data[i]})
+			d.add(value{sentValue{version, s.kind, uint16(i), s.id, 0}, e.data[i]})
 		}
 	}
 	if size == 0 && all {

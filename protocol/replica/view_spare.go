@@ -87,6 +87,7 @@ func (l *batches) end(v *view, tag uint32) {
 // cargos lends cargos, by how many values they have room for: see cargoClass.
 type cargos struct {
 	spare [cargoClasses][]*cargo
+	sent  [][]uint64 // bytes of values, by kind and variable
 }
 
 // cargoClass returns which class of cargos has room for n values: 16, and twice as many in each
@@ -105,11 +106,20 @@ func (l *cargos) take(n int) *cargo {
 		if last := len(l.spare[i]) - 1; last >= 0 {
 			c := l.spare[i][last]
 			l.spare[i] = l.spare[i][:last]
-			c.refs, c.values = 1, c.values[:0]
+			c.refs, c.sends, c.values = 1, 0, c.values[:0]
 			return c
 		}
 	}
 	return &cargo{refs: 1, values: make([]sentValue, 0, leastCargo<<first)}
+}
+
+// count notes what a cargo has cost, once for all connections that it went to.
+func (l *cargos) count(c *cargo) {
+	for i := range c.values {
+		if x := &c.values[i]; x.kind != ofTheGame {
+			l.sent[x.kind][x.variable] += c.sends * uint64(x.size)
+		}
+	}
 }
 
 // give takes back one reference.
@@ -119,6 +129,9 @@ func (l *cargos) give(c *cargo) {
 	}
 	if c.refs--; c.refs > 0 {
 		return
+	}
+	if c.sends > 0 {
+		l.count(c)
 	}
 	if i := cargoClass(cap(c.values)); len(l.spare[i]) < maxSpareCargos>>i {
 		l.spare[i] = append(l.spare[i], c)

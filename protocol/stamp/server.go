@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/internal/shell"
 	"parley/internal/udp"
 )
@@ -38,9 +39,10 @@ type Server struct {
 type ServerStats struct {
 	Conns int // connections now
 	MuxStats
-	Traffic Stats // of all connections, ended ones included
-	Socket  udp.Stats
-	Loop    udp.LoopStats
+	Traffic    Stats        // of all connections, ended ones included
+	RoundTrips metric.Times // of all connections
+	Socket     udp.Stats
+	Loop       udp.LoopStats
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -89,7 +91,9 @@ func (s *Server) Do(fn func(m *Mux)) error {
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.Look(func() { st.Conns, st.MuxStats, st.Traffic = s.mux.Len(), s.mux.stats, s.mux.Traffic() })
+	s.shell.Look(func() {
+		st.Conns, st.MuxStats, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.stats, s.mux.Traffic(), s.mux.shared.Buffers.RoundTrips
+	})
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
 }

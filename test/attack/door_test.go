@@ -78,7 +78,7 @@ func (s *server) enter(t *testing.T, dialect string, ended func()) *player.Playe
 			return p
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("%s: an honest player was kept out: %v; %+v", dialect, err, s.Stats(dialect))
+			t.Fatalf("%s: an honest player was kept out: %v; %+v", dialect, err, s.Stats())
 		}
 	}
 }

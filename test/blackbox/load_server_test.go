@@ -22,7 +22,6 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/gateway"
-	"parley/protocol/replica"
 	"parley/world"
 )
 
@@ -295,7 +294,7 @@ func takeLoadLook(s *parley.Server) loadLook {
 	return loadLook{
 		world: s.WorldStats(), cpu: processCPU(),
 		mallocs: samples[0].Value.Uint64() + samples[1].Value.Uint64(), pauses: samples[2].Value.Float64Histogram(), gcs: samples[3].Value.Uint64(), live: samples[4].Value.Uint64(),
-		replica: s.Stats("replica").(replica.ServerStats).Socket.OutBytes,
+		replica: s.Stats().Replica.Socket.OutBytes,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"parley/internal/admission"
+	"parley/internal/metric"
 	"parley/protocol/relay"
 )
 
@@ -25,12 +26,13 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Games   int // games now
-	Players int // players in all of them
-	Peers   int // known addresses, at all ports
-	Lobby   Stats
-	Mux     relay.MuxStats
-	Traffic relay.Stats // of all peers, ended ones included
+	Games      int // games now
+	Players    int // players in all of them
+	Peers      int // known addresses, at all ports
+	Lobby      Stats
+	Mux        relay.MuxStats
+	Traffic    relay.Stats  // of all peers, ended ones included
+	RoundTrips metric.Times // of all peers
 }
 
 // Listen starts a server whose main port is addr, written host:port; if empty, it is
@@ -61,6 +63,7 @@ func (s *Server) Stats() (st ServerStats) {
 			Lobby: s.lobby.Stats(), Mux: m.Stats(), Traffic: m.Traffic(),
 		}
 	})
+	st.RoundTrips = s.relay.Stats().RoundTrips
 	return st
 }
 

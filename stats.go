@@ -1,0 +1,56 @@
+package parley
+
+import (
+	"parley/account"
+	"parley/play/gateway"
+	"parley/protocol/duplex"
+	"parley/protocol/realm"
+	"parley/protocol/relay"
+	"parley/protocol/relay/connector"
+	"parley/protocol/replica"
+	"parley/protocol/stamp"
+)
+
+// Stats are the counters of a server. The part of a dialect that is off is nil.
+type Stats struct {
+	World     gateway.Stats
+	Fields    FieldStats
+	Replica   *replica.ServerStats
+	Stamp     *stamp.ServerStats
+	Relay     *relay.ServerStats
+	Connector *connector.ServerStats // with Config.RelayConnector, in place of Relay
+	Duplex    *duplex.ServerStats
+	Realm     *realm.ServerStats
+	Accounts  *account.Stats
+	Log       LogStats
+}
+
+// FieldStats are the bytes of entities' fields that players were sent, by dialect.
+type FieldStats struct{ Replica, Stamp, Relay, Duplex, Realm gateway.FieldBytes }
+
+// LogStats are the counters of the log.
+type LogStats struct {
+	Lines   uint64 // written
+	Limited uint64 // left out, because lines of their kind came too often
+	Dropped uint64 // left out, because the buffer was full
+	Waiting int    // in the buffer now
+}
+
+// Stats returns all counters. It asks each dialect in turn, and each visits all its connections, so call it a few times a
+// second at most. WorldStats is cheap.
+func (s *Server) Stats() Stats {
+	st := Stats{World: s.hub.Stats(), Log: LogStats(s.log.Stats())}
+	for _, d := range s.dialects {
+		if d.stats != nil {
+			d.stats(&st)
+		}
+	}
+	if s.accounts != nil {
+		a := s.accounts.Stats()
+		st.Accounts = &a
+	}
+	return st
+}
+
+// WorldStats returns the counters of the world, as of the last tick.
+func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }

@@ -1,0 +1,207 @@
+package web
+
+// A family is one metric: its name, its meaning, and the counters of the Stats that it is made of. This table is the only place
+// that names metrics. /metrics and the table of docs/metrics.md are made from it. Tests compare the page and the Stats with it.
+type family struct {
+	name   string
+	kind   kind
+	labels string // their names, separated by spaces
+	help   string // what it means, and what to do when it grows
+	from   []from
+}
+
+// kind is what Prometheus calls the type of a metric.
+type kind string
+
+const (
+	counter   kind = "counter"
+	gauge     kind = "gauge"
+	histogram kind = "histogram"
+)
+
+// from is the source of a series. The path leads from the Stats struct to a number. Several paths with " - " between mean the
+// first number without the others, which are part of it. An element * is any dialect, whose name is the label dialect. The
+// values of the other labels are separated by spaces. Rows of tables have labels of their own.
+type from struct{ path, values string }
+
+var families = []family{
+	// The world and its players.
+	{"parley_players", gauge, "", "Players in the game now. At --max-players, new players are told that the game is full.", []from{{"World.Players", ""}}},
+	{"parley_spectators", gauge, "", "Spectators in the game now. They cost bandwidth as players do.", []from{{"World.Spectators", ""}}},
+	{"parley_seats", gauge, "dialect", "Players and spectators in the game now, by dialect.", []from{{"World.Seats.*", ""}}},
+	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the ticket is for another server. unwritten: the data folder cannot be written; check the disk.", []from{
+		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Numberless", "numberless"},
+		{"World.Gate.None", "no_ticket"}, {"World.Gate.Bad", "bad_ticket"}, {"World.Gate.Unlooked", "bad_ticket_unanswered"}, {"World.Gate.Expired", "expired_ticket"},
+		{"World.Gate.OtherRoom", "other_room"}, {"World.Gate.Used", "used_ticket"}, {"World.Gate.Unkept", "unwritten"},
+	}},
+	{"parley_tickets_accepted_total", counter, "", "Valid tickets. It grows with every player who joins with one.", []from{{"World.Gate.Tickets", ""}}},
+
+	// Time.
+	{"parley_tick_seconds", histogram, "", "Duration of ticks, from the start of a tick until the packets of all players are encoded. When it comes near the period of a tick, the game falls behind: profile Step, lower --sight or --max-players, or add CPU.", []from{{"World.TickSeconds", ""}}},
+	{"parley_tick_longest_seconds", gauge, "", "The longest tick so far. A single long tick is often caused by the machine: compare it with parley_tick_seconds.", []from{{"World.LongestTick", ""}}},
+	{"parley_ticks_total", counter, "fate", "Ticks. late: started more than half a period late; other programs on the machine take its CPU, or ticks are too long. skipped: left out because the game was more than five seconds behind the clock.", []from{
+		{"World.Ticks - World.LateTicks", "on_time"}, {"World.LateTicks", "late"}, {"World.SkippedTicks", "skipped"},
+	}},
+	{"parley_behind_seconds", gauge, "", "How far the game is behind the clock. Above one second nobody can join. If it does not return to 0, add CPU or lower --tick-rate.", []from{{"World.Behind", ""}}},
+	{"parley_input_seconds", histogram, "", "Time from the arrival of a player's input until the tick that takes it is encoded for all players. Half a period and one tick is normal. If it grows and parley_tick_seconds does not, the machine is busy with other work.", []from{{"World.InputSeconds", ""}}},
+	{"parley_round_trip_seconds", histogram, "dialect", "Round-trip times to players, measured by acknowledgements of reliable packets. They include the client's delay of up to a tick. If they grow, check the network. If parley_packets_total{fate=\"resent\"} grows too, the network loses packets.", []from{{"*.RoundTrips", ""}}},
+
+	// What players ask for.
+	{"parley_requests_total", counter, "", "Requests of players that the game took: inputs, lines of chat, chunks, joins. It grows with the number of players. If it grows faster, one of them sends more than others.", []from{{"World.Requests", ""}}},
+	{"parley_requests_dropped_total", counter, "reason", "Requests that the game did not take. flood: a connection sent more than 64 between two ticks; it is a broken or hostile client. early: sent before the connection entered or after it left; a few are normal. unread: messages without a meaning in the game; the client is of another game or version.", []from{
+		{"World.DroppedInput", "flood"}, {"World.EarlyInput", "early"}, {"World.UnreadInput", "unread"},
+	}},
+	{"parley_inputs_total", counter, "fate", "Inputs that the game has judged. If refused grows, parley_inputs_refused_total has the reasons.", []from{
+		{"World.World.InputsDone", "done"}, {"World.World.InputsRefused", "refused"},
+	}},
+	{"parley_inputs_refused_total", counter, "reason", "Refused inputs, by reason. An input whose outcome changes in a replay counts again. too_old and too_early: clocks of clients, or slow networks. too_fast, unreachable and not_yours: a client that cheats, or one of another version.", []from{{"World.World.Refused", ""}}},
+	{"parley_inputs_pending", gauge, "", "Inputs that have not run yet, or whose outcome is not final. If it grows, clients send inputs for ticks far ahead.", []from{{"World.World.InputsPending", ""}}},
+	{"parley_inputs_held_total", counter, "fate", "Inputs of realm that came while the game was behind the clock. waited: done at their tick. hastened: done before their tick, because they had waited too long. If it grows, look at parley_behind_seconds.", []from{
+		{"World.HeldInput - World.HastenedInput", "waited"}, {"World.HastenedInput", "hastened"},
+	}},
+	{"parley_chat_lines_total", counter, "fate", "Lines of chat. dropped: beyond five a second, too long, or not valid text. If dropped grows, somebody floods the chat: kick that player.", []from{{"World.Chat", "said"}, {"World.DroppedChat", "dropped"}}},
+	{"parley_chunks_total", counter, "fate", "Chunks of terrain. made: generated for the first time. delayed: times that a player waited because it was the turn of others; if it grows, many players join or travel at once. refused: requested by a player who was waiting for 64 already; a broken client.", []from{
+		{"World.MadeChunks", "made"}, {"World.DelayedChunks", "delayed"}, {"World.RefusedChunks", "refused"},
+	}},
+	{"parley_messages_unsent_total", counter, "", "Messages that a player's connection had no room for. If it grows, players have slow networks, or clients that have stopped reading.", []from{{"World.UnsentOutput", ""}}},
+
+	// The simulation.
+	{"parley_world_bytes_total", counter, "dialect kind field", "Bytes of entity fields that were sent to players, by kind and field, without headers. Make the largest series smaller: a shorter type, fewer changes, a shorter sight.", []from{{"Fields.*", ""}}},
+	{"parley_world_rewinds_total", counter, "", "Times that the world went back for a late input. If it grows, players have slow networks.", []from{{"World.World.Rewinds", ""}}},
+	{"parley_world_replayed_ticks_total", counter, "", "Ticks that were run again after the world went back. If it grows faster than parley_ticks_total, replays cost more than the game: lower MaxRollbackTicks.", []from{{"World.World.TicksReplayed", ""}}},
+	{"parley_world_faults_total", counter, "fault", "Faults of the game's code. not_finite: floats that it left NaN or infinite, and that were set to 0. spawn_refused: a kind had reached its largest number of entities. unnumbered: entities that waited for a free number. done_now: late inputs that were not replayed, because their player had used its share of replays.", []from{
+		{"World.World.NotFinite", "not_finite"}, {"World.World.SpawnsRefused", "spawn_refused"}, {"World.World.Unnumbered", "unnumbered"}, {"World.World.LateDoneNow", "done_now"},
+	}},
+
+	// Connections.
+	{"parley_connections", gauge, "dialect state", "Connections now. entered and waiting (not in the game yet) are told apart by realm only; the other dialects have open. If waiting stays high, somebody holds connections without logging in.", []from{
+		{"*.Conns", "open"}, {"*.Peers", "open"}, {"Realm.Players", "entered"}, {"Realm.Waiting", "waiting"},
+	}},
+	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit.", []from{
+		{"*.Opened", "opened"}, {"*.Ended", "ended"}, {"*.Late", "late"}, {"*.GaveWay", "gave_way"}, {"Relay.Admitted", "opened"}, {"Relay.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
+		{"Duplex.Accepted", "opened"}, {"Duplex.Refused", "refused"}, {"Duplex.Hasty", "hasty"}, {"Duplex.Crowded", "crowded"}, {"Duplex.BadPass", "bad_pass"}, {"Duplex.AcceptFaults", "accept_failed"}, {"Duplex.HastyShakes", "hasty_handshake"},
+		{"Realm.Accepted", "opened"}, {"Realm.Entered", "entered"}, {"Realm.Crowded", "crowded"},
+		{"Realm.Streams.Accepted", "accepted"}, {"Realm.Streams.BadShake", "bad_handshake"}, {"Realm.Streams.Hasty", "hasty_handshake"}, {"Realm.Streams.Crowded", "crowded_handshake"}, {"Realm.Streams.AcceptErrs", "accept_failed"},
+	}},
+	{"parley_stranger_packets_total", counter, "dialect direction fate", "Packets from and to addresses without a connection. Every handshake has a few. If ignored, malformed, crowded or unproven grow alone, somebody scans or floods the port. The server keeps nothing for such packets, so act only if the network is full.", []from{
+		{"Replica.Malformed", "in malformed"}, {"Replica.Deferred", "in deferred"}, {"Replica.Crowded", "in crowded"}, {"Replica.Unproven", "in unproven"}, {"Replica.Strangers", "in ignored"},
+		{"Replica.Accepts", "out accept"}, {"Replica.Rejects", "out reject"}, {"Replica.Asked", "out challenge"}, {"Replica.Notices", "out notice"}, {"Replica.Unsent", "out unsent"},
+		{"Stamp.Malformed", "in malformed"}, {"Stamp.Crowded", "in crowded"}, {"Stamp.Strangers", "in ignored"}, {"Stamp.Unsent", "out unsent"},
+		{"Stamp.Accepts", "out accept"}, {"Stamp.Rejects", "out reject"}, {"Stamp.Notices", "out notice"},
+		{"Relay.Refused", "in refused"}, {"Relay.Full", "in full"}, {"Relay.Ignored", "in removed"}, {"Relay.Malformed", "in malformed"}, {"Relay.Strangers", "in ignored"}, {"Relay.Answered", "out answer"}, {"Relay.Unanswered", "out unsent"},
+		{"Connector.Mux.Refused", "in refused"}, {"Connector.Mux.Full", "in full"}, {"Connector.Mux.Ignored", "in removed"}, {"Connector.Mux.Malformed", "in malformed"}, {"Connector.Mux.Strangers", "in ignored"}, {"Connector.Mux.Answered", "out answer"}, {"Connector.Mux.Unanswered", "out unsent"},
+		{"Duplex.Malformed", "in malformed"}, {"Duplex.Strangers", "in ignored"}, {"Duplex.Bound", "in feed_bound"}, {"Duplex.Kept", "in feed_kept"}, {"Duplex.NoPlayer", "in no_player"}, {"Duplex.WrongToken", "in wrong_token"}, {"Duplex.Ignored", "in wrong_token_unlooked"}, {"Duplex.InitsRefused", "in refused"},
+		{"Realm.Time.Bursts", "in time_burst"}, {"Realm.Time.Exchanges", "in time_exchange"}, {"Realm.Time.Strangers", "in ignored"}, {"Realm.Time.Limited", "in limited"}, {"Realm.Time.Running", "in time_running"}, {"Realm.Time.Malformed", "in malformed"}, {"Realm.Time.Out", "out time"},
+	}},
+
+	// Packets of connections.
+	{"parley_packets_total", counter, "dialect direction fate", "Packets of connections. For realm, and for the main connection of duplex, these are messages. In: taken is normal; malformed, out_of_time and out_of_state are broken or forged. Out: first is the first transmission of a reliable packet; other is unreliable packets and acknowledgements. If resent grows against first, the network loses packets. unsent: the socket could not keep up; add CPU.", []from{
+		{"Replica.Traffic.In - Replica.Traffic.Malformed - Replica.Traffic.OutOfTime - Replica.Traffic.OutOfState", "in taken"},
+		{"Stamp.Traffic.Taken", "in taken"}, {"Realm.Traffic.Taken", "in taken"}, {"Duplex.Traffic.FeedTaken", "in taken"},
+		{"*.Traffic.Malformed", "in malformed"}, {"*.Traffic.OutOfTime", "in out_of_time"}, {"*.Traffic.OutOfState", "in out_of_state"}, {"*.Traffic.OutOfRange", "in out_of_range"},
+		{"*.Traffic.Confirmations", "in confirmation"}, {"*.Traffic.Confirmable", "in reliable"}, {"*.Traffic.Loose", "in unreliable"}, {"*.Traffic.LooseOver", "in over_share"}, {"*.Traffic.LooseUnread", "in unread"},
+		{"Duplex.Traffic.Late", "in late"}, {"Duplex.Traffic.TooFar", "in too_far"}, {"Duplex.Traffic.NoRoom", "in no_room"}, {"Duplex.Traffic.Stray", "in stray"}, {"Duplex.Traffic.Ghosts", "in ghost"},
+		{"Duplex.Traffic.MainIn - Duplex.Traffic.MainIgnored", "in main"}, {"Duplex.Traffic.MainIgnored", "in main_ignored"},
+		{"Realm.Traffic.Refused", "in refused"}, {"Realm.Traffic.ChatFast", "in chat_fast"}, {"Realm.Traffic.Bad", "in bad"}, {"Realm.Traffic.AfterClose", "in after_close"},
+		{"*.Traffic.Reliable.First", "out first"}, {"*.Traffic.Reliable.Resent", "out resent"}, {"*.Traffic.Reliable.FastResent", "out fast_resent"}, {"*.Traffic.Reliable.Copies", "out copy"}, {"*.Traffic.Reliable.Probes", "out probe"},
+		{"*.Traffic.Out - *.Traffic.Reliable.Transmitted", "out other"}, {"Realm.Traffic.Out", "out queued"},
+		{"*.Traffic.LooseLost", "out unsent"}, {"*.Traffic.LooseUnsent", "out unsent"}, {"*.Traffic.ControlOut", "out control_unsent"}, {"*.Traffic.Hushed", "out hushed"},
+		{"Duplex.Traffic.FeedOut", "out feed"},
+	}},
+	{"parley_reliable_sent_total", counter, "dialect fate", "Reliable packets that were sent, by their fate. acked is normal. lost: newer values were sent instead. abandoned: the connection ended first. refused: the window was full; the network or the player is slow.", []from{
+		{"*.Traffic.Reliable.Acked", "acked"}, {"*.Traffic.Reliable.Lost", "lost"}, {"*.Traffic.Reliable.Abandoned", "abandoned"}, {"*.Traffic.Reliable.WindowFull", "refused"},
+	}},
+	{"parley_reliable_received_total", counter, "dialect fate", "Reliable packets that were received, by their fate. delivered is normal. repeat: sent again, because the acknowledgement was lost or late. refused and crowded: there was no room; they come again. too_far, stale and violation: a broken or hostile client.", []from{
+		{"*.Traffic.Reliable.Delivered", "delivered"}, {"*.Traffic.Reliable.Repeat", "repeat"}, {"*.Traffic.Reliable.Stale", "stale"}, {"*.Traffic.Reliable.TooFar", "too_far"},
+		{"*.Traffic.Reliable.Refused - *.Traffic.Reliable.Crowded", "refused"}, {"*.Traffic.Reliable.Crowded", "crowded"}, {"*.Traffic.Reliable.Violation", "violation"}, {"*.Traffic.Reliable.Skipped", "skipped"},
+		{"*.Traffic.Reliable.Outdated", "outdated"}, {"*.Traffic.Reliable.Discarded", "discarded"},
+	}},
+	{"parley_acks_total", counter, "dialect direction fate", "Acknowledgements. unsent: for packets that were never sent; a broken or hostile client. forgotten: not sent, because too many were owed; the packets come again.", []from{
+		{"*.Traffic.Reliable.AcksNew", "in new"}, {"*.Traffic.Reliable.AcksRepeat", "in repeat"}, {"*.Traffic.Reliable.AcksUnsent", "in unsent"},
+		{"*.Traffic.Reliable.AcksOut", "out sent"}, {"*.Traffic.Reliable.AcksForgotten", "out forgotten"},
+	}},
+	{"parley_copies_withheld_total", counter, "dialect reason", "Copies of packets, sent ahead of loss, that were not sent. denied: their share of the bandwidth was used up; the network loses many packets. saved: the acknowledgement came first.", []from{
+		{"*.Traffic.Reliable.CopiesDenied", "denied"}, {"*.Traffic.Reliable.CopiesSaved", "saved"},
+	}},
+	{"parley_dialect_events_total", counter, "dialect event", "Events that only some dialects have. heartbeat: a silent peer was asked for an answer. feed_lost: the feed of duplex went silent, and main took over; if it grows, a firewall may block UDP. coalesced: updates that were merged for a slow reader. throttled: packages beyond the rate of a peer. untold: skips without an event.", []from{
+		{"*.Traffic.Beats", "heartbeat"}, {"*.Traffic.Untold", "untold"}, {"Duplex.Traffic.Updates", "update"}, {"Duplex.Traffic.Syncs", "sync"}, {"Duplex.Traffic.FeedsLost", "feed_lost"},
+		{"Realm.Traffic.Coalesced", "coalesced"}, {"Realm.Traffic.Chunks", "chunk"}, {"Realm.Traffic.ChunkUnsaid", "chunk_refused"}, {"Realm.Broadcast", "broadcast"}, {"Realm.Receivers", "broadcast_copy"},
+		{"Relay.Throttled", "throttled"}, {"Relay.Relayed", "relayed"}, {"Relay.Copies", "relayed_copy"}, {"Relay.Unsaid", "unsaid"}, {"Relay.ToGame", "to_game"},
+		{"Connector.Mux.Throttled", "throttled"}, {"Connector.Mux.Relayed", "relayed"}, {"Connector.Mux.Copies", "relayed_copy"}, {"Connector.Mux.Unsaid", "unsaid"}, {"Connector.Mux.ToGame", "to_game"},
+	}},
+
+	// The sockets.
+	{"parley_bytes_total", counter, "dialect carrier direction", "Payload bytes of the sockets, without the headers of UDP, TCP, IP and TLS. If it grows, parley_world_bytes_total says which fields cost most.", []from{
+		{"*.Socket.InBytes", "udp in"}, {"*.Socket.OutBytes", "udp out"}, {"Duplex.Traffic.MainInBytes", "tcp in"}, {"Duplex.Traffic.MainOutBytes", "tcp out"}, {"Realm.Traffic.OutBytes", "tcp out"},
+	}},
+	{"parley_datagrams_total", counter, "dialect direction fate", "Datagrams of the sockets. dropped: the receive buffer was full; raise net.core.rmem_max or add CPU. truncated: larger than any datagram of the dialect. lost: the system did not send them; see parley_socket_faults_total.", []from{
+		{"*.Socket.InDatagrams", "in received"}, {"*.Socket.InTruncated", "in truncated"}, {"*.Socket.InDropped", "in dropped"}, {"*.Socket.OutDatagrams", "out sent"}, {"*.Socket.OutLost", "out lost"},
+	}},
+	{"parley_datagrams_joined_total", counter, "dialect direction", "Datagrams that shared a system call with others (GRO, GSO). A larger share is cheaper.", []from{{"*.Socket.InJoined", "in"}, {"*.Socket.OutJoined", "out"}}},
+	{"parley_datagrams_marked_total", counter, "dialect", "Datagrams that a router marked as congestion experienced (ECN). If it grows, the network is near its capacity.", []from{{"*.Socket.InCE", ""}}},
+	{"parley_socket_calls_total", counter, "dialect direction", "System calls that moved at least one datagram. It grows with the traffic; fewer calls a datagram are cheaper.", []from{{"*.Socket.InBatches", "in"}, {"*.Socket.OutBatches", "out"}}},
+	{"parley_socket_waits_total", counter, "dialect direction", "In: times that the reader waited for more datagrams to come together. Out: times that the send buffer was full; raise net.core.wmem_max.", []from{{"*.Socket.InGathers", "in"}, {"*.Socket.OutWaits", "out"}}},
+	{"parley_socket_faults_total", counter, "dialect direction fault", "Transient errors that the system reported. refused: players who are gone. no_buffers: the queue of the network card is full. not_permitted: a firewall drops packets.", []from{{"*.Socket.InFaults", "in"}, {"*.Socket.OutFaults", "out"}}},
+	{"parley_loop_events_total", counter, "dialect event", "Events of the loop of a dialect's server. queue_full: commands that the loop refused; add CPU. stuck_timer: a bug of parley; please report it.", []from{
+		{"*.Loop.Turns", "turn"}, {"*.Loop.Wakes", "wake"}, {"*.Loop.Timeouts", "timeout"}, {"*.Loop.Commands", "command"}, {"*.Loop.QueueFull", "queue_full"}, {"*.Loop.StuckTimers", "stuck_timer"},
+	}},
+
+	// relay's connector.
+	{"parley_connector_games", gauge, "", "Games of the connector now.", []from{{"Connector.Games", ""}}},
+	{"parley_connector_players", gauge, "", "Players in all games of the connector now.", []from{{"Connector.Players", ""}}},
+	{"parley_connector_packages_total", counter, "fate", "Packages that came to the connector, by their fate. uncut and foreign: no messages of its clients. not_joined: from an address that is not a player. throttled and behind: beyond the rate of a peer; reliable packages come again.", []from{
+		{"Connector.Lobby.ToMain", "to_main"}, {"Connector.Lobby.ToGame", "to_game"}, {"Connector.Lobby.Relayed", "relayed"}, {"Connector.Lobby.NotJoined", "not_joined"}, {"Connector.Lobby.Uncut", "uncut"}, {"Connector.Lobby.Foreign", "foreign"}, {"Connector.Lobby.Late", "late"},
+		{"Connector.Lobby.Throttled", "throttled"}, {"Connector.Lobby.Behind", "behind"}, {"Connector.Lobby.Unproven", "unproven"}, {"Connector.Lobby.Misplaced", "misplaced"},
+		{"Connector.Lobby.Game.Taken", "game_taken"}, {"Connector.Lobby.Game.Refused", "game_refused"}, {"Connector.Lobby.Game.NotJoined", "game_not_joined"}, {"Connector.Lobby.Game.Ignored", "game_ignored"},
+	}},
+	{"parley_connector_events_total", counter, "event", "Events of the connector. displaced and evicted: unproven addresses that made room for others; if they grow, somebody floods the port. removed: peers that sent too many invalid messages. unopened: games beyond the limit.", []from{
+		{"Connector.Lobby.Messages", "message"}, {"Connector.Lobby.Asked", "challenged"}, {"Connector.Lobby.Proven", "proven"}, {"Connector.Lobby.Displaced", "displaced"}, {"Connector.Lobby.Evicted", "evicted"}, {"Connector.Lobby.Idle", "idle"}, {"Connector.Lobby.Removed", "removed"},
+		{"Connector.Lobby.Opened", "game_opened"}, {"Connector.Lobby.Closed", "game_closed"}, {"Connector.Lobby.Different", "game_different"}, {"Connector.Lobby.Unopened", "unopened"},
+	}},
+
+	// Accounts.
+	{"parley_account_requests_total", counter, "fate", "Requests to accounts: log-ins, registrations, changes. refused: too many were waiting; add CPU, or somebody tries passwords.", []from{{"Accounts.Requests", "taken"}, {"Accounts.Refused", "refused"}}},
+	{"parley_account_results_total", counter, "result", "Results of requests to accounts. Many wrong_password and too_many_tries: somebody tries passwords. failed: an error of the store; see the log.", []from{{"Accounts.Results", ""}}},
+	{"parley_account_hashes_total", counter, "", "Hashed passwords. Each takes a core for a moment. If it grows fast, somebody tries passwords or registers many accounts.", []from{{"Accounts.Hashes", ""}}},
+	{"parley_account_hashing", gauge, "", "Passwords that are being hashed now. If it stays high, log-ins take long: add CPU.", []from{{"Accounts.Hashing", ""}}},
+	{"parley_account_faults_total", counter, "fault", "Faults of the store of accounts. bad_hash: a stored hash that cannot be read. not_noted: a log-in that could not be recorded. recheck: bans could not be read again. Check the disk or the database.", []from{
+		{"Accounts.BadHashes", "bad_hash"}, {"Accounts.NotNoted", "not_noted"}, {"Accounts.RecheckFailed", "recheck"},
+	}},
+	{"parley_account_sessions", gauge, "", "Accounts that are logged in now.", []from{{"Accounts.Sessions", ""}}},
+	{"parley_account_waiting", gauge, "stage", "Waiting requests to accounts. queue: not begun; if it stays high, add CPU. answer: done, but not taken by the game yet.", []from{{"Accounts.Waiting", "queue"}, {"Accounts.Unanswered", "answer"}}},
+
+	// The log.
+	{"parley_log_lines_total", counter, "fate", "Lines of the log. limited: left out, because lines of their kind came more than ten times a second. dropped: left out, because the log was read too slowly.", []from{{"Log.Lines", "written"}, {"Log.Limited", "limited"}, {"Log.Dropped", "dropped"}}},
+	{"parley_log_waiting", gauge, "", "Lines that wait to be written. If it stays high, the reader of standard error has stopped.", []from{{"Log.Waiting", ""}}},
+}
+
+// leftOut are the counters that no metric has, with the metric that says the same, or the reason.
+var leftOut = map[string]string{
+	"World.LastTick":                "parley_tick_seconds",
+	"World.TickP50":                 "parley_tick_seconds",
+	"World.TickP99":                 "parley_tick_seconds",
+	"World.RefusedInputs":           "parley_inputs_refused_total",
+	"World.World.Ticks":             "parley_ticks_total",
+	"Replica.Traffic.Reliable.In":   "the sum of parley_reliable_received_total and of what waits",
+	"Stamp.Traffic.Reliable.In":     "likewise",
+	"Relay.Traffic.Reliable.In":     "likewise",
+	"Connector.Traffic.Reliable.In": "likewise",
+	"*.Traffic.Reliable.Accepted":   "the sum of parley_reliable_sent_total and of what is under way",
+	"*.Traffic.Reliable.AcksIn":     "the sum of parley_acks_total",
+	"*.Traffic.In":                  "the sum of parley_packets_total",
+	"Duplex.Traffic.FeedIn":         "the sum of parley_packets_total",
+	"Stamp.In":                      "the sum of parley_stranger_packets_total and of packets",
+	"Stamp.ToConns":                 "likewise",
+	"Duplex.In":                     "likewise",
+	"Duplex.ToConns":                "likewise",
+	"Relay.In":                      "likewise",
+	"Relay.ToPeers":                 "likewise",
+	"Relay.Out":                     "likewise",
+	"Connector.Mux.In":              "likewise",
+	"Connector.Mux.ToPeers":         "likewise",
+	"Connector.Mux.Out":             "likewise",
+	"Connector.Lobby.Packages":      "the sum of parley_connector_packages_total",
+	"Realm.Time.In":                 "the sum of parley_stranger_packets_total",
+	"Realm.Streams.Opened":          "parley_connections_total",
+	"Accounts.MaxHashing":           "the most of parley_account_hashing",
+}
