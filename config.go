@@ -70,8 +70,7 @@ type Config struct {
 	// their own games through this server, and none of them is in the world.
 	RelayConnector bool
 
-	// RelayUnproven makes relay admit an address at its first package, for clients that do not answer a challenge. With
-	// RelayConnector it is for clients that do not solve that lobby's riddles. Default off.
+	// RelayUnproven makes relay admit an address at its first package, for clients that do not answer a challenge. Default off.
 	// It is for trusted networks only: an attacker who forges addresses can take seats in their names.
 	RelayUnproven bool
 

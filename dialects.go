@@ -63,7 +63,7 @@ func (s *Server) relay(c Config) error {
 		return nil
 	}
 	if c.RelayConnector {
-		d, err := connector.Listen(c.Relay, connector.Config{Unproven: c.RelayUnproven, Log: c.Log})
+		d, err := connector.Listen(c.Relay, connector.Config{Log: c.Log})
 		if err != nil {
 			return err
 		}

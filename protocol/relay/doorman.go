@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"parley/internal/reliable"
-	"parley/internal/roster"
 	"parley/internal/serial"
 )
 
@@ -145,12 +144,6 @@ func (p *Port) SendEmpty(to netip.AddrPort, id uint64) bool {
 	p.direct.Push(direct{to: to, id: uint32(id) & MaxID, flags: packageFlags(Unordered, true)})
 	p.note()
 	return true
-}
-
-// SendLoose sends an unreliable package of the server's own, of at most 60 bytes, to an address, once. Nothing is stored for it.
-func (p *Port) SendLoose(to netip.AddrPort, id uint32, payload []byte) {
-	var b [roster.MaxReply]byte
-	p.reply(to, append(appendHeader(b[:0], packageFlags(Unreliable, true), id&MaxID), payload...))
 }
 
 // accepts asks the Doorman about a datagram of a peer.

@@ -279,7 +279,7 @@ func (a *actor) send(e *relay.Endpoint, mode relay.Mode, to relay.Target, messag
 
 // leave has the actor leave the game.
 func (a *actor) leave() {
-	if !a.out() && a.game != nil {
+	if !a.out() {
 		a.send(a.game, relay.Unordered, relay.ToServer, &leave)
 		a.host.Poke()
 	}

@@ -22,12 +22,6 @@ type Config struct {
 	// whole session when such a message reaches them. Default false: such a package is dropped and counted.
 	PassForeign bool
 
-	// Unproven answers addresses at their first package, for clients that do not solve riddles (riddle.go). Use it only in a
-	// network that you trust: forged addresses then hold up to a quarter of the games, of the seats and of the strangers, at
-	// about 4 KiB each and more in a game. Default false: an address is asked first, and nothing is stored for it until it has
-	// answered.
-	Unproven bool
-
 	// MaxStrangers bounds the addresses that have no game and are known because they asked
 	// something. The one that has been silent for longest makes room for the next. Default 1,024.
 	MaxStrangers int
@@ -65,16 +59,10 @@ func (c Config) fill() *Config {
 // may be one at the main port, and so is one that has just left.
 func (c *Config) maxPeers() int { return 2*c.MaxGames*c.MaxPlayers + c.MaxStrangers + 64 }
 
-// Addresses that proved nothing hold nothing, and with Unproven at most a quarter of the games, of the seats and of the strangers: see
-// riddle.go.
-func (c *Config) unprovenGames() int { return max(c.MaxGames/4, 1) }
-func (c *Config) unprovenSeats() int { return max(c.MaxGames*c.MaxPlayers/4, c.MaxPlayers) }
-func (c *Config) unprovenStrangers() int {
-	if !c.Unproven {
-		return 0
-	}
-	return max(c.MaxStrangers/4, 1)
-}
+// Addresses that proved nothing hold at most a quarter of the games, of the seats and of the strangers: see riddle.go.
+func (c *Config) unprovenGames() int     { return max(c.MaxGames/4, 1) }
+func (c *Config) unprovenSeats() int     { return max(c.MaxGames*c.MaxPlayers/4, c.MaxPlayers) }
+func (c *Config) unprovenStrangers() int { return max(c.MaxStrangers/4, 1) }
 
 func orElse[T comparable](field *T, value T) {
 	var zero T

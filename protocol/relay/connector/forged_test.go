@@ -87,19 +87,3 @@ func TestAReturnIsProvenAgain(t *testing.T) {
 		t.Errorf("proven %t, next id %d", g.proven, first)
 	}
 }
-
-// A player who was lost with more packages to confirm than its library takes a riddle behind is told that it is none, and nothing is kept
-// of it.
-func TestAReturnFarBehindIsTold(t *testing.T) {
-	r, game, _, b := lost(t, true, maxUnsure+20)
-	r.lobby.cfg.Unproven = false
-	before := r.mux.Len()
-	b.ids[game] = 1
-	b.say(game, relay.Unordered, &join)
-	if sent := len(r.sent); sent != 1 || r.mux.Len() != before {
-		t.Errorf("%d datagrams, %d peers", sent, r.mux.Len()-before)
-	}
-	b.wantHeard("told", "NotJoined")
-	b.say(game, relay.Unreliable, &join) // as the NotJoined of another server would be
-	b.wantHeard("not told")
-}

@@ -75,7 +75,7 @@ const (
 	askAgain    = 200 * time.Millisecond
 	proveWithin = 2 * time.Second
 
-	// unprovenBytes is how much of the packages of a guest that proved nothing (Config.Unproven) waits behind a missing one, and unprovenPackages how
+	// unprovenBytes is how much of the packages of a guest that proved nothing waits behind a missing one, and unprovenPackages how
 	// many to it wait to be confirmed. Before half of that it is asked to prove itself.
 	unprovenBytes    = 1 << 10
 	unprovenPackages = 128

@@ -127,8 +127,8 @@ func (l *Lobby) Rules() relay.Rules {
 	return relay.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
-// Admit looks at the first package of an address, which consists of messages for the port, or is empty and reliable, as that of
-// relay's own client. It asks the address to prove itself, unless it may be admitted without. Other packages from strangers leave no trace.
+// Admit admits every address whose first package consists of messages for the port, or is empty and reliable, as that of relay's
+// own client. Other packages from strangers leave no trace.
 func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, first relay.Package) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)
@@ -145,25 +145,20 @@ func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, firs
 		l.unknown.forget(pastKey{port.Number(), from})
 		ok = false
 	}
-	proven, far := l.isProven(from), ok && was.isFarBehind()
+	g := newGuest(now, m)
+	g.proven = l.isProven(from)
+	g.back = m != nil && m.isBack(from, &first) || ok && was.isFarBehind()
 	if l.owesProof(port.Number(), from) {
-		l.askFirst(port, from, &first)
+		l.stats.Unproven++
+		l.askStranger(port, from)
 		return nil, false
 	}
 	has := l.clients[from].match
-	if awaited := has != nil && (m == nil || has == m); !proven && !awaited && l.strangers.unproven >= l.cfg.unprovenStrangers() {
-		if far && m != nil && first.Mode.Reliable() {
-			// It could not take a riddle, with all the ids that it misses.
-			l.stats.Unproven++
-			port.SendLoose(from, was.Loose, (&FromGame{Kind: FromGameNotJoined}).AppendTo(l.payload[:0]))
-			return nil, false
-		}
-		l.askFirst(port, from, &first)
+	if awaited := has != nil && (m == nil || has == m); !g.proven && !awaited && l.strangers.unproven >= l.cfg.unprovenStrangers() {
+		l.stats.Unproven++
+		l.askStranger(port, from)
 		return nil, false
 	}
-	g := newGuest(now, m)
-	g.proven = proven
-	g.back = m != nil && m.isBack(from, &first) || far
 	return g, true
 }
 
@@ -212,7 +207,7 @@ func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 // seat gives a guest its peer.
 func (l *Lobby) seat(g *guest, p *relay.Peer) {
 	g.peer = p
-	if _, ok := p.Expects(); !ok && l.asksStrangers && !p.Addr().Addr().IsLoopback() {
+	if _, ok := p.Expects(); !ok && l.asksStrangers {
 		// It may have been asked before it was a guest, and then has got these.
 		p.Expect(l.riddle(p.Port().Number(), p.Addr(), p.NextID()), false)
 	}

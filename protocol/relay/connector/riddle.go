@@ -1,7 +1,6 @@
 package connector
 
 import (
-	"math/bits"
 	"net/netip"
 	"slices"
 	"time"
@@ -14,20 +13,20 @@ import (
 // three empty packages under ids that nobody can guess who does not receive them, and who confirms these three and no
 // others does. The ids are passed over later (relay's Peer.Expect), so that nothing else changes.
 //
-// An address is asked before anything is kept of it. With Config.Unproven it is a guest at once, and asked only when it would cost too
-// much: see mustProve.
+// A riddle is asked only when an address that proved nothing would cost too much: see mustProve and Config. A guest has its own;
+// one that is no guest is asked without anything being kept of it.
 
 // riddle returns the ids of an address at a port, ascending, from base on. They are the same whenever it is asked, so that nobody
 // has got an id that we then use for something else.
 func (l *Lobby) riddle(port uint16, addr netip.AddrPort, base uint64) (ids [3]uint64) {
-	hash := l.secret.Clock(addr, uint32(port))
+	bits := l.secret.Clock(addr, uint32(port))
 	for i := range ids {
-		id := base + 1 + hash%riddleSpan
+		id := base + 1 + bits%riddleSpan
 		for slices.Contains(ids[:i], id) {
 			id = base + 1 + (id-base)%riddleSpan
 		}
 		ids[i] = id
-		hash /= riddleSpan
+		bits /= riddleSpan
 	}
 	slices.Sort(ids[:])
 	return ids
@@ -49,16 +48,6 @@ func (l *Lobby) ask(now time.Time, g *guest) {
 	}
 	g.asked = now
 	l.sendRiddle(p.Port(), p.Addr(), ids)
-}
-
-// askFirst asks an address that sent its first package. An empty package ahead of the next id may be of the riddle of another server:
-// two of them would ask each other for ever, three times as often each time.
-func (l *Lobby) askFirst(port *relay.Port, from netip.AddrPort, first *relay.Package) {
-	l.stats.Unproven++
-	ahead := (first.ID - uint32(l.Resume(port, from).Receive)) & relay.MaxID
-	if len(first.Payload) > 0 || ahead == 0 || ahead > relay.MaxID/2 {
-		l.askStranger(port, from)
-	}
 }
 
 // askStranger asks an address of which nothing is kept.
@@ -92,17 +81,8 @@ func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, 
 	m, _ := port.Value.(*match)
 	p := port.Peer(from)
 	if p == nil {
-		if !l.asksStrangers || l.down || m != nil && m.over {
-			return nil, false
-		}
 		want, next := l.strangersRiddle(port, from)
-		switch solves(want, next, ids) {
-		case inPart:
-			// One was lost. Its request may come again only after seconds, so it is asked now: 96 bytes with their headers, for 38
-			// or more.
-			l.sendRiddle(port, from, want)
-			return nil, false
-		case notAtAll:
+		if !l.asksStrangers || l.down || m != nil && m.over || !solves(want, next, ids) {
 			return nil, false
 		}
 		l.stats.Proven++
@@ -112,24 +92,15 @@ func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, 
 		return g, true
 	}
 	want, ok := p.Expects()
-	if g := p.Seat.(*guest); ok && !g.proven && solves(want, p.NextID(), ids) == inFull {
+	if g := p.Seat.(*guest); ok && !g.proven && solves(want, p.NextID(), ids) {
 		l.stats.Proven++
 		l.vouch(g)
 	}
 	return nil, false
 }
 
-// solved is how far a confirmation solves a riddle.
-type solved uint8
-
-const (
-	notAtAll solved = iota // or it has another id from the next on: a guess
-	inPart                 // it lacks one
-	inFull
-)
-
-// solves compares a confirmation with the ids that are wanted. No other id from next on was sent.
-func solves(want [3]uint64, next uint64, ids []byte) solved {
+// solves reports whether a confirmation has all ids that are wanted, and no other from next on.
+func solves(want [3]uint64, next uint64, ids []byte) bool {
 	got := 0
 	walk := relay.ReadIDs(ids)
 	for id, ok := walk.Next(); ok; id, ok = walk.Next() {
@@ -138,17 +109,10 @@ func solves(want [3]uint64, next uint64, ids []byte) solved {
 		case i >= 0:
 			got |= 1 << i
 		case (id-uint32(next))&relay.MaxID <= riddleSpan:
-			return notAtAll
+			return false // a guess
 		}
 	}
-	// With one of them it may well have the others in two more confirmations: to ask then would be to ask more and more.
-	switch bits.OnesCount(uint(got)) {
-	case len(want):
-		return inFull
-	case len(want) - 1:
-		return inPart
-	}
-	return notAtAll
+	return got == 1<<len(want)-1
 }
 
 // vouch notes that a guest is proven, at all ports: it is one address.

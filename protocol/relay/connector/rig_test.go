@@ -43,17 +43,10 @@ type datagram struct {
 
 const mainPort = 8082
 
-// newRig returns a rig that answers addresses at their first package, as its players do not send again.
 func newRig(t testing.TB, c Config) *rig { return newRigOf(t, c, 0) }
 
 // newRigOf is newRig with another bound of peers.
 func newRigOf(t testing.TB, c Config, maxPeers int) *rig {
-	c.Unproven = true
-	return newStrictRig(t, c, maxPeers)
-}
-
-// newStrictRig returns a rig that asks addresses first, unless its Config says otherwise.
-func newStrictRig(t testing.TB, c Config, maxPeers int) *rig {
 	r := &rig{t: t, now: rigStart, lobby: NewLobby(c, key), next: 40000}
 	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
 	rc := r.lobby.serverConfig()
