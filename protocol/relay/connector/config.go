@@ -59,10 +59,11 @@ func (c Config) fill() *Config {
 // may be one at the main port, and so is one that has just left.
 func (c *Config) maxPeers() int { return 2*c.MaxGames*c.MaxPlayers + c.MaxStrangers + 64 }
 
-// Addresses that proved nothing hold at most a quarter of the games, of the seats and of the strangers: see riddle.go.
+// Addresses that proved nothing hold at most a quarter of the games and of the seats, and a sixteenth of the strangers: a stranger
+// takes 4 KiB, so that is the memory of a quarter at 1 KiB each. Beyond that they are asked first: see riddle.go.
 func (c *Config) unprovenGames() int     { return max(c.MaxGames/4, 1) }
 func (c *Config) unprovenSeats() int     { return max(c.MaxGames*c.MaxPlayers/4, c.MaxPlayers) }
-func (c *Config) unprovenStrangers() int { return max(c.MaxStrangers/4, 1) }
+func (c *Config) unprovenStrangers() int { return max(c.MaxStrangers/16, 1) }
 
 func orElse[T comparable](field *T, value T) {
 	var zero T

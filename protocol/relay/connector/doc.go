@@ -63,7 +63,7 @@
 //
 // No input makes it panic, loop or allocate without bound. The dialect has neither encryption nor signatures, and "there are
 // no challenges". An address is proven by a riddle, which the library of the game's clients answers without knowing it: see
-// riddle.go. Unproven addresses hold at most a quarter of the games, of the seats and of the strangers. Riddles are asked
+// riddle.go. Unproven addresses hold at most a quarter of the games and of the seats, and a sixteenth of the strangers. Riddles are asked
 // only when that is used up, when a game is full, or when an address comes back of which the server has kept only the ids
 // (TestForgedSourcesKeepNobodyOut, TestAForgedReturnBringsLittle). Until an address confirms something, it is sent at most
 // three bytes for each of its own plus 8 KiB. A forged Leave removes a player from its game. Servers that a forged datagram

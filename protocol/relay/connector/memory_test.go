@@ -15,7 +15,7 @@ func TestMemoryOfTheUnproven(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	r := newRig(t, Config{})
-	const count = 256
+	const count = 64
 	before := shelltest.LiveHeap()
 	for i := range count + 10 {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, byte(i >> 8), byte(i), 7}), 1000)
