@@ -172,7 +172,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 		p.Close(soon)
 	}
 	dialects := []string{"replica", "relay", "duplex", "stamp", "realm"} // stamp only watches, and this realm has no accounts
-	for i, dialect := range dialects[:3] { // before there is a crowd, in which a slow machine lets nobody in
+	for i, dialect := range dialects[:3] {                               // before there is a crowd, in which a slow machine lets nobody in
 		for tries := 0; in[i].Load() == 0 && tries < 20; tries++ {
 			visit(i, dialect, time.Minute)
 		}
