@@ -29,7 +29,8 @@ type Doorman interface {
 // Progress is the progress of a conversation.
 type Progress struct {
 	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed. The ids between are sent
-	// again without a payload, so that nothing waits for them.
+	// again without a payload ahead of the next reliable package, so that it does not wait for them. Not before: the peer may
+	// hold packages behind them, and would deliver these as if it had all.
 	Send, Unsure uint64
 	// Loose is the next unreliable id to the peer.
 	Loose uint32
@@ -48,7 +49,7 @@ func (p *Peer) Progress() Progress {
 }
 
 func (e *Endpoint) progress() Progress {
-	was := Progress{Send: e.sender.Next(), Unsure: e.sender.Oldest(), Loose: e.nextLoose, Receive: e.receiver.Complete()}
+	was := Progress{Send: e.nextID(), Unsure: e.sender.Oldest(), Loose: e.nextLoose, Receive: e.receiver.Complete()}
 	if e.rare != nil && e.expected != nil {
 		was.Got = e.expected.ids
 	}
@@ -66,9 +67,30 @@ func (e *Endpoint) resume(now time.Time, was Progress) {
 	if was.Got != ([3]uint64{}) {
 		e.seldom().expected = &expected{ids: was.Got}
 	}
-	for n := was.Unsure; n < was.Send; n++ {
-		_ = e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)}) // nothing is in its way yet
+	if was.Unsure < was.Send {
+		e.seldom().resumeAt = was.Send
 	}
+}
+
+// owes reports whether ids of a former conversation are still to be sent again.
+func (e *Endpoint) owes() bool { return e.rare != nil && e.sender.Next() < e.resumeAt }
+
+// payOwed sends them, empty, and reports whether the engine took all.
+func (e *Endpoint) payOwed(now time.Time) bool {
+	for e.owes() {
+		if e.sender.Send(now, nil, reliable.Options{Tag: uint32(packageFlags(Unordered, true))}) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nextID returns the id of the next reliable package.
+func (e *Endpoint) nextID() uint64 {
+	if e.owes() {
+		return e.resumeAt
+	}
+	return e.sender.Next()
 }
 
 // Expect makes the next reliable packages to the peer skip three ids that it already has, from empty packages of Port.SendEmpty.
@@ -105,7 +127,7 @@ func (e *Endpoint) passOver(now time.Time) {
 }
 
 // NextID returns the next reliable id to the peer.
-func (p *Peer) NextID() uint64 { return p.sender.Next() }
+func (p *Peer) NextID() uint64 { return p.nextID() }
 
 // Held returns how many bytes of the peer's packages wait for smaller ids, with the cost of the missing ids.
 func (p *Peer) Held() int { return p.receiver.Held() }

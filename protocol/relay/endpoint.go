@@ -105,6 +105,7 @@ type rare struct {
 	why        Close     // of Peer.Leave
 	expected   *expected
 	was        Progress  // how far it had come when it ended
+	resumeAt   uint64    // smaller ids are of a former conversation: see Progress
 	refusedAt  time.Time // when a package of a peer was last not taken because too many wait
 	tookAt     time.Time // when one was taken nevertheless
 	spared     bool      // its address is not ignored when it is gone

@@ -104,6 +104,9 @@ func (e *Endpoint) sendFrom(now time.Time, o outgoing, from *Peer) error {
 // toEngine reports whether the engine took a package. The number is the engine's; the
 // flags come back with each transmission.
 func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
+	if e.owes() && !e.payOwed(now) {
+		return false
+	}
 	if e.rare != nil && e.expected != nil && len(o.bytes()) > 0 {
 		e.passOver(now)
 	}
@@ -117,9 +120,9 @@ func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
 // mayBeat reports whether an empty package is due after enough silence: once a silence. A peer
 // that has not confirmed anything yet, and has something to confirm, has that to answer, which
 // is resent; without that, two servers that were made to take each other for clients by one
-// forged package would keep each other alive.
+// forged package would keep each other alive. Nor is one due while ids of a former conversation are owed: see Progress.
 func (e *Endpoint) mayBeat() bool {
-	return !e.beaten && (e.answered || e.sender.InFlight(0) == 0)
+	return !e.beaten && (e.answered || e.sender.InFlight(0) == 0) && !e.owes()
 }
 
 // beat sends "an empty reliable unordered package (bit 4 set), whose confirmation is a sign
