@@ -62,8 +62,10 @@ func (a *actor) dial(port uint16) *relay.Endpoint {
 	return e
 }
 
-// out reports whether the actor takes no part any more.
-func (a *actor) out() bool { return a.crashed || a.lost || a.left }
+// out reports whether the actor takes no part any more, or never will: the opener was lost before it knew of its game.
+func (a *actor) out() bool {
+	return a.crashed || a.lost || a.left || a.s.lossy && a.s.game == 0 && a.s.actors[0].lost
+}
 
 func (a *actor) each(f func(e *relay.Endpoint)) {
 	for _, e := range []*relay.Endpoint{a.main, a.game} {
@@ -112,7 +114,7 @@ func (a *actor) turn(now time.Time) {
 		e.Advance(now)
 		for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {
 			switch {
-			case ev.Kind == relay.EventLeft && e == a.game && !a.left:
+			case ev.Kind == relay.EventLeft && e == a.game && !a.left, ev.Kind == relay.EventLeft && a.game == nil:
 				a.lost = true
 			case ev.Kind == relay.EventPackage && e == a.main:
 				a.fromMain(ev.Package.Payload)

@@ -135,6 +135,9 @@ func (s *swarm) play() error {
 	phase("all was said", time.Minute, func(a *actor) bool { return a.said >= 40 })
 	s.quiet = true
 	phase("all arrives", 5*time.Minute, func(a *actor) bool { return a.heardAll() })
+	if s.err != nil {
+		return s.err
+	}
 	s.checkEnds()
 	for _, a := range s.actors {
 		a.leave()
