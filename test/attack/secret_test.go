@@ -92,7 +92,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	told.keep("a password", []byte(password))
 
 	log := slog.New(slog.NewTextHandler(told, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	const rate, any = 50, "127.0.0.1:0"
+	const rate, any = 100, "127.0.0.1:0"
 	h, err := gateway.New(gateway.Config{Game: arena.Game(), TickRate: rate, Sight: 8, MaxPlayers: 500, PerAddress: -1, TicketKey: key, Log: log})
 	if err != nil {
 		t.Fatal(err)
