@@ -2,6 +2,7 @@ package blackbox
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -162,8 +163,13 @@ func prTier(t *testing.T) {
 func TestATickOverTheWireAllocatesNothing(t *testing.T) {
 	prTier(t)
 	for each := 8; each > 0; each /= 2 {
-		clean, judged := tickAllocations(t, each)
+		clean, judged, faults := tickAllocations(t, each)
 		t.Logf("%d players a dialect: %d of %d seconds were without an allocation", each, clean, judged)
+		if clean == enoughClean || judged == mostJudged {
+			for _, fault := range faults {
+				t.Error(fault)
+			}
+		}
 		if clean == enoughClean {
 			return
 		}
@@ -176,9 +182,9 @@ func TestATickOverTheWireAllocatesNothing(t *testing.T) {
 
 const enoughClean, mostJudged = 4, 12 // seconds of TestATickOverTheWireAllocatesNothing
 
-// tickAllocations serves so many players of each dialect, and returns how many seconds were judged and how many
-// of them were without an allocation.
-func tickAllocations(t *testing.T, each int) (clean, judged int) {
+// tickAllocations serves so many players of each dialect, and returns how many seconds were judged, how many
+// of them were without an allocation, and which bots failed.
+func tickAllocations(t *testing.T, each int) (clean, judged int, faults []string) {
 	guests := 2 * each
 	const rate = 30
 	config := loadConfig{Drifters: 25 * each, Allocs: true, Plain: true, TickRate: rate, Swell: 4*(each+guests) - 1}
@@ -212,7 +218,7 @@ func tickAllocations(t *testing.T, each int) (clean, judged int) {
 			cancel()
 			for _, r := range patient.Value(ended) {
 				if r.Errors > 0 {
-					t.Logf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error)
+					faults = append(faults, fmt.Sprintf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error))
 				}
 			}
 		}
@@ -221,13 +227,13 @@ func tickAllocations(t *testing.T, each int) (clean, judged int) {
 	leave := sync.OnceFunc(come(guests, 2))
 	defer leave()
 	if !are(each + guests) {
-		return 0, 0
+		return 0, 0, faults
 	}
 	l.say(loadChatter)
 	ticks(4 * rate)
 	leave()
 	if !are(each) {
-		return 0, 0
+		return 0, 0, faults
 	}
 	ticks(rate)
 	for second := 0; second < 2*mostJudged && judged < mostJudged && clean < enoughClean; second++ {
@@ -246,5 +252,5 @@ func tickAllocations(t *testing.T, each int) (clean, judged int) {
 			clean++
 		}
 	}
-	return clean, judged
+	return clean, judged, faults
 }
