@@ -3,6 +3,7 @@ package layout
 import (
 	"fmt"
 	"go/parser"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ func (r row) checkPackage(s source, dir string) error {
 	}
 	if !r.anything && !slices.Contains(r.mayImport, to.path) {
 		return fmt.Errorf("%s may not import %s", r.path, dir)
+	}
+	if to.path == "protocol/*/core" && r.path == "protocol/*" && path.Dir(dir) != s.dir() {
+		return fmt.Errorf("%s may not import %s: dialects do not know each other", s.dir(), dir)
 	}
 	// Otherwise a pure file could open a socket by asking its neighbour to.
 	if !r.isShell(s.path) && to.isAllShell() {

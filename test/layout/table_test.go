@@ -8,7 +8,7 @@ import (
 
 // A row is one line of the table: a package, or several of one kind.
 type row struct {
-	// path is the directory: "." is the module's root, a last element * is any
+	// path is the directory: "." is the module's root, an element * is any
 	// one name, and a last element ... is any depth.
 	path string
 
@@ -46,19 +46,20 @@ var table = []row{
 	{path: "cmd/program", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "play/gateway", "internal/scribe", "protocol/*", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"world", "account", "play/gateway", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
-	{path: "protocol/*", mayImport: engine, shell: []string{"server", "client"}},
-	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*"}), shell: []string{"server"}},
+	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*/core"}), shell: []string{"server"}},
+	{path: "protocol/*", mayImport: slices.Concat(engine, []string{"protocol/*/core"}), shell: []string{"server", "client"}},
+	{path: "protocol/*/core", mayImport: engine}, // codec and sans-I/O core
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
 	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/postgres", mayImport: []string{"account"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/storetest", mayImport: []string{"account", "internal/patient"}, modules: []string{"pgregory.net/rapid"}, shell: everyFile},
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
-	{path: "capture", mayImport: []string{"protocol/*"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
-	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "simnet", "account", "account/sqlite",
+	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
+	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
 		"account/postgres", "account/storetest", "cluster", "capture"}, shell: everyFile},
 
 	// The engine: pure, but for the sockets and the loops around them.
@@ -86,9 +87,9 @@ var table = []row{
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
-	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*"}},
-	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
-	{path: "play/player", mayImport: []string{"protocol/*", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
+	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
+	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
+	{path: "play/player", mayImport: []string{"protocol/*", "protocol/*/core", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
 	// Tests of the built program: they know nothing of it but its bytes.
@@ -110,13 +111,11 @@ func rowOf(dir string) (row, bool) {
 }
 
 func matches(pattern, dir string) bool {
-	if parent, ok := strings.CutSuffix(pattern, "/*"); ok {
-		return path.Dir(dir) == parent
-	}
 	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return strings.HasPrefix(dir, parent+"/")
 	}
-	return pattern == dir
+	ok, _ := path.Match(pattern, dir)
+	return ok
 }
 
 // isShell reports whether the package lets a file touch the outside.
