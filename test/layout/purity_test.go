@@ -19,8 +19,8 @@ import (
 // design.
 var impureImports = []string{"net", "os", "sync", "log", "syscall", "crypto/rand", "hash/maphash"}
 
-// pureExceptions are values only.
-var pureExceptions = []string{"net/netip"}
+// pureExceptions are values only, and the type of a log that a core's Config hands on to its shell.
+var pureExceptions = []string{"net/netip", "log/slog"}
 
 // impureNames are what a pure file may not use of a package that is otherwise
 // fine: of time, whatever reads or waits for the clock; of fmt, what prints.
@@ -32,6 +32,7 @@ var impureNames = map[string]*regexp.Regexp{
 // pureNames are the opposite: all that a pure file may use of a package. The
 // other functions of the random packages draw from a source that all share.
 var pureNames = map[string][]string{
+	"log/slog":     {"Logger"},
 	"math/rand":    {"New", "NewSource", "NewZipf", "Rand", "Source", "Source64", "Zipf"},
 	"math/rand/v2": {"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "Source", "PCG", "ChaCha8", "Zipf"},
 }
