@@ -1,8 +1,10 @@
 // Package roster is the table of a server core: the connections by address, those with events or packets to poll,
 // and the next timer. Each dialect's Mux has one.
 //
+//	type member = roster.Member // a name that users of a Conn do not see
+//
 //	type Conn struct {
-//		roster.Member
+//		member
 //		…
 //	}
 //

@@ -83,7 +83,7 @@ func TestALobbyAgreesWithAModel(t *testing.T) {
 		case 3:
 			if len(model) > 0 {
 				c := model[rng.IntN(len(model))].c
-				if !c.Waiting() || !l.Leave(c) || c.Waiting() || l.Leave(c) {
+				if !Waiting(&c.Member) || !l.Leave(c) || Waiting(&c.Member) || l.Leave(c) {
 					t.Fatal("it does not leave once")
 				}
 				leave(c)

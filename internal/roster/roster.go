@@ -12,7 +12,7 @@ import (
 
 // Member is what a connection embeds to be in a Roster. Its zero value is in none.
 type Member struct {
-	timers.Timer
+	timer
 	index    int32 // in Roster.list
 	queued   bool  // in busy
 	eventful bool  // in eventful
@@ -20,11 +20,15 @@ type Member struct {
 	waiting  bool  // it is in a Lobby
 }
 
-// Gone reports whether the connection was removed. It may still have packets to poll.
-func (m *Member) Gone() bool { return m.gone }
+// timer is embedded by a name that the users of a connection do not see.
+type timer = timers.Timer
 
-// Waiting reports whether the connection is in a Lobby.
-func (m *Member) Waiting() bool { return m.waiting }
+// Gone reports whether a connection was removed. It may still have packets to poll. It is no method, as all methods of a
+// Member are the connection's too.
+func Gone(m *Member) bool { return m.gone }
+
+// Waiting reports whether a connection is in a Lobby.
+func Waiting(m *Member) bool { return m.waiting }
 
 func (m *Member) member() *Member { return m }
 

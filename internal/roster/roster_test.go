@@ -75,7 +75,7 @@ func TestARosterAgreesWithAModel(t *testing.T) {
 				c.packets = 0
 				r.Rest(c, c.next, c.timed)
 				delete(due, c)
-				if c.timed && !c.Gone() {
+				if c.timed && !Gone(&c.Member) {
 					due[c] = c.next
 				}
 			}
@@ -110,7 +110,7 @@ func check(t *testing.T, r *Roster[*conn], there map[netip.AddrPort]*conn, due m
 		t.Fatalf("%d are in the table, want %d", r.Len(), len(there))
 	}
 	for c := range r.All() {
-		if there[c.addr] != c || r.Get(c.addr) != c || c.Gone() {
+		if there[c.addr] != c || r.Get(c.addr) != c || Gone(&c.Member) {
 			t.Fatalf("%v is not the one that was put there", c.addr)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/internal/queue"
+	"parley/internal/roster"
 )
 
 // backlog are the reliable packages to a peer that wait for the window: those of each sender in a line of
@@ -152,7 +153,7 @@ func (e *Endpoint) ease(l *line) {
 // relieve lets the sender of a full line go on.
 func (b *backlog) relieve(l *line) {
 	l.full = false
-	if l.from.waitsFor--; l.from.waitsFor == 0 && !l.from.Gone() {
+	if l.from.waitsFor--; l.from.waitsFor == 0 && !roster.Gone(&l.from.Member) {
 		l.from.port.touch(l.from)
 	}
 }

@@ -234,12 +234,12 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		c.now = p.mux.now
 		if n, to, ok := c.PollTransmit(buf); ok {
 			p.mux.stats.Out++
-			if c.Gone() {
+			if roster.Gone(&c.Member) {
 				p.mux.past.Out++ // its counters were taken over before this
 			}
 			return n, to, true
 		}
-		if c.Gone() {
+		if roster.Gone(&c.Member) {
 			c.letGo(false)
 		}
 		at, ok := p.restUntil(c)

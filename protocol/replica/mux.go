@@ -425,7 +425,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
 		if n, to, ok := c.PollTransmit(buf); ok {
-			if c.Gone() {
+			if roster.Gone(&c.Member) {
 				m.past.Out++ // its counters were taken over before this
 			}
 			return n, to, true

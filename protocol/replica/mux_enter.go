@@ -3,6 +3,8 @@ package replica
 import (
 	"net/netip"
 	"time"
+
+	"parley/internal/roster"
 )
 
 // This file is the way from a proven address to a place: "A place is taken when a player enters, never before"
@@ -42,7 +44,7 @@ func (c *Conn) Enter() bool {
 	switch {
 	case c.entered:
 		return true
-	case c.Gone() || m.lobby == nil || !m.lobby.Leave(c):
+	case roster.Gone(&c.Member) || m.lobby == nil || !m.lobby.Leave(c):
 		return false
 	case m.places >= m.cfg.MaxConns:
 		c.Close(serverFull)

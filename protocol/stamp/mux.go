@@ -117,7 +117,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		m.stats.ToConns++
 		if c.state != StateClosed {
 			c.handle(now, b)
-			if c.heeds && c.Waiting() {
+			if c.heeds && roster.Waiting(&c.Member) {
 				m.enter(c)
 			}
 			m.conns.Touch(c)
@@ -199,7 +199,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.now = m.now
 		if n, to, ok := c.PollTransmit(buf); ok {
-			if c.Gone() {
+			if roster.Gone(&c.Member) {
 				m.past.Out++ // its counters were taken over before this
 			}
 			return n, to, true
