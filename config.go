@@ -12,6 +12,7 @@ import (
 	"parley/internal/scribe"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -140,8 +141,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.MaxPlayers must be 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
 		return fmt.Errorf("parley: Config.Sight must be a number of cells, or below 0 for everything, not %v", c.Sight)
-	case c.TicketKey != nil && len(c.TicketKey) < relay.MinTicketKey:
-		return fmt.Errorf("parley: Config.TicketKey has %d bytes, and at least %d are needed: make a longer key", len(c.TicketKey), relay.MinTicketKey)
+	case c.TicketKey != nil && len(c.TicketKey) < relaycore.MinTicketKey:
+		return fmt.Errorf("parley: Config.TicketKey has %d bytes, and at least %d are needed: make a longer key", len(c.TicketKey), relaycore.MinTicketKey)
 	case c.Accounts == nil && c.Realm != "" && c.Realm != Off:
 		return fmt.Errorf("parley: Config.Realm is %q, and Config.Accounts is nil: set Accounts to sqlite.OpenIn of parley/account/sqlite, or leave Realm out", c.Realm)
 	case len(c.RealmConfig) != len(c.RealmExtension):

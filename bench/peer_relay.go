@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 var relayPeers = []Peer{
@@ -86,16 +87,16 @@ func relayBusyOr(err error) error {
 }
 
 // relayShared is what the light clients of a process share.
-var relayShared = &relay.Shared{Rand: shell.Rand()}
+var relayShared = &relaycore.Shared{Rand: shell.Rand()}
 
 func joinRelay(now time.Time, addr netip.AddrPort, mode relay.Mode) (Member, error) {
-	e, err := relay.NewClient(now, addr, relay.Config{}, relayShared)
+	e, err := relaycore.NewClient(now, addr, relay.Config{}, relayShared)
 	if err != nil {
 		return nil, err
 	}
 	return newDatagramMember(addr, endpoint{
 		core:  e,
-		ready: func() bool { return e.State() == relay.StateOpen },
+		ready: func() bool { return e.State() == relaycore.StateOpen },
 		send:  func(now time.Time, b []byte) error { return e.Send(now, mode, relay.ToServer, b) },
 		poll: func(take func([]byte)) error {
 			for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {

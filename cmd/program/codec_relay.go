@@ -5,28 +5,29 @@ import (
 	"math"
 
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // relayCodec joins the dialect relay to decode and encode. Both sides send the same.
 var relayCodec = Codec{Name: "relay", Decode: decodeRelay, Encode: encodeRelay}
 
-var relayTable = table[relay.Datagram, relay.Kind]{"packet", func(d *relay.Datagram) *relay.Kind { return &d.Kind }, relayKinds()}
+var relayTable = table[relaycore.Datagram, relaycore.Kind]{"packet", func(d *relaycore.Datagram) *relaycore.Kind { return &d.Kind }, relayKinds()}
 
-func relayKinds() map[relay.Kind][]field[relay.Datagram] {
-	type D = relay.Datagram
-	return map[relay.Kind][]field[D]{
-		relay.KindPackage: {
+func relayKinds() map[relaycore.Kind][]field[relaycore.Datagram] {
+	type D = relaycore.Datagram
+	return map[relaycore.Kind][]field[D]{
+		relaycore.KindPackage: {
 			shapedField("mode", func(d *D) string { return d.Mode.String() }, takeRelayMode),
 			plainField("to_server", func(d *D) *bool { return &d.ToServer }),
-			numberField("id", relay.MaxID, func(d *D) *uint32 { return &d.ID }),
+			numberField("id", relaycore.MaxID, func(d *D) *uint32 { return &d.ID }),
 			hexField("payload", math.MaxInt, func(d *D) *[]byte { return &d.Payload }),
 		},
-		relay.KindConfirmation: {shapedField("ids", showRelayIDs, takeRelayIDs)},
+		relaycore.KindConfirmation: {shapedField("ids", showRelayIDs, takeRelayIDs)},
 	}
 }
 
 func decodeRelay(_ Side, _ string, b []byte) (any, error) {
-	var d relay.Datagram
+	var d relaycore.Datagram
 	if err := d.ParseErr(b); err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func decodeRelay(_ Side, _ string, b []byte) (any, error) {
 }
 
 func encodeRelay(_ Side, _ string, line []byte) ([]byte, error) {
-	var d relay.Datagram
+	var d relaycore.Datagram
 	if err := relayTable.take(&d, line); err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func encodeRelay(_ Side, _ string, line []byte) ([]byte, error) {
 	return b, d.ParseErr(b)
 }
 
-func takeRelayMode(d *relay.Datagram, name string) error {
+func takeRelayMode(d *relaycore.Datagram, name string) error {
 	for d.Mode = relay.Unreliable; d.Mode <= relay.SemiOrdered; d.Mode++ {
 		if d.Mode.String() == name {
 			return nil
@@ -56,20 +57,20 @@ func takeRelayMode(d *relay.Datagram, name string) error {
 	return fmt.Errorf("mode: no mode is named %q; there are %s, %s and %s", name, relay.Unreliable, relay.Unordered, relay.SemiOrdered)
 }
 
-func showRelayIDs(d *relay.Datagram) (list []uint32) {
-	ids := relay.ReadIDs(d.IDs)
+func showRelayIDs(d *relaycore.Datagram) (list []uint32) {
+	ids := relaycore.ReadIDs(d.IDs)
 	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
 		list = append(list, id)
 	}
 	return list
 }
 
-func takeRelayIDs(d *relay.Datagram, list []uint32) error {
+func takeRelayIDs(d *relaycore.Datagram, list []uint32) error {
 	for i, id := range list {
-		if err := inLimit(fmt.Sprintf("ids[%d]", i), int(id), relay.MaxID); err != nil {
+		if err := inLimit(fmt.Sprintf("ids[%d]", i), int(id), relaycore.MaxID); err != nil {
 			return err
 		}
-		d.IDs = relay.AppendID(d.IDs, id)
+		d.IDs = relaycore.AppendID(d.IDs, id)
 	}
 	return nil
 }

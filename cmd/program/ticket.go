@@ -15,6 +15,7 @@ import (
 	"parley/account"
 	"parley/internal/plain"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // ticketKeyBytes is the size of a new key: as long as the hash that it is for.
@@ -136,7 +137,7 @@ used before.`,
 				return failure{fmt.Errorf("the ticket is not hex; give it as \"parley ticket make\" prints it")}
 			}
 			t, err := key.Check(time.Now(), room, ticket)
-			if errors.Is(err, relay.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
+			if errors.Is(err, relaycore.ErrTicketRoom) && isMain(room) && isMain(t.Room) {
 				err = nil
 			}
 			return showTicket(cmd, t, err, asJSON)
@@ -152,8 +153,8 @@ func isMain(room string) bool { return room == "" || room == "main" }
 
 // showTicket prints what a ticket says, if it was issued with the key, and returns why it
 // does not let in.
-func showTicket(cmd *cobra.Command, t relay.Ticket, why error, asJSON bool) error {
-	if errors.Is(why, relay.ErrTicketForm) || errors.Is(why, relay.ErrTicketForged) {
+func showTicket(cmd *cobra.Command, t relaycore.Ticket, why error, asJSON bool) error {
+	if errors.Is(why, relaycore.ErrTicketForm) || errors.Is(why, relaycore.ErrTicketForged) {
 		return failure{why}
 	}
 	shown := ticketShown{Room: t.Room, Name: t.Name, Expires: t.Expires.UTC().Format(time.RFC3339), Serial: hex.EncodeToString(t.Serial[:])}
@@ -195,8 +196,8 @@ func readTicketKey(file string) (relay.TicketKey, error) {
 		// The error of the decoder would show a part of what should be secret.
 		return nil, failure{fmt.Errorf("the key in %s is not hex; \"parley ticket key\" makes a key", file)}
 	}
-	if len(key) < relay.MinTicketKey {
-		return nil, failure{fmt.Errorf("the key in %s has %d bytes, and at least %d are needed; \"parley ticket key\" makes a key", file, len(key), relay.MinTicketKey)}
+	if len(key) < relaycore.MinTicketKey {
+		return nil, failure{fmt.Errorf("the key in %s has %d bytes, and at least %d are needed; \"parley ticket key\" makes a key", file, len(key), relaycore.MinTicketKey)}
 	}
 	return key, nil
 }

@@ -22,7 +22,7 @@ var wallClock = map[string]int{"Unix": 0, "UnixNano": 0, "UnixMicro": 0, "UnixMi
 var needsWall = map[string]string{
 	"protocol/realm/mux.go":         "the wire has Unix time: it is read once, and moved on by monotonic differences",
 	"protocol/realm/server_time.go": "so does the time server's answer",
-	"protocol/relay/ticket.go":      "a ticket has an hour and a day at which it ends",
+	"protocol/relay/core/ticket.go": "a ticket has an hour and a day at which it ends",
 	"play/gateway/spent.go":         "so has a ticket that was used",
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -203,7 +204,7 @@ func (d *Duplex) judge(c *duplex.Conn, data []byte) (status uint8, answer bool) 
 // isTicket reports whether bytes have the form of a ticket, whoever issued it.
 func isTicket(pass []byte) bool {
 	_, err := relay.TicketKey(nil).Check(time.Time{}, "", pass)
-	return !errors.Is(err, relay.ErrTicketForm)
+	return !errors.Is(err, relaycore.ErrTicketForm)
 }
 
 // mayEnter says why a player who would enter is told REFUSED, or nothing. The hub has the last word with the next tick.

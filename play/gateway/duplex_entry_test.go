@@ -17,6 +17,7 @@ import (
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -108,7 +109,7 @@ func TestDuplexAsksForPasses(t *testing.T) {
 	good := ticketFor(t, "", "Ann")
 	forged := slices.Clone(good)
 	forged[len(forged)-1] ^= 1
-	old, err := testKey.Issue(relay.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
+	old, err := testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // Refusal is the reason why a player is refused, in the words that every dialect sends.
@@ -110,13 +111,13 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	now := g.clock()
 	t, err := g.key.Check(now, "", pass)
 	switch {
-	case errors.Is(err, relay.ErrTicketExpired):
+	case errors.Is(err, relaycore.ErrTicketExpired):
 		g.stats.Expired++
 		return nil, RefusedTicket
-	case errors.Is(err, relay.ErrTicketRoom) && t.Room != mainRoom:
+	case errors.Is(err, relaycore.ErrTicketRoom) && t.Room != mainRoom:
 		g.stats.OtherRoom++
 		return nil, RefusedRoom
-	case err != nil && !errors.Is(err, relay.ErrTicketRoom):
+	case err != nil && !errors.Is(err, relaycore.ErrTicketRoom):
 		if !g.bad.Allow(now, from, badPassCost) {
 			g.stats.Unlooked++
 			return nil, RefusedSilence

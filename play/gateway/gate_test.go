@@ -16,6 +16,7 @@ import (
 	"parley/account"
 	"parley/internal/patient"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/protocol/replica"
 )
 
@@ -56,7 +57,7 @@ func TestWhoIsLetInByWhichPass(t *testing.T) {
 	open := func(*Config) {}
 	forged := ticketFor(t, "", "eve")
 	forged[len(forged)-1] ^= 1
-	old, err := testKey.Issue(relay.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
+	old, err := testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"parley/play/message"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -18,7 +19,7 @@ type Relay struct {
 	inbox  inbox
 	server *relay.Server
 
-	mux *relay.Mux // while the hub visits; nil if the server is closed
+	mux *relaycore.Mux // while the hub visits; nil if the server is closed
 
 	// Owned by the server's loop.
 	seats map[*relay.Peer]*relaySeat
@@ -95,7 +96,7 @@ func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
 		pass, err := d.hub.gate.Judge(from.Addr(), b)
 		if err != nil {
 			if err == RefusedSilence {
-				err = relay.ErrUnanswered
+				err = relaycore.ErrUnanswered
 			}
 			return "", nil, err
 		}
@@ -115,13 +116,13 @@ func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost.
 func (d *Relay) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*relay.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	_ = d.server.Do(func(*relaycore.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
 // Shutdown says goodbye to all players, in a line of chat: the document's goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
-	_ = d.server.Do(func(*relay.Mux) { // if it fails nobody is there
+	_ = d.server.Do(func(*relaycore.Mux) { // if it fails nobody is there
 		for _, s := range d.seats {
 			d.say(s, message.ServerName, []byte(closingLine))
 		}
@@ -130,7 +131,7 @@ func (d *Relay) Shutdown(ctx context.Context) error {
 }
 
 func (d *Relay) visit(fn func()) {
-	if d.server.Do(func(m *relay.Mux) {
+	if d.server.Do(func(m *relaycore.Mux) {
 		d.mux = m
 		fn()
 	}) != nil {

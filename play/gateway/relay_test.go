@@ -11,6 +11,7 @@ import (
 	"parley/internal/patient"
 	"parley/play/message"
 	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // relayPlayer is a client and what it was told.
@@ -47,7 +48,7 @@ func playRelay(t *testing.T, d *Relay) *relayPlayer {
 	return p
 }
 
-func (p *relayPlayer) take(pkg relay.Package) {
+func (p *relayPlayer) take(pkg relaycore.Package) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := pkg.Payload

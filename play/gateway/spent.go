@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // spentTickets are the serials of tickets that have let somebody in, until those have expired. They are kept in a file, so
@@ -91,7 +91,7 @@ const (
 
 var spentSum = crc32.MakeTable(crc32.Castagnoli)
 
-func newPass(t relay.Ticket) *Pass {
+func newPass(t relaycore.Ticket) *Pass {
 	return &Pass{Name: fitName(t.Name), serial: t.Serial, expires: t.Expires.Unix()}
 }
 

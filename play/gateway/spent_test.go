@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
 )
 
 // has reports whether a ticket is spent, or about to be.
@@ -59,7 +59,7 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 			}
 			ticket := func(serial byte, valid time.Duration) []byte {
 				t.Helper()
-				b, err := testKey.Issue(relay.Ticket{Name: "ann", Serial: [16]byte{serial}, Expires: start.Add(valid)})
+				b, err := testKey.Issue(relaycore.Ticket{Name: "ann", Serial: [16]byte{serial}, Expires: start.Add(valid)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,13 +12,14 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // Client is an Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
-	endpoint *Endpoint // owned by the loop
-	more     bool      // owned by the loop: packages wait for it
-	leaving  bool      // owned by the loop: it leaves when none do
+	endpoint *core.Endpoint // owned by the loop
+	more     bool           // owned by the loop: packages wait for it
+	leaving  bool           // owned by the loop: it leaves when none do
 	shell    *shell.Client[Event]
 }
 
@@ -36,6 +37,9 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	})
 }
 
+// unheardAfter is how long Dial waits for anything at all before it tries from another port.
+const unheardAfter = 1500 * time.Millisecond
+
 // dialFrom tries one socket after the other while nothing at all comes. The last try is as patient as the rules say.
 func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (*Client, error) {
 	for _, patience := range []time.Duration{unheardAfter, 2 * unheardAfter, 0} {
@@ -44,7 +48,7 @@ func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (
 			return nil, fmt.Errorf("relay: %w", err)
 		}
 		x, err := dial(ctx, socket, c, patience)
-		if why := (Close{}); !errors.As(err, &why) || why.Reason != ReasonUnheard {
+		if why := (Close{}); !errors.As(err, &why) || why.Reason != core.ReasonUnheard {
 			return x, err
 		}
 	}
@@ -53,13 +57,11 @@ func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (
 
 // dial joins from a socket. With a patience it gives up when nothing came for that long.
 func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Duration) (*Client, error) {
-	e, err := NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})
+	e, err := core.NewClient(time.Now(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
-	if patience > 0 {
-		e.unheardAt = e.now.Add(patience)
-	}
+	e.GiveUpUnheard(patience)
 	x := &Client{endpoint: e}
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
 		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last,
@@ -74,7 +76,7 @@ func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Durat
 // Send queues a package to all others or to the server, and returns. The packages of one goroutine are sent in its
 // order. If Send returns an error, nothing is sent. The error is ErrBacklogFull while the server takes too little,
 // ErrPayloadSize, ErrMode, or ErrClosed once we have left the room (Err returns the reason).
-func (c *Client) Send(mode Mode, to Target, payload []byte) error {
+func (c *Client) Send(mode Mode, to core.Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (c *Client) Send(mode Mode, to Target, payload []byte) error {
 }
 
 // SendWait is Send, but waits while the server takes too little. If ctx ends first, it returns the error of ctx.
-func (c *Client) SendWait(ctx context.Context, mode Mode, to Target, payload []byte) error {
+func (c *Client) SendWait(ctx context.Context, mode Mode, to core.Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, to Target, payload []b
 
 // Queue sends a message in a package that it may share with others of its mode and target, after Config.FlushAfter
 // at the latest: see Endpoint.Queue. Its errors are those of Send.
-func (c *Client) Queue(mode Mode, to Target, message []byte) error {
+func (c *Client) Queue(mode Mode, to core.Target, message []byte) error {
 	if err := checkPackage(mode, message); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (c *Client) Queue(mode Mode, to Target, message []byte) error {
 func checkPackage(mode Mode, payload []byte) error {
 	switch {
 	case mode > SemiOrdered:
-		return ErrMode
+		return core.ErrMode
 	case len(payload) == 0 || len(payload) > MaxPayload:
 		return ErrPayloadSize
 	}
@@ -116,7 +118,7 @@ const (
 )
 
 // tagOf is how a package waits. Only a reliable one has a place that must be kept.
-func tagOf(mode Mode, to Target) shell.Tag {
+func tagOf(mode Mode, to core.Target) shell.Tag {
 	tag := shell.Tag(mode)
 	if to == ToServer {
 		tag |= tagServer
@@ -149,7 +151,7 @@ func (c *Client) send(now time.Time, m shell.Message) bool {
 	} else {
 		err = c.endpoint.Send(now, mode, to, m.Data)
 	}
-	return err != ErrBacklogFull && err != ErrNotJoined
+	return err != ErrBacklogFull && err != core.ErrNotJoined
 }
 
 func (c *Client) left(now time.Time, left bool) {
@@ -183,7 +185,7 @@ func (c *Client) hangUp(now time.Time) {
 	}
 }
 
-func (c *Client) cut(now time.Time) { c.endpoint.cut(now, Close{Reason: ReasonClosed}) }
+func (c *Client) cut(now time.Time) { c.endpoint.Cut(now, Close{Reason: core.ReasonClosed}) }
 
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
@@ -225,14 +227,14 @@ func size(ev Event) int { return len(ev.Package.Payload) }
 func last(why error) Event {
 	ev := Event{Kind: EventLeft}
 	if !errors.As(why, &ev.Close) && why != nil {
-		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+		ev.Close = Close{Reason: core.ReasonSocket, Text: why.Error()}
 	}
 	return ev
 }
 
 // NewTicket returns a ticket for a room that is valid for a time from now on. Its serial is unique.
 func NewTicket(key TicketKey, room, name string, valid time.Duration) ([]byte, error) {
-	t := Ticket{Room: room, Name: name, Expires: time.Now().Add(valid)}
+	t := core.Ticket{Room: room, Name: name, Expires: time.Now().Add(valid)}
 	cryptorand.Read(t.Serial[:])
 	return key.Issue(t)
 }

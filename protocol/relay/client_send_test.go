@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"encoding/binary"
+	"parley/protocol/relay/core"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +20,7 @@ func TestCloseSendsWhatWaits(t *testing.T) {
 				got.Add(1)
 			}
 		})
-		x := at.join(t, s.Addr(), Config{Rules: Rules{MaxBacklog: 4096}})
+		x := at.join(t, s.Addr(), Config{Rules: core.Rules{MaxBacklog: 4096}})
 		const n = 1000
 		for i := range n {
 			if err := x.SendWait(t.Context(), SemiOrdered, ToServer, []byte(number(i)+strings.Repeat("x", 200))); err != nil {
@@ -49,7 +51,7 @@ func TestSendChecksAtOnce(t *testing.T) {
 			want error
 		}{
 			{SemiOrdered, 1, nil}, {Unordered, MaxPayload, nil}, {Unreliable, 1, nil},
-			{SemiOrdered + 1, 1, ErrMode}, {Unordered, 0, ErrPayloadSize}, {Unreliable, MaxPayload + 1, ErrPayloadSize},
+			{SemiOrdered + 1, 1, core.ErrMode}, {Unordered, 0, ErrPayloadSize}, {Unreliable, MaxPayload + 1, ErrPayloadSize},
 		} {
 			for name, send := range map[string]func() error{
 				"Send":     func() error { return x.Send(tt.mode, ToServer, make([]byte, tt.size)) },
@@ -77,3 +79,8 @@ func TestSendChecksAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// number is a number as four bytes.
+func number(n int) string { return string(binary.BigEndian.AppendUint32(nil, uint32(n))) }
+
+func numberOf(b []byte) int { return int(binary.BigEndian.Uint32(b)) }

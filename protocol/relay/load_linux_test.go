@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/internal/shell"
-	"parley/internal/shell/shelltest"
+	"parley/protocol/relay/core"
 )
 
 // This file is a crowd of participants, in a process of its own, so that CPU time is each
 // one's own. It speaks to a server of relay and to a bare loop in turns of 100 ms, so
 // that what disturbs the one disturbs the other.
 
-func init() { loadMain, cpuTime = helperMain, shelltest.ProcessCPU }
+func init() { loadMain = helperMain }
 
 func helperMain() {
 	if os.Getenv(loadVariable) == "bare" {
@@ -41,13 +41,20 @@ const (
 
 	// bareGather is how long the bare participants gather confirmations, as ours do.
 	bareGather = 20 * time.Millisecond
+
+	// maxGathered is how many confirmations they send at once.
+	maxGathered = 96
+
+	// The bits of the flags.
+	flagControl = 0x80
+	modeShift   = 5
 )
 
 // member is a participant: an endpoint, or for the bare loop none.
 type member struct {
 	crowd *crowd
 	fd    int
-	e     *Endpoint
+	e     *core.Endpoint
 	next  time.Time // when it is to be called, or has confirmations to send
 	owed  int       // confirmations to the bare loop
 }
@@ -118,7 +125,7 @@ type load struct {
 
 func (l *load) add(to netip.AddrPort, speaks bool, mode Mode) {
 	c := &crowd{members: make([]member, crowdSize), to: to, mode: mode}
-	shared := &Shared{Rand: shell.Rand()}
+	shared := &core.Shared{Rand: shell.Rand()}
 	for i := range c.members {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err == nil {
@@ -135,18 +142,18 @@ func (l *load) add(to netip.AddrPort, speaks bool, mode Mode) {
 		*m = member{crowd: c, fd: fd}
 		l.byFD[int32(fd)] = m
 		if speaks {
-			if m.e, err = NewClient(time.Now(), to, Config{}, shared); err != nil {
+			if m.e, err = core.NewClient(time.Now(), to, Config{}, shared); err != nil {
 				panic(err)
 			}
 			m.serve(time.Now())
 		} else {
-			_, _ = unix.Write(fd, make([]byte, HeaderBytes)) // the bare loop knows it now
+			_, _ = unix.Write(fd, make([]byte, core.HeaderBytes)) // the bare loop knows it now
 		}
 	}
 	l.crowds = append(l.crowds, c)
 	l.spin(time.Now().Add(300*time.Millisecond), nil) // all join
 	for i := range c.members {
-		if speaks && c.members[i].e.State() != StateOpen {
+		if speaks && c.members[i].e.State() != core.StateOpen {
 			panic("it did not join")
 		}
 	}
@@ -214,7 +221,7 @@ func (c *crowd) say(m *member, epoch time.Time) {
 	binary.BigEndian.PutUint64(payload, uint64(now.Sub(epoch)))
 	c.sent++
 	if m.e == nil {
-		b := Datagram{Kind: KindPackage, Mode: c.mode, Payload: payload}
+		b := core.Datagram{Kind: core.KindPackage, Mode: c.mode, Payload: payload}
 		_, _ = unix.Write(m.fd, b.AppendTo(c.buf[:0]))
 		return
 	}
@@ -236,8 +243,8 @@ func (m *member) receive(now time.Time, epoch time.Time) {
 			m.e.HandleDatagram(now, c.to, c.buf[:n])
 			continue
 		}
-		if n >= HeaderBytes+crowdPayload {
-			c.took(now, epoch, c.buf[HeaderBytes:n])
+		if n >= core.HeaderBytes+crowdPayload {
+			c.took(now, epoch, c.buf[core.HeaderBytes:n])
 			if m.owed++; c.mode.Reliable() && m.next.IsZero() {
 				m.next = now.Add(bareGather)
 			}
@@ -268,7 +275,7 @@ func (m *member) serve(now time.Time) {
 	if m.e == nil {
 		for ; m.owed > 0; m.owed -= min(m.owed, maxGathered) {
 			c.buf[0] = flagControl
-			_, _ = unix.Write(m.fd, c.buf[:HeaderBytes+3*min(m.owed, maxGathered)])
+			_, _ = unix.Write(m.fd, c.buf[:core.HeaderBytes+3*min(m.owed, maxGathered)])
 		}
 		m.next = time.Time{}
 		return

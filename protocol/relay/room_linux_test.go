@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/internal/shell/shelltest"
+	"parley/protocol/relay/core"
 )
 
 // BenchmarkRoomOf32 is the bar of the server: a room of 32, each of whom sends 30 packages of 100
@@ -261,10 +262,10 @@ func (f *bareLoop) pass(fd uintptr, n int) {
 	}
 	for i := range n {
 		from, size := &f.in.names[i], int(f.in.msgs[i].Len)
-		if size == HeaderBytes && len(f.known) < crowdSize {
+		if size == core.HeaderBytes && len(f.known) < crowdSize {
 			f.known = append(f.known, *from)
 		}
-		if size != HeaderBytes+crowdPayload {
+		if size != core.HeaderBytes+crowdPayload {
 			continue
 		}
 		f.packages.Add(1)
@@ -272,7 +273,7 @@ func (f *bareLoop) pass(fd uintptr, n int) {
 			if f.known[k].Port != from.Port {
 				add(&f.known[k], f.in.iovs[i].Base, size)
 			} else if f.confirms {
-				add(from, &f.answer[0], HeaderBytes+3)
+				add(from, &f.answer[0], core.HeaderBytes+3)
 			}
 		}
 	}

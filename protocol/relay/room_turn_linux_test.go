@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/internal/admission"
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // BenchmarkRoomTurn is what one turn of the server's loop takes for one package in a room of 32,
@@ -97,8 +97,8 @@ func startTimed(tb testing.TB) (netip.AddrPort, *timedCore) {
 		tb.Fatal(err)
 	}
 	s := &Server{first: socket, handle: func(*Peer, Event) {}, log: shell.Log(nil, "relay", "local", socket.LocalAddr())}
-	s.mux = NewMux(time.Now(), Config{}, &Shared{Rand: shell.Rand()}, admission.Key{1}, s)
-	core := &timedCore{lockedMux: lockedMux{lockedPort{s, s.mux.first}}}
+	s.mux = core.NewMux(time.Now(), Config{}, &core.Shared{Rand: shell.Rand()}, core.Key{1}, s)
+	core := &timedCore{lockedMux: lockedMux{lockedPort{s, s.mux.First()}}}
 	loop := udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: func(now time.Time) {
 		core.Advance(now)
 		s.events()
@@ -140,7 +140,7 @@ type stepCrowd struct {
 	mode   Mode
 	speaks bool
 	buf    [1024]byte
-	out    [MaxDatagram]byte
+	out    [core.MaxDatagram]byte
 }
 
 func newStepCrowd(tb testing.TB, to netip.AddrPort, mode Mode, speaks bool) *stepCrowd {
@@ -155,8 +155,8 @@ func newStepCrowd(tb testing.TB, to netip.AddrPort, mode Mode, speaks bool) *ste
 		}
 		tb.Cleanup(func() { unix.Close(fd) })
 		c.fds, c.nextID = append(c.fds, fd), append(c.nextID, 1)
-		c.owed = append(c.owed, append(make([]byte, 0, MaxDatagram), flagControl, 0, 0, 0))
-		hello := Datagram{Kind: KindPackage, Mode: Unordered, ToServer: true}
+		c.owed = append(c.owed, append(make([]byte, 0, core.MaxDatagram), flagControl, 0, 0, 0))
+		hello := core.Datagram{Kind: core.KindPackage, Mode: Unordered, ToServer: true}
 		if !speaks {
 			hello.Mode = Unreliable
 		}
@@ -175,12 +175,12 @@ func newStepCrowd(tb testing.TB, to netip.AddrPort, mode Mode, speaks bool) *ste
 // all confirm.
 func (c *stepCrowd) step(i int) {
 	from := i % crowdSize
-	d := Datagram{Kind: KindPackage, Mode: c.mode, ID: c.nextID[from] & MaxID, Payload: c.buf[900 : 900+crowdPayload]}
+	d := core.Datagram{Kind: core.KindPackage, Mode: c.mode, ID: c.nextID[from] & core.MaxID, Payload: c.buf[900 : 900+crowdPayload]}
 	c.nextID[from]++
 	_, _ = unix.Write(c.fds[from], d.AppendTo(c.out[:0]))
 	for k := range c.fds {
 		for got := 0; k != from && got == 0; {
-			if got = c.receive(k, HeaderBytes+crowdPayload); got == 0 {
+			if got = c.receive(k, core.HeaderBytes+crowdPayload); got == 0 {
 				runtime.Gosched()
 			}
 		}
@@ -198,11 +198,11 @@ func (c *stepCrowd) receive(k, size int) (packages int) {
 		if err != nil {
 			return packages
 		}
-		if n < HeaderBytes || c.buf[0]&flagControl != 0 {
+		if n < core.HeaderBytes || c.buf[0]&flagControl != 0 {
 			continue
 		}
-		if c.buf[0]>>modeShift != 0 && len(c.owed[k]) < MaxDatagram-3 {
-			c.owed[k] = append(c.owed[k], c.buf[1:HeaderBytes]...)
+		if c.buf[0]>>modeShift != 0 && len(c.owed[k]) < core.MaxDatagram-3 {
+			c.owed[k] = append(c.owed[k], c.buf[1:core.HeaderBytes]...)
 		}
 		if n == size || size == 0 {
 			packages++
@@ -213,9 +213,9 @@ func (c *stepCrowd) receive(k, size int) (packages int) {
 // confirm has all of them confirm what they have.
 func (c *stepCrowd) confirm() {
 	for k := range c.fds {
-		if len(c.owed[k]) > HeaderBytes {
+		if len(c.owed[k]) > core.HeaderBytes {
 			_, _ = unix.Write(c.fds[k], c.owed[k])
-			c.owed[k] = c.owed[k][:HeaderBytes]
+			c.owed[k] = c.owed[k][:core.HeaderBytes]
 		}
 	}
 }

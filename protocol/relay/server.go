@@ -10,17 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/admission"
-	"parley/internal/metric"
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("relay: server closed")
-
-// Logger is the type of Config.Log.
-type Logger = slog.Logger
 
 // goodbye is why peers leave when the server closes.
 const goodbye = "server closing"
@@ -36,19 +32,19 @@ type Server struct {
 	listen func() (*udp.Socket, error) // for a further port
 
 	mu      sync.Mutex // over all below, and over the Mux and all that is in it
-	mux     *Mux
-	loops   map[*Port]*udp.Loop // of the further ports
-	stopped []*udp.Loop         // of those that were closed, and may still run
+	mux     *core.Mux
+	loops   map[*core.Port]*udp.Loop // of the further ports
+	stopped []*udp.Loop              // of those that were closed, and may still run
 }
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
 	Peers int // peers now
-	MuxStats
-	Traffic    Stats         // of all peers, ended ones included
-	RoundTrips metric.Times  // of all peers
-	Socket     udp.Stats     // of the first port
-	Loop       udp.LoopStats // of the first port
+	core.MuxStats
+	Traffic    Stats            // of all peers, ended ones included
+	RoundTrips core.Times       // of all peers
+	Socket     core.SocketStats // of the first port
+	Loop       core.LoopStats   // of the first port
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
@@ -77,7 +73,7 @@ var (
 )
 
 func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, handle func(*Peer, Event)) *Server {
-	var key admission.Key
+	var key core.Key
 	cryptorand.Read(key[:])
 	log, flush := shell.ServerLog(c.Log, "relay", socket.LocalAddr())
 	s := &Server{
@@ -85,15 +81,15 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 		handle: handle,
 		log:    log,
 		listen: listen,
-		loops:  map[*Port]*udp.Loop{},
+		loops:  map[*core.Port]*udp.Loop{},
 	}
 	if handle == nil {
 		s.handle = func(*Peer, Event) {}
 	}
-	s.mux = NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key, s)
-	s.mux.first.SetNumber(socket.LocalAddr().Port())
+	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, s)
+	s.mux.First().SetNumber(socket.LocalAddr().Port())
 	s.log.Info("listening")
-	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.first}}, shell.ServerConfig{
+	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.First()}}, shell.ServerConfig{
 		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s
@@ -105,7 +101,7 @@ func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 // Do pauses the loops, runs fn in the calling goroutine, and returns when fn has run. Other goroutines, such as a game's tick,
 // use it to reach the Mux, its peers and its rooms. What fn sends goes out at once afterwards. fn must be short, and neither fn
 // nor the handler may call Do. If Do returns ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *Mux)) error {
+func (s *Server) Do(fn func(m *core.Mux)) error {
 	err := s.shell.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -119,7 +115,7 @@ func (s *Server) Do(fn func(m *Mux)) error {
 
 // View runs fn in the calling goroutine while no loop uses the Mux, to read it and the counters of its lobby. It works after
 // Close, too. fn must not block and must not change anything, as no loop would notice.
-func (s *Server) View(fn func(m *Mux)) {
+func (s *Server) View(fn func(m *core.Mux)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn(s.mux)
@@ -128,8 +124,8 @@ func (s *Server) View(fn func(m *Mux)) {
 // Stats returns the counters. It works after Close, too. Like View it keeps the loops from the Mux, for as long as it takes to
 // visit each peer.
 func (s *Server) Stats() (st ServerStats) {
-	s.View(func(m *Mux) {
-		st.Peers, st.MuxStats, st.Traffic, st.RoundTrips = m.Len(), m.stats, m.Traffic(), m.shared.Buffers.RoundTrips
+	s.View(func(m *core.Mux) {
+		st.Peers, st.MuxStats, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st
@@ -155,16 +151,16 @@ func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 func (s *Server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mux.Shutdown(s.mux.now, goodbye)
+	s.mux.Shutdown(s.mux.Now(), goodbye)
 }
 
 // abort removes all. What they are told goes out with the last turns.
 func (s *Server) abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mux.Shutdown(s.mux.now, goodbye)
+	s.mux.Shutdown(s.mux.Now(), goodbye)
 	for p := range s.mux.Peers() {
-		p.Remove(Close{Reason: ReasonClosed, Text: goodbye})
+		p.Remove(Close{Reason: core.ReasonClosed, Text: goodbye})
 	}
 }
 
@@ -172,12 +168,12 @@ func (s *Server) abort() {
 func (s *Server) events() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.finishTurn(s.mux.first)
+	s.finishTurn(s.mux.First())
 }
 
 // finishTurn hands the events of a turn to the handler, and wakes the loops of those other
 // ports that have got something to do by it. s.mu is held.
-func (s *Server) finishTurn(self *Port) {
+func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // lockedPort lets a loop drive a port: it holds the server's lock for each call. Where there
 // is one port nobody else wants the lock, and taking it costs a few nanoseconds.
 type lockedPort struct {
 	s    *Server
-	port *Port
+	port *core.Port
 }
 
 // HandleDatagram is the port's.
@@ -50,7 +51,7 @@ func (l *lockedPort) afterTurn(now time.Time) {
 	defer l.s.mu.Unlock()
 	l.s.mux.Advance(now)
 	l.s.finishTurn(l.port)
-	if l.s.mux.down && l.s.mux.Len() == 0 {
+	if l.s.mux.Drained() {
 		l.s.first.Wake() // it may have been the last whom Shutdown waits for, on the first port's loop
 	}
 }
@@ -91,6 +92,10 @@ type furtherPorts struct {
 	used        int // how many of the range were tried so far
 }
 
+// maxPortTries bounds the search for a free port in a range. Each try is a system call while everything else waits, and a
+// stranger may be who asks for the port.
+const maxPortTries = 32
+
 // listen opens a socket on the next free port. A range is gone through in turn, so that what
 // is late for a port that was closed does not meet the next one to have it.
 func (f *furtherPorts) listen() (*udp.Socket, error) {
@@ -98,7 +103,7 @@ func (f *furtherPorts) listen() (*udp.Socket, error) {
 		return udp.Listen(netip.AddrPortFrom(f.host, 0).String(), portConfig)
 	}
 	count := int(f.last) - int(f.first) + 1
-	err := ErrNoPorts
+	err := core.ErrNoPorts
 	for range min(count, maxPortTries) {
 		port := f.first + uint16(f.used%count)
 		f.used++
@@ -113,7 +118,7 @@ func (f *furtherPorts) listen() (*udp.Socket, error) {
 
 // OpenPort implements Opener: it listens on a further port. Mux.Open calls it with s.mu
 // held.
-func (s *Server) OpenPort(p *Port) (uint16, error) {
+func (s *Server) OpenPort(p *core.Port) (uint16, error) {
 	socket, err := s.listen()
 	if err != nil {
 		return 0, fmt.Errorf("relay: %w", err)
@@ -126,7 +131,7 @@ func (s *Server) OpenPort(p *Port) (uint16, error) {
 
 // wake has the loop of a port run a turn, or its last one if the port was closed. s.mu is
 // held; none of it waits.
-func (s *Server) wake(p, self *Port) {
+func (s *Server) wake(p, self *core.Port) {
 	loop := s.loops[p]
 	switch {
 	case p == self && !p.Closed():

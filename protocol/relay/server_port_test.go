@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // A range of ports is gone through in turn; what is taken is passed over, and when all is, that
@@ -56,7 +57,7 @@ func TestFurtherPortsOfARange(t *testing.T) {
 		t.Error("a fourth of three ports")
 	}
 	f = furtherPorts{host: host, first: 5, last: 4}
-	if _, err := f.listen(); !errors.Is(err, ErrNoPorts) {
+	if _, err := f.listen(); !errors.Is(err, core.ErrNoPorts) {
 		t.Errorf("an empty range: %v", err)
 	}
 }

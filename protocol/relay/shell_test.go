@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -12,11 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/internal/admission"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/relay/core"
 )
 
 // place is where the sockets of a test are.
@@ -145,13 +146,13 @@ func TestServerAndClients(t *testing.T) {
 		var last Event
 		for last = range c.Events() {
 		}
-		if last.Kind != EventLeft || last.Close.Reason != ReasonRemoved {
+		if last.Kind != EventLeft || last.Close.Reason != core.ReasonRemoved {
 			t.Errorf("the last one's end: %v %v", last.Kind, last.Close)
 		}
 		if got := patient.Value(told); got != "left closed" {
 			t.Errorf("told %s", got)
 		}
-		if err := s.Do(func(*Mux) {}); err != ErrServerClosed {
+		if err := s.Do(func(*core.Mux) {}); err != ErrServerClosed {
 			t.Errorf("Do after Shutdown: %v", err)
 		}
 		if st := s.Stats(); st.Peers != 0 || st.Check() != nil {
@@ -201,19 +202,14 @@ func TestCloseWaitsForConfirmations(t *testing.T) {
 func TestDialFromAnIgnoredPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := memory()
-		s := at.serve(t, Config{}, nil)
+		s := at.serve(t, Config{Lobby: NewOpenLobby(OpenConfig{Rules: core.Rules{Quiet: true}})}, nil)
 		for ignored := range 3 {
 			tries := 0
 			begin := time.Now()
 			x, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) {
 				socket := at.Dial(t, s.Addr())
 				if tries++; tries <= ignored {
-					if err := s.Do(func(m *Mux) {
-						if m.first.ignored == nil {
-							m.first.ignored = admission.NewIgnored(m.key)
-						}
-						m.first.ignored.Add(time.Now(), socket.LocalAddr())
-					}); err != nil {
+					if err := s.Do(func(m *core.Mux) { m.First().Invite(socket.LocalAddr(), nil).Remove(Close{}) }); err != nil {
 						t.Error(err)
 					}
 				}
@@ -227,11 +223,13 @@ func TestDialFromAnIgnoredPort(t *testing.T) {
 		nowhere := netip.MustParseAddrPort("127.0.0.1:9")
 		begin := time.Now()
 		_, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) { return at.Dial(t, nowhere), nil })
-		if why := (Close{}); !errors.As(err, &why) || why.Reason == ReasonUnheard || time.Since(begin) > 20*time.Second {
+		if why := (Close{}); !errors.As(err, &why) || why.Reason == core.ReasonUnheard || time.Since(begin) > 20*time.Second {
 			t.Errorf("where nobody is: %v after %v", err, time.Since(begin))
 		}
 	})
 }
+
+var testKey = TicketKey("sixteen bytes and more")
 
 // A room with tickets: who has one is in, by its name; who has none is told so.
 func TestDialWithTickets(t *testing.T) {
@@ -263,7 +261,7 @@ func TestDialWithTickets(t *testing.T) {
 			begin := time.Now()
 			_, err := at.tryDial(t.Context(), t, s.Addr(), Config{Ticket: tt.ticket})
 			var why Close
-			if !errors.As(err, &why) || why != (Close{ReasonRefused, tt.want}) || time.Since(begin) > time.Second {
+			if !errors.As(err, &why) || why != (Close{Reason: core.ReasonRefused, Text: tt.want}) || time.Since(begin) > time.Second {
 				t.Errorf("%s: %v after %v", tt.name, err, time.Since(begin))
 			}
 		}
@@ -298,11 +296,11 @@ func TestIdleClientsStayAndLostOnesLearnIt(t *testing.T) {
 	})
 }
 
-// A lobby with ports of their own, at real sockets and in memory: the hotel of lobby_test.go.
+// A lobby with ports of their own, at real sockets and in memory: the hotel.
 func TestServerWithSeveralPorts(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
 		left := make(chan Close, 10)
-		s := at.serve(t, Config{Lobby: &hotel{}}, func(_ *Peer, ev Event) {
+		s := at.serve(t, Config{Lobby: hotel{}}, func(_ *Peer, ev Event) {
 			if ev.Kind == EventLeft {
 				left <- ev.Close
 			}
@@ -334,7 +332,7 @@ func TestServerWithSeveralPorts(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 2 {
-					if why := patient.Value(left); why.Reason != ReasonPort {
+					if why := patient.Value(left); why.Reason != core.ReasonPort {
 						t.Errorf("left: %v", why)
 					}
 				}
@@ -344,7 +342,7 @@ func TestServerWithSeveralPorts(t *testing.T) {
 			t.Error(err)
 		}
 		for range 2 {
-			if why := patient.Value(left); why.Reason != ReasonClosed {
+			if why := patient.Value(left); why.Reason != core.ReasonClosed {
 				t.Errorf("left: %v", why)
 			}
 		}
@@ -358,7 +356,7 @@ func TestServerWithSeveralPorts(t *testing.T) {
 func TestPortsWakeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := memory()
-		s := at.serve(t, Config{Lobby: &hotel{}}, nil)
+		s := at.serve(t, Config{Lobby: hotel{}}, nil)
 		front := at.join(t, s.Addr(), Config{})
 		if err := front.Send(Unordered, ToServer, []byte("open")); err != nil {
 			t.Fatal(err)
@@ -390,7 +388,8 @@ func TestPortsWakeEachOther(t *testing.T) {
 // server and at its clients: all join, what is reliable comes once and in its order, and the
 // server lives on.
 func TestSocketFaultsCostNothingReliable(t *testing.T) {
-	r := newRand(t)
+	t.Log("seed=0x3e1a")
+	r := rand.New(rand.NewPCG(0x3e1a, 0))
 	for name, c := range map[string]udp.Config{"batched": {}, "small batches, without joining": {Batch: 4, NoGSO: true, NoGRO: true}, "plain": {Plain: true}} {
 		faulty := kernel(shelltest.Faulty(c, r.Uint64()))
 		t.Run(name, func(t *testing.T) {
@@ -398,7 +397,7 @@ func TestSocketFaultsCostNothingReliable(t *testing.T) {
 			surviveFaults(t, faulty, 4, 60)
 		})
 	}
-	for range promise.Keeps(t, "T61", "relay", rounds(1000, 10_000)) / 50 {
+	for range promise.Keeps(t, "T61", "relay", shelltest.Rounds(1000, 10_000)) / 50 {
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("memory, seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -457,7 +456,7 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 // T58: after thousands have come and gone, everything is as it was: goroutines, descriptors, memory and
 // the server's tables.
 func TestChurnLeavesNothingBehind(t *testing.T) {
-	n := promise.Keeps(t, "T58", "relay", tier(300, 1000, 10_000))
+	n := promise.Keeps(t, "T58", "relay", shelltest.Tier(300, 1000, 10_000))
 	if testing.Short() {
 		n = 200
 	}
@@ -490,9 +489,11 @@ func churn(t *testing.T, at *place, n, times int) (grown int64) {
 	if err := after.Grown(before); err != nil {
 		t.Error(err)
 	}
-	err := s.Do(func(m *Mux) {
-		if m.Len() != 0 || !m.first.peers.Idle() || m.first.timers.Len() != 0 || m.first.Value.(*Room).Len() != 0 {
-			t.Errorf("%d peers are left, idle %t", m.Len(), m.first.peers.Idle())
+	err := s.Do(func(m *core.Mux) {
+		_, timed := m.NextTimeout()
+		_, _, sends := m.PollTransmit(make([]byte, core.MaxDatagram))
+		if m.Len() != 0 || timed || sends || m.First().Value.(*Room).Len() != 0 {
+			t.Errorf("%d peers are left, timed %t, sends %t", m.Len(), timed, sends)
 		}
 	})
 	if err != nil {
@@ -517,7 +518,7 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 					t.Error(err)
 					return
 				}
-				if err := x.Send(Mode(i%3), Target(i%2), []byte("hello")); err != nil {
+				if err := x.Send(Mode(i%3), core.Target(i%2), []byte("hello")); err != nil {
 					t.Error(err)
 				}
 				ctx := t.Context()

@@ -15,8 +15,8 @@ import (
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
-	"parley/protocol/relay"
 	"parley/protocol/relay/connector"
+	relaycore "parley/protocol/relay/core"
 	"parley/protocol/replica"
 	"parley/protocol/stamp"
 	"parley/world"
@@ -80,7 +80,7 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 		packet   replica.Packet
 		stamped  stamp.Packet
 		record   stamp.Record
-		datagram relay.Datagram
+		datagram relaycore.Datagram
 		element  duplex.Message
 		feed     duplex.Datagram
 		fromGame connector.FromGame
@@ -99,7 +99,7 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 		for records := stamp.ReadRecords(b); records.Next(&record); {
 		}
 		datagram.Parse(b)
-		for ids := relay.ReadIDs(b); ; {
+		for ids := relaycore.ReadIDs(b); ; {
 			if _, ok := ids.Next(); !ok {
 				break
 			}

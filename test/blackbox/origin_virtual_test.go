@@ -11,6 +11,7 @@ import (
 	"parley/internal/admission"
 	"parley/protocol/relay"
 	"parley/protocol/relay/connector"
+	relaycore "parley/protocol/relay/core"
 	"parley/simnet"
 )
 
@@ -23,8 +24,8 @@ type originWorld struct {
 	t       *testing.T
 	net     *simnet.Network
 	lobby   *connector.Lobby
-	mux     *relay.Mux
-	hosts   map[*relay.Port]*simnet.Host
+	mux     *relaycore.Mux
+	hosts   map[*relaycore.Port]*simnet.Host
 	next    uint16
 	clients []*originClient
 	nodes   []*simnet.Host
@@ -33,17 +34,17 @@ type originWorld struct {
 func newOriginWorld(t *testing.T, seed uint64, p simnet.Profile, c connector.Config) *originWorld {
 	t.Helper()
 	t.Logf("seed=%d", seed)
-	w := &originWorld{t: t, net: simnet.New(seed), hosts: map[*relay.Port]*simnet.Host{}, next: 40000}
+	w := &originWorld{t: t, net: simnet.New(seed), hosts: map[*relaycore.Port]*simnet.Host{}, next: 40000}
 	w.net.Default(p)
 	w.net.SetLimits(simnet.Limits{Steps: 1 << 40})
 	w.lobby = connector.NewLobby(c, admission.Key{byte(seed)})
-	w.mux = relay.NewMux(w.net.Now(), relay.Config{Lobby: w.lobby, MaxPeers: 8192}, &relay.Shared{Rand: rand.New(rand.NewPCG(seed, 3))}, admission.Key{byte(seed)}, w)
+	w.mux = relaycore.NewMux(w.net.Now(), relay.Config{Lobby: w.lobby, MaxPeers: 8192}, &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 3))}, admission.Key{byte(seed)}, w)
 	w.add(w.mux.First(), originMain)
 	return w
 }
 
 // OpenPort makes the world an opener. Ports are used again when they are closed.
-func (w *originWorld) OpenPort(p *relay.Port) (uint16, error) {
+func (w *originWorld) OpenPort(p *relaycore.Port) (uint16, error) {
 	for w.net.Host(netip.AddrPortFrom(originHost, w.next)) != nil {
 		w.next++
 	}
@@ -52,7 +53,7 @@ func (w *originWorld) OpenPort(p *relay.Port) (uint16, error) {
 	return w.next - 1, nil
 }
 
-func (w *originWorld) add(p *relay.Port, number uint16) {
+func (w *originWorld) add(p *relaycore.Port, number uint16) {
 	p.SetNumber(number)
 	w.hosts[p] = w.net.Add(netip.AddrPortFrom(originHost, number), p)
 	w.hosts[p].AfterTurn(w.turn)

@@ -49,9 +49,9 @@ var table = []row{
 	{path: ".", mayImport: []string{"world", "account", "play/gateway", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
-	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*/core"}), shell: []string{"server"}},
+	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*", "protocol/*/core"}), shell: []string{"server"}},
 	{path: "protocol/*", mayImport: slices.Concat(engine, []string{"protocol/*/core"}), shell: []string{"server", "client"}},
-	{path: "protocol/*/core", mayImport: engine}, // codec and sans-I/O core
+	{path: "protocol/*/core", mayImport: engine, shell: []string{"names"}}, // codec and sans-I/O core; names has types of shells that users meet
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
 	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/internal/promise"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // What cannot be cut into messages has no effect, not even the part that could be, and reaches
@@ -17,9 +17,9 @@ func TestWhatIsNoMessageIsDroppedAndCounted(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	bad := append(chat("fine").AppendTo(nil), 7, 7)
 	for i := range 63 {
-		b.sendBytes(game, relay.Mode(i%3), false, bad)
+		b.sendBytes(game, core.Mode(i%3), false, bad)
 	}
-	b.sendBytes(game, relay.Unordered, true, []byte{0, 7, 9}) // a ping and something
+	b.sendBytes(game, core.Unordered, true, []byte{0, 7, 9}) // a ping and something
 	r.pass(time.Second)
 	b.wantHeard("removed")
 	a.wantHeard("it is removed", "PeerLeft 1")
@@ -27,10 +27,10 @@ func TestWhatIsNoMessageIsDroppedAndCounted(t *testing.T) {
 	if s := r.lobby.Stats(); s.Uncut != 64 || s.Removed != 1 || s.Messages != 0 || s.Check() != nil {
 		t.Errorf("%+v", s)
 	}
-	b.say(game, relay.Unordered, &join) // "and it is ignored for 10 s"
+	b.say(game, core.Unordered, &join) // "and it is ignored for 10 s"
 	r.pass(9 * time.Second)
 	b.wantHeard("ignored")
-	a.tell(game, relay.Unordered, chat("still here"))
+	a.tell(game, core.Unordered, chat("still here"))
 	r.pass(reliableGroup)
 	d.wantHeard("the others", `from 0: Chat "still here"`)
 }
@@ -40,7 +40,7 @@ func TestABadPayloadNowAndThenIsForgiven(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	for range 5 {
 		for range 63 {
-			b.sendBytes(game, relay.Unreliable, false, []byte{9})
+			b.sendBytes(game, core.Unreliable, false, []byte{9})
 		}
 		for range 10 {
 			r.pass(time.Second)
@@ -93,7 +93,7 @@ func TestAClientMayNotAskForever(t *testing.T) {
 			payload = (&ToMain{Kind: ToMainPing, Ping: 1}).AppendTo(payload)
 		}
 		id := a.ids[mainPort]
-		a.sendBytes(mainPort, relay.Unordered, true, payload)
+		a.sendBytes(mainPort, core.Unordered, true, payload)
 		r.pass(100 * ms)
 		confirmed = r.confirmed(a.addr, id)
 		return len(a.heard()), confirmed
@@ -124,11 +124,11 @@ func TestAClientMayNotAskForever(t *testing.T) {
 // confirmed reports whether an id was confirmed to an address.
 func (r *rig) confirmed(addr netip.AddrPort, id uint32) bool {
 	for _, d := range r.sent {
-		var g relay.Datagram
-		if d.to != addr || !g.Parse(d.b) || g.Kind != relay.KindConfirmation {
+		var g core.Datagram
+		if d.to != addr || !g.Parse(d.b) || g.Kind != core.KindConfirmation {
 			continue
 		}
-		ids := relay.ReadIDs(g.IDs)
+		ids := core.ReadIDs(g.IDs)
 		for got, ok := ids.Next(); ok; got, ok = ids.Next() {
 			if got == id {
 				return true
@@ -219,7 +219,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 		if i%2 == 0 {
 			p.addr = near(i)
 		}
-		p.say([]uint16{mainPort, game}[i/2%2], relay.Unreliable, &ToGame{Kind: ToGamePing, Ping: 3})
+		p.say([]uint16{mainPort, game}[i/2%2], core.Unreliable, &ToGame{Kind: ToGamePing, Ping: 3})
 	}
 	if s := r.lobby.Stats(); s.Evicted+s.Unproven != 2000-10 || s.Unproven < 500 || r.lobby.strangers.count != 10 || r.mux.Len() != 3+1+10 {
 		t.Errorf("%d strangers, %d peers, %+v", r.lobby.strangers.count, r.mux.Len(), s)
@@ -228,12 +228,12 @@ func TestStrangersMakeRoom(t *testing.T) {
 	e := r.player(2000)
 	e.addr = near(2000)
 	other := e.open(2)
-	a.tell(game, relay.Unordered, chat("hi"))
-	a.say(game, relay.Unordered, &leave)
-	a.say(other, relay.Unordered, &join) // is asked to prove itself
+	a.tell(game, core.Unordered, chat("hi"))
+	a.say(game, core.Unordered, &leave)
+	a.say(other, core.Unordered, &join) // is asked to prove itself
 	b.wantHeard("as ever", `from 0: Chat "hi"`, "PeerLeft 0")
 	a.wantHeard("as ever", "Left")
-	a.say(other, relay.Unordered, &join)
+	a.say(other, core.Unordered, &join)
 	a.wantHeard("proven", "Joined 1")
 }
 
@@ -242,10 +242,10 @@ func TestGamesAreBounded(t *testing.T) {
 	r := newRig(t, Config{MaxGames: 6})
 	opened := func(who netip.AddrPort) bool {
 		p := &player{r: r, addr: who, ids: map[uint16]uint32{}, got: map[[2]uint32]bool{}}
-		p.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
+		p.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
 		got := p.heard()
 		if len(got) == 0 {
-			p.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1}) // it was asked to prove itself first
+			p.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1}) // it was asked to prove itself first
 			got = p.heard()
 		}
 		if len(got) != 1 || !strings.HasPrefix(got[0], "GameOpened") && got[0] != "GameOpenError DifferentGame" {
@@ -282,7 +282,7 @@ func TestGamesAreBounded(t *testing.T) {
 func TestAForgedAddressGetsLittle(t *testing.T) {
 	promise.Keeps(t, "T29", "connector", 1)
 	r, game, a, b, d := trio(t, Config{MaxPlayers: 8})
-	a.say(game, relay.Unordered, &leave) // a place is free
+	a.say(game, core.Unordered, &leave) // a place is free
 	victim := r.player(50)
 	in := 0
 	forge := func(port uint16, hex string) {
@@ -298,7 +298,7 @@ func TestAForgedAddressGetsLittle(t *testing.T) {
 	out := 0
 	for range 700 {
 		for range 5 {
-			b.tell(game, relay.Unreliable, chat(strings.Repeat("x", 140)), chat(strings.Repeat("y", 140)), chat(strings.Repeat("z", 140)))
+			b.tell(game, core.Unreliable, chat(strings.Repeat("x", 140)), chat(strings.Repeat("y", 140)), chat(strings.Repeat("z", 140)))
 		}
 		r.pass(100 * ms)
 		for _, s := range r.sent {
@@ -322,19 +322,19 @@ func TestAForgedAddressGetsLittle(t *testing.T) {
 func TestWhoConfirmsGetsEverything(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	for i := range 300 {
-		b.tell(game, relay.Unreliable, chat(strings.Repeat("x", 140)), chat(fmt.Sprint(i)))
+		b.tell(game, core.Unreliable, chat(strings.Repeat("x", 140)), chat(fmt.Sprint(i)))
 		r.pass(unreliableGroup)
 		if got := d.heard(); len(got) != 2 {
 			t.Fatalf("after %d messages it heard %q", i, got)
 		}
 	}
 	// Also if something is always on its way to it: it hears each package 50 ms late.
-	b.say(game, relay.Unordered, &leave)
+	b.say(game, core.Unordered, &leave)
 	e := r.player(3)
-	e.say(game, relay.Unordered, &join)
+	e.say(game, core.Unordered, &join)
 	heard, late := 0, []datagram(nil)
 	for range 300 {
-		d.tell(game, relay.Unordered, chat(strings.Repeat("x", 140)), chat("y"))
+		d.tell(game, core.Unordered, chat(strings.Repeat("x", 140)), chat("y"))
 		r.pass(reliableGroup)
 		fresh := r.sent
 		r.sent = late
@@ -354,7 +354,7 @@ func TestASlowPlayerHoldsNobodyUp(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	heard, left := 0, false
 	for i := range 300 {
-		a.tell(game, relay.SemiOrdered, chat(strings.Repeat("x", 140)), chat(strings.Repeat("y", 140)), chat(fmt.Sprint(i)))
+		a.tell(game, core.SemiOrdered, chat(strings.Repeat("x", 140)), chat(strings.Repeat("y", 140)), chat(fmt.Sprint(i)))
 		r.pass(50 * ms)
 		got := d.heard()
 		heard += len(got)

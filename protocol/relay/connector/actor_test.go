@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 	"parley/simnet"
 )
 
@@ -17,9 +17,9 @@ type actor struct {
 	s      *swarm
 	n      int
 	host   *simnet.Host
-	shared *relay.Shared
-	main   *relay.Endpoint // of the one that opens
-	game   *relay.Endpoint
+	shared *core.Shared
+	main   *core.Endpoint // of the one that opens
+	game   *core.Endpoint
 	asked  bool // to open, or to join
 	number int  // of the player, -1 before it joined
 	begin  time.Duration
@@ -42,7 +42,7 @@ type voice struct {
 
 func newActor(s *swarm, n int) *actor {
 	a := &actor{s: s, n: n, number: -1, sawLeave: map[int]bool{}, received: map[int]*voice{},
-		shared: &relay.Shared{Rand: rand.New(rand.NewPCG(s.seed, uint64(100+n)))}}
+		shared: &core.Shared{Rand: rand.New(rand.NewPCG(s.seed, uint64(100+n)))}}
 	a.begin = time.Duration(s.rng.IntN(3000)) * ms
 	if n == 0 {
 		a.main = a.dial(mainPort)
@@ -53,9 +53,9 @@ func newActor(s *swarm, n int) *actor {
 	return a
 }
 
-func (a *actor) dial(port uint16) *relay.Endpoint {
-	rules := relay.Rules{KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout}
-	e, err := relay.NewClient(a.s.net.Now(), netip.AddrPortFrom(swarmHost, port), relay.Config{Rules: rules}, a.shared)
+func (a *actor) dial(port uint16) *core.Endpoint {
+	rules := core.Rules{KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout}
+	e, err := core.NewClient(a.s.net.Now(), netip.AddrPortFrom(swarmHost, port), core.Config{Rules: rules}, a.shared)
 	if err != nil {
 		panic(err)
 	}
@@ -67,8 +67,8 @@ func (a *actor) out() bool {
 	return a.crashed || a.lost || a.left || a.s.lossy && a.s.game == 0 && a.s.actors[0].lost
 }
 
-func (a *actor) each(f func(e *relay.Endpoint)) {
-	for _, e := range []*relay.Endpoint{a.main, a.game} {
+func (a *actor) each(f func(e *core.Endpoint)) {
+	for _, e := range []*core.Endpoint{a.main, a.game} {
 		if e != nil {
 			f(e)
 		}
@@ -77,17 +77,17 @@ func (a *actor) each(f func(e *relay.Endpoint)) {
 
 // HandleDatagram is a node's. What comes from a port that the actor does not know yet is dropped.
 func (a *actor) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
-	a.each(func(e *relay.Endpoint) { e.HandleDatagram(now, from, b) })
+	a.each(func(e *core.Endpoint) { e.HandleDatagram(now, from, b) })
 }
 
 // HandleTimeout is a node's.
 func (a *actor) HandleTimeout(now time.Time) {
-	a.each(func(e *relay.Endpoint) { e.HandleTimeout(now) })
+	a.each(func(e *core.Endpoint) { e.HandleTimeout(now) })
 }
 
 // NextTimeout is a node's.
 func (a *actor) NextTimeout() (first time.Time, any bool) {
-	a.each(func(e *relay.Endpoint) {
+	a.each(func(e *core.Endpoint) {
 		if at, ok := e.NextTimeout(); ok && (!any || at.Before(first)) {
 			first, any = at, true
 		}
@@ -97,7 +97,7 @@ func (a *actor) NextTimeout() (first time.Time, any bool) {
 
 // PollTransmit is a node's.
 func (a *actor) PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool) {
-	a.each(func(e *relay.Endpoint) {
+	a.each(func(e *core.Endpoint) {
 		if !ok {
 			n, to, ok = e.PollTransmit(buf)
 		}
@@ -107,20 +107,20 @@ func (a *actor) PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool) {
 
 // turn takes what came.
 func (a *actor) turn(now time.Time) {
-	for _, e := range []*relay.Endpoint{a.main, a.game} {
+	for _, e := range []*core.Endpoint{a.main, a.game} {
 		if e == nil {
 			continue
 		}
 		e.Advance(now)
 		for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {
 			switch {
-			case ev.Kind == relay.EventLeft && e == a.game && !a.left, ev.Kind == relay.EventLeft && a.game == nil:
+			case ev.Kind == core.EventLeft && e == a.game && !a.left, ev.Kind == core.EventLeft && a.game == nil:
 				a.lost = true
-			case ev.Kind == relay.EventPackage && e == a.main:
+			case ev.Kind == core.EventPackage && e == a.main:
 				a.fromMain(ev.Package.Payload)
-			case ev.Kind == relay.EventPackage && ev.Package.Server:
+			case ev.Kind == core.EventPackage && ev.Package.Server:
 				a.fromGame(ev.Package.Payload)
-			case ev.Kind == relay.EventPackage:
+			case ev.Kind == core.EventPackage:
 				a.fromPlayers(ev.Package.Mode, ev.Package.Payload)
 			}
 		}
@@ -171,7 +171,7 @@ func (a *actor) fromGame(payload []byte) {
 
 // fromPlayers checks what others said: texts are the number of the message among the reliable
 // ones of its sender, and its mode.
-func (a *actor) fromPlayers(mode relay.Mode, payload []byte) {
+func (a *actor) fromPlayers(mode core.Mode, payload []byte) {
 	msgs, m := Read(payload), Relayed{}
 	for msgs.Next(&m) {
 		number, sent, _ := strings.Cut(string(m.Text), " ")
@@ -185,14 +185,14 @@ func (a *actor) fromPlayers(mode relay.Mode, payload []byte) {
 			v = &voice{heard: map[int]bool{}}
 			a.received[int(m.From)] = v
 		}
-		if mode == relay.Unreliable {
+		if mode == core.Unreliable {
 			continue
 		}
 		if v.heard[n] {
 			a.s.fail("message %d of player %d came to player %d twice", n, m.From, a.number)
 		}
 		v.heard[n] = true
-		for k := n - 1; mode == relay.SemiOrdered && k >= 0; k-- {
+		for k := n - 1; mode == core.SemiOrdered && k >= 0; k-- {
 			if !v.heard[k] {
 				a.s.fail("player %d got the semi-ordered message %d of player %d before its message %d", a.number, n, m.From, k)
 				break
@@ -226,19 +226,19 @@ func (a *actor) act() {
 	s := a.s
 	switch {
 	case s.net.Elapsed() < a.begin && a.n > 0:
-	case !a.asked && a.n == 0 && a.main.State() == relay.StateOpen:
+	case !a.asked && a.n == 0 && a.main.State() == core.StateOpen:
 		a.asked = true
-		a.send(a.main, relay.SemiOrdered, relay.ToServer, &ToMain{Kind: ToMainOpen, MaxPlayers: uint8(len(s.actors) - 1)})
+		a.send(a.main, core.SemiOrdered, core.ToServer, &ToMain{Kind: ToMainOpen, MaxPlayers: uint8(len(s.actors) - 1)})
 	case a.n > 0 && a.game == nil && s.game != 0:
 		a.game = a.dial(s.game)
-	case a.n > 0 && !a.asked && a.game != nil && a.game.State() == relay.StateOpen:
+	case a.n > 0 && !a.asked && a.game != nil && a.game.State() == core.StateOpen:
 		a.asked = true
-		a.send(a.game, relay.SemiOrdered, relay.ToServer, &join)
-	case a.number < 0 || a.game.State() != relay.StateOpen:
+		a.send(a.game, core.SemiOrdered, core.ToServer, &join)
+	case a.number < 0 || a.game.State() != core.StateOpen:
 	case a.stepped == a.saw && a.saw < Initialized && a.everybodyCame():
 		a.stepped++
 		m := ready(a.stepped)
-		a.send(a.game, relay.Mode(1+s.rng.IntN(2)), relay.ToServer, &m)
+		a.send(a.game, core.Mode(1+s.rng.IntN(2)), core.ToServer, &m)
 	case !s.quiet && a.everybodyCame():
 		a.speak()
 	}
@@ -256,20 +256,20 @@ func (a *actor) everybodyCame() bool {
 
 // speak says a few things in one mode, in one package.
 func (a *actor) speak() {
-	mode := relay.Mode(a.s.rng.IntN(3))
+	mode := core.Mode(a.s.rng.IntN(3))
 	var list []Message
 	for range 1 + a.s.rng.IntN(3) {
 		n := &a.said
-		if mode == relay.Unreliable {
+		if mode == core.Unreliable {
 			n = &a.loose
 		}
 		list = append(list, chat(fmt.Sprintf("%d %v", *n, mode)))
 		*n++
 	}
-	a.send(a.game, mode, relay.ToOthers, list...)
+	a.send(a.game, mode, core.ToOthers, list...)
 }
 
-func (a *actor) send(e *relay.Endpoint, mode relay.Mode, to relay.Target, messages ...Message) {
+func (a *actor) send(e *core.Endpoint, mode core.Mode, to core.Target, messages ...Message) {
 	var payload []byte
 	for _, m := range messages {
 		payload = m.AppendTo(payload)
@@ -282,7 +282,7 @@ func (a *actor) send(e *relay.Endpoint, mode relay.Mode, to relay.Target, messag
 // leave has the actor leave the game.
 func (a *actor) leave() {
 	if !a.out() {
-		a.send(a.game, relay.Unordered, relay.ToServer, &leave)
+		a.send(a.game, core.Unordered, core.ToServer, &leave)
 		a.host.Poke()
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // near returns an address of this machine, which may open as many games as it likes and needs no proof.
@@ -26,8 +26,8 @@ func TestChurnOfGames(t *testing.T) {
 		a, b := r.player(0), r.player(1)
 		a.addr, b.addr = near(2*i), near(2*i+1)
 		game := a.open(2)
-		b.say(game, relay.SemiOrdered, &join)
-		b.tell(game, relay.Unordered, chat("hi"))
+		b.say(game, core.SemiOrdered, &join)
+		b.tell(game, core.Unordered, chat("hi"))
 		if i%3 == 0 { // both are just gone
 			r.pass(time.Second)
 			r.sent = nil
@@ -37,7 +37,7 @@ func TestChurnOfGames(t *testing.T) {
 		a.heard()
 		b.heard()
 		for _, p := range []*player{b, a} {
-			p.say(game, relay.SemiOrdered, &leave)
+			p.say(game, core.SemiOrdered, &leave)
 			p.heard()
 		}
 		r.pass(100 * ms)
@@ -111,7 +111,7 @@ func TestGarbageBetweenHonestDatagrams(t *testing.T) {
 		for range 6 { // fewer than 64 in 10 s
 			r.in(game, a.addr, junk[heard%len(junk)])
 		}
-		a.tell(game, relay.Unordered, chat("still"))
+		a.tell(game, core.Unordered, chat("still"))
 		r.pass(reliableGroup)
 		heard += len(b.heard())
 		d.heard()

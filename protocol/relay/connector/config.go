@@ -3,7 +3,7 @@ package connector
 import (
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // Config sets up a server with this lobby. The zero Config is usable. Config is not changed after use.
@@ -32,7 +32,7 @@ type Config struct {
 
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
 	// game's port. Default none.
-	Log *relay.Logger
+	Log *core.Logger
 
 	linger  time.Duration // closeWithin, or less in tests that would wait for it
 	confirm time.Duration // confirmAfter, or another in a test that goes by the millisecond

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"parley/internal/shell/shelltest"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // payload has eleven messages of players: what a busy package holds.
@@ -72,7 +72,7 @@ func BenchmarkCheckPeer(b *testing.B) {
 // fastGame is a game of four at a core without sockets: what goes out is confirmed by who gets it.
 type fastGame struct {
 	*rig
-	port    *relay.Port
+	port    *core.Port
 	players []*player
 	ids     [4]uint32
 	in      []byte
@@ -88,7 +88,7 @@ func newFastGame(t testing.TB) *fastGame {
 	f.port, f.players = r.port(game), []*player{a}
 	for i := 1; i < 4; i++ {
 		p := r.player(i)
-		p.say(game, relay.SemiOrdered, &join)
+		p.say(game, core.SemiOrdered, &join)
 		f.players = append(f.players, p)
 	}
 	for i, p := range f.players {
@@ -101,7 +101,7 @@ func newFastGame(t testing.TB) *fastGame {
 }
 
 // turn has a player send a package with three messages, which reach the other three.
-func (f *fastGame) turn(sender int, mode relay.Mode, payload []byte) {
+func (f *fastGame) turn(sender int, mode core.Mode, payload []byte) {
 	f.in = append(f.in[:0], byte(mode)<<5, 0, 0, 0)
 	binary.BigEndian.PutUint32(f.in, f.ids[sender]|uint32(mode)<<29)
 	f.ids[sender]++
@@ -140,7 +140,7 @@ func TestRelayingAllocatesNothing(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
-	for _, mode := range []relay.Mode{relay.Unreliable, relay.Unordered, relay.SemiOrdered} {
+	for _, mode := range []core.Mode{core.Unreliable, core.Unordered, core.SemiOrdered} {
 		f := newFastGame(t)
 		payload := threeMessages()
 		sender := 0
@@ -169,7 +169,7 @@ func BenchmarkRelay(b *testing.B) {
 	sender := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		f.turn(sender, relay.Unordered, payload)
+		f.turn(sender, core.Unordered, payload)
 		sender = (sender + 1) % 4
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"parley/protocol/relay"
 	"parley/protocol/relay/connector"
+	"parley/protocol/relay/core"
 )
 
 // A server, and a client that asks whether it is there.
@@ -16,16 +17,16 @@ func ExampleListen() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	c, err := relay.Dial(ctx, s.Addr().String(), relay.Config{})
+	c, err := relay.Dial(ctx, s.Addr().String(), core.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ping := connector.ToMain{Kind: connector.ToMainPing, Ping: 7}
-	if err := c.Send(relay.Unordered, relay.ToServer, ping.AppendTo(nil)); err != nil {
+	if err := c.Send(core.Unordered, core.ToServer, ping.AppendTo(nil)); err != nil {
 		log.Fatal(err)
 	}
 	for ev := range c.Events() {
-		if ev.Kind != relay.EventPackage {
+		if ev.Kind != core.EventPackage {
 			continue
 		}
 		msgs, m := connector.Read(ev.Package.Payload), connector.FromMain{}

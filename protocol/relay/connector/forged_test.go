@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // lost is a game of which a player was lost some minutes ago, with so many packages that it had not confirmed.
@@ -13,19 +13,19 @@ func lost(t *testing.T, proven bool, unsure int) (r *rig, game uint16, a, b *pla
 	r = newRig(t, Config{})
 	a, b = r.player(0), r.player(1)
 	game = a.open(3)
-	b.say(game, relay.SemiOrdered, &join)
+	b.say(game, core.SemiOrdered, &join)
 	if proven {
 		r.lobby.ask(r.now, r.port(game).Peer(b.addr).Seat.(*guest))
 		r.settle()
 	}
 	b.wantHeard("joined", "Joined 1")
 	for range unsure {
-		a.tell(game, relay.SemiOrdered, chat("?"))
+		a.tell(game, core.SemiOrdered, chat("?"))
 		r.pass(reliableGroup)
 	}
 	for range 180 {
 		r.pass(time.Second)
-		a.say(game, relay.Unreliable, &ToGame{Kind: ToGamePing})
+		a.say(game, core.Unreliable, &ToGame{Kind: ToGamePing})
 		a.heard()
 	}
 	was, ok := r.lobby.recall(game, b.addr)
@@ -76,11 +76,11 @@ func TestAForgedReturnBringsLittle(t *testing.T) {
 // Who was proven, was lost with packages that it had not confirmed, and comes back proves itself again, and goes on where it was.
 func TestAReturnIsProvenAgain(t *testing.T) {
 	r, game, _, b := lost(t, true, 20)
-	b.say(game, relay.Unordered, &join)
+	b.say(game, core.Unordered, &join)
 	b.wantHeard("asked")
 	b.wantHeard("proven", "NotJoined")
 	b.ids[game]-- // it was not confirmed
-	b.say(game, relay.Unordered, &join)
+	b.say(game, core.Unordered, &join)
 	b.wantHeard("back", "Joined 1")
 	g := r.port(game).Peer(b.addr).Seat.(*guest)
 	if first := g.peer.NextID(); !g.proven || first < 20 {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // ops is a script: a byte for what is done, by whom and where, and perhaps one more. Every order of
@@ -48,7 +48,7 @@ func (o *ops) take() byte {
 func (o *ops) step(x byte) {
 	p := o.players[int(x>>4)%len(o.players)]
 	game := o.games[int(o.take())%len(o.games)]
-	mode := relay.Mode(x>>2) % 3
+	mode := core.Mode(x>>2) % 3
 	switch x % 16 {
 	case 0:
 		port := o.next
@@ -107,7 +107,7 @@ func (o *ops) check() {
 		m, _ := port.Value.(*match)
 		for p := range port.Peers() {
 			has := o.lobby.clients[p.Addr()].match
-			if stranger := has == nil || m != nil && has != m; p.State() == relay.StateOpen && p.Seat.(*guest).listed != stranger {
+			if stranger := has == nil || m != nil && has != m; p.State() == core.StateOpen && p.Seat.(*guest).listed != stranger {
 				o.t.Fatalf("%v at port %d is a stranger: %t", p.Addr(), port.Number(), stranger)
 			}
 			if p.Seat.(*guest).listed {

@@ -3,7 +3,7 @@ package connector
 import (
 	"net/netip"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // game is who plays one game and how far they are: the rules, without packages, ports or
@@ -39,7 +39,7 @@ type seat struct {
 // said is a message of the game to one client.
 type said struct {
 	to   netip.AddrPort
-	mode relay.Mode
+	mode core.Mode
 	msg  FromGame
 }
 
@@ -75,7 +75,7 @@ func (g *game) open() bool { return g.readiness == NotReady && g.count > 0 }
 
 // handle takes a message of a client in the mode of its package. elsewhere says that the
 // client has another game.
-func (g *game) handle(from netip.AddrPort, mode relay.Mode, m *ToGame, elsewhere bool) {
+func (g *game) handle(from netip.AddrPort, mode core.Mode, m *ToGame, elsewhere bool) {
 	number, isPlayer := g.player(from)
 	switch {
 	case m.Kind == ToGameJoin:
@@ -98,7 +98,7 @@ func (g *game) handle(from netip.AddrPort, mode relay.Mode, m *ToGame, elsewhere
 
 // notJoined answers what is for players only, in the mode in which it came: reliably only
 // to who asked reliably.
-func (g *game) notJoined(from netip.AddrPort, mode relay.Mode) {
+func (g *game) notJoined(from netip.AddrPort, mode core.Mode) {
 	g.stats.NotJoined++
 	g.say(from, mode, FromGame{Kind: FromGameNotJoined})
 }
@@ -166,7 +166,7 @@ func (g *game) leave(number int, tell bool) {
 }
 
 // dismiss has all players leave at once: each is told of itself only.
-func (g *game) dismiss(mode relay.Mode) {
+func (g *game) dismiss(mode core.Mode) {
 	for i := range g.seats {
 		if s := g.seats[i]; s.taken {
 			g.seats[i] = seat{}
@@ -209,12 +209,12 @@ func (g *game) follow() {
 	}
 }
 
-func (g *game) say(to netip.AddrPort, mode relay.Mode, m FromGame) {
+func (g *game) say(to netip.AddrPort, mode core.Mode, m FromGame) {
 	g.out = append(g.out, said{to, mode, m})
 }
 
 // sayReliably says what must arrive, and in the order in which it was said.
-func (g *game) sayReliably(to netip.AddrPort, m FromGame) { g.say(to, relay.SemiOrdered, m) }
+func (g *game) sayReliably(to netip.AddrPort, m FromGame) { g.say(to, core.SemiOrdered, m) }
 
 // sayOthers says a thing to all players but one, who have been told that they are players.
 func (g *game) sayOthers(but int, m FromGame) {

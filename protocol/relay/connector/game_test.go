@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // client returns the address of the n-th client.
@@ -32,7 +32,7 @@ func newRules(t *testing.T, seats int) *rules {
 // send has a client send a message and compares all that is said then.
 func (r *rules) send(from int, m ToGame, want ...string) {
 	r.t.Helper()
-	r.g.handle(client(from), relay.SemiOrdered, &m, false)
+	r.g.handle(client(from), core.SemiOrdered, &m, false)
 	r.want(fmt.Sprintf("%d sends %s", from, say(&m)), want...)
 }
 
@@ -152,7 +152,7 @@ func TestGamesKeepTheirRules(t *testing.T) {
 			from := client(rng.IntN(12))
 			m := []ToGame{join, join, leave, {Kind: ToGamePing}, ready(Readiness(rng.IntN(4))), ready(g.readiness + 1)}[rng.IntN(6)]
 			before, taken := g.readiness, g.count
-			g.handle(from, relay.Unordered, &m, rng.IntN(8) == 0)
+			g.handle(from, core.Unordered, &m, rng.IntN(8) == 0)
 			if rng.IntN(20) == 0 {
 				g.announce()
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // glutton is a player that sends as much as it can: every 10 ms fifteen packages that are as large as messages make them, of those
@@ -20,11 +20,11 @@ type glutton struct {
 
 func (g *glutton) send() {
 	for _, d := range g.r.sent {
-		var c relay.Datagram
-		if d.to != g.addr || d.port != g.game || !c.Parse(d.b) || c.Kind != relay.KindConfirmation {
+		var c core.Datagram
+		if d.to != g.addr || d.port != g.game || !c.Parse(d.b) || c.Kind != core.KindConfirmation {
 			continue
 		}
-		ids := relay.ReadIDs(c.IDs)
+		ids := core.ReadIDs(c.IDs)
 		for id, ok := ids.Next(); ok; id, ok = ids.Next() {
 			g.confirmed[id] = true
 		}
@@ -38,7 +38,7 @@ func (g *glutton) send() {
 	payload = slices.Repeat(payload, 3)
 	for id, n := g.oldest, 0; n < 15; id++ {
 		if !g.confirmed[id] {
-			d := relay.Datagram{Kind: relay.KindPackage, Mode: relay.SemiOrdered, ID: id, Payload: payload}
+			d := core.Datagram{Kind: core.KindPackage, Mode: core.SemiOrdered, ID: id, Payload: payload}
 			g.r.in(g.game, g.addr, d.AppendTo(nil))
 			n++
 		}
@@ -49,12 +49,12 @@ func (g *glutton) send() {
 func (p *player) sips(game uint16, most int, unconfirmed *[]uint32) (list []string) {
 	rest := p.r.sent[:0]
 	for _, d := range p.r.sent {
-		var g relay.Datagram
+		var g core.Datagram
 		if d.to != p.addr || d.port != game || !g.Parse(d.b) {
 			rest = append(rest, d)
 			continue
 		}
-		if g.Kind != relay.KindPackage || !g.Mode.Reliable() {
+		if g.Kind != core.KindPackage || !g.Mode.Reliable() {
 			continue
 		}
 		if !slices.Contains(*unconfirmed, g.ID) {
@@ -69,11 +69,11 @@ func (p *player) sips(game uint16, most int, unconfirmed *[]uint32) (list []stri
 	n := min(most, len(*unconfirmed))
 	var ids []byte
 	for _, id := range (*unconfirmed)[:n] {
-		ids = relay.AppendID(ids, id)
+		ids = core.AppendID(ids, id)
 	}
 	*unconfirmed = (*unconfirmed)[n:]
 	if n > 0 {
-		p.r.in(game, p.addr, (&relay.Datagram{Kind: relay.KindConfirmation, IDs: ids}).AppendTo(nil))
+		p.r.in(game, p.addr, (&core.Datagram{Kind: core.KindConfirmation, IDs: ids}).AppendTo(nil))
 	}
 	return list
 }
@@ -89,7 +89,7 @@ func TestAGreedyPlayerRemovesNobody(t *testing.T) {
 	for i := range 3000 { // 30 s
 		greedy.send()
 		if i%25 == 0 {
-			d.tell(game, relay.SemiOrdered, chat(fmt.Sprint("word ", said)))
+			d.tell(game, core.SemiOrdered, chat(fmt.Sprint("word ", said)))
 			said++
 		}
 		if i%10 == 0 {

@@ -3,7 +3,7 @@ package connector
 import (
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // groups are the messages of other players that wait to share a package to one player: "several may share a package". There is one
@@ -12,7 +12,7 @@ import (
 // once, and one who gets much gets at most 50 packages a second, from whichever players: all that is passed on can be decoded
 // (see Config.PassForeign), so no player can spoil another's messages by sharing a package with them.
 type groups struct {
-	of   [3]relay.Builder
+	of   [3]core.Builder
 	sent [3]time.Time // when the last package went out
 	now  time.Time    // of the newest call
 	send [3]func(payload []byte)
@@ -20,26 +20,26 @@ type groups struct {
 
 // newGroups returns empty groups. send is called with each package that is complete, which it
 // must not keep.
-func newGroups(send func(mode relay.Mode, payload []byte)) *groups {
+func newGroups(send func(mode core.Mode, payload []byte)) *groups {
 	g := &groups{}
 	for i := range g.send {
 		g.send[i] = func(payload []byte) {
 			g.sent[i] = g.now
-			send(relay.Mode(i), payload)
+			send(core.Mode(i), payload)
 		}
 	}
 	// "A semi-ordered package is delivered after every reliable package with a smaller id": so
 	// what waits unordered, some of which its sender may have sent before, goes first.
-	semi := g.send[relay.SemiOrdered]
-	g.send[relay.SemiOrdered] = func(payload []byte) {
-		g.flush(relay.Unordered)
+	semi := g.send[core.SemiOrdered]
+	g.send[core.SemiOrdered] = func(payload []byte) {
+		g.flush(core.Unordered)
 		semi(payload)
 	}
 	return g
 }
 
 // groupOf returns how long after a package the next one in its mode goes out.
-func groupOf(mode relay.Mode) time.Duration {
+func groupOf(mode core.Mode) time.Duration {
 	if mode.Reliable() {
 		return reliableGroup
 	}
@@ -48,7 +48,7 @@ func groupOf(mode relay.Mode) time.Duration {
 
 // push adds a message, with its sender's number in front of it. It fits: the largest message
 // there is is smaller than a package.
-func (g *groups) push(now time.Time, mode relay.Mode, message []byte) {
+func (g *groups) push(now time.Time, mode core.Mode, message []byte) {
 	g.now = now
 	if _, waits := g.of[mode].NextTimeout(); !waits {
 		g.of[mode].Delay = max(g.sent[mode].Add(groupOf(mode)).Sub(now), 0)
@@ -59,13 +59,13 @@ func (g *groups) push(now time.Time, mode relay.Mode, message []byte) {
 }
 
 // flush sends what waits in a mode.
-func (g *groups) flush(mode relay.Mode) { g.of[mode].Flush(g.send[mode]) }
+func (g *groups) flush(mode core.Mode) { g.of[mode].Flush(g.send[mode]) }
 
 // flushAll sends all that waits.
 func (g *groups) flushAll() {
-	g.flush(relay.Unreliable)
-	g.flush(relay.Unordered)
-	g.flush(relay.SemiOrdered)
+	g.flush(core.Unreliable)
+	g.flush(core.Unordered)
+	g.flush(core.SemiOrdered)
 }
 
 // handleTimeout sends what has waited for long enough.

@@ -3,12 +3,12 @@ package connector
 import (
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // guest is what the lobby keeps of an address at one of its ports: it is the Seat of a peer.
 type guest struct {
-	peer  *relay.Peer
+	peer  *core.Peer
 	match *match // of the port; nil at the main port
 
 	meters [asks]meter // of what it may ask

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"parley/internal/admission"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // Lobby is the connector lobby of a relay server: a main port where games are opened, and a port for each of them. It is pure,
 // and belongs to the goroutine that calls its Mux.
 type Lobby struct {
 	cfg   *Config
-	main  *relay.Port  // known once somebody came
-	sweep *relay.Timer // set while there are guests
-	swept bool         // it is set
+	main  *core.Port  // known once somebody came
+	sweep *core.Timer // set while there are guests
+	swept bool        // it is set
 
 	start time.Time     // the first time that it was told
 	at    time.Duration // since then
@@ -107,9 +107,9 @@ func NewLobby(c Config, key admission.Key) *Lobby {
 }
 
 // serverConfig is that of a relay server with this lobby.
-func (l *Lobby) serverConfig() relay.Config {
+func (l *Lobby) serverConfig() core.Config {
 	c := l.cfg
-	return relay.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Log: c.Log}
+	return core.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Log: c.Log}
 }
 
 // Games returns the number of games, including those that wait for their last messages to be confirmed.
@@ -123,13 +123,13 @@ func (l *Lobby) Stats() Stats { return l.stats }
 
 // Rules returns the page's rules for this lobby: "There are no challenges, and keep-alives only after 20 s (gone after 60 s), as
 // these clients expect quiet". The resend delay is not measured, and a removed peer is not told so by an empty package.
-func (l *Lobby) Rules() relay.Rules {
-	return relay.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
+func (l *Lobby) Rules() core.Rules {
+	return core.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
 // Admit admits every address whose first package consists of messages for the port, or is empty and reliable, as that of relay's
 // own client. Other packages from strangers leave no trace.
-func (l *Lobby) Admit(now time.Time, port *relay.Port, from netip.AddrPort, first relay.Package) (any, bool) {
+func (l *Lobby) Admit(now time.Time, port *core.Port, from netip.AddrPort, first core.Package) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)
 	if l.down || m != nil && m.over {
@@ -173,7 +173,7 @@ func (l *Lobby) tell(now time.Time) {
 // cut finds out where the messages of a package begin, and reports whether it is a sequence of
 // messages that its port takes: "What cannot be cut into messages is dropped". It is asked before any
 // message has its effect, so that a package has all of its effects or none.
-func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
+func (l *Lobby) cut(atGame bool, pkg *core.Package) bool {
 	var m Message = &l.peer
 	switch {
 	case pkg.Server && atGame:
@@ -193,7 +193,7 @@ func (l *Lobby) cut(atGame bool, pkg *relay.Package) bool {
 }
 
 // Enter stores a new peer as a stranger. Another stranger may have to make room.
-func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
+func (l *Lobby) Enter(now time.Time, p *core.Peer) {
 	g := p.Seat.(*guest)
 	l.seat(g, p)
 	l.watch(now, p.Port().Mux())
@@ -205,7 +205,7 @@ func (l *Lobby) Enter(now time.Time, p *relay.Peer) {
 }
 
 // seat gives a guest its peer.
-func (l *Lobby) seat(g *guest, p *relay.Peer) {
+func (l *Lobby) seat(g *guest, p *core.Peer) {
 	g.peer = p
 	if _, ok := p.Expects(); !ok && l.asksStrangers {
 		// It may have been asked before it was a guest, and then has got these.
@@ -220,7 +220,7 @@ func (l *Lobby) seat(g *guest, p *relay.Peer) {
 // and is to know that nobody hears it; so it is told at each sweep until it has gone.
 func (l *Lobby) tellIfBack(g *guest) {
 	if g.back {
-		l.answer(g, relay.Unreliable, &FromGame{Kind: FromGameNotJoined})
+		l.answer(g, core.Unreliable, &FromGame{Kind: FromGameNotJoined})
 	}
 }
 
@@ -236,7 +236,7 @@ func (l *Lobby) strange(g *guest) {
 }
 
 // Receive takes a package of a peer. It passes none to the program.
-func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame bool) {
+func (l *Lobby) Receive(now time.Time, p *core.Peer, pkg core.Package) (toGame bool) {
 	l.tell(now)
 	g := p.Seat.(*guest)
 	l.stats.Packages++
@@ -268,7 +268,7 @@ func (l *Lobby) Receive(now time.Time, p *relay.Peer, pkg relay.Package) (toGame
 }
 
 // countDropped counts an unreliable package that was not permitted.
-func (l *Lobby) countDropped(g *guest, pkg *relay.Package) {
+func (l *Lobby) countDropped(g *guest, pkg *core.Package) {
 	switch {
 	case g.match == nil:
 		l.stats.ToMain++
@@ -283,16 +283,16 @@ func (l *Lobby) countDropped(g *guest, pkg *relay.Package) {
 func (l *Lobby) misbehaves(now time.Time, g *guest) {
 	if g.misbehaves(now) {
 		l.stats.Removed++
-		g.peer.Remove(relay.Close{Reason: relay.ReasonProtocol})
+		g.peer.Remove(core.Close{Reason: core.ReasonProtocol})
 	}
 }
 
 // Accept reports whether a reliable package is taken now: "What is confirmed is done, always; what is throttled is not
 // confirmed."
-func (l *Lobby) Accept(now time.Time, p *relay.Peer, pkg relay.Package) bool {
+func (l *Lobby) Accept(now time.Time, p *core.Peer, pkg core.Package) bool {
 	l.tell(now)
 	g := p.Seat.(*guest)
-	if !g.proven && pkg.Mode == relay.SemiOrdered && p.Held() > unprovenBytes/2 {
+	if !g.proven && pkg.Mode == core.SemiOrdered && p.Held() > unprovenBytes/2 {
 		l.ask(now, g)
 		if p.Held()+len(pkg.Payload) > unprovenBytes {
 			l.stats.Unproven++
@@ -307,7 +307,7 @@ func (l *Lobby) Accept(now time.Time, p *relay.Peer, pkg relay.Package) bool {
 }
 
 // permits reports whether a package may have its effects now, and takes them out of the guest's buckets. l.cut was asked about it.
-func (l *Lobby) permits(now time.Time, g *guest, pkg *relay.Package) bool {
+func (l *Lobby) permits(now time.Time, g *guest, pkg *core.Package) bool {
 	var o order
 	l.count(g, pkg, &o)
 	switch {
@@ -322,7 +322,7 @@ func (l *Lobby) permits(now time.Time, g *guest, pkg *relay.Package) bool {
 }
 
 // count finds out what a package asks for.
-func (l *Lobby) count(g *guest, pkg *relay.Package, o *order) {
+func (l *Lobby) count(g *guest, pkg *core.Package, o *order) {
 	msgs := Read(pkg.Payload)
 	switch {
 	case !pkg.Server:
@@ -341,7 +341,7 @@ func (l *Lobby) count(g *guest, pkg *relay.Package, o *order) {
 }
 
 // receiveAtMain takes messages to the main port.
-func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
+func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *core.Package) {
 	for msgs := Read(pkg.Payload); msgs.Next(&l.toMain); {
 		switch {
 		case l.toMain.Kind == ToMainPing:
@@ -349,7 +349,7 @@ func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
 		case l.clients[g.peer.Addr()].match != nil:
 			// "A client in another game is DifferentGame."
 			l.stats.Different++
-			l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
+			l.answer(g, core.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
 		default:
 			l.open(now, g, int(l.toMain.MaxPlayers)+1)
 		}
@@ -357,9 +357,9 @@ func (l *Lobby) receiveAtMain(now time.Time, g *guest, pkg *relay.Package) {
 }
 
 // mode is that of a Pong or a NotJoined to what came in a mode.
-func (l *Lobby) mode(g *guest, of relay.Mode) relay.Mode {
+func (l *Lobby) mode(g *guest, of core.Mode) core.Mode {
 	if g.back || g.eager(l.at) {
-		return relay.Unreliable
+		return core.Unreliable
 	}
 	return of
 }
@@ -384,14 +384,14 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	}
 	if m == nil {
 		l.stats.Unopened++
-		l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
+		l.answer(g, core.SemiOrdered, &FromMain{Kind: FromMainOpenError, Error: OpenDifferentGame})
 		return
 	}
 	l.stats.Opened++
 	l.unprovenGames++ // until somebody vouches for it
 	l.take(from, m, g.proven)
 	// "GameOpened goes out at once, before the confirmation of the request"
-	l.answer(g, relay.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
+	l.answer(g, core.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
 }
 
 // hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game makes room whose players are not: of these the
@@ -414,20 +414,20 @@ func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
 		return false
 	}
 	l.stats.Displaced++
-	least.dismiss(now, relay.Unreliable)
+	least.dismiss(now, core.Unreliable)
 	least.closePort(now)
 	return len(l.matches) < l.cfg.MaxGames
 }
 
 // answer sends a message of the server to one guest.
-func (l *Lobby) answer(g *guest, mode relay.Mode, m Message) {
-	if g.peer.Send(mode, m.AppendTo(l.payload[:0])) == relay.ErrBacklogFull {
-		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
+func (l *Lobby) answer(g *guest, mode core.Mode, m Message) {
+	if g.peer.Send(mode, m.AppendTo(l.payload[:0])) == core.ErrBacklogFull {
+		g.peer.Remove(core.Close{Reason: core.ReasonSlow})
 	}
 }
 
 // Gone removes a guest, and makes it leave its game.
-func (l *Lobby) Gone(now time.Time, p *relay.Peer, why relay.Close) {
+func (l *Lobby) Gone(now time.Time, p *core.Peer, why core.Close) {
 	l.tell(now)
 	g := p.Seat.(*guest)
 	l.strangers.remove(g)
@@ -459,13 +459,13 @@ func (l *Lobby) free(addr netip.AddrPort) {
 		l.unprovenSeats--
 	}
 	delete(l.clients, addr)
-	if p := l.main.Peer(addr); p != nil && p.State() == relay.StateOpen {
+	if p := l.main.Peer(addr); p != nil && p.State() == core.StateOpen {
 		l.strange(p.Seat.(*guest))
 	}
 }
 
 // watch has idle guests looked for while there are any.
-func (l *Lobby) watch(now time.Time, mux *relay.Mux) {
+func (l *Lobby) watch(now time.Time, mux *core.Mux) {
 	if l.sweep == nil {
 		l.main = mux.First()
 		l.sweep = l.main.NewTimer(l.removeIdle)
@@ -498,11 +498,11 @@ func (l *Lobby) removeIdle(now time.Time) {
 
 // Shutdown makes everybody leave: players are told, and no more games are opened. The caller also calls the Mux's own Shutdown,
 // for the main port.
-func (l *Lobby) Shutdown(now time.Time) { l.dismiss(now, relay.SemiOrdered) }
+func (l *Lobby) Shutdown(now time.Time) { l.dismiss(now, core.SemiOrdered) }
 
 // dismiss is Shutdown, with players told in a mode: unreliably where nobody waits for their
 // confirmations.
-func (l *Lobby) dismiss(now time.Time, mode relay.Mode) {
+func (l *Lobby) dismiss(now time.Time, mode core.Mode) {
 	l.down = true
 	for _, m := range l.matches {
 		m.dismiss(now, mode)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // duo is a game of two, of whom b was lost: it heard nothing for too long.
@@ -13,11 +13,11 @@ func duo(t *testing.T) (r *rig, game uint16, a, b *player) {
 	r = newRig(t, Config{})
 	a, b = r.player(0), r.player(1)
 	game = a.open(3)
-	b.say(game, relay.SemiOrdered, &join)
+	b.say(game, core.SemiOrdered, &join)
 	b.heard()
 	a.heard()
 	for range 30 {
-		a.tell(game, relay.Unordered, chat("?"))
+		a.tell(game, core.Unordered, chat("?"))
 		r.pass(time.Second)
 		a.heard()
 	}
@@ -36,10 +36,10 @@ func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
 		come func(b *player, game uint16)
 		want int
 	}{
-		{"by a keep-alive", func(b *player, game uint16) { b.sendBytes(game, relay.Unordered, true, nil) }, 1},
-		{"by a ping", func(b *player, game uint16) { b.say(game, relay.Unordered, &ToGame{Kind: ToGamePing}) }, 2},
-		{"by a message", func(b *player, game uint16) { b.tell(game, relay.Unordered, chat("hi")) }, 2},
-		{"by an unreliable message", func(b *player, game uint16) { b.tell(game, relay.Unreliable, chat("hi")) }, 2},
+		{"by a keep-alive", func(b *player, game uint16) { b.sendBytes(game, core.Unordered, true, nil) }, 1},
+		{"by a ping", func(b *player, game uint16) { b.say(game, core.Unordered, &ToGame{Kind: ToGamePing}) }, 2},
+		{"by a message", func(b *player, game uint16) { b.tell(game, core.Unordered, chat("hi")) }, 2},
+		{"by an unreliable message", func(b *player, game uint16) { b.tell(game, core.Unreliable, chat("hi")) }, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, game, a, b := duo(t)
@@ -82,7 +82,7 @@ func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
 func TestSomebodyNewAtTheAddressOfALostPlayer(t *testing.T) {
 	r, game, a, _ := duo(t)
 	e := r.player(1)
-	e.say(game, relay.SemiOrdered, &join)
+	e.say(game, core.SemiOrdered, &join)
 	e.wantHeard("new", "Joined 1")
 	a.wantHeard("new", "PeerJoined 1")
 }
@@ -91,12 +91,12 @@ func TestSomebodyNewAtTheAddressOfALostPlayer(t *testing.T) {
 // who has its number next.
 func TestTheLastWordsOfAPlayerWhoIsRemoved(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
-	b.tell(game, relay.SemiOrdered, chat("last words"))
+	b.tell(game, core.SemiOrdered, chat("last words"))
 	for range 64 {
-		b.sendBytes(game, relay.Unreliable, false, []byte{9})
+		b.sendBytes(game, core.Unreliable, false, []byte{9})
 	}
 	e := r.player(9)
-	e.say(game, relay.Unordered, &join)
+	e.say(game, core.Unordered, &join)
 	r.pass(time.Second)
 	a.wantHeard("removed", `from 1: Chat "last words"`, "PeerLeft 1", "PeerJoined 1")
 	d.wantHeard("removed", `from 1: Chat "last words"`, "PeerLeft 1", "PeerJoined 1")
@@ -107,7 +107,7 @@ func TestTheLastWordsOfAPlayerWhoIsRemoved(t *testing.T) {
 func TestAGameWithoutAPlaceForItsOpener(t *testing.T) {
 	r := newRigOf(t, Config{}, 1)
 	a := r.player(0)
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 2})
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 2})
 	r.pass(announceAfter)
 	if r.lobby.Players() != 0 || r.lobby.Games() != 1 {
 		t.Errorf("%d players, %d games", r.lobby.Players(), r.lobby.Games())
@@ -124,10 +124,10 @@ func TestStrangersWhoSayNothingGoFirst(t *testing.T) {
 	ping := &ToMain{Kind: ToMainPing}
 	x, y, z := r.player(1), r.player(2), r.player(3)
 	x.addr, y.addr, z.addr = near(1), near(2), near(3)
-	x.say(mainPort, relay.Unordered, ping)
-	y.say(mainPort, relay.Unordered, ping)
-	x.say(mainPort, relay.Unordered, ping)
-	z.say(mainPort, relay.Unordered, ping)
+	x.say(mainPort, core.Unordered, ping)
+	y.say(mainPort, core.Unordered, ping)
+	x.say(mainPort, core.Unordered, ping)
+	z.say(mainPort, core.Unordered, ping)
 	if r.main.Peer(x.addr) == nil || r.main.Peer(y.addr) != nil || r.lobby.strangers.count != 2 {
 		t.Errorf("%d strangers; the one who spoke is known: %t", r.lobby.strangers.count, r.main.Peer(x.addr) != nil)
 	}
@@ -137,13 +137,13 @@ func TestStrangersWhoSayNothingGoFirst(t *testing.T) {
 func TestNoGameAfterShutdown(t *testing.T) {
 	r := newRig(t, Config{})
 	a := r.player(0)
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainPing})
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainPing})
 	a.heard()
 	r.lobby.Shutdown(r.now)
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen})
 	a.wantHeard("down", "GameOpenError DifferentGame")
 	b := r.player(1)
-	b.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
+	b.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen})
 	b.wantHeard("down")
 	if len(r.ports) != 1 || r.main.Peer(b.addr) != nil {
 		t.Errorf("%d ports", len(r.ports))
@@ -166,11 +166,11 @@ func TestAGameThatIsOverHearsNothing(t *testing.T) {
 	r := newRig(t, Config{})
 	a, e := r.player(0), r.player(1)
 	game := a.open(2)
-	a.say(game, relay.Unordered, &leave) // and does not confirm Left
-	e.say(game, relay.Unordered, &join)
-	a.say(game, relay.Unordered, &join)
-	a.say(game, relay.Unordered, &ToGame{Kind: ToGamePing})
-	a.tell(game, relay.Unordered, chat("anybody?"))
+	a.say(game, core.Unordered, &leave) // and does not confirm Left
+	e.say(game, core.Unordered, &join)
+	a.say(game, core.Unordered, &join)
+	a.say(game, core.Unordered, &ToGame{Kind: ToGamePing})
+	a.tell(game, core.Unordered, chat("anybody?"))
 	r.pass(time.Second)
 	for _, d := range r.sent {
 		if d.to == e.addr {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // match is a game at its port: it carries what the rules decide to the peers there, and the
@@ -14,10 +14,10 @@ import (
 type match struct {
 	lobby *Lobby
 	game  *game
-	port  *relay.Port
-	room  *relay.Room // of the players who were told that they are
-	index int         // in Lobby.matches
-	over  bool        // without players; waits for its last messages to be confirmed
+	port  *core.Port
+	room  *core.Room // of the players who were told that they are
+	index int        // in Lobby.matches
+	over  bool       // without players; waits for its last messages to be confirmed
 
 	vouched  bool // somebody who is proven has played it
 	born     time.Time
@@ -25,14 +25,14 @@ type match struct {
 
 	lost []netip.AddrPort // players who were, the newest last
 
-	flush    *relay.Timer // of groups
-	flushAt  time.Time    // when it goes off; zero while it is not set
-	announce *relay.Timer
-	close    *relay.Timer
+	flush    *core.Timer // of groups
+	flushAt  time.Time   // when it goes off; zero while it is not set
+	announce *core.Timer
+	close    *core.Timer
 }
 
 // newMatch opens a port and has a game there. It returns nil if there is no port to be had.
-func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.AddrPort) *match {
+func newMatch(now time.Time, l *Lobby, mux *core.Mux, seats int, opener netip.AddrPort) *match {
 	port, err := mux.Open()
 	if err != nil {
 		return nil
@@ -51,7 +51,7 @@ func newMatch(now time.Time, l *Lobby, mux *relay.Mux, seats int, opener netip.A
 }
 
 // receive takes messages to the game.
-func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
+func (m *match) receive(now time.Time, g *guest, pkg *core.Package) {
 	l := m.lobby
 	addr, mode := g.peer.Addr(), l.mode(g, pkg.Mode)
 	m.packages++
@@ -74,13 +74,13 @@ func (m *match) receive(now time.Time, g *guest, pkg *relay.Package) {
 			m.enter(g)
 			m.askJoiners(now)
 		case was && !is:
-			m.exit(now, g, relay.Close{Reason: relay.ReasonLeft})
+			m.exit(now, g, core.Close{Reason: core.ReasonLeft})
 		}
 	}
 }
 
 // relay takes messages of a player to the others.
-func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
+func (m *match) relay(now time.Time, g *guest, pkg *core.Package) {
 	l := m.lobby
 	number, isPlayer := m.game.player(g.peer.Addr())
 	if !isPlayer {
@@ -110,7 +110,7 @@ func (m *match) relay(now time.Time, g *guest, pkg *relay.Package) {
 
 // takes reports whether a reliable package of a player to the others is taken now. Each may send a little whatever the others do; more only
 // while nobody is behind, and not much of it behind a missing one: a player is not removed for what another sends.
-func (m *match) takes(at time.Duration, g *guest, pkg *relay.Package) bool {
+func (m *match) takes(at time.Duration, g *guest, pkg *core.Package) bool {
 	left := 1
 	if !g.peer.IsNext(pkg.ID) {
 		if g.peer.Held() > aheadBytes {
@@ -134,16 +134,16 @@ func (m *match) takes(at time.Duration, g *guest, pkg *relay.Package) bool {
 // groupsOf returns what waits for a player, which is made for the first message to it.
 func (m *match) groupsOf(g *guest) *groups {
 	if g.waiting == nil {
-		g.waiting = newGroups(func(mode relay.Mode, payload []byte) { m.pass(g, mode, payload) })
+		g.waiting = newGroups(func(mode core.Mode, payload []byte) { m.pass(g, mode, payload) })
 	}
 	return g.waiting
 }
 
 // pass sends a package of messages to a player.
-func (m *match) pass(g *guest, mode relay.Mode, payload []byte) {
+func (m *match) pass(g *guest, mode core.Mode, payload []byte) {
 	m.lobby.watchDebt(g)
-	if g.peer.Pass(mode, payload) == relay.ErrBacklogFull {
-		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
+	if g.peer.Pass(mode, payload) == core.ErrBacklogFull {
+		g.peer.Remove(core.Close{Reason: core.ReasonSlow})
 	}
 }
 
@@ -195,7 +195,7 @@ func (m *match) announceOpener(now time.Time) {
 	m.flushAll()
 	g := newGuest(now, m)
 	g.proven = m.lobby.isProven(opener.addr)
-	var p *relay.Peer
+	var p *core.Peer
 	if !owes {
 		p = m.port.Invite(opener.addr, g)
 	}
@@ -237,7 +237,7 @@ func (m *match) enter(g *guest) {
 
 // exit notes that a player is one no more. It is still known, as it may join again under the ids
 // that it has come to.
-func (m *match) exit(now time.Time, g *guest, why relay.Close) {
+func (m *match) exit(now time.Time, g *guest, why core.Close) {
 	m.room.Remove(g.peer)
 	g.peer.Leave(why)
 	m.lobby.free(g.peer.Addr())
@@ -308,11 +308,11 @@ func (m *match) makeRoom(now time.Time, newcomer netip.AddrPort) {
 		return
 	}
 	m.lobby.stats.Displaced++
-	m.remove(now, least, relay.Close{Reason: relay.ReasonClosed, Text: "unproven"})
+	m.remove(now, least, core.Close{Reason: core.ReasonClosed, Text: "unproven"})
 }
 
 // remove has a player leave.
-func (m *match) remove(now time.Time, g *guest, why relay.Close) {
+func (m *match) remove(now time.Time, g *guest, why core.Close) {
 	number, _ := m.game.player(g.peer.Addr())
 	m.flushAll()
 	m.game.leave(number, true)
@@ -322,7 +322,7 @@ func (m *match) remove(now time.Time, g *guest, why relay.Close) {
 
 // isBack reports whether a stranger's first package is that of a player who was lost. One that
 // begins at id 0 is somebody new.
-func (m *match) isBack(from netip.AddrPort, first *relay.Package) bool {
+func (m *match) isBack(from netip.AddrPort, first *core.Package) bool {
 	return slices.Contains(m.lost, from) && !(first.Mode.Reliable() && first.ID == 0)
 }
 
@@ -337,18 +337,18 @@ func (m *match) removeIdle(now time.Time) {
 			continue
 		}
 		m.lobby.stats.Idle++
-		m.remove(now, p.Seat.(*guest), relay.Close{Reason: relay.ReasonSilent})
+		m.remove(now, p.Seat.(*guest), core.Close{Reason: core.ReasonSilent})
 	}
 }
 
 // gone has a guest that is no more leave the game.
-func (m *match) gone(now time.Time, g *guest, why relay.Close) {
+func (m *match) gone(now time.Time, g *guest, why core.Close) {
 	if number, isPlayer := m.game.player(g.peer.Addr()); isPlayer && !m.over {
 		m.flushAll()
 		m.game.leave(number, false)
 		m.lobby.free(g.peer.Addr())
 		m.deliver()
-		if why.Reason != relay.ReasonLeft {
+		if why.Reason != core.ReasonLeft {
 			m.lost = append(m.lost, g.peer.Addr())
 			m.lost = m.lost[max(len(m.lost)-maxLost, 0):]
 		}
@@ -378,7 +378,7 @@ func (m *match) closeIfEmpty(now time.Time) {
 }
 
 // dismiss ends the match whoever plays. Players are told in a mode.
-func (m *match) dismiss(now time.Time, mode relay.Mode) {
+func (m *match) dismiss(now time.Time, mode core.Mode) {
 	if m.over {
 		return
 	}
@@ -389,7 +389,7 @@ func (m *match) dismiss(now time.Time, mode relay.Mode) {
 		m.lobby.free(addr)
 		if p := m.port.Peer(addr); p != nil {
 			m.room.Remove(p)
-			p.Leave(relay.Close{Reason: relay.ReasonClosed, Text: "server closing"})
+			p.Leave(core.Close{Reason: core.ReasonClosed, Text: "server closing"})
 		}
 	}
 	m.deliver()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 func chat(text string) *Peer { return &Peer{Kind: PeerChat, Text: []byte(text)} }
@@ -18,7 +18,7 @@ func trio(t testing.TB, c Config) (r *rig, game uint16, a, b, d *player) {
 	a, b, d = r.player(0), r.player(1), r.player(2)
 	game = a.open(3)
 	for _, p := range []*player{b, d} {
-		p.say(game, relay.SemiOrdered, &join)
+		p.say(game, core.SemiOrdered, &join)
 	}
 	a.wantHeard("trio", "PeerJoined 1", "PeerJoined 2")
 	b.wantHeard("trio", "Joined 1", "PeerJoined 2")
@@ -40,7 +40,7 @@ func (p *player) packages() (list []string) {
 }
 
 func TestAMessageReachesAllOthersInItsMode(t *testing.T) {
-	for _, mode := range []relay.Mode{relay.Unreliable, relay.Unordered, relay.SemiOrdered} {
+	for _, mode := range []core.Mode{core.Unreliable, core.Unordered, core.SemiOrdered} {
 		t.Run(mode.String(), func(t *testing.T) {
 			r, game, a, b, d := trio(t, Config{})
 			b.tell(game, mode, chat("one"), chat("two"))
@@ -57,17 +57,17 @@ func TestAMessageReachesAllOthersInItsMode(t *testing.T) {
 func TestGroupsAreFlushedInTime(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	start := r.now.Sub(rigStart)
-	b.tell(game, relay.Unreliable, chat("u"))
-	b.tell(game, relay.Unordered, chat("o"))
-	d.tell(game, relay.Unordered, chat("p")) // in the same turn
+	b.tell(game, core.Unreliable, chat("u"))
+	b.tell(game, core.Unordered, chat("o"))
+	d.tell(game, core.Unordered, chat("p")) // in the same turn
 	r.pass(4 * ms)
-	b.tell(game, relay.Unreliable, chat("v"))
-	b.tell(game, relay.Unordered, chat("q"))
-	b.tell(game, relay.SemiOrdered, chat("s"))
+	b.tell(game, core.Unreliable, chat("v"))
+	b.tell(game, core.Unordered, chat("q"))
+	b.tell(game, core.SemiOrdered, chat("s"))
 	r.pass(4 * ms)
-	b.tell(game, relay.Unreliable, chat("w"))
-	b.tell(game, relay.Unordered, chat("r"))
-	d.tell(game, relay.SemiOrdered, chat("t"))
+	b.tell(game, core.Unreliable, chat("w"))
+	b.tell(game, core.Unordered, chat("r"))
+	d.tell(game, core.SemiOrdered, chat("t"))
 	r.pass(time.Second)
 	want := []string{
 		fmt.Sprintf("%v 00 000000 %x", start, "\x01\x00\x01u"),
@@ -87,12 +87,12 @@ func TestGroupsAreFlushedInTime(t *testing.T) {
 func TestResendsAfter220Milliseconds(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
 	for range 20 {
-		b.tell(game, relay.Unordered, chat("?"))
+		b.tell(game, core.Unordered, chat("?"))
 		r.pass(reliableGroup + 20*ms) // the round trip is 20 ms
 		a.heard()
 		d.heard()
 	}
-	b.tell(game, relay.Unordered, chat("!"))
+	b.tell(game, core.Unordered, chat("!"))
 	r.pass(0)
 	first := r.now.Sub(rigStart)
 	r.pass(300 * ms)
@@ -107,13 +107,13 @@ func TestAHoleIsForgiven(t *testing.T) {
 	a, b := r.player(0), r.player(1)
 	game := a.open(2)
 	b.ids[game] = 900
-	b.say(game, relay.Unordered, &join)
+	b.say(game, core.Unordered, &join)
 	for range 60 {
 		r.pass(time.Second)
 		a.heard()
 		b.heard()
 	}
-	b.tell(game, relay.Unordered, chat("still here"))
+	b.tell(game, core.Unordered, chat("still here"))
 	r.pass(reliableGroup)
 	a.wantHeard("a minute later", `from 1: Chat "still here"`)
 }
@@ -121,7 +121,7 @@ func TestAHoleIsForgiven(t *testing.T) {
 // NotJoined and Pong come in the mode of what they answer.
 func TestAnswersComeInTheModeOfTheQuestion(t *testing.T) {
 	r, game, a, _, _ := trio(t, Config{})
-	for mode, flags := range map[relay.Mode]byte{relay.Unreliable: 0x10, relay.Unordered: 0x30, relay.SemiOrdered: 0x50} {
+	for mode, flags := range map[core.Mode]byte{core.Unreliable: 0x10, core.Unordered: 0x30, core.SemiOrdered: 0x50} {
 		e := r.player(20 + int(mode))
 		for _, p := range []*player{e, a} {
 			r.sent = nil
@@ -145,8 +145,8 @@ func TestPlayersAreBounded(t *testing.T) {
 	a, b, d := r.player(0), r.player(1), r.player(2)
 	b.addr = near(1)
 	game := a.open(200)
-	b.say(game, relay.Unordered, &join)
-	d.say(game, relay.Unordered, &join)
+	b.say(game, core.Unordered, &join)
+	d.say(game, core.Unordered, &join)
 	b.wantHeard("the last", "Joined 1")
 	d.wantHeard("one too many", "JoinError GameFull")
 }
@@ -155,19 +155,19 @@ func TestPlayersAreBounded(t *testing.T) {
 // semi-ordered package is full before its time, and when it began to wait first.
 func TestSemiOrderedComesAfterWhatWasSentBefore(t *testing.T) {
 	r, game, a, b, _ := trio(t, Config{})
-	b.tell(game, relay.SemiOrdered, chat("at once"))
+	b.tell(game, core.SemiOrdered, chat("at once"))
 	r.pass(5 * ms)
-	b.tell(game, relay.Unordered, chat("at once"))
-	b.tell(game, relay.SemiOrdered, chat("first"))
+	b.tell(game, core.Unordered, chat("at once"))
+	b.tell(game, core.SemiOrdered, chat("first"))
 	r.pass(10 * ms)
-	b.tell(game, relay.Unordered, chat("before"))
-	b.tell(game, relay.SemiOrdered, chat("after"))
+	b.tell(game, core.Unordered, chat("before"))
+	b.tell(game, core.SemiOrdered, chat("after"))
 	r.pass(6 * ms)
 	a.wantHeard("by time", `from 1: Chat "at once"`, `from 1: Chat "at once"`, `from 1: Chat "before"`, `from 1: Chat "first"`, `from 1: Chat "after"`)
 	r.pass(time.Second)
-	b.tell(game, relay.Unordered, chat("before"))
-	b.tell(game, relay.SemiOrdered, chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)))
-	b.tell(game, relay.SemiOrdered, chat(strings.Repeat("y", 140)))
+	b.tell(game, core.Unordered, chat("before"))
+	b.tell(game, core.SemiOrdered, chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)), chat(strings.Repeat("x", 140)))
+	b.tell(game, core.SemiOrdered, chat(strings.Repeat("y", 140)))
 	if got := a.heard(); len(got) != 4 || got[0] != `from 1: Chat "before"` {
 		t.Errorf("heard %q", got)
 	}
@@ -184,7 +184,7 @@ func TestAFullPackageBecomesTwo(t *testing.T) {
 	for i := range 168 {
 		payload = (&Peer{Kind: PeerDespawn, Entity: Entity{1, uint32(i % 200)}}).AppendTo(payload)
 	}
-	b.sendBytes(game, relay.Unordered, false, payload)
+	b.sendBytes(game, core.Unordered, false, payload)
 	r.pass(reliableGroup)
 	if got := a.packages(); len(got) != 2 || len(payload) != MaxPayload {
 		t.Errorf("%d bytes became %d packages", len(payload), len(got))
@@ -197,8 +197,8 @@ func TestAFullPackageBecomesTwo(t *testing.T) {
 // Messages of several players to one share a package: see groups.
 func TestPlayersShareAPackage(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
-	b.tell(game, relay.Unordered, chat("b"))
-	d.tell(game, relay.Unordered, chat("d"))
+	b.tell(game, core.Unordered, chat("b"))
+	d.tell(game, core.Unordered, chat("d"))
 	r.pass(reliableGroup)
 	if got := a.packages(); len(got) != 1 {
 		t.Errorf("%q", got)
@@ -211,18 +211,18 @@ func TestPlayersShareAPackage(t *testing.T) {
 // Who joins gets nothing that was sent before, and who leaves gets all that was.
 func TestWhoIsThereGetsIt(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
-	a.tell(game, relay.Unordered, chat("to b and d"))
-	b.say(game, relay.Unordered, &leave)
+	a.tell(game, core.Unordered, chat("to b and d"))
+	b.say(game, core.Unordered, &leave)
 	b.wantHeard("left", `from 0: Chat "to b and d"`, "Left")
 	d.wantHeard("b left", `from 0: Chat "to b and d"`, "PeerLeft 1")
 	a.wantHeard("b left", "PeerLeft 1")
-	a.tell(game, relay.Unordered, chat("to d"))
-	b.say(game, relay.Unordered, &join)
+	a.tell(game, core.Unordered, chat("to d"))
+	b.say(game, core.Unordered, &join)
 	b.wantHeard("joined again", "Joined 1")
 	r.pass(reliableGroup)
 	b.wantHeard("nothing from before")
 	d.wantHeard("b joined", `from 0: Chat "to d"`, "PeerJoined 1")
-	a.tell(game, relay.Unordered, chat("to b and d again"))
+	a.tell(game, core.Unordered, chat("to b and d again"))
 	r.pass(reliableGroup)
 	b.wantHeard("it is a player again", `from 0: Chat "to b and d again"`)
 }
@@ -230,14 +230,14 @@ func TestWhoIsThereGetsIt(t *testing.T) {
 // What a player said before it left, or before the game went on, comes before that.
 func TestWhatASenderSaidComesBeforeItsEnd(t *testing.T) {
 	r, game, a, b, d := trio(t, Config{})
-	b.tell(game, relay.Unordered, chat("goodbye"))
-	b.say(game, relay.Unordered, &leave)
+	b.tell(game, core.Unordered, chat("goodbye"))
+	b.say(game, core.Unordered, &leave)
 	a.wantHeard("b left", `from 1: Chat "goodbye"`, "PeerLeft 1")
 	d.heard()
-	d.tell(game, relay.SemiOrdered, chat("I am"))
+	d.tell(game, core.SemiOrdered, chat("I am"))
 	for _, p := range []*player{a, d} {
 		m := ready(Ready)
-		p.say(game, relay.SemiOrdered, &m)
+		p.say(game, core.SemiOrdered, &m)
 	}
 	a.wantHeard("ready", `from 2: Chat "I am"`, "GameReadiness Ready")
 	r.pass(time.Second)
@@ -250,7 +250,7 @@ func TestPlayersWhoAreLostLeave(t *testing.T) {
 	r, game, a, _, d := trio(t, Config{})
 	var got []string
 	for range 30 { // b hears nothing
-		a.tell(game, relay.Unordered, chat("?"))
+		a.tell(game, core.Unordered, chat("?"))
 		d.heard()
 		got = append(got, a.heard()...)
 		r.pass(time.Second)
@@ -271,7 +271,7 @@ func TestPlayersWhoAreLostLeave(t *testing.T) {
 func TestAGameWithoutItsOpenerCloses(t *testing.T) {
 	r := newRig(t, Config{})
 	a := r.player(0)
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
 	r.pass(4 * time.Second)
 	if r.lobby.Games() != 1 {
 		t.Error("it did not wait")
@@ -316,7 +316,7 @@ func TestKeepAlives(t *testing.T) {
 // One who is silent from the start is left alone for 20 s, and is gone after 60 s.
 func TestAStrangerIsForgottenAfterAMinute(t *testing.T) {
 	r := newRig(t, Config{})
-	r.player(0).say(mainPort, relay.Unreliable, &ToMain{Kind: ToMainPing, Ping: 5})
+	r.player(0).say(mainPort, core.Unreliable, &ToMain{Kind: ToMainPing, Ping: 5})
 	r.pass(19 * time.Second)
 	if r.mux.Len() != 1 || len(r.sent) != 1 {
 		t.Errorf("%d peers; sent %v", r.mux.Len(), r.sent)
@@ -331,15 +331,15 @@ func TestAStrangerIsForgottenAfterAMinute(t *testing.T) {
 func TestTheOpenerBeforeItIsAnnounced(t *testing.T) {
 	r := newRig(t, Config{})
 	a, b := r.player(0), r.player(1)
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
-	a.say(40000, relay.Unordered, &ToGame{Kind: ToGamePing, Ping: 1<<32 - 1}) // opens the way through a NAT
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 3})
+	a.say(40000, core.Unordered, &ToGame{Kind: ToGamePing, Ping: 1<<32 - 1}) // opens the way through a NAT
 	a.wantHeard("early", "GameOpened 40000", "Pong 4294967295")
-	b.say(40000, relay.Unordered, &join)
-	b.tell(40000, relay.Unordered, chat("too early for a"))
-	a.tell(40000, relay.Unordered, chat("early"))
+	b.say(40000, core.Unordered, &join)
+	b.tell(40000, core.Unordered, chat("too early for a"))
+	a.tell(40000, core.Unordered, chat("early"))
 	r.pass(80 * ms)
 	b.wantHeard("before", "Joined 1", `from 0: Chat "early"`)
-	b.tell(40000, relay.Unordered, chat("a bit too early for a"))
+	b.tell(40000, core.Unordered, chat("a bit too early for a"))
 	r.pass(19 * ms)
 	a.wantHeard("before")
 	r.pass(ms)
@@ -357,27 +357,27 @@ func TestAClientHasOneGame(t *testing.T) {
 	r, game, a, b, _ := trio(t, Config{})
 	e := r.player(5)
 	other := e.open(8)
-	a.say(other, relay.Unordered, &join)
-	b.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
-	e.say(game, relay.Unordered, &join)
+	a.say(other, core.Unordered, &join)
+	b.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
+	e.say(game, core.Unordered, &join)
 	a.wantHeard("another game", "JoinError DifferentGame")
 	b.wantHeard("another game", "GameOpenError DifferentGame")
 	e.wantHeard("another game", "JoinError DifferentGame")
-	a.say(game, relay.Unordered, &leave)
-	a.say(other, relay.Unordered, &join)
+	a.say(game, core.Unordered, &leave)
+	a.say(other, core.Unordered, &join)
 	a.wantHeard("after it left", "Left", "Joined 1")
 }
 
 func TestDismissedPlayersAreTold(t *testing.T) {
 	r, _, a, b, _ := trio(t, Config{})
-	a.tell(40000, relay.Unordered, chat("last words"))
+	a.tell(40000, core.Unordered, chat("last words"))
 	r.lobby.Shutdown(r.now)
 	r.mux.Shutdown(r.now, "")
 	r.settle()
 	a.wantHeard("shutdown", "Left")
 	b.wantHeard("shutdown", `from 0: Chat "last words"`, "Left")
-	a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen})
-	r.player(7).say(40000, relay.Unordered, &join)
+	a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen})
+	r.player(7).say(40000, core.Unordered, &join)
 	r.pass(closeWithin)
 	a.wantHeard("no more")
 	r.player(7).wantHeard("no more")

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // memory is how far conversations had come whose guests are known no more. The library of the game's clients keeps its ids
@@ -25,14 +25,14 @@ type pastKey struct {
 
 // past is one conversation that ended.
 type past struct {
-	relay.Progress
+	core.Progress
 	at     time.Duration // when, since the lobby's start
 	place  int           // in the ring
 	proven bool
 }
 
 // note remembers a conversation.
-func (m *memory) note(at time.Duration, k pastKey, was relay.Progress, proven bool) {
+func (m *memory) note(at time.Duration, k pastKey, was core.Progress, proven bool) {
 	if m.limit <= 0 || was.Send == 0 && was.Receive == 0 && was.Loose == 0 {
 		return
 	}
@@ -79,7 +79,7 @@ func (l *Lobby) owesProof(port uint16, addr netip.AddrPort) bool {
 }
 
 // Resume returns where a conversation goes on. A peer that is far behind is sent nothing again.
-func (l *Lobby) Resume(port *relay.Port, addr netip.AddrPort) relay.Progress {
+func (l *Lobby) Resume(port *core.Port, addr netip.AddrPort) core.Progress {
 	p, _ := l.recall(port.Number(), addr)
 	if p.isFarBehind() {
 		p.Unsure = p.Send
@@ -109,6 +109,6 @@ func (l *Lobby) remember(g *guest) {
 
 // renews reports whether the first package of an address that was here is that of somebody new: it begins at id 0, and not because
 // the confirmation of that was lost.
-func (l *Lobby) renews(was past, first *relay.Package) bool {
+func (l *Lobby) renews(was past, first *core.Package) bool {
 	return first.Mode.Reliable() && first.ID == 0 && was.Receive > 0 && l.at-was.at >= resendSpan
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // returner is a player of a rig with relay's own endpoint, behind a network that can lose what it is told to.
@@ -15,16 +15,16 @@ type returner struct {
 	r     *rig
 	addr  netip.AddrPort
 	game  uint16
-	end   *relay.Endpoint
-	mute  bool                         // nothing of it arrives
-	loses func(d *relay.Datagram) bool // what does not come to it
+	end   *core.Endpoint
+	mute  bool                        // nothing of it arrives
+	loses func(d *core.Datagram) bool // what does not come to it
 	heard []string
 }
 
 func newReturner(r *rig, addr netip.AddrPort, game uint16) *returner {
-	c := &returner{r: r, addr: addr, game: game, loses: func(*relay.Datagram) bool { return false }}
-	rules := relay.Rules{KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout}
-	end, err := relay.NewClient(r.now, netip.AddrPortFrom(swarmHost, game), relay.Config{Rules: rules}, &relay.Shared{Rand: rand.New(rand.NewPCG(3, 4))})
+	c := &returner{r: r, addr: addr, game: game, loses: func(*core.Datagram) bool { return false }}
+	rules := core.Rules{KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout}
+	end, err := core.NewClient(r.now, netip.AddrPortFrom(swarmHost, game), core.Config{Rules: rules}, &core.Shared{Rand: rand.New(rand.NewPCG(3, 4))})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func newReturner(r *rig, addr netip.AddrPort, game uint16) *returner {
 func (c *returner) pass(d time.Duration, others ...*player) {
 	for until := c.r.now.Add(d); c.r.now.Before(until); c.r.pass(10 * ms) {
 		c.end.HandleTimeout(c.r.now)
-		var buf [relay.MaxDatagram]byte
+		var buf [core.MaxDatagram]byte
 		for n, _, ok := c.end.PollTransmit(buf[:]); ok; n, _, ok = c.end.PollTransmit(buf[:]) {
 			if !c.mute {
 				c.r.in(c.game, c.addr, slices.Clone(buf[:n]))
@@ -52,7 +52,7 @@ func (c *returner) pass(d time.Duration, others ...*player) {
 func (c *returner) listen() {
 	var rest []datagram
 	for _, s := range c.r.sent {
-		var d relay.Datagram
+		var d core.Datagram
 		switch {
 		case s.to != c.addr:
 			rest = append(rest, s)
@@ -63,7 +63,7 @@ func (c *returner) listen() {
 	c.r.sent = rest
 	for ev, ok := c.end.PollEvent(); ok; ev, ok = c.end.PollEvent() {
 		switch {
-		case ev.Kind != relay.EventPackage:
+		case ev.Kind != core.EventPackage:
 		case ev.Package.Server:
 			for msgs, m := Read(ev.Package.Payload), (FromGame{}); msgs.Next(&m); {
 				c.heard = append(c.heard, say(&m))
@@ -92,7 +92,7 @@ func TestAPlayerWhoWasLostHearsNothingOutOfOrder(t *testing.T) {
 	game := a.open(3)
 	b := newReturner(r, client(1), game)
 	b.pass(time.Second, a)
-	if err := b.end.Send(r.now, relay.SemiOrdered, relay.ToServer, join.AppendTo(nil)); err != nil {
+	if err := b.end.Send(r.now, core.SemiOrdered, core.ToServer, join.AppendTo(nil)); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(time.Second, a)
@@ -100,10 +100,10 @@ func TestAPlayerWhoWasLostHearsNothingOutOfOrder(t *testing.T) {
 
 	first := r.port(game).Peer(b.addr).NextID()
 	b.mute = true
-	b.loses = func(d *relay.Datagram) bool { return d.Mode.Reliable() && uint64(d.ID) == first }
-	a.tell(game, relay.Unordered, chat("first"))
+	b.loses = func(d *core.Datagram) bool { return d.Mode.Reliable() && uint64(d.ID) == first }
+	a.tell(game, core.Unordered, chat("first"))
 	b.pass(100*ms, a)
-	a.tell(game, relay.SemiOrdered, chat("second"))
+	a.tell(game, core.SemiOrdered, chat("second"))
 	b.pass(15*time.Second, a)
 	if _, ok := r.lobby.recall(game, b.addr); !ok || r.lobby.Players() != 1 {
 		t.Fatal("the player was not lost")
@@ -111,23 +111,23 @@ func TestAPlayerWhoWasLostHearsNothingOutOfOrder(t *testing.T) {
 	b.want("lost")
 
 	b.mute = false
-	b.loses = func(d *relay.Datagram) bool { return d.Mode == relay.Unreliable && len(d.Payload) > 0 } // NotJoined
+	b.loses = func(d *core.Datagram) bool { return d.Mode == core.Unreliable && len(d.Payload) > 0 } // NotJoined
 	b.pass(90*time.Second, a)
 	if r.port(game).Peer(b.addr) == nil {
 		t.Fatal("the player did not come back")
 	}
 	b.want("back, and not told yet")
 
-	b.loses = func(*relay.Datagram) bool { return false }
+	b.loses = func(*core.Datagram) bool { return false }
 	b.pass(sweepEvery, a)
 	b.want("told", "NotJoined")
 
-	if err := b.end.Send(r.now, relay.SemiOrdered, relay.ToServer, join.AppendTo(nil)); err != nil {
+	if err := b.end.Send(r.now, core.SemiOrdered, core.ToServer, join.AppendTo(nil)); err != nil {
 		t.Fatal(err)
 	}
 	b.pass(time.Second, a)
 	b.want("joined again", "second", "Joined 1")
-	a.tell(game, relay.SemiOrdered, chat("third"))
+	a.tell(game, core.SemiOrdered, chat("third"))
 	b.pass(time.Second, a)
 	b.want("plays", "third")
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // "There are no challenges", and the clients of the game answer none. But their library confirms every reliable package that
@@ -51,7 +51,7 @@ func (l *Lobby) ask(now time.Time, g *guest) {
 }
 
 // askStranger asks an address of which nothing is kept.
-func (l *Lobby) askStranger(port *relay.Port, addr netip.AddrPort) {
+func (l *Lobby) askStranger(port *core.Port, addr netip.AddrPort) {
 	l.asksStrangers = true
 	ids, _ := l.strangersRiddle(port, addr)
 	l.sendRiddle(port, addr, ids)
@@ -59,7 +59,7 @@ func (l *Lobby) askStranger(port *relay.Port, addr netip.AddrPort) {
 
 // strangersRiddle returns the riddle of an address of which nothing is kept but, perhaps, how far it had come; and the next id to
 // it.
-func (l *Lobby) strangersRiddle(port *relay.Port, addr netip.AddrPort) (ids [3]uint64, next uint64) {
+func (l *Lobby) strangersRiddle(port *core.Port, addr netip.AddrPort) (ids [3]uint64, next uint64) {
 	was := l.Resume(port, addr)
 	if was.Got[0] > was.Send {
 		return was.Got, was.Send
@@ -67,7 +67,7 @@ func (l *Lobby) strangersRiddle(port *relay.Port, addr netip.AddrPort) (ids [3]u
 	return l.riddle(port.Number(), addr, was.Send), was.Send
 }
 
-func (l *Lobby) sendRiddle(port *relay.Port, addr netip.AddrPort, ids [3]uint64) {
+func (l *Lobby) sendRiddle(port *core.Port, addr netip.AddrPort, ids [3]uint64) {
 	l.stats.Asked++
 	for _, id := range ids {
 		port.SendEmpty(addr, id)
@@ -76,7 +76,7 @@ func (l *Lobby) sendRiddle(port *relay.Port, addr netip.AddrPort, ids [3]uint64)
 
 // Confirmed takes the answer to a riddle: a confirmation of its three ids and of no other id that was not sent. All three come in
 // one confirmation, as they were sent at once and a library gathers its confirmations.
-func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, ids []byte) (any, bool) {
+func (l *Lobby) Confirmed(now time.Time, port *core.Port, from netip.AddrPort, ids []byte) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)
 	p := port.Peer(from)
@@ -102,13 +102,13 @@ func (l *Lobby) Confirmed(now time.Time, port *relay.Port, from netip.AddrPort, 
 // solves reports whether a confirmation has all ids that are wanted, and no other from next on.
 func solves(want [3]uint64, next uint64, ids []byte) bool {
 	got := 0
-	walk := relay.ReadIDs(ids)
+	walk := core.ReadIDs(ids)
 	for id, ok := walk.Next(); ok; id, ok = walk.Next() {
-		i := slices.IndexFunc(want[:], func(w uint64) bool { return uint32(w)&relay.MaxID == id })
+		i := slices.IndexFunc(want[:], func(w uint64) bool { return uint32(w)&core.MaxID == id })
 		switch {
 		case i >= 0:
 			got |= 1 << i
-		case (id-uint32(next))&relay.MaxID <= riddleSpan:
+		case (id-uint32(next))&core.MaxID <= riddleSpan:
 			return false // a guess
 		}
 	}
@@ -118,7 +118,7 @@ func solves(want [3]uint64, next uint64, ids []byte) bool {
 // vouch notes that a guest is proven, at all ports: it is one address.
 func (l *Lobby) vouch(g *guest) {
 	addr := g.peer.Addr()
-	for _, port := range []*relay.Port{l.main, g.peer.Port(), l.portOf(addr)} {
+	for _, port := range []*core.Port{l.main, g.peer.Port(), l.portOf(addr)} {
 		if port == nil {
 			continue
 		}
@@ -135,7 +135,7 @@ func (l *Lobby) vouch(g *guest) {
 }
 
 // portOf returns the port of the game that an address plays at.
-func (l *Lobby) portOf(addr netip.AddrPort) *relay.Port {
+func (l *Lobby) portOf(addr netip.AddrPort) *core.Port {
 	if c, ok := l.clients[addr]; ok {
 		return c.match.port
 	}
@@ -196,6 +196,6 @@ func (l *Lobby) watchDebt(g *guest) {
 		l.ask(l.start.Add(l.at), g)
 	}
 	if waits > unprovenPackages && !g.firstAsked.IsZero() && l.start.Add(l.at).Sub(g.firstAsked) >= proveWithin {
-		g.peer.Remove(relay.Close{Reason: relay.ReasonSlow})
+		g.peer.Remove(core.Close{Reason: core.ReasonSlow})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 var rigStart = time.Unix(1_000_000, 0)
@@ -22,15 +22,15 @@ type rig struct {
 	t     testing.TB
 	now   time.Time
 	lobby *Lobby
-	mux   *relay.Mux
-	main  *relay.Port
-	ports []*relay.Port // that are open, the main port first
-	next  uint16        // the number of the next port
-	none  bool          // no further port can be opened
+	mux   *core.Mux
+	main  *core.Port
+	ports []*core.Port // that are open, the main port first
+	next  uint16       // the number of the next port
+	none  bool         // no further port can be opened
 
 	events []string   // of the program
 	sent   []datagram // by the server, since they were last looked at
-	buf    [relay.MaxDatagram]byte
+	buf    [core.MaxDatagram]byte
 }
 
 // datagram is one that the server sent.
@@ -48,22 +48,22 @@ func newRig(t testing.TB, c Config) *rig { return newRigOf(t, c, 0) }
 // newRigOf is newRig with another bound of peers.
 func newRigOf(t testing.TB, c Config, maxPeers int) *rig {
 	r := &rig{t: t, now: rigStart, lobby: NewLobby(c, key), next: 40000}
-	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
+	shared := &core.Shared{Rand: rand.New(rand.NewPCG(1, 2))}
 	rc := r.lobby.serverConfig()
 	if maxPeers > 0 {
 		rc.MaxPeers = maxPeers
 	}
-	r.mux = relay.NewMux(r.now, rc, shared, key, r)
+	r.mux = core.NewMux(r.now, rc, shared, key, r)
 	r.main = r.mux.First()
 	r.main.SetNumber(mainPort)
-	r.ports = []*relay.Port{r.main}
+	r.ports = []*core.Port{r.main}
 	return r
 }
 
 // OpenPort makes a rig an opener.
-func (r *rig) OpenPort(p *relay.Port) (uint16, error) {
+func (r *rig) OpenPort(p *core.Port) (uint16, error) {
 	if r.none {
-		return 0, relay.ErrNoPorts
+		return 0, core.ErrNoPorts
 	}
 	number := r.next
 	for r.next++; r.next < 40000 || r.port(r.next) != nil; r.next++ {
@@ -73,7 +73,7 @@ func (r *rig) OpenPort(p *relay.Port) (uint16, error) {
 }
 
 // port returns the port of a number, nil if it is closed.
-func (r *rig) port(number uint16) *relay.Port {
+func (r *rig) port(number uint16) *core.Port {
 	for _, p := range r.ports {
 		if p.Number() == number {
 			return p
@@ -119,7 +119,7 @@ func (r *rig) pass(d time.Duration) {
 		if steps > 1_000_000 {
 			r.t.Fatal("the ports never rest")
 		}
-		at, due := until, (*relay.Port)(nil)
+		at, due := until, (*core.Port)(nil)
 		for _, p := range r.ports {
 			if t, ok := p.NextTimeout(); ok && !t.After(at) {
 				at, due = t, p
@@ -161,16 +161,16 @@ func (r *rig) player(n int) *player {
 }
 
 // say sends messages to the server.
-func (p *player) say(port uint16, mode relay.Mode, messages ...Message) {
+func (p *player) say(port uint16, mode core.Mode, messages ...Message) {
 	p.send(port, mode, true, messages...)
 }
 
 // tell sends messages to the others.
-func (p *player) tell(port uint16, mode relay.Mode, messages ...Message) {
+func (p *player) tell(port uint16, mode core.Mode, messages ...Message) {
 	p.send(port, mode, false, messages...)
 }
 
-func (p *player) send(port uint16, mode relay.Mode, server bool, messages ...Message) {
+func (p *player) send(port uint16, mode core.Mode, server bool, messages ...Message) {
 	var payload []byte
 	for _, m := range messages {
 		payload = m.AppendTo(payload)
@@ -178,8 +178,8 @@ func (p *player) send(port uint16, mode relay.Mode, server bool, messages ...Mes
 	p.sendBytes(port, mode, server, payload)
 }
 
-func (p *player) sendBytes(port uint16, mode relay.Mode, server bool, payload []byte) {
-	d := relay.Datagram{Kind: relay.KindPackage, Mode: mode, ToServer: server, Payload: payload}
+func (p *player) sendBytes(port uint16, mode core.Mode, server bool, payload []byte) {
+	d := core.Datagram{Kind: core.KindPackage, Mode: mode, ToServer: server, Payload: payload}
 	if mode.Reliable() {
 		d.ID = p.ids[port]
 		p.ids[port]++
@@ -198,18 +198,18 @@ func (p *player) heard() (list []string) {
 			rest = append(rest, d)
 			continue
 		}
-		var g relay.Datagram
+		var g core.Datagram
 		if !g.Parse(d.b) {
 			p.r.t.Fatalf("%x is no datagram", d.b)
 		}
-		if g.Kind != relay.KindPackage {
+		if g.Kind != core.KindPackage {
 			continue
 		}
 		if g.Mode.Reliable() {
 			if confirm[d.port] == nil {
 				order = append(order, d.port)
 			}
-			confirm[d.port] = relay.AppendID(confirm[d.port], g.ID)
+			confirm[d.port] = core.AppendID(confirm[d.port], g.ID)
 			id := [2]uint32{uint32(d.port), g.ID}
 			if p.got[id] {
 				continue
@@ -220,12 +220,12 @@ func (p *player) heard() (list []string) {
 	}
 	p.r.sent = rest
 	for _, port := range order {
-		p.r.in(port, p.addr, (&relay.Datagram{Kind: relay.KindConfirmation, IDs: confirm[port]}).AppendTo(nil))
+		p.r.in(port, p.addr, (&core.Datagram{Kind: core.KindConfirmation, IDs: confirm[port]}).AppendTo(nil))
 	}
 	return list
 }
 
-func (p *player) read(port uint16, g *relay.Datagram) (list []string) {
+func (p *player) read(port uint16, g *core.Datagram) (list []string) {
 	var m Message = new(Relayed)
 	switch {
 	case g.ToServer && port == mainPort:
@@ -255,7 +255,7 @@ func (p *player) wantHeard(what string, want ...string) {
 func (p *player) open(players uint8) uint16 {
 	p.r.t.Helper()
 	port := p.r.next
-	p.say(mainPort, relay.SemiOrdered, &ToMain{Kind: ToMainOpen, MaxPlayers: players - 1})
+	p.say(mainPort, core.SemiOrdered, &ToMain{Kind: ToMainOpen, MaxPlayers: players - 1})
 	p.r.pass(announceAfter)
 	p.wantHeard("opened", fmt.Sprintf("GameOpened %d", port), "Joined 0")
 	return port

@@ -8,6 +8,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/metric"
 	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // DefaultAddr is the main port on all addresses of the machine. The clients of the game look for
@@ -30,8 +31,8 @@ type ServerStats struct {
 	Players    int // players in all of them
 	Peers      int // known addresses, at all ports
 	Lobby      Stats
-	Mux        relay.MuxStats
-	Traffic    relay.Stats  // of all peers, ended ones included
+	Mux        core.MuxStats
+	Traffic    core.Stats   // of all peers, ended ones included
 	RoundTrips metric.Times // of all peers
 }
 
@@ -57,7 +58,7 @@ func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 
 // Stats returns the counters. It works after Close, too.
 func (s *Server) Stats() (st ServerStats) {
-	s.relay.View(func(m *relay.Mux) {
+	s.relay.View(func(m *core.Mux) {
 		st = ServerStats{
 			Games: s.lobby.Games(), Players: s.lobby.Players(), Peers: m.Len(),
 			Lobby: s.lobby.Stats(), Mux: m.Stats(), Traffic: m.Traffic(),
@@ -71,14 +72,14 @@ func (s *Server) Stats() (st ServerStats) {
 // server when all have confirmed. Players that do not confirm are lost after some 10 s. If ctx
 // ends first, it closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.dismiss(relay.SemiOrdered)
+	s.dismiss(core.SemiOrdered)
 	return s.relay.Shutdown(ctx)
 }
 
 // Close closes the server at once: every player is told, but Close does not wait for
 // confirmations. The error is that of a socket, if one failed. A second call changes nothing.
 func (s *Server) Close() error {
-	s.dismiss(relay.Unreliable)
+	s.dismiss(core.Unreliable)
 	return s.relay.Close()
 }
 
@@ -86,6 +87,6 @@ func (s *Server) Close() error {
 // then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
 
-func (s *Server) dismiss(mode relay.Mode) {
-	_ = s.relay.Do(func(m *relay.Mux) { s.lobby.dismiss(m.Now(), mode) }) // fails when it is closed already
+func (s *Server) dismiss(mode core.Mode) {
+	_ = s.relay.Do(func(m *core.Mux) { s.lobby.dismiss(m.Now(), mode) }) // fails when it is closed already
 }

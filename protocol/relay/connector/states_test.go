@@ -7,7 +7,7 @@ import (
 
 	"parley/internal/pagetest"
 	"parley/internal/promise"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 )
 
 // T26: every message from everybody, as the page says.
@@ -54,13 +54,13 @@ func tryMain(t *testing.T, message, who string) string {
 	}
 	switch message {
 	case "Ping":
-		a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainPing, Ping: 7})
+		a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainPing, Ping: 7})
 	case "OpenGame":
-		a.say(mainPort, relay.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 2})
+		a.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 2})
 	case "to the others":
-		a.tell(mainPort, relay.Unordered, chat("hi"))
+		a.tell(mainPort, core.Unordered, chat("hi"))
 	case "no message":
-		a.sendBytes(mainPort, relay.Unordered, true, []byte{9})
+		a.sendBytes(mainPort, core.Unordered, true, []byte{9})
 	default:
 		t.Fatalf("there is no %q", message)
 	}
@@ -96,12 +96,12 @@ func newCast(t *testing.T, who string) *cast {
 		seats = 2
 		b.addr = near(1) // is proven: else it would be asked first
 	}
-	a.say(mainPort, relay.SemiOrdered, &ToMain{Kind: ToMainOpen, MaxPlayers: seats - 1})
+	a.say(mainPort, core.SemiOrdered, &ToMain{Kind: ToMainOpen, MaxPlayers: seats - 1})
 	if who != "opener" {
 		r.pass(announceAfter)
 	}
 	a.heard()
-	b.say(c.game, relay.SemiOrdered, &join)
+	b.say(c.game, core.SemiOrdered, &join)
 	c.who, c.others = d, []*player{a, b}
 	switch who {
 	case "stranger, open", "stranger, full", "stranger, begun":
@@ -111,14 +111,14 @@ func newCast(t *testing.T, who string) *cast {
 		c.who, c.others = b, []*player{a}
 	case "elsewhere":
 		e.open(2)
-		d.say(c.game+1, relay.SemiOrdered, &join)
+		d.say(c.game+1, core.SemiOrdered, &join)
 	default:
 		t.Fatalf("nobody is %q", who)
 	}
 	if strings.HasSuffix(who, "begun") {
 		m := ready(Ready)
-		a.say(c.game, relay.SemiOrdered, &m)
-		b.say(c.game, relay.SemiOrdered, &m)
+		a.say(c.game, core.SemiOrdered, &m)
+		b.say(c.game, core.SemiOrdered, &m)
 	}
 	for _, p := range []*player{a, b, d, e} {
 		p.heard()
@@ -132,7 +132,7 @@ func tryGame(t *testing.T, message, who string) string {
 	if strings.HasSuffix(who, "begun") {
 		now = Ready
 	}
-	say := func(m ToGame) { c.who.say(c.game, relay.Unordered, &m) }
+	say := func(m ToGame) { c.who.say(c.game, core.Unordered, &m) }
 	switch message {
 	case "Ping":
 		say(ToGame{Kind: ToGamePing, Ping: 7})
@@ -147,7 +147,7 @@ func tryGame(t *testing.T, message, who string) string {
 	case "Readiness, one step, as the last":
 		for _, p := range c.others {
 			m := ready(now + 1)
-			p.say(c.game, relay.SemiOrdered, &m)
+			p.say(c.game, core.SemiOrdered, &m)
 		}
 		for _, p := range c.others {
 			p.heard()
@@ -161,9 +161,9 @@ func tryGame(t *testing.T, message, who string) string {
 	case "Readiness, a step back":
 		say(ready(max(now, 1) - 1))
 	case "to the others":
-		c.who.tell(c.game, relay.Unordered, chat("hi"))
+		c.who.tell(c.game, core.Unordered, chat("hi"))
 	case "no message":
-		c.who.sendBytes(c.game, relay.Unordered, true, []byte{9})
+		c.who.sendBytes(c.game, core.Unordered, true, []byte{9})
 	default:
 		t.Fatalf("there is no %q", message)
 	}
@@ -200,7 +200,7 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	promise.Keeps(t, "T27", "connector", 1)
 	r, game, a, b, d := trio(t, Config{})
 	for _, p := range []*player{a, b, d} {
-		p.say(game, relay.Unordered, &leave)
+		p.say(game, core.Unordered, &leave)
 		p.heard()
 	}
 	if r.lobby.Games() != 1 || r.lobby.Players() != 0 {
@@ -209,10 +209,10 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 	r.events = nil
 	for range 2 {
 		for _, p := range []*player{a, b, d, r.player(7)} {
-			p.say(game, relay.Unordered, &join)
-			p.say(game, relay.Unordered, &ToGame{Kind: ToGamePing})
-			p.tell(game, relay.Unordered, chat("anybody?"))
-			p.tell(game, relay.Unreliable, chat("anybody?"))
+			p.say(game, core.Unordered, &join)
+			p.say(game, core.Unordered, &ToGame{Kind: ToGamePing})
+			p.tell(game, core.Unordered, chat("anybody?"))
+			p.tell(game, core.Unreliable, chat("anybody?"))
 			p.wantHeard("over")
 		}
 		r.pass(time.Minute)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/internal/promise"
-	"parley/protocol/relay"
+	"parley/protocol/relay/core"
 	"parley/simnet"
 )
 
@@ -23,10 +23,10 @@ type swarm struct {
 	net    *simnet.Network
 	rng    *rand.Rand
 	lobby  *Lobby
-	mux    *relay.Mux
-	hosts  map[*relay.Port]*simnet.Host
-	opened []*relay.Port // in order of birth
-	game   uint16        // the port of the game, once it is known
+	mux    *core.Mux
+	hosts  map[*core.Port]*simnet.Host
+	opened []*core.Port // in order of birth
+	game   uint16       // the port of the game, once it is known
 	actors []*actor
 	lossy  bool // so lossy that a player may be taken for lost
 	quiet  bool // nobody sends any more
@@ -34,7 +34,7 @@ type swarm struct {
 }
 
 func newSwarm(seed uint64) *swarm {
-	s := &swarm{seed: seed, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 11)), hosts: map[*relay.Port]*simnet.Host{}}
+	s := &swarm{seed: seed, net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 11)), hosts: map[*core.Port]*simnet.Host{}}
 	p := simnet.Profile{
 		Delay: time.Duration(1+s.rng.IntN(100)) * ms, Jitter: time.Duration(s.rng.IntN(40)) * ms,
 		Loss: s.rng.Float64() * 0.2, Duplicate: s.rng.Float64() * 0.25,
@@ -46,8 +46,8 @@ func newSwarm(seed uint64) *swarm {
 	s.lossy = p.Loss > 0.04
 	s.net.Default(p)
 	s.lobby = NewLobby(Config{MaxPlayers: 8, PassForeign: true}, key)
-	shared := &relay.Shared{Rand: rand.New(rand.NewPCG(seed, 12))}
-	s.mux = relay.NewMux(s.net.Now(), s.lobby.serverConfig(), shared, key, s)
+	shared := &core.Shared{Rand: rand.New(rand.NewPCG(seed, 12))}
+	s.mux = core.NewMux(s.net.Now(), s.lobby.serverConfig(), shared, key, s)
 	s.add(s.mux.First(), mainPort)
 	for i := range 2 + s.rng.IntN(7) {
 		s.actors = append(s.actors, newActor(s, i))
@@ -79,13 +79,13 @@ func (s *swarm) cut(a *actor, off bool) {
 }
 
 // OpenPort makes a swarm an opener.
-func (s *swarm) OpenPort(p *relay.Port) (uint16, error) {
+func (s *swarm) OpenPort(p *core.Port) (uint16, error) {
 	number := uint16(40000 + len(s.opened))
 	s.add(p, number)
 	return number, nil
 }
 
-func (s *swarm) add(p *relay.Port, number uint16) {
+func (s *swarm) add(p *core.Port, number uint16) {
 	p.SetNumber(number)
 	s.hosts[p] = s.net.Add(netip.AddrPortFrom(swarmHost, number), p).Named(fmt.Sprintf("port %d", number))
 	s.hosts[p].AfterTurn(s.turn)

@@ -1,0 +1,5 @@
+package core
+
+import "parley/internal/shell/shelltest"
+
+func init() { cpuTime = shelltest.ProcessCPU }

@@ -1,0 +1,216 @@
+package core
+
+import (
+	"net/netip"
+	"time"
+
+	"parley/internal/reliable"
+	"parley/internal/serial"
+)
+
+// A Doorman is a Lobby that also decides before a package is confirmed, remembers the ids of former peers, and can check which
+// addresses receive what is sent to them. The methods are optional: a Mux uses them if its Lobby has them.
+type Doorman interface {
+	Lobby
+
+	// Accept decides about a new reliable package of a peer that is not empty, before it is confirmed. If it returns false, the
+	// package is dropped as if lost, and comes again: "what is throttled is not confirmed". The payload is valid until Accept
+	// returns.
+	Accept(now time.Time, p *Peer, pkg Package) bool
+
+	// Resume returns the progress of an address at a port, before it becomes a peer there. The zero value is for a new address.
+	Resume(port *Port, addr netip.AddrPort) Progress
+
+	// Confirmed is called for a confirmation from an address that is no peer at the port, or from a peer that was asked
+	// (Peer.Expect). ReadIDs walks its ids. If it returns true, the address becomes a peer with that seat, unless it is one.
+	Confirmed(now time.Time, port *Port, from netip.AddrPort, ids []byte) (seat any, ok bool)
+}
+
+// Progress is the progress of a conversation.
+type Progress struct {
+	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed. The ids between are sent
+	// again without a payload ahead of the next reliable package, so that it does not wait for them. Not before: the peer may
+	// hold packages behind them, and would deliver these as if it had all.
+	Send, Unsure uint64
+	// Loose is the next unreliable id to the peer.
+	Loose uint32
+	// Receive is the smallest reliable id of the peer that has not arrived.
+	Receive uint64
+	// Got are ids ahead of Send that the peer already has: see Peer.Expect.
+	Got [3]uint64
+}
+
+// Progress returns the progress of the conversation with the peer, at its end if it has ended.
+func (p *Peer) Progress() Progress {
+	if p.state == StateClosed {
+		return p.was
+	}
+	return p.progress()
+}
+
+func (e *Endpoint) progress() Progress {
+	was := Progress{Send: e.nextID(), Unsure: e.sender.Oldest(), Loose: e.nextLoose, Receive: e.receiver.Complete()}
+	if e.rare != nil && e.expected != nil {
+		was.Got = e.expected.ids
+	}
+	return was
+}
+
+// resume begins a conversation where it was left.
+func (e *Endpoint) resume(now time.Time, was Progress) {
+	if was == (Progress{}) {
+		return
+	}
+	e.sender = reliable.NewSender(now, was.Unsure, e.rules.send, &e.shared.Buffers, e.shared.Rand)
+	e.receiver = reliable.NewReceiver(now, was.Receive, e.rules.recv, &e.shared.Buffers)
+	e.near, e.nextLoose = was.Receive, was.Loose
+	if was.Got != ([3]uint64{}) {
+		e.seldom().expected = &expected{ids: was.Got}
+	}
+	if was.Unsure < was.Send {
+		e.seldom().resumeAt = was.Send
+	}
+}
+
+// owes reports whether ids of a former conversation are still to be sent again.
+func (e *Endpoint) owes() bool { return e.rare != nil && e.sender.Next() < e.resumeAt }
+
+// payOwed sends them, empty, and reports whether the engine took all.
+func (e *Endpoint) payOwed(now time.Time) bool {
+	for e.owes() {
+		if e.sender.Send(now, nil, reliable.Options{Tag: uint32(packageFlags(Unordered, true))}) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// nextID returns the id of the next reliable package.
+func (e *Endpoint) nextID() uint64 {
+	if e.owes() {
+		return e.resumeAt
+	}
+	return e.sender.Next()
+}
+
+// Expect makes the next reliable packages to the peer skip three ids that it already has, from empty packages of Port.SendEmpty.
+// While asked, the Doorman is called for the peer's confirmations. The ids are in ascending order.
+func (p *Peer) Expect(ids [3]uint64, asked bool) {
+	p.seldom().expected = &expected{ids: ids, open: asked}
+}
+
+// Expects returns the ids of Expect, false if there are none.
+func (p *Peer) Expects() ([3]uint64, bool) {
+	if p.rare == nil || p.expected == nil {
+		return [3]uint64{}, false
+	}
+	return p.expected.ids, true
+}
+
+// expected are ids that the peer has got, and that are not to be used for anything else.
+type expected struct {
+	ids  [3]uint64
+	open bool // no answer came yet
+}
+
+// passOver sends an empty package for each id that the peer has got already: a repeat to it. So the ids of all
+// others stay as they are counted.
+func (e *Endpoint) passOver(now time.Time) {
+	for _, id := range e.expected.ids {
+		if id == e.sender.Next() {
+			o := outgoing{flags: packageFlags(Unordered, true)}
+			if !e.toEngine(now, &o) {
+				return
+			}
+		}
+	}
+}
+
+// NextID returns the next reliable id to the peer.
+func (p *Peer) NextID() uint64 { return p.nextID() }
+
+// Held returns how many bytes of the peer's packages wait for smaller ids, with the cost of the missing ids.
+func (p *Peer) Held() int { return p.receiver.Held() }
+
+// Pass sends the peer a package of other participants, with bit 4 clear. It is for a lobby that packs for each receiver itself.
+// If Pass returns an error, nothing is sent. The time is that of the latest call of the Mux.
+func (p *Peer) Pass(mode Mode, payload []byte) error {
+	if err := p.maySend(mode, payload); err != nil {
+		return err
+	}
+	m := p.port.mux
+	shared := m.shared.Buffers.Share(payload)
+	err := p.give(m.now, mode, false, shared, nil) // of several senders, so it counts as the server's own
+	m.shared.Buffers.Release(shared)
+	if err == nil {
+		m.stats.Copies++
+	}
+	return err
+}
+
+// IsNext reports whether an id is that of the oldest reliable package of the peer that has not arrived yet.
+func (p *Peer) IsNext(id uint32) bool { return uint32(p.receiver.Complete())&MaxID == id }
+
+// Forget removes the peer without a goodbye. Its address is not ignored: it may come again at once.
+func (p *Peer) Forget() {
+	p.seldom().spared = true
+	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
+}
+
+// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, with an id of the caller's choice.
+// Nothing is stored for it. It returns false if too much is waiting at the port.
+func (p *Port) SendEmpty(to netip.AddrPort, id uint64) bool {
+	if p.closed || p.direct.Len() >= maxDirect {
+		return false
+	}
+	p.direct.Push(direct{to: to, id: uint32(id) & MaxID, flags: packageFlags(Unordered, true)})
+	p.note()
+	return true
+}
+
+// accepts asks the Doorman about a datagram of a peer.
+func (p *Port) accepts(c *Peer, b []byte) bool {
+	m := p.mux
+	var d Datagram
+	if m.doorman == nil || !d.Parse(b) {
+		return true
+	}
+	if d.Kind == KindConfirmation {
+		if c.rare != nil && c.expected != nil && c.expected.open {
+			m.doorman.Confirmed(m.now, p, c.peer, d.IDs)
+		}
+		return true
+	}
+	if !d.Mode.Reliable() || len(d.Payload) == 0 || !c.receiver.Fresh(serial.Bits24.Unwrap(c.near, d.ID)) {
+		return true
+	}
+	return m.doorman.Accept(m.now, c, Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload})
+}
+
+// introduce takes a confirmation from an address that is no peer.
+func (p *Port) introduce(now time.Time, from netip.AddrPort, ids []byte) {
+	m := p.mux
+	if m.doorman == nil || m.down || m.peers >= m.cfg.MaxPeers {
+		m.stats.Strangers++
+		return
+	}
+	seat, ok := m.doorman.Confirmed(now, p, from, ids)
+	if !ok {
+		m.stats.Strangers++
+		return
+	}
+	m.stats.Admitted++
+	c := p.add(from, seat)
+	m.lobby.Enter(now, c)
+	p.touch(c)
+}
+
+// isFar reports whether the first reliable package of a stranger is too far off to be one.
+func (p *Port) isFar(from netip.AddrPort, id uint32) bool {
+	first := uint64(0)
+	if p.mux.doorman != nil {
+		first = p.mux.doorman.Resume(p, from).Receive
+	}
+	n := serial.Bits24.Unwrap(first, id)
+	return n > first+maxHoles
+}

@@ -1,0 +1,100 @@
+package core
+
+import "fmt"
+
+// EventKind is the kind of an event. The set is closed.
+type EventKind uint8
+
+const (
+	// EventJoined means that a client is in the room; at a server, that a peer has joined one.
+	EventJoined EventKind = iota + 1
+	// EventPackage is a package. At a server it is one for the server itself.
+	EventPackage
+	// EventLeft means that the conversation has ended; Close has the reason. It is the last event
+	// of a client, and of a peer until its lobby lets it in again.
+	EventLeft
+)
+
+var eventNames = [...]string{"unset", "joined", "package", "left"}
+
+// String returns the kind's name.
+func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+
+// Event is an event of a conversation. The payload is valid until the next call of any method of
+// the endpoint or the Mux.
+type Event struct {
+	Kind    EventKind
+	Package Package // for EventPackage
+	Close   Close   // for EventLeft
+}
+
+// Package is a received package.
+type Package struct {
+	Mode Mode
+	// Server is bit 4: a peer's package is for the server, or a client's is from the server itself
+	// and not from another participant.
+	Server  bool
+	ID      uint32 // the sender's number for it, in 24 bits
+	Payload []byte
+}
+
+// Reason is the reason why a participant is no longer in the room.
+type Reason uint8
+
+const (
+	// ReasonClosed means that we ended it.
+	ReasonClosed Reason = iota + 1
+	// ReasonLeft means that the peer left.
+	ReasonLeft
+	// ReasonRemoved means that the server removed us.
+	ReasonRemoved
+	// ReasonSilent means that nothing valid came for too long.
+	ReasonSilent
+	// ReasonUnconfirmed means that a reliable package was never confirmed.
+	ReasonUnconfirmed
+	// ReasonHole means that a reliable package was missing for too long.
+	ReasonHole
+	// ReasonSlow means that more was waiting for the peer than its queue holds.
+	ReasonSlow
+	// ReasonProtocol means that the peer sent too many invalid datagrams.
+	ReasonProtocol
+	// ReasonPort means that its port of the server was closed.
+	ReasonPort
+	// ReasonSocket means that our socket failed.
+	ReasonSocket
+	// ReasonRefused means that the server refused us and gave a reason.
+	ReasonRefused
+	// ReasonUnheard means that nothing at all came from the server. Another port may work: see
+	// Dial.
+	ReasonUnheard
+)
+
+var reasonNames = [...]string{"unset", "closed", "peer left", "removed by the server", "silent for too long",
+	"a reliable package was never confirmed", "a reliable package was missing for too long", "too slow for what was sent to it",
+	"protocol error", "its port was closed", "the socket failed", "the server refused us", "nothing came from the server"}
+
+// String returns the reason in words.
+func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
+
+// nameOf returns the name of a value of a closed set; the zero one's for what is none.
+func nameOf[T ~uint8](v T, names []string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return names[0]
+}
+
+// Close is how a conversation ended: the reason, and a text of the side that asked for it. The text
+// is not sent, as the protocol has no field for a reason.
+type Close struct {
+	Reason Reason
+	Text   string
+}
+
+// Error implements error.
+func (c Close) Error() string {
+	if c.Text != "" {
+		return fmt.Sprintf("relay: out of the room: %v: %s", c.Reason, c.Text)
+	}
+	return fmt.Sprintf("relay: out of the room: %v", c.Reason)
+}

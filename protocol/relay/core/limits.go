@@ -1,0 +1,144 @@
+package core
+
+import "time"
+
+// The limits of the relay page.
+const (
+	// maxHoles bounds the ids of a peer that are missing: "Holes are remembered, at most 1,024:
+	// a package that would open more is dropped unconfirmed." A peer that skips ids costs
+	// 16 bytes for each, 16 KiB in all.
+	maxHoles = 1024
+
+	// maxOutstanding: "No sender has more than 1,024 ids outstanding", which is what keeps an
+	// honest sender within the holes of its receiver.
+	maxOutstanding = 1024
+
+	// maxGathered confirmations go out at once: "or until 96 are due".
+	maxGathered = 96
+
+	// maxConfirmAfter bounds the option: "never over 100".
+	maxConfirmAfter = 100 * time.Millisecond
+
+	// leastResendAfter is the least resend delay, "as a peer may gather for 100 ms", and
+	// firstResendAfter the one "while no round trip is known".
+	leastResendAfter = 120 * time.Millisecond
+	firstResendAfter = 220 * time.Millisecond
+
+	// maxTries resends and giveUpAfter later "the peer has left", unless it has confirmed others within giveUpAfter: a receiver is cut
+	// off only for its own silence.
+	maxTries    = 6
+	giveUpAfter = 5 * time.Second
+
+	// nearIDs is how near the id of a leaving package must be to the newest of its
+	// kind: one more thing that a forger must guess.
+	nearIDs = 1024
+
+	// maxMalformed in malformedSpan removes a peer: "64 in 10 s from a participant
+	// removes it". What is no datagram costs parsing, and is not one of ours.
+	maxMalformed  = 64
+	malformedSpan = 10 * time.Second
+)
+
+// Our own limits. Those that a user may change are in Config and Rules.
+const (
+	// These and Rules.MaxBacklog add up to less than 1 MiB for a peer, with the tables that
+	// the engine needs for 1,024 ids.
+
+	// maxOutstandingBytes bounds what of them is unconfirmed: as much as 1,024 packages of
+	// a quarter of the largest size. More wait in the backlog.
+	maxOutstandingBytes = 128 << 10
+
+	// maxHeldBytes bounds the packages that wait for a smaller id, maxReadyBytes those
+	// that wait for the application. Past either a package is not confirmed, so
+	// it comes again: a peer that never fills a hole, or an application that does not
+	// read, costs this much.
+	maxHeldBytes  = 256 << 10
+	maxReadyBytes = 96 << 10
+
+	// waitingBytes is what each of these counts beside its bytes: a place in the engine's
+	// tables, and a buffer that is larger than need be. Without, packages of one byte
+	// would hold 30 times the bounds.
+	waitingBytes = 128
+
+	// maxLooseBytes bounds the unreliable packages of one peer that wait for the socket, and
+	// those that wait for the application. The oldest goes first: a newer one is
+	// worth more.
+	maxLooseBytes = 64 << 10
+
+	// leastShare is what each participant may send of packages a second, however large its room, and idlePart which part of
+	// Rules.RoomRate is for those who send more than their share. Of either as much as in ownBurst and idleBurst may
+	// be sent at once. So a flood of one participant costs the server a third of a room's rate.
+	leastShare = 60
+	idlePart   = 3
+	ownBurst   = time.Second
+	idleBurst  = 250 * time.Millisecond
+
+	// A peer is too slow when it takes less than slowRate bytes a second while one that sends no more than
+	// fairPackages a second waits for it for slowAfter. Others would else wait for it for ever.
+	slowRate     = 50_000
+	fairPackages = 20
+	slowAfter    = 5 * time.Second
+	fairAfter    = time.Minute // it has sent no more, and nothing of it had to be refused
+
+	// takeEvery is how often a package of a sender that has to wait is taken although half of maxReadyBytes of it wait. The other half is
+	// enough for more than a minute of that, and a receiver that takes nothing is gone sooner.
+	takeEvery = time.Second
+
+	// refusedLately is for how long a sender of whom something was refused may not have more than half of maxReadyBytes behind a missing
+	// package.
+	refusedLately = 10 * time.Second
+
+	// easeBytes is how much room there is in a full line before its sender may go on, or half of the line if that is less.
+	easeBytes = 4 * MaxDatagram
+
+	// maxDirect bounds the datagrams of a port that go past the queues of their receivers, 24 KiB
+	// in all: more wait in those. It is as much as a turn sends in one system call
+	// and again as much, so that a flood of packages in one turn costs no more.
+	maxDirect = 512
+
+	// maxReplies bounds the answers to strangers of a port that wait for the socket, 100 KiB in all. Each
+	// is to a datagram of this turn, so more wait only while the socket is behind.
+	maxReplies = 1024
+
+	// maxWaiting bounds the addresses that have answered their challenge and have shown no ticket yet, and
+	// maxWaitingHere those of one host: "At most 64 connections of an address (/64 of IPv6) may be proven and not
+	// entered". Each is an entry of 100 bytes for waitingLife: "A proven connection that does
+	// not enter within 10 s is closed". Past either a newcomer goes unanswered and asks again.
+	maxWaiting     = 4096
+	maxWaitingHere = 64
+	waitingLife    = 10 * time.Second
+
+	// joinBurst and joinRate bound how often one host may come into an open room: at once, and in a
+	// second. One that comes and goes would else use up the numbers of the game. A prefix
+	// has four times that.
+	joinBurst = 256
+	joinRate  = 16
+
+	// clientHoleTimeout is how long a package of the server may be missing. On a narrow path, where a resend comes after 2 s and one of three is
+	// lost, 20 s were too short once in 30 minutes.
+	clientHoleTimeout = time.Minute
+
+	// strayLife is how long after its joining a client takes a challenge for a late one of that time.
+	strayLife = 5 * time.Second
+
+	// maxAnswers bounds the challenges after the first that a client answers before it is let in: one that is
+	// forged costs it a package, and there is a true one each minute.
+	maxAnswers = 16
+
+	// leaveSends is how often a client says that it leaves, leaveEvery apart or two round
+	// trips if that is longer, until the server says that it is out. What is lost of
+	// that the server learns from silence.
+	leaveSends = 3
+	leaveEvery = 100 * time.Millisecond
+
+	// maxPorts bounds the ports of one server, and so what a lobby that opens one for each
+	// game can be made to open.
+	maxPorts = 4096
+
+	// maxUsedTickets bounds the used tickets that are remembered until they expire, 6 MiB in
+	// all. Past it no ticket is taken: it could be used twice.
+	maxUsedTickets = 1 << 16
+)
+
+// laneSemiOrdered is the one order there is.
+const laneSemiOrdered = 1
