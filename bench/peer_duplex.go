@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/protocol/duplex"
+	duplexcore "parley/protocol/duplex/core"
 )
 
 // duplexAnswer is the SID of what the server says to one client. It is a moment: an element
@@ -17,9 +18,9 @@ import (
 const duplexAnswer = 1
 
 // duplexSchema has elements of the sizes of W3.
-var duplexSchema = &duplex.Schema{
-	FromServer: duplex.Elements{Sizes: map[int16]duplex.Size{duplexAnswer: duplex.Fixed(crowdDown)}, Moments: []int16{duplexAnswer}},
-	FromClient: duplex.Elements{Others: duplex.Fixed(crowdUp)},
+var duplexSchema = &duplexcore.Schema{
+	FromServer: duplexcore.Elements{Sizes: map[int16]duplexcore.Size{duplexAnswer: duplexcore.Fixed(crowdDown)}, Moments: []int16{duplexAnswer}},
+	FromClient: duplexcore.Elements{Others: duplexcore.Fixed(crowdUp)},
 }
 
 var duplexPeers = []Peer{{
@@ -54,12 +55,12 @@ func (c *duplexConn) Close() error {
 }
 
 // duplexShared is what the light clients of a process share.
-var duplexShared = &duplex.Shared{Rand: shell.Rand()}
+var duplexShared = &duplexcore.Shared{Rand: shell.Rand()}
 
 // duplexMember is a client with both of its channels.
 type duplexMember struct {
 	*datagramMember
-	e    *duplex.Endpoint
+	e    *duplexcore.Endpoint
 	main int
 }
 
@@ -68,10 +69,10 @@ func joinDuplex(now time.Time, addr netip.AddrPort) (Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := duplex.NewClient(now, addr, addr, duplexConfig(), duplexShared)
+	e := duplexcore.NewClient(now, addr, addr, duplexConfig(), duplexShared)
 	feed, err := newDatagramMember(addr, endpoint{
 		core:  e,
-		ready: func() bool { return e.State() == duplex.StateOpen && e.FeedUp() },
+		ready: func() bool { return e.State() == duplexcore.StateOpen && e.FeedUp() },
 		send:  func(now time.Time, b []byte) error { return e.Update(now, e.Player(), b) },
 		poll: func(take func([]byte)) error {
 			for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {

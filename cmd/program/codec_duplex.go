@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"parley/protocol/duplex"
+	"parley/protocol/duplex/core"
 )
 
 // duplexCodec joins the dialect duplex to decode and encode. It has no schema: data reaches
@@ -13,16 +14,16 @@ import (
 var duplexCodec = Codec{Name: "duplex", Channels: []string{"main", "feed"}, Decode: decodeDuplex, Encode: encodeDuplex}
 
 var (
-	duplexSides    = map[Side]duplex.Side{SideClient: duplex.FromClient, SideServer: duplex.FromServer}
-	duplexChannels = map[string]duplex.Channel{"main": duplex.Main, "feed": duplex.Feed}
+	duplexSides    = map[Side]core.Side{SideClient: core.FromClient, SideServer: core.FromServer}
+	duplexChannels = map[string]core.Channel{"main": duplex.Main, "feed": duplex.Feed}
 )
 
-var duplexTable = table[duplex.Message, duplex.Kind]{"message", func(m *duplex.Message) *duplex.Kind { return &m.Kind }, duplexKinds()}
+var duplexTable = table[core.Message, core.Kind]{"message", func(m *core.Message) *core.Kind { return &m.Kind }, duplexKinds()}
 
-func duplexKinds() map[duplex.Kind][]field[duplex.Message] {
-	type M = duplex.Message
+func duplexKinds() map[core.Kind][]field[core.Message] {
+	type M = core.Message
 	code := shapedField("code", func(m *M) uint8 { return m.Code }, func(m *M, code uint8) error {
-		if m.Code = code; duplex.KindOf(code) != m.Kind {
+		if m.Code = code; core.KindOf(code) != m.Kind {
 			return fmt.Errorf("code: %d is not that of a %s", code, m.Kind)
 		}
 		return nil
@@ -32,20 +33,20 @@ func duplexKinds() map[duplex.Kind][]field[duplex.Message] {
 	token := plainField("token", func(m *M) *int32 { return &m.Token })
 	status := plainField("status", func(m *M) *uint8 { return &m.Status })
 	data := hexField("data", math.MaxInt, func(m *M) *[]byte { return &m.Data })
-	return map[duplex.Kind][]field[M]{
-		duplex.KindUpdate:      {sid, data},
-		duplex.KindSync:        {sid, data},
-		duplex.KindConnInitRep: {player, token},
-		duplex.KindFeedInit:    {player, token},
-		duplex.KindFeedInitRep: {token},
-		duplex.KindSignal:      {code},
-		duplex.KindQuery:       {code, data},
-		duplex.KindReply:       {code, status, data},
+	return map[core.Kind][]field[M]{
+		core.KindUpdate:      {sid, data},
+		core.KindSync:        {sid, data},
+		core.KindConnInitRep: {player, token},
+		core.KindFeedInit:    {player, token},
+		core.KindFeedInitRep: {token},
+		core.KindSignal:      {code},
+		core.KindQuery:       {code, data},
+		core.KindReply:       {code, status, data},
 	}
 }
 
 func decodeDuplex(from Side, channel string, b []byte) (any, error) {
-	var d duplex.Datagram
+	var d core.Datagram
 	if channel == "feed" {
 		if err := d.ParseErr(duplexSides[from], b); err != nil {
 			return nil, err
@@ -66,7 +67,7 @@ func encodeDuplex(from Side, channel string, line []byte) ([]byte, error) {
 	if err := takeJSON("", line, &in); err != nil {
 		return nil, err
 	}
-	d := duplex.Datagram{Sequence: in.FeedSequence}
+	d := core.Datagram{Sequence: in.FeedSequence}
 	if err := duplexTable.take(&d.Message, in.Message); err != nil {
 		return nil, err
 	}

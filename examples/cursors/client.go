@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/protocol/duplex"
+	"parley/protocol/duplex/core"
 )
 
 // join enters a board, moves to each place of in, and prints where everybody goes. It ends
@@ -48,7 +49,7 @@ func join(ctx context.Context, addr, name string, in io.Reader, out io.Writer) e
 		return err
 	default:
 	}
-	if why := (duplex.Close{}); errors.As(c.Err(), &why) && why.Reason == duplex.ReasonClosed {
+	if why := (duplex.Close{}); errors.As(c.Err(), &why) && why.Reason == core.ReasonClosed {
 		return nil // we left
 	}
 	return c.Err()

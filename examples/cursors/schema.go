@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/binary"
 
-	"parley/protocol/duplex"
+	"parley/protocol/duplex/core"
 )
 
 // The wire, beside what duplex has itself:
@@ -19,13 +19,13 @@ const (
 	maxName = 20 // bytes: a name is a name
 )
 
-var schema = &duplex.Schema{
-	FromServer: duplex.Elements{
-		Others: duplex.Kinds(map[uint8]duplex.Size{kindCursor: duplex.Sequence(duplex.Fixed(4), duplex.Counted(1))}),
+var schema = &core.Schema{
+	FromServer: core.Elements{
+		Others: core.Kinds(map[uint8]core.Size{kindCursor: core.Sequence(core.Fixed(4), core.Counted(1))}),
 		Kinds:  true,
 	},
-	FromClient: duplex.Elements{Others: duplex.Fixed(4)},
-	Queries:    map[uint8]duplex.Query{queryName: {Data: duplex.Counted(1)}},
+	FromClient: core.Elements{Others: core.Fixed(4)},
+	Queries:    map[uint8]core.Query{queryName: {Data: core.Counted(1)}},
 }
 
 // cursor is where somebody points.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/duplex"
+	duplexcore "parley/protocol/duplex/core"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 	"parley/world"
@@ -30,7 +32,7 @@ type Duplex struct {
 	mu       sync.Mutex
 	released []int16
 
-	mux *duplex.Mux // while the hub visits; nil if the server is closed
+	scene *duplex.Scene // while the hub visits; nil if the server is closed
 
 	// Owned by the server's loop.
 	seats  map[*duplex.Conn]*duplexSeat
@@ -53,7 +55,7 @@ type DuplexConfig struct {
 	FeedAddr string
 
 	// TLS encrypts main.
-	TLS *duplex.TLSConfig
+	TLS *tls.Config
 
 	Log *slog.Logger
 }
@@ -104,13 +106,13 @@ func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost, up to their last change.
 func (d *Duplex) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*duplex.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	_ = d.server.Do(func(*duplex.Scene) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
 // Shutdown says goodbye to all players, in a line of chat: the document has no goodbye.
 func (d *Duplex) Shutdown(ctx context.Context) error {
-	_ = d.server.Do(func(*duplex.Mux) { // if it fails nobody is there
+	_ = d.server.Do(func(*duplex.Scene) { // if it fails nobody is there
 		for _, s := range d.seats {
 			d.say(s, message.ServerName, []byte(closingLine))
 		}
@@ -119,11 +121,11 @@ func (d *Duplex) Shutdown(ctx context.Context) error {
 }
 
 func (d *Duplex) visit(fn func()) {
-	if d.server.Do(func(m *duplex.Mux) {
-		d.mux = m
+	if d.server.Do(func(m *duplex.Scene) {
+		d.scene = m
 		fn()
 	}) != nil {
-		d.mux = nil
+		d.scene = nil
 		fn()
 	}
 }
@@ -266,7 +268,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
-	m := d.mux
+	m := d.scene
 	d.room = h.room()
 	if m == nil || h.idle(d) {
 		return
@@ -284,7 +286,7 @@ func (d *Duplex) publish(h *Hub) {
 }
 
 // elements brings the elements to the newest state of the world.
-func (d *Duplex) elements(m *duplex.Mux) {
+func (d *Duplex) elements(m *duplex.Scene) {
 	d.mirror.Update()
 	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
 		if told := m.Told(int16(c.Entity)); told > 0 {
@@ -346,7 +348,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Big)
 		s.sentChunk(len(d.buf))
-		if len(d.buf) > duplex.MaxReplyData { // more cells differ than a message holds
+		if len(d.buf) > duplexcore.MaxReplyData { // more cells differ than a message holds
 			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexRefused, nil))
 		} else {
 			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexOK, d.buf))

@@ -16,6 +16,7 @@ import (
 	"parley/internal/patient"
 	"parley/play/schema"
 	"parley/protocol/duplex"
+	duplexcore "parley/protocol/duplex/core"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 	"parley/world"
@@ -230,7 +231,7 @@ func TestConnectAndCloseUsesNoNumbersUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.SetDeadline(time.Now().Add(30 * time.Second))
-			c.Write([]byte{duplex.CodeConnInit})
+			c.Write([]byte{duplexcore.CodeConnInit})
 			rep := make([]byte, 7)
 			if _, err := io.ReadFull(c, rep); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Fatal(err)

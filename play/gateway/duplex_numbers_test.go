@@ -7,21 +7,21 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/admission"
 	"parley/protocol/duplex"
+	duplexcore "parley/protocol/duplex/core"
 	"parley/world"
 )
 
 // duplexDesk is the dialect with a server's core alone, whose turns the test takes.
 type duplexDesk struct {
 	*Duplex
-	core *duplex.Mux
+	core *duplexcore.Mux
 }
 
 func (d duplexDesk) Shutdown(context.Context) error { return nil }
 
 func (d duplexDesk) visit(fn func()) {
-	d.Duplex.mux = d.core
+	d.Duplex.scene = &d.core.Scene
 	fn()
 }
 
@@ -52,7 +52,7 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 	}
 	d, config := newDuplex(h, DuplexConfig{})
 	now := time.Unix(1_800_000_000, 0)
-	core := duplex.NewMux(now, config, &duplex.Shared{Rand: rand.New(rand.NewPCG(1, 2))}, admission.Key{})
+	core := duplexcore.NewMux(now, config, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(1, 2))}, [32]byte{})
 	h.Add(duplexDesk{d, core})
 
 	// All numbers are in use or at rest, as after some hours: what is given back is given again.
@@ -78,8 +78,8 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 	}
 
 	conn := core.Accept(now, netip.MustParseAddrPort("192.0.2.1:4000"))
-	core.HandleBytes(now, conn, []byte{duplex.CodeConnInit})
-	core.HandleBytes(now, conn, []byte{duplex.CodeConnFailed}) // it has no feed
+	core.HandleBytes(now, conn, []byte{duplexcore.CodeConnInit})
+	core.HandleBytes(now, conn, []byte{duplexcore.CodeConnFailed}) // it has no feed
 	if _, ev, ok := core.PollEvent(); !ok || ev.Kind != duplex.EventJoined {
 		t.Fatalf("it has not joined: %v", ev)
 	} else {

@@ -5,41 +5,41 @@ import (
 	"slices"
 
 	"parley/play/message"
-	"parley/protocol/duplex"
+	"parley/protocol/duplex/core"
 	"parley/world"
 )
 
 // Duplex returns the schema of a game's messages over duplex.
-func Duplex(s *world.Schema) *duplex.Schema {
-	kinds := map[uint8]duplex.Size{}
+func Duplex(s *world.Schema) *core.Schema {
+	kinds := map[uint8]core.Size{}
 	for _, k := range s.Kinds {
 		kinds[uint8(k.Number)] = sizeOf(k.Fields)
 	}
-	return &duplex.Schema{
-		FromServer: duplex.Elements{
-			Sizes: map[int16]duplex.Size{
-				message.DuplexSaid: duplex.Sequence(duplex.Counted(1), duplex.Counted(2)),
+	return &core.Schema{
+		FromServer: core.Elements{
+			Sizes: map[int16]core.Size{
+				message.DuplexSaid: core.Sequence(core.Counted(1), core.Counted(2)),
 				message.DuplexDone: paramBytes(s, 2, 6),
 			},
-			Others: duplex.Kinds(kinds), Kinds: true,
+			Others: core.Kinds(kinds), Kinds: true,
 			Moments: []int16{message.DuplexSaid, message.DuplexDone},
 		},
-		FromClient: duplex.Elements{Others: duplex.Fixed(8)},
-		Queries: map[uint8]duplex.Query{
+		FromClient: core.Elements{Others: core.Fixed(8)},
+		Queries: map[uint8]core.Query{
 			message.DuplexAct:     {Data: paramBytes(s, 0, 2)},
-			message.DuplexSay:     {Data: duplex.Counted(2)},
-			message.DuplexTerrain: {Data: duplex.Fixed(4), Reply: duplex.Growing(chunkBytes)},
-			message.DuplexPass:    {Data: duplex.Growing(passBytes), Reply: duplex.Fixed(2), Pass: true},
+			message.DuplexSay:     {Data: core.Counted(2)},
+			message.DuplexTerrain: {Data: core.Fixed(4), Reply: core.Growing(chunkBytes)},
+			message.DuplexPass:    {Data: core.Growing(passBytes), Reply: core.Fixed(2), Pass: true},
 		},
 	}
 }
 
 // sizeOf is the size of fields one behind the other.
-func sizeOf(fields []world.Field) duplex.Size {
+func sizeOf(fields []world.Field) core.Size {
 	if slices.ContainsFunc(fields, func(f world.Field) bool { return f.Type == world.Text }) {
-		return duplex.Growing(func(b []byte) int { return end(fields, b, 0) })
+		return core.Growing(func(b []byte) int { return end(fields, b, 0) })
 	}
-	return duplex.Fixed(end(fields, nil, 0))
+	return core.Fixed(end(fields, nil, 0))
 }
 
 // end finds where fields that begin at an offset end, as far as b tells.
@@ -57,8 +57,8 @@ func end(fields []world.Field, b []byte, at int) int {
 }
 
 // paramBytes is the size of the parameters of an action, and of the head before them that has the action's number at an offset.
-func paramBytes(s *world.Schema, number, head int) duplex.Size {
-	return duplex.Growing(func(b []byte) int {
+func paramBytes(s *world.Schema, number, head int) core.Size {
+	return core.Growing(func(b []byte) int {
 		if len(b) < head {
 			return head
 		}

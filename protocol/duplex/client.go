@@ -13,9 +13,13 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/duplex/core"
 )
 
-// Client is an Endpoint with its sockets: a connection to one server. Its methods may be
+// busyPause is how long Query waits before it tries again what was ErrBusy.
+const busyPause = 50 * time.Millisecond
+
+// Client is a connection to one server. Its methods may be
 // called by any goroutine.
 type Client struct {
 	core  *clientCore // owned by the loop
@@ -76,7 +80,7 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (conn, tcp n
 func dial(ctx context.Context, main, tcp net.Conn, socket *udp.Socket, c Config) (*Client, error) {
 	remote, _ := main.RemoteAddr().(*net.TCPAddr)
 	x := &Client{core: &clientCore{
-		Endpoint: NewClient(time.Now(), remote.AddrPort(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()}),
+		Endpoint: core.NewClient(time.Now(), remote.AddrPort(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()}),
 		waiting:  map[uint32]chan<- Event{},
 	}}
 	x.core.hub.wake = socket.Wake
@@ -118,7 +122,7 @@ func (c *Client) Sync(sid int16, data []byte) error {
 }
 
 // Signal sends a signal of the game.
-func (c *Client) Signal(on Channel, code uint8) error {
+func (c *Client) Signal(on core.Channel, code uint8) error {
 	return c.do(func(now time.Time) error { return c.core.Signal(now, on, code) })
 }
 
@@ -129,7 +133,7 @@ func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
 // success. Replies on main come behind everything else there, so another goroutine has to
 // read Events meanwhile. The feed is for idempotent queries. There, a query waits for
 // another of the same code.
-func (c *Client) Query(ctx context.Context, on Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
+func (c *Client) Query(ctx context.Context, on core.Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
 	wait := make(chan Event, 1)
 	var id uint32
 	for {
@@ -150,7 +154,7 @@ func (c *Client) Query(ctx context.Context, on Channel, code uint8, data []byte)
 			return 0, nil, fmt.Errorf("duplex: query %d: %w", code, ctx.Err())
 		case <-c.shell.Over():
 			return 0, nil, ErrClosed
-		case <-time.After(askRepeat / 4):
+		case <-time.After(busyPause):
 		}
 	}
 	select {
@@ -224,7 +228,7 @@ func (c *Client) hangUp(now time.Time) { c.core.Close(now, "") }
 func (c *Client) cut(now time.Time)    { c.core.Cut(now, "") }
 
 // Stats returns the counters. It works after Close, too.
-func (c *Client) Stats() (s Stats) {
+func (c *Client) Stats() (s core.Stats) {
 	c.shell.Ask(func(time.Time) { s = c.core.Stats() })
 	return s
 }
@@ -263,7 +267,7 @@ func sizeOf(ev Event) int { return len(ev.Data) }
 func last(why error) Event {
 	ev := Event{Kind: EventClosed}
 	if !errors.As(why, &ev.Close) && why != nil {
-		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+		ev.Close = Close{Reason: core.ReasonSocket, Text: why.Error()}
 	}
 	return ev
 }

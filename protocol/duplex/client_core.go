@@ -4,12 +4,14 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"parley/protocol/duplex/core"
 )
 
 // clientCore is a client's endpoint with its main: what a loop of the feed drives. All of it
 // is owned by the loop.
 type clientCore struct {
-	*Endpoint
+	*core.Endpoint
 	hub        hub
 	line       *line
 	came, sent []*line
@@ -25,9 +27,9 @@ func (c *clientCore) Advance(now time.Time) {
 	c.came, c.sent = c.hub.take(c.came[:0], c.sent[:0], 1)
 	for range c.sent {
 		if err := c.line.writeEnd; err != nil {
-			c.HandleEnd(c.now, endText(err))
+			c.HandleEnd(c.Now(), endText(err))
 		} else {
-			c.Written(c.now)
+			c.Written(c.Now())
 		}
 	}
 	c.fresh = c.fresh || len(c.came) > 0
@@ -40,13 +42,13 @@ func (c *clientCore) take() bool {
 	if !c.fresh {
 		return false
 	}
-	n := c.HandleBytes(c.now, c.line.bytes)
+	n := c.HandleBytes(c.Now(), c.line.bytes)
 	if c.line.bytes = c.line.bytes[n:]; len(c.line.bytes) > 0 {
 		return n > 0
 	}
 	c.fresh = false
 	if c.line.end != nil {
-		c.HandleEnd(c.now, endText(c.line.end))
+		c.HandleEnd(c.Now(), endText(c.line.end))
 		return true
 	}
 	c.line.release()
@@ -83,11 +85,11 @@ func (c *clientCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 			break
 		}
 		if c.line.write(b, n) {
-			c.Written(c.now)
+			c.Written(c.Now())
 		}
 	}
-	if c.state == StateClosed {
-		c.line.close(c.closing.written)
+	if c.State() == core.StateClosed {
+		c.line.close(c.Flushed())
 		if !c.over {
 			c.over = true
 			c.hub.wake() // the last bytes may just be written: the program is told in the next turn

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/protocol/duplex/core"
 )
 
 // BenchmarkCrowd is the bar of the server: 500 clients, each of which is told of 100
@@ -30,7 +32,7 @@ func BenchmarkCrowd(b *testing.B) {
 	data := make([]byte, crowdData)
 	data[0] = 1
 	tick := func() {
-		err := s.Do(func(m *Mux) {
+		err := s.Do(func(m *Scene) {
 			for sid := range int16(crowdElements) {
 				value++
 				binary.BigEndian.PutUint64(data[1:], value)
@@ -107,7 +109,7 @@ func BenchmarkCrowd(b *testing.B) {
 
 // updatesOf returns how many updates the server has sent to all.
 func updatesOf(tb testing.TB, s *Server) (n uint64) {
-	err := s.Do(func(m *Mux) {
+	err := s.Do(func(m *Scene) {
 		for c := range m.Conns() {
 			n += c.Stats().Updates
 		}
@@ -160,7 +162,7 @@ func newBareWriter(ports []string) *bareWriter {
 	_ = unix.SetsockoptInt(w.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 4<<20)
 	var data []byte
 	for i := range crowdElements {
-		d := Datagram{Sequence: int64(i + 1), Message: Message{Kind: KindUpdate, SID: int16(i + 1), Data: make([]byte, crowdData)}}
+		d := core.Datagram{Sequence: int64(i + 1), Message: core.Message{Kind: core.KindUpdate, SID: int16(i + 1), Data: make([]byte, crowdData)}}
 		data = d.AppendTo(data)
 	}
 	w.v = newVectors(2 * len(ports))

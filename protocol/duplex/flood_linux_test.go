@@ -29,7 +29,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	flood := attack.SendHellos(h.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
 	defer flood.Stop()
 	for end := time.Now().Add(30 * time.Second); ; {
-		if st := h.Stats(); st.Crowded+st.HastyShakes >= 50 {
+		if st := h.Stats(); st.Mux.Crowded+st.HastyShakes >= 50 {
 			break
 		}
 		if time.Now().After(end) {
@@ -44,7 +44,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 		}
 	}
 	st := h.Stats()
-	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", flood.Sent(), st.Crowded, st.HastyShakes)
+	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", flood.Sent(), st.Mux.Crowded, st.HastyShakes)
 }
 
 // A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says.

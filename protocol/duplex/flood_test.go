@@ -20,6 +20,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
+	"parley/protocol/duplex/core"
 )
 
 // T39: a client that does not read main is cut off with a reason that is logged, and the
@@ -33,21 +34,20 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	if _, err := slow.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+	if _, err := slow.Write([]byte{core.CodeConnInit, core.CodeConnFailed}); err != nil {
 		t.Fatal(err)
 	}
 	h.wait("the slow one joins", func() bool { return h.conns[1] != nil })
 	x := h.enter(Config{})
-	text := append([]byte{0x0f, 0xff}, noise[:0xfff]...)
 	for i := uint64(0); ; i++ {
 		left := false
-		if err := h.Do(func(m *Mux) {
+		if err := h.Do(func(m *Scene) {
 			c := m.Player(1)
 			if left = c == nil; left {
 				return
 			}
 			for range 16 {
-				_ = c.Sync(-1, text) // which fails in the end
+				_ = c.Sync(-1, longLine) // which fails in the end
 			}
 			if c.Queued() > 1<<20 {
 				t.Errorf("%d bytes are queued", c.Queued())
@@ -112,7 +112,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+		if _, err := conn.Write([]byte{core.CodeConnInit, core.CodeConnFailed}); err != nil {
 			t.Fatal(err)
 		}
 		h.wait("a flood joins", func() bool { return h.conns[int16(i+1)] != nil })
@@ -121,7 +121,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 		group.Go(func() {
 			defer conn.Close()
 			// SYNC_OKs that nobody asked for: 64 KiB of messages at a time, which cost no event.
-			flood := bytes.Repeat([]byte{CodeSyncOK}, 64<<10)
+			flood := bytes.Repeat([]byte{core.CodeSyncOK}, 64<<10)
 			for {
 				select {
 				case <-stop:
@@ -136,7 +136,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 	}
 	x := h.enter(Config{})
 	shares := func() (n [floods]uint64) {
-		if err := h.Do(func(m *Mux) {
+		if err := h.Do(func(m *Scene) {
 			for i := range n {
 				n[i] = m.Player(int16(i + 1)).Stats().MainIn
 			}
@@ -229,10 +229,9 @@ func TestMainOverTLS(t *testing.T) {
 	x := h.enter(Config{TLS: client})
 	h.set(7, 1)
 	await(t, x, "sync 7 010000000000000001")
-	long := append([]byte{0x0f, 0xff}, noise[:0xfff]...)
-	if err := h.Do(func(m *Mux) {
+	if err := h.Do(func(m *Scene) {
 		for range 50 {
-			if err := m.Player(1).Sync(-1, long); err != nil {
+			if err := m.Player(1).Sync(-1, longLine); err != nil {
 				t.Error(err)
 			}
 		}
@@ -241,7 +240,7 @@ func TestMainOverTLS(t *testing.T) {
 	}
 	got := 0
 	for ev := range x.Events() {
-		if ev.Kind == EventSync && ev.SID == -1 && bytes.Equal(ev.Data, long) {
+		if ev.Kind == EventSync && ev.SID == -1 && bytes.Equal(ev.Data, longLine) {
 			if got++; got == 50 {
 				break
 			}
@@ -275,12 +274,12 @@ func TestChurnOfSockets(t *testing.T) {
 	turn()
 	h.wait("it leaves", func() bool { return len(h.conns) == 0 })
 	before := shelltest.Census(0)
-	for range promise.Keeps(t, "T58", "duplex", rounds(300, 3000)) {
+	for range promise.Keeps(t, "T58", "duplex", churns()) {
 		turn()
 	}
 	h.wait("all leave", func() bool { return len(h.conns) == 0 })
 	for h.Stats().Conns > 0 {
-		h.Do(func(*Mux) {})
+		h.Do(func(*Scene) {})
 	}
 	after := shelltest.Census(before.Goroutines)
 	for i := 0; after.Descriptors > before.Descriptors && i < 100; i++ {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/internal/patient"
+	"parley/protocol/duplex/core"
 )
 
 // This file is a crowd of clients, and the bare writes that the server is compared with, in
@@ -29,13 +31,13 @@ const (
 	crowdSize     = 500
 	crowdElements = 100
 	crowdData     = 17 // of an element, its kind included
-	crowdDatagram = HeaderBytes + 3 + crowdData
+	crowdDatagram = core.HeaderBytes + 3 + crowdData
 )
 
 // crowdSchema is that of the benchmark.
-var crowdSchema = &Schema{
-	FromServer: Elements{Others: Kinds(map[uint8]Size{1: Fixed(crowdData - 1)}), Kinds: true},
-	FromClient: Elements{Others: Fixed(8)},
+var crowdSchema = &core.Schema{
+	FromServer: core.Elements{Others: core.Kinds(map[uint8]core.Size{1: core.Fixed(crowdData - 1)}), Kinds: true},
+	FromClient: core.Elements{Others: core.Fixed(8)},
 }
 
 // helper is another process of the benchmark, which obeys lines.
@@ -100,7 +102,7 @@ type crowd struct {
 
 // crowdMember is a client: its endpoint has the main, and the feed's answers.
 type crowdMember struct {
-	*Endpoint
+	*core.Endpoint
 	fd   int
 	main net.Conn
 	mu   *sync.Mutex
@@ -157,17 +159,17 @@ func hold(main, count string) string {
 			return "cannot-dial"
 		}
 		held = append(held, conn)
-		if _, err := conn.Write([]byte{CodeConnInit, CodeConnFailed}); err != nil {
+		if _, err := conn.Write([]byte{core.CodeConnInit, core.CodeConnFailed}); err != nil {
 			return "cannot-write"
 		}
 	}
 	// CONN_INIT_REP, SYNC_START, 100 elements, SYNC_END.
 	buf := make([]byte, 7+1+100*(3+crowdData)+1)
 	for _, conn := range held {
-		if _, err := io.ReadFull(conn, buf); err != nil || buf[len(buf)-1] != CodeSyncEnd {
+		if _, err := io.ReadFull(conn, buf); err != nil || buf[len(buf)-1] != core.CodeSyncEnd {
 			return "cannot-read"
 		}
-		if _, err := conn.Write([]byte{CodeSyncOK}); err != nil {
+		if _, err := conn.Write([]byte{core.CodeSyncOK}); err != nil {
 			return "cannot-write"
 		}
 	}
@@ -205,7 +207,7 @@ func (c *crowd) connect(main, feed netip.AddrPort) {
 		if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(feed.Port()), Addr: feed.Addr().As4()}); err != nil {
 			panic(err)
 		}
-		m := &crowdMember{fd: fd, main: conn, mu: &c.mu, Endpoint: NewClient(time.Now(), main, feed, Config{Schema: crowdSchema}, newShared(uint64(fd)))}
+		m := &crowdMember{fd: fd, main: conn, mu: &c.mu, Endpoint: core.NewClient(time.Now(), main, feed, Config{Schema: crowdSchema}, &core.Shared{Rand: rand.New(rand.NewPCG(uint64(fd), 77))})}
 		c.members, c.fds = append(c.members, m), append(c.fds, fd)
 		m.flush()
 		go m.read()
@@ -218,7 +220,7 @@ func (c *crowd) connect(main, feed netip.AddrPort) {
 			m.receive()
 			m.HandleTimeout(time.Now())
 			m.flush()
-			if m.State() == StateOpen && m.FeedUp() {
+			if m.State() == core.StateOpen && m.FeedUp() {
 				open++
 			}
 		}
@@ -259,7 +261,7 @@ func (m *crowdMember) receive() {
 
 // flush sends what the endpoint has.
 func (m *crowdMember) flush() {
-	var buf [MaxDatagram]byte
+	var buf [core.MaxDatagram]byte
 	for _, ok := m.PollEvent(); ok; _, ok = m.PollEvent() {
 	}
 	for n := m.PollBytes(buf[:]); n > 0; n = m.PollBytes(buf[:]) {
@@ -324,7 +326,7 @@ func (c *crowd) drainOne(i int, v *vectors, bufs []byte) {
 		for k := range int(n) {
 			b := bufs[k*64 : k*64+int(v.msgs[k].Len)]
 			switch {
-			case len(b) == crowdDatagram && b[HeaderBytes] == CodeUpdate:
+			case len(b) == crowdDatagram && b[core.HeaderBytes] == core.CodeUpdate:
 				c.got++
 			case c.members != nil:
 				c.members[i].HandleDatagram(time.Now(), c.members[i].FeedAddr(), b)

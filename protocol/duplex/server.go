@@ -3,7 +3,6 @@ package duplex
 import (
 	"context"
 	cryptorand "crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,26 +12,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/internal/admission"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/internal/udp"
+	"parley/protocol/duplex/core"
 )
 
 // ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("duplex: server closed")
 
-// Logger is the type of Config.Log, and TLSConfig that of Config.TLS.
-type (
-	Logger    = slog.Logger
-	TLSConfig = tls.Config
-)
-
-// Server is a Mux with its sockets. One goroutine, the loop, owns the Mux and all its connections, and
+// Server serves a Scene over its sockets. One goroutine, the loop, owns the Scene and all connections, and
 // calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
 // Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
 type Server struct {
-	mux      *Mux
+	mux      *core.Mux
 	shell    *shell.Server
 	listener net.Listener
 	shakes   *stream.Handshakes // nil: plain TCP
@@ -51,13 +44,13 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns int // connections now, including those that have not joined
-	MuxStats
-	Traffic      Stats  // of all connections, ended ones included
-	AcceptFaults uint64 // mains that the system could not open, for example for lack of descriptors
-	HastyShakes  uint64 // mains closed because their address or network began too many TLS handshakes
-	Socket       udp.Stats
-	Loop         udp.LoopStats
+	Conns        int           // connections now, including those that have not joined
+	Mux          core.MuxStats // the fate of datagrams and of mains
+	Traffic      core.Stats    // of all connections, ended ones included
+	AcceptFaults uint64        // mains that the system could not open, for example for lack of descriptors
+	HastyShakes  uint64        // mains closed because their address or network began too many TLS handshakes
+	Socket       core.SocketStats
+	Loop         core.LoopStats
 }
 
 // Listen starts a server on addr, written host:port. Main is TCP there, and the feed is UDP at the
@@ -104,12 +97,12 @@ func listen(addr, feed string) (net.Listener, *udp.Socket, error) {
 }
 
 func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
-	var key admission.Key
+	var key [32]byte
 	cryptorand.Read(key[:])
 	s := &Server{
 		// "The token comes from a cryptographic source": so does the seed of this one, and
 		// ChaCha8 lets nobody who sees tokens know others.
-		mux:      NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key),
+		mux:      core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key),
 		listener: listener,
 		handle:   handle,
 		log:      shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
@@ -141,11 +134,11 @@ func (s *Server) Addr() netip.AddrPort {
 func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 
 // Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
-// such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
+// such as a game's tick, use it to reach the Scene and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *Mux)) error {
-	if s.shell.Do(func() { fn(s.mux) }) != nil {
+func (s *Server) Do(fn func(s *Scene)) error {
+	if s.shell.Do(func() { fn(&s.mux.Scene) }) != nil {
 		return ErrServerClosed
 	}
 	return nil
@@ -155,7 +148,7 @@ func (s *Server) Do(fn func(m *Mux)) error {
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
-		st.Conns, st.MuxStats, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.stats, s.mux.Traffic(), s.hastyShakes
+		st.Conns, st.Mux, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.hastyShakes
 	})
 	st.AcceptFaults = s.acceptFaults.Load()
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
@@ -190,7 +183,7 @@ func (s *Server) finish() {
 	s.hub.finish()
 }
 
-func (s *Server) leave() { s.mux.Shutdown(s.mux.now, "server closing") }
+func (s *Server) leave() { s.mux.Shutdown(s.mux.Now(), "server closing") }
 
 // abort ends all connections at once.
 func (s *Server) abort() {

@@ -14,6 +14,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/duplex/core"
 )
 
 // hall is a server for tests, whose events are to be waited for.
@@ -151,7 +152,7 @@ func TestServerAndClientOverRealSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wait("a sync", h.saw("1 sync 1 0000000000000006"))
-	for _, on := range []Channel{Main, Feed} {
+	for _, on := range []core.Channel{Main, Feed} {
 		status, reply, err := x.Query(t.Context(), on, 65, []byte("ping"))
 		if status != 0 || string(reply) != "ping" || err != nil {
 			t.Errorf("on %v: status %d, %q, %v", on, status, reply, err)
@@ -172,7 +173,7 @@ func TestServerAndClientOverRealSockets(t *testing.T) {
 		t.Error(err)
 	}
 	stats := h.Stats()
-	if err := stats.Check(); err != nil {
+	if err := stats.Mux.Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -180,7 +181,7 @@ func TestServerAndClientOverRealSockets(t *testing.T) {
 // set changes an element and flushes.
 func (h *hall) set(sid int16, value uint64) {
 	h.t.Helper()
-	err := h.Do(func(m *Mux) {
+	err := h.Do(func(m *Scene) {
 		if err := m.Set(sid, valueOf(value)); err != nil {
 			h.t.Error(err)
 		}
@@ -195,8 +196,8 @@ func TestAServerQueriesItsClients(t *testing.T) {
 	h := newHall(t, Config{})
 	x := h.enter(Config{})
 	h.wait("it joins", func() bool { return h.conns[1] != nil })
-	h.Do(func(*Mux) {
-		for _, on := range []Channel{Main, Feed} {
+	h.Do(func(*Scene) {
+		for _, on := range []core.Channel{Main, Feed} {
 			if _, err := h.conns[1].Query(on, 65, []byte("abcd")); err != nil {
 				t.Error(err)
 			}
@@ -241,7 +242,7 @@ func TestAQueryEndsWithItsContextOrConnection(t *testing.T) {
 	if err := patient.Value(done); !errors.Is(err, ErrClosed) {
 		t.Errorf("a query whose connection ended: %v", err)
 	}
-	if why := (Close{}); !errors.As(x.Err(), &why) || why.Reason != ReasonPeer {
+	if why := (Close{}); !errors.As(x.Err(), &why) || why.Reason != core.ReasonPeer {
 		t.Errorf("the client ended with %v", x.Err())
 	}
 }
@@ -250,7 +251,7 @@ func TestDialIsRefused(t *testing.T) {
 	h := newHall(t, Config{MaxPlayers: 1})
 	h.enter(Config{})
 	_, err := Dial(t.Context(), h.Addr().String(), Config{Schema: gameSchema, FeedAddr: h.FeedAddr().String()})
-	if why := (Close{}); !errors.As(err, &why) || why.Reason != ReasonRefused || !why.Remote {
+	if why := (Close{}); !errors.As(err, &why) || why.Reason != core.ReasonRefused || !why.Remote {
 		t.Errorf("the second of one player: %v", err)
 	}
 	_, err = Dial(shelltest.Ended(), h.Addr().String(), Config{})
@@ -365,7 +366,7 @@ func TestCloseByMany(t *testing.T) {
 			}
 		}
 	}
-	if err := h.Do(func(*Mux) {}); !errors.Is(err, ErrServerClosed) {
+	if err := h.Do(func(*Scene) {}); !errors.Is(err, ErrServerClosed) {
 		t.Errorf("Do after Close: %v", err)
 	}
 }
@@ -412,7 +413,7 @@ func TestAMainThatComesWithTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Do(func(*Mux) { h.abort(); h.open(near) }); err != nil {
+	if err := h.Do(func(*Scene) { h.abort(); h.open(near) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(); err != nil {

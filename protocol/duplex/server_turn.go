@@ -62,7 +62,8 @@ func (s *Server) open(conn net.Conn) {
 		talk = shake.Server(conn)
 	}
 	l := newLine(&s.hub, talk, conn, c)
-	l.shake, c.line = shake, l
+	l.shake = shake
+	s.mux.SetCarrier(c, l)
 	l.start()
 }
 
@@ -75,12 +76,12 @@ func (s *Server) admit(conn net.Conn) (c *Conn, shake *stream.Handshake) {
 	from := admission.Canon(addr.AddrPort())
 	if s.shakes != nil {
 		now := time.Now()
-		if shake = s.shakes.Begin(now, from.Addr(), now.Add(s.mux.cfg.JoinTimeout)); shake == nil {
+		if shake = s.shakes.Begin(now, from.Addr(), now.Add(s.mux.JoinTimeout())); shake == nil {
 			s.hastyShakes++
 			return nil, nil
 		}
 	}
-	return s.mux.Accept(s.mux.now, from), shake
+	return s.mux.Accept(s.mux.Now(), from), shake
 }
 
 // turn is what the loop does once around, after datagrams, commands and timers: it takes
@@ -110,9 +111,9 @@ func (s *Server) wrote(l *line) {
 	switch {
 	case l.closed:
 	case l.writeEnd != nil:
-		s.mux.HandleEnd(s.mux.now, l.core, endText(l.writeEnd))
+		s.mux.HandleEnd(s.mux.Now(), l.core, endText(l.writeEnd))
 	default:
-		s.mux.Written(s.mux.now, l.core)
+		s.mux.Written(s.mux.Now(), l.core)
 	}
 }
 
@@ -120,7 +121,7 @@ func (s *Server) wrote(l *line) {
 // waits to be told stays little.
 func (s *Server) feedLine(l *line) {
 	for !l.closed && len(l.bytes) > 0 {
-		n := s.mux.HandleBytes(s.mux.now, l.core, l.bytes)
+		n := s.mux.HandleBytes(s.mux.Now(), l.core, l.bytes)
 		l.bytes = l.bytes[n:]
 		s.events()
 		if n == 0 && len(l.bytes) > 0 {
@@ -135,11 +136,14 @@ func (s *Server) feedLine(l *line) {
 		return
 	}
 	if l.end != nil {
-		s.mux.HandleEnd(s.mux.now, l.core, endText(l.end))
+		s.mux.HandleEnd(s.mux.Now(), l.core, endText(l.end))
 		return
 	}
 	l.release()
 }
+
+// lineOf returns the main of a connection.
+func (s *Server) lineOf(c *Conn) *line { return s.mux.Carrier(c).(*line) }
 
 // events hands events to the handler. What happened to those who never joined is the log's
 // only.
@@ -147,14 +151,14 @@ func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", "peer", c.main, "player", c.player, "feed", ev.Up)
+			s.log.Info("joined", "peer", c.MainAddr(), "player", c.Player(), "feed", ev.Up)
 		case EventClosed:
-			c.line.close(c.closing.written)
-			if !c.joined {
-				s.log.Debug("turned away", "peer", c.main, "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.lineOf(c).close(s.mux.Flushed(c))
+			if !c.Joined() {
+				s.log.Debug("turned away", "peer", c.MainAddr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 				continue
 			}
-			s.log.Info("left", "peer", c.main, "player", c.player, "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", "peer", c.MainAddr(), "player", c.Player(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
 	}
@@ -169,8 +173,8 @@ func (s *Server) writeAll() {
 			s.hub.writes.Put(buf)
 			return
 		}
-		if c.line.write(buf, n) {
-			s.mux.Written(s.mux.now, c)
+		if s.lineOf(c).write(buf, n) {
+			s.mux.Written(s.mux.Now(), c)
 		}
 	}
 }

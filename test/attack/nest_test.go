@@ -13,7 +13,7 @@ import (
 	"parley/arena"
 	"parley/internal/promise"
 	"parley/play/schema"
-	"parley/protocol/duplex"
+	duplexcore "parley/protocol/duplex/core"
 	"parley/protocol/realm"
 	"parley/protocol/relay/connector"
 	relaycore "parley/protocol/relay/core"
@@ -81,8 +81,8 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 		stamped  stamp.Packet
 		record   stamp.Record
 		datagram relaycore.Datagram
-		element  duplex.Message
-		feed     duplex.Datagram
+		element  duplexcore.Message
+		feed     duplexcore.Datagram
 		fromGame connector.FromGame
 		relayed  connector.Relayed
 	)
@@ -104,9 +104,9 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 				break
 			}
 		}
-		for _, from := range []duplex.Side{duplex.FromClient, duplex.FromServer} {
-			element.Parse(from, duplex.Main, b)
-			element.Parse(from, duplex.Feed, b)
+		for _, from := range []duplexcore.Side{duplexcore.FromClient, duplexcore.FromServer} {
+			element.Parse(from, duplexcore.Main, b)
+			element.Parse(from, duplexcore.Feed, b)
 			feed.Parse(from, b)
 		}
 		for messages := connector.Read(b); messages.Next(&fromGame); {

@@ -1,0 +1,116 @@
+package core
+
+import "net/netip"
+
+// The calls of a Conn are made now, which is the time of the newest call of the Mux's
+// Handle* or Advance.
+
+// Player returns the player's id, 0 before it is given. It is the SID of the player's own element, if the game uses it so.
+func (c *Conn) Player() int16 { return c.e.Player() }
+
+// MainAddr returns the client's address on main.
+func (c *Conn) MainAddr() netip.AddrPort { return c.e.MainAddr() }
+
+// FeedUp reports whether there is a feed. Without one, updates go over main.
+func (c *Conn) FeedUp() bool { return c.e.FeedUp() }
+
+// Queued returns how many bytes wait to be written to main, including those being written.
+func (c *Conn) Queued() int { return c.e.Queued() }
+
+// Stats returns the counters.
+func (c *Conn) Stats() Stats { return c.e.Stats() }
+
+// Joined reports whether the player is, or was, in the game.
+func (c *Conn) Joined() bool { return c.e.joined }
+
+// Show makes an element visible to this client from the next Flush on. At first, all elements are visible. The element
+// need not exist yet.
+func (c *Conn) Show(sid int16) { c.e.view.show(c.mux.elements.slotOf(sid), true) }
+
+// Hide makes an element invisible to this client; see Show.
+func (c *Conn) Hide(sid int16) { c.e.view.show(c.mux.elements.slotOf(sid), false) }
+
+// ShowAll makes every element visible to this client from the next Flush on.
+func (c *Conn) ShowAll() {
+	c.e.view.all, c.e.view.turned = true, true
+	clear(c.e.view.except)
+}
+
+// HideAll makes every element invisible to this client from the next Flush on, except those shown after this call.
+func (c *Conn) HideAll() {
+	c.e.view.all, c.e.view.turned = false, true
+	clear(c.e.view.except)
+}
+
+// Sees reports whether this client may see an element.
+func (c *Conn) Sees(sid int16) bool {
+	slot, ok := c.mux.elements.slots[sid]
+	return ok && c.e.view.sees(slot) || !ok && c.e.view.all
+}
+
+// Resync sends this client once more everything that it may see.
+func (c *Conn) Resync() {
+	c.e.view.request()
+	c.mux.touch(c)
+}
+
+// Update sends the value of an element to this client alone, until Mux.Set sets it for all. It is for elements that
+// Mux.Set knows: a sync covers only those, and removes all others from the client. For anything else, use a SID among
+// Elements.Moments of the schema. See Endpoint.Update.
+func (c *Conn) Update(sid int16, data []byte) error {
+	err := c.e.Update(c.mux.now, sid, data)
+	c.mux.load(c)
+	return err
+}
+
+// Sync sends the value of an element, or an event of the game, to this client alone. See Endpoint.Sync.
+func (c *Conn) Sync(sid int16, data []byte) error {
+	defer c.mux.touch(c)
+	return c.e.Sync(c.mux.now, sid, data)
+}
+
+// Signal sends a signal of the game. See Endpoint.Signal.
+func (c *Conn) Signal(on Channel, code uint8) error {
+	defer c.mux.touch(c)
+	return c.e.Signal(c.mux.now, on, code)
+}
+
+// Query sends a query to this client. See Endpoint.Query.
+func (c *Conn) Query(on Channel, code uint8, data []byte) (id uint32, err error) {
+	defer c.mux.touch(c)
+	return c.e.Query(c.mux.now, on, code, data)
+}
+
+// Cancel says that nobody waits for the reply to a query. See Endpoint.Cancel.
+func (c *Conn) Cancel(id uint32) {
+	c.e.Cancel(c.mux.now, id)
+	c.mux.touch(c)
+}
+
+// Reply answers a query of this client. See Endpoint.Reply.
+func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
+	defer c.mux.touch(c)
+	return c.e.Reply(c.mux.now, id, status, data)
+}
+
+// Refuse tells a client that has just joined that it is refused after all, with REFUSED, and ends the connection when
+// that is written: "CONN_OK may still meet REFUSED (the room has filled)".
+func (c *Conn) Refuse(why string) {
+	if c.e.state < StateClosing {
+		c.mux.stats.Refused++
+		c.e.refused(why)
+	}
+	c.mux.touch(c)
+}
+
+// Close ends the connection when the queue of main is written. See Endpoint.Close.
+func (c *Conn) Close(text string) {
+	c.e.Close(c.mux.now, text)
+	c.mux.touch(c)
+}
+
+// Cut ends the connection at once. See Endpoint.Cut.
+func (c *Conn) Cut(text string) {
+	c.e.Cut(c.mux.now, text)
+	c.mux.touch(c)
+}

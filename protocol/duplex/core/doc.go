@@ -1,0 +1,2 @@
+// Package core is the duplex dialect without sockets, goroutines and clocks.
+package core

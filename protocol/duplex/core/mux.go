@@ -1,0 +1,384 @@
+package core
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/queue"
+	"parley/internal/roster"
+)
+
+// Mux is the pure core of a server: a Scene, the connections and their feeds. It has the same methods as Endpoint, for all
+// connections; Accept adds a main.
+type Mux struct{ Scene }
+
+// Scene is what a server shows its clients: the elements, and the players who see them.
+type Scene struct {
+	cfg    *Config
+	shared *Shared
+	now    time.Time
+	down   bool // shutting down: nobody is let in
+
+	elements *elements
+	conns    *roster.Roster[*Conn] // by the address of main
+	players  map[int16]*Conn
+	feeds    map[netip.AddrPort]*Conn
+	lastID   int16
+
+	porch   *admission.Porch[*Conn] // mains that have not joined
+	joined  int                     // players; those included whose end was not told yet
+	rates   *admission.Buckets      // of CONN_INIT; nil: no limits
+	key     admission.Key
+	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
+	former  *admission.Ignored         // feeds of players that left
+	streams queue.Fifo[*Conn]          // with bytes of main to poll
+
+	stats MuxStats
+	past  Stats // of the connections that are over
+}
+
+// MuxStats counts the fate of each datagram, and of connections.
+type MuxStats struct {
+	In           uint64 // datagrams: the sum of the nine below
+	ToConns      uint64 // for a player: see its Stats
+	Malformed    uint64 // not a datagram, and not of a player's feed
+	Strangers    uint64 // datagrams that are not of a player's feed
+	Bound        uint64 // FEED_INITs that made or moved a feed
+	Kept         uint64 // FEED_INITs that kept one alive
+	NoPlayer     uint64 // FEED_INITs for a player that does not exist, or from a wrong address
+	WrongToken   uint64 // FEED_INITs with a wrong token
+	Ignored      uint64 // FEED_INITs of a source that sent too many wrong ones
+	InitsRefused uint64 // FEED_INITs that were late, too far ahead, or from another player's feed
+
+	Accepted uint64 // mains
+	Refused  uint64 // mains that were told REFUSED
+	Hasty    uint64 // of these, mains whose address or network connects too often
+	Crowded  uint64 // mains closed because too many had not joined: of their address, of its network, or in all
+	BadPass  uint64 // passes that were refused
+	Ended    uint64 // mains that have ended
+}
+
+// Check returns an error if the counters do not add up.
+func (s *MuxStats) Check() error {
+	sum := s.ToConns + s.Malformed + s.Strangers + s.Bound + s.Kept + s.NoPlayer + s.WrongToken + s.Ignored + s.InitsRefused
+	if sum != s.In {
+		return fmt.Errorf("duplex: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	return nil
+}
+
+// Conn is a server's connection. It is owned by the goroutine that calls the Mux.
+type Conn struct {
+	e    Endpoint
+	told view // the endpoint's, in one piece of memory with it
+	member
+	mux       *Mux
+	carrier   any  // what brings the bytes of main
+	streaming bool // in Mux.streams
+
+	place    *admission.Place[*Conn] // until it has joined
+	counted  bool                    // among the players
+	passed   bool                    // the last pass that it showed was good
+	refusals uint8                   // passes that were not
+
+	// Owner is for the program's own use, such as its player.
+	Owner any
+}
+
+// member is embedded by a name that the users of a connection do not see.
+type member = roster.Member
+
+// NewMux returns the core of a server. The key hides which sources share a slot in its tables.
+func NewMux(now time.Time, c Config, s *Shared, key [32]byte) *Mux {
+	m := &Mux{Scene{
+		cfg: c.fill(), shared: s, now: now,
+		elements: newElements(),
+		conns:    roster.New[*Conn](),
+		players:  map[int16]*Conn{},
+		feeds:    map[netip.AddrPort]*Conn{},
+		key:      key,
+		former:   admission.NewIgnored(key),
+	}}
+	per := m.cfg.WaitingPerAddress
+	m.porch = admission.NewPorch[*Conn](admission.PorchConfig{Host: per, Network: 8 * per})
+	if per >= 0 {
+		m.rates = admission.NewBuckets(admission.BucketsConfig{Source: connectRate, Prefix: networkRate, Total: admission.NoLimit}, key)
+	}
+	return m
+}
+
+// Player returns the connection of a player, nil if there is none.
+func (m *Scene) Player(id int16) *Conn { return m.players[id] }
+
+// Conns yields all connections, including those that have not joined. Do not call PollEvent in the loop: no connection may
+// be forgotten meanwhile.
+func (m *Scene) Conns() iter.Seq[*Conn] { return m.conns.All() }
+
+// Len returns the number of connections.
+func (m *Scene) Len() int { return m.conns.Len() }
+
+// Stats returns the counters.
+func (m *Mux) Stats() MuxStats { return m.stats }
+
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every connection.
+func (m *Mux) Traffic() Stats {
+	s := m.past
+	for c := range m.conns.All() {
+		sums.Add(&s, &c.e.stats)
+	}
+	return s
+}
+
+// Set sets the value of an element. Flush tells the clients that may see it. The error is ErrSID or ErrSize if the schema
+// has no such element. Data that says that the element is gone removes it.
+func (m *Scene) Set(sid int16, data []byte) error {
+	r := &m.cfg.rules.elements[FromServer]
+	if r.moments[sid] {
+		return ErrSID
+	}
+	if err := m.cfg.rules.check(FromServer, &Message{Kind: KindSync, SID: sid, Data: data}); err != nil {
+		return err
+	}
+	if r.isGone(data) {
+		m.Remove(sid)
+		return nil
+	}
+	m.elements.set(sid, data, HeaderBytes+3+len(data) > m.cfg.MaxUpdate)
+	return nil
+}
+
+// Element returns the value of an element. The bytes are valid until the next Set or Remove.
+func (m *Scene) Element(sid int16) (data []byte, ok bool) {
+	el := m.elements.get(sid)
+	if el == nil {
+		return nil, false
+	}
+	return el.data, true
+}
+
+// Told returns how often clients were sent an element since the last call, and 0 of one that there is not.
+func (m *Scene) Told(sid int16) (n uint64) {
+	if el := m.elements.get(sid); el != nil {
+		n, el.told = el.told, 0
+	}
+	return n
+}
+
+// Remove removes an element: clients that know it are told.
+func (m *Scene) Remove(sid int16) {
+	slot, ok := m.elements.remove(sid)
+	if !ok {
+		return
+	}
+	for c := range m.conns.All() {
+		if c.e.view.known.has(slot) {
+			c.e.retire(slot, sid)
+			m.touch(c)
+		}
+	}
+}
+
+// Flush sends all changes since the last Flush to the clients that may see them: on the feed for elements that a client
+// knows, on main for new ones. Call it once a tick.
+func (m *Scene) Flush() {
+	m.elements.flush()
+	least := m.elements.head()
+	for c := range m.conns.All() {
+		if c.e.state != StateOpen {
+			continue
+		}
+		v := c.e.view
+		onMain, onFeed := c.e.skip() // first, so that what look tells on main is not the feed's too
+		c.e.look()
+		if onMain || v.due {
+			m.touch(c)
+		} else if onFeed || c.e.out.size > 0 {
+			m.load(c)
+		}
+		least = min(least, v.onFeed, v.onMain)
+	}
+	m.elements.trim(least)
+	if m.elements.crowded() {
+		moved := m.elements.compact()
+		for c := range m.conns.All() {
+			c.e.view.onFeed, c.e.view.onMain = moved(c.e.view.onFeed), moved(c.e.view.onMain)
+		}
+	}
+}
+
+// HandleDatagram takes a datagram from any address.
+func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	m.now = now
+	m.stats.In++
+	from = admission.Canon(from)
+	var d Datagram
+	ok := d.Parse(FromClient, b)
+	if ok && d.Kind == KindFeedInit {
+		m.handleFeedInit(now, from, &d)
+		return
+	}
+	c := m.feeds[from]
+	switch {
+	case c == nil && !ok:
+		m.stats.Malformed++
+	case c == nil:
+		m.stats.Strangers++
+	default:
+		m.stats.ToConns++
+		c.e.now = now
+		c.e.handleFeed(now, &d, ok)
+		m.conns.Touch(c) // it has nothing to say on main by that
+	}
+}
+
+// HandleBytes takes bytes from the main of a connection, and returns how many it took; see Endpoint.HandleBytes.
+func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
+	m.now = now
+	n := 0
+	for n < len(b) && c.e.state < StateClosing {
+		// The answer to CONN_INIT comes before all that follows it.
+		k := len(b) - n
+		if c.e.state == StateConnecting {
+			k = 1
+		}
+		k = c.e.HandleBytes(now, b[n:n+k])
+		if c.e.view.wantsIn {
+			c.e.view.wantsIn = false
+			m.admit(c)
+		}
+		if n += k; k == 0 {
+			break
+		}
+	}
+	if c.e.joined && !c.counted {
+		c.counted = true
+		m.joined++
+		m.porch.Leave(c.place)
+	}
+	if c.e.state >= StateClosing {
+		n = len(b)
+	}
+	m.touch(c)
+	return n
+}
+
+// HandleEnd says that the main of a connection has ended; see Endpoint.HandleEnd.
+func (m *Mux) HandleEnd(now time.Time, c *Conn, text string) {
+	m.now = now
+	c.e.HandleEnd(now, text)
+	m.touch(c)
+}
+
+// Shutdown closes all connections and admits no new ones.
+func (m *Mux) Shutdown(now time.Time, text string) {
+	m.now, m.down = now, true
+	for c := range m.conns.All() {
+		c.Close(text)
+	}
+}
+
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
+func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
+
+// HandleTimeout does everything that is due for all connections.
+func (m *Mux) HandleTimeout(now time.Time) {
+	m.now = now
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
+		c.e.HandleTimeout(now)
+		m.touch(c)
+	}
+}
+
+// SetCarrier keeps with a connection what brings the bytes of its main, for the program that drives the Mux.
+func (m *Mux) SetCarrier(c *Conn, carrier any) { c.carrier = carrier }
+
+// Carrier returns what SetCarrier has kept, or nil.
+func (m *Mux) Carrier(c *Conn) any { return c.carrier }
+
+// Flushed reports of a connection that has ended whether all of its queue was written; see Endpoint.Flushed.
+func (m *Mux) Flushed(c *Conn) bool { return c.e.Flushed() }
+
+// JoinTimeout returns how long a main may be open before its player has joined.
+func (m *Mux) JoinTimeout() time.Duration { return m.cfg.JoinTimeout }
+
+// Now returns the time of the newest call.
+func (m *Mux) Now() time.Time { return m.now }
+
+// touch notes that a connection was called: it may have events, datagrams and bytes.
+func (m *Scene) touch(c *Conn) {
+	m.conns.Touch(c)
+	if !c.streaming {
+		c.streaming = true
+		m.streams.Push(c)
+	}
+}
+
+// load notes that a connection was given something to send. If that went to its feed, it has neither events nor bytes, and
+// nobody need look.
+func (m *Scene) load(c *Conn) {
+	if c.e.out.size > 0 || c.e.state != StateOpen {
+		m.touch(c)
+	} else {
+		m.conns.Load(c)
+	}
+}
+
+// PollEvent returns the next event and its connection. EventClosed comes for every connection that Accept returned, joined
+// or not: close its main then.
+func (m *Mux) PollEvent() (*Conn, Event, bool) {
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+		c.e.now = m.now
+		if ev, ok := c.e.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
+		}
+		m.conns.Calm(c)
+	}
+	return nil, Event{}, false
+}
+
+// PollTransmit writes the next datagram of a feed into buf, which has at least MaxDatagram bytes, and returns its address.
+func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
+		c.e.now = m.now
+		if n, to, ok := c.e.PollTransmit(buf); ok {
+			return n, to, true
+		}
+		at, ok := c.e.NextTimeout()
+		m.conns.Rest(c, at, ok)
+	}
+	return 0, netip.AddrPort{}, false
+}
+
+// PollBytes writes the next bytes of a main into buf, and returns its connection. That connection has no more until
+// Written is called. Poll it after PollEvent and before PollTransmit, which updates the connection's next timeout.
+func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
+	for m.streams.Len() > 0 {
+		c := m.streams.Pop()
+		c.streaming = false
+		c.e.now = m.now
+		if n := c.e.PollBytes(buf); n > 0 {
+			return n, c, true
+		}
+	}
+	return 0, nil, false
+}
+
+// Written says that the bytes of PollBytes were given to the system.
+func (m *Mux) Written(now time.Time, c *Conn) {
+	m.now = now
+	c.e.Written(now)
+	m.touch(c)
+}
+
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}

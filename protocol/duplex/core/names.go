@@ -1,0 +1,11 @@
+package core
+
+import "parley/internal/udp"
+
+type (
+	// SocketStats are the counters of the feed's socket.
+	SocketStats = udp.Stats
+
+	// LoopStats are the counters of a server's loop.
+	LoopStats = udp.LoopStats
+)

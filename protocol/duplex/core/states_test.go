@@ -1,0 +1,552 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/internal/pagetest"
+	"parley/internal/promise"
+)
+
+const statesPage = "../../../docs/protocols/duplex.md"
+
+var (
+	mainAddr    = addrPort("10.0.0.2:40000")
+	otherPort   = addrPort("10.0.0.2:5001")
+	otherSource = addrPort("10.9.9.9:5000")
+	stageStart  = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// stage is one endpoint, in a state of the table, and the messages that it may get.
+type stage struct {
+	t     testing.TB
+	now   time.Time
+	mux   *Mux // of a server
+	e     *Endpoint
+	conn  *Conn
+	ports uint16 // of guessers so far
+
+	shared *Shared
+	buf    [1 << 16]byte
+}
+
+// A message is a row of the table: what to give to an endpoint as it stands.
+type message struct {
+	name string
+	main func(s *stage) []byte
+	feed func(s *stage) (from netip.AddrPort, b []byte)
+	end  bool
+}
+
+func onMain(name string, m ...Message) message {
+	return message{name: name, main: func(*stage) (b []byte) {
+		for _, m := range m {
+			b = m.AppendTo(b)
+		}
+		return b
+	}}
+}
+
+func onFeed(name string, ahead int64, m Message) message {
+	return message{name: name, feed: func(s *stage) (netip.AddrPort, []byte) {
+		d := Datagram{Sequence: max(s.last()+ahead, 1), Message: m}
+		return s.source(), d.AppendTo(nil)
+	}}
+}
+
+func signalMessage(code uint8) Message { return Message{Kind: KindSignal, Code: code} }
+
+const stageToken, stagePlayer = 77, 1
+
+var (
+	goodReply   = Message{Kind: KindReply, Code: 65 + ReplyOffset, Data: []byte("abcd")}
+	goodQuery   = Message{Kind: KindQuery, Code: 65, Data: []byte("abcd")}
+	otherQuery  = Message{Kind: KindQuery, Code: 66}
+	goodPass    = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 1, 'T'}}
+	badPass     = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 0}}
+	strayReply  = Message{Kind: KindReply, Code: 66 + ReplyOffset}
+	unknownSize = Message{Kind: KindUpdate, SID: 5, Data: []byte{9, 9}}
+)
+
+// clientMessages are what a server may send, and what others may forge.
+var clientMessages = []message{
+	onMain("CONN_INIT_REP", Message{Kind: KindConnInitRep, Player: stagePlayer, Token: stageToken}),
+	onMain("CONN_INIT_REP with token 0", Message{Kind: KindConnInitRep, Player: stagePlayer}),
+	onMain("REFUSED", signalMessage(CodeRefused)),
+	onMain("SYNC_START and SYNC_END", signalMessage(CodeSyncStart), signalMessage(CodeSyncEnd)),
+	onMain("SYNC_START twice", signalMessage(CodeSyncStart), signalMessage(CodeSyncStart)),
+	onMain("SYNC_END alone", signalMessage(CodeSyncEnd)),
+	onMain("SYNC_MSG", Message{Kind: KindSync, SID: 5, Data: valueOf(1)}),
+	onMain("SYNC_MSG and the same gone", Message{Kind: KindSync, SID: 5, Data: valueOf(1)}, Message{Kind: KindSync, SID: 5, Data: gone}),
+	onMain("a client's signal", signalMessage(CodeConnOK)),
+	onMain("signal of the game", signalMessage(14)),
+	onMain("query", goodQuery),
+	onMain("reply", goodReply),
+	onMain("reply without a query", strayReply),
+	onMain("malformed", Message{Kind: KindUpdate, SID: 5, Data: valueOf(1)}),
+	{name: "the end of main", end: true},
+	onFeed("feed: FEED_INIT_REP", 1, Message{Kind: KindFeedInitRep, Token: stageToken}),
+	onFeed("feed: FEED_INIT_REP with another token", 1, Message{Kind: KindFeedInitRep, Token: 5}),
+	onFeed("feed: UPDATE_MSG", 1, Message{Kind: KindUpdate, SID: 6, Data: valueOf(1)}),
+	onFeed("feed: UPDATE_MSG, late", 0, Message{Kind: KindUpdate, SID: 6, Data: valueOf(1)}),
+	onFeed("feed: UPDATE_MSG, far ahead", maxAhead+1, Message{Kind: KindUpdate, SID: 6, Data: valueOf(1)}),
+	onFeed("feed: signal of the game", 1, signalMessage(14)),
+	onFeed("feed: signal of the dialect", 1, signalMessage(CodeSyncStart)),
+	onFeed("feed: query", 1, goodQuery),
+	onFeed("feed: query that is not idempotent", 1, otherQuery),
+	onFeed("feed: reply", 1, goodReply),
+	onFeed("feed: reply without a query", 1, strayReply),
+	onFeed("feed: malformed", 1, unknownSize),
+	{name: "feed: UPDATE_MSG from elsewhere", feed: func(s *stage) (netip.AddrPort, []byte) {
+		d := Datagram{Sequence: s.last() + 1, Message: Message{Kind: KindUpdate, SID: 6, Data: valueOf(1)}}
+		return otherSource, d.AppendTo(nil)
+	}},
+}
+
+// feedInit is a FEED_INIT of the player with a token, from a source.
+func feedInit(name string, ahead int64, token func(s *stage) int32, from func(s *stage) netip.AddrPort) message {
+	return message{name: name, feed: func(s *stage) (netip.AddrPort, []byte) {
+		d := Datagram{Sequence: max(s.last()+ahead, 1), Message: Message{Kind: KindFeedInit, Player: stagePlayer, Token: token(s)}}
+		return from(s), d.AppendTo(nil)
+	}}
+}
+
+func rightToken(s *stage) int32 {
+	if s.conn == nil || s.conn.e.token == 0 {
+		return stageToken
+	}
+	return s.conn.e.token
+}
+
+func (s *stage) guesser() netip.AddrPort {
+	s.ports++
+	return netip.AddrPortFrom(clientAddr.Addr(), 10000+s.ports%50000)
+}
+
+// serverMessages are what a client may send, and what others may forge.
+var serverMessages = []message{
+	onMain("CONN_INIT", signalMessage(CodeConnInit)),
+	onMain("CONN_OK", signalMessage(CodeConnOK)),
+	onMain("CONN_FAILED", signalMessage(CodeConnFailed)),
+	onMain("SYNC_REQ", signalMessage(CodeSyncReq)),
+	{name: "SYNC_OK", main: func(s *stage) []byte { s.confirm(1); return []byte{CodeSyncOK} }},
+	{name: "SYNC_OK for no sync", main: func(s *stage) []byte { s.confirm(0); return []byte{CodeSyncOK} }},
+	onMain("SYNC_MSG", Message{Kind: KindSync, SID: 1, Data: noise[:8]}),
+	onMain("a server's signal", signalMessage(CodeSyncStart)),
+	onMain("signal of the game", signalMessage(14)),
+	onMain("query", goodQuery),
+	onMain("query with a good pass", goodPass),
+	onMain("query with a bad pass", badPass),
+	onMain("reply", goodReply),
+	onMain("reply without a query", strayReply),
+	onMain("malformed", Message{Kind: KindUpdate, SID: 5, Data: noise[:8]}),
+	{name: "the end of main", end: true},
+	feedInit("feed: FEED_INIT", 1, rightToken, func(s *stage) netip.AddrPort { return s.source() }),
+	feedInit("feed: FEED_INIT, late", 0, rightToken, func(s *stage) netip.AddrPort { return s.source() }),
+	feedInit("feed: FEED_INIT from another port", 1, rightToken, func(s *stage) netip.AddrPort {
+		if s.source() == otherPort {
+			return clientAddr
+		}
+		return otherPort
+	}),
+	feedInit("feed: FEED_INIT from another address", 1, rightToken, func(*stage) netip.AddrPort { return otherSource }),
+	feedInit("feed: FEED_INIT with another token", 1, func(s *stage) int32 { return rightToken(s) ^ 1 }, (*stage).guesser),
+	onFeed("feed: UPDATE_MSG", 1, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]}),
+	onFeed("feed: UPDATE_MSG, late", 0, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]}),
+	onFeed("feed: UPDATE_MSG, far ahead", maxAhead+1, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]}),
+	onFeed("feed: signal of the game", 1, signalMessage(14)),
+	onFeed("feed: signal of the dialect", 1, signalMessage(CodeConnOK)),
+	onFeed("feed: query", 1, goodQuery),
+	onFeed("feed: query that is not idempotent", 1, otherQuery),
+	onFeed("feed: reply", 1, goodReply),
+	onFeed("feed: reply without a query", 1, strayReply),
+	onFeed("feed: malformed", 1, unknownSize),
+}
+
+var (
+	clientStates = []string{"connecting", "joining", "open", "open, no feed", "closing", "closed"}
+	serverStates = []string{"none", "connecting", "joining, no feed", "joining", "open", "open, no feed", "closing", "closed"}
+)
+
+// last is the SEQ of the newest datagram that the endpoint took.
+func (s *stage) last() int64 {
+	if s.e == nil {
+		return 5
+	}
+	return s.e.feed.last
+}
+
+// source is where an honest peer's datagrams come from.
+func (s *stage) source() netip.AddrPort {
+	if s.e != nil && s.e.feed.peer.IsValid() {
+		return s.e.feed.peer
+	}
+	return clientAddr
+}
+
+func (s *stage) confirm(n int) {
+	if s.conn != nil {
+		s.conn.e.view.unconfirmed = n
+	}
+}
+
+// stageConfig is ready, as to make a schema so takes longer than a step.
+var stageConfig = *Config{Schema: gameSchema, TakeID: func() int16 { return stagePlayer }, Judge: judgeStage}.fill()
+
+func judgeStage(_ *Conn, pass []byte) (status uint8, answer bool) {
+	if len(pass) == 2 {
+		return 3, true
+	}
+	return 0, true
+}
+
+func newStage(t testing.TB, side Side, state string) *stage {
+	s := &stage{t: t, now: stageStart, shared: newShared(1)}
+	if side == FromServer {
+		s.mux = NewMux(s.now, stageConfig, s.shared, keyOf(1))
+	}
+	s.begin(side, state)
+	return s
+}
+
+// begin makes a new endpoint and brings it to a state.
+func (s *stage) begin(side Side, state string) {
+	if s.conn != nil {
+		s.e.end(Close{Reason: ReasonTimeout})
+		s.mux.touch(s.conn)
+		s.poll()
+	}
+	s.e, s.conn = nil, nil
+	s.now = s.now.Add(time.Minute) // after which a former feed may be one again
+	if side == FromClient {
+		s.e = NewClient(s.now, serverAddr, serverAddr, stageConfig, s.shared)
+	}
+	s.enter(side, state)
+	if got := s.state(); got != state {
+		s.t.Fatalf("the stage is %s, want %s", got, state)
+	}
+}
+
+// enter brings a new endpoint to a state.
+func (s *stage) enter(side Side, state string) {
+	s.poll()
+	if side == FromServer && state != "none" {
+		s.conn = s.mux.Accept(s.now, mainAddr)
+		s.e = &s.conn.e
+	}
+	ways := map[string][]string{
+		"joining": {"CONN_INIT_REP"}, "open": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
+		"open, no feed": {"CONN_INIT_REP", "feed: FEED_INIT_REP"}, "closing": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
+	}
+	list := clientMessages
+	if side == FromServer {
+		list = serverMessages
+		ways = map[string][]string{
+			"joining, no feed": {"CONN_INIT"}, "joining": {"CONN_INIT", "feed: FEED_INIT"}, "open": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
+			"open, no feed": {"CONN_INIT", "feed: FEED_INIT", "CONN_FAILED"}, "closing": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
+		}
+	}
+	for _, name := range ways[state] {
+		for _, m := range list {
+			if m.name == name {
+				s.deliver(m)
+				s.poll()
+			}
+		}
+	}
+	switch {
+	case state == "open, no feed" && side == FromClient:
+		s.e.setUp(false)
+		s.poll()
+	case state == "closing":
+		s.e.out.put([]byte{14}, s.e.lender) // so that there is something to wait for
+		s.e.Close(s.now, "")
+	case state == "closed":
+		s.e.end(Close{Reason: ReasonTimeout})
+		if s.mux != nil {
+			s.mux.touch(s.conn)
+		}
+		s.poll()
+	}
+}
+
+func (s *stage) deliver(m message) {
+	s.now = s.now.Add(time.Millisecond)
+	if s.e != nil && s.e.state == StateOpen && strings.HasSuffix(m.name, "reply") {
+		s.ask(strings.HasPrefix(m.name, "feed"))
+	}
+	switch {
+	case m.end && s.mux == nil:
+		s.e.HandleEnd(s.now, "")
+	case m.end && s.conn != nil:
+		s.mux.HandleEnd(s.now, s.conn, "")
+	case m.main != nil && s.mux == nil:
+		s.e.HandleBytes(s.now, m.main(s))
+	case m.main != nil && s.conn != nil:
+		s.mux.HandleBytes(s.now, s.conn, m.main(s))
+	case m.feed != nil:
+		from, b := m.feed(s)
+		if s.mux == nil {
+			if from == clientAddr {
+				from = serverAddr
+			}
+			s.e.HandleDatagram(s.now, from, b)
+		} else {
+			s.mux.HandleDatagram(s.now, from, b)
+		}
+	}
+}
+
+// ask has the endpoint have a query under way, whose reply is to come.
+func (s *stage) ask(feed bool) {
+	q := question{id: 1, code: 65, sends: 1}
+	if feed {
+		s.e.asked.feed = []question{q}
+	} else {
+		s.e.asked.main = []question{q}
+	}
+}
+
+func (s *stage) state() string {
+	if s.e == nil {
+		return "none"
+	}
+	if s.e.state == StateOpen && !s.e.feed.up {
+		return "open, no feed"
+	}
+	if s.mux != nil && s.e.state == StateJoining && !s.e.feed.peer.IsValid() {
+		return "joining, no feed"
+	}
+	return s.e.state.String()
+}
+
+// fates are the counters of the table.
+var fates = [...]string{"malformed", "late", "too far", "out of state", "no room", "stray", "ghost", "ignored", "stranger", "no such player", "wrong token", "refused"}
+
+func (s *stage) counters() (all [len(fates)]uint64) {
+	if s.e != nil {
+		c := s.e.Stats()
+		all = [len(fates)]uint64{c.Malformed, c.Late, c.TooFar, c.OutOfState, c.NoRoom, c.Stray, c.Ghosts, c.MainIgnored}
+	}
+	if s.mux != nil {
+		m := s.mux.stats
+		for i, n := range [len(fates)]uint64{0: m.Malformed, 7: m.Ignored, 8: m.Strangers, 9: m.NoPlayer, 10: m.WrongToken, 11: m.InitsRefused} {
+			all[i] += n
+		}
+	}
+	return all
+}
+
+// outcome delivers a message and says what came of it, in the words of the table.
+func (s *stage) outcome(m message) string {
+	before := s.counters()
+	s.deliver(m)
+	state := s.state()
+	words, reason := s.poll()
+	after := s.counters()
+	for i, name := range fates {
+		if after[i] > before[i] {
+			words = append(words, name)
+		}
+	}
+	if reason != "" {
+		state += " (" + reason + ")"
+	}
+	if s.conn != nil {
+		s.conn.refusals = 0 // each step begins without any
+	}
+	if s.e != nil { // what the game would do
+		s.e.owed = owed{}
+		s.e.asked = asked{}
+		if s.e.mirror != nil {
+			clear(s.e.mirror.items) // each step begins with no elements
+		}
+	}
+	if len(words) > 0 {
+		return state + ": " + strings.Join(words, ", ")
+	}
+	return state
+}
+
+// poll takes events and what is sent.
+func (s *stage) poll() (words []string, reason string) {
+	note := func(ev Event) {
+		switch {
+		case ev.Kind == EventClosed:
+			reason = ev.Close.Reason.String()
+		case ev.Kind == EventFeed && !ev.Up:
+			words = append(words, "feed lost")
+		default:
+			words = append(words, ev.Kind.String())
+		}
+	}
+	side := FromClient
+	if s.mux == nil {
+		for ev, ok := s.e.PollEvent(); ok; ev, ok = s.e.PollEvent() {
+			note(ev)
+		}
+	} else {
+		side = FromServer
+		for _, ev, ok := s.mux.PollEvent(); ok; _, ev, ok = s.mux.PollEvent() {
+			note(ev)
+		}
+	}
+	if s.e == nil {
+		return words, reason
+	}
+	if n := s.e.out.moveTo(s.buf[:], s.e.lender); s.e.state != StateClosing && n > 0 {
+		words = append(words, s.names(side, s.buf[:n])...)
+		s.e.out.flying = 0
+	} else if s.e.state == StateClosing && s.e.closing.close.Reason == ReasonRefused {
+		words = append(words, s.names(side, s.buf[:n])...)
+		s.e.out.flying = 1
+	}
+	if s.e.view != nil && s.e.view.due {
+		s.e.view.due = false
+		words = append(words, "a sync")
+	}
+	for n, _, ok := s.e.PollTransmit(s.buf[:]); ok; n, _, ok = s.e.PollTransmit(s.buf[:]) {
+		var d Datagram
+		if !d.Parse(side, s.buf[:n]) {
+			s.t.Fatalf("it sent %x", s.buf[:n])
+		}
+		words = append(words, "feed: "+messageName(&d.Message))
+	}
+	return words, reason
+}
+
+// names reads what an endpoint wrote to main.
+func (s *stage) names(side Side, b []byte) (names []string) {
+	stream := Stream{rules: gameRules, from: side, lender: s.e.lender}
+	for len(b) > 0 {
+		var m Message
+		n, ok := stream.Next(b, &m)
+		if !ok {
+			s.t.Fatalf("it wrote %x", b)
+		}
+		b = b[n:]
+		names = append(names, messageName(&m))
+	}
+	return names
+}
+
+var messageNames = map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MSG", CodeConnInitRep: "CONN_INIT_REP", CodeFeedInit: "FEED_INIT",
+	CodeFeedInitRep: "FEED_INIT_REP", CodeConnInit: "CONN_INIT", CodeConnFailed: "CONN_FAILED", CodeConnOK: "CONN_OK", CodeSyncReq: "SYNC_REQ",
+	CodeSyncStart: "SYNC_START", CodeSyncEnd: "SYNC_END", CodeSyncOK: "SYNC_OK", CodeRefused: "REFUSED", 67 + ReplyOffset: "reply"}
+
+// messageName is that of the document.
+func messageName(m *Message) string { return messageNames[m.Code] }
+
+type role struct {
+	side     Side
+	heading  string
+	messages []message
+	states   []string
+}
+
+var roles = []role{{FromClient, "A client", clientMessages, clientStates}, {FromServer, "A server", serverMessages, serverStates}}
+
+// T26: every message in every state, both roles, is as the page says. With PARLEY_PRINT_STATES
+// it prints the tables instead.
+func TestStatesAndMessages(t *testing.T) {
+	promise.Keeps(t, "T26", "duplex", 1)
+	for _, r := range roles {
+		if os.Getenv("PARLEY_PRINT_STATES") != "" {
+			r.print(t)
+			continue
+		}
+		want := r.table(t)
+		for _, state := range r.states {
+			for _, m := range r.messages {
+				if got := newStage(t, r.side, state).outcome(m); got != want[[2]string{m.name, state}] {
+					t.Errorf("%s, %s in %s:\n%s, and the page says\n%s", r.heading, m.name, state, got, want[[2]string{m.name, state}])
+				}
+			}
+		}
+	}
+}
+
+func (r role) print(t *testing.T) {
+	fmt.Println("### " + r.heading + "\n\n| message | " + strings.Join(r.states, " | ") + " |\n|" + strings.Repeat(" --- |", len(r.states)+1))
+	for _, m := range r.messages {
+		fmt.Print("| ", m.name, " |")
+		for _, state := range r.states {
+			fmt.Print(" ", newStage(t, r.side, state).outcome(m), " |")
+		}
+		fmt.Println()
+	}
+	fmt.Println()
+}
+
+// table reads one of the tables of the page: by message and state, the outcome.
+func (r role) table(t *testing.T) map[[2]string]string {
+	rows := pagetest.Tables(t, statesPage)[r.heading]
+	if len(rows) != len(r.messages) {
+		t.Fatalf("%s: %d rows, and there are %d messages", r.heading, len(rows), len(r.messages))
+	}
+	want := map[[2]string]string{}
+	for i, row := range rows {
+		if row["message"] != r.messages[i].name || len(row) != len(r.states)+1 {
+			t.Fatalf("%s: row %d is %q with %d columns, want %q with %d", r.heading, i+1, row["message"], len(row), r.messages[i].name, len(r.states)+1)
+		}
+		for _, state := range r.states {
+			cell, ok := row[state]
+			if !ok {
+				t.Fatalf("%s: no column %q", r.heading, state)
+			}
+			want[[2]string{r.messages[i].name, state}] = cell
+		}
+	}
+	return want
+}
+
+// T26: the same along random walks of 4 to 19 steps: a third of the million without PARLEY_PR.
+func TestRandomWalksThroughStates(t *testing.T) {
+	t.Parallel()
+	rng := newRand(t)
+	for _, r := range roles {
+		want := r.table(t)
+		walks := promise.Keeps(t, "T26", "duplex", tier(40_000, 500_000, 5_000_000))
+		seen, steps := map[string]int{}, 0
+		s := newStage(t, r.side, r.states[0])
+		for range walks {
+			s.begin(r.side, r.states[rng.IntN(len(r.states))])
+			steps += r.walk(rng, s, want, seen)
+		}
+		for _, state := range r.states {
+			if seen[state] == 0 {
+				t.Errorf("%s: no walk was at one that is %s", r.heading, state)
+			}
+		}
+		t.Logf("%s: %d walks of %.1f steps, by state %v", r.heading, walks, float64(steps)/float64(walks), seen)
+	}
+}
+
+// walk gives an endpoint random messages, one after the other, for as long as the table says what becomes of them.
+func (r role) walk(rng *rand.Rand, s *stage, want map[[2]string]string, seen map[string]int) (steps int) {
+	var path []string
+	for length := 4 + rng.IntN(16); steps < length; {
+		state := s.state()
+		m := r.messages[rng.IntN(len(r.messages))]
+		w := want[[2]string{m.name, state}]
+		if ends := strings.HasPrefix(w, "clos") && !strings.HasPrefix(state, "clos"); ends && rng.IntN(8) > 0 {
+			continue // or hardly a walk would get far
+		}
+		steps++
+		seen[state]++
+		path = append(path, m.name)
+		if got := s.outcome(m); got != w {
+			s.t.Fatalf("%s, %s: %s, and the page says %s\nafter %q", r.heading, state, got, w, path)
+		}
+		// A player who joined before there was a feed has none to be found again at.
+		if s.conn != nil && s.e.state == StateOpen && !s.e.feed.peer.IsValid() {
+			return steps
+		}
+	}
+	return steps
+}
