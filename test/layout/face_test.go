@@ -45,17 +45,33 @@ func TestDialectsShowASmallFace(t *testing.T) {
 // TestPublicFaceNamesNoInternalType finds exported functions, methods, fields and variables whose type a user cannot name.
 func TestPublicFaceNamesNoInternalType(t *testing.T) {
 	api := loadAPI(t)
+	named := publicNames(api)
 	for _, path := range slices.Sorted(maps.Keys(api)) {
 		scope := api[path].Scope()
 		for _, name := range exportedNames(scope) {
 			o := scope.Lookup(name)
 			for _, part := range append(members(o), o) {
-				if hidden := internalType(part, map[types.Type]bool{}); hidden != "" {
+				if hidden := internalType(part, named); hidden != "" {
 					t.Errorf("%s.%s: %s mentions %s", path, name, part.Name(), hidden)
 				}
 			}
 		}
 	}
+}
+
+// publicNames are the internal types that have a name in a public package, too: an alias.
+func publicNames(api map[string]*types.Package) map[string]bool {
+	named := map[string]bool{}
+	for _, p := range api {
+		for _, name := range exportedNames(p.Scope()) {
+			if o, ok := p.Scope().Lookup(name).(*types.TypeName); ok && o.IsAlias() {
+				if n, ok := types.Unalias(o.Type()).(*types.Named); ok && n.Obj().Pkg() != nil {
+					named[n.Obj().Pkg().Path()+"."+n.Obj().Name()] = true
+				}
+			}
+		}
+	}
+	return named
 }
 
 // exportedNames returns the names that a package shows.
@@ -102,9 +118,9 @@ func fields(typ types.Type) (all []types.Object) {
 	return all
 }
 
-// internalType returns an internal type that an object's type mentions by name. An alias in a public package is a name
-// that users have.
-func internalType(o types.Object, seen map[types.Type]bool) string {
+// internalType returns an internal type that an object's type mentions by name and that has no public name.
+func internalType(o types.Object, public map[string]bool) string {
+	seen := map[types.Type]bool{}
 	var look func(t types.Type) string
 	tuple := func(list *types.Tuple) string {
 		for v := range list.Variables() {
@@ -115,7 +131,8 @@ func internalType(o types.Object, seen map[types.Type]bool) string {
 		return ""
 	}
 	named := func(n *types.TypeName, args *types.TypeList) string {
-		if n.Pkg() != nil && strings.Contains(n.Pkg().Path()+"/", "/internal/") && strings.HasPrefix(n.Pkg().Path(), modulePath+"/") {
+		if n.Pkg() != nil && strings.Contains(n.Pkg().Path()+"/", "/internal/") && strings.HasPrefix(n.Pkg().Path(), modulePath+"/") &&
+			!public[n.Pkg().Path()+"."+n.Name()] {
 			return n.Pkg().Path() + "." + n.Name()
 		}
 		for a := range args.Types() {

@@ -17,10 +17,16 @@ type (
 	Key = admission.Key
 	// EngineStats counts what the engine of reliable packages did.
 	EngineStats = reliable.Stats
+	// SendStats is the sender's part of EngineStats.
+	SendStats = reliable.SendStats
+	// ReceiveStats is the receiver's part of EngineStats.
+	ReceiveStats = reliable.ReceiveStats
 	// Times is a histogram of durations.
 	Times = metric.Times
 	// SocketStats counts what a UDP socket did.
 	SocketStats = udp.Stats
+	// SocketFaults counts the transient errors of a socket.
+	SocketFaults = udp.Faults
 	// LoopStats counts what the loop of a socket did.
 	LoopStats = udp.LoopStats
 )
