@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/protocol/stamp"
+	"parley/protocol/stamp/core"
 )
 
 var stampPeers = []Peer{
@@ -45,7 +46,7 @@ func (s *stampServer) handle(c *stamp.Conn, ev stamp.Event) {
 }
 
 func (s *stampServer) Push(b []byte, turn, of int) (n int, err error) {
-	gone := s.Do(func(*stamp.Mux) {
+	gone := s.Do(func() {
 		for i := turn; i < len(s.conns); i += of {
 			if e := s.send(s.conns[i], b); e != nil {
 				err = e
@@ -58,14 +59,14 @@ func (s *stampServer) Push(b []byte, turn, of int) (n int, err error) {
 }
 
 // stampShared is what the light clients of a process share.
-var stampShared = &stamp.Shared{Rand: shell.Rand()}
+var stampShared = &core.Shared{Rand: shell.Rand()}
 
 func joinStamp(now time.Time, addr netip.AddrPort) (Member, error) {
-	e := stamp.NewClient(now, addr, stamp.Config{}, stampShared)
+	e := core.NewClient(now, addr, stamp.Config{}, stampShared)
 	return newDatagramMember(addr, endpoint{
 		core:  e,
-		ready: func() bool { return e.State() == stamp.StateOpen },
-		send:  func(time.Time, []byte) error { return stamp.ErrClient },
+		ready: func() bool { return e.State() == core.StateOpen },
+		send:  func(time.Time, []byte) error { return core.ErrClient },
 		poll: func(take func([]byte)) error {
 			for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {
 				switch ev.Kind {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"parley/protocol/stamp"
+	stamp "parley/protocol/stamp/core"
 )
 
 // stampCodec joins the dialect stamp to decode and encode.

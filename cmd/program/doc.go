@@ -38,7 +38,7 @@
 //
 // A dialect does not know of this package. A file codec_<dialect>.go here adapts its codec with a table of the fields of
 // its packets, and builtIn lists it; nothing registers itself. A test then checks it against
-// protocol/<dialect>/testdata/vectors.json, both ways.
+// protocol/<dialect>/core/testdata/vectors.json, both ways.
 //
 // # Limits
 //

@@ -103,7 +103,7 @@ func serve(ctx context.Context, addr string, ready func(addr string)) error {
 		case <-s.Done():
 			return s.Close()
 		case <-tick.C:
-			if err := s.Do(func(*stamp.Mux) { a.tick() }); err != nil {
+			if err := s.Do(func() { a.tick() }); err != nil {
 				return err
 			}
 		}

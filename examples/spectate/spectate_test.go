@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/protocol/stamp"
+	"parley/protocol/stamp/core"
 )
 
 // The example works: who watches sees all that moves, the ripple come and go, and hears when
@@ -40,7 +41,7 @@ func TestWhoWatchesSeesThePond(t *testing.T) {
 		t.Errorf("serve: %v", err)
 	}
 	var why stamp.Close
-	if err := patient.Value(watched); !errors.As(err, &why) || why.Reason != stamp.ReasonPeer {
+	if err := patient.Value(watched); !errors.As(err, &why) || why.Reason != core.ReasonPeer {
 		t.Errorf("who stays ends with %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"parley/play/message"
 	"parley/protocol/realm"
-	"parley/protocol/stamp"
+	stamp "parley/protocol/stamp/core"
 	"parley/world"
 )
 

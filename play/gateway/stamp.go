@@ -18,7 +18,7 @@ type Stamp struct {
 	inbox  inbox
 	server *stamp.Server
 
-	mux *stamp.Mux // while the hub visits; nil if the server is closed
+	open bool // the server is, while the hub visits
 
 	// Owned by the server's loop.
 	seats map[*stamp.Conn]*stampSeat
@@ -71,7 +71,7 @@ func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost.
 func (d *Stamp) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*stamp.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
@@ -79,11 +79,11 @@ func (d *Stamp) FieldBytes() (b FieldBytes) {
 func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
 func (d *Stamp) visit(fn func()) {
-	if d.server.Do(func(m *stamp.Mux) {
-		d.mux = m
+	if d.server.Do(func() {
+		d.open = true
 		fn()
 	}) != nil {
-		d.mux = nil
+		d.open = false
 		fn()
 	}
 }
@@ -116,7 +116,7 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 
 // publish tells the spectators what the tick brought.
 func (d *Stamp) publish(h *Hub) {
-	if d.mux == nil {
+	if !d.open {
 		return
 	}
 	for _, s := range h.seats[d.Name()] {

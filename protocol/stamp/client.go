@@ -11,12 +11,13 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/stamp/core"
 )
 
-// Client is an Endpoint with a socket: a connection to one server. It only watches: the protocol has no
+// Client is a connection to one server. It only watches: the protocol has no
 // message for a client's data. Its methods may be called by any goroutine.
 type Client struct {
-	endpoint *Endpoint // owned by the loop
+	endpoint *core.Endpoint // owned by the loop
 	shell    *shell.Client[Event]
 }
 
@@ -40,7 +41,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 }
 
 func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
-	x := &Client{endpoint: NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})}
+	x := &Client{endpoint: core.NewClient(time.Now(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
 		Name: "stamp", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
@@ -70,7 +71,7 @@ func (c *Client) Err() error { return c.shell.Err() }
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
-func (c *Client) cut(now time.Time)    { abandon(c.endpoint, now, "") }
+func (c *Client) cut(now time.Time)    { c.endpoint.Abort(now, "") }
 
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
@@ -118,7 +119,7 @@ func size(ev Event) int { return len(ev.Data) }
 func last(why error) Event {
 	ev := Event{Kind: EventClosed}
 	if !errors.As(why, &ev.Close) && why != nil {
-		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+		ev.Close = Close{Reason: core.ReasonSocket, Text: why.Error()}
 	}
 	return ev
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/udp"
+	"parley/protocol/stamp/core"
 )
 
 func TestDialWhereNobodyListensEndsWithItsContext(t *testing.T) {
@@ -36,7 +37,7 @@ func TestDialGivesUpOnASilentServer(t *testing.T) {
 		start := time.Now()
 		x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
 		var why Close
-		if x != nil || !errors.As(err, &why) || why.Reason != ReasonTimeout || time.Since(start) != 10*time.Second {
+		if x != nil || !errors.As(err, &why) || why.Reason != core.ReasonTimeout || time.Since(start) != 10*time.Second {
 			t.Errorf("got %v, %v after %v", x, err, time.Since(start))
 		}
 	})
@@ -66,7 +67,7 @@ func TestDialIsRejected(t *testing.T) {
 				}
 				_, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
 				var refused Close
-				if !errors.As(err, &refused) || refused != (Close{Reason: ReasonRejected, Remote: true, Text: tt.text}) {
+				if !errors.As(err, &refused) || refused != (Close{Reason: core.ReasonRejected, Remote: true, Text: tt.text}) {
 					t.Errorf("got %v", err)
 				}
 				if first != nil && first.Err() != nil {
@@ -121,7 +122,7 @@ func TestCloseWhileTheServerSends(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					s.Do(func(*Mux) { f.conn.Send(mode, make([]byte, 100)) })
+					s.Do(func() { f.conn.Send(mode, make([]byte, 100)) })
 				}
 			}
 		}()
@@ -134,7 +135,7 @@ func TestCloseWhileTheServerSends(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got := ends(x); got != (Close{Reason: ReasonClosed}) {
+		if got := ends(x); got != (Close{Reason: core.ReasonClosed}) {
 			t.Errorf("ended with %+v", got)
 		}
 		close(stop)
@@ -159,7 +160,7 @@ func TestEventsEndAfterClose(t *testing.T) {
 			})
 		}
 		for range 3 {
-			if got := patient.Value(ended); got != (Close{Reason: ReasonClosed}) {
+			if got := patient.Value(ended); got != (Close{Reason: core.ReasonClosed}) {
 				t.Errorf("a reader saw %+v", got)
 			}
 		}
@@ -169,7 +170,7 @@ func TestEventsEndAfterClose(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close again: %v", err)
 		}
-		if got := x.Err(); got != error(Close{Reason: ReasonClosed}) {
+		if got := x.Err(); got != error(Close{Reason: core.ReasonClosed}) {
 			t.Errorf("Err is %v", got)
 		}
 		if st := x.Stats(); st.In == 0 || st.Out == 0 || st.Check() != nil {
@@ -213,7 +214,7 @@ func TestCloseLingers(t *testing.T) {
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("close took %v, want %v", took, tt.want)
 				}
-				if got := ends(x); got.Reason != ReasonClosed {
+				if got := ends(x); got.Reason != core.ReasonClosed {
 					t.Errorf("ended with %+v", got)
 				}
 			})
@@ -228,14 +229,14 @@ func TestASilentServerIsLost(t *testing.T) {
 		x := at.connect(t, s, Config{})
 		s.shell.Socket().Close()
 		start := time.Now()
-		if got := ends(x); got.Reason != ReasonTimeout {
+		if got := ends(x); got.Reason != core.ReasonTimeout {
 			t.Errorf("ended with %+v", got)
 		}
 		if took := time.Since(start); took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("that took %v", took)
 		}
 		var why Close
-		if !errors.As(x.Err(), &why) || why.Reason != ReasonTimeout {
+		if !errors.As(x.Err(), &why) || why.Reason != core.ReasonTimeout {
 			t.Errorf("Err is %v", x.Err())
 		}
 	})
@@ -252,7 +253,7 @@ func TestASilentClientIsLost(t *testing.T) {
 		})
 		start := time.Now()
 		vanish(at.connect(t, s, Config{}))
-		if got := <-closed; got.Reason != ReasonTimeout && got.Reason != ReasonUnacknowledged {
+		if got := <-closed; got.Reason != core.ReasonTimeout && got.Reason != core.ReasonUnacknowledged {
 			t.Errorf("ended with %+v", got)
 		}
 		if took := time.Since(start); took < 9*time.Second || took > 12*time.Second {
@@ -266,7 +267,7 @@ func TestASocketThatFailsEndsTheClient(t *testing.T) {
 		s := at.serve(t, Config{}, nil)
 		x := at.connect(t, s, Config{})
 		x.shell.Loop().Socket().Close()
-		if got := ends(x); got.Reason != ReasonSocket || got.Remote || got.Text == "" {
+		if got := ends(x); got.Reason != core.ReasonSocket || got.Remote || got.Text == "" {
 			t.Errorf("ended with %+v", got)
 		}
 		if err := x.Err(); !errors.Is(err, udp.ErrClosed) {
@@ -286,7 +287,7 @@ func TestAClientKnowsItsServersClockAndDistance(t *testing.T) {
 		x := at.connect(t, s, Config{})
 		time.Sleep(5 * time.Second) // virtual: some beats
 		var there uint64
-		s.Do(func(*Mux) { there = conn.ServerTime(time.Now()) })
+		s.Do(func() { there = conn.ServerTime(time.Now()) })
 		here, within := x.ServerTime()
 		if off := time.Duration(int64(here-there)) * time.Microsecond; off.Abs() > time.Millisecond || off.Abs() > within+time.Microsecond {
 			t.Errorf("the clocks are %v apart, at most %v by the client's word", off, within)

@@ -60,8 +60,8 @@ func ExampleServer_Do() {
 		fmt.Println(err)
 		return
 	}
-	err = server.Do(func(m *stamp.Mux) {
-		for c := range m.Conns() {
+	err = server.Do(func() {
+		for c := range server.Conns() {
 			if err := c.Send(stamp.Reliable, []byte("tick")); err != nil {
 				fmt.Println(err)
 			}

@@ -24,7 +24,7 @@ func TestSocketFaultsCostNothingReliable(t *testing.T) {
 			surviveFaults(t, faulty, 4, 100)
 		})
 	}
-	for range promise.Keeps(t, "T61", "stamp", rounds(1000, 10_000)) / 50 {
+	for range promise.Keeps(t, "T61", "stamp", shelltest.Rounds(1000, 10_000)) / 50 {
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("memory, seed=%d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/stamp/core"
 )
 
 // T30, at real sockets: inits, acks and nonsense from hundreds of sources at 100,000 a second
@@ -50,7 +51,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 		select {
 		case <-over:
 		case <-tick.C:
-			s.Do(func(*Mux) {
+			s.Do(func() {
 				if conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)) == nil {
 					sent++
 				}
@@ -64,7 +65,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 		tick.Stop()
 		break
 	}
-	s.Do(func(*Mux) { conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)); conn.Close("over") })
+	s.Do(func() { conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)); conn.Close("over") })
 	patient.Done(wg.Wait)
 	st := s.Stats()
 	t.Logf("%d datagrams came, %d were dropped by the system; %d of %d got in; %d were sent and read", st.In, st.Socket.InDropped, in, tried, sent+1)
@@ -106,14 +107,14 @@ func floodFrom(t *testing.T, s *Server, perMS int, lasts time.Duration) {
 		}
 		sockets = append(sockets, x)
 		for i := range perMS {
-			p := Packet{Kind: KindInit}
+			p := core.Packet{Kind: core.KindInit}
 			switch n++; n % 3 {
 			case 0:
-				p = Packet{Kind: KindAck, Sequence: acceptNumber, Time: r.Uint64()}
+				p = core.Packet{Kind: core.KindAck, Sequence: 1, Time: r.Uint64()}
 			case 1:
-				p = Packet{Kind: KindDisconnect, Sequence: uint16(r.Uint32()), Time: r.Uint64()}
+				p = core.Packet{Kind: core.KindDisconnect, Sequence: uint16(r.Uint32()), Time: r.Uint64()}
 			}
-			if full := !batch.Append(p.AppendTo(FromClient, nil), s.Addr()); full || i == perMS-1 {
+			if full := !batch.Append(p.AppendTo(core.FromClient, nil), s.Addr()); full || i == perMS-1 {
 				if err := sockets[r.IntN(len(sockets))].Write(batch); err != nil {
 					t.Error(err)
 				}

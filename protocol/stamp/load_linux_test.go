@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
+	"parley/protocol/stamp/core"
 )
 
 // This file is a crowd of clients, and the bare loop that the server is compared
@@ -42,7 +43,7 @@ func helperMain() {
 // member is a client of the crowd: an endpoint, or for the bare loop none.
 type member struct {
 	fd   int
-	e    *Endpoint
+	e    *core.Endpoint
 	owed int // acks to the bare loop
 }
 
@@ -80,7 +81,7 @@ func crowdMain() {
 
 func newCrowd(to netip.AddrPort, speaks, acks bool) *crowd {
 	c := &crowd{members: make([]member, crowdSize), acks: acks}
-	shared := &Shared{Rand: shell.Rand()}
+	shared := &core.Shared{Rand: shell.Rand()}
 	for i := range c.members {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err == nil {
@@ -91,7 +92,7 @@ func newCrowd(to netip.AddrPort, speaks, acks bool) *crowd {
 		}
 		c.members[i].fd = fd
 		if speaks {
-			c.members[i].e = NewClient(time.Now(), to, Config{}, shared)
+			c.members[i].e = core.NewClient(time.Now(), to, Config{}, shared)
 		} else {
 			_, _ = unix.Write(fd, c.buf[:shelltest.BareHello])
 		}
@@ -100,7 +101,7 @@ func newCrowd(to netip.AddrPort, speaks, acks bool) *crowd {
 		open = 0
 		for i := range c.members {
 			c.serve(&c.members[i], time.Now())
-			if c.members[i].e.State() == StateOpen {
+			if c.members[i].e.State() == core.StateOpen {
 				open++
 			}
 		}
@@ -143,7 +144,7 @@ func (c *crowd) serve(m *member, now time.Time) {
 	if m.e == nil {
 		for ; m.owed > 0; m.owed-- {
 			if c.acks {
-				_, _ = unix.Write(m.fd, c.buf[:HeaderBytes])
+				_, _ = unix.Write(m.fd, c.buf[:core.HeaderBytes])
 			}
 		}
 		return

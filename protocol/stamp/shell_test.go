@@ -12,6 +12,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/stamp/core"
 )
 
 // place is where the sockets of a test are.
@@ -86,7 +87,7 @@ func ends(x *Client) Close {
 func waitFor(t testing.TB, s *Server, cond func() bool) {
 	t.Helper()
 	for !cond() {
-		if err := s.Do(func(*Mux) {}); err != nil {
+		if err := s.Do(func() {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,13 +134,13 @@ func TestConnectSendClose(t *testing.T) {
 		for _, mode := range []Mode{Unreliable, Reliable, Ordered} {
 			for _, data := range [][]byte{[]byte("x"), []byte(mode.String()), full} {
 				var err error
-				if s.Do(func(*Mux) { err = conn.Send(mode, data) }); err != nil {
+				if s.Do(func() { err = conn.Send(mode, data) }); err != nil {
 					t.Fatalf("send: %v", err)
 				}
 				wantEntity(t, x, mode, data)
 			}
 		}
-		s.Do(func(*Mux) {
+		s.Do(func() {
 			if err := conn.SendReport(full, 77); err != nil {
 				t.Error(err)
 			}
@@ -154,10 +155,10 @@ func TestConnectSendClose(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
+		if got, want := ends(x), (Close{Reason: core.ReasonClosed}); got != want {
 			t.Errorf("the client ended with %+v, want %+v", got, want)
 		}
-		if got, want := patient.Value(closed), (Close{Reason: ReasonPeer, Remote: true}); got != want {
+		if got, want := patient.Value(closed), (Close{Reason: core.ReasonPeer, Remote: true}); got != want {
 			t.Errorf("the server was told %+v, want %+v", got, want)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
+	"parley/protocol/stamp/core"
 )
 
 // T11, T39: while no one reads, what a client holds is bounded and the server
@@ -30,7 +31,7 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 	var f flood
 	s := at.serve(t, Config{}, func(c *Conn, _ Event) { f.conn = c })
 	x := at.connect(t, s, Config{})
-	fill := func(*Mux) { f.fill(mode, size) }
+	fill := func() { f.fill(mode, size) }
 	for range 50 { // 5 s of it
 		if err := s.Do(fill); err != nil {
 			t.Fatal(err)
@@ -46,7 +47,7 @@ func stall(t *testing.T, at *place, mode Mode, size int) {
 		t.Errorf("the server got rid of %d further packets that no one read", f.sent-stuck)
 	}
 	held := int64(stuck) * int64(size)
-	const bounds = maxOrderedBytes + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + MaxData // ours, both engines', the client's
+	const bounds = 256<<10 + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + MaxData // what waits for its turn, both engines', the client's
 	if held > bounds {
 		t.Errorf("%d bytes are on their way, more than all bounds together: %d", held, bounds)
 	}
@@ -110,7 +111,7 @@ func TestAClientThatNeverReadsIsClosedAndHarmsNoOne(t *testing.T) {
 		}()
 		slowest := time.Duration(0)
 		for range 500 { // 25 s of ticks; 10 resends take 20 s where no round trip is known
-			s.Do(func(*Mux) {
+			s.Do(func() {
 				lazy.fill(Ordered, 1000)
 				for range 10 {
 					data := binary.LittleEndian.AppendUint32(nil, keen.sent)
@@ -124,7 +125,7 @@ func TestAClientThatNeverReadsIsClosedAndHarmsNoOne(t *testing.T) {
 			slowest = max(slowest, time.Since(start))
 			time.Sleep(50 * time.Millisecond) // virtual
 		}
-		if why, ok := closed[lazy.conn]; !ok || why.Reason != ReasonUnacknowledged {
+		if why, ok := closed[lazy.conn]; !ok || why.Reason != core.ReasonUnacknowledged {
 			t.Errorf("the client that does not read ended with %+v, %v", why, ok)
 		}
 		if _, ok := closed[keen.conn]; ok {
@@ -152,7 +153,7 @@ func TestCloseInsideEvents(t *testing.T) {
 		var f flood
 		s := at.serve(t, Config{}, func(c *Conn, _ Event) { f.conn = c })
 		x := at.connect(t, s, Config{})
-		s.Do(func(*Mux) { f.fill(Ordered, 200) })
+		s.Do(func() { f.fill(Ordered, 200) })
 		time.Sleep(2 * time.Second) // virtual: all queues are full
 		n, closed := 0, 0
 		for ev := range x.Events() {
@@ -178,7 +179,7 @@ func TestPacketsBeforeAGoodbyeAreRead(t *testing.T) {
 		var conn *Conn
 		s := at.serve(t, Config{}, func(c *Conn, _ Event) { conn = c })
 		x := at.connect(t, s, Config{})
-		s.Do(func(*Mux) {
+		s.Do(func() {
 			for i := range n {
 				if err := conn.Send(Reliable, binary.LittleEndian.AppendUint32(nil, uint32(i))); err != nil {
 					t.Error(err)
@@ -186,10 +187,10 @@ func TestPacketsBeforeAGoodbyeAreRead(t *testing.T) {
 			}
 		})
 		waitFor(t, s, func() (all bool) {
-			s.Do(func(*Mux) { all = conn.Pressure().Bytes == 0 })
+			s.Do(func() { all = conn.Pressure().Bytes == 0 })
 			return all
 		})
-		s.Do(func(*Mux) { conn.Close("that was all") })
+		s.Do(func() { conn.Close("that was all") })
 		patient.Value(x.shell.Over())
 		seen := map[uint32]bool{}
 		for ev := range x.Events() {

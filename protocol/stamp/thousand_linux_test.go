@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/shell/shelltest"
+	"parley/protocol/stamp/core"
 )
 
 // BenchmarkThousandConnections is the bar of the server: 1,000 connections, to each of
@@ -35,8 +36,8 @@ func benchThousand(b *testing.B, mode Mode) {
 
 	var data [pushedBytes]byte
 	sent, got := 0, 0
-	push := func(m *Mux) {
-		for c := range m.Conns() {
+	push := func() {
+		for c := range s.Conns() {
 			if err := c.Send(mode, data[:]); err != nil {
 				b.Error(err)
 			}
@@ -52,7 +53,7 @@ func benchThousand(b *testing.B, mode Mode) {
 			shelltest.Tick(ticks, every, func() { s.Do(push) })
 		}()
 		time.Sleep(every / 2) // so that one ticks in the pauses of the other
-		bare.Ask(b, fmt.Sprintf("push %d %d %d", HeaderBytes+pushedBytes, ticks, every.Milliseconds()), &done)
+		bare.Ask(b, fmt.Sprintf("push %d %d %d", core.HeaderBytes+pushedBytes, ticks, every.Milliseconds()), &done)
 		var here, there int
 		crowds.Ask(b, fmt.Sprint("run ", 1000*seconds+300), &here, &there) // the last ones are late
 		got += here

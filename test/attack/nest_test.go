@@ -18,7 +18,7 @@ import (
 	"parley/protocol/relay/connector"
 	relaycore "parley/protocol/relay/core"
 	"parley/protocol/replica"
-	"parley/protocol/stamp"
+	stamp "parley/protocol/stamp/core"
 	"parley/world"
 )
 
@@ -27,7 +27,9 @@ import (
 func nested(t *testing.T, f func(b []byte)) (inputs, size int) {
 	t.Helper()
 	most := count(8<<10, 64<<10)
-	files, err := filepath.Glob("../../protocol/*/testdata/*.json")
+	files, err := filepath.Glob("../../protocol/*/core/testdata/*.json")
+	old, _ := filepath.Glob("../../protocol/*/testdata/*.json")
+	files = append(files, old...)
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d files of vectors, %v", len(files), err)
 	}

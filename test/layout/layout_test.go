@@ -43,6 +43,7 @@ func TestPurity(t *testing.T) {
 	for _, s := range goSources(readTree(t)) {
 		if !s.isTest() {
 			report(t, checkPurity(s))
+			report(t, checkNames(s))
 		}
 	}
 }

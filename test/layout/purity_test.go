@@ -80,6 +80,36 @@ func checkPurity(s source) []string {
 	return problems
 }
 
+// checkNames looks for anything but aliases in the names.go of a dialect's core: it may name a logger or a socket's counters, and
+// call nothing.
+func checkNames(s source) []string {
+	if r, ok := rowOf(s.dir()); !ok || r.path != "protocol/*/core" || !r.isShell(s.path) {
+		return nil
+	}
+	fset, f, err := s.parse(0)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var problems []string
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && (g.Tok == token.IMPORT || g.Tok == token.TYPE && !slices.ContainsFunc(g.Specs, func(s ast.Spec) bool { return !s.(*ast.TypeSpec).Assign.IsValid() })) {
+			continue
+		}
+		problems = append(problems, fmt.Sprintf("%s: only aliases of types may be here", fset.Position(d.Pos())))
+	}
+	return problems
+}
+
+func TestNamesOfACoreAreAliases(t *testing.T) {
+	const file = "protocol/relay/core/names.go"
+	if got := checkNames(source{file, "package core\n\nimport \"log/slog\"\n\ntype (\n\tLogger = slog.Logger\n)\n"}); len(got) != 0 {
+		t.Error(got)
+	}
+	for _, body := range []string{"type Logger slog.Logger", "func f() {}", "var x = slog.Default()", "type (\n\tA = int\n\tB int\n)"} {
+		wantProblem(t, checkNames(source{file, "package core\n\nimport \"log/slog\"\n\n" + body}), file)
+	}
+}
+
 func isImpureImport(target string) bool {
 	return !slices.Contains(pureExceptions, target) && slices.ContainsFunc(impureImports, func(p string) bool {
 		return target == p || strings.HasPrefix(target, p+"/")

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"cmp"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"parley/internal/reliable"
+)
+
+// Config sets up a server or a client. The zero Config is usable. Config is not changed
+// after use.
+type Config struct {
+	// KeepAlive is how long a server waits after its last reliable packet to a client
+	// before it sends an empty one, whose ack proves that the client is alive. Default 1
+	// s, at most a third of Timeout.
+	KeepAlive time.Duration
+
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s.
+	Timeout time.Duration
+
+	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
+	// Negative means not at all: the disconnect is sent once.
+	Linger time.Duration
+
+	// MaxConns bounds the connections of a server. Further ones are rejected with "server
+	// full". Default 4,096.
+	MaxConns int
+
+	// Admit, if set, is called by a server for each init. It returns the reason why the
+	// address is refused, of which 25 bytes are sent, or "" to admit it. Until the
+	// address is proven, it may be forged. Admit runs on the server's loop and must not
+	// block.
+	Admit func(from netip.AddrPort) string
+
+	// Log gets a line for each connection that begins or ends. Default: none.
+	Log *slog.Logger
+
+	// Send and Receive are the engine's limits. Their zero values mean the defaults of
+	// the stamp page.
+	Send    reliable.SendConfig
+	Receive reliable.ReceiveConfig
+
+	filled bool
+	send   *reliable.SendConfig
+	recv   *reliable.ReceiveConfig
+}
+
+// fill returns a copy in which every field has its value.
+func (c Config) fill() *Config {
+	if c.filled {
+		return &c
+	}
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, time.Second)
+	c.KeepAlive = min(c.KeepAlive, c.Timeout/3)
+	c.Linger = cmp.Or(c.Linger, 500*time.Millisecond)
+	c.Linger = max(c.Linger, 0)
+	c.MaxConns = cmp.Or(c.MaxConns, 4096)
+	// "there is nothing to agree on a private order with: the sender keeps one
+	// ordered packet in flight and the receiver holds a hole for at most 4 round trips"
+	recv := c.Receive
+	recv.Rules[laneEntity-1] = reliable.Patient
+	c.recv = recv.Filled()
+	c.send = c.Send.Filled()
+	c.filled = true
+	return &c
+}

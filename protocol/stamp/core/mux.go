@@ -1,0 +1,256 @@
+package core
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/internal/roster"
+)
+
+// Mux is the pure core of a server: it gives each datagram to the endpoint of its address, admits new
+// connections and answers strangers. It has the same methods as Endpoint, for all connections.
+//
+// It stores nothing for a handshake: it can compute the clock of an accept again when the ack comes (see
+// clock), so a flood of inits costs answers and no memory.
+type Mux struct {
+	cfg      *Config
+	shared   *Shared
+	epoch    time.Time // of the keyed clocks
+	now      time.Time
+	farewell string // set while shutting down: what newcomers are told
+	down     bool
+
+	secret  *admission.Secret
+	ended   *admission.Ended
+	notices *admission.Buckets
+
+	conns   *roster.Roster[*Conn]
+	lobby   *roster.Lobby[*Conn] // those that have confirmed nothing yet
+	places  int                  // that are taken: connections that have
+	replies roster.Replies
+
+	stats MuxStats
+	past  Stats // of the connections that are over
+}
+
+// MuxStats counts the fate of each datagram, and of connections.
+type MuxStats struct {
+	In        uint64 // datagrams: the sum of the nine below
+	ToConns   uint64 // for a connection: see its Stats
+	Malformed uint64 // from an address without a connection
+	Crowded   uint64 // not answered, as too many of their address have confirmed nothing
+	Accepts   uint64 // inits answered with an accept
+	Rejects   uint64 // inits and acks answered with a rejection
+	Opened    uint64 // acks that opened a connection
+	Notices   uint64 // acks from strangers answered with a notice
+	Strangers uint64 // packets from strangers that were not answered
+	Unsent    uint64 // not answered because the socket was behind
+
+	Late    uint64 // connections closed because they confirmed nothing in time
+	GaveWay uint64 // connections closed because too many had confirmed nothing
+	Ended   uint64 // connections that have ended
+}
+
+// Check returns an error if the counters do not add up.
+func (s *MuxStats) Check() error {
+	sum := s.ToConns + s.Malformed + s.Accepts + s.Rejects + s.Opened + s.Notices + s.Strangers + s.Unsent + s.Crowded
+	if sum != s.In {
+		return fmt.Errorf("stamp: %d datagrams came, but the fate of %d is known", s.In, sum)
+	}
+	return nil
+}
+
+// Conn is a server's connection. It is owned by the goroutine that calls the Mux.
+type Conn struct {
+	roster.Member
+	number  uint32 // of the clock
+	entered bool   // it has a place
+	mux     *Mux
+	Endpoint
+}
+
+// NewMux returns the core of a server. The key makes its clocks unguessable.
+func NewMux(now time.Time, c Config, s *Shared, key Key) *Mux {
+	return &Mux{
+		cfg: c.fill(), shared: s, epoch: now, now: now,
+		secret:  admission.NewSecret(now, key),
+		ended:   admission.NewEnded(key),
+		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
+		conns:   roster.New[*Conn](),
+		lobby:   roster.NewLobby[*Conn](roster.EnterWithin),
+	}
+}
+
+// Conn returns the connection of an address, nil if there is none.
+func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
+
+// Conns yields all connections. Do not call PollEvent in the loop: no connection may be forgotten
+// meanwhile.
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
+
+// Len returns the number of connections.
+func (m *Mux) Len() int { return m.conns.Len() }
+
+// Stats returns the counters.
+func (m *Mux) Stats() MuxStats { return m.stats }
+
+// RoundTrips returns the round trips of all connections.
+func (m *Mux) RoundTrips() Times { return m.shared.Buffers.RoundTrips }
+
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every
+// connection.
+func (m *Mux) Traffic() Stats {
+	s := m.past
+	for c := range m.conns.All() {
+		one := c.Stats()
+		sums.Add(&s, &one)
+	}
+	return s
+}
+
+// HandleDatagram takes a datagram from any address.
+func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
+	m.now = now
+	m.stats.In++
+	from = admission.Canon(from)
+	if c := m.conns.Get(from); c != nil {
+		m.stats.ToConns++
+		if c.state != StateClosed {
+			c.handle(now, b)
+			if c.heeds && roster.Waiting(&c.Member) {
+				m.enter(c)
+			}
+			m.conns.Touch(c)
+		}
+		return
+	}
+	var p Packet
+	switch {
+	case !p.Parse(FromClient, b):
+		m.stats.Malformed++
+	case p.Kind == KindInit:
+		m.handleInit(now, from)
+	case p.Kind == KindAck:
+		m.handleAck(now, from, &p)
+	default:
+		m.stats.Strangers++ // "a disconnect is never answered"
+	}
+}
+
+// Shutdown says goodbye to all clients and admits no new ones.
+func (m *Mux) Shutdown(now time.Time, reason string) {
+	m.now, m.down, m.farewell = now, true, reason
+	for c := range m.conns.All() {
+		c.Close(reason)
+	}
+}
+
+// Abort is Shutdown that waits for nothing: each connection ends after one goodbye.
+func (m *Mux) Abort(now time.Time, reason string) {
+	m.Shutdown(now, reason)
+	for c := range m.conns.All() {
+		c.Endpoint.Abort(now, reason)
+	}
+}
+
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
+func (m *Mux) NextTimeout() (time.Time, bool) {
+	next, ok := m.conns.NextTimeout()
+	if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
+		next, ok = due, true
+	}
+	return next, ok
+}
+
+// HandleTimeout does everything that is due for all connections.
+func (m *Mux) HandleTimeout(now time.Time) {
+	m.now = now
+	m.closeLate(now)
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
+		c.HandleTimeout(now)
+		m.conns.Touch(c)
+	}
+}
+
+// PollEvent returns the next event and its connection.
+func (m *Mux) PollEvent() (*Conn, Event, bool) {
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+		c.now = m.now
+		if ev, ok := c.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
+		}
+		m.conns.Calm(c)
+	}
+	return nil, Event{}, false
+}
+
+// Quiet reports whether PollEvent has nothing to return.
+func (m *Mux) Quiet() bool { return m.conns.Quiet() }
+
+// Idle reports whether nothing is kept for any address: no connection, timer, event or answer.
+func (m *Mux) Idle() bool { return m.conns.Idle() && m.replies.Len() == 0 }
+
+// forget takes a closed connection out of the table. What it still has to send goes
+// out first.
+func (m *Mux) forget(c *Conn) {
+	m.conns.Remove(c.peer, c)
+	m.leave(c)
+	m.ended.End(m.now, c.peer, c.number)
+	m.stats.Ended++
+	one := c.Stats()
+	sums.Add(&m.past, &one)
+}
+
+// PollTransmit writes the next packet into buf, which has at least MaxPacket bytes, and returns its
+// address.
+func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if n, to, ok := m.replies.MoveTo(buf); ok {
+		return n, to, true
+	}
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
+		c.now = m.now
+		if n, to, ok := c.PollTransmit(buf); ok {
+			if roster.Gone(&c.Member) {
+				m.past.Out++ // its counters were taken over before this
+			}
+			return n, to, true
+		}
+		at, ok := c.NextTimeout()
+		m.conns.Rest(c, at, ok)
+	}
+	return 0, netip.AddrPort{}, false
+}
+
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}
+
+// Send sends an entity packet to this client now: the time of the latest call of the Mux's Handle* or
+// Advance. See Endpoint.Send.
+func (c *Conn) Send(mode Mode, data []byte) error {
+	err := c.Endpoint.Send(c.mux.now, mode, data)
+	c.mux.conns.Load(c)
+	return err
+}
+
+// SendReport sends an entity packet whose fate is reported. See Endpoint.SendReport.
+func (c *Conn) SendReport(data []byte, tag uint32) error {
+	err := c.Endpoint.SendReport(c.mux.now, data, tag)
+	c.mux.conns.Load(c)
+	return err
+}
+
+// Close says goodbye to this client now. See Endpoint.Close.
+func (c *Conn) Close(reason string) {
+	c.Endpoint.Close(c.mux.now, reason)
+	c.mux.conns.Touch(c)
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package stamp
-
-const underRace = true
