@@ -121,8 +121,8 @@ func (d *Duplex) Shutdown(ctx context.Context) error {
 }
 
 func (d *Duplex) visit(fn func()) {
-	if d.server.Do(func(m *duplex.Scene) {
-		d.scene = m
+	if d.server.Do(func(scene *duplex.Scene) {
+		d.scene = scene
 		fn()
 	}) != nil {
 		d.scene = nil
@@ -268,35 +268,34 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
-	m := d.scene
 	d.room = h.room()
-	if m == nil || h.idle(d) {
+	if d.scene == nil || h.idle(d) {
 		return
 	}
-	d.elements(m)
+	d.elements()
 	for _, s := range h.seats[d.Name()] {
 		if s.player != nil { // else it was not let in
 			d.look(s.own.(*duplexSeat))
 		}
 	}
-	m.Flush()
+	d.scene.Flush()
 	for _, s := range h.seats[d.Name()] {
 		d.tell(h, s.own.(*duplexSeat))
 	}
 }
 
 // elements brings the elements to the newest state of the world.
-func (d *Duplex) elements(m *duplex.Scene) {
+func (d *Duplex) elements() {
 	d.mirror.Update()
 	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
-		if told := m.Told(int16(c.Entity)); told > 0 {
+		if told := d.scene.Told(int16(c.Entity)); told > 0 {
 			d.costs.whole(c, told) // its value before this, which cost the same but for texts
 		}
 		if c.What == world.Left {
-			m.Remove(int16(c.Entity))
+			d.scene.Remove(int16(c.Entity))
 		} else {
 			d.buf = message.AppendElement(d.buf[:0], c)
-			m.Set(int16(c.Entity), d.buf)
+			d.scene.Set(int16(c.Entity), d.buf)
 		}
 		d.mirror.Take(0)
 	}

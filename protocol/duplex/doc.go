@@ -4,41 +4,28 @@
 //
 // # Usage
 //
-// Both sides share a Schema, as a message does not contain its own size:
+// Both sides share a Schema, as a message does not contain its own size. It is written with package core:
 //
-//	schema := &duplex.Schema{
-//		FromServer: duplex.Elements{Others: duplex.Kinds(map[uint8]duplex.Size{1: duplex.Fixed(8)}), Kinds: true},
-//		FromClient: duplex.Elements{Others: duplex.Fixed(8)},
+//	schema := &core.Schema{
+//		FromServer: core.Elements{Others: core.Kinds(map[uint8]core.Size{1: core.Fixed(8)}), Kinds: true},
+//		FromClient: core.Elements{Others: core.Fixed(8)},
 //	}
 //	s, err := duplex.Listen(":7000", duplex.Config{Schema: schema}, func(c *duplex.Conn, ev duplex.Event) { … })
-//	s.Do(func(m *duplex.Mux) { m.Set(sid, data); m.Flush() }) // once a tick
-//	c.HideAll(); c.Show(sid)                                  // if it may not see everything
+//	s.Do(func(scene *duplex.Scene) { scene.Set(sid, data); scene.Flush() }) // once a tick
+//	c.HideAll(); c.Show(sid)                                                // if it may not see everything
 //
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})
 //	c.Update(c.Player(), data)
 //	for ev := range c.Events() { … }
 //
-// Without a socket, goroutine or clock: NewMux and NewClient are pure. Endpoint lists the calls that drive them.
+// Package core also has the messages, their codec and the state machines of both sides, without a socket, goroutine or
+// clock. Its documentation follows an element from file to file.
 //
-// # Life of an element
+// # Files
 //
-//	elements.go         Mux.Set stores it, Mux.Flush puts it into the log of changes
-//	sight.go            which changes are for a client, on main and on the feed
-//	view.go             elements new to a client go on main, known ones on the feed; syncs of everything
-//	endpoint_send.go    Update, Sync, Signal: the queue of main, PollBytes
-//	feed.go             SEQ, PollTransmit, FEED_INIT and the fall-back to main
-//	  … the wires …
-//	stream.go           cuts main into messages, by schema.go
-//	endpoint_main.go    HandleBytes: which message is it, and is it valid in this state?
-//	endpoint_feed.go    HandleDatagram: the same, and is it newer than all before?
-//	sync.go             what a client knows; elements that a sync did not name are gone
-//	inbox.go, event.go  events for the application
-//
-// Besides these: message.go and codec.go (the bytes), query.go (queries and replies), mux.go and mux_admit.go (admission,
-// passes, tokens, feeds that move), conn.go (a server's calls for one client), outbox.go (the queue of main),
-// endpoint_close.go (ends), limits.go and limits_wire.go. The shell is server.go (listening), server_turn.go (the loop's
-// work on mains), server_main.go (one main with its socket), server_poll_linux.go (one reader for all mains of a server;
-// elsewhere, and with TLS, each main has a goroutine), client.go and client_core.go.
+// names.go has the names of core that users of this package need. server.go listens. server_turn.go is the loop's work on
+// mains, and server_main.go is one main with its socket. server_poll_linux.go is one reader for all mains of a server;
+// elsewhere, and with TLS, each main has a goroutine. client.go and client_core.go are the client.
 //
 // # Cost
 //
@@ -48,8 +35,8 @@
 //
 // # Limits
 //
-// Limits of the layout are in limits_wire.go and are enforced while parsing. Ours are in Config and limits.go, each with the
-// attack that it stops. docs/limits.md gives the worst memory of a connection. An address may have 64 mains that have not
+// Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in Config and core/limits.go, each
+// with the attack that it stops. docs/limits.md gives the worst memory of a connection. An address may have 64 mains that have not
 // joined, and none of them has a seat in the game. Every queue has a limit. On main, a peer that breaks a rule is
 // disconnected. On the feed, a datagram that breaks a rule is dropped and counted.
 //

@@ -137,7 +137,7 @@ func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 // such as a game's tick, use it to reach the Scene and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(s *Scene)) error {
+func (s *Server) Do(fn func(scene *Scene)) error {
 	if s.shell.Do(func() { fn(&s.mux.Scene) }) != nil {
 		return ErrServerClosed
 	}

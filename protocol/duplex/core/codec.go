@@ -57,7 +57,7 @@ func (m *Message) Parse(from Side, on Channel, b []byte) bool {
 	return m.read(from, on, &r)
 }
 
-// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and
+// ParseErr is Parse with an error: nil, or one that names the wrong field and
 // its offset. The error is allocated.
 func (m *Message) ParseErr(from Side, on Channel, b []byte) error {
 	r := wire.Big(b)

@@ -54,8 +54,8 @@ func (c *Conn) Resync() {
 	c.mux.touch(c)
 }
 
-// Update sends the value of an element to this client alone, until Mux.Set sets it for all. It is for elements that
-// Mux.Set knows: a sync covers only those, and removes all others from the client. For anything else, use a SID among
+// Update sends the value of an element to this client alone, until Scene.Set sets it for all. It is for elements that
+// Scene.Set knows: a sync covers only those, and removes all others from the client. For anything else, use a SID among
 // Elements.Moments of the schema. See Endpoint.Update.
 func (c *Conn) Update(sid int16, data []byte) error {
 	err := c.e.Update(c.mux.now, sid, data)

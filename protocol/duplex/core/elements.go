@@ -33,7 +33,7 @@ type element struct {
 	sid  int16
 	pos  uint64 // its newest position in the log; older ones do not count. 0: none, or it is gone
 	data []byte
-	told uint64 // how often it was sent since Mux.Told
+	told uint64 // how often it was sent since Scene.Told
 }
 
 func newElements() *elements {

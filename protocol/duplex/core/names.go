@@ -6,6 +6,9 @@ type (
 	// SocketStats are the counters of the feed's socket.
 	SocketStats = udp.Stats
 
+	// SocketFaults are its transient errors.
+	SocketFaults = udp.Faults
+
 	// LoopStats are the counters of a server's loop.
 	LoopStats = udp.LoopStats
 )
