@@ -10,7 +10,7 @@ import (
 
 	"parley/account"
 	"parley/internal/scribe"
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 	"parley/world"
@@ -98,8 +98,8 @@ type Config struct {
 	RealmLoginWithin time.Duration
 
 	// RealmConfig is the fields that the game adds to realm's config message. RealmExtension is their values.
-	RealmConfig    []realm.Field
-	RealmExtension []realm.Value
+	RealmConfig    []realmcore.Field
+	RealmExtension []realmcore.Value
 
 	// RealmFirstType is the number of the kind that is type 0 in realm. Default 0: type numbers equal kind numbers.
 	RealmFirstType int

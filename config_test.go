@@ -20,7 +20,7 @@ import (
 	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
 	"parley/world"
@@ -46,7 +46,7 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = 5000 }},
 		{"Config.TicketKey has 5 bytes", func(c *parley.Config) { c.TicketKey = relay.TicketKey("short") }},
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
-		{"Config.RealmExtension has 0 values", func(c *parley.Config) { c.RealmConfig = []realm.Field{{Name: "x", Type: realm.TypeU8}} }},
+		{"Config.RealmExtension has 0 values", func(c *parley.Config) { c.RealmConfig = []realmcore.Field{{Name: "x", Type: realmcore.TypeU8}} }},
 		{"kind player has the number 1", func(c *parley.Config) {
 			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = "127.0.0.1:0", parley.Off, true, 2
 		}},

@@ -124,7 +124,7 @@ func (s *Server) realm(c Config) error {
 		ready.Wait()
 		d.SessionEnded(x, why)
 	}})
-	server := realm.ServerConfig{TLS: c.RealmTLS, Plain: c.RealmPlain, DataDir: c.DataDir, TimeAddr: c.RealmTime, NoTime: c.RealmTime == Off, TimeForAll: c.RealmTimeForAll}
+	server := realm.Config{TLS: c.RealmTLS, Plain: c.RealmPlain, DataDir: c.DataDir, TimeAddr: c.RealmTime, NoTime: c.RealmTime == Off, TimeForAll: c.RealmTimeForAll}
 	server.SightRadius, server.FollowSight, server.LoginWithin = c.RealmSight, c.RealmSight > 0, c.RealmLoginWithin
 	server.Schema.Config, server.Extension, server.Log = c.RealmConfig, c.RealmExtension, c.Log
 	if server.NoTime {

@@ -21,6 +21,7 @@ import (
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
 	"parley/protocol/stamp"
@@ -298,7 +299,7 @@ func joinRealm(t *testing.T, addr, name string, game *world.Schema) (*witness, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := realm.Dial(t.Context(), addr, realm.ClientConfig{Config: realm.Config{Schema: rs, TickRate: 50}, Plain: true})
+	c, err := realm.Dial(t.Context(), addr, realm.Config{Config: realmcore.Config{Schema: rs, TickRate: 50}, Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func joinRealm(t *testing.T, addr, name string, game *world.Schema) (*witness, *
 	}
 	for {
 		switch code, err := c.Login(t.Context(), name, "correct horse"); {
-		case err == nil && code == realm.LoginPlayerLimitReached: // the server is behind the clock: again
+		case err == nil && code == realmcore.LoginPlayerLimitReached: // the server is behind the clock: again
 		case err != nil || code != realm.LoginOK:
 			t.Fatalf("logging in: %v, %v", code, err)
 		default:
@@ -363,35 +364,35 @@ func cuttable(t *testing.T, addr string) (via string, cut func()) {
 	return l.Addr().String(), cut
 }
 
-func readRealm(w *witness, m *realm.Message) {
-	place := func(e *realm.Entity) {
+func readRealm(w *witness, m *realmcore.Message) {
+	place := func(e *realmcore.Entity) {
 		// Places are whole cells here, and it is for the client to move what has a speed.
-		if e.ID == w.mover && w.moved == 0 && e.Has&realm.HasSpeedNorm != 0 && e.SpeedNorm > 0 {
+		if e.ID == w.mover && w.moved == 0 && e.Has&realmcore.HasSpeedNorm != 0 && e.SpeedNorm > 0 {
 			x, _ := world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
-			if w.moved = .02; e.Has&realm.HasPosition != 0 {
+			if w.moved = .02; e.Has&realmcore.HasPosition != 0 {
 				w.moved = max(.02, math.Abs(x-w.from))
 			}
 		}
-		if e.Has&realm.HasPosition != 0 {
+		if e.Has&realmcore.HasPosition != 0 {
 			w.places[e.ID], _ = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
 		}
 	}
 	switch m.Kind {
-	case realm.KindEntityCreate, realm.KindEntityUpdate:
+	case realmcore.KindEntityCreate, realmcore.KindEntityUpdate:
 		place(&m.Entity)
-	case realm.KindEntitiesUpdate:
+	case realmcore.KindEntitiesUpdate:
 		for e := range m.Entities.All() {
 			place(e)
 		}
-	case realm.KindEntityDestroy:
+	case realmcore.KindEntityDestroy:
 		delete(w.places, m.ID)
-	case realm.KindMetaAction:
+	case realmcore.KindMetaAction:
 		if string(m.Name) == "ann" {
 			w.own = m.ID
 		}
-	case realm.KindChatReceive:
+	case realmcore.KindChatReceive:
 		w.said = append(w.said, string(m.Text))
-	case realm.KindActionsDone:
+	case realmcore.KindActionsDone:
 		w.throws += m.Actions.Len()
 	}
 }
@@ -478,7 +479,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 
 	// The realm player throws, and the others see it. On a machine that has other work to do its
 	// action may come too late for the world to go back to; then it throws again, as a player would.
-	throw, err := viaRealm.Codec().Action(0, realm.F32(2), realm.EntityID(0))
+	throw, err := viaRealm.Codec().Action(0, realmcore.F32(2), realmcore.EntityID(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 type realmPosition struct {
@@ -35,26 +35,26 @@ type realmEntity struct {
 	Attributes *[]realmAttribute `json:"attributes,omitempty"`
 }
 
-func showRealmEntity(said *realm.Entity) realmEntity {
+func showRealmEntity(said *core.Entity) realmEntity {
 	e := *said // what is shown points to it
 	s := realmEntity{ID: e.ID}
-	if e.Has&realm.HasPosition != 0 {
+	if e.Has&core.HasPosition != 0 {
 		p := realmPosition(e.Position)
 		s.Position = &p
 	}
-	if e.Has&realm.HasSpeedAngle != 0 {
+	if e.Has&core.HasSpeedAngle != 0 {
 		s.SpeedAngle = &e.SpeedAngle
 	}
-	if e.Has&realm.HasSpeedNorm != 0 {
+	if e.Has&core.HasSpeedNorm != 0 {
 		s.SpeedNorm = &e.SpeedNorm
 	}
-	if e.Has&realm.HasType != 0 {
+	if e.Has&core.HasType != 0 {
 		s.Type = &e.Type
 	}
-	if e.Has&realm.HasSprite != 0 {
+	if e.Has&core.HasSprite != 0 {
 		s.Sprite = &e.Sprite
 	}
-	if e.Has&realm.HasObject != 0 {
+	if e.Has&core.HasObject != 0 {
 		list := []realmAttribute{}
 		for id, v := range e.Attributes.All() {
 			text, _ := json.Marshal(showRealmValue(v)) // a number always can be
@@ -65,19 +65,19 @@ func showRealmEntity(said *realm.Entity) realmEntity {
 	return s
 }
 
-func (s *realmEntity) entity(path string) (realm.Entity, error) {
-	e := realm.Entity{ID: s.ID, SpeedAngle: orZero(s.SpeedAngle), SpeedNorm: orZero(s.SpeedNorm), Type: orZero(s.Type), Sprite: orZero(s.Sprite),
-		Position: realm.Position(orZero(s.Position))}
+func (s *realmEntity) entity(path string) (core.Entity, error) {
+	e := core.Entity{ID: s.ID, SpeedAngle: orZero(s.SpeedAngle), SpeedNorm: orZero(s.SpeedNorm), Type: orZero(s.Type), Sprite: orZero(s.Sprite),
+		Position: core.Position(orZero(s.Position))}
 	for _, f := range []struct {
 		there bool
-		bit   realm.Has
-	}{{s.Position != nil, realm.HasPosition}, {s.SpeedAngle != nil, realm.HasSpeedAngle}, {s.SpeedNorm != nil, realm.HasSpeedNorm},
-		{s.Type != nil, realm.HasType}, {s.Sprite != nil, realm.HasSprite}, {s.Attributes != nil, realm.HasObject}} {
+		bit   core.Has
+	}{{s.Position != nil, core.HasPosition}, {s.SpeedAngle != nil, core.HasSpeedAngle}, {s.SpeedNorm != nil, core.HasSpeedNorm},
+		{s.Type != nil, core.HasType}, {s.Sprite != nil, core.HasSprite}, {s.Attributes != nil, core.HasObject}} {
 		if f.there {
 			e.Has |= f.bit
 		}
 	}
-	var list []realm.Attribute
+	var list []core.Attribute
 	for i, a := range orZero(s.Attributes) {
 		at := fmt.Sprintf("%sattributes[%d]", path, i)
 		field, ok := realmGame.Attribute(a.ID)
@@ -88,7 +88,7 @@ func (s *realmEntity) entity(path string) (realm.Entity, error) {
 		if err != nil {
 			return e, err
 		}
-		list = append(list, realm.Attribute{ID: a.ID, Value: v})
+		list = append(list, core.Attribute{ID: a.ID, Value: v})
 	}
 	return e, realmNamed(path+"attributes", func() (err error) { e.Attributes, err = realmGame.Attributes(list...); return err })
 }
@@ -106,7 +106,7 @@ type realmChunk struct {
 	Cells   []realmCell `json:"cells"`
 }
 
-func showRealmChunk(c realm.Chunk) realmChunk {
+func showRealmChunk(c core.Chunk) realmChunk {
 	s := realmChunk{c.BX, c.BY, c.Default, []realmCell{}} // an empty list is printed as such
 	for cell := range c.Cells.All() {
 		s.Cells = append(s.Cells, realmCell(cell))
@@ -114,16 +114,16 @@ func showRealmChunk(c realm.Chunk) realmChunk {
 	return s
 }
 
-func (s *realmChunk) chunk(path string) (realm.Chunk, error) {
-	list := make([]realm.Cell, len(s.Cells))
+func (s *realmChunk) chunk(path string) (core.Chunk, error) {
+	list := make([]core.Cell, len(s.Cells))
 	for i, cell := range s.Cells {
-		list[i] = realm.Cell(cell)
+		list[i] = core.Cell(cell)
 	}
-	cells, err := realm.MakeCells(list...)
+	cells, err := core.MakeCells(list...)
 	if err != nil {
-		return realm.Chunk{}, fmt.Errorf("%scells: %w", path, err)
+		return core.Chunk{}, fmt.Errorf("%scells: %w", path, err)
 	}
-	return realm.Chunk{BX: s.BX, BY: s.BY, Default: s.Default, Cells: cells}, nil
+	return core.Chunk{BX: s.BX, BY: s.BY, Default: s.Default, Cells: cells}, nil
 }
 
 type realmWanted struct {
@@ -134,7 +134,7 @@ type realmWanted struct {
 // A realmAction is a map, as the names of its parameters are the game's.
 type realmAction map[string]any
 
-func showRealmAction(a realm.Action) realmAction {
+func showRealmAction(a core.Action) realmAction {
 	s := realmAction{"action": a.ID}
 	for name, v := range a.Params.All() {
 		s[name] = showRealmValue(v)
@@ -150,26 +150,26 @@ func (s *realmAction) UnmarshalJSON(b []byte) error {
 }
 
 // action turns the map into an action. Fields other than the parameters are in also.
-func (s realmAction) action(path string, also ...string) (realm.Action, error) {
+func (s realmAction) action(path string, also ...string) (core.Action, error) {
 	number, err := realmNumber(path+"action", s["action"])
 	if err != nil {
-		return realm.Action{}, err
+		return core.Action{}, err
 	}
 	fields, ok := realmGame.ActionFields(number)
 	if !ok {
-		return realm.Action{}, fmt.Errorf("%saction: no action has number %d", path, number)
+		return core.Action{}, fmt.Errorf("%saction: no action has number %d", path, number)
 	}
 	known := append([]string{"action"}, also...)
-	params := make([]realm.Value, len(fields))
+	params := make([]core.Value, len(fields))
 	for i, f := range fields {
 		known = append(known, f.Name)
 		if params[i], err = realmValue(path+f.Name, f.Type, s[f.Name]); err != nil {
-			return realm.Action{}, err
+			return core.Action{}, err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if !slices.Contains(known, name) {
-			return realm.Action{}, fmt.Errorf("%s%s: action %d has no such parameter", path, name, number)
+			return core.Action{}, fmt.Errorf("%s%s: action %d has no such parameter", path, name, number)
 		}
 	}
 	a, err := realmGame.Action(number, params...)
@@ -179,13 +179,13 @@ func (s realmAction) action(path string, also ...string) (realm.Action, error) {
 	return a, nil
 }
 
-func showRealmDone(d realm.Done) realmAction {
+func showRealmDone(d core.Done) realmAction {
 	s := showRealmAction(d.Action)
 	s["by"] = d.By
 	return s
 }
 
-func (s *realmAction) done(path string) (d realm.Done, err error) {
+func (s *realmAction) done(path string) (d core.Done, err error) {
 	if d.By, err = realmNumber(path+"by", (*s)["by"]); err == nil {
 		d.Action, err = s.action(path, "by")
 	}
@@ -193,31 +193,31 @@ func (s *realmAction) done(path string) (d realm.Done, err error) {
 }
 
 // showRealmValue gives a value of the types that the schema of the vectors has.
-func showRealmValue(v realm.Value) any {
-	if v.Type() == realm.TypeF32 {
+func showRealmValue(v core.Value) any {
+	if v.Type() == core.TypeF32 {
 		return float32(v.Float())
 	}
 	return v.Uint()
 }
 
 // realmValue reads such a value. What is absent is zero.
-func realmValue(field string, t realm.Type, v any) (realm.Value, error) {
-	if t == realm.TypeF32 {
+func realmValue(field string, t core.Type, v any) (core.Value, error) {
+	if t == core.TypeF32 {
 		number, ok := v.(json.Number)
 		if v == nil {
 			number, ok = "0", true
 		}
 		f, err := strconv.ParseFloat(string(number), 32)
 		if !ok || err != nil {
-			return realm.Value{}, fmt.Errorf("%s: must be an f32, not %v", field, v)
+			return core.Value{}, fmt.Errorf("%s: must be an f32, not %v", field, v)
 		}
-		return realm.F32(float32(f)), nil
+		return core.F32(float32(f)), nil
 	}
 	n, err := realmNumber(field, v)
-	if t == realm.TypeEntity {
-		return realm.EntityID(n), err
+	if t == core.TypeEntity {
+		return core.EntityID(n), err
 	}
-	return realm.U16(n), err
+	return core.U16(n), err
 }
 
 // realmNumber reads a u16. What is absent is zero.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"parley/arena"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // mikoTicks is how many ticks a second that client counts.
@@ -13,8 +13,8 @@ const mikoTicks = 50
 
 // realmProfile is how the arena shows itself to realm's clients, which have to know it.
 type realmProfile struct {
-	fields    []realm.Field // of the config message
-	values    []realm.Value
+	fields    []core.Field // of the config message
+	values    []core.Value
 	firstType int // the number of the kind that is type 0
 
 	tickRate     int           // ticks a second, 0 for what the flag says
@@ -34,12 +34,12 @@ func realmProfileOf(name string) (realmProfile, error) {
 	case "miko":
 		rules := arena.RulesAt(mikoTicks)
 		return realmProfile{
-			fields: []realm.Field{
-				{Name: "player_speed", Type: realm.TypeF32}, {Name: "ball_cooldown", Type: realm.TypeU16},
-				{Name: "ball_speed", Type: realm.TypeF32}, {Name: "ball_lifespan", Type: realm.TypeU16},
+			fields: []core.Field{
+				{Name: "player_speed", Type: core.TypeF32}, {Name: "ball_cooldown", Type: core.TypeU16},
+				{Name: "ball_speed", Type: core.TypeF32}, {Name: "ball_lifespan", Type: core.TypeU16},
 			},
-			values: []realm.Value{
-				realm.F32(rules.PlayerSpeed), realm.U16(rules.BallCooldown), realm.F32(rules.BallSpeed), realm.U16(rules.BallLifespan),
+			values: []core.Value{
+				core.F32(rules.PlayerSpeed), core.U16(rules.BallCooldown), core.F32(rules.BallSpeed), core.U16(rules.BallLifespan),
 			},
 			firstType: 1, tickRate: mikoTicks, sightRadius: 8, loginWithin: 10 * time.Minute,
 			walksByTicks: rules.PlayerSpeed / arena.PlayerSpeed,

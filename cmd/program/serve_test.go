@@ -26,7 +26,7 @@ import (
 	front "parley"
 	"parley/arena"
 	"parley/internal/pagetest"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // filled returns the flags of serve after the command line, the environment and a file.
@@ -181,7 +181,7 @@ func TestServerConfig(t *testing.T) {
 	}
 	done(false)
 	// "player speed f32, ball cooldown u16, ball speed f32, ball lifespan u16"
-	types := []realm.Type{realm.TypeF32, realm.TypeU16, realm.TypeF32, realm.TypeU16}
+	types := []core.Type{core.TypeF32, core.TypeU16, core.TypeF32, core.TypeU16}
 	for i, f := range c.RealmConfig {
 		if f.Type != types[i] {
 			t.Errorf("%s has the type %v", f.Name, f.Type)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // accounts are names and passwords in memory. They are a toy: passwords are kept as they are,
@@ -22,20 +23,20 @@ func newAccounts() *accounts {
 
 // Register makes an account. It is quick, so it answers at once; one that hashes passwords
 // would do so elsewhere and answer later.
-func (a *accounts) Register(_ netip.AddrPort, name, password string, answer func(realm.RegisterCode)) {
+func (a *accounts) Register(_ netip.AddrPort, name, password string, answer func(core.RegisterCode)) {
 	answer(a.register(strings.ToLower(name), password))
 }
 
-func (a *accounts) register(name, password string) realm.RegisterCode {
+func (a *accounts) register(name, password string) core.RegisterCode {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch _, taken := a.passwords[name]; {
 	case len(name) < 3 || len(name) > 32 || strings.ContainsFunc(name, notInNames):
-		return realm.RegisterInvalidPseudo
+		return core.RegisterInvalidPseudo
 	case len(password) < 8 || len(password) > 128:
-		return realm.RegisterInvalidPassword
+		return core.RegisterInvalidPassword
 	case taken:
-		return realm.RegisterUsedPseudo
+		return core.RegisterUsedPseudo
 	}
 	a.passwords[name] = password
 	return realm.RegisterOK
@@ -46,20 +47,20 @@ func notInNames(r rune) bool {
 }
 
 // Login lets a name in once at a time.
-func (a *accounts) Login(_ netip.AddrPort, name, password string, answer func(realm.LoginCode)) {
+func (a *accounts) Login(_ netip.AddrPort, name, password string, answer func(core.LoginCode)) {
 	answer(a.login(strings.ToLower(name), password))
 }
 
-func (a *accounts) login(name, password string) realm.LoginCode {
+func (a *accounts) login(name, password string) core.LoginCode {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch right, known := a.passwords[name]; {
 	case !known:
-		return realm.LoginUnknownPseudo
+		return core.LoginUnknownPseudo
 	case right != password:
-		return realm.LoginWrongPassword
+		return core.LoginWrongPassword
 	case a.present[name]:
-		return realm.LoginAlreadyConnected
+		return core.LoginAlreadyConnected
 	}
 	a.present[name] = true
 	return realm.LoginOK

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // guest is where somebody goes, and as whom.
@@ -22,7 +23,7 @@ type guest struct {
 func (g guest) dial(ctx context.Context) (*realm.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return realm.Dial(ctx, g.addr, realm.ClientConfig{Fingerprint: g.print})
+	return realm.Dial(ctx, g.addr, realm.Config{Fingerprint: g.print})
 }
 
 // register makes an account.
@@ -44,10 +45,10 @@ func register(ctx context.Context, g guest, out io.Writer) error {
 }
 
 // remedy is what a guest can do about a refusal. The rules are those of accounts.go.
-var remedy = map[realm.RegisterCode]string{
-	realm.RegisterUsedPseudo:      "the name is taken, choose another",
-	realm.RegisterInvalidPseudo:   "a name has 3 to 32 letters from a to z, digits, _ and -",
-	realm.RegisterInvalidPassword: "a password has 8 to 128 bytes",
+var remedy = map[core.RegisterCode]string{
+	core.RegisterUsedPseudo:      "the name is taken, choose another",
+	core.RegisterInvalidPseudo:   "a name has 3 to 32 letters from a to z, digits, _ and -",
+	core.RegisterInvalidPassword: "a password has 8 to 128 bytes",
 }
 
 // join logs in, says each line of in, and prints what is said to out. It ends when in does, or
@@ -83,22 +84,22 @@ func join(ctx context.Context, g guest, in io.Reader, out io.Writer) error {
 			show(out, names, ev.Message)
 		}
 	}
-	if why := (realm.Close{}); errors.As(c.Err(), &why) && why.Reason == realm.ReasonClosed {
+	if why := (realm.Close{}); errors.As(c.Err(), &why) && why.Reason == core.ReasonClosed {
 		return nil // we left
 	}
 	return c.Err()
 }
 
 // show prints what happens. names are those of who is here.
-func show(out io.Writer, names map[uint16]string, m *realm.Message) {
+func show(out io.Writer, names map[uint16]string, m *core.Message) {
 	switch {
-	case m.Kind == realm.KindMetaAction && realm.MetaCode(m.Code) == realm.MetaPlayerJoined:
+	case m.Kind == core.KindMetaAction && core.MetaCode(m.Code) == core.MetaPlayerJoined:
 		names[m.ID] = clean(m.Name)
 		fmt.Fprintln(out, "*", names[m.ID], "is here")
-	case m.Kind == realm.KindMetaAction:
+	case m.Kind == core.KindMetaAction:
 		fmt.Fprintln(out, "*", names[m.ID], "has left")
 		delete(names, m.ID)
-	case m.Kind == realm.KindChatReceive:
+	case m.Kind == core.KindChatReceive:
 		fmt.Fprintf(out, "%s: %s\n", names[m.ID], clean(m.Text))
 	}
 }

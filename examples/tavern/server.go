@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // tavern is who is here, by connection. It needs no lock: only the handler touches it, and
@@ -19,7 +20,7 @@ type tavern struct {
 // serve keeps a tavern until ctx ends, and then tells all that it closes.
 func serve(ctx context.Context, addr, dataDir string, out io.Writer) error {
 	t := &tavern{guests: map[*realm.Conn]string{}}
-	s, err := realm.Listen(addr, realm.ServerConfig{Accounts: newAccounts(), DataDir: dataDir}, t.handle)
+	s, err := realm.Listen(addr, realm.Config{Accounts: newAccounts(), DataDir: dataDir}, t.handle)
 	if err != nil {
 		return err
 	}
@@ -34,10 +35,10 @@ func serve(ctx context.Context, addr, dataDir string, out io.Writer) error {
 func (t *tavern) handle(c *realm.Conn, ev realm.Event) {
 	switch ev.Kind {
 	case realm.EventEnter:
-		if t.next++; t.next >= realm.FirstTemporary {
+		if t.next++; t.next >= core.FirstTemporary {
 			t.next = 1
 		}
-		entry := realm.Entry{Entity: realm.Entity{ID: t.next}, Players: t.players}
+		entry := core.Entry{Entity: core.Entity{ID: t.next}, Players: t.players}
 		if err := c.Enter(entry); err == nil {
 			t.guests[c] = ev.Question.Name
 		}

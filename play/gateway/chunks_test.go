@@ -11,6 +11,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -211,7 +212,7 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Server: realm.ServerConfig{Plain: true, Config: realm.Config{SightRadius: -1}}})
+	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Server: realm.Config{Plain: true, Config: realmcore.Config{SightRadius: -1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,9 +243,9 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	waitFor(t, tick, "all are in", all(func(p *realmPlayer) bool { return p.own != 0 && p.chunks == 1 }))
 	patient.Done(in.Wait)
 	for i, p := range people {
-		var list []realm.ChunkID
+		var list []realmcore.ChunkID
 		for k := range int16(each) {
-			list = append(list, realm.ChunkID{BX: -1 - int16(i), BY: k})
+			list = append(list, realmcore.ChunkID{BX: -1 - int16(i), BY: k})
 		}
 		if err := p.Want(list...); err != nil {
 			t.Fatal(err)
@@ -253,7 +254,7 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	look := func() (waiting, least, gap int) {
 		least = 1 << 30
 		largest := 0
-		d.server.Do(func(m *realm.Mux) {
+		d.server.Do(func(m *realmcore.Mux) {
 			for c := range m.Conns() {
 				if c.WantsChunks() {
 					waiting++

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/play/message"
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	stamp "parley/protocol/stamp/core"
 	"parley/world"
 )
@@ -82,10 +82,10 @@ func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 				t.Fatalf("a record: %v; a block: %v", ok, err)
 			}
 			n := len(block) - 3 // the number and the bits
-			if e.Has&realm.HasType != 0 {
+			if e.Has&realmcore.HasType != 0 {
 				n -= 2
 			}
-			if e.Has&realm.HasObject != 0 {
+			if e.Has&realmcore.HasObject != 0 {
 				n -= 2 // how many attributes
 			}
 			blocks += uint64(n)

@@ -12,6 +12,7 @@ import (
 	"parley/internal/patient"
 	"parley/play/schema"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -165,7 +166,7 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := playRealmAt(t, d, "ann", realm.Config{Schema: game, TickRate: rate})
+	p := playRealmAt(t, d, "ann", core.Config{Schema: game, TickRate: rate})
 	if code := p.login(t, "ann", ""); code != realm.LoginOK {
 		t.Fatal(code)
 	}
@@ -173,7 +174,7 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	stop.Store(true)
 	act := func() {
 		t.Helper()
-		a, err := p.Codec().Action(0, realm.U32(1), realm.EntityID(0), realm.Str([]byte("x")), realm.F64(1))
+		a, err := p.Codec().Action(0, core.U32(1), core.EntityID(0), core.Str([]byte("x")), core.F64(1))
 		if err == nil {
 			err = p.Act(a)
 		}

@@ -15,6 +15,7 @@ import (
 	"parley/play/message"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	"parley/protocol/replica"
 	"parley/world"
@@ -260,17 +261,17 @@ func (s *siege) realm(d *Realm) {
 		case 0:
 			return p.Say(string([]rune(string(s.bytes(100)))))
 		case 1:
-			a, err := p.Codec().Action(0, realm.U32(s.Uint32()), realm.EntityID(uint16(s.Uint32())), realm.Str([]byte("x")), realm.F64(float64(finite())))
+			a, err := p.Codec().Action(0, realmcore.U32(s.Uint32()), realmcore.EntityID(uint16(s.Uint32())), realmcore.Str([]byte("x")), realmcore.F64(float64(finite())))
 			if err != nil {
 				s.Fatal(err)
 			}
 			return p.Act(a)
 		case 2:
-			return p.Want(realm.ChunkID{BX: int16(s.Uint32()), BY: int16(s.Uint32())})
+			return p.Want(realmcore.ChunkID{BX: int16(s.Uint32()), BY: int16(s.Uint32())})
 		}
-		e := realm.Entity{ID: uint16(s.IntN(8)), SpeedAngle: finite(), SpeedNorm: finite(),
-			Position: realm.Position{BX: int16(s.IntN(3)), BY: int16(s.IntN(3)), X: uint8(s.Uint32()), Y: uint8(s.Uint32())}}
-		e.Has = [...]realm.Has{realm.HasPosition, realm.HasSpeedAngle | realm.HasSpeedNorm, realm.HasPosition | realm.HasSpeedNorm}[s.IntN(3)]
+		e := realmcore.Entity{ID: uint16(s.IntN(8)), SpeedAngle: finite(), SpeedNorm: finite(),
+			Position: realmcore.Position{BX: int16(s.IntN(3)), BY: int16(s.IntN(3)), X: uint8(s.Uint32()), Y: uint8(s.Uint32())}}
+		e.Has = [...]realmcore.Has{realmcore.HasPosition, realmcore.HasSpeedAngle | realmcore.HasSpeedNorm, realmcore.HasPosition | realmcore.HasSpeedNorm}[s.IntN(3)]
 		return p.Update(e)
 	})
 }

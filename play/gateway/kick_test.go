@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 )
 
@@ -53,7 +53,7 @@ func TestWhoHasToGoIsToldWhy(t *testing.T) {
 			p := playRealm(t, h, plainRealm(t, h, nil), "ann")
 			go p.Login(t.Context(), "ann", "") // it is answered when the hub has run
 			return byError(p.Err)
-		}, realm.ExitClientKicked.String(), realm.ExitServerClosed.String()},
+		}, realmcore.ExitClientKicked.String(), realmcore.ExitServerClosed.String()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			enter := func() (h *Hub, told func() string) {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"parley/play/message"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -38,7 +38,7 @@ func (l *land) size(p world.ChunkPlace) (bytes int, made bool) {
 // make makes a chunk, and returns how many bytes it has.
 func (l *land) make(p world.ChunkPlace) int {
 	var buf [4 << 10]byte
-	b := bytes.Clone(realm.AppendChunk(buf[:0], p.BX, p.BY, (*realm.Terrain)(l.sim.Chunk(p.BX, p.BY))))
+	b := bytes.Clone(core.AppendChunk(buf[:0], p.BX, p.BY, (*core.Terrain)(l.sim.Chunk(p.BX, p.BY))))
 	l.chunks[p] = b
 	l.held += len(b)
 	return len(b)
@@ -51,7 +51,7 @@ func (l *land) appendTo(b []byte, p world.ChunkPlace, o world.Order) []byte {
 
 // AppendChunk is realm's way to the land. What it has not made it does not have: nothing is sent to a
 // player but what the hub has granted it.
-func (l *land) AppendChunk(b []byte, id realm.ChunkID) ([]byte, bool) {
+func (l *land) AppendChunk(b []byte, id core.ChunkID) ([]byte, bool) {
 	p := world.ChunkPlace{BX: id.BX, BY: id.BY}
 	if _, made := l.chunks[p]; !made {
 		return b, false

@@ -10,6 +10,7 @@ import (
 	"parley/account"
 	"parley/play/schema"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -19,9 +20,9 @@ type Realm struct {
 	inbox  inbox
 	cfg    RealmConfig
 	server *realm.Server
-	codec  *realm.Codec
+	codec  *core.Codec
 
-	mux *realm.Mux // while the hub visits; nil if the server is closed
+	mux *core.Mux // while the hub visits; nil if the server is closed
 
 	// skipped are the ticks that the hub has let go: realm's clients count them. Owned by the
 	// server's loop.
@@ -31,9 +32,9 @@ type Realm struct {
 	lastTick uint64
 
 	// Owned by the server's loop.
-	attributes []realm.Attribute
-	blocks     []realm.Entity
-	values     []realm.Value
+	attributes []core.Attribute
+	blocks     []core.Entity
+	values     []core.Value
 	raw        []byte      // attributes, entities and texts of one player's messages
 	done       []realmDone // of this tick
 	doneRaw    []byte      // their bytes
@@ -47,8 +48,8 @@ type realmSeat struct {
 	playing bool   // it has entered
 	since   uint64 // the tick that its login_response told
 
-	told   realm.Position // where it was told that its own entity is
-	claims bool           // it says itself where that is
+	told   core.Position // where it was told that its own entity is
+	claims bool          // it says itself where that is
 
 	temps map[uint16]uint32 // the tag of the action that each temporary number waits for
 	tags  uint16            // the number of the last tag
@@ -84,13 +85,13 @@ func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
 type realmDone struct {
 	by    world.ID
 	tick  uint64 // as clients count
-	frame realm.Frame
+	frame core.Frame
 }
 
 // RealmConfig sets up the dialect.
 type RealmConfig struct {
 	// Server sets up its server. Schema, tick rate, rollback and terrain are the game's.
-	Server realm.ServerConfig
+	Server realm.Config
 	Addr   string
 
 	// Accounts logs players in. nil admits everybody, by any name that is not in use.
@@ -114,14 +115,14 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 }
 
 // newRealm returns the dialect without a server, and how its server is to be.
-func newRealm(h *Hub, c RealmConfig) (*Realm, realm.ServerConfig, error) {
+func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	s := c.Server
 	game, err := schema.Realm(h.sim.Schema())
 	if err != nil {
 		return nil, s, err
 	}
 	game.Config = c.Server.Schema.Config
-	d := &Realm{hub: h, cfg: c, codec: realm.NewCodec(game), wires: map[world.PlayerID]uint16{}, costs: newFieldCosts(h.sim.Schema())}
+	d := &Realm{hub: h, cfg: c, codec: core.NewCodec(game), wires: map[world.PlayerID]uint16{}, costs: newFieldCosts(h.sim.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
@@ -153,7 +154,7 @@ func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost.
 func (d *Realm) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*realm.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), realmSize) }) // a closed server has none
+	_ = d.server.Do(func(*core.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), realmSize) }) // a closed server has none
 	return b
 }
 
@@ -163,11 +164,11 @@ func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(c
 // SessionEnded removes the player of a session whose account was banned or deleted. It is account.Config.OnEnd.
 func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	name := d.cfg.Accounts.nameOf(s)
-	code := realm.ExitClientKicked
+	code := core.ExitClientKicked
 	if why == account.EndBanned {
-		code = realm.ExitClientBanned
+		code = core.ExitClientBanned
 	}
-	_ = d.server.Do(func(m *realm.Mux) {
+	_ = d.server.Do(func(m *core.Mux) {
 		for c := range m.Conns() {
 			if name != "" && c.Account() == name {
 				c.Close(code, why.String())
@@ -177,7 +178,7 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 }
 
 func (d *Realm) visit(fn func()) {
-	if d.server.Do(func(m *realm.Mux) {
+	if d.server.Do(func(m *core.Mux) {
 		d.mux = m
 		fn()
 	}) != nil {
@@ -202,12 +203,12 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 	s, _ := c.Owner.(*realmSeat)
 	switch ev.Kind {
 	case realm.EventRegister: // without accounts there is nothing to register
-		c.AnswerRegister(ev.Question, realm.RegisterDisabled)
+		c.AnswerRegister(ev.Question, core.RegisterDisabled)
 	case realm.EventLogin:
 		c.AnswerLogin(ev.Question, realm.LoginOK)
 	case realm.EventEnter:
 		if d.cfg.Accounts != nil && d.cfg.Accounts.isBanned(ev.Question.Name) {
-			c.Close(realm.ExitClientBanned, "banned")
+			c.Close(core.ExitClientBanned, "banned")
 			return
 		}
 		if s != nil { // the server has refused it by itself
@@ -223,7 +224,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		}
 	case realm.EventRefused:
 		if s != nil {
-			if ev.Message.Kind == realm.KindActionDo {
+			if ev.Message.Kind == core.KindActionDo {
 				d.free(s, temporaryOf(ev.Message.Action.Params))
 			} else {
 				r := request{ask: askCorrect}
@@ -246,13 +247,13 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	r := request{tick: max(ev.Tick, d.skipped) - d.skipped}
 	ok := false
 	switch m.Kind {
-	case realm.KindEntityUpdate:
+	case core.KindEntityUpdate:
 		r.ask, r.entity, r.steer, ok = askSteer, m.Entity.ID, steeringOf(&m.Entity), true
 		if r.steer.HasPlace && m.Entity.ID == s.conn.Entity() {
 			s.claims = true
 			r.steer.Told = m.Entity.Position == s.told
 		}
-	case realm.KindActionDo:
+	case core.KindActionDo:
 		temporary := temporaryOf(m.Action.Params)
 		if r.action = d.hub.sim.Schema().Action(int(m.Action.ID)); r.action != nil {
 			r.ask, r.tag = askAct, s.await(temporary)
@@ -262,23 +263,23 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 			d.free(s, temporary)
 		}
 		return
-	case realm.KindChatSend:
+	case core.KindChatSend:
 		r.ask, r.line, ok = askSay, m.Text, true
 	}
 	s.ask(&r, ok)
 }
 
-func steeringOf(e *realm.Entity) (st world.Steering) {
-	if st.HasPlace = e.Has&realm.HasPosition != 0; st.HasPlace {
+func steeringOf(e *core.Entity) (st world.Steering) {
+	if st.HasPlace = e.Has&core.HasPosition != 0; st.HasPlace {
 		st.X, st.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
 		st.Cell = true
 	}
-	st.HasAngle, st.Angle = e.Has&realm.HasSpeedAngle != 0, e.SpeedAngle
-	st.HasNorm, st.Norm = e.Has&realm.HasSpeedNorm != 0, e.SpeedNorm
+	st.HasAngle, st.Angle = e.Has&core.HasSpeedAngle != 0, e.SpeedAngle
+	st.HasNorm, st.Norm = e.Has&core.HasSpeedNorm != 0, e.SpeedNorm
 	return st
 }
 
-func paramsOf(a *world.Action, fields realm.Fields) (params [world.MaxParams]world.Value, ok bool) {
+func paramsOf(a *world.Action, fields core.Fields) (params [world.MaxParams]world.Value, ok bool) {
 	if fields.Len() != len(a.Fields) {
 		return params, false
 	}
@@ -304,7 +305,7 @@ func (d *Realm) publish(h *Hub) {
 	d.lastTick = h.sim.Tick() + d.skipped
 	m.BeginTick(due, d.lastTick)
 	for _, p := range h.sim.ChangedChunks() {
-		id := realm.ChunkID{BX: p.BX, BY: p.BY}
+		id := core.ChunkID{BX: p.BX, BY: p.BY}
 		for c := range m.Conns() {
 			if c.Playing() {
 				c.ChunkChanged(id)
@@ -329,28 +330,28 @@ func (d *Realm) wireTick(tick uint64) uint16 { return uint16(tick + d.skipped) }
 
 // comings tells of players of other dialects who came and went; the server itself tells of
 // its own.
-func (d *Realm) comings(h *Hub, m *realm.Mux) {
+func (d *Realm) comings(h *Hub, m *core.Mux) {
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
 		p := h.players[ev.Player]
 		switch {
 		case ev.Kind == world.PlayerJoined && p != nil && p.Dialect != d.Name() && ev.Wire != 0:
 			d.wires[ev.Player] = ev.Wire
-			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: ev.Wire, Code: uint8(realm.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
+			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: ev.Wire, Code: uint8(core.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
 		case ev.Kind == world.PlayerLeft && d.wires[ev.Player] != 0:
-			m.Broadcast(&realm.Message{Kind: realm.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: d.wires[ev.Player], Code: uint8(realm.MetaPlayerLeft)}, nil)
+			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: d.wires[ev.Player], Code: uint8(core.MetaPlayerLeft)}, nil)
 			delete(d.wires, ev.Player)
 		}
 	}
 }
 
 // tell sends one player what it sees, and lets it in first.
-func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
+func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 	if s.kicked != "" {
 		if s.player == nil {
 			d.refuse(s)
 		} else {
-			s.conn.Close(realm.ExitClientKicked, s.kicked)
+			s.conn.Close(core.ExitClientKicked, s.kicked)
 		}
 		return
 	}
@@ -370,9 +371,9 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		}
 		switch c.What {
 		case world.Entered:
-			s.conn.Send(&realm.Message{Kind: realm.KindEntityCreate, Tick: tick, Entity: d.block(c)})
+			s.conn.Send(&core.Message{Kind: core.KindEntityCreate, Tick: tick, Entity: d.block(c)})
 		case world.Left:
-			s.conn.Send(&realm.Message{Kind: realm.KindEntityDestroy, Tick: tick, ID: c.Entity})
+			s.conn.Send(&core.Message{Kind: core.KindEntityDestroy, Tick: tick, ID: c.Entity})
 		default:
 			if c.Mask != 0 {
 				d.blocks = append(d.blocks, d.block(c))
@@ -381,17 +382,17 @@ func (d *Realm) tell(h *Hub, m *realm.Mux, s *realmSeat) {
 		s.view.Take(1)
 	}
 	if len(d.blocks) > 0 {
-		var list realm.Entities
+		var list core.Entities
 		var err error
 		if d.raw, list, err = d.codec.AppendEntities(d.raw, d.blocks...); err == nil {
-			s.conn.Send(&realm.Message{Kind: realm.KindEntitiesUpdate, Tick: tick, Entities: list})
+			s.conn.Send(&core.Message{Kind: core.KindEntitiesUpdate, Tick: tick, Entities: list})
 		}
 	}
 	d.actions(s)
 	if d.cfg.Server.FollowSight {
 		if b := h.sim.World().Body(h.entityOf(s.player)); b != nil {
 			bx, by, x, y, _ := world.Locate(b.X, b.Y)
-			s.conn.LookFrom(realm.Position{BX: bx, BY: by, X: x, Y: y})
+			s.conn.LookFrom(core.Position{BX: bx, BY: by, X: x, Y: y})
 		}
 	}
 	s.conn.SendChunks(s.granted)
@@ -403,12 +404,12 @@ func (d *Realm) refuse(s *realmSeat) {
 		return
 	}
 	s.conn.Owner = nil
-	s.conn.Refuse(realm.LoginPlayerLimitReached)
+	s.conn.Refuse(core.LoginPlayerLimitReached)
 	s.leave()
 }
 
 // encodeDone encodes what was done, once for all who see it.
-func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
+func (d *Realm) encodeDone(h *Hub, m *core.Mux) {
 	d.done, d.doneRaw = d.done[:0], d.doneRaw[:0]
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
@@ -419,16 +420,16 @@ func (d *Realm) encodeDone(h *Hub, m *realm.Mux) {
 		for j := range ev.Action.Fields {
 			d.values = append(d.values, schema.ToRealm(ev.Params[j], &d.doneRaw))
 		}
-		var action realm.Action
-		var list realm.Actions
+		var action core.Action
+		var list core.Actions
 		var err error
 		if d.doneRaw, action, err = d.codec.AppendAction(d.doneRaw, uint16(ev.Action.Number), d.values...); err != nil {
 			continue
 		}
-		if d.doneRaw, list, err = d.codec.AppendActions(d.doneRaw, realm.Done{By: ev.Wire, Action: action}); err != nil {
+		if d.doneRaw, list, err = d.codec.AppendActions(d.doneRaw, core.Done{By: ev.Wire, Action: action}); err != nil {
 			continue
 		}
-		if f, err := m.Encode(&realm.Message{Kind: realm.KindActionsDone, Tick: d.wireTick(ev.Tick), Actions: list}); err == nil {
+		if f, err := m.Encode(&core.Message{Kind: core.KindActionsDone, Tick: d.wireTick(ev.Tick), Actions: list}); err == nil {
 			d.done = append(d.done, realmDone{ev.Entity, ev.Tick + d.skipped, f})
 		}
 	}
@@ -452,7 +453,7 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 	if own == 0 || s.granted == 0 {
 		return // at the next tick, or when it is its turn to be sent terrain
 	}
-	var entry realm.Entry
+	var entry core.Entry
 	d.blocks, d.raw = d.blocks[:0], d.raw[:0]
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		if c.What == world.Entered {
@@ -468,7 +469,7 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 		s.view.Correct(h.entityOf(s.player))
 		return
 	}
-	entry.Sight = func(yield func(realm.Entity) bool) {
+	entry.Sight = func(yield func(core.Entity) bool) {
 		for i := range d.blocks {
 			if !yield(d.blocks[i]) {
 				return

@@ -6,6 +6,7 @@ import (
 
 	"parley/account"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // Accounts logs realm's players in with the accounts of a Service.
@@ -22,37 +23,37 @@ func NewAccounts(s *account.Service) *Accounts {
 	return &Accounts{service: s, sessions: map[string]*account.Session{}, banned: map[string]bool{}}
 }
 
-var registerCodes = map[account.Result]realm.RegisterCode{
-	account.OK: realm.RegisterOK, account.Taken: realm.RegisterUsedPseudo, account.BadName: realm.RegisterInvalidPseudo,
-	account.BadPassword: realm.RegisterInvalidPassword, account.Disabled: realm.RegisterDisabled,
+var registerCodes = map[account.Result]core.RegisterCode{
+	account.OK: realm.RegisterOK, account.Taken: core.RegisterUsedPseudo, account.BadName: core.RegisterInvalidPseudo,
+	account.BadPassword: core.RegisterInvalidPassword, account.Disabled: core.RegisterDisabled,
 }
 
 // Register makes an account.
-func (a *Accounts) Register(from netip.AddrPort, name, password string, answer func(realm.RegisterCode)) {
+func (a *Accounts) Register(from netip.AddrPort, name, password string, answer func(core.RegisterCode)) {
 	err := a.service.Register(from.Addr(), name, password, func(r account.Answer) {
 		code, ok := registerCodes[r.Result]
 		if !ok { // too many tries, too busy, or the store failed: later
-			code = realm.RegisterTooManyTries
+			code = core.RegisterTooManyTries
 		}
 		answer(code)
 	})
 	if err != nil {
-		answer(realm.RegisterTooManyTries)
+		answer(core.RegisterTooManyTries)
 	}
 }
 
-var loginCodes = map[account.Result]realm.LoginCode{
-	account.OK: realm.LoginOK, account.Unknown: realm.LoginUnknownPseudo, account.WrongPassword: realm.LoginWrongPassword,
-	account.AlreadyIn: realm.LoginAlreadyConnected, account.Full: realm.LoginPlayerLimitReached,
+var loginCodes = map[account.Result]core.LoginCode{
+	account.OK: realm.LoginOK, account.Unknown: core.LoginUnknownPseudo, account.WrongPassword: core.LoginWrongPassword,
+	account.AlreadyIn: core.LoginAlreadyConnected, account.Full: core.LoginPlayerLimitReached,
 	account.Banned: realm.LoginOK, // who is banned is told so by exit 5, in place of entering
 }
 
 // Login begins a session.
-func (a *Accounts) Login(from netip.AddrPort, name, password string, answer func(realm.LoginCode)) {
+func (a *Accounts) Login(from netip.AddrPort, name, password string, answer func(core.LoginCode)) {
 	err := a.service.Login(from.Addr(), name, password, func(r account.Answer) {
 		code, ok := loginCodes[r.Result]
 		if !ok {
-			code = realm.LoginTooManyTries
+			code = core.LoginTooManyTries
 		}
 		a.mu.Lock()
 		switch r.Result {
@@ -65,7 +66,7 @@ func (a *Accounts) Login(from netip.AddrPort, name, password string, answer func
 		answer(code)
 	})
 	if err != nil {
-		answer(realm.LoginTooManyTries)
+		answer(core.LoginTooManyTries)
 	}
 }
 

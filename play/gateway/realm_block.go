@@ -2,15 +2,15 @@ package gateway
 
 import (
 	"parley/play/schema"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
 // block writes an entity as realm has it: the fields of the mask, and with all its type.
-func (d *Realm) block(c *world.Change) realm.Entity {
-	e := realm.Entity{ID: c.Entity}
+func (d *Realm) block(c *world.Change) core.Entity {
+	e := core.Entity{ID: c.Entity}
 	if c.What == world.Entered {
-		e.Has |= realm.HasType
+		e.Has |= core.HasType
 		e.Type = uint16(c.Kind.Number - d.cfg.FirstType)
 	}
 	d.costs.masked(c)
@@ -19,34 +19,34 @@ func (d *Realm) block(c *world.Change) realm.Entity {
 		f := &c.Kind.Fields[i]
 		switch {
 		case !f.InBody:
-			d.attributes = append(d.attributes, realm.Attribute{ID: f.Attr, Value: schema.ToRealm(c.Value(i), &d.raw)})
+			d.attributes = append(d.attributes, core.Attribute{ID: f.Attr, Value: schema.ToRealm(c.Value(i), &d.raw)})
 		case i == world.FieldX || i == world.FieldY:
-			e.Has |= realm.HasPosition
+			e.Has |= core.HasPosition
 		case i == world.FieldAngle:
-			e.Has |= realm.HasSpeedAngle
+			e.Has |= core.HasSpeedAngle
 			e.SpeedAngle = float32(c.Value(i).Float())
 		case i == world.FieldNorm:
-			e.Has |= realm.HasSpeedNorm
+			e.Has |= core.HasSpeedNorm
 			e.SpeedNorm = float32(c.Value(i).Float())
 		case i == world.FieldSprite:
-			e.Has |= realm.HasSprite
+			e.Has |= core.HasSprite
 			e.Sprite = uint16(c.Value(i).Uint())
 		}
 	}
-	if e.Has&realm.HasPosition != 0 {
+	if e.Has&core.HasPosition != 0 {
 		e.Position = d.place(c)
 	}
 	if len(d.attributes) > 0 {
 		var err error
 		if d.raw, e.Attributes, err = d.codec.AppendAttributes(d.raw, d.attributes...); err == nil {
-			e.Has |= realm.HasObject
+			e.Has |= core.HasObject
 		}
 	}
 	return e
 }
 
 // place returns where an entity is, as realm has it: a whole cell.
-func (d *Realm) place(c *world.Change) realm.Position {
+func (d *Realm) place(c *world.Change) core.Position {
 	bx, by, x, y, _ := world.Locate(c.Value(world.FieldX).Float(), c.Value(world.FieldY).Float())
-	return realm.Position{BX: bx, BY: by, X: x, Y: y}
+	return core.Position{BX: bx, BY: by, X: x, Y: y}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 )
 
 // A player whom the hub has taken in and realm's server then refuses is told so, leaves no ghost, and may log in again.
@@ -18,7 +19,7 @@ func TestARefusedRealmPlayerLeavesNoGhost(t *testing.T) {
 	if second.playing() {
 		in, out = second, first
 	}
-	if out.refused != realm.LoginPlayerLimitReached {
+	if out.refused != core.LoginPlayerLimitReached {
 		t.Errorf("it is told %v", out.refused)
 	}
 	w.run(3)
@@ -30,7 +31,7 @@ func TestARefusedRealmPlayerLeavesNoGhost(t *testing.T) {
 	}
 	w.leave(in)
 	w.run(3)
-	out.say(&realm.Message{Kind: realm.KindLogin, Name: []byte(out.name), Password: []byte("correct horse")})
+	out.say(&core.Message{Kind: core.KindLogin, Name: []byte(out.name), Password: []byte("correct horse")})
 	w.wait("it is in when there is room", out.playing)
 	if len(w.h.players) != 1 || w.h.players[1] != nil && w.h.players[1].Name == in.name {
 		t.Errorf("the players are %v", w.h.Players())
@@ -44,14 +45,14 @@ func TestARealmActionIsDroppedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poke, err := d.codec.Action(0, realm.U32(1), realm.EntityID(0), realm.Str(nil), realm.F64(1))
+	poke, err := d.codec.Action(0, core.U32(1), core.EntityID(0), core.Str(nil), core.F64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &realmSeat{}
 	s.dialect, s.own = d, s
 	for range maxRequests + 1 {
-		d.message(s, realm.Event{Kind: realm.EventMessage, Message: &realm.Message{Kind: realm.KindActionDo, Action: poke}})
+		d.message(s, realm.Event{Kind: realm.EventMessage, Message: &core.Message{Kind: core.KindActionDo, Action: poke}})
 	}
 	if got := d.inbox.losses(); got != (losses{flood: 1}) || len(d.inbox.take()) != maxRequests {
 		t.Errorf("the inbox counts %+v", got)

@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -10,9 +10,9 @@ import (
 // that the id is free again".
 
 // temporaryOf returns the temporary number among the parameters of an action, 0 if there is none.
-func temporaryOf(params realm.Fields) uint16 {
+func temporaryOf(params core.Fields) uint16 {
 	for i := range params.Len() {
-		if v := params.Get(i); v.Type() == realm.TypeEntity && v.Uint() >= realm.FirstTemporary {
+		if v := params.Get(i); v.Type() == core.TypeEntity && v.Uint() >= core.FirstTemporary {
 			return uint16(v.Uint())
 		}
 	}
@@ -40,7 +40,7 @@ func (d *Realm) free(s *realmSeat, temporary uint16) {
 		return
 	}
 	delete(s.temps, temporary)
-	_ = s.conn.Send(&realm.Message{Kind: realm.KindEntityDestroy, Tick: uint16(d.lastTick), ID: temporary}) // a closed connection needs none
+	_ = s.conn.Send(&core.Message{Kind: core.KindEntityDestroy, Tick: uint16(d.lastTick), ID: temporary}) // a closed connection needs none
 }
 
 // name tells a player the numbers of what its actions have created, and which of them created nothing.

@@ -14,6 +14,7 @@ import (
 	"parley/internal/patient"
 	"parley/play/schema"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -22,7 +23,7 @@ type realmPlayer struct {
 	*realm.Client
 	mu       sync.Mutex
 	own      uint16
-	entities map[uint16]realm.Position
+	entities map[uint16]core.Position
 	players  map[uint16]string
 	said     []string
 	done     int
@@ -36,16 +37,16 @@ func playRealm(t *testing.T, h *Hub, d *Realm, name string) *realmPlayer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return playRealmAt(t, d, name, realm.Config{Schema: game})
+	return playRealmAt(t, d, name, core.Config{Schema: game})
 }
 
-func playRealmAt(t *testing.T, d *Realm, name string, config realm.Config) *realmPlayer {
+func playRealmAt(t *testing.T, d *Realm, name string, config core.Config) *realmPlayer {
 	t.Helper()
-	c, err := realm.Dial(t.Context(), d.Addr().String(), realm.ClientConfig{Config: config, Plain: true})
+	c, err := realm.Dial(t.Context(), d.Addr().String(), realm.Config{Config: config, Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &realmPlayer{Client: c, entities: map[uint16]realm.Position{}, players: map[uint16]string{}, named: map[uint16]uint16{}}
+	p := &realmPlayer{Client: c, entities: map[uint16]core.Position{}, players: map[uint16]string{}, named: map[uint16]uint16{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -62,7 +63,7 @@ func playRealmAt(t *testing.T, d *Realm, name string, config realm.Config) *real
 	return p
 }
 
-func (p *realmPlayer) login(t *testing.T, name, password string) realm.LoginCode {
+func (p *realmPlayer) login(t *testing.T, name, password string) core.LoginCode {
 	t.Helper()
 	code, err := p.Login(t.Context(), name, password)
 	if err != nil {
@@ -71,25 +72,25 @@ func (p *realmPlayer) login(t *testing.T, name, password string) realm.LoginCode
 	return code
 }
 
-func (p *realmPlayer) take(m *realm.Message, name string) {
+func (p *realmPlayer) take(m *core.Message, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	note := func(e *realm.Entity) {
-		if e.Has&realm.HasPosition != 0 {
+	note := func(e *core.Entity) {
+		if e.Has&core.HasPosition != 0 {
 			p.entities[e.ID] = e.Position
 		}
 	}
 	switch m.Kind {
-	case realm.KindEntityCreate, realm.KindEntityUpdate:
+	case core.KindEntityCreate, core.KindEntityUpdate:
 		note(&m.Entity)
-	case realm.KindEntitiesUpdate:
+	case core.KindEntitiesUpdate:
 		for e := range m.Entities.All() {
 			note(e)
 		}
-	case realm.KindEntityDestroy:
+	case core.KindEntityDestroy:
 		delete(p.entities, m.ID)
-	case realm.KindMetaAction:
-		if realm.MetaCode(m.Code) == realm.MetaPlayerLeft {
+	case core.KindMetaAction:
+		if core.MetaCode(m.Code) == core.MetaPlayerLeft {
 			delete(p.players, m.ID)
 			return
 		}
@@ -97,15 +98,15 @@ func (p *realmPlayer) take(m *realm.Message, name string) {
 		if string(m.Name) == name {
 			p.own = m.ID
 		}
-	case realm.KindChatReceive:
+	case core.KindChatReceive:
 		p.said = append(p.said, p.players[m.ID]+": "+string(m.Text))
-	case realm.KindActionsDone:
+	case core.KindActionsDone:
 		p.done += m.Actions.Len()
-	case realm.KindEntityIDChange:
+	case core.KindEntityIDChange:
 		p.named[m.Old] = m.New
-	case realm.KindChunkUpdate:
+	case core.KindChunkUpdate:
 		p.chunks++
-	case realm.KindChunksUpdate:
+	case core.KindChunksUpdate:
 		p.chunks += m.Chunks.Len()
 	}
 }
@@ -118,7 +119,7 @@ func (p *realmPlayer) is(cond func() bool) bool {
 
 func plainRealm(t *testing.T, h *Hub, accounts *Accounts) *Realm {
 	t.Helper()
-	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Accounts: accounts, Server: realm.ServerConfig{Plain: true}})
+	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Accounts: accounts, Server: realm.Config{Plain: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestRealmPlayersShareTheWorld(t *testing.T) {
 		return x
 	}
 	start := place(b, a.own)
-	err := a.Update(realm.Entity{ID: a.own, Has: realm.HasSpeedAngle | realm.HasSpeedNorm, SpeedAngle: 0, SpeedNorm: 1})
+	err := a.Update(core.Entity{ID: a.own, Has: core.HasSpeedAngle | core.HasSpeedNorm, SpeedAngle: 0, SpeedNorm: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestRealmPlayersShareTheWorld(t *testing.T) {
 		return b.is(func() bool { return len(b.said) == 1 && b.said[0] == "ann: hello" })
 	})
 	temporary, _ := a.Temporary()
-	throw, err := a.Codec().Action(0, realm.F32(1), realm.EntityID(temporary))
+	throw, err := a.Codec().Action(0, core.F32(1), core.EntityID(temporary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,14 +192,14 @@ func TestRealmPlayersHaveAccounts(t *testing.T) {
 	if code, err := a.Register(t.Context(), "ann", "correct horse"); err != nil || code != realm.RegisterOK {
 		t.Fatalf("registering: %v, %v", code, err)
 	}
-	if code := a.login(t, "ann", "wrong horse"); code != realm.LoginWrongPassword {
+	if code := a.login(t, "ann", "wrong horse"); code != core.LoginWrongPassword {
 		t.Errorf("a wrong password: %v", code)
 	}
 	if code := a.login(t, "ann", "correct horse"); code != realm.LoginOK {
 		t.Fatalf("the right password: %v", code)
 	}
 	b := playRealm(t, h, d, "ann")
-	if code := b.login(t, "ann", "correct horse"); code != realm.LoginAlreadyConnected {
+	if code := b.login(t, "ann", "correct horse"); code != core.LoginAlreadyConnected {
 		t.Errorf("a second time: %v", code)
 	}
 	done := make(chan struct{})
@@ -227,7 +228,7 @@ func TestARealmPlayerWhoWasRefusedLogsInAgain(t *testing.T) {
 		t.Fatalf("ann: %v", code)
 	}
 	for range 3 {
-		if code := b.login(t, "bob", ""); code != realm.LoginPlayerLimitReached {
+		if code := b.login(t, "bob", ""); code != core.LoginPlayerLimitReached {
 			t.Fatalf("bob, beyond the limit: %v", code)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/promise"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -81,7 +81,7 @@ func TestTheWindowClientPlaysTenMinutes(t *testing.T) {
 		own := windowCell(c.x, c.y)
 		for dy := int16(-8); dy <= 8; dy++ {
 			for dx := int16(-8); dx <= 8; dx++ {
-				if id := (realm.ChunkID{BX: own.BX + dx, BY: own.BY + dy}); c.land[id] == nil {
+				if id := (core.ChunkID{BX: own.BX + dx, BY: own.BY + dy}); c.land[id] == nil {
 					t.Errorf("%s is at %v and was never sent the chunk %v", c.name, own, id)
 				}
 			}

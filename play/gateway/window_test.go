@@ -12,6 +12,7 @@ import (
 
 	"parley/arena"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -28,7 +29,7 @@ type windowWorld struct {
 	rand    *rand.Rand
 	h       *Hub
 	d       *Realm
-	mux     *realm.Mux
+	mux     *core.Mux
 	now     time.Time
 	behind  time.Duration // how late the hub is
 	n       int           // ticks
@@ -89,7 +90,7 @@ func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 	}
 	s.MaxPlayers = cmp.Or(players, s.MaxPlayers)
 	w.h, w.d = h, d
-	w.mux = realm.NewMux(w.now, s.Config, &realm.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
+	w.mux = core.NewMux(w.now, s.Config, &core.Shared{})
 	h.Add(windowRealm{d, w})
 	t.Cleanup(func() { h.Shutdown(context.Background()) })
 	return w
@@ -221,13 +222,13 @@ type windowClient struct {
 	w        *windowWorld
 	name     string
 	conn     *realm.Conn
-	in       *realm.Stream
+	in       *core.Stream
 	up, down windowPath
 	steer    func(c *windowClient) // what it does each frame, in the game
 	keysOnly bool                  // it says no place
 
-	mayFail bool            // its log-in
-	refused realm.LoginCode // what it was told
+	mayFail bool           // its log-in
+	refused core.LoginCode // what it was told
 
 	entered   bool // login_response has come
 	enteredAt int  // the world's ticks when it did
@@ -236,12 +237,12 @@ type windowClient struct {
 	wrong     time.Duration // what its clock is wrong by
 	own       uint16
 	players   map[uint16]string
-	land      map[realm.ChunkID]*realm.Terrain
+	land      map[core.ChunkID]*core.Terrain
 	x, y      float64
 	angle     float32
 	norm      float32
 	cooldown  int
-	seen      map[uint16]realm.Entity // others, as it was last told: place, angle and norm
+	seen      map[uint16]core.Entity // others, as it was last told: place, angle and norm
 
 	next   uint16
 	throws map[uint16]windowThrow // by temporary number
@@ -260,12 +261,12 @@ type windowClient struct {
 func (w *windowWorld) enter(name string, steer func(c *windowClient)) *windowClient {
 	w.t.Helper()
 	from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(len(w.clients) + 1)}), 40000)
-	c := &windowClient{w: w, name: name, conn: w.mux.Accept(w.now, from, w.now), in: realm.NewStream(w.d.codec, realm.FromServer), steer: steer,
-		players: map[uint16]string{}, land: map[realm.ChunkID]*realm.Terrain{}, seen: map[uint16]realm.Entity{}, throws: map[uint16]windowThrow{}, unfair: map[uint16]bool{}}
+	c := &windowClient{w: w, name: name, conn: w.mux.Accept(w.now, from, w.now), in: core.NewStream(w.d.codec, core.FromServer), steer: steer,
+		players: map[uint16]string{}, land: map[core.ChunkID]*core.Terrain{}, seen: map[uint16]core.Entity{}, throws: map[uint16]windowThrow{}, unfair: map[uint16]bool{}}
 	w.byConn[c.conn] = c
 	w.clients = append(w.clients, c)
-	c.say(&realm.Message{Kind: realm.KindVersion, Version: 10})
-	c.say(&realm.Message{Kind: realm.KindLogin, Name: []byte(name), Password: []byte("correct horse")})
+	c.say(&core.Message{Kind: core.KindVersion, Version: 10})
+	c.say(&core.Message{Kind: core.KindLogin, Name: []byte(name), Password: []byte("correct horse")})
 	return c
 }
 
@@ -287,7 +288,7 @@ func (c *windowClient) fail(format string, args ...any) {
 	c.w.t.Fatalf("tick %d: %s at (%v, %v): %s", c.w.n, c.name, c.x, c.y, fmt.Sprintf(format, args...))
 }
 
-func (c *windowClient) say(m *realm.Message) { c.up.put(c.w, c.w.d.codec.AppendTo(nil, m)) }
+func (c *windowClient) say(m *core.Message) { c.up.put(c.w, c.w.d.codec.AppendTo(nil, m)) }
 
 // tick is the server's tick by its clock.
 func (c *windowClient) tick() uint16 {
@@ -301,7 +302,7 @@ func (c *windowClient) frame() {
 	c.w.t.Helper()
 	for b := c.down.due(c.w.now); b != nil; b = c.down.due(c.w.now) {
 		for len(b) > 0 {
-			var m realm.Message
+			var m core.Message
 			n, ok := c.in.Next(b, &m)
 			if b = b[n:]; ok {
 				c.take(&m)
@@ -313,59 +314,59 @@ func (c *windowClient) frame() {
 	if c.playing() && c.steer != nil {
 		c.cooldown = max(0, c.cooldown-1)
 		c.steer(c)
-		e := realm.Entity{ID: c.own, Has: realm.HasSpeedAngle | realm.HasSpeedNorm, SpeedAngle: c.angle, SpeedNorm: c.norm}
+		e := core.Entity{ID: c.own, Has: core.HasSpeedAngle | core.HasSpeedNorm, SpeedAngle: c.angle, SpeedNorm: c.norm}
 		if !c.keysOnly {
-			e.Has |= realm.HasPosition
+			e.Has |= core.HasPosition
 			e.Position = windowCell(c.x, c.y)
 		}
-		c.say(&realm.Message{Kind: realm.KindEntityUpdate, Tick: c.tick(), Entity: e})
+		c.say(&core.Message{Kind: core.KindEntityUpdate, Tick: c.tick(), Entity: e})
 	}
 }
 
-func windowCell(x, y float64) realm.Position {
+func windowCell(x, y float64) core.Position {
 	cx, cy := int(math.Floor(x)), int(math.Floor(y))
-	return realm.Position{BX: int16(cx >> 8), BY: int16(cy >> 8), X: uint8(cx), Y: uint8(cy)}
+	return core.Position{BX: int16(cx >> 8), BY: int16(cy >> 8), X: uint8(cx), Y: uint8(cy)}
 }
 
 // take reads a message.
-func (c *windowClient) take(m *realm.Message) {
+func (c *windowClient) take(m *core.Message) {
 	c.w.t.Helper()
 	if m.Kind.HasTick() && int16(m.Tick-c.since) < 0 && c.w.n-c.enteredAt < 1<<14 { // after that 16 bits tell no more
 		c.fail("a %v of tick %d after a log-in at %d: it crashes", m.Kind, m.Tick, c.since)
 	}
 	switch m.Kind {
-	case realm.KindPing:
-		c.say(&realm.Message{Kind: realm.KindPong})
-	case realm.KindExit:
+	case core.KindPing:
+		c.say(&core.Message{Kind: core.KindPong})
+	case core.KindExit:
 		c.fail("exit %d", m.Code)
-	case realm.KindLoginResponse:
-		if c.refused = realm.LoginCode(m.Code); c.refused != realm.LoginOK {
+	case core.KindLoginResponse:
+		if c.refused = core.LoginCode(m.Code); c.refused != realm.LoginOK {
 			if !c.mayFail {
 				c.fail("login_response %d", m.Code)
 			}
 			return
 		}
 		c.entered, c.enteredAt, c.since, c.at = true, c.w.n, m.Tick, m.Timestamp
-	case realm.KindMetaAction:
-		if realm.MetaCode(m.Code) == realm.MetaPlayerLeft {
+	case core.KindMetaAction:
+		if core.MetaCode(m.Code) == core.MetaPlayerLeft {
 			delete(c.players, m.ID)
 		} else if c.players[m.ID] = string(m.Name); string(m.Name) == c.name {
 			c.own = m.ID
 			c.hear(c.seen[m.ID], false)
 		}
-	case realm.KindChunkUpdate:
+	case core.KindChunkUpdate:
 		c.chunk(m.Chunk)
-	case realm.KindChunksUpdate:
+	case core.KindChunksUpdate:
 		for chunk := range m.Chunks.All() {
 			c.chunk(chunk)
 		}
-	case realm.KindEntityCreate:
+	case core.KindEntityCreate:
 		c.hear(m.Entity, true)
-	case realm.KindEntitiesUpdate:
+	case core.KindEntitiesUpdate:
 		for e := range m.Entities.All() {
 			c.hear(*e, true)
 		}
-	case realm.KindEntityDestroy:
+	case core.KindEntityDestroy:
 		if throw, ok := c.throws[m.ID]; ok {
 			c.denied++
 			if throw.fair && throw.at >= c.calm {
@@ -374,9 +375,9 @@ func (c *windowClient) take(m *realm.Message) {
 			delete(c.throws, m.ID)
 		}
 		delete(c.seen, m.ID)
-	case realm.KindEntityIDChange:
+	case core.KindEntityIDChange:
 		delete(c.throws, m.Old)
-	case realm.KindActionsDone:
+	case core.KindActionsDone:
 		for done := range m.Actions.All() {
 			if done.By == c.own {
 				c.done++
@@ -386,27 +387,27 @@ func (c *windowClient) take(m *realm.Message) {
 	}
 }
 
-func (c *windowClient) chunk(chunk realm.Chunk) {
-	cells := new(realm.Terrain)
+func (c *windowClient) chunk(chunk core.Chunk) {
+	cells := new(core.Terrain)
 	chunk.FillIn(cells)
-	c.land[realm.ChunkID{BX: chunk.BX, BY: chunk.BY}] = cells
+	c.land[core.ChunkID{BX: chunk.BX, BY: chunk.BY}] = cells
 }
 
 // hear takes what it is told of an entity, and adopts what is its own.
-func (c *windowClient) hear(e realm.Entity, counts bool) {
+func (c *windowClient) hear(e core.Entity, counts bool) {
 	c.w.t.Helper()
 	was := c.seen[e.ID]
-	if e.Has&realm.HasPosition != 0 {
+	if e.Has&core.HasPosition != 0 {
 		was.Position = e.Position
 	}
-	if e.Has&realm.HasSpeedAngle != 0 {
+	if e.Has&core.HasSpeedAngle != 0 {
 		was.SpeedAngle = e.SpeedAngle
 	}
-	if e.Has&realm.HasSpeedNorm != 0 {
+	if e.Has&core.HasSpeedNorm != 0 {
 		was.SpeedNorm = e.SpeedNorm
 	}
 	was.ID, was.Has = e.ID, was.Has|e.Has
-	was.Attributes = realm.Attributes{}
+	was.Attributes = core.Attributes{}
 	c.seen[e.ID] = was
 	if e.ID != c.own || c.own == 0 {
 		return
@@ -415,10 +416,10 @@ func (c *windowClient) hear(e realm.Entity, counts bool) {
 		c.countdown++
 		c.cooldown = int(v.Uint())
 	}
-	if counts && e.Has&(realm.HasSprite|realm.HasType) != 0 {
+	if counts && e.Has&(core.HasSprite|core.HasType) != 0 {
 		c.fail("it is told %v of itself: a correction has position, angle and norm, nothing else", e.Has)
 	}
-	if e.Has&realm.HasPosition == 0 {
+	if e.Has&core.HasPosition == 0 {
 		return
 	}
 	x, y := float64(int(e.Position.BX)<<8+int(e.Position.X)), float64(int(e.Position.BY)<<8+int(e.Position.Y))
@@ -440,7 +441,7 @@ func (c *windowClient) hear(e realm.Entity, counts bool) {
 
 // solid reports whether a cell is a wall; what it does not know is none.
 func (c *windowClient) solid(x, y int) bool {
-	cells := c.land[realm.ChunkID{BX: int16(x >> 8), BY: int16(y >> 8)}]
+	cells := c.land[core.ChunkID{BX: int16(x >> 8), BY: int16(y >> 8)}]
 	return cells != nil && cells[(y&255)<<8|x&255] == arena.Wall
 }
 
@@ -476,22 +477,22 @@ func (c *windowClient) walk() bool {
 // throw throws a ball. It is fair if its own cooldown permits it.
 func (c *windowClient) throw(angle float32) {
 	for n := 0; ; n++ {
-		if c.next = (c.next + 1) % 1000; c.throws[realm.FirstTemporary+c.next].at == 0 {
+		if c.next = (c.next + 1) % 1000; c.throws[core.FirstTemporary+c.next].at == 0 {
 			break
 		}
 		if n > 1000 {
 			c.fail("it has no temporary number left")
 		}
 	}
-	action, err := c.w.d.codec.Action(0, realm.F32(angle), realm.EntityID(realm.FirstTemporary+c.next))
+	action, err := c.w.d.codec.Action(0, core.F32(angle), core.EntityID(core.FirstTemporary+c.next))
 	if err != nil {
 		c.fail("%v", err)
 	}
-	c.throws[realm.FirstTemporary+c.next] = windowThrow{c.w.n, c.tick(), c.cooldown == 0}
+	c.throws[core.FirstTemporary+c.next] = windowThrow{c.w.n, c.tick(), c.cooldown == 0}
 	if c.cooldown == 0 {
 		c.cooldown = arena.BallCooldown * windowRate / 20
 	}
-	c.say(&realm.Message{Kind: realm.KindActionDo, Tick: c.tick(), Action: action})
+	c.say(&core.Message{Kind: core.KindActionDo, Tick: c.tick(), Action: action})
 }
 
 // put has the game put it somewhere else.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"parley/play/message"
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -34,7 +34,7 @@ func (v duplexVoice) explore(ctx context.Context, at world.ChunkPlace) ([]byte, 
 }
 
 func (v realmVoice) explore(_ context.Context, at world.ChunkPlace) ([]byte, error) {
-	return nil, v.Want(realm.ChunkID{BX: at.BX, BY: at.BY})
+	return nil, v.Want(realmcore.ChunkID{BX: at.BX, BY: at.BY})
 }
 
 func (stampVoice) explore(context.Context, world.ChunkPlace) ([]byte, error) {

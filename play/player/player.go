@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/play/message"
-	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -47,7 +47,7 @@ type Config struct {
 	// FirstType is the number of the kind that is type 0 in realm. RealmConfig is the fields that the game adds to its
 	// config message.
 	FirstType   int
-	RealmConfig []realm.Field
+	RealmConfig []core.Field
 
 	// Land keeps the terrain, 64 KiB a chunk.
 	Land bool

@@ -11,6 +11,7 @@ import (
 	"parley/account"
 	"parley/play/schema"
 	"parley/protocol/realm"
+	"parley/protocol/realm/core"
 	"parley/world"
 )
 
@@ -25,8 +26,8 @@ func (p *Player) joinRealm(ctx context.Context, addr string) error {
 		return err
 	}
 	game.Config = p.cfg.RealmConfig
-	c, err := realm.Dial(ctx, addr, realm.ClientConfig{
-		Config: realm.Config{Schema: game, TickRate: p.cfg.TickRate},
+	c, err := realm.Dial(ctx, addr, realm.Config{
+		Config: core.Config{Schema: game, TickRate: p.cfg.TickRate},
 		Plain:  p.cfg.Plain, Fingerprint: p.cfg.Fingerprint, TLS: anyCertificate(p.cfg.Fingerprint),
 	})
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *Player) login(ctx context.Context, c *realm.Client) error {
 		}
 	}
 	code, err := c.Login(ctx, p.cfg.Name, p.cfg.Password)
-	if err == nil && code == realm.LoginUnknownPseudo && !p.cfg.New {
+	if err == nil && code == core.LoginUnknownPseudo && !p.cfg.New {
 		if err := p.register(ctx, c); err != nil {
 			return err
 		}
@@ -98,57 +99,57 @@ func (p *Player) register(ctx context.Context, c *realm.Client) error {
 	switch code, err := c.Register(ctx, p.cfg.Name, p.cfg.Password); {
 	case err != nil:
 		return err
-	case code == realm.RegisterTooManyTries:
+	case code == core.RegisterTooManyTries:
 		return errTooMany
-	case code != realm.RegisterOK && code != realm.RegisterUsedPseudo:
+	case code != realm.RegisterOK && code != core.RegisterUsedPseudo:
 		return fmt.Errorf("player: realm does not register %q: %v%s", p.cfg.Name, code, ruleOf(code))
 	}
 	return nil
 }
 
 // remedyOf says what a player can do about a refused log-in.
-func remedyOf(code realm.LoginCode) string {
+func remedyOf(code core.LoginCode) string {
 	switch code {
-	case realm.LoginWrongPassword:
+	case core.LoginWrongPassword:
 		return ": the account has another password; check it, or choose another name"
-	case realm.LoginTooManyTries:
+	case core.LoginTooManyTries:
 		return ": try again in a minute"
-	case realm.LoginAlreadyConnected:
+	case core.LoginAlreadyConnected:
 		return ": the account is in the game already; leave there first"
-	case realm.LoginPlayerLimitReached:
+	case core.LoginPlayerLimitReached:
 		return ": the game is full; try again later"
 	}
 	return ""
 }
 
 // ruleOf says what a player can do about a refused registration. The rules are those of our own servers.
-func ruleOf(code realm.RegisterCode) string {
+func ruleOf(code core.RegisterCode) string {
 	switch code {
-	case realm.RegisterInvalidPseudo:
+	case core.RegisterInvalidPseudo:
 		return ": " + account.ErrBadName.Error()
-	case realm.RegisterInvalidPassword:
+	case core.RegisterInvalidPassword:
 		return ": " + account.ErrBadPassword.Error()
-	case realm.RegisterDisabled:
+	case core.RegisterDisabled:
 		return ": ask the operator of the server for an account"
 	}
 	return ""
 }
 
-func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {
+func (p *Player) readRealm(m *core.Message, you *atomic.Uint32) {
 	switch m.Kind {
-	case realm.KindEntityCreate, realm.KindEntityUpdate:
+	case core.KindEntityCreate, core.KindEntityUpdate:
 		p.learn(func(v *Sight) { p.readBlock(v, &m.Entity) })
-	case realm.KindEntitiesUpdate:
+	case core.KindEntitiesUpdate:
 		p.learn(func(v *Sight) {
 			for e := range m.Entities.All() {
 				p.readBlock(v, e)
 			}
 		})
-	case realm.KindEntityDestroy:
+	case core.KindEntityDestroy:
 		p.learn(func(v *Sight) { delete(v.Things, m.ID) })
-	case realm.KindMetaAction:
+	case core.KindMetaAction:
 		p.learn(func(v *Sight) {
-			if realm.MetaCode(m.Code) == realm.MetaPlayerLeft {
+			if core.MetaCode(m.Code) == core.MetaPlayerLeft {
 				delete(v.Players, m.ID)
 				return
 			}
@@ -158,51 +159,51 @@ func (p *Player) readRealm(m *realm.Message, you *atomic.Uint32) {
 				you.Store(uint32(m.ID))
 			}
 		})
-	case realm.KindChunkUpdate:
+	case core.KindChunkUpdate:
 		p.readRealmChunk(m.Chunk)
-	case realm.KindChunksUpdate:
+	case core.KindChunksUpdate:
 		for c := range m.Chunks.All() {
 			p.readRealmChunk(c)
 		}
-	case realm.KindChatReceive:
+	case core.KindChatReceive:
 		name := ""
 		p.See(func(v *Sight) { name = v.Players[m.ID] })
 		p.cfg.Notice(Notice{Kind: Said, Name: name, Text: string(m.Text), Entity: m.ID})
-	case realm.KindActionsDone:
+	case core.KindActionsDone:
 		for d := range m.Actions.All() {
 			p.cfg.Notice(Notice{Kind: Acted, Entity: d.By})
 		}
 	}
 }
 
-func (p *Player) readRealmChunk(c realm.Chunk) {
-	p.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*realm.Terrain)(cells)) })
+func (p *Player) readRealmChunk(c core.Chunk) {
+	p.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*core.Terrain)(cells)) })
 }
 
 // readBlock takes over what a block says.
-func (p *Player) readBlock(v *Sight, e *realm.Entity) {
+func (p *Player) readBlock(v *Sight, e *core.Entity) {
 	t := v.Things[e.ID]
-	if e.Has&realm.HasType != 0 {
+	if e.Has&core.HasType != 0 {
 		t.Kind = int(e.Type) + p.cfg.FirstType
 	}
-	if e.Has&realm.HasPosition != 0 {
+	if e.Has&core.HasPosition != 0 {
 		t.X, t.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)
 	}
-	if e.Has&realm.HasSpeedAngle != 0 {
+	if e.Has&core.HasSpeedAngle != 0 {
 		t.Angle = e.SpeedAngle
 	}
-	if e.Has&realm.HasSpeedNorm != 0 {
+	if e.Has&core.HasSpeedNorm != 0 {
 		t.Norm = e.SpeedNorm
 	}
 	v.Things[e.ID] = t
 }
 
 func (v realmVoice) steer(angle, norm float32) error {
-	return v.Update(realm.Entity{ID: uint16(v.you.Load()), Has: realm.HasSpeedAngle | realm.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm})
+	return v.Update(core.Entity{ID: uint16(v.you.Load()), Has: core.HasSpeedAngle | core.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: norm})
 }
 
 func (v realmVoice) act(a *world.Action, params []world.Value) error {
-	var values []realm.Value
+	var values []core.Value
 	var texts []byte
 	for i, p := range params {
 		if a.Fields[i].Type == world.Entity && p.Uint() == 0 {

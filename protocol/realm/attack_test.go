@@ -12,11 +12,12 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/protocol/realm/core"
 )
 
 // tlsClient is a client's TLS. The handshake is made by the first write, and may fail.
-func tlsClient(socket net.Conn, c *ClientConfig) net.Conn {
-	return tls.Client(socket, c.secure("127.0.0.1:1"))
+func tlsClient(socket net.Conn, c *Config) net.Conn {
+	return tls.Client(socket, c.trust("127.0.0.1:1"))
 }
 
 // T60: a server that goes down tells everybody, and leaves nothing behind: 1,000 clients in the
@@ -26,7 +27,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 	if testing.Short() || underRace {
 		clients = 20
 	}
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	p.accounts.mu.Lock()
 	for i := range clients {
 		p.accounts.passwords[string(rune('A'+i))] = "password of " + string(rune('A'+i))
@@ -47,7 +48,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 			for ev := range c.Events() {
 				last = ev
 			}
-			if last.Kind != EventClosed || !last.Close.Remote || last.Close.Exit != ExitServerClosed || last.Close.Reason != ReasonPeer {
+			if last.Kind != EventClosed || !last.Close.Remote || last.Close.Exit != core.ExitServerClosed || last.Close.Reason != core.ReasonPeer {
 				t.Errorf("%v", last.Close)
 			}
 		})
@@ -61,7 +62,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 	if got := p.server.Stats(); got.Players != 0 || got.Waiting != 0 || got.Accepted != got.Ended || p.accounts.sessions() != 0 {
 		t.Errorf("%+v, %d sessions", got, p.accounts.sessions())
 	}
-	if err := p.server.Do(func(*Mux) { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
+	if err := p.server.Do(func(*core.Mux) { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
 		t.Error(err)
 	}
 	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); err == nil {
@@ -75,7 +76,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 // behind: a hundred of them, and 2,000 in the gate, as a million, which the core has there, would
 // be half an hour of TLS.
 func TestRealChurn(t *testing.T) {
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	p.dial().Close(context.Background())
 	eventually(t, "the first is gone", func() bool { return p.server.Stats().Ended == 1 })
 	before := runtime.NumGoroutine()
@@ -94,9 +95,9 @@ func TestRealChurn(t *testing.T) {
 			c.cut()
 			c.Close(context.Background())
 		case 2:
-			p.do(func(m *Mux) {
+			p.do(func(m *core.Mux) {
 				for conn := range m.Conns() {
-					conn.Close(ExitClientKicked, "")
+					conn.Close(core.ExitClientKicked, "")
 				}
 			})
 			for range c.Events() {
@@ -113,7 +114,7 @@ func TestRealChurn(t *testing.T) {
 
 // A session that was begun for somebody who has left meanwhile is ended.
 func TestLateAnswersLeaveNoSession(t *testing.T) {
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	p.accounts.hold = true
 	c := p.dial()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -146,7 +147,7 @@ func TestLateAnswersLeaveNoSession(t *testing.T) {
 // T39: one that reads nothing is dropped, and the others do not notice.
 func TestARealSlowReaderIsDropped(t *testing.T) {
 	promise.Keeps(t, "T39", "realm", 1)
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	config := p.config()
 	socket, err := net.Dial("tcp", p.server.Addr().String())
 	if err != nil {
@@ -154,7 +155,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 	}
 	defer socket.Close()
 	deaf := tlsClient(socket, &config)
-	hello := testCodec.AppendTo([]byte{18, 0, 9}, &Message{Kind: KindLogin, Name: []byte("ann"), Password: []byte("password of ann")})
+	hello := testCodec.AppendTo([]byte{18, 0, 9}, &core.Message{Kind: core.KindLogin, Name: []byte("ann"), Password: []byte("password of ann")})
 	deaf.Write(hello)
 	bob := p.join("bob")
 	eventually(t, "both are in", func() bool { return p.server.Stats().Players == 2 })
@@ -162,7 +163,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 	count := 0
 	heard.Go(func() {
 		for ev := range bob.Events() {
-			if ev.Kind == EventMessage && ev.Message.Kind == KindChatReceive {
+			if ev.Kind == EventMessage && ev.Message.Kind == core.KindChatReceive {
 				count++
 			}
 		}
@@ -170,7 +171,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 	said := 0
 	text := make([]byte, 4000)
 	for dropped := false; !dropped; {
-		p.do(func(m *Mux) {
+		p.do(func(m *core.Mux) {
 			for range 10 {
 				m.Say(1, text)
 			}
@@ -185,7 +186,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 		// Bob reads as fast as it can: what it has not read is not much.
 		eventually(t, "bob keeps up", func() bool {
 			ok := false
-			p.do(func(m *Mux) {
+			p.do(func(m *core.Mux) {
 				for c := range m.Conns() {
 					if c.Account() == "bob" {
 						ok = c.Queued() < 200<<10
@@ -199,7 +200,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 		}
 	}
 	eventually(t, "its end is told", func() (told bool) {
-		p.do(func(*Mux) { told = len(p.game.ended) == 1 && p.game.ended[0].Reason == ReasonOverflow })
+		p.do(func(*core.Mux) { told = len(p.game.ended) == 1 && p.game.ended[0].Reason == core.ReasonOverflow })
 		return told
 	})
 	bob.Close(context.Background())

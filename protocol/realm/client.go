@@ -15,37 +15,19 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/stream"
+	"parley/protocol/realm/core"
 )
 
 // ErrFingerprint means that the server's certificate is not the pinned one.
 var ErrFingerprint = errors.New("realm: the server's certificate is not the pinned one")
 
-// ClientConfig sets up a client. The zero ClientConfig is usable with a server whose
-// certificate the system trusts.
-type ClientConfig struct {
-	Config
-
-	// Fingerprint pins the server's certificate: its SHA-256 in hex, as Server.Fingerprint
-	// returns it. Nothing else of the certificate is checked then.
-	Fingerprint string
-
-	// TLS has further settings of TLS. The oldest version is TLS 1.2, whatever it says.
-	TLS *tls.Config
-
-	// Plain turns TLS off.
-	Plain bool
-
-	// NoTime turns off questions to the time server: the server's time is then known only from
-	// the login.
-	NoTime bool
-}
-
-// Client is an Endpoint with a stream: a connection to one server. Its methods may be called
+// Client is a connection to one server. Its methods may be called
 // by any goroutine.
 type Client struct {
-	codec  *Codec
+	codec  *core.Codec
 	conn   net.Conn
 	log    *slog.Logger
+	linger time.Duration
 	inbox  inbox
 	wake   chan struct{} // for the writer; holds one
 	opened chan struct{} // closed when the config has come
@@ -54,16 +36,16 @@ type Client struct {
 	cutter sync.Once
 
 	mu        sync.Mutex
-	endpoint  *Endpoint
+	endpoint  *core.Endpoint
 	told      bool // EventOpened came
 	over      bool
-	registers []chan RegisterCode // who waits for answers, in order
-	logins    []chan LoginCode
+	registers []chan core.RegisterCode // who waits for answers, in order
+	logins    []chan core.LoginCode
 }
 
 // Dial connects to a server at addr, written host:port, and returns when the versions have
 // been compared. If the server refuses, the error is a Close.
-func Dial(ctx context.Context, addr string, c ClientConfig) (*Client, error) {
+func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	conn, err := c.connect(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
@@ -73,9 +55,9 @@ func Dial(ctx context.Context, addr string, c ClientConfig) (*Client, error) {
 	x := &Client{
 		conn: conn, log: shell.Log(c.Log, "realm", "peer", peer),
 		wake: make(chan struct{}, 1), opened: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{}),
-		endpoint: NewClient(time.Now(), peer, c.Config, &Shared{Rand: shell.Rand()}),
+		endpoint: core.NewClient(time.Now(), peer, c.Config, &core.Shared{}),
 	}
-	x.codec = x.endpoint.Codec()
+	x.codec, x.linger = x.endpoint.Codec(), x.endpoint.Config().Linger
 	x.inbox.init()
 	var group sync.WaitGroup
 	group.Go(x.read)
@@ -102,13 +84,13 @@ func Dial(ctx context.Context, addr string, c ClientConfig) (*Client, error) {
 }
 
 // connect opens the stream, with TLS unless it is plain.
-func (c *ClientConfig) connect(ctx context.Context, addr string) (net.Conn, error) {
+func (c *Config) connect(ctx context.Context, addr string) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil || c.Plain {
 		return conn, err
 	}
-	secured := tls.Client(conn, c.secure(addr))
+	secured := tls.Client(conn, c.trust(addr))
 	if err := secured.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, err
@@ -116,7 +98,7 @@ func (c *ClientConfig) connect(ctx context.Context, addr string) (net.Conn, erro
 	return secured, nil
 }
 
-func (c *ClientConfig) secure(addr string) *tls.Config {
+func (c *Config) trust(addr string) *tls.Config {
 	own := new(tls.Config)
 	if c.TLS != nil {
 		own = c.TLS.Clone()
@@ -138,12 +120,12 @@ func (c *ClientConfig) secure(addr string) *tls.Config {
 }
 
 // Codec returns the codec of the schema, for making messages.
-func (c *Client) Codec() *Codec { return c.codec }
+func (c *Client) Codec() *core.Codec { return c.codec }
 
 // Register asks for an account and waits for the answer. The error is that of the connection
 // or of ctx, or ErrState.
-func (c *Client) Register(ctx context.Context, name, password string) (RegisterCode, error) {
-	wait := make(chan RegisterCode, 1)
+func (c *Client) Register(ctx context.Context, name, password string) (core.RegisterCode, error) {
+	wait := make(chan core.RegisterCode, 1)
 	err := c.do(func(now time.Time) error {
 		err := c.endpoint.Register(now, name, password)
 		if err == nil {
@@ -159,8 +141,8 @@ func (c *Client) Register(ctx context.Context, name, password string) (RegisterC
 
 // Login logs in and waits for the answer. After LoginOK the events of the game come. The error
 // is that of the connection or of ctx, or ErrState.
-func (c *Client) Login(ctx context.Context, name, password string) (LoginCode, error) {
-	wait := make(chan LoginCode, 1)
+func (c *Client) Login(ctx context.Context, name, password string) (core.LoginCode, error) {
+	wait := make(chan core.LoginCode, 1)
 	err := c.do(func(now time.Time) error {
 		err := c.endpoint.Login(now, name, password)
 		if err == nil {
@@ -192,29 +174,33 @@ func await[T any](ctx context.Context, c *Client, wait chan T) (answer T, err er
 }
 
 // Send sends one of a player's messages. See Endpoint.Send.
-func (c *Client) Send(m *Message) error {
+func (c *Client) Send(m *core.Message) error {
 	own := *m
 	return c.do(func(now time.Time) error { return c.endpoint.Send(now, &own) })
 }
 
 // Say sends a line of chat.
 func (c *Client) Say(text string) error {
-	return c.Send(&Message{Kind: KindChatSend, Text: []byte(text)})
+	return c.Send(&core.Message{Kind: core.KindChatSend, Text: []byte(text)})
 }
 
 // Update sends the client's values of an entity.
-func (c *Client) Update(e Entity) error { return c.Send(&Message{Kind: KindEntityUpdate, Entity: e}) }
+func (c *Client) Update(e core.Entity) error {
+	return c.Send(&core.Message{Kind: core.KindEntityUpdate, Entity: e})
+}
 
 // Act sends an action.
-func (c *Client) Act(a Action) error { return c.Send(&Message{Kind: KindActionDo, Action: a}) }
+func (c *Client) Act(a core.Action) error {
+	return c.Send(&core.Message{Kind: core.KindActionDo, Action: a})
+}
 
 // Want asks for chunks of the terrain, at most MaxWanted.
-func (c *Client) Want(chunks ...ChunkID) error {
-	wanted, err := MakeWanted(chunks...)
+func (c *Client) Want(chunks ...core.ChunkID) error {
+	wanted, err := core.MakeWanted(chunks...)
 	if err != nil {
 		return err
 	}
-	return c.Send(&Message{Kind: KindTerrainRequest, Wanted: wanted})
+	return c.Send(&core.Message{Kind: core.KindTerrainRequest, Wanted: wanted})
 }
 
 // Temporary returns an id for an entity that an action will create. See Endpoint.Temporary.
@@ -248,7 +234,7 @@ func (c *Client) ServerTick() uint64 {
 }
 
 // Stats returns the counters. It works after Close, too.
-func (c *Client) Stats() Stats {
+func (c *Client) Stats() core.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.endpoint.Stats()
@@ -292,7 +278,7 @@ func (c *Client) Events() iter.Seq[Event] {
 // Events yields what it has and ends. Every client must be closed, however it ended.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.do(func(now time.Time) error {
-		c.endpoint.Close(now, ExitClientQuit, "")
+		c.endpoint.Close(now, core.ExitClientQuit, "")
 		return nil
 	})
 	c.inbox.close()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/udp"
+	"parley/protocol/realm/core"
 )
 
 // Limits of what waits between a client's goroutines and the program.
@@ -124,11 +125,11 @@ func (c *Client) poll() {
 			c.told = true
 			c.log.Info("connected")
 			close(c.opened)
-		case EventRegistered:
-			c.registers[0] <- RegisterCode(ev.Message.Code)
+		case core.EventRegistered:
+			c.registers[0] <- core.RegisterCode(ev.Message.Code)
 			c.registers = c.registers[1:]
-		case EventLoggedIn:
-			c.logins[0] <- LoginCode(ev.Message.Code)
+		case core.EventLoggedIn:
+			c.logins[0] <- core.LoginCode(ev.Message.Code)
 			c.logins = c.logins[1:]
 		case EventClosed:
 			c.log.Info("disconnected", "reason", ev.Close)
@@ -136,20 +137,12 @@ func (c *Client) poll() {
 			close(c.quit)
 		default:
 			bytes := 0
-			ev.Message, bytes = c.own(ev.Message)
+			ev.Message, bytes = c.codec.Own(ev.Message)
 			c.mu.Unlock()
 			c.inbox.put(ev, bytes)
 			c.mu.Lock()
 		}
 	}
-}
-
-// own returns a message with bytes of its own.
-func (c *Client) own(m *Message) (*Message, int) {
-	b := c.codec.AppendTo(nil, m)
-	own := new(Message)
-	c.codec.fill(own, b)
-	return own, len(b)
 }
 
 // write is the goroutine that writes the stream and keeps the time.
@@ -162,7 +155,7 @@ func (c *Client) write() {
 		now := time.Now()
 		c.endpoint.HandleTimeout(now)
 		n := c.endpoint.PollBytes(buf)
-		if !c.over && c.endpoint.last {
+		if _, ended := c.endpoint.Over(); ended && !c.over {
 			c.poll() // the end is told by who sees it first
 		}
 		over := c.over
@@ -198,7 +191,7 @@ func (c *Client) hangUp() {
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	c.conn.SetReadDeadline(time.Now().Add(c.endpoint.cfg.Linger))
+	c.conn.SetReadDeadline(time.Now().Add(c.linger))
 }
 
 // cut closes the stream at once.
@@ -219,7 +212,7 @@ func (c *Client) askTime() {
 	}
 	c.mu.Lock()
 	port, peer := c.endpoint.TimeServerPort(), c.endpoint.Peer()
-	version := c.endpoint.cfg.Version
+	version := c.endpoint.Config().Version
 	c.mu.Unlock()
 	if port == 0 {
 		return
@@ -228,8 +221,8 @@ func (c *Client) askTime() {
 	if err != nil {
 		return // the time of the login will have to do
 	}
-	core := &timeClient{client: c, to: socket.RemoteAddr(), version: version}
-	loop := udp.StartLoop(socket, core, udp.LoopConfig{})
+	asker := &timeClient{client: c, to: socket.RemoteAddr(), version: version}
+	loop := udp.StartLoop(socket, asker, udp.LoopConfig{})
 	<-c.quit
 	loop.Close()
 }
@@ -272,7 +265,7 @@ func (t *timeClient) HandleTimeout(now time.Time) {
 
 // pause returns how long to wait after a question.
 func (t *timeClient) pause() time.Duration {
-	if t.version >= Version10 {
+	if t.version >= core.Version10 {
 		if t.asked < firstQuestions {
 			return questionPause
 		}

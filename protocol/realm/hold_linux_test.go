@@ -17,15 +17,17 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/internal/stream"
+	"parley/protocol/realm/core"
 )
 
 // anybody are accounts that let all in.
 type anybody struct{}
 
-func (anybody) Register(_ netip.AddrPort, _, _ string, answer func(RegisterCode)) { answer(RegisterOK) }
-func (anybody) Login(_ netip.AddrPort, _, _ string, answer func(LoginCode))       { answer(LoginOK) }
-func (anybody) Logout(string)                                                     {}
+func (anybody) Register(_ netip.AddrPort, _, _ string, answer func(core.RegisterCode)) {
+	answer(RegisterOK)
+}
+func (anybody) Login(_ netip.AddrPort, _, _ string, answer func(core.LoginCode)) { answer(LoginOK) }
+func (anybody) Logout(string)                                                    {}
 
 // crowd is a process with many TLS clients: in one of its own, so that what is measured here is
 // the server's alone.
@@ -81,8 +83,8 @@ func TestCrowdProcess(t *testing.T) {
 		t.Skip("part of other tests")
 	}
 	clients, _ := strconv.Atoi(os.Getenv("REALM_CLIENTS"))
-	hello := testCodec.AppendTo(nil, &Message{Kind: KindVersion, Version: Version10})
-	login := testCodec.AppendTo(nil, &Message{Kind: KindLogin, Name: []byte("somebody"), Password: []byte("password")})
+	hello := testCodec.AppendTo(nil, &core.Message{Kind: core.KindVersion, Version: core.Version10})
+	login := testCodec.AppendTo(nil, &core.Message{Kind: core.KindLogin, Name: []byte("somebody"), Password: []byte("password")})
 	var met, in sync.WaitGroup
 	met.Add(clients)
 	in.Add(clients)
@@ -122,10 +124,10 @@ func newHall(t testing.TB) *Server {
 	handle := func(c *Conn, ev Event) {
 		if ev.Kind == EventEnter {
 			game.next++
-			c.Enter(Entry{Entity: Entity{ID: game.next, Has: HasPosition | HasType}})
+			c.Enter(core.Entry{Entity: core.Entity{ID: game.next, Has: core.HasPosition | core.HasType}})
 		}
 	}
-	config := ServerConfig{Config: Config{Schema: testSchema, Timeout: time.Hour, PingAfter: time.Hour}, Accounts: anybody{}, DataDir: t.TempDir()}
+	config := Config{Config: core.Config{Schema: testSchema, Timeout: time.Hour, PingAfter: time.Hour}, Accounts: anybody{}, DataDir: t.TempDir()}
 	config.WaitingPerAddress = -1 // all clients have one address here
 	s, err := Listen("127.0.0.1:0", config, handle)
 	if err != nil {
@@ -179,27 +181,38 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// updatesOfTen is a tick's message about ten entities.
+func updatesOfTen(tick uint64) core.Message {
+	list := make([]core.Entity, 10)
+	for i := range list {
+		list[i] = core.Entity{ID: uint16(i + 1), Has: core.HasPosition | core.HasSpeedAngle | core.HasSpeedNorm,
+			Position: core.Position{X: uint8(tick), Y: uint8(i)}, SpeedAngle: 1, SpeedNorm: 0.5}
+	}
+	entities, _ := testCodec.Entities(list...)
+	return core.Message{Kind: core.KindEntitiesUpdate, Tick: uint16(tick), Entities: entities}
+}
+
 // A hall of clients gets 200 entity updates a second each. The floor is to write the same
 // bytes to the same TLS connections, in the same run, a quarter of a second of each in turn.
 func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float64) {
 	tick := uint64(0)
 	ours := func() {
-		s.Do(func(m *Mux) {
+		s.Do(func(m *core.Mux) {
 			tick++
 			m.BeginTick(time.Now(), tick)
-			msg := updatesOf(tick, 10)
+			msg := updatesOfTen(tick)
 			if err := m.Broadcast(&msg, nil); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	raw := func() {
-		s.Do(func(m *Mux) {
+		s.Do(func(m *core.Mux) {
 			tick++
-			msg := updatesOf(tick, 10)
+			msg := updatesOfTen(tick)
 			b := testCodec.AppendTo(nil, &msg)
 			for c := range m.Conns() {
-				c.stream.(*stream.Conn).Send(b)
+				s.linkOf(c).Send(b)
 			}
 		})
 	}

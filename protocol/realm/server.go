@@ -12,37 +12,20 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/stream"
+	"parley/protocol/realm/core"
 )
 
 // ErrServerClosed means that the server was closed.
 var ErrServerClosed = errors.New("realm: server closed")
 
-// Logger is the type of Config.Log.
-type Logger = slog.Logger
-
 // goodbye is what the log says of connections that a closing server ended.
 const goodbye = "server closing"
-
-// Accounts answers a server's questions about names and passwords. Its methods are called on the
-// server's loop and must not block. Each calls answer once, at once or later, from any goroutine.
-type Accounts interface {
-	// Register makes an account. It must be durable when answer is called with RegisterOK.
-	Register(from netip.AddrPort, name, password string, answer func(RegisterCode))
-
-	// Login begins a session of an account. An account has one session at a time: while it lasts,
-	// another Login is answered LoginAlreadyConnected.
-	Login(from netip.AddrPort, name, password string, answer func(LoginCode))
-
-	// Logout ends the session of a Login that was answered LoginOK. It is called once for each,
-	// perhaps before the player was in the game.
-	Logout(name string)
-}
 
 // Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
 // calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
 // Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
 type Server struct {
-	mux         *Mux
+	mux         *core.Mux
 	accounts    Accounts
 	handle      func(c *Conn, ev Event)
 	log         *slog.Logger
@@ -60,10 +43,10 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	MuxStats
-	Traffic Stats // of all connections, ended ones included
+	core.MuxStats
+	Traffic core.Stats // of all connections, ended ones included
 	Streams stream.Stats
-	Time    TimeStats
+	Time    core.TimeStats
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -72,7 +55,7 @@ type ServerStats struct {
 // handle is called for every event of every connection, one at a time, on the loop. Nothing else moves
 // while it runs, so it must not block. With Accounts, it does not get EventRegister and EventLogin. It
 // may keep c and call its methods, but only while it or a function given to Do runs.
-func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Server, error) {
+func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
 	secured, fingerprint, err := c.secure()
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
@@ -87,7 +70,7 @@ func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Serve
 	if handle == nil {
 		s.handle = func(c *Conn, ev Event) {
 			if ev.Kind == EventEnter {
-				c.Refuse(LoginPlayerLimitReached)
+				c.Refuse(core.LoginPlayerLimitReached)
 			}
 		}
 	}
@@ -99,12 +82,12 @@ func Listen(addr string, c ServerConfig, handle func(c *Conn, ev Event)) (*Serve
 		}
 		c.TimeServerPort = s.times.loop.Socket().LocalAddr().Port()
 	}
-	s.mux = NewMux(now, c.Config, &Shared{Rand: shell.Rand()})
-	s.mux.refused = s.logout
-	s.mux.entered = func(c *Conn) { c.stream.(*stream.Conn).Entered() }
+	s.mux = core.NewMux(now, c.Config, &core.Shared{})
+	s.mux.SetHooks(core.Hooks{Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout})
+	filled := s.mux.Config()
 	s.loop = stream.NewLoop(s.turn)
 	s.listener = stream.Serve(socket.(*net.TCPListener), stream.Config{
-		TLS: secured, Wake: s.loop.Wake, HandshakeTime: s.mux.cfg.VersionWithin, Linger: s.mux.cfg.Linger, Waiting: c.porch(s.mux.cfg.MaxWaiting),
+		TLS: secured, Wake: s.loop.Wake, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
 	s.loop.Run()
@@ -130,7 +113,7 @@ func (s *Server) Fingerprint() string { return s.fingerprint }
 // such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *Mux)) error {
+func (s *Server) Do(fn func(m *core.Mux)) error {
 	err := s.loop.Visit(func() {
 		s.mux.Advance(time.Now())
 		fn(s.mux)
@@ -164,8 +147,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	begin := func() {
 		s.leaving = true
 		s.listener.Stop()
-		s.mux.Advance(time.Now())
-		s.mux.Shutdown(s.mux.now, goodbye)
+		s.mux.Shutdown(time.Now(), goodbye)
 	}
 	if s.loop.Do(begin) == nil {
 		select {
@@ -200,13 +182,9 @@ func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 // abort ends all connections; their exits go out as far as the sockets take them.
 func (s *Server) abort() {
 	s.listener.Stop()
-	s.mux.Advance(time.Now())
-	s.mux.Shutdown(s.mux.now, goodbye)
+	s.mux.Shutdown(time.Now(), goodbye)
 	s.transmit()
-	for c := range s.mux.Conns() {
-		c.end(c.close)
-		s.mux.touch(c)
-	}
+	s.mux.CutAll()
 }
 
 // turn is what the loop does: it hands over what came, does what is due, and writes.
@@ -228,14 +206,13 @@ func (s *Server) turn(now time.Time) (time.Time, bool) {
 // transmit writes to all who take bytes, and reports whether there is something to tell.
 func (s *Server) transmit() bool {
 	for c, n, ok := s.mux.PollBytes(s.buf[:]); ok; c, n, ok = s.mux.PollBytes(s.buf[:]) {
-		to := c.stream.(*stream.Conn)
+		to := s.linkOf(c)
 		to.Send(s.buf[:n])
 		if !to.Ready() {
 			s.mux.Block(c)
 		}
 	}
-	_, eventful := s.mux.conns.Eventful()
-	return eventful
+	return !s.mux.Quiet()
 }
 
 // events hands the events of a turn to the accounts and the handler.
@@ -250,7 +227,7 @@ func (s *Server) events() {
 			continue
 		case ev.Kind == EventClosed:
 			s.log.Info("disconnected", "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
-			c.stream.(*stream.Conn).Finish()
+			s.linkOf(c).Finish()
 		}
 		s.handle(c, ev)
 		if ev.Kind == EventClosed {
@@ -259,22 +236,21 @@ func (s *Server) events() {
 	}
 }
 
-func (s *Server) register(c *Conn, q Question) {
-	s.accounts.Register(c.Peer(), q.Name, q.Password, func(code RegisterCode) {
+func (s *Server) register(c *Conn, q core.Question) {
+	s.accounts.Register(c.Peer(), q.Name, q.Password, func(code core.RegisterCode) {
 		_ = s.loop.Post(func() { c.AnswerRegister(q, code) }) // a closed server has told everybody
 	})
 }
 
-func (s *Server) login(c *Conn, q Question) {
-	s.accounts.Login(c.Peer(), q.Name, q.Password, func(code LoginCode) {
+func (s *Server) login(c *Conn, q core.Question) {
+	s.accounts.Login(c.Peer(), q.Name, q.Password, func(code core.LoginCode) {
 		err := s.loop.Post(func() {
 			s.mux.Advance(time.Now())
-			if c.AnswerLogin(q, code) {
-				c.session = code == LoginOK
-			} else if code == LoginOK {
+			if l := s.linkOf(c); c.AnswerLogin(q, code) {
+				l.session, l.account = code == core.LoginOK, q.Name
+			} else if code == core.LoginOK {
 				s.accounts.Logout(q.Name) // nobody waited for it any more
 			}
-			c.server.trying = q.Name
 		})
 		if err != nil && code == LoginOK {
 			s.accounts.Logout(q.Name)
@@ -284,11 +260,21 @@ func (s *Server) login(c *Conn, q Question) {
 
 // logout ends the session of a connection's account.
 func (s *Server) logout(c *Conn) {
-	if c.session {
-		c.session = false
-		s.accounts.Logout(c.server.trying)
+	if l := s.linkOf(c); l.session {
+		l.session = false
+		s.accounts.Logout(l.account)
 	}
 }
+
+// link is what a server has of a connection beside the core's part.
+type link struct {
+	*stream.Conn
+	conn    *Conn
+	session bool   // the account is logged in
+	account string // of the session
+}
+
+func (s *Server) linkOf(c *Conn) *link { return s.mux.Link(c).(*link) }
 
 // intake is the Server as its Listener sees it.
 type intake Server
@@ -296,7 +282,9 @@ type intake Server
 func (s *intake) Opened(now time.Time, to *stream.Conn) {
 	s.streams++
 	c := s.mux.Accept(now, to.Peer(), to.Born())
-	c.stream, to.Owner = to, c
+	l := &link{Conn: to, conn: c}
+	s.mux.SetLink(c, l)
+	to.Owner = l
 	s.log.Debug("connected", "peer", c.Peer())
 	if s.times != nil {
 		s.times.enter(to.Peer().Addr())
@@ -304,15 +292,15 @@ func (s *intake) Opened(now time.Time, to *stream.Conn) {
 }
 
 func (s *intake) Received(now time.Time, from *stream.Conn, b []byte) {
-	s.mux.HandleBytes(now, from.Owner.(*Conn), b)
+	s.mux.HandleBytes(now, from.Owner.(*link).conn, b)
 	(*Server)(s).events() // b is valid until we return
 }
 
-func (s *intake) Writable(now time.Time, to *stream.Conn) { s.mux.Unblock(now, to.Owner.(*Conn)) }
+func (s *intake) Writable(now time.Time, to *stream.Conn) { s.mux.Unblock(now, to.Owner.(*link).conn) }
 
 func (s *intake) Ended(now time.Time, from *stream.Conn, err error) {
 	s.streams--
-	s.mux.HandleEnd(now, from.Owner.(*Conn), err)
+	s.mux.HandleEnd(now, from.Owner.(*link).conn, err)
 	if s.times != nil {
 		s.times.leave(from.Peer().Addr())
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/protocol/realm/core"
 )
 
 // place is a server with its game and accounts.
@@ -25,7 +26,7 @@ type place struct {
 	accounts *memoryAccounts
 }
 
-func newPlace(t testing.TB, c ServerConfig) *place {
+func newPlace(t testing.TB, c Config) *place {
 	t.Helper()
 	patient.Test(t)
 	p := &place{t: t, game: newTestGame(), accounts: newAccounts("ann", "bob", "cyd")}
@@ -47,8 +48,8 @@ func newPlace(t testing.TB, c ServerConfig) *place {
 	return p
 }
 
-func (p *place) config() ClientConfig {
-	return ClientConfig{Config: Config{Schema: testSchema}, Fingerprint: p.server.Fingerprint(), Plain: p.server.Fingerprint() == ""}
+func (p *place) config() Config {
+	return Config{Config: core.Config{Schema: testSchema}, Fingerprint: p.server.Fingerprint(), Plain: p.server.Fingerprint() == ""}
 }
 
 // dial connects a client.
@@ -73,7 +74,7 @@ func (p *place) join(name string) *Client {
 }
 
 // do runs fn on the server's loop.
-func (p *place) do(fn func(m *Mux)) {
+func (p *place) do(fn func(m *core.Mux)) {
 	p.t.Helper()
 	if err := p.server.Do(fn); err != nil {
 		p.t.Fatal(err)
@@ -95,19 +96,19 @@ func until(t testing.TB, c *Client, what string, is func(ev Event) bool) Event {
 	return Event{}
 }
 
-func isKind(kind Kind) func(Event) bool {
+func isKind(kind core.Kind) func(Event) bool {
 	return func(ev Event) bool { return ev.Kind == EventMessage && ev.Message.Kind == kind }
 }
 
 func TestRegisterLoginAndChat(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		p := newPlace(t, ServerConfig{Plain: plain})
+		p := newPlace(t, Config{Plain: plain})
 		ctx := context.Background()
 		dee := p.dial()
-		if code, err := dee.Login(ctx, "dee", "password of dee"); err != nil || code != LoginUnknownPseudo {
+		if code, err := dee.Login(ctx, "dee", "password of dee"); err != nil || code != core.LoginUnknownPseudo {
 			t.Fatal(code, err)
 		}
-		if code, err := dee.Register(ctx, "dee", "short"); err != nil || code != RegisterInvalidPassword {
+		if code, err := dee.Register(ctx, "dee", "short"); err != nil || code != core.RegisterInvalidPassword {
 			t.Fatal(code, err)
 		}
 		if code, err := dee.Register(ctx, "dee", "password of dee"); err != nil || code != RegisterOK {
@@ -121,13 +122,13 @@ func TestRegisterLoginAndChat(t *testing.T) {
 		}
 		ann := p.join("ann")
 		joined := until(t, dee, "ann joins", func(ev Event) bool {
-			return ev.Kind == EventMessage && ev.Message.Kind == KindMetaAction && string(ev.Message.Name) == "ann"
+			return ev.Kind == EventMessage && ev.Message.Kind == core.KindMetaAction && string(ev.Message.Name) == "ann"
 		})
 		if err := dee.Say("salut é"); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []*Client{dee, ann} {
-			ev := until(t, c, "chat", isKind(KindChatReceive))
+			ev := until(t, c, "chat", isKind(core.KindChatReceive))
 			if string(ev.Message.Text) != "salut é" || ev.Message.ID != 1 {
 				t.Errorf("%+v", ev.Message)
 			}
@@ -136,7 +137,7 @@ func TestRegisterLoginAndChat(t *testing.T) {
 			t.Error(err)
 		}
 		until(t, dee, "ann leaves", func(ev Event) bool {
-			return ev.Kind == EventMessage && ev.Message.Kind == KindMetaAction && ev.Message.Code == 1 && ev.Message.ID == joined.Message.ID
+			return ev.Kind == EventMessage && ev.Message.Kind == core.KindMetaAction && ev.Message.Code == 1 && ev.Message.ID == joined.Message.ID
 		})
 		eventually(t, "ann is logged out", func() bool { return p.accounts.sessions() == 1 })
 	}
@@ -147,24 +148,24 @@ func TestAHandlerThatAnswers(t *testing.T) {
 	handle := func(c *Conn, ev Event) {
 		switch ev.Kind {
 		case EventRegister:
-			c.AnswerRegister(ev.Question, RegisterDisabled)
+			c.AnswerRegister(ev.Question, core.RegisterDisabled)
 		case EventLogin:
 			c.AnswerLogin(ev.Question, LoginOK)
 		case EventEnter:
 			if ev.Question.Name == "bob" {
-				c.Refuse(LoginTooManyTries)
+				c.Refuse(core.LoginTooManyTries)
 				return
 			}
-			c.Enter(Entry{Entity: Entity{ID: 1}})
+			c.Enter(core.Entry{Entity: core.Entity{ID: 1}})
 		}
 	}
-	s, err := Listen("127.0.0.1:0", ServerConfig{Plain: true, NoTime: true}, handle)
+	s, err := Listen("127.0.0.1:0", Config{Plain: true, NoTime: true}, handle)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	ctx := context.Background()
-	c, err := Dial(ctx, s.Addr().String(), ClientConfig{Plain: true})
+	c, err := Dial(ctx, s.Addr().String(), Config{Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestAHandlerThatAnswers(t *testing.T) {
 	register, err := c.Register(ctx, "ann", "password")
 	bob, err2 := c.Login(ctx, "bob", "password")
 	ann, err3 := c.Login(ctx, "ann", "password")
-	if register != RegisterDisabled || bob != LoginTooManyTries || ann != LoginOK || errors.Join(err, err2, err3) != nil {
+	if register != core.RegisterDisabled || bob != core.LoginTooManyTries || ann != LoginOK || errors.Join(err, err2, err3) != nil {
 		t.Error(register, bob, ann, err, err2, err3)
 	}
 	if _, err := c.Login(ctx, "ann", "password"); !errors.Is(err, ErrState) {
@@ -183,7 +184,7 @@ func TestAHandlerThatAnswers(t *testing.T) {
 // A client that pins another certificate does not connect, and the pinned one is kept.
 func TestFingerprints(t *testing.T) {
 	dir := t.TempDir()
-	first := newPlace(t, ServerConfig{DataDir: dir})
+	first := newPlace(t, Config{DataDir: dir})
 	config := first.config()
 	config.Fingerprint = strings.Repeat("0", 64)
 	if _, err := Dial(context.Background(), first.server.Addr().String(), config); !errors.Is(err, ErrFingerprint) {
@@ -193,7 +194,7 @@ func TestFingerprints(t *testing.T) {
 	if _, err := Dial(context.Background(), first.server.Addr().String(), config); err == nil {
 		t.Error("a certificate of nobody was trusted")
 	}
-	if second := newPlace(t, ServerConfig{DataDir: dir}); second.server.Fingerprint() != first.server.Fingerprint() {
+	if second := newPlace(t, Config{DataDir: dir}); second.server.Fingerprint() != first.server.Fingerprint() {
 		t.Error("the certificate was not kept")
 	}
 	first.dial()
@@ -201,7 +202,7 @@ func TestFingerprints(t *testing.T) {
 
 func TestServerTimeAndTicks(t *testing.T) {
 	for _, version := range []uint16{9, 10} {
-		p := newPlace(t, ServerConfig{})
+		p := newPlace(t, Config{})
 		config := p.config()
 		config.Version = version
 		c, err := Dial(context.Background(), p.server.Addr().String(), config)
@@ -220,7 +221,7 @@ func TestServerTimeAndTicks(t *testing.T) {
 		var tick uint64
 		before, within := c.ServerTime()
 		early := c.ServerTick()
-		p.do(func(m *Mux) { at, tick = m.Unix(time.Now()), m.Tick(time.Now()) })
+		p.do(func(m *core.Mux) { at, tick = m.Unix(time.Now()), m.Tick(time.Now()) })
 		after, _ := c.ServerTime()
 		late := c.ServerTick()
 		slack := uint64(within.Microseconds())
@@ -235,7 +236,7 @@ func TestServerTimeAndTicks(t *testing.T) {
 
 // The time server at its socket: who has no connection gets nothing, who has one is answered.
 func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	at := net.UDPAddrFromAddrPort(p.server.TimeAddr())
 	ask := func(from string, question []byte) *net.UDPConn {
 		t.Helper()
@@ -292,16 +293,16 @@ func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
 // a given certificate has its fingerprint.
 func TestTLSConfigurations(t *testing.T) {
 	named := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, nil }}
-	config, print, err := (&ServerConfig{TLS: named}).secure()
+	config, print, err := (&Config{TLS: named}).secure()
 	if err != nil || print != "" || config.GetCertificate == nil || config.MinVersion != tls.VersionTLS12 {
 		t.Errorf("%v, %q, %+v", err, print, config)
 	}
-	own, print, err := (&ServerConfig{DataDir: t.TempDir()}).secure()
+	own, print, err := (&Config{DataDir: t.TempDir()}).secure()
 	if err != nil {
 		t.Fatal(err)
 	}
 	own.MinVersion = tls.VersionTLS10
-	p := newPlace(t, ServerConfig{TLS: own})
+	p := newPlace(t, Config{TLS: own})
 	if p.server.Fingerprint() != print || print == "" {
 		t.Errorf("%q and %q", p.server.Fingerprint(), print)
 	}
@@ -314,16 +315,16 @@ func TestTLSConfigurations(t *testing.T) {
 	if err := tls.Client(old, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}).HandshakeContext(context.Background()); err == nil {
 		t.Error("TLS 1.1 was let in")
 	}
-	if _, _, err := (&ServerConfig{DataDir: "/dev/null/x"}).secure(); err == nil {
+	if _, _, err := (&Config{DataDir: "/dev/null/x"}).secure(); err == nil {
 		t.Error("a directory that cannot be was used")
 	}
 }
 
 // A client that speaks another version is told which side is older.
 func TestDialOfAnotherVersion(t *testing.T) {
-	p := newPlace(t, ServerConfig{Config: Config{MaxVersion: 9}})
+	p := newPlace(t, Config{Config: core.Config{MaxVersion: 9}})
 	var why Close
-	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); !errors.As(err, &why) || why.Exit != ExitServerOutdated {
+	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); !errors.As(err, &why) || why.Exit != core.ExitServerOutdated {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -336,7 +337,7 @@ func TestDialOfAnotherVersion(t *testing.T) {
 // Bad input ends the connection with exit 2, and the log says at which byte.
 func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
 	var log syncBuffer
-	p := newPlace(t, ServerConfig{Plain: true, Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}})
+	p := newPlace(t, Config{Plain: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	c, err := net.Dial("tcp", p.server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -373,12 +374,12 @@ func (b *syncBuffer) String() string {
 // A program that does not read its events holds up the stream, not memory; and goes on when it
 // reads.
 func TestAProgramThatDoesNotRead(t *testing.T) {
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	ann := p.join("ann")
 	text := make([]byte, 500)
 	const lines = 3000
 	for range lines {
-		p.do(func(m *Mux) { m.Say(1, text) })
+		p.do(func(m *core.Mux) { m.Say(1, text) })
 	}
 	eventually(t, "the inbox is full", func() bool {
 		ann.inbox.mu.Lock()
@@ -387,7 +388,7 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 	})
 	heard := 0
 	for ev := range ann.Events() {
-		if ev.Kind == EventMessage && ev.Message.Kind == KindChatReceive {
+		if ev.Kind == EventMessage && ev.Message.Kind == core.KindChatReceive {
 			if heard++; heard == lines {
 				break
 			}

@@ -8,24 +8,24 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/admission"
 	"parley/internal/udp"
+	"parley/protocol/realm/core"
 )
 
 // timeShell is a TimeServer at a socket, with a loop of its own: a long turn of the game does
 // not make its answers late.
 type timeShell struct {
 	loop *udp.Loop
-	core *TimeServer
+	core *core.TimeServer
 
 	mu   sync.Mutex
 	live map[netip.Addr]int // connections by address
-	last TimeStats          // as of the last turn
+	last core.TimeStats     // as of the last turn
 }
 
 // listenTime opens the time server at the address of the server: at the same port if it is
 // free, unless the configuration names another.
-func listenTime(local netip.AddrPort, c *ServerConfig, epoch time.Time) (*timeShell, error) {
+func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, error) {
 	addr := c.TimeAddr
 	if addr == "" {
 		addr = net.JoinHostPort(local.Addr().String(), strconv.Itoa(int(local.Port())))
@@ -40,9 +40,9 @@ func listenTime(local netip.AddrPort, c *ServerConfig, epoch time.Time) (*timeSh
 	t := &timeShell{live: map[netip.Addr]int{}}
 	// The same clock as the Mux's, which is born at the same time.
 	start := uint64(epoch.UnixMicro())
-	t.core = NewTimeServer(t.isLive, func(now time.Time) uint64 { return start + uint64(now.Sub(epoch).Microseconds()) })
+	t.core = core.NewTimeServer(t.isLive, func(now time.Time) uint64 { return start + uint64(now.Sub(epoch).Microseconds()) })
 	if c.TimeForAll {
-		var key admission.Key
+		var key [32]byte
 		cryptorand.Read(key[:])
 		t.core.ServeAll(key)
 	}
@@ -53,11 +53,11 @@ func listenTime(local netip.AddrPort, c *ServerConfig, epoch time.Time) (*timeSh
 
 // lateStamps reads the clock for each datagram when it is written, and not when its question came: what the loop does
 // in between is none of the delay that a client measures.
-type lateStamps struct{ *TimeServer }
+type lateStamps struct{ *core.TimeServer }
 
 // PollTransmit is TimeServer's, now.
 func (c lateStamps) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	if c.replies.Len() > 0 {
+	if c.Ready() {
 		c.Advance(time.Now())
 	}
 	return c.TimeServer.PollTransmit(buf)
@@ -90,7 +90,7 @@ func (t *timeShell) afterTurn(time.Time) {
 	t.last = t.core.Stats()
 }
 
-func (t *timeShell) stats() TimeStats {
+func (t *timeShell) stats() core.TimeStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last

@@ -21,6 +21,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/protocol/realm/core"
 )
 
 // footprint is what the server's memory is now: heap and stacks, with what is not used of
@@ -52,7 +53,7 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 		within = 9 * time.Second
 	}
 	within = max(within, time.Duration(slow)*dialTime(t)/2)
-	p := newPlace(t, ServerConfig{Config: Config{VersionWithin: within, LoginWithin: within + time.Second}, WaitingPerAddress: 64})
+	p := newPlace(t, Config{Config: core.Config{VersionWithin: within, LoginWithin: within + time.Second}, WaitingPerAddress: 64})
 	p.dial() // so that all that is made once is made
 	before := footprint()
 	crowd := newSlowCrowd(t, p.server.Addr().String(), slow, within/10)
@@ -80,7 +81,7 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 
 // dialTime is about how long a connection takes here and now.
 func dialTime(t *testing.T) time.Duration {
-	p := newPlace(t, ServerConfig{})
+	p := newPlace(t, Config{})
 	defer p.server.Close()
 	p.dial()
 	const n = 50

@@ -14,7 +14,7 @@ import (
 	"parley/internal/promise"
 	"parley/play/schema"
 	duplexcore "parley/protocol/duplex/core"
-	"parley/protocol/realm"
+	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay/connector"
 	relaycore "parley/protocol/relay/core"
 	"parley/protocol/replica"
@@ -76,9 +76,9 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec := realm.NewCodec(game)
+	codec := realmcore.NewCodec(game)
 	var (
-		message  realm.Message
+		message  realmcore.Message
 		packet   replica.Packet
 		stamped  stamp.Packet
 		record   stamp.Record
@@ -89,7 +89,7 @@ func TestNestedInputNeedsNoDepth(t *testing.T) {
 		relayed  connector.Relayed
 	)
 	decode := func(b []byte) {
-		for _, from := range []realm.Side{realm.FromClient, realm.FromServer} {
+		for _, from := range []realmcore.Side{realmcore.FromClient, realmcore.FromServer} {
 			codec.Parse(from, b, &message)
 		}
 		for _, from := range []replica.Side{replica.FromClient, replica.FromServer} {

@@ -112,7 +112,7 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	open("stamp", func() string { return stamps.Addr().String() }, err)
 	duplex, err := gateway.NewDuplex(h, gateway.DuplexConfig{Addr: any, Log: log})
 	open("duplex", func() string { return duplex.Addr().String() }, err)
-	realms, err := gateway.NewRealm(h, gateway.RealmConfig{Addr: any, Server: realm.ServerConfig{Plain: true, Config: realm.Config{Log: log}}})
+	realms, err := gateway.NewRealm(h, gateway.RealmConfig{Addr: any, Server: realm.Config{Plain: true, Log: log}})
 	open("realm", func() string { return realms.Addr().String() }, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -1,0 +1,143 @@
+package core
+
+import (
+	"time"
+)
+
+// Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
+type Config struct {
+	// Schema has the game's attributes, actions and config fields. Both ends must have the same. Default: none of
+	// them.
+	Schema Schema
+
+	// TickRate is the number of ticks a second. Default 20. A client must have the server's, as it is not sent.
+	TickRate int
+
+	// MinVersion and MaxVersion are the versions that a server accepts. Default 9 and 10.
+	MinVersion, MaxVersion uint16
+
+	// Version is the version of a client. Default 10.
+	Version uint16
+
+	// MaxRollbackTicks is how many ticks in the past a client's tick may be. Default 20; negative means none.
+	MaxRollbackTicks int
+
+	// TimeServerPort is sent to clients. A Server sets it to the port of its own time server.
+	TimeServerPort uint16
+
+	// Extension is the values that the game adds to config, of the types of Schema.Config.
+	Extension []Value
+
+	// PingAfter is how long a connection may be silent before a ping is sent. Default 5 s.
+	PingAfter time.Duration
+
+	// Timeout is how long a connection may be silent before it is closed with exit 3. Default 10 s.
+	Timeout time.Duration
+
+	// VersionWithin is how long a client may take for its first message, including the handshake. Default 5 s.
+	VersionWithin time.Duration
+
+	// LoginWithin is how long a client may take to enter the game. Default 60 s.
+	LoginWithin time.Duration
+
+	// Linger is how long the writing of an exit may take. Default 1 s.
+	Linger time.Duration
+
+	// MaxQueue bounds the bytes that wait to be written to one peer. Beyond it, a server first merges entity updates
+	// in the queue. If that is not enough, the client is dropped with exit 2. A client's calls fail with
+	// ErrQueueFull. Default 1 MiB.
+	MaxQueue int
+
+	// MaxPlayers bounds the players in the game. Further log-ins are answered 5. Default 4,096.
+	MaxPlayers int
+
+	// MaxWaiting bounds the connections that are not in the game. Beyond it, the oldest is closed, so that clients
+	// that never log in keep nobody out. Default 8,192. A Server takes a quarter of them, and closes the newest
+	// connection of the address that has the most.
+	MaxWaiting int
+
+	// MaxChat is the size of the largest chat_send in bytes. A longer one causes exit 2. Default 512.
+	MaxChat int
+
+	// ChatRate is how many chat_send a second are accepted. Further ones are dropped and counted. Default 5.
+	ChatRate int
+
+	// OwnChat leaves chat to the game. Without it, a server broadcasts each chat_send, and passes it to the game.
+	OwnChat bool
+
+	// Terrain returns the chunks of the world. Without it, clients get none.
+	Terrain TerrainSource
+
+	// TerrainByTurn sends chunks when the game calls Conn.SendChunks, and not whenever a client's budget allows it.
+	// A game with many players can so bound the total cost of their terrain. Enter sends the chunk of a new player
+	// in any case.
+	TerrainByTurn bool
+
+	// SightRadius is the radius, in chunks, of the terrain that a player is sent on entry. Default 1, nine chunks in
+	// all; negative means only the player's own.
+	SightRadius int
+
+	// FollowSight also sends the chunks that come within SightRadius as the player moves, for clients that never
+	// ask. The game reports the player's position with Conn.LookFrom.
+	FollowSight bool
+
+	// TerrainRate is the budget of terrain for each client in bytes a second. Default 256 KiB.
+	TerrainRate int
+
+	filled    bool
+	extension Fields
+	codec     *Codec
+}
+
+// TerrainSource returns the chunks of a world. It is called on the server's loop, within the byte budget of the
+// receiving client, and must not block.
+type TerrainSource interface {
+	// AppendChunk appends a chunk, as AppendChunk of this package does, or returns false if there is no chunk at
+	// that place.
+	AppendChunk(b []byte, id ChunkID) ([]byte, bool)
+}
+
+// fill returns a copy in which every field has its value. It panics if Extension is not of
+// the schema's types.
+func (c Config) fill() *Config {
+	if c.filled {
+		return &c
+	}
+	orElse(&c.TickRate, 20)
+	orElse(&c.MinVersion, Version9)
+	orElse(&c.MaxVersion, Version10)
+	orElse(&c.Version, Version10)
+	orElse(&c.MaxRollbackTicks, 20)
+	c.MaxRollbackTicks = max(c.MaxRollbackTicks, 0)
+	orElse(&c.PingAfter, 5*time.Second)
+	orElse(&c.Timeout, 10*time.Second)
+	orElse(&c.VersionWithin, 5*time.Second)
+	orElse(&c.LoginWithin, time.Minute)
+	orElse(&c.Linger, time.Second)
+	orElse(&c.MaxQueue, 1<<20)
+	orElse(&c.MaxPlayers, 4096)
+	orElse(&c.MaxWaiting, 8192)
+	orElse(&c.MaxChat, 512)
+	orElse(&c.ChatRate, 5)
+	orElse(&c.SightRadius, 1)
+	c.SightRadius = max(c.SightRadius, 0)
+	orElse(&c.TerrainRate, 256<<10)
+	if c.codec == nil {
+		c.codec = NewCodec(c.Schema)
+	}
+	if len(c.Extension) > 0 {
+		var err error
+		if c.extension, err = c.codec.Extension(c.Extension...); err != nil {
+			panic("realm: Config.Extension is not what Config.Schema.Config says")
+		}
+	}
+	c.filled = true
+	return &c
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

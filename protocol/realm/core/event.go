@@ -1,0 +1,121 @@
+package core
+
+import "fmt"
+
+// EventKind is the kind of an event. The set is closed.
+type EventKind uint8
+
+const (
+	// EventOpened means that the versions agree. A client has the server's config, which is
+	// Message.
+	EventOpened EventKind = iota + 1
+	// EventRegister means, at a server, that a client asks for an account: Question. Answer it
+	// with AnswerRegister.
+	EventRegister
+	// EventLogin means, at a server, that a client logs in: Question. Answer it with
+	// AnswerLogin.
+	EventLogin
+	// EventEnter means, at a server, that the log-in was accepted. The game answers with
+	// Enter, or with Refuse. Question names the player.
+	EventEnter
+	// EventRegistered is, at a client, the answer to a registration: Message.Code.
+	EventRegistered
+	// EventLoggedIn is, at a client, the answer to a log-in: Message.Code.
+	EventLoggedIn
+	// EventMessage is one of the game's messages: Message, and Tick if it has one.
+	EventMessage
+	// EventRefused means, at a server, that the tick of an entity_update or action_do is too
+	// far from now. The game does not apply it, but sends the client a correcting
+	// entities_update.
+	EventRefused
+	// EventClosed means that the connection has ended; Close has the reason. It is the last
+	// event.
+	EventClosed
+)
+
+var eventNames = [...]string{"unset", "opened", "register", "login", "enter", "registered", "logged in", "message", "refused", "closed"}
+
+// String returns the kind's name.
+func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+
+// Event is an event of a connection. Message is valid until the next call of any method of the
+// endpoint.
+type Event struct {
+	Kind     EventKind
+	Message  *Message
+	Tick     uint64 // of Message, "read as the absolute tick nearest to now"; Mux.BeginTick tells of a game that is behind
+	Question Question
+	Close    Close
+}
+
+// Question is a registration or a log-in that waits for its answer.
+type Question struct {
+	Number   uint64 // among the questions of this connection
+	Name     string
+	Password string
+}
+
+// String leaves the password out, so that it is not logged.
+func (q Question) String() string { return fmt.Sprintf("question %d of %q", q.Number, q.Name) }
+
+// GoString returns String: %#v does not show the password either.
+func (q Question) GoString() string { return q.String() }
+
+// Reason is the reason why a connection ended.
+type Reason uint8
+
+const (
+	// ReasonClosed means that we closed it.
+	ReasonClosed Reason = iota + 1
+	// ReasonPeer means that the peer sent an exit; Exit is its code.
+	ReasonPeer
+	// ReasonTimeout means that nothing came for too long.
+	ReasonTimeout
+	// ReasonVersion means that the versions do not agree.
+	ReasonVersion
+	// ReasonSlow means that the version or the log-in did not come in time.
+	ReasonSlow
+	// ReasonProtocol means that the peer broke the protocol; Text tells how.
+	ReasonProtocol
+	// ReasonOverflow means that the peer does not read what it is sent.
+	ReasonOverflow
+	// ReasonCrowded means that too many others wait to log in.
+	ReasonCrowded
+	// ReasonStream means that the stream ended without an exit; Text tells how.
+	ReasonStream
+)
+
+var reasonNames = [...]string{"unset", "closed", "peer left", "timeout", "version", "too slow", "protocol error", "reads too slowly",
+	"too many others", "stream ended"}
+
+// String returns the reason in words.
+func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
+
+// nameOf returns the name of a value of a closed set; the zero one's for what is none.
+func nameOf[T ~uint8](v T, names []string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return names[0]
+}
+
+// Close is how a connection ended: by which side, why, and with which exit code. The code is
+// meaningless if the stream ended without one.
+type Close struct {
+	Reason Reason
+	Remote bool // the peer ended it
+	Exit   ExitCode
+	Text   string
+}
+
+// Error implements error.
+func (c Close) Error() string {
+	text := fmt.Sprintf("realm: connection ended: %v", c.Reason)
+	if c.Reason != ReasonStream {
+		text += fmt.Sprintf(" (exit %v)", c.Exit)
+	}
+	if c.Text != "" {
+		text += ": " + c.Text
+	}
+	return text
+}

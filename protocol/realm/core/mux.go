@@ -1,0 +1,323 @@
+package core
+
+import (
+	"iter"
+	"net/netip"
+	"time"
+
+	"parley/internal/clocksync"
+	"parley/internal/queue"
+	"parley/internal/roster"
+)
+
+// Mux is the pure server core: all connections of a server. Call its methods in this order: Accept,
+// HandleBytes, HandleEnd or HandleTimeout → PollEvent until false → PollBytes until false → sleep until
+// NextTimeout.
+type Mux struct {
+	cfg    *Config
+	shared *Shared
+	conns  *roster.Roster[*Conn]
+	now    time.Time
+
+	epoch     time.Time // and the same in Unix µs: ours does not jump when the wall clock does
+	epochUnix uint64
+	ticks     clocksync.Ticks
+	begun     bool // the game says which tick it is
+	tick      uint64
+	tickAt    uint64
+
+	players int
+	waiting int               // connections that are not in the game
+	crowd   queue.Fifo[*Conn] // the same, who came first first; some have left
+	left    *Conn             // whose end was told, but not to the others
+	down    bool
+	hooks   Hooks
+	stats   MuxStats
+	past    Stats // of the connections that are over
+}
+
+// Hooks are functions of a shell that calls of the game on a Conn call at once. Each may be nil.
+type Hooks struct {
+	Entered func(c *Conn) // Enter has let a player in
+	Refused func(c *Conn) // Refuse was called
+}
+
+// Conn is one client of a Mux.
+type Conn struct {
+	member
+	endpoint *Endpoint
+
+	// Owner is for the program's own use, such as its player.
+	Owner any
+
+	mux     *Mux
+	blocked bool // the stream takes no bytes now
+	counted bool // in mux.waiting
+	played  bool // it is, or was, in the game
+
+	link any // the shell's own part of the connection
+}
+
+// member has a name that users of a Conn do not see.
+type member = roster.Member
+
+// MuxStats counts the fates of connections.
+type MuxStats struct {
+	Accepted  uint64 // connections
+	Ended     uint64
+	Crowded   uint64 // closed because too many others were waiting
+	Entered   uint64 // players that entered the game
+	Players   int    // in the game now
+	Waiting   int    // not in the game now
+	Broadcast uint64 // messages that were encoded once for many
+	Receivers uint64 // queues that got them
+}
+
+// NewMux returns a server core without connections.
+func NewMux(now time.Time, c Config, s *Shared) *Mux {
+	m := &Mux{cfg: c.fill(), shared: s, conns: roster.New[*Conn](), now: now, epoch: now, epochUnix: uint64(now.UnixMicro())}
+	m.ticks = clocksync.PerSecond(m.cfg.TickRate).From(0, m.epochUnix)
+	return m
+}
+
+// SetHooks sets the functions of a shell. Call it before all others.
+func (m *Mux) SetHooks(h Hooks) { m.hooks = h }
+
+// Config returns the configuration, in which every field has its value.
+func (m *Mux) Config() Config { return *m.cfg }
+
+// SetLink keeps a value of a shell with a connection, such as its stream.
+func (m *Mux) SetLink(c *Conn, link any) { c.link = link }
+
+// Link returns the value of SetLink.
+func (m *Mux) Link(c *Conn) any { return c.link }
+
+// Codec returns the codec of the schema, for making messages.
+func (m *Mux) Codec() *Codec { return m.cfg.codec }
+
+// Len returns the number of connections.
+func (m *Mux) Len() int { return m.conns.Len() }
+
+// Players returns the number of players in the game.
+func (m *Mux) Players() int { return m.players }
+
+// Conns yields all connections.
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
+
+// Stats returns the counters.
+func (m *Mux) Stats() MuxStats {
+	s := m.stats
+	s.Players, s.Waiting = m.players, m.waiting
+	return s
+}
+
+// Traffic returns the sum of the counters of all connections, ended ones included. It visits every
+// connection.
+func (m *Mux) Traffic() Stats {
+	s := m.past
+	for c := range m.conns.All() {
+		sums.Add(&s, &c.endpoint.stats)
+	}
+	return s
+}
+
+// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+func (m *Mux) Advance(now time.Time) {
+	if now.After(m.now) {
+		m.now = now
+	}
+}
+
+// Unix returns the server's clock in Unix µs.
+func (m *Mux) Unix(now time.Time) uint64 {
+	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
+}
+
+// Tick returns the present tick: that of BeginTick or, without one, the ticks since the server began, by
+// the tick rate.
+func (m *Mux) Tick(now time.Time) uint64 {
+	tick, _ := m.tickStart(now)
+	return tick
+}
+
+// BeginTick says which tick of the game begins, and when it was due: now, or in the past if the game is
+// behind the clock. Without any BeginTick, ticks are counted by the clock.
+func (m *Mux) BeginTick(due time.Time, tick uint64) {
+	m.begun, m.tick, m.tickAt = true, tick, m.Unix(due)
+}
+
+// dueTick returns the tick of now by the clock, as clients count, and when it began. A game that is
+// behind has yet to come to it.
+func (m *Mux) dueTick(now time.Time) (tick, start uint64) {
+	if !m.begun {
+		return m.tickStart(now)
+	}
+	ticks := m.ticks.From(m.tick, m.tickAt)
+	tick = max(m.tick, ticks.TickAt(m.Unix(now)))
+	return tick, ticks.Start(tick)
+}
+
+// tickStart returns the tick of now, and when it began.
+func (m *Mux) tickStart(now time.Time) (tick, start uint64) {
+	if m.begun {
+		return m.tick, m.tickAt
+	}
+	tick = m.ticks.TickAt(m.Unix(now))
+	return tick, m.ticks.Start(tick)
+}
+
+// Accept adds a connection from an address. Its deadlines count from born, when it was begun.
+func (m *Mux) Accept(now time.Time, from netip.AddrPort, born time.Time) *Conn {
+	m.now = now
+	c := &Conn{mux: m, endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
+	c.endpoint.born = born
+	c.endpoint.server.mux = m
+	m.stats.Accepted++
+	m.conns.Add(from, c)
+	if m.down {
+		c.endpoint.Close(now, ExitServerClosed, "server closing")
+		m.touch(c)
+		return c
+	}
+	c.counted = true
+	m.waiting++
+	m.crowd.Push(c)
+	for m.waiting > m.cfg.MaxWaiting || m.crowd.Len() > 0 && !(*m.crowd.First()).counted {
+		if first := m.crowd.Pop(); first.counted {
+			m.stats.Crowded++
+			first.endpoint.fail(now, Close{Reason: ReasonCrowded, Exit: ExitNetworkError})
+			m.touch(first)
+		}
+	}
+	m.touch(c)
+	return c
+}
+
+// touch has a connection polled, after whatever may have changed it.
+func (m *Mux) touch(c *Conn) {
+	m.settle(c)
+	m.conns.Touch(c)
+}
+
+// settle counts a connection that waits no more.
+func (m *Mux) settle(c *Conn) {
+	if c.counted && c.endpoint.state >= StatePlaying {
+		c.counted = false
+		m.waiting--
+	}
+}
+
+// HandleBytes takes bytes of a connection's stream. They must not change until PollEvent has returned
+// false.
+func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) {
+	m.now = now
+	c.endpoint.HandleBytes(now, b)
+	m.touch(c)
+}
+
+// HandleEnd says that the stream of a connection has ended.
+func (m *Mux) HandleEnd(now time.Time, c *Conn, err error) {
+	m.now = now
+	c.endpoint.HandleEnd(now, err)
+	m.touch(c)
+}
+
+// NextTimeout returns when to call HandleTimeout next. It is valid once PollBytes has returned false.
+func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
+
+// HandleTimeout does everything that is due for all connections.
+func (m *Mux) HandleTimeout(now time.Time) {
+	m.now = now
+	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
+		c.endpoint.HandleTimeout(now)
+		m.touch(c)
+	}
+}
+
+// PollEvent returns the next event and its connection.
+func (m *Mux) PollEvent() (*Conn, Event, bool) {
+	m.tellLeft()
+	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
+		c.endpoint.now = m.now
+		if ev, ok := c.endpoint.PollEvent(); ok {
+			if ev.Kind == EventClosed {
+				m.forget(c)
+			}
+			return c, ev, true
+		}
+		m.settle(c)
+		m.conns.Calm(c)
+	}
+	return nil, Event{}, false
+}
+
+// Quiet reports whether no connection may have events.
+func (m *Mux) Quiet() bool { return m.conns.Quiet() }
+
+// forget takes a closed connection out of the table.
+func (m *Mux) forget(c *Conn) {
+	m.settle(c)
+	m.conns.Remove(c.endpoint.peer, c)
+	m.stats.Ended++
+	sums.Add(&m.past, &c.endpoint.stats)
+	if c.played {
+		m.players--
+		m.left = c
+	}
+}
+
+// tellLeft tells all that a player left: after the game was told, which sends the
+// entity_destroy that comes before.
+func (m *Mux) tellLeft() {
+	if c := m.left; c != nil {
+		m.left = nil
+		m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: c.endpoint.server.entity, Code: uint8(MetaPlayerLeft)}, nil)
+	}
+}
+
+// PollBytes writes the next bytes of an unblocked connection into buf, and returns that connection. If
+// its stream takes no more after them, call Block.
+func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
+	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
+		c.endpoint.now = m.now
+		if !c.blocked {
+			before := c.endpoint.state
+			if n := c.endpoint.PollBytes(buf); n > 0 {
+				if c.endpoint.state != before {
+					m.conns.Touch(c) // its end is to be told
+				}
+				return c, n, true
+			}
+		}
+		at, ok := c.endpoint.NextTimeout()
+		m.conns.Rest(c, at, ok)
+	}
+	return nil, 0, false
+}
+
+// Block says that a connection's stream takes no bytes until Unblock.
+func (m *Mux) Block(c *Conn) { c.blocked = true }
+
+// Unblock says that the stream takes bytes again.
+func (m *Mux) Unblock(now time.Time, c *Conn) {
+	m.now = now
+	c.blocked = false
+	m.touch(c)
+}
+
+// Shutdown says goodbye to all clients and admits no new ones: "a server going down sends 1".
+func (m *Mux) Shutdown(now time.Time, text string) {
+	m.now, m.down = now, true
+	for c := range m.conns.All() {
+		c.endpoint.Close(now, ExitServerClosed, text)
+		m.touch(c)
+	}
+}
+
+// CutAll ends all connections at once, for the reasons that Shutdown or others gave them: what is not written is dropped.
+func (m *Mux) CutAll() {
+	for c := range m.conns.All() {
+		c.endpoint.end(c.endpoint.close)
+		m.touch(c)
+	}
+}

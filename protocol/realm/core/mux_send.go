@@ -1,0 +1,243 @@
+package core
+
+import "net/netip"
+
+// The calls of a Conn are made now, which is the time of the newest call of the Mux's
+// Handle* or Advance.
+
+// Peer returns the client's address.
+func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
+
+// Stats returns the counters.
+func (c *Conn) Stats() Stats { return c.endpoint.stats }
+
+// Queued returns how many bytes wait to be written, with the overhead of each message.
+func (c *Conn) Queued() int { return c.endpoint.Queued() }
+
+// Account returns the name of the player in the game, as given at the login; "" if there is none.
+func (c *Conn) Account() string { return c.endpoint.server.account }
+
+// Entity returns the player's own entity.
+func (c *Conn) Entity() uint16 { return c.endpoint.server.entity }
+
+// Version returns the client's version of the protocol.
+func (c *Conn) Version() uint16 { return c.endpoint.server.version }
+
+// Playing reports whether the player is in the game.
+func (c *Conn) Playing() bool { return c.endpoint.state == StatePlaying }
+
+// AnswerRegister answers an EventRegister. It returns false if the client no longer waits for it.
+func (c *Conn) AnswerRegister(q Question, code RegisterCode) bool {
+	defer c.mux.touch(c)
+	return c.endpoint.answerRegister(c.mux.now, q.Number, code)
+}
+
+// AnswerLogin answers an EventLogin. With LoginOK the next event is EventEnter, or the client is
+// told that the server is full. It returns false if the client no longer waits for it: then close
+// the session that was opened for the account.
+func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
+	defer c.mux.touch(c)
+	if code == LoginOK && c.mux.players >= c.mux.cfg.MaxPlayers {
+		c.endpoint.answerLogin(c.mux.now, q.Number, LoginPlayerLimitReached)
+		return false
+	}
+	return c.endpoint.answerLogin(c.mux.now, q.Number, code)
+}
+
+// Refuse answers an EventEnter: the player does not enter.
+func (c *Conn) Refuse(code LoginCode) bool {
+	defer c.mux.touch(c)
+	ok := c.endpoint.refuseEntry(c.mux.now, code)
+	if ok && c.mux.hooks.Refused != nil {
+		c.mux.hooks.Refused(c)
+	}
+	return ok
+}
+
+// Enter answers an EventEnter: the player is in the game, and all players are told. The error is
+// ErrState if there is no such event to answer, or ErrTemporary or ErrValue if the entity is
+// invalid.
+func (c *Conn) Enter(en Entry) error {
+	m := c.mux
+	switch {
+	case c.endpoint.state != StateEntering:
+		return ErrState
+	case en.Entity.ID >= FirstTemporary:
+		return ErrTemporary
+	case en.Entity.check() != nil:
+		return ErrValue
+	case m.players >= m.cfg.MaxPlayers:
+		c.Refuse(LoginPlayerLimitReached)
+		return ErrState
+	}
+	c.played = true
+	m.players++
+	m.stats.Entered++
+	c.endpoint.enter(m.now, &en)
+	if m.hooks.Entered != nil {
+		m.hooks.Entered(c)
+	}
+	m.touch(c)
+	m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: en.Entity.ID, Code: uint8(MetaPlayerJoined),
+		Name: []byte(c.endpoint.server.account)}, nil)
+	c.endpoint.question(m.now)
+	m.touch(c)
+	return nil
+}
+
+// Frame is an encoded message that may be sent to many connections. Release it after use.
+type Frame struct{ f *frame }
+
+// gameKinds are what the program may send.
+const gameKinds = 1<<KindMetaAction | 1<<KindChunkUpdate | 1<<KindEntitiesUpdate | 1<<KindActionsDone | 1<<KindEntityCreate |
+	1<<KindEntityDestroy | 1<<KindChatReceive | 1<<KindEntityIDChange | 1<<KindChunksUpdate
+
+// Encode encodes a message for several connections: bytes that are the same for all are made once.
+// The error is ErrKind, ErrTemporary, ErrValue or ErrTooLarge.
+func (m *Mux) Encode(msg *Message) (Frame, error) {
+	switch {
+	case gameKinds>>msg.Kind&1 == 0:
+		return Frame{}, ErrKind
+	case msg.Kind == KindEntityCreate && msg.Entity.ID >= FirstTemporary,
+		msg.Kind == KindEntityIDChange && (msg.New >= FirstTemporary || msg.Old < FirstTemporary):
+		return Frame{}, ErrTemporary
+	}
+	f := m.shared.frame(m.cfg.codec, msg)
+	var read Message
+	switch {
+	case len(f.b) > MaxMessage:
+		m.shared.release(f)
+		return Frame{}, ErrTooLarge
+	case !m.cfg.codec.Parse(FromServer, f.b, &read):
+		m.shared.release(f)
+		return Frame{}, ErrValue
+	}
+	return Frame{f}, nil
+}
+
+// Release releases a frame. Queues keep it as long as they need it.
+func (m *Mux) Release(f Frame) { m.shared.release(f.f) }
+
+// SendFrame sends an encoded message. The error is ErrClosed or ErrState.
+func (c *Conn) SendFrame(f Frame) error {
+	switch {
+	case c.endpoint.state >= StateClosing:
+		return ErrClosed
+	case c.endpoint.state != StatePlaying:
+		return ErrState
+	}
+	c.endpoint.enqueue(c.mux.now, f.f)
+	c.mux.touch(c)
+	return nil
+}
+
+// Send sends a message of the game to this client alone. See Encode and SendFrame.
+func (c *Conn) Send(msg *Message) error {
+	f, err := c.mux.Encode(msg)
+	if err != nil {
+		return err
+	}
+	defer c.mux.Release(f)
+	return c.SendFrame(f)
+}
+
+// ChangeID tells this client the id of an entity that it created under a temporary one.
+func (c *Conn) ChangeID(temporary, real uint16) error {
+	return c.Send(&Message{Kind: KindEntityIDChange, Old: temporary, New: real})
+}
+
+// ChunkChanged says that cells of a chunk in sight have changed. The chunk is sent again when the
+// client's budget allows it.
+func (c *Conn) ChunkChanged(id ChunkID) {
+	if c.endpoint.state != StatePlaying || c.endpoint.cfg.Terrain == nil {
+		return
+	}
+	c.endpoint.wantChunk(id)
+	c.mux.touch(c)
+}
+
+// LookFrom sets the player's position. With Config.FollowSight, chunks that are now within
+// Config.SightRadius and were not before are sent.
+func (c *Conn) LookFrom(at Position) {
+	if c.endpoint.state != StatePlaying || c.endpoint.cfg.Terrain == nil || !c.endpoint.cfg.FollowSight {
+		return
+	}
+	if was := c.endpoint.terrain.centre; at.BX != was.BX || at.BY != was.BY {
+		c.endpoint.terrain.follow(ChunkID{at.BX, at.BY}, c.endpoint.cfg.SightRadius)
+		c.mux.touch(c)
+	}
+}
+
+// WantedChunk returns the chunk that the client will be sent after i others. It returns false if
+// fewer are waiting, or if the client's budget or queue has no room now.
+func (c *Conn) WantedChunk(i int) (ChunkID, bool) {
+	if i >= c.endpoint.terrain.wanted.Len() || !c.endpoint.mayGetChunk(c.mux.now) {
+		return ChunkID{}, false
+	}
+	return *c.endpoint.terrain.wanted.At(i), true
+}
+
+// WantsChunks reports whether the client waits for chunks, even if none may be sent now.
+func (c *Conn) WantsChunks() bool {
+	return c.endpoint.state == StatePlaying && c.endpoint.terrain.wanted.Len() > 0
+}
+
+// SendChunks sends the client up to n of the chunks that it waits for, as its budget and queue
+// allow. It is for Config.TerrainByTurn.
+func (c *Conn) SendChunks(n int) {
+	for n > 0 && c.endpoint.mayGetChunk(c.mux.now) {
+		before := c.endpoint.terrain.wanted.Len()
+		if !c.endpoint.sendChunks(c.mux.now, n, false) {
+			break
+		}
+		n -= before - c.endpoint.terrain.wanted.Len()
+	}
+	c.mux.touch(c)
+}
+
+// Close says goodbye to this client: ExitClientKicked, ExitClientBanned or ExitServerClosed.
+func (c *Conn) Close(code ExitCode, text string) {
+	c.endpoint.Close(c.mux.now, code, text)
+	c.mux.touch(c)
+}
+
+// Cut ends the connection at once.
+func (c *Conn) Cut(text string) {
+	c.endpoint.Cut(c.mux.now, text)
+	c.mux.touch(c)
+}
+
+// Broadcast sends a message to all players, or to those for whom to returns true, and encodes it
+// once. See Encode.
+func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
+	f, err := m.Encode(msg)
+	if err != nil {
+		return err
+	}
+	m.deliver(f.f, to)
+	m.Release(f)
+	return nil
+}
+
+// Say broadcasts a line of chat.
+func (m *Mux) Say(entity uint16, text []byte) {
+	m.broadcast(&Message{Kind: KindChatReceive, Tick: uint16(m.Tick(m.now)), ID: entity, Text: text}, nil)
+}
+
+// broadcast is Broadcast of what the Mux itself has to say.
+func (m *Mux) broadcast(msg *Message, to func(c *Conn) bool) {
+	f := m.shared.frame(m.cfg.codec, msg)
+	m.deliver(f, to)
+	m.shared.release(f)
+}
+
+func (m *Mux) deliver(f *frame, to func(c *Conn) bool) {
+	m.stats.Broadcast++
+	for c := range m.conns.All() {
+		if c.endpoint.state == StatePlaying && (to == nil || to(c)) {
+			c.endpoint.enqueue(m.now, f)
+			m.touch(c)
+			m.stats.Receivers++
+		}
+	}
+}

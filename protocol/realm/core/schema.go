@@ -1,0 +1,88 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Errors of values that cannot be written.
+var (
+	// ErrUnknown means that the schema has no such attribute or action.
+	ErrUnknown = errors.New("realm: not in the schema")
+	// ErrType means that a value does not have the schema's type, or that there are too many or
+	// too few.
+	ErrType = errors.New("realm: a value differs from the type in the schema")
+	// ErrValue means a float that is NaN or infinite, or a text that is too long or not UTF-8.
+	ErrValue = errors.New("realm: a value cannot be sent: a number is NaN or infinite, or a text is too long or not UTF-8")
+	// ErrTooMany means that a list has more elements than its count can hold.
+	ErrTooMany = errors.New("realm: too many elements")
+)
+
+// Schema gives the types of a game's attributes, actions and additions to config, as the wire
+// does not: "attribute values and action parameters have no length on the wire: their types come
+// from the game's schema". Both ends of a connection must have the same one. The zero Schema has
+// none of them. Schema is not changed after use.
+type Schema struct {
+	// Attributes are the attributes of entities (the object bit), by number.
+	Attributes map[uint16]Field
+
+	// Actions are the parameters of each action, by number.
+	Actions map[uint16][]Field
+
+	// Config is the fields that the game adds to the config message.
+	Config []Field
+}
+
+// A Field is the type of a value, and a name for people.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// Codec reads and writes the messages of one game. It does not change, and is safe for use by
+// several goroutines.
+type Codec struct {
+	attributes map[uint16]Field
+	actions    map[uint16][]Field
+	config     []Field
+}
+
+// NewCodec returns the codec of a schema. It panics if a field's type is unset, which is a
+// mistake in the program.
+func NewCodec(s Schema) *Codec {
+	c := &Codec{attributes: map[uint16]Field{}, actions: map[uint16][]Field{}, config: slices.Clone(s.Config)}
+	mustKnow("config", s.Config)
+	for id, f := range s.Attributes {
+		mustKnow(fmt.Sprintf("attribute %d", id), []Field{f})
+		c.attributes[id] = f
+	}
+	for id, params := range s.Actions {
+		mustKnow(fmt.Sprintf("action %d", id), params)
+		c.actions[id] = slices.Clone(params)
+	}
+	return c
+}
+
+func mustKnow(what string, fields []Field) {
+	for _, f := range fields {
+		if !f.Type.known() {
+			panic(fmt.Sprintf("realm: the schema gives no type for %q of %s", f.Name, what))
+		}
+	}
+}
+
+// Attribute returns the schema's field of an attribute.
+func (c *Codec) Attribute(id uint16) (Field, bool) {
+	f, ok := c.attributes[id]
+	return f, ok
+}
+
+// ActionFields returns the parameters of an action. They must not be changed.
+func (c *Codec) ActionFields(id uint16) ([]Field, bool) {
+	f, ok := c.actions[id]
+	return f, ok
+}
+
+// ConfigFields returns the fields that the game adds to config. They must not be changed.
+func (c *Codec) ConfigFields() []Field { return c.config }
