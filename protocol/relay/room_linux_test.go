@@ -84,7 +84,7 @@ func (r *roomBench) burdens() (x, bare roomBurden) {
 	st := r.server.Stats()
 	return roomBurden{
 		Burden: shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.Socket.InDatagrams + st.Socket.OutDatagrams},
-		reads:  st.Loop.Turns, writes: st.Socket.OutBatches, packages: st.Relayed,
+		reads:  st.Loop.Turns, writes: st.Socket.OutBatches, packages: st.Mux.Relayed,
 	}, bare
 }
 

@@ -97,7 +97,7 @@ func startTimed(tb testing.TB) (netip.AddrPort, *timedCore) {
 		tb.Fatal(err)
 	}
 	s := &Server{first: socket, handle: func(*Peer, Event) {}, log: shell.Log(nil, "relay", "local", socket.LocalAddr())}
-	s.mux = core.NewMux(time.Now(), Config{}, &core.Shared{Rand: shell.Rand()}, core.Key{1}, s)
+	s.mux = core.NewMux(time.Now(), Config{}, &core.Shared{Rand: shell.Rand()}, core.Key{1}, opener{s})
 	core := &timedCore{lockedMux: lockedMux{lockedPort{s, s.mux.First()}}}
 	loop := udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: func(now time.Time) {
 		core.Advance(now)

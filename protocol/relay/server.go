@@ -39,8 +39,8 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Peers int // peers now
-	core.MuxStats
+	Peers      int // peers now
+	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
 	Socket     core.SocketStats // of the first port
@@ -86,7 +86,7 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 	if handle == nil {
 		s.handle = func(*Peer, Event) {}
 	}
-	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, s)
+	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, opener{s})
 	s.mux.First().SetNumber(socket.LocalAddr().Port())
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.First()}}, shell.ServerConfig{
@@ -125,7 +125,7 @@ func (s *Server) View(fn func(m *core.Mux)) {
 // visit each peer.
 func (s *Server) Stats() (st ServerStats) {
 	s.View(func(m *core.Mux) {
-		st.Peers, st.MuxStats, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
+		st.Peers, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st

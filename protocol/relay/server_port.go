@@ -116,9 +116,12 @@ func (f *furtherPorts) listen() (*udp.Socket, error) {
 	return nil, err
 }
 
-// OpenPort implements Opener: it listens on a further port. Mux.Open calls it with s.mu
-// held.
-func (s *Server) OpenPort(p *core.Port) (uint16, error) {
+// opener opens the ports of a server for its Mux.
+type opener struct{ s *Server }
+
+// OpenPort listens on a further port. Mux.Open calls it with s.mu held.
+func (o opener) OpenPort(p *core.Port) (uint16, error) {
+	s := o.s
 	socket, err := s.listen()
 	if err != nil {
 		return 0, fmt.Errorf("relay: %w", err)

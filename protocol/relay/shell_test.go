@@ -155,8 +155,8 @@ func TestServerAndClients(t *testing.T) {
 		if err := s.Do(func(*core.Mux) {}); err != ErrServerClosed {
 			t.Errorf("Do after Shutdown: %v", err)
 		}
-		if st := s.Stats(); st.Peers != 0 || st.Check() != nil {
-			t.Errorf("stats %+v, %v", st, st.Check())
+		if st := s.Stats(); st.Peers != 0 || st.Mux.Check() != nil {
+			t.Errorf("stats %+v, %v", st, st.Mux.Check())
 		}
 	})
 }
@@ -415,37 +415,43 @@ func surviveFaults(t *testing.T, at *place, clients, packages int) {
 	for i := range all {
 		all[i] = at.join(t, s.Addr(), Config{})
 	}
-	var wg sync.WaitGroup
-	for i, x := range all {
-		wg.Go(func() {
-			for k := range packages {
-				if err := x.Send(SemiOrdered, ToOthers, []byte{byte(i), byte(k)}); err != nil {
-					t.Errorf("send: %v", err)
-				}
-			}
-		})
-		wg.Go(func() {
-			due := make([]int, clients)
-			for range packages * (clients - 1) {
-				ev := next(x)
-				if ev.Kind != EventPackage {
-					t.Errorf("after %v: %v (%v)", due, ev.Kind, ev.Close)
-					return
-				}
-				from, k := ev.Package.Payload[0], ev.Package.Payload[1]
-				if int(k) != due[from] {
-					t.Errorf("package %d of %d came where %d was due", k, from, due[from])
-				}
-				due[from]++
-			}
-		})
+	struck := func() uint64 {
+		st := s.Stats()
+		return st.Socket.OutFaults.Total() + st.Socket.InFaults.Total()
 	}
-	patient.Done(wg.Wait)
+	for round := 0; round < 50 && (round == 0 || struck() == 0); round++ { // on a busy machine few system calls carry all of it
+		var wg sync.WaitGroup
+		for i, x := range all {
+			wg.Go(func() {
+				for k := range packages {
+					if err := x.Send(SemiOrdered, ToOthers, []byte{byte(i), byte(k)}); err != nil {
+						t.Errorf("send: %v", err)
+					}
+				}
+			})
+			wg.Go(func() {
+				due := make([]int, clients)
+				for range packages * (clients - 1) {
+					ev := next(x)
+					if ev.Kind != EventPackage {
+						t.Errorf("after %v: %v (%v)", due, ev.Kind, ev.Close)
+						return
+					}
+					from, k := ev.Package.Payload[0], ev.Package.Payload[1]
+					if int(k) != due[from] {
+						t.Errorf("package %d of %d came where %d was due", k, from, due[from])
+					}
+					due[from]++
+				}
+			})
+		}
+		patient.Done(wg.Wait)
+	}
 	st := s.Stats()
-	if st.Socket.OutFaults.Total()+st.Socket.InFaults.Total() == 0 {
+	if struck() == 0 {
 		t.Errorf("no fault struck: %+v", st.Socket)
 	}
-	if err := st.MuxStats.Check(); err != nil {
+	if err := st.Mux.Check(); err != nil {
 		t.Error(err)
 	}
 	if err := s.Shutdown(t.Context()); err != nil {

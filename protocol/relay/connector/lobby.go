@@ -97,7 +97,7 @@ var opensConfig = admission.BucketsConfig{
 }
 
 // NewLobby returns the lobby of one server. The key makes the table of openers unguessable.
-func NewLobby(c Config, key admission.Key) *Lobby {
+func NewLobby(c Config, key core.Key) *Lobby {
 	return &Lobby{
 		cfg: c.fill(), clients: map[netip.AddrPort]place{},
 		known: memory{limit: maxPast - maxPast/4}, unknown: memory{limit: maxPast / 4},

@@ -5,8 +5,6 @@ import (
 	cryptorand "crypto/rand"
 	"net/netip"
 
-	"parley/internal/admission"
-	"parley/internal/metric"
 	"parley/protocol/relay"
 	"parley/protocol/relay/core"
 )
@@ -32,8 +30,8 @@ type ServerStats struct {
 	Peers      int // known addresses, at all ports
 	Lobby      Stats
 	Mux        core.MuxStats
-	Traffic    core.Stats   // of all peers, ended ones included
-	RoundTrips metric.Times // of all peers
+	Traffic    core.Stats // of all peers, ended ones included
+	RoundTrips core.Times // of all peers
 }
 
 // Listen starts a server whose main port is addr, written host:port; if empty, it is
@@ -43,7 +41,7 @@ func Listen(addr string, c Config) (*Server, error) {
 	if addr == "" {
 		addr = DefaultAddr
 	}
-	var key admission.Key
+	var key core.Key
 	cryptorand.Read(key[:])
 	l := NewLobby(c, key)
 	s, err := relay.Listen(addr, l.serverConfig(), nil)

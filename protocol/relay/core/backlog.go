@@ -95,7 +95,9 @@ func (l *line) measure(now time.Time, taken int) {
 }
 
 // said returns how many reliable packages of the peer were taken.
-func (p *Peer) said() uint64 { return p.receiver.Stats().Delivered + uint64(p.receiver.Waiting()) }
+func (p *Peer) said() uint64 {
+	return p.end.receiver.Stats().Delivered + uint64(p.end.receiver.Waiting())
+}
 
 // shareOf returns how many bytes of the peer's packages may wait for one receiver.
 func (p *Peer) shareOf(r *Rules) int {
@@ -153,7 +155,7 @@ func (e *Endpoint) ease(l *line) {
 // relieve lets the sender of a full line go on.
 func (b *backlog) relieve(l *line) {
 	l.full = false
-	if l.from.waitsFor--; l.from.waitsFor == 0 && !roster.Gone(&l.from.Member) {
+	if l.from.waitsFor--; l.from.waitsFor == 0 && !roster.Gone(&l.from.member) {
 		l.from.port.touch(l.from)
 	}
 }
@@ -214,9 +216,9 @@ func (e *Endpoint) isTooSlow(now time.Time) bool {
 		}
 		ms := int(waited / time.Millisecond)
 		if int(l.from.said()-l.saidThen)*1000 > fairPackages*ms {
-			l.from.seldom().refusedAt = now // or soon will be
+			l.from.end.seldom().refusedAt = now // or soon will be
 		}
-		if fair := l.from.rare == nil || now.Sub(l.from.refusedAt) >= fairAfter; fair && (b.taken-l.takenThen)*1000 < slowRate*ms {
+		if fair := l.from.end.rare == nil || now.Sub(l.from.end.refusedAt) >= fairAfter; fair && (b.taken-l.takenThen)*1000 < slowRate*ms {
 			return true
 		}
 		l.measure(now, b.taken)

@@ -75,7 +75,7 @@ func (p *Port) reply(to netip.AddrPort, b []byte) {
 // Challenged says that the peer's address has answered a challenge of Port.Challenge: it is proven, and knows our
 // reliable id 0. Call it in Lobby.Enter, before anything is sent to the peer.
 func (p *Peer) Challenged() {
-	p.numberFrom(1)
+	p.end.numberFrom(1)
 	p.Prove()
 }
 

@@ -21,8 +21,8 @@ type direct struct {
 // mayGoDirect reports whether a package may be sent past the queues of the peer: nothing is in
 // them, there is no bound on what its address is sent, and its timer stands as it is.
 func (p *Peer) mayGoDirect(now time.Time, mode Mode) bool {
-	return p.port.direct.Len() < maxDirect && p.looseOut.Len() == 0 && p.backlog.Len() == 0 &&
-		p.allowance.Proven() && p.sender.Pressure().Packets == 0 && p.timerHolds(now, mode)
+	return p.port.direct.Len() < maxDirect && p.end.looseOut.Len() == 0 && p.end.backlog.Len() == 0 &&
+		p.end.allowance.Proven() && p.end.sender.Pressure().Packets == 0 && p.timerHolds(now, mode)
 }
 
 // timerHolds reports whether what the peer said when it rested is not changed by one more package:
@@ -33,23 +33,23 @@ func (p *Peer) timerHolds(now time.Time, mode Mode) bool {
 		return true
 	}
 	wait := p.rested.Sub(now)
-	return wait > p.rules.ConfirmAfter/4 && (mode == Unreliable || wait < p.rules.send.MinRTO && !p.sender.Doubling())
+	return wait > p.end.rules.ConfirmAfter/4 && (mode == Unreliable || wait < p.end.rules.send.MinRTO && !p.end.sender.Doubling())
 }
 
 // sendDirect sends a package that may go direct, or leaves it in the engine for its turn.
 func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
-	d := direct{to: p.peer, payload: payload, flags: packageFlags(mode, server), id: p.nextLoose}
+	d := direct{to: p.end.peer, payload: payload, flags: packageFlags(mode, server), id: p.end.nextLoose}
 	if mode == Unreliable {
-		p.nextLoose = (p.nextLoose + 1) & MaxID
+		p.end.nextLoose = (p.end.nextLoose + 1) & MaxID
 		payload.Retain()
-	} else if err := p.sendFrom(now, outgoing{payload: payload, flags: d.flags}, from); err != nil {
+	} else if err := p.end.sendFrom(now, outgoing{payload: payload, flags: d.flags}, from); err != nil {
 		return err
 	} else if !p.takeDirect(now, &d) {
 		p.port.load(p)
 		return nil
 	}
-	p.ride = p.busy
-	p.out++
+	p.end.ride = p.busy
+	p.end.out++
 	p.port.direct.Push(d)
 	p.port.note()
 	return nil
@@ -58,8 +58,8 @@ func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *reliab
 // takeDirect takes what the engine has to send. That is the package that it was given, or, in
 // the midst of losses, a copy of an earlier one.
 func (p *Peer) takeDirect(now time.Time, d *direct) bool {
-	next := p.sender.Next()
-	t, ok := p.sender.Poll(now)
+	next := p.end.sender.Next()
+	t, ok := p.end.sender.Poll(now)
 	if !ok {
 		return false
 	}
@@ -68,7 +68,7 @@ func (p *Peer) takeDirect(now time.Time, d *direct) bool {
 		d.payload.Retain()
 		return true
 	}
-	d.payload = p.shared.Buffers.Share(t.Packet)
+	d.payload = p.end.shared.buffers.Share(t.Packet)
 	p.port.load(p) // for the package itself
 	return true
 }
@@ -80,7 +80,7 @@ func (p *Port) transmitDirect(buf []byte) (int, netip.AddrPort) {
 	b := appendHeader(buf[:0], d.flags, d.id)
 	if d.payload != nil {
 		b = append(b, d.payload.Bytes()...)
-		p.mux.shared.Buffers.Release(d.payload)
+		p.mux.shared.buffers.Release(d.payload)
 	}
 	n := len(b)
 	p.direct.Pop()

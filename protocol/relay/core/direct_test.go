@@ -65,8 +65,8 @@ func TestDirectPackagesLeaveTimersRight(t *testing.T) {
 			port := h.mux.first
 			at, _ := port.NextTimeout()
 			for p := range port.Peers() {
-				if want, ok := p.NextTimeout(); ok && want.Before(at) {
-					t.Fatalf("%v wants to be called %v before the port is", p.Addr(), at.Sub(want))
+				if want, ok := p.nextTimeout(); ok && want.Before(at) {
+					t.Fatalf("%v wants to be called %v before the port is", p.end.Addr(), at.Sub(want))
 				}
 			}
 		}
@@ -137,7 +137,7 @@ func TestAFloodInOneTurnIsQueued(t *testing.T) {
 		}
 		out := uint64(0)
 		for p := range h.mux.Peers() {
-			out += p.Stats().Out
+			out += p.end.Stats().Out
 		}
 		if out != h.mux.stats.Out {
 			t.Errorf("%v: the peers count %d datagrams, the server %d", mode, out, h.mux.stats.Out)

@@ -42,10 +42,10 @@ type Progress struct {
 
 // Progress returns the progress of the conversation with the peer, at its end if it has ended.
 func (p *Peer) Progress() Progress {
-	if p.state == StateClosed {
-		return p.was
+	if p.end.state == StateClosed {
+		return p.end.was
 	}
-	return p.progress()
+	return p.end.progress()
 }
 
 func (e *Endpoint) progress() Progress {
@@ -61,8 +61,8 @@ func (e *Endpoint) resume(now time.Time, was Progress) {
 	if was == (Progress{}) {
 		return
 	}
-	e.sender = reliable.NewSender(now, was.Unsure, e.rules.send, &e.shared.Buffers, e.shared.Rand)
-	e.receiver = reliable.NewReceiver(now, was.Receive, e.rules.recv, &e.shared.Buffers)
+	e.sender = reliable.NewSender(now, was.Unsure, e.rules.send, &e.shared.buffers, e.shared.Rand)
+	e.receiver = reliable.NewReceiver(now, was.Receive, e.rules.recv, &e.shared.buffers)
 	e.near, e.nextLoose = was.Receive, was.Loose
 	if was.Got != ([3]uint64{}) {
 		e.seldom().expected = &expected{ids: was.Got}
@@ -96,15 +96,15 @@ func (e *Endpoint) nextID() uint64 {
 // Expect makes the next reliable packages to the peer skip three ids that it already has, from empty packages of Port.SendEmpty.
 // While asked, the Doorman is called for the peer's confirmations. The ids are in ascending order.
 func (p *Peer) Expect(ids [3]uint64, asked bool) {
-	p.seldom().expected = &expected{ids: ids, open: asked}
+	p.end.seldom().expected = &expected{ids: ids, open: asked}
 }
 
 // Expects returns the ids of Expect, false if there are none.
 func (p *Peer) Expects() ([3]uint64, bool) {
-	if p.rare == nil || p.expected == nil {
+	if p.end.rare == nil || p.end.expected == nil {
 		return [3]uint64{}, false
 	}
-	return p.expected.ids, true
+	return p.end.expected.ids, true
 }
 
 // expected are ids that the peer has got, and that are not to be used for anything else.
@@ -127,21 +127,21 @@ func (e *Endpoint) passOver(now time.Time) {
 }
 
 // NextID returns the next reliable id to the peer.
-func (p *Peer) NextID() uint64 { return p.nextID() }
+func (p *Peer) NextID() uint64 { return p.end.nextID() }
 
 // Held returns how many bytes of the peer's packages wait for smaller ids, with the cost of the missing ids.
-func (p *Peer) Held() int { return p.receiver.Held() }
+func (p *Peer) Held() int { return p.end.receiver.Held() }
 
 // Pass sends the peer a package of other participants, with bit 4 clear. It is for a lobby that packs for each receiver itself.
 // If Pass returns an error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Pass(mode Mode, payload []byte) error {
-	if err := p.maySend(mode, payload); err != nil {
+	if err := p.end.maySend(mode, payload); err != nil {
 		return err
 	}
 	m := p.port.mux
-	shared := m.shared.Buffers.Share(payload)
+	shared := m.shared.buffers.Share(payload)
 	err := p.give(m.now, mode, false, shared, nil) // of several senders, so it counts as the server's own
-	m.shared.Buffers.Release(shared)
+	m.shared.buffers.Release(shared)
 	if err == nil {
 		m.stats.Copies++
 	}
@@ -149,11 +149,11 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 }
 
 // IsNext reports whether an id is that of the oldest reliable package of the peer that has not arrived yet.
-func (p *Peer) IsNext(id uint32) bool { return uint32(p.receiver.Complete())&MaxID == id }
+func (p *Peer) IsNext(id uint32) bool { return uint32(p.end.receiver.Complete())&MaxID == id }
 
 // Forget removes the peer without a goodbye. Its address is not ignored: it may come again at once.
 func (p *Peer) Forget() {
-	p.seldom().spared = true
+	p.end.seldom().spared = true
 	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
 }
 
@@ -176,12 +176,12 @@ func (p *Port) accepts(c *Peer, b []byte) bool {
 		return true
 	}
 	if d.Kind == KindConfirmation {
-		if c.rare != nil && c.expected != nil && c.expected.open {
-			m.doorman.Confirmed(m.now, p, c.peer, d.IDs)
+		if c.end.rare != nil && c.end.expected != nil && c.end.expected.open {
+			m.doorman.Confirmed(m.now, p, c.end.peer, d.IDs)
 		}
 		return true
 	}
-	if !d.Mode.Reliable() || len(d.Payload) == 0 || !c.receiver.Fresh(serial.Bits24.Unwrap(c.near, d.ID)) {
+	if !d.Mode.Reliable() || len(d.Payload) == 0 || !c.end.receiver.Fresh(serial.Bits24.Unwrap(c.end.near, d.ID)) {
 		return true
 	}
 	return m.doorman.Accept(m.now, c, Package{Mode: d.Mode, Server: d.ToServer, ID: d.ID, Payload: d.Payload})

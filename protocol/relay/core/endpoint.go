@@ -182,7 +182,7 @@ func (s *Stats) Check() error {
 
 // Shared is what the endpoints of one Mux or one client share. Its zero value is usable, except for Rand.
 type Shared struct {
-	Buffers reliable.Buffers
+	buffers reliable.Buffers
 	Rand    *rand.Rand
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
@@ -203,8 +203,8 @@ func (s *Shared) ms(now time.Time) uint32 {
 func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *Shared, first uint64) Endpoint {
 	e := Endpoint{
 		rules: r, shared: s, client: client, state: StateOpen, peer: admission.Canon(peer), now: now, heard: now,
-		sender:   reliable.NewSender(now, first, r.send, &s.Buffers, s.Rand),
-		receiver: reliable.NewReceiver(now, first, r.recv, &s.Buffers),
+		sender:   reliable.NewSender(now, first, r.send, &s.buffers, s.Rand),
+		receiver: reliable.NewReceiver(now, first, r.recv, &s.buffers),
 		near:     first, confirmedMS: s.ms(now),
 	}
 	e.nextLoose, e.newestLoose = uint32(first)&MaxID, uint32(first)&MaxID
@@ -219,7 +219,7 @@ func newEndpoint(now time.Time, peer netip.AddrPort, client bool, r *Rules, s *S
 // numberFrom has our reliable packages begin at an id, as those before it were sent by other means. Nothing
 // was sent yet.
 func (e *Endpoint) numberFrom(first uint64) {
-	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.Buffers, e.shared.Rand)
+	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.buffers, e.shared.Rand)
 }
 
 // Advance sets the time for calls before the next Handle*. It does not go back.
@@ -407,7 +407,7 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 	}
 	if e.rare != nil && e.parting != nil {
 		n := copy(buf, e.parting)
-		e.shared.Buffers.Give(e.parting)
+		e.shared.buffers.Give(e.parting)
 		e.parting = nil
 		return n, true
 	}
@@ -457,6 +457,6 @@ func (e *Endpoint) confirm(buf []byte, early time.Duration) (int, bool) {
 
 func (e *Endpoint) release(o outgoing) {
 	if o.payload != nil {
-		e.shared.Buffers.Release(o.payload)
+		e.shared.buffers.Release(o.payload)
 	}
 }

@@ -94,12 +94,12 @@ func (e *Endpoint) end(c Close, tell bool) {
 // confirmAll writes down the confirmations that are owed, to go out before the farewell: a peer
 // that is removed in good order is not to wonder whether its last packages came.
 func (e *Endpoint) confirmAll() {
-	buf := e.shared.Buffers.Take(MaxDatagram)
+	buf := e.shared.buffers.Take(MaxDatagram)
 	if n, ok := e.confirm(buf, maxConfirmAfter); ok {
 		e.seldom().parting = buf[:n]
 		return
 	}
-	e.shared.Buffers.Give(buf)
+	e.shared.buffers.Give(buf)
 }
 
 // letGo gives up what was to be sent, but for unreliable packages that may still go.
@@ -110,7 +110,7 @@ func (e *Endpoint) letGo(keepLoose bool) {
 		return
 	}
 	if e.rare != nil && e.parting != nil {
-		e.shared.Buffers.Give(e.parting)
+		e.shared.buffers.Give(e.parting)
 		e.parting = nil
 	}
 	for e.looseOut.Len() > 0 {
@@ -123,9 +123,9 @@ func (e *Endpoint) letGo(keepLoose bool) {
 // forget lets go of what nobody will read.
 func (e *Endpoint) forget() {
 	if e.lentIn != nil {
-		e.shared.Buffers.Give(e.lentIn)
+		e.shared.buffers.Give(e.lentIn)
 		e.lentIn = nil
 	}
-	e.looseIn.Clear(&e.shared.Buffers)
+	e.looseIn.Clear(&e.shared.buffers)
 	e.receiver.Close()
 }

@@ -163,9 +163,9 @@ func (e *Endpoint) takeLoose(now time.Time, d *Datagram, b []byte) {
 	e.hears(now)
 	if e.looseIn.Held() > maxLooseBytes {
 		e.stats.LooseUnread++
-		e.looseIn.Drop(&e.shared.Buffers)
+		e.looseIn.Drop(&e.shared.buffers)
 	}
-	e.looseIn.Put(append(e.shared.Buffers.Take(len(b))[:0], b...))
+	e.looseIn.Put(append(e.shared.buffers.Take(len(b))[:0], b...))
 }
 
 // noteLoose remembers the newest unreliable id, and reports whether this one is within 1,024 of
@@ -216,7 +216,7 @@ func (e *Endpoint) noteMalformed(now time.Time) {
 // next call.
 func (e *Endpoint) nextPackage() (Package, bool) {
 	if e.lentIn != nil {
-		e.shared.Buffers.Give(e.lentIn)
+		e.shared.buffers.Give(e.lentIn)
 		e.lentIn = nil
 	}
 	b, ok := e.nextBytes()

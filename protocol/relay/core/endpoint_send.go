@@ -46,9 +46,9 @@ func (e *Endpoint) maySend(mode Mode, payload []byte) error {
 
 // sendCopy sends a package with a payload of its own.
 func (e *Endpoint) sendCopy(now time.Time, mode Mode, server bool, payload []byte) error {
-	shared := e.shared.Buffers.Share(payload)
+	shared := e.shared.buffers.Share(payload)
 	err := e.sendShared(now, mode, server, shared, nil)
-	e.shared.Buffers.Release(shared)
+	e.shared.buffers.Release(shared)
 	return err
 }
 

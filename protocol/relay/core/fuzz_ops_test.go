@@ -96,14 +96,14 @@ func (o *ops) check(t *testing.T) {
 		t.Fatalf("%v, %d peers", st.Check(), m.Len())
 	}
 	for p := range m.Peers() {
-		if st := p.Stats(); st.Check() != nil {
+		if st := p.end.Stats(); st.Check() != nil {
 			t.Fatal(st.Check())
 		}
-		if p.backlog.held > m.rules.MaxBacklog || p.looseHeld > maxLooseBytes || p.sender.InFlight(0) > maxOutstanding {
-			t.Fatalf("%v holds %d, %d and %d", p.Addr(), p.backlog.held, p.looseHeld, p.sender.InFlight(0))
+		if p.end.backlog.held > m.rules.MaxBacklog || p.end.looseHeld > maxLooseBytes || p.end.sender.InFlight(0) > maxOutstanding {
+			t.Fatalf("%v holds %d, %d and %d", p.end.Addr(), p.end.backlog.held, p.end.looseHeld, p.end.sender.InFlight(0))
 		}
-		if p.state == StateOpen && p.Room() == nil {
-			t.Fatalf("%v is in no room", p.Addr())
+		if p.end.state == StateOpen && p.Room() == nil {
+			t.Fatalf("%v is in no room", p.end.Addr())
 		}
 	}
 	for a := range o.h.out {

@@ -54,7 +54,7 @@ func newSeededHoard(t testing.TB, seed uint64, n int, delay, every time.Duration
 		h.mux.Advance(now)
 		for p, ev, ok := h.mux.PollEvent(); ok; p, ev, ok = h.mux.PollEvent() {
 			if ev.Kind == EventLeft {
-				t.Logf("at %v %v left: %v", h.net.Elapsed(), p.Addr(), ev.Close)
+				t.Logf("at %v %v left: %v", h.net.Elapsed(), p.end.Addr(), ev.Close)
 			}
 		}
 	})
@@ -277,7 +277,7 @@ func TestAFloodIsCutToAShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.settle()
-	st, flood := h.mux.Stats(), h.mux.First().Peer(h.members[0].host.Addr()).Stats()
+	st, flood := h.mux.Stats(), h.mux.First().Peer(h.members[0].host.Addr()).end.Stats()
 	if copies := st.Copies - before.Copies; copies > 10*60_000+30_000 {
 		t.Errorf("%d copies in 10 s", copies)
 	}

@@ -228,7 +228,7 @@ func spell(b []byte) string {
 }
 
 func describe(p *Peer, ev Event) string {
-	who := fmt.Sprint(p.Addr().Addr())
+	who := fmt.Sprint(p.end.Addr().Addr())
 	switch ev.Kind {
 	case EventPackage:
 		return fmt.Sprintf("%s %s %q", who, ev.Package.Mode, ev.Package.Payload)

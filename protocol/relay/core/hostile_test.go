@@ -51,7 +51,7 @@ func TestEveryWayToJoin(t *testing.T) {
 			t.Fatalf("%s: %v", name, s.err)
 		case first.ended == (first.state == StateOpen):
 			t.Fatalf("%s: it is %v", name, first.state)
-		case first.state == StateOpen && (p == nil || p.state != StateOpen || !first.joined):
+		case first.state == StateOpen && (p == nil || p.end.state != StateOpen || !first.joined):
 			t.Fatalf("%s: the client is in, the server does not know", name)
 		case first.ended && p != nil:
 			if err := net.Run(12 * time.Second); err != nil || s.mux.Len() != 0 {
@@ -318,8 +318,8 @@ func TestAPeerHoldsABoundedMemory(t *testing.T) {
 			break
 		}
 		h.in(slow, pack(SemiOrdered, true, id, "held")) // 0 confirmed, 1 never comes
-		flights := p.sender.InFlight(0)
-		worst = max(worst, p.backlog.held+int(p.looseHeld)+p.looseIn.Held()+p.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
+		flights := p.end.sender.InFlight(0)
+		worst = max(worst, p.end.backlog.held+int(p.end.looseHeld)+p.end.looseIn.Held()+p.end.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
 		h.now = h.now.Add(100 * time.Microsecond)
 		clear(h.out)
 	}

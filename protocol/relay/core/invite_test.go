@@ -25,12 +25,12 @@ func TestInvitedPeers(t *testing.T) {
 	if got := string(buf[:n]); !ok || to != home || got != "\x50\x00\x00\x00hello" {
 		t.Fatalf("sent %q to %v", got, to)
 	}
-	if p.Answered() {
+	if p.end.Answered() {
 		t.Error("it is said to have confirmed something")
 	}
 	m.HandleDatagram(now, home, []byte{0x80, 0, 0, 0, 0, 0, 9}) // a lie
 	m.HandleDatagram(now, home, []byte{0x80, 0, 0, 0, 0, 0, 0})
-	if p.Unconfirmed() != 0 || !p.Answered() {
+	if p.end.Unconfirmed() != 0 || !p.end.Answered() {
 		t.Error("its confirmation did not reach it")
 	}
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(home.Addr().As16()), home.Port())

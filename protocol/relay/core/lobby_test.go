@@ -54,7 +54,7 @@ func (l *hotel) Receive(now time.Time, p *Peer, pkg Package) bool {
 }
 
 func (l *hotel) Gone(_ time.Time, p *Peer, why Close) {
-	l.log = append(l.log, fmt.Sprintf("%v %v", p.Addr().Addr(), why.Reason))
+	l.log = append(l.log, fmt.Sprintf("%v %v", p.end.Addr().Addr(), why.Reason))
 }
 
 // inAt hands a datagram to a further port.

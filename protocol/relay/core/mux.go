@@ -95,13 +95,13 @@ func (m *Mux) Stats() MuxStats { return m.stats }
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for p := range m.Peers() {
-		one := p.Stats()
+		one := p.end.Stats()
 		sums.Add(&s, &one)
 	}
 	for i := range m.eventful.Len() {
 		if port := *m.eventful.At(i); port.closed { // and those that it had are not forgotten yet
 			for p := range port.Peers() {
-				one := p.Stats()
+				one := p.end.Stats()
 				sums.Add(&s, &one)
 			}
 		}
@@ -155,7 +155,7 @@ func (m *Mux) PollPort() (*Port, bool) {
 func (m *Mux) Drained() bool { return m.down && m.peers == 0 }
 
 // RoundTrips returns the round-trip times of all peers.
-func (m *Mux) RoundTrips() Times { return m.shared.Buffers.RoundTrips }
+func (m *Mux) RoundTrips() Times { return m.shared.buffers.RoundTrips }
 
 // Shutdown makes all peers leave when what was sent to them is confirmed, and admits no new ones. Normally
 // the peers are gone a round trip later. Peers that do not answer are gone after 10 s at most.

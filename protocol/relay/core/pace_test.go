@@ -40,12 +40,12 @@ func TestABurstGoesOnAtItsPace(t *testing.T) {
 		_ = p.Send(Unordered, []byte(strings.Repeat("y", 500)))
 	}
 	h.turn()
-	first := p.sender.Pressure().Packets
+	first := p.end.sender.Pressure().Packets
 	if first == 0 {
 		t.Fatal("the pacer holds nothing back: this tests nothing")
 	}
 	h.wait(40 * time.Millisecond) // nothing is confirmed
-	if left := p.sender.Pressure().Packets; left == first {
+	if left := p.end.sender.Pressure().Packets; left == first {
 		t.Errorf("all of %d still wait after 40 ms", first)
 	}
 }

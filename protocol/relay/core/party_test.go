@@ -178,10 +178,10 @@ func (s *party) witness(p *Peer, pkg Package) {
 	if s.lenient {
 		return
 	}
-	sender := s.lives[p.Addr()]
+	sender := s.lives[p.end.Addr()]
 	if !ok || from != sender || mode != pkg.Mode {
 		if sender != nil && !sender.isSpoilt() {
-			s.fail("the server got %x as %v from %v", pkg.Payload, pkg.Mode, p.Addr())
+			s.fail("the server got %x as %v from %v", pkg.Payload, pkg.Mode, p.end.Addr())
 		}
 		return
 	}
@@ -193,7 +193,7 @@ func (s *party) witness(p *Peer, pkg Package) {
 		return
 	}
 	for other := range p.Room().All() {
-		if r := s.lives[other.Addr()]; other != p && other.state == StateOpen && r != nil && !r.isSpoilt() {
+		if r := s.lives[other.end.Addr()]; other != p && other.end.state == StateOpen && r != nil && !r.isSpoilt() {
 			r.expects(sender, seq, mode)
 		}
 	}
@@ -306,14 +306,14 @@ func (s *party) serverTurn(now time.Time) {
 		}
 		s.ends[ev.Close.Reason]++
 		if ev.Close.Reason == 0 {
-			s.fail("%v left without a reason", p.Addr())
+			s.fail("%v left without a reason", p.end.Addr())
 		}
-		st := p.Stats()
+		st := p.end.Stats()
 		if err := st.Check(); err != nil {
-			s.fail("%v: %v", p.Addr(), err)
+			s.fail("%v: %v", p.end.Addr(), err)
 		}
-		if p.Room() != nil || s.mux.First().Peer(p.Addr()) == p {
-			s.fail("%v left and is still in the room", p.Addr())
+		if p.Room() != nil || s.mux.First().Peer(p.end.Addr()) == p {
+			s.fail("%v left and is still in the room", p.end.Addr())
 		}
 	}
 	for _, ok := s.mux.PollPort(); ok; _, ok = s.mux.PollPort() {
@@ -427,12 +427,12 @@ func (s *party) unsettled() string {
 		switch {
 		case !l.joined || l.state != StateOpen:
 			return fmt.Sprintf("%v is %v", l.addr, l.state)
-		case p == nil || p.state != StateOpen || p.Room() == nil:
+		case p == nil || p.end.state != StateOpen || p.Room() == nil:
 			return fmt.Sprintf("%v is not in the room", l.addr)
-		case l.Unconfirmed()+p.Unconfirmed() > 0:
-			return fmt.Sprintf("%v: %d and %d are unconfirmed", l.addr, l.Unconfirmed(), p.Unconfirmed())
+		case l.Unconfirmed()+p.end.Unconfirmed() > 0:
+			return fmt.Sprintf("%v: %d and %d are unconfirmed", l.addr, l.Unconfirmed(), p.end.Unconfirmed())
 		case s.lenient:
-		case !inStep(l.Endpoint, &p.Endpoint) || !inStep(&p.Endpoint, l.Endpoint):
+		case !inStep(l.Endpoint, &p.end) || !inStep(&p.end, l.Endpoint):
 			return fmt.Sprintf("%v: the two sides count differently", l.addr)
 		case l.isSpoilt():
 		case l.complete < len(l.sent):

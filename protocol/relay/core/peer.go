@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net/netip"
 	"time"
 
 	"parley/internal/roster"
@@ -9,7 +10,7 @@ import (
 // Peer is a client that a server knows: an address at one of its ports. It is owned by the
 // goroutine that calls the Mux.
 type Peer struct {
-	roster.Member
+	member
 	port    *Port
 	room    *Room
 	place   int       // in the room's list
@@ -23,7 +24,7 @@ type Peer struct {
 	share    meter         // of the room's rate
 	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for that
 
-	Endpoint
+	end Endpoint
 
 	// Seat is the lobby's own data for the peer, Value the game's.
 	Seat, Value any
@@ -31,6 +32,28 @@ type Peer struct {
 	// in its ticket.
 	Name string
 }
+
+// member is embedded by a name that the users of a peer do not see.
+type member = roster.Member
+
+// Addr returns the peer's address.
+func (p *Peer) Addr() netip.AddrPort { return p.end.peer }
+
+// RTT returns the smoothed round-trip time, including the time for which the peer gathers its confirmations; 0 while it is
+// unknown.
+func (p *Peer) RTT() time.Duration { return p.end.RTT() }
+
+// State returns the state of the server's end.
+func (p *Peer) State() State { return p.end.state }
+
+// Answered reports whether the peer has confirmed something.
+func (p *Peer) Answered() bool { return p.end.answered }
+
+// Unconfirmed returns how many reliable packages to the peer are in flight or waiting.
+func (p *Peer) Unconfirmed() int { return p.end.Unconfirmed() }
+
+// Stats returns the counters.
+func (p *Peer) Stats() Stats { return p.end.Stats() }
 
 // Port returns the server's port that the peer sends to.
 func (p *Peer) Port() *Port { return p.port }
@@ -41,12 +64,12 @@ func (p *Peer) Room() *Room { return p.room }
 // Send sends the peer a package of the server's own, with bit 4 set. If Send returns an
 // error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Send(mode Mode, payload []byte) error {
-	if err := p.maySend(mode, payload); err != nil {
+	if err := p.end.maySend(mode, payload); err != nil {
 		return err
 	}
 	now := p.port.mux.now
-	p.now = now
-	err := p.sendCopy(now, mode, true, payload)
+	p.end.now = now
+	err := p.end.sendCopy(now, mode, true, payload)
 	p.port.load(p)
 	return err
 }
@@ -54,18 +77,18 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 // Prove says that the peer receives what is sent to its address. From now on, it may be
 // sent everything.
 func (p *Peer) Prove() {
-	p.allowance.Prove()
+	p.end.allowance.Prove()
 	p.port.touch(p)
 }
 
 // Proven reports whether the peer's address is proven, or near enough to need no proof.
-func (p *Peer) Proven() bool { return p.allowance.Proven() }
+func (p *Peer) Proven() bool { return p.end.allowance.Proven() }
 
 // Join tells the game of the peer, with EventJoined. Packages for the server that were
 // received before come after it.
 func (p *Peer) Join() {
 	if !p.joined {
-		p.joined, p.announce = true, true
+		p.joined, p.end.announce = true, true
 		p.port.touch(p)
 	}
 }
@@ -74,23 +97,23 @@ func (p *Peer) Join() {
 // it: it may Join again. When a peer ends, the game is told anyway.
 func (p *Peer) Leave(why Close) {
 	switch {
-	case p.announce: // the game has not heard of it yet
-		p.announce, p.joined = false, false
+	case p.end.announce: // the game has not heard of it yet
+		p.end.announce, p.joined = false, false
 	case p.joined && !p.leaves:
-		p.leaves, p.seldom().why = true, why
+		p.leaves, p.end.seldom().why = true, why
 		p.port.touch(p)
 	}
 }
 
 // Close makes the peer leave when everything sent to it is confirmed.
 func (p *Peer) Close(text string) {
-	p.Endpoint.Close(p.port.mux.now, text)
+	p.end.Close(p.port.mux.now, text)
 	p.port.touch(p)
 }
 
 // Remove makes the peer leave at once. Unconfirmed packages are dropped.
 func (p *Peer) Remove(why Close) {
-	p.Cut(p.port.mux.now, why)
+	p.end.Cut(p.port.mux.now, why)
 	p.port.touch(p)
 }
 
@@ -98,18 +121,18 @@ func (p *Peer) Remove(why Close) {
 // the game is handed to the lobby on the way.
 func (p *Peer) nextEvent(now time.Time) (Event, bool) {
 	m := p.port.mux
-	p.now = now
+	p.end.now = now
 	for {
-		if p.announce {
-			p.announce = false
+		if p.end.announce {
+			p.end.announce = false
 			return Event{Kind: EventJoined}, true
 		}
 		if p.leaves {
 			p.leaves, p.joined = false, false
-			return Event{Kind: EventLeft, Close: p.why}, true
+			return Event{Kind: EventLeft, Close: p.end.why}, true
 		}
-		p.hold = p.mustWait()
-		pkg, ok := p.nextPackage()
+		p.end.hold = p.mustWait()
+		pkg, ok := p.end.nextPackage()
 		if !ok {
 			break
 		}
@@ -121,14 +144,14 @@ func (p *Peer) nextEvent(now time.Time) (Event, bool) {
 			return Event{Kind: EventPackage, Package: pkg}, true
 		}
 	}
-	if !p.last || p.hold && p.receiver.HasNext() {
+	if !p.end.last || p.end.hold && p.end.receiver.HasNext() {
 		return Event{}, false
 	}
-	p.last = false
+	p.end.last = false
 	p.port.forget(now, p)
 	if p.joined {
 		p.joined = false
-		return Event{Kind: EventLeft, Close: p.closing.close}, true
+		return Event{Kind: EventLeft, Close: p.end.closing.close}, true
 	}
 	return Event{}, false
 }

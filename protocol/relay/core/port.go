@@ -71,7 +71,7 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		}
 		if c.isTooMuch(b) {
 			m.stats.Throttled++
-			c.hears(m.now)
+			c.end.hears(m.now)
 			return
 		}
 		m.stats.ToPeers++
@@ -80,7 +80,7 @@ func (p *Port) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 			p.touch(c)
 			return
 		}
-		c.handle(m.now, b)
+		c.end.handle(m.now, b)
 		p.touch(c)
 		return
 	}
@@ -124,7 +124,7 @@ func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) 
 	c := p.add(from, seat)
 	m.lobby.Enter(now, c)
 	if p.accepts(c, b) {
-		c.handle(now, b)
+		c.end.handle(now, b)
 	}
 	p.touch(c)
 }
@@ -155,9 +155,9 @@ func (p *Port) Invite(addr netip.AddrPort, seat any) *Peer {
 func (p *Port) add(addr netip.AddrPort, seat any) *Peer {
 	m := p.mux
 	m.peers++
-	c := &Peer{port: p, Endpoint: newEndpoint(m.now, addr, false, m.rules, m.shared, 0), Seat: seat}
+	c := &Peer{port: p, end: newEndpoint(m.now, addr, false, m.rules, m.shared, 0), Seat: seat}
 	if m.doorman != nil {
-		c.resume(m.now, m.doorman.Resume(p, addr))
+		c.end.resume(m.now, m.doorman.Resume(p, addr))
 	}
 	p.peers.Add(addr, c)
 	return c
@@ -204,7 +204,7 @@ func (p *Port) HandleTimeout(now time.Time) {
 	m := p.mux
 	m.Advance(now)
 	for c, ok := p.peers.Due(m.now); ok; c, ok = p.peers.Due(m.now) {
-		c.HandleTimeout(m.now)
+		c.end.HandleTimeout(m.now)
 		p.touch(c)
 	}
 	// One that sets itself again for now is left for the next time.
@@ -231,16 +231,16 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		return n, to, true
 	}
 	for c, ok := p.peers.Busy(); ok; c, ok = p.peers.Busy() {
-		c.now = p.mux.now
-		if n, to, ok := c.PollTransmit(buf); ok {
+		c.end.now = p.mux.now
+		if n, to, ok := c.end.PollTransmit(buf); ok {
 			p.mux.stats.Out++
-			if roster.Gone(&c.Member) {
+			if roster.Gone(&c.member) {
 				p.mux.past.Out++ // its counters were taken over before this
 			}
 			return n, to, true
 		}
-		if roster.Gone(&c.Member) {
-			c.letGo(false)
+		if roster.Gone(&c.member) {
+			c.end.letGo(false)
 		}
 		at, ok := p.restUntil(c)
 		c.busy = false
@@ -253,11 +253,11 @@ func (p *Port) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 // due to be resent before those that were sent earlier, so that what it said then still holds,
 // unless each is sent again ahead of loss.
 func (p *Port) restUntil(c *Peer) (time.Time, bool) {
-	if !c.stirred && !c.paid && !c.sender.Doubling() && c.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
+	if !c.stirred && !c.end.paid && !c.end.sender.Doubling() && c.end.sender.Pressure().Packets == 0 && c.rested.Sub(p.mux.now) < p.mux.rules.send.MinRTO {
 		return c.rested, true
 	}
-	at, ok := c.NextTimeout()
-	c.rested, c.stirred, c.paid = at, !ok, false
+	at, ok := c.nextTimeout()
+	c.rested, c.stirred, c.end.paid = at, !ok, false
 	return at, ok
 }
 
@@ -267,18 +267,18 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	if c.room != nil {
 		c.room.Remove(c)
 	}
-	p.mux.lobby.Gone(now, c, c.closing.close)
-	c.Endpoint.forget()
-	p.peers.Remove(c.peer, c)
-	if !c.spared {
+	p.mux.lobby.Gone(now, c, c.end.closing.close)
+	c.end.forget()
+	p.peers.Remove(c.end.peer, c)
+	if !c.end.spared {
 		if p.ignored == nil {
 			p.ignored = admission.NewIgnored(p.mux.key)
 		}
-		p.ignored.Add(now, c.peer)
+		p.ignored.Add(now, c.end.peer)
 	}
 	p.mux.peers--
 	p.mux.stats.Gone++
-	one := c.Stats()
+	one := c.end.Stats()
 	sums.Add(&p.mux.past, &one)
 }
 
@@ -303,10 +303,13 @@ func (p *Port) Close() {
 
 // Timer is a lobby's timer at a port.
 type Timer struct {
-	timers.Timer
+	timer
 	port *Port
 	do   func(now time.Time)
 }
+
+// timer is embedded by a name that its users do not see.
+type timer = timers.Timer
 
 // NewTimer returns a timer that is not set. HandleTimeout calls its function.
 func (p *Port) NewTimer(do func(now time.Time)) *Timer { return &Timer{port: p, do: do} }

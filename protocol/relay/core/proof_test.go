@@ -104,8 +104,8 @@ func TestProofComesBeforeAPlace(t *testing.T) {
 	h.turn()
 	h.wantSent(a, `semi-ordered server 1 "hello"`)
 	h.in(a, confirmOf(0, 1)) // of the challenge too
-	if st := p.Stats().Reliable; p.Unconfirmed() != 0 || st.AcksUnsent != 0 {
-		t.Errorf("%d are unconfirmed, %d were a lie", p.Unconfirmed(), st.AcksUnsent)
+	if st := p.end.Stats().Reliable; p.end.Unconfirmed() != 0 || st.AcksUnsent != 0 {
+		t.Errorf("%d are unconfirmed, %d were a lie", p.end.Unconfirmed(), st.AcksUnsent)
 	}
 }
 

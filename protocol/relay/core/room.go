@@ -29,7 +29,7 @@ func (m *Mux) NewRoom() *Room { return &Room{mux: m} }
 // Add puts a peer into the room, and takes it out of its former one.
 func (r *Room) Add(p *Peer) {
 	switch {
-	case p.room == r || p.state == StateClosed:
+	case p.room == r || p.end.state == StateClosed:
 		return
 	case p.room != nil:
 		p.room.Remove(p)
@@ -76,10 +76,10 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 		return ErrPayloadSize
 	}
 	r.mux.stats.Relayed++
-	shared := r.mux.shared.Buffers.Share(payload)
+	shared := r.mux.shared.buffers.Share(payload)
 	var missed error
 	for _, p := range r.members {
-		if p == from || p.state != StateOpen {
+		if p == from || p.end.state != StateOpen {
 			continue
 		}
 		switch err := p.give(r.mux.now, mode, server, shared, from); {
@@ -89,22 +89,22 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 			missed = err
 			r.mux.stats.Unsaid++
 		default: // the room is so large that its senders' least shares are too much
-			p.fail(Close{Reason: ReasonSlow})
+			p.end.fail(Close{Reason: ReasonSlow})
 			p.port.touch(p)
 		}
 	}
-	r.mux.shared.Buffers.Release(shared)
+	r.mux.shared.buffers.Release(shared)
 	return missed
 }
 
 // give has a package sent to the peer, at once or when its turn comes. It returns an error when too
 // much waits already.
 func (p *Peer) give(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
-	p.now = now
+	p.end.now = now
 	if p.mayGoDirect(now, mode) {
 		return p.sendDirect(now, mode, server, payload, from)
 	}
-	err := p.sendShared(now, mode, server, payload, from)
+	err := p.end.sendShared(now, mode, server, payload, from)
 	p.port.load(p)
 	return err
 }

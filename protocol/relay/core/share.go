@@ -52,7 +52,7 @@ func (p *Peer) mustWait() bool {
 	switch {
 	case p.waitsFor > 0:
 		return true
-	case p.room == nil || p.state == StateClosed || p.room.mayPass(p):
+	case p.room == nil || p.end.state == StateClosed || p.room.mayPass(p):
 		return false
 	}
 	p.wakeAt = min(p.share.wait(ownBurst), p.room.idle.wait(idleBurst)) + 1
@@ -64,21 +64,21 @@ func (p *Peer) mustWait() bool {
 // oldest package, and gives us up when none of them is confirmed. Of a peer that had to wait lately no more is taken behind a missing package either:
 // all of that would wait at once when the missing one comes, and then nothing could be taken for long.
 func (p *Peer) isTooMuch(b []byte) bool {
-	if !p.hold && p.rare == nil || p.receiver.WaitingBytes() < maxReadyBytes/2 {
+	if !p.end.hold && p.end.rare == nil || p.end.receiver.WaitingBytes() < maxReadyBytes/2 {
 		return false
 	}
 	now := p.port.mux.now
-	if !p.hold && now.Sub(p.refusedAt) >= refusedLately {
+	if !p.end.hold && now.Sub(p.end.refusedAt) >= refusedLately {
 		return false
 	}
 	var d Datagram
 	if !d.Parse(b) || d.Kind != KindPackage || !d.Mode.Reliable() {
 		return false
 	}
-	n, r := serial.Bits24.Unwrap(p.near, d.ID), p.seldom()
-	next := n == p.receiver.Complete()
+	n, r := serial.Bits24.Unwrap(p.end.near, d.ID), p.end.seldom()
+	next := n == p.end.receiver.Complete()
 	switch {
-	case !p.receiver.Fresh(n), next && !p.hold:
+	case !p.end.receiver.Fresh(n), next && !p.end.hold:
 		return false
 	case next && now.Sub(r.tookAt) >= takeEvery:
 		r.tookAt = now
@@ -88,10 +88,10 @@ func (p *Peer) isTooMuch(b []byte) bool {
 	return true
 }
 
-// NextTimeout returns when to call HandleTimeout next.
-func (p *Peer) NextTimeout() (time.Time, bool) {
-	at, ok := p.Endpoint.NextTimeout()
-	if p.wakeAt == 0 || p.state == StateClosed {
+// nextTimeout returns when to call the endpoint's HandleTimeout next.
+func (p *Peer) nextTimeout() (time.Time, bool) {
+	at, ok := p.end.NextTimeout()
+	if p.wakeAt == 0 || p.end.state == StateClosed {
 		return at, ok
 	}
 	if wake := p.port.mux.born.Add(p.wakeAt); !ok || wake.Before(at) {
@@ -103,7 +103,7 @@ func (p *Peer) NextTimeout() (time.Time, bool) {
 // overdrawn reports whether a datagram is an unreliable package to the others that the peer has no share left
 // for, and charges it if not. It is asked before anything else is done for the datagram.
 func (p *Peer) overdrawn(b []byte) bool {
-	if p.room == nil || len(b) <= HeaderBytes || len(b) > MaxDatagram || b[0]&0xf0 != 0 || p.state != StateOpen {
+	if p.room == nil || len(b) <= HeaderBytes || len(b) > MaxDatagram || b[0]&0xf0 != 0 || p.end.state != StateOpen {
 		return false
 	}
 	if !p.room.mayPass(p) {
@@ -115,13 +115,13 @@ func (p *Peer) overdrawn(b []byte) bool {
 
 // dropLoose counts an unreliable package that is not passed on. It is a sign of life.
 func (p *Peer) dropLoose(now time.Time, b []byte) {
-	p.now = now
-	p.stats.In++
-	p.stats.Loose++
-	p.stats.LooseOver++
-	p.allowance.Received(len(b))
+	p.end.now = now
+	p.end.stats.In++
+	p.end.stats.Loose++
+	p.end.stats.LooseOver++
+	p.end.allowance.Received(len(b))
 	var d Datagram
 	d.Parse(b)
-	p.noteLoose(&d)
-	p.hears(now)
+	p.end.noteLoose(&d)
+	p.end.hears(now)
 }

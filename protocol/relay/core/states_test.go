@@ -93,7 +93,7 @@ func (s *stage) end() *Endpoint {
 		return s.client
 	}
 	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
-		return &p.Endpoint
+		return &p.end
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (s *stage) effects() (list []string, ended string) {
 		}
 	} else {
 		for i, ev := range s.hall.heard {
-			if s.hall.whose[i].Addr() != stagePeer {
+			if s.hall.whose[i].end.Addr() != stagePeer {
 				continue
 			}
 			switch ev.Kind {

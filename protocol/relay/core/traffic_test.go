@@ -22,7 +22,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 		}
 		var want Stats
 		for p := range peers {
-			st := p.Stats()
+			st := p.end.Stats()
 			sums.Add(&want, &st)
 		}
 		got := h.mux.Traffic()
