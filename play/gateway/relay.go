@@ -19,7 +19,7 @@ type Relay struct {
 	inbox  inbox
 	server *relay.Server
 
-	mux *relaycore.Mux // while the hub visits; nil if the server is closed
+	open bool // while the hub visits: the server is not closed
 
 	// Owned by the server's loop.
 	seats map[*relay.Peer]*relaySeat
@@ -116,13 +116,13 @@ func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost.
 func (d *Relay) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*relaycore.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
+	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
 // Shutdown says goodbye to all players, in a line of chat: the document's goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
-	_ = d.server.Do(func(*relaycore.Mux) { // if it fails nobody is there
+	_ = d.server.Do(func() { // if it fails nobody is there
 		for _, s := range d.seats {
 			d.say(s, message.ServerName, []byte(closingLine))
 		}
@@ -131,11 +131,9 @@ func (d *Relay) Shutdown(ctx context.Context) error {
 }
 
 func (d *Relay) visit(fn func()) {
-	if d.server.Do(func(m *relaycore.Mux) {
-		d.mux = m
-		fn()
-	}) != nil {
-		d.mux = nil
+	d.open = true
+	if d.server.Do(fn) != nil {
+		d.open = false
 		fn()
 	}
 }
@@ -188,7 +186,7 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Relay) publish(h *Hub) {
-	if d.mux == nil {
+	if !d.open {
 		return
 	}
 	for _, s := range h.seats[d.Name()] {

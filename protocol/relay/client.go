@@ -15,7 +15,7 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// Client is an Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
+// Client is a core.Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
 	endpoint *core.Endpoint // owned by the loop
 	more     bool           // owned by the loop: packages wait for it
@@ -92,7 +92,7 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, to core.Target, payloa
 }
 
 // Queue sends a message in a package that it may share with others of its mode and target, after Config.FlushAfter
-// at the latest: see Endpoint.Queue. Its errors are those of Send.
+// at the latest: see core.Endpoint.Queue. Its errors are those of Send.
 func (c *Client) Queue(mode Mode, to core.Target, message []byte) error {
 	if err := checkPackage(mode, message); err != nil {
 		return err

@@ -18,29 +18,20 @@
 //	err = c.Close(ctx) // when all is confirmed
 //
 // Config.Lobby decides which clients are admitted, and which are in a room together. NewOpenLobby makes a room for everybody or
-// for holders of a ticket. Package connector has the lobby of an existing game. A Lobby of your own needs five methods. Without
-// sockets, a Mux is the core of a server and NewClient makes that of a client, for simulations and other loops.
+// for holders of a ticket. Package connector has the lobby of an existing game.
+//
+// Package core is the dialect without sockets. It has the codec, the state machines for simulations and other loops, what a lobby
+// of your own needs (Lobby), the rules of resending (Rules), the reasons of a Close, and the errors of tickets.
 //
 // # Life of a package
 //
-//	message.go          Datagram: the packets, under their layout
-//	codec.go            Parse and ParseErr from a datagram, AppendTo into one
-//	endpoint_send.go    Send: into the engine, its backlog, or the queue of unreliable packages
-//	endpoint_queue.go   Queue: messages share a package (builder.go)
-//	endpoint.go         PollTransmit: writes header and payload; timers, confirmations
+//	client.go       Dial, Send: a package waits for the loop of the client
+//	core            the client's Endpoint makes it a datagram; core/doc.go has its way file by file
 //	  … the wire …
-//	port.go             HandleDatagram: to the peer of its address, or to the lobby
-//	endpoint_recv.go    is it valid, is it new? then to the engine
-//	peer.go             nextEvent: in its order to the lobby, and to the game if the lobby says so
-//	lobby_open.go       the lobby open; challenge.go: its proof, ticket.go, waiting.go: its tickets
-//	share.go            may its sender send this much? if not, it waits or is dropped
-//	room.go             Relay: to every other participant, its bytes kept once
-//	backlog.go          packages that wait for a receiver's window: a queue for each sender, in turns
-//	direct.go           to receivers for whom nothing waits: ready for the wire at once
-//	endpoint_join.go    how a client joins, and its answers to challenges
-//	endpoint_close.go   leaving, and the release of memory at the end
-//	mux.go              the ports of one server; server.go, server_port.go, client.go: sockets
-//	rules.go            what a lobby may set; limits.go: fixed limits; limits_wire.go: those of the layout
+//	server.go       Listen: a port's loop hands the datagram to the Mux, and its events to the handler
+//	server_port.go  the loops of further ports, one for each that a lobby opens
+//	core            the Mux hands it to the peer, the lobby and the room, and on to all others
+//	names.go        the types of the core that every user meets
 //
 // # Cost
 //
@@ -51,15 +42,14 @@
 //
 // # Limits
 //
-// Limits of the layout are in limits_wire.go and are enforced while parsing. Ours are in Rules, Config and limits.go, each with
-// the attack that it stops. Every queue has one: together they keep a peer below 1 MiB.
+// Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in core.Rules, Config and
+// core/limits.go, each with the attack that it stops. Every queue has one: together they keep a peer below 1 MiB.
 //
 // # What it does not do
 //
 // A package is not split: its payload has at most MaxPayload bytes. A participant whose address changes is a new one, and one
-// that comes back from the port of a former one within 10 s is ignored. Parse does not copy: clone what must outlive the
-// buffer. A package does not name its sender: a game that needs the sender writes it into the payload, or has a lobby that
-// does.
+// that comes back from the port of a former one within 10 s is ignored. A package does not name its sender: a game that needs
+// the sender writes it into the payload, or has a lobby that does.
 //
 // # Security
 //

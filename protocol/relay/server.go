@@ -5,6 +5,7 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/netip"
 	"sync"
@@ -21,7 +22,7 @@ var ErrServerClosed = errors.New("relay: server closed")
 // goodbye is why peers leave when the server closes.
 const goodbye = "server closing"
 
-// Server is a Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop, which holds
+// Server is a core.Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop, which holds
 // a lock while it calls the Mux, so only one calls the handler at a time. Any other goroutine may call the methods of a Server.
 // The handler and the lobby must not call Do, View, Stats, Shutdown and Close: they wait for the loops.
 type Server struct {
@@ -99,13 +100,13 @@ func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, han
 func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
 // Do pauses the loops, runs fn in the calling goroutine, and returns when fn has run. Other goroutines, such as a game's tick,
-// use it to reach the Mux, its peers and its rooms. What fn sends goes out at once afterwards. fn must be short, and neither fn
-// nor the handler may call Do. If Do returns ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *core.Mux)) error {
+// use it to reach the peers and their rooms. What fn sends goes out at once afterwards. fn must be short, and neither fn nor the
+// handler may call Do. If Do returns ErrServerClosed, fn has not run.
+func (s *Server) Do(fn func()) error {
 	err := s.shell.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		fn(s.mux)
+		fn()
 	})
 	if err != nil {
 		return ErrServerClosed
@@ -113,18 +114,22 @@ func (s *Server) Do(fn func(m *core.Mux)) error {
 	return nil
 }
 
-// View runs fn in the calling goroutine while no loop uses the Mux, to read it and the counters of its lobby. It works after
-// Close, too. fn must not block and must not change anything, as no loop would notice.
-func (s *Server) View(fn func(m *core.Mux)) {
+// Peers yields all peers, at all ports. It may be called by the handler and in Do.
+func (s *Server) Peers() iter.Seq[*Peer] { return s.mux.Peers() }
+
+// View runs fn in the calling goroutine while no loop runs, to read the counters of a lobby and of peers. It works after Close,
+// too. fn must not block and must not change anything, as no loop would notice.
+func (s *Server) View(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fn(s.mux)
+	fn()
 }
 
 // Stats returns the counters. It works after Close, too. Like View it keeps the loops from the Mux, for as long as it takes to
 // visit each peer.
 func (s *Server) Stats() (st ServerStats) {
-	s.View(func(m *core.Mux) {
+	s.View(func() {
+		m := s.mux
 		st.Peers, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()

@@ -152,7 +152,7 @@ func TestServerAndClients(t *testing.T) {
 		if got := patient.Value(told); got != "left closed" {
 			t.Errorf("told %s", got)
 		}
-		if err := s.Do(func(*core.Mux) {}); err != ErrServerClosed {
+		if err := s.Do(func() {}); err != ErrServerClosed {
 			t.Errorf("Do after Shutdown: %v", err)
 		}
 		if st := s.Stats(); st.Peers != 0 || st.Mux.Check() != nil {
@@ -209,7 +209,7 @@ func TestDialFromAnIgnoredPort(t *testing.T) {
 			x, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) {
 				socket := at.Dial(t, s.Addr())
 				if tries++; tries <= ignored {
-					if err := s.Do(func(m *core.Mux) { m.First().Invite(socket.LocalAddr(), nil).Remove(Close{}) }); err != nil {
+					if err := s.Do(func() { s.mux.First().Invite(socket.LocalAddr(), nil).Remove(Close{}) }); err != nil {
 						t.Error(err)
 					}
 				}
@@ -495,7 +495,8 @@ func churn(t *testing.T, at *place, n, times int) (grown int64) {
 	if err := after.Grown(before); err != nil {
 		t.Error(err)
 	}
-	err := s.Do(func(m *core.Mux) {
+	err := s.Do(func() {
+		m := s.mux
 		_, timed := m.NextTimeout()
 		_, _, sends := m.PollTransmit(make([]byte, core.MaxDatagram))
 		if m.Len() != 0 || timed || sends || m.First().Value.(*Room).Len() != 0 {

@@ -78,17 +78,6 @@ func (s *Messages) OK() bool { return s.r.OK() }
 // "messages[2].text size". It allocates.
 func (s *Messages) Err() error { return s.r.Err() }
 
-// Check reports whether a payload is a sequence of messages of m's type and nothing else. It
-// uses m to read them. "What cannot be cut into messages is dropped and counted": Check is
-// called before any message of a package has an effect, so that a package has all of its
-// effects or none.
-func Check(payload []byte, m Message) bool {
-	s := Read(payload)
-	for s.Next(m) {
-	}
-	return s.OK()
-}
-
 // nameOf returns the name of a value of a closed set; the zero one's for what is none.
 func nameOf[T ~uint8](v T, names []string) string {
 	if int(v) < len(names) {

@@ -33,8 +33,8 @@ func TestCodecAllocatesNothing(t *testing.T) {
 		run  func() bool
 		want bool
 	}{
-		{"messages of players read", func() bool { m := Peer{Path: path}; return Check(good, &m) }, true},
-		{"messages of players refused", func() bool { m := Peer{Path: path}; return Check(bad, &m) }, false},
+		{"messages of players read", func() bool { m := Peer{Path: path}; return isSequence(good, &m) }, true},
+		{"messages of players refused", func() bool { m := Peer{Path: path}; return isSequence(bad, &m) }, false},
 		{"messages of players written", func() bool {
 			out, m := buf, Peer{Path: path}
 			for msgs := Read(good); msgs.Next(&m); {
@@ -42,7 +42,7 @@ func TestCodecAllocatesNothing(t *testing.T) {
 			}
 			return len(out) == len(good)
 		}, true},
-		{"messages to a game read", func() bool { var m ToGame; return Check(steps, &m) }, true},
+		{"messages to a game read", func() bool { var m ToGame; return isSequence(steps, &m) }, true},
 		{"messages from a game written", func() bool {
 			m := FromGame{Kind: FromGamePeerJoined, Player: 3}
 			return len(m.AppendTo(buf)) == 2
@@ -63,7 +63,7 @@ func BenchmarkCheckPeer(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
-		if !Check(in, &m) {
+		if !isSequence(in, &m) {
 			b.Fatal("refused")
 		}
 	}

@@ -12,7 +12,7 @@
 //	}
 //	defer s.Shutdown(ctx) // tells all players
 //
-// The lobby alone is a relay.Lobby, as pure as its Mux: see NewLobby. The messages can be used alone as well, for a client or
+// The lobby alone is a core.Lobby of package relay/core, as pure as its Mux: see NewLobby. The messages can be used alone as well, for a client or
 // a tool:
 //
 //	msgs := connector.Read(payload)

@@ -43,7 +43,7 @@ func fuzzPayload(t *testing.T, s *set, b []byte) {
 		}
 	}
 	want, ok := oracleAll(s, b)
-	if msgs.OK() != ok || n != want || Check(b, m) != ok {
+	if msgs.OK() != ok || n != want || isSequence(b, m) != ok {
 		t.Fatalf("%s %x: %d messages, %t; want %d, %t", s.name, b, n, msgs.OK(), want, ok)
 	}
 	err := msgs.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"net/netip"
+	"time"
 
 	"parley/protocol/relay"
 	"parley/protocol/relay/core"
@@ -56,13 +57,9 @@ func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 
 // Stats returns the counters. It works after Close, too.
 func (s *Server) Stats() (st ServerStats) {
-	s.relay.View(func(m *core.Mux) {
-		st = ServerStats{
-			Games: s.lobby.Games(), Players: s.lobby.Players(), Peers: m.Len(),
-			Lobby: s.lobby.Stats(), Mux: m.Stats(), Traffic: m.Traffic(),
-		}
-	})
-	st.RoundTrips = s.relay.Stats().RoundTrips
+	r := s.relay.Stats()
+	st = ServerStats{Peers: r.Peers, Mux: r.Mux, Traffic: r.Traffic, RoundTrips: r.RoundTrips}
+	s.relay.View(func() { st.Games, st.Players, st.Lobby = s.lobby.Games(), s.lobby.Players(), s.lobby.Stats() })
 	return st
 }
 
@@ -86,5 +83,5 @@ func (s *Server) Close() error {
 func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
 
 func (s *Server) dismiss(mode core.Mode) {
-	_ = s.relay.Do(func(m *core.Mux) { s.lobby.dismiss(m.Now(), mode) }) // fails when it is closed already
+	_ = s.relay.Do(func() { s.lobby.dismiss(time.Now(), mode) }) // fails when it is closed already
 }
