@@ -250,7 +250,7 @@ func joinReplica(t *testing.T, addr string) (*witness, *replica.Client) {
 
 func readReplica(w *witness, c *replica.Client) {
 	places := map[uint16]float64{}
-	c.Do(func(e *replica.Endpoint) {
+	c.Do(func(e *replica.Values) {
 		for _, kind := range []string{"player", "ball"} {
 			link, ok := e.KindLink(kind)
 			if !ok {

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 var replicaPeers = []Peer{
@@ -90,13 +91,13 @@ func busyOr(err error) error {
 }
 
 // replicaShared is what the light clients of a process share.
-var replicaShared = &replica.Shared{Rand: shell.Rand()}
+var replicaShared = &core.Shared{Rand: shell.Rand()}
 
 func joinReplica(now time.Time, addr netip.AddrPort, mode replica.Mode) (Member, error) {
-	e := replica.NewClient(now, addr, replica.Config{}, replicaShared)
+	e := core.NewClient(now, addr, replica.Config{}, replicaShared)
 	return newDatagramMember(addr, endpoint{
 		core:  e,
-		ready: func() bool { return e.State() == replica.StateOpen },
+		ready: func() bool { return e.State() == core.StateOpen },
 		send:  func(now time.Time, b []byte) error { return e.Send(now, mode, messageName, b) },
 		poll: func(take func([]byte)) error {
 			for ev, ok := e.PollEvent(); ok; ev, ok = e.PollEvent() {

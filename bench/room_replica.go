@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 // replicaRoom replicates each object as an entity with one variable of eight bytes: x and y
@@ -46,11 +47,11 @@ func listenReplicaRoom(objects int) (RoomServer, error) {
 		return nil, err
 	}
 	r.Server = s
-	doErr := s.Do(func(m *replica.Mux) {
+	doErr := s.Do(func() {
 		var kind uint16
-		kind, err = m.Store().AddKind(roomKind, replica.Variable{Name: roomPlace, Type: replica.DataChars})
+		kind, err = s.Store().AddKind(roomKind, core.Variable{Name: roomPlace, Type: core.DataChars})
 		for range objects {
-			o, e := m.Store().NewEntity(kind)
+			o, e := s.Store().NewEntity(kind)
 			r.objects, err = append(r.objects, o), errors.Join(err, e)
 		}
 	})
@@ -58,12 +59,12 @@ func listenReplicaRoom(objects int) (RoomServer, error) {
 }
 
 func (r *replicaRoomServer) Tick(place func(object int) [8]byte) (err error) {
-	gone := r.Do(func(m *replica.Mux) {
+	gone := r.Do(func() {
 		for i, o := range r.objects {
 			b := place(i)
 			err = errors.Join(err, o.Set(0, b[:]))
 		}
-		m.Replicate(roomBudget)
+		r.Replicate(roomBudget)
 	})
 	return errors.Join(gone, err)
 }
@@ -72,7 +73,7 @@ func (r *replicaRoomServer) Bytes() uint64 { return r.Stats().Socket.OutBytes }
 
 // joinReplicaRoom begins a client that looks at another object each time.
 func joinReplicaRoom(now time.Time, addr netip.AddrPort) (Member, error) {
-	e := replica.NewClient(now, addr, replica.Config{}, replicaShared)
+	e := core.NewClient(now, addr, replica.Config{}, replicaShared)
 	var linked bool
 	var times uint8
 	return newDatagramMember(addr, endpoint{
@@ -89,12 +90,12 @@ func joinReplicaRoom(now time.Time, addr netip.AddrPort) (Member, error) {
 				case replica.EventLinked:
 					linked = true
 				case replica.EventReplicated:
-					kind, ok := e.KindLink(roomKind)
+					kind, ok := e.Values().KindLink(roomKind)
 					if !ok {
 						continue
 					}
 					times++
-					if v, ok := e.EntityValue(kind, times%roomObjects, roomPlace); ok {
+					if v, ok := e.Values().EntityValue(kind, times%roomObjects, roomPlace); ok {
 						take(v.Data)
 					}
 				case replica.EventClosed:

@@ -8,26 +8,26 @@ import (
 	"math"
 	"slices"
 
-	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 // replicaCodec joins the dialect replica to decode and encode.
 var replicaCodec = Codec{Name: "replica", Decode: decodeReplica, Encode: encodeReplica}
 
-var replicaSides = map[Side]replica.Side{SideClient: replica.FromClient, SideServer: replica.FromServer}
+var replicaSides = map[Side]core.Side{SideClient: core.FromClient, SideServer: core.FromServer}
 
 // replicaDraft is a packet with the lists that its writers are to be given.
 type replicaDraft struct {
-	replica.Packet
+	core.Packet
 	linked         []replicaLinked // of a link.table
 	linkedEntities []replicaLinkedEntity
 	updates        []replicaUpdate // of a replicate
 	values         []replicaValue
 }
 
-var replicaTable = table[replicaDraft, replica.Kind]{"packet", func(p *replicaDraft) *replica.Kind { return &p.Kind }, replicaKinds()}
+var replicaTable = table[replicaDraft, core.Kind]{"packet", func(p *replicaDraft) *core.Kind { return &p.Kind }, replicaKinds()}
 
-func replicaKinds() map[replica.Kind][]field[replicaDraft] {
+func replicaKinds() map[core.Kind][]field[replicaDraft] {
 	type P = replicaDraft
 	sequence := plainField("sequence", func(p *P) *uint16 { return &p.Sequence })
 	acked := plainField("acked", func(p *P) *uint16 { return &p.Acked })
@@ -37,10 +37,10 @@ func replicaKinds() map[replica.Kind][]field[replicaDraft] {
 	interval := plainField("sync_interval_us", func(p *P) *uint32 { return &p.SyncInterval })
 	extended := plainField("extended", func(p *P) *bool { return &p.Extended }).sparse()
 	more := plainField("more", func(p *P) *bool { return &p.More }).sparse()
-	orderLink := numberField("order_link", replica.MaxOrderLink, func(p *P) *uint8 { return &p.OrderLink }).sparse()
-	name := textField("name", replica.MaxNameBytes, func(p *P) *[]byte { return &p.Name })
-	data := hexField("data", replica.MaxDataBytes, func(p *P) *[]byte { return &p.Data })
-	reason := textField("reason", replica.MaxReasonBytes, func(p *P) *[]byte { return &p.Reason })
+	orderLink := numberField("order_link", core.MaxOrderLink, func(p *P) *uint8 { return &p.OrderLink }).sparse()
+	name := textField("name", core.MaxNameBytes, func(p *P) *[]byte { return &p.Name })
+	data := hexField("data", core.MaxDataBytes, func(p *P) *[]byte { return &p.Data })
+	reason := textField("reason", core.MaxReasonBytes, func(p *P) *[]byte { return &p.Reason })
 	reason.show = func(p *P) any { return p.ReasonText() }
 	flagged := func(more ...field[P]) []field[P] {
 		return slices.Concat([]field[P]{
@@ -49,24 +49,24 @@ func replicaKinds() map[replica.Kind][]field[replicaDraft] {
 			sequence,
 		}, more)
 	}
-	return map[replica.Kind][]field[P]{
-		replica.KindInit:       flagged(extended),
-		replica.KindAccept:     flagged(received, sent, interval, extended),
-		replica.KindReject:     flagged(reason),
-		replica.KindDisconnect: flagged(reason),
-		replica.KindSyncInit:   {sequence},
-		replica.KindSyncAck:    {sequence, acked, sent, received},
-		replica.KindAck:        {acked},
-		replica.KindLinkInit:   flagged(orderLink),
-		replica.KindLinkTable: flagged(orderLink,
+	return map[core.Kind][]field[P]{
+		core.KindInit:       flagged(extended),
+		core.KindAccept:     flagged(received, sent, interval, extended),
+		core.KindReject:     flagged(reason),
+		core.KindDisconnect: flagged(reason),
+		core.KindSyncInit:   {sequence},
+		core.KindSyncAck:    {sequence, acked, sent, received},
+		core.KindAck:        {acked},
+		core.KindLinkInit:   flagged(orderLink),
+		core.KindLinkTable: flagged(orderLink,
 			shapedField("variables", func(p *P) []replicaLinked { return showReplicaLinked(p.Table.Variables()) }, func(p *P, list []replicaLinked) error { p.linked = list; return nil }),
 			shapedField("entities", showReplicaTable, func(p *P, list []replicaLinkedEntity) error { p.linkedEntities = list; return nil })),
-		replica.KindLinkAccept: flagged(orderLink),
-		replica.KindLinkReject: flagged(orderLink),
-		replica.KindReplicate: flagged(timestamp,
+		core.KindLinkAccept: flagged(orderLink),
+		core.KindLinkReject: flagged(orderLink),
+		core.KindReplicate: flagged(timestamp,
 			shapedField("entities", showReplicaUpdates, func(p *P, list []replicaUpdate) error { p.updates = list; return nil }),
 			shapedField("variables", showReplicaValues, func(p *P, list []replicaValue) error { p.values = list; return nil })),
-		replica.KindMessage: flagged(timestamp, name, data, orderLink, more),
+		core.KindMessage: flagged(timestamp, name, data, orderLink, more),
 	}
 }
 
@@ -93,9 +93,9 @@ func encodeReplica(from Side, _ string, line []byte) ([]byte, error) {
 
 func (p *replicaDraft) bytes() ([]byte, error) {
 	switch p.Kind {
-	case replica.KindLinkTable:
+	case core.KindLinkTable:
 		return new(replicaTableBuilder).build(&p.Packet, p.linked, p.linkedEntities)
-	case replica.KindReplicate:
+	case core.KindReplicate:
 		return replicaValues(&p.Packet, p.updates, p.values)
 	}
 	return p.AppendTo(nil), nil
@@ -115,14 +115,14 @@ type replicaLinkedEntity struct {
 }
 
 // Lists that are empty are printed as such, not as null.
-func showReplicaLinked(list iter.Seq[replica.LinkedVariable]) []replicaLinked {
-	return shownList(list, func(v replica.LinkedVariable) replicaLinked {
+func showReplicaLinked(list iter.Seq[core.LinkedVariable]) []replicaLinked {
+	return shownList(list, func(v core.LinkedVariable) replicaLinked {
 		return replicaLinked{v.Link, v.Type.String(), string(v.Name)}
 	})
 }
 
 func showReplicaTable(p *replicaDraft) []replicaLinkedEntity {
-	return shownList(p.Table.Entities(), func(e replica.LinkedEntity) replicaLinkedEntity {
+	return shownList(p.Table.Entities(), func(e core.LinkedEntity) replicaLinkedEntity {
 		return replicaLinkedEntity{e.Link, string(e.Name), showReplicaLinked(e.Variables())}
 	})
 }
@@ -174,7 +174,7 @@ func showReplicaValues(p *replicaDraft) []replicaValue {
 // A replicaTableBuilder writes the parts of a link.table and keeps the first
 // error, so that the walk over them has no other business.
 type replicaTableBuilder struct {
-	w   replica.TableWriter
+	w   core.TableWriter
 	err error
 }
 
@@ -186,9 +186,9 @@ func (t *replicaTableBuilder) check(err error) bool {
 	return t.err == nil
 }
 
-func (t *replicaTableBuilder) build(head *replica.Packet, variables []replicaLinked, entities []replicaLinkedEntity) ([]byte, error) {
-	t.check(inLimit("variables", len(variables), replica.MaxListed))
-	t.check(inLimit("entities", len(entities), replica.MaxListed))
+func (t *replicaTableBuilder) build(head *core.Packet, variables []replicaLinked, entities []replicaLinkedEntity) ([]byte, error) {
+	t.check(inLimit("variables", len(variables), core.MaxListed))
+	t.check(inLimit("entities", len(entities), core.MaxListed))
 	t.w.Start(nil, head, math.MaxInt)
 	for i, v := range variables {
 		kind := t.linked(fmt.Sprintf("variables[%d]", i), v, math.MaxUint16)
@@ -199,8 +199,8 @@ func (t *replicaTableBuilder) build(head *replica.Packet, variables []replicaLin
 	}
 	for i, e := range entities {
 		path := fmt.Sprintf("entities[%d]", i)
-		t.check(inLimit(path+".name", len(e.Name), replica.MaxNameBytes))
-		t.check(inLimit(path+".variables", len(e.Variables), replica.MaxListed))
+		t.check(inLimit(path+".name", len(e.Name), core.MaxNameBytes))
+		t.check(inLimit(path+".variables", len(e.Variables), core.MaxListed))
 		if t.err != nil {
 			return nil, t.err
 		}
@@ -217,10 +217,10 @@ func (t *replicaTableBuilder) build(head *replica.Packet, variables []replicaLin
 }
 
 // linked checks one variable and returns its type.
-func (t *replicaTableBuilder) linked(path string, v replicaLinked, maxLink int) replica.DataType {
+func (t *replicaTableBuilder) linked(path string, v replicaLinked, maxLink int) core.DataType {
 	t.check(inLimit(path+".link", int(v.Link), maxLink))
-	t.check(inLimit(path+".name", len(v.Name), replica.MaxNameBytes))
-	for kind := replica.DataChar; kind <= replica.DataChars; kind++ {
+	t.check(inLimit(path+".name", len(v.Name), core.MaxNameBytes))
+	for kind := core.DataChar; kind <= core.DataChars; kind++ {
 		if kind.String() == v.Type {
 			return kind
 		}
@@ -230,12 +230,12 @@ func (t *replicaTableBuilder) linked(path string, v replicaLinked, maxLink int) 
 }
 
 // replicaValues writes the parts of a replicate.
-func replicaValues(head *replica.Packet, entities []replicaUpdate, variables []replicaValue) ([]byte, error) {
-	if err := errors.Join(inLimit("entities", len(entities), replica.MaxListed),
-		inLimit("variables", len(variables), replica.MaxListed)); err != nil {
+func replicaValues(head *core.Packet, entities []replicaUpdate, variables []replicaValue) ([]byte, error) {
+	if err := errors.Join(inLimit("entities", len(entities), core.MaxListed),
+		inLimit("variables", len(variables), core.MaxListed)); err != nil {
 		return nil, err
 	}
-	var w replica.ReplicateWriter
+	var w core.ReplicateWriter
 	w.Start(nil, head, math.MaxInt)
 	for i, e := range entities {
 		w.Entity(e.Link)
@@ -244,7 +244,7 @@ func replicaValues(head *replica.Packet, entities []replicaUpdate, variables []r
 		}
 	}
 	for i, v := range variables {
-		data, err := bytesOf(fmt.Sprintf("variables[%d].data", i), v.Data, replica.MaxValueBytes)
+		data, err := bytesOf(fmt.Sprintf("variables[%d].data", i), v.Data, core.MaxValueBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -253,18 +253,18 @@ func replicaValues(head *replica.Packet, entities []replicaUpdate, variables []r
 	return w.Bytes(), nil
 }
 
-func replicaUpdates(w *replica.ReplicateWriter, path string, updates []replicaVariableUpdate) error {
-	if err := inLimit(path, len(updates), replica.MaxListed); err != nil {
+func replicaUpdates(w *core.ReplicateWriter, path string, updates []replicaVariableUpdate) error {
+	if err := inLimit(path, len(updates), core.MaxListed); err != nil {
 		return err
 	}
 	for i, u := range updates {
 		w.EntityVariable(u.Link)
 		path := fmt.Sprintf("%s[%d].values", path, i)
-		if err := inLimit(path, len(u.Values), replica.MaxListed); err != nil {
+		if err := inLimit(path, len(u.Values), core.MaxListed); err != nil {
 			return err
 		}
 		for j, v := range u.Values {
-			data, err := bytesOf(fmt.Sprintf("%s[%d].data", path, j), v.Data, replica.MaxValueBytes)
+			data, err := bytesOf(fmt.Sprintf("%s[%d].data", path, j), v.Data, core.MaxValueBytes)
 			if err != nil {
 				return err
 			}

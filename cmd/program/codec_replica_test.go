@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 // replicaRun runs the command as built, with replica.
@@ -169,7 +169,7 @@ func TestReplicaShownPacketsAreMadeAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var p replica.Packet
+		var p core.Packet
 		p.Parse(replicaSides[from], b)
 		if again, err := encodeReplica(from, "", line); !bytes.Equal(again, b) && utf8.Valid(p.Reason) {
 			t.Fatalf("%x is shown as %s\nand made as %x, %v", b, line, again, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 // join enters a room, says each line of in, and prints what is said to out. It
@@ -40,7 +41,7 @@ func join(ctx context.Context, addr, name string, in io.Reader, out io.Writer) e
 	for ev := range c.Events() {
 		show(out, ev)
 	}
-	if why := (replica.Close{}); errors.As(c.Err(), &why) && why.Reason == replica.ReasonClosed {
+	if why := (replica.Close{}); errors.As(c.Err(), &why) && why.Reason == core.ReasonClosed {
 		return nil // we left
 	}
 	return c.Err()

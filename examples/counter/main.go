@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 )
 
 func main() {
@@ -52,7 +53,7 @@ func serve(ctx context.Context, addr string, ready func(addr string)) error {
 		return err
 	}
 	var link uint16
-	if doErr := s.Do(func(m *replica.Mux) { link, err = m.Store().AddVariable("total", replica.DataInt64) }); doErr != nil || err != nil {
+	if doErr := s.Do(func() { link, err = s.Store().AddVariable("total", core.DataInt64) }); doErr != nil || err != nil {
 		return errors.Join(doErr, err, s.Close())
 	}
 	ready(s.Addr().String())
@@ -65,12 +66,12 @@ func serve(ctx context.Context, addr string, ready func(addr string)) error {
 			defer cancel()
 			return s.Shutdown(bye)
 		case <-tick.C:
-			err = s.Do(func(m *replica.Mux) {
+			err = s.Do(func() {
 				// total belongs to the loop, where the handler runs too.
-				if setErr := m.Store().Set(link, binary.LittleEndian.AppendUint64(nil, uint64(total))); setErr != nil {
+				if setErr := s.Store().Set(link, binary.LittleEndian.AppendUint64(nil, uint64(total))); setErr != nil {
 					panic(setErr)
 				}
-				m.Replicate(1200)
+				s.Replicate(1200)
 			})
 			if err != nil {
 				return err
@@ -94,9 +95,9 @@ func watch(ctx context.Context, addr string, show func(n int64)) error {
 		if ev.Kind != replica.EventReplicated {
 			continue
 		}
-		var v replica.Reading
+		var v core.Reading
 		var ok bool
-		if c.Do(func(e *replica.Endpoint) { v, ok = e.Value("total") }) == nil && ok {
+		if c.Do(func(e *replica.Values) { v, ok = e.Value("total") }) == nil && ok {
 			show(v.Int())
 		}
 	}

@@ -86,7 +86,7 @@ func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 	p := playReplica(t, d)
 	until(t, h, "it is in", func() bool { _, _, ok := p.you(); return ok })
 	var full, asked int
-	d.server.Do(func(*replica.Mux) {
+	d.server.Do(func() {
 		for c, s := range d.seats {
 			h.wants(&s.Seat, world.ChunkPlace{BX: 3, BY: 4}, 0)
 			asked++

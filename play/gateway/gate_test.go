@@ -565,7 +565,7 @@ func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
 
 // passes counts the connections that have shown a pass, and conns all.
 func (d *Replica) passes() (n int) {
-	d.server.Do(func(*replica.Mux) {
+	d.server.Do(func() {
 		for _, s := range d.seats {
 			if s.pass != nil || s.refused {
 				n++
@@ -576,6 +576,6 @@ func (d *Replica) passes() (n int) {
 }
 
 func (d *Replica) conns() (n int) {
-	d.server.Do(func(*replica.Mux) { n = len(d.seats) })
+	d.server.Do(func() { n = len(d.seats) })
 	return n
 }

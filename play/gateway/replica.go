@@ -10,6 +10,7 @@ import (
 
 	"parley/play/message"
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 	"parley/world"
 )
 
@@ -20,7 +21,7 @@ type Replica struct {
 	inbox  inbox
 	server *replica.Server
 
-	mux *replica.Mux // while the hub visits; nil if the server is closed
+	open bool // while the hub visits: the server is not closed
 
 	// Owned by the server's loop.
 	seats    map[*replica.Conn]*replicaSeat
@@ -59,7 +60,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	}
 	d.server = server
 	// A client that is faster than this gets the kinds in a further table.
-	server.Do(func(m *replica.Mux) { err = d.declare(m.Store()) })
+	server.Do(func() { err = d.declare(server.Store()) })
 	if err != nil {
 		server.Close()
 		return nil, fmt.Errorf("gateway: replica: %w", err)
@@ -79,10 +80,10 @@ func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
 // FieldBytes returns what the fields of entities have cost.
 func (d *Replica) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(m *replica.Mux) { // a closed server has none
+	_ = d.server.Do(func() { // a closed server has none
 		for _, k := range d.hub.sim.Schema().Kinds {
 			for i := range k.Fields {
-				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, m.Store().SentBytes(d.kinds[k], 1+i)})
+				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k], 1+i)})
 			}
 		}
 	})
@@ -93,11 +94,11 @@ func (d *Replica) FieldBytes() (b FieldBytes) {
 func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
 
 func (d *Replica) visit(fn func()) {
-	if d.server.Do(func(m *replica.Mux) {
-		d.mux = m
+	if d.server.Do(func() {
+		d.open = true
 		fn()
 	}) != nil {
-		d.mux = nil
+		d.open = false
 		fn()
 	}
 }
@@ -111,19 +112,19 @@ func (d *Replica) view() world.ViewConfig {
 }
 
 // replicaTypes are the types of the world as replica has them.
-var replicaTypes = [...]replica.DataType{
-	world.Bool: replica.DataUchar, world.U8: replica.DataUchar, world.U16: replica.DataUshort, world.U32: replica.DataUint,
-	world.U64: replica.DataUint64, world.I8: replica.DataChar, world.I16: replica.DataShort, world.I32: replica.DataInt,
-	world.I64: replica.DataInt64, world.F32: replica.DataFloat, world.F64: replica.DataDouble, world.Text: replica.DataChars,
-	world.Entity: replica.DataUshort,
+var replicaTypes = [...]core.DataType{
+	world.Bool: core.DataUchar, world.U8: core.DataUchar, world.U16: core.DataUshort, world.U32: core.DataUint,
+	world.U64: core.DataUint64, world.I8: core.DataChar, world.I16: core.DataShort, world.I32: core.DataInt,
+	world.I64: core.DataInt64, world.F32: core.DataFloat, world.F64: core.DataDouble, world.Text: core.DataChars,
+	world.Entity: core.DataUshort,
 }
 
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
 	for _, k := range d.hub.sim.Schema().Kinds {
-		variables := []replica.Variable{{Name: message.ReplicaEntity, Type: replica.DataUshort}}
+		variables := []core.Variable{{Name: message.ReplicaEntity, Type: core.DataUshort}}
 		for _, f := range k.Fields {
-			variables = append(variables, replica.Variable{Name: f.Name, Type: replicaTypes[f.Type]})
+			variables = append(variables, core.Variable{Name: f.Name, Type: replicaTypes[f.Type]})
 		}
 		link, err := store.AddKind(k.Name, variables...)
 		if err != nil {
@@ -200,11 +201,10 @@ func (d *Replica) present(s *replicaSeat, pass []byte) {
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Replica) publish(h *Hub) {
-	m := d.mux
-	if m == nil || h.idle(d) {
+	if !d.open || h.idle(d) {
 		return
 	}
-	d.store(m.Store())
+	d.store(d.server.Store())
 	for _, s := range h.seats[d.Name()] {
 		d.tell(h, s.own.(*replicaSeat))
 	}

@@ -12,6 +12,7 @@ import (
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/protocol/replica"
+	"parley/protocol/replica/core"
 	"parley/world"
 )
 
@@ -135,8 +136,8 @@ func (p *replicaPlayer) you() (link uint16, id uint8, ok bool) {
 
 // field returns a variable of an entity.
 func (p *replicaPlayer) field(link uint16, id uint8, name string) (v float64, ok bool) {
-	p.Do(func(e *replica.Endpoint) {
-		var r replica.Reading
+	p.Do(func(e *replica.Values) {
+		var r core.Reading
 		if r, ok = e.EntityValue(link, id, name); ok {
 			v = r.Float()
 		}
@@ -176,7 +177,7 @@ func TestReplicaPlayersShareTheWorld(t *testing.T) {
 		return math.Abs(x-start) > 2
 	})
 	other := func(p *replicaPlayer) (ids []uint8) {
-		p.Do(func(e *replica.Endpoint) {
+		p.Do(func(e *replica.Values) {
 			for id := range e.Entities(link) {
 				ids = append(ids, id)
 			}

@@ -107,7 +107,7 @@ func (r *replicaReader) told() {
 func (r *replicaReader) recall(v *Sight) {
 	clear(v.Things)
 	you := r.you.Load()
-	r.client.Do(func(e *replica.Endpoint) {
+	r.client.Do(func(e *replica.Values) {
 		for _, k := range r.cfg.Schema.Kinds {
 			link, ok := e.KindLink(k.Name)
 			if !ok {
@@ -132,7 +132,7 @@ func (r *replicaReader) own() (t Thing, ok bool) {
 	if you == nil {
 		return t, false
 	}
-	r.client.Do(func(e *replica.Endpoint) {
+	r.client.Do(func(e *replica.Values) {
 		for _, k := range r.cfg.Schema.Kinds {
 			if of, linked := e.KindLink(k.Name); linked && of == you.Kind {
 				_, ok = e.EntityValue(you.Kind, you.ID, message.ReplicaEntity)
@@ -143,7 +143,7 @@ func (r *replicaReader) own() (t Thing, ok bool) {
 	return t, ok
 }
 
-func readThing(e *replica.Endpoint, link uint16, id uint8, k *world.Kind) Thing {
+func readThing(e *replica.Values, link uint16, id uint8, k *world.Kind) Thing {
 	value := func(name string) float64 {
 		v, ok := e.EntityValue(link, id, name)
 		if !ok { // it came into sight a moment ago, and this is still on its way

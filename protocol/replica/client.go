@@ -10,14 +10,15 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/replica/core"
 )
 
-// Client is an Endpoint with a socket: a connection to one server. Its methods may be
+// Client is a connection to one server, on a UDP socket of its own. Its methods may be
 // called by any goroutine.
 type Client struct {
-	endpoint *Endpoint // owned by the loop
+	endpoint *core.Endpoint // owned by the loop
 	shell    *shell.Client[Event]
-	bounds   bounds // set before Dial returns, and not changed
+	bounds   core.Bounds // set before Dial returns, and not changed
 }
 
 // Dial connects to a server at addr, written host:port, and returns when the handshake is
@@ -40,7 +41,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 }
 
 func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
-	x := &Client{endpoint: NewClient(time.Now(), socket.RemoteAddr(), c, &Shared{Rand: shell.Rand()})}
+	x := &Client{endpoint: core.NewClient(time.Now(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
 		Name: "replica", Log: c.Log, Turn: x.turn, Own: owned, Size: size, Last: last,
@@ -54,10 +55,10 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 
 // Send queues a message and returns. The messages of one goroutine are sent in its order,
 // each in its mode. If Send returns an error, nothing is sent. The error is ErrWindowFull
-// while the server takes too little, ErrMessageSize, ErrName, or ErrClosed once the
+// while the server takes too little, ErrMessageSize, core.ErrName, or ErrClosed once the
 // connection has ended (Err returns the reason).
 func (c *Client) Send(mode Mode, name string, data []byte) error {
-	if err := c.check(mode, name, data); err != nil {
+	if err := c.bounds.Check(mode, name, data); err != nil {
 		return err
 	}
 	return sendError(c.shell.Put(tagOf(mode), name, data))
@@ -66,28 +67,19 @@ func (c *Client) Send(mode Mode, name string, data []byte) error {
 // SendWait is Send, but waits while the server takes too little. If ctx ends first, it
 // returns the error of ctx.
 func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []byte) error {
-	if err := c.check(mode, name, data); err != nil {
+	if err := c.bounds.Check(mode, name, data); err != nil {
 		return err
 	}
 	return sendError(c.shell.PutWait(ctx, tagOf(mode), name, data))
 }
 
-// SendReserved sends one of parley's own messages. See Endpoint.SendReserved.
+// SendReserved sends one of parley's own messages, whose names begin with "parley.". A game
+// uses Send.
 func (c *Client) SendReserved(mode Mode, name string, data []byte) error {
-	if err := checkReserved(name); err != nil {
-		return err
-	}
-	if err := c.bounds.check(mode, name, data); err != nil {
+	if err := c.bounds.CheckReserved(mode, name, data); err != nil {
 		return err
 	}
 	return sendError(c.shell.Put(tagOf(mode), name, data))
-}
-
-func (c *Client) check(mode Mode, name string, data []byte) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	return c.bounds.check(mode, name, data)
 }
 
 // tagOf is how a message waits. Only ordered ones have a place that must be kept.
@@ -110,10 +102,10 @@ func sendError(err error) error {
 
 // send gives the endpoint a message that was checked.
 func (c *Client) send(now time.Time, m shell.Message) bool {
-	return c.endpoint.offer(now, Mode(m.Tag&^shell.Passing), m.Name, m.Data)
+	return c.endpoint.Offer(now, Mode(m.Tag&^shell.Passing), m.Name, m.Data)
 }
 
-func (c *Client) left(now time.Time, left bool) { c.endpoint.awaitMore(now, left) }
+func (c *Client) left(now time.Time, left bool) { c.endpoint.AwaitMore(now, left) }
 
 // Link asks the server for its table of entities, variables and messages. EventLinked
 // comes with each part of it. Linked values follow as they change.
@@ -143,13 +135,12 @@ func (c *Client) Err() error { return c.shell.Err() }
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
-func (c *Client) cut(now time.Time)    { cut(c.endpoint, now, "") }
+func (c *Client) cut(now time.Time)    { c.endpoint.Abort(now, "") }
 
-// Do runs fn on the loop and returns when it has run. Use it to read replicated values.
-// fn must not block, and must not call the Client. If Do returns ErrClosed, fn has not
-// run.
-func (c *Client) Do(fn func(e *Endpoint)) error {
-	if c.shell.Do(func(time.Time) { fn(c.endpoint) }) != nil {
+// Do runs fn on the loop, with the replicated values, and returns when it has run. fn must
+// not block, and must not call the Client. If Do returns ErrClosed, fn has not run.
+func (c *Client) Do(fn func(v *Values)) error {
+	if c.shell.Do(func(time.Time) { fn(c.endpoint.Values()) }) != nil {
 		return ErrClosed
 	}
 	return nil
@@ -180,7 +171,7 @@ func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 func (c *Client) turn(ev Event) shell.Turn {
 	switch ev.Kind {
 	case EventConnected:
-		c.bounds = c.endpoint.bounds()
+		c.bounds = c.endpoint.Bounds()
 		return shell.Connected
 	case EventClosed:
 		return shell.Closed
@@ -204,7 +195,7 @@ func size(ev Event) int { return len(ev.Name) + len(ev.Data) }
 func last(why error) Event {
 	ev := Event{Kind: EventClosed}
 	if !errors.As(why, &ev.Close) && why != nil {
-		ev.Close = Close{Reason: ReasonSocket, Text: why.Error()}
+		ev.Close = Close{Reason: core.ReasonSocket, Text: why.Error()}
 	}
 	return ev
 }

@@ -16,6 +16,7 @@ import (
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/replica/core"
 )
 
 func TestDialWhereNobodyListensEndsWithItsContext(t *testing.T) {
@@ -41,7 +42,7 @@ func TestDialIsRejectedByAFullServer(t *testing.T) {
 		wantMessage(t, first, "here", nil)
 		_, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
 		var refused Close
-		if !errors.As(err, &refused) || refused != (Close{Reason: ReasonRejected, Remote: true, Text: "server full"}) {
+		if !errors.As(err, &refused) || refused != (Close{Reason: core.ReasonRejected, Remote: true, Text: "server full"}) {
 			t.Errorf("got %v", err)
 		}
 		if first.Err() != nil {
@@ -113,7 +114,7 @@ func stall(t *testing.T, at *place, size int) {
 	s := at.serve(t, Config{}, func(c *Conn, ev Event) { f.conn = c })
 	x := at.connect(t, s, Config{})
 	synctest.Wait()
-	fill := func(*Mux) { f.fill(size) }
+	fill := func() { f.fill(size) }
 	for range 50 { // 5 s of it
 		if err := s.Do(fill); err != nil {
 			t.Fatal(err)
@@ -129,7 +130,7 @@ func stall(t *testing.T, at *place, size int) {
 		t.Errorf("the server got rid of %d further messages that no one read", f.sent-stuck)
 	}
 	held := int64(stuck) * int64(size)
-	const windows = 1<<20 + maxQueuedBytes + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + 2<<20 // ours, both engines', a message beyond twice
+	const windows = 1<<20 + 512<<10 + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + 2<<20 // ours, the queue, both engines', a message beyond twice
 	if held > windows {
 		t.Errorf("%d bytes are on their way, more than all bounds together: %d", held, windows)
 	}
@@ -223,7 +224,7 @@ func TestEventsEndAfterClose(t *testing.T) {
 			go x.Close(t.Context())
 		}
 		for range 3 {
-			if got := patient.Value(ended); got != (Close{Reason: ReasonClosed}) {
+			if got := patient.Value(ended); got != (Close{Reason: core.ReasonClosed}) {
 				t.Errorf("a reader saw %+v", got)
 			}
 		}
@@ -232,10 +233,10 @@ func TestEventsEndAfterClose(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close again: %v", err)
 		}
-		if got := x.Err(); got != error(Close{Reason: ReasonClosed}) {
+		if got := x.Err(); got != error(Close{Reason: core.ReasonClosed}) {
 			t.Errorf("Err is %v", got)
 		}
-		if err := x.Do(func(*Endpoint) { t.Error("ran") }); err != ErrClosed {
+		if err := x.Do(func(*Values) { t.Error("ran") }); err != ErrClosed {
 			t.Errorf("Do after close: %v", err)
 		}
 		if st := x.Stats(); st.In == 0 || st.Out == 0 {
@@ -253,7 +254,7 @@ func TestCloseInsideEvents(t *testing.T) {
 		s := at.serve(t, Config{}, func(c *Conn, ev Event) { f.conn = c })
 		x := at.connect(t, s, Config{})
 		synctest.Wait()
-		s.Do(func(*Mux) { f.fill(200) })
+		s.Do(func() { f.fill(200) })
 		time.Sleep(2 * time.Second) // virtual: all queues are full
 		n, closed := 0, 0
 		for ev := range x.Events() {
@@ -361,7 +362,7 @@ func TestCloseLingers(t *testing.T) {
 				if took := time.Since(start); took != tt.want {
 					t.Errorf("close took %v, want %v", took, tt.want)
 				}
-				if got := ends(x); got.Reason != ReasonClosed {
+				if got := ends(x); got.Reason != core.ReasonClosed {
 					t.Errorf("ended with %+v", got)
 				}
 			})
@@ -377,14 +378,14 @@ func TestASilentServerIsLost(t *testing.T) {
 		synctest.Wait()
 		s.shell.Socket().Close()
 		start := time.Now()
-		if got := ends(x); got.Reason != ReasonTimeout {
+		if got := ends(x); got.Reason != core.ReasonTimeout {
 			t.Errorf("ended with %+v", got)
 		}
 		if took := time.Since(start); took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("that took %v", took)
 		}
 		var why Close
-		if !errors.As(x.Err(), &why) || why.Reason != ReasonTimeout {
+		if !errors.As(x.Err(), &why) || why.Reason != core.ReasonTimeout {
 			t.Errorf("Err is %v", x.Err())
 		}
 	})
@@ -418,7 +419,7 @@ func TestAClientKnowsItsServersClockAndDistance(t *testing.T) {
 		x := at.connect(t, s, Config{})
 		time.Sleep(5 * time.Second) // virtual: some syncs
 		var there uint64
-		s.Do(func(*Mux) { there = conn.ServerTime(time.Now()) })
+		s.Do(func() { there = conn.ServerTime() })
 		if off := int64(x.ServerTime() - there); off < -1000 || off > 1000 {
 			t.Errorf("the clocks are %d µs apart", off)
 		}

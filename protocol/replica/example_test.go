@@ -58,7 +58,7 @@ func ExampleDial() {
 	}
 	defer first.Close(ctx)
 	for server.Stats().Conns == 0 { // until the address of the first is proven
-		_ = server.Do(func(*replica.Mux) {})
+		_ = server.Do(func() {})
 	}
 
 	_, err = replica.Dial(ctx, server.Addr().String(), replica.Config{})
@@ -110,8 +110,8 @@ func ExampleServer_Do() {
 	}
 	defer client.Close(ctx)
 	for told := 0; told == 0; {
-		err := server.Do(func(m *replica.Mux) {
-			for c := range m.Conns() {
+		err := server.Do(func() {
+			for c := range server.Conns() {
 				_ = c.Send(replica.Reliable, "tick", []byte{1})
 				told++
 			}
@@ -140,7 +140,7 @@ func ExampleServer_Shutdown() {
 	}
 	defer client.Close(ctx)
 	for server.Stats().Conns == 0 {
-		_ = server.Do(func(*replica.Mux) {})
+		_ = server.Do(func() {})
 	}
 	if err := server.Shutdown(ctx); err != nil {
 		log.Fatal(err)

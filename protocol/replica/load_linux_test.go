@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
+	"parley/protocol/replica/core"
 )
 
 // This file is a crowd of clients, and the bare loop that the server is compared
@@ -57,12 +58,15 @@ const (
 	answerBytes   = 200
 	questionName  = "in"
 	answerName    = "st"
+
+	messageOverhead = 15 // what a message packet has besides name and data
+	ackBytes        = 3
 )
 
 // member is a client of the crowd: an endpoint, or for the bare loop none.
 type member struct {
 	fd   int
-	e    *Endpoint
+	e    *core.Endpoint
 	owed int // acks to the bare loop
 }
 
@@ -102,7 +106,7 @@ func crowdMain() {
 
 func newCrowd(to netip.AddrPort, speaks bool, mode Mode) *crowd {
 	c := &crowd{members: make([]member, crowdSize), to: &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}, mode: mode}
-	shared := &Shared{Rand: shell.Rand()}
+	shared := &core.Shared{Rand: shell.Rand()}
 	for i := range c.members {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err == nil {
@@ -113,7 +117,7 @@ func newCrowd(to netip.AddrPort, speaks bool, mode Mode) *crowd {
 		}
 		c.members[i].fd = fd
 		if speaks {
-			c.members[i].e = NewClient(time.Now(), to, Config{}, shared)
+			c.members[i].e = core.NewClient(time.Now(), to, Config{}, shared)
 		}
 	}
 	for open := 0; speaks && open < crowdSize; {
@@ -121,7 +125,7 @@ func newCrowd(to netip.AddrPort, speaks bool, mode Mode) *crowd {
 		for i := range c.members {
 			m := &c.members[i]
 			c.serve(m, time.Now(), false)
-			if m.e.State() == StateOpen {
+			if m.e.State() == core.StateOpen {
 				open++
 			}
 		}

@@ -17,32 +17,6 @@ import (
 	"parley/internal/shell/shelltest"
 )
 
-// BenchmarkRushEngine is what one ordered message of 64 bytes costs both engines, its
-// acknowledgement included, where a thousand are on their way.
-func BenchmarkRushEngine(b *testing.B) {
-	r := newRush(b)
-	data := make([]byte, 64)
-	turn := func() {
-		for range 1000 {
-			if !r.client.offer(r.now, Ordered, "m", data) {
-				break
-			}
-		}
-		r.exchange()
-	}
-	for range 100 {
-		turn()
-	}
-	b.ReportAllocs()
-	r.got = 0
-	start := shelltest.ProcessCPU()
-	for b.Loop() {
-		turn()
-	}
-	b.ReportMetric(float64(shelltest.ProcessCPU()-start)/float64(r.got), "cpu-ns/message")
-	b.ReportMetric(0, "ns/op")
-}
-
 // BenchmarkRush is one connection at full speed, W2 of the benchmarks: a client in a process of
 // its own sends ordered messages of 64 bytes as fast as they go. Its floor is two processes that
 // do nothing but move as many datagrams of the same sizes, an ack for each included, in the

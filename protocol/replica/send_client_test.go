@@ -14,6 +14,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/replica/core"
 )
 
 // collector is a server that takes numbered messages of several senders, each in its order.
@@ -74,7 +75,7 @@ func TestCloseSendsWhatWasSentBefore(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got := patient.Value(c.end); got.Reason != ReasonPeer {
+		if got := patient.Value(c.end); got.Reason != core.ReasonPeer {
 			t.Errorf("the server saw %+v", got)
 		}
 		for i := range senders {
@@ -153,11 +154,11 @@ func TestSendChecksAtOnce(t *testing.T) {
 				}{
 					{"fits", x.Send, Ordered, "n", 64, [2]error{}},
 					{"waits and fits", wait, Ordered, "n", 64, [2]error{}},
-					{"a long name", x.Send, Ordered, string(make([]byte, 256)), 1, [2]error{ErrName, ErrName}},
-					{"not UTF-8", wait, Reliable, "\xff", 1, [2]error{ErrName, ErrName}},
-					{"one of our names", x.Send, Ordered, "parley.n", 1, [2]error{ErrName, ErrName}},
+					{"a long name", x.Send, Ordered, string(make([]byte, 256)), 1, [2]error{core.ErrName, core.ErrName}},
+					{"not UTF-8", wait, Reliable, "\xff", 1, [2]error{core.ErrName, core.ErrName}},
+					{"one of our names", x.Send, Ordered, "parley.n", 1, [2]error{core.ErrName, core.ErrName}},
 					{"one of ours, as ours", reserved, Ordered, "parley.n", 1, [2]error{}},
-					{"not ours, as ours", reserved, Ordered, "n", 1, [2]error{ErrName, ErrName}},
+					{"not ours, as ours", reserved, Ordered, "n", 1, [2]error{core.ErrName, core.ErrName}},
 					{"large, ordered", x.Send, Ordered, "n", 70_000, [2]error{nil, ErrMessageSize}},
 					{"too large, ordered", x.Send, Ordered, "n", 100_001, [2]error{ErrMessageSize, ErrMessageSize}},
 					{"large, reliable", wait, Reliable, "n", 1200, [2]error{ErrMessageSize, nil}},
@@ -178,19 +179,6 @@ func TestSendChecksAtOnce(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A server that was restarted, and takes less than the one before, ends the connection when
-// something too large for it waits: nothing that Send took is lost in silence.
-func TestWhatTheNextServerCannotTakeEndsTheConnection(t *testing.T) {
-	d := newDrivenClient("open")
-	d.e.extended = false
-	if !d.e.offer(d.now, Ordered, "n", make([]byte, 70_000)) {
-		t.Error("it waits for ever")
-	}
-	if d.e.State() != StateClosing {
-		t.Errorf("the connection is %v", d.e.State())
 	}
 }
 

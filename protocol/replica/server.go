@@ -5,31 +5,29 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/netip"
 	"time"
 
-	"parley/internal/admission"
-	"parley/internal/metric"
 	"parley/internal/shell"
 	"parley/internal/udp"
+	"parley/protocol/replica/core"
 )
 
 // ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("replica: server closed")
 
-// Logger is the type of Config.Log.
-type Logger = slog.Logger
-
 // goodbye is what clients are told when the server closes. It is short enough
 // for a reject.
 const goodbye = "server closing"
 
-// Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
-// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
-// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
+// Server is a server on a UDP socket. One goroutine, the loop, owns all connections and the Store, and
+// calls the handler. Any other goroutine may call the methods of a Server, except for Store, Conns and
+// Replicate, which belong to the loop. The handler must not call Do, Stats, Shutdown and Close: they
+// wait for the loop, which waits for the handler.
 type Server struct {
-	mux    *Mux
+	mux    *core.Mux
 	shell  *shell.Server
 	handle func(c *Conn, ev Event)
 	log    *slog.Logger
@@ -38,11 +36,11 @@ type Server struct {
 // ServerStats are the counters of a server.
 type ServerStats struct {
 	Conns int // connections now
-	MuxStats
-	Traffic    Stats        // of all connections, ended ones included
-	RoundTrips metric.Times // of all connections
-	Socket     udp.Stats
-	Loop       udp.LoopStats
+	core.MuxStats
+	Traffic    Stats      // of all connections, ended ones included
+	RoundTrips core.Times // of all connections
+	Socket     core.SocketStats
+	Loop       core.LoopStats
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -61,16 +59,16 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 }
 
 func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
-	var key admission.Key
+	var key core.Key
 	cryptorand.Read(key[:])
 	log, flush := shell.ServerLog(c.Log, "replica", socket.LocalAddr())
-	s := &Server{mux: NewMux(time.Now(), c, &Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
+	s := &Server{mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
-		Name: "replica", Events: s.events, Quiet: s.mux.conns.Quiet, Leave: s.leave, Abort: s.abort, Flush: flush,
+		Name: "replica", Events: s.events, Quiet: s.mux.Quiet, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s
 }
@@ -79,21 +77,32 @@ func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 
 // Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
-// such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
+// such as a game's tick, use it to reach the connections and the Store. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *Mux)) error {
-	if s.shell.Do(func() { fn(s.mux) }) != nil {
+func (s *Server) Do(fn func()) error {
+	if s.shell.Do(fn) != nil {
 		return ErrServerClosed
 	}
 	return nil
 }
 
+// Store returns the values that the server replicates. Only the handler and a function given to Do may
+// use it.
+func (s *Server) Store() *Store { return s.mux.Store() }
+
+// Conns yields all connections. Only the handler and a function given to Do may call it.
+func (s *Server) Conns() iter.Seq[*Conn] { return s.mux.Conns() }
+
+// Replicate sends each client the changes in its sight, at most budget bytes for each. A game calls it
+// once a tick, in a function given to Do.
+func (s *Server) Replicate(budget int) { s.mux.Replicate(budget) }
+
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
-		st.Conns, st.MuxStats, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.stats, s.mux.Traffic(), s.mux.shared.Buffers.RoundTrips
+		st.Conns, st.MuxStats, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
 	})
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
@@ -113,28 +122,14 @@ func (s *Server) Close() error { return s.shell.Close() }
 // returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
-func (s *Server) leave() { s.mux.Shutdown(s.mux.now, goodbye) }
+func (s *Server) leave() { s.mux.Shutdown(time.Now(), goodbye) }
 
-// abort ends all connections. Their disconnects go out with the last turn.
-func (s *Server) abort() {
-	s.leave()
-	for c := range s.mux.Conns() {
-		cut(&c.Endpoint, s.mux.now, goodbye)
-	}
-}
-
-// cut ends a connection at once: its disconnect goes out, and nothing waits for
-// what is on its way.
-func cut(e *Endpoint, now time.Time, reason string) {
-	c := Close{Reason: ReasonClosed, Text: reason}
-	e.fail(now, c)
-	e.endedBy(c)
-}
+func (s *Server) abort() { s.mux.Abort(time.Now(), goodbye) } // the disconnects go out with the last turn
 
 // events hands the events of a turn to the handler.
 func (s *Server) events() {
 	var ev Event
-	for c := s.mux.pollEvent(&ev); c != nil; c = s.mux.pollEvent(&ev) {
+	for c := s.mux.NextEvent(&ev); c != nil; c = s.mux.NextEvent(&ev) {
 		switch ev.Kind {
 		case EventConnected:
 			s.log.Info("connected", "peer", c.Peer())

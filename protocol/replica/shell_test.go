@@ -11,6 +11,7 @@ import (
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
+	"parley/protocol/replica/core"
 )
 
 // place is where the sockets of a test are.
@@ -127,10 +128,10 @@ func TestConnectEchoClose(t *testing.T) {
 		if err := x.Close(t.Context()); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got, want := ends(x), (Close{Reason: ReasonClosed}); got != want {
+		if got, want := ends(x), (Close{Reason: core.ReasonClosed}); got != want {
 			t.Errorf("the client ended with %+v, want %+v", got, want)
 		}
-		if got, want := patient.Value(closed), (Close{Reason: ReasonPeer, Remote: true}); got != want {
+		if got, want := patient.Value(closed), (Close{Reason: core.ReasonPeer, Remote: true}); got != want {
 			t.Errorf("the server was told %+v, want %+v", got, want)
 		}
 	})

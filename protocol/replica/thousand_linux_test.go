@@ -28,8 +28,7 @@ func benchThousand(b *testing.B, mode Mode) {
 		switch ev.Kind {
 		case EventMessage:
 			if err := c.Send(mode, answerName, answer[:]); err != nil {
-				why, _ := c.Over()
-				panic(fmt.Sprint(err, ": ", why))
+				panic(err)
 			}
 		case EventClosed:
 			panic(ev.Close)
@@ -71,7 +70,7 @@ func benchThousand(b *testing.B, mode Mode) {
 	// lost to the bare loop and to unreliable messages.
 	st := s.Stats()
 	b.ReportMetric(100*float64(st.Socket.InDropped)/float64(st.Socket.InDatagrams), "%dropped")
-	_ = s.Do(func(m *Mux) { // goodbyes are none of the benchmark's business
+	_ = s.Do(func() { // goodbyes are none of the benchmark's business
 		s.handle = func(*Conn, Event) {}
 	})
 	defer s.Close()

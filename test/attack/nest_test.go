@@ -17,7 +17,7 @@ import (
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay/connector"
 	relaycore "parley/protocol/relay/core"
-	"parley/protocol/replica"
+	replica "parley/protocol/replica/core"
 	stamp "parley/protocol/stamp/core"
 	"parley/world"
 )

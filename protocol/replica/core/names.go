@@ -1,0 +1,22 @@
+package core
+
+import (
+	"parley/internal/admission"
+	"parley/internal/metric"
+	"parley/internal/reliable"
+	"parley/internal/udp"
+)
+
+// The types of other packages that users meet here.
+type (
+	// Key is the secret of a server, from crypto/rand.
+	Key = admission.Key
+	// EngineStats counts what the engine of reliable packets did.
+	EngineStats = reliable.Stats
+	// Times is a histogram of durations.
+	Times = metric.Times
+	// SocketStats counts what a UDP socket did.
+	SocketStats = udp.Stats
+	// LoopStats counts what the loop of a server did.
+	LoopStats = udp.LoopStats
+)

@@ -1,0 +1,65 @@
+package core
+
+import (
+	"bytes"
+	"testing"
+
+	"parley/internal/promise"
+	"parley/internal/wire"
+)
+
+// T1: what is written is read again, and what is read is written as it came.
+func TestPacketsRoundTrip(t *testing.T) {
+	for _, k := range allKinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			r := newRand(t)
+			d, m := &draw{r: r}, newModel(r)
+			var got Packet
+			var b, again []byte
+			for range promise.Keeps(t, "T1", "replica", rounds(1_000_000, 10_000_000)) {
+				m.randomise(d, k)
+				b = m.appendTo(t, b[:0])
+				if !got.Parse(m.from, b) {
+					t.Fatalf("%x\nof %+v: %v", b, m.p, got.ParseErr(m.from, b))
+				}
+				if field := m.differs(&got); field != "" {
+					t.Fatalf("%x: %s differs\ngot  %+v\nwant %+v", b, field, got, m.p)
+				}
+				if again = got.AppendTo(again[:0]); !bytes.Equal(again, b) {
+					t.Fatalf("read  %x\nwrote %x", b, again)
+				}
+			}
+		})
+	}
+}
+
+// T2: nothing that ends early is read, and nothing that goes on too long. The one
+// prefix that is a packet is a reject without a size of its reason.
+func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
+	for _, k := range allKinds {
+		t.Run(k.String(), func(t *testing.T) {
+			t.Parallel()
+			r := newRand(t)
+			d, m := &draw{r: r}, newModel(r)
+			var p Packet
+			var b []byte
+			for range promise.Keeps(t, "T2", "replica", rounds(100_000, 1_000_000)) {
+				m.randomise(d, k)
+				b = m.appendTo(t, b[:0])
+				for n := range b {
+					if p.Parse(m.from, b[:n:n]) && (k != KindReject || n != minRejectBytes) {
+						t.Fatalf("%x: its first %d bytes are read as a whole", b, n)
+					}
+				}
+				if b = append(b, byte(d.bits(8))); p.Parse(m.from, b) {
+					t.Fatalf("%x: the last byte is not missed", b)
+				}
+			}
+			want := wire.Error{Offset: len(b) - 1, Cause: wire.CauseLeftOver, Left: 1}
+			if got := p.ParseErr(m.from, b).(*wire.Error); *got != want {
+				t.Fatalf("%x: got %+v, want %+v", b, *got, want)
+			}
+		})
+	}
+}
