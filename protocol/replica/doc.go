@@ -18,12 +18,19 @@
 //		fmt.Println(ev.Kind, string(ev.Name), string(ev.Data))
 //	}
 //
-// Values are declared and set in the Store of a Mux, shown to connections, and sent with Mux.Replicate once a tick. A client asks
-// for them with Endpoint.Link and reads them with Value and EntityValue. examples/counter shows it.
+// Values are declared and set in the Store of a Server, shown to connections, and sent with Server.Replicate once a tick. A client
+// asks for them with Client.Link and reads them with Client.Do. examples/counter shows it.
+//
+// Package core has the dialect without a socket: its packets, their codec and the state machines. The types of variables
+// (core.DataInt64 and so on) and the reasons why a connection ended (core.ReasonTimeout and so on) are there too.
 //
 // # Life of a packet
 //
 //	server.go, client.go     the shell: a socket loop of internal/udp, Listen and Dial
+//	names.go                 the names of core that users need
+//
+// and in core:
+//
 //	mux.go                   server core: finds the connection; new clients, strangers, capacity
 //	codec.go, message*.go    Parse and AppendTo, one file for each kind of packet
 //	endpoint_recv.go         one connection: checks a packet, gives it to the engine
@@ -34,7 +41,8 @@
 //	frame.go, view_send.go   a tick: written once for all clients that lack the same, sent to each
 //	view_gone.go             entities out of sight, and the fate of packets
 //	view_spare.go            memory that the Store lends to views
-//	reading.go               a client's copy of the server's values
+//	mux_enter.go             from a proven address to a place
+//	reading.go               Values: a client's copy of the server's values
 //	event.go                 events for the application
 //	endpoint_send.go         messages into the window, large ones in parts
 //	endpoint_offer.go        the same for a client, whose messages wait in its shell
@@ -60,14 +68,14 @@
 //
 // # Limits
 //
-// Limits of the layouts are in limits_wire.go. Ours are in limits.go, each with the attack that it stops. Config has the limits
+// Limits of the layouts are in core/limits_wire.go. Ours are in core/limits.go, each with the attack that it stops. Config has the limits
 // that a user may change.
 //
 // Unacknowledged packets hold 1 MiB at most, buffers and places in queues included, and so do received messages that are not
 // read. A message of the largest size on its way holds its size besides that. When the first limit is reached, Send returns
 // ErrWindowFull; a client's Send does so when 256 KiB more are waiting. When the second is reached, packets are refused and sent
 // again: a client that stops reading slows its server down, and traffic resumes within two round trips once it reads. But a
-// packet is resent ten times at most, so a client that does not read for 10 to 20 s is closed with ReasonUnacknowledged, even if it
+// packet is resent ten times at most, so a client that does not read for 10 to 20 s is closed with core.ReasonUnacknowledged, even if it
 // is otherwise alive.
 //
 // A connection is identified by the peer's address. If a NAT gives a client another one, the connection is lost. The client
@@ -90,6 +98,6 @@
 // 32. Messages, sync answers and replicates need the connection's clock, which such an attacker cannot know. No other connection
 // is affected.
 //
-// A reason is text from an untrusted peer. ReasonText makes it UTF-8, but it may hold line ends and other control characters:
+// A reason is text from an untrusted peer. It is UTF-8, but it may hold line ends and other control characters:
 // take care where it is logged or shown.
 package replica

@@ -17,7 +17,7 @@ import (
 type page map[string][][]string
 
 func readPage(t testing.TB) page {
-	text, err := os.ReadFile("../../docs/protocols/replica.md")
+	text, err := os.ReadFile("../../../docs/protocols/replica.md")
 	if err != nil {
 		t.Fatal(err)
 	}

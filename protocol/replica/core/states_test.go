@@ -299,7 +299,7 @@ var (
 // state. The head must have the states in their order.
 func statesTable(t testing.TB, heading string, states []string) (order []string, rows map[string][]string) {
 	rows = map[string][]string{}
-	text, err := os.ReadFile("../../docs/protocols/replica.md")
+	text, err := os.ReadFile("../../../docs/protocols/replica.md")
 	if err != nil {
 		t.Fatal(err)
 	}
