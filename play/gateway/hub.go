@@ -110,6 +110,9 @@ type Hub struct {
 	seen Stats // as of the last tick
 }
 
+// Histogram counts durations by their size.
+type Histogram = metric.Times
+
 // Stats are the counters of a hub.
 type Stats struct {
 	Players       int
@@ -123,8 +126,8 @@ type Stats struct {
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
 	TickTimes     Times         // how long ticks took
-	TickSeconds   metric.Times  // the same, as a histogram
-	InputSeconds  metric.Times  // from the arrival of an input until its tick was published
+	TickSeconds   Histogram     // the same, as a histogram
+	InputSeconds  Histogram     // from the arrival of an input until its tick was published
 	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
 	Shed          uint64        // players who were refused because the hub was behind
 	Crowded       uint64        // players who were refused because their address had too many, or took them too fast

@@ -48,9 +48,8 @@ type StampConfig struct {
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}, costs: newFieldCosts(h.sim.Schema())}
 	config := stamp.Config{
-		MaxConns: h.cfg.MaxPlayers, Log: c.Log,
+		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Log: c.Log,
 	}
-	config.Send.MaxBytes = spectatorBytes
 	server, err := stamp.Listen(c.Addr, config, d.handle)
 	if err != nil {
 		return nil, err

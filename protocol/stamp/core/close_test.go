@@ -75,7 +75,7 @@ func TestNothingHappensAfterTheEnd(t *testing.T) {
 			d.after(seed, rng, l[0], l[1], data)
 		}
 		if seed%100 == 99 {
-			checkLentOnce(t, seed, &shared.Buffers)
+			checkLentOnce(t, seed, &shared.buffers)
 		}
 	}
 }

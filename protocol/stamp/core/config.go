@@ -37,10 +37,12 @@ type Config struct {
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger
 
-	// Send and Receive are the engine's limits. Their zero values mean the defaults of
-	// the stamp page.
-	Send    reliable.SendConfig
-	Receive reliable.ReceiveConfig
+	// MaxUnacked bounds the bytes that a server sends a client since the oldest packet that the client has not
+	// acknowledged. Beyond it, Send and SendReport return ErrWindowFull. Default 256 KiB.
+	MaxUnacked int
+
+	sending   reliable.SendConfig // tests have other limits than those of the stamp page
+	receiving reliable.ReceiveConfig
 
 	filled bool
 	send   *reliable.SendConfig
@@ -60,10 +62,11 @@ func (c Config) fill() *Config {
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	// "there is nothing to agree on a private order with: the sender keeps one
 	// ordered packet in flight and the receiver holds a hole for at most 4 round trips"
-	recv := c.Receive
+	recv := c.receiving
 	recv.Rules[laneEntity-1] = reliable.Patient
 	c.recv = recv.Filled()
-	c.send = c.Send.Filled()
+	c.sending.MaxBytes = cmp.Or(c.MaxUnacked, c.sending.MaxBytes)
+	c.send = c.sending.Filled()
 	c.filled = true
 	return &c
 }

@@ -151,7 +151,7 @@ func (s *Stats) Check() error {
 // Shared is what the endpoints of one loop share. Its zero value is usable, except for
 // Rand.
 type Shared struct {
-	Buffers reliable.Buffers
+	buffers reliable.Buffers
 	Rand    *rand.Rand
 }
 
@@ -178,7 +178,7 @@ func (e *Endpoint) initServer(now time.Time, client netip.AddrPort, c *Config, s
 }
 
 func (e *Endpoint) init(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) {
-	e.cfg, e.rand, e.buffers = c, s.Rand, &s.Buffers
+	e.cfg, e.rand, e.buffers = c, s.Rand, &s.buffers
 	e.side, e.peer, e.born, e.now, e.heard = side, admission.Canon(peer), now, now, now
 }
 

@@ -177,7 +177,7 @@ func TestAnAcceptToItsFormerSelfDoesNoHarm(t *testing.T) {
 	}
 	w.run(200 * time.Millisecond)
 	x.host.Crash()
-	late := Packet{Kind: KindAccept, Sequence: 1, Time: x.conn().ServerTime(w.net.Now())}
+	late := Packet{Kind: KindAccept, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.net.Now())}
 	y := &client{w: w, host: x.host, Endpoint: NewClient(w.net.Now(), serverAddr, Config{}, newShared(5))}
 	x.host.AfterTurn(func(time.Time) {
 		for ev, ok := y.PollEvent(); ok; ev, ok = y.PollEvent() {

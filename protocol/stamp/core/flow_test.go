@@ -88,13 +88,13 @@ func (k *counted) complete() bool {
 // startAt makes both sides of a connection go on with another number.
 func (x *client) startAt(number uint64) {
 	c, now := x.conn(), x.w.net.Now()
-	c.sender.Close()
-	c.sender = reliable.NewSender(now, number, c.cfg.send, c.buffers, c.rand)
+	c.endpoint.sender.Close()
+	c.endpoint.sender = reliable.NewSender(now, number, c.endpoint.cfg.send, c.endpoint.buffers, c.endpoint.rand)
 	x.receiver = reliable.NewReceiver(now, number, x.cfg.recv, x.buffers)
 	x.near = number - 1
 }
 
-var wide = Config{Send: reliable.SendConfig{NoCongestion: true}}
+var wide = Config{sending: reliable.SendConfig{NoCongestion: true}}
 
 // T9: the 16-bit sequence wraps in the middle of a lossy run at full speed.
 func TestSequencesWrapUnderLoss(t *testing.T) {
@@ -260,7 +260,7 @@ func TestResendsBackOffAndEnd(t *testing.T) {
 	heard := w.net.Now()
 	w.net.Partition(x.host, w.server, false)
 	x.send(Reliable, "x")
-	number := uint16(x.conn().sender.Next() - 1)
+	number := uint16(x.conn().endpoint.sender.Next() - 1)
 	var at []time.Time
 	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
 		var got Packet
@@ -291,7 +291,7 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	shared := &Shared{Rand: rand.New(rand.NewPCG(1, 2))}
 	for seed := range uint64(promise.Keeps(t, "T19", "stamp", rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		cfg := Config{Receive: reliable.ReceiveConfig{MaxReady: 40 + rng.IntN(100), MaxHeld: 40 + rng.IntN(100)}}
+		cfg := Config{receiving: reliable.ReceiveConfig{MaxReady: 40 + rng.IntN(100), MaxHeld: 40 + rng.IntN(100)}}
 		d := newDuoOf(t, shared, cfg)
 		const packets = 12
 		for i := range packets {
@@ -359,7 +359,7 @@ func TestUnreliablePacketsAloneNeverUseUpTheNumbers(t *testing.T) {
 			if x.conn().Send(Unreliable, []byte("x")) != nil {
 				refused++
 			}
-			most = max(most, x.conn().sender.SinceReliable())
+			most = max(most, x.conn().endpoint.sender.SinceReliable())
 		}
 		w.server.Poke()
 		w.run(5 * time.Millisecond)
@@ -397,7 +397,7 @@ func TestUnreliablePacketsThatWaitAreBounded(t *testing.T) {
 
 // What a limit refuses is a sign of life all the same.
 func TestAServerThatIsRefusedIsNotLost(t *testing.T) {
-	d := newDuo(t, 1, Config{Receive: reliable.ReceiveConfig{MaxReady: 20}})
+	d := newDuo(t, 1, Config{receiving: reliable.ReceiveConfig{MaxReady: 20}})
 	for range 15 {
 		d.toClient(Packet{Kind: KindEntity, Reliable: true, Sequence: uint16(d.c.near + 1), Time: d.time(), Data: []byte("x")})
 		d.now = d.now.Add(time.Second)

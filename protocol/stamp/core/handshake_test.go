@@ -149,7 +149,7 @@ func TestALateAccept(t *testing.T) {
 			w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen })
 			// Which init the accept answered nobody can tell, so the clock may be off by half of
 			// the time that it all took; but not by more than it says.
-			off, bound := int64(x.ServerTime(x.host.Now())-x.conn().ServerTime(w.net.Now())), x.ClockError(x.host.Now())
+			off, bound := int64(x.ServerTime(x.host.Now())-x.conn().endpoint.ServerTime(w.net.Now())), x.ClockError(x.host.Now())
 			if max(off, -off) > bound.Microseconds() || bound > (tt.acks+time.Second)/2 {
 				t.Errorf("the clock is %d µs off and says %v at most", off, bound)
 			}

@@ -418,7 +418,7 @@ func TestForgedEndsEndNothing(t *testing.T) {
 		for range 20 {
 			w.net.Inject(x.host.Addr(), serverAddr, (&Packet{Kind: KindInit}).AppendTo(FromClient, nil))
 			if tt.leave {
-				p := Packet{Kind: KindDisconnect, Sequence: 1, Time: x.conn().ServerTime(w.net.Now())}
+				p := Packet{Kind: KindDisconnect, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.net.Now())}
 				w.net.Inject(x.host.Addr(), serverAddr, p.AppendTo(FromClient, nil))
 			}
 			w.run(time.Second)
@@ -475,7 +475,7 @@ func TestAProofIsOfOneAddressAndOneConnection(t *testing.T) {
 			t.Fatalf("the proof %+v opened nothing", proof)
 		}
 		c := m.Conn(from)
-		c.end(Close{Reason: ReasonClosed})
+		c.endpoint.end(Close{Reason: ReasonClosed})
 		m.conns.Touch(c)
 		for _, _, ok := m.PollEvent(); ok; _, _, ok = m.PollEvent() {
 		}
@@ -543,8 +543,8 @@ func TestTinyDatagrams(t *testing.T) {
 		got = append(got, ev[1])
 	}
 	w.run(100 * time.Millisecond)
-	if conn.State() != StateOpen || !bytes.HasPrefix(sent, got) || len(got) == 0 {
-		t.Errorf("%v: %q of %q came", conn.State(), got, sent)
+	if conn.endpoint.State() != StateOpen || !bytes.HasPrefix(sent, got) || len(got) == 0 {
+		t.Errorf("%v: %q of %q came", conn.endpoint.State(), got, sent)
 	}
 	w.check()
 }

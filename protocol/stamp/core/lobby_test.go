@@ -116,7 +116,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 	w.handshake(from)
 	w.run(10 * time.Millisecond)
 	silent := w.mux.Conn(from)
-	w.confirm(from, firstEntity, silent.ServerTime(w.net.Now()))
+	w.confirm(from, firstEntity, silent.endpoint.ServerTime(w.net.Now()))
 	w.until("both have entered", time.Second, func() bool { return w.mux.places == 2 && x.State() == StateOpen })
 	got := 0
 	x.onEvent = func(_ time.Time, ev Event) {

@@ -65,12 +65,15 @@ func (s *MuxStats) Check() error {
 
 // Conn is a server's connection. It is owned by the goroutine that calls the Mux.
 type Conn struct {
-	roster.Member
-	number  uint32 // of the clock
-	entered bool   // it has a place
-	mux     *Mux
-	Endpoint
+	member
+	number   uint32 // of the clock
+	entered  bool   // it has a place
+	mux      *Mux
+	endpoint Endpoint
 }
+
+// member is a roster.Member by a name that users of a Conn do not see.
+type member = roster.Member
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
 func NewMux(now time.Time, c Config, s *Shared, key Key) *Mux {
@@ -98,14 +101,14 @@ func (m *Mux) Len() int { return m.conns.Len() }
 func (m *Mux) Stats() MuxStats { return m.stats }
 
 // RoundTrips returns the round trips of all connections.
-func (m *Mux) RoundTrips() Times { return m.shared.Buffers.RoundTrips }
+func (m *Mux) RoundTrips() Times { return m.shared.buffers.RoundTrips }
 
 // Traffic returns the sum of the counters of all connections, ended ones included. It visits every
 // connection.
 func (m *Mux) Traffic() Stats {
 	s := m.past
 	for c := range m.conns.All() {
-		one := c.Stats()
+		one := c.endpoint.Stats()
 		sums.Add(&s, &one)
 	}
 	return s
@@ -118,9 +121,9 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	from = admission.Canon(from)
 	if c := m.conns.Get(from); c != nil {
 		m.stats.ToConns++
-		if c.state != StateClosed {
-			c.handle(now, b)
-			if c.heeds && roster.Waiting(&c.Member) {
+		if c.endpoint.state != StateClosed {
+			c.endpoint.handle(now, b)
+			if c.endpoint.heeds && roster.Waiting(&c.member) {
 				m.enter(c)
 			}
 			m.conns.Touch(c)
@@ -152,7 +155,7 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 func (m *Mux) Abort(now time.Time, reason string) {
 	m.Shutdown(now, reason)
 	for c := range m.conns.All() {
-		c.Endpoint.Abort(now, reason)
+		c.endpoint.Abort(now, reason)
 	}
 }
 
@@ -170,7 +173,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	m.now = now
 	m.closeLate(now)
 	for c, ok := m.conns.Due(now); ok; c, ok = m.conns.Due(now) {
-		c.HandleTimeout(now)
+		c.endpoint.HandleTimeout(now)
 		m.conns.Touch(c)
 	}
 }
@@ -178,8 +181,8 @@ func (m *Mux) HandleTimeout(now time.Time) {
 // PollEvent returns the next event and its connection.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
-		c.now = m.now
-		if ev, ok := c.PollEvent(); ok {
+		c.endpoint.now = m.now
+		if ev, ok := c.endpoint.PollEvent(); ok {
 			if ev.Kind == EventClosed {
 				m.forget(c)
 			}
@@ -199,11 +202,11 @@ func (m *Mux) Idle() bool { return m.conns.Idle() && m.replies.Len() == 0 }
 // forget takes a closed connection out of the table. What it still has to send goes
 // out first.
 func (m *Mux) forget(c *Conn) {
-	m.conns.Remove(c.peer, c)
+	m.conns.Remove(c.endpoint.peer, c)
 	m.leave(c)
-	m.ended.End(m.now, c.peer, c.number)
+	m.ended.End(m.now, c.endpoint.peer, c.number)
 	m.stats.Ended++
-	one := c.Stats()
+	one := c.endpoint.Stats()
 	sums.Add(&m.past, &one)
 }
 
@@ -214,14 +217,14 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		return n, to, true
 	}
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
-		c.now = m.now
-		if n, to, ok := c.PollTransmit(buf); ok {
-			if roster.Gone(&c.Member) {
+		c.endpoint.now = m.now
+		if n, to, ok := c.endpoint.PollTransmit(buf); ok {
+			if roster.Gone(&c.member) {
 				m.past.Out++ // its counters were taken over before this
 			}
 			return n, to, true
 		}
-		at, ok := c.NextTimeout()
+		at, ok := c.endpoint.NextTimeout()
 		m.conns.Rest(c, at, ok)
 	}
 	return 0, netip.AddrPort{}, false
@@ -235,22 +238,44 @@ func (m *Mux) Advance(now time.Time) {
 }
 
 // Send sends an entity packet to this client now: the time of the latest call of the Mux's Handle* or
-// Advance. See Endpoint.Send.
+// Advance. Nothing is sent if it returns an error.
 func (c *Conn) Send(mode Mode, data []byte) error {
-	err := c.Endpoint.Send(c.mux.now, mode, data)
+	err := c.endpoint.Send(c.mux.now, mode, data)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// SendReport sends an entity packet whose fate is reported. See Endpoint.SendReport.
+// SendReport sends an entity packet whose loss is reported, not repaired. It is for snapshots, whose
+// newest values are worth more than the lost ones. The tag comes back once with EventAcked or
+// EventLost, unless the connection ends first. With tag 0 nothing is reported.
 func (c *Conn) SendReport(data []byte, tag uint32) error {
-	err := c.Endpoint.SendReport(c.mux.now, data, tag)
+	err := c.endpoint.SendReport(c.mux.now, data, tag)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// Close says goodbye to this client now. See Endpoint.Close.
+// Close ends the connection. Reliable packets that are not acknowledged yet have half of the linger
+// time to arrive, then the client is told the reason.
 func (c *Conn) Close(reason string) {
-	c.Endpoint.Close(c.mux.now, reason)
+	c.endpoint.Close(c.mux.now, reason)
 	c.mux.conns.Touch(c)
 }
+
+// Peer returns the client's address.
+func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
+
+// RTT returns the smoothed round-trip time, 0 while it is unknown.
+func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
+
+// Rate returns the estimate of the bytes a second that the path carries. A game uses Rate and Pressure
+// to decide how much to send.
+func (c *Conn) Rate() int64 { return c.endpoint.Rate() }
+
+// Pressure returns how much of what was sent is waiting.
+func (c *Conn) Pressure() Pressure { return c.endpoint.Pressure() }
+
+// ServerTime returns the connection's clock in µs, which its packets carry.
+func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
+
+// Stats returns the counters.
+func (c *Conn) Stats() Stats { return c.endpoint.Stats() }

@@ -63,7 +63,7 @@ func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 	}
 	m.stats.Opened++
 	c := &Conn{mux: m, number: m.ended.Next(now, from)}
-	c.initServer(now, from, m.cfg, m.shared, t, p.Time)
+	c.endpoint.initServer(now, from, m.cfg, m.shared, t, p.Time)
 	m.conns.Add(from, c)
 	m.conns.Touch(c)
 	if gone, ok := m.lobby.Come(now, from.Addr(), c); ok {
@@ -88,7 +88,7 @@ func (m *Mux) enter(c *Conn) {
 		return
 	}
 	c.entered = true
-	c.tell(EventEntered, 0, 0)
+	c.endpoint.tell(EventEntered, 0, 0)
 	m.places++
 }
 

@@ -15,10 +15,15 @@ type (
 	Pressure = reliable.Pressure
 	// EngineStats counts what the engine of reliable packets did.
 	EngineStats = reliable.Stats
+	// SendStats and ReceiveStats are its two parts.
+	SendStats    = reliable.SendStats
+	ReceiveStats = reliable.ReceiveStats
 	// Times is a histogram of durations.
 	Times = metric.Times
 	// SocketStats counts what a UDP socket did.
 	SocketStats = udp.Stats
+	// Faults counts transient errors of a socket.
+	Faults = udp.Faults
 	// LoopStats counts what the loop of a server did.
 	LoopStats = udp.LoopStats
 )

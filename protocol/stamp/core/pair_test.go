@@ -165,7 +165,7 @@ func (w *world) check() {
 	}
 	for c := range w.mux.Conns() {
 		s := c.Stats()
-		errs = append(errs, s.Check(), c.sender.Check())
+		errs = append(errs, s.Check(), c.endpoint.sender.Check())
 	}
 	if err := errors.Join(errs...); err != nil {
 		w.t.Error(err)
@@ -261,7 +261,7 @@ func TestTheClockOfAClientFollowsTheServer(t *testing.T) {
 			x := w.dial(0, Config{})
 			x.host.Skew(300)
 			w.until("connected", 5*time.Second, func() bool { return slices.Contains(x.events, "connected") })
-			off := func() int64 { return int64(x.ServerTime(x.host.Now()) - x.conn().ServerTime(w.net.Now())) }
+			off := func() int64 { return int64(x.ServerTime(x.host.Now()) - x.conn().endpoint.ServerTime(w.net.Now())) }
 			for range 120 {
 				if got := off(); got < -15_000 || got > 15_000 {
 					t.Fatalf("after %v the client's server time is %d µs off", w.net.Elapsed(), got)
@@ -284,7 +284,7 @@ func TestEveryTransmissionCarriesTheTimeOfItsOwn(t *testing.T) {
 		var got Packet
 		if p.From == w.server && got.Parse(FromServer, p.Bytes) {
 			resent[got.Sequence]++
-			if want := x.conn().ServerTime(w.net.Now()); got.Time != want {
+			if want := x.conn().endpoint.ServerTime(w.net.Now()); got.Time != want {
 				t.Errorf("transmission %d of packet %d has time %d, and it is %d", resent[got.Sequence], got.Sequence, got.Time, want)
 			}
 		}

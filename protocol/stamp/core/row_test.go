@@ -59,7 +59,7 @@ func TestASilentSpectatorHoldsWhatThePageSays(t *testing.T) {
 		w.handshake(from)
 		w.run(time.Millisecond)
 		c := w.mux.Conn(from)
-		w.confirm(from, firstEntity, c.ServerTime(w.net.Now()))
+		w.confirm(from, firstEntity, c.endpoint.ServerTime(w.net.Now()))
 		for c.SendReport(make([]byte, 20), 1) == nil {
 		}
 	}

@@ -59,7 +59,7 @@ func TestOneOrderedPacketIsInFlight(t *testing.T) {
 		x.send(Unreliable, "between")
 	}
 	w.until("delivered", time.Minute, func() bool {
-		if n := x.conn().sender.InFlight(laneEntity); n > 1 {
+		if n := x.conn().endpoint.sender.InFlight(laneEntity); n > 1 {
 			t.Fatalf("%d ordered packets in flight", n)
 		}
 		return len(got) == 50
@@ -84,7 +84,7 @@ func TestAClientOrdersWhatAForeignServerSends(t *testing.T) {
 		c := x.conn()
 		inject := func(n int, data string) {
 			p := Packet{Kind: KindEntity, Reliable: true, Ordered: true, Sequence: uint16(n), Data: []byte(data)}
-			p.Time = c.ServerTime(w.net.Now().Add(-tt.delay)) // as if it had come all the way
+			p.Time = c.endpoint.ServerTime(w.net.Now().Add(-tt.delay)) // as if it had come all the way
 			w.net.Inject(serverAddr, x.host.Addr(), p.AppendTo(FromServer, nil))
 			w.run(time.Millisecond)
 		}
@@ -159,8 +159,8 @@ func TestReportsTellOfEachPacketOnce(t *testing.T) {
 	if lost < reports/10 || lost > reports/2 {
 		t.Errorf("%d of %d were told as lost, at a loss of 20%% each way", lost, reports)
 	}
-	if x.conn().reportsOpen != 0 {
-		t.Errorf("%d reports are still open", x.conn().reportsOpen)
+	if x.conn().endpoint.reportsOpen != 0 {
+		t.Errorf("%d reports are still open", x.conn().endpoint.reportsOpen)
 	}
 	w.check()
 }
@@ -175,25 +175,25 @@ func TestReportsAreBounded(t *testing.T) {
 	var buf [MaxPacket]byte
 	for range 3 * maxTold {
 		now = now.Add(time.Millisecond)
-		if c.Endpoint.SendReport(now, []byte("x"), 9) == nil {
+		if c.endpoint.SendReport(now, []byte("x"), 9) == nil {
 			taken++
 		}
-		for n, _, ok := c.PollTransmit(buf[:]); ok; n, _, ok = c.PollTransmit(buf[:]) {
+		for n, _, ok := c.endpoint.PollTransmit(buf[:]); ok; n, _, ok = c.endpoint.PollTransmit(buf[:]) {
 			var p Packet
 			p.Parse(FromServer, buf[:n])
-			ack := Packet{Kind: KindAck, Sequence: p.Sequence, Time: c.ServerTime(now)}
-			c.HandleDatagram(now, c.Peer(), ack.AppendTo(FromClient, nil))
+			ack := Packet{Kind: KindAck, Sequence: p.Sequence, Time: c.endpoint.ServerTime(now)}
+			c.endpoint.HandleDatagram(now, c.Peer(), ack.AppendTo(FromClient, nil))
 		}
 	}
-	if taken != maxTold || c.told.Len() > maxTold {
-		t.Errorf("%d reports were taken and %d events wait, want %d", taken, c.told.Len(), maxTold)
+	if taken != maxTold || c.endpoint.told.Len() > maxTold {
+		t.Errorf("%d reports were taken and %d events wait, want %d", taken, c.endpoint.told.Len(), maxTold)
 	}
 	for range maxTold {
-		if ev, ok := c.PollEvent(); !ok || ev.Kind != EventAcked {
+		if ev, ok := c.endpoint.PollEvent(); !ok || ev.Kind != EventAcked {
 			t.Fatalf("got %v", ev.Kind)
 		}
 	}
-	if err := c.Endpoint.SendReport(now, []byte("x"), 9); err != nil {
+	if err := c.endpoint.SendReport(now, []byte("x"), 9); err != nil {
 		t.Errorf("after the events were taken: %v", err)
 	}
 }

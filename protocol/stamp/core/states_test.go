@@ -84,7 +84,7 @@ var serverMessages = []message{
 func (s *stage) time() uint64 {
 	switch {
 	case s.conn != nil:
-		return s.conn.ServerTime(s.now)
+		return s.conn.endpoint.ServerTime(s.now)
 	case s.mux != nil:
 		return s.mux.clock(s.now, clientAddr)
 	case s.e.clock.Synced():
@@ -114,7 +114,7 @@ func (s *stage) number(ahead int) uint16 {
 func (s *stage) ack(ahead int) Packet {
 	p := Packet{Kind: KindAck, Sequence: uint16(7 + ahead), Time: s.time()}
 	if s.conn != nil {
-		p.Sequence = uint16(int(s.conn.sender.Next()) + ahead)
+		p.Sequence = uint16(int(s.conn.endpoint.sender.Next()) + ahead)
 	}
 	return p
 }
@@ -122,8 +122,8 @@ func (s *stage) ack(ahead int) Packet {
 // oldAck is one that was on its way for long: it was sent before the server asked.
 func (s *stage) oldAck() Packet {
 	p := Packet{Kind: KindAck, Sequence: firstEntity, Time: s.time() - 1_000_000}
-	if s.conn != nil && s.conn.challenge.pending() {
-		p.Time = s.conn.challenge.time - 1000
+	if s.conn != nil && s.conn.endpoint.challenge.pending() {
+		p.Time = s.conn.endpoint.challenge.time - 1000
 	}
 	return p
 }
@@ -162,7 +162,7 @@ func (s *stage) enter(state string) {
 	}
 	e := s.e
 	if s.conn != nil {
-		e = &s.conn.Endpoint
+		e = &s.conn.endpoint
 	}
 	switch state {
 	case "closing":
@@ -212,10 +212,10 @@ func (s *stage) state() string {
 		return s.e.State().String()
 	case s.conn == nil:
 		return "none"
-	case s.conn.state == StateOpen && s.conn.challenge.pending():
+	case s.conn.endpoint.state == StateOpen && s.conn.endpoint.challenge.pending():
 		return "asked"
 	}
-	return s.conn.state.String()
+	return s.conn.endpoint.state.String()
 }
 
 // counters are the fates of the table, by name.
@@ -242,7 +242,7 @@ func (s *stage) counters() map[string]uint64 {
 func (s *stage) outcome(m message) string {
 	before, next := s.counters(), uint64(0)
 	if s.conn != nil {
-		next = s.conn.sender.Next()
+		next = s.conn.endpoint.sender.Next()
 	}
 	s.deliver(m)
 	state := s.state()
@@ -415,7 +415,7 @@ func (s *stage) enterClosing() {
 	if s.e != nil {
 		s.e.fail(s.now, Close{Reason: ReasonClosed})
 	} else {
-		s.conn.fail(s.now, Close{Reason: ReasonClosed})
+		s.conn.endpoint.fail(s.now, Close{Reason: ReasonClosed})
 		s.mux.conns.Touch(s.conn)
 	}
 	s.effects()
@@ -424,8 +424,8 @@ func (s *stage) enterClosing() {
 // forgetConn ends the connection of a server and goes on a minute later, so that a
 // walk need not make a whole server.
 func (s *stage) forgetConn() {
-	if s.conn != nil && s.conn.state != StateClosed {
-		s.conn.end(Close{Reason: ReasonTimeout})
+	if s.conn != nil && s.conn.endpoint.state != StateClosed {
+		s.conn.endpoint.end(Close{Reason: ReasonTimeout})
 		s.mux.conns.Touch(s.conn)
 		s.effects()
 	}

@@ -28,7 +28,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 				c.Close("")
 			case 1: // as a server that closes does: the last packet goes out when it is over
 				c.Close("")
-				c.Endpoint.Abort(w.server.Now(), "")
+				c.endpoint.Abort(w.server.Now(), "")
 			}
 		}
 		w.server.Poke()
