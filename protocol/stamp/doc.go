@@ -11,8 +11,8 @@
 //			c.Send(stamp.Reliable, welcome)
 //		}
 //	})
-//	s.Do(func(m *stamp.Mux) { // from a game's tick
-//		for c := range m.Conns() {
+//	s.Do(func() { // from a game's tick
+//		for c := range s.Conns() {
 //			c.SendReport(snapshot, tick)
 //		}
 //	})
@@ -23,18 +23,18 @@
 //		…
 //	}
 //
-// examples/spectate is a whole program. The core below is pure: no socket, goroutine or clock. A Mux is a
-// server, and an Endpoint made by NewClient is a client. Both are driven by the same five calls:
-// HandleDatagram, HandleTimeout, PollEvent and PollTransmit until they return false, NextTimeout. (See
-// the example of Mux.)
-//
-// The codec can be used alone as well: Packet.Parse and AppendTo, which take the sender's side, and
-// Records for the data of an entity packet.
+// examples/spectate is a whole program. Package core has the rest of the dialect: the packets and their
+// codec, the reasons why a connection ends, and the state machines of a connection and of a server,
+// without socket, goroutine and clock.
 //
 // # Life of a packet
 //
 //	server.go           Listen: a Mux with a socket; Do, Shutdown; on the loop of internal/shell
 //	client.go           Dial: an Endpoint with a socket; Events, Close
+//	names.go            the names of the core that users of the two need
+//
+// and in core:
+//
 //	message.go          Side, Kind, Packet, Record: the packets, under their layouts
 //	codec.go            Packet.Parse and ParseErr from a datagram, AppendTo into one
 //	record.go           Records walks the data of an entity packet, Record.AppendTo fills it
@@ -59,8 +59,8 @@
 //
 // # Limits
 //
-// Limits of the layout are in limits_wire.go and are enforced while parsing. Ours are in Config and
-// limits.go, each with the attack that it stops. Every queue has one.
+// Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in Config and
+// core/limits.go, each with the attack that it stops. Every queue has one.
 //
 // A connection takes a place when its client has confirmed an entity packet (EventEntered). A client that
 // confirms nothing is sent less and less, then nothing, and is closed after 10 s.
@@ -69,9 +69,9 @@
 //
 // A client sends no data: the protocol has no packet for it. One socket serves a whole server, on one
 // core at a time. A client whose NAT gives it a new port is a stranger to the server; it is lost after 10
-// s and connects again. Large data is not split: an entity packet has at most MaxData bytes. Parse does
-// not copy: clone Reason and Data if they must outlive the buffer. It does not check the fields of a
-// record: their types are the game's, so a float may be NaN and a text may not be UTF-8.
+// s and connects again. Large data is not split: an entity packet has at most MaxData bytes. Nothing
+// checks the fields of a record: their types are the game's, so a float may be NaN and a text may not be
+// UTF-8.
 //
 // # Security
 //
@@ -79,7 +79,6 @@
 // signatures: an eavesdropper can forge packets, and so read, change and end that one session
 // (TestInjectionByAnEavesdropperIsBounded). A blind attacker would have to guess a clock of 62 bits to
 // within 10 s (TestBlindInjectionHarmsNothing). Without that, it can neither open nor end a connection,
-// and gets at most three bytes for each that it sends. A reason is text from an untrusted peer.
-// ReasonText makes it UTF-8, but it may hold line ends and other control characters: take care where it
-// is logged or shown.
+// and gets at most three bytes for each that it sends. Close.Text is text from an untrusted peer. It is
+// UTF-8, but may hold line ends and other control characters: take care where it is logged or shown.
 package stamp
