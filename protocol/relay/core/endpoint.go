@@ -157,7 +157,7 @@ type Stats struct {
 	LooseUnsent uint64 // unreliable packages dropped because the socket was behind, or the address is unproven
 	Out         uint64 // datagrams sent
 	Beats       uint64 // empty packages sent to check that the peer is alive
-	Reliable    reliable.Stats
+	Reliable    EngineStats
 }
 
 // sums adds the counters of connections.
