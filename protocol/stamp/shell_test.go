@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"time"
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/internal/roster"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -25,16 +27,30 @@ func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
 }
 
+// unhurried is how long a peer may be silent at real sockets: a machine that runs something else for 10 s is no peer that
+// has gone.
+const unhurried = time.Minute
+
+func (p *place) config(c Config) Config {
+	if p.Network == nil && c.Timeout == 0 {
+		c.Timeout = unhurried
+	}
+	return c
+}
+
 func (p *place) serve(t testing.TB, c Config, handle func(*Conn, Event)) *Server {
 	t.Helper()
-	s := serve(p.Listen(t), c, handle)
+	s := serve(p.Listen(t), p.config(c), handle)
+	if p.Network == nil {
+		s.Do(func(m *Mux) { m.lobby = roster.NewLobby[*Conn](unhurried) })
+	}
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func (p *place) tryDial(ctx context.Context, t testing.TB, to netip.AddrPort, c Config) (*Client, error) {
 	t.Helper()
-	return dial(ctx, p.Dial(t, to), c)
+	return dial(ctx, p.Dial(t, to), p.config(c))
 }
 
 func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
