@@ -61,12 +61,12 @@ func TestDialNeedsAnAddress(t *testing.T) {
 }
 
 func TestDialResolvesAName(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", Config{}, nil)
+	s, err := Listen("127.0.0.1:0", Config{Timeout: unhurried}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	x, err := Dial(t.Context(), fmt.Sprintf("localhost:%d", s.Addr().Port()), Config{})
+	x, err := Dial(t.Context(), fmt.Sprintf("localhost:%d", s.Addr().Port()), Config{Timeout: unhurried})
 	if err != nil {
 		t.Fatal(err)
 	}
