@@ -276,7 +276,7 @@ func TestMessagesBeforeAGoodbyeAreRead(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
 		const n = 3 * shell.MaxQueuedEvents
 		// Acks are counted below, also those of packets that came twice: the goodbye waits for the rest.
-		s := at.serve(t, Config{Linger: 2 * unhurried}, func(c *Conn, ev Event) {
+		s := at.serve(t, Config{Linger: 10 * unhurried}, func(c *Conn, ev Event) {
 			if ev.Kind != EventMessage {
 				return
 			}

@@ -32,7 +32,7 @@ const unhurried = time.Minute
 
 func (p *place) config(c Config) Config {
 	if p.Network == nil && c.Timeout == 0 {
-		c.Timeout = unhurried
+		c.Timeout, c.Send.Tries = unhurried, 60
 	}
 	return c
 }
@@ -187,7 +187,7 @@ func talk(t testing.TB, at *place, s *Server, i int) error {
 	k := 0
 	for ev := range x.Events() {
 		if got, want := string(ev.Data), fmt.Sprintf("%d of %d", k, i); ev.Kind != EventMessage || got != want {
-			return fmt.Errorf("client %d got %v %q, want %q", i, ev.Kind, got, want)
+			return fmt.Errorf("client %d got %v %q (%v), want %q", i, ev.Kind, got, ev.Close, want)
 		}
 		if k++; k == 20 {
 			break
