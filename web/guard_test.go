@@ -42,7 +42,7 @@ func TestForeignHosts(t *testing.T) {
 		{"game.example.evil.example", "", 421}, {"2130706433", "", 421}, {"0x7f.1", "", 421}, {"127.0.0.1" + "@evil.example", "", 421}, {"[::1].evil.example", "", 421},
 		{"127.0.0.1:8080", "http://127.0.0.1:8080", 200}, {"127.0.0.1:8080", "http://evil.example", 403}, {"127.0.0.1:8080", "null", 403}, {"127.0.0.1:8080", "http://127.0.0.1:9", 403},
 	} {
-		if w := ask(c, "GET", "/", tt.host, tt.origin); w.Code != tt.want || (w.Code == 200) != strings.Contains(w.Body.String(), "Conns") {
+		if w := ask(c, "GET", "/", tt.host, tt.origin); w.Code != tt.want || (w.Code == 200) != strings.Contains(w.Body.String(), "connections") {
 			t.Errorf("host %q, origin %q: status %d, want %d", tt.host, tt.origin, w.Code, tt.want)
 		}
 	}

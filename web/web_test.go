@@ -154,7 +154,8 @@ func TestThePageShowsWhatHappened(t *testing.T) {
 	c := example()
 	c.Ready = func() error { return errors.New("the <world> is not made yet") }
 	code, body := get(t, c, "GET", "/")
-	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>Conns</td><td>1,234,567</td>", "<td>Results · wrong password</td><td>5</td>", "<td>RoundTrips · mean</td><td>0.25</td>",
+	for _, want := range []string{"arena &amp; co", "<code>127.0.0.1:7000</code>", "<td>connections · open</td><td>1,234,567</td>", "<td>account results · wrong password</td><td>5</td>", "<td>round trip</td><td>mean 250ms</td>", "<td>behind</td><td>25ms</td>",
+		`<tr title="Players in the game now.`,
 		"Not ready: the &lt;world&gt; is not made yet"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page:\n%s", want, body)

@@ -53,7 +53,7 @@ func TestServeAndHangUp(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // no test waits without an end
+		late := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() }) // no test waits without an end
 		defer late.Stop()
 		ended := make(chan error, 1)
 		go func() { ended <- patient.Exit(cmd) }()

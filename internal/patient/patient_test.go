@@ -80,3 +80,14 @@ func TestPaceIsTheWallsClock(t *testing.T) {
 		t.Errorf("a minute of another program counts as %v", got)
 	}
 }
+
+// Who looks every turn, and is let, has stood still for no longer.
+func TestStoodIsTheLongestTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stood := Stood(t)
+		time.Sleep(10*time.Second + turn/2)
+		if got := stood(); got != turn {
+			t.Errorf("it says %v", got)
+		}
+	})
+}

@@ -165,8 +165,10 @@ func runScript(rule Rule, tiny bool, seed uint64, ops []byte) error {
 // what fails.
 func TestAnySequenceOfOperationsKeepsTheLaw(t *testing.T) {
 	manyScripts(t, false, promise.Keeps(t, "T10", "engine", tier(100, 10_000, 200_000)))
-	if err := flag.Set("rapid.checks", fmt.Sprint(tier(10, 100, 1000))); err != nil {
-		t.Fatal(err)
+	for name, value := range map[string]any{"rapid.checks": tier(10, 100, 1000), "rapid.seed": max(*seedFlag, 1)} { // as the others: another only if asked for
+		if err := flag.Set(name, fmt.Sprint(value)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, rule := range allRules {
 		t.Run(rule.String(), rapid.MakeCheck(func(r *rapid.T) {

@@ -102,7 +102,7 @@ func TestEventsBeforeTheEndAreRead(t *testing.T) {
 		x := connect(t, at, h)
 		want := numbered(3*shell.MaxQueuedEvents, 8)
 		h.wants(t, "came")
-		h.send(t, append(slices.Clone(want), "closing")...)
+		h.sendAll(t, x, append(slices.Clone(want), "closing")...)
 		patient.Value(x.Over())
 		if x.Err() != errSent {
 			t.Errorf("Err is %v before all is read", x.Err())
@@ -138,10 +138,7 @@ func TestSeveralReaders(t *testing.T) {
 			})
 		}
 		want := numbered(1000, 8)
-		for part := range slices.Chunk(want, 100) {
-			h.send(t, part...)
-		}
-		h.send(t, "closing")
+		h.sendAll(t, x, append(slices.Clone(want), "closing")...)
 		patient.Done(wg.Wait)
 		slices.Sort(got)
 		slices.Sort(want)

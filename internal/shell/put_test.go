@@ -130,7 +130,7 @@ func TestPutIntoWhatHasEnded(t *testing.T) {
 func TestCloseWhileManyPut(t *testing.T) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {
 		h := serve(t, at)
-		x := talk(t, at, h, time.Second, always)
+		x := talk(t, at, h, time.Hour, always) // it repeats its goodbye until the server has heard it
 		var wg sync.WaitGroup
 		taken := make([]int, 4)
 		begun := make(chan struct{}, len(taken))

@@ -137,6 +137,20 @@ func (h *house) send(t testing.TB, news ...string) {
 	}
 }
 
+// sendAll is send for many, in parts: what the system holds for a client that has not come to read it has a bound.
+func (h *house) sendAll(t testing.TB, x *visit, news ...string) {
+	t.Helper()
+	defer patient.End().Stop()
+	for part := range slices.Chunk(news, 50) {
+		want := 0
+		x.Ask(func(time.Time) { want = x.guest.heard + len(part) })
+		h.send(t, part...)
+		for heard := 0; heard < want; {
+			x.Ask(func(time.Time) { heard = x.guest.heard })
+		}
+	}
+}
+
 // wants waits for what the server's program hears.
 func (h *house) wants(t testing.TB, all ...string) {
 	t.Helper()
@@ -174,6 +188,7 @@ type guest struct {
 	in        bool
 	more      bool  // messages wait to be sent before it leaves
 	why       error // set when it is over
+	heard     int   // datagrams
 	events    []event
 }
 
@@ -181,6 +196,7 @@ func (g *guest) Advance(now time.Time) { g.now = now }
 
 func (g *guest) HandleDatagram(now time.Time, _ netip.AddrPort, b []byte) {
 	g.now = now
+	g.heard++
 	switch text := string(b); {
 	case g.why != nil:
 	case text == "welcome" && !g.in:

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come on a machine that has other things to do.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // dialFrom connects from an address of loopback, which Linux has 16 million of.
 func (s *server) dialFrom(addr string) (net.Conn, error) {
@@ -80,7 +80,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	config := testTLS(t)
 	signer := &watchedSigner{Signer: config.Certificates[0].PrivateKey.(crypto.Signer)}
 	config.Certificates[0].PrivateKey = signer
-	s := newServer(t, Config{TLS: config, HandshakeTime: patience}, echo)
+	s := newServer(t, Config{TLS: config}, echo)
 	flood := attack.SendHellos(s.l.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
 	defer flood.Stop()
 	until(t, "a flood", func() bool { st := s.l.Stats(); return st.Crowded > 0 && st.Crowded+st.Hasty > 100 })
@@ -114,12 +114,24 @@ func isTimeout(err error) bool {
 // T38: thousands of connections that send a byte now and then, from as many hosts as it takes for each to have its
 // places, are all cut by the deadline, cost little meanwhile, and keep out nobody who comes.
 func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
-	const hosts, deadline = 80, 2 * time.Second
 	count := 800
 	if promise.Full() && !underRace {
 		count = 5000
 	}
+	// The deadline is for honest clients too: a machine that stands still for so long cuts one of them, which shows nothing.
+	for deadline := 2 * time.Second; slowConnections(t, count, deadline); deadline *= 4 {
+		if deadline > time.Minute {
+			t.Fatalf("honest clients have no chance, with %v each", deadline)
+		}
+	}
+	promise.Kept(t, "T38", "stream", count)
+}
+
+// slowConnections reports whether an honest client was cut by the deadline, or none came before all others were gone.
+func slowConnections(t *testing.T, count int, deadline time.Duration) (late bool) {
+	const hosts = 80
 	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: deadline}, func(s *server) { echo(s); s.strangers = true })
+	defer s.close()
 	hello := attack.Hello(t)
 	before := memory()
 	slow := make([]net.Conn, 0, count)
@@ -158,7 +170,12 @@ func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 			}
 			gone++
 		default:
+			came := time.Now()
 			if err := s.visit(fmt.Sprintf("127.2.%d.%d", honest%16, 1+honest%200)); err != nil {
+				if took := time.Since(came); took >= deadline {
+					t.Logf("honest client %d: %v after %v", honest, err, took)
+					return true
+				}
 				t.Fatalf("honest client %d: %v; %+v", honest, err, s.l.Stats())
 			}
 			honest++
@@ -166,10 +183,10 @@ func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 	}
 	st := s.l.Stats()
 	t.Logf("%d honest clients meanwhile: %+v", honest, st)
-	if st.BadShake+st.Crowded+st.Hasty < uint64(count) || st.Opened != uint64(honest) || honest == 0 {
+	if st.BadShake+st.Crowded+st.Hasty < uint64(count) || st.Opened != uint64(honest) {
 		t.Errorf("%d honest clients: %+v", honest, st)
 	}
-	promise.Kept(t, "T38", "stream", count)
+	return honest == 0
 }
 
 // memory returns what heap and stacks take.
@@ -183,7 +200,7 @@ func memory() int {
 // When all places are taken, the newest of the host that has the most makes room; a host that has its share gets no further
 // one.
 func TestTheBusiestHostMakesRoom(t *testing.T) {
-	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(4, 8), HandshakeTime: patience}, echo)
+	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(4, 8)}, echo)
 	open := func(addr string) net.Conn {
 		n := s.l.Stats().Accepted
 		c, err := s.dialFrom(addr)
@@ -240,7 +257,7 @@ func TestWhatAHandshakeHolds(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector has memory of its own")
 	}
-	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(-1, -1), HandshakeTime: 2 * patience}, echo)
+	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(-1, -1)}, echo)
 	hello := attack.Hello(t, longProtocols()...)
 	if len(hello) < maxHelloBytes*3/4 || len(hello) > maxHelloBytes {
 		t.Fatalf("the hello has %d bytes", len(hello))

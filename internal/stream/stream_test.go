@@ -51,6 +51,13 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 		return time.Time{}, false
 	})
 	config.Wake = s.loop.Wake
+	// A machine that stands still for some seconds cuts nobody, where the cutting is not the matter.
+	if config.HandshakeTime == 0 {
+		config.HandshakeTime = time.Hour
+	}
+	if config.Linger == 0 {
+		config.Linger = time.Hour
+	}
 	var err error
 	if s.l, err = Listen("127.0.0.1:0", config); err != nil {
 		t.Fatal(err)
@@ -177,8 +184,14 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	for name, config := range configs(t) {
 		t.Run(name, func(t *testing.T) {
 			opened := make(chan *Conn, 2)
-			s := newServer(t, config, func(s *server) { s.opened = func(c *Conn) { opened <- c } })
+			s := newServer(t, config, func(s *server) {
+				s.opened = func(c *Conn) {
+					c.socket.SetWriteBuffer(64 << 10) // the system holds little of it, however it is set up
+					opened <- c
+				}
+			})
 			slow := s.dial()
+			setReadBuffer(slow, 64<<10)
 			slowConn := patient.Value(opened)
 			data := bytes.Repeat([]byte("x"), 12<<20)
 			s.do(func() { s.send(slowConn, data) })
@@ -206,6 +219,14 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// setReadBuffer sets how much the system holds of what c has not read.
+func setReadBuffer(c net.Conn, bytes int) {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	c.(*net.TCPConn).SetReadBuffer(bytes)
 }
 
 // Finish lets arrive what was sent, also when the peer has sent what nobody read.

@@ -53,13 +53,20 @@ func TestATurnFollowsEachVisit(t *testing.T) {
 			done = asked
 			o.End()
 		}
-		for range 3 { // the other three may be about to say that theirs was the last, too
+		gone := make(chan struct{})
+		go func() {
+			wg.Wait()
+			close(gone)
+		}()
+		end := patient.End()
+		for left := false; !left; { // the other three may be about to say that theirs was the last, too, however late
 			select {
 			case <-wake:
-			default:
+			case <-gone:
+				left = true
 			}
 		}
-		patient.Done(wg.Wait)
+		end.Stop()
 		if asked == 0 || done != asked {
 			t.Errorf("of %d visits, %d were done", asked, done)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -73,13 +74,24 @@ func TestATrainTakesOneCall(t *testing.T) {
 	for i := range maxCallDatagrams {
 		want = append(want, append(make([]byte, 63), byte(i)))
 	}
-	send(t, b, a.LocalAddr(), want...)
-	wantData(t, collect(t, a, a.NewRecvBatch(), len(want)), want)
-	if s := b.Stats(); s.OutBatches != 1 || s.OutJoined != maxCallDatagrams {
-		t.Errorf("%d calls, %d joined, want 1 and all", s.OutBatches, s.OutJoined)
-	}
-	if s := a.Stats(); s.InBatches != 1 || s.InJoined != maxCallDatagrams {
-		t.Errorf("%d calls, %d joined, want 1 and all", s.InBatches, s.InJoined)
+	in := a.NewRecvBatch()
+	for try := uint64(1); ; try++ { // a busy system may deliver a train in parts, now and then
+		before := a.Stats().InBatches
+		send(t, b, a.LocalAddr(), want...)
+		wantData(t, collect(t, a, in, len(want)), want)
+		if s := b.Stats(); s.OutBatches != try || s.OutJoined != try*maxCallDatagrams {
+			t.Fatalf("%d calls, %d joined, want %d and all", s.OutBatches, s.OutJoined, try)
+		}
+		s := a.Stats()
+		if s.InJoined != try*maxCallDatagrams {
+			t.Fatalf("%d of %d came joined", s.InJoined, try*maxCallDatagrams)
+		}
+		if s.InBatches == before+1 {
+			break
+		}
+		if try == 100 {
+			t.Fatalf("no train of a hundred came by one call, the last by %d", s.InBatches-before)
+		}
 	}
 }
 
@@ -144,9 +156,14 @@ func TestOverflowIsCounted(t *testing.T) {
 			}
 		}
 		in := a.NewRecvBatch()
-		for a.Read(in, time.Unix(1, 0)) == nil {
-		}
 		s := a.Stats()
+		for end := patient.End(); ; s = a.Stats() { // a busy system may deliver some late
+			if a.Read(in, time.Unix(1, 0)) != nil && s.InDropped+s.InDatagrams >= n {
+				end.Stop()
+				break
+			}
+		}
+		s = a.Stats()
 		if s.InDropped == 0 || s.InDatagrams == 0 || s.InDropped+s.InDatagrams != n {
 			t.Errorf("dropped %d, delivered %d, want %d in all", s.InDropped, s.InDatagrams, n)
 		}

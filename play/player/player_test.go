@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -154,19 +155,26 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 
 func TestACrowdOfBots(t *testing.T) {
 	_, addrs, schema := serve(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var joined sync.WaitGroup
-	joined.Add(10)
-	c := player.Crowd{
-		Addrs: addrs, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
-		Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done,
+	play := func(span time.Duration) []player.Result {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var joined sync.WaitGroup
+		joined.Add(10)
+		c := player.Crowd{
+			Addrs: addrs, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
+			Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done,
+		}
+		done := make(chan []player.Result, 1)
+		go func() { done <- c.Run(ctx) }()
+		patient.Done(joined.Wait)
+		defer time.AfterFunc(span, cancel).Stop()
+		return patient.Value(done)
 	}
-	done := make(chan []player.Result, 1)
-	go func() { done <- c.Run(ctx) }()
-	patient.Done(joined.Wait)
-	defer time.AfterFunc(3*time.Second, cancel).Stop() // so long they play
-	for _, r := range patient.Value(done) {
+	results := play(3 * time.Second)
+	if slices.ContainsFunc(results, func(r player.Result) bool { return r.Updates == 0 || r.Dialect != "stamp" && r.Seen == 0 }) {
+		results = play(time.Minute) // the machine had no time for them
+	}
+	for _, r := range results {
 		t.Logf("%+v", r)
 		if r.Bots != 2 || r.Connected != 2 || r.Errors != 0 || r.Updates == 0 {
 			t.Errorf("%s: %+v", r.Dialect, r)

@@ -12,12 +12,12 @@ import (
 
 // say opens a main from an address of loopback, of which Linux has 16 million, and sends bytes.
 func say(h *hall, from net.IP, b []byte) (net.Conn, error) {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: 30 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}, Timeout: patience}
 	c, err := d.Dial("tcp", h.Addr().String())
 	if err != nil {
 		return nil, err
 	}
-	c.SetDeadline(time.Now().Add(30 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	_, _ = c.Write(b) // a main that was refused says so when it is read
 	return c, nil
 }
@@ -28,7 +28,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	h := newHall(t, Config{TLS: server, WaitingPerAddress: 64})
 	flood := attack.SendHellos(h.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
 	defer flood.Stop()
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(patience); ; {
 		if st := h.Stats(); st.Mux.Crowded+st.HastyShakes >= 50 {
 			break
 		}
@@ -53,7 +53,7 @@ func TestWhatAHandshakeHolds(t *testing.T) {
 		t.Skip("the race detector has memory of its own")
 	}
 	server, _ := certificate(t)
-	h := newHall(t, Config{TLS: server, JoinTimeout: time.Minute})
+	h := newHall(t, Config{TLS: server, JoinTimeout: 5 * time.Minute})
 	var protocols []string
 	for i := range 24 {
 		protocols = append(protocols, fmt.Sprintf("%0240d", i))

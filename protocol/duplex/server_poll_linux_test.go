@@ -149,7 +149,7 @@ func TestAMainIsReadOutBeforeItCloses(t *testing.T) {
 		t.Fatal("it is not written at once")
 	}
 	l.close(true)
-	peer.SetDeadline(time.Now().Add(10 * time.Second))
+	peer.SetDeadline(time.Now().Add(patience))
 	for i := range 20 {
 		if _, err := peer.Write(make([]byte, 10_000)); err != nil {
 			t.Fatalf("what the peer says for the %d. time: %v", i+1, err)

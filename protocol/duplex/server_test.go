@@ -1,6 +1,7 @@
 package duplex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,10 @@ import (
 	"parley/internal/udp"
 	"parley/protocol/duplex/core"
 )
+
+// patience is how long a client may take to join, and to get its feed, where a test does not wait for that to be over: a busy machine may
+// run nothing of it for ten seconds.
+const patience = time.Minute
 
 // hall is a server for tests, whose events are to be waited for.
 type hall struct {
@@ -41,6 +46,7 @@ func hallAt(t testing.TB, c Config, at shelltest.Place, listener net.Listener) *
 	if c.WaitingPerAddress == 0 {
 		c.WaitingPerAddress = -1 // most of its clients have one address
 	}
+	c.JoinTimeout = cmp.Or(c.JoinTimeout, patience)
 	h := &hall{t: t, conns: map[int16]*Conn{}, change: make(chan struct{}, 1)}
 	if listener == nil {
 		var err error
@@ -111,6 +117,7 @@ func (h *hall) enter(c Config) *Client {
 		c.Schema = gameSchema
 	}
 	c.FeedAddr = h.FeedAddr().String()
+	c.FeedWait = cmp.Or(c.FeedWait, patience)
 	x, err := Dial(h.t.Context(), h.Addr().String(), c)
 	if err != nil {
 		h.t.Fatal(err)

@@ -27,7 +27,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 	if testing.Short() || underRace {
 		clients = 20
 	}
-	p := newPlace(t, Config{})
+	p := newPlace(t, Config{Config: patientConfig})
 	p.accounts.mu.Lock()
 	for i := range clients {
 		p.accounts.passwords[string(rune('A'+i))] = "password of " + string(rune('A'+i))
@@ -53,7 +53,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	if err := p.server.Shutdown(ctx); err != nil {
 		t.Error(err)

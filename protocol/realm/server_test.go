@@ -18,6 +18,9 @@ import (
 	"parley/protocol/realm/core"
 )
 
+// patientConfig is for servers whose deadlines a test does not wait for: a busy machine may run nothing of it for ten seconds.
+var patientConfig = core.Config{VersionWithin: time.Hour, LoginWithin: time.Hour, Timeout: time.Hour}
+
 // place is a server with its game and accounts.
 type place struct {
 	t        testing.TB
@@ -228,7 +231,8 @@ func TestServerTimeAndTicks(t *testing.T) {
 		if at+slack < before || at > after+slack {
 			t.Errorf("version %d: the server's time is %d, and the client has %d to %d within %v", version, at, before, after, within)
 		}
-		if uint16(tick)+1 < uint16(early) || uint16(tick) > uint16(late)+1 {
+		// A tick is 50 ms, and the client's clock is as good as it says: a slow machine's is off by some.
+		if off := 1 + int16(within/(50*time.Millisecond)); int16(uint16(early)-uint16(tick)) > off || int16(uint16(tick)-uint16(late)) > off {
 			t.Errorf("version %d: the server's tick is %d, and the client has %d to %d", version, tick, early, late)
 		}
 	}
@@ -236,7 +240,17 @@ func TestServerTimeAndTicks(t *testing.T) {
 
 // The time server at its socket: who has no connection gets nothing, who has one is answered.
 func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
-	p := newPlace(t, Config{})
+	for try := 1; !timeServerAnswers(t); try++ {
+		if try == 20 {
+			t.Fatal("the second burst was late in each of 20 tries")
+		}
+	}
+}
+
+// timeServerAnswers is not ok if the second burst was asked for when the first, which lasts for a second, was over: on a busy machine.
+func timeServerAnswers(t *testing.T) (ok bool) {
+	t.Helper()
+	p := newPlace(t, Config{Config: patientConfig})
 	at := net.UDPAddrFromAddrPort(p.server.TimeAddr())
 	ask := func(from string, question []byte) *net.UDPConn {
 		t.Helper()
@@ -275,7 +289,10 @@ func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if got := p.server.Stats().Time; got.Bursts != 1 || got.Running != 1 {
+	switch got := p.server.Stats().Time; {
+	case got.Bursts == 2 && got.Running == 0:
+		return false
+	case got.Bursts != 1 || got.Running != 1:
 		t.Errorf("%+v", got)
 	}
 	// Without a connection, nothing.
@@ -287,6 +304,7 @@ func TestTimeServerAnswersWhoIsConnected(t *testing.T) {
 	})
 	ask("127.0.0.1:0", nil)
 	eventually(t, "it is a stranger now", func() bool { return p.server.Stats().Time.Strangers == 3 })
+	return true
 }
 
 // Certificates that are asked for by name (as autocert's are) have no fingerprint; old versions of TLS are refused;

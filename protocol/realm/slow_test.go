@@ -52,7 +52,17 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 	if slow > 1000 {
 		within = 9 * time.Second
 	}
-	within = max(within, time.Duration(slow)*dialTime(t)/2)
+	dial := dialTime(t)
+	within = max(within, time.Duration(slow)*dial/2)
+	for try := 1; !slowConnections(t, slow, honest, within, dial, try == 4); try++ {
+		within *= 2
+	}
+}
+
+// slowConnections is not ok if too few of the slow ones were there at once, as the machine took longer to connect them than it did a moment ago;
+// the last try must do.
+func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration, last bool) (ok bool) {
+	t.Helper()
 	p := newPlace(t, Config{Config: core.Config{VersionWithin: within, LoginWithin: within + time.Second}, WaitingPerAddress: 64})
 	p.dial() // so that all that is made once is made
 	before := footprint()
@@ -62,7 +72,10 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Hasty-s.Streams.Crowded) - int64(s.Ended) - 1
 	each := int64(footprint()-before) / max(open, 1)
 	t.Logf("%d of %d slow ones are there, %d bytes each, with %v to log in; %d failed to open", open, slow, each, within, failed)
-	if open < min(int64(slow), 2048)/2 {
+	if few := open < min(int64(slow), 2048)/2; few && !last {
+		p.server.Close()
+		return false
+	} else if few {
 		t.Errorf("only %d of %d were there at once: %+v", open, slow, s)
 	}
 	if each > 64<<10 && !underRace {
@@ -70,13 +83,14 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 	}
 	took := p.enterHonestly(honest)
 	t.Logf("honest players, from dialling to being in: p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
-	if p99 := took[len(took)*99/100]; p99 > time.Second && !underRace {
+	if p99 := took[len(took)*99/100]; p99 > max(time.Second, 50*dial) && !underRace {
 		t.Errorf("an honest player took %v to log in", p99)
 	}
 	if left := crowd.wait("cut"); left != 0 {
 		t.Errorf("%d slow ones ended by themselves", left)
 	}
 	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Players == honest && p.server.Stats().Waiting <= 1 })
+	return true
 }
 
 // dialTime is about how long a connection takes here and now.
@@ -102,11 +116,29 @@ func (p *place) enterHonestly(n int) (took []time.Duration) {
 	pace := patient.Pace(p.t)
 	for i := range n {
 		began := pace()
-		p.join(fmt.Sprint("honest", i))
+		p.joinAgain(fmt.Sprint("honest", i))
 		took = append(took, pace()-began)
 	}
 	slices.Sort(took)
 	return took
+}
+
+// joinAgain is join, for who may be late for a deadline of two seconds on a busy machine, and then comes again.
+func (p *place) joinAgain(name string) {
+	p.t.Helper()
+	for try := 1; ; try++ {
+		c, err := Dial(context.Background(), p.server.Addr().String(), p.config())
+		code := LoginOK
+		if err == nil {
+			p.t.Cleanup(func() { c.Close(context.Background()) })
+			if code, err = c.Login(context.Background(), name, "password of "+name); err == nil && code == LoginOK {
+				return
+			}
+		}
+		if try == 20 {
+			p.t.Fatal(code, err)
+		}
+	}
 }
 
 // slowCrowd is a process of slow clients: in one of its own, so that what is measured here is the

@@ -11,10 +11,10 @@ import (
 // hotel is a lobby that a user might write: who says "open" at the first port gets a port of its own
 // for a room, 100 ms later; at such a port everybody is in the room, messages get their
 // sender's number in front, and "bye" closes the port. Core's lobby_test.go has a smaller one.
-type hotel struct{}
+type hotel struct{ timeout time.Duration }
 
-func (hotel) Rules() core.Rules {
-	return core.Rules{ResendAfter: 220 * time.Millisecond, Quiet: true, Grace: -1}
+func (h hotel) Rules() core.Rules {
+	return core.Rules{ResendAfter: 220 * time.Millisecond, Quiet: true, Grace: -1, Timeout: h.timeout}
 }
 
 func (hotel) Admit(_ time.Time, _ *core.Port, _ netip.AddrPort, _ core.Package) (any, bool) {

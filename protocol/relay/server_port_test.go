@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -10,54 +11,55 @@ import (
 )
 
 // A range of ports is gone through in turn; what is taken is passed over, and when all is, that
-// is the error.
+// is the error. Another program may take a port that is free just now: then it is tried with others.
 func TestFurtherPortsOfARange(t *testing.T) {
-	host := netip.MustParseAddr("127.0.0.1")
-	var f furtherPorts
-	var taken *udp.Socket
-	for try := 0; ; try++ { // find three ports in a row of which nobody has the last two
-		var err error
-		if taken, err = udp.Listen("127.0.0.1:0", portConfig); err != nil {
-			t.Fatal(err)
-		}
-		f = furtherPorts{host: host, first: taken.LocalAddr().Port()}
-		f.last = f.first + 2
-		if a, err := f.listen(); err == nil && f.last > f.first {
-			b, err := f.listen()
-			a.Close()
-			if err == nil {
-				b.Close()
-				if b.LocalAddr().Port() == f.first+2 {
-					break
-				}
-			}
-		}
-		taken.Close()
-		if try == 100 {
-			t.Skip("no three ports in a row")
+	var err error
+	for range 100 {
+		if err = goThroughARange(t); err == nil {
+			break
 		}
 	}
-	defer taken.Close()
-	a, err := f.listen()
-	if err != nil || a.LocalAddr().Port() != f.first+1 {
-		t.Fatalf("port %v, %v; want %d", a.LocalAddr(), err, f.first+1)
-	}
-	a.Close()
-	b, err := f.listen()
-	if err != nil || b.LocalAddr().Port() != f.first+2 {
-		t.Fatalf("after one that was closed comes %v, %v; want %d", b.LocalAddr(), err, f.first+2)
-	}
-	defer b.Close()
-	a, err = f.listen()
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	defer a.Close()
-	if _, err := f.listen(); err == nil {
-		t.Error("a fourth of three ports")
-	}
-	f = furtherPorts{host: host, first: 5, last: 4}
+	f := furtherPorts{host: netip.MustParseAddr("127.0.0.1"), first: 5, last: 4}
 	if _, err := f.listen(); !errors.Is(err, core.ErrNoPorts) {
 		t.Errorf("an empty range: %v", err)
 	}
+}
+
+// goThroughARange opens and closes the ports of a range of three, of which the first is taken.
+func goThroughARange(t *testing.T) error {
+	taken, err := udp.Listen("127.0.0.1:0", portConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	first := taken.LocalAddr().Port()
+	f := furtherPorts{host: taken.LocalAddr().Addr(), first: first, last: first + 2}
+	if f.last < f.first {
+		return fmt.Errorf("no two ports follow %d", first)
+	}
+	for _, want := range []uint16{first + 1, first + 2} { // though the one before is closed
+		x, err := f.listen()
+		if err != nil {
+			return err
+		}
+		x.Close()
+		if got := x.LocalAddr().Port(); got != want {
+			return fmt.Errorf("port %d, want %d: %d is taken", got, want, first)
+		}
+	}
+	for range 2 {
+		x, err := f.listen()
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+	}
+	if x, err := f.listen(); err == nil {
+		x.Close()
+		return errors.New("a fourth of three ports")
+	}
+	return nil
 }

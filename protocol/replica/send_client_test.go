@@ -47,7 +47,7 @@ func TestCloseSendsWhatWasSentBefore(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
 		c := newCollector(t)
 		s := at.serve(t, Config{}, c.take)
-		x := at.connect(t, s, Config{Linger: 20 * time.Second})
+		x := at.connect(t, s, Config{Linger: 10 * unhurried})
 		const senders, each = 4, 1500
 		var wg sync.WaitGroup
 		for i := range senders {

@@ -15,6 +15,7 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 	at := kernel(udp.Config{})
 	s := at.serve(t, Config{}, echo(t))
 	asked := make(chan int)
+	begun := make(chan struct{})
 	for range 2 {
 		go func() {
 			var last ServerStats
@@ -29,10 +30,15 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 				if err := shelltest.Falls(last, st); err != nil {
 					t.Error(err)
 				}
-				last = st
+				if last = st; n == 0 {
+					begun <- struct{}{}
+				}
 			}
 			asked <- n
 		}()
+	}
+	for range 2 {
+		patient.Value(begun)
 	}
 	var clients sync.WaitGroup
 	for i := range 30 {

@@ -77,6 +77,8 @@ func ExampleServer_Do() {
 	if err := server.Shutdown(context.Background()); err != nil {
 		fmt.Println(err)
 	}
+	for range client.Events() { // until it has heard
+	}
 	fmt.Println(client.Err())
 	// Output:
 	// tick

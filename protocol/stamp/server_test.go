@@ -44,7 +44,7 @@ func TestShutdownTellsAll(t *testing.T) {
 // What was sent before a Shutdown arrives before the goodbye.
 func TestShutdownLetsArriveWhatWasSent(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
-		s := at.serve(t, Config{}, welcome(t, Ordered, "one", "two", "three"))
+		s := at.serve(t, Config{Linger: 10 * unhurried}, welcome(t, Ordered, "one", "two", "three"))
 		x := at.connect(t, s, Config{})
 		down := make(chan error)
 		go func() { down <- s.Shutdown(t.Context()) }()

@@ -3,7 +3,6 @@ package attack
 import (
 	"io"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,36 +61,52 @@ func TestForgedSources(t *testing.T) {
 			continue
 		}
 		t.Run(d.dialect, func(t *testing.T) {
-			s := serve(t)
-			var ended atomic.Int32
-			present := s.enter(t, "replica", func() { ended.Add(1) })
-			before := pagetest.Heap()
-			a := newSiege()
-			a.wg.Go(func() {
-				flood(t, a, d, s.addrs[d.dialect], promise.Keeps(t, "T30", d.dialect+", real sockets", count(2000, 20_000)))
-			})
-			a.wait(t)
-			var in []*player.Player
-			for range 2 {
-				for _, dialect := range player.Dialects {
-					in = append(in, s.enter(t, dialect, nil))
+			sources := promise.Keeps(t, "T30", d.dialect+", real sockets", count(2000, 20_000))
+			for try := 1; !forgedSources(t, d, sources); try++ {
+				if try == 10 {
+					t.Fatal("a player who was there was lost in each of ten tries")
 				}
-			}
-			a.lift()
-			if grown := pagetest.Heap() - before; grown > 16<<20 {
-				t.Errorf("the heap has grown by %d bytes", grown)
-			}
-			if w := s.WorldStats(); w.Players > len(in)+1 {
-				t.Errorf("%d players are in the game, and %d are honest", w.Players, len(in)+1)
-			}
-			if ended.Load() > 0 {
-				t.Error("a player who was there was lost")
-			}
-			for _, p := range append(in, present) {
-				p.Close(t.Context())
 			}
 		})
 	}
+}
+
+// forgedSources is one flood. It is not ok if a player was lost while the machine stood still for longer than seconds, as then
+// every server and every client takes the other for gone.
+func forgedSources(t *testing.T, d door, sources int) (ok bool) {
+	s := serve(t)
+	stood := patient.Stood(t)
+	present, lost := s.enter(t, "replica")
+	before := pagetest.Heap()
+	a := newSiege()
+	a.wg.Go(func() { flood(t, a, d, s.addrs[d.dialect], sources) })
+	a.wait(t)
+	var in []*player.Player
+	for range 2 {
+		for _, dialect := range player.Dialects {
+			p, _ := s.enter(t, dialect)
+			in = append(in, p)
+		}
+	}
+	a.lift()
+	if grown := pagetest.Heap() - before; grown > 16<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	// Who was told to come again may still have the place of the first try.
+	if w := s.WorldStats(); w.Players > s.tries {
+		t.Errorf("%d players are in the game, and honest ones came %d times", w.Players, s.tries)
+	}
+	ok = !lost.Load()
+	if still := stood(); !ok && still < 2*time.Second {
+		t.Error("a player who was there was lost")
+		ok = true
+	} else if !ok {
+		t.Logf("a player who was there was lost, and the machine stood still for %v", still)
+	}
+	for _, p := range append(in, present) {
+		p.Close(t.Context())
+	}
+	return ok
 }
 
 // flood knocks from at least so many sources, and on until it is lifted.
@@ -130,29 +145,36 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 				if i%4 == 3 {
 					dialect = player.Dialects[i/4%len(player.Dialects)]
 				}
-				s.enter(t, dialect, nil).Close(t.Context())
+				p, _ := s.enter(t, dialect)
+				p.Close(t.Context())
 			}
 		})
 	}
 }
 
 // loiter keeps a crowd of idle connections at a server until it is lifted. A new crowd comes every five seconds, for
-// those that were cut off; the first one stays for as long as it is let.
+// those that were cut off; the first one stays for as long as it is let, and each other until the one after the next has come: a slow
+// machine would else run out of descriptors.
 func loiter(t *testing.T, a *siege, d door, to string) {
+	leave := func(crowd []io.Closer) {
+		for _, c := range crowd {
+			c.Close()
+		}
+	}
 	stays := crowd(t, d, to, 10*maxPlayers)
+	defer leave(stays)
 	close(a.begun)
+	var late [2][]io.Closer
+	defer func() { leave(late[0]); leave(late[1]) }()
 	for {
 		select {
 		case <-a.over:
-			for _, c := range stays {
-				c.Close()
-			}
 			return
 		case <-time.After(5 * time.Second):
 		}
-		for _, c := range crowd(t, d, to, 10*maxPlayers) {
-			defer c.Close()
-		}
+		next := crowd(t, d, to, 10*maxPlayers)
+		leave(late[0])
+		late = [2][]io.Closer{late[1], next}
 	}
 }
 

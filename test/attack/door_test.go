@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type server struct {
 	addrs  map[string]string
 	schema *world.Schema
 	names  int
+	tries  int // of honest players
 }
 
 func serve(t *testing.T) *server {
@@ -59,23 +61,25 @@ func serve(t *testing.T) *server {
 	return a
 }
 
-// enter has an honest player enter, who tries again when it is told to, as on a machine that is busy.
-func (s *server) enter(t *testing.T, dialect string, ended func()) *player.Player {
+// enter has an honest player enter, who tries again when it is told to, as on a machine that is busy. lost is set when it is cut off later.
+func (s *server) enter(t *testing.T, dialect string) (_ *player.Player, lost *atomic.Bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s.names++
 	name := fmt.Sprintf("honest-%d", s.names)
 	for {
+		s.tries++
+		lost := new(atomic.Bool) // of this try
 		p, err := player.Join(ctx, dialect, s.addrs[dialect], player.Config{
 			Schema: s.schema, Plain: true, New: true, Name: name, Password: "an honest word", Notice: func(n player.Notice) {
-				if n.Kind == player.Ended && ended != nil {
-					ended()
+				if n.Kind == player.Ended {
+					lost.Store(true)
 				}
 			},
 		})
 		if err == nil {
-			return p
+			return p, lost
 		}
 		if ctx.Err() != nil {
 			t.Fatalf("%s: an honest player was kept out: %v; %+v", dialect, err, s.Stats())

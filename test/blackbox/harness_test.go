@@ -136,6 +136,14 @@ func cleanEnv() []string {
 // start returns when the program is ready.
 func (s *server) start(t *testing.T) {
 	t.Helper()
+	if err := s.tryStart(t); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tryStart is start, and returns what a program said that ended before it was ready.
+func (s *server) tryStart(t *testing.T) error {
+	t.Helper()
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +160,7 @@ func (s *server) start(t *testing.T) {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			s.wait(lines)
-			t.Fatalf("the server ended before it was ready: %s", s.stderr)
+			return fmt.Errorf("the server ended before it was ready: %s", s.stderr)
 		}
 		if strings.HasPrefix(line, "Interrupt to stop") {
 			break
@@ -166,6 +174,7 @@ func (s *server) start(t *testing.T) {
 	if err := json.Unmarshal(text, &s.addrs); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
+	return nil
 }
 
 // wait reads to the end what the server prints, and takes its exit.

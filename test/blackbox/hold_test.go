@@ -273,6 +273,8 @@ func TestThreeTimesTheLoad(t *testing.T) {
 		}
 	}
 	shut := others.ended.Load()
+	// Who was shed already counts: on a slow machine that may be all, as the others come for longer, and it keeps up with the rest.
+	shed := c.l.say(loadFigures).Shed - before.Shed
 	c.l.say(loadMark)
 	var wg sync.WaitGroup
 	mine, theirs := c.asked.Load(), others.asked.Load()
@@ -307,7 +309,7 @@ func TestThreeTimesTheLoad(t *testing.T) {
 	if cutOff > 0 || during.DroppedInput > 0 || during.Requests < asked {
 		t.Errorf("%d were cut off, %d requests dropped, %d arrived of %d", cutOff, during.DroppedInput, during.Requests, asked)
 	}
-	if !soak && (during.Shed == 0 || turnedAway < during.Shed) {
+	if shed += during.Shed; !soak && (shed == 0 || turnedAway < shed) {
 		t.Errorf("it was %v behind, and let in whoever came", during.Behind)
 	}
 	if soak {

@@ -44,14 +44,7 @@ func TestTheWebSaysHowItGoes(t *testing.T) {
 			t.Errorf("%s: status %d, %q", page, status, body)
 		}
 	}
-	c, err := newRelay(s.addrs["relay"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	if err := c.join(); err != nil {
-		t.Fatal(err)
-	}
+	defer entered(t, func() (*relayClient, error) { return newRelay(s.addrs["relay"]) }, (*relayClient).join).close()
 	patient.Test(t)
 	status, body := get(t, base+"/metrics")
 	for !strings.Contains(body, "parley_players 1\n") { // it is told at the end of a tick, and shown a tenth of a second later at most
@@ -125,6 +118,19 @@ func (g guest) come(prepare ...func(client)) (c client, err error) {
 	return nil, err
 }
 
+// entered returns a client that has come, as a guest does.
+func entered[C client](t *testing.T, open func() (C, error), join func(C) error) C {
+	t.Helper()
+	c, err := guest{open: func() (client, func() error, error) {
+		c, err := open()
+		return c, func() error { return join(c) }, err
+	}}.come()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(C)
+}
+
 // joinAtOnce is how many guests come at a time: it is no test of a stampede.
 const joinAtOnce = 16
 
@@ -190,26 +196,37 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 	if told != 5*each || last > 5*time.Second {
 		t.Errorf("%d of %d were told, the last after %v", told, 5*each, last)
 	}
-	if text := s.stderr.String(); text != "" {
-		t.Errorf("a clean end is not worth a word: %s", text)
+	for line := range strings.Lines(s.stderr.String()) {
+		if !strings.Contains(line, "the world is far behind the clock") { // the machine stood still for five seconds
+			t.Errorf("a clean end is not worth a word: %s", line)
+		}
 	}
 }
 
 // T60: after SIGKILL and a restart at the same ports the players come back.
 func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
 	promise.Keeps(t, "T60", "blackbox", 1)
+	for try := 1; !comeBack(t); try++ {
+		if try == 10 {
+			t.Fatal("the port was taken by somebody else in each of ten tries")
+		}
+	}
+}
+
+// comeBack is not ok if another process has the port, which was nobody's for a moment.
+func comeBack(t *testing.T) (ok bool) {
+	t.Helper()
 	first := serve(t)
 	addr := first.addrs["replica"]
-	a, err := newReplica(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := entered(t, func() (*replicaClient, error) { return newReplica(addr) }, (*replicaClient).join)
 	defer a.close()
-	if err := a.join(); err != nil {
-		t.Fatal(err)
-	}
 	first.kill()
-	serve(t, "--replica", addr)
+	if err := newServer(t, "--replica", addr).tryStart(t); err != nil {
+		if !strings.Contains(err.Error(), "in use") {
+			t.Fatal(err)
+		}
+		return false
+	}
 	// The client of the dead server still speaks: it is told that nobody knows it.
 	if err := a.link(0); err != nil {
 		t.Fatal(err)
@@ -217,14 +234,8 @@ func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
 	if err := until(a, "it learns that its server is gone", a.told); err != nil {
 		t.Error(err)
 	}
-	b, err := newReplica(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.close()
-	if err := b.join(); err != nil {
-		t.Error(err)
-	}
+	entered(t, func() (*replicaClient, error) { return newReplica(addr) }, (*replicaClient).join).close()
+	return true
 }
 
 // Who is gone without goodbye, its socket closed and nothing said, is seen to go by the others, over each
@@ -236,9 +247,11 @@ func TestWhoVanishesIsSeenToGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watcher, err := player.Join(t.Context(), "duplex", s.addrs["duplex"], player.Config{Schema: sim.Schema()})
-	if err != nil {
-		t.Fatal(err)
+	var watcher *player.Player
+	for end := time.Now().Add(patience); watcher == nil; { // a server whose ticks are late has it come again
+		if watcher, err = player.Join(t.Context(), "duplex", s.addrs["duplex"], player.Config{Schema: sim.Schema()}); err != nil && time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
 	defer watcher.Close(context.Background())
 	sees := func(n int) {

@@ -111,7 +111,8 @@ func TestOriginClientsPlayOverSockets(t *testing.T) {
 	all := []*originSocket{newOriginSocket(t, 0, main)}
 	all[0].do(func(c *originClient, now time.Time) { c.openGame(now, 4) })
 	originUntil(t, "the game is opened", all, func(c *originClient) bool { return c.player == 0 })
-	port := all[0].c.game.Port()
+	var port uint16
+	all[0].do(func(c *originClient, _ time.Time) { port = c.game.Port() })
 	for n := 1; n < 4; n++ {
 		s := newOriginSocket(t, n, main)
 		all = append(all, s)

@@ -138,14 +138,8 @@ func (c *relayClient) x() float64 {
 
 func TestRelayByTheByte(t *testing.T) {
 	s := serve(t)
-	c, err := newRelay(s.addrs["relay"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := entered(t, func() (*relayClient, error) { return newRelay(s.addrs["relay"]) }, (*relayClient).join)
 	defer c.close()
-	if err := c.join(); err != nil {
-		t.Fatal(err)
-	}
 	start := c.x()
 	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0.5), float32(1))); err != nil {
 		t.Fatal(err)

@@ -227,10 +227,7 @@ func (c *replicaClient) own(name string) []byte {
 
 func TestReplicaByTheByte(t *testing.T) {
 	s := serve(t)
-	c, err := newReplica(s.addrs["replica"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := entered(t, func() (*replicaClient, error) { return newReplica(s.addrs["replica"]) }, (*replicaClient).join)
 	defer c.close()
 	x := func() float64 {
 		if b := c.own("x"); len(b) == 8 {
@@ -240,7 +237,6 @@ func TestReplicaByTheByte(t *testing.T) {
 	}
 	var start float64
 	for _, step := range []func() error{
-		c.join,
 		func() error { return until(c, "it knows its own place", func() bool { return x() == x() }) },
 		func() error {
 			if len(c.own("entity")) != 2 {

@@ -22,33 +22,25 @@ func TestThePagesAndTheLogTellNoSecret(t *testing.T) {
 	}
 	secrets := map[string]string{"the path of the key": key, "an argument": "--ticket-key-file", "the key": strings.TrimSpace(string(text))}
 	for _, dialect := range ticketDialects {
-		ticket := makeTicket(t, key)
+		ticket := mustEnter(t, s, dialect, key)
 		secrets["the ticket for "+dialect] = ticket
-		mustEnter(t, s, dialect, ticket)
 		enters(t, s, dialect, ticket)             // it is used
 		enters(t, s, dialect, ticket[:40]+"0000") // and this is none
 	}
-	c, err := newRealm(s.addrs["realm"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := enteredRealm(t, s.addrs["realm"], "ann") // who has the password "correct horse"
 	defer c.close()
-	if err := c.join("ann"); err != nil { // which has the password "correct horse"
-		t.Fatal(err)
-	}
 	secrets["a password"] = "correct horse"
-	wrong, err := newRealm(s.addrs["realm"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer wrong.close()
 	const guess = "incorrect mule"
 	secrets["a wrong password"] = guess
-	if err := wrong.send(uint8(18), uint16(9), uint8(3), uint16(3), "ann", uint16(len(guess)), guess); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(wrong, "the answer to a wrong password", func() bool { return wrong.login >= 0 }); err != nil || wrong.login == 0 {
-		t.Fatalf("a wrong password is answered by %d, %v", wrong.login, err)
+	wrong := entered(t, func() (*realmClient, error) { return newRealm(s.addrs["realm"]) }, func(wrong *realmClient) error {
+		if err := wrong.send(uint8(18), uint16(9), uint8(3), uint16(len(c.name)), c.name, uint16(len(guess)), guess); err != nil {
+			return err
+		}
+		return until(wrong, "the answer to a wrong password", func() bool { return wrong.login >= 0 })
+	})
+	defer wrong.close()
+	if wrong.login == 0 {
+		t.Fatal("a wrong password is taken")
 	}
 	pages := ""
 	for _, page := range []string{"/", "/metrics", "/healthz", "/readyz"} {

@@ -103,22 +103,10 @@ func (c *stampClient) read(r *reader) {
 
 func TestStampByTheByte(t *testing.T) {
 	s := serve(t)
-	c, err := newStamp(s.addrs["stamp"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := entered(t, func() (*stampClient, error) { return newStamp(s.addrs["stamp"]) }, (*stampClient).join)
 	defer c.close()
-	if err := c.join(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := newReplica(s.addrs["replica"]) // somebody to be seen
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := entered(t, func() (*replicaClient, error) { return newReplica(s.addrs["replica"]) }, (*replicaClient).join) // somebody to be seen
 	defer p.close()
-	if err := p.join(); err != nil {
-		t.Fatal(err)
-	}
 	if err := until(c, "it sees the player", func() bool { return len(c.records) == 1 }); err != nil {
 		t.Fatal(err)
 	}

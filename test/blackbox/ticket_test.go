@@ -91,13 +91,15 @@ func enters(t *testing.T, s *server, dialect, ticket string) (in bool, told stri
 	}
 }
 
-// mustEnter has a new ticket let somebody in. A server that is behind the clock has them come again.
-func mustEnter(t *testing.T, s *server, dialect, ticket string) {
+// mustEnter has a new ticket let somebody in, and returns it. A server that is behind the clock has them come again, each time with a
+// ticket of its own: who was cut off on the way may have used one up.
+func mustEnter(t *testing.T, s *server, dialect, key string) (ticket string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
+		ticket = makeTicket(t, key)
 		in, told := enters(t, s, dialect, ticket)
 		if in {
-			return
+			return ticket
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: a new ticket does not let in: %s", dialect, told)
@@ -119,9 +121,8 @@ func TestATicketLetsInOnePlayer(t *testing.T) {
 	}
 	var used []string
 	for i, first := range ticketDialects {
-		ticket := makeTicket(t, key)
+		ticket := mustEnter(t, s, first, key)
 		used = append(used, ticket)
-		mustEnter(t, s, first, ticket)
 		for j := range ticketDialects {
 			refused(s, ticketDialects[(i+j)%len(ticketDialects)], ticket, "")
 		}
@@ -137,14 +138,13 @@ func TestATicketLetsInOnePlayer(t *testing.T) {
 			refused(s, dialect, ticket, "")
 		}
 	}
-	mustEnter(t, s, "relay", makeTicket(t, key))
+	mustEnter(t, s, "relay", key)
 	promise.Kept(t, "T35", "built program", tries)
 }
 
 // 15.4: join and bots have tickets, and what is wrong with one is said.
 func TestJoinAndBotsHaveTickets(t *testing.T) {
 	s, key := ticketServer(t, t.TempDir())
-	ticket := makeTicket(t, key)
 	join := func(args ...string) (int, string) {
 		cmd := exec.CommandContext(t.Context(), program, append([]string{"join"}, args...)...)
 		cmd.Stdin = strings.NewReader("who\nquit\n")
@@ -152,8 +152,14 @@ func TestJoinAndBotsHaveTickets(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return statusOf(err), string(out)
 	}
-	if status, out := join("relay", s.addrs["relay"], "--ticket", ticket); status != 0 || !strings.Contains(out, "which is you") {
-		t.Errorf("join with a ticket: status %d, %s", status, out)
+	// On a machine that is busy elsewhere a player may have no place in the ten seconds that join waits, and comes again.
+	ticket := ""
+	for try, in := 1, false; !in; try++ {
+		ticket = makeTicket(t, key)
+		status, out := join("relay", s.addrs["relay"], "--ticket", ticket)
+		if in = status == 0 && strings.Contains(out, "which is you"); !in && try == 5 {
+			t.Fatalf("join with a ticket: status %d, %s", status, out)
+		}
 	}
 	for _, dialect := range ticketDialects {
 		if status, out := join(dialect, s.addrs[dialect], "--ticket", ticket); status != 1 || strings.Contains(out, "which is you") {
@@ -167,9 +173,15 @@ func TestJoinAndBotsHaveTickets(t *testing.T) {
 			t.Logf("%s", out)
 		}
 	}
-	status, out, errs := run(t, "bots", "--ready-file", s.ready, "--ticket-key-file", key, "-n", "8", "--for", "3s")
-	if status != 0 {
-		t.Errorf("bots with a key: status %d, %s%s", status, out, errs)
+	// Bots that were not let in before their time is over are an error; on a slow machine they need more of it.
+	for _, long := range []string{"3s", "10s", "30s", "60s"} {
+		status, out, errs := run(t, "bots", "--ready-file", s.ready, "--ticket-key-file", key, "-n", "8", "--for", long)
+		if status == 0 {
+			break
+		}
+		if t.Logf("bots with a key, for %s: status %d, %s%s", long, status, out, errs); long == "60s" {
+			t.Error("bots with a key fail")
+		}
 	}
 	if status, _, errs := run(t, "bots", "--ready-file", s.ready, "--mix", "relay=1", "--for", "2s"); status != 1 {
 		t.Errorf("bots without a key: status %d, %s", status, errs)

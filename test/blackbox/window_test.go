@@ -18,7 +18,7 @@ type windowClient struct {
 	land      map[[2]int16][]byte // chunks: 65,536 cells each
 	x, y      float64
 	corrected int // times that it was told where it is
-	freed     int // temporary numbers of actions that came to nothing
+	freed     int // temporary numbers of actions that came to nothing, and not those of realmClient
 	temps     map[uint16]bool
 	next      uint16
 }
@@ -166,15 +166,16 @@ func (c *windowClient) reads(until time.Time) error {
 func TestTheWindowClientPlays(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serve(t, "--realm-profile", "miko")
-	r, err := newRealm(s.addrs["realm"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	c := &windowClient{realmClient: r, land: map[[2]int16][]byte{}, temps: map[uint16]bool{}}
-	if err := c.enter("ann"); err != nil {
-		t.Fatal(err)
-	}
+	name := "ann"
+	c := entered(t, func() (*windowClient, error) {
+		r, err := newRealm(s.addrs["realm"])
+		return &windowClient{realmClient: r, land: map[[2]int16][]byte{}, temps: map[uint16]bool{}}, err
+	}, func(c *windowClient) error {
+		own := name
+		name += "x" // for another try
+		return c.enter(own)
+	})
+	defer c.close()
 	if err := until(c, "17 by 17 chunks that it never asked for", func() bool { return len(c.land) >= 17*17 }); err != nil {
 		t.Fatalf("%d chunks: %v", len(c.land), err)
 	}
@@ -210,6 +211,18 @@ func TestTheWindowClientPlays(t *testing.T) {
 	if err := until(c, "every temporary number is free again", func() bool { return len(c.temps) == 0 }); err != nil {
 		t.Fatalf("%d of %d are not: %v", len(c.temps), throws, err)
 	}
+	// On a slow machine the second was not too soon, or all were late: then it throws two at once, of which one comes to nothing.
+	for more := 0; (c.freed == 0 || c.freed == throws) && more < 100; more++ {
+		for range 2 {
+			throws++
+			if err := c.throw(angle); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := until(c, "two temporary numbers are free again", func() bool { return len(c.temps) == 0 }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if c.freed == 0 || c.freed == throws {
 		t.Errorf("of %d throws %d came to nothing", throws, c.freed)
 	}
@@ -234,14 +247,14 @@ func (c *windowClient) enter(name string) error {
 	if err := c.send(uint8(5), account); err != nil {
 		return err
 	}
-	if err := until(c, "the answer to register", func() bool { return c.register == 0 }); err != nil {
-		return err
+	if err := until(c, "the answer to register", func() bool { return c.register >= 0 }); err != nil || c.register != 0 {
+		return fmt.Errorf("register is answered by %d, %v", c.register, err)
 	}
 	if err := c.send(uint8(3), account); err != nil {
 		return err
 	}
-	if err := until(c, "the answer to login", func() bool { return c.login == 0 }); err != nil {
-		return err
+	if err := until(c, "the answer to login", func() bool { return c.login >= 0 }); err != nil || c.login != 0 {
+		return fmt.Errorf("login is answered by %d, %v", c.login, err)
 	}
 	err := until(c, "it is announced itself", func() bool { return c.own() != 0 })
 	e := c.entities[c.own()]

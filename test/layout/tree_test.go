@@ -41,6 +41,9 @@ func readTree(t *testing.T) []source {
 	root := moduleRoot(t)
 	var sources []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name != root { // as in readText
+			return nil
+		}
 		if err != nil {
 			return err
 		}

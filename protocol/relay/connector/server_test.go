@@ -2,12 +2,14 @@ package connector
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -34,7 +36,7 @@ type arrival struct {
 }
 
 func newReal(t *testing.T, c Config) *real {
-	c.linger = 2 * time.Second
+	c.linger = cmp.Or(c.linger, 2*time.Second)
 	s, err := Listen("127.0.0.1:0", c)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +207,7 @@ func TestScriptOverSockets(t *testing.T) {
 }
 
 func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
-	r := newReal(t, Config{})
+	r := newReal(t, Config{linger: time.Minute})
 	r.send('A', "main", "50 000000 01 02")
 	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
 	r.send('A', "main", "80 000000 000000")
@@ -271,7 +273,14 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 
 // Games have the ports of the range, and there are no more of them than ports.
 func TestPortsOfGames(t *testing.T) {
-	probe, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	// The port is nobody's for a moment: it is one that the system gives to none who asks for any.
+	var probe *net.UDPConn
+	var err error
+	for try := range 1000 {
+		if probe, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 20_000 + (os.Getpid()+try)%10_000}); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

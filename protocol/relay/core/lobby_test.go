@@ -11,11 +11,12 @@ import (
 // for a room, 100 ms later; at such a port everybody is in the room, messages get their
 // sender's number in front, and "bye" closes the port.
 type hotel struct {
-	log []string
+	log     []string
+	timeout time.Duration
 }
 
 func (l *hotel) Rules() Rules {
-	return Rules{ResendAfter: 220 * time.Millisecond, Quiet: true, Grace: -1}
+	return Rules{ResendAfter: 220 * time.Millisecond, Quiet: true, Grace: -1, Timeout: l.timeout}
 }
 
 func (l *hotel) Admit(_ time.Time, _ *Port, _ netip.AddrPort, first Package) (any, bool) {

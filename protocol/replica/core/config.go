@@ -13,7 +13,8 @@ type Config struct {
 	// SyncInterval is how often the server compares clocks with a client. Default 1 s, at most 3 s. A client uses its server's.
 	SyncInterval time.Duration
 
-	// Timeout is how long a connection lasts without a valid packet. Default 10 s, and never less than 3 sync intervals.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s, and never less than 3 sync intervals. With a longer
+	// one, a packet waits as long for its acknowledgement.
 	Timeout time.Duration
 
 	// MaxMessage bounds the size of a message in bytes, both ways, and so the memory for its parts. Default 1 MiB.
@@ -59,6 +60,9 @@ type Config struct {
 	assembly *reliable.AssemblyConfig
 }
 
+// defaultTimeout is the Timeout of a Config without one.
+const defaultTimeout = 10 * time.Second
+
 // fill returns a copy in which every field has its value.
 func (c Config) fill() *Config {
 	if c.filled {
@@ -66,7 +70,7 @@ func (c Config) fill() *Config {
 	}
 	orElse(&c.SyncInterval, time.Second)
 	c.SyncInterval = min(c.SyncInterval, maxSyncInterval)
-	orElse(&c.Timeout, 10*time.Second)
+	orElse(&c.Timeout, defaultTimeout)
 	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
 	orElse(&c.MaxMessage, 1<<20)
 	orElse(&c.Linger, 500*time.Millisecond)
@@ -79,6 +83,9 @@ func (c Config) fill() *Config {
 		orElse(&r.MaxHeldPackets, maxHeldPackets)
 		r.Rules = [2]reliable.Rule{rule, rule}
 		c.recv[i] = r.Filled()
+	}
+	if c.Timeout > defaultTimeout { // a peer that may be silent for so long may be late with an ack, too
+		c.sending.GiveUpAfter = max(c.sending.GiveUpAfter, c.Timeout)
 	}
 	c.send = c.sending.Filled()
 	c.assembly = &reliable.AssemblyConfig{MaxMessage: c.MaxMessage + messageOverhead + MaxNameBytes}

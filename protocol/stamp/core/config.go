@@ -17,7 +17,8 @@ type Config struct {
 	// s, at most a third of Timeout.
 	KeepAlive time.Duration
 
-	// Timeout is how long a connection lasts without a valid packet. Default 10 s.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s. With a longer
+	// one, a packet waits as long for its acknowledgement.
 	Timeout time.Duration
 
 	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
@@ -49,12 +50,15 @@ type Config struct {
 	recv   *reliable.ReceiveConfig
 }
 
+// defaultTimeout is the Timeout of a Config without one.
+const defaultTimeout = 10 * time.Second
+
 // fill returns a copy in which every field has its value.
 func (c Config) fill() *Config {
 	if c.filled {
 		return &c
 	}
-	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.KeepAlive = cmp.Or(c.KeepAlive, time.Second)
 	c.KeepAlive = min(c.KeepAlive, c.Timeout/3)
 	c.Linger = cmp.Or(c.Linger, 500*time.Millisecond)
@@ -66,6 +70,9 @@ func (c Config) fill() *Config {
 	recv.Rules[laneEntity-1] = reliable.Patient
 	c.recv = recv.Filled()
 	c.sending.MaxBytes = cmp.Or(c.MaxUnacked, c.sending.MaxBytes)
+	if c.Timeout > defaultTimeout { // a peer that may be silent for so long may be late with an ack, too
+		c.sending.GiveUpAfter = max(c.sending.GiveUpAfter, c.Timeout)
+	}
 	c.send = c.sending.Filled()
 	c.filled = true
 	return &c
