@@ -250,15 +250,15 @@ func joinReplica(t *testing.T, addr string) (*witness, *replica.Client) {
 
 func readReplica(w *witness, c *replica.Client) {
 	places := map[uint16]float64{}
-	c.Do(func(e *replica.Values) {
+	c.Do(func(values *replica.Values) {
 		for _, kind := range []string{"player", "ball"} {
-			link, ok := e.KindLink(kind)
+			link, ok := values.KindLink(kind)
 			if !ok {
 				continue
 			}
-			for id := range e.Entities(link) {
-				number, ok1 := e.EntityValue(link, id, "entity")
-				x, ok2 := e.EntityValue(link, id, "x")
+			for id := range values.Entities(link) {
+				number, ok1 := values.EntityValue(link, id, "entity")
+				x, ok2 := values.EntityValue(link, id, "x")
 				if ok1 && ok2 {
 					places[uint16(number.Int())] = x.Float()
 				}

@@ -75,12 +75,12 @@ var families = []family{
 
 	// Connections.
 	{"parley_connections", gauge, "dialect state", "Connections now. entered and waiting (not in the game yet) are told apart by realm only; the other dialects have open. If waiting stays high, somebody holds connections without logging in.", []from{
-		{"*.Conns", "open"}, {"*.Peers", "open"}, {"Realm.Players", "entered"}, {"Realm.Waiting", "waiting"},
+		{"*.Conns", "open"}, {"*.Peers", "open"}, {"Realm.Mux.Players", "entered"}, {"Realm.Mux.Waiting", "waiting"},
 	}},
 	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit.", []from{
-		{"*.Opened", "opened"}, {"*.Ended", "ended"}, {"Duplex.Mux.Ended", "ended"}, {"*.Late", "late"}, {"*.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
+		{"*.Opened", "opened"}, {"*.Ended", "ended"}, {"Duplex.Mux.Ended", "ended"}, {"Realm.Mux.Ended", "ended"}, {"*.Late", "late"}, {"*.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
 		{"Duplex.Mux.Accepted", "opened"}, {"Duplex.Mux.Refused", "refused"}, {"Duplex.Mux.Hasty", "hasty"}, {"Duplex.Mux.Crowded", "crowded"}, {"Duplex.Mux.BadPass", "bad_pass"}, {"Duplex.AcceptFaults", "accept_failed"}, {"Duplex.HastyShakes", "hasty_handshake"},
-		{"Realm.Accepted", "opened"}, {"Realm.Entered", "entered"}, {"Realm.Crowded", "crowded"},
+		{"Realm.Mux.Accepted", "opened"}, {"Realm.Mux.Entered", "entered"}, {"Realm.Mux.Crowded", "crowded"},
 		{"Realm.Streams.Accepted", "accepted"}, {"Realm.Streams.BadShake", "bad_handshake"}, {"Realm.Streams.Hasty", "hasty_handshake"}, {"Realm.Streams.Crowded", "crowded_handshake"}, {"Realm.Streams.AcceptErrs", "accept_failed"},
 	}},
 	{"parley_stranger_packets_total", counter, "dialect direction fate", "Packets from and to addresses without a connection. Every handshake has a few. If ignored, malformed, crowded or unproven grow alone, somebody scans or floods the port. The server keeps nothing for such packets, so act only if the network is full.", []from{
@@ -125,7 +125,7 @@ var families = []family{
 	}},
 	{"parley_dialect_events_total", counter, "dialect event", "Events that only some dialects have. heartbeat: a silent peer was asked for an answer. feed_lost: the feed of duplex went silent, and main took over; if it grows, a firewall may block UDP. coalesced: updates that were merged for a slow reader. throttled: packages beyond the rate of a peer. untold: skips without an event.", []from{
 		{"*.Traffic.Beats", "heartbeat"}, {"*.Traffic.Untold", "untold"}, {"Duplex.Traffic.Updates", "update"}, {"Duplex.Traffic.Syncs", "sync"}, {"Duplex.Traffic.FeedsLost", "feed_lost"},
-		{"Realm.Traffic.Coalesced", "coalesced"}, {"Realm.Traffic.Chunks", "chunk"}, {"Realm.Traffic.ChunkUnsaid", "chunk_refused"}, {"Realm.Broadcast", "broadcast"}, {"Realm.Receivers", "broadcast_copy"},
+		{"Realm.Traffic.Coalesced", "coalesced"}, {"Realm.Traffic.Chunks", "chunk"}, {"Realm.Traffic.ChunkUnsaid", "chunk_refused"}, {"Realm.Mux.Broadcast", "broadcast"}, {"Realm.Mux.Receivers", "broadcast_copy"},
 		{"Relay.Mux.Throttled", "throttled"}, {"Relay.Mux.Relayed", "relayed"}, {"Relay.Mux.Copies", "relayed_copy"}, {"Relay.Mux.Unsaid", "unsaid"}, {"Relay.Mux.ToGame", "to_game"},
 		{"Connector.Mux.Throttled", "throttled"}, {"Connector.Mux.Relayed", "relayed"}, {"Connector.Mux.Copies", "relayed_copy"}, {"Connector.Mux.Unsaid", "unsaid"}, {"Connector.Mux.ToGame", "to_game"},
 	}},

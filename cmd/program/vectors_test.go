@@ -36,9 +36,6 @@ func readVectors(t *testing.T, dialect string) (all []vector) {
 	t.Helper()
 	for _, name := range []string{"vectors.json", "more.json"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "protocol", dialect, "core", "testdata", name))
-		if errors.Is(err, fs.ErrNotExist) {
-			text, err = os.ReadFile(filepath.Join("..", "..", "protocol", dialect, "testdata", name))
-		}
 		if name == "more.json" && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

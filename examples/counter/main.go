@@ -97,7 +97,7 @@ func watch(ctx context.Context, addr string, show func(n int64)) error {
 		}
 		var v core.Reading
 		var ok bool
-		if c.Do(func(e *replica.Values) { v, ok = e.Value("total") }) == nil && ok {
+		if c.Do(func(values *replica.Values) { v, ok = values.Value("total") }) == nil && ok {
 			show(v.Int())
 		}
 	}

@@ -136,9 +136,9 @@ func (p *replicaPlayer) you() (link uint16, id uint8, ok bool) {
 
 // field returns a variable of an entity.
 func (p *replicaPlayer) field(link uint16, id uint8, name string) (v float64, ok bool) {
-	p.Do(func(e *replica.Values) {
+	p.Do(func(values *replica.Values) {
 		var r core.Reading
-		if r, ok = e.EntityValue(link, id, name); ok {
+		if r, ok = values.EntityValue(link, id, name); ok {
 			v = r.Float()
 		}
 	})
@@ -177,8 +177,8 @@ func TestReplicaPlayersShareTheWorld(t *testing.T) {
 		return math.Abs(x-start) > 2
 	})
 	other := func(p *replicaPlayer) (ids []uint8) {
-		p.Do(func(e *replica.Values) {
-			for id := range e.Entities(link) {
+		p.Do(func(values *replica.Values) {
+			for id := range values.Entities(link) {
 				ids = append(ids, id)
 			}
 		})

@@ -107,18 +107,18 @@ func (r *replicaReader) told() {
 func (r *replicaReader) recall(v *Sight) {
 	clear(v.Things)
 	you := r.you.Load()
-	r.client.Do(func(e *replica.Values) {
+	r.client.Do(func(values *replica.Values) {
 		for _, k := range r.cfg.Schema.Kinds {
-			link, ok := e.KindLink(k.Name)
+			link, ok := values.KindLink(k.Name)
 			if !ok {
 				continue
 			}
-			for id := range e.Entities(link) {
-				n, ok := e.EntityValue(link, id, message.ReplicaEntity)
+			for id := range values.Entities(link) {
+				n, ok := values.EntityValue(link, id, message.ReplicaEntity)
 				if !ok {
 					continue
 				}
-				v.Things[uint16(n.Int())] = readThing(e, link, id, k)
+				v.Things[uint16(n.Int())] = readThing(values, link, id, k)
 				if you != nil && *you == (message.Link{Kind: link, ID: id}) {
 					v.You = uint16(n.Int())
 				}
@@ -132,20 +132,20 @@ func (r *replicaReader) own() (t Thing, ok bool) {
 	if you == nil {
 		return t, false
 	}
-	r.client.Do(func(e *replica.Values) {
+	r.client.Do(func(values *replica.Values) {
 		for _, k := range r.cfg.Schema.Kinds {
-			if of, linked := e.KindLink(k.Name); linked && of == you.Kind {
-				_, ok = e.EntityValue(you.Kind, you.ID, message.ReplicaEntity)
-				t = readThing(e, you.Kind, you.ID, k)
+			if of, linked := values.KindLink(k.Name); linked && of == you.Kind {
+				_, ok = values.EntityValue(you.Kind, you.ID, message.ReplicaEntity)
+				t = readThing(values, you.Kind, you.ID, k)
 			}
 		}
 	})
 	return t, ok
 }
 
-func readThing(e *replica.Values, link uint16, id uint8, k *world.Kind) Thing {
+func readThing(values *replica.Values, link uint16, id uint8, k *world.Kind) Thing {
 	value := func(name string) float64 {
-		v, ok := e.EntityValue(link, id, name)
+		v, ok := values.EntityValue(link, id, name)
 		if !ok { // it came into sight a moment ago, and this is still on its way
 			return 0
 		}

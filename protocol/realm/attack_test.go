@@ -59,7 +59,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 		t.Error(err)
 	}
 	patient.Done(read.Wait)
-	if got := p.server.Stats(); got.Players != 0 || got.Waiting != 0 || got.Accepted != got.Ended || p.accounts.sessions() != 0 {
+	if got := p.server.Stats(); got.Mux.Players != 0 || got.Mux.Waiting != 0 || got.Mux.Accepted != got.Mux.Ended || p.accounts.sessions() != 0 {
 		t.Errorf("%+v, %d sessions", got, p.accounts.sessions())
 	}
 	if err := p.server.Do(func(*core.Mux) { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
@@ -78,7 +78,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 func TestRealChurn(t *testing.T) {
 	p := newPlace(t, Config{})
 	p.dial().Close(context.Background())
-	eventually(t, "the first is gone", func() bool { return p.server.Stats().Ended == 1 })
+	eventually(t, "the first is gone", func() bool { return p.server.Stats().Mux.Ended == 1 })
 	before := runtime.NumGoroutine()
 	churn := promise.Keeps(t, "T58", "realm", tier(100, 2000, 10_000))
 	if underRace || testing.Short() {
@@ -104,10 +104,10 @@ func TestRealChurn(t *testing.T) {
 			}
 			c.Close(context.Background())
 		}
-		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Players == 0 })
+		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
 	}
 	eventually(t, "all goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+1 })
-	if got := p.server.Stats(); got.Accepted != got.Ended || got.Entered != uint64(churn) || p.accounts.logouts != churn {
+	if got := p.server.Stats(); got.Mux.Accepted != got.Mux.Ended || got.Mux.Entered != uint64(churn) || p.accounts.logouts != churn {
 		t.Errorf("%+v, %d logouts", got, p.accounts.logouts)
 	}
 }
@@ -132,7 +132,7 @@ func TestLateAnswersLeaveNoSession(t *testing.T) {
 	if err := c.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it has left", func() bool { return p.server.Stats().Ended == 1 })
+	eventually(t, "it has left", func() bool { return p.server.Stats().Mux.Ended == 1 })
 	p.accounts.held[0]()
 	eventually(t, "the session has ended", func() bool { return p.accounts.sessions() == 0 })
 	p.server.Close()
@@ -158,7 +158,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 	hello := testCodec.AppendTo([]byte{18, 0, 9}, &core.Message{Kind: core.KindLogin, Name: []byte("ann"), Password: []byte("password of ann")})
 	deaf.Write(hello)
 	bob := p.join("bob")
-	eventually(t, "both are in", func() bool { return p.server.Stats().Players == 2 })
+	eventually(t, "both are in", func() bool { return p.server.Stats().Mux.Players == 2 })
 	var heard sync.WaitGroup
 	count := 0
 	heard.Go(func() {

@@ -173,7 +173,7 @@ func await[T any](ctx context.Context, c *Client, wait chan T) (answer T, err er
 	}
 }
 
-// Send sends one of a player's messages. See Endpoint.Send.
+// Send sends one of a player's messages. See core.Endpoint.Send.
 func (c *Client) Send(m *core.Message) error {
 	own := *m
 	return c.do(func(now time.Time) error { return c.endpoint.Send(now, &own) })
@@ -194,7 +194,7 @@ func (c *Client) Act(a core.Action) error {
 	return c.Send(&core.Message{Kind: core.KindActionDo, Action: a})
 }
 
-// Want asks for chunks of the terrain, at most MaxWanted.
+// Want asks for chunks of the terrain, at most core.MaxWanted.
 func (c *Client) Want(chunks ...core.ChunkID) error {
 	wanted, err := core.MakeWanted(chunks...)
 	if err != nil {
@@ -203,7 +203,7 @@ func (c *Client) Want(chunks ...core.ChunkID) error {
 	return c.Send(&core.Message{Kind: core.KindTerrainRequest, Wanted: wanted})
 }
 
-// Temporary returns an id for an entity that an action will create. See Endpoint.Temporary.
+// Temporary returns an id for an entity that an action will create. See core.Endpoint.Temporary.
 func (c *Client) Temporary() (id uint16, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -151,7 +151,7 @@ func TestTwoThousandConnections(t *testing.T) {
 	s := newHall(t)
 	before := footprint()
 	newCrowd(t, s.Addr().String(), clients)
-	eventually(t, "all are in", func() bool { return s.Stats().Players == clients })
+	eventually(t, "all are in", func() bool { return s.Stats().Mux.Players == clients })
 	each := (footprint() - before) / uint64(clients)
 	t.Logf("%d connections of %d bytes each", clients, each)
 	if each > 48<<10 {
@@ -233,8 +233,8 @@ func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float6
 		sums[0] += quarter(ours)
 		sums[1] += quarter(raw)
 	}
-	if got := s.Stats(); got.Players != clients {
-		t.Errorf("%d of %d are left", got.Players, clients)
+	if got := s.Stats(); got.Mux.Players != clients {
+		t.Errorf("%d of %d are left", got.Mux.Players, clients)
 	}
 	t.Logf("%d clients, 200 updates a second each: %v a second, and %v to write the same bytes", clients, sums[0]/time.Duration(seconds), sums[1]/time.Duration(seconds))
 	return float64(sums[0]) / float64(sums[1])
@@ -243,7 +243,7 @@ func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float6
 func BenchmarkUpdatesToTwoThousand(b *testing.B) {
 	s := newHall(b)
 	newCrowd(b, s.Addr().String(), 2000)
-	eventually(b, "all are in", func() bool { return s.Stats().Players == 2000 })
+	eventually(b, "all are in", func() bool { return s.Stats().Mux.Players == 2000 })
 	for b.Loop() {
 		b.ReportMetric(measureUpdates(b, s, 2000, 5), "x-floor")
 	}

@@ -8,10 +8,7 @@ type Conn = core.Conn
 // Event is an event of a connection.
 type Event = core.Event
 
-// EventKind is the kind of an event.
-type EventKind = core.EventKind
-
-// The events that a handler and Client.Events get.
+// The kinds of events that a handler and Client.Events get.
 const (
 	EventOpened   = core.EventOpened   // at a server: the versions agree
 	EventRegister = core.EventRegister // at a server without Accounts: answer with Conn.AnswerRegister

@@ -43,10 +43,10 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	core.MuxStats
-	Traffic core.Stats // of all connections, ended ones included
-	Streams stream.Stats
-	Time    core.TimeStats
+	Mux     core.MuxStats    // the fates of connections
+	Traffic core.Stats       // of all connections, ended ones included
+	Streams core.StreamStats // connections before the protocol begins
+	Time    core.TimeStats   // of the time server
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -127,7 +127,7 @@ func (s *Server) Do(fn func(m *core.Mux)) error {
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
-	look := func() { st.MuxStats, st.Traffic = s.mux.Stats(), s.mux.Traffic() }
+	look := func() { st.Mux, st.Traffic = s.mux.Stats(), s.mux.Traffic() }
 	if s.loop.Visit(look) != nil {
 		<-s.loop.Done() // nobody else is at the Mux any more
 		look()

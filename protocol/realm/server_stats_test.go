@@ -32,14 +32,14 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 	}()
 	for range 5 {
 		p.join("ann").Close(context.Background())
-		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Players == 0 })
+		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
 	}
 	p.join("ann") // whom the server leaves
 	p.server.Close()
 	if n := patient.Value(asked); n < 2 {
 		t.Errorf("%d times asked", n)
 	}
-	if st := p.server.Stats(); st.Entered != 6 || st.Accepted != st.Ended || st.Traffic.In < 6*2 || st.Traffic.Check() != nil {
+	if st := p.server.Stats(); st.Mux.Entered != 6 || st.Mux.Accepted != st.Mux.Ended || st.Traffic.In < 6*2 || st.Traffic.Check() != nil {
 		t.Errorf("in the end they are %+v", st)
 	}
 }

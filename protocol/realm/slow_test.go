@@ -69,7 +69,7 @@ func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration,
 	crowd := newSlowCrowd(t, p.server.Addr().String(), slow, within/10)
 	failed := crowd.wait("open")
 	s := p.server.Stats()
-	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Hasty-s.Streams.Crowded) - int64(s.Ended) - 1
+	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Hasty-s.Streams.Crowded) - int64(s.Mux.Ended) - 1
 	each := int64(footprint()-before) / max(open, 1)
 	t.Logf("%d of %d slow ones are there, %d bytes each, with %v to log in; %d failed to open", open, slow, each, within, failed)
 	if few := open < min(int64(slow), 2048)/2; few && !last {
@@ -89,7 +89,7 @@ func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration,
 	if left := crowd.wait("cut"); left != 0 {
 		t.Errorf("%d slow ones ended by themselves", left)
 	}
-	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Players == honest && p.server.Stats().Waiting <= 1 })
+	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Mux.Players == honest && p.server.Stats().Mux.Waiting <= 1 })
 	return true
 }
 

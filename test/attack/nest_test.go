@@ -28,8 +28,6 @@ func nested(t *testing.T, f func(b []byte)) (inputs, size int) {
 	t.Helper()
 	most := count(8<<10, 64<<10)
 	files, err := filepath.Glob("../../protocol/*/core/testdata/*.json")
-	old, _ := filepath.Glob("../../protocol/*/testdata/*.json")
-	files = append(files, old...)
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d files of vectors, %v", len(files), err)
 	}

@@ -6,9 +6,6 @@ import (
 	"parley/internal/wire"
 )
 
-// FieldError is the error of ParseErr and of a StreamError: it names the wrong field and its offset.
-type FieldError = wire.Error
-
 // Parse reads the message that from sent and that fills all of b into m, and reports whether
 // it is valid. If not, m.Kind is unset and the other fields are meaningless. All fields of m
 // but numbers share the memory of b: copy what must outlive it.
@@ -17,7 +14,8 @@ func (c *Codec) Parse(from Side, b []byte, m *Message) bool {
 	return c.parse(from, b, m, &r)
 }
 
-// ParseErr is Parse with an error: nil, or a *FieldError. The error is allocated.
+// ParseErr is Parse with an error: nil, or one that names the wrong field and its offset. The error
+// is allocated.
 func (c *Codec) ParseErr(from Side, b []byte, m *Message) error {
 	r := wire.Big(b)
 	c.parse(from, b, m, &r)

@@ -8,6 +8,7 @@ import (
 	"parley/internal/clocksync"
 	"parley/internal/queue"
 	"parley/internal/roster"
+	"parley/internal/stream"
 )
 
 // Mux is the pure server core: all connections of a server. Call its methods in this order: Accept,
@@ -72,6 +73,9 @@ type MuxStats struct {
 	Broadcast uint64 // messages that were encoded once for many
 	Receivers uint64 // queues that got them
 }
+
+// StreamStats counts what becomes of connections before a Mux has them.
+type StreamStats = stream.Stats
 
 // NewMux returns a server core without connections.
 func NewMux(now time.Time, c Config, s *Shared) *Mux {

@@ -28,7 +28,7 @@ type Stream struct {
 type StreamError struct {
 	Offset int64 // of the wrong field, in the stream
 	Type   Kind  // of the message; unset if the type itself is wrong
-	Field  *FieldError
+	Field  error // names the wrong field, and its offset in the message
 }
 
 // Error returns the fault, with its offset in the stream.

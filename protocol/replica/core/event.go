@@ -16,7 +16,7 @@ const (
 	// EventLinked means, at a client, that a part of the server's table is known; at the server, that the client
 	// has answered all parts.
 	EventLinked
-	// EventReplicated means that values came; Endpoint.Value and EntityValue return them.
+	// EventReplicated means that values came; Endpoint.Values returns them.
 	EventReplicated
 	// EventGone means that an entity has left sight; KindLink and ID identify it.
 	EventGone
