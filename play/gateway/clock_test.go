@@ -20,7 +20,7 @@ var wallClock = map[string]int{"Unix": 0, "UnixNano": 0, "UnixMicro": 0, "UnixMi
 // needsWall are the files that must know what time it is for people, and why. No timer is in
 // one of them.
 var needsWall = map[string]string{
-	"protocol/realm/mux.go":         "the wire has Unix time: it is read once, and moved on by monotonic differences",
+	"protocol/realm/core/mux.go":    "the wire has Unix time: it is read once, and moved on by monotonic differences",
 	"protocol/realm/server_time.go": "so does the time server's answer",
 	"protocol/relay/core/ticket.go": "a ticket has an hour and a day at which it ends",
 	"play/gateway/spent.go":         "so has a ticket that was used",

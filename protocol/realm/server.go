@@ -132,7 +132,7 @@ func (s *Server) Stats() (st ServerStats) {
 		<-s.loop.Done() // nobody else is at the Mux any more
 		look()
 	}
-	st.Streams = s.listener.Stats()
+	st.Streams = core.StreamStats(s.listener.Stats())
 	if s.times != nil {
 		st.Time = s.times.stats()
 	}

@@ -8,7 +8,6 @@ import (
 	"parley/internal/clocksync"
 	"parley/internal/queue"
 	"parley/internal/roster"
-	"parley/internal/stream"
 )
 
 // Mux is the pure server core: all connections of a server. Call its methods in this order: Accept,
@@ -75,7 +74,14 @@ type MuxStats struct {
 }
 
 // StreamStats counts what becomes of connections before a Mux has them.
-type StreamStats = stream.Stats
+type StreamStats struct {
+	Accepted   uint64 // by the system
+	Opened     uint64 // passed to the Mux
+	BadShake   uint64 // whose handshake failed or took too long
+	Hasty      uint64 // closed because their host or network began too many handshakes
+	Crowded    uint64 // closed because too many had not entered: of their host, of its network, or in all
+	AcceptErrs uint64 // times that accepting failed and was tried again
+}
 
 // NewMux returns a server core without connections.
 func NewMux(now time.Time, c Config, s *Shared) *Mux {
