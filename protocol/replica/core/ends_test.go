@@ -252,12 +252,12 @@ func TestARebindingWhileConnecting(t *testing.T) {
 func TestAClientThatDoesNotRead(t *testing.T) {
 	promise.Keeps(t, "T11", "replica", 1)
 	for _, tt := range []struct {
-		stall time.Duration
-		lost  bool
-	}{{2 * time.Second, false}, {60 * time.Second, true}} {
-		t.Run(tt.stall.String(), func(t *testing.T) {
+		stall, timeout time.Duration
+		lost           bool
+	}{{2 * time.Second, 0, false}, {60 * time.Second, 0, true}, {60 * time.Second, 2 * time.Minute, false}} {
+		t.Run(fmt.Sprint(tt.stall, tt.timeout), func(t *testing.T) {
 			const delay = 20 * time.Millisecond
-			w := newWorld(t, 1, Config{}, simnet.Profile{Delay: delay, Rate: 4_000_000})
+			w := newWorld(t, 1, Config{Timeout: tt.timeout}, simnet.Profile{Delay: delay, Rate: 4_000_000})
 			x := w.dial(0, Config{})
 			w.until("open", time.Second, func() bool { return w.mux.Len() == 1 && x.State() == StateOpen })
 			var ended *Close

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,5 +239,26 @@ func TestAnEndIsToldOnce(t *testing.T) {
 	}
 	if ends != 1 {
 		t.Errorf("the end was told %d times", ends)
+	}
+}
+
+// A peer that may be silent for a minute may be late with an acknowledgement by as much: its packet comes, and nobody gave up.
+func TestALongTimeoutIsOneOfAcksToo(t *testing.T) {
+	d := newDuo(t, 1, Config{Timeout: time.Minute})
+	if err := d.s.Send(d.now, Reliable, []byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 * 10 { // the machine of the peer stands still for 50 s, in which nothing arrives
+		d.turn(100 * time.Millisecond)
+		d.toC, d.toS = nil, nil
+	}
+	for range 50 {
+		d.turn(100 * time.Millisecond)
+	}
+	if d.ended || d.closed || d.s.State() != StateOpen {
+		t.Errorf("the server ended: %v, the client: %v", d.seen, d.events)
+	}
+	if !slices.ContainsFunc(d.events, func(ev Event) bool { return string(ev.Data) == "late" }) {
+		t.Errorf("the packet has not come: %v", d.events)
 	}
 }
