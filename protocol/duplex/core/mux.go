@@ -74,6 +74,7 @@ func (s *MuxStats) Check() error {
 type Conn struct {
 	e    Endpoint
 	told view // the endpoint's, in one piece of memory with it
+	//lint:ignore U1000 the roster reaches it by a method of its own
 	member
 	mux       *Mux
 	carrier   any  // what brings the bytes of main
@@ -89,6 +90,8 @@ type Conn struct {
 }
 
 // member is embedded by a name that the users of a connection do not see.
+//
+//lint:ignore U1000 as the field
 type member = roster.Member
 
 // NewMux returns the core of a server. The key hides which sources share a slot in its tables.

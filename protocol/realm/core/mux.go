@@ -44,6 +44,7 @@ type Hooks struct {
 
 // Conn is one client of a Mux.
 type Conn struct {
+	//lint:ignore U1000 the roster reaches it by a method of its own
 	member
 	endpoint *Endpoint
 
@@ -59,6 +60,8 @@ type Conn struct {
 }
 
 // member has a name that users of a Conn do not see.
+//
+//lint:ignore U1000 as the field
 type member = roster.Member
 
 // MuxStats counts the fates of connections.

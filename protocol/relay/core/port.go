@@ -303,12 +303,15 @@ func (p *Port) Close() {
 
 // Timer is a lobby's timer at a port.
 type Timer struct {
+	//lint:ignore U1000 the heap reaches it by a method of its own
 	timer
 	port *Port
 	do   func(now time.Time)
 }
 
 // timer is embedded by a name that its users do not see.
+//
+//lint:ignore U1000 as the field
 type timer = timers.Timer
 
 // NewTimer returns a timer that is not set. HandleTimeout calls its function.
