@@ -371,7 +371,7 @@ func TestThePageTellsOfAllParts(t *testing.T) {
 			t.Errorf("%s is not among the metrics", series)
 		}
 	}
-	for _, part := range []string{"world", "replica", "stamp", "relay", "duplex", "realm", "accounts"} {
+	for _, part := range []string{"game", "replica", "stamp", "relay", "duplex", "realm"} {
 		if !strings.Contains(html, "<h2>"+part) {
 			t.Errorf("%s is not on the page", part)
 		}
