@@ -82,9 +82,9 @@
 // learns this from the answer to its next packet, and both sides learn it after Timeout at the latest. The client must then dial
 // again.
 //
-// Packets that wait behind a gap, and incomplete messages of more than 8 KiB, share one budget of the server. When it is used up,
-// a peer waits. With Config.EnterWithin, a connection takes a place when it enters, not with its handshake. Until then it has no
-// part in that budget, and at most 6 KiB of its packets may wait.
+// Packets that wait behind a gap share a budget with those of all connections of the server. Incomplete messages of more than 8
+// KiB share another. When a budget is used up, a peer waits. With Config.EnterWithin, a connection takes a place when it enters,
+// not with its handshake. Until then it has no part in these budgets, and at most 6 KiB of its packets may wait.
 //
 // # Security
 //
