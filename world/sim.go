@@ -32,7 +32,7 @@ var ErrFull = errors.New("world: full: no more players can join")
 
 // Stats are the counters of a Sim. Each input ends in one of the first three.
 type Stats struct {
-	InputsDone    uint64 // accepted by Step, with joins and leaves
+	InputsDone    uint64 // accepted by Step, joins and leaves included
 	InputsRefused uint64 // refused by Step, or before Step
 	InputsPending int    // not yet run, or without a final outcome
 
