@@ -44,10 +44,10 @@
 //
 // A log-in costs one hash whether or not the name exists, the account is banned, or it has a password. So neither the time
 // nor (with Config.HideUnknown) the result reveals which names exist. Only a client with the right password learns that an
-// account is banned or already in. Attempts under way count as failures until they succeed, so a thousand at once get no
-// further than five in a row. An attacker who guesses at a name from many addresses locks out other unknown addresses for a
-// minute, but not the owner: an address that entered within 30 days is exempt from the name's count, and has a queue of its
-// own.
+// account is banned or already logged in. Attempts under way count as failures until they succeed, so a thousand at once
+// get no further than five in a row. An attacker who guesses a name's password from many addresses locks out other unknown
+// addresses for a minute, but not the owner: an address that logged in to the name within 30 days is exempt from the
+// name's count. Known addresses have a queue of their own.
 //
 // # What it does not do
 //

@@ -125,8 +125,9 @@
 //
 // # Cost
 //
-// Once tables have grown to their size, neither ticks nor views allocate. docs/world.md has the figures. A player's
-// view takes 100 to 170 bytes for each entity in sight. A tick of history takes one copy of the entities.
+// Once all buffers have grown to the size that the game needs, neither ticks nor views allocate. docs/world.md has
+// the figures. A player's view takes 100 to 170 bytes for each entity in sight. A tick of history takes one copy of
+// the entities.
 //
 // # Limits
 //

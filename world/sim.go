@@ -30,7 +30,7 @@ type Config struct {
 // ErrFull means that no more players can join.
 var ErrFull = errors.New("world: full: no more players can join")
 
-// Stats are the counters of a Sim. Each input ends in one of the first three.
+// Stats are the counters of a Sim. Each input is counted in one of the first three.
 type Stats struct {
 	InputsDone    uint64 // accepted by Step, joins and leaves included
 	InputsRefused uint64 // refused by Step, or before Step

@@ -36,8 +36,8 @@ type Game struct {
 	May func(w *World, p PlayerID, id ID) bool
 }
 
-// A World is the state of a game at one tick. Step and Setup are given one, valid during
-// that call only. It belongs to one goroutine.
+// A World is the state of a game at one tick. Step and Setup are given a World that is
+// valid only during that call. It belongs to one goroutine.
 type World struct {
 	game   *Game
 	schema *Schema

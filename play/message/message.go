@@ -103,7 +103,8 @@ func AppendFields(b []byte, c *world.Change, o world.Order) []byte {
 	return b
 }
 
-// ParseFields reads a value for each of fields, and returns the bytes behind them. values has room for as many.
+// ParseFields reads a value for each of fields, and returns the bytes behind them. values must be at least as
+// long as fields.
 func ParseFields(values []world.Value, fields []world.Field, b []byte, o world.Order) (rest []byte, ok bool) {
 	for i := range fields {
 		v, n, ok := world.ParseValue(fields[i].Type, fields[i].Max, b, o)

@@ -40,7 +40,7 @@ type Result struct {
 	P50       time.Duration `json:"p50_ns"`
 	P99       time.Duration `json:"p99_ns"`
 	Errors    int           `json:"errors"`
-	Error     string        `json:"error,omitempty"` // one of them
+	Error     string        `json:"error,omitempty"` // the error of one bot
 }
 
 // joinAtOnce is how many bots join at a time: a crowd that comes at once is a test of another

@@ -1,5 +1,5 @@
 // Package schema translates a game's schema for duplex and realm. A server and its clients must be given the same schema. The
-// package is separate from parley/play/message because that one imports no dialect.
+// package is separate from parley/play/message because that package imports no dialect.
 //
 // # Usage
 //
