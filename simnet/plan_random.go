@@ -17,7 +17,7 @@ type PlanLimits struct {
 	MaxJitter    time.Duration // default 200 ms
 	MaxReorderBy time.Duration // default 500 ms
 	MinMTU       int           // MTUs are drawn from this to 1,500; default 576
-	MaxPartition time.Duration // the time that one partition lasts; default 30 s
+	MaxPartition time.Duration // the longest time of one partition; default 30 s
 	MaxSkewPPM   float64       // to either side; default 500
 	MaxRebinds   int           // in the whole plan; default 3
 	MaxCrashes   int           // in the whole plan, each with a restart up to 5 s later; default 2

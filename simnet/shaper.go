@@ -30,9 +30,9 @@ func (s *Shaper) Profile() Profile { return s.link.Profile() }
 // SetProfile changes the shaper from now on. It panics if the profile is not valid.
 func (s *Shaper) SetProfile(p Profile) { s.link.set(p) }
 
-// Pass decides the fate of a datagram that is sent now. payload is its size in bytes. It appends its arrivals to
-// out: none if it is lost, two if it is duplicated. now is the time on the caller's clock, which must not go
-// back.
+// Pass decides the fate of a datagram that is sent now. payload is the size of its payload in bytes. Pass
+// appends the arrivals of the datagram to out: none if it is lost, two if it is duplicated. now is the time on
+// the caller's clock, which must not go back.
 func (s *Shaper) Pass(now time.Duration, payload int, out []Arrival) []Arrival {
 	k := &s.link
 	k.counts.send(payload)

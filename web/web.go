@@ -22,7 +22,7 @@ type Config struct {
 	Title string
 
 	// Stats returns a struct of counters, with a field for each part of the server: the dialects, the world. A nil pointer is a
-	// part that is off. Any goroutine may call it, at most ten times a second.
+	// part that is off. The server calls it from any goroutine, at most ten times a second.
 	Stats func() any
 
 	// Addrs are the addresses at which the parts listen, by the name of the field in Stats, in lower case.
