@@ -37,12 +37,12 @@ type State uint8
 const (
 	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted is the state of a client that has the accept. It repeats its ack
-	// until the server's first sync.init.
+	// StateAccepted is the state of a client that has received the accept. It repeats its
+	// ack until the server's first sync.init arrives.
 	StateAccepted
 	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing is the state in which our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is not acknowledged yet.
 	StateClosing
 	// StateClosed is the state of an ended connection.
 	StateClosed
@@ -133,9 +133,9 @@ type control struct {
 // Stats counts every fate of a connection's packets.
 type Stats struct {
 	In         uint64 // packets for this connection
-	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or old
-	OutOfState uint64 // valid, but not in this state
+	Malformed  uint64 // of them, not valid packets
+	OutOfTime  uint64 // of them, with a time or number far from this connection's: forged or old
+	OutOfState uint64 // of them, valid, but not in this state
 	Out        uint64 // packets sent
 	LooseLost  uint64 // unreliable messages dropped because the socket was behind
 	Reliable   EngineStats
@@ -198,14 +198,14 @@ func (e *Endpoint) State() State { return e.state }
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// Extended reports whether the peer uses our extension.
+// Extended reports whether both sides use parley's extension of the protocol.
 func (e *Endpoint) Extended() bool { return e.extended }
 
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
-// ServerTime returns the connection's clock in µs: at a server its own, at a client its
-// estimate of the server's.
+// ServerTime returns the connection's clock in µs. A server returns its own clock, a client
+// its estimate of the server's.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())

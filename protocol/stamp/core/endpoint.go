@@ -18,13 +18,13 @@ import (
 var (
 	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("stamp: connection closed")
-	// ErrClient means that a client called a method to send entity packets, which only a
-	// server sends.
+	// ErrClient means that a client tried to send an entity packet. Only a server sends
+	// them.
 	ErrClient = errors.New("stamp: a client sends no entities")
 	// ErrWindowFull means that too much is unacknowledged or queued. Try again later.
 	ErrWindowFull = reliable.ErrWindowFull
-	// ErrDataSize means that the data is not of 1 to MaxData bytes. An empty entity packet
-	// would not be delivered.
+	// ErrDataSize means that the data does not have 1 to MaxData bytes. An empty entity
+	// packet would not be delivered.
 	ErrDataSize = errors.New("stamp: data is empty or too large")
 	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("stamp: no such mode")
@@ -36,12 +36,12 @@ type State uint8
 const (
 	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted is the state of a client that has the accept. It repeats its ack until
-	// the server's first entity packet.
+	// StateAccepted is the state of a client that has received the accept. It repeats its
+	// ack until the server's first entity packet arrives.
 	StateAccepted
 	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing is the state in which our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is not acknowledged yet.
 	StateClosing
 	// StateClosed is the state of an ended connection.
 	StateClosed
@@ -115,10 +115,10 @@ type malformed struct {
 // Stats counts every fate of a connection's packets.
 type Stats struct {
 	In         uint64 // datagrams for this connection: the sum of the five below
-	Taken      uint64 // had their effect, or went to the engine
-	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or old
-	OutOfRange uint64 // disconnects with a number that is not this connection's
+	Taken      uint64 // packets that were handled, or given to the engine
+	Malformed  uint64 // not valid packets
+	OutOfTime  uint64 // packets whose time is far from this connection's: forged or old
+	OutOfRange uint64 // disconnects whose number is far from this connection's
 	OutOfState uint64 // valid, but not in this state
 
 	Out        uint64 // packets sent
@@ -188,8 +188,8 @@ func (e *Endpoint) State() State { return e.state }
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// RTT returns the round-trip time, 0 while it is unknown: at a server the smoothed one, at
-// a client the least of late.
+// RTT returns the round-trip time, 0 while it is unknown. A server returns the smoothed
+// time, a client the shortest recent one.
 func (e *Endpoint) RTT() time.Duration {
 	if e.side == FromServer {
 		return e.sender.RTT()
@@ -197,7 +197,7 @@ func (e *Endpoint) RTT() time.Duration {
 	return e.clock.RTT()
 }
 
-// Rate returns a server's estimate of the bytes a second that the path carries. A game uses
+// Rate returns a server's estimate of how many bytes a second the path carries. A game uses
 // Rate and Pressure to decide how much to send.
 func (e *Endpoint) Rate() int64 {
 	if e.side != FromServer {
@@ -206,7 +206,7 @@ func (e *Endpoint) Rate() int64 {
 	return e.sender.Rate()
 }
 
-// Pressure returns how much of what was sent is waiting. See Rate.
+// Pressure returns how much was given to Send and still waits. See Rate.
 func (e *Endpoint) Pressure() Pressure {
 	if e.side != FromServer {
 		return Pressure{}
@@ -217,8 +217,8 @@ func (e *Endpoint) Pressure() Pressure {
 	return p
 }
 
-// ServerTime returns the connection's clock in µs: at a server its own, at a client its
-// estimate of the server's. A client has no estimate before it is connected.
+// ServerTime returns the connection's clock in µs. A server returns its own clock, a client
+// its estimate of the server's. A client has no estimate before it is connected.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())
