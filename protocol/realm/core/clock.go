@@ -22,8 +22,8 @@ type Clock struct {
 	epoch     time.Time
 }
 
-// AppendQuestion appends the question to the time server, for a version of the protocol: an
-// empty datagram, or 8 bytes that the answer repeats.
+// AppendQuestion appends the question to the time server to b. It is empty in version 9 of the
+// protocol, and 8 bytes that the answer repeats in version 10.
 func (c *Clock) AppendQuestion(now time.Time, version uint16, b []byte) []byte {
 	if c.epoch.IsZero() {
 		c.epoch = now
