@@ -125,8 +125,8 @@ func (c *Client) Signal(on core.Channel, code uint8) error {
 	return c.do(func(now time.Time) error { return c.core.Signal(now, on, code) })
 }
 
-// RequestSync asks the server for all its elements. EventSynced follows when they have
-// arrived.
+// RequestSync asks the server for all elements that the client may see. EventSynced follows
+// when they have arrived.
 func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
 
 // Query sends a query to the server and waits for the reply, until ctx ends. Status 0 is

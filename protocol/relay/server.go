@@ -41,7 +41,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Peers      int // present peers
+	Peers      int // current peers
 	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers

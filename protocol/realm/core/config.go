@@ -7,7 +7,7 @@ import (
 // Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
 type Config struct {
 	// Schema has the game's attributes, actions and config fields. Both ends must have the same Schema. Default: no
-	// attributes, actions and fields.
+	// attributes, actions or fields.
 	Schema Schema
 
 	// TickRate is the number of ticks a second. Default 20. A client must have the same TickRate as its server, which

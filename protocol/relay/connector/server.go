@@ -26,7 +26,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Games      int // present games
+	Games      int // current games
 	Players    int // players of all games
 	Peers      int // known addresses, at all ports
 	Lobby      Stats
