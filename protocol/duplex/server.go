@@ -33,9 +33,9 @@ type Server struct {
 	log      *slog.Logger
 
 	hub        hub
-	came, sent []*line // owned by the loop, as all that follows
+	came, sent []*line // owned by the loop, as are stalled, aborted and hastyShakes
 	stalled    []*line // with bytes that were not taken yet
-	aborted    bool    // nothing begins any more
+	aborted    bool    // no new main is accepted
 
 	acceptFaults atomic.Uint64
 	hastyShakes  uint64

@@ -38,7 +38,7 @@ type Client struct {
 	endpoint  *core.Endpoint
 	told      bool // EventOpened came
 	over      bool
-	registers []chan core.RegisterCode // who waits for answers, in order
+	registers []chan core.RegisterCode // calls that wait for their answers, in order
 	logins    []chan core.LoginCode
 }
 

@@ -36,8 +36,8 @@ type Server struct {
 	buf         [stream.MaxSend]byte
 
 	leaving bool          // owned by the loop: Shutdown was called
-	streams int           // the same: how many are open, perhaps longer than their connections
-	empty   chan struct{} // closed when the last has left since
+	streams int           // owned by the loop: open streams, which may outlast their connections
+	empty   chan struct{} // closed when the last stream has ended after Shutdown
 	closing sync.Once
 }
 

@@ -18,8 +18,8 @@ import (
 // Client is a core.Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
 	endpoint *core.Endpoint // owned by the loop
-	more     bool           // owned by the loop: packages wait for it
-	leaving  bool           // owned by the loop: it leaves when none do
+	more     bool           // owned by the loop: packages wait to be given to endpoint
+	leaving  bool           // owned by the loop: it leaves when no packages wait
 	shell    *shell.Client[Event]
 }
 

@@ -33,10 +33,10 @@ type Server struct {
 	log    *slog.Logger
 	listen func() (*udp.Socket, error) // for a further port
 
-	mu      sync.Mutex // over all below, and over the Mux and all that is in it
+	mu      sync.Mutex // guards the fields below, and the Mux with all that is in it
 	mux     *core.Mux
 	loops   map[*core.Port]*udp.Loop // of the further ports
-	stopped []*udp.Loop              // of those that were closed, and may still run
+	stopped []*udp.Loop              // of ports that were closed; the loops may still run
 }
 
 // ServerStats are the counters of a server.

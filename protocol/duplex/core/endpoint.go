@@ -61,7 +61,7 @@ type Endpoint struct {
 	side   Side // which we are
 	state  State
 	player int16
-	sid    int16 // a client's own, if its pass has brought another than the player's id; else 0
+	sid    int16 // at a client: the id in the reply to its pass, if it differs from player; else 0
 	token  int32
 	entry  entry     // a client's
 	joined bool      // EventJoined was told
@@ -77,8 +77,8 @@ type Endpoint struct {
 	asked asked // our queries
 	owed  owed  // the peer's
 
-	mirror  *mirror // a client's: what it knows of the server's elements
-	view    *view   // a server's: what the client knows of them
+	mirror  *mirror // at a client: what it knows of the server's elements
+	view    *view   // at a server: what the client knows of them
 	closing closing // why and until when
 
 	stats Stats

@@ -29,7 +29,7 @@ type Scene struct {
 	lastID   int16
 
 	porch   *admission.Porch[*Conn] // mains that have not joined
-	joined  int                     // players; those included whose end was not told yet
+	joined  int                     // players, including those whose EventClosed was not polled yet
 	rates   *admission.Buckets      // of CONN_INIT; nil: no limits
 	key     admission.Key
 	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
@@ -37,7 +37,7 @@ type Scene struct {
 	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
 // MuxStats counts the fates of datagrams and of connections.
@@ -83,7 +83,7 @@ type Conn struct {
 	place    *admission.Place[*Conn] // until it has joined
 	counted  bool                    // among the players
 	passed   bool                    // the last pass that it showed was good
-	refusals uint8                   // passes that were not
+	refusals uint8                   // passes that were refused
 
 	// Owner is for the program's own use, such as its player.
 	Owner any

@@ -17,8 +17,8 @@ func (e *Endpoint) unwire(now time.Time, wire uint16) uint64 {
 type Clock struct {
 	stamps    clocksync.OneWay   // version 9: one question, many times
 	exchanges clocksync.FourTime // version 10: an answer to each question
-	asked     time.Time          // of the burst that runs
-	first     bool               // nothing of it has come
+	asked     time.Time          // when the present burst was asked for
+	first     bool               // nothing of that burst has come yet
 	epoch     time.Time
 }
 

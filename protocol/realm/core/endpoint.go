@@ -61,7 +61,7 @@ type Endpoint struct {
 	shared *Shared
 	side   Side // which we are
 	state  State
-	pinged bool // since something came
+	pinged bool // a ping was sent since something came
 	last   bool // EventClosed is due
 	peer   netip.AddrPort
 	born   time.Time
@@ -77,7 +77,7 @@ type Endpoint struct {
 	server    serverSide
 	client    *clientSide // nil at a server
 	terrain   terrain
-	announced queue.Fifo[Event] // that come from calls, not from bytes
+	announced queue.Fifo[Event] // events that come from calls, not from bytes
 
 	stats Stats
 }

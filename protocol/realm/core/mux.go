@@ -19,21 +19,21 @@ type Mux struct {
 	conns  *roster.Roster[*Conn]
 	now    time.Time
 
-	epoch     time.Time // and the same in Unix µs: ours does not jump when the wall clock does
+	epoch     time.Time // when the server began; epochUnix is the same in Unix µs. Our clock does not jump with the wall clock
 	epochUnix uint64
 	ticks     clocksync.Ticks
-	begun     bool // the game says which tick it is
+	begun     bool // BeginTick was called
 	tick      uint64
 	tickAt    uint64
 
 	players int
 	waiting int               // connections that are not in the game
-	crowd   queue.Fifo[*Conn] // the same, who came first first; some have left
-	left    *Conn             // whose end was told, but not to the others
+	crowd   queue.Fifo[*Conn] // the same, oldest first; some have left
+	left    *Conn             // a player whose EventClosed was polled; the others are not told yet
 	down    bool
 	hooks   Hooks
 	stats   MuxStats
-	past    Stats // of the connections that are over
+	past    Stats // of connections that have ended
 }
 
 // Hooks are functions of the shell that Conn.Enter and Conn.Refuse call. Each may be nil.

@@ -13,31 +13,31 @@ import (
 // and is owned by the goroutine that calls its Mux.
 type Lobby struct {
 	cfg   *Config
-	main  *core.Port  // known once somebody came
+	main  *core.Port  // nil before the first client
 	sweep *core.Timer // set while there are guests
-	swept bool        // it is set
+	swept bool        // sweep is set
 
-	start time.Time     // the first time that it was told
-	at    time.Duration // since then
+	start time.Time     // the time of the first call
+	at    time.Duration // the time of the latest call, since start
 
 	clients        map[netip.AddrPort]place // which game each client has
 	matches        []*match
-	unprovenGames  int // of these, that no proven address plays
-	unprovenSeats  int // of all clients, those that proved nothing
+	unprovenGames  int // matches that no proven address plays
+	unprovenSeats  int // clients whose address is not proven
 	strangers      strangers
-	known, unknown memory                // of those that were proven, and of others
-	opens          [2]*admission.Buckets // of those that proved nothing, and of the others
+	known, unknown memory                // of proven addresses, and of others
+	opens          [2]*admission.Buckets // of addresses that are not proven, and of proven ones
 	secret         *admission.Secret
-	asksStrangers  bool // somebody was asked of whom nothing is kept
+	asksStrangers  bool // an address was asked for which nothing is stored
 	down           bool
 
-	// Messages are read into these, and payloads made in this: one at a time.
+	// Scratch: messages are read into toMain, toGame and peer, and payloads are built in payload, one at a time.
 	toMain  ToMain
 	toGame  ToGame
 	peer    Peer
 	payload [MaxPayload]byte
 	cuts    []int // where the messages of a package begin, and its end
-	foreign bool  // one of them is none that the game's clients can decode
+	foreign bool  // the game's own clients cannot decode one of them
 
 	stats Stats
 }

@@ -51,8 +51,8 @@ func (s State) String() string { return nameOf(s, stateNames[:]) }
 // each Peer. Call its methods in this order: Handle* → PollEvent until false → PollTransmit until false → sleep until
 // NextTimeout.
 type Endpoint struct {
-	// What every package to the peer touches comes first and together: a room's work is mostly
-	// to wait for this memory.
+	// Fields that each package to the peer uses come first and lie together: a room spends most
+	// of its time waiting for this memory.
 	rules       *Rules
 	shared      *Shared
 	now         time.Time // of the newest call, for PollTransmit
@@ -65,8 +65,8 @@ type Endpoint struct {
 	announce    bool // EventJoined is due
 	last        bool // EventLeft is due
 	allowance   admission.Allowance
-	credit      int32                // of it, booked and not yet used
-	looseHeld   int32                // by looseOut
+	credit      int32                // bytes of allowance that are booked and not yet used
+	looseHeld   int32                // bytes held by looseOut
 	out         uint64               // datagrams put on the wire
 	looseOut    queue.Fifo[outgoing] // unreliable packages that wait for the socket
 	nextLoose   uint32               // our next unreliable id
@@ -78,11 +78,11 @@ type Endpoint struct {
 	heard       time.Time     // newest valid datagram
 	near        uint64        // newest reliable number that came, to unwrap against
 	looseIn     queue.Packets // unreliable packages that wait for the application
-	lentIn      []byte        // the one that the application has
+	lentIn      []byte        // the unreliable package that the application has
 	newestLoose uint32        // the peer's newest unreliable id
-	anyLoose    bool          // it has one
+	anyLoose    bool          // newestLoose is valid
 	answered    bool          // the peer has confirmed something
-	beaten      bool          // the empty package of this silence is sent
+	beaten      bool          // the empty package for this silence was sent
 	hold        bool          // reliable packages are left in the engine for now
 
 	*rare
@@ -187,8 +187,8 @@ type Shared struct {
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
 
-	lines         []*line   // of backlogs, to be used again
-	spareBacklogs []*lines  // likewise
+	lines         []*line   // spare lines of backlogs
+	spareBacklogs []*lines  // spare backlogs
 	born          time.Time // of the first endpoint
 }
 

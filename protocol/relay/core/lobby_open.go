@@ -54,7 +54,7 @@ type OpenLobby struct {
 	cfg     OpenConfig
 	used    usedTickets
 	waiting waiting
-	joins   *admission.Buckets // made with the first that is counted
+	joins   *admission.Buckets // nil before the first join
 	stats   OpenStats
 }
 

@@ -36,7 +36,7 @@ type Mux struct {
 	eventful queue.Fifo[*Port]
 
 	stats MuxStats
-	past  Stats // of the peers that are over
+	past  Stats // of peers that have ended
 }
 
 // An Opener opens ports for a Mux: a server's shell, or a simulation.

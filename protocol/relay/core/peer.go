@@ -14,15 +14,15 @@ type Peer struct {
 	port    *Port
 	room    *Room
 	place   int       // in the room's list
-	rested  time.Time // when it wanted to be called, as it said last
+	rested  time.Time // its NextTimeout when it was last idle
 	stirred bool      // more than a package to send has come since
-	busy    bool      // it has yet to rest in this turn
+	busy    bool      // it is not idle yet in this turn
 	joined  bool      // the game knows of it
-	leaves  bool      // it is to be told that it left: see rare
+	leaves  bool      // the game is to be told that it left: see rare
 
-	waitsFor int32         // receivers with whom its line is full
-	share    meter         // of the room's rate
-	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for that
+	waitsFor int32         // receivers at which its line is full
+	share    meter         // its share of the room's rate
+	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
 
 	end Endpoint
 

@@ -23,10 +23,10 @@ type Port struct {
 	mux     *Mux
 	number  uint16
 	peers   *roster.Roster[*Peer]
-	direct  queue.Fifo[direct] // before all that the peers have
+	direct  queue.Fifo[direct] // sent before the packages of the peers
 	replies roster.Replies     // to strangers: challenges, refusals
 	timers  timers.Heap[*Timer]
-	ignored *admission.Ignored // made when someone is
+	ignored *admission.Ignored // nil before an address is ignored
 	closed  bool
 
 	dirty    bool // in Mux.dirty

@@ -20,7 +20,7 @@ import (
 type Room struct {
 	mux     *Mux
 	members []*Peer
-	idle    meter // what of the room's rate nobody uses
+	idle    meter // the part of the room's rate that nobody uses
 }
 
 // NewRoom returns an empty room.

@@ -46,7 +46,7 @@ type Rules struct {
 	RoomRate int
 
 	filled      bool
-	rideAfterMS uint32 // how long after a confirmation the next may go along with a package at once
+	rideAfterMS uint32 // milliseconds after a confirmation until the next may go along with a package at once
 	send        *reliable.SendConfig
 	recv        *reliable.ReceiveConfig
 }

@@ -68,11 +68,11 @@ type Endpoint struct {
 	extended  bool
 	announced bool // EventConnected was given
 	talked    bool // something was sent by the application
-	broken    bool // a message of the order was lost: no other of that order is given
-	guest     bool // server: it has not entered, and may have little wait: see guestBytes
+	broken    bool // an ordered message was lost: no later one is delivered
+	guest     bool // server: it has not entered, so little of it may wait: see guestBytes
 	peer      netip.AddrPort
 	now       time.Time     // of the newest call, for PollTransmit
-	born      time.Time     // the next two count from then
+	born      time.Time     // the next two fields count from here
 	heard     time.Duration // newest valid packet
 	syncAt    time.Duration // server: when the next sync.init is due; 0 is never
 
@@ -81,8 +81,8 @@ type Endpoint struct {
 	near       uint64 // newest accepted number of the peer, to unwrap against
 
 	buffers *reliable.Buffers
-	ending  *ending             // while something leads to the end
-	parts   *reliable.Assembler // once a message in parts came
+	ending  *ending             // nil unless the connection is about to end
+	parts   *reliable.Assembler // nil before the first message in parts
 	client  *clientSide
 	control queue.Fifo[control]
 	events  []Event
@@ -92,13 +92,13 @@ type Endpoint struct {
 	view    *view // server, once something is replicated
 
 	receiver  reliable.Receiver
-	malformed malformed // here it has the sender begin a line: see TestHotFieldsLieTogether
+	malformed malformed // its place makes sender begin a cache line: see TestHotFieldsLieTogether
 	sender    reliable.Sender
 	outgoing  waitingMessages // ordered messages on their way into the window
 
 	sync   syncState
 	store  *Store // server
-	peeked uint32 // packets behind a part that waits that were looked at: see restHasCome
+	peeked uint32 // packets looked at behind a part that waits: see restHasCome
 	shared *Shared
 }
 

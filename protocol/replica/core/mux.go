@@ -25,19 +25,19 @@ type Mux struct {
 	half    *admission.HalfOpen[halfOpen]
 	ended   *admission.Ended
 	notices *admission.Buckets
-	asked   queue.Fifo[askedSync] // by the time of the next, which is one interval after the last
+	asked   queue.Fifo[askedSync] // in the order of their next times, as all have the same interval
 
 	store   Store
 	draft   draft
 	frames  frames
 	conns   *roster.Roster[*Conn]
-	last    *Conn                // that a datagram came for: of a bulk, so does the next
+	last    *Conn                // the connection of the latest datagram: in a bulk, the next is for it, too
 	lobby   *roster.Lobby[*Conn] // nil if a connection enters with its handshake
-	places  int                  // that are taken: connections that have entered
+	places  int                  // connections that have entered
 	replies roster.Replies
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
 // MuxStats counts the fates of datagrams that belong to no connection, and of connections.

@@ -56,14 +56,14 @@ func (s State) String() string { return nameOf(s, stateNames[:]) }
 // in this order: Handle* → PollEvent until false → PollTransmit until false →
 // sleep until NextTimeout.
 type Endpoint struct {
-	// What every packet touches is together at the front: a server of thousands finds none
-	// of it in a cache.
+	// Fields that each packet uses lie together at the front: with thousands of connections,
+	// none of them is in a cache.
 	cfg      *Config
 	buffers  *reliable.Buffers
 	side     Side // which we are
 	state    State
 	announce bool // EventConnected is due
-	heeds    bool // a server's: the client has confirmed an entity packet
+	heeds    bool // at a server: the client has confirmed an entity packet
 	last     bool // EventClosed is due
 	peer     netip.AddrPort
 	born     time.Time
@@ -72,15 +72,15 @@ type Endpoint struct {
 	control  queue.Packets // acks of accept and disconnect, init and disconnect
 	stats    tally
 
-	// A server's: it sends entity packets and is acknowledged.
-	loose       queue.Packets // unreliable ones that wait for the socket
+	// For a server, which sends entity packets and gets acks.
+	loose       queue.Packets // unreliable packets that wait for the socket
 	clockStart  uint64        // µs of the connection's clock at born
 	nextBeat    time.Time     // when an empty packet is due
 	leaving     leaving
 	sender      reliable.Sender
 	challenge   challenge
-	reportsOpen int           // packets of SendReport whose fate was not told yet
-	unheard     int           // bytes of SendReport since the client confirmed something
+	reportsOpen int           // packets of SendReport whose fate has not been reported yet
+	unheard     int           // bytes of SendReport since the client last confirmed something
 	ordered     queue.Packets // entity packets that wait for the one in flight
 
 	told        queue.Fifo[told]

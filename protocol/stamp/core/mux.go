@@ -28,12 +28,12 @@ type Mux struct {
 	notices *admission.Buckets
 
 	conns   *roster.Roster[*Conn]
-	lobby   *roster.Lobby[*Conn] // those that have confirmed nothing yet
-	places  int                  // that are taken: connections that have
+	lobby   *roster.Lobby[*Conn] // connections that have confirmed nothing yet
+	places  int                  // connections that have entered
 	replies roster.Replies
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
 // MuxStats counts the fates of datagrams and of connections.
