@@ -19,7 +19,7 @@ type (
 	Close = core.Close
 	// Mode is the reliability of a package.
 	Mode = core.Mode
-	// Stats counts the fate of each datagram of one end.
+	// Stats counts the datagrams of one end of a conversation by their fate.
 	Stats = core.Stats
 	// TicketKey is the secret that the issuer of tickets shares with its servers.
 	TicketKey = core.TicketKey

@@ -14,7 +14,7 @@ type (
 	Event = core.Event
 	// Close is how a connection ended: by which side, why, and with which text. It is an error.
 	Close = core.Close
-	// Stats counts every fate of a connection's packets.
+	// Stats counts the packets of a connection by their fate.
 	Stats = core.Stats
 	// Record is the part of an entity packet for one entity.
 	Record = core.Record

@@ -90,7 +90,7 @@ type entry struct {
 	ready bool // it knows whether it has a feed
 }
 
-// Stats counts every fate of a connection's messages.
+// Stats counts the messages of a connection by their fate.
 type Stats struct {
 	FeedIn     uint64 // datagrams on the feed: the sum of the eight below
 	FeedTaken  uint64 // handled
@@ -190,7 +190,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// Advance sets the time for calls before the next Handle*. It does not go back.
+// Advance sets the time for calls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

@@ -379,7 +379,7 @@ func (m *Mux) Written(now time.Time, c *Conn) {
 	m.touch(c)
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

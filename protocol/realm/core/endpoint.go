@@ -82,7 +82,7 @@ type Endpoint struct {
 	stats Stats
 }
 
-// Stats counts every fate of a connection's messages.
+// Stats counts the messages of a connection by their fate.
 type Stats struct {
 	In         uint64 // messages received: the sum of the five below
 	Taken      uint64 // handled, or passed on to the game

@@ -134,7 +134,7 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

@@ -143,7 +143,7 @@ type malformed struct {
 	count int
 }
 
-// Stats counts the fate of each datagram of one end.
+// Stats counts the datagrams of one end of a conversation by their fate.
 type Stats struct {
 	In            uint64 // datagrams: the sum of the five below
 	Malformed     uint64 // invalid datagrams
@@ -222,7 +222,7 @@ func (e *Endpoint) numberFrom(first uint64) {
 	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.buffers, e.shared.Rand)
 }
 
-// Advance sets the time for calls before the next Handle*. It does not go back.
+// Advance sets the time for calls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

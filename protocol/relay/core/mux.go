@@ -184,7 +184,7 @@ func (m *Mux) Peers() iter.Seq[*Peer] {
 	}
 }
 
-// Advance sets the time for calls on a Peer or a Room before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Peer or a Room before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

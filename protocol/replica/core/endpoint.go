@@ -130,7 +130,7 @@ type control struct {
 	data [syncAckBytes]byte
 }
 
-// Stats counts every fate of a connection's packets.
+// Stats counts the packets of a connection by their fate.
 type Stats struct {
 	In         uint64 // packets for this connection
 	Malformed  uint64 // of them, not valid packets

@@ -297,7 +297,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.ending.close, true
 }
 
-// Advance sets the time for polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

@@ -2,7 +2,7 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (

@@ -456,7 +456,7 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

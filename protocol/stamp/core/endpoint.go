@@ -112,7 +112,7 @@ type malformed struct {
 	count int
 }
 
-// Stats counts every fate of a connection's packets.
+// Stats counts the packets of a connection by their fate.
 type Stats struct {
 	In         uint64 // datagrams for this connection: the sum of the five below
 	Taken      uint64 // packets that were handled, or given to the engine

@@ -210,7 +210,7 @@ func (e *Endpoint) Abort(now time.Time, reason string) {
 	e.end(e.closing.close)
 }
 
-// Advance sets the time for polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now
