@@ -1,6 +1,6 @@
 // Package admission bounds what unknown peers may cost a server: memory, answers and bytes.
-// Each type takes a fixed amount of memory, allocated at the start. Its comment says what
-// happens when that memory is used up.
+// Each type except Crowd and Porch takes a fixed amount of memory, allocated at the start.
+// Its comment says what happens when that memory is used up.
 //
 // # Usage
 //
@@ -41,7 +41,7 @@
 // # Limits
 //
 // See limits.go. With the defaults, and 256 bytes of state for a handshake, all of these
-// together take about 3 MiB. Nothing allocates after the start.
+// together take about 3 MiB. Except for Crowd and Porch, nothing allocates after the start.
 //
 // # What it does not do
 //

@@ -24,9 +24,10 @@ const (
 	useToken
 )
 
-// prf is a keyed function of addresses whose output cannot be told from noise: AES-256 in
-// CBC-MAC. That is sound because no input is a prefix of another: the first block holds the
-// length of the rest. It is faster than HMAC, and is computed for every packet of a stranger.
+// prf is a keyed function of addresses whose output cannot be distinguished from noise:
+// AES-256 in CBC-MAC. That is sound because no input is a prefix of another: the first block
+// holds the length of the rest. It is faster than HMAC, and is computed for every packet of a
+// stranger.
 //
 //	block 0   use u8, 0, zone size u16, port u16, 0 u16, number u64
 //	block 1   address, 16 bytes

@@ -48,6 +48,6 @@
 //
 // A peer can lie about its own clock without being detected; the slew limit bounds the
 // harm. The error bound holds for honest peers, if their clocks and ours are within 500
-// ppm of true time. It does not hold for a peer whose clock is itself being slewed: so a
+// ppm of true time. It does not hold for a peer whose clock is itself being slewed, so a
 // replica server should use only RTT, not Remote, from its clients' reports.
 package clocksync

@@ -74,7 +74,7 @@ const (
 
 	// maxKeptBytes bounds the bytes that are kept for later use after a burst. The rest is
 	// left to the garbage collector. Each time that trimEvery slices were given back, the
-	// spares that were not used meanwhile are let go too, except fewSpares of each kind.
+	// spares that were not used since are dropped too, except fewSpares of each kind.
 	maxKeptBytes = 16 << 20
 	trimEvery    = 1 << 14
 	fewSpares    = 16
@@ -131,7 +131,7 @@ func (b *Buffers) Give(p []byte) {
 	}
 }
 
-// trim lets go of spares that were not used since the last trim.
+// trim drops spares that were not used since the last trim.
 func (b *Buffers) trim() {
 	b.given = 0
 	for c := range b.bytes {

@@ -84,7 +84,7 @@ const (
 	// Lane 0, which are delivered at once, it is relay's semi-ordered mode.
 	Contiguous
 	// Patient delivers a packet after the packets of all smaller numbers, or after a hold time. It is
-	// for peers that skip numbers for ever.
+	// for peers that skip numbers and never send them.
 	Patient
 	// Newest delivers a packet only if its number is above every delivered one.
 	Newest

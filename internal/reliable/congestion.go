@@ -21,7 +21,7 @@ type congestion struct {
 	mode       congestionMode
 	limited    bool   // at least half of the window was used in this round
 	wasLimited bool   // the same in the round before
-	halved     bool   // after a block: stop doubling at half of what it was
+	halved     bool   // after a block: stop doubling at half of the former window
 	lossWait   uint8  // rounds until it is clear whether shrinking for loss helped
 	careful    bool   // it did help: the queue is shallow, grow slowly
 	over       uint8  // rounds in a row with too long a queue

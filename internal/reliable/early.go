@@ -5,7 +5,7 @@ import "time"
 // early decides how many early resends (copies) a small reliable packet gets, and keeps
 // them within their share of the bandwidth. The zero value sends none.
 type early struct {
-	// What is being sent, measured over rateSpan.
+	// The bytes of first transmissions and their rate, measured over rateSpan.
 	sent    int64
 	rateEnd time.Duration
 	rate    int64
@@ -35,8 +35,8 @@ var (
 
 const (
 	rateSpan = 250 * time.Millisecond
-	// earlyBurstBytes is what the bucket holds: one packet with its copies a
-	// hundred times a second comes nowhere near it, a burst of bulk does.
+	// earlyBurstBytes is the size of the bucket: one packet with its copies a hundred
+	// times a second comes nowhere near it, a burst of bulk data does.
 	earlyBurstBytes = 4096
 )
 

@@ -37,7 +37,7 @@ const (
 	flying                        // on the wire, unacknowledged
 	lost                          // taken for lost, about to be resent
 	probe                         // reported lost, kept as the newest
-	done                          // acknowledged, or reported and let go
+	done                          // acknowledged, or reported lost and dropped
 )
 
 // flights is the ring of packets between Send and acknowledgement, in the order of their

@@ -120,7 +120,7 @@ func (q *parcels) has(n uint64) bool {
 	return lo < q.count && q.at(lo).number == n
 }
 
-// drop lets go of everything and returns how many there were.
+// drop drops all parcels and returns how many there were.
 func (q *parcels) drop(b *Buffers) int {
 	n := q.count
 	for q.count > 0 {

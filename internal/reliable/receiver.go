@@ -23,7 +23,7 @@ type Receiver struct {
 	stats   ReceiveStats
 
 	newest uint64     // the newest reliable packet, to acknowledge again after a stall
-	waits  *heldLanes // what is held, nil if nothing is
+	waits  *heldLanes // the held packets, nil if there are none
 	lanes  [lanes]receiveLane
 	holes  Holes
 	rtt    time.Duration
@@ -126,7 +126,7 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 }
 
 // Pass judges a packet that its dialect handles itself, such as a clock packet. It reports whether the number is
-// fresh, and then counts the packet as delivered. A reliable packet is acknowledged, and a repeat is
+// fresh, and if so counts the packet as delivered. A reliable packet is acknowledged, and a repeat is
 // acknowledged again.
 func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 	at, p := r.at(now), Packet{Number: n, Reliable: reliable}
@@ -330,7 +330,7 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 // SetRTT sets the round-trip time, from which Patient lanes take their hold time.
 func (r *Receiver) SetRTT(d time.Duration) { r.rtt = d }
 
-// OldestHole returns the time since when the smallest missing number is missing, false if none is. Contiguous
+// OldestHole returns when the smallest missing number was found missing, false if none is missing. Contiguous
 // only.
 func (r *Receiver) OldestHole() (time.Time, bool) {
 	if len(r.holes.missing) == 0 {

@@ -2,7 +2,7 @@ package reliable
 
 import "time"
 
-// heldLanes is what the lanes of a receiver hold.
+// heldLanes has the packets that the lanes of a receiver hold.
 type heldLanes struct {
 	lanes   [lanes]parcels
 	data    int // the buffers of all that is held
@@ -21,7 +21,7 @@ func (h *heldLanes) size() int {
 // nothingHeld is the queue of every lane that holds nothing. It is not changed.
 var nothingHeld parcels
 
-// heldIn returns what a lane holds.
+// heldIn returns the packets that a lane holds.
 func (r *Receiver) heldIn(lane int) *parcels {
 	if r.waits == nil {
 		return &nothingHeld
@@ -178,8 +178,8 @@ func (r *Receiver) judgePatient(l *receiveLane, held *parcels, p *Packet) Fate {
 	return Held
 }
 
-// advance moves the mark of a patient lane over what was received, and over
-// what is so old that it cannot come any more.
+// advance moves the mark of a patient lane over numbers that were received, or are so old that they
+// cannot come any more.
 func (r *Receiver) advance(l *receiveLane, held *parcels) uint64 {
 	if newest, ok := r.seen.Newest(); ok && newest >= FilterSpan {
 		l.upto = max(l.upto, newest-FilterSpan+1)

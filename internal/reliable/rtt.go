@@ -45,10 +45,10 @@ func (r *roundTrip) doubt(d time.Duration) {
 }
 
 // twice is the newest packet that was sent twice and acknowledged once. Which transmission
-// that was cannot be told (Karn's rule) until the second acknowledgement comes. Then both
-// arrived, and the first acknowledgement was of the first transmission. So if the round trip
-// has grown past the resend delay, and every packet is resent, one packet is enough to learn
-// it.
+// was acknowledged is unknown (Karn's rule) until the second acknowledgement comes. It shows
+// that both arrived, and that the first acknowledgement was of the first transmission. So if
+// the round trip has grown past the resend delay, and every packet is resent, one packet is
+// enough to learn it.
 type twice struct {
 	number uint32 // its low bits
 	took   uint32 // µs from its first transmission to its acknowledgement; 0 if there is none
@@ -82,8 +82,9 @@ func (r *roundTrip) rto(c *SendConfig) time.Duration {
 	d := max(r.smoothed+max(4*r.variance, c.VarFloor), c.MinRTO)
 	if r.grown() {
 		// Everything is resent before its acknowledgement can come, and so nothing is
-		// sampled: the round trip has grown past the resend delay. After the least time
-		// that the packets took, the next one is not resent too soon, and gives a sample.
+		// sampled: the round trip has grown past the resend delay. With a delay above the
+		// least time that the packets took, the next one is not resent too soon, and gives
+		// a sample.
 		d = max(d, r.atMost+max(r.atMost/4, c.VarFloor))
 	}
 	return min(d, c.MaxRTO)

@@ -107,10 +107,10 @@ func (s *Sender) sampled(rtt time.Duration) {
 	}
 }
 
-// sampleAnyway returns a sample for a packet that was resent, if there was no other for long. If
-// the round trip is longer than the resend delay, every packet is resent, and by Karn's rule the
-// round trip would never be learnt. Counted from the first transmission, the sample is never too
-// short. After it, packets are resent later, so the next samples are good.
+// sampleAnyway returns a sample for a packet that was resent, if there has been no other for a
+// while. If the round trip is longer than the resend delay, every packet is resent, and by Karn's
+// rule the round trip would never be learnt. Counted from the first transmission, the sample is
+// never too short. After it, packets are resent later, so the next samples are good.
 func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) time.Duration {
 	if rtt > 0 {
 		s.vague = 0
@@ -254,9 +254,9 @@ func (s *Sender) nudge(at time.Duration) {
 	s.toResend(s.oldest, e, true)
 }
 
-// reportLoss lets a lost packet go and tells its owner. The newest one is kept
-// as a probe: "when the window is used up the newest reliable packet is resent
-// until an ack comes" (replica, Sequences).
+// reportLoss drops a lost packet and reports it through PollLost. The newest packet is kept as a
+// probe: "when the window is used up the newest reliable packet is resent until an ack comes"
+// (replica, Sequences).
 func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.stats.Lost++
 	s.flights.lineAppend(&s.losses, id) // its slot stays until PollLost has returned it

@@ -41,7 +41,7 @@ func (s *Sender) HandleTimeout(now time.Time) {
 	}
 }
 
-// expire takes every flight for lost whose timer has run out, and finds the next time.
+// expire handles every flight whose timer has run out, and finds the time of the next.
 func (s *Sender) expire(at time.Duration) {
 	s.timerAt = 0
 	id, left := s.wire.head, s.wire.count

@@ -24,6 +24,7 @@
 //
 // Replies are the answers to addresses without a connection: small, few, and without state for the address.
 //
-// The package is pure, allocates only to grow and is owned by one goroutine. It does not know what a connection
-// is, and does not decide which connections to admit (internal/admission does) or how many are too many.
+// The package has no socket, clock or goroutine, and allocates only to grow. One goroutine owns a Roster. The
+// package does not know what a connection is, and does not decide which connections to admit (internal/admission
+// does) or how many are too many.
 package roster

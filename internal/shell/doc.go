@@ -2,14 +2,14 @@
 // that owns both. It lets other goroutines use the core, delivers events to the program, and says goodbye to
 // peers before it closes.
 //
-// A dialect's Server holds a *Server and gives it three functions: what to do after a turn, how to leave, and
-// how to end at once. A dialect's Client holds a *Client, which also has two bounded queues between the loop
-// and the program. Neither knows the dialect's packets.
+// A dialect's Server holds a *Server and gives it functions: what to do after a turn, how to leave, and how
+// to end at once. A dialect's Client holds a *Client, which also has two bounded queues between the loop and
+// the program. Neither knows the dialect's packets.
 //
 //	s.shell = shell.Serve(socket, mux, shell.ServerConfig{Name: "stamp", Events: s.events, …})
 //	s.shell.Do(func() { … }) // while the loop is paused
 //	s.shell.Shutdown(ctx)    // goodbye, wait, close
 //
 // Files: server.go, client.go (the loop of one peer), inbox.go (the queue of events), outbox.go (the queue of
-// messages), resolve.go (names to addresses), source.go (unpredictable random numbers).
+// messages), resolve.go (names to addresses), source.go (random numbers and loggers).
 package shell

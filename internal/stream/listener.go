@@ -255,8 +255,8 @@ func (l *Listener) forget(c *Conn) {
 	l.group.Done()
 }
 
-// Turn reports all that has happened to h. Call it after Wake was called; more calls do no harm. Each connection
-// gives at most one buffer of bytes a turn.
+// Turn reports to h everything that has happened since the last call. Call it after Wake was called; more calls
+// do no harm. Each connection gives at most one buffer of bytes a turn.
 func (l *Listener) Turn(now time.Time, h Handler) {
 	l.mu.Lock()
 	l.news, l.turn = l.turn[:0], l.news

@@ -1,4 +1,5 @@
-// Package turns lets other goroutines use what a loop owns, between two of its turns.
+// Package turns lets other goroutines use the core that a loop owns, between two turns of
+// the loop.
 //
 //	var owner turns.Owner
 //	// the loop

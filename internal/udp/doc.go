@@ -38,7 +38,7 @@
 // says why no wake is lost. A read of an empty socket costs 450 ns and more, so the loop reads twice only
 // after a batch of several datagrams.
 //
-// A server with a thousand players is woken for almost each datagram, and a wake-up costs more than the
+// A server with a thousand players is woken for almost every datagram, and a wake-up costs more than the
 // datagram. So a loop that is woken often waits a quarter of a millisecond before it reads, and then reads
 // many at once, as long as that pays (gather.go, Config.Gather). Neither that wait nor the two system calls
 // that move datagrams notify Go's scheduler, as a notification would wake sysmon at each call. A wait

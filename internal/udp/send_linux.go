@@ -45,7 +45,7 @@ const (
 	patienceRetry patience = iota // try again at once
 	patienceArm                   // set a deadline and wait for room
 	patienceWait                  // wait for room until that deadline
-	patienceLast                  // the wait was in vain and this was the last try: give up
+	patienceLast                  // the wait brought no room and this was the last try: give up
 )
 
 func (w *writer) init(d *batched, n int) {
