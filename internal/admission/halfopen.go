@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Verdict says how to treat a request of a peer that wants to connect. This file calls
-// such a request a question.
+// Verdict says how to treat a question: a request of a peer that wants to connect.
 type Verdict uint8
 
 const (

@@ -56,5 +56,5 @@ func Stood(t testing.TB) func() time.Duration {
 	return func() time.Duration { return time.Duration(longest.Load()) }
 }
 
-// fair returns how much a wait of turn counts if it took took.
+// fair returns how much of a wait of turn counts, given how long it took.
 func fair(took time.Duration) time.Duration { return min(took, 2*turn) }

@@ -19,7 +19,7 @@ type Network struct {
 	lastPort uint16
 }
 
-// firstPort is the first port that port 0 may become, as on most systems.
+// firstPort is the first port that is chosen for port 0, as on most systems.
 const firstPort = 32768
 
 // Listen is like the package's Listen.
