@@ -121,7 +121,7 @@ func (c *Client) Link() error {
 //
 // While nobody reads, events wait in a bounded queue of the client, then in the engine. Once
 // both are full, packets are refused: the server sends its reliable packets again and gives
-// up after some 10 s. Close drops the events that still wait in the engine.
+// up after 10 to 20 s, or after a Timeout that is longer. Close drops the events that still wait in the engine.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
 // Err returns the reason why the connection ended, as a Close, or nil if it has not ended.
