@@ -16,16 +16,16 @@ import (
 	"parley/world"
 )
 
-// Off in place of an address turns a dialect off.
+// Off, in place of an address, turns a dialect off.
 const Off = "off"
 
-// Game is a game: kinds, actions and one Step function.
+// Game is the code of a game: kinds of entities, actions and one Step function.
 type Game = world.Game
 
 // Config sets up a server. The zero Config is usable: replica, stamp, relay and duplex listen at their usual ports on all
 // addresses. One line adds realm, which needs accounts:
 //
-//	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite
+//	parley.Config{Accounts: sqlite.OpenIn} // from parley/account/sqlite
 //
 // Config is not changed after use.
 type Config struct {
@@ -42,8 +42,8 @@ type Config struct {
 	// compiles only the database that it uses.
 	Accounts func(dataDir string) (account.Store, error)
 
-	// Registrations bounds the attempts to register from one address in a minute. Failures bounds the failed log-ins of an
-	// address or a name in a minute. Default 3 and 5; negative means no limit.
+	// Registrations bounds the attempts to register from one address in a minute. Failures bounds the failed log-ins in a
+	// minute, from one address and for one name. Default 3 and 5; negative means no limit.
 	Registrations, Failures int
 
 	// TickRate is the number of ticks a second, at most 1,000. Default 20.
@@ -52,52 +52,54 @@ type Config struct {
 	// Seed is the seed of the world's random source and terrain. Default 0.
 	Seed uint64
 
-	// Sight is the distance up to which a player is told of entities, in cells. Default 128; negative means everything.
+	// Sight is the distance up to which a player is told of entities, in cells (the unit of length). Default 128; negative means
+	// everything.
 	Sight float64
 
 	// MaxPlayers bounds the players of all dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
-	// PerAddress bounds the seats that one address (with IPv6 one /64) has at a time, over all dialects, spectators included. It
-	// also bounds how fast the address takes seats. Default 256. Negative means no limit, for a server whose players connect
-	// through a proxy.
+	// PerAddress bounds the seats that one address has at a time, over all dialects, spectators included. With IPv6, a /64
+	// counts as one address. It also bounds how fast the address takes seats. Default 256. Negative means no limit, for a server
+	// whose players connect through a proxy.
 	PerAddress int
 
-	// Record, if set, receives a recording of the game. world.Replay runs it again and finds the first tick with another result
-	// (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
+	// Record, if set, receives a recording of the game. world.Replay runs it again and finds the first tick whose result
+	// differs (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
 	Record io.Writer
 
-	// RelayConnector makes relay speak the message set of an existing game (see protocol/relay/connector). Its clients then play
-	// their own games through this server, and none of them is in the world.
+	// RelayConnector makes relay speak the message set of an existing game (see protocol/relay/connector). Clients of that game
+	// then play it through this server, and none of them is in the world.
 	RelayConnector bool
 
 	// RelayUnproven makes relay admit an address at its first package, for clients that do not answer a challenge. Default off.
-	// It is for trusted networks only: an attacker who forges addresses can take seats in their names.
+	// It is for trusted networks only: an attacker who forges addresses can take seats for them.
 	RelayUnproven bool
 
-	// TicketKey makes players of replica, relay and duplex show a ticket (see protocol/relay) for the room "main" or for no room.
-	// A ticket admits one player. Used tickets are kept in DataDir until they expire. Players of realm need no ticket, as they
-	// have accounts. Spectators need none either, so stamp is off unless Stamp is set. Default: all players are guests.
+	// TicketKey, if set, makes players of replica, relay and duplex show a ticket that is signed with it (see protocol/relay).
+	// The ticket names the room "main" or no room. A ticket admits one player. Used tickets are kept in DataDir until they
+	// expire. Players of realm need no ticket, as they have accounts. Spectators need none either, so stamp is then off unless
+	// Stamp is set. Default nil: all players are guests.
 	TicketKey relay.TicketKey
 
-	// RealmTLS holds the certificate of realm. Default: a self-signed one, kept in DataDir.
+	// RealmTLS holds the certificate of realm. Default: a self-signed certificate, kept in DataDir.
 	RealmTLS *tls.Config
 
-	// RealmPlain turns realm's TLS off, for use behind a proxy that has TLS.
+	// RealmPlain turns realm's TLS off, for use behind a proxy that terminates TLS.
 	RealmPlain bool
 
 	// RealmTimeForAll makes realm's time server answer every address, with a rate limit for each. Otherwise it answers only
-	// addresses with a live connection, and behind a proxy (RealmPlain) no player's address has one.
+	// addresses with a live connection. Behind a proxy (RealmPlain), players' own addresses have none.
 	RealmTimeForAll bool
 
-	// RealmSight is the radius, in chunks, of the terrain that a realm player is sent unasked, on entry and as it moves. Default
-	// 0: the nine chunks around it on entry, and others when its client asks.
+	// RealmSight is the radius, in chunks, of the terrain that a realm player is sent without asking, on entry and as it moves.
+	// Default 0: the nine chunks around it on entry, and others when its client asks.
 	RealmSight int
 
 	// RealmLoginWithin is the time that a realm client has to log in. Default one minute.
 	RealmLoginWithin time.Duration
 
-	// RealmConfig is the fields that the game adds to realm's config message. RealmExtension is their values.
+	// RealmConfig lists the fields that the game adds to realm's config message. RealmExtension lists their values.
 	RealmConfig    []realmcore.Field
 	RealmExtension []realmcore.Value
 

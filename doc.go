@@ -15,14 +15,14 @@
 //
 //	func main() { log.Fatal(parley.Serve(context.Background(), game, parley.Config{})) }
 //
-// Players connect over replica, stamp, relay, duplex and realm, and share one world. Each player sees what the others do,
-// and reads what they say. Each dialect is also a library of its own, in protocol/.
+// The wire protocols are called dialects: replica, stamp, relay, duplex and realm. Players of all dialects share one
+// world: each sees what the others do, and reads what they say. Each dialect is also a library of its own, in protocol/.
 //
 // # Accounts
 //
-// Players of realm log in, so realm is off until Config.Accounts opens a store of accounts. One line and its import do that:
+// Players of realm log in, so realm is off unless Config.Accounts is set. It takes one line and its import:
 //
-//	parley.Config{Accounts: sqlite.OpenIn} // of parley/account/sqlite: a file in Config.DataDir
+//	parley.Config{Accounts: sqlite.OpenIn} // from parley/account/sqlite: a file in Config.DataDir
 //
 // A game without this line compiles no database.
 //
@@ -31,7 +31,7 @@
 //	internal/udp, internal/stream   a socket reads bytes, in batches
 //	protocol/<dialect>              an endpoint parses them into packets
 //	play/gateway                    a packet becomes an input: join, steer, act, speak
-//	world                           Step makes a tick of all inputs
+//	world                           Step runs a tick, with all its inputs
 //	play/gateway                    each player's view becomes packets
 //	protocol/<dialect>, sockets     the packets are sent, in batches
 //

@@ -49,8 +49,8 @@ type Player struct {
 	Dialect string
 }
 
-// Serve serves a game until ctx ends. It then tells every client and returns nil. It returns an error if the game cannot start,
-// or if the game panics.
+// Serve serves a game until ctx ends. It then says goodbye to every client and returns nil. It returns an error if the game
+// cannot start, or if the game panics.
 func Serve(ctx context.Context, g Game, c Config) error {
 	s, err := Start(g, c)
 	if err != nil {
@@ -134,8 +134,9 @@ func (s *Server) contain(g Game, log *slog.Logger) Game {
 	return g
 }
 
-// Close ends the game: it tells every client, and returns when all have heard or some seconds have passed. A second call waits
-// for the first. When Step or Terrain calls Close, it returns ErrInStep at once, and the game ends after that tick.
+// Close ends the game: it sends every client a goodbye, and returns when all have received it or some seconds have passed. A
+// second call waits for the first. When Step or Terrain calls Close, it returns ErrInStep at once, and the game ends after
+// that tick.
 func (s *Server) Close() error {
 	s.cancel()
 	if s.hub.Playing() {
@@ -146,7 +147,7 @@ func (s *Server) Close() error {
 }
 
 // Done returns a channel that is closed when the game has ended, by Close or by a panic of the game. Close then returns the
-// reason.
+// error of the game, if any.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Addrs returns the addresses at which the dialects listen. The names are replica, stamp, relay, duplex, duplex-feed, realm and
@@ -167,7 +168,7 @@ type Addr struct {
 // Log returns the server's log. Writing to it does not block, so Step may use it.
 func (s *Server) Log() *slog.Logger { return slog.New(s.log) }
 
-// Errors of Players, Kick and Broadcast. Test for them with errors.Is.
+// Errors of Server's methods. Test for them with errors.Is.
 var (
 	// ErrClosed means that the game has ended.
 	ErrClosed = errors.New("parley: the game has ended")

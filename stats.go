@@ -11,7 +11,7 @@ import (
 	"parley/protocol/stamp"
 )
 
-// Stats are the counters of a server. The part of a dialect that is off is nil.
+// Stats are the counters of a server. The field of a dialect that is off is nil.
 type Stats struct {
 	World     gateway.Stats
 	Fields    FieldStats
@@ -36,8 +36,8 @@ type LogStats struct {
 	Waiting int    // in the buffer now
 }
 
-// Stats returns all counters. It asks each dialect in turn, and each visits all its connections, so call it a few times a
-// second at most. WorldStats is cheap.
+// Stats returns all counters. It asks each dialect in turn, and each dialect goes through all its connections, so call it
+// a few times a second at most. WorldStats is cheap.
 func (s *Server) Stats() Stats {
 	st := Stats{World: s.hub.Stats(), Log: LogStats(s.log.Stats())}
 	for _, d := range s.dialects {

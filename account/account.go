@@ -25,7 +25,7 @@ type Ban struct {
 	Reason string    // for the operator and the banned player; at most 512 bytes
 }
 
-// Holds reports whether the ban keeps the account out at a time.
+// Holds reports whether the ban keeps the account out at the time now.
 func (b Ban) Holds(now time.Time) bool {
 	return !b.Since.IsZero() && (b.Until.IsZero() || now.Before(b.Until))
 }

@@ -9,8 +9,8 @@ import (
 type Config struct {
 	// HashAtOnce is how many passwords are hashed at once, each with 19 MiB and one core for about 35 ms. 0 means half of
 	// the cores that Go may use, at least one: a flood of log-ins leaves the other half to the game. It is never more than
-	// those cores. If it is all of them, as on a machine with one core, a tick may wait 10 ms while passwords are hashed: Go
-	// lets a goroutine keep a core that long.
+	// those cores. If it is all of them, as on a machine with one core, a tick of the game may wait 10 ms while passwords
+	// are hashed: Go lets a goroutine keep a core that long.
 	HashAtOnce int
 
 	// Queue bounds each of three queues: requests that wait for the store, for a hash from a known address, and for a hash
@@ -29,15 +29,15 @@ type Config struct {
 	// NoRegistration answers Disabled to every Register.
 	NoRegistration bool
 
-	// HideUnknown answers WrongPassword instead of Unknown. Both take the same time, with and without it. Register still
-	// reveals which names are taken.
+	// HideUnknown answers WrongPassword instead of Unknown. An unknown name and a wrong password take the same time,
+	// whether or not this is set. Register still reveals which names are taken.
 	HideUnknown bool
 
 	// MaxSessions bounds the sessions at one time; 0 means no limit.
 	MaxSessions int
 
-	// OnEnd is called when the Service ends a session. It is called once for each session, and never before the answer that
-	// brought it. It is not called for Logout and Close. It may be nil.
+	// OnEnd is called when the Service ends a session. It is called once for each such session, and never before the Answer
+	// that began the session. It is not called for Logout and Close. It may be nil.
 	OnEnd func(*Session, EndReason)
 
 	// Recheck is how often the accounts of the sessions are read again, so that sessions end when another process bans or

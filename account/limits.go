@@ -2,7 +2,7 @@ package account
 
 import "time"
 
-// Limits of the specification page of realm; Config may change those that say so.
+// Limits of realm's specification. Config can change those whose names begin with default.
 const (
 	// minNameRunes and maxNameRunes bound a name after normalising.
 	minNameRunes = 3

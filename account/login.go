@@ -14,7 +14,7 @@ func (s *Service) Login(from netip.Addr, name, password string, done func(Answer
 }
 
 // ChangePassword sets a new password if the old one is right. The results are OK, BadPassword (for the new one), Unknown,
-// WrongPassword, TooMany and Banned. A session goes on.
+// WrongPassword, TooMany and Banned. The account's session, if any, goes on.
 func (s *Service) ChangePassword(from netip.Addr, name, password, next string, done func(Answer)) error {
 	j := &job{from: Source(from), password: password, next: next, done: done, hash: s.hashChange}
 	if CheckPassword(next) != nil {

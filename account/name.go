@@ -24,8 +24,8 @@ var ErrBadName = errors.New("a name has 3 to 32 letters, digits, _ and -")
 
 // ParseName checks a name and returns its two forms.
 //
-// "Names are 3–32 characters of letters, digits, `_` and `-` (Unicode letters after
-// NFKC; compared without case)." (realm.md, Register)
+// A name has 3 to 32 characters after NFKC: letters of any script, digits, `_` and `-`. Case does
+// not make it another name.
 func ParseName(s string) (Name, error) {
 	if len(s) > maxNameBytes || !utf8.ValidString(s) {
 		return Name{}, fmt.Errorf("account: %w", ErrBadName)
@@ -45,8 +45,8 @@ func ParseName(s string) (Name, error) {
 }
 
 // NameKey returns the form in which names are compared, for any text. For an account's name it is Name.Key. Invisible
-// characters, blanks at the ends and repeated blanks do not count: a name that differs only in them looks like the other.
-// NameKey returns "" if nothing visible is left.
+// characters, blanks at the ends and repeated blanks do not count: names that differ only in them look alike. NameKey
+// returns "" if nothing visible is left.
 func NameKey(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unseen(r) {

@@ -1,7 +1,7 @@
 package account
 
-// Stats are the counters of a Service. Requests is the sum of Results and Unanswered, except that an answer
-// whose callback has not returned yet is in both.
+// Stats are the counters of a Service. Requests is the sum of Results and Unanswered, except that an
+// answered request whose callback has not returned yet is in both.
 type Stats struct {
 	Requests uint64            // accepted
 	Refused  uint64            // not accepted: ErrBusy

@@ -32,8 +32,8 @@ type Visit struct {
 	At   time.Time
 	From netip.Prefix // see Source; the zero Prefix is not remembered
 
-	// Forget is a time: the store forgets the addresses, of all accounts, that were last seen
-	// before it.
+	// Forget is a time: the store forgets all addresses, of any account, that were last seen before
+	// it.
 	Forget time.Time
 }
 
@@ -80,7 +80,7 @@ type Store interface {
 	Close() error
 }
 
-// CheckText returns ErrBadText if not every store can keep one of the texts.
+// CheckText returns ErrBadText if one of the texts is not UTF-8 or has a zero byte.
 func CheckText(texts ...string) error {
 	for _, s := range texts {
 		if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {

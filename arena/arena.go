@@ -25,7 +25,7 @@ const (
 	cooldownGrace = 2
 )
 
-// Rules are the speeds and times of the arena, in ticks.
+// Rules are the speeds of the arena, in cells a tick, and its times, in ticks.
 type Rules struct {
 	PlayerSpeed  float32 // cells a tick
 	BallSpeed    float32
@@ -33,8 +33,8 @@ type Rules struct {
 	BallCooldown uint16
 }
 
-// RulesAt returns the rules for another tick rate, with the same speeds in cells and throws a second as at 20
-// ticks a second.
+// RulesAt returns the rules for another tick rate, with the same speeds in cells a second, and the same
+// throws a second, as at 20 ticks a second.
 func RulesAt(rate int) Rules {
 	return Rules{
 		PlayerSpeed: float32(float64(PlayerSpeed*ticksASecond) / float64(rate)), BallSpeed: float32(float64(BallSpeed*ticksASecond) / float64(rate)),
@@ -71,8 +71,8 @@ type Throw struct {
 // Game returns the arena with the rules for 20 ticks a second.
 func Game() world.Game { return game("arena", ticksASecond) }
 
-// GameAt returns the arena with the rules for another tick rate. It has another name, so that its recordings
-// are not replayed at a wrong rate.
+// GameAt returns the arena with the rules for another tick rate. Its Name differs from that of Game, so that
+// its recordings are not replayed at a wrong rate.
 func GameAt(rate int) world.Game {
 	if rate == ticksASecond {
 		return Game()

@@ -17,8 +17,8 @@ const firstEphemeralPort = 49_152
 var (
 	// ErrAddrInUse is returned by Listen for an address that another Conn has.
 	ErrAddrInUse = errors.New("simnet: address in use")
-	// ErrBadAddr is returned by Listen and WriteTo for an address that is not a single IP address and port, and not a
-	// *net.UDPAddr.
+	// ErrBadAddr is returned by Listen for an address that is not a single IP address, and by WriteTo for an address
+	// that is not a *net.UDPAddr with an IP address and a port.
 	ErrBadAddr = errors.New("simnet: not a usable UDP address")
 	// ErrMessageTooLong is returned by WriteTo for a datagram that is too long for UDP.
 	ErrMessageTooLong = errors.New("simnet: message too long")
@@ -102,8 +102,8 @@ func (l *Live) freePort(a netip.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(a, l.nextPort)
 }
 
-// Default gives each pair of addresses without a Route a link of its own with this profile, for each direction, as
-// Network.Default does. It panics if the profile is not valid, as all methods with a profile do.
+// Default gives each pair of addresses without a Route a link of its own with this profile, one for each
+// direction, as Network.Default does. It panics if the profile is not valid, as all methods with a profile do.
 func (l *Live) Default(p Profile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,8 +183,8 @@ func (l *Live) Heal(a, b netip.AddrPort) {
 }
 
 // Rebind gives a Conn another address, as a NAT that lost a mapping does: its datagrams now come from there, and
-// datagrams to the old address are dropped. Its routes and partitions move with it. LocalAddr does not change, as a NAT
-// does not tell.
+// datagrams to the old address are dropped. Its routes and partitions move with it. LocalAddr does not change, as with
+// a real NAT.
 func (l *Live) Rebind(c *Conn, addr netip.AddrPort) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

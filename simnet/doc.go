@@ -16,13 +16,13 @@
 //	net.After(9*time.Second, "calm", func() { net.Heal(a, b) })
 //	err := net.RunUntil(allDelivered, time.Minute)
 //
-// When the application calls into an endpoint outside its turn, for example to send, it then calls Host.Poke.
+// After the application has called into an endpoint outside its turn, for example to send, it calls Host.Poke.
 //
 // Code that wants a net.PacketConn, with goroutines and timers of its own, gets one from a Live, inside a
 // testing/synctest bubble. The links are the same, but the seed does not control the order of goroutines.
 //
-// A swarm runs one test under many kinds of bad networks. RandomPlan draws the faults from a seed. Report prints a
-// failing seed as a script (see Plan). ParsePlan reads the script, and Shrink makes it smaller:
+// A swarm runs one test under many kinds of bad networks. RandomPlan draws a plan of faults from a seed. Report
+// writes the plan of a failing seed as a script. ParsePlan reads the script, and Plan.Shrink makes a plan smaller:
 //
 //	for seed := range uint64(2000) {
 //		plan := simnet.RandomPlan(seed, []string{"server", "client"}, simnet.PlanLimits{})
@@ -37,7 +37,7 @@
 //	send.go    the Filter sees it; is there a host at the address, is the path cut?
 //	link.go    MTU, queue and rate, loss, bursts; then for each copy corruption, delay, jitter, reordering
 //	event.go   it waits in a heap that is ordered by time, and within one instant by order of creation
-//	run.go     it is due
+//	run.go     it leaves the heap when it is due
 //	send.go    is the host still at that address, is it up? then HandleDatagram
 //	stats.go   each end of a datagram is a Fate with a counter, and the sums match: Stats.Balance
 //	trace.go   each step goes into the hash, and on request into a text
@@ -47,15 +47,15 @@
 // # What is exact
 //
 // Times are whole nanoseconds. A rate drains a queue without accumulating rounding errors. Each link has a random
-// source of its own, made from the seed and the link's identity, so a new link, or traffic on one, does not change the
-// losses of another. All arithmetic uses integers, or single float operations that IEEE 754 fixes to the bit, so a seed
-// means the same on all machines.
+// source of its own, made from the seed and the link's identity, so a new link, or traffic on one link, does not change
+// the losses of another. All arithmetic uses integers, or single float operations that IEEE 754 fixes to the bit, so a
+// seed means the same on all machines.
 //
 // # Limits
 //
 // Limits bounds the steps at one instant and in a run, the datagrams that one turn sends, and the datagrams in flight.
-// A run that exceeds one returns a *LivelockError that names the host. Burst losses count datagrams, not time. A queue
-// is drop-tail. There is no ECN, no fragmentation and no ICMP: a datagram above the MTU is dropped without notice. A
-// partition stops datagrams that are sent while it holds, not those in flight. A network carries datagrams only, no
-// streams.
+// A run that exceeds a limit returns a *LivelockError that names the host. Burst losses count datagrams, not time. A
+// queue is drop-tail. There is no ECN, no fragmentation and no ICMP: a datagram above the MTU is dropped without
+// notice. A partition stops datagrams that are sent while it holds, not datagrams in flight. A network carries
+// datagrams only, no streams.
 package simnet

@@ -122,7 +122,7 @@ func (h *Host) Rebind(addr netip.AddrPort) {
 }
 
 // Skew makes the host's clock run fast by ppm millionths from now on, or slow if negative. It affects the times that
-// the node is given and when its timeouts come. Real clocks stay within 500 of either side.
+// the node is given and when its timeouts come. Real clocks stay within 500 ppm.
 func (h *Host) Skew(ppm float64) {
 	if !(ppm >= -maxSkewPPM && ppm <= maxSkewPPM) {
 		panic("simnet: skew out of range")
@@ -131,8 +131,8 @@ func (h *Host) Skew(ppm float64) {
 	h.clockChanged(markSkew)
 }
 
-// ShiftClock sets the host's clock forward by d, or back if negative. A node that relies on a monotonic clock, as Go's
-// is, never sees it go back outside a test.
+// ShiftClock sets the host's clock forward by d, or back if negative. Outside a test, a node that uses Go's monotonic
+// clock never sees it go back.
 func (h *Host) ShiftClock(d time.Duration) {
 	h.clock.shift(h.net.now, int64(d))
 	h.clockChanged(markShift)

@@ -49,8 +49,8 @@ func (l *Link) Profile() Profile {
 }
 
 // SetProfile changes the link from now on. Datagrams in its queue or in flight are not affected, nor is the state of
-// the burst model. Default no longer changes the link. SetProfile panics if the profile is not valid, or if the link is
-// one of a Live (see Live.SetProfile).
+// the burst model. Later calls of Default do not change the link. SetProfile panics if the profile is not valid, or if
+// the link is one of a Live (see Live.SetProfile).
 func (l *Link) SetProfile(p Profile) {
 	if l.net == nil {
 		panic("simnet: the profile of a Live's link is set with Live.SetProfile")

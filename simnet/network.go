@@ -106,8 +106,8 @@ func (n *Network) Rand() *rand.Rand { return n.rng }
 // SetLimits changes the bounds of a run. Limits has the defaults.
 func (n *Network) SetLimits(l Limits) { n.limits = l.withDefaults() }
 
-// TraceTo writes each later record of the trace to w, one a line: the time, the event, the hosts, the size and a
-// checksum of the bytes. It is slow. The hash is kept without it.
+// TraceTo writes each later record of the trace to w, one on each line: the time, the event, the hosts, the size
+// and a checksum of the bytes. It is slow, and Hash does not need it.
 func (n *Network) TraceTo(w io.Writer) { n.trace.w = w }
 
 // Hash returns a hash of everything that has happened so far. Two runs with the same hash are the same run.

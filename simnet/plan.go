@@ -42,8 +42,8 @@ type Step struct {
 	At   time.Duration
 	Verb Verb
 
-	// A is the host that the step concerns. With B it is two hosts: from A to B for a link and a cut. "*" stands for
-	// every host in a link and a heal.
+	// A is the host that the step concerns. A step between two hosts has A and B: a link and a cut are from A to B.
+	// "*" stands for every host in a link and a heal.
 	A, B string
 
 	Profile Profile        // for a link

@@ -16,8 +16,8 @@ type PlanLimits struct {
 	MaxDelay     time.Duration // default 2 s
 	MaxJitter    time.Duration // default 200 ms
 	MaxReorderBy time.Duration // default 500 ms
-	MinMTU       int           // of an MTU between this and 1,500; default 576
-	MaxPartition time.Duration // of one partition; default 30 s
+	MinMTU       int           // MTUs are drawn from this to 1,500; default 576
+	MaxPartition time.Duration // the longest time of one partition; default 30 s
 	MaxSkewPPM   float64       // to either side; default 500
 	MaxRebinds   int           // in the whole plan; default 3
 	MaxCrashes   int           // in the whole plan, each with a restart up to 5 s later; default 2
@@ -67,11 +67,11 @@ func otherwise[T cmp.Ordered](value, byDefault T) T {
 	return max(value, zero)
 }
 
-// RandomPlan draws a plan of faults from a seed. A swarm of many seeds then meets many kinds of bad networks. Each
-// kind of fault is in about half of the plans, as a run with all of them at once hides failures that only show when
-// one is missing. The first host is taken for the server: it may crash, but it keeps its address. At the end of the
-// plan, all partitions are healed, all hosts are up and all links have the profile PlanLimits.Calm. Only a skewed
-// clock stays skewed.
+// RandomPlan draws a plan of faults from a seed. Many seeds then give many kinds of bad networks. Each kind of
+// fault is in about half of the plans, as a run with all of them at once hides failures that only show when one is
+// missing. The first host is taken for the server: it may crash, but it keeps its address. At the end of the plan,
+// all partitions are healed, all hosts are up and all links have the profile PlanLimits.Calm. Only a skewed clock
+// stays skewed.
 func RandomPlan(seed uint64, hosts []string, limits PlanLimits) Plan {
 	d := drawer{
 		rng:    rand.New(rand.NewPCG(mix(seed, 3), mix(3, seed))),

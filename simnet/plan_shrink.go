@@ -67,8 +67,8 @@ var cleaners = []func(p *Profile){
 	func(p *Profile) { p.MTU = 0 },
 }
 
-// Report returns the text that a test prints when a seed fails: how to run that seed again, and the plan as a script
-// that needs no seed of the caller's.
+// Report returns the text that a test prints when a seed fails: how to run that seed again, and the plan as a
+// script, which has the seed in it.
 func Report(seed uint64, plan Plan) string {
 	if plan.Seed == 0 {
 		plan.Seed = seed

@@ -8,9 +8,9 @@ import (
 // Profile is what one direction of a link does to datagrams. The zero Profile is a perfect link: nothing is lost and
 // everything arrives at the instant it was sent.
 //
-// The parts apply to a datagram in this order: MTU, then the queue and Rate, then Loss and Burst, then for each copy
-// that Duplicate makes Corrupt, Delay, Jitter and Reorder. So a lost datagram has used the link's rate, as on a radio
-// link, and a copy has not.
+// The parts apply to a datagram in this order: MTU, then the queue and Rate, then Loss and Burst, then Duplicate,
+// then for each copy Corrupt, Delay, Jitter and Reorder. So a lost datagram has used the link's rate, as on a radio
+// link, and an extra copy has not.
 type Profile struct {
 	// Delay is the time from the last bit sent to the arrival.
 	Delay time.Duration
@@ -43,8 +43,8 @@ type Profile struct {
 	// Rate is in bits a second; 0 means no limit. The 28 bytes of IPv4 and UDP headers (48 for IPv6) count.
 	Rate int
 
-	// Queue is how long a datagram may wait for those before it at Rate. One that would wait longer is dropped. Zero
-	// means 100 ms. Negative means no queue: datagrams that arrive while the link is busy are dropped.
+	// Queue is how long a datagram may wait for those before it at Rate. A datagram that would wait longer is
+	// dropped. Zero means 100 ms. Negative means no queue: datagrams that arrive while the link is busy are dropped.
 	Queue time.Duration
 
 	// MTU is the size of the largest IP packet, headers included; 0 means no limit. A larger one is dropped without
@@ -52,9 +52,9 @@ type Profile struct {
 	MTU int
 }
 
-// Gilbert is the Gilbert–Elliott model of losses that come in bursts: a link is good or bad, and each datagram may
-// first change that. A burst lasts 1/BadToGood datagrams on average, and GoodToBad/(GoodToBad+BadToGood) of all
-// datagrams meet a bad link. It counts datagrams, not time.
+// Gilbert is the Gilbert–Elliott model of losses that come in bursts: a link is good or bad, and this state may
+// change before each datagram. A burst lasts 1/BadToGood datagrams on average, and GoodToBad/(GoodToBad+BadToGood)
+// of all datagrams meet a bad link. It counts datagrams, not time.
 type Gilbert struct {
 	GoodToBad, BadToGood float64 // probability of a change, for each datagram
 	LossGood, LossBad    float64 // probability of loss in each state

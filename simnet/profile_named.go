@@ -13,8 +13,8 @@ func Lan() Profile {
 	}
 }
 
-// Wifi is a home's wireless network and a good line behind it: 10 to 18 ms, 0.2% lost alone and about 0.3% in bursts of
-// 3, 50 Mbit/s.
+// Wifi is a home's wireless network and a good line behind it: 10 to 18 ms, 0.2% lost singly and about 0.3% in bursts
+// of 3, 50 Mbit/s.
 func Wifi() Profile {
 	return Profile{
 		Delay: 10 * time.Millisecond, Jitter: 8 * time.Millisecond, KeepOrder: true,
@@ -23,8 +23,8 @@ func Wifi() Profile {
 	}
 }
 
-// FourG is a mobile network with fair reception: 30 to 50 ms, 0.5% lost alone and about 1% in bursts of 4, some
-// reordered by up to 20 ms, 20 Mbit/s with a long queue.
+// FourG is a mobile network with fair reception: 30 to 50 ms, 0.5% lost singly and about 1% in bursts of 4,
+// some reordered by up to 20 ms, 20 Mbit/s with a long queue.
 func FourG() Profile {
 	return Profile{
 		Delay: 30 * time.Millisecond, Jitter: 20 * time.Millisecond, KeepOrder: true,
@@ -34,8 +34,8 @@ func FourG() Profile {
 	}
 }
 
-// Bad is a connection that players complain about: 80 to 140 ms, 5% lost alone and about 5% in bursts of 5, 1%
-// duplicated, 5% reordered by up to 60 ms, 2 Mbit/s with a queue of half a second.
+// Bad is a connection that players complain about: 80 to 140 ms, 5% lost singly and about 5% in bursts of 5,
+// 1% duplicated, 5% reordered by up to 60 ms, 2 Mbit/s with a queue of half a second.
 func Bad() Profile {
 	return Profile{
 		Delay: 80 * time.Millisecond, Jitter: 60 * time.Millisecond,
@@ -45,8 +45,8 @@ func Bad() Profile {
 	}
 }
 
-// Satellite is a geostationary satellite: 280 to 310 ms each way, 0.5% lost alone and about 0.5% in bursts of 10, 15
-// Mbit/s.
+// Satellite is a geostationary satellite: 280 to 310 ms each way, 0.5% lost singly and about 0.5% in bursts of 10,
+// 15 Mbit/s.
 func Satellite() Profile {
 	return Profile{
 		Delay: 280 * time.Millisecond, Jitter: 30 * time.Millisecond, KeepOrder: true,

@@ -59,8 +59,8 @@ func (p Profile) String() string {
 // formatFloat writes the shortest text that reads back as the same number.
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// ParseProfile reads the text of Profile.String. The words may come in any order. A name of ByName may come first; the words
-// after it then change that profile.
+// ParseProfile reads the text of Profile.String. The words may come in any order. The name of a profile (see Names) may come
+// first. The words after it then change that profile.
 func ParseProfile(text string) (Profile, error) {
 	var p Profile
 	for i, word := range strings.Fields(text) {

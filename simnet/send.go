@@ -20,9 +20,9 @@ type Verdict struct {
 	Copies int           // the number of extra copies, each with its own way through the link
 }
 
-// Filter sets a function that sees each datagram before the network does anything with it. It is for tests that choose:
-// drop the third datagram, change a byte, send this one twice. Injected datagrams do not pass through it. nil removes
-// the filter.
+// Filter sets a function that sees each datagram before the network does anything with it. It is for tests that pick
+// datagrams: drop the third, change a byte, send one twice. Injected datagrams do not pass through it. nil removes the
+// filter.
 func (n *Network) Filter(f func(Packet) Verdict) { n.filter = f }
 
 // Inject makes a datagram arrive from any address, as a forged one does. It crosses no link and arrives as the next

@@ -2,8 +2,9 @@ package simnet
 
 import "time"
 
-// Shaper is one direction of a link on its own, for code that moves datagrams over a real network: it decides, and
-// moves nothing. The draws come from the seed and the order of the calls. It is not safe for several goroutines.
+// Shaper is one direction of a link on its own, for code that moves datagrams over a real network: it decides what
+// becomes of them, and moves none. Its random draws come from the seed and the order of the calls. It is not safe
+// for several goroutines.
 type Shaper struct {
 	link Link
 }
@@ -29,8 +30,9 @@ func (s *Shaper) Profile() Profile { return s.link.Profile() }
 // SetProfile changes the shaper from now on. It panics if the profile is not valid.
 func (s *Shaper) SetProfile(p Profile) { s.link.set(p) }
 
-// Pass decides the fate of a datagram with a payload of so many bytes that is sent now. It appends its arrivals to
-// out: none if it is lost, two if it is duplicated. now is a clock of the caller's that does not go back.
+// Pass decides the fate of a datagram that is sent now. payload is the size of its payload in bytes. Pass
+// appends the arrivals of the datagram to out: none if it is lost, two if it is duplicated. now is the time on
+// the caller's clock, which must not go back.
 func (s *Shaper) Pass(now time.Duration, payload int, out []Arrival) []Arrival {
 	k := &s.link
 	k.counts.send(payload)
@@ -65,7 +67,7 @@ func (s *Shaper) arrival(sentAt int64, payload int, isCopy bool) Arrival {
 // Flip flips bits of b, as in a corrupt datagram.
 func (s *Shaper) Flip(b []byte) { s.link.flip(b) }
 
-// Arrived says that an arrival of so many bytes was delivered, so that Stats adds up.
+// Arrived says that an arrival with a payload of that many bytes was delivered, so that Stats adds up.
 func (s *Shaper) Arrived(payload int) {
 	s.link.counts.inFlight--
 	s.link.counts.end(FateDelivered, payload)

@@ -12,7 +12,7 @@ const (
 	FateQueue                     // the queue of a link with a rate was full
 	FateMTU                       // larger than the link's MTU
 	FatePartition                 // sent while a partition cut the path
-	FateNoHost                    // no host has the address, or none has it any more, or the Conn is closed
+	FateNoHost                    // no host has the address (any more), or the Conn is closed
 	FateDown                      // the host was crashed when it arrived
 	FateFiltered                  // a Filter dropped it
 	FateOverflow                  // the read buffer of a Conn was full, or a Live had too many in flight
@@ -50,7 +50,7 @@ type Stats struct {
 	Overflowed     uint64 // FateOverflow
 	InFlight       uint64 // in flight now
 
-	// These two are no fates: such a datagram has one of the above too.
+	// These two are not fates: each such datagram has one of the fates above too.
 	Corrupted uint64 // bits were flipped
 	Reordered uint64 // held back by Profile.Reorder
 }

@@ -11,10 +11,10 @@
 //	GET /readyz   200 when the server is ready, else 503 and the reason
 //	GET /metrics  the counters, in Prometheus' text form
 //
-// families.go is the table of metrics. A metric has a name, labels, a help text, and the fields of the Stats struct that it is made
-// of. /metrics and the table of docs/metrics.md are made from it. Check compares the table with a Stats struct: a test of the
-// program fails if a counter has no metric, or a metric no counter. Labels are names of the program and of the game: dialects,
-// fates, kinds and fields. So players cannot add series.
+// families.go is the table of metrics. A metric has a name, labels, a help text, and the fields of the Stats struct that it is
+// computed from. /metrics and the table of docs/metrics.md are made from families.go. Check compares the table with a Stats
+// struct: a test of the program fails if a counter has no metric, or a metric no counter. The values of labels are names from
+// the program and the game: dialects, fates, kinds and fields. So players cannot add series.
 //
 // Files: web.go (listen, routes and close), guard.go (checks of Host and origin, and a bound on connections), families.go (the
 // table of metrics), metrics.go (structs to metrics), page.go with page.html, limits.go.

@@ -152,7 +152,7 @@ func newCollector(stats func() any) *collector {
 	return c
 }
 
-// Describe tells all metrics that there can be.
+// Describe sends the descriptions of all metrics.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		out <- d
@@ -180,7 +180,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // Check compares the table of metrics with the type of a Stats struct, and returns the faults. A counter that is added to a Stats
-// needs a line in families.go, and a counter that is removed leaves none there.
+// needs a line in families.go. The line of a counter that is removed must go too.
 func Check(stats any) (faults []string) {
 	v := reflect.New(reflect.TypeOf(stats)).Elem()
 	fill(v)

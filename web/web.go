@@ -22,18 +22,18 @@ type Config struct {
 	Title string
 
 	// Stats returns a struct of counters, with a field for each part of the server: the dialects, the world. A nil pointer is a
-	// part that is off. It is called by any goroutine, at most ten times a second.
+	// part that is off. The server calls it from any goroutine, at most ten times a second.
 	Stats func() any
 
-	// Addrs are where parts listen, by the name of their field in lower case.
+	// Addrs are the addresses at which the parts listen, by the name of the field in Stats, in lower case.
 	Addrs map[string]string
 
 	// Ready returns the reason why the server is not ready, or nil if it is. Default: it is ready.
 	Ready func() error
 
 	// Hosts are names by which browsers may ask for the page, in addition to IP addresses and localhost. A foreign
-	// page whose name was made to resolve to this server can then not read ours. The probes and /metrics answer to
-	// any name.
+	// site whose name was made to resolve to this server (DNS rebinding) cannot read the page. The probes and
+	// /metrics answer to any name.
 	Hosts []string
 
 	// Log gets errors of connections. Default: they are discarded.

@@ -10,7 +10,7 @@ type Body struct {
 	X, Y   float64 // in cells; y is up
 	Angle  float32 // direction of motion in radians: 0 is along x, and it grows towards y
 	Norm   float32 // speed, in cells a tick
-	Sprite uint16  // appearance, and by Game.Hitboxes the outline
+	Sprite uint16  // appearance; Game.Hitboxes has its outline
 
 	// The last place that was accepted from the client, and when.
 	knownX, knownY float64
@@ -41,7 +41,8 @@ func (b *Body) settleAt(tick uint64) {
 	b.knownX, b.knownY, b.knownAt, b.overdrawn = b.X, b.Y, tick, 0
 }
 
-// Place moves an entity to a position at once and stops it. Its client's earlier position no longer counts.
+// Place moves an entity to a position at once and stops it. The last position that was accepted from its client no
+// longer counts.
 func (w *World) Place(id ID, x, y float64) {
 	if b := w.Body(id); b != nil {
 		b.X, b.Y, b.Norm = x, y, 0

@@ -27,13 +27,13 @@
 //			switch in.Kind {
 //			case world.Join: // a new player gets an entity of its own
 //				w.Own(in.Player, world.SpawnFor(w, in, Ship{Health: 100}))
-//			case world.Steer: // checks it, and does it or refuses
+//			case world.Steer: // checks the request, and applies or refuses it
 //				w.Steer(in)
 //			case world.Act:
 //				if fire, ok := world.Read[Fire](in); ok {
 //					_, ship := world.Avatar[Ship](w, in.Player)
 //					world.SpawnFor(w, in, Shot{Body: world.Body{X: ship.X, Y: ship.Y, Angle: fire.Angle, Norm: 5}})
-//					world.Done(w, in, fire) // everyone is told
+//					world.Done(w, in, fire) // players who see the ship are told
 //				}
 //			}
 //		}
@@ -53,15 +53,22 @@
 //
 // # Determinism
 //
-// The same inputs give the same state on every processor, if Step obeys three rules: it ranges over no map, it
-// reads no clock, and it converts each product that it adds to something, as in float64(a*b) + c. Without the
-// conversion, the compiler may fuse the two operations where the processor has such an instruction. That rounds
-// once instead of twice. Inlining lets the compiler do so across calls.
+// The same inputs give the same state on every processor, if Step obeys these rules. It uses no clock, no
+// goroutines, no ranges over maps, and no package variables that change. It takes random numbers from
+// World.Random only, and Sin, Cos and Atan2 from this package, not from math. It converts each product that it
+// adds to something, as in float64(a*b) + c. Without the conversion, the compiler may fuse the two operations
+// where the processor can multiply and add in one instruction. That rounds once instead of twice. Inlining lets
+// the compiler do so across calls. Step converts no float to an integer type that is too small for it: the
+// result differs between processors.
+//
+// If a rule was broken, a recording does not replay (Replay, "parley replay"): the report names the tick, the entity
+// and the field.
 //
 // # Usage: a gateway
 //
-// A Sim runs a game. A gateway submits its clients' inputs and, after each Advance, sends them the changes. One
-// goroutine owns the Sim. Between two Advances, several goroutines may each read views of their own.
+// A Sim runs a game. A gateway is the code between a dialect (one of parley's wire protocols) and a Sim: it
+// submits its clients' inputs and, after each Advance, sends its clients the changes. One goroutine owns the
+// Sim. Between two Advances, several goroutines may each read views of their own.
 //
 //	sim, err := world.New(game, world.Config{Seed: 7})
 //	p, err := sim.Join("ann")                    // at a login
@@ -79,7 +86,7 @@
 //		}
 //		view.Take(bytes)
 //	}
-//	view.Acked(packet)                           // or Lost: its values come again, at their newest
+//	view.Acked(packet)                           // or Lost: the fields are sent again, with their newest values
 //
 //	view.Close()                                 // when the client is gone
 //	sim.Leave(p)
@@ -110,41 +117,34 @@
 //
 // # Time and identity
 //
-// An input belongs to the tick at which its player acted. If that tick is past, by MaxRollbackTicks at most, the
+// An input belongs to the tick at which its player acted. If that tick is past, by at most MaxRollbackTicks, the
 // world goes back, applies the input and runs forward again. The result is the state that a punctual input would
-// have given. So Step must use nothing but the World: state that it keeps elsewhere is not rewound. An ID is made
-// of an entity's creator and tick, so a replay creates the same IDs. The numbers that clients are told are not part
-// of the state and do not change.
-//
-// # Keeping it deterministic
-//
-// In Step, do not use time, goroutines, ranges over maps, or package variables that change. Take random numbers
-// from World.Random only, and Sin, Cos and Atan2 from this package, not from math. Where a processor can multiply
-// and add in one instruction, Go uses it, and the result differs: write float64(a*b) + c, and float32(a*b) + c. The
-// conversion of a float that is too large for its integer type differs between processors as well. If a rule was
-// broken, a recording does not replay (Replay, "parley replay"): the report names the tick, the entity and the
-// field.
+// have given. So Step must use nothing but the World: state that it keeps elsewhere is not rewound. An entity's ID
+// is made of its creator and the tick of its creation, so a replay creates the same IDs. The numbers by which
+// clients know entities are not part of the state, and a replay does not change them.
 //
 // # Cost
 //
-// Once tables have grown to their size, neither ticks nor views allocate. docs/world.md has the figures. A player's
-// view takes 100 to 170 bytes for each entity in sight. A tick of history takes one copy of the entities.
+// Once all buffers have grown to the size that the game needs, neither ticks nor views allocate. docs/world.md has
+// the figures. A player's view takes 100 to 170 bytes for each entity in sight. A tick of history takes one copy of
+// the entities.
 //
 // # Limits
 //
 // They are in limits.go, each with its reason: 32,767 entities, 4,096 players, 32 inputs of a player in a tick, 64
-// fields a kind, 255 bytes a record.
+// fields a kind, 255 bytes for an entity's replicated fields.
 //
 // # What it does not do
 //
 // A body does not slide along a wall: it stops. The world does not track what a client knows of the terrain: a
 // gateway sends chunks, and ChangedChunks lists the new ones. A position that a client claims is checked by
-// distance, by time, and by whether the straight line to it is free. The check finds no way around a wall.
+// distance, by time, and by whether the straight line to it is free. The check does not look for a way around
+// a wall.
 //
 // # Security
 //
-// Whatever a player submits, the player can only steer its own entity (and others that Game.May allows) at its
-// speed, and do what the game does for its actions. A player costs a bounded amount of memory. All players together
-// cost at most Config.ReplayBudget more steps a tick on average. Gateways bound how often a client may ask; the
-// world bounds the cost of a request.
+// Whatever a player submits, it can only steer its own entity (and others that Game.May allows), up to the entity's
+// greatest speed, and do the actions that the game permits. A player costs a bounded amount of memory. All players
+// together cost at most Config.ReplayBudget more steps a tick on average. Gateways bound how often a client may
+// ask; the world bounds the cost of a request.
 package world

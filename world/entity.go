@@ -13,8 +13,8 @@ func Spawn[T any](w *World, v T) ID {
 }
 
 // SpawnFor creates an entity of kind T for the player of an input, who then owns it. Its
-// ID is the same in every replay of that input. If the client gave the input a temporary
-// number, the client is told the true one.
+// ID is the same in every replay of that input. If the client gave the new entity a
+// temporary number, as clients of realm do, it is told the true one.
 func SpawnFor[T any](w *World, in *Input, v T) ID {
 	if in.born >= maxBirths {
 		return 0

@@ -14,8 +14,8 @@ const (
 	// client that sees Entity is told.
 	ActionDone
 
-	// EntityNamed tells one player the number, Wire, of the entity that it called Temp:
-	// realm's entity_id_change.
+	// EntityNamed tells one player the number, Wire, of the entity that its client
+	// called Temp: realm's entity_id_change.
 	EntityNamed
 
 	// InputRefused tells one player that an input was refused. The gateway then corrects
@@ -51,7 +51,7 @@ type Event struct {
 	Temp   uint16 // for EntityNamed
 
 	Action *Action          // for ActionDone and refused actions
-	Params [MaxParams]Value // for ActionDone: one for each of Action.Fields; an Entity is its number
+	Params [MaxParams]Value // for ActionDone: one for each of Action.Fields; an entity is given by its number
 }
 
 // Events returns the events of the last Advance. The slice is valid until the next

@@ -3,10 +3,11 @@ package world
 import "fmt"
 
 // An ID identifies an entity for ever, in every replay. It is made of the creator and the
-// tick, so a late action creates the same ID that it would have created in time. Clients
-// know entities by a number of 15 bits, which Sim.Wire returns. The zero ID is no entity.
+// tick of creation, so a late action creates the same ID that it would have created in
+// time. Clients know entities by a number of 15 bits, which Sim.Wire returns. The zero ID
+// is no entity.
 //
-//	tick 32 bits | player 16 bits | which of the births of that tick 16 bits
+//	tick 32 bits | player 16 bits | index among the entities created in that tick 16 bits
 type ID uint64
 
 func makeID(tick uint64, p PlayerID, n uint16) ID {

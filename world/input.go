@@ -12,7 +12,7 @@ type InputKind uint8
 // The kinds of inputs. Chat is not an input: it is not part of the state and does not reach the world.
 const (
 	Join  InputKind = iota + 1 // a new player: give it an entity
-	Leave                      // the player leaves: what it still owns after Step is removed
+	Leave                      // the player leaves: the entities that it still owns after Step are removed
 	Steer                      // an entity is to move: w.Steer does it
 	Act                        // an action: Read returns its parameters, Done reports it
 )
@@ -45,8 +45,8 @@ func (s *Steering) finite() bool {
 		(!s.HasAngle || s.Angle-s.Angle == 0) && (!s.HasNorm || s.Norm-s.Norm == 0)
 }
 
-// An Input is something that a player asks for in a tick. Step gets the inputs of a tick "in order of player, then that player's
-// order of arrival" (realm).
+// An Input is something that a player asks for in a tick. Step gets the inputs of a tick in the order of their players' IDs, and
+// those of one player in the order of arrival.
 type Input struct {
 	Kind   InputKind
 	Player PlayerID
@@ -128,7 +128,7 @@ func Read[T any](in *Input) (v T, ok bool) {
 	return v, true
 }
 
-// Done reports that an action was done. The other players are told these parameters. Done panics if the action is not T.
+// Done reports that an action was done. Players who see the actor are told these parameters. Done panics if the action is not T.
 func Done[T any](w *World, in *Input, v T) {
 	if in.Action == nil || in.Action.typ != reflect.TypeFor[T]() {
 		panic("world: Done with the parameters of another action")
@@ -152,11 +152,11 @@ func Done[T any](w *World, in *Input, v T) {
 // Deny refuses an input, such as an action on cool-down or a Steer of a stunned player. The client is told, and corrected.
 func (w *World) Deny(in *Input) { in.outcome = Denied }
 
-// Steer checks a client's request to move an entity, and does it or refuses: "speed angle and norm (0 to the kind's maximum) are
-// taken as they are; a position is taken if the entity could have got there since its last accepted one (2 cells of grace) and it
-// is passable (a claim of the cell that the server told last is no move, and always taken; a refused position does not take angle
-// and norm with it; the allowance never exceeds 2 cells and one second's walk, and the way must be free); the rest is the
-// server's, and whatever is refused is corrected" (realm).
+// Steer checks a client's request to move an entity, and applies or refuses it. With a norm below 0 or above the kind's
+// maximum, the whole request is refused. A position is accepted if it is passable, if the straight way to it is free, and if
+// the entity could have walked there since its last accepted position, with a grace of 2 cells. The position may be at most 2
+// cells and one second's walk away. A claim of the cell that the server told last is not a move, and is always accepted. If
+// the position is refused, angle and norm are still applied. After a refusal the client is corrected.
 func (w *World) Steer(in *Input) Reason {
 	in.outcome = w.steer(in)
 	return in.outcome

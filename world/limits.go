@@ -1,7 +1,7 @@
 package world
 
-// The limits of a schema. Some are those of the narrowest dialect, so that a
-// game that registers can be told over all five.
+// The limits of a schema. Some come from the dialect with the least room, so that a game
+// within them can be sent over all five.
 const (
 	// maxKinds and maxActions: a kind is a u8 in the records of stamp and duplex.
 	maxKinds   = 255
@@ -24,8 +24,8 @@ const (
 	defaultTextBytes = 32
 	maxTextBytes     = 250
 
-	// MaxParams is the greatest number of fields of an action. Every queued action holds as many,
-	// so this is its cost: 256 bytes.
+	// MaxParams is the greatest number of fields of an action. Every queued action has room for
+	// that many, which takes 256 bytes.
 	MaxParams = 8
 
 	// defaultRows and maxRows bound the entities of a kind; the tag cap= sets
@@ -68,8 +68,7 @@ const (
 	// maxBirths is how many entities one input may create.
 	maxBirths = 1<<11 - 1
 
-	// MaxAhead is how many ticks ahead of its own tick an input may be submitted: "ones more than
-	// 2 ticks ahead are refused" (realm).
+	// MaxAhead is how many ticks an input's tick may be ahead of the world's.
 	MaxAhead = 2
 
 	// maxRollback bounds Config.MaxRollbackTicks, as each tick of it is a copy

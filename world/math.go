@@ -14,7 +14,7 @@ func Sin(angle float64) float64 {
 	return sin
 }
 
-// Cos returns the cosine of an angle in radians, as Sin does.
+// Cos returns the cosine of an angle in radians, as exactly as Sin.
 func Cos(angle float64) float64 {
 	_, cos := SinCos(angle)
 	return cos

@@ -6,9 +6,8 @@ import "math"
 // through a wall of one cell at speed.
 const moveStep = 0.5
 
-// MoveAll moves every body by its speed: "an entity moves by speednorm in the direction of
-// speedangle each tick; y is up" (realm). A body with a hitbox stops at cells that are not
-// passable.
+// MoveAll moves every body by its speed: Norm cells in the direction of Angle. A body with a
+// hitbox stops at cells that are not passable.
 func (w *World) MoveAll() {
 	for _, t := range w.tables {
 		if !t.kind.HasBody {

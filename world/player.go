@@ -94,8 +94,8 @@ func (w *World) Player(p PlayerID) (Player, bool) {
 }
 
 // Own makes an entity the player's own: its client steers that entity and sees the world
-// from its position. "A player's own entity keeps its id when it comes back to life"
-// (design): move it with Place rather than spawn another.
+// from its position. To bring a player back to life, move its entity with Place rather
+// than spawn another: the entity then keeps its ID.
 func (w *World) Own(p PlayerID, id ID) {
 	if i, ok := w.players.find(p); ok {
 		w.players.list[i].Entity = id

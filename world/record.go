@@ -8,9 +8,8 @@ import (
 	"math"
 )
 
-// A recording is a file of blocks. Every tick has one with the inputs, which is
-// written before Step runs, so that a Step that panics can be found; and one
-// with what it made of them.
+// A recording is a file of blocks. Every tick has two. The first has the inputs, and is written
+// before Step runs, so that a Step that panics can be found. The second has the results.
 //
 //	file    magic 8 bytes, version u16, then blocks
 //	block   size u32 of what follows the sum, CRC-32C u32 of the same, kind u8, content
@@ -23,8 +22,7 @@ import (
 //	        then what has changed: id u64, kind u8, count u16, then field u16 and value each;
 //	        an id of 0 ends it; then the ids that are gone
 //
-// All little endian. A value is 8 bytes, a text or a name is its size u8 and
-// bytes.
+// All numbers are little endian. A value is 8 bytes. A text or a name is its size u8 and its bytes.
 const (
 	recordMagic   = "parleyW\n"
 	recordVersion = 2

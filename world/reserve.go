@@ -1,9 +1,9 @@
 package world
 
 // Reserve takes a free entity number for the entity that a player will own. Duplex needs it, as
-// it tells players their number before they join. Reserve returns 0 if no number is free, or few
-// are: players in the world need some for what they create. Use the number with JoinAs, or give
-// it back with Release.
+// it tells players their number before they join. Reserve returns 0 if few numbers are free, as
+// players in the world need some for the entities that they create. Use the number with JoinAs,
+// or give it back with Release.
 func (s *Sim) Reserve() uint16 {
 	if s.book.spare() <= keptNumbers {
 		return 0
@@ -20,15 +20,15 @@ func (s *Sim) Reserve() uint16 {
 	return wire
 }
 
-// Release gives back a number of Reserve that no player joined with.
+// Release gives back a number from Reserve that no player joined with.
 func (s *Sim) Release(wire uint16) {
 	if int(wire) < len(s.book.pages) && s.book.pages[wire].alive && s.book.pages[wire].id == 0 && wire != 0 {
 		s.book.lose(wire)
 	}
 }
 
-// JoinAs is Join for a player whose first own entity, set by Own, gets a number of Reserve. If
-// the player leaves before it has an entity, the number is released.
+// JoinAs is Join for a player whose first own entity, set by Own, gets a number from Reserve.
+// If the player leaves before it has an entity, the number is released.
 func (s *Sim) JoinAs(name string, wire uint16) (PlayerID, error) {
 	p, err := s.Join(name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // A Field is one replicated field of a kind, or one parameter of an action.
 type Field struct {
-	Name string // the name in Go in lower_case, or that of the tag name=
+	Name string // the Go name in lower_case, or the name in the tag name=
 	Type Type
 	Max  int    // for Text: its greatest size in bytes
 	Attr uint16 // the number of its realm attribute; 0 for the fields of a Body
@@ -85,21 +85,21 @@ type ActionList struct {
 // Kinds registers structs as kinds of entities. Its arguments are zero values, such as Ship{}. Exported
 // fields are replicated: they are bools, numbers, strings and IDs. Unexported fields are state as well,
 // and may also be arrays and structs of these. No field may hold a pointer, as state is copied each
-// tick. New returns the errors.
+// tick. If a struct is not valid, New returns an error.
 //
 // The tag `parley:"..."` of a field has these parts, separated by commas:
 //
 //	name=speed_left  its name to clients
 //	attr=3           its number among realm's attributes
-//	max=64           the greatest size of a string in bytes (32)
+//	max=64           the greatest size of a string in bytes (default 32)
 //	countdown        it goes down by one each tick until it is 0; clients that count down
 //	                 themselves are told only when it is set
 //
 // On an embedded Body, or on a field _ struct{}, the tag is for the kind:
 //
 //	kind=7           its number
-//	speed=0.5        the greatest norm that a client may ask for (1)
-//	cap=1024         the greatest number of entities (4,096)
+//	speed=0.5        the greatest norm that a client may ask for (default 1)
+//	cap=1024         the greatest number of entities (default 4,096)
 func Kinds(zero ...any) KindList {
 	var l KindList
 	for _, z := range zero {
@@ -113,8 +113,8 @@ func Kinds(zero ...any) KindList {
 	return l
 }
 
-// Scaled returns the same kinds with their greatest speeds multiplied by factor. It is for a game that
-// keeps its speed in cells a second at another tick rate.
+// Scaled returns the same kinds with their greatest speeds multiplied by factor. It is for a game
+// whose speeds in cells a second stay the same at another tick rate.
 func (l KindList) Scaled(factor float64) KindList {
 	scaled := KindList{err: l.err}
 	for _, k := range l.kinds {

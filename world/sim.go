@@ -30,9 +30,9 @@ type Config struct {
 // ErrFull means that no more players can join.
 var ErrFull = errors.New("world: full: no more players can join")
 
-// Stats are the counters of a Sim. Each input ends in one of the first three.
+// Stats are the counters of a Sim. Each input is counted in one of the first three.
 type Stats struct {
-	InputsDone    uint64 // accepted by Step, with joins and leaves
+	InputsDone    uint64 // accepted by Step, joins and leaves included
 	InputsRefused uint64 // refused by Step, or before Step
 	InputsPending int    // not yet run, or without a final outcome
 

@@ -1,8 +1,8 @@
 package world
 
 // Advance runs one tick. If inputs came late, it first goes back to the oldest tick that
-// is affected and runs forward again: "all late inputs of one tick share one rewind"
-// (realm). Then it publishes: views and Events tell what is new.
+// is affected and runs forward again, once for all late inputs. Then it publishes the
+// new state for views, and the Events.
 func (s *Sim) Advance() {
 	s.events = s.events[:0]
 	s.hearViews()

@@ -13,7 +13,7 @@ const ChunkSide = 256
 // y) is at y*ChunkSide+x.
 type Cells [ChunkSide * ChunkSide]uint8
 
-// A Cell is the properties of all cells with one value.
+// A Cell has the properties of all cells with one value.
 type Cell struct {
 	Solid bool // a body with a hitbox stops here
 }
@@ -269,7 +269,7 @@ func (w *World) Cell(x, y float64) uint8 {
 }
 
 // SetCell changes the value of the cell at a position. It returns false beyond the edge
-// of the world, and if more than 4,096 chunks would have been changed.
+// of the world, and if it would change one chunk more than the limit of 4,096.
 func (w *World) SetCell(x, y float64, v uint8) bool {
 	bx, by, cx, cy, ok := Locate(x, y)
 	return ok && w.terrain.set(bx, by, cx, cy, v)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Type is the type of a field: one of replica's table of types, or an entity.
+// A Type is the type of a field: one of replica's data types, or an entity.
 type Type uint8
 
 // The types. Zero is none.
@@ -90,8 +90,7 @@ func (v Value) Float() float64 {
 // Text returns the value of Text.
 func (v Value) Text() string { return v.text }
 
-// Finite reports whether v is neither NaN nor infinite: "a float that is NaN or infinite
-// is bad input" (realm).
+// Finite reports whether v is neither NaN nor infinite.
 func (v Value) Finite() bool {
 	if v.Type != F32 && v.Type != F64 {
 		return true

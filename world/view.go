@@ -16,7 +16,7 @@ type ViewConfig struct {
 	// leave all the time. 0 means an eighth of Radius.
 	Hysteresis float64
 
-	// MaxPerKind bounds the entities of one kind in sight, the nearest first. 0 means no bound; replica has 256.
+	// MaxPerKind bounds the entities of one kind in sight, the nearest first. 0 means no bound; replica sets 256.
 	MaxPerKind int
 
 	// BytesPerTick is the number of bytes that Take may use in a tick, on average. 0 means 4,096; negative means no
@@ -28,15 +28,15 @@ type ViewConfig struct {
 	Reliable bool
 
 	// PredictTicks is for clients that move bodies by their speed, as realm's do: the position of a body that moves
-	// straight on is sent only this often. 0 means each tick.
+	// straight on is sent once in this many ticks. 0 means each tick.
 	PredictTicks int
 
-	// OwnMoves is for clients that move their own entity themselves, as realm's do: "a player's own accepted moves are
-	// not told back to it". Its position, angle and norm are sent after a refusal (Correct), and when the game itself
-	// has changed them.
+	// OwnMoves is for clients that move their own entity themselves, as realm's do: they are not sent their own
+	// accepted moves. The entity's position, angle and norm are sent after a refusal (Correct), and when the game
+	// itself has changed them.
 	OwnMoves bool
 
-	// Countdowns is for clients that count down themselves: "countdowns are told when they are set" (realm).
+	// Countdowns is for clients that count down themselves, as realm's do: a countdown is sent when it is set.
 	Countdowns bool
 
 	// CorrectTicks is the least number of ticks between two corrections of the player's own entity. The first is sent at
@@ -46,8 +46,8 @@ type ViewConfig struct {
 	// SightOnly makes the view yield Entered and Left only, for a gateway that gets the other changes from Sim.Changes.
 	SightOnly bool
 
-	// Copy means that the view is a gateway's own copy of the world, not a client's: clients are told of what it yields
-	// only if their own views have it in sight.
+	// Copy means that the view is a gateway's own copy of the world, not a client's: clients are told of its entities
+	// only if they are in sight of the clients' own views.
 	Copy bool
 }
 
@@ -145,7 +145,7 @@ type departure struct {
 	passed uint64 // the publication in which Skip passed over it
 }
 
-// NewView returns the view of a player, or with 0 that of a spectator. Close it when its client is gone.
+// NewView returns the view of a player, or of a spectator if p is 0. Close it when its client is gone.
 func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 	if c.Radius == 0 {
 		c.Radius = 128
@@ -206,15 +206,15 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 	return at, ok && v.entries.all[at].born == uint32(v.sim.public.slots[i].born)
 }
 
-// OwnMoves sets ViewConfig.OwnMoves from now on: the player is no longer told its own moves.
+// OwnMoves sets ViewConfig.OwnMoves from now on: the player is no longer sent its own moves.
 func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
 
 // Correct makes the view send the newest position, angle and norm of an entity again, after a client was refused
 // something and has a wrong state. For an entity without a body, all fields are sent.
 func (v *View) Correct(id ID) { v.Refused(id, v.sim.now) }
 
-// Refused is Correct for an input of a given tick. A client's inputs are refused until it has heard of the correction,
-// and these refusals cause no further correction: the player's own entity is not sent if a position of a later tick was
+// Refused is Correct for an input of a given tick. Inputs that a client sent before it got a correction are refused
+// too. They cause no further correction: the player's own entity is not sent if a position of a later tick was
 // accepted.
 func (v *View) Refused(id ID, tick uint64) {
 	i, ok := v.sim.public.slotOf.get(id)
@@ -242,8 +242,8 @@ func (v *View) correct(i uint32) {
 // moves are the fields that tell how a body moves.
 const moves = 1<<FieldX | 1<<FieldY | 1<<FieldAngle | 1<<FieldNorm
 
-// Seen iterates over all entities in sight, as Entered, told before or not. It is for a dialect whose clients can ask
-// for everything at once.
+// Seen iterates over all entities in sight, as Entered, whether or not the client was told of them before. It is for
+// a dialect whose clients can ask for everything at once.
 func (v *View) Seen() iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		for _, x := range v.entries.list {

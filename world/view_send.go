@@ -70,7 +70,7 @@ func (v *View) news(i uint32, s *slot, e *entry) uint64 {
 func (v *View) Take(bytes int) { v.take(bytes, v.config.Reliable) }
 
 // TakeSure is Take for a change that is sent reliably, in a view whose other packets can
-// be lost: what comes into sight over duplex's main channel.
+// be lost. Duplex sends entities that come into sight in this way, over main.
 func (v *View) TakeSure(bytes int) { v.take(bytes, true) }
 
 func (v *View) take(bytes int, sure bool) {

@@ -11,16 +11,16 @@ type Game struct {
 	Kinds   KindList   // world.Kinds(Ship{}, Shot{})
 	Actions ActionList // world.Actions(Fire{})
 
-	// Step makes one tick of the world: it applies the inputs and moves the entities. It
-	// uses nothing but w, and takes random numbers from w.Random only. When an input
-	// comes late, Step is called again for past ticks, and must do the same again.
+	// Step runs one tick of the world: it applies the inputs and moves the entities. It
+	// uses nothing but w, and takes random numbers from w.Random only. When an input comes
+	// late, Step is called again for past ticks, and must do the same again.
 	Step func(w *World, in []Input)
 
 	// Setup fills the world before its first tick. It may be nil.
 	Setup func(w *World)
 
-	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0. It must
-	// depend on its arguments only, as chunks are made when they are first needed. nil
+	// Terrain makes a chunk: it fills the cells of chunk (bx, by), which are 0 before. It
+	// must depend on its arguments only, as chunks are made when they are first needed. nil
 	// means 0 everywhere.
 	Terrain func(seed uint64, bx, by int16, cells *Cells)
 
@@ -31,14 +31,13 @@ type Game struct {
 	// Hitboxes are the outlines of sprites, by number. Sprites beyond the list have none.
 	Hitboxes []Hitbox
 
-	// May reports whether a player may steer an entity that is not the player's own, set
-	// by Own: "a client may update its own entity, and others that the game says it may"
-	// (realm). nil means no.
+	// May reports whether a player may steer an entity other than its own (see Own). nil
+	// means no.
 	May func(w *World, p PlayerID, id ID) bool
 }
 
-// A World is the state of a game at one tick. Step and Setup are given one, valid during
-// that call only. It belongs to one goroutine.
+// A World is the state of a game at one tick. Step and Setup are given a World that is
+// valid only during that call. It belongs to one goroutine.
 type World struct {
 	game   *Game
 	schema *Schema

@@ -29,6 +29,5 @@
 //
 // # What it does not do
 //
-// One session an account is a promise of one account.Service: two servers that share a database each let
-// an account in once.
+// It does not share sessions. Two servers that share a database each allow an account one session.
 package postgres

@@ -14,8 +14,8 @@ import (
 	"parley/account"
 )
 
-// Run tests a store against the promises of account.Store. open returns an empty store for each of several tests, and
-// has t close it.
+// Run tests a store against the promises of account.Store. Each test calls open, which returns an
+// empty store and has t close it.
 func Run(t *testing.T, open func(t *testing.T) account.Store) {
 	for _, tt := range []struct {
 		name string

@@ -18,7 +18,7 @@ const (
 	exitUsage  = 2 // the command line is wrong
 )
 
-// Streams are the three ends that a command talks through.
+// Streams are the standard input, output and error of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer

@@ -1,7 +1,8 @@
 package program
 
-// A Side is the end of a conversation that sent a packet: most dialects give
-// the same bytes another meaning, or none, when the other side sends them.
+// A Side is the end of a conversation that sent a packet: in most dialects,
+// the same bytes have another meaning, or none, when the other side sends
+// them.
 type Side uint8
 
 // The two sides. The zero Side is unset.
@@ -20,15 +21,15 @@ func (s Side) String() string {
 	return "unset"
 }
 
-// A Codec is what a dialect gives to decode and encode. Both functions are
-// pure: the same arguments give the same answer, and nothing is kept.
+// A Codec is what a dialect gives to decode and encode. Decode and Encode
+// are pure: the same arguments give the same answer, and nothing is kept.
 type Codec struct {
 	// Name is the dialect, as --dialect spells it.
 	Name string
 
-	// Channels are the values that --channel may have, the default first. It
-	// is empty for a dialect that has one channel only, and the functions are
-	// then given "".
+	// Channels are the values that --channel may have, the default first. It is
+	// empty for a dialect with only one channel, and Decode and Encode are then
+	// given "".
 	Channels []string
 
 	// Decode reads one packet and returns a value that marshals to the
@@ -38,7 +39,7 @@ type Codec struct {
 
 	// Encode takes one JSON object, as Decode's value marshals to it, and
 	// returns the packet's bytes, or an error whose text names the field. The
-	// frame has checked that line is one whole JSON object.
+	// caller has checked that line is one whole JSON object.
 	Encode func(from Side, channel string, line []byte) ([]byte, error)
 }
 

@@ -1,4 +1,4 @@
-// Package program is the parley command: one file a subcommand, flags and output,
+// Package program is the parley command. It has a file for each subcommand, with flags and output,
 // and no logic of its own.
 //
 // # Usage

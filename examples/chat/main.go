@@ -2,9 +2,9 @@
 // for the terminal.
 //
 //	go run ./examples/chat serve [ADDR]        # :7000 if not given
-//	go run ./examples/chat join ADDR NAME      # lines of standard input are said
+//	go run ./examples/chat join ADDR NAME      # says the lines of standard input
 //
-// What goes over the wire are named messages, all of them ordered:
+// The wire carries named messages, all of them ordered:
 //
 //	client: name    the name, once, first
 //	client: chat    text

@@ -1,5 +1,5 @@
 // Command counter is the smallest replicated game: one number that everybody sees, and
-// that everybody can add to. It shows the replica dialect alone, without a world.
+// that everybody can add to. It uses the replica dialect alone, without a world.
 //
 //	go run ./examples/counter serve 127.0.0.1:7000
 //	go run ./examples/counter watch 127.0.0.1:7000        # prints the number as it changes

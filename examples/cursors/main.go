@@ -4,9 +4,9 @@
 //	go run ./examples/cursors serve [ADDR]       # :7000 if not given
 //	go run ./examples/cursors join ADDR NAME     # lines "X Y" of standard input move the cursor
 //
-// Cursors move over the feed, where the newest counts and a lost one is no loss; who is
-// there, and where each cursor came to rest, is put right over main. The wire is in
-// schema.go.
+// Moves go over the feed (UDP), where only the newest counts and a lost one is not sent
+// again. Main (TCP) carries the arrival and departure of players, and the place where
+// each cursor came to rest. schema.go has the wire format.
 package main
 
 import (

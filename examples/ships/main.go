@@ -1,6 +1,6 @@
-// Command ships is a game of one's own in some fifty lines: ships sail on an empty sea and
-// fire; a ship that is hit has less health. Players of replica, stamp, relay and duplex share it. Players
-// of realm have accounts: parley.Config{Accounts: sqlite.OpenIn} lets them in too.
+// Command ships is a whole game in some fifty lines: ships sail on an empty sea and fire, and a hit costs
+// health. Players of replica, relay and duplex share it, and spectators watch over stamp. Players of
+// realm need accounts: parley.Config{Accounts: sqlite.OpenIn} lets them in too.
 //
 //	go run ./examples/ships        # serves at the usual ports, until it is interrupted
 package main
@@ -17,7 +17,7 @@ import (
 
 // Ship is a player's own entity. Its exported fields are what players see.
 type Ship struct {
-	world.Body `parley:"speed=3"` // at most so many cells a tick
+	world.Body `parley:"speed=3"` // the greatest speed, in cells a tick
 	Health     int16
 }
 
@@ -28,10 +28,10 @@ type Shot struct {
 	By    world.ID
 }
 
-// Fire is what a player may do: fire at an angle, in radians.
+// Fire is the action of a player: to fire at an angle, in radians.
 type Fire struct{ Angle float32 }
 
-// game is all that parley needs. Sprite 0 is a circle of two cells.
+// game is all that parley needs. The outline of sprite 0 is a circle with a radius of two cells.
 var game = parley.Game{
 	Name:     "ships",
 	Kinds:    world.Kinds(Ship{}, Shot{}),
@@ -40,7 +40,7 @@ var game = parley.Game{
 	Step:     step,
 }
 
-// step makes a tick of what players asked for. It touches nothing but w.
+// step runs one tick: it applies the inputs of players and moves everything. It touches nothing but w.
 func step(w *world.World, inputs []world.Input) {
 	for i := range inputs {
 		in := &inputs[i]
@@ -71,7 +71,7 @@ func step(w *world.World, inputs []world.Input) {
 			w.Despawn(id)
 		}
 	}
-	w.Reindex() // what has moved is found where it is
+	w.Reindex() // so that Touching finds bodies where they are now
 	for id, shot := range world.All[Shot](w) {
 		for target := range w.Touching(&shot.Body) {
 			if ship := world.Get[Ship](w, target); ship != nil && target != shot.By {

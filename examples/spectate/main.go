@@ -1,6 +1,6 @@
 // Command spectate shows a small pond to everyone who looks: a boat, a duck and a frog that
-// move, and ripples that come and go. It shows the stamp dialect alone, which is for
-// watching: a server sends what there is to see, clients only acknowledge.
+// move, and ripples that come and go. It uses the stamp dialect alone, which is for
+// watching: a server sends what there is to see, and clients only acknowledge.
 //
 //	go run ./examples/spectate serve 127.0.0.1:7000
 //	go run ./examples/spectate watch 127.0.0.1:7000       # prints what it sees

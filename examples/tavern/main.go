@@ -1,13 +1,13 @@
-// Command tavern is a room with accounts over the realm dialect: whoever comes registers once,
-// logs in, and talks.
+// Command tavern is a room with accounts over the realm dialect: guests register once, log in
+// and talk.
 //
 //	go run ./examples/tavern serve [ADDR]                       # :7000 if not given
 //	go run ./examples/tavern register ADDR PRINT NAME PASSWORD
-//	go run ./examples/tavern join ADDR PRINT NAME PASSWORD      # lines of standard input are said
+//	go run ./examples/tavern join ADDR PRINT NAME PASSWORD      # says the lines of standard input
 //
-// serve says its PRINT, the fingerprint of its certificate, by which guests know it: it keeps
-// the certificate in the directory tavern-data. Accounts are in memory here, and with a limit
-// on nothing: a real server has package account.
+// serve prints PRINT, the fingerprint of its certificate, by which guests recognise the
+// server. It keeps the certificate in the directory tavern-data. Accounts are kept in memory
+// here, without any limits. A real server uses package account.
 package main
 
 import (

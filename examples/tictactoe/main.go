@@ -1,7 +1,7 @@
 // Command tictactoe is a game for two over a relay room. The server seats the players and passes on
-// what they send to each other; it does not know the rules. Each player has the whole
-// board and applies the same moves in the same order, and each move carries a hash of the
-// board after it: if the two ever differ, both notice. That is lockstep, in its smallest form.
+// what they send to each other; it does not know the rules. Each player has the whole board and
+// applies the same moves in the same order, and each move carries a hash of the board after it: if
+// the two boards ever differ, both players notice. This is lockstep in its smallest form.
 //
 //	go run ./examples/tictactoe serve 127.0.0.1:7003
 //	go run ./examples/tictactoe play 127.0.0.1:7003    in two other terminals

@@ -5,24 +5,26 @@ import (
 	"time"
 )
 
-// Limit is a token bucket: in any time of d seconds at most Burst + Rate·d units pass.
+// Limit is a token bucket: in any d seconds at most Burst + Rate·d units pass.
 type Limit struct {
-	// Rate is the units that pass in a second, up to 10^9. Negative means no limit.
+	// Rate is the number of units that pass in a second, up to 10^9. Negative means no
+	// limit.
 	Rate int
-	// Burst is the units that pass at once after a silence, up to 10^9.
+	// Burst is the number of units that pass at once after a silence, up to 10^9.
 	Burst int
 }
 
 // NoLimit lets everything pass.
 var NoLimit = Limit{Rate: -1}
 
-// BucketsConfig sets the limits of Buckets. The zero value limits notices to strangers as
-// replica has them: at most 10 in a second to a source and 1,000 in all.
+// BucketsConfig sets the limits of Buckets. The zero value is the limit of replica's
+// notices to strangers: at most 10 in a second to a source and 1,000 in all.
 type BucketsConfig struct {
-	// Source limits one address, whatever its ports; zero means 8 a second and 2 at once.
+	// Source limits one address, all its ports together; zero means 8 a second and 2 at
+	// once.
 	Source Limit
-	// Prefix limits all addresses of an IPv4 /24 or an IPv6 /56 together, which one
-	// customer may have as its own; zero means 80 a second and 20 at once.
+	// Prefix limits all addresses of an IPv4 /24 or an IPv6 /56 together, which may all
+	// belong to one customer; zero means 80 a second and 20 at once.
 	Prefix Limit
 	// Total limits all together; zero means 900 a second and 100 at once.
 	Total Limit
@@ -32,41 +34,41 @@ type BucketsConfig struct {
 	Prefixes int
 }
 
-// BucketsStats counts the fate of each call of Allow, and buckets that were lost.
+// BucketsStats counts the result of each call of Allow, and buckets that were dropped.
 type BucketsStats struct {
 	Allowed       uint64
 	OverSource    uint64 // refused: too much from one address
 	OverPrefix    uint64 // refused: too much from one prefix
 	OverTotal     uint64 // refused: too much in all
-	EvictedSource uint64 // buckets of an address that were not full and made room for others
+	EvictedSource uint64 // buckets of an address that were dropped for others before they were full
 	EvictedPrefix uint64 // the same of a prefix
 }
 
 // Buckets limits what sources may cost by address, by prefix and in all, in constant memory
 // (16 bytes a bucket, 192 KiB by default) however many sources there are.
 //
-// A bucket has 8 places that it may be in, chosen by a keyed hash. A full bucket is as good
-// as none, so its place is free. If none is free, the bucket among the 8 that
-// owes the least is forgotten, and its source starts again with a full one: so a flood
-// of sources that send little pushes out one another, not those that send much.
+// A bucket has 8 places that it may be in, chosen by a keyed hash. A full bucket is the
+// same as none, so its place counts as free. If no place is free, the bucket among the 8
+// that is nearest to full is dropped, and its source starts again with a full one. So in a
+// flood, sources that send little push out one another, not those that send much.
 //
-// A refused request is charged to nobody. An address is judged before its prefix, so one
-// forged address takes at most Source.Rate from its neighbours' Prefix.Rate. An attacker
-// who forges a whole prefix does use it up. Its members then get a share of Prefix.Rate
-// in proportion to their packets. So do not put anything behind Buckets that
-// a proven peer depends on, and do not charge garbage to the bucket that new connections
-// draw from: its source may be forged.
+// A refused request is charged to no bucket. An address is checked before its prefix, so
+// one forged address takes at most Source.Rate from its neighbours' Prefix.Rate. An
+// attacker who forges a whole prefix does use up Prefix.Rate. Honest addresses of the
+// prefix then get a share of it in proportion to their packets. So do not put anything
+// behind Buckets that a proven peer depends on. Do not charge invalid packets to the
+// bucket that new connections draw from: their source may be forged.
 type Buckets struct {
 	prf      *prf
 	epoch    time.Time // time 0: the first now that was seen
 	started  bool
 	sources  bucketTable
 	prefixes bucketTable
-	total    bucketTable // of one bucket
+	total    bucketTable // has one bucket
 	stats    BucketsStats
 }
 
-// NewBuckets returns full buckets for everyone.
+// NewBuckets returns Buckets in which all buckets are full.
 func NewBuckets(config BucketsConfig, key Key) *Buckets {
 	return &Buckets{
 		prf:      newPRF(key),
@@ -76,9 +78,9 @@ func NewBuckets(config BucketsConfig, key Key) *Buckets {
 	}
 }
 
-// Allow reports whether something that costs so many units may be done for a source, and if
-// so charges it. The unit is the caller's: packets, bytes. More than a Burst is never
-// allowed.
+// Allow reports whether something that costs cost units may be done for a source, and if so
+// charges it. The caller chooses the unit, such as packets or bytes. A cost above Burst is
+// never allowed.
 func (b *Buckets) Allow(now time.Time, from netip.Addr, cost int) bool {
 	if !b.started {
 		b.epoch, b.started = now, true

@@ -1,7 +1,7 @@
 package admission
 
-// bucketTable is a set of buckets of one Limit, each found by a keyed hash of what it
-// belongs to. Its size is fixed.
+// bucketTable is a set of buckets of one Limit, each found by a keyed hash of its address or
+// prefix. Its size is fixed.
 type bucketTable struct {
 	limit   Limit
 	depth   int64 // ns that an empty bucket takes to fill
@@ -11,14 +11,14 @@ type bucketTable struct {
 	evicted uint64
 }
 
-// bucket is a token bucket, kept as the time when it will be full again: one number, which
-// needs no refilling, and tells a bucket that can be forgotten from one that cannot.
+// bucket is a token bucket, kept as the time when it will be full again. That one number
+// needs no refilling, and shows whether the bucket can be dropped.
 type bucket struct {
-	tag    uint64 // whose it is
+	tag    uint64 // hash of its owner
 	fullAt int64  // ns
 }
 
-// claim is a charge to a bucket that has not been paid yet.
+// claim is a charge to a bucket that has not been made yet.
 type claim struct {
 	bucket *bucket
 	paid   bucket
@@ -58,8 +58,8 @@ func (t *bucketTable) claim(now int64, cost int, tag, spot uint64) (claim, bool)
 	return claim{b, bucket{tag, fullAt}}, fullAt-now <= t.depth
 }
 
-// find returns the bucket with that tag, or the one to forget in its favour: the one that
-// will be full the soonest.
+// find returns the bucket with that tag, or else the bucket that it may replace: the one
+// that will be full the soonest.
 func (t *bucketTable) find(tag, spot uint64) *bucket {
 	first := spot % t.sets * uint64(t.ways)
 	set := t.buckets[first : first+uint64(t.ways)]
@@ -75,7 +75,7 @@ func (t *bucketTable) find(tag, spot uint64) *bucket {
 	return soonest
 }
 
-// pay makes a claim good.
+// pay makes the charge of a claim.
 func (t *bucketTable) pay(now int64, c claim) {
 	if c.bucket == nil {
 		return

@@ -3,15 +3,15 @@ package admission
 import "net/netip"
 
 // Crowd counts what each address holds, such as seats of a game, or connections that are proven and have not entered.
-// The hosts of one IPv6 network count as one, as a host can have any number of its addresses. Its memory is bounded
-// by what is held, so whatever is counted must be bounded by itself. It is not safe for concurrent use.
+// The addresses of one IPv6 /64 count as one, as a single host can use any number of them. Its memory grows with what
+// is held, so the number of counted things must be bounded elsewhere. It is not safe for concurrent use.
 type Crowd struct {
 	limit int
 	held  map[netip.Addr]int32
 	total int
 }
 
-// NewCrowd returns a crowd in which an address holds at most limit; negative means no limit.
+// NewCrowd returns a crowd in which an address may hold at most limit; negative means no limit.
 func NewCrowd(limit int) *Crowd { return &Crowd{limit: limit, held: map[netip.Addr]int32{}} }
 
 // Enter counts one more for an address and reports whether that is within the limit; if not, nothing is counted.
@@ -46,8 +46,8 @@ func (c *Crowd) Of(addr netip.Addr) int { return int(c.held[Host(addr)]) }
 // Len returns the sum of all addresses.
 func (c *Crowd) Len() int { return c.total }
 
-// Busiest returns the address that holds the most, and its count; of several the lowest, so that equal runs are
-// equal. It looks at all addresses, so use it only when there is no room left.
+// Busiest returns the address that holds the most, and its count. Of several such addresses it returns the lowest, so
+// that runs can be repeated. It looks at all addresses, so use it only when there is no room left.
 func (c *Crowd) Busiest() (netip.Addr, int) {
 	var most netip.Addr
 	var n int32
@@ -65,6 +65,6 @@ func Host(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr
 	}
-	network, _ := addr.Prefix(hostBits6) // which cannot fail
+	network, _ := addr.Prefix(hostBits6) // cannot fail for an IPv6 address
 	return network.Addr()
 }

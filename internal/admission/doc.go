@@ -1,6 +1,6 @@
 // Package admission bounds what unknown peers may cost a server: memory, answers and bytes.
-// Each type takes a fixed amount of memory, allocated at the start. Its comment says what
-// happens when that is used up.
+// Each type except Crowd and Porch takes a fixed amount of memory, allocated at the start.
+// Its comment says what happens when that memory is used up.
 //
 // # Usage
 //
@@ -16,10 +16,10 @@
 // # Types
 //
 //	HalfOpen   half-open connections of unproven addresses: bounded, short-lived (halfopen.go)
-//	Seen       addresses that asked a moment ago, for "only the second init is answered" (seen.go)
+//	Seen       addresses that asked to connect a moment ago, for "only the second init is answered" (seen.go)
 //	Secret     clocks and tokens that prove an address without storing it (secret.go)
 //	Ended      numbers the connections of an address, so that their clocks differ (memory.go)
-//	Allowance  what may be sent to one unproven peer: three times what came (ledger.go)
+//	Allowance  bytes that may be sent to one unproven peer: three times the bytes received (ledger.go)
 //	Ledger     the same for many addresses without connections (ledger.go)
 //	Buckets    limits by address, by /24 or /56 prefix, and in all (buckets.go)
 //	Porch      connections that are proven and have not entered (porch.go)
@@ -28,12 +28,12 @@
 //
 // # Life of a first packet
 //
-//	Ignored.Has          drop it
-//	HalfOpen.Open        it wants to connect: defer, or answer with Secret.Clock
+//	Ignored.Has          if so, drop it
+//	HalfOpen.Open        the peer wants to connect: defer, or answer with Secret.Clock
 //	Allowance.MaySend    for anything beyond that one answer
-//	HalfOpen.Prove       the peer repeated what only a receiver could know
+//	HalfOpen.Prove       the peer repeated a value that only a receiver could know
 //	Ended.End            when its connection has ended
-//	Buckets.Allow        it is from a stranger: may it get a notice?
+//	Buckets.Allow        it is from a stranger: may we send a notice?
 //
 // HalfOpen alone withstands forged sources. With Buckets in front of it, an attacker who
 // forges a prefix could keep that prefix from connecting.
@@ -41,7 +41,7 @@
 // # Limits
 //
 // See limits.go. With the defaults, and 256 bytes of state for a handshake, all of these
-// together take about 3 MiB. Nothing allocates after the start.
+// together take about 3 MiB. Except for Crowd and Porch, nothing allocates after the start.
 //
 // # What it does not do
 //
@@ -55,6 +55,6 @@
 // The source of a datagram may be forged, so nothing here punishes a source: a refused peer
 // loses some of our answers to strangers, never its session. Hashes are keyed with AES-256,
 // so colliding addresses cannot be found without the key. Forged sources can still use up
-// what they share with their neighbours; Buckets says how much. Nothing here helps when the
-// link itself is full.
+// limits that they share with their neighbours; the comment of Buckets says how much.
+// Nothing here helps when the link itself is full.
 package admission

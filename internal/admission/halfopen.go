@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Verdict says how to treat a question of a peer that wants to connect.
+// Verdict says how to treat a question: a request of a peer that wants to connect.
 type Verdict uint8
 
 const (
@@ -14,8 +14,8 @@ const (
 	Opened Verdict = iota + 1
 	// Repeated means that its handshake is already open: answer as before.
 	Repeated
-	// Deferred means that too many are open to answer a first question. Say nothing and
-	// store nothing: an honest client asks again.
+	// Deferred means that too many handshakes are open to answer a first question. Send
+	// nothing and store nothing: an honest client asks again.
 	Deferred
 )
 
@@ -42,8 +42,8 @@ type HalfOpenConfig struct {
 	Life time.Duration
 }
 
-// HalfOpenStats counts questions and the fates of handshakes: Opened = Proven + Dropped +
-// Expired + Evicted + those open now.
+// HalfOpenStats counts questions, and what became of handshakes: Opened = Proven +
+// Dropped + Expired + Evicted + handshakes open now.
 type HalfOpenStats struct {
 	Opened   uint64 // handshakes begun
 	Repeated uint64 // questions about an open handshake
@@ -59,14 +59,15 @@ type HalfOpenStats struct {
 // start.
 //
 // Two rules keep honest clients able to connect through a flood from forged sources. When
-// many are open, an address must ask twice: an attacker who asks once for each forged
-// source never fills the table, and one who asks twice has to send twice as much. When the
-// table is full, the oldest handshake makes room: an honest one succeeds within a few round
-// trips, while refusing new ones would shut everyone out for the whole of Life. So with a
-// table of 4,096 and an attacker who asks twice for each of F sources a second, a client
-// has 4,096/F seconds for its round trips; at F = 16,000 that is 250 ms. A protocol whose
-// proof can be checked without the value, as a clock made by Secret can, should do so for
-// an address that is not in the table, and then loses no one at all.
+// many handshakes are open, an address must ask twice: an attacker who asks once for each
+// forged source never fills the table, and one who asks twice has to send twice as much.
+// When the table is full, the oldest handshake makes room. An honest handshake succeeds
+// within a few round trips, while refusing new ones would shut everyone out for the whole
+// of Life. So with a table of 4,096 and an attacker who asks twice for each of F sources a
+// second, a client has 4,096/F seconds for its round trips. At F = 16,000 that is 250 ms. A
+// protocol whose proof can be checked without the value, as a clock made by Secret can,
+// should do so for an address that is not in the table. It then loses no honest client at
+// all.
 type HalfOpen[V any] struct {
 	table   table[V]
 	seen    *Seen
@@ -92,9 +93,9 @@ func NewHalfOpen[V any](config HalfOpenConfig, key Key) *HalfOpen[V] {
 	return h
 }
 
-// Open is called for each question of a peer that wants to connect. The value is that of
-// the handshake, zero if new, and may be changed in place until the next call of any
-// method. It is nil if the verdict is Deferred.
+// Open is called for each question of a peer that wants to connect. It returns the value
+// of the handshake, which is zero if the handshake is new, and may be changed in place
+// until the next call of any method. It is nil if the verdict is Deferred.
 func (h *HalfOpen[V]) Open(now time.Time, from netip.AddrPort) (*V, Verdict) {
 	t, key := h.table.at(now), Canon(from)
 	h.table.expire(t, expirePerCall)
@@ -102,7 +103,7 @@ func (h *HalfOpen[V]) Open(now time.Time, from netip.AddrPort) (*V, Verdict) {
 		h.stats.Repeated++
 		return &h.table.slots[i].value, Repeated
 	}
-	// Those that have run out but are not removed yet do not make a crowd.
+	// Expired handshakes that are not removed yet do not make the table crowded.
 	if h.table.used > h.crowded && !h.table.stale(t) && !h.seen.Mark(now, key) {
 		h.stats.Deferred++
 		return nil, Deferred
@@ -115,8 +116,8 @@ func (h *HalfOpen[V]) Open(now time.Time, from netip.AddrPort) (*V, Verdict) {
 	return &h.table.slots[h.table.insert(t, key)].value, Opened
 }
 
-// Get returns the value of an open handshake, to be changed in place until the next call of
-// any method, or nil.
+// Get returns the value of an open handshake, or nil. It may be changed in place until the
+// next call of any method.
 func (h *HalfOpen[V]) Get(now time.Time, from netip.AddrPort) *V {
 	i := h.table.find(h.table.at(now), Canon(from))
 	if i == none {
@@ -153,8 +154,8 @@ func (h *HalfOpen[V]) take(now time.Time, from netip.AddrPort) (v V, ok bool) {
 	return v, true
 }
 
-// Expire removes the handshakes that have run out. Every Open removes some as well, so this
-// only needs to be called when time passes without one.
+// Expire removes the handshakes that have run out. Every Open removes some as well, so
+// Expire needs to be called only when time passes without one.
 func (h *HalfOpen[V]) Expire(now time.Time) { h.table.expire(h.table.at(now), len(h.table.slots)) }
 
 // NextExpiry returns when the oldest handshake runs out.

@@ -3,8 +3,9 @@ package admission
 import "net/netip"
 
 // Canon returns the one form of a peer's address that is used as a key: an IPv4 address
-// inside IPv6 is that IPv4 address, and a zone is kept only where it tells peers apart, on
-// link-local addresses. All of this package does so itself; call it for maps of your own.
+// inside IPv6 is that IPv4 address, and a zone is kept only on link-local addresses, where
+// it distinguishes peers. The types of this package call Canon themselves. Call it for
+// maps of your own.
 func Canon(from netip.AddrPort) netip.AddrPort {
 	addr := from.Addr()
 	if !addr.Is4In6() && addr.Zone() == "" {
@@ -21,14 +22,14 @@ func canonAddr(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// Nearby reports whether an address is loopback, private or link-local, and so not one
-// that someone on the internet could aim our answers at.
+// Nearby reports whether an address is loopback, private or link-local. Nobody on the
+// internet can aim our answers at such an address.
 func Nearby(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
 }
 
-// prefixOf returns a canonical address with all bits cleared that are after the prefix.
+// prefixOf returns a canonical address with all bits after the prefix cleared.
 func prefixOf(addr netip.Addr) [16]byte {
 	b := addr.As16()
 	keep := prefixBits6 / 8

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// MemoryStats counts what an Ended or an Ignored did.
+// MemoryStats counts the records of an Ended or an Ignored.
 type MemoryStats struct {
-	Added   uint64 // times an address was put on record
+	Added   uint64 // times an address was recorded
 	Evicted uint64 // records that made room for newer ones before their time
 	Expired uint64 // records that ran out
-	Found   uint64 // questions about an address on record
+	Found   uint64 // lookups that found an address
 }
 
-// Ended numbers the connections of an address and port, so that two within 30 s never
-// have the same clock: it is the number to give to Secret.Clock. When its 4,096 places are
-// taken by connections that ended in the last 30 s, the oldest is forgotten.
+// Ended numbers the connections of an address and port, so that two within 30 s never have
+// the same clock: pass the number to Secret.Clock. When its 4,096 places are taken by
+// connections that ended in the last 30 s, the oldest is forgotten.
 type Ended struct {
 	table table[uint32] // the number of the next connection
 	stats MemoryStats
 }
 
-// NewEnded returns an Ended without records.
+// NewEnded returns an empty Ended.
 func NewEnded(key Key) *Ended {
 	return &Ended{table: newTable[uint32](key, defaultEnded, endedLife)}
 }
 
-// Next returns the number of a connection that begins: 0 unless one ended here in the last
-// 30 s.
+// Next returns the number of a new connection: 0 unless another from the same address
+// ended in the last 30 s.
 func (e *Ended) Next(now time.Time, from netip.AddrPort) uint32 {
 	i := e.table.find(e.table.at(now), Canon(from))
 	if i == none {
@@ -37,7 +37,7 @@ func (e *Ended) Next(now time.Time, from netip.AddrPort) uint32 {
 	return e.table.slots[i].value
 }
 
-// End puts on record that the connection with that number ended.
+// End records that the connection with that number ended.
 func (e *Ended) End(now time.Time, from netip.AddrPort, number uint32) {
 	i, evicted := e.table.put(e.table.at(now), Canon(from))
 	e.table.slots[i].value = number + 1
@@ -47,8 +47,8 @@ func (e *Ended) End(now time.Time, from netip.AddrPort, number uint32) {
 // Stats returns the counters.
 func (e *Ended) Stats() MemoryStats { return e.stats.with(e.table.expired) }
 
-// Ignored is the set of addresses and ports that are not listened to for 10 s. When its
-// 4,096 places are taken, the oldest is listened to again.
+// Ignored is the set of addresses and ports that are ignored for 10 s. When its 4,096
+// places are taken, the oldest is no longer ignored.
 type Ignored struct {
 	table table[struct{}]
 	stats MemoryStats
@@ -59,7 +59,7 @@ func NewIgnored(key Key) *Ignored {
 	return &Ignored{table: newTable[struct{}](key, defaultIgnored, ignoredLife)}
 }
 
-// Add has an address ignored for 10 s from now.
+// Add makes an address ignored for 10 s from now.
 func (g *Ignored) Add(now time.Time, from netip.AddrPort) {
 	_, evicted := g.table.put(g.table.at(now), Canon(from))
 	g.stats.added(evicted)

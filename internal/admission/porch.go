@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// PorchConfig sets the limits of a Porch. Zero means the default, negative means no limit.
+// PorchConfig sets the limits of a Porch. A member is a connection on the porch. Zero means the default, negative means
+// no limit.
 type PorchConfig struct {
 	// Host bounds the members of one host; zero means 64.
 	Host int
-	// Network bounds those of an IPv4 /24 or an IPv6 /56 together; zero means 512.
+	// Network bounds the members of an IPv4 /24 or an IPv6 /56; zero means 512.
 	Network int
 	// Total bounds all together; zero means 2,048.
 	Total int
 }
 
-// Porch holds connections that are proven and have not entered: over TCP, those in their handshake or before their log-in.
-// A host that opens many and does nothing with them is refused first: a host that has its share gets no more. When all
-// places are taken, the newest connection of the host that has the most makes room for a host that has fewer. It is not
-// safe for concurrent use.
+// Porch holds connections that are proven and have not entered. Over TCP these are connections in their TLS handshake or
+// before their log-in. A host that has used up its limit gets no more places. When all places are taken, the newest
+// connection of the host that has the most makes room for a connection of a host that has fewer. It is not safe for
+// concurrent use.
 type Porch[T any] struct {
 	limits   PorchConfig
-	hosts    map[netip.Addr][]*Place[T] // in the order in which they came
+	hosts    map[netip.Addr][]*Place[T] // oldest first
 	networks *Crowd
 	count    int
 }
@@ -48,7 +49,7 @@ func (p *Porch[T]) Enter(from netip.Addr, member T) (place, out *Place[T]) {
 		return nil, nil
 	}
 	if p.limits.Total >= 0 && p.count >= p.limits.Total {
-		// A host with one more than the newcomer's would only change places with it.
+		// If the busiest host has only one more than the new connection's host, the two would only swap.
 		if out = p.busiest(); out == nil || len(p.hosts[out.host]) <= own+1 {
 			return nil, nil
 		}
@@ -91,8 +92,8 @@ func (p *Porch[T]) Of(from netip.Addr) int { return len(p.hosts[Host(from)]) }
 // Len returns the number of places taken.
 func (p *Porch[T]) Len() int { return p.count }
 
-// busiest returns the newest of the host that has the most; of several hosts the lowest, so that equal runs are equal. It
-// looks at all of them: it is asked when there is no room left.
+// busiest returns the newest place of the host that has the most. Of several such hosts it takes the lowest, so that runs
+// can be repeated. It looks at all hosts, so it is called only when there is no room left.
 func (p *Porch[T]) busiest() (newest *Place[T]) {
 	most := 0
 	for host, list := range p.hosts {
@@ -110,6 +111,6 @@ func Network(addr netip.Addr) netip.Addr {
 	if addr.Is4() {
 		bits = prefixBits4
 	}
-	network, _ := addr.Prefix(bits) // which fails only for no address at all
+	network, _ := addr.Prefix(bits) // fails only for the zero Addr
 	return network.Addr()
 }

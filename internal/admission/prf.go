@@ -24,17 +24,17 @@ const (
 	useToken
 )
 
-// prf is a keyed function of addresses whose output cannot be told from noise: AES-256 in
-// CBC-MAC. That is sound because no input is the beginning of another: the first block
-// holds the length of all that follows. It was chosen over HMAC for its speed; it is
-// computed for every packet of a stranger.
+// prf is a keyed function of addresses whose output cannot be distinguished from noise:
+// AES-256 in CBC-MAC. That is sound because no input is a prefix of another: the first block
+// holds the length of the rest. It is faster than HMAC, and is computed for every packet of a
+// stranger.
 //
 //	block 0   use u8, 0, zone size u16, port u16, 0 u16, number u64
 //	block 1   address, 16 bytes
 //	then      zone, if there is one, padded with zeros
 type prf struct {
 	block cipher.Block
-	buf   [aes.BlockSize]byte // here, as Encrypt would move a local one to the heap
+	buf   [aes.BlockSize]byte // a field, as Encrypt would move a local variable to the heap
 }
 
 func newPRF(key Key) *prf {

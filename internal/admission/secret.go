@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Token proves that its bearer receives what is sent to its address.
+// Token proves that its sender receives packets at its address.
 type Token [16]byte
 
-// SecretStats counts the fate of each token given to Check.
+// SecretStats counts the tokens given to Check by result.
 type SecretStats struct {
 	Valid  uint64 // made for this address in this epoch or the last
-	Forged uint64 // anything else, old ones included
+	Forged uint64 // anything else, including old tokens
 }
 
 // Secret makes values that only this process can make: the start of each connection's clock,
@@ -24,15 +24,15 @@ type Secret struct {
 	stats SecretStats
 }
 
-// NewSecret returns a Secret whose token epochs are counted from start. Several with the
-// same key and start agree.
+// NewSecret returns a Secret whose token epochs are counted from start. Two with the same
+// key and start make the same values.
 func NewSecret(start time.Time, key Key) *Secret {
 	return &Secret{prf: newPRF(key), start: start}
 }
 
-// Clock returns where the clock of a connection with a peer starts, in µs. Nobody can guess
+// Clock returns the start of the clock of a connection with a peer, in µs. Nobody can guess
 // these 62 bits without receiving the packets to that address and port. The number
-// tells apart connections from one address; see Ended.
+// distinguishes connections from one address; see Ended.
 func (s *Secret) Clock(from netip.AddrPort, number uint32) uint64 {
 	lo, _ := s.prf.peer(useClock, Canon(from), uint64(number))
 	return lo & (1<<clockBits - 1)
@@ -43,8 +43,8 @@ func (s *Secret) Token(now time.Time, from netip.AddrPort) Token {
 	return s.token(s.epoch(now), Canon(from))
 }
 
-// Check reports whether token was made for that peer in this epoch or the one before it.
-// How long it takes says nothing about how much of a forged token was right.
+// Check reports whether token was made for that peer in this epoch or the one before it. It
+// takes the same time for every token, so that a forged one cannot be guessed byte by byte.
 func (s *Secret) Check(now time.Time, from netip.AddrPort, token Token) bool {
 	key, epoch := Canon(from), s.epoch(now)
 	current, last := s.token(epoch, key), s.token(epoch-1, key)

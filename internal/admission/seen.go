@@ -6,9 +6,9 @@ import (
 )
 
 // Seen remembers addresses for a short time, in constant memory (512 KiB). It has two Bloom
-// filters, the one that is being filled and the one before it. It never forgets an address
-// before its time. It may mistake a new address for a known one, about once in 20 when full, but
-// nobody can choose which.
+// filters: one that is being filled, and the one before it. It never forgets an address too
+// early (see Mark). It may mistake a new address for a known one, about once in 20 when full,
+// but an attacker cannot choose which.
 type Seen struct {
 	prf     *prf
 	filters [2][]uint64
@@ -26,8 +26,8 @@ func NewSeen(key Key) *Seen {
 	return s
 }
 
-// Mark remembers an address and port, and reports whether it was remembered already. It is
-// remembered for at least 4 s, or until 262,144 others have come.
+// Mark remembers an address and port, and reports whether they were remembered already. They
+// are remembered for at least 4 s, or until 262,144 others have come.
 func (s *Seen) Mark(now time.Time, from netip.AddrPort) bool {
 	if !now.Before(s.until) || s.count >= seenMax {
 		s.turn(now)

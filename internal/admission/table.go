@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// table maps addresses to values. It has a fixed number of slots, made at birth, and all
-// entries live for the same time, so the order of age is the order of expiry. It is a
+// table maps addresses to values. It has a fixed number of slots, allocated at the start.
+// All entries live for the same time, so the order of age is the order of expiry. It is a
 // hash table with chains; the hash is keyed, so that chains cannot be made long on purpose.
 type table[V any] struct {
 	prf     *prf
@@ -15,7 +15,7 @@ type table[V any] struct {
 	started bool
 	slots   []slot[V]
 	heads   []int32 // first slot of each chain
-	free    int32   // first free slot; free ones are chained by next
+	free    int32   // first free slot; free slots are chained by next
 	oldest  int32
 	newest  int32
 	used    int
@@ -91,8 +91,8 @@ func (t *table[V]) insert(now int64, key netip.AddrPort) int32 {
 	return i
 }
 
-// put finds or inserts an address and gives it its whole life. In a full table it takes the
-// place of the oldest entry, and reports so.
+// put finds or inserts an address and gives it its whole life. In a full table the address
+// replaces the oldest entry, and put reports so.
 func (t *table[V]) put(now int64, key netip.AddrPort) (i int32, evicted bool) {
 	t.expire(now, expirePerCall)
 	if i = t.find(now, key); i != none {
@@ -152,7 +152,7 @@ func (t *table[V]) headOf(key netip.AddrPort) uint64 {
 }
 
 // append makes a slot the newest. A clock that goes back must not break the order of
-// deadlines, so no deadline is earlier than that of the one before.
+// deadlines, so no deadline is earlier than that of the slot before.
 func (t *table[V]) append(now int64, i int32) {
 	s := &t.slots[i]
 	s.deadline = now + t.life

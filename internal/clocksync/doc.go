@@ -1,5 +1,5 @@
 // Package clocksync estimates a peer's clock: from samples it computes server time,
-// round-trip time and an honest error bound. It also maps server time to ticks and back.
+// round-trip time and a bound on the error. It also maps server time to ticks and back.
 //
 // # Usage
 //
@@ -18,13 +18,13 @@
 //
 //	Add, Accept, Stamp   checked against limits.go: a refused sample changes only a counter
 //	window               the last 8 exchanges or 32 stamps (fourtime.go, oneway.go)
-//	aim                  the best of them becomes the target of the slew (slew.go)
+//	aim                  the offset of the best of them becomes the target of the slew (slew.go)
 //	Remote, Local        the reading, a continuous function of local time
 //
 // # Slewing
 //
 // The first sample sets the clock. After that a reading never jumps: it runs at most 5%
-// faster or slower than the local clock until it has reached the present offset. So Remote
+// faster or slower than the local clock until it has reached the target offset. So Remote
 // never goes back while its now does not. No sample, however wrong, moves the reading by
 // more than 50 ms in a second.
 //
@@ -41,13 +41,13 @@
 // It has no socket, no timer and no goroutine, reads no clock itself, and is not safe for
 // use by several goroutines. It does not match answers to questions: the caller knows which
 // Sent belongs to which answer. If a question was repeated and the answer could belong to
-// any of them, give the earliest Sent. The round trip is then measured too long, never too
-// short, and the error bound still holds.
+// any of the repeats, give the earliest Sent. The round trip is then measured too long,
+// never too short, and the error bound still holds.
 //
 // # Security
 //
 // A peer can lie about its own clock without being detected; the slew limit bounds the
-// harm. The error bound is a promise about honest peers whose clocks, and ours, are within
-// 500 ppm of true time. It does not hold for a peer whose clock is itself being slewed: a
-// replica server should use RTT, not Remote, of its clients' reports.
+// harm. The error bound holds for honest peers, if their clocks and ours are within 500
+// ppm of true time. It does not hold for a peer whose clock is itself being slewed, so a
+// replica server should use only RTT, not Remote, from its clients' reports.
 package clocksync

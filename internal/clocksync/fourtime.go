@@ -4,25 +4,25 @@ import "time"
 
 // Exchange is a question and its answer, with four times as in NTP.
 type Exchange struct {
-	Sent         time.Time // we sent the question; the earliest time if it was repeated
-	PeerReceived uint64    // the peer received it, µs of its clock
-	PeerSent     uint64    // the peer sent its answer, µs of its clock
-	Received     time.Time // we received the answer
+	Sent         time.Time // when we sent the question; the earliest time if it was repeated
+	PeerReceived uint64    // when the peer received it, in µs of its clock
+	PeerSent     uint64    // when the peer sent its answer, in µs of its clock
+	Received     time.Time // when we received the answer
 }
 
-// FourTimeStats counts the fate of each exchange given to Add.
+// FourTimeStats counts the exchanges given to Add by result.
 type FourTimeStats struct {
 	Kept      uint64 // entered the window
-	Repeated  uint64 // its question was not sent later than that of an exchange already kept
-	Backwards uint64 // ended before it began, or took less time than the peer says it held it
+	Repeated  uint64 // its question was not sent after that of the newest exchange kept
+	Backwards uint64 // ended before it began, or took less time than the peer claims to have held it
 	TooLong   uint64 // took, or was held, for more than 10 s
-	Far       uint64 // years away from the clock as set
+	Far       uint64 // years away from the present estimate
 }
 
-// FourTime reads a peer's clock from exchanges of four times. The offset in force is
-// that of the exchange with the least round trip among the last 8: the quickest exchange
-// was delayed the least, so its error is the least. The zero value is a clock that is
-// not set yet.
+// FourTime reads a peer's clock from exchanges of four times. It uses the offset of the
+// exchange with the least round trip among the last 8, the exchange in force: the
+// quickest exchange was delayed the least, so its error is the least. The zero value is a
+// clock that is not set yet.
 type FourTime struct {
 	slewed
 	window   [exchangeWindow]exchange
@@ -33,7 +33,7 @@ type FourTime struct {
 	stats    FourTimeStats
 }
 
-// exchange is what is remembered of an Exchange, in the terms of slewed.
+// exchange is the stored part of an Exchange, in the units of slewed.
 type exchange struct {
 	sent, offset, rtt int64
 }
@@ -41,9 +41,9 @@ type exchange struct {
 // Add takes an exchange into account and reports whether it was kept. Received is taken
 // as the current time.
 //
-// A question counts once: an answer to the last question or to an older one is dropped.
-// Nothing is lost, as the first answer has the least round trip. And a peer that repeats
-// answers cannot push the good ones out of the window.
+// A question counts once: a further answer to the last question that counted, or to an
+// older one, is dropped. Nothing is lost, as the first answer has the least round trip.
+// Also, a peer that repeats answers cannot push the good ones out of the window.
 func (c *FourTime) Add(x Exchange) bool {
 	if !c.synced {
 		c.start(x.Received, x.PeerReceived)
@@ -63,7 +63,7 @@ func (c *FourTime) Add(x Exchange) bool {
 }
 
 // measure checks x and reduces it to offset and round trip. It changes nothing, and
-// returns the counter of x's fate.
+// returns the counter for the result.
 func (c *FourTime) measure(x Exchange) (e exchange, fate *uint64) {
 	round, hold := x.Received.Sub(x.Sent), int64(x.PeerSent-x.PeerReceived)
 	switch {
@@ -75,8 +75,8 @@ func (c *FourTime) measure(x Exchange) (e exchange, fate *uint64) {
 	held := time.Duration(hold) * time.Microsecond
 	rtt := round - held
 	switch {
-	// A peer whose clock runs fast, by drift or because it is slewing it, measures
-	// its hold a little too long.
+	// A peer whose clock runs fast, by drift or because the peer is slewing it, measures
+	// the time that it held the question a little too long.
 	case rtt < -(held/slewDivisor + held/skewDivisor + granularity):
 		return e, &c.stats.Backwards
 	case rtt > maxRTT:
@@ -120,7 +120,7 @@ func (c *FourTime) smooth(rtt time.Duration) {
 }
 
 // RTT returns the round trip of the exchange in force, from 0 to 10 s; 0 before the first.
-// It is as measured, without a floor: a timer that is derived from it needs its own.
+// It has no lower bound: a timer that is derived from it needs its own.
 func (c *FourTime) RTT() time.Duration {
 	if !c.synced {
 		return 0
@@ -138,9 +138,9 @@ func (c *FourTime) SmoothedRTT() time.Duration {
 }
 
 // ErrorBound returns how far Remote(now) may be from the truth at most: half the round
-// trip of the exchange in force, as all of it may have been spent in one direction, the
-// drift since it, and what is not slewed yet. See the package comment for what is
-// assumed. Before the first exchange there is no bound.
+// trip of the exchange in force (all of it may have been spent in one direction), plus
+// the drift since then, plus the correction that is not slewed yet. See the package
+// comment for what is assumed. Before the first exchange there is no bound.
 func (c *FourTime) ErrorBound(now time.Time) time.Duration {
 	if !c.synced {
 		return unbounded

@@ -20,12 +20,13 @@ const (
 const (
 	// slewDivisor sets how fast a reading may be corrected: a twentieth of the time that
 	// passes, 5%. It is 50 times the drift that we allow two clocks, so it always catches
-	// up; a game that runs 5% fast is hard to notice; and it bounds what a forged or
-	// replayed sample can do to 50 ms a second.
+	// up. A game that runs 5% fast is hard to notice. A forged or replayed sample can move
+	// the reading by at most 50 ms a second.
 	slewDivisor = 20
 
 	// skewDivisor is the drift allowed between two clocks: a thousandth, 1,000 ppm, which is
-	// 500 ppm each in opposite directions. The error bound grows by it with a sample's age.
+	// 500 ppm each in opposite directions. The error bound grows by it with the age of the
+	// sample.
 	skewDivisor = 1000
 
 	// maxRTT is the longest round trip believed, and the longest that a peer may say it
@@ -38,16 +39,16 @@ const (
 	// 50 µs on a local network is the truth.
 	minSmoothedRTT = time.Millisecond
 
-	// granularity covers that peers cut their times down to whole µs, and so do we.
+	// granularity is the error from rounding: peers and we cut times down to whole µs.
 	granularity = 2 * time.Microsecond
 
-	// maxStampDelay is how late a stamp may be, beyond the best of the window, and still be
-	// looked at. Later ones are left over from something else.
+	// maxStampDelay is how much later than the best of the window a stamp may be to be
+	// used. A later one does not belong to this clock.
 	maxStampDelay = 10 * time.Second
 )
 
 // Bounds of the arithmetic: with these no sum or product below can overflow an int64,
-// whatever a peer sends. They are in ns unless they say otherwise.
+// whatever a peer sends. They are in ns unless noted.
 const (
 	maxOffset    = int64(1) << 56 // about 2 years of correction since the first sample
 	maxElapsed   = int64(1) << 61 // about 73 years of local time

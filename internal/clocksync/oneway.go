@@ -2,47 +2,47 @@ package clocksync
 
 import "time"
 
-// OneWayStats counts the fate of each time given to Accept and Stamp.
+// OneWayStats counts the times given to Accept and Stamp by result.
 type OneWayStats struct {
 	Kept      uint64 // entered the window
 	Unset     uint64 // a stamp before the first accept
 	Backwards uint64 // an accept that ended before it began
 	TooLong   uint64 // an accept that took more than 10 s
-	Far       uint64 // years away from the clock as set
-	Future    uint64 // sent later than it came, as far as the clock is known
-	Late      uint64 // more than 10 s later than the quickest, or an accept sent before it was asked for
-	Restarted uint64 // the clock started over from it, see Stamp
+	Far       uint64 // years away from the present estimate
+	Future    uint64 // sent after it arrived, by the present estimate
+	Late      uint64 // more than 10 s later than the quickest, or an accept sent before we asked for it
+	Restarted uint64 // the clock started over from this time, see Stamp
 }
 
 // OneWay reads a peer's clock from one exchange and the times that later packets carry.
 // The zero value is a clock that is not yet set.
 //
 // The offset can be known only as an interval. A packet cannot arrive before it was sent, so the
-// offset is at least its time minus our time of arrival (low); the accept cannot have
-// been sent before we asked for it, so the offset is at most its time minus our
-// time of asking (high). The accept alone gives both, and half way between them is its time
-// plus half the round trip. Each quicker packet raises low. The offset in force is low,
-// by the quickest packet of the last 32, plus half of the least distance between
-// the two that was ever seen: the least one-way delay.
+// offset is at least its time minus our time of arrival (low). The answer of the exchange, the
+// accept, cannot have been sent before we asked for it, so the offset is at most its time minus
+// our time of asking (high). The accept alone gives both. The middle between them is its time
+// plus half the round trip. Each quicker packet raises low. The offset that is used is low, from
+// the quickest packet of the last 32, plus half of the least distance between low and high that
+// was ever seen: the least one-way delay.
 type OneWay struct {
 	slewed
 	groups  [stampGroups]bound // the quickest stamp of each group
 	group   uint8              // the newest group
-	inGroup uint8              // stamps that the newest group stands for
+	inGroup uint8              // number of stamps in the newest group
 	refused uint8              // stamps refused in a row
 	high    bound
 	delay   int64 // least one-way delay
 	stats   OneWayStats
 }
 
-// bound is a limit of the offset, and the local time when it was true.
+// bound is a limit of the offset, and the local time at which it held.
 type bound struct {
 	offset, at int64
 }
 
-// Accept takes an exchange into account whose answer carries one time of the peer, in
-// µs, and reports whether it was kept. The first one sets the clock. Where the question
-// was repeated, sent is the earliest. Received is taken as the current time.
+// Accept takes an exchange whose answer carries one time of the peer, in µs, and reports
+// whether it was kept. The first one sets the clock. If the question was repeated, sent is the
+// earliest time. Received is taken as the current time.
 func (c *OneWay) Accept(sent time.Time, peer uint64, received time.Time) bool {
 	switch round := received.Sub(sent); {
 	case round < 0:
@@ -75,12 +75,12 @@ func (c *OneWay) Accept(sent time.Time, peer uint64, received time.Time) bool {
 	return true
 }
 
-// Stamp takes the time into account that a packet carries, in µs of the peer's clock, and
-// reports whether it was kept.
+// Stamp takes the time that a packet carries, in µs of the peer's clock, and reports whether it
+// was kept.
 //
 // A time that contradicts the known interval is refused. After 32 refusals in a row the
-// interval itself must be wrong: a clock is worse than we allow, or a machine slept. The
-// clock then starts over from the last of them, with the least delay seen before. The
+// interval itself must be wrong: a clock drifts more than we allow, or a machine was suspended.
+// The clock then starts over from the last of them, with the least delay seen before. The
 // reading still does not jump.
 func (c *OneWay) Stamp(now time.Time, peer uint64) bool {
 	if !c.synced {
@@ -104,8 +104,8 @@ func (c *OneWay) Stamp(now time.Time, peer uint64) bool {
 	return true
 }
 
-// measure reduces a time of the peer to the bound that it sets. It changes nothing, and
-// returns the counter of the time's fate.
+// measure reduces a time of the peer to the bound that it sets. It changes nothing, and returns
+// the counter for the result.
 func (c *OneWay) measure(now time.Time, peer uint64) (low bound, fate *uint64) {
 	t := c.local(now)
 	theirs, ok := c.remote(peer)
@@ -121,7 +121,7 @@ func (c *OneWay) measure(now time.Time, peer uint64) (low bound, fate *uint64) {
 	return low, &c.stats.Kept
 }
 
-// keep enters low into the window and aims at the offset that follows.
+// keep puts low into the window and aims at the new offset.
 func (c *OneWay) keep(low bound) {
 	c.refused = 0
 	if c.inGroup == groupStamps {
@@ -137,7 +137,7 @@ func (c *OneWay) keep(low bound) {
 	c.aim(low.at, min(quickest+c.delay, high))
 }
 
-// restart begins with one interval, as if the whole window had been stamps like low.
+// restart begins with one interval, as if all stamps of the window had been low.
 func (c *OneWay) restart(low, high bound) {
 	for i := range c.groups {
 		c.groups[i] = low
@@ -172,15 +172,14 @@ func (c *OneWay) highAt(t int64) int64 {
 	return c.high.offset + skewOver(t-c.high.at)
 }
 
-// RTT returns twice the least one-way delay: the least round trip that can be put together
-// from the way of the accepted question and that of the quickest packet. 0 before the
-// first accept.
+// RTT returns twice the least one-way delay: the delay of the question to the peer plus that of
+// the quickest packet from it. It is 0 before the first accept.
 func (c *OneWay) RTT() time.Duration { return time.Duration(2 * c.delay) }
 
-// ErrorBound returns how far Remote(now) may be from the truth at most. Packets that only
-// come in say nothing about how late they all are, so it grows by 1 ms a second of the
-// time since the last accept. See the package comment for what is assumed. Before the
-// first accept there is no bound.
+// ErrorBound returns how far Remote(now) may be from the truth at most. Packets in one
+// direction do not show how late all of them are, so the bound grows by 1 ms for each second
+// since the last accept. See the package comment for what is assumed. Before the first accept
+// there is no bound.
 func (c *OneWay) ErrorBound(now time.Time) time.Duration {
 	if !c.synced {
 		return unbounded

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// slewed is a remote clock as read: a continuous function of local time that creeps
-// towards the offset in force. The zero value has not been set.
+// slewed is the reading of a remote clock: a continuous function of local time that moves
+// slowly towards the target offset. The zero value is a clock that is not set yet.
 //
 // Inside, times are int64 ns: local ones since epoch, remote ones since base, so that
-// neither a clock that starts at a 62-bit hash nor one that wraps can overflow. An
-// offset is remote minus local in these terms.
+// neither a clock that starts at a 62-bit hash nor one that wraps can overflow. An offset
+// is remote minus local time in these units.
 type slewed struct {
 	epoch  time.Time // local time 0: when the first sample arrived
 	base   uint64    // remote time 0, µs
@@ -24,7 +24,7 @@ type slewed struct {
 func (c *slewed) Synced() bool { return c.synced }
 
 // Remote returns the remote time in µs at local time now, or 0 before the first sample.
-// It never goes back as long as now does not, samples in between included.
+// It never goes back as long as now does not, even if samples come in between.
 func (c *slewed) Remote(now time.Time) uint64 {
 	if !c.synced {
 		return 0
@@ -50,8 +50,8 @@ func (c *slewed) start(epoch time.Time, base uint64) {
 	c.epoch, c.base = epoch, base
 }
 
-// aim makes target the offset in force as of local time t. The reading at t does not
-// change. The first call steps, as there is no earlier reading to be true to.
+// aim sets the target offset from local time t on. The reading at t does not change. Only
+// the first call makes it jump, as there is no earlier reading.
 func (c *slewed) aim(t, target int64) {
 	if !c.synced {
 		c.anchor, c.offset, c.left, c.synced = t, target, 0, true
@@ -74,9 +74,9 @@ func (c *slewed) offsetAt(t int64) int64 {
 	return c.offset + min(max(c.left, -limit), limit)
 }
 
-// unslew returns how much local time after anchor the reading has moved on by ahead, the
-// least there is. It inverts offsetAt exactly, rounding included: every slewDivisor steps
-// of local time the reading makes one step more, or one less, until left is used up.
+// unslew returns the least local time after anchor in which the reading moves on by
+// ahead. It inverts offsetAt exactly, rounding included: in every slewDivisor steps of
+// local time the reading makes one step more, or one less, until left is used up.
 func (c *slewed) unslew(ahead int64) int64 {
 	if ahead <= 0 {
 		return ahead
@@ -90,7 +90,7 @@ func (c *slewed) local(t time.Time) int64 {
 	return min(max(int64(t.Sub(c.epoch)), -maxElapsed), maxElapsed)
 }
 
-// remote returns a remote time as ns since base; false if it is absurdly far from it.
+// remote returns a remote time as ns since base; false if it is absurdly far from base.
 func (c *slewed) remote(micros uint64) (int64, bool) {
 	rel := int64(micros - c.base)
 	if rel < -maxRelMicros || rel > maxRelMicros {
@@ -105,7 +105,7 @@ const unbounded = time.Duration(math.MaxInt64)
 // skewOver returns how far two clocks may drift apart in d ns.
 func skewOver(d int64) int64 { return max(d, 0)/skewDivisor + 1 }
 
-// floorDiv divides rounding down; b is positive.
+// floorDiv returns a / b, rounded down; b is positive.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

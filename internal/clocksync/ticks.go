@@ -13,12 +13,13 @@ const DefaultTickRate = 20
 // wire they are the low 16. The zero value has 20 ticks a second, tick 0 beginning at
 // time 0.
 //
-// Rates that do not divide a second, such as 60, are exact: tick 60 begins one second
-// after tick 0, and those between begin at the µs that follows their true time.
+// Rates that do not divide a second into whole µs, such as 60, are exact: tick 60 begins
+// one second after tick 0, and the ticks between begin at the next whole µs after their
+// true time.
 type Ticks struct {
 	origin uint64 // server time in µs at which tick first begins
 	first  uint64
-	span   uint64 // µs that perSpan ticks take together; 0 is the default
+	span   uint64 // µs that per ticks take together; 0 means the default rate
 	per    uint64
 }
 
@@ -40,8 +41,8 @@ func Every(length time.Duration) Ticks {
 	return Ticks{span: uint64(length.Microseconds()), per: 1}
 }
 
-// From returns t with the given tick beginning at the given server time in µs, which is
-// how a login says where the ticks are.
+// From returns t with the given tick beginning at the given server time in µs. A login
+// message carries these two.
 func (t Ticks) From(tick, start uint64) Ticks {
 	t.first, t.origin = tick, start
 	return t
@@ -74,7 +75,7 @@ func (t Ticks) Length() time.Duration {
 	return time.Duration(span * 1000 / per)
 }
 
-// rate returns how many µs how many ticks take.
+// rate returns a number of µs and the number of ticks that take this time.
 func (t Ticks) rate() (span, per uint64) {
 	if t.span == 0 {
 		return 1_000_000, DefaultTickRate
@@ -86,8 +87,8 @@ func (t Ticks) rate() (span, per uint64) {
 func Wire(tick uint64) uint16 { return uint16(tick) }
 
 // Unwire returns the tick that the 16 bits of a message mean: "the absolute tick nearest to
-// now". Exactly half way between two, 32,768 ticks off, it is the earlier one. There are no
-// ticks before 0, so close to it the nearest may be a later one.
+// now". If two are equally near, 32,768 ticks away, it is the earlier one. There are no
+// ticks before 0, so close to 0 the result may be a later tick.
 func Unwire(wire uint16, now uint64) uint64 {
 	ahead := int16(wire - uint16(now))
 	tick := now + uint64(int64(ahead))

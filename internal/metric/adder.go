@@ -47,7 +47,7 @@ func counters(t reflect.Type) bool {
 	return false
 }
 
-// words returns the counters of a struct that NewAdder has looked at.
+// words returns the counters of a struct that NewAdder has checked.
 func words[T any](s *T) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(s)), unsafe.Sizeof(*s)/unsafe.Sizeof(uint64(0)))
 }

@@ -13,12 +13,12 @@ var bounds = [...]time.Duration{
 
 // Times is a histogram of durations in 15 numbers. The zero value is empty.
 type Times struct {
-	counts [len(bounds) + 1]uint64 // the last is of those beyond all bounds
+	counts [len(bounds) + 1]uint64 // the last counts durations beyond all bounds
 	sum    uint64                  // ns
 }
 
-// first has, for the number of bits of a duration's nanoseconds, the first bucket that the duration can be in. At most two
-// bounds are then left to be looked at.
+// first maps the bit length of a duration in nanoseconds to the first bucket that the duration can be in. At most two
+// bounds are then left to compare.
 var first = func() (of [65]uint8) {
 	for n := 1; n < len(of); n++ {
 		least := uint64(1) << (n - 1)

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Limit returns the worst bytes of a connection of a dialect in a state, from docs/limits.md.
-// Callers write dialect and state as literals, so that a test finds rows without a test.
+// Limit returns the most bytes that a connection of a dialect takes in a state, from
+// docs/limits.md. Callers write dialect and state as literals, so that a test can find rows that
+// no test uses.
 func Limit(t testing.TB, dialect, state string) int {
 	t.Helper()
 	for _, row := range Tables(t, filepath.Join(Root(t), limitsPage))[limitsHeading] {
@@ -37,12 +38,12 @@ func Reaches(t testing.TB, dialect, state string, got int) {
 	}
 }
 
-// Heap returns the bytes of live objects on the heap. The difference of two calls is what was kept
-// between them.
+// Heap returns the bytes of live objects on the heap. The difference between two calls is the
+// memory that was kept between them.
 func Heap() int {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what has a finalizer goes in the second
+	runtime.GC() // the second frees objects with finalizers
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }

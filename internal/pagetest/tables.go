@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Table is a table of a page: for each row a map from column to cell.
+// Table is a table of a page. Each row is a map from column to cell.
 type Table []map[string]string
 
 // Tables returns the tables of a page by their headings. The key of a second table under a

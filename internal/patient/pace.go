@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// turn is how often the clock of Pace looks.
+// turn is the interval at which Pace and Stood read the clock.
 const turn = 5 * time.Millisecond
 
-// Pace starts a clock for promises that are made in seconds, and returns what reads it. It is the clock of the wall but
-// for the time in which the machine runs something else: a wait of turn that took longer counts as at most twice that.
+// Pace starts a clock for promises that are made in seconds, and returns the function that reads it. It runs like a wall
+// clock, but leaves out time in which the machine runs something else: each wait of turn counts as at most twice turn.
 func Pace(t testing.TB) func() time.Duration {
 	var told atomic.Int64
 	stop := make(chan struct{})
@@ -32,8 +32,9 @@ func Pace(t testing.TB) func() time.Duration {
 	return func() time.Duration { return time.Duration(told.Load()) }
 }
 
-// Stood starts a watch for times in which the machine runs nothing of this process, and returns what tells the longest of
-// them. After one of seconds whoever waits for an answer in wall time has given up, and no program can help it.
+// Stood starts to watch for pauses in which the machine does not run this process, and returns the function that returns
+// the longest. After a pause of seconds, a peer that waits for an answer in wall time has given up, and no program can
+// prevent that.
 func Stood(t testing.TB) func() time.Duration {
 	var longest atomic.Int64
 	stop := make(chan struct{})
@@ -55,5 +56,5 @@ func Stood(t testing.TB) func() time.Duration {
 	return func() time.Duration { return time.Duration(longest.Load()) }
 }
 
-// fair is what a wait of turn counts.
+// fair returns how much of a wait of turn counts, given how long it took.
 func fair(took time.Duration) time.Duration { return min(took, 2*turn) }

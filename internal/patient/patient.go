@@ -1,5 +1,5 @@
 // Package patient gives each wait of a test a time limit. A test that waits for ever would block all others until go test
-// itself gives up, without telling which wait it was.
+// itself gives up, without saying which wait it was.
 package patient
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// limit is far more than any wait takes on a slow machine that does other work. Where the gate's counts run, or the
-// nightly load, a wait may be for two minutes of work.
+// limit is far more than any wait takes on a slow, busy machine. With the counts of the gate or of the nightly soak, a
+// wait may be for two minutes of work.
 var limit = func() time.Duration {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
@@ -28,13 +28,13 @@ func Value[T any](c <-chan T) T {
 	return <-c
 }
 
-// Done calls f, which may block, such as the Wait of a group.
+// Done calls f, which may block, such as the Wait of a sync.WaitGroup.
 func Done(f func()) {
 	defer End().Stop()
 	f()
 }
 
-// Test gives a whole test a time limit. A benchmark lasts as long as it is told to.
+// Test gives a whole test a time limit. Benchmarks have none.
 func Test(t testing.TB) {
 	if _, ok := t.(*testing.B); ok {
 		return
@@ -49,8 +49,9 @@ func Exit(c *exec.Cmd) error {
 	return c.Wait()
 }
 
-// End ends the program, unless it is stopped, and prints what each goroutine waits for. A function that waits for several
-// things, or for bytes, defers End().Stop(). The test is not failed instead, as its cleanup may wait for the same.
+// End returns a timer that ends the program after the limit, unless it is stopped, and prints what each goroutine waits
+// for. A function that waits for several things, or for bytes, defers End().Stop(). The test is not failed instead, as
+// its cleanup may wait for the same thing.
 func End() *time.Timer {
 	return time.AfterFunc(limit, func() {
 		debug.SetTraceback("all")

@@ -1,5 +1,5 @@
-// Package plain makes untrusted text safe to show. In a terminal it cannot move the cursor, change a colour or reverse the
-// reading direction, and in a log it cannot begin a line of its own.
+// Package plain makes untrusted text safe to show. In a terminal such text cannot move the cursor, change a colour or reverse
+// the reading direction. In a log it cannot begin a new line.
 package plain
 
 import (
@@ -11,8 +11,8 @@ import (
 )
 
 // Text returns s with a dot in place of each control, escape, bidirectional and invisible character. Bytes that are not UTF-8
-// become U+FFFD. Joiners and variation selectors stay where they change the appearance: after emoji, and in scripts that need
-// them.
+// become U+FFFD. Joiners and variation selectors are kept where they change the appearance: after emoji, and in scripts that
+// need them.
 func Text(s string) string {
 	if safe(s) {
 		return s
@@ -26,7 +26,7 @@ func Text(s string) string {
 	}, s)
 }
 
-// safe reports whether s is all printable ASCII, as most text is.
+// safe reports whether s is all printable ASCII, the usual case.
 func safe(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -36,7 +36,7 @@ func safe(s string) bool {
 	return true
 }
 
-// JSON returns a line of JSON with each such character escaped inside its strings. Its meaning does not change.
+// JSON returns a line of JSON in which each character that Text replaces is escaped. Its meaning does not change.
 func JSON(line []byte) []byte {
 	var look eye
 	if !bytes.ContainsFunc(line, look.misses) {
@@ -60,10 +60,10 @@ func JSON(line []byte) []byte {
 
 // eye reads a text from its beginning, character by character. The zero value has read nothing.
 type eye struct {
-	last rune // the last that was seen, marks on it aside; 0 if none was
+	last rune // the last visible character, without its combining marks; 0 if there was none
 }
 
-// misses reports whether the next character does something instead of being seen, or nothing at all.
+// misses reports whether the next character is invisible: it has an effect instead of a shape, or neither.
 func (e *eye) misses(r rune) bool {
 	switch {
 	case r < 0x7f && r >= ' ':

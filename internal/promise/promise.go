@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Keeps returns n, the count of a loop that checks promises, and records it when the test has passed. A test with several
-// promises names them all: "T21 T28".
+// Keeps returns n, the number of rounds of a loop that checks promises, and records it when the test has passed. A test
+// with several promises names them all: "T21 T28".
 func Keeps(t testing.TB, ids, part string, n int) int {
 	t.Helper()
 	t.Cleanup(func() {
@@ -21,8 +21,8 @@ func Keeps(t testing.TB, ids, part string, n int) int {
 	return n
 }
 
-// Kept records that a test has run n of a promise, for a part of the project: a dialect, a package. It writes a line to
-// the file that PARLEY_TALLY names, if any. A test that failed or was skipped records nothing.
+// Kept records that a test has checked a promise n times, for a part of the project: a dialect or a package. It writes
+// a line to the file that PARLEY_TALLY names, if any. A test that failed or was skipped records nothing.
 func Kept(t testing.TB, id, part string, n int) {
 	t.Helper()
 	name := os.Getenv("PARLEY_TALLY")
@@ -35,11 +35,11 @@ func Kept(t testing.TB, id, part string, n int) {
 		return
 	}
 	defer f.Close()
-	// One write of less than a page: lines of tests that run at the same time do not mix.
+	// One write of less than a page, so that lines of tests that run at the same time do not mix.
 	if _, err := fmt.Fprintf(f, "%s\t%s\t%d\t%s\n", id, part, n, t.Name()); err != nil {
 		t.Errorf("promise: the tally: %v", err)
 	}
 }
 
-// Full reports whether to run the counts of the gate, which take too long for every run of the tests.
+// Full reports whether to run the full counts of the gate, which take too long for every run of the tests.
 func Full() bool { return os.Getenv("PARLEY_PR") != "" }

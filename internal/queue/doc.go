@@ -8,7 +8,7 @@
 //		use(q.Pop())
 //	}
 //
-// They are pure, allocate only to grow and are owned by one goroutine. They have no bound
-// of their own: the caller checks Len or Held before it pushes. Its limits.go has the
-// bound and what happens beyond it.
+// They allocate only to grow, and one goroutine owns each. They have no bound of their
+// own: the caller checks Len or Held before it pushes. The caller's limits.go has the
+// bound and says what happens beyond it.
 package queue

@@ -2,8 +2,8 @@ package queue
 
 import "unsafe"
 
-// Fifo is a queue: first in, first out. It allocates only to grow, and removed elements do not
-// make it longer. The zero value is empty.
+// Fifo is a queue: first in, first out. It allocates only to grow, and reuses the room of
+// removed elements. The zero value is empty.
 type Fifo[T any] struct {
 	list  []T
 	head  int32
@@ -46,12 +46,12 @@ func (q *Fifo[T]) Pop() T {
 }
 
 // Trim frees the memory of an empty queue that was long: a burst must not make a connection large
-// for the rest of its life. A queue that is long now and then, as when many speak in one tick,
-// keeps its memory if that is small.
+// for the rest of its life. A queue that is long now and then, for example when many players
+// speak in one tick, keeps its memory if that is small.
 func (q *Fifo[T]) Trim() {
 	const (
-		kept      = 64      // are always kept
-		keptBytes = 4 << 10 // and so much while it is of use
+		kept      = 64      // elements of room that are always kept
+		keptBytes = 4 << 10 // bytes that are kept while the queue uses them
 		patience  = 1024
 	)
 	n := cap(q.list)

@@ -7,14 +7,14 @@ import (
 )
 
 // PacketOverhead is the memory of a packet besides its buffer: its slot in the queue. Growing
-// doubles the queue, so a packet may have two.
+// doubles the queue, so a packet may take two slots.
 const PacketOverhead = 2 * int(unsafe.Sizeof([]byte(nil)))
 
 // Packets is a queue of packets in lent buffers. A single packet, the usual case, is stored in
 // the queue itself, without an allocation. The zero value is empty.
 type Packets struct {
 	first []byte        // the oldest, nil if none waits
-	rest  *Fifo[[]byte] // once there were two
+	rest  *Fifo[[]byte] // set once there were two packets
 	held  int
 }
 
@@ -49,7 +49,7 @@ func (q *Packets) Put(b []byte) {
 	q.rest.Push(b)
 }
 
-// Pop removes the oldest packet, which must exist. Its buffer is the caller's.
+// Pop removes the oldest packet, which must exist. The caller owns its buffer.
 func (q *Packets) Pop() []byte {
 	b := q.first
 	q.held -= cap(b) + PacketOverhead

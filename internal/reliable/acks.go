@@ -2,27 +2,27 @@ package reliable
 
 import "time"
 
-// acks is what a receiver owes in acknowledgements, oldest first. The zero
-// value owes nothing.
+// acks is the list of acknowledgements that a receiver has yet to send, oldest first. The
+// zero value is empty.
 type acks struct {
-	ranges []ackRange // from taken on; lent, if they are more than one
+	ranges []ackRange // from index taken on; lent by Buffers if it has room for more than one
 	taken  int
-	lone   [1]ackRange   // the room of one that is owed alone, as most are
-	due    time.Duration // when they are to go out; 0 if none is owed
-	count  int           // numbers owed
+	lone   [1]ackRange   // the room for a single range, the usual case
+	due    time.Duration // when they are to go out; 0 if there are none
+	count  int           // numbers in all ranges
 }
 
-// fewRanges are lent at once: a quarter of a kilobyte.
+// fewRanges is the size of the first table that is lent: 256 bytes.
 const fewRanges = 16
 
-// ackRange is numbers in a row, each owed once.
+// ackRange is a run of numbers, each to be acknowledged once.
 type ackRange struct {
 	first uint64
 	count uint32
 }
 
-// add owes one acknowledgement of n. It returns how many older ones had to be
-// forgotten for it.
+// add adds an acknowledgement of n. It returns how many older ones were forgotten to make
+// room.
 func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Buffers) (forgotten int) {
 	if a.due == 0 {
 		a.due = at + c.AckDelay
@@ -46,7 +46,7 @@ func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Buffers) (fo
 	return forgotten
 }
 
-// makeRoom makes room for one more at the end.
+// makeRoom makes room for one more range at the end.
 func (a *acks) makeRoom(b *Buffers) {
 	old := a.ranges
 	switch {
@@ -94,7 +94,7 @@ func (a *acks) take(dst []uint64, b *Buffers) int {
 	return n
 }
 
-// clear owes nothing any more.
+// clear empties the list.
 func (a *acks) clear(b *Buffers) {
 	a.leave(a.ranges, b)
 	*a = acks{}

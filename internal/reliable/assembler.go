@@ -18,13 +18,13 @@ type AssemblyConfig struct {
 type Budget struct {
 	max, used int
 	placed    int   // bytes of the places that are taken
-	holders   queue // of places, by the time of their newest progress
-	waiters   queue // for one, the oldest first
+	holders   queue // assemblers with a place, by the time of their newest progress
+	waiters   queue // assemblers that wait for a place, the oldest first
 	stalls    uint64
 }
 
-// NewBudget returns a budget of max bytes for large messages; 0 means 32 MiB. There is room for at least
-// one.
+// NewBudget returns a budget of max bytes for large messages; 0 means 32 MiB. There is always room for one
+// message.
 func NewBudget(max int) *Budget {
 	orElse(&max, partialOfAll)
 	return &Budget{max: max}
@@ -37,7 +37,7 @@ func (b *Budget) Used() int { return b.used }
 func (b *Budget) Waiting() int { return b.waiters.len }
 
 // Wake returns the owner of a waiting message that may get a place now, nil if there is none. It returns
-// each owner once, until that has to wait again.
+// each owner once, until its message has to wait again.
 func (b *Budget) Wake() any {
 	if a := b.waiters.first; a != nil && !a.woken && b.hasPlace(a.cfg.MaxMessage) {
 		a.woken = true
@@ -48,14 +48,14 @@ func (b *Budget) Wake() any {
 
 func (b *Budget) hasPlace(size int) bool { return b.placed == 0 || b.placed+size <= b.max }
 
-// Assembler assembles one message at a time from parts that come in order: a continued message of an ordered
-// stream. Make one with NewAssembler.
+// Assembler assembles one message at a time from parts that come in order, as in an ordered stream. Make one
+// with NewAssembler.
 type Assembler struct {
 	// Owner is the value that Budget.Wake returns.
 	Owner any
-	// Arrived means that the rest of the message waits to be read, or that no more comes as the connection
-	// has ended. The message is then read without a place, as it gives its memory back at once. Release
-	// unsets it.
+	// Arrived means that the rest of the message has been received and waits to be read, or that no more
+	// comes because the connection has ended. The message then needs no place, as it gives its memory back
+	// at once. Release unsets Arrived.
 	Arrived bool
 
 	cfg    *AssemblyConfig
@@ -64,13 +64,13 @@ type Assembler struct {
 
 	message []byte // so far
 	begun   bool
-	whole   bool // message was returned and is let go at the next call
+	whole   bool // message was returned and is dropped at the next call
 	failed  bool
 	woken   bool          // while it waits
 	at      time.Duration // when the newest stalledBytes were complete
-	mark    int           // how much was there then
+	mark    int           // len(message) at that time
 
-	list         *queue // that it is in, nil if in none
+	list         *queue // the queue that it is in, nil if none
 	older, newer *Assembler
 }
 
@@ -109,9 +109,9 @@ func NewAssembler(now time.Time, cfg *AssemblyConfig, b *Budget) Assembler {
 	return Assembler{cfg: cfg, budget: b, born: now}
 }
 
-// Append takes the next part. With more unset it is the last, and the whole message is returned, valid until
-// the next call. After Oversize and Stalled nothing is held, and the connection cannot go on, as a reliable
-// message is lost.
+// Append takes the next part. If more is false it is the last, and the whole message is returned, valid
+// until the next call. After Oversize and Stalled the message is dropped. The connection cannot go on, as a
+// reliable message is lost.
 func (a *Assembler) Append(now time.Time, part []byte, more bool) ([]byte, AssemblyFate) {
 	a.Read()
 	switch {
@@ -170,7 +170,7 @@ func (a *Assembler) place(now time.Time) bool {
 	case a.Arrived:
 		a.leave()
 		return true
-	case b.waiters.first != nil && b.waiters.first != a: // in the order of asking
+	case b.waiters.first != nil && b.waiters.first != a: // others asked first
 	default:
 		b.unstall(now, a.cfg.MaxMessage)
 		if b.hasPlace(a.cfg.MaxMessage) {
@@ -193,7 +193,7 @@ func (a *Assembler) progress(now time.Time) {
 	a.budget.holders.push(a)
 }
 
-// unstall has messages give way that have stopped growing, until there is a place.
+// unstall drops messages that have stopped growing until there is a place.
 func (b *Budget) unstall(now time.Time, size int) {
 	for a := b.holders.first; a != nil && !b.hasPlace(size) && now.Sub(a.born)-a.at >= stalledAfter; a = b.holders.first {
 		a.Release()
@@ -202,7 +202,7 @@ func (b *Budget) unstall(now time.Time, size int) {
 	}
 }
 
-// Read says that the message that Append returned was read, and gives its memory back.
+// Read gives back the memory of the message that Append returned, once the caller has read it.
 func (a *Assembler) Read() {
 	if a.whole {
 		a.Release()
@@ -221,7 +221,7 @@ func (a *Assembler) Waits() bool { return a.list == &a.budget.waiters }
 // Failed reports whether a partial message was dropped, so that the connection cannot go on.
 func (a *Assembler) Failed() bool { return a.failed }
 
-// Release drops what is held, as when the connection ends.
+// Release drops the message, for example when the connection ends.
 func (a *Assembler) Release() {
 	if a.list == &a.budget.holders {
 		a.budget.placed -= a.cfg.MaxMessage
@@ -237,7 +237,7 @@ func (a *Assembler) leave() {
 	}
 }
 
-// queue is a list of assemblers, the one that was pushed first being the first. Each is in one at most.
+// queue is a first-in, first-out list of assemblers. Each assembler is in one queue at most.
 type queue struct {
 	first, last *Assembler
 	len         int

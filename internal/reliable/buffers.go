@@ -22,7 +22,7 @@ type Buffers struct {
 	shared  spares[*Shared]
 	kept    int
 	waiting int // bytes of the packets that all receivers hold behind a gap beyond their own shares, with their tables
-	given   int // slices since the last trim
+	given   int // slices given back since the last trim
 }
 
 // byteClasses are the sizes that are lent: a game's small messages, one relay
@@ -37,7 +37,7 @@ const (
 	fullPacketSize = 1280
 )
 
-// classOf has the class of n bytes, rounded up to classStep.
+// classOf has the size class of n bytes at index n/classStep, rounded up.
 var classOf = func() (of [fullPacketSize/classStep + 1]uint8) {
 	c := 0
 	for i := range of {
@@ -49,7 +49,8 @@ var classOf = func() (of [fullPacketSize/classStep + 1]uint8) {
 	return of
 }()
 
-// byteClass returns the smallest class of at least n bytes; ok is false if there is none.
+// byteClass returns the smallest size class of at least n bytes; ok is false if there is
+// none.
 func byteClass(n int) (c int, ok bool) {
 	if n <= fullPacketSize {
 		return int(classOf[(n+classStep-1)/classStep]), true
@@ -63,7 +64,7 @@ func byteClass(n int) (c int, ok bool) {
 }
 
 const (
-	// tableClasses are the sizes of tables by powers of two, from firstTable.
+	// tableClasses is the number of table sizes: powers of two, from firstTable on.
 	tableClasses = 16
 	firstTable   = 2
 
@@ -73,7 +74,7 @@ const (
 
 	// maxKeptBytes bounds the bytes that are kept for later use after a burst. The rest is
 	// left to the garbage collector. Each time that trimEvery slices were given back, the
-	// spares that were not used meanwhile are let go too, except fewSpares of each kind.
+	// spares that were not used since are dropped too, except fewSpares of each kind.
 	maxKeptBytes = 16 << 20
 	trimEvery    = 1 << 14
 	fewSpares    = 16
@@ -81,13 +82,12 @@ const (
 	// keptRoom is the number of slices that a list always has room for: 48 KiB.
 	keptRoom = 2048
 
-	// maxKeptShared bounds the kept heads of shared packets, and maxKeptHeld the kept heads
-	// of lanes.
+	// maxKeptShared bounds the kept Shared structs, and maxKeptHeld the kept heldLanes.
 	maxKeptShared = 4096
 	maxKeptHeld   = 256
 
 	// maxKeptTables bounds the kept tables of the smallest size. Of each next size half as
-	// many are kept: a megabyte of flights of one size.
+	// many are kept. For flights, that is about a megabyte of each size.
 	maxKeptTables = 4096
 )
 
@@ -115,10 +115,10 @@ func (b *Buffers) maxHeld() int {
 	return heldOfAll
 }
 
-// Kept returns how many bytes wait to be lent. Tests ask it.
+// Kept returns how many bytes wait to be lent. It is for tests.
 func (b *Buffers) Kept() int { return b.kept }
 
-// Give returns a slice that Take lent. The caller does not touch it afterwards.
+// Give returns a slice that Take lent. The caller must not use it afterwards.
 func (b *Buffers) Give(p []byte) {
 	c, ok := byteClass(cap(p))
 	if !ok || cap(p) != byteClasses[c] || b.kept+cap(p) > maxKeptBytes {
@@ -131,7 +131,7 @@ func (b *Buffers) Give(p []byte) {
 	}
 }
 
-// trim lets go of spares that were not used since the last trim.
+// trim drops spares that were not used since the last trim.
 func (b *Buffers) trim() {
 	b.given = 0
 	for c := range b.bytes {
@@ -146,7 +146,7 @@ func (b *Buffers) trim() {
 	b.shared.trim()
 }
 
-// room returns how many bytes a buffer for n has.
+// room returns the size of the buffer that is lent for n bytes.
 func room(n int) int {
 	if c, ok := byteClass(n); ok {
 		return byteClasses[c]
@@ -169,8 +169,7 @@ func (b *Buffers) giveParcels(t []parcel)     { giveTable(&b.parcels, t) }
 func (b *Buffers) takeRanges(n int) []ackRange { return takeTable(&b.ranges, n) }
 func (b *Buffers) giveRanges(t []ackRange)     { giveTable(&b.ranges, t) }
 
-// takeHeld returns the heads of lanes that hold nothing yet, and count each packet with an
-// overhead.
+// takeHeld returns empty lanes that count each packet with an overhead, in bytes.
 func (b *Buffers) takeHeld(overhead int) *heldLanes {
 	h, ok := b.held.take()
 	if !ok {

@@ -6,48 +6,49 @@ import (
 )
 
 // SendConfig sets how a Sender numbers, resends and gives up. The zero SendConfig is usable and follows
-// the replica page. It is not changed after use and may be shared by any number of senders.
+// docs/protocols/replica.md. It is not changed after use and may be shared by any number of senders.
 type SendConfig struct {
-	// Span bounds the distance between the oldest unacknowledged number (and the
-	// newest acknowledged one) and the next number. Default 4,096.
+	// Span bounds how many numbers the next number may be ahead of the oldest unacknowledged one and of
+	// the newest acknowledged one. Default 4,096.
 	Span uint64
 
-	// MaxBytes bounds the bytes taken since the oldest unacknowledged packet; beyond it Send returns
-	// ErrWindowFull. An eighth of it is for packets of up to 256 bytes. A peer's MaxHeld should be no
-	// smaller. Default 256 KiB.
+	// MaxBytes bounds the bytes that Send has taken from the oldest unacknowledged packet on. Beyond it
+	// Send returns ErrWindowFull. An eighth of it is reserved for packets of up to 256 bytes. A peer's
+	// MaxHeld should be no smaller. Default 256 KiB.
 	MaxBytes int
 
 	// FirstRTO is the resend delay while the round trip is unknown. Default 250 ms.
 	FirstRTO time.Duration
 	// MinRTO and MaxRTO bound the resend delay. Defaults 20 ms and 2 s.
 	MinRTO, MaxRTO time.Duration
-	// VarFloor is the least margin over the smoothed round trip. Default 10 ms; negative means none.
+	// VarFloor is the least time that the resend delay adds to the smoothed round trip. Default 10 ms;
+	// negative means none.
 	VarFloor time.Duration
-	// MaxBackoff bounds the delay after doubling. Default 2 s.
+	// MaxBackoff bounds the resend delay, which doubles with each resend of a packet. Default 2 s.
 	MaxBackoff time.Duration
 
 	// Tries is how many resends by timer the oldest packet gets before the sender gives up. Default 10.
 	Tries int
-	// GiveUpAfter is the least age of that packet when the sender gives up, whatever the tries. Default
-	// 0.
+	// GiveUpAfter is the least age of that packet when the sender gives up, however often it was
+	// resent. Default 0.
 	GiveUpAfter time.Duration
-	// Patient keeps the sender from giving up while the peer has acknowledged packets within
-	// GiveUpAfter: the peer is alive, and the packet was unlucky, or there was no room for it. A peer
-	// that never acknowledges one packet uses up the span, and is then silent.
+	// Patient keeps the sender from giving up while another packet was acknowledged within GiveUpAfter:
+	// the peer is alive, and this packet was lost each time or refused. If the peer never acknowledges
+	// it, the span is used up, and acknowledgements of other packets end.
 	Patient bool
 
-	// TimerOnly considers a packet lost only when its time is up, whatever later packets were
+	// TimerOnly considers a packet lost only when its resend timer runs out, even if later packets were
 	// acknowledged first. It is for peers that gather acknowledgements for so long that their order
-	// means nothing (relay).
+	// says nothing about loss (relay).
 	TimerOnly bool
 	// NoEarly turns off early resends, for peers that expect little traffic.
 	NoEarly bool
-	// EarlyPercent and EarlyBytes bound early resends: to this share of what is being sent, or to this
-	// many bytes a second, whichever is more. Defaults 30 and 16,384.
+	// EarlyPercent and EarlyBytes bound early resends to a percentage of the bytes being sent, or to a
+	// number of bytes a second, whichever is more. Defaults 30 and 16,384.
 	EarlyPercent int
 	EarlyBytes   int
 
-	// NoCongestion turns off the congestion window and pacing, for links that are known to be wide, and
+	// NoCongestion turns off the congestion window and pacing, for links that are known to be fast, and
 	// for measurements.
 	NoCongestion bool
 
@@ -77,13 +78,13 @@ type Rule uint8
 const (
 	// Unordered delivers at once.
 	Unordered Rule = iota + 1
-	// Linked delivers a packet after the one that it names as its predecessor.
+	// Linked delivers a packet after the packet that it names as its predecessor.
 	Linked
-	// Contiguous delivers a packet after every smaller number. With packets of Lane 0 among them, which
-	// are delivered at once, it is relay's semi-ordered mode.
+	// Contiguous delivers a packet after the packets of all smaller numbers. Together with packets of
+	// Lane 0, which are delivered at once, it is relay's semi-ordered mode.
 	Contiguous
-	// Patient delivers a packet after every smaller number, or after a hold time. It is for peers that
-	// leave holes in their numbers for ever.
+	// Patient delivers a packet after the packets of all smaller numbers, or after a hold time. It is
+	// for peers that skip numbers and never send them.
 	Patient
 	// Newest delivers a packet only if its number is above every delivered one.
 	Newest
@@ -94,30 +95,31 @@ func (r Rule) String() string {
 	return nameOf(uint8(r), "unset", "unordered", "linked", "contiguous", "patient", "newest")
 }
 
-// ReceiveConfig sets how a Receiver judges, acknowledges and orders. The zero ReceiveConfig is usable:
-// unordered delivery, acknowledgements at once. It is not changed after use and may be shared by any
-// number of receivers.
+// ReceiveConfig sets how a Receiver accepts, acknowledges and orders packets. The zero ReceiveConfig is
+// usable: unordered delivery, acknowledgements at once. It is not changed after use and may be shared
+// by any number of receivers.
 type ReceiveConfig struct {
-	// Rules is the rule of each lane; unset lanes are Unordered. If any lane is Contiguous, missing
-	// numbers are remembered one by one and all lanes share them. Otherwise the last 8,192 numbers are
-	// remembered.
+	// Rules is the rule of each lane; unset lanes are Unordered. If any lane is Contiguous, the
+	// receiver remembers every missing number, for all lanes together. Otherwise it remembers which of
+	// the last 8,192 numbers it received.
 	Rules [lanes]Rule
 
-	// MaxHoles bounds the remembered holes of Contiguous. Default 1,024.
+	// MaxHoles bounds the missing numbers that are remembered for Contiguous. Default 1,024.
 	MaxHoles int
-	// MaxHeld bounds the bytes of packets that wait for earlier ones, MaxReady those that wait for the
-	// application. Beyond either, a packet is refused and not acknowledged: it comes again. Defaults
-	// 256 KiB each. Buffers.MaxHeld bounds all receivers together.
+	// MaxHeld bounds the bytes of packets that wait for earlier ones. MaxReady bounds the bytes that
+	// wait for the application. A packet beyond either bound is refused and not acknowledged, so the
+	// peer sends it again. Defaults 256 KiB each. Buffers.MaxHeld bounds all receivers together.
 	MaxHeld, MaxReady int
-	// Overhead is what a packet counts against these two besides its bytes. It is for dialects whose
-	// packets may be empty and would otherwise wait without bound. Default 0.
+	// Overhead is the number of bytes that each packet counts against MaxHeld and MaxReady besides its
+	// own. It is for dialects whose packets may be empty: without it, their number would have no bound.
+	// Default 0.
 	Overhead int
 	// MaxHeldPackets bounds the number of packets that wait for earlier ones. Default: only the bytes
 	// are bounded.
 	MaxHeldPackets int
 
-	// AckDelay is how long acknowledgements are gathered, unless AckCount are due before. Defaults 0,
-	// which is at once, and 96.
+	// AckDelay is how long acknowledgements are gathered before they are sent. AckCount of them are
+	// sent at once. Defaults 0, which means no delay, and 96.
 	AckDelay time.Duration
 	AckCount int
 

@@ -2,9 +2,9 @@ package reliable
 
 import "time"
 
-// congestion decides how many bytes may be on the wire. It works in rounds, a
-// round being the time until a packet that was sent after its start is
-// acknowledged, and judges each by the queue that its least round trip shows.
+// congestion decides how many bytes may be on the wire. It works in rounds. A round ends
+// when a packet that was sent after its start is acknowledged. Each round is judged by
+// its queue: how far its least round trip exceeds the path's.
 //
 //	starting   doubles each round until a queue builds up or much is lost
 //	alone      keeps a short queue: grows while it is shorter than wanted,
@@ -19,9 +19,9 @@ import "time"
 type congestion struct {
 	window     int // bytes
 	mode       congestionMode
-	limited    bool   // the window was put to use in this round
-	wasLimited bool   // and in the one before
-	halved     bool   // after a block: stop doubling at half of what it was
+	limited    bool   // at least half of the window was used in this round
+	wasLimited bool   // the same in the round before
+	halved     bool   // after a block: stop doubling at half of the former window
 	lossWait   uint8  // rounds until it is clear whether shrinking for loss helped
 	careful    bool   // it did help: the queue is shallow, grow slowly
 	over       uint8  // rounds in a row with too long a queue
@@ -31,7 +31,7 @@ type congestion struct {
 	least, leastBefore time.Duration
 	epochEnd           time.Duration
 	seenLeast          time.Duration // when the queue was last seen empty
-	maxQueue           time.Duration // the longest queue of late: how full "full" is
+	maxQueue           time.Duration // the longest recent queue: how long a full one is
 
 	roundTx      uint64 // the round ends with an acknowledgement of this or later
 	roundStart   time.Duration
@@ -41,15 +41,15 @@ type congestion struct {
 	roundLost    int
 
 	queueDelay  time.Duration // of the last round
-	rate        int64         // bytes a second delivered in the best round of late
+	rate        int64         // bytes a second delivered in the best recent round
 	rateBefore  int64
-	lossShare   int // of the rounds of late, in thousandths
+	lossShare   int // of recent rounds, in thousandths
 	lossBefore  int // the same when we last shrank for it
 	trialLost   int // bytes in the rounds of lossWait
 	trialAcked  int
-	tolerance   int    // the loss that is taken for the path's own
+	tolerance   int    // the loss that is taken for the path's own, in thousandths
 	before      int    // the window before we shrank, or drained
-	recoveredTx uint64 // losses of what was sent before this were answered
+	recoveredTx uint64 // losses of earlier transmissions were answered
 	ceiling     int    // where doubling stops after a block
 }
 
@@ -63,20 +63,20 @@ const (
 )
 
 const (
-	// wantedQueue is the queue that we keep: enough that the link never idles,
-	// little enough that a game beside the bulk does not feel it.
+	// wantedQueue is the queueing delay that we keep: long enough that the link never
+	// idles, short enough that a game does not feel the bulk data beside it.
 	wantedQueue = 10 * time.Millisecond
 
-	// leastEpoch is how long a least round trip is believed, twice.
+	// leastEpoch is the length of an epoch. A least round trip is believed for two
+	// epochs.
 	leastEpoch = 10 * time.Second
 
-	// patienceRounds is how many rounds in a row a queue may stay too long
-	// before it is taken for someone else's. Shrinking shows after two.
+	// patienceRounds is how many rounds in a row a queue may stay too long before it is
+	// taken for someone else's. A smaller window shows its effect after two.
 	patienceRounds = 5
 
-	// leastTolerance is the loss, in thousandths, that is taken for the path's
-	// own as long as no queue shows; mostTolerance is what that may be learnt to
-	// be when shrinking does not help.
+	// leastTolerance is the loss, in thousandths, that is taken for the path's own as
+	// long as no queue shows. When shrinking does not help, it may grow to mostTolerance.
 	leastTolerance = 50
 	mostTolerance  = 400
 
@@ -87,7 +87,7 @@ const (
 	drainRounds = 2
 )
 
-// wanted is the queue that we keep on this path: on a narrow link a few packets
+// wanted is the queueing delay that we keep on this path: on a narrow link a few packets
 // take longer than wantedQueue, and less would leave it idle.
 func (c *congestion) wanted() time.Duration {
 	rate := c.bestRate()
@@ -99,9 +99,8 @@ func (c *congestion) wanted() time.Duration {
 
 func (c *congestion) starting() bool { return c.mode == starting }
 
-// begin notes that the flow uses its window, by half at least. With the first
-// such packet a round starts; before, nothing was learnt of the path but its
-// least round trip.
+// begin notes that the flow uses at least half of its window. The first such packet
+// starts a round. Before it, nothing is learnt about the path but its least round trip.
 func (c *congestion) begin(at time.Duration, nextTx uint64) {
 	if !c.busy() {
 		c.newRound(at, nextTx)
@@ -127,7 +126,7 @@ func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextT
 		if c.limited {
 			c.window += n
 		}
-		// A queue of several samples in a row ends the doubling within a round.
+		// Several samples in a row that show a queue end the doubling within a round.
 		if c.roundSamples >= 8 && c.roundLeast-c.leastRTT() > c.wanted() {
 			c.settle()
 		}
@@ -206,7 +205,7 @@ func (c *congestion) noteLoss() {
 	if c.lossWait == 0 {
 		return
 	}
-	// The first two rounds still tell of the larger window.
+	// The first two rounds still show the larger window.
 	if c.lossWait--; c.lossWait < lossRounds-2 {
 		c.trialLost += c.roundLost
 		c.trialAcked += c.roundAcked
@@ -258,9 +257,9 @@ func (c *congestion) endAlone(at time.Duration) {
 	}
 }
 
-// shrink answers a queue that is too long: to the window that would make it
-// three quarters of what is wanted, if it is ours. What we did shows two rounds
-// later, so every second round is waited for.
+// shrink answers a queue that is too long. The new window makes it three quarters of the
+// wanted one, if the queue is ours. A change shows two rounds later, so the window
+// changes only every second round.
 func (c *congestion) shrink() {
 	if c.over == 0 {
 		c.before = c.window
@@ -291,8 +290,8 @@ func (c *congestion) endCompeting(at time.Duration) {
 	}
 }
 
-// drain begins to send less than the path carries, so that our own queue, if
-// it is ours, runs empty.
+// drain begins to send less than the path carries, so that the queue, if it is ours, runs
+// empty.
 func (c *congestion) drain() {
 	c.before = c.window
 	bdp := int(c.bestRate() * int64(c.leastRTT()) / int64(time.Second))
@@ -313,7 +312,7 @@ func (c *congestion) endDraining() {
 	c.settle()
 }
 
-// settle goes on alone with the window that the measured rate fills.
+// settle goes on in mode alone, with the window that the measured rate fills.
 func (c *congestion) settle() {
 	fit := int(c.bestRate() * int64(c.leastRTT()+c.wanted()) / int64(time.Second))
 	if fit > 0 {

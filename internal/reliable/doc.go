@@ -1,10 +1,11 @@
-// Package reliable is the engine that replica, stamp and relay share. What is sent is kept until it is acknowledged; what
-// is received is delivered once and in order. It knows numbers and times, no bytes of any dialect, no socket, no clock and
-// no goroutine. docs/engine.md tells how it works and has the measurements.
+// Package reliable is the engine that replica, stamp and relay share. It keeps each packet sent until it is acknowledged,
+// and delivers each packet received once and in order. It works on packet numbers and times alone: it knows no dialect's
+// layout and has no socket, clock or goroutine. docs/engine.md explains how it works and lists the measurements.
 //
 // # Usage
 //
-// A dialect keeps one Sender and one Receiver a connection, and unwraps the numbers of its wire to 64 bits first:
+// A dialect keeps one Sender and one Receiver for each connection. It first unwraps the packet numbers of its wire format
+// to 64 bits:
 //
 //	n := c.sender.Next()                            // the number of the next packet
 //	err := c.sender.Send(now, encode(n), Options{}) // taken, or ErrWindowFull
@@ -19,19 +20,19 @@
 //	k := c.receiver.Acks(now, numbers[:])           // acknowledge these
 //	c.sender.Ack(now, number)                       // and take the peer's
 //
-// Both have NextTimeout and HandleTimeout, as all pure types here do.
+// Both also have NextTimeout, which says when to call HandleTimeout.
 //
 // # Life of a packet
 //
 //	Sender.Send          sender.go         number, copy, queue; the window's bounds
-//	Sender.Poll          sender_poll.go    resends, copies ahead of loss (early.go), the queue by pacer.go and congestion.go
+//	Sender.Poll          sender_poll.go    resends, early resends (early.go), the queue by pacer.go and congestion.go
 //	  … the wire …
-//	Receiver.Receive     receiver.go       known? (filter.go, holes.go); owed an acknowledgement (acks.go)
+//	Receiver.Receive     receiver.go       received before? (filter.go, holes.go); note its acknowledgement (acks.go)
 //	  judgeLane          receiver_order.go deliver now, hold (parcels.go) or refuse
 //	Receiver.Next        receiver.go       to the application; parts of one message by assembler.go
 //	Receiver.Acks        receiver.go       at once or gathered
 //	  … the wire …
-//	Sender.Ack           sender_ack.go     round trip (rtt.go), loss (loss.go), packets that later ones have passed
+//	Sender.Ack           sender_ack.go     round trip (rtt.go), loss (loss.go), packets that later ones have overtaken
 //	Sender.HandleTimeout sender_timer.go   resend, report, or give up with a Reason
 //
 // # Limits

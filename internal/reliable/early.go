@@ -2,42 +2,41 @@ package reliable
 
 import "time"
 
-// early decides how many copies of a small reliable packet go out ahead of
-// loss, and keeps them within their share. The zero value sends none.
+// early decides how many early resends (copies) a small reliable packet gets, and keeps
+// them within their share of the bandwidth. The zero value sends none.
 type early struct {
-	// What is being sent, measured over rateSpan.
+	// The bytes of first transmissions and their rate, measured over rateSpan.
 	sent    int64
 	rateEnd time.Duration
 	rate    int64
 
-	// The bucket of bytes that copies may use, which is filled from that rate.
+	// The token bucket of bytes that copies may use, filled at a share of that rate.
 	credit int64
 	filled time.Duration
 
-	plain   uint8 // copies of each small packet of no order
-	ordered uint8 // copies of each small packet that others wait behind
+	plain   uint8 // copies of each small unordered packet
+	ordered uint8 // copies of each small ordered packet
 }
 
-// step is one more copy: from this loss of the round trip on, in thousandths,
-// until it has fallen below the other. The gap keeps an estimate that wavers
-// from switching back and forth.
+// step adds one copy when the loss of the round trip, in thousandths, reaches from, and
+// removes it when the loss falls below until. The gap keeps a wavering estimate from
+// switching back and forth.
 type step struct{ from, until uint32 }
 
 var (
-	// In losses of one direction: one copy from 1% until 0.5%, two from 7%
-	// until 6%.
+	// As loss of one direction: one copy from 1% until 0.5%, two from 7% until 6%.
 	plainSteps = []step{{20, 10}, {135, 116}}
 
-	// A lost packet that others wait behind delays all of them for a round trip:
-	// five at a game's rate. To delay as few, it needs its copies sooner: one
-	// from 1% until 0.5%, two from 3% until 2.5%, three from 8% until 7%.
+	// A lost ordered packet delays all packets behind it for a round trip: five at a
+	// game's rate. So it gets its copies at a lower loss: one from 1% until 0.5%, two
+	// from 3% until 2.5%, three from 8% until 7%.
 	orderedSteps = []step{{20, 10}, {59, 49}, {154, 135}}
 )
 
 const (
 	rateSpan = 250 * time.Millisecond
-	// earlyBurstBytes is what the bucket holds: one packet with its copies a
-	// hundred times a second comes nowhere near it, a burst of bulk does.
+	// earlyBurstBytes is the size of the bucket: one packet with its copies a hundred
+	// times a second comes nowhere near it, a burst of bulk data does.
 	earlyBurstBytes = 4096
 )
 
@@ -47,7 +46,7 @@ func (e *early) update(permille uint32) {
 	e.ordered = climb(orderedSteps, e.ordered, permille)
 }
 
-// climb returns on which step one stands, coming from another.
+// climb returns the number of steps that a loss reaches, from the present number at.
 func climb(steps []step, at uint8, permille uint32) uint8 {
 	for int(at) < len(steps) && permille >= steps[at].from {
 		at++
@@ -66,7 +65,7 @@ func (e *early) copies(ordered bool) uint8 {
 	return e.plain
 }
 
-// noteSent counts what goes out for the first time.
+// noteSent counts n bytes that go out for the first time.
 func (e *early) noteSent(at time.Duration, n int) {
 	if at >= e.rateEnd {
 		span := rateSpan + at - e.rateEnd

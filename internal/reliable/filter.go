@@ -28,7 +28,7 @@ const (
 	smallFilterWords = 16
 )
 
-// Sight is what a Filter knows of a number.
+// Sight is what a Filter knows about a number.
 type Sight uint8
 
 const (
@@ -47,7 +47,7 @@ func (s Sight) String() string {
 	return nameOf(uint8(s), "unset", "fresh", "seen", "stale", "too far")
 }
 
-// Check returns what is known of n and changes nothing.
+// Check returns what is known about n and changes nothing.
 func (f *Filter) Check(n uint64) Sight {
 	switch {
 	case n >= f.next:
@@ -71,7 +71,7 @@ func (f *Filter) Mark(n uint64) {
 	}
 	for f.next <= n {
 		if len(f.bits) == mostFilterWords && f.next%64 == 0 && n-f.next >= 63 {
-			f.bits[f.next/64%mostFilterWords] = 0 // a peer that jumps costs words, not bits
+			f.bits[f.next/64%mostFilterWords] = 0 // a jump costs one step per word, not per bit
 			f.next += 64
 			continue
 		}
@@ -86,7 +86,8 @@ func (f *Filter) Newest() (uint64, bool) { return f.next - 1, f.bits != nil }
 // size is how many of the newest numbers are kept one by one.
 func (f *Filter) size() uint64 { return 64 * uint64(len(f.bits)) }
 
-// word is where the bit of n is. A division would take longer than all else here.
+// word returns the word with the bit of n. A division would take longer than all else
+// here.
 func (f *Filter) word(n uint64) *uint64 { return &f.bits[n/64&uint64(len(f.bits)-1)] }
 
 func (f *Filter) has(n uint64) bool { return *f.word(n)&(1<<(n%64)) != 0 }
@@ -98,8 +99,8 @@ func (f *Filter) fill(from, to int) {
 	}
 }
 
-// advance makes room for the number next, which takes the bit of the one that
-// is size back; a hole there must be kept as long as it is not stale.
+// advance makes room for the number next. It takes the bit of the number that is size
+// back. A hole there must be kept as long as it is not stale.
 func (f *Filter) advance() {
 	if !f.has(f.next) && len(f.bits) < mostFilterWords {
 		f.grow()
@@ -110,7 +111,7 @@ func (f *Filter) advance() {
 	f.next++
 }
 
-// grow doubles the bits: the older half is all received.
+// grow doubles the bits. All numbers of the older half were received.
 func (f *Filter) grow() {
 	old := *f
 	f.bits = make([]uint64, 2*len(old.bits))

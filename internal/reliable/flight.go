@@ -7,27 +7,27 @@ type flight struct {
 	number uint64
 	before uint64 // bytes taken before it
 	data   []byte
-	shared *Shared       // whose the data is, if it is not ours alone
+	shared *Shared       // owner of the data, if it is not ours alone
 	first  time.Duration // first transmission
 	last   time.Duration // newest transmission
 	due    time.Duration // when the timer takes it for lost
 	copyAt time.Duration // when its next copy goes out
-	tx     uint64        // its place among all transmissions, copies apart
+	tx     uint64        // its place among all transmissions, without copies
 
 	prev, next uint32 // neighbours on the wire, by tx
-	chain      uint32 // the one behind it in the express or resend queue, or among the losses
-	copyChain  uint32 // the one behind it in the queue of copies
+	chain      uint32 // the flight behind it in the express or resend queue, or among the losses
+	copyChain  uint32 // the flight behind it in the queue of copies
 
 	tag     uint32
-	resends uint8 // by timer, the ones that count
-	fast    uint8 // by later acknowledgements
+	resends uint8 // by timer; these count as tries
+	fast    uint8 // resends because later packets were acknowledged
 	copies  uint8 // still to go out ahead of loss
 	lane    uint8 // 0 for none, else lane + 1
 	state   flightState
 	byTimer bool // the resend that is due is the timer's
-	report  bool // a loss is told, not mended
-	chained bool // a queue holds its place: the slot stays
-	copying bool // so does the queue of copies
+	report  bool // a loss is reported, not resent
+	chained bool // it is in a queue, so its slot stays
+	copying bool // it is in the queue of copies, so its slot stays
 }
 
 type flightState uint8
@@ -37,12 +37,12 @@ const (
 	flying                        // on the wire, unacknowledged
 	lost                          // taken for lost, about to be resent
 	probe                         // reported lost, kept as the newest
-	done                          // acknowledged, or reported and let go
+	done                          // acknowledged, or reported lost and dropped
 )
 
-// flights is the ring of packets between Send and acknowledgement, in the order
-// of their numbers. Places are named by ids that grow by one and wrap; a slot
-// is taken over only when nothing names it any more.
+// flights is the ring of packets between Send and acknowledgement, in the order of their
+// numbers. Slots have ids that grow by one and wrap. A slot is reused only when nothing
+// refers to it any more.
 type flights struct {
 	slots []flight  // a power of two, nil while empty
 	lone  [1]flight // the slot of a packet that flies alone
@@ -74,7 +74,7 @@ func (f *flights) grow(b *Buffers) {
 		*f.at(id) = old[id&uint32(len(old)-1)]
 	}
 	clear(old)
-	if len(old) < largeTable { // a larger one is needed now, and two of them are too much
+	if len(old) < largeTable { // of large tables, only the new one is kept
 		f.give(b, old)
 	}
 }
@@ -86,7 +86,7 @@ func (f *flights) give(b *Buffers, t []flight) {
 	}
 }
 
-// trim lets go of finished slots at the old end, and of the table once empty.
+// trim drops finished slots at the old end, and gives the table back once it is empty.
 func (f *flights) trim(b *Buffers) {
 	for f.count > 0 {
 		e := f.at(f.head)
@@ -196,7 +196,7 @@ func (f *flights) linePrepend(l *line, id uint32) {
 	l.count++
 }
 
-// lineRemove takes a flight out of the queue that it is in, and not the first of.
+// lineRemove takes a flight out of a queue. It must not be the first.
 func (f *flights) lineRemove(l *line, id uint32) {
 	before := l.head
 	for f.at(before).chain != id {

@@ -15,13 +15,13 @@ type Holes struct {
 	count   int    // numbers that are missing
 }
 
-// hole is a row of missing numbers, end not included.
+// hole is a run of missing numbers, end not included.
 type hole struct {
 	number, end uint64
 	since       time.Duration
 }
 
-// Check returns what is known of n, with at most limit missing numbers.
+// Check returns what is known about n. At most limit numbers may be missing.
 func (h *Holes) Check(n uint64, limit int) Sight {
 	if n >= h.next {
 		if n-h.next > uint64(limit-h.count) {
@@ -50,7 +50,7 @@ func (h *Holes) Mark(at time.Duration, n uint64) {
 	h.next = n + 1
 }
 
-// fill takes n out of the row of missing numbers that it is in.
+// fill takes n out of the run of missing numbers that it is in.
 func (h *Holes) fill(i int, n uint64) {
 	h.count--
 	switch row := &h.missing[i]; {
@@ -78,7 +78,7 @@ func (h *Holes) Complete() uint64 {
 	return h.next
 }
 
-// find returns the row of missing numbers that n is in.
+// find returns the run of missing numbers that n is in.
 func (h *Holes) find(n uint64) (int, bool) {
 	return slices.BinarySearchFunc(h.missing, n, func(row hole, n uint64) int {
 		switch {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// lossMeter measures what share of transmissions is never acknowledged. Every
-// copy of a reliable packet is acknowledged on its own in all three dialects
-// ("a repeat is not delivered, but is acknowledged again"), so the count of
-// acknowledgements against the count of transmissions is the loss of the round
-// trip, copies or not. The zero value has measured nothing.
+// lossMeter measures what share of transmissions is never acknowledged. Every copy of a
+// reliable packet is acknowledged on its own in all three dialects ("a repeat is not
+// delivered, but is acknowledged again"), so the number of acknowledgements compared with
+// the number of transmissions gives the loss of the round trip, with or without copies.
+// The zero value has measured nothing.
 //
-// Transmissions are counted in spans of time; a span is judged once every
-// acknowledgement that can still come has had the time to.
+// Transmissions are counted in spans of time. A span is judged once all its
+// acknowledgements have had time to come.
 type lossMeter struct {
 	spans  [lossSpans]lossSpan
 	newest uint8
@@ -31,8 +31,8 @@ type lossSpan struct {
 }
 
 const (
-	// lossSpans of half a round trip each: what is acknowledged at all is
-	// acknowledged within two round trips. A power of two.
+	// lossSpans is the number of spans, each half a round trip long: a packet that is
+	// acknowledged at all is acknowledged within two round trips. A power of two.
 	lossSpans = 4
 
 	// minLossSpan keeps spans long enough to hold more than a packet or two at
@@ -43,7 +43,7 @@ const (
 	// loss then has a standard error of about half a percent.
 	lossMemory = 1024
 
-	// minLossSamples is how many are needed before the estimate says anything.
+	// minLossSamples is how many transmissions are needed for an estimate.
 	minLossSamples = 16
 )
 
@@ -66,7 +66,7 @@ func (m *lossMeter) transmitted(at time.Duration, n uint64, first bool, rtt time
 
 // acknowledged counts one acknowledgement of number n, repeats too.
 func (m *lossMeter) acknowledged(n uint64) {
-	// A network that duplicates must not hide what it loses.
+	// A network that duplicates packets must not hide its losses.
 	if s := m.spanOf(n); s != nil && s.acked < s.sent {
 		s.acked++
 	}
@@ -95,7 +95,7 @@ func (m *lossMeter) judge(s *lossSpan) {
 	}
 }
 
-// forget drops what was judged, as it was judged too soon.
+// forget drops all counts, as spans were judged too soon.
 func (m *lossMeter) forget() { *m = lossMeter{} }
 
 // spanOf returns the span in which n was new, nil if it is long past.
@@ -110,7 +110,7 @@ func (m *lossMeter) spanOf(n uint64) *lossSpan {
 	return nil
 }
 
-// oneWay returns the loss of one direction, taking both for alike.
+// oneWay returns the loss of one direction, assuming that both lose alike.
 func (m *lossMeter) oneWay() float64 {
 	return 1 - math.Sqrt(1-float64(m.permille)/1000)
 }

@@ -14,20 +14,20 @@ type pacer struct {
 }
 
 const (
-	// paceBurst is the least burst: what one batched system call is worth
-	// making for. paceSpan is the least time between bursts at high rates.
+	// paceBurst is the least burst, in bytes: enough to be worth a batched system call.
+	// paceSpan is the least time between bursts at high rates.
 	paceBurst = 8 * mss
 	paceSpan  = 2 * time.Millisecond
 
-	// smallRate and smallBurst are what small packets may use without asking
-	// the window: 60 packets a second of a full small size. A link that cannot
-	// carry 16 KB/s carries no game.
+	// smallRate, in bytes a second, and smallBurst, in bytes, are what small packets may
+	// use even if the window is full: about 60 of the largest small packets a second. A
+	// link that cannot carry 16 KB/s carries no game.
 	smallRate  = 16 << 10
 	smallBurst = 4 << 10
 )
 
-// ready reports whether there is credit. It is filled up only when it is used
-// up, so that a flow which sends little pays nothing for being paced.
+// ready reports whether there is credit. It is refilled only when it is used up, so that
+// pacing costs nothing for a flow that sends little.
 func (p *pacer) ready(at time.Duration, s *Sender) bool {
 	if p.credit > 0 {
 		return true
@@ -49,11 +49,11 @@ func (p *pacer) ready(at time.Duration, s *Sender) bool {
 	return false
 }
 
-// spend takes n bytes of what went out, whether it had asked or not.
+// spend takes n bytes of credit for a packet that went out, with or without asking ready.
 func (p *pacer) spend(n int) { p.credit = max(p.credit-int64(n), -paceBurst) }
 
-// express reports whether a packet of n bytes is small enough, and such packets
-// few enough, to pass whatever holds up the others.
+// express reports whether a packet of n bytes is small enough, and such packets few
+// enough, to pass packets that may not be sent now.
 func (p *pacer) express(at time.Duration, n int) bool {
 	if n > smallPacketBytes {
 		return false

@@ -15,16 +15,16 @@ type parcel struct {
 // parcelBytes is the memory of a parcel beside its data.
 const parcelBytes = 56
 
-// parcels is a queue of parcels. The zero value is empty. One that waits alone,
-// as most do, waits in the queue itself; more wait in a lent ring.
+// parcels is a queue of parcels. The zero value is empty. A parcel that waits alone, as
+// most do, is kept in the queue itself. Several are kept in a lent ring.
 type parcels struct {
 	count int
-	bytes int // of all that wait, each with its overhead
-	each  int // the overhead
+	bytes int // of all parcels, each with its overhead
+	each  int // the overhead of a parcel, in bytes
 	lone  parcel
 	ring  []parcel // a power of two, nil while at most one waits
 	head  uint32
-	usual uint16 // the size of the ring that was of use last
+	usual uint16 // the ring size that was needed last
 }
 
 func (q *parcels) at(i int) *parcel {
@@ -58,7 +58,7 @@ func (q *parcels) grow(b *Buffers) {
 	q.ring, q.head, q.lone = ring, 0, parcel{}
 }
 
-// insert puts a parcel in its place by number. Most come last.
+// insert puts a parcel in its place by number. For most that is the end.
 func (q *parcels) insert(b *Buffers, p *parcel) {
 	*q.push(b, len(p.data)) = *p
 	for i := q.count - 1; i > 0 && q.at(i-1).number > p.number; i-- {
@@ -66,7 +66,7 @@ func (q *parcels) insert(b *Buffers, p *parcel) {
 	}
 }
 
-// pop removes the first parcel; its data is its taker's.
+// pop removes the first parcel; its data then belongs to the caller.
 func (q *parcels) pop(b *Buffers) {
 	first := q.at(0)
 	q.bytes -= len(first.data) + q.each
@@ -78,7 +78,7 @@ func (q *parcels) pop(b *Buffers) {
 	}
 }
 
-// unpop puts back what was popped last.
+// unpop puts back the parcel that was popped last.
 func (q *parcels) unpop(b *Buffers, p *parcel) {
 	if q.count == 0 {
 		*q.push(b, len(p.data)) = *p
@@ -93,9 +93,9 @@ func (q *parcels) unpop(b *Buffers, p *parcel) {
 	*q.at(0) = *p
 }
 
-// leave gives back a ring that is empty. A queue that fills up to the same size again and
-// again need not grow to it by doubling each time; one that has not used a quarter of
-// its ring takes a smaller one next.
+// leave gives back a ring that is empty. The queue starts with the same size next time,
+// instead of growing to it by doubling. If it has used at most a quarter of the ring, it
+// takes a smaller one next.
 func (q *parcels) leave(b *Buffers) {
 	q.usual = uint16(min(len(q.ring), largeTable))
 	if int(q.head) <= len(q.ring)/4 {
@@ -120,7 +120,7 @@ func (q *parcels) has(n uint64) bool {
 	return lo < q.count && q.at(lo).number == n
 }
 
-// drop lets go of everything and returns how many there were.
+// drop drops all parcels and returns how many there were.
 func (q *parcels) drop(b *Buffers) int {
 	n := q.count
 	for q.count > 0 {

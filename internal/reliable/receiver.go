@@ -16,14 +16,14 @@ type Receiver struct {
 	held    int32 // packets held in all lanes
 	any     bool
 	stalled bool   // a packet was refused because the application does not read
-	crowded bool   // one was refused because others hold too much
+	crowded bool   // a packet was refused because other connections hold too much
 	seen    Filter // or, if a lane is Contiguous, holes
 	lent    []byte // what Next returned last
 	ready   parcels
 	stats   ReceiveStats
 
 	newest uint64     // the newest reliable packet, to acknowledge again after a stall
-	waits  *heldLanes // what is held, nil if nothing is
+	waits  *heldLanes // the held packets, nil if there are none
 	lanes  [lanes]receiveLane
 	holes  Holes
 	rtt    time.Duration
@@ -39,7 +39,7 @@ type receiveLane struct {
 type Packet struct {
 	Number   uint64 // unwrapped to 64 bits
 	Reliable bool   // it must be acknowledged
-	// Lane is the lane of an ordered packet plus one. 0 delivers at once.
+	// Lane is the lane of an ordered packet, counted from 1. A packet of lane 0 is delivered at once.
 	Lane uint8
 	// Back is for Linked lanes: how many numbers back the predecessor is; 0 means none.
 	Back uint64
@@ -76,8 +76,8 @@ func (f Fate) String() string {
 	return nameOf(uint8(f), "unset", "ready", "held", "repeat", "old", "far", "refused", "violation", "skipped", "outdated")
 }
 
-// NewReceiver returns a receiver for numbers from first on. A nil config means the zero one; nil buffers mean the
-// receiver's own.
+// NewReceiver returns a receiver for numbers from first on. A nil config means the zero ReceiveConfig. With nil
+// buffers the receiver makes its own.
 func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Receiver {
 	if cfg == nil || !cfg.filled {
 		var c ReceiveConfig
@@ -125,8 +125,9 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 	return fate
 }
 
-// Pass judges a packet that its dialect handles itself, such as one of a clock: it reports whether the number is
-// fresh, and counts it as delivered. A reliable one is acknowledged, again if it is not fresh.
+// Pass judges a packet that its dialect handles itself, such as a clock packet. It reports whether the number is
+// fresh, and if so counts the packet as delivered. A reliable packet is acknowledged, and a repeat is
+// acknowledged again.
 func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 	at, p := r.at(now), Packet{Number: n, Reliable: reliable}
 	if r.known(at, &p) != 0 {
@@ -145,8 +146,8 @@ func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 	return true
 }
 
-// known counts a packet and says what becomes of it if its number is not fresh; a
-// repeat is acknowledged again. It returns 0 for a fresh one.
+// known counts a packet and returns its fate if its number is not fresh, 0 if it is. A repeat is acknowledged
+// again.
 func (r *Receiver) known(at time.Duration, p *Packet) Fate {
 	r.stats.In++
 	switch r.check(p.Number) {
@@ -190,8 +191,8 @@ func (r *Receiver) owe(at time.Duration, p *Packet) {
 	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg, r.buffers))
 }
 
-// judge says what is to become of a fresh packet and changes nothing but the
-// note that the application is behind.
+// judge decides the fate of a fresh packet. It changes nothing but the notes that the receiver is stalled or
+// crowded.
 func (r *Receiver) judge(p *Packet) Fate {
 	fate := Ready
 	if p.Lane > 0 {
@@ -218,8 +219,7 @@ func (r *Receiver) heldBytes() int {
 	return n
 }
 
-// keep stores what is to be delivered now or later, and releases what waited
-// for it.
+// keep stores a packet that is to be delivered now or later, and releases packets that waited for it.
 func (r *Receiver) keep(at time.Duration, p *Packet, fate Fate) {
 	switch fate {
 	case Ready:
@@ -263,8 +263,8 @@ func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	r.lent = data
 	r.stats.Delivered++
 	if r.stalled && r.ready.bytes <= r.cfg.MaxReady/2 {
-		// The sender backs off from a receiver that takes nothing. An
-		// acknowledgement, even one it has, tells it to try again now.
+		// The sender backs off from a receiver that takes nothing. An acknowledgement, even a repeated one,
+		// tells it to try again now.
 		r.stalled = false
 		r.Remind(now)
 	}
@@ -277,7 +277,8 @@ func (r *Receiver) Fresh(n uint64) bool { return r.check(n) == Fresh }
 // Complete returns the number below which everything has arrived. Contiguous only.
 func (r *Receiver) Complete() uint64 { return r.holes.Complete() }
 
-// Held returns how many bytes wait for smaller numbers, with the cost of the missing ones. Contiguous only.
+// Held returns how many bytes wait for smaller numbers, plus the memory for the missing numbers. Contiguous
+// only.
 func (r *Receiver) Held() int {
 	n := holeBytes * len(r.holes.missing)
 	if r.held > 0 {
@@ -286,7 +287,7 @@ func (r *Receiver) Held() int {
 	return n
 }
 
-// Unread takes back the last result of Next, which could not be taken now: Next returns it again.
+// Unread takes back the last result of Next from a caller that has no room for it now. Next returns it again.
 func (r *Receiver) Unread(d Delivery) {
 	r.lent = nil
 	r.ready.unpop(r.buffers, &parcel{number: d.Number, data: d.Data})
@@ -315,8 +316,8 @@ func (r *Receiver) Peek(n int) ([]byte, bool) {
 // HasNext reports whether Next has a packet.
 func (r *Receiver) HasNext() bool { return r.ready.count > 0 }
 
-// Acks moves the acknowledgements that are due now into dst and returns how
-// many: one a packet in replica and stamp, as many as fit in relay.
+// Acks moves the acknowledgements that are due now into dst and returns how many. Replica and stamp put one
+// into a packet, relay as many as fit.
 func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 	if r.acks.count == 0 || !r.acks.ready(r.at(now), r.cfg) {
 		return 0
@@ -329,7 +330,7 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 // SetRTT sets the round-trip time, from which Patient lanes take their hold time.
 func (r *Receiver) SetRTT(d time.Duration) { r.rtt = d }
 
-// OldestHole returns the time since which the smallest missing number is missing, false if none is. Contiguous
+// OldestHole returns when the smallest missing number was found missing, false if none is missing. Contiguous
 // only.
 func (r *Receiver) OldestHole() (time.Time, bool) {
 	if len(r.holes.missing) == 0 {
@@ -360,7 +361,7 @@ func (r *Receiver) Waiting() int {
 	return r.ready.count + int(r.held)
 }
 
-// WaitingBytes returns how many bytes these count against MaxHeld and MaxReady.
+// WaitingBytes returns how many bytes the packets of Waiting count against MaxHeld and MaxReady.
 func (r *Receiver) WaitingBytes() int { return r.ready.bytes + r.heldBytes() }
 
 // Stats returns the counters.

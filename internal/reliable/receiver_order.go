@@ -2,11 +2,11 @@ package reliable
 
 import "time"
 
-// heldLanes is what the lanes of a receiver hold.
+// heldLanes has the packets that the lanes of a receiver hold.
 type heldLanes struct {
 	lanes   [lanes]parcels
 	data    int // the buffers of all that is held
-	charged int // what of the shared budget it stands for
+	charged int // how much of the shared budget it takes
 }
 
 // size returns the memory that it takes.
@@ -18,10 +18,10 @@ func (h *heldLanes) size() int {
 	return n
 }
 
-// nothingHeld is what a lane holds that holds nothing. It is not changed.
+// nothingHeld is the queue of every lane that holds nothing. It is not changed.
 var nothingHeld parcels
 
-// heldIn returns what a lane holds.
+// heldIn returns the packets that a lane holds.
 func (r *Receiver) heldIn(lane int) *parcels {
 	if r.waits == nil {
 		return &nothingHeld
@@ -36,7 +36,7 @@ func (r *Receiver) hold(c *parcel) {
 	}
 	q := &r.waits.lanes[c.lane-1]
 	if r.buffers.waiting > r.buffers.maxHeld()/2 {
-		q.usual = 0 // memory is short: one that once held much takes as little as all others
+		q.usual = 0 // memory is short: start with the smallest ring
 	}
 	q.insert(r.buffers, c)
 	r.waits.data += room(len(c.data))
@@ -45,8 +45,9 @@ func (r *Receiver) hold(c *parcel) {
 }
 
 // mayHold reports whether a packet may wait for earlier ones: within the receiver's own bounds, and within
-// the budget that all share. When that is used up there is room for what is delivered next, and not for what
-// is far ahead: that would keep it until all between has come, one packet a round trip.
+// the budget that all share. When the budget is used up, the receiver's own share has room only for packets
+// that are delivered soon. A packet far ahead would keep that room until all packets between have come, one
+// a round trip.
 func (r *Receiver) mayHold(p *Packet) bool {
 	n := len(p.Data)
 	if r.heldBytes()+n+r.cfg.Overhead > r.cfg.MaxHeld || int(r.held) >= r.cfg.MaxHeldPackets {
@@ -67,7 +68,7 @@ func (r *Receiver) mayHold(p *Packet) bool {
 	return false
 }
 
-// expected returns the number up to which a lane has all, or nearly.
+// expected returns the number up to which a lane has received all packets, or nearly all.
 func (r *Receiver) expected(lane int) uint64 {
 	if r.cfg.Rules[lane] == Contiguous {
 		return r.holes.Complete()
@@ -75,15 +76,15 @@ func (r *Receiver) expected(lane int) uint64 {
 	return r.lanes[lane].upto
 }
 
-// charge brings the shared budget to what is held now beyond the receiver's own share.
+// charge updates the shared budget to what this receiver holds now beyond its own share.
 func (r *Receiver) charge() {
 	over := max(r.waits.size()-ownHeldBytes, 0)
 	r.buffers.waiting += over - r.waits.charged
 	r.waits.charged = over
 }
 
-// leaveHeld gives back what nothing is held in. Who holds much again and again keeps it, as it
-// knows how much that is.
+// leaveHeld gives back lanes that hold nothing. A receiver that holds much again and again
+// keeps them, as they remember their usual size.
 func (r *Receiver) leaveHeld() {
 	if r.held > 0 || r.waits == nil {
 		return
@@ -97,7 +98,7 @@ func (r *Receiver) leaveHeld() {
 	r.waits = nil
 }
 
-// judgeLane says what is to become of a fresh packet by the rule of its lane.
+// judgeLane decides the fate of a fresh packet by the rule of its lane.
 func (r *Receiver) judgeLane(p *Packet) Fate {
 	l := &r.lanes[p.Lane-1]
 	switch r.cfg.Rules[p.Lane-1] {
@@ -145,8 +146,7 @@ func (r *Receiver) judgeLinked(l *receiveLane, held *parcels, p *Packet) Fate {
 	return Held
 }
 
-// linkedTo reports whether a held packet of an order that p is not of names p
-// as its predecessor.
+// linkedTo reports whether a held packet of another lane names p as its predecessor.
 func (r *Receiver) linkedTo(p *Packet) bool {
 	for i := range r.lanes {
 		if r.cfg.Rules[i] != Linked || p.Lane == uint8(i)+1 {
@@ -178,8 +178,8 @@ func (r *Receiver) judgePatient(l *receiveLane, held *parcels, p *Packet) Fate {
 	return Held
 }
 
-// advance moves the mark of a patient lane over what was received, and over
-// what is so old that it cannot come any more.
+// advance moves the mark of a patient lane over numbers that were received, or are so old that they
+// cannot come any more.
 func (r *Receiver) advance(l *receiveLane, held *parcels) uint64 {
 	if newest, ok := r.seen.Newest(); ok && newest >= FilterSpan {
 		l.upto = max(l.upto, newest-FilterSpan+1)
@@ -196,7 +196,7 @@ func (q *parcels) startsWith(n uint64) bool { return q.count > 0 && q.at(0).numb
 // hole for at most 4 round trips (at least 200 ms)".
 func (r *Receiver) holdTime() time.Duration { return max(4*r.rtt, r.cfg.MinHold) }
 
-// release delivers what waited for what has come, or has waited long enough.
+// release delivers held packets whose predecessors have come, or that have waited long enough.
 func (r *Receiver) release(at time.Duration) {
 	for i := range r.lanes {
 		l, held := &r.lanes[i], r.heldIn(i)
@@ -209,7 +209,8 @@ func (r *Receiver) release(at time.Duration) {
 		}
 	}
 	if r.crowded && r.held == 0 {
-		// What was refused waits for its timer. An acknowledgement says that it may come now.
+		// A refused packet is resent only when its timer runs out. An acknowledgement tells the peer to
+		// resend it now.
 		r.crowded = false
 		r.remind(at)
 	}

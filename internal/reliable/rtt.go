@@ -8,14 +8,15 @@ type roundTrip struct {
 	variance time.Duration
 	least    time.Duration // the least sample so far: what the path can do
 
-	// What the acknowledgements say that Karn's rule forbids to sample: from its first
-	// transmission to its acknowledgement a packet took no less than a round trip.
+	// What is known from acknowledgements that Karn's rule forbids to sample: the time
+	// from a packet's first transmission to its acknowledgement is no less than a round
+	// trip.
 	doubtful uint8         // such acknowledgements in a row, with no sample between
-	atMost   time.Duration // the least of them
+	atMost   time.Duration // the least of those times
 }
 
-// sample takes one measured round trip. Samples that no path can have made are
-// bounded or, if not positive, left out.
+// sample takes one measured round trip. Impossible samples are bounded or, if not
+// positive, left out.
 func (r *roundTrip) sample(d time.Duration) bool {
 	if d <= 0 {
 		return false
@@ -34,8 +35,8 @@ func (r *roundTrip) sample(d time.Duration) bool {
 	return true
 }
 
-// doubt takes the time from the first transmission of a packet to its acknowledgement
-// where that is no sample, as it was resent meanwhile.
+// doubt takes the time from the first transmission of a packet to its acknowledgement if
+// that is no sample, as the packet was resent meanwhile.
 func (r *roundTrip) doubt(d time.Duration) {
 	if r.doubtful == 0 || d < r.atMost {
 		r.atMost = d
@@ -43,10 +44,11 @@ func (r *roundTrip) doubt(d time.Duration) {
 	r.doubtful = min(r.doubtful, 254) + 1
 }
 
-// twice is the newest packet that was sent twice and acknowledged once. Which of the two was,
-// cannot be told (Karn's rule), until the second acknowledgement comes: then both arrived,
-// and the first was of the first. So where the round trip has grown past the resend
-// delay, and every packet is resent, one is enough to learn it.
+// twice is the newest packet that was sent twice and acknowledged once. Which transmission
+// was acknowledged is unknown (Karn's rule) until the second acknowledgement comes. It shows
+// that both arrived, and that the first acknowledgement was of the first transmission. So if
+// the round trip has grown past the resend delay, and every packet is resent, one packet is
+// enough to learn it.
 type twice struct {
 	number uint32 // its low bits
 	took   uint32 // µs from its first transmission to its acknowledgement; 0 if there is none
@@ -80,8 +82,9 @@ func (r *roundTrip) rto(c *SendConfig) time.Duration {
 	d := max(r.smoothed+max(4*r.variance, c.VarFloor), c.MinRTO)
 	if r.grown() {
 		// Everything is resent before its acknowledgement can come, and so nothing is
-		// sampled: the round trip has grown past the resend delay. With the least of
-		// what the packets took, the next is not resent too soon, and is a sample.
+		// sampled: the round trip has grown past the resend delay. With a delay above the
+		// least time that the packets took, the next one is not resent too soon, and gives
+		// a sample.
 		d = max(d, r.atMost+max(r.atMost/4, c.VarFloor))
 	}
 	return min(d, c.MaxRTO)

@@ -24,7 +24,7 @@ var (
 // NextTimeout.
 //
 // Fields that every packet uses come first and lie together: a server with thousands of connections spends its
-// time on reading their memory.
+// time reading their memory.
 type Sender struct {
 	cfg      *SendConfig
 	born     time.Time
@@ -40,17 +40,17 @@ type Sender struct {
 	resend   line
 	copies   line
 
-	newestAcked  uint64 // and everything up to it may be assumed known to the peer
+	newestAcked  uint64 // the peer may be assumed to know everything up to it
 	lastReliable uint64 // the newest number given to a reliable packet
 	early        early
 	buffers      *Buffers
 	express      line
-	losses       line // that PollLost has not told yet
+	losses       line // that PollLost has not returned yet
 
 	oldest   uint32 // id of the oldest unacknowledged flight
 	unsent   uint32 // id before which nothing is queued
 	wire     wire
-	tx       uint64 // transmissions so far, copies apart
+	tx       uint64 // transmissions so far, without copies
 	bytes    int    // queued, flying and lost
 	total    uint64 // bytes taken so far
 	inFlight int    // bytes on the wire as the congestion window counts them
@@ -59,9 +59,9 @@ type Sender struct {
 	rtt      roundTrip
 	twice    twice
 	heardAt  time.Duration // newest acknowledgement
-	ackedAt  time.Duration // newest acknowledgement that was news
+	ackedAt  time.Duration // time of the newest first acknowledgement of a packet
 	topTx    [3]uint64     // the three newest transmissions that were acknowledged
-	reorder  time.Duration // how late packets are known to overtake each other
+	reorder  time.Duration // how late reordered packets are known to come
 	pacer    pacer
 	stats    SendStats
 	loss     lossMeter
@@ -91,14 +91,15 @@ func (r Reason) String() string {
 
 // Options are the options of a packet.
 type Options struct {
-	// Lane is the lane of an ordered packet plus one; 0 means unordered.
+	// Lane is the lane of an ordered packet, counted from 1; 0 means unordered.
 	Lane uint8
-	// Pass lets a small packet of a lane pass waiting bulk, as unordered ones do. It is for a lane without bulk.
+	// Pass lets a small ordered packet pass bulk data that waits, as unordered packets do. It is for a lane
+	// without bulk data.
 	Pass bool
-	// Report makes PollLost report a loss instead of repairing it: for values whose newest state replaces the
-	// lost one.
+	// Report makes PollLost report a loss, and the packet is not resent. It is for values whose newest state
+	// replaces the lost one.
 	Report bool
-	// Tag comes back with each transmission, and with the acknowledgement or the loss.
+	// Tag is returned with each transmission, and with the acknowledgement or the loss.
 	Tag uint32
 	// Shared, if set, is the packet: it is kept without a copy, shared with other senders, and the packet given
 	// to Send is ignored.
@@ -112,7 +113,8 @@ type Loss struct {
 }
 
 // NewSender returns a sender whose first number is first. Buffers and the random source may be shared with other
-// connections of the same goroutine. A nil config means the zero one; nil buffers mean the sender's own.
+// connections of the same goroutine. A nil config means the zero SendConfig. With nil buffers the sender makes
+// its own.
 func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand.Rand) Sender {
 	if cfg == nil || !cfg.filled {
 		var c SendConfig
@@ -162,8 +164,7 @@ func (s *Sender) Ready(n int) error {
 	return nil
 }
 
-// maxBytes keeps an eighth of the window for small packets, so that bulk never
-// leaves a game without a voice.
+// maxBytes keeps an eighth of the window for small packets, so that bulk data never keeps a game from sending.
 func (s *Sender) maxBytes(n int) int {
 	if n <= smallPacketBytes {
 		return s.cfg.MaxBytes
@@ -171,8 +172,8 @@ func (s *Sender) maxBytes(n int) int {
 	return s.cfg.MaxBytes - s.cfg.MaxBytes/8
 }
 
-// spanBytes is what was taken since the oldest unacknowledged packet: the peer
-// may have to hold all of it until that one comes.
+// spanBytes is the number of bytes taken from the oldest unacknowledged packet on: the peer may have to hold
+// all of them until that packet comes.
 func (s *Sender) spanBytes() int { return int(s.total - s.flights.at(s.oldest).before) }
 
 // spanUsed reports whether the next number is too far beyond the newest
@@ -184,7 +185,7 @@ func (s *Sender) spanUsed() bool {
 func (s *Sender) oldestNumber() uint64 { return s.flights.at(s.oldest).number }
 
 // Send takes the next number for a reliable packet and keeps a copy of it until it is acknowledged. The packet's
-// bytes already hold that number, or its owner writes it before each transmission.
+// bytes already contain that number, or the caller writes it before each transmission.
 func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	if o.Shared != nil {
 		packet = o.Shared.data
@@ -208,7 +209,7 @@ func (s *Sender) Place(now time.Time, n int, o Options) ([]byte, error) {
 	return e.data, nil
 }
 
-// accept queues a packet of n bytes, which are not there yet.
+// accept queues a packet of n bytes, which the caller fills in.
 func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	if err := s.Ready(n); err != nil {
 		s.stats.WindowFull++
@@ -235,7 +236,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 		l.unacked++
 	}
 	s.waiting++
-	// A small packet that nothing orders need not wait for bulk ahead of it.
+	// A small packet that is unordered or may pass need not wait for bulk data ahead of it.
 	if (o.Lane == 0 || o.Pass) && n <= smallPacketBytes && s.waiting > 1 {
 		s.flights.lineAppend(&s.express, id)
 	}
@@ -243,7 +244,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	return e, nil
 }
 
-// load gives a flight its bytes: a copy, or a share.
+// load gives a flight its bytes: a copy, or the shared ones.
 func (s *Sender) load(e *flight, packet []byte, shared *Shared) {
 	if shared == nil {
 		e.data = s.buffers.copyOf(packet)
@@ -253,7 +254,7 @@ func (s *Sender) load(e *flight, packet []byte, shared *Shared) {
 	e.data, e.shared = shared.data, shared
 }
 
-// unload takes them away.
+// unload takes a flight's bytes away.
 func (s *Sender) unload(e *flight) {
 	if e.shared != nil {
 		s.buffers.Release(e.shared)
@@ -284,8 +285,8 @@ func (s *Sender) Take(now time.Time, n int) (uint64, error) {
 // (replica, Sequences).
 func (s *Sender) SinceReliable() uint64 { return s.next - 1 - s.lastReliable }
 
-// Link returns how many numbers back the previous packet of a lane is from the next number, and 0 if all packets
-// of the lane are acknowledged: what replica writes into flag bits 2–6.
+// Link returns how many numbers back the previous packet of a lane is from the next number, or 0 if all packets
+// of the lane are acknowledged. Replica writes it into flag bits 2–6.
 func (s *Sender) Link(lane uint8) uint64 {
 	l := &s.lanes[lane-1]
 	if l.unacked == 0 {
@@ -321,14 +322,14 @@ func (s *Sender) Pressure() Pressure {
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (s *Sender) RTT() time.Duration { return s.rtt.smoothed }
 
-// Sample takes a round trip that was measured elsewhere, as by replica's sync.
+// Sample takes a round trip that was measured elsewhere, for example by replica's sync.
 func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 
 // LossRate returns the measured loss of one direction, 0 to 1.
 func (s *Sender) LossRate() float64 { return s.loss.oneWay() }
 
-// Doubling reports whether early resends are on, or some are still to be sent: each has a timer of a few
-// milliseconds then.
+// Doubling reports whether early resends are on, or some are still to be sent. Each of them has a timer of a
+// few milliseconds.
 func (s *Sender) Doubling() bool {
 	return s.copies.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
 }

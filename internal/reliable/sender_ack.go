@@ -19,8 +19,8 @@ func (f AckFate) String() string {
 	return nameOf(uint8(f), "unset", "new", "repeat", "unsent")
 }
 
-// Ack takes the acknowledgement of one number, unwrapped to 64 bits. It returns the tag of the packet with
-// its first acknowledgement.
+// Ack takes the acknowledgement of one number, unwrapped to 64 bits. With the first acknowledgement of a
+// packet it returns the packet's tag.
 func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	if s.failed != 0 {
 		return AckRepeat, 0
@@ -62,22 +62,22 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	return AckNew, tag
 }
 
-// measure learns from a flight that was acknowledged.
+// measure updates the estimates from a flight that was acknowledged.
 func (s *Sender) measure(at time.Duration, e *flight) {
 	var rtt time.Duration
 	switch again := e.resends + e.fast; {
 	case again == 0:
-		// Karn's rule: a packet that was resent says nothing of the round trip,
-		// as the acknowledgement may be of either. Copies ahead of loss are one
-		// transmission smeared over a few milliseconds: counted from the first,
-		// the sample is never too short and too long by no more than that.
+		// Karn's rule: a packet that was resent gives no sample of the round trip, as the
+		// acknowledgement may be of either transmission. A packet and its early resends count as
+		// one transmission of a few milliseconds. Counted from the first, the sample is never too
+		// short, and too long by no more than that.
 		rtt = at - e.first
 		s.noteTop(e.tx)
 		s.reorder -= s.reorder >> 10
 	case again == 1 && at-e.last < s.rtt.least*3/4:
-		// Nothing travels that fast: this is the acknowledgement of the original,
-		// which was not lost but late, and so a sample after all. Without it a
-		// round trip that grew past the resend delay would never be learnt.
+		// Nothing travels that fast: this is the acknowledgement of the first transmission, which
+		// was late, not lost. So it is a sample after all. Without it, a round trip that grew past
+		// the resend delay would never be learnt.
 		rtt = at - e.first
 		if e.fast > 0 {
 			late := rtt - s.rtt.least
@@ -85,13 +85,13 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 		}
 	default:
 		s.rtt.doubt(at - e.first)
-		// A copy would be acknowledged twice as well.
+		// A packet with copies may be acknowledged twice without a resend.
 		if again == 1 && e.copyAt == 0 && !s.cfg.TimerOnly {
 			s.twice.note(e.number, at-e.first)
 		}
 	}
 	if rtt > 0 && s.rtt.grown() {
-		s.loss.forget() // what came later than it was waited for was taken for lost
+		s.loss.forget() // packets that were only late were taken for lost
 	}
 	if s.cfg.TimerOnly {
 		rtt = s.sampleAnyway(at, e, rtt)
@@ -107,10 +107,10 @@ func (s *Sender) sampled(rtt time.Duration) {
 	}
 }
 
-// sampleAnyway returns a sample for a packet that was resent, if there is no other to be had: a
-// round trip that is longer than the resend delay has every packet resent, and by Karn's rule
-// would never be learnt. Counted from the first transmission it is never too short; and once it is
-// known packets are resent later, so that the next samples are good ones.
+// sampleAnyway returns a sample for a packet that was resent, if there has been no other for a
+// while. If the round trip is longer than the resend delay, every packet is resent, and by Karn's
+// rule the round trip would never be learnt. Counted from the first transmission, the sample is
+// never too short. After it, packets are resent later, so the next samples are good.
 func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) time.Duration {
 	if rtt > 0 {
 		s.vague = 0
@@ -137,7 +137,7 @@ func (s *Sender) noteTop(tx uint64) {
 	}
 }
 
-// letGo finishes a flight: acknowledged, or lost and reported.
+// letGo removes a flight that was acknowledged, or lost and reported.
 func (s *Sender) letGo(id uint32, e *flight) {
 	if e.state == flying {
 		s.flights.wireRemove(&s.wire, id)
@@ -173,8 +173,9 @@ func (s *Sender) passOldest(id uint32) {
 	}
 }
 
-// hurry has a packet that was resent before, and is the oldest from now on, go out soon: all before it came
-// through, so that it waits for a long time, or behind others, only because there was no room for it.
+// hurry makes a packet that was resent before, and is the oldest from now on, go out soon. All packets
+// before it came through, so its long delay, or its place behind others, only means that the peer had no
+// room for it.
 func (s *Sender) hurry(id uint32, e *flight) {
 	e.resends = 1 // from now on its tries count
 	switch {
@@ -187,10 +188,10 @@ func (s *Sender) hurry(id uint32, e *flight) {
 	}
 }
 
-// findLost takes for lost what three later packets were acknowledged before:
-// "or at once when acks for three later packets came first, once a packet a
-// round trip" (replica, Acks and resends). A resend counts as a transmission of
-// its own, so a packet is passed again only by what was sent after its resend.
+// findLost takes a packet for lost when three later ones were acknowledged before it: "or at once
+// when acks for three later packets came first, once a packet a round trip" (replica, Acks and
+// resends). A resend counts as a transmission of its own, so a packet is overtaken again only by
+// packets sent after its resend.
 func (s *Sender) findLost(at time.Duration) {
 	if s.cfg.TimerOnly {
 		return
@@ -239,9 +240,9 @@ func (s *Sender) toResend(id uint32, e *flight, fast bool) {
 	}
 }
 
-// nudge resends the oldest packet if it is waiting for its timer although the
-// peer is heard: a peer that could not take it says by an acknowledgement, even
-// an old one, that it can take packets again.
+// nudge resends the oldest packet, if it waits for its timer, when the peer repeats an
+// acknowledgement. A peer that had no room for the packet says in this way that it has room
+// again.
 func (s *Sender) nudge(at time.Duration) {
 	if s.unacked == 0 || s.cfg.TimerOnly {
 		return
@@ -253,12 +254,12 @@ func (s *Sender) nudge(at time.Duration) {
 	s.toResend(s.oldest, e, true)
 }
 
-// reportLoss lets a lost packet go and tells its owner. The newest one is kept
-// as a probe: "when the window is used up the newest reliable packet is resent
-// until an ack comes" (replica, Sequences).
+// reportLoss drops a lost packet and reports it through PollLost. The newest packet is kept as a
+// probe: "when the window is used up the newest reliable packet is resent until an ack comes"
+// (replica, Sequences).
 func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.stats.Lost++
-	s.flights.lineAppend(&s.losses, id) // its slot stays until it is told
+	s.flights.lineAppend(&s.losses, id) // its slot stays until PollLost has returned it
 	if e.number != s.lastReliable {
 		s.letGo(id, e)
 		return
@@ -278,7 +279,7 @@ func (s *Sender) reportLoss(id uint32, e *flight) {
 	}
 }
 
-// dropProbe lets go of a newest packet that was kept after its loss.
+// dropProbe drops the newest packet if it was kept after its loss.
 func (s *Sender) dropProbe() {
 	if s.flights.count == 0 {
 		return

@@ -6,8 +6,8 @@ import "time"
 type Transmission struct {
 	Number uint64
 	Tag    uint32 // as given to Send
-	// Packet is valid until the next call. Its owner may write a new time into it: a
-	// resend keeps its number, not its clock.
+	// Packet is valid until the next call. The caller may write a new time into it: a
+	// resend keeps its number, not its time.
 	Packet []byte
 	Again  bool // it was sent before
 }
@@ -51,8 +51,8 @@ func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: again}, true
 }
 
-// pollResend returns the next packet taken for lost. The oldest one goes out
-// whatever the window says: its tries measure whether the peer still lives.
+// pollResend returns the next packet taken for lost. The oldest one goes out even if the
+// window is full: its tries measure whether the peer is still alive.
 func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
 	for s.resend.count > 0 {
 		id := s.resend.head
@@ -77,8 +77,8 @@ func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
 	return 0, false
 }
 
-// pollCopy returns the next packet whose copy is due, if the copy is still of
-// use and its share of the bandwidth allows it.
+// pollCopy returns the next packet whose copy is due, if the copy is still of use and
+// within the copies' share of the bandwidth.
 func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 	for s.copies.count > 0 {
 		id := s.copies.head
@@ -135,13 +135,13 @@ func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 		return 0, false
 	}
 	s.unsent++
-	if e.chained { // both queues are in order, so it is the first there too
+	if e.chained { // both queues are in order, so it is the first of express too
 		s.flights.linePop(&s.express)
 	}
 	return id, true
 }
 
-// pollExpress returns a small packet that passes a queue that is held up.
+// pollExpress returns a small packet that passes a queue that may not send now.
 func (s *Sender) pollExpress(at time.Duration) (uint32, bool) {
 	if s.express.count == 0 || !s.pacer.express(at, len(s.flights.at(s.express.head).data)) {
 		return 0, false
@@ -165,8 +165,8 @@ func (s *Sender) mayPut(at time.Duration, n int) bool {
 	return s.pacer.ready(at, s) || s.pacer.express(at, n)
 }
 
-// paceRate is a little more than the window a round trip, so that pacing shapes
-// bursts and the window decides the rate.
+// paceRate is a little more than one window per round trip: pacing spreads bursts, and
+// the window decides the rate.
 func (s *Sender) paceRate() int64 {
 	if s.rtt.smoothed == 0 {
 		return 0
@@ -203,8 +203,8 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 	}
 }
 
-// planCopies decides whether a packet is to be sent again ahead of loss: "send
-// its copy a few milliseconds after the first instead of waiting for the timer".
+// planCopies decides whether a packet gets early resends: "send its copy a few
+// milliseconds after the first instead of waiting for the timer".
 func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	if s.cfg.NoEarly || e.report || len(e.data) > smallPacketBytes {
 		return
@@ -216,10 +216,9 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	s.flights.copyAppend(&s.copies, id)
 }
 
-// delay returns how long after this transmission the packet counts as lost:
-// the resend delay, doubled for each resend that counted, with up to an eighth
-// of jitter from the first of them on so that peers that lost a link together
-// do not come back together.
+// delay returns how long after this transmission the packet counts as lost: the resend
+// delay, doubled for each resend by timer. From the first of these on it has up to an
+// eighth of jitter, so that peers that lost a link together do not come back together.
 func (s *Sender) delay(e *flight) time.Duration {
 	d := s.rtt.rto(s.cfg)
 	if e.resends == 0 {

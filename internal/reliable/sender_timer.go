@@ -41,7 +41,7 @@ func (s *Sender) HandleTimeout(now time.Time) {
 	}
 }
 
-// expire takes for lost every flight whose time has come, and finds the next.
+// expire handles every flight whose timer has run out, and finds the time of the next.
 func (s *Sender) expire(at time.Duration) {
 	s.timerAt = 0
 	id, left := s.wire.head, s.wire.count
@@ -60,10 +60,10 @@ func (s *Sender) expire(at time.Duration) {
 	}
 }
 
-// postpone moves the timer of a packet that has good reason to be late: in a
-// bulk flow that fills a queue of its own, what was sent before it is still
-// being acknowledged, and what was sent after it is not yet. A lone or a small
-// flow makes no queue; there the timer stands.
+// postpone moves the timer of a packet that has good reason to be late. A bulk flow waits
+// in a queue of its own making: packets sent before this one are still being
+// acknowledged, and none sent after it is acknowledged yet. A small flow makes no queue,
+// so its timers stay.
 func (s *Sender) postpone(at time.Duration, e *flight) {
 	if e.resends > 0 || s.topTx[0] > e.tx || !s.cong.busy() {
 		return
@@ -73,10 +73,10 @@ func (s *Sender) postpone(at time.Duration, e *flight) {
 	}
 }
 
-// expireOne handles one flight whose timer ran out; false if it was the end.
+// expireOne handles one flight whose timer ran out; false if the sender gave up.
 func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
-	// A timer may run out for a lone packet on a good path. Only when nothing
-	// at all was heard since its last resend is the path taken for blocked.
+	// A timer may run out for a lone packet on a good path. The path is taken for blocked
+	// only when nothing at all was heard since its last resend.
 	if e.resends > 0 && s.heardAt < e.last {
 		s.cong.blocked()
 	}
@@ -91,8 +91,8 @@ func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
 		s.toResend(id, e, false)
 		return true
 	}
-	// The tries of the oldest say whether the peer lives. Another may have had as many while the peer had
-	// no room for it, with all before it still coming through.
+	// The tries of the oldest packet show whether the peer is alive. Another packet may have had as many
+	// because the peer had no room for it, while all before it came through.
 	if id == s.oldest && int(e.resends) >= s.cfg.Tries && at-e.first >= s.cfg.GiveUpAfter {
 		s.fail(ReasonUnacknowledged)
 		return false

@@ -1,8 +1,9 @@
 package reliable
 
-// Shared is the bytes of a packet that several senders send: kept once, and given back
-// when the last of them has released it. Its maker is its first user, and calls Release
-// once it has given it to all. It belongs to one goroutine, as its Buffers do.
+// Shared holds the bytes of a packet that several senders send. They are kept once, and
+// given back when the last user has released them. The caller of Share is the first user,
+// and calls Release after it has given the packet to all senders. A Shared belongs to one
+// goroutine, as its Buffers do.
 type Shared struct {
 	data  []byte
 	users int

@@ -1,18 +1,19 @@
 package reliable
 
-// spares are things of one kind that wait to be lent again. The zero value has none.
+// spares is a list of unused slices or structs of one kind, kept to be lent again. The zero value is
+// empty.
 //
-// A burst makes many of them, which nobody needs afterwards: 16 MiB would be 4 KiB for
-// each of 4,000 connections. So from time to time those go that were of no use since the last
-// time: as many as have always been there, but for as many as came and went. What is lent
-// rises and falls by chance; without those the next rise would make again what the last fall let go of.
+// A burst makes many that nobody needs afterwards: 16 MiB would be 4 KiB for each of 4,000 connections.
+// So trim drops spares that were not used since the last trim: the least number that there was in that
+// time, minus a margin. The margin is how much the number varied. Without it, chance alone would have
+// spares dropped and made again.
 type spares[T any] struct {
 	list        []T
-	least, most int32 // that there were since the last trim
-	swing       int32 // how many came and went, more in former times counting less and less
+	least, most int32 // number of spares since the last trim
+	swing       int32 // most minus least; older values fade
 }
 
-// take returns the one that was given last, false if there is none.
+// take returns the spare that was given last, false if there is none.
 func (s *spares[T]) take() (thing T, ok bool) {
 	last := len(s.list) - 1
 	if last < 0 {
@@ -29,8 +30,7 @@ func (s *spares[T]) give(thing T) {
 	s.most = max(s.most, int32(len(s.list)))
 }
 
-// trim lets go of those of no use and returns how many. Half of them stay, as the next burst
-// may come, and those are little.
+// trim drops unused spares and returns how many. Half of the unused ones stay for the next burst.
 func (s *spares[T]) trim() int {
 	n := 0
 	least := min(int(s.least), len(s.list))
@@ -43,7 +43,7 @@ func (s *spares[T]) trim() int {
 	return n
 }
 
-// drop lets go of the n oldest, and of room for many more than are left.
+// drop drops the n oldest spares. It shrinks a list that has room for many more than are left.
 func (s *spares[T]) drop(n int) {
 	left := s.list[n:]
 	if room := cap(s.list); room > keptRoom && room > 4*(len(left)+fewSpares) {

@@ -2,8 +2,8 @@ package reliable
 
 import "fmt"
 
-// SendStats counts the fates of what a Sender was given. Every packet and every
-// acknowledgement ends in exactly one of them: see Check.
+// SendStats counts what became of a Sender's packets and acknowledgements. Each ends in
+// exactly one counter: see Sender.Check.
 type SendStats struct {
 	Accepted  uint64 // reliable packets taken by Send
 	Acked     uint64 // acknowledged for the first time
@@ -15,7 +15,7 @@ type SendStats struct {
 	Resent      uint64 // by timer
 	FastResent  uint64 // because later packets were acknowledged first, or the peer was heard again
 	Copies      uint64 // early resends
-	Probes      uint64 // of the newest packet, when the window is used up
+	Probes      uint64 // resends of the newest packet, when the window is used up
 
 	CopiesDenied uint64 // early resends beyond their share of the bandwidth
 	CopiesSaved  uint64 // early resends that an acknowledgement made needless
@@ -27,15 +27,16 @@ type SendStats struct {
 	AcksUnsent uint64 // of numbers that were never sent: a lie, ignored
 }
 
-// ReceiveStats counts the fates of what a Receiver was given.
+// ReceiveStats counts what became of a Receiver's packets. Each ends in exactly one
+// counter: see Receiver.Check.
 type ReceiveStats struct {
-	In        uint64 // the sum of all below but Crowded, AcksOut and AcksForgotten, and of what is held or ready
+	In        uint64 // the sum of all below except Crowded, AcksOut and AcksForgotten, plus the packets held or ready
 	Delivered uint64 // taken by the application
 	Repeat    uint64 // received before
 	Stale     uint64 // too old to know
 	TooFar    uint64 // too far ahead of the newest
 	Refused   uint64 // beyond a limit, not acknowledged
-	Crowded   uint64 // those of Refused for which others left no room
+	Crowded   uint64 // the part of Refused for which other connections left no room
 	Violation uint64 // against the rules of the order
 	Skipped   uint64 // came after its place was given up
 	Outdated  uint64 // older than the newest delivered
@@ -51,7 +52,7 @@ type Stats struct {
 	ReceiveStats
 }
 
-// check returns an error if the sums do not match, given what is in flight.
+// check returns an error if the sums do not match, given the number of packets in flight.
 func (s *SendStats) check(inFlight int) error {
 	if got := s.Acked + s.Lost + s.Abandoned + uint64(inFlight); got != s.Accepted {
 		return fmt.Errorf("reliable: accepted %d packets, but know the fate of %d", s.Accepted, got)
@@ -65,7 +66,7 @@ func (s *SendStats) check(inFlight int) error {
 	return nil
 }
 
-// check returns an error if the sums do not match, given what waits.
+// check returns an error if the sums do not match, given the number of packets that wait.
 func (s *ReceiveStats) check(waiting int) error {
 	got := s.Delivered + s.Repeat + s.Stale + s.TooFar + s.Refused + s.Violation +
 		s.Skipped + s.Outdated + s.Discarded + uint64(waiting)

@@ -1,5 +1,5 @@
-// Package roster is the table of a server core: the connections by address, those with events or packets to poll,
-// and the next timer. Each dialect's Mux has one.
+// Package roster is the table of a server core's connections. It finds them by address, lists those with events
+// or packets to poll, and knows the next timer. Each dialect's Mux has one.
 //
 //	type member = roster.Member // a name that users of a Conn do not see
 //
@@ -17,13 +17,14 @@
 //	for c, ok := r.Due(now); …   // its time has come
 //
 // A connection is in each list at most once, so no list is longer than the table. The order of the lists depends
-// only on the calls, and never on a map: a seed repeats a run.
+// only on the calls, never on the order of a map, so that the same seed gives the same run.
 //
-// A Lobby holds connections that are proven and have not entered. They are bounded by address, have a time limit
-// to enter, and take no place.
+// A Lobby holds connections that are proven and have not entered. Their number is bounded for each address, they
+// have a time limit to enter, and they take no player's place.
 //
 // Replies are the answers to addresses without a connection: small, few, and without state for the address.
 //
-// The package is pure, allocates only to grow and is owned by one goroutine. It does not know what a connection
-// is, whom to admit (internal/admission does), nor how many are too many.
+// The package has no socket, clock or goroutine, and allocates only to grow. One goroutine owns a Roster. The
+// package does not know what a connection is, and does not decide which connections to admit (internal/admission
+// does) or how many are too many.
 package roster

@@ -8,31 +8,32 @@ import (
 )
 
 const (
-	// lobbyOfHost is how many connections of an address may be proven and not entered: "At most 64
-	// connections of an address (/64 of IPv6)" (entry). One machine cannot keep others out.
+	// lobbyOfHost is how many connections of an address may be in the lobby: "At most 64 connections of an
+	// address (/64 of IPv6)" (entry). One machine cannot keep others out.
 	lobbyOfHost = 64
 
-	// lobbyOfAll is the same for all addresses together, as many as may be half open. Past it the
-	// busiest address gives way.
+	// lobbyOfAll is the same for all addresses together, as many as may be half-open. When the lobby is full,
+	// the busiest address makes room.
 	lobbyOfAll = 4096
 
 	// EnterWithin is how long a proven connection has to enter.
 	EnterWithin = 10 * time.Second
 )
 
-// Lobby holds connections that are proven and have not entered. They take no place, so that a crowd that does not
-// enter keeps nobody out. Each has a time limit to enter, and an address has a bounded number of them. When the
-// lobby is full, the oldest of the address that has the most makes room. Nothing here runs for each packet.
+// Lobby holds connections that are proven and have not entered. They take no player's place, so that connections
+// that never enter keep nobody out. Each has a time limit to enter, and an address has a bounded number of them.
+// When the lobby is full, the oldest connection of the address that has the most makes room. Nothing here runs
+// for each packet.
 type Lobby[C connection] struct {
 	within time.Duration
 	size   int
 	hosts  map[netip.Addr]*host[C]
 	guests map[C]*guest[C]
-	oldest ring[*guest[C]]                 // of all, by the time of coming
-	counts [lobbyOfHost + 1]ring[*host[C]] // the hosts by how many they have
+	oldest ring[*guest[C]]                 // all connections, in order of arrival
+	counts [lobbyOfHost + 1]ring[*host[C]] // the hosts by their number of connections
 }
 
-// host is an address, and those of it that are in the lobby, the oldest first.
+// host is an address, and its connections in the lobby, the oldest first.
 type host[C connection] struct {
 	addr   netip.Addr
 	guests []*guest[C]
@@ -63,7 +64,7 @@ func (l *Lobby[C]) HasRoom(addr netip.Addr) bool {
 	return n < lobbyOfHost && (len(l.guests) < l.size || n < l.most())
 }
 
-// most returns how many the busiest address has.
+// most returns the number of connections of the busiest address.
 func (l *Lobby[C]) most() int {
 	n := lobbyOfHost
 	for n > 0 && l.counts[n].first == nil {
@@ -72,8 +73,8 @@ func (l *Lobby[C]) most() int {
 	return n
 }
 
-// Come adds a connection, for which there is room. If another has to make room, that one leaves the lobby and is
-// returned.
+// Come adds a connection after HasRoom has returned true. If another connection has to make room, it leaves the
+// lobby and is returned as gone.
 func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
 	if len(l.guests) >= l.size {
 		first := l.counts[l.most()].first.guests[0]
@@ -97,7 +98,7 @@ func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
 	return gone, ok
 }
 
-// Leave removes a connection that has entered or ended. It reports whether it was here.
+// Leave removes a connection that has entered or ended. It reports whether the connection was in the lobby.
 func (l *Lobby[C]) Leave(c C) bool {
 	if !c.member().waiting {
 		return false
@@ -141,10 +142,10 @@ func (l *Lobby[C]) Due(now time.Time) (c C, ok bool) {
 	return c, true
 }
 
-// links are what a thing needs to be in a ring.
+// links are the neighbours of an element of a ring.
 type links[T any] struct{ older, newer T }
 
-// linked is a thing that has links.
+// linked is an element that has links.
 type linked[T any] interface {
 	comparable
 	link() *links[T]
@@ -153,7 +154,7 @@ type linked[T any] interface {
 func (g *guest[C]) link() *links[*guest[C]] { return &g.links }
 func (h *host[C]) link() *links[*host[C]]   { return &h.links }
 
-// ring is a list, the one that was pushed first being the first.
+// ring is a doubly linked list, in the order of push.
 type ring[T linked[T]] struct{ first, last T }
 
 func (r *ring[T]) push(x T) {

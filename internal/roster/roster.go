@@ -10,7 +10,7 @@ import (
 	"parley/internal/timers"
 )
 
-// Member is what a connection embeds to be in a Roster. Its zero value is in none.
+// Member is embedded by a connection that can be in a Roster. The zero value is in none.
 type Member struct {
 	timer
 	index    int32 // in Roster.list
@@ -20,11 +20,12 @@ type Member struct {
 	waiting  bool  // it is in a Lobby
 }
 
-// timer is embedded by a name that the users of a connection do not see.
+// timer is an unexported name, so that users of a connection do not see the embedded
+// Timer.
 type timer = timers.Timer
 
-// Gone reports whether a connection was removed. It may still have packets to poll. It is no method, as all methods of a
-// Member are the connection's too.
+// Gone reports whether a connection was removed. It may still have packets to poll. It is a function, because a method
+// of Member would also be a method of the connection.
 func Gone(m *Member) bool { return m.gone }
 
 // Waiting reports whether a connection is in a Lobby.
@@ -42,11 +43,11 @@ type connection interface {
 // Roster is the table of a server's connections.
 type Roster[C connection] struct {
 	conns    table[C]
-	zoned    map[netip.AddrPort]C // those whose addresses have a zone
-	list     []C                  // the same in an order that a seed repeats
+	zoned    map[netip.AddrPort]C // connections whose addresses have a zone
+	list     []C                  // all connections, in an order that the same seed repeats
 	timers   timers.Heap[C]
-	busy     queue.Fifo[C] // with packets to poll
-	eventful queue.Fifo[C] // with events to poll
+	busy     queue.Fifo[C] // connections with packets to poll
+	eventful queue.Fifo[C] // connections with events to poll
 }
 
 // New returns an empty table.
@@ -56,8 +57,8 @@ func New[C connection]() *Roster[C] {
 
 func hasZone(a netip.AddrPort) bool { return a.Addr().Is6() && a.Addr().Zone() != "" }
 
-// Add puts a connection into the table; it must be in none. An address has at most
-// one.
+// Add puts a connection into the table. It must be in no table yet. An address has at
+// most one connection.
 func (r *Roster[C]) Add(addr netip.AddrPort, c C) {
 	c.member().index = int32(len(r.list))
 	r.set(addr, c)
@@ -145,7 +146,7 @@ func (r *Roster[C]) Eventful() (c C, ok bool) {
 // Quiet reports whether no connection may have events.
 func (r *Roster[C]) Quiet() bool { return r.eventful.Len() == 0 }
 
-// Calm says that the connection of Eventful has no more events.
+// Calm notes that the connection of Eventful has no more events.
 func (r *Roster[C]) Calm(c C) {
 	c.member().eventful = false
 	r.eventful.Pop()
@@ -159,8 +160,8 @@ func (r *Roster[C]) Busy() (c C, ok bool) {
 	return *r.busy.First(), true
 }
 
-// Rest says that the connection of Busy has no more packets, and sets the time of its
-// next call. That is known only now, as polling can change it.
+// Rest notes that the connection of Busy has no more packets, and sets the time of its
+// next call. That time is known only now, as polling can change it.
 func (r *Roster[C]) Rest(c C, next time.Time, ok bool) {
 	m := c.member()
 	m.queued = false

@@ -2,9 +2,10 @@ package roster
 
 import "hash/maphash"
 
-// newSecrets returns numbers that no one can foresee, as a map has: who knew them could
-// choose addresses that all fall on one place of a table. They are the one thing here that
-// differs from run to run, and nothing can be seen of it: a table is asked, and never walked.
+// newSecrets returns unpredictable numbers, like the seed of a Go map. An attacker who knew
+// them could choose addresses that all hash to the same place of a table. Only these numbers
+// differ from run to run. That cannot be seen from outside, as a table is only looked up in,
+// never iterated over.
 func newSecrets() (s [4]uint64) {
 	seed := maphash.MakeSeed()
 	for i := range s {

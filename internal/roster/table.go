@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// table finds connections by their addresses, one look for each datagram: by a secret
-// hash into a list that is at most half full, where a place and its neighbours are in one
-// line of memory. The zero table is not usable.
+// table finds connections by their addresses, once for each datagram. It is a hash table with open
+// addressing that is at most half full, so that a place and its neighbours are in one cache line. The zero
+// table is not usable.
 //
-// The hash is a sum of products with secret numbers, which are drawn anew for each table: who does not know
-// them cannot choose addresses that have the same sum. What mixes the sum is the same everywhere: without it,
-// addresses that follow each other fell onto a few places with one secret in some hundreds.
+// The hash is a sum of products with secret numbers, which are drawn anew for each table. Nobody who does not
+// know them can choose addresses that have the same sum. The numbers that mix the sum are fixed. Without the
+// mixing, consecutive addresses fell onto a few places with one secret in some hundreds.
 type table[C comparable] struct {
 	places  []place[C] // a power of two
 	used    int
@@ -24,8 +24,8 @@ type place[C comparable] struct {
 	conn C // the zero C if the place is free
 }
 
-// key is an address: its bytes, and its port with what its zone adds. Two that differ only in
-// being IPv4 or IPv4 inside IPv6 are the same here, as they are to every dialect.
+// key is an address: its bytes, and its port with what its zone adds. An IPv4 address and the same address
+// inside IPv6 have the same key, as they are the same to every dialect.
 type key struct{ hi, lo, port uint64 }
 
 func keyOf(a netip.AddrPort) key {
@@ -37,9 +37,9 @@ func keyOf(a netip.AddrPort) key {
 	return k
 }
 
-// zoneNumber is a number for the name of an interface: the same link-local address on two
-// interfaces is two hosts. Names are the machine's own and few; that two had one number
-// (FNV-1a, 48 bits) would be one chance in 2^48.
+// zoneNumber hashes the name of an interface (FNV-1a, 48 bits): the same link-local address on two
+// interfaces is two hosts. Names are the machine's own and few. The chance that two have the same number is
+// one in 2^48.
 func zoneNumber(zone string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(zone) {
@@ -58,7 +58,7 @@ func newTable[C comparable]() table[C] {
 	return t
 }
 
-// home returns the place where k is, or the first after which it is.
+// home returns the place where the search for k begins.
 func (t *table[C]) home(k *key) int {
 	s := &t.secrets
 	h := k.hi*s[0] + k.lo*s[1] + k.port*s[2] + s[3]
@@ -67,7 +67,7 @@ func (t *table[C]) home(k *key) int {
 	return int(h >> t.shift)
 }
 
-// find returns the place of k, or the free one where it would be.
+// find returns the place of k, or the free place where it would be.
 func (t *table[C]) find(k *key) *place[C] {
 	var none C
 	for i := t.home(k); ; i++ {
@@ -80,7 +80,7 @@ func (t *table[C]) find(k *key) *place[C] {
 
 func (t *table[C]) get(k key) C { return t.find(&k).conn }
 
-// set puts a connection, which is not the zero one, at an address.
+// set puts a connection, which must not be the zero C, at an address.
 func (t *table[C]) set(k key, c C) {
 	var none C
 	p := t.find(&k)
@@ -93,8 +93,8 @@ func (t *table[C]) set(k key, c C) {
 	*p = place[C]{k, c}
 }
 
-// unset frees the place of an address. Those behind it that had to pass it move up, so
-// that no search ends before them.
+// unset frees the place of an address. Entries behind it that had to pass it move up, so that no search ends
+// before it reaches them.
 func (t *table[C]) unset(k key) {
 	var none C
 	mask := len(t.places) - 1

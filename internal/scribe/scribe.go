@@ -10,16 +10,16 @@ import (
 // Handler is a slog.Handler that never blocks. Handlers made by WithAttrs and WithGroup share its buffer.
 type Handler struct {
 	next  slog.Handler
-	proto string // which dialect's lines these are
+	proto string // the dialect that logs the lines
 	desk  *desk
 }
 
 // Stats counts lines. Lines is the number of written lines; the others were not written.
 type Stats struct {
 	Lines   uint64
-	Limited uint64 // of a kind that came too often
-	Dropped uint64 // as the buffer was full
-	Waiting int    // to be written
+	Limited uint64 // lines of a kind that came too often
+	Dropped uint64 // lines for which the buffer was full
+	Waiting int    // lines that wait to be written
 }
 
 // desk is where lines wait.
@@ -31,7 +31,7 @@ type desk struct {
 	done    chan struct{} // closed when the goroutine ends; nil if there is none
 	kinds   map[kind]*tally
 	stats   Stats
-	told    uint64 // how many of stats.Dropped a line has told of
+	told    uint64 // how many of stats.Dropped were reported
 }
 
 type line struct {
@@ -39,20 +39,21 @@ type line struct {
 	record slog.Record
 }
 
-// kind is what makes lines alike.
+// kind is what lines of the same kind have in common.
 type kind struct {
 	proto, message string
 	level          slog.Level
 }
 
-// tally is when the last lines of a kind came, in a ring, and how many were left out since the last.
+// tally is a ring of the times of the last lines of a kind, and the number of lines left out since the
+// last.
 type tally struct {
 	times   [perKind]time.Time
 	next    int
 	leftOut uint64
 }
 
-// New returns a handler whose lines next writes. If next is a Handler already, it is returned.
+// New returns a handler that passes its lines to next. If next is a Handler already, New returns it.
 func New(next slog.Handler) *Handler {
 	if h, ok := next.(*Handler); ok {
 		return h
@@ -166,7 +167,7 @@ func (d *desk) admit(now time.Time, k kind) (leftOut uint64, ok bool) {
 	return leftOut, true
 }
 
-// tellLeftOut puts a line for each kind of which lines were left out since its last.
+// tellLeftOut adds a line for each kind of which lines were left out since its last.
 func (d *desk) tellLeftOut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,7 +181,7 @@ func (d *desk) tellLeftOut() {
 	}
 }
 
-// put has a line wait. d.mu is held.
+// put adds a line to the buffer. d.mu is held.
 func (d *desk) put(l line) {
 	if len(d.waiting) >= maxWaiting {
 		d.stats.Dropped++
@@ -193,7 +194,7 @@ func (d *desk) put(l line) {
 	}
 }
 
-// write writes until there is nothing left.
+// write writes lines until there are none left.
 func (d *desk) write() {
 	for {
 		l, ok := d.take()
@@ -201,12 +202,13 @@ func (d *desk) write() {
 			return
 		}
 		if l.to.Enabled(context.Background(), l.record.Level) {
-			l.to.Handle(context.Background(), l.record) // nobody could be told of an error
+			l.to.Handle(context.Background(), l.record) // an error could not be logged anyway
 		}
 	}
 }
 
-// take returns the next line to write. Once all are written it tells of those that were dropped.
+// take returns the next line to write. Once all are written it returns a line that reports dropped lines,
+// if there are any.
 func (d *desk) take() (l line, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"parley/internal/plain"
 )
 
-// plainAttr returns an attribute that nobody can change any more, and whose text is plain. It is written
-// later, by another goroutine.
+// plainAttr returns a copy of an attribute whose text is plain. It must not change any more, as another goroutine
+// writes it later.
 func plainAttr(a slog.Attr) slog.Attr {
 	a.Value = plainValue(a.Key, a.Value.Resolve())
 	return a
@@ -33,8 +33,8 @@ func plainValue(key string, v slog.Value) slog.Value {
 	return v
 }
 
-// plainAny keeps numbers, and turns all else into text. A value whose own method panics, as that of a nil pointer
-// does, costs its text and not the server.
+// plainAny keeps numbers, and turns all other values into text. If a value's own method panics, as with a nil
+// pointer, its text is replaced, and the server goes on.
 func plainAny(key string, x any) (v slog.Value) {
 	defer func() {
 		if recover() != nil {
@@ -62,7 +62,7 @@ func plainAny(key string, x any) (v slog.Value) {
 	return slog.StringValue(plainText(key, fmt.Sprintf("%+v", x)))
 }
 
-// plainText makes a text plain and cuts it. A stack is ours, and has lines.
+// plainText makes a text plain and cuts it. A stack trace is our own text, and keeps its line breaks.
 func plainText(key, s string) string {
 	limit := maxValueBytes
 	if key == "stack" {

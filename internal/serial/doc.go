@@ -6,18 +6,16 @@
 //	const space = serial.Bits16
 //	newest = space.Unwrap(newest, uint32(m.Sequence)) // compare these in 64 bits
 //
-// Where a number cannot be unwrapped because nothing is known of the peer yet,
-// Less and Distance compare it on the circle.
+// Where a number cannot be unwrapped because nothing is known about the peer yet, Less
+// and Distance compare it with wrap-around.
 //
 // # Limits
 //
-// A circle has no beginning. Less and Distance are right only while the two
-// numbers are less than half the space apart, and Less is no order for sorting:
-// a before b and b before c does not make a before c. So keep unwrapped 64 bit
-// numbers inside, and unwrap at the border.
+// Less and Distance are right only while the two numbers are less than half the space
+// apart. Less is no order for sorting: if a is before b and b before c, a need not be
+// before c. So unwrap numbers as soon as they are read, and keep 64 bit numbers inside.
 //
-// Bits above the width of an argument are ignored everywhere, and results have
-// none.
+// Bits of an argument above the width are ignored, and results have none.
 //
 // # What it does not do
 //

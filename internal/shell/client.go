@@ -39,7 +39,7 @@ const (
 	Closed
 )
 
-// ClientConfig is what a dialect adds to a Client.
+// ClientConfig holds what a dialect adds to a Client.
 type ClientConfig[E any] struct {
 	// Name is the dialect's name, with which its errors begin.
 	Name string
@@ -50,7 +50,7 @@ type ClientConfig[E any] struct {
 	// Turn returns the meaning of an event.
 	Turn func(E) Turn
 
-	// Own returns an event with bytes of its own, and Size their number.
+	// Own returns a copy of an event that owns its bytes, and Size returns the number of those bytes.
 	Own  func(E) E
 	Size func(E) int
 
@@ -61,8 +61,8 @@ type ClientConfig[E any] struct {
 	// after a later turn. It is nil for clients that do not use Put.
 	Send func(now time.Time, m Message) bool
 
-	// Left tells, after messages were given to Send, whether more of them wait. An endpoint that says goodbye
-	// waits for those. It is set if Send is.
+	// Left is called after messages were given to Send, and says whether more of them wait. An endpoint that
+	// says goodbye waits for them. Left is set if Send is.
 	Left func(now time.Time, left bool)
 
 	// HangUp makes the endpoint say goodbye, and Cut makes it end at once: see Close. Both run on the loop, and
@@ -78,12 +78,12 @@ type Client[E any] struct {
 	outbox   outbox
 
 	connected chan struct{} // closed when the handshake is done
-	over      chan struct{} // closed when the connection is
-	why       error         // valid then
+	over      chan struct{} // closed when the connection has ended
+	why       error         // valid once over is closed
 	told      bool          // owned by the loop: over is closed
 
 	mu   sync.Mutex
-	loop *udp.Loop // set once; under mu for the loop itself, which may be faster
+	loop *udp.Loop // set once; the loop may run before it is set, so it reads it under mu
 }
 
 // Dial starts a client with a socket, which it owns from now on, and returns when the handshake is done.
@@ -107,7 +107,7 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, socket.RemoteAddr(), ctx.Err())
 	}
 	if isClosed(x.connected) {
-		return x, nil // it was made, and there may be events to read before its end
+		return x, nil // the connection was made, and there may be events to read before its end
 	}
 	x.loop.Close()
 	return nil, x.why
@@ -119,8 +119,7 @@ func (c *Client[E]) LocalAddr() netip.AddrPort { return c.loop.Socket().LocalAdd
 // Loop returns the client's loop.
 func (c *Client[E]) Loop() *udp.Loop { return c.loop }
 
-// Over returns a channel that is closed when the connection has ended. Events may not have yielded all events
-// then.
+// Over returns a channel that is closed when the connection has ended. Events may still have events to yield.
 func (c *Client[E]) Over() <-chan struct{} { return c.over }
 
 // Queued returns the number of events that wait to be read, and their bytes.
@@ -132,7 +131,7 @@ func (c *Client[E]) Do(fn func(now time.Time)) error {
 	err := c.loop.Do(func() {
 		now := time.Now()
 		c.endpoint.Advance(now)
-		c.drain(now) // what was put before goes before
+		c.drain(now) // messages that were put earlier go first
 		fn(now)
 	})
 	if err != nil {
@@ -142,9 +141,9 @@ func (c *Client[E]) Do(fn func(now time.Time)) error {
 }
 
 // Put queues a message and does not wait for the loop: see ClientConfig.Send. The endpoint gets the messages of
-// one goroutine in order, except that Passing ones may go before others. The name has at most 255 bytes. If Put
-// returns an error, nothing is sent: ErrFull while too much waits, or ErrClosed. A message that was taken is
-// sent even if Close is called next.
+// one goroutine in order, except that messages with the tag Passing may go before others. The name has at most
+// 255 bytes. If Put returns an error, nothing is sent. The error is ErrFull while too much waits, or ErrClosed.
+// A message that was accepted is sent even if Close is called next.
 func (c *Client[E]) Put(tag Tag, name string, data []byte) error {
 	return c.outbox.put(tag, name, data)
 }
@@ -192,9 +191,9 @@ func (c *Client[E]) Close(ctx context.Context) error {
 	c.outbox.close()
 	hangUp := func(now time.Time) {
 		c.cfg.HangUp(now)
-		c.noteOver() // some are over at once, and then nobody was late
+		c.noteOver() // some endpoints are over at once, and then Close is not late
 	}
-	_ = c.Do(hangUp) // fails when it is closed already
+	_ = c.Do(hangUp) // fails if the client is closed already
 	var late error
 	select {
 	case <-c.over:
@@ -210,8 +209,8 @@ func (c *Client[E]) Close(ctx context.Context) error {
 	return late
 }
 
-// afterTurn sends what was put in, moves events to the reader, and tells who waits if it is over. In that order:
-// a connection that is made and ends in one turn was made.
+// afterTurn sends the messages of Put, moves events to the reader, and reports the end of the connection. The
+// order matters: a connection that is made and ends in one turn counts as made.
 func (c *Client[E]) afterTurn(now time.Time) {
 	c.endpoint.Advance(now)
 	c.drain(now)
@@ -220,7 +219,7 @@ func (c *Client[E]) afterTurn(now time.Time) {
 	c.noteOver()
 }
 
-// drain gives the endpoint what the program has put in.
+// drain gives the endpoint the messages of Put.
 func (c *Client[E]) drain(now time.Time) {
 	if c.outbox.some.Load() {
 		c.cfg.Left(now, c.outbox.drain(now, c.cfg.Send))
@@ -247,14 +246,14 @@ func (c *Client[E]) moveEvents() {
 	}
 }
 
-// noteOver tells who waits if the connection is over.
+// noteOver reports the end of the connection, if it is over.
 func (c *Client[E]) noteOver() {
 	if why, over := c.endpoint.Over(); over {
 		c.tell(why)
 	}
 }
 
-// ended is called when the loop has ended, also because the socket failed.
+// ended is called when the loop has ended, also if the socket failed.
 func (c *Client[E]) ended(err error) {
 	if err == nil {
 		err = ErrClosed
@@ -262,7 +261,7 @@ func (c *Client[E]) ended(err error) {
 	c.tell(fmt.Errorf("%s: %w", c.cfg.Name, err))
 }
 
-// tell tells who waits why the connection is over, once.
+// tell records why the connection is over, and closes over, once.
 func (c *Client[E]) tell(why error) {
 	if c.told {
 		return
@@ -273,7 +272,7 @@ func (c *Client[E]) tell(why error) {
 	close(c.over)
 }
 
-// stop ends the loop when all is read.
+// stop ends the loop when all events are read.
 func (c *Client[E]) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

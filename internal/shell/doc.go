@@ -1,15 +1,15 @@
-// Package shell is the common part of all dialects' servers and clients. It gives a pure core a socket and a
-// loop that owns it, lets other goroutines use the core, delivers events to the program, and says goodbye in
-// time.
+// Package shell is the common part of all dialects' servers and clients. It gives a core a socket, and a loop
+// that owns both. It lets other goroutines use the core, delivers events to the program, and says goodbye to
+// peers before it closes.
 //
-// A dialect's Server holds a *Server and gives it functions: what to do after a turn, how to leave, how to end
-// at once. A dialect's Client holds a *Client, which also has two bounded queues between the loop and the
-// program. Neither knows a packet.
+// A dialect's Server holds a *Server and gives it functions: what to do after a turn, how to leave, and how
+// to end at once. A dialect's Client holds a *Client, which also has two bounded queues between the loop and
+// the program. Neither knows the dialect's packets.
 //
 //	s.shell = shell.Serve(socket, mux, shell.ServerConfig{Name: "stamp", Events: s.events, …})
 //	s.shell.Do(func() { … }) // while the loop is paused
 //	s.shell.Shutdown(ctx)    // goodbye, wait, close
 //
 // Files: server.go, client.go (the loop of one peer), inbox.go (the queue of events), outbox.go (the queue of
-// messages), resolve.go (names to addresses), source.go (unpredictable random numbers).
+// messages), resolve.go (names to addresses), source.go (random numbers and loggers).
 package shell

@@ -6,38 +6,39 @@ import (
 	"parley/internal/queue"
 )
 
-// Limits of what waits between a client's loop and the program.
+// Limits of the queues between a client's loop and the program.
 const (
 	// MaxQueuedEvents and MaxQueuedEventBytes bound the events that a client's loop has ready
-	// for the program. Beyond either it polls no more. Then the engine's own bounds are
-	// reached, packets are refused and the server slows down: a server that floods a slow
-	// client costs it this much and no more. One event may exceed the bytes, as a message may
-	// be larger.
+	// for the program. Beyond either, the loop polls no more events. Then the engine reaches
+	// its own bounds, refuses packets, and the server slows down. So a server that floods a
+	// slow client costs it this much and no more. A single event may exceed the bytes, as a
+	// message may be larger.
 	MaxQueuedEvents     = 512
 	MaxQueuedEventBytes = 256 << 10
 
-	// ClientBatch is small because a client has one peer, and a program may have
-	// thousands of clients: each buffer of a batch is 64 KiB.
+	// ClientBatch is the batch size of a client's socket. It is small because a client has
+	// one peer, and a program may have thousands of clients: each buffer of a batch is 64
+	// KiB.
 	ClientBatch = 4
 )
 
-// inbox is the bounded queue of events from a loop to the program. The loop puts events
-// in while there is room, and shows all of a turn at once, so that a reader is woken once for
-// them; without room it sets stalled, which has the reader wake it.
+// inbox is the bounded queue of events from a loop to the program. The loop puts events in
+// while there is room, and shows all events of a turn at once, so that they wake a reader
+// only once. Without room it sets stalled, and a reader wakes the loop later.
 type inbox[E any] struct {
 	size func(E) int
 
 	// Owned by the loop.
-	staged []E   // put in, and not shown yet
-	events int   // that wait, as far as the loop knows; there may be fewer
+	staged []E   // events put in and not shown yet
+	events int   // how many wait, as far as the loop knows; there may be fewer
 	bytes  int64 // of those
 
 	mu      sync.Mutex
 	list    queue.Fifo[E]
 	waits   int64 // bytes of list
 	stalled bool
-	readers int           // that wait
-	ready   chan struct{} // capacity 1: a reader is to look
+	readers int           // readers that wait
+	ready   chan struct{} // capacity 1: there are events for a reader
 }
 
 func newInbox[E any](size func(E) int) inbox[E] {
@@ -46,8 +47,8 @@ func newInbox[E any](size func(E) int) inbox[E] {
 
 func (b *inbox[E]) full() bool { return b.events >= MaxQueuedEvents || b.bytes >= MaxQueuedEventBytes }
 
-// hasRoom reports whether one more event may be put in. If not, the reader knows that
-// it is to wake the loop.
+// hasRoom reports whether one more event may be put in. If not, a reader wakes the loop when
+// there is room again.
 func (b *inbox[E]) hasRoom() bool {
 	if !b.full() {
 		return true
@@ -67,7 +68,7 @@ func (b *inbox[E]) put(ev E) {
 	b.bytes += int64(b.size(ev))
 }
 
-// show gives the readers what was put in.
+// show gives the readers the events that were put in.
 func (b *inbox[E]) show() {
 	if len(b.staged) == 0 {
 		return
@@ -85,8 +86,8 @@ func (b *inbox[E]) show() {
 	}
 }
 
-// next waits for the next event, until there are no more: done says that the loop has shown
-// all that it will.
+// next waits for the next event, and returns false when there are no more: done is closed
+// when the loop has shown its last.
 func (b *inbox[E]) next(done <-chan struct{}, wake func()) (ev E, ok bool) {
 	for ended := false; ; {
 		b.mu.Lock()

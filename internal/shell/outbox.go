@@ -11,13 +11,13 @@ import (
 )
 
 // MaxOutboxBytes bounds the bytes that wait between the program and a client's loop, with 6
-// bytes for each message: a server that takes nothing costs its client this, and beyond it Put
-// fails. One message may be larger than that, and then waits alone.
+// bytes of overhead for each message. Beyond it Put fails, so a server that takes nothing
+// costs its client no more. A message may be larger, and then waits alone.
 const MaxOutboxBytes = 256 << 10
 
-// keptOutboxBytes is what an outbox keeps while it has little to do. A program may have
-// thousands of clients, and few of them send as fast as they can. More is let go when it
-// was of no use patientTurns times.
+// keptOutboxBytes is the size of buffer that an outbox always keeps. A program may have
+// thousands of clients, and few of them send as fast as they can. A larger buffer is freed
+// when it was mostly unused patientTurns times in a row.
 const (
 	keptOutboxBytes = 16 << 10
 	patientTurns    = 1024
@@ -26,7 +26,7 @@ const (
 // ErrFull means that too much waits to be sent.
 var ErrFull = errors.New("shell: outbox full")
 
-// Tag is the dialect's own note on a waiting message, in its lower six bits.
+// Tag is a mark on a waiting message. Its lower six bits are the dialect's own.
 type Tag uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	// order it behind them.
 	Passing Tag = 1 << 7
 
-	// gone marks a message that has passed.
+	// gone marks a message that was sent before others.
 	gone Tag = 1 << 6
 )
 
@@ -46,31 +46,31 @@ type Message struct {
 	Data []byte
 }
 
-// outbox is the bounded queue of messages from the program to a loop. They lie one behind
-// the other as bytes:
+// outbox is the bounded queue of messages from the program to a loop. They are stored one
+// after the other as bytes:
 //
 //	size of all u32 · tag u8 · name size u8 · name · data
 //
-// Those who send fill one buffer, and the loop takes it as a whole for the one that it has
-// emptied, so that a message costs them a lock and a copy, and the loop is woken once for
-// all that come until it looks.
+// Senders fill one buffer. The loop takes the whole buffer and gives the one that it has
+// emptied in exchange. So a message costs its sender a lock and a copy, and the loop is
+// woken once for all messages that come until it looks.
 type outbox struct {
 	wake func()
 	some atomic.Bool // there is something for the loop to do
 
 	mu      sync.Mutex
 	filling []byte        // not taken by the loop yet
-	fresh   int           // messages among them that may pass
+	fresh   int           // messages in filling that may pass
 	held    int           // bytes that the loop has taken and not sent
-	woken   bool          // since the loop looked
+	woken   bool          // the loop was woken since it last looked
 	closed  bool          // no more may come
-	room    chan struct{} // if someone waits: closed when there is room, or no use in waiting
+	room    chan struct{} // if a sender waits: closed when there is room, or waiting is useless
 
 	// Owned by the loop.
 	taken  []byte
-	at     int // before it, all is sent
-	passed int // before it, all that may pass is
-	loose  int // messages that may pass, and have not
+	at     int // all messages before this offset are sent
+	passed int // all messages before this offset that may pass are sent
+	loose  int // messages in taken that may pass and are not sent
 	little int // times in a row that the buffer was much too large
 }
 
@@ -109,7 +109,7 @@ func (o *outbox) put(tag Tag, name string, data []byte) error {
 	return nil
 }
 
-// putWait is put that waits for room until ctx ends.
+// putWait is like put, but waits for room until ctx ends.
 func (o *outbox) putWait(ctx context.Context, tag Tag, name string, data []byte) error {
 	for {
 		err := o.put(tag, name, data)
@@ -134,7 +134,7 @@ func (o *outbox) putWait(ctx context.Context, tag Tag, name string, data []byte)
 	}
 }
 
-// close lets no more in.
+// close makes put refuse further messages.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true
@@ -142,7 +142,7 @@ func (o *outbox) close() {
 	o.mu.Unlock()
 }
 
-// tellRoom wakes who waits. The caller holds the lock.
+// tellRoom wakes senders that wait for room. The caller holds the lock.
 func (o *outbox) tellRoom() {
 	if o.room != nil {
 		close(o.room)
@@ -150,8 +150,9 @@ func (o *outbox) tellRoom() {
 	}
 }
 
-// drain gives send what waits, in order, until it says that there is no room: then only
-// what may pass is still tried. It reports whether something is left. The loop calls it.
+// drain gives send the waiting messages, in order, until send reports that there is no
+// room. Then it tries only messages that may pass. It reports whether messages are left.
+// The loop calls it.
 func (o *outbox) drain(now time.Time, send func(now time.Time, m Message) bool) (left bool) {
 	for o.take() {
 		if !o.sendTaken(now, send) {
@@ -161,7 +162,7 @@ func (o *outbox) drain(now time.Time, send func(now time.Time, m Message) bool) 
 	return o.settle()
 }
 
-// sendTaken sends what the loop has taken, and reports whether that was all.
+// sendTaken sends the messages that the loop has taken, and reports whether all were sent.
 func (o *outbox) sendTaken(now time.Time, send func(now time.Time, m Message) bool) bool {
 	for o.at < len(o.taken) {
 		m, n := o.message(o.at)
@@ -181,7 +182,7 @@ func (o *outbox) sendTaken(now time.Time, send func(now time.Time, m Message) bo
 	return true
 }
 
-// pass tries what may go before the first that waits.
+// pass tries to send messages that may go before the first one that waits.
 func (o *outbox) pass(now time.Time, send func(now time.Time, m Message) bool) {
 	for o.passed = max(o.passed, o.at); o.loose > 0 && o.passed < len(o.taken); {
 		m, n := o.message(o.passed)
@@ -202,14 +203,14 @@ func (o *outbox) message(at int) (m Message, n int) {
 	n = int(binary.LittleEndian.Uint32(b))
 	m.Tag = Tag(b[4])
 	name := outboxHead + int(b[5])
-	// A view, as a copy of the name would be the one allocation on a message's way.
+	// Not a copy: it would be the only allocation for a message.
 	m.Name = unsafe.String(&b[outboxHead-1], name-outboxHead+1)[1:]
 	m.Data = b[name:n:n]
 	return m, n
 }
 
-// take takes what the program has put in, and reports whether the loop has something. While it
-// still has, the rest can wait where it is, but for what may pass.
+// take takes the messages that the program has put in, and reports whether the loop has any.
+// While the loop still has some, new messages stay in filling unless one of them may pass.
 func (o *outbox) take() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,7 +233,7 @@ func (o *outbox) take() bool {
 	return o.held > 0
 }
 
-// recycle lets go of a buffer that was much too large many times in a row.
+// recycle frees a buffer that was much too large many times in a row.
 func (o *outbox) recycle() {
 	switch {
 	case cap(o.taken) <= keptOutboxBytes:
@@ -245,7 +246,8 @@ func (o *outbox) recycle() {
 	}
 }
 
-// settle notes how much was sent, and tells who waits for room once there is plenty.
+// settle notes how much was sent, and wakes senders that wait once half of the room is
+// free.
 func (o *outbox) settle() (left bool) {
 	o.mu.Lock()
 	o.held = len(o.taken) - o.at
@@ -258,7 +260,7 @@ func (o *outbox) settle() (left bool) {
 	return used > 0
 }
 
-// drop lets no more in and forgets what is left. The loop calls it.
+// drop makes put refuse further messages and discards the rest. The loop calls it.
 func (o *outbox) drop() {
 	o.close()
 	o.taken, o.at, o.passed = nil, 0, 0

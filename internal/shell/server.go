@@ -24,17 +24,17 @@ type Core interface {
 	Len() int
 }
 
-// ServerConfig is what a dialect adds to a Server.
+// ServerConfig holds what a dialect adds to a Server.
 type ServerConfig struct {
 	// Name is the dialect's name, with which its errors begin.
 	Name string
 
-	// Events is called once a turn, on the loop: it polls the core's events and passes them to the
+	// Events is called once a turn, on the loop. It polls the core's events and passes them to the
 	// program.
 	Events func()
 
-	// Quiet, if set, reports whether the core has no events. Then the caller of Do sends what the core
-	// has to send, and the loop sleeps on.
+	// Quiet, if set, reports whether the core has no events. Then the caller of Do sends the core's
+	// output, and the loop is not woken.
 	Quiet func() bool
 
 	// Leave makes the core say goodbye to all clients and admit no new ones, and Abort makes it end all
@@ -42,7 +42,7 @@ type ServerConfig struct {
 	// socket has failed.
 	Leave, Abort func()
 
-	// Flush, if set, is called when the server is closed: it waits for the last lines of the log.
+	// Flush, if set, is called when the server is closed. It waits for the last lines of the log.
 	Flush func()
 }
 
@@ -54,7 +54,7 @@ type Server struct {
 	loop    *udp.Loop
 	leaving bool          // owned by the loop: Shutdown was called
 	left    bool          // owned by the loop: empty is closed
-	empty   chan struct{} // closed when the last connection has left since
+	empty   chan struct{} // closed when the last connection has left after that
 }
 
 // Serve starts a server with a socket, which it owns from now on.
@@ -77,8 +77,8 @@ func (s *Server) LoopStats() udp.LoopStats { return s.loop.Stats() }
 // returns the error.
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
-// Do runs fn in the calling goroutine while the loop is paused, with the core at the present time. What
-// fn makes the core send goes out at once afterwards. If Do returns ErrClosed, fn has not run.
+// Do runs fn in the calling goroutine while the loop is paused, with the core at the present time. The
+// core's output is sent right afterwards. If Do returns ErrClosed, fn has not run.
 func (s *Server) Do(fn func()) error {
 	err := s.loop.Visit(func() {
 		s.core.Advance(time.Now())
@@ -90,11 +90,11 @@ func (s *Server) Do(fn func()) error {
 	return nil
 }
 
-// Look runs fn while nobody else uses the core, even when the server is closed. fn reads it and changes
-// nothing.
+// Look runs fn while nobody else uses the core, even when the server is closed. fn reads the core and
+// changes nothing.
 func (s *Server) Look(fn func()) {
 	if s.Do(fn) != nil {
-		<-s.loop.Done() // nobody comes to it any more
+		<-s.loop.Done() // nobody uses the core any more
 		fn()
 	}
 }
@@ -133,10 +133,10 @@ func (s *Server) noteEmpty() {
 	}
 }
 
-// Close makes the core abort, and closes the server. The last turn sends what the core has to send, and
-// polls its events. The error is that of the socket, if it failed. A second call changes nothing.
+// Close makes the core abort, and closes the server. The last turn sends the core's output, and polls
+// its events. If the socket failed, Close returns its error. A second call changes nothing.
 func (s *Server) Close() error {
-	_ = s.Do(s.cfg.Abort) // fails when it is closed already
+	_ = s.Do(s.cfg.Abort) // fails if the server is closed already
 	err := s.loop.Close()
 	if s.cfg.Flush != nil {
 		s.cfg.Flush()
@@ -153,8 +153,8 @@ func (s *Server) afterTurn(now time.Time) {
 	s.noteEmpty()
 }
 
-// ended is called when the loop has ended. If that is because the socket failed, there was
-// no last turn in which the program was told of its connections.
+// ended is called when the loop has ended. If the socket failed, there was no last turn that reported
+// the end of the connections to the program.
 func (s *Server) ended(err error) {
 	if err != nil {
 		s.cfg.Abort()

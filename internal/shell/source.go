@@ -10,7 +10,7 @@ import (
 	"parley/internal/scribe"
 )
 
-// logPatience is how long the end of a server waits for the last lines of its log to be written.
+// logPatience is how long a server that ends waits for the last lines of its log.
 const logPatience = time.Second
 
 // Rand returns an unpredictable random source, for one loop.
@@ -20,7 +20,7 @@ func Rand() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// Log returns the logger of a server or a client: each line has the dialect and the address. Without a logger there are no lines.
+// Log returns the logger of a server or a client: each line has the dialect and the address. If l is nil, nothing is logged.
 func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	if l == nil {
 		return slog.New(slog.DiscardHandler)
@@ -28,9 +28,9 @@ func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	return l.With("proto", name, side, addr)
 }
 
-// ServerLog is Log for a server, whose lines a goroutine of their own writes: a writer that hangs stops no loop. Lines beyond the
-// buffer of package scribe are dropped. flush waits for waiting lines, but not long. A logger that already has such a goroutine
-// is left as it is, and is not waited for.
+// ServerLog is Log for a server. A separate goroutine writes the lines, so that a writer that hangs does not stop the loop. Lines
+// beyond the buffer of package scribe are dropped. flush waits for the remaining lines, but at most for logPatience. If l already
+// has such a goroutine, it is used as it is, and flush does not wait.
 func ServerLog(l *slog.Logger, name string, addr netip.AddrPort) (log *slog.Logger, flush func()) {
 	flush = func() {}
 	if l != nil {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// certificateYears is for how long a certificate of our own is good. Nobody renews it: whoever
-// pins its fingerprint would have to be told of the new one.
+// certificateYears is how long our self-signed certificate is valid. It is not renewed: every
+// client that pins its fingerprint would have to learn the new one.
 const certificateYears = 20
 
 // Fingerprint returns the SHA-256 of a certificate in hex, which a client can pin.
@@ -89,7 +89,7 @@ func makeCertificate() ([]byte, error) {
 	return append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...), nil
 }
 
-// keep writes a file that is there whole or not at all, also when the power fails.
+// keep writes a file completely or not at all, also if the power fails.
 func keep(file string, text []byte) error {
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -105,7 +105,8 @@ func keep(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	// A link fails where a rename would replace: two servers that start at once agree on one.
+	// A link fails where a rename would replace the file, so two servers that start at once
+	// agree on one certificate.
 	if err := os.Link(f.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return os.Rename(f.Name(), file)
 	}

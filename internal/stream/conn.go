@@ -12,7 +12,7 @@ import (
 	"parley/internal/admission"
 )
 
-// What Turn is to tell of a connection.
+// What Turn has to report about a connection.
 const (
 	newsOpened = 1 << iota
 	newsBytes
@@ -33,24 +33,24 @@ type Conn struct {
 	peer   netip.AddrPort
 	born   time.Time
 
-	// Of the goroutine that shakes and then of that which reads.
-	waits bool // Read waits for bytes, as in a handshake
+	// Owned by the goroutine of the handshake, and then by the one that reads.
+	waits bool // Read waits for bytes, as it does in a handshake
 	side  rawSide
 	taken chan struct{} // the bytes were taken; for the reader
 
 	// Guarded by l.mu.
 	news    uint8
 	queued  bool       // on Turn's list
-	shaking *Handshake // nil when it is over
+	shaking *Handshake // nil when the handshake is over
 	place   *admission.Place[*Conn]
 	in      []byte
 	err     error
 
-	// Of the goroutine of Turn.
-	over  bool // Finish or Cut was called: nothing but Ended is told
+	// Owned by the goroutine of Turn.
+	over  bool // Finish or Cut was called: only Ended is reported
 	ended bool
 
-	// What the socket has not taken yet.
+	// Bytes that the socket has not taken yet.
 	out outgoing
 }
 
@@ -75,15 +75,16 @@ func (c *Conn) Peer() netip.AddrPort { return c.peer }
 // Born returns the time at which the connection was accepted.
 func (c *Conn) Born() time.Time { return c.born }
 
-// Entered says that the peer has identified itself, for example by a log-in. The connection no longer counts towards
-// the limit of connections that have not entered. The core calls it for each connection that is to last.
+// Entered tells the listener that the peer has identified itself, for example by a log-in. The connection no longer
+// counts towards the limit of connections that have not entered. The core calls Entered for each connection that it
+// wants to keep.
 func (c *Conn) Entered() {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
 	c.l.porch.Leave(c.place)
 }
 
-// hangUp closes the socket, whatever goroutine has the connection. l.mu is held.
+// hangUp closes the socket, whichever goroutine has the connection. l.mu is held.
 func (c *Conn) hangUp() {
 	if c.shaking != nil {
 		c.shaking.Cancel()
@@ -91,12 +92,11 @@ func (c *Conn) hangUp() {
 	c.socket.Close()
 }
 
-// buffers lends what bytes are read into: only while there are bytes.
+// buffers lends read buffers, only while there are bytes.
 var buffers = sync.Pool{New: func() any { return new([readBytes]byte) }}
 
-// errWouldBlock says that there are no bytes now. TLS takes it as temporary and goes on
-// later where it stopped. It is an error from the start: to make one of a net.Error is a
-// question to the runtime, which may allocate.
+// errWouldBlock says that there are no bytes now. TLS takes it as temporary and continues later where it stopped.
+// Its type is error, as converting a net.Error to an error may allocate.
 var errWouldBlock error = wouldBlock{}
 
 var _ net.Error = wouldBlock{}
@@ -107,7 +107,7 @@ func (wouldBlock) Error() string   { return "stream: nothing to read now" }
 func (wouldBlock) Timeout() bool   { return true }
 func (wouldBlock) Temporary() bool { return true }
 
-// read is the goroutine of a connection: it hands over what comes until the end.
+// read is the goroutine of a connection. It hands over all bytes until the connection ends.
 func (c *Conn) read() {
 	defer c.l.forget(c)
 	var err error
@@ -129,8 +129,8 @@ func (c *Conn) read() {
 	c.finishNews(err)
 }
 
-// fill reads until the buffer is full or there is nothing more now: a peer that puts each
-// byte into a record of its own gets no more turns for it.
+// fill reads until the buffer is full or there is nothing more now. So a peer that puts each byte into a TLS record
+// of its own causes no more turns.
 func (c *Conn) fill(buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var k int
@@ -144,7 +144,7 @@ func (c *Conn) fill(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// deliver hands bytes to Turn and waits until they were taken.
+// deliver hands bytes to Turn and waits until they are taken.
 func (c *Conn) deliver(b []byte) {
 	c.l.mu.Lock()
 	c.in = b
@@ -165,7 +165,7 @@ func (c *Conn) finishNews(err error) {
 	c.l.mu.Unlock()
 }
 
-// tell is Turn for one connection.
+// tell does the work of Turn for one connection.
 func (c *Conn) tell(now time.Time, h Handler) {
 	c.l.mu.Lock()
 	news, in, err := c.news, c.in, c.err
@@ -205,8 +205,8 @@ func (c *Conn) Send(b []byte) {
 	_, _ = c.Write(b)
 }
 
-// Finish closes the connection when everything sent has been written: the peer can read all of it and then the end. It
-// waits for the peer to close too, at most for the linger time.
+// Finish closes the connection when everything sent has been written, so that the peer can read all of it. It waits
+// for the peer to close too, at most for the linger time.
 func (c *Conn) Finish() {
 	if c.over || c.ended {
 		return
@@ -216,7 +216,7 @@ func (c *Conn) Finish() {
 	c.out.finish(c)
 }
 
-// Cut closes the connection at once and drops what is not written.
+// Cut closes the connection at once and drops unwritten bytes.
 func (c *Conn) Cut() {
 	c.over = true
 	c.socket.SetLinger(0)
@@ -231,9 +231,8 @@ func (c *Conn) closeWrite() {
 	_ = c.socket.CloseWrite()
 }
 
-// drain reads what a peer sends after Finish and throws it away, until it closes too or the
-// linger time is over: closing with unread bytes would be a reset, which may overtake what
-// was sent.
+// drain reads and discards what the peer sends after Finish, until the peer closes too or the linger time is over.
+// Closing with unread bytes would send a reset, which may overtake the last bytes.
 func (c *Conn) drain() {
 	if !c.out.finishing() {
 		return
@@ -247,7 +246,7 @@ func (c *Conn) drain() {
 	buffers.Put(buf)
 }
 
-// outgoing is what the socket has not taken yet.
+// outgoing holds the bytes that the socket has not taken yet.
 type outgoing struct {
 	mu      sync.Mutex
 	pending []byte
@@ -268,7 +267,7 @@ func (o *outgoing) finishing() bool {
 	return o.last
 }
 
-// finish has the connection closed for writing when nothing is pending.
+// finish closes the connection for writing as soon as nothing is pending.
 func (o *outgoing) finish(c *Conn) {
 	o.mu.Lock()
 	o.last = true
@@ -279,7 +278,8 @@ func (o *outgoing) finish(c *Conn) {
 	}
 }
 
-// Write is for TLS, and for plain connections: it takes all of b, and keeps what the socket does not take.
+// Write is for TLS, and for plain connections. It takes all of b, and keeps the bytes that the socket does not
+// take.
 func (c *Conn) Write(b []byte) (int, error) {
 	o := &c.out
 	o.mu.Lock()
@@ -304,13 +304,13 @@ func (c *Conn) Write(b []byte) (int, error) {
 		}
 	}
 	if o.err != nil {
-		c.socket.Close() // which the reading goroutine tells
+		c.socket.Close() // the reading goroutine then reports the end
 		return 0, o.err
 	}
 	return len(b), nil
 }
 
-// flush is the goroutine that waits for the socket to take what is pending.
+// flush is the goroutine that waits for the socket to take the pending bytes.
 func (c *Conn) flush() {
 	defer c.l.group.Done()
 	o := &c.out
@@ -323,7 +323,7 @@ func (c *Conn) flush() {
 		if o.err != nil || len(o.pending) == 0 {
 			break
 		}
-		o.mu.Unlock() // something came when the last byte had gone
+		o.mu.Unlock() // more came after the last byte had gone
 	}
 	o.pending, o.running = nil, false
 	last, failed := o.last, o.err != nil
@@ -342,8 +342,8 @@ func (c *Conn) flush() {
 	c.l.mu.Unlock()
 }
 
-// Read is for TLS, and for plain connections. In a handshake it waits for bytes, and others compute meanwhile. Later
-// it never waits.
+// Read is for TLS, and for plain connections. In a handshake it waits for bytes, while other handshakes compute.
+// Afterwards it never waits.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.waits {
 		c.shaking.reading()
@@ -355,7 +355,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 // wait waits until there are bytes, or the end, without a buffer for them.
 func (c *Conn) wait() error { return c.side.wait(c) }
 
-// The rest makes a Conn a net.Conn, which TLS wants.
+// The methods below make a Conn a net.Conn, which TLS needs.
 
 // Close closes the socket.
 func (c *Conn) Close() error { return c.socket.Close() }

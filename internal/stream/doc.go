@@ -1,10 +1,10 @@
 // Package stream holds thousands of TCP connections, with TLS or without, for a server core
 // that runs on one goroutine.
 //
-// A Listener accepts connections and makes their handshakes, each on a goroutine of its own, so that
-// accepting never waits for a peer. By default a host has at most 64 connections for which the core has not
-// called Entered. A Conn has one goroutine that waits for bytes without a buffer. When there are some, it
-// takes a buffer from a pool, and hands the bytes to the core's goroutine, which calls Turn:
+// A Listener accepts connections and runs each TLS handshake on a goroutine of its own, so that accepting
+// never waits for a peer. By default a host may have at most 64 connections for which the core has not yet
+// called Entered. A Conn has one goroutine, which waits for bytes without holding a buffer. When bytes
+// come, it takes a buffer from a pool, and hands the bytes to the core's goroutine, which calls Turn:
 //
 //	l, err := stream.Listen(addr, stream.Config{TLS: certificate, Wake: loop.Wake})
 //	…
@@ -16,16 +16,16 @@
 //		}
 //	}
 //
-// A turn takes one buffer of each connection, so a peer that floods waits for all others. Send keeps the
-// bytes that the socket does not take at once. Until they are written, the connection is not Ready. So bytes
-// wait in the core's own queue, where they can be bounded and changed.
+// A turn takes one buffer from each connection, so a peer that floods gets no more than the others. Send
+// keeps the bytes that the socket does not take at once. Until they are written, the connection is not
+// Ready. Meanwhile the core keeps further output in its own queue, where it can be bounded and changed.
 //
-// Loop is a goroutine for a core that has none of its own.
+// A Loop runs a core that has no goroutine of its own.
 //
 // # Files
 //
-//	listener.go    accepting, which survives a lack of descriptors; Turn
-//	handshake.go   TLS: one handshake computes at a time, hosts take turns, a deadline for each
+//	listener.go    accepting, also when descriptors run out; Turn
+//	handshake.go   TLS: one handshake computes at a time, hosts take turns, each has a deadline
 //	conn.go        the reading goroutine, Send, Finish and Cut
 //	raw_unix.go    reads and writes that never wait; raw_other.go: the same with goroutines
 //	certificate.go a self-signed certificate that is kept, and fingerprints
@@ -34,6 +34,6 @@
 //
 // # What it does not do
 //
-// It knows no messages: what a peer may send, and how long it may be silent, is the core's matter. It does
-// not see through a proxy: Peer is then the proxy.
+// It knows no messages: the core decides what a peer may send and how long it may be silent. Behind a
+// proxy, Peer is the proxy's address.
 package stream

@@ -29,9 +29,9 @@ type Handshakes struct {
 	mu    sync.Mutex
 	rates *admission.Buckets          // nil: no limits
 	busy  bool                        // one computes
-	again queue.Fifo[*Handshake]      // those that have had a turn: their clients have answered
-	hosts queue.Fifo[netip.Addr]      // with one that waits, the next to be served first
-	lines map[netip.Addr][]*Handshake // of each host, in the order in which they came
+	again queue.Fifo[*Handshake]      // handshakes that have had a turn: their clients have answered
+	hosts queue.Fifo[netip.Addr]      // hosts with a waiting handshake; the first is served next
+	lines map[netip.Addr][]*Handshake // the waiting handshakes of each host, oldest first
 }
 
 // Handshake is one handshake. Its methods, except Cancel, are for its own goroutine.
@@ -44,15 +44,15 @@ type Handshake struct {
 	read  int  // bytes
 
 	// Guarded by of.mu.
-	holds    bool // the turn to compute
-	had      bool // it has had one
-	waits    bool // for one
+	holds    bool // it has the turn to compute
+	had      bool // it has had a turn
+	waits    bool // it waits for a turn
 	canceled bool
 	wake     chan struct{} // holds one
 }
 
-// NewHandshakes returns the handshakes of a server with this configuration. Without limits, hosts and networks may begin any
-// number: that is for addresses of a proxy.
+// NewHandshakes returns the handshakes of a server with this configuration. If limited is false, hosts and networks may
+// begin any number of handshakes: that is for a server behind a proxy, where all connections come from the proxy's address.
 func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 	h := &Handshakes{lines: map[netip.Addr][]*Handshake{}}
 	if limited {
@@ -61,8 +61,8 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 		h.rates = admission.NewBuckets(admission.BucketsConfig{Source: hostRate, Prefix: networkRate, Total: admission.NoLimit}, key)
 	}
 	h.config = config.Clone()
-	// Records as large as what is sent: the dynamic sizes are for browsers that show the
-	// first bytes of a page, and cost a system call each.
+	// A record is as large as the data sent. Dynamic sizes are for browsers that show the first bytes of a page, and cost
+	// a system call for each record.
 	h.config.DynamicRecordSizingDisabled = true
 	user := config.GetConfigForClient
 	h.config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -73,7 +73,7 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 				return nil, err
 			}
 		}
-		// What follows, up to where the server waits for the client again, is the dear part.
+		// From here to where the server waits for the client again is the expensive part.
 		s := handshakeOf(hello.Conn)
 		s.hello = true
 		if !s.take() {
@@ -82,7 +82,7 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 		return own, nil
 	}
 	if certificate := config.GetCertificate; certificate != nil {
-		// It may ask an authority, which takes seconds: others compute meanwhile.
+		// It may ask a certificate authority, which takes seconds. Others compute meanwhile.
 		h.config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			s := handshakeOf(hello.Conn)
 			s.give()
@@ -96,7 +96,7 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 	return h
 }
 
-// handshakeOf returns the handshake of a connection, which is a Conn or what Server has made of another.
+// handshakeOf returns the handshake of a connection, which is a Conn, or another connection that Server has wrapped.
 func handshakeOf(c net.Conn) *Handshake {
 	if c, ok := c.(*Conn); ok {
 		return c.shaking
@@ -104,7 +104,8 @@ func handshakeOf(c net.Conn) *Handshake {
 	return c.(*shaken).Handshake
 }
 
-// Begin begins a handshake with an address, which must end by a time. It returns nil if the address has begun too many.
+// Begin begins a handshake with the address from, which must end by the time until. It returns nil if the address has
+// begun too many.
 func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Handshake {
 	host := admission.Host(from)
 	h.mu.Lock()
@@ -115,10 +116,10 @@ func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Han
 	return &Handshake{of: h, host: host, until: until, wake: make(chan struct{}, 1)}
 }
 
-// Server makes a connection a TLS server that takes its turns. Call Over when its handshake has ended.
+// Server returns a TLS server on c whose handshake waits for its turns. Call Over when the handshake has ended.
 func (s *Handshake) Server(c net.Conn) *tls.Conn { return tls.Server(&shaken{c, s}, s.of.config) }
 
-// Over says that the handshake has ended, well or not.
+// Over records that the handshake has ended, well or not.
 func (s *Handshake) Over() {
 	s.over = true
 	s.give()
@@ -136,11 +137,11 @@ func (s *Handshake) Cancel() {
 func (s *Handshake) rouse() {
 	if s.waits {
 		s.waits = false
-		s.wake <- struct{}{} // which has room: it waits once for each
+		s.wake <- struct{}{} // has room for it: waits was set
 	}
 }
 
-// take waits for the turn to compute, and reports whether it has come.
+// take waits for the turn to compute, and reports whether it got the turn.
 func (s *Handshake) take() bool {
 	h := s.of
 	h.mu.Lock()
@@ -169,7 +170,7 @@ func (s *Handshake) take() bool {
 	return s.holds
 }
 
-// enqueue has a handshake wait for its turn. h.mu is held.
+// enqueue puts a handshake into the queue for a turn. h.mu is held.
 func (h *Handshakes) enqueue(s *Handshake) {
 	s.waits = true
 	if s.had {
@@ -182,7 +183,7 @@ func (h *Handshakes) enqueue(s *Handshake) {
 	h.lines[s.host] = append(h.lines[s.host], s)
 }
 
-// give gives the turn to the next, if this one has it.
+// give passes the turn on to the next handshake, if this one has it.
 func (s *Handshake) give() {
 	h := s.of
 	h.mu.Lock()
@@ -192,7 +193,7 @@ func (s *Handshake) give() {
 	}
 	s.holds, h.busy = false, false
 	for next := h.next(); next != nil; next = h.next() {
-		if next.waits { // else it was too late for it
+		if next.waits { // otherwise its time is over
 			h.grant(next)
 			next.rouse()
 			return
@@ -203,8 +204,9 @@ func (s *Handshake) give() {
 // grant gives a handshake the turn. h.mu is held.
 func (h *Handshakes) grant(s *Handshake) { h.busy, s.holds, s.had = true, true, true }
 
-// next returns whose turn it is, nil if nobody waits: first those that go on, which hold memory and cost little any more,
-// then hosts by turns, so that a host that begins many waits for them itself. h.mu is held.
+// next returns the handshake whose turn it is, nil if none waits. Handshakes that have had a turn come first, as they
+// hold memory and cost little from now on. Then hosts take turns, so that a host that begins many handshakes delays only
+// itself. h.mu is held.
 func (h *Handshakes) next() *Handshake {
 	if h.again.Len() > 0 {
 		return h.again.Pop()
@@ -228,7 +230,7 @@ func (h *Handshakes) next() *Handshake {
 // reading is called before a read of the handshake, which may wait for the client: others compute meanwhile.
 func (s *Handshake) reading() { s.give() }
 
-// has takes note of what a read of the handshake brought, and waits for the turn to compute with it.
+// has counts the bytes that a read of the handshake returned, and waits for the turn to compute with them.
 func (s *Handshake) has(n int, err error) (int, error) {
 	s.read += n
 	switch {
@@ -241,13 +243,13 @@ func (s *Handshake) has(n int, err error) (int, error) {
 	return n, err
 }
 
-// shaken is a connection under TLS that is no Conn of this package.
+// shaken is a connection under TLS that is not a Conn.
 type shaken struct {
 	net.Conn
 	*Handshake
 }
 
-// Read reads, and takes turns until the handshake is over.
+// Read reads, and waits for turns until the handshake is over.
 func (c *shaken) Read(b []byte) (int, error) {
 	if c.over {
 		return c.Conn.Read(b)
@@ -256,7 +258,7 @@ func (c *shaken) Read(b []byte) (int, error) {
 	return c.has(c.Conn.Read(b))
 }
 
-// Write writes. A client that reads nothing has others wait for it no longer than until here.
+// Write writes. It first passes the turn on, so that a client that reads nothing does not delay others.
 func (c *shaken) Write(b []byte) (int, error) {
 	if !c.over {
 		c.give()
@@ -264,7 +266,7 @@ func (c *shaken) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// shake makes the handshake. The goroutine that reads is another, as its stack has not grown.
+// shake runs the handshake. Another goroutine reads afterwards, as a handshake makes a goroutine's stack grow.
 func (c *Conn) shake() {
 	l := c.l
 	c.waits = true
@@ -283,7 +285,7 @@ func (c *Conn) shake() {
 		return
 	}
 	l.mu.Unlock()
-	if !crowded { // else it was counted
+	if !crowded { // otherwise it was counted already
 		l.badShake.Add(1)
 	}
 	c.socket.Close()

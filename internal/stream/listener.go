@@ -15,7 +15,7 @@ import (
 // ErrClosed means that the listener or the loop is closed.
 var ErrClosed = errors.New("stream: closed")
 
-// errCut is what a connection ends with that Cut has cut.
+// errCut is the error of a connection that has more than maxPending bytes to write.
 var errCut = errors.New("stream: cut")
 
 // Config sets up a Listener. It is not changed after use.
@@ -26,8 +26,8 @@ type Config struct {
 	// Wake is called, by any goroutine, when Turn has something to do. It must not block.
 	Wake func()
 
-	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value has its defaults.
-	// Without a limit for a host, there is none on its handshakes either.
+	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value means the defaults.
+	// If the limit for a host is off, its handshakes have no limit either.
 	Waiting admission.PorchConfig
 
 	// HandshakeTime is the time limit of a handshake. Default DefaultHandshakeTime.
@@ -37,8 +37,8 @@ type Config struct {
 	Linger time.Duration
 }
 
-// Handler is what Turn calls, on the goroutine that called Turn. For each connection, Opened comes first and once,
-// Ended last and once. After Finish or Cut only Ended comes.
+// Handler has the methods that Turn calls, on the goroutine that called Turn. For each connection, Opened is
+// called once and first, Ended once and last. After Finish or Cut only Ended is called.
 type Handler interface {
 	// Opened reports a connection that can carry bytes.
 	Opened(now time.Time, c *Conn)
@@ -46,10 +46,10 @@ type Handler interface {
 	// Received hands over bytes, which are valid only during the call.
 	Received(now time.Time, c *Conn, b []byte)
 
-	// Writable says that c is Ready again after it was not.
+	// Writable reports that c is Ready again after it was not.
 	Writable(now time.Time, c *Conn)
 
-	// Ended says that nothing more comes: err is io.EOF if the peer closed its side.
+	// Ended reports that nothing more comes. err is io.EOF if the peer closed its side.
 	Ended(now time.Time, c *Conn, err error)
 }
 
@@ -57,9 +57,9 @@ type Handler interface {
 type Stats struct {
 	Accepted   uint64 // by the system
 	Opened     uint64 // passed to Opened
-	BadShake   uint64 // whose handshake failed or took too long
+	BadShake   uint64 // closed because their handshake failed or took too long
 	Hasty      uint64 // closed because their host or network began too many handshakes
-	Crowded    uint64 // closed because too many had not entered: of their host, of its network, or in all
+	Crowded    uint64 // closed because too many had not entered: from their host, from its network, or in all
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
@@ -73,9 +73,9 @@ type Listener struct {
 	handshakes *Handshakes // nil: plain TCP
 
 	mu    sync.Mutex
-	news  []*Conn // with something for Turn
+	news  []*Conn // connections with something for Turn
 	porch *admission.Porch[*Conn]
-	conns map[*Conn]struct{} // all whose goroutine runs
+	conns map[*Conn]struct{} // all connections whose goroutine runs
 
 	turn []*Conn // owned by Turn's goroutine
 
@@ -139,8 +139,7 @@ func (l *Listener) Close() {
 	l.group.Wait()
 }
 
-// accept takes in connections until the socket is closed. It waits for nobody but the
-// system.
+// accept accepts connections until the socket is closed. It never waits for a peer.
 func (l *Listener) accept() {
 	defer l.group.Done()
 	pause := firstPause
@@ -154,7 +153,7 @@ func (l *Listener) accept() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			// No descriptors, no memory, or a peer that is gone already: none of it lasts.
+			// No descriptors, no memory, or a peer that is gone already: none of these lasts.
 			l.acceptErrs.Add(1)
 			if !l.rest(pause) {
 				return
@@ -176,7 +175,7 @@ func (l *Listener) rest(d time.Duration) bool {
 	}
 }
 
-// begin starts the goroutine of a connection, if it may be.
+// begin starts the goroutine of a connection, if the connection is admitted.
 func (l *Listener) begin(socket *net.TCPConn) {
 	c, err := newConn(l, socket)
 	if err != nil {
@@ -192,7 +191,7 @@ func (l *Listener) begin(socket *net.TCPConn) {
 	default:
 	}
 	if !l.admit(c) {
-		socket.SetLinger(0) // so that nothing is kept of it
+		socket.SetLinger(0) // so that the system keeps nothing of it
 		socket.Close()
 		return
 	}
@@ -227,7 +226,7 @@ func (l *Listener) admit(c *Conn) bool {
 	return true
 }
 
-// open tells Turn of a connection and starts to read it. l.mu is held.
+// open reports a connection to Turn and starts to read it. l.mu is held.
 func (l *Listener) open(c *Conn) {
 	l.opened.Add(1)
 	c.news |= newsOpened
@@ -256,8 +255,8 @@ func (l *Listener) forget(c *Conn) {
 	l.group.Done()
 }
 
-// Turn passes all news to h. Call it when Wake was called; calling it more often does no harm. Each connection gives
-// at most one buffer of bytes a turn.
+// Turn reports to h everything that has happened since the last call. Call it after Wake was called; more calls
+// do no harm. Each connection gives at most one buffer of bytes a turn.
 func (l *Listener) Turn(now time.Time, h Handler) {
 	l.mu.Lock()
 	l.news, l.turn = l.turn[:0], l.news

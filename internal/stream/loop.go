@@ -7,8 +7,8 @@ import (
 	"parley/internal/turns"
 )
 
-// Loop is a goroutine that takes turns: it owns a server core. Its methods may be called by any
-// goroutine, except where noted.
+// Loop is a goroutine that owns a server core and calls its turn function. Its methods may be
+// called by any goroutine, except where noted.
 type Loop struct {
 	turn func(now time.Time) (next time.Time, ok bool)
 	wake chan struct{} // holds one
@@ -24,8 +24,8 @@ type Loop struct {
 	done chan struct{}
 }
 
-// NewLoop returns a loop that calls turn when it is woken, when a function of Post or Do is to
-// run (which runs first), and at the time that the last turn returned.
+// NewLoop returns a loop that calls turn when it is woken, after functions of Post or Do have
+// run, and at the time that the last turn returned.
 func NewLoop(turn func(now time.Time) (next time.Time, ok bool)) *Loop {
 	l := &Loop{turn: turn, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.room.L = &l.mu
@@ -43,16 +43,16 @@ func (l *Loop) Wake() {
 	}
 }
 
-// Post queues fn to run on the loop, and returns. The caller bounds how many wait. If Post
-// returns ErrClosed, fn does not run.
+// Post queues fn to run on the loop, and returns. The caller must bound how many functions
+// wait. If Post returns ErrClosed, fn does not run.
 func (l *Loop) Post(fn func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.accept(fn)
 }
 
-// Do runs fn on the loop and returns when it has run. While too many wait, it waits. The loop
-// itself must not call it. If Do returns ErrClosed, fn does not run.
+// Do runs fn on the loop and returns when it has run. While too many functions wait, Do waits.
+// The loop itself must not call it. If Do returns ErrClosed, fn does not run.
 func (l *Loop) Do(fn func()) error {
 	ran := make(chan struct{})
 	l.mu.Lock()
@@ -71,8 +71,8 @@ func (l *Loop) Do(fn func()) error {
 }
 
 // Visit runs fn in the calling goroutine between two turns of the loop, and makes the loop take
-// a turn soon, which sends what fn had the core do. The loop waits for fn, which must be short.
-// A second visitor waits for the turn after the first. Neither the loop itself nor fn may call
+// a turn soon, which sends the core's output. The loop waits for fn, which must be short. A
+// second visitor waits for the turn after the first. Neither the loop itself nor fn may call
 // Visit. If it returns ErrClosed, fn does not run.
 func (l *Loop) Visit(fn func()) error {
 	ok := l.owner.Visit(func() (done bool) {
@@ -129,7 +129,7 @@ func (l *Loop) run() {
 	}
 }
 
-// around is one time around, with the core in hand.
+// around takes one turn, as the owner of the core.
 func (l *Loop) around() (next time.Time, ok, stopped bool) {
 	l.mu.Lock()
 	stopped = l.stopped
@@ -141,7 +141,7 @@ func (l *Loop) around() (next time.Time, ok, stopped bool) {
 	return next, ok, stopped
 }
 
-// commands runs what waits: in the last turn all that was ever accepted.
+// commands runs the functions that wait. After the last turn, all accepted functions have run.
 func (l *Loop) commands() {
 	l.mu.Lock()
 	l.pending, l.running = l.running[:0], l.pending

@@ -2,8 +2,8 @@
 
 package stream
 
-// rawSide reads and writes the socket where a system call that does not wait is not to be
-// had: a goroutine waits in its place, with a buffer.
+// rawSide reads and writes the socket on systems without a system call that does not
+// wait. A goroutine waits instead, with a buffer.
 type rawSide struct {
 	ahead [readBytes]byte
 	have  []byte

@@ -8,10 +8,10 @@ import (
 )
 
 // rawSide reads and writes the socket without waiting. Its functions are made once, so
-// that neither allocates.
+// that reads and writes do not allocate.
 type rawSide struct {
 	ahead   [aheadBytes]byte
-	have    uint8 // of ahead that were not read yet
+	have    uint8 // bytes of ahead that were not read yet
 	from    uint8
 	drained bool // the last read found less than it asked for
 
@@ -102,7 +102,7 @@ func (s *rawSide) read(c *Conn, b []byte) (int, error) {
 	}
 	if err = readError(max(s.readN, 0), err); err != nil {
 		if n > 0 && err == io.EOF {
-			return n, nil // which the next read finds again
+			return n, nil // the next read finds the end again
 		}
 		return n, err
 	}
@@ -110,7 +110,7 @@ func (s *rawSide) read(c *Conn, b []byte) (int, error) {
 	return n + s.readN, nil
 }
 
-// write writes what the socket takes now. out.mu is held.
+// write writes as much as the socket takes now. out.mu is held.
 func (s *rawSide) write(c *Conn, b []byte) (int, error) {
 	s.writeBuf, s.writeN, s.writeErr = b, 0, nil
 	err := c.raw.Write(s.writeFn)

@@ -5,10 +5,10 @@ import "time"
 // Timer is embedded in an item of a Heap. Its zero value is in no heap.
 type Timer struct {
 	at time.Duration // its time, if it is in a heap
-	id int32         // by which its heap knows it, plus one; 0 if it is in none
+	id int32         // its id in the heap, plus one; 0 if it is in none
 }
 
-// timer lets a Heap reach the Timer of its things.
+// timer lets a Heap reach the Timer of an item.
 func (t *Timer) timer() *Timer { return t }
 
 // Timed is a pointer to something that embeds a Timer.
@@ -19,11 +19,11 @@ type Timed interface{ timer() *Timer }
 // An item's own memory is not touched while others move: with thousands of items it is
 // cold, and reading it would cost more than the rest.
 type Heap[T Timed] struct {
-	base   time.Time // times are kept since then
+	base   time.Time // times are kept as durations since then
 	list   []entry   // each before its four children
-	slots  []int32   // by id: the thing's place in list, or of an id that no thing has, the next such, plus one
+	slots  []int32   // by id: the item's place in list, or for a free id the next free id plus one
 	things []T       // by id
-	free   int32     // the first id that no thing has, plus one
+	free   int32     // the first free id, plus one
 }
 
 type entry struct {
@@ -40,7 +40,8 @@ func (h *Heap[T]) First() (thing T, at time.Time, ok bool) {
 	return h.things[first.id], h.base.Add(first.at), true
 }
 
-// Set sets the time of an item, in the heap or not. Without ok it removes the item.
+// Set sets the time of an item, and adds the item if it is not in the heap. If ok is
+// false, it removes the item.
 func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 	t := thing.timer()
 	if !ok {
@@ -70,7 +71,7 @@ func (h *Heap[T]) Set(thing T, at time.Time, ok bool) {
 // Len returns the number of items in the heap.
 func (h *Heap[T]) Len() int { return len(h.list) }
 
-// add gives a thing its id.
+// add gives an item its id.
 func (h *Heap[T]) add(thing T) int32 {
 	if h.free > 0 {
 		id := h.free - 1
@@ -95,7 +96,7 @@ func (h *Heap[T]) remove(id int32) {
 	h.slots[id], h.free = h.free, id+1
 }
 
-// fix puts e where i is, or where it belongs from there.
+// fix puts e at i, or up or down from there to where it belongs.
 func (h *Heap[T]) fix(i int, e entry) {
 	if !h.up(i, e) {
 		h.down(i, e)
@@ -107,7 +108,7 @@ func (h *Heap[T]) put(i int, e entry) {
 	h.slots[e.id] = int32(i)
 }
 
-// up puts e at i or at the place of one of those before it, which move back.
+// up puts e at i or at the place of one of its ancestors, which move down.
 func (h *Heap[T]) up(i int, e entry) (moved bool) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -121,7 +122,7 @@ func (h *Heap[T]) up(i int, e entry) (moved bool) {
 	return moved
 }
 
-// down puts e at i or at the place of one of those behind it, which move up.
+// down puts e at i or at the place of one of its descendants, which move up.
 func (h *Heap[T]) down(i int, e entry) {
 	for first := 4*i + 1; first < len(h.list); first = 4*i + 1 {
 		least := first

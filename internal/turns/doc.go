@@ -1,4 +1,5 @@
-// Package turns lets other goroutines use what a loop owns, between two of its turns.
+// Package turns lets other goroutines use the core that a loop owns, between two turns of
+// the loop.
 //
 //	var owner turns.Owner
 //	// the loop
@@ -8,6 +9,6 @@
 //	// others
 //	ok := owner.Visit(func() bool { core.Send(…); return false })
 //
-// The loops of internal/udp and internal/stream share it. It knows nothing of sockets, and
-// does not wake a loop that sleeps: the visitor does.
+// The loops of internal/udp and internal/stream share it. It knows nothing about sockets,
+// and does not wake a loop that sleeps: the visitor has to do that.
 package turns

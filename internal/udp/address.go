@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Canonical returns the one form in which this package reports a peer, so that
-// it can be the key of a map: an IPv4 address inside an IPv6 one is unwrapped,
-// the zone is kept only where it means something, on link-local addresses, and
-// there as the name of the interface.
+// Canonical returns the one form in which this package reports a peer, so that it can be
+// the key of a map. An IPv4 address inside an IPv6 address is unwrapped. The zone is kept
+// only on link-local addresses, where it means something, as the name of the interface.
 func Canonical(a netip.AddrPort) netip.AddrPort {
 	ip := a.Addr().Unmap()
 	if zone := ip.Zone(); zone != "" {
@@ -25,15 +24,14 @@ func Canonical(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(ip, a.Port())
 }
 
-// scoped reports whether an address is one of IPv6 that means nothing without
-// its interface.
+// scoped reports whether ip is an IPv6 address that means nothing without its interface.
 func scoped(ip netip.Addr) bool {
 	return ip.Is6() && !ip.Is4In6() &&
 		(ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast())
 }
 
-// zoneIndex returns the number of the interface that a scoped address belongs
-// to, and false when the address lacks it: then it names no peer.
+// zoneIndex returns the number of the interface that a scoped address belongs to, and
+// false when the address has no interface: then it names no peer.
 func zoneIndex(ip netip.Addr) (uint32, bool) {
 	if !scoped(ip) {
 		return 0, true
@@ -47,7 +45,7 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// resolve turns what a person wrote into an address. An empty host is the
+// resolve turns an address that a person wrote into an AddrPort. An empty host is the
 // unspecified IPv6 address, which stands for all addresses of both families.
 func resolve(addr string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddrPort(addr); err == nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Config says how a socket is opened. The zero Config is usable: batches, both
-// offloads, large buffers. Config is not changed after use.
+// Config says how a socket is opened. The zero Config is usable: it selects batches, both
+// offloads (GSO and GRO) and large buffers. Config is not changed after use.
 type Config struct {
 	// Batch is how many messages one system call carries, at most 1,024.
 	// Default 64. A RecvBatch owns Batch buffers of MaxDatagram bytes, or of
@@ -19,8 +19,8 @@ type Config struct {
 	// counted in Stats.InTruncated and not delivered.
 	MaxDatagram int
 
-	// RecvBuffer and SendBuffer are the kernel's buffers in bytes. Default
-	// 4 MiB. The kernel may grant less: Socket.Buffers tells. Negative leaves
+	// RecvBuffer and SendBuffer are the kernel's buffers in bytes. Default 4 MiB. The
+	// kernel may grant less: Socket.Buffers returns the granted sizes. Negative leaves
 	// the system's default.
 	RecvBuffer, SendBuffer int
 
@@ -28,13 +28,12 @@ type Config struct {
 	// sockets outside Linux do not set it.
 	ECN ECN
 
-	// ReadECN has the marks of arriving datagrams read into Message.ECN. Default
-	// off: the kernel takes about 0.1 µs more for each datagram. Plain sockets
-	// cannot.
+	// ReadECN makes Message.ECN hold the marks of received datagrams. Default off: the
+	// kernel takes about 0.1 µs more for each datagram. Plain sockets do not read marks.
 	ReadECN bool
 
 	// Gather is how long a loop that is woken often waits before it reads, so that it gets
-	// many datagrams at once. It stops waiting while that brings few. Default 250 µs;
+	// many datagrams at once. It stops waiting while a wait brings few. Default 250 µs;
 	// negative means never. Plain sockets do not wait.
 	Gather time.Duration
 
@@ -42,14 +41,14 @@ type Config struct {
 	// both are on where the kernel has them.
 	NoGSO, NoGRO bool
 
-	// Plain selects the portable socket, which moves one datagram a system call, even
-	// where the system has batches.
+	// Plain selects the portable socket, which moves one datagram in a system call, even
+	// if the system has batches.
 	Plain bool
 
 	// Faults, if set, injects errors, for tests only. It is called before a system call
-	// moves a datagram. If it returns an error other than 0, the call fails with it. The
-	// goroutines that read and write call it. For a read it is called once a system call,
-	// and must not return EAGAIN, which means that nothing came.
+	// moves a datagram. If it returns an error other than 0, the call fails with it. Both
+	// the reading and the writing goroutine call it. For a read it is called once per
+	// system call, and must not return EAGAIN, which means that there is nothing to read.
 	Faults func(sending bool) syscall.Errno
 }
 

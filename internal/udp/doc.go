@@ -1,10 +1,10 @@
-// Package udp carries datagrams in batches between the system and the pure cores
-// of the dialects.
+// Package udp moves datagrams in batches between the operating system and the cores of the dialects, which
+// have no sockets of their own.
 //
 // A Socket reads and writes whole batches without allocating. On Linux it uses recvmmsg and sendmmsg, with GRO
 // and GSO where the kernel can join datagrams of one size and address. Elsewhere it moves one datagram a call.
-// For tests it is a Network in memory. A Loop owns a socket and a Core, and drives one with the other from a
-// single goroutine.
+// For tests, a Network carries datagrams in memory. A Loop owns a Socket and a Core, and moves datagrams
+// between them on a single goroutine.
 //
 // # Usage
 //
@@ -21,48 +21,48 @@
 //
 // # Life of a datagram
 //
-//	recv_linux.go    recvmmsg fills a RecvBatch; a joined train is one entry
-//	recv_batch.go    Next splits it into datagrams
-//	loop_turn.go     each goes to Core.HandleDatagram, then commands, timeouts, AfterTurn
+//	recv_linux.go    recvmmsg fills a RecvBatch; a train (datagrams that GRO joined) is one entry
+//	recv_batch.go    Next splits the train into datagrams
+//	loop_turn.go     each goes to Core.HandleDatagram; then commands, timeouts and AfterTurn run
 //	loop_turn.go     Core.PollTransmit writes into the arena of a SendBatch
 //	send_linux.go    neighbours of one size and address are joined, sendmmsg sends all
 //	park_linux.go    the goroutine sleeps until a datagram, its time, or a wake
 //
-// plain.go and memory.go replace the two system calls, with queue.go.
+// Where there is no recvmmsg or sendmmsg, and in tests, plain.go, memory.go and queue.go take their place.
 //
 // # Waiting
 //
-// The goroutine sleeps in the runtime's network poller, and its one timer is the read deadline. That is set
-// only when the next time has moved earlier, as setting it costs 250 ns. Wake is one atomic operation while
-// the loop is busy, and a deadline in the past when it sleeps; park_linux.go says why none is lost. A read of
-// an empty socket costs 450 ns and more, so the loop reads twice only after a batch of several.
+// The goroutine sleeps in the runtime's network poller, and its one timer is the read deadline. The deadline
+// is set only when the next timeout has moved earlier, as setting it costs 250 ns. Wake is one atomic
+// operation while the loop is busy. While the loop sleeps, Wake sets a deadline in the past. park_linux.go
+// says why no wake is lost. A read of an empty socket costs 450 ns and more, so the loop reads twice only
+// after a batch of several datagrams.
 //
-// A server with a thousand players is woken for almost each datagram, and a wake-up costs more than the
+// A server with a thousand players is woken for almost every datagram, and a wake-up costs more than the
 // datagram. So a loop that is woken often waits a quarter of a millisecond before it reads, and then reads
 // many at once, as long as that pays (gather.go, Config.Gather). Neither that wait nor the two system calls
-// that move datagrams notify Go's scheduler, as that would wake sysmon at each call. A wait therefore keeps a
-// processor (P) of the scheduler from other goroutines. One P is always left to them, and each eighth wait in
-// a row is in the poller.
+// that move datagrams notify Go's scheduler, as a notification would wake sysmon at each call. A wait
+// therefore keeps a processor (P) of the scheduler from other goroutines. One P is always left to them, and
+// after eight waits in a row the loop sleeps in the poller once.
 //
-// A game's tick visits the loop (Loop.Visit) and sends a small amount itself, as waking the loop for it costs
-// more.
+// A game's tick uses Loop.Visit, which sends small output itself, as waking the loop would cost more.
 //
 // # Limits
 //
-// limits.go has them all. A turn handles at most LoopConfig.TurnDatagrams datagrams and sends at most 4,096
+// limits.go has all limits. A turn handles at most LoopConfig.TurnDatagrams datagrams and sends at most 4,096
 // before timers and commands run. Write waits at most 5 ms for room in the kernel's buffer. Every queue is
 // bounded, and every drop is counted in Stats.
 //
 // # What it does not do
 //
-// It does not order, repeat or acknowledge: package reliable does. It does not choose the source address on a
-// machine with several: listen on each if that matters. It does not probe the path's MTU. Outside Linux there
-// are no groups, no offload and no marks. If an interface is renamed while a link-local peer is connected, the
-// old name stays until a send fails.
+// It does not order, repeat or acknowledge: package reliable does. On a machine with several addresses it does
+// not choose the source address: listen on each if that matters. It does not probe the path's MTU. Outside
+// Linux there are no groups, no offload and no marks. If an interface is renamed while a link-local peer is
+// connected, the old name stays until a send fails.
 //
 // # Security
 //
 // The source of a datagram may be forged. Nothing here answers, allocates or stores state because of a
-// datagram. A flood costs what the bounds of a turn allow. An address that cannot be answered loses only its
-// own datagrams.
+// datagram. A flood costs no more than the bounds of a turn allow. An address that cannot be sent to loses
+// only its own datagrams.
 package udp

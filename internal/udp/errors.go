@@ -66,8 +66,8 @@ func (e *addressError) Error() string {
 	return "not an address (" + e.detail + "); write host:port, such as :7000 or 192.0.2.1:7000"
 }
 
-// Fault names an error that is no reason to stop: it concerns one datagram or
-// one moment. Each is counted in Stats.
+// Fault names an error that does not end the socket: it concerns one datagram or one
+// moment. Each is counted in Stats.
 type Fault uint8
 
 const (

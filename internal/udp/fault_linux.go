@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drawnKernel is the system with the faults of Config.Faults.
+// drawnKernel is the real kernel with the faults of Config.Faults.
 type drawnKernel struct {
 	linuxKernel
 	draw func(sending bool) syscall.Errno
-	due  syscall.Errno // of the writer: what the next message fails with
+	due  syscall.Errno // owned by the writer: the error of the next message
 }
 
-// kernelOf returns the system, with Config.Faults if there are any.
+// kernelOf returns the kernel, with Config.Faults if there are any.
 func kernelOf(c Config) kernel {
 	if c.Faults == nil {
 		return linuxKernel{}
@@ -28,8 +28,8 @@ func (k *drawnKernel) recvmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Er
 	return k.linuxKernel.recvmmsg(fd, msgs)
 }
 
-// sendmmsg fails at any message of the call: as with the real one, those before it go
-// out, and the next call begins with it.
+// sendmmsg fails at any message of the call: as with the real kernel, the messages before
+// it go out, and the next call begins with it.
 func (k *drawnKernel) sendmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Errno) {
 	pass := 0
 	for pass < len(msgs) && k.due == 0 {

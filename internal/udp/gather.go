@@ -7,11 +7,12 @@ import "time"
 // A wake-up costs 5 to 10 µs, much more than a datagram. A server with a thousand players
 // gets a datagram each 50 µs. It would be woken for almost each of them, with cold caches.
 // If it reads a quarter of a millisecond later, it is woken once for many. Network cards
-// coalesce their interrupts for the same reason. While waiting pays, the reader goes on
-// without the poller, which costs more than the wait.
+// coalesce their interrupts for the same reason. While waiting pays, the reader keeps
+// waiting without the poller, which costs more than the wait.
 //
 // For a peer that asks and waits for the answer, the wait is a loss. So after a wait that
-// brought little, the reader does not wait for a while, and each time for longer.
+// brought little, the reader does not wait for a while. That while grows with each useless
+// wait.
 type gatherer struct {
 	span    time.Duration // how long to wait; 0 means never
 	woke    time.Time     // when the reader was woken last
@@ -20,7 +21,7 @@ type gatherer struct {
 	row     int           // waits since the reader was woken
 }
 
-// due is called when the reader was woken. It reports whether the reader is to wait.
+// due is called when the reader was woken. It reports whether the reader should wait.
 func (g *gatherer) due(now time.Time) bool {
 	often := now.Sub(g.woke) < gatherBelow
 	g.woke, g.row = now, 0

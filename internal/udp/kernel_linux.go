@@ -14,13 +14,13 @@ type kernel interface {
 	sendmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Errno)
 }
 
-// linuxKernel is the real one. Our descriptors do not block, so the calls are raw: they do not
-// notify Go's scheduler. Notifying it keeps sysmon awake, and sysmon takes the P away during a
-// long call, so that the goroutine has to find another P after it. On a busy server that costs
-// more than the notification itself. The price is that a stop of the world waits for the call.
-// A call moves 64 datagrams, or 256 in trains (maxCallDatagrams), in about 0.1 ms. A read of 64
-// trains of 64 KB takes eight times as long, but only a bulk transfer to a stalled reader
-// leaves so much behind.
+// linuxKernel is the real kernel. Our descriptors do not block, so the calls are raw: they do
+// not notify Go's scheduler. Notifying it keeps sysmon awake, and sysmon takes the P away
+// during a long call, so that the goroutine has to find another P after it. On a busy server
+// that costs more than the notification itself. The price is that a stop of the world waits for
+// the call. A call moves 64 datagrams, or 256 in trains (maxCallDatagrams), in about 0.1 ms. A
+// read of 64 trains of 64 KB takes eight times as long, but only a bulk transfer to a stalled
+// reader leaves so much behind.
 type linuxKernel struct{}
 
 func (linuxKernel) recvmmsg(fd uintptr, msgs []unix.Mmsghdr) (int, syscall.Errno) {

@@ -4,9 +4,9 @@ import "time"
 
 // Limits of the protocol and of the kernel.
 const (
-	// MaxPayload is the largest payload that UDP over IPv4 can carry: 65,535
-	// bytes less 20 of IP and 8 of UDP header. It is our limit for IPv6 too, so
-	// that a datagram does not depend on the family of its receiver.
+	// MaxPayload is the largest payload that UDP over IPv4 can carry: 65,535 bytes less
+	// 20 of IP and 8 of UDP header. It is our limit for IPv6 too, so that the limit does
+	// not depend on the receiver's address family.
 	MaxPayload = 65507
 
 	// groBufferBytes is the largest buffer that the kernel fills when it joins
@@ -21,7 +21,7 @@ const (
 	maxBatch = 1024
 )
 
-// Limits of ours.
+// Limits of this package.
 const (
 	// defaultBatch is how many messages one system call carries. Beyond 64 the
 	// entry cost of a call is below 1% of the work done in it.
@@ -41,9 +41,9 @@ const (
 	maxGatherSkip = 255
 	maxGatherRow  = 8
 
-	// defaultBufferBytes is what we ask of the kernel for each of the two
-	// socket buffers: about 5,000 small datagrams, 50 ms of a flood of 100,000
-	// a second, so that a pause of the loop does not lose an honest burst.
+	// defaultBufferBytes is what we ask of the kernel for each of the two socket buffers.
+	// It holds about 5,000 small datagrams, which is 50 ms of a flood of 100,000 a
+	// second, so that a pause of the loop does not lose an honest burst.
 	defaultBufferBytes = 4 << 20
 
 	// sendArenaBytes bounds the payload bytes that wait in one SendBatch.
@@ -58,22 +58,22 @@ const (
 	// as a call of 64 single datagrams.
 	maxCallDatagrams = 256
 
-	// writeWait bounds how long Write waits for a full kernel buffer. A loop
-	// that waits for ever for one congested interface serves nobody.
+	// writeWait bounds how long Write waits for room in the kernel's buffer. A loop that
+	// waits for ever for one congested interface serves nobody.
 	writeWait = 5 * time.Millisecond
 
-	// minGSOSegment is the smallest limit on the GSO segment size that is worth
-	// keeping: when the kernel refuses groups of datagrams as small as this, it
-	// does so for another reason than the path's MTU, and GSO is off for good.
+	// minGSOSegment is the smallest limit on the GSO segment size that is worth keeping:
+	// if the kernel refuses groups of datagrams as small as this, the path's MTU is not
+	// the reason, and GSO is switched off for good.
 	minGSOSegment = 512
 
-	// maxStrangeErrors is how many unknown errors in a row a read survives. It
-	// stops a broken descriptor from turning the loop into a busy one.
+	// maxStrangeErrors is how many unknown errors in a row a read survives. It stops a
+	// broken descriptor from making the loop spin.
 	maxStrangeErrors = 64
 
-	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles
-	// before timers and commands have their chance: a flood of datagrams that
-	// cost 1 µs each delays a timer by 1 ms at most.
+	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles before
+	// timers and commands run: a flood of datagrams that cost 1 µs each delays a timer by
+	// 1 ms at most.
 	defaultTurnDatagrams = 1024
 
 	// maxTurnTransmits bounds the datagrams that one turn sends, for a core that
@@ -91,14 +91,14 @@ const (
 	// defaultCommands bounds the commands that wait for a loop.
 	defaultCommands = 1024
 
-	// maxStuckTurns is how many turns in a row a core may ask for a time that
-	// has passed while nothing happens. After that each turn is stuckPause
-	// apart: a core's mistake costs timers their exactness, not a whole CPU.
+	// maxStuckTurns is how many turns in a row a core may ask for a time that has passed
+	// while nothing happens. After that each turn is stuckPause apart: a core's bug makes
+	// timers late, but does not use a whole CPU.
 	maxStuckTurns = 1000
 	stuckPause    = time.Millisecond
 
-	// maxQueued bounds the datagrams that wait at a socket in memory, as a
-	// kernel's receive buffer does. The newest is dropped when it is full.
+	// maxQueued bounds the datagrams that wait at a socket of a Network, as a kernel's
+	// receive buffer does. When the queue is full, the newest is dropped.
 	maxQueued = 4096
 
 	// maxZones bounds the table of interface names. A machine has a few; the

@@ -9,8 +9,8 @@ import (
 	"parley/internal/turns"
 )
 
-// Core is the pure part of a server or a client at one socket. A Loop calls its
-// methods from one goroutine and in this order, over and over:
+// Core is the part of a server or a client that has no socket and no clock. A Loop calls
+// its methods on one goroutine, over and over in this order:
 //
 //	HandleDatagram for each datagram that came
 //	commands of other goroutines
@@ -24,42 +24,42 @@ type Core interface {
 	// HandleTimeout does what is due at now.
 	HandleTimeout(now time.Time)
 
-	// NextTimeout returns when HandleTimeout wants to be called next. It is
-	// asked twice a turn.
+	// NextTimeout returns when HandleTimeout wants to be called next. It is called twice
+	// a turn.
 	NextTimeout() (time.Time, bool)
 
-	// PollTransmit writes the next datagram into buf, which holds the largest,
-	// and returns its size and receiver, or false when there is none.
+	// PollTransmit writes the next datagram into buf, which has room for the largest, and
+	// returns its size and receiver, or false when there is none.
 	PollTransmit(buf []byte) (n int, to netip.AddrPort, ok bool)
 }
 
 // LoopConfig says how a Loop runs. The zero LoopConfig is usable and is not
 // changed after use.
 type LoopConfig struct {
-	// AfterTurn, if set, is called once a turn on the loop's goroutine, after
-	// datagrams, commands and timeouts and before transmission: it drains the
-	// core's events and may call the core.
+	// AfterTurn, if set, is called once a turn on the loop's goroutine, after datagrams,
+	// commands and timeouts and before transmission. It drains the core's events and may
+	// call the core.
 	AfterTurn func(now time.Time)
 
-	// Calm, if set, reports whether AfterTurn would have nothing to do: then what a visitor
-	// had the core send is sent by the visitor itself, and the loop is not woken for it.
+	// Calm, if set, reports whether AfterTurn would have nothing to do. Then a visitor (see
+	// Loop.Visit) sends the core's output itself, and the loop is not woken for it.
 	Calm func() bool
 
-	// Ended, if set, is called last on the loop's goroutine, when the socket is closed
-	// already, with what Err will return.
+	// Ended, if set, is called last on the loop's goroutine, after the socket was closed,
+	// with the error that Err will return.
 	Ended func(err error)
 
-	// TurnDatagrams is how many datagrams are handled before the rest of the
-	// turn has its chance. Default 1,024.
+	// TurnDatagrams is how many datagrams are handled before the rest of the turn runs.
+	// Default 1,024.
 	TurnDatagrams int
 
-	// Commands is how many commands of Post and Do may wait. Default 1,024.
-	// When that many do, Post fails and Do waits.
+	// Commands is how many commands of Post and Do may wait. Default 1,024. When that
+	// many wait, Post fails and Do waits.
 	Commands int
 }
 
-// Loop owns a socket and a core and drives one with the other from a single
-// goroutine. Its methods may be called by any goroutine, except where noted.
+// Loop owns a socket and a core, and moves datagrams between them on a single goroutine.
+// Its methods may be called by any goroutine, except where noted.
 type Loop struct {
 	socket *Socket
 	core   Core
@@ -70,10 +70,10 @@ type Loop struct {
 	out     *SendBatch
 	ecn     ECN
 	running []func()
-	stuck   int // turns in a row that a core asked for the past and did nothing
+	stuck   int // turns in a row in which the core asked for a past time and did nothing
 
-	owner turns.Owner // of the core, and of these
-	until time.Time   // when the next turn is due though nothing comes; zero is never
+	owner turns.Owner // of the core, and of the fields above
+	until time.Time   // when the next turn is due even if nothing comes; zero means never
 
 	mu      sync.Mutex
 	room    sync.Cond // on mu: pending became shorter, or the loop stopped
@@ -89,12 +89,12 @@ type Loop struct {
 
 // LoopStats counts what a loop did.
 type LoopStats struct {
-	Turns       uint64 // times around
+	Turns       uint64 // turns taken
 	Wakes       uint64 // turns that a Wake, Post, Do or Stop asked for
 	Timeouts    uint64 // calls of HandleTimeout
 	Commands    uint64 // commands that were run
 	QueueFull   uint64 // commands that Post refused
-	StuckTimers uint64 // turns delayed because the core kept asking for the past
+	StuckTimers uint64 // turns delayed because the core kept asking for a past time
 }
 
 type loopCounters struct {
@@ -130,17 +130,16 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 // Socket returns the loop's socket, for its addresses and counters.
 func (l *Loop) Socket() *Socket { return l.socket }
 
-// ECN returns the congestion mark of the datagram that HandleDatagram is being
-// given. Only the core may call it, from there.
+// ECN returns the congestion mark of the datagram that HandleDatagram is being given.
+// Only the core may call it, inside HandleDatagram.
 func (l *Loop) ECN() ECN { return l.ecn }
 
-// Wake makes the loop run a turn soon, so that AfterTurn and PollTransmit are
-// called. It is how a program with a queue of its own tells the loop of it: no
-// wake is lost, and while the loop is busy one costs an atomic load.
+// Wake makes the loop run a turn soon, so that AfterTurn and PollTransmit are called. A
+// program with a queue of its own calls it when the queue has something for the loop. No
+// wake is lost. While the loop is busy, a wake costs an atomic load.
 func (l *Loop) Wake() { l.socket.Wake() }
 
-// Stop asks the loop to end and does not wait. It is what the loop's own
-// callbacks call.
+// Stop asks the loop to end and does not wait. The loop's own callbacks may call it.
 func (l *Loop) Stop() {
 	l.mu.Lock()
 	l.stopped = true
@@ -150,9 +149,9 @@ func (l *Loop) Stop() {
 	l.socket.Wake()
 }
 
-// Close ends the loop: commands that were accepted are run, what the core has to
-// transmit is sent, the goroutine ends, the socket is closed. It waits for all
-// that, so the loop's own callbacks must not call it. The error is that of Err.
+// Close ends the loop: accepted commands are run, the core's output is sent, the socket
+// is closed, and the goroutine ends. Close waits for all of that, so the loop's own
+// callbacks must not call it. It returns the error of Err.
 func (l *Loop) Close() error {
 	l.Stop()
 	<-l.done
@@ -162,8 +161,8 @@ func (l *Loop) Close() error {
 // Done is closed when the loop has ended.
 func (l *Loop) Done() <-chan struct{} { return l.done }
 
-// Err returns why the loop ended by itself, or nil while it runs and when it was
-// stopped.
+// Err returns why the loop ended by itself. It is nil while the loop runs, and after it
+// was stopped.
 func (l *Loop) Err() error {
 	select {
 	case <-l.done:

@@ -38,12 +38,13 @@ func (l *Loop) Do(fn func()) error {
 	return nil
 }
 
-// Visit runs fn in the calling goroutine, between two turns of the loop. It sends what fn made the core
-// send, if that is little and LoopConfig.Calm reports nothing else to do. Otherwise the loop takes a
-// turn soon. Visit waits for a turn under way, and the loop waits for fn, which must be short. A second
-// visitor waits until the output of the first is sent, so that unsent output cannot pile up. Unlike Do,
-// it need not wake a sleeping loop, so a game's tick uses it to reach many loops. Neither the loop's own
-// callbacks nor fn may call it. If Visit returns ErrClosed, fn does not run.
+// Visit runs fn in the calling goroutine, between two turns of the loop. It then sends the core's output
+// itself, if that is little and LoopConfig.Calm reports that there is nothing else to do. Otherwise the
+// loop takes a turn soon. Visit waits for the end of the present turn, and the loop waits for fn, which
+// must be short. A second visitor waits until the output of the first is sent, so that unsent output
+// cannot pile up. Unlike Do, it need not wake a sleeping loop, so a game's tick uses it to reach many
+// loops. Neither the loop's own callbacks nor fn may call it. If Visit returns ErrClosed, fn does not
+// run.
 func (l *Loop) Visit(fn func()) error {
 	sleepsOn := false
 	ok := l.owner.Visit(func() (sent bool) {
@@ -81,8 +82,8 @@ func (l *Loop) accept(fn func()) {
 	l.socket.Wake()
 }
 
-// runCommands runs the commands that wait now and reports whether there were
-// any. Those that they post wait for the next turn.
+// runCommands runs the commands that wait now and reports whether there were any. Commands that they
+// post wait for the next turn.
 func (l *Loop) runCommands() bool {
 	if !l.posted.Load() {
 		return false

@@ -24,8 +24,8 @@ func (l *Loop) run() {
 	close(l.done)
 }
 
-// turn is one time around. The clock is read once for all that came in one
-// batch, or more often when the batch is larger than a turn may be.
+// turn runs one turn, or several when the batch is larger than a turn may be. The clock
+// is read once for each.
 func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 	if woken {
 		l.counts.wakes.Add(1)
@@ -69,7 +69,7 @@ func (l *Loop) handle(now time.Time, in *RecvBatch) {
 	}
 }
 
-// transmit sends what the core has, up to a bound. more reports that the bound was
+// transmit sends the core's output, up to most datagrams. more reports that the bound was
 // reached.
 func (l *Loop) transmit(most int, write func(*SendBatch)) (sent, more bool) {
 	for range most {
@@ -90,7 +90,7 @@ func (l *Loop) transmit(most int, write func(*SendBatch)) (sent, more bool) {
 	return sent, true
 }
 
-// decide says how long to wait, and notes it for visitors.
+// decide returns how long to wait, and notes it for visitors.
 func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
 	what, until := l.judge(now, worked, more)
 	l.until = until
@@ -120,7 +120,7 @@ func (l *Loop) judge(now time.Time, worked, more bool) (next, time.Time) {
 	return nextWait, now.Add(stuckPause)
 }
 
-// finish sends what a core still has when the loop ends.
+// finish sends the core's remaining output when the loop ends.
 func (l *Loop) finish(more bool) (next, time.Time) {
 	for i := 0; more && i < maxFinalTurns; i++ {
 		_, more = l.transmit(maxTurnTransmits, l.socket.writeInTurn)

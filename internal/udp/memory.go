@@ -6,13 +6,12 @@ import (
 	"syscall"
 )
 
-// Network is a network in memory: sockets on it have the methods and the
-// behaviour of real ones, reach only each other, and lose nothing but what
-// finds a full queue. It works under testing/synctest. The zero Network is
-// ready.
+// Network is a network in memory: its sockets behave like real ones, reach only each
+// other, and lose only datagrams that find a full queue. It works under testing/synctest.
+// The zero Network is ready.
 //
-// It carries any unicast address. A socket that listens on all addresses
-// receives what no socket at the exact address takes, and sends from the
+// It carries any unicast address. A socket that listens on all addresses receives
+// datagrams for which there is no socket at the exact address, and sends from the
 // loopback address of the receiver's family.
 type Network struct {
 	mu       sync.RWMutex
@@ -20,10 +19,10 @@ type Network struct {
 	lastPort uint16
 }
 
-// firstPort is where the choice of ports begins, as on most systems.
+// firstPort is the first port that is chosen for port 0, as on most systems.
 const firstPort = 32768
 
-// Listen is as the package's Listen.
+// Listen is like the package's Listen.
 func (n *Network) Listen(addr string, c Config) (*Socket, error) {
 	group, err := n.ListenGroup(addr, 1, c)
 	if err != nil {
@@ -32,7 +31,7 @@ func (n *Network) Listen(addr string, c Config) (*Socket, error) {
 	return group[0], nil
 }
 
-// ListenGroup is as the package's ListenGroup.
+// ListenGroup is like the package's ListenGroup.
 func (n *Network) ListenGroup(addr string, members int, c Config) ([]*Socket, error) {
 	at, err := resolve(addr)
 	if err == nil {
@@ -44,7 +43,8 @@ func (n *Network) ListenGroup(addr string, members int, c Config) ([]*Socket, er
 	return nil, &OpenError{"listen on", addr, err}
 }
 
-// Dial is as the package's Dial. The socket has the peer's loopback address.
+// Dial is like the package's Dial. The socket has the loopback address of the peer's
+// family.
 func (n *Network) Dial(addr string, c Config) (*Socket, error) {
 	peer, err := resolvePeer(addr)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes the socket of e. The descriptor is made here and not by package
+// open opens the socket that e describes. The descriptor is made here and not by package
 // net, because the deadline errors of net allocate and those of os do not.
 func open(e endpoints, c Config) (*Socket, error) {
 	fd, f, err := openFD(e, c)
@@ -76,8 +76,9 @@ func openFamily(f family, e endpoints, c Config) (int, error) {
 }
 
 // bindMember binds a socket of a group. A group's first member is bound before
-// it is willing to share, so that the kernel refuses a port that is taken and
-// chooses port 0 among the free ones; willing sockets of one user it would mix.
+// SO_REUSEPORT is set, so that the kernel refuses a port that is taken, and replaces port
+// 0 by a free one. With the option set, the kernel would let it share a port with other
+// sockets of the same user.
 func bindMember(fd int, f family, e endpoints) error {
 	share := func() error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) }
 	if e.member > 0 {
@@ -117,8 +118,8 @@ func localAddr(fd int) (netip.AddrPort, error) {
 	return sa.decode(), nil
 }
 
-// setOptions sets what must hold before the first datagram. Only what changes
-// the meaning of the socket may fail; marks and sizes are as the system allows.
+// setOptions sets the options that must hold before the first datagram. It fails only if
+// IPV6_V6ONLY cannot be set. Marks and buffer sizes are set as far as the system allows.
 func setOptions(fd int, f family, e endpoints, c Config) error {
 	if f == family6 {
 		only := 1
@@ -147,8 +148,8 @@ func setOptions(fd int, f family, e endpoints, c Config) error {
 	return nil
 }
 
-// askBuffer asks for a buffer size, past the system's limit where we have the
-// right to. What was granted is read back by bufferSizes.
+// askBuffer asks for a buffer size, past the system's limit if we have the right to.
+// bufferSizes reads back what was granted.
 func askBuffer(fd, option, force, bytes int) {
 	if bytes < 0 {
 		return
@@ -159,8 +160,8 @@ func askBuffer(fd, option, force, bytes int) {
 	}
 }
 
-// bufferSizes returns the granted sizes in the unit of the asking: the kernel
-// doubles what is asked for its own bookkeeping and reports the double.
+// bufferSizes returns the granted sizes in the unit of askBuffer. The kernel doubles a
+// size for its own bookkeeping, and reports the double.
 func bufferSizes(fd int) (recv, send int) {
 	recv, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	send, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)

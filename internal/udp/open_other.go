@@ -10,7 +10,7 @@ import (
 // recvVectors is empty: package net reads one datagram at a time.
 type recvVectors struct{}
 
-// open makes the socket of e by means of package net.
+// open opens the socket that e describes with package net.
 func open(e endpoints, c Config) (*Socket, error) {
 	if e.members > 1 {
 		return nil, ErrNoGroup
@@ -19,8 +19,8 @@ func open(e endpoints, c Config) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The system does not tell what it granted; what was asked is reported
-	// only when it was not refused.
+	// The system does not say what it granted. The size that was asked for is reported
+	// unless it was refused.
 	recv, send := 0, 0
 	if c.RecvBuffer > 0 && conn.SetReadBuffer(c.RecvBuffer) == nil {
 		recv = c.RecvBuffer

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// parker is how a reader sleeps in the runtime's network poller until a
-// datagram, a time or another goroutine wakes it.
+// parker lets a reader sleep in the runtime's network poller until a datagram, a time or
+// another goroutine wakes it.
 //
-// The state word is the truth, and the read deadline only a nudge. A waker sets
-// wokenUp. Only the waker that thereby replaced parked must nudge, by a deadline in
-// the past. The reader parks only by turning running into parked, which fails when
-// a waker was there first, and it touches the deadline only before that. So
-// a nudge can be wiped out only while the reader runs, and then it meets the
-// state word before it parks again. A nudge that comes late costs one empty turn.
+// The state word decides; the read deadline only ends the sleep (a nudge). A waker sets
+// wokenUp. If that replaced parked, the waker must nudge, by a deadline in the past. The
+// reader parks only by turning running into parked, which fails when a waker was there
+// first, and it sets the deadline only before that. So a nudge can be overwritten only
+// while the reader runs, and the reader then sees the state word before it parks again. A
+// nudge that comes late costs one empty turn.
 type parker struct {
 	state atomic.Uint32
 	sleep deadliner
@@ -26,7 +26,7 @@ type deadliner interface{ SetReadDeadline(time.Time) error }
 const (
 	running uint32 = iota // the reader is awake
 	parked                // the reader is asleep or about to be
-	wokenUp               // the reader shall run a turn before it sleeps
+	wokenUp               // the reader must run a turn before it sleeps
 )
 
 // longAgo is the deadline that nudges.
@@ -42,12 +42,12 @@ func (p *parker) wake() {
 	}
 }
 
-// enter prepares to sleep until the given time, zero for ever. It reports false
+// enter prepares to sleep until the given time; zero means for ever. It reports false
 // when a wake came first: then the reader must not sleep.
 func (p *parker) enter(until time.Time) bool {
-	// A deadline costs about 250 ns to set. One that is armed too early costs
-	// an empty turn when it comes, and then it is set right; cores move their
-	// times to later with almost every datagram, so that is far rarer.
+	// A deadline costs about 250 ns to set. A deadline that is armed too early costs one
+	// empty turn when it comes, and is then set anew. Cores move their times to later
+	// with almost every datagram, so that is far rarer than setting it each time.
 	if !until.IsZero() && (p.armed.IsZero() || until.Before(p.armed)) {
 		p.armed = until
 		_ = p.sleep.SetReadDeadline(until)
@@ -61,7 +61,7 @@ func (p *parker) leave() bool {
 	return p.state.Load() != running && p.state.Swap(running) == wokenUp
 }
 
-// disarm forgets a deadline that has passed: while it stands, no read starts.
+// disarm clears a deadline that has passed: until then, no read starts.
 func (p *parker) disarm() {
 	p.armed = time.Time{}
 	_ = p.sleep.SetReadDeadline(time.Time{})

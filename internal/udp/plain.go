@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// plain is the portable socket: package net, one datagram a system call. A
-// goroutine of its own reads into the queue, because package net can neither
-// look at a socket without waiting nor wait for a datagram and a wake at once.
+// plain is the portable socket: it uses package net and moves one datagram in a system
+// call. A goroutine of its own reads into the queue, because package net can neither read
+// without waiting nor wait for a datagram and a wake at once.
 type plain struct {
 	*queue
 	conn       packetConn
@@ -20,7 +20,7 @@ type plain struct {
 	done       chan struct{}
 }
 
-// packetConn is the part of *net.UDPConn that is used, and the seam for faults.
+// packetConn is the part of *net.UDPConn that is used, and where tests inject faults.
 type packetConn interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
@@ -30,7 +30,7 @@ type packetConn interface {
 
 func newPlain(conn packetConn, c Config, remote netip.AddrPort, recv, send int, counts *counters) *plain {
 	p := &plain{
-		// The reader holds one batch while the next gathers.
+		// The reader holds one batch while the next fills up.
 		queue:  newQueue(2*c.Batch, counts),
 		conn:   conn,
 		config: c,
@@ -43,8 +43,8 @@ func newPlain(conn packetConn, c Config, remote netip.AddrPort, recv, send int, 
 	return p
 }
 
-// feed reads until the socket is closed. While the queue is full it does not
-// read: then the kernel's buffer fills, as it does for the other sockets.
+// feed reads until the socket is closed. While the queue is full it does not read, so the
+// kernel's buffer fills, as it does for the other sockets.
 func (p *plain) feed() {
 	defer close(p.done)
 	strange := 0
@@ -64,7 +64,7 @@ func (p *plain) feed() {
 		}
 		fault := faultOf(err)
 		if fault == FaultTooBig {
-			p.commit(len(buf), Canonical(from)) // Windows reports what it cut off as an error
+			p.commit(len(buf), Canonical(from)) // Windows reports a truncated datagram as an error
 			continue
 		}
 		p.counts.inFaults[fault].Add(1)
@@ -78,9 +78,9 @@ func (p *plain) feed() {
 	}
 }
 
-// reserve waits for a free slot and returns its buffer, which is one byte longer
-// than the largest datagram: what fills it was too large. It returns nil
-// when the socket is closed.
+// reserve waits for a free slot and returns its buffer, which is one byte longer than the
+// largest datagram: a datagram that fills it was too large. It returns nil when the
+// socket is closed.
 func (p *plain) reserve() []byte {
 	for {
 		p.mu.Lock()
@@ -113,7 +113,7 @@ func (p *plain) commit(n int, from netip.AddrPort) {
 	notify(p.signal)
 }
 
-// fail ends the queue with an error, after what is in it.
+// fail ends the queue with an error, once it is empty.
 func (p *plain) fail(err error) {
 	p.mu.Lock()
 	p.err = err
@@ -147,7 +147,7 @@ func (p *plain) write(out *SendBatch) error {
 	return nil
 }
 
-// writeOne sends one datagram. What was interrupted, or refused because of an
+// writeOne sends one datagram. A send that was interrupted, or refused because of an
 // earlier datagram, is tried once more.
 func (p *plain) writeOne(b []byte, to netip.AddrPort) error {
 	if _, ok := zoneIndex(to.Addr()); !ok || p.remote.IsValid() && Canonical(to) != p.remote {
@@ -174,8 +174,8 @@ func (p *plain) writeOne(b []byte, to netip.AddrPort) error {
 
 var errBadAddress = errors.New("udp: an address that this socket cannot send to")
 
-// sendFault names an error of package net, which has some of its own for
-// addresses of the wrong family.
+// sendFault names an error of package net, which has its own errors for addresses of the
+// wrong family.
 func sendFault(err error) Fault {
 	var sys *os.SyscallError
 	if !errors.As(err, &sys) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// queue holds the datagrams that wait for one reader, in a ring of buffers that
-// are used again. It is what the plain socket and the one in memory read from.
+// queue holds the datagrams that wait for one reader, in a ring of buffers that are
+// reused. The plain socket and the memory socket read from it.
 //
 // The reader's batch points into the ring: the datagrams that were taken stay
 // at its head until the next take.
@@ -17,7 +17,7 @@ type queue struct {
 	ring   []queued
 	head   int // the oldest slot in use
 	taken  int // slots from head that the reader's batch points into
-	count  int // slots in use, those included
+	count  int // slots in use, taken ones included
 	limit  int // most slots
 	closed bool
 	err    error // why the feeder ended, if not by close
@@ -45,8 +45,8 @@ func newQueue(limit int, counts *counters) *queue {
 	}
 }
 
-// push copies a datagram into the queue, or counts it as dropped when that is
-// full: the newest goes, as in a kernel.
+// push copies a datagram into the queue, or counts it as dropped when the queue is full:
+// the newest is dropped, as in a kernel.
 func (q *queue) push(from netip.AddrPort, data []byte, ecn ECN) {
 	q.mu.Lock()
 	s := q.slot()
@@ -77,7 +77,7 @@ func (q *queue) slot() *queued {
 	return &q.ring[(q.head+q.count)%len(q.ring)]
 }
 
-// take fills in with up to its capacity and returns how many datagrams it gave.
+// take puts as many datagrams into in as fit, and returns how many.
 func (q *queue) take(in *RecvBatch) (int, error) {
 	in.clear()
 	q.mu.Lock()
@@ -129,7 +129,8 @@ func (q *queue) serve(in *RecvBatch, turn turnFunc) error {
 	}
 }
 
-// wait sleeps until something changes or until has come, which it reports.
+// wait sleeps until something changes or the time until has come. It reports whether the
+// time has come.
 func (q *queue) wait(until time.Time) bool {
 	if until.IsZero() {
 		<-q.signal

@@ -10,23 +10,22 @@ type Message struct {
 	// Data is the payload. It is a view into the batch: see RecvBatch.
 	Data []byte
 
-	// ECN is the mark that the datagram bore on arrival, if Config.ReadECN.
+	// ECN is the mark of the datagram on arrival, if Config.ReadECN is set.
 	ECN ECN
 }
 
-// RecvBatch is what one Read brings.
+// RecvBatch holds the datagrams of one Read.
 //
-// The contract. A RecvBatch is made by the socket that fills it and is used with
-// no other. It owns the buffers. Read discards what it held and fills it; then
-// Next yields each datagram once, in the order of arrival. A *Message is valid
-// until the next call of Next, and its Data until the next Read with this
-// batch or the socket's Close: copy the bytes that are to be kept. The holder
-// may overwrite Data, but not append to it: its capacity ends where it ends.
-// A RecvBatch is used by one goroutine at a time.
+// A RecvBatch is made by the socket that fills it and is used with no other. It owns the
+// buffers. Read discards the old contents and fills the batch. Then Next returns each
+// datagram once, in the order of arrival. A *Message is valid until the next call of
+// Next, and its Data until the next Read with this batch or the socket's Close: copy
+// bytes that are to be kept. The caller may overwrite Data. An append to it makes a copy,
+// as its capacity is its length. A RecvBatch is used by one goroutine at a time.
 type RecvBatch struct {
 	entries []recvEntry // made once; the first count are in use
 	count   int
-	next    int // the entry that Next turns to
+	next    int // the entry that Next returns next
 	part    Message
 
 	// rest and segment are the unsplit part of a joined entry: datagrams of
@@ -81,9 +80,9 @@ func (b *RecvBatch) clear() {
 	b.tally = tally{}
 }
 
-// add appends a buffer that holds one datagram (segment 0) or a train of
-// datagrams of segment bytes each. What is larger than the limit is counted and
-// left out. The caller sees to it that no more are added than there are entries.
+// add appends a buffer that holds one datagram (segment 0) or a train of datagrams of
+// segment bytes each. Datagrams larger than the limit are counted and left out. The
+// caller must not add more buffers than there are entries.
 func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int, ecn ECN) {
 	count := uint64(1)
 	if segment > 0 && segment < len(data) {
@@ -111,8 +110,8 @@ func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int, ecn ECN) 
 	e.segment = segment
 }
 
-// addTrain returns what of a train is within the limit, and how many datagrams
-// that is: all, none, or a short one at its end.
+// addTrain returns the part of a train that is within the limit, and its number of
+// datagrams: all, none, or only a short one at its end.
 func (b *RecvBatch) addTrain(data []byte, segment int) ([]byte, int, uint64) {
 	count := uint64((len(data) + segment - 1) / segment)
 	if segment <= b.maxDatagram {

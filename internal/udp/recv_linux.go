@@ -21,9 +21,9 @@ const recvControlBytes = 80
 // a stride of exactly 64 KiB all of them would fall into the same few lines.
 const slotPadding = 3 * 64
 
-// spinAfter is the batch size from which the socket is looked at once more
-// before the reader parks. A batch of so many means that more came while it
-// was handled, and a look (0.5 µs when in vain) is cheaper than parking (5 µs and more).
+// spinAfter is the batch size from which the reader reads once more before it parks. After a
+// batch of that size, more has probably come while it was handled. A read (0.5 µs if there is
+// nothing) is cheaper than parking (5 µs and more).
 const spinAfter = 2
 
 // recvVectors is a RecvBatch as the kernel sees it.
@@ -81,7 +81,7 @@ func (v *recvVectors) rearm() {
 	v.dirty = 0
 }
 
-// reader is the state of a serve, owned by the goroutine that reads.
+// reader is the state of a call of serve, owned by the goroutine that reads.
 type reader struct {
 	fd         uintptr // valid during a turn
 	in         *RecvBatch
@@ -95,10 +95,9 @@ type reader struct {
 	onReadable func(fd uintptr) bool
 }
 
-// serve runs the turns inside one RawConn.Read. The poller's readiness is reset
-// only when a Read begins, so within one it is never lost, and a batch that
-// came short of full needs no further look before parking: that saves one
-// system call in vain for every sleep.
+// serve runs the turns inside one RawConn.Read. The poller's readiness is reset only when a
+// Read begins, so within one Read it is never lost. A batch that is not full then needs no
+// second read before parking, which saves a useless system call for every sleep.
 func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
 	r := &d.reader
 	r.in, r.turn, r.due, r.failure = in, turn, true, nil
@@ -117,7 +116,7 @@ func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
 	}
 }
 
-// readable is called when a serve begins and whenever the poller saw something.
+// readable is called when serve begins and whenever the poller reports the socket readable.
 // It returns false to park.
 func (d *batched) readable(fd uintptr) bool {
 	r := &d.reader
@@ -157,12 +156,13 @@ func (d *batched) readable(fd uintptr) bool {
 }
 
 // pause sleeps outside the poller, which would wake the reader for each datagram. The runtime's
-// own timers are no use: a sleeping process rounds them up to a millisecond. A goroutine that
-// wakes the reader meanwhile waits for it.
+// own timers are too coarse: in a sleeping process they are rounded up to a millisecond. A
+// goroutine that wakes the reader meanwhile waits for it.
 //
 // The sleep is a raw system call, which does not notify the scheduler. Notifying it wakes
 // sysmon, which then looks at the sleeper each 20 µs for a millisecond. The price is that a P
-// sleeps along, so one P is always left out. A stop of the world ends the sleep with a signal.
+// sleeps too, so the last P never sleeps in this way. A stop of the world ends the sleep with
+// a signal.
 func (d *batched) pause(span time.Duration) {
 	d.counts.inGathers.Add(1)
 	t := unix.NsecToTimespec(span.Nanoseconds())
@@ -178,11 +178,11 @@ func (d *batched) pause(span time.Duration) {
 // sleepers is how many readers of this process are in pause.
 var sleepers atomic.Int32
 
-// receive fills in with what is there, without waiting, and returns how many
-// messages the kernel gave, and whether the socket may hold more: then the
-// reader must not park, for the poller reports only new arrivals. That is the
-// case after a full batch, and after a run of errors, which is cut short so that an
-// endless one does not keep timers and commands waiting.
+// receive fills in with the datagrams that have come, without waiting. It returns how many
+// messages the kernel gave, and whether the socket may hold more. If so, the reader must not
+// park, as the poller reports only new arrivals. That is the case after a full batch, and
+// after a run of errors. A run is cut short, so that endless errors do not keep timers and
+// commands waiting.
 func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 	in.clear()
 	in.vectors.rearm()
@@ -205,8 +205,8 @@ func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 	return 0, true
 }
 
-// strange notes an error that should not occur and reports whether it has
-// occurred too often to go on.
+// strange counts an error that should not occur, and reports whether such errors were too
+// many in a row to go on.
 func (d *batched) strange(f Fault, err error) bool {
 	r := &d.reader
 	if r.strange++; r.strange < maxStrangeErrors {

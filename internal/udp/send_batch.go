@@ -4,13 +4,12 @@ import "net/netip"
 
 // SendBatch gathers datagrams for one Write.
 //
-// The contract. A SendBatch owns one arena into which datagrams are written one
-// behind the other: Free lends the place of the next, Commit makes it part of
-// the batch. What Free returned is the caller's until Commit, Append, Reset or
-// Write. Write sends all in order, joins neighbours that go to one address and
-// have one size where the kernel can (GSO), and leaves the batch empty whatever
-// became of them: Stats tells. A SendBatch may be used with any socket, by one
-// goroutine at a time.
+// A SendBatch owns one buffer, the arena, into which datagrams are written one after the
+// other. Free lends the room for the next, and Commit makes it part of the batch. The
+// caller may use the room until Commit, Append, Reset or Write. Write sends all datagrams
+// in order. Where the kernel can, it joins neighbours of the same address and size (GSO).
+// It leaves the batch empty even if some could not be sent: see Stats. A SendBatch may be
+// used with any socket, by one goroutine at a time.
 type SendBatch struct {
 	arena       []byte
 	used        int
@@ -45,8 +44,8 @@ func (b *SendBatch) Free() []byte {
 	return b.arena[b.used:end:end]
 }
 
-// Commit adds the first n bytes of what Free returned as a datagram for to. It
-// panics when n is more than was lent.
+// Commit adds the first n bytes of what Free returned as a datagram for to. It panics if
+// Free lent fewer than n bytes.
 func (b *SendBatch) Commit(n int, to netip.AddrPort) {
 	if uint(n) > uint(b.maxDatagram) || b.used+n > len(b.arena) {
 		panic("udp: Commit of more bytes than Free lent")

@@ -45,7 +45,7 @@ const (
 	patienceRetry patience = iota // try again at once
 	patienceArm                   // set a deadline and wait for room
 	patienceWait                  // wait for room until that deadline
-	patienceLast                  // the wait was in vain and this was the last try: give up
+	patienceLast                  // the wait brought no room and this was the last try: give up
 )
 
 func (w *writer) init(d *batched, n int) {
@@ -111,7 +111,7 @@ func (d *batched) finish() error {
 	}
 }
 
-// unsent returns how many datagrams of the batch have no fate yet.
+// unsent returns how many datagrams of the batch are neither sent nor lost yet.
 func (w *writer) unsent() int {
 	n := 0
 	for i := range w.entries[w.at:] {
@@ -125,8 +125,7 @@ func (w *writer) unsent() int {
 	return n
 }
 
-// writable sends until all is sent or the kernel's buffer is full, which it
-// says by returning false.
+// writable sends until all is sent, or returns false when the kernel's buffer is full.
 func (d *batched) writable(fd uintptr) bool {
 	w := &d.writer
 	for {
@@ -155,8 +154,8 @@ func (d *batched) writable(fd uintptr) bool {
 	}
 }
 
-// build fills msgs from the entries at w.at on. An entry that goes to the same
-// address as its neighbours and is as long as they are joins their message.
+// build fills msgs from the entries at w.at on. Neighbouring entries of the same address
+// and size share a message.
 func (d *batched) build() {
 	w := &d.writer
 	entries, arena := w.entries, w.out.arena
@@ -170,7 +169,7 @@ func (d *batched) build() {
 		if e.n < 0 || !d.address(h, &w.names[w.built], e) {
 			if e.n >= 0 {
 				d.counts.lost(FaultBadAddress, 1)
-				e.n = -1 // has its fate; ungroup may bring us here again
+				e.n = -1 // it is counted; ungroup may bring us here again
 			}
 			w.at++
 			continue
@@ -209,9 +208,9 @@ func (d *batched) address(h *unix.Msghdr, name *sockaddr, e *sendEntry) bool {
 	return h.Namelen != 0
 }
 
-// join moves w.at past the entries that can share a message with e, which is
-// the one before w.at, and returns the bytes of all. They lie one behind the
-// other in the arena, so one vector covers them.
+// join moves w.at past the entries that can share a message with e, the entry before
+// w.at, and returns the bytes of all. They lie one after the other in the arena, so one
+// vector covers them.
 func (w *writer) join(e *sendEntry) (bytes int) {
 	bytes = e.n
 	first := w.at - 1
@@ -255,8 +254,8 @@ func (d *batched) took(n int) {
 	d.counts.sent(&t)
 }
 
-// full decides what to do about a full send buffer: nextTurn to try again at
-// once, nextWait to wait for room, nextStop when all that is left is lost.
+// full decides what to do about a full send buffer: nextTurn to try again at once,
+// nextWait to wait for room, nextStop when the rest is given up.
 func (d *batched) full() next {
 	w := &d.writer
 	d.counts.outWaits.Add(1)
@@ -274,7 +273,7 @@ func (d *batched) full() next {
 	return nextWait
 }
 
-// refused decides the fate of the next message, which the kernel would not take.
+// refused decides what becomes of the next message, which the kernel refused.
 func (d *batched) refused(errno syscall.Errno) {
 	w := &d.writer
 	g := &w.groups[w.done]
@@ -287,25 +286,25 @@ func (d *batched) refused(errno syscall.Errno) {
 		d.counts.outFaults[fault].Add(1)
 		return
 	case fault == FaultRefused && !w.retried:
-		// The report is about an earlier datagram; reporting has cleared it,
-		// and this one has not been tried.
+		// The error is about an earlier datagram. It is cleared now, and this datagram
+		// has not been tried.
 		w.retried = true
 		d.counts.outFaults[fault].Add(1)
 		return
 	case fault == FaultBadAddress || fault == FaultOther:
-		zones.forget() // the interface of a link-local peer may have gone
+		zones.forget() // the interface of a link-local peer may be gone
 	}
 	d.counts.lost(fault, g.count)
 	w.retried, w.suspect = false, false
 	w.done++
 }
 
-// ungroup takes a joined message apart when the kernel may have refused it
-// because it is joined, and reports whether it did. If the first of its
-// datagrams then goes out alone, joining was the fault: a segment that exceeds
-// the route's MTU lowers the limit, what cannot work on this system switches GSO
-// off for good. Otherwise the address was, and a peer must not be able to
-// switch anything off by having a bad one.
+// ungroup takes a joined message apart when the kernel may have refused it because it is
+// joined, and reports whether it did. If the first of its datagrams then goes out alone,
+// joining was the cause. A segment that exceeds the route's MTU then lowers the limit,
+// and an error of the system switches GSO off for good. If it does not go out, the
+// address was the cause: a peer with a bad address must not be able to switch anything
+// off.
 func (d *batched) ungroup(g *sendGroup, errno syscall.Errno) bool {
 	w := &d.writer
 	limit := 0

@@ -25,9 +25,9 @@ func (sa *sockaddr) inet4() *unix.RawSockaddrInet4 {
 	return (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
 }
 
-// encode writes to as a socket of family f names it and returns the size, or 0
-// when such a socket cannot name it: the other family, or a link-local address
-// without the interface that it belongs to.
+// encode writes the address to in the form of family f and returns its size. It returns 0
+// if a socket of that family cannot send to it: an address of the other family, or a
+// link-local address without its interface.
 func (sa *sockaddr) encode(f family, to netip.AddrPort) uint32 {
 	ip := to.Addr()
 	if f == family4 {
@@ -67,7 +67,7 @@ func (sa *sockaddr) decode() netip.AddrPort {
 	return netip.AddrPortFrom(ip, getPort(&sa.Port))
 }
 
-// putPort stores a port in network byte order, whatever that of the machine is.
+// putPort stores a port in network byte order on any machine.
 func putPort(dst *uint16, port uint16) {
 	binary.BigEndian.PutUint16((*[2]byte)(unsafe.Pointer(dst))[:], port)
 }

@@ -17,7 +17,7 @@ type Socket struct {
 	remote netip.AddrPort // set when dialled
 	counts *counters
 
-	// For Read, which is a serve that stops at the first result.
+	// For Read, which calls serve and stops it at the first result.
 	until   time.Time
 	readErr error
 	onRead  turnFunc
@@ -25,11 +25,11 @@ type Socket struct {
 
 // driver is the part that differs between the kinds of socket: batched, plain, memory.
 type driver interface {
-	// serve fills in and calls turn, again and again, until turn says stop or
-	// the socket is closed. The first call of turn comes at once.
+	// serve fills in and calls turn, again and again, until turn returns nextStop or the
+	// socket is closed. The first call of turn comes at once.
 	serve(in *RecvBatch, turn turnFunc) error
 
-	// write sends all of out and counts what becomes of it. It fails only when
+	// write sends all of out and counts what became of each datagram. It fails only when
 	// the socket is closed.
 	write(out *SendBatch) error
 
@@ -44,16 +44,16 @@ type driver interface {
 	close() error
 }
 
-// turnFunc handles a batch, which may be empty, and says what comes next. woken
-// is set when Wake was called since the last turn.
+// turnFunc handles a batch, which may be empty, and returns what comes next. woken is set
+// when Wake was called since the last turn.
 type turnFunc func(in *RecvBatch, woken bool) (next, time.Time)
 
 // next is what a turn wants to happen after it.
 type next uint8
 
 const (
-	nextWait next = iota + 1 // for a datagram, a Wake, or the time given (zero: none)
-	nextTurn                 // at once, after a look at the socket
+	nextWait next = iota + 1 // wait for a datagram, a Wake, or the time given (zero: none)
+	nextTurn                 // another turn at once, after a read that does not wait
 	nextStop                 // leave serve
 )
 
@@ -68,10 +68,10 @@ func Listen(addr string, c Config) (*Socket, error) {
 	return s[0], nil
 }
 
-// ListenGroup opens n sockets that share one port. The system spreads senders
-// over them, and each sender stays with its socket as long as the group lives.
-// The first socket is bound alone, so that a port that another program
-// shares in the same way is an error and not a silent half of the traffic.
+// ListenGroup opens n sockets that share one port. The system spreads senders over them,
+// and each sender stays with its socket as long as the group lives. The first socket is
+// bound without sharing, so that a port which another program already shares is an error.
+// Otherwise that program would silently get a part of the traffic.
 func ListenGroup(addr string, n int, c Config) ([]*Socket, error) {
 	c = c.withDefaults()
 	at, err := resolve(addr)
@@ -93,9 +93,9 @@ func ListenGroup(addr string, n int, c Config) ([]*Socket, error) {
 	return group, nil
 }
 
-// Dial opens a socket that talks to one peer: it receives from no other, and a
-// datagram to another address is lost and counted as FaultBadAddress. It
-// sends nothing. The error is an *OpenError.
+// Dial opens a socket that talks to one peer: it receives from no other, and a datagram
+// to another address is lost and counted as FaultBadAddress. Dial itself sends nothing.
+// The error is an *OpenError.
 func Dial(addr string, c Config) (*Socket, error) {
 	peer, err := resolvePeer(addr)
 	if err != nil {
@@ -108,8 +108,8 @@ func Dial(addr string, c Config) (*Socket, error) {
 	return s, nil
 }
 
-// endpoints says which socket to open: member of a group of members at local,
-// or, when remote is set, one that is connected to it.
+// endpoints says which socket to open: number member of a group of members sockets at
+// local or, if remote is set, a socket that is connected to it.
 type endpoints struct {
 	local, remote   netip.AddrPort
 	member, members int
@@ -130,8 +130,8 @@ func (s *Socket) RemoteAddr() netip.AddrPort { return s.remote }
 // Buffers returns the sizes of the kernel's buffers in bytes, as granted.
 func (s *Socket) Buffers() (recv, send int) { return s.driver.buffers() }
 
-// Offload reports whether the kernel joins datagrams on sending and receiving.
-// GSO that turns out not to work is switched off for good when that shows.
+// Offload reports whether the kernel joins datagrams on sending and receiving. GSO is
+// switched off for good once it turns out not to work.
 func (s *Socket) Offload() (gso, gro bool) { return s.driver.offload() }
 
 // Stats returns the counters as they are now.
@@ -147,11 +147,10 @@ func (s *Socket) NewRecvBatch() *RecvBatch { return s.driver.newRecvBatch() }
 // NewSendBatch returns a batch that fits this socket's Config.
 func (s *Socket) NewSendBatch() *SendBatch { return NewSendBatch(s.config) }
 
-// Read waits for datagrams and fills in with what is there, at least one. The
-// zero until waits for ever; one that has passed only looks. The error is
-// os.ErrDeadlineExceeded when until came first, ErrWoken when Wake did, ErrClosed
-// after Close. Transient errors do not end a Read: they are counted. So are
-// datagrams that are too large; a look that finds only such finds nothing.
+// Read waits for datagrams and fills in with at least one. If until is zero, Read waits
+// for ever. If until has passed, Read does not wait. The error is os.ErrDeadlineExceeded
+// when until came first, ErrWoken when Wake did, ErrClosed after Close. Transient errors
+// and datagrams that are too large are counted, and do not end a Read.
 func (s *Socket) Read(in *RecvBatch, until time.Time) error {
 	s.until = until
 	if err := s.driver.serve(in, s.onRead); err != nil {
@@ -178,9 +177,9 @@ func (s *Socket) readTurn(in *RecvBatch, woken bool) (next, time.Time) {
 	return nextStop, time.Time{}
 }
 
-// Write sends all datagrams of out and empties it. It waits at most a few
-// milliseconds for room in the kernel's buffer. A datagram that cannot be sent
-// is counted and does not keep the others: the error is ErrClosed or nil.
+// Write sends all datagrams of out and empties it. It waits at most a few milliseconds
+// for room in the kernel's buffer. A datagram that cannot be sent is counted, and the
+// others are still sent. The error is ErrClosed or nil.
 func (s *Socket) Write(out *SendBatch) error {
 	if out.count == 0 {
 		return nil
@@ -200,15 +199,14 @@ func (s *Socket) writeInTurn(out *SendBatch) {
 	out.Reset()
 }
 
-// writeOutside is Write for a visitor, who owns a loop's core outside of a turn.
+// writeOutside is Write for a visitor, which owns a loop's core between two turns.
 func (s *Socket) writeOutside(out *SendBatch) {
 	// A closed socket also ends the read, which is where the loop learns of it.
 	_ = s.Write(out)
 }
 
-// Wake ends the Read that is waiting, or the next one: it is never lost. Many
-// calls before that Read count as one. It costs one atomic operation while the
-// reader is busy.
+// Wake ends the Read that is waiting, or else the next one. Many calls before that Read
+// count as one. It costs one atomic operation while the reader is busy.
 func (s *Socket) Wake() { s.driver.wake() }
 
 // Close closes the socket and ends a Read that waits. It must not be called

@@ -24,8 +24,8 @@ type batched struct {
 
 	gro bool
 
-	// gsoMax is the largest datagram that may be joined; 0 when GSO is off.
-	// Written by the writer.
+	// gsoMax is the largest datagram that may be joined; 0 when GSO is off. The writing
+	// goroutine sets it.
 	gsoMax atomic.Int32
 
 	park   parker
@@ -76,7 +76,7 @@ func (d *batched) dropped() uint64 {
 	return d.kernelDrops()
 }
 
-// kernelDrops asks how many datagrams found the receive buffer full.
+// kernelDrops returns how many datagrams found the receive buffer full.
 func (d *batched) kernelDrops() (n uint64) {
 	_ = d.raw.Control(func(fd uintptr) {
 		var info [unix.SK_MEMINFO_VARS]uint32

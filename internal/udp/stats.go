@@ -47,8 +47,8 @@ func (f Faults) Each(yield func(n uint64, labels ...string)) {
 	}
 }
 
-// counters is what a socket counts into, once a batch and not once a datagram:
-// an atomic addition costs as much as the copy of a small datagram.
+// counters are a socket's counters. They are updated once per batch, not once per
+// datagram: an atomic addition costs as much as the copy of a small datagram.
 type counters struct {
 	inDatagrams, inBytes, inBatches, inJoined, inCE, inTruncated, inGathers, inDropped atomic.Uint64
 	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits                   atomic.Uint64

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// zones knows the names of the machine's interfaces. It is one for all sockets,
-// as the interfaces are.
+// zones knows the names of the machine's interfaces. All sockets share it.
 var zones zoneTable
 
 // zoneTable maps interface names to numbers and back. Asking the system costs
@@ -63,7 +62,7 @@ func (z *zoneTable) index(name string) uint32 {
 	return uint32(ifi.Index)
 }
 
-// learn adds a pair by replacing the whole table, which readers may hold.
+// learn adds a pair. It replaces the whole table, as readers may be using the old one.
 func (z *zoneTable) learn(index uint32, name string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -78,5 +77,5 @@ func (z *zoneTable) learn(index uint32, name string) {
 	z.known.Store(k)
 }
 
-// forget empties the table: an interface has gone or has been renamed.
+// forget empties the table, after an interface has gone or was renamed.
 func (z *zoneTable) forget() { z.known.Store(nil) }

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Messages are written with append and with the Append methods of
-// encoding/binary's LittleEndian and BigEndian. The functions here are those that
-// encoding/binary lacks.
+// Messages are written with append and with the Append methods of encoding/binary's
+// LittleEndian and BigEndian. The functions below are the ones that encoding/binary
+// lacks.
 
 // AppendLittleU24 appends the low 24 bits of v, least significant byte first.
 func AppendLittleU24(b []byte, v uint32) []byte {

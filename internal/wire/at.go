@@ -2,9 +2,9 @@ package wire
 
 import "encoding/binary"
 
-// A packet that comes by the hundred thousand may be read without a cursor, at the offsets
-// that its layout fixes: U8At and the like do that. Beyond the end of b they return 0 or
-// nothing, so the caller checks the length once, before or after.
+// A very frequent packet may be read without a cursor, at the fixed offsets of its
+// layout, with the functions below. Beyond the end of b they return 0 or nothing, so the
+// caller checks the length once, before or after.
 
 // U8At returns the byte at an offset.
 func U8At(b []byte, at int) uint8 {

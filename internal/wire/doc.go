@@ -1,6 +1,6 @@
-// Package wire parses what peers send. It is the only code that indexes a peer's bytes.
-// Every codec of every dialect consists of reads on its cursor; the one packet that is too
-// frequent for that is read at fixed offsets (at.go).
+// Package wire parses the bytes that peers send. No other code indexes a peer's bytes.
+// Every codec of every dialect reads through its cursor, except for the one packet that is
+// so frequent that it is read at fixed offsets (at.go).
 //
 // # Usage
 //
@@ -18,28 +18,29 @@
 //	}
 //	return r.Done() // or, for a message in a stream: r.OK() and r.Offset()
 //
-// The type of the cursor fixes the byte order, so that a codec cannot mix them up by one
-// forgotten suffix. Writing needs no cursor: use append, the Append methods of
-// encoding/binary, and for 24 bits and floats the functions here.
+// The type of the cursor fixes the byte order, so that a codec cannot mix up byte orders.
+// Writing needs no cursor: use append, the Append methods of encoding/binary, and for 24
+// bits and floats the functions here.
 //
 // # Life of a read
 //
-// Enough bytes: the cursor moves on and returns them (little.go, big.go, reader.go). Too
-// few, over a limit, or not a valid value: the first failure is noted, the cursor goes to
-// the end, and from then on reads return zero or nothing (stop and refuse in reader.go).
-// Done or OK reports that something failed, Cause its kind, and Err builds the text:
-// "items[2].name: 12 bytes wanted at offset 7, 3 left" (error.go).
+// If there are enough bytes, the cursor moves on and returns them (little.go, big.go,
+// reader.go). If there are too few, or a limit is exceeded, or the value is not valid,
+// the first failure is noted and the cursor goes to the end. From then on reads return
+// zero or nothing (stop and refuse in reader.go). Done and OK report whether something
+// failed, Cause returns the kind of failure, and Err builds the text: "items[2].name: 12
+// bytes wanted at offset 7, 3 left" (error.go).
 //
 // # Cost
 //
 // Reading and refusing allocate nothing; Err allocates. Names are free: reads are inlined,
-// so a constant name is loaded only in the branch that fails. The path of lists is put
-// together after a failure, from the inside out, as In is called on the way back.
-// TestReadsAreInlined checks this.
+// so a constant name is loaded only in the branch that fails. The path of a field in
+// nested lists is built only after a failure, from the inside out, as In is called on the
+// way back. TestReadsAreInlined checks this.
 //
 // # Limits
 //
-// There are none here but maxPath: a codec passes each limit to its read, from its own
+// The only limit here is maxPath. A codec passes each limit to its read, from its own
 // limits.go. Bytes, Text, Rest and Count require one.
 //
 // # What it does not do
@@ -50,8 +51,8 @@
 //
 // # Security
 //
-// No input makes a read panic, loop or allocate. A size or count may be passed on as the
-// peer wrote it: negative, huge and overflowing values are refused before anything is
-// allocated. Floats are as sent unless read by FiniteF32 or FiniteF64; bytes are not text
-// unless read by Text.
+// No input makes a read panic, loop or allocate. A codec may pass a size or count on as
+// the peer sent it: negative, huge and overflowing values are refused before anything is
+// allocated. Floats may be NaN or infinite unless read by FiniteF32 or FiniteF64. Bytes
+// may be invalid UTF-8 unless read by Text.
 package wire

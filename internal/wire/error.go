@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath is how many levels of lists around a field Err can name; further
-// ones outside are shown as "...". The deepest layout of the five dialects has
-// three. Each level costs 24 bytes of each Reader, which are cleared when it
-// is made.
+// maxPath is how many levels of lists around a field Err can name. Levels further outside
+// are shown as "...". The deepest layout of the five dialects has three. Each level adds
+// 24 bytes to each Reader, which are cleared when it is made.
 const maxPath = 3
 
 // Cause is the kind of a failure. Zero is none.
@@ -39,7 +38,7 @@ type Error struct {
 	Field  string // as in "entities[2].name"; empty for CauseLeftOver
 	Offset int    // where the field starts; for CauseNotUTF8 the first bad byte
 	Cause  Cause
-	Want   int    // CauseShort: the bytes wanted. CauseLimit: the size or count named
+	Want   int    // CauseShort: the bytes wanted. CauseLimit: the size or count that was read
 	Limit  int    // CauseLimit: the largest allowed
 	Left   int    // the bytes from Offset to the end of the input
 	Why    string // CauseRefused: what is wrong
@@ -69,9 +68,9 @@ func plural(n int) string {
 	return strconv.Itoa(n) + " bytes"
 }
 
-// Err returns the first failure as an *Error, or nil if there is none. It is the
-// only method that allocates: where the reason is not wanted, OK and Done say
-// enough. Call Done first, for bytes left over to count as a failure.
+// Err returns the first failure as an *Error, or nil if there is none. It is the only
+// method that allocates: where the reason is not needed, use OK or Done. Call Done first,
+// so that bytes left over count as a failure.
 func (r *Reader) Err() error {
 	if r.failed == 0 {
 		return nil
@@ -86,7 +85,7 @@ func (r *Reader) Err() error {
 	return e
 }
 
-// step is one list on the way to a field, and which of its elements.
+// step is one list on the path to a field, and the index of the element in it.
 type step struct {
 	field string
 	index int
@@ -107,7 +106,7 @@ func (r *Reader) fullName() string {
 	return string(append(name, r.field...))
 }
 
-// validPrefix returns how many bytes of b come before the first that is not UTF-8.
+// validPrefix returns how many bytes of b come before the first byte that is not UTF-8.
 func validPrefix(b []byte) int {
 	n := 0
 	for n < len(b) {

@@ -2,8 +2,8 @@ package wire
 
 import "math"
 
-// finite32 returns v, which has just been read, unless it is NaN or infinite:
-// one such value that reaches the world spreads to all that it is added to.
+// finite32 returns v, which has just been read, and fails if it is NaN or infinite: one
+// such value in the world would spread to every sum that it enters.
 func (r *Reader) finite32(field string, v float32) float32 {
 	if math.Abs(float64(v)) <= math.MaxFloat32 { // false for NaN
 		return v

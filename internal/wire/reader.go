@@ -10,11 +10,11 @@ import (
 // bytes, counts, and the record of the first failure. LittleReader and
 // BigReader add the numbers of more than one byte; start with Little or Big.
 //
-// A failure is sticky: from the first one on every read returns zero or nothing,
-// and only that first one is reported. The zero value is a cursor over nothing.
+// A failure is sticky: after the first one, every read returns zero or nothing, and only
+// the first is reported. The zero value is a cursor over nothing.
 //
-// The field name that each read takes is for Err. It must be a constant (or at
-// least a ready string): then it is touched only on the way to a failure.
+// The field name that each read takes is for Err. It should be a constant, or at least a
+// string that exists already: then it costs nothing unless the read fails.
 type Reader struct {
 	// b is the input and never changes; 0 <= off <= len(b) always holds. A read
 	// moves only off: storing a shortened slice instead would let the compiler
@@ -26,12 +26,12 @@ type Reader struct {
 	failed      Cause
 	field, why  string
 	want, limit int
-	at          int // the offset of what failed; off itself goes to the end
+	at          int // the offset of the failed field; off itself goes to the end
 	depth       int
 	path        [maxPath]step
 }
 
-// OK reports whether everything read so far was there and was allowed.
+// OK reports whether no read has failed so far.
 func (r *Reader) OK() bool { return r.failed == 0 }
 
 // Len returns how many bytes are left to read; 0 after a failure.
@@ -55,10 +55,10 @@ func (r *Reader) U8(field string) uint8 {
 // I8 reads one byte as a number in two's complement.
 func (r *Reader) I8(field string) int8 { return int8(r.U8(field)) }
 
-// Bytes reads n bytes. It fails if n is negative, above max, or more than what
-// is left; so n may be whatever the peer wrote. The result shares the memory of
-// the input (copy what outlives it) but has no room behind it: an append to it
-// cannot reach the bytes that follow.
+// Bytes reads n bytes. It fails if n is negative, above max, or more than the bytes left,
+// so n may be any number that the peer sent. The result shares the memory of the input:
+// copy it if it must outlive the input. Its capacity is its length, so an append to it
+// cannot overwrite the bytes that follow.
 func (r *Reader) Bytes(field string, n, max int) []byte {
 	b := r.b[r.off:]
 	if n < 0 || n > max || n > len(b) {
@@ -69,7 +69,7 @@ func (r *Reader) Bytes(field string, n, max int) []byte {
 	return b[:n:n]
 }
 
-// Text is Bytes that must be UTF-8.
+// Text is Bytes that also fails if the bytes are not UTF-8.
 func (r *Reader) Text(field string, n, max int) []byte {
 	at := r.Offset()
 	b := r.Bytes(field, n, max)
@@ -80,16 +80,16 @@ func (r *Reader) Text(field string, n, max int) []byte {
 	return nil
 }
 
-// Rest reads all that is left. It fails if that is more than max bytes.
+// Rest reads all bytes that are left. It fails if they are more than max.
 func (r *Reader) Rest(field string, max int) []byte { return r.Bytes(field, r.Len(), max) }
 
-// Skip passes over n bytes. It fails if n is negative or more than what is left.
+// Skip passes over n bytes. It fails if n is negative or more than the bytes left.
 func (r *Reader) Skip(field string, n int) { r.Bytes(field, n, n) }
 
-// Count judges a number of elements that the peer wrote, before any memory is
-// made for them or any loop runs: it returns n if that is neither negative nor
-// above max, and if n elements of at least minElement bytes can be in what is
-// left. Else it fails and returns 0. With a minElement of 0 only max counts.
+// Count checks a number of elements that the peer sent, before any memory is allocated
+// for them or any loop runs. It returns n if n is neither negative nor above max, and n
+// elements of at least minElement bytes fit into the bytes left. Otherwise it fails and
+// returns 0. With a minElement of 0 only max counts.
 func (r *Reader) Count(field string, n, max, minElement int) int {
 	if n < 0 || n > max || r.failed != 0 {
 		r.stop(field, n, max)
@@ -108,9 +108,9 @@ func (r *Reader) Count(field string, n, max, minElement int) int {
 	return n
 }
 
-// In closes one turn of a loop over the elements of a field, and reports whether
-// to go on. If the turn failed, In notes where, so that Err can say
-// "entities[2].name"; then leave the loop, and return from what it stands in.
+// In ends one iteration of a loop over the elements of a field, and reports whether to go
+// on. If the iteration failed, In notes where, so that Err can say "entities[2].name".
+// Then leave the loop, and return from its function.
 //
 //	for i := range n {
 //		m.Entities[i].read(&r)
@@ -125,9 +125,9 @@ func (r *Reader) In(field string, i int) bool {
 	return r.failed == 0
 }
 
-// Fail refuses a field for what it means: a type that is not known, flags that
-// exclude each other. The field starts at offset at (call Offset before reading
-// it); why is a constant that completes "field: ...".
+// Fail refuses a field for its meaning: an unknown type, or flags that exclude each
+// other. The field starts at offset at (call Offset before reading it); why is a constant
+// that completes "field: ...".
 //
 //go:noinline
 func (r *Reader) Fail(at int, field, why string) {
@@ -146,8 +146,8 @@ func (r *Reader) Done() bool {
 	return r.failed == 0
 }
 
-// Cause returns why reading failed, or 0. A stream that ends inside a message is
-// CauseShort: read it again from its start when more has come.
+// Cause returns why reading failed, or 0. For a stream that ends inside a message it is
+// CauseShort: read the message again from its start when more bytes have come.
 func (r *Reader) Cause() Cause {
 	if r.failed == CauseShort && (r.want < 0 || r.want > r.limit) {
 		return CauseLimit
@@ -155,9 +155,9 @@ func (r *Reader) Cause() Cause {
 	return r.failed
 }
 
-// stop notes that want bytes, of at most limit, could not be had. It is small
-// enough to be inlined with its caller, where a call would not fit the compiler's
-// budget; so which of the two it was, limit or end, is left to Cause.
+// stop notes that want bytes, of at most limit, could not be read. It is small enough to
+// be inlined with its caller, where a call would not fit the compiler's budget. So it
+// leaves it to Cause to decide whether the limit or the end was the reason.
 func (r *Reader) stop(field string, want, limit int) {
 	if r.failed == 0 {
 		r.failed, r.field, r.want, r.limit, r.at = CauseShort, field, want, limit, r.off
@@ -165,21 +165,21 @@ func (r *Reader) stop(field string, want, limit int) {
 	r.off = len(r.b)
 }
 
-// refuse notes any other failure, of the field that starts at offset at. Unlike
-// stop it is only called when nothing has failed before: its callers have just
-// read something, or have asked.
+// refuse notes any other failure, of the field that starts at offset at. Unlike stop it
+// is called only when nothing has failed before: its callers have just read something, or
+// have checked.
 func (r *Reader) refuse(cause Cause, at int, field string) {
 	r.failed, r.field, r.at = cause, field, at
 	r.off = len(r.b)
 }
 
-// leftOver and inside are called, not inlined: no codec is to carry their code
-// at each of its ends and loops.
+// leftOver and inside are not inlined, so that codecs do not contain a copy of their code
+// at each end and loop.
 //
 //go:noinline
 func (r *Reader) leftOver() { r.refuse(CauseLeftOver, r.Offset(), "") }
 
-// inside notes one list around the failure; In calls it from the innermost out.
+// inside notes one list around the failure. In calls it for the innermost list first.
 //
 //go:noinline
 func (r *Reader) inside(field string, i int) {

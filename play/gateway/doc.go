@@ -1,12 +1,12 @@
 // Package gateway connects dialects and the world: it turns packets into inputs and views into packets.
-// There is one file for each dialect, and one Hub for all: names, players, chat and actions cross
-// dialects there.
+// Each dialect has a file. All share one Hub, through which names, players, chat and actions reach the
+// other dialects.
 //
 // # Life of an input
 //
 //	a server's loop    the dialect's handler parses a packet into a request (replica.go, …; play/message has the bytes)
-//	door.go            the seat of the connection asks for it, whatever the dialect
-//	inbox.go           it waits for the tick, bounded for each connection
+//	door.go            the seat of the connection passes it on, in the same way for all dialects
+//	inbox.go           it waits for the tick; each connection may have a bounded number
 //	hub.go             the tick takes all requests: enter, steer, act, speak
 //	gate.go            passes are judged when they come, and spent (spent.go) when their player enters
 //	held.go            inputs for a later tick wait for it
@@ -18,8 +18,8 @@
 // # Ownership
 //
 // The hub's goroutine owns the world, all players and their views. A dialect's loop owns its connections.
-// To publish, the hub visits all loops, which are paused meanwhile, and its crew tells the players of
-// each dialect: it reads the world, and changes what is the dialect's own. A loop touches nothing of the
-// hub but the inbox, so there is no other lock. A packet waits some milliseconds while a tick publishes,
-// and otherwise only if it is for the world.
+// To publish, the hub pauses all loops. Its crew of goroutines then makes the packets of each dialect: it
+// reads the world, and changes only the dialect's own state. Of the hub, a loop uses only the inbox and
+// the Gatekeeper, and each has a lock of its own. While a tick publishes, all packets wait some
+// milliseconds. At other times, only packets for the world wait.
 package gateway

@@ -19,7 +19,8 @@ import (
 )
 
 // Duplex serves the world over duplex. Each entity is an element whose SID is its number, and a player's id is the number of
-// its own entity. Motion goes over the feed; new and removed entities go over main. Queries act, speak and ask for terrain.
+// its own entity. Motion goes over the feed; new and removed entities go over main. Clients act, speak and ask for terrain
+// with queries.
 type Duplex struct {
 	hub    *Hub
 	inbox  inbox
@@ -51,7 +52,7 @@ type duplexSeat struct {
 type DuplexConfig struct {
 	Addr string
 
-	// FeedAddr is the address of the feed, if it is not the port of Addr.
+	// FeedAddr is the address of the feed. Default: that of Addr.
 	FeedAddr string
 
 	// TLS encrypts main.
@@ -104,13 +105,13 @@ func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
 // Stats returns the server's counters.
 func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns what the fields of entities have cost, up to their last change.
+// FieldBytes returns the bytes of entities' fields that were sent. An entity's newest values are counted when it next changes.
 func (d *Duplex) FieldBytes() (b FieldBytes) {
 	_ = d.server.Do(func(*duplex.Scene) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
-// Shutdown says goodbye to all players, in a line of chat: the document has no goodbye.
+// Shutdown says goodbye to all players, in a line of chat, as duplex has no goodbye message.
 func (d *Duplex) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func(*duplex.Scene) { // if it fails nobody is there
 		for _, s := range d.seats {

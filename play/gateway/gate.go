@@ -45,7 +45,7 @@ func (r Refusal) Status() uint8 {
 // mainRoom is the one room of a server, for players without a ticket and for tickets that name no room.
 const mainRoom = "main"
 
-// Pass is the content of a valid pass: its bearer. Each admits one player, over all dialects.
+// Pass is the content of a valid pass: the name of its bearer. A pass admits one player, over all dialects.
 type Pass struct {
 	Name    string
 	serial  [16]byte
@@ -68,12 +68,12 @@ type Gatekeeper struct {
 type GateStats struct {
 	Tickets   uint64 // valid tickets
 	None      uint64 // players without a ticket, where one is needed
-	Bad       uint64 // malformed, forged or of another key
-	Unlooked  uint64 // likewise, of addresses that had shown too many: they get no answer
+	Bad       uint64 // malformed or forged tickets, or tickets of another key
+	Unlooked  uint64 // the same, from addresses that had shown too many: these get no answer
 	Expired   uint64
 	OtherRoom uint64
-	Used      uint64 // shown again
-	Unkept    uint64 // valid, but refused as their use could not be written
+	Used      uint64 // tickets that were shown again
+	Unkept    uint64 // valid tickets, refused as their use could not be written to the file
 }
 
 // newGatekeeper returns the gatekeeper of a key, none if all are guests. With a file it knows what was spent before.
@@ -95,9 +95,9 @@ func newGatekeeper(key relay.TicketKey, file string, log *slog.Logger) (*Gatekee
 // Wanted reports whether players need a ticket, accounts excepted.
 func (g *Gatekeeper) Wanted() bool { return g.key != nil }
 
-// Judge returns the bearer of a pass, or the reason why it is refused: a Refusal. Without bytes there is no pass, and the
-// result is nil: a guest. It may be called by any goroutine, for a proven address. A valid pass is spent when the hub admits
-// its bearer, which may still fail: another may have come with it.
+// Judge returns the bearer of a pass, or the reason why it is refused: a Refusal. If pass is empty, the player is a guest:
+// the result is nil, or RefusedGuest if players need a ticket. Any goroutine may call Judge, for a proven address. A valid
+// pass is spent when the hub admits its bearer. That may still fail, if another player has used the pass first.
 func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -125,24 +125,24 @@ type Stats struct {
 	LongestTick   time.Duration
 	TickP50       time.Duration // of all ticks so far
 	TickP99       time.Duration
-	TickTimes     Times         // how long ticks took
+	TickTimes     Times         // how long each tick took
 	TickSeconds   Histogram     // the same, as a histogram
 	InputSeconds  Histogram     // from the arrival of an input until its tick was published
 	Behind        time.Duration // behind the clock after the last tick; 0 if the hub keeps up
 	Shed          uint64        // players who were refused because the hub was behind
-	Crowded       uint64        // players who were refused because their address had too many, or took them too fast
+	Crowded       uint64        // players who were refused because their address had too many seats, or took them too fast
 	Numberless    uint64        // players who were refused because no number was free for their entity
 	Gate          GateStats
 	Requests      uint64
-	DroppedInput  uint64 // requests of connections with too many
+	DroppedInput  uint64 // requests of connections that had too many waiting
 	EarlyInput    uint64 // requests of connections that have not entered, or have left
 	MadeChunks    uint64 // terrain chunks that were not ready and had to be made
-	UnreadInput   uint64 // messages without a meaning in the game, or from a connection that is no player
+	UnreadInput   uint64 // messages without a meaning in the game, or from a connection without a player
 	UnsentOutput  uint64 // messages to players whose connection had no room
 	HeldInput     uint64 // inputs that waited because the world was behind the clock
 	HastenedInput uint64 // of these, inputs that were applied before their tick, as they waited too long
 	DelayedChunks uint64 // times that a player waited for terrain because of others
-	RefusedChunks uint64 // chunks asked for by players who waited for too many
+	RefusedChunks uint64 // chunks asked for by players who already waited for too many
 	Chat          uint64
 	DroppedChat   uint64
 	RefusedInputs uint64
@@ -355,8 +355,8 @@ func (h *Hub) loop(ctx context.Context) error {
 	}
 }
 
-// Tick runs one tick: requests, the step, and its results. If the game panics, it returns an error. Run calls it; tests without a
-// clock may.
+// Tick runs one tick: requests, the step, and its results. If the game panics, it returns an error. Run calls it, and so may
+// tests without a clock.
 func (h *Hub) Tick() error {
 	h.take()
 	if err := h.step(); err != nil {

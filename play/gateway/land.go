@@ -49,8 +49,8 @@ func (l *land) appendTo(b []byte, p world.ChunkPlace, o world.Order) []byte {
 	return message.AppendChunk(b, l.chunks[p], o)
 }
 
-// AppendChunk is realm's way to the land. What it has not made it does not have: nothing is sent to a
-// player but what the hub has granted it.
+// AppendChunk appends a chunk for realm. It returns false for a chunk that was not made, so a player
+// gets only the chunks that the hub has granted.
 func (l *land) AppendChunk(b []byte, id core.ChunkID) ([]byte, bool) {
 	p := world.ChunkPlace{BX: id.BX, BY: id.BY}
 	if _, made := l.chunks[p]; !made {

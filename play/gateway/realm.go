@@ -90,7 +90,7 @@ type realmDone struct {
 
 // RealmConfig sets up the dialect.
 type RealmConfig struct {
-	// Server sets up its server. Schema, tick rate, rollback and terrain are the game's.
+	// Server sets up the server of realm. Its schema, tick rate, rollback and terrain come from the game.
 	Server realm.Config
 	Addr   string
 
@@ -152,7 +152,7 @@ func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
 // Stats returns the server's counters.
 func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns what the fields of entities have cost.
+// FieldBytes returns the bytes of entities' fields that were sent.
 func (d *Realm) FieldBytes() (b FieldBytes) {
 	_ = d.server.Do(func(*core.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), realmSize) }) // a closed server has none
 	return b

@@ -13,7 +13,7 @@ import (
 )
 
 // Relay serves the world over relay. Participants exchange packages as they like. Packages to and
-// from the server are about the world, and their first byte tells the kind.
+// from the server are about the world. Their first byte is their kind.
 type Relay struct {
 	hub    *Hub
 	inbox  inbox
@@ -114,13 +114,13 @@ func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns what the fields of entities have cost.
+// FieldBytes returns the bytes of entities' fields that were sent.
 func (d *Relay) FieldBytes() (b FieldBytes) {
 	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b
 }
 
-// Shutdown says goodbye to all players, in a line of chat: the document's goodbye has no text.
+// Shutdown says goodbye to all players, in a line of chat, as relay's own goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
 	_ = d.server.Do(func() { // if it fails nobody is there
 		for _, s := range d.seats {

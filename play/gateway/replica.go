@@ -14,8 +14,8 @@ import (
 	"parley/world"
 )
 
-// Replica serves the world over replica: entities are linked and replicated, and everything else is
-// a message. One Store holds what all clients may see; views decide what each client sees.
+// Replica serves the world over replica: entities are replicated, and everything else is a message.
+// One Store holds all entities. Views decide which of them each client sees.
 type Replica struct {
 	hub    *Hub
 	inbox  inbox
@@ -78,7 +78,7 @@ func (d *Replica) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns what the fields of entities have cost.
+// FieldBytes returns the bytes of entities' fields that were sent.
 func (d *Replica) FieldBytes() (b FieldBytes) {
 	_ = d.server.Do(func() { // a closed server has none
 		for _, k := range d.hub.sim.Schema().Kinds {

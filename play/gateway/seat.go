@@ -6,8 +6,8 @@ import (
 	"parley/world"
 )
 
-// Seat is a place in the game: a connection of a dialect, and its player. A dialect's own seat
-// embeds one. All but waiting belongs to the hub.
+// Seat is a place in the game: a connection of a dialect, and its player. Each dialect has its own
+// type of seat, which embeds this one. The hub owns all fields except waiting.
 type Seat struct {
 	dialect Dialect
 	own     waiter // the dialect's own seat, which embeds this one

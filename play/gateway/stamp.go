@@ -11,8 +11,8 @@ import (
 )
 
 // Stamp serves the world over stamp, whose clients only watch. Each entity packet is a
-// sequence of records of what has changed for its client. "Changes only, newest wins, a
-// lost packet's values come again at their newest under a new number."
+// list of records of what has changed for its client. When a packet is lost, the newest
+// values of the same entities are sent, in a packet with a new number.
 type Stamp struct {
 	hub    *Hub
 	inbox  inbox
@@ -68,7 +68,7 @@ func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns what the fields of entities have cost.
+// FieldBytes returns the bytes of entities' fields that were sent.
 func (d *Stamp) FieldBytes() (b FieldBytes) {
 	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
 	return b

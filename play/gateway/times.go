@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Times is a histogram of durations, exact to a sixteenth. Its size does not depend on their number.
-// The zero value is empty.
+// Times is a histogram of durations, with an error of at most 1/16. Its size does not depend on
+// their number. The zero value is empty.
 type Times struct{ counts [384]uint32 }
 
 // bucketOf counts in steps of 1,024 ns up to 32 of them, and of a sixteenth of a power of two
@@ -39,7 +39,7 @@ func (t *Times) Count() (n uint64) {
 	return n
 }
 
-// Since returns the durations since an earlier copy.
+// Since returns the durations that were added since an earlier copy of t.
 func (t Times) Since(earlier Times) Times {
 	for i := range t.counts {
 		t.counts[i] -= earlier.counts[i]
@@ -47,8 +47,8 @@ func (t Times) Since(earlier Times) Times {
 	return t
 }
 
-// Quantile returns the duration that a share of all did not exceed; 1 is all. It is 0 if there are
-// none.
+// Quantile returns the duration that a share of all durations, from 0 to 1, did not exceed. It is
+// 0 if t is empty.
 func (t *Times) Quantile(share float64) time.Duration {
 	n := t.Count()
 	if n == 0 {

@@ -17,7 +17,7 @@ const (
 	CellBytes      = 3
 )
 
-// AppendChunk appends a chunk in the order of a dialect. chunk has it big endian, as realm writes it.
+// AppendChunk appends a chunk in a dialect's byte order. The argument chunk is big endian, as realm writes it.
 func AppendChunk(b, chunk []byte, o world.Order) []byte {
 	head := len(b)
 	b = append(b, chunk...)
@@ -39,7 +39,7 @@ func ParseChunk(b []byte, o world.Order) (c Chunk, ok bool) {
 	return c, r.Done()
 }
 
-// FillIn sets all cells of the chunk.
+// FillIn writes the values of all cells of the chunk to cells.
 func (c *Chunk) FillIn(cells *world.Cells) {
 	for i := range cells {
 		cells[i] = c.Default

@@ -1,5 +1,5 @@
-// Package message is the content of the dialects' packets when a world is played over them: how a client steers, acts and
-// speaks, and how a server tells of entities, actions, chat and terrain. docs/gateway.md has the same as tables. Servers
+// Package message has the content of the dialects' packets when they carry a world: how a client steers, acts and speaks,
+// and how a server tells of entities, actions, chat and terrain. docs/gateway.md has the same as tables. Servers
 // (play/gateway) and clients (play/player) both use it, so each message is written and read in one place.
 //
 // # Usage
@@ -23,8 +23,8 @@
 //
 // Realm has messages of its own for all of this: package parley/play/schema translates the values.
 //
-// An Append function appends to b and returns the result. A Parse function wants the whole of b to be the message, and returns
-// false otherwise. It allocates nothing, but for texts among parameters and fields. Bytes that it returns share the memory of b.
+// An Append function appends to b and returns the result. A Parse function returns false if b is not exactly one message. It
+// allocates nothing but the texts among parameters and fields. Bytes that it returns share the memory of b.
 //
 // # What it does not do
 //

@@ -11,19 +11,20 @@ const (
 	DuplexAct     = 64 // AppendAct
 	DuplexSay     = 65 // AppendSized: text
 	DuplexTerrain = 66 // AppendPlace; the reply is a chunk
-	DuplexPass    = 67 // AppendSized: a pass, before CONN_OK or CONN_FAILED; the reply is the own SID i16
+	DuplexPass    = 67 // AppendSized: a pass, before CONN_OK or CONN_FAILED; the reply is the client's own SID i16
 )
 
-// The SIDs of duplex that are no entities, but moments: each is sent once, with SYNC_MSG.
+// The SIDs of duplex that stand for events, not for entities. Each event is sent once,
+// with SYNC_MSG.
 const (
 	DuplexSaid = -1 // AppendDuplexSaid
 	DuplexDone = -2 // AppendDuplexDone
 )
 
-// The statuses of duplex's replies. Others are the numbers of a world.Reason.
+// The statuses of duplex's replies. Any other status is the number of a world.Reason.
 const (
 	DuplexOK        = 0
-	DuplexRefused   = 1 // it could not be read, or there are too many
+	DuplexRefused   = 1 // the query could not be read, there are too many, or the reply would be too long
 	DuplexMalformed = uint8(world.Malformed)
 )
 

@@ -8,7 +8,7 @@ import (
 	"parley/world"
 )
 
-// The orders of the dialects. Both have the size of a text in one byte.
+// The orders of the dialects. In both, the size of a text is one byte.
 var (
 	Little = world.Order{}          // replica and stamp
 	Big    = world.Order{Big: true} // relay and duplex
@@ -103,7 +103,8 @@ func AppendFields(b []byte, c *world.Change, o world.Order) []byte {
 	return b
 }
 
-// ParseFields reads a value for each of fields, and returns the bytes behind them. values has room for as many.
+// ParseFields reads a value for each of fields, and returns the bytes behind them. values must be at least as
+// long as fields.
 func ParseFields(values []world.Value, fields []world.Field, b []byte, o world.Order) (rest []byte, ok bool) {
 	for i := range fields {
 		v, n, ok := world.ParseValue(fields[i].Type, fields[i].Max, b, o)
@@ -119,7 +120,7 @@ func ParseFields(values []world.Value, fields []world.Field, b []byte, o world.O
 type Done struct {
 	Entity uint16 // the number of the actor, 0 in replica
 	Actor  Link   // the actor, in replica only
-	Tick   uint32 // in duplex its lower 16 bits, 0 in relay
+	Tick   uint32 // in duplex only the lower 16 bits; 0 in relay
 	Action *world.Action
 	Params [world.MaxParams]world.Value // one for each of Action.Fields
 }

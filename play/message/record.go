@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// MaxFields is the greatest size of a record's fields, as a byte says it. The world accepts no kind with more.
+	// MaxFields is the greatest size of a record's fields in bytes, as one byte holds their size. The world accepts no kind
+	// with more.
 	MaxFields = 255
 
 	// RecordBytes is the size of a record without fields.

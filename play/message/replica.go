@@ -6,7 +6,7 @@ import (
 	"parley/world"
 )
 
-// The names of replica's messages. An action has a message of its own name.
+// The names of replica's messages. In addition, each action has a message with the action's name.
 const (
 	ReplicaPass    = "parley.pass" // from the client: a pass
 	ReplicaYou     = "parley.you"  // from the server: the Link of the client's own entity
@@ -45,7 +45,7 @@ func AppendReplicaDone(b []byte, actor Link, ev *world.Event) []byte {
 	return AppendParams(b, ev.Params[:len(ev.Action.Fields)], Little)
 }
 
-// ParseReplicaDone reads what AppendReplicaDone writes, of the action that the message has its name from.
+// ParseReplicaDone reads what AppendReplicaDone writes. a is the action that the message is named after.
 func ParseReplicaDone(a *world.Action, b []byte) (d Done, ok bool) {
 	r := read(b, Little)
 	d.Actor, d.Tick, d.Action = r.link(), r.u32("tick"), a

@@ -15,7 +15,7 @@ import (
 )
 
 // Bot is a player that walks about, acts and chats by itself. It measures the latency of the server:
-// from asking for a direction to seeing its own entity have it.
+// from asking for a direction to seeing its own entity go that way.
 type Bot struct {
 	Dialect string
 	Tally   Tally

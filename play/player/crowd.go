@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Crowd is a number of bots.
+// Crowd is a group of bots.
 type Crowd struct {
 	// Addrs are the addresses of the dialects, and Bots the number of bots of each.
 	Addrs map[string]string
@@ -17,10 +17,12 @@ type Crowd struct {
 	Config Config
 	Seed   uint64
 
-	// Ticket, if set, makes a ticket for a bot of that name, for a dialect with tickets.
+	// Ticket, if set, returns a ticket for the bot with that name. It is called for dialects
+	// that take tickets.
 	Ticket func(name string) ([]byte, error)
 
-	// Joined, if set, is called for each bot that has joined or failed to, by any goroutine.
+	// Joined, if set, is called for each bot that has joined or failed to join, by any
+	// goroutine.
 	Joined func()
 }
 
@@ -38,7 +40,7 @@ type Result struct {
 	P50       time.Duration `json:"p50_ns"`
 	P99       time.Duration `json:"p99_ns"`
 	Errors    int           `json:"errors"`
-	Error     string        `json:"error,omitempty"` // one of them
+	Error     string        `json:"error,omitempty"` // the error of one bot
 }
 
 // joinAtOnce is how many bots join at a time: a crowd that comes at once is a test of another

@@ -6,6 +6,7 @@
 //	p.See(func(v *player.Sight) { … })
 //
 // If a dialect cannot do something, the error says so: stamp's clients only watch, and relay has no terrain.
-// docs/gateway.md has the table of what each dialect means to the world. This package is its other end, with
-// one file for each dialect; land.go has the terrain, bot.go and crowd.go play by themselves.
+// docs/gateway.md has the table of each dialect's messages. This package is the client's side of it, with
+// one file for each dialect. land.go has the terrain. bot.go and crowd.go have players that play by
+// themselves.
 package player

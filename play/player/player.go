@@ -31,25 +31,26 @@ type Config struct {
 	// Pace is a factor for the norms of Steer, for a server whose entities move fewer cells a tick. Default 1.
 	Pace float32
 
-	// Name and Password are realm's account, which is registered if it does not exist. With New, registration is tried
-	// first, so that no log-in fails.
+	// Name and Password are those of an account of realm, which is registered if it does not exist. With New, the
+	// player registers first, so that it does not fail a log-in.
 	Name, Password string
 	New            bool
 
-	// Ticket admits to a server that wants one, over replica, relay and duplex. It is used up. Default none: a guest.
+	// Ticket is for a server that wants one, over replica, relay and duplex. Join uses it up. Default none: the player is a
+	// guest.
 	Ticket []byte
 
-	// Plain turns realm's TLS off. Fingerprint pins its certificate; without it any certificate is accepted, as nobody
-	// can know a server's own.
+	// Plain turns realm's TLS off. Fingerprint pins its certificate. Without a fingerprint, any certificate is
+	// accepted, as servers sign their own.
 	Plain       bool
 	Fingerprint string
 
-	// FirstType is the number of the kind that is type 0 in realm. RealmConfig is the fields that the game adds to its
-	// config message.
+	// FirstType is the number of the kind that is type 0 in realm. RealmConfig lists the fields that the game adds to
+	// realm's config message.
 	FirstType   int
 	RealmConfig []core.Field
 
-	// Land keeps the terrain, 64 KiB a chunk.
+	// Land makes the player keep the terrain that it is sent, at 64 KiB a chunk.
 	Land bool
 
 	// Notice, if set, is called for each notice, by one goroutine at a time.
@@ -62,7 +63,7 @@ type Config struct {
 type Notice struct {
 	Kind   NoticeKind
 	Name   string // the speaker, if the dialect tells
-	Text   string // the line of chat, or the reason of the end
+	Text   string // the line of chat, or the reason why the connection ended
 	Entity uint16 // the actor, if the dialect tells by number
 }
 
@@ -86,7 +87,7 @@ type Thing struct {
 
 // Sight is what a player knows of the world.
 type Sight struct {
-	You     uint16 // the number of its own entity, 0 if it has none or it is not yet known
+	You     uint16 // the number of its own entity; 0 if it has none, or does not know it yet
 	Things  map[uint16]Thing
 	Players map[uint16]string // names, if the dialect tells them
 	Land    map[world.ChunkPlace]*world.Cells
@@ -167,7 +168,7 @@ func (p *Player) Act(a *world.Action, params ...world.Value) error {
 // Say sends a line of chat to all players.
 func (p *Player) Say(ctx context.Context, text string) error { return p.voice.say(ctx, text) }
 
-// See calls look with what the player knows. It is valid until look returns.
+// See calls look with what the player knows. v is valid until look returns.
 func (p *Player) See(look func(v *Sight)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package schema is a game's schema in the terms of duplex and realm, whose servers and clients must be given the same one. It
-// belongs to package parley/play/message, which has the messages of the other dialects and knows no dialect's package.
+// Package schema translates a game's schema for duplex and realm. A server and its clients must be given the same schema. The
+// package is separate from parley/play/message because that package imports no dialect.
 //
 // # Usage
 //
@@ -16,5 +16,5 @@
 //
 // # What it does not do
 //
-// A client whose game differs from the server's gets no error here: it cannot read what it is sent.
+// A client whose game differs from the server's gets no error from this package. It then cannot read what it is sent.
 package schema

@@ -14,8 +14,8 @@ var realmTypes = [...]core.Type{
 	world.F32: core.TypeF32, world.F64: core.TypeF64, world.Text: core.TypeStr, world.Entity: core.TypeEntity,
 }
 
-// Realm returns the schema of a game over realm: attributes are the fields of its kinds, by their numbers, and actions are its
-// own. Two kinds may share an attribute if it has one type.
+// Realm returns the schema of a game over realm: realm's attributes are the fields of the game's kinds, by their numbers, and
+// realm's actions are the game's. Two kinds may share an attribute if it has the same type in both.
 func Realm(s *world.Schema) (core.Schema, error) {
 	out := core.Schema{Attributes: map[uint16]core.Field{}, Actions: map[uint16][]core.Field{}}
 	for _, k := range s.Kinds {
@@ -40,7 +40,7 @@ func Realm(s *world.Schema) (core.Schema, error) {
 	return out, nil
 }
 
-// ToRealm converts a value of the world to one of realm. The bytes of a text are appended to raw, and shared with it.
+// ToRealm converts a value of the world to one of realm. The bytes of a text are appended to raw, and the result shares them.
 func ToRealm(v world.Value, raw *[]byte) core.Value {
 	switch v.Type {
 	case world.Bool, world.U8:

@@ -19,16 +19,15 @@ import (
 // busyPause is how long Query waits before it tries again what was ErrBusy.
 const busyPause = 50 * time.Millisecond
 
-// Client is a connection to one server. Its methods may be
-// called by any goroutine.
+// Client is a connection to one server. Its methods may be called by any goroutine.
 type Client struct {
 	core  *clientCore // owned by the loop
 	shell *shell.Client[Event]
 }
 
-// Dial connects to a server whose main is at addr, written host:port, and returns when the
-// player is in the game: with a feed, or after FeedWait without one. If the server refuses,
-// the error is a Close:
+// Dial connects to a server whose main channel is at addr, written host:port. It returns when
+// the player is in the game: with a feed, or after Config.FeedWait without one. If the server
+// refuses, the error is a Close:
 //
 //	var refused duplex.Close
 //	if errors.As(err, &refused) { … refused.Reason … }
@@ -103,19 +102,19 @@ func (c *Client) Player() (id int16) {
 	return id
 }
 
-// FeedUp reports whether there is a feed. Without one, updates go over main.
+// FeedUp reports whether the feed works. Without it, updates go over main.
 func (c *Client) FeedUp() (up bool) {
 	c.shell.Ask(func(time.Time) { up = c.core.FeedUp() })
 	return up
 }
 
-// Update sends the present value of an element, as fast as possible. It may be lost, and is
-// never delivered after a newer one.
+// Update sends the present value of the element sid, as fast as possible. An update may be
+// lost, and is never delivered after a newer one.
 func (c *Client) Update(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Update(now, sid, data) })
 }
 
-// Sync sends the present value of an element, or an event of the game: reliably and in
+// Sync sends the present value of the element sid, or an event of the game: reliably and in
 // order.
 func (c *Client) Sync(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Sync(now, sid, data) })
@@ -126,13 +125,14 @@ func (c *Client) Signal(on core.Channel, code uint8) error {
 	return c.do(func(now time.Time) error { return c.core.Signal(now, on, code) })
 }
 
-// RequestSync asks the server for everything. EventSynced follows when it has arrived.
+// RequestSync asks the server for all elements that the client may see. EventSynced follows
+// when they have arrived.
 func (c *Client) RequestSync() error { return c.do(c.core.RequestSync) }
 
 // Query sends a query to the server and waits for the reply, until ctx ends. Status 0 is
-// success. Replies on main come behind everything else there, so another goroutine has to
-// read Events meanwhile. The feed is for idempotent queries. There, a query waits for
-// another of the same code.
+// success. A reply on main comes after everything sent there before it, so another goroutine
+// must read Events meanwhile. The feed takes only idempotent queries. There, a query waits
+// until an earlier one of the same code is done.
 func (c *Client) Query(ctx context.Context, on core.Channel, code uint8, data []byte) (status uint8, reply []byte, err error) {
 	wait := make(chan Event, 1)
 	var id uint32
@@ -203,21 +203,21 @@ func (c *Client) Elements() map[int16][]byte {
 }
 
 // Events yields events and waits for more: all but EventJoined, which Dial has waited for,
-// and replies, which Query returns. The last is EventClosed. Events own their bytes. A
-// reader that stops early may call Events again, and several goroutines may share the
-// events.
+// and EventReply, as Query returns replies. The last is EventClosed. Events own their bytes.
+// A reader that stops early may call Events again. If several goroutines call Events, each
+// event goes to one of them.
 //
-// While no one reads, a bounded number of events waits. Then main is no longer read, and
-// updates are dropped. When 1 MiB waits for this client, the server disconnects it.
+// While nobody reads, a bounded number of events waits. Beyond it, main is no longer read,
+// and updates are dropped. When 1 MiB waits for this client, the server disconnects it.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns the reason why the connection ended, as a Close, or nil while it has not. The
+// Err returns the reason why the connection ended, as a Close, or nil if it has not ended. The
 // connection may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close ends the connection when the queue of main is written, at most after the linger
-// time. If ctx ends first, it returns the error of ctx. After Close, Events yields what it
-// has and ends. Every client must be closed, however it ended.
+// Close ends the connection when the queue of main is written, or after Config.Linger. If ctx
+// ends first, it returns the error of ctx. After Close, Events yields the events that are left
+// and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.shell.Close(ctx)
 	c.core.finish()

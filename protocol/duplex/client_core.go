@@ -21,7 +21,7 @@ type clientCore struct {
 	once       sync.Once // for those who close it together
 }
 
-// Advance tells the time, and takes what came on main.
+// Advance sets the time, and takes the bytes that came on main.
 func (c *clientCore) Advance(now time.Time) {
 	c.Endpoint.Advance(now)
 	c.came, c.sent = c.hub.take(c.came[:0], c.sent[:0], 1)
@@ -55,7 +55,7 @@ func (c *clientCore) take() bool {
 	return true
 }
 
-// PollEvent returns the next event that is the program's: a reply goes to who waits for it.
+// PollEvent returns the next event for the program. A reply goes to the call of Query that waits for it.
 func (c *clientCore) PollEvent() (Event, bool) {
 	for {
 		ev, ok := c.Endpoint.PollEvent()

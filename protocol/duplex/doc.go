@@ -1,6 +1,6 @@
 // Package duplex implements the duplex dialect: a connection has two channels, both big endian. Main is TCP (or TLS), for
-// reliable state. The feed is UDP, for fast updates. A server has elements, and each client knows those that it may see.
-// docs/protocols/duplex.md has the bytes and the effect of each message in each state.
+// reliable state. The feed is UDP, for fast updates. A server has elements, and tells each client of the elements that it may
+// see. docs/protocols/duplex.md has the bytes and the effect of each message in each state.
 //
 // # Usage
 //
@@ -12,7 +12,7 @@
 //	}
 //	s, err := duplex.Listen(":7000", duplex.Config{Schema: schema}, func(c *duplex.Conn, ev duplex.Event) { … })
 //	s.Do(func(scene *duplex.Scene) { scene.Set(sid, data); scene.Flush() }) // once a tick
-//	c.HideAll(); c.Show(sid)                                                // if it may not see everything
+//	c.HideAll(); c.Show(sid)                                                // for a client that may not see everything
 //
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})
 //	c.Update(c.Player(), data)

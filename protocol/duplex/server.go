@@ -23,7 +23,7 @@ var ErrServerClosed = errors.New("duplex: server closed")
 
 // Server serves a Scene over its sockets. One goroutine, the loop, owns the Scene and all connections, and
 // calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
-// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
+// Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux      *core.Mux
 	shell    *shell.Server
@@ -33,9 +33,9 @@ type Server struct {
 	log      *slog.Logger
 
 	hub        hub
-	came, sent []*line // owned by the loop, as all that follows
+	came, sent []*line // owned by the loop, as are stalled, aborted and hastyShakes
 	stalled    []*line // with bytes that were not taken yet
-	aborted    bool    // nothing begins any more
+	aborted    bool    // no new main is accepted
 
 	acceptFaults atomic.Uint64
 	hastyShakes  uint64
@@ -44,7 +44,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns        int           // connections now, including those that have not joined
+	Conns        int           // open connections, including those that have not joined
 	Mux          core.MuxStats // the fate of datagrams and of mains
 	Traffic      core.Stats    // of all connections, ended ones included
 	AcceptFaults uint64        // mains that the system could not open, for example for lack of descriptors
@@ -57,11 +57,12 @@ type ServerStats struct {
 // same port, unless Config.FeedAddr is set. An empty host means all addresses of the machine. With
 // port 0 the system chooses the port.
 //
-// handle is called for every event of every player, one at a time, on the loop. Nothing moves while it
-// runs, so it must not block. It may keep c and call its methods, but only while it or a function
-// given to Do runs. A nil handle ignores all events.
+// handle is called for every event of every player, one at a time, on the loop. Nothing is sent or
+// received while it runs, so it must not block. It may keep c and call its methods, but only while it
+// or a function given to Do runs. A nil handle ignores all events.
 //
-// A game calls Do once a tick, and in it Set for each change, and then Flush.
+// A game calls Do once a tick. The function given to Do calls Scene.Set for each change, and then
+// Scene.Flush.
 func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
 	listener, socket, err := listen(addr, c.FeedAddr)
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown admits no new clients, closes each main when its queue is written or the linger time is
+// Shutdown admits no new clients, closes each main when its queue is written or Config.Linger is
 // over, and then closes the server. If ctx ends first, it closes the server and returns the error of
 // ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -164,15 +165,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close closes the server at once. The handler still gets each player's EventClosed. The error is that
-// of the feed's socket, if it failed. A second call changes nothing.
+// Close closes the server at once. The handler still gets each player's EventClosed. If the feed's
+// socket failed, Close returns its error. A second call has no effect.
 func (s *Server) Close() error {
 	err := s.shell.Close()
 	s.finish()
 	return err
 }
 
-// Done returns a channel that is closed when the server is closed or the feed's socket failed. Close
+// Done returns a channel that is closed when the server is closed or the feed's socket fails. Close
 // then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 

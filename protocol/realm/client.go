@@ -21,8 +21,7 @@ import (
 // ErrFingerprint means that the server's certificate is not the pinned one.
 var ErrFingerprint = errors.New("realm: the server's certificate is not the pinned one")
 
-// Client is a connection to one server. Its methods may be called
-// by any goroutine.
+// Client is a connection to one server. Its methods may be called by any goroutine.
 type Client struct {
 	codec  *core.Codec
 	conn   net.Conn
@@ -39,12 +38,12 @@ type Client struct {
 	endpoint  *core.Endpoint
 	told      bool // EventOpened came
 	over      bool
-	registers []chan core.RegisterCode // who waits for answers, in order
+	registers []chan core.RegisterCode // calls that wait for their answers, in order
 	logins    []chan core.LoginCode
 }
 
-// Dial connects to a server at addr, written host:port, and returns when the versions have
-// been compared. If the server refuses, the error is a Close.
+// Dial connects to a server at addr, written host:port, and returns when both sides have
+// agreed on the version of the protocol. If the server refuses, the error is a Close.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	conn, err := c.connect(ctx, addr)
 	if err != nil {
@@ -122,8 +121,8 @@ func (c *Config) trust(addr string) *tls.Config {
 // Codec returns the codec of the schema, for making messages.
 func (c *Client) Codec() *core.Codec { return c.codec }
 
-// Register asks for an account and waits for the answer. The error is that of the connection
-// or of ctx, or ErrState.
+// Register asks for an account and waits for the answer. The error is ErrState, or that of the
+// connection or of ctx.
 func (c *Client) Register(ctx context.Context, name, password string) (core.RegisterCode, error) {
 	wait := make(chan core.RegisterCode, 1)
 	err := c.do(func(now time.Time) error {
@@ -139,8 +138,8 @@ func (c *Client) Register(ctx context.Context, name, password string) (core.Regi
 	return await(ctx, c, wait)
 }
 
-// Login logs in and waits for the answer. After LoginOK the events of the game come. The error
-// is that of the connection or of ctx, or ErrState.
+// Login logs in and waits for the answer. After LoginOK, Events yields the events of the game.
+// The error is ErrState, or that of the connection or of ctx.
 func (c *Client) Login(ctx context.Context, name, password string) (core.LoginCode, error) {
 	wait := make(chan core.LoginCode, 1)
 	err := c.do(func(now time.Time) error {
@@ -210,15 +209,16 @@ func (c *Client) Temporary() (id uint16, ok bool) {
 	return c.endpoint.Temporary()
 }
 
-// ReleaseTemporary gives back an id of Temporary.
+// ReleaseTemporary gives back an id that Temporary returned.
 func (c *Client) ReleaseTemporary(id uint16) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endpoint.ReleaseTemporary(id)
 }
 
-// ServerTime returns the server's present clock in Unix µs, as estimated by the client, and
-// the greatest possible error. There is no such bound before the time server has answered.
+// ServerTime returns the client's estimate of the server's clock now, in Unix µs, and the
+// greatest possible error of the estimate. Before the time server has answered, the error is
+// not bounded.
 func (c *Client) ServerTime() (unix uint64, within time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (c *Client) ServerTime() (unix uint64, within time.Duration) {
 	return c.endpoint.ServerTime(now), c.endpoint.Clock().ErrorBound(now)
 }
 
-// ServerTick returns the server's present tick, as estimated by the client.
+// ServerTick returns the client's estimate of the server's tick now.
 func (c *Client) ServerTick() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +243,7 @@ func (c *Client) Stats() core.Stats {
 // LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.conn.LocalAddr().(*net.TCPAddr).AddrPort() }
 
-// Err returns the reason why the connection ended, as a Close, or nil while it has not. The
+// Err returns the reason why the connection ended, as a Close, or nil if it has not ended. The
 // connection may end before Events has yielded all events.
 func (c *Client) Err() error {
 	c.mu.Lock()
@@ -255,11 +255,11 @@ func (c *Client) Err() error {
 }
 
 // Events yields events of the game and waits for more. The last is EventClosed. Events own
-// their bytes. A reader that stops early may call Events again, and several goroutines may
-// share the events.
+// their bytes. A reader that stops early may call Events again. If several goroutines call
+// Events, each event goes to one of them.
 //
-// While no one reads, a bounded number of events waits here, then bytes in the socket and at
-// the server. When those are too many, the server drops the client.
+// While nobody reads, events wait in a bounded queue of the client. Once it is full, bytes wait
+// in the socket and at the server. When too many wait there, the server drops the client.
 func (c *Client) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for ev, ok := c.inbox.next(); ok; ev, ok = c.inbox.next() {
@@ -274,8 +274,9 @@ func (c *Client) Events() iter.Seq[Event] {
 }
 
 // Close ends the connection: it says goodbye and returns when the server has closed too, at
-// most after the linger time. If ctx ends first, it returns the error of ctx. After Close,
-// Events yields what it has and ends. Every client must be closed, however it ended.
+// most after Config.Linger. If ctx ends first, it returns the error of ctx. After Close, Events
+// yields the events that are left and ends. Close every client, even if its connection has
+// already ended.
 func (c *Client) Close(ctx context.Context) error {
 	_ = c.do(func(now time.Time) error {
 		c.endpoint.Close(now, core.ExitClientQuit, "")

@@ -34,9 +34,9 @@
 //
 // # Cost
 //
-// Nothing on the path of a message or a tick allocates. An idle TLS connection takes about 15 KiB (TestTwoThousandConnections), a
-// slow one in its handshake or log-in 12 (TestSlowConnectionsAreCut). BenchmarkUpdatesToTwoThousand compares entity updates to
-// 2,000 connections with bare writes of the same bytes.
+// Nothing on the path of a message or a tick allocates. An idle TLS connection takes about 15 KiB (TestTwoThousandConnections),
+// and a slow one in its handshake or log-in 12 KiB (TestSlowConnectionsAreCut). BenchmarkUpdatesToTwoThousand compares entity
+// updates to 2,000 connections with bare writes of the same bytes.
 //
 // # What it does not do
 //
@@ -46,11 +46,11 @@
 //
 // # Security
 //
-// TLS 1.2 or 1.3. A client trusts what the system trusts, or only the certificate whose fingerprint it pins. No input makes
-// parsing panic, loop or hold more than one message of 1 MiB, or 4 KiB before the log-in. A connection has 5 s for handshake and
-// version and 60 s to log in. If too many have not logged in, the newest of the address that has the most is closed. One
-// handshake computes at a time, addresses take turns, and accepting waits for none. The time server answers only addresses that
-// have a connection, unless Config.TimeForAll is set. Names, chat and reasons are text from untrusted peers: UTF-8, but
-// with any control characters, so take care where they are logged or shown. A password passes through memory as text on its way
-// to Accounts. Nothing here logs it.
+// TLS 1.2 or 1.3. A client trusts the system's certificate authorities, or only the certificate whose fingerprint it pins. No
+// input makes parsing panic, loop or hold more than one message of 1 MiB, or 4 KiB before the log-in. A connection has 5 s for
+// handshake and version and 60 s to log in. If too many have not logged in, the newest of the address that has the most is
+// closed. The server computes one handshake at a time, addresses take turns, and accepting does not wait for handshakes. The time
+// server answers only addresses that have a connection, unless Config.TimeForAll is set. Names, chat and reasons are text from
+// untrusted peers: UTF-8, but with any control characters, so escape them where they are logged or shown. A password passes
+// through memory as text on its way to Accounts. Nothing here logs it.
 package realm

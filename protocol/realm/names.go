@@ -2,7 +2,7 @@ package realm
 
 import "parley/protocol/realm/core"
 
-// Conn is one client of a server. Its calls are made on the server's loop.
+// Conn is one client of a server. Only the handler and a function given to Server.Do may call its methods.
 type Conn = core.Conn
 
 // Event is an event of a connection.
@@ -16,13 +16,13 @@ const (
 	EventEnter    = core.EventEnter    // at a server: answer with Conn.Enter or Conn.Refuse
 	EventMessage  = core.EventMessage  // one of the game's messages
 	EventRefused  = core.EventRefused  // at a server: a message whose tick is too far from now
-	EventClosed   = core.EventClosed   // the last event
+	EventClosed   = core.EventClosed   // the connection has ended; it is the last event
 )
 
-// Close is how a connection ended. It is the error of a client whose connection is over.
+// Close is how a connection ended. It is an error, which Client.Err returns.
 type Close = core.Close
 
-// The answers to a registration and a log-in that were accepted. The others are in package core.
+// The answers to a registration and a log-in that were accepted. Package core has the other answers.
 const (
 	RegisterOK = core.RegisterOK
 	LoginOK    = core.LoginOK

@@ -23,7 +23,7 @@ const goodbye = "server closing"
 
 // Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
 // calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
-// Do, Stats, Shutdown and Close: they wait for the loop, which waits for the handler.
+// Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux         *core.Mux
 	accounts    Accounts
@@ -36,8 +36,8 @@ type Server struct {
 	buf         [stream.MaxSend]byte
 
 	leaving bool          // owned by the loop: Shutdown was called
-	streams int           // the same: how many are open, perhaps longer than their connections
-	empty   chan struct{} // closed when the last has left since
+	streams int           // owned by the loop: open streams, which may outlast their connections
+	empty   chan struct{} // closed when the last stream has ended after Shutdown
 	closing sync.Once
 }
 
@@ -52,9 +52,9 @@ type ServerStats struct {
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
 // With port 0 the system chooses the port.
 //
-// handle is called for every event of every connection, one at a time, on the loop. Nothing else moves
-// while it runs, so it must not block. With Accounts, it does not get EventRegister and EventLogin. It
-// may keep c and call its methods, but only while it or a function given to Do runs.
+// handle is called for every event of every connection, one at a time, on the loop. Nothing is sent or
+// received while it runs, so it must not block. With Config.Accounts, it does not get EventRegister and
+// EventLogin. It may keep c and call its methods, but only while it or a function given to Do runs.
 func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
 	secured, fingerprint, err := c.secure()
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Server) TimeAddr() netip.AddrPort {
 }
 
 // Fingerprint returns the SHA-256 of the server's certificate in hex, which clients can pin. It is ""
-// without TLS and with certificates that change.
+// without TLS, and if Config.TLS has no fixed certificate.
 func (s *Server) Fingerprint() string { return s.fingerprint }
 
 // Do pauses the loop, runs fn in the calling goroutine, and returns when fn has run. Other goroutines,
@@ -139,9 +139,9 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown tells every client that the server closes, and admits no new ones. It closes the server
-// when all have been told or the linger time is over. If ctx ends first, it closes the server and
-// returns the error of ctx.
+// Shutdown tells every client that the server is closing, and admits no new ones. It closes the server
+// when all have been told or Config.Linger is over. If ctx ends first, it closes the server and returns
+// the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
 	begin := func() {
@@ -162,7 +162,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 // Close closes the server at once: every client is told, but Close does not wait for the exits to be
-// written. The handler still gets each connection's EventClosed. A second call changes nothing.
+// written. The handler still gets each connection's EventClosed. A second call has no effect.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		_ = s.loop.Do(s.abort)

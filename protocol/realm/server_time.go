@@ -55,7 +55,7 @@ func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, e
 // in between is none of the delay that a client measures.
 type lateStamps struct{ *core.TimeServer }
 
-// PollTransmit is TimeServer's, now.
+// PollTransmit calls TimeServer.PollTransmit with the present time.
 func (c lateStamps) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if c.Ready() {
 		c.Advance(time.Now())

@@ -18,15 +18,16 @@ import (
 // Client is a core.Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
 	endpoint *core.Endpoint // owned by the loop
-	more     bool           // owned by the loop: packages wait for it
-	leaving  bool           // owned by the loop: it leaves when none do
+	more     bool           // owned by the loop: packages wait to be given to endpoint
+	leaving  bool           // owned by the loop: it leaves when no packages wait
 	shell    *shell.Client[Event]
 }
 
-// Dial joins the room of the server at addr, written host:port, and returns when its first package is confirmed. If
-// the server refuses with a reason, the error is a Close. If nothing at all comes, Dial tries another port: a server
-// ignores the port of a participant that left for 10 s, and the system may have chosen that port. If there is no
-// server, the error is a Close after some 12 s. If ctx ends first, Dial returns the error of ctx.
+// Dial joins the room of the server at addr, written host:port, and returns when the client's first package is
+// confirmed. If the server refuses with a reason, the error is a Close. If nothing at all comes from the server, Dial
+// tries again from another local port: for 10 s after a participant has left, the server ignores its port, which the
+// system may have chosen again. If there is no server, Dial returns a Close after some 12 s. If ctx ends first, it
+// returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
 	if err != nil {
@@ -73,9 +74,9 @@ func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Durat
 	return x, nil
 }
 
-// Send queues a package to all others or to the server, and returns. The packages of one goroutine are sent in its
-// order. If Send returns an error, nothing is sent. The error is ErrBacklogFull while the server takes too little,
-// ErrPayloadSize, ErrMode, or ErrClosed once we have left the room (Err returns the reason).
+// Send queues a package to all others or to the server, and returns. The packages of one goroutine are sent in the
+// order of its calls. If Send returns an error, nothing is sent. The error is ErrBacklogFull while too much is queued,
+// ErrPayloadSize, core.ErrMode, or ErrClosed once the client has left the room (Err returns the reason).
 func (c *Client) Send(mode Mode, to core.Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (c *Client) Send(mode Mode, to core.Target, payload []byte) error {
 	return sendError(c.shell.Put(tagOf(mode, to), "", payload))
 }
 
-// SendWait is Send, but waits while the server takes too little. If ctx ends first, it returns the error of ctx.
+// SendWait is Send, but waits where Send returns ErrBacklogFull. If ctx ends first, it returns the error of ctx.
 func (c *Client) SendWait(ctx context.Context, mode Mode, to core.Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
@@ -91,8 +92,8 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, to core.Target, payloa
 	return sendError(c.shell.PutWait(ctx, tagOf(mode, to), "", payload))
 }
 
-// Queue sends a message in a package that it may share with others of its mode and target, after Config.FlushAfter
-// at the latest: see core.Endpoint.Queue. Its errors are those of Send.
+// Queue packs a message into one package with others of the same mode and target. The package is sent after
+// Config.FlushAfter at the latest: see core.Endpoint.Queue. Queue returns the same errors as Send.
 func (c *Client) Queue(mode Mode, to core.Target, message []byte) error {
 	if err := checkPackage(mode, message); err != nil {
 		return err
@@ -161,21 +162,21 @@ func (c *Client) left(now time.Time, left bool) {
 }
 
 // Events yields events and waits for more: packages, and at the end EventLeft. Dial has waited for EventJoined.
-// Events own their bytes. A reader that stops early may call Events again, and several goroutines may share the
-// events.
+// Events own their bytes. A reader that stops early may call Events again. If several goroutines call Events, each
+// event goes to one of them.
 //
-// While no one reads, a bounded number of events waits here, then in the engine. After that, reliable packages are
-// not confirmed: the server sends them again, and removes us when too many are waiting for us. Of unreliable
-// packages the oldest are dropped. Events that Close finds unread in the engine are dropped.
+// While nobody reads, events wait in a bounded queue of the client, then in the engine. Once both are full, reliable
+// packages are not confirmed: the server sends them again, and removes the client when too many wait for it. The
+// oldest unreliable packages are dropped. Close drops the events that still wait in the engine.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns the reason why we are no longer in the room, as a Close, or nil while we are. That may be before
-// Events has yielded all events.
+// Err returns the reason why the client is no longer in the room, as a Close, or nil while it is. The client may be
+// out of the room before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
 // Close waits until everything sent is confirmed, and then leaves the room. If ctx ends first, it returns the error
-// of ctx, and unconfirmed packages may be lost. After Close, Events yields what it has and ends. Every client must
-// be closed, however it ended.
+// of ctx, and unconfirmed packages may be lost. After Close, Events yields the events that are left and ends. Close
+// every client, even one that is already out of its room.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 // hangUp leaves, once all that was sent before is with the endpoint.
@@ -193,8 +194,8 @@ func (c *Client) Stats() (s Stats) {
 	return s
 }
 
-// RTT returns the smoothed round-trip time, including the time for which the server gathers its confirmations; 0
-// while it is unknown.
+// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the server gathers
+// confirmations.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d
@@ -232,7 +233,7 @@ func last(why error) Event {
 	return ev
 }
 
-// NewTicket returns a ticket for a room that is valid for a time from now on. Its serial is unique.
+// NewTicket returns a ticket for a room, valid from now on for the given time. Its serial is unique.
 func NewTicket(key TicketKey, room, name string, valid time.Duration) ([]byte, error) {
 	t := core.Ticket{Room: room, Name: name, Expires: time.Now().Add(valid)}
 	cryptorand.Read(t.Serial[:])

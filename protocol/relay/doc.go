@@ -15,10 +15,10 @@
 //	for ev := range c.Events() {
 //		…
 //	}
-//	err = c.Close(ctx) // when all is confirmed
+//	err = c.Close(ctx) // returns when everything is confirmed
 //
-// Config.Lobby decides which clients are admitted, and which are in a room together. NewOpenLobby makes a room for everybody or
-// for holders of a ticket. Package connector has the lobby of an existing game.
+// Config.Lobby decides which clients are admitted, and which are in a room together. NewOpenLobby returns a lobby with one room,
+// for everybody or for holders of a ticket. Package connector has the lobby of an existing game.
 //
 // Package core is the dialect without sockets. It has the codec, the state machines for simulations and other loops, what a lobby
 // of your own needs (Lobby), the rules of resending (Rules), the reasons of a Close, and the errors of tickets.
@@ -43,13 +43,13 @@
 // # Limits
 //
 // Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in core.Rules, Config and
-// core/limits.go, each with the attack that it stops. Every queue has one: together they keep a peer below 1 MiB.
+// core/limits.go, each with the attack that it stops. Every queue has a limit. Together, these limits keep a peer below 1 MiB.
 //
 // # What it does not do
 //
-// A package is not split: its payload has at most MaxPayload bytes. A participant whose address changes is a new one, and one
-// that comes back from the port of a former one within 10 s is ignored. A package does not name its sender: a game that needs
-// the sender writes it into the payload, or has a lobby that does.
+// A package is not split: its payload has at most MaxPayload bytes. A participant whose address changes is a new participant. A
+// client that comes from the port of a former participant within 10 s is ignored. A package does not name its sender: a game that
+// needs the sender writes it into the payload, or has a lobby that does so.
 //
 // # Security
 //
@@ -58,6 +58,6 @@
 // eavesdropper can do so to everybody (TestInjectionIsBounded). No other participant is affected. An address that has not
 // answered a challenge has no seat and no byte of memory, and gets less than three times its own bytes, counting the headers of
 // IP and UDP (TestForgedSourcesTakeNoPlace, TestAmplification). A participant that sends too much is slowed down, and nobody is
-// removed for it (TestOneSenderRemovesNobody). A ticket can be used by the first client that sees it. It can be used again
-// after a restart of the server, unless OpenConfig.Use remembers.
+// removed for it (TestOneSenderRemovesNobody). A ticket admits the first client that shows it, which may be an eavesdropper. It
+// can be used again after a restart of the server, unless OpenConfig.Use remembers it.
 package relay

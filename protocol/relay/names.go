@@ -2,8 +2,8 @@ package relay
 
 import "parley/protocol/relay/core"
 
-// The types of the core that every user meets. Package core has the rest: the reasons of a Close, the errors of tickets,
-// Rules, Lobby, the codec and the state machines.
+// The types of package core that every user needs. Package core has the rest: the reasons of a Close, the errors of
+// tickets, Rules, Lobby, the codec and the state machines.
 type (
 	// Config sets up a server or a client. The zero Config is usable.
 	Config = core.Config
@@ -13,13 +13,13 @@ type (
 	Peer = core.Peer
 	// Room is a set of peers that exchange packages.
 	Room = core.Room
-	// Event is an event of a conversation.
+	// Event is an event of a conversation: the exchange of packages between a client and the server.
 	Event = core.Event
-	// Close is how a conversation ended.
+	// Close is how a conversation ended. It is an error.
 	Close = core.Close
 	// Mode is the reliability of a package.
 	Mode = core.Mode
-	// Stats counts the fate of each datagram of one end.
+	// Stats counts the datagrams of one end of a conversation by their fate.
 	Stats = core.Stats
 	// TicketKey is the secret that the issuer of tickets shares with its servers.
 	TicketKey = core.TicketKey
@@ -27,9 +27,9 @@ type (
 
 // The kinds of events.
 const (
-	// EventJoined means that a client is in the room; at a server, that a peer has joined one.
+	// EventJoined means, at a client, that it is in the room; at a server, that a peer has joined a room.
 	EventJoined = core.EventJoined
-	// EventPackage is a package. At a server it is one for the server itself.
+	// EventPackage is a package. A server gets only packages for the server itself.
 	EventPackage = core.EventPackage
 	// EventLeft means that the conversation has ended; Event.Close has the reason.
 	EventLeft = core.EventLeft
@@ -47,21 +47,21 @@ const (
 
 // The targets of a client's package.
 const (
-	// ToOthers is to all other participants.
+	// ToOthers sends to all other participants.
 	ToOthers = core.ToOthers
-	// ToServer is to the server itself.
+	// ToServer sends to the server itself.
 	ToServer = core.ToServer
 )
 
-// MaxPayload is the size of the largest payload of a package.
+// MaxPayload is the size of the largest payload of a package, in bytes.
 const MaxPayload = core.MaxPayload
 
 var (
 	// ErrClosed means that the conversation has ended or is ending.
 	ErrClosed = core.ErrClosed
-	// ErrBacklogFull means that too much is unconfirmed and too much is waiting. Try again later.
+	// ErrBacklogFull means that too much is unconfirmed, and too much more is queued. Try again later.
 	ErrBacklogFull = core.ErrBacklogFull
-	// ErrPayloadSize means that the payload is not of 1 to MaxPayload bytes.
+	// ErrPayloadSize means that the payload does not have 1 to MaxPayload bytes.
 	ErrPayloadSize = core.ErrPayloadSize
 )
 

@@ -22,9 +22,10 @@ var ErrServerClosed = errors.New("relay: server closed")
 // goodbye is why peers leave when the server closes.
 const goodbye = "server closing"
 
-// Server is a core.Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop, which holds
-// a lock while it calls the Mux, so only one calls the handler at a time. Any other goroutine may call the methods of a Server.
-// The handler and the lobby must not call Do, View, Stats, Shutdown and Close: they wait for the loops.
+// Server is a core.Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop. A loop
+// holds a lock while it calls the Mux, so only one loop calls the handler at a time. Any other goroutine may call the methods of a
+// Server, except for Peers: only the handler and a function given to Do may call it. The handler and the lobby must not call Do,
+// View, Stats, Shutdown or Close: they wait for the loops.
 type Server struct {
 	shell  *shell.Server
 	first  *udp.Socket // of the first port
@@ -32,15 +33,15 @@ type Server struct {
 	log    *slog.Logger
 	listen func() (*udp.Socket, error) // for a further port
 
-	mu      sync.Mutex // over all below, and over the Mux and all that is in it
+	mu      sync.Mutex // guards the fields below, and the Mux with all that is in it
 	mux     *core.Mux
 	loops   map[*core.Port]*udp.Loop // of the further ports
-	stopped []*udp.Loop              // of those that were closed, and may still run
+	stopped []*udp.Loop              // of ports that were closed; the loops may still run
 }
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Peers      int // peers now
+	Peers      int // current peers
 	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
@@ -114,19 +115,19 @@ func (s *Server) Do(fn func()) error {
 	return nil
 }
 
-// Peers yields all peers, at all ports. It may be called by the handler and in Do.
+// Peers yields all peers, at all ports. Only the handler and a function given to Do may call it.
 func (s *Server) Peers() iter.Seq[*Peer] { return s.mux.Peers() }
 
-// View runs fn in the calling goroutine while no loop runs, to read the counters of a lobby and of peers. It works after Close,
-// too. fn must not block and must not change anything, as no loop would notice.
+// View runs fn in the calling goroutine while no loop runs, so that fn can read the counters of a lobby and of peers. It works
+// after Close, too. fn must not block, and must not change anything: no loop would notice the change.
 func (s *Server) View(fn func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn()
 }
 
-// Stats returns the counters. It works after Close, too. Like View it keeps the loops from the Mux, for as long as it takes to
-// visit each peer.
+// Stats returns the counters. It works after Close, too. Like View, it pauses the loops, for as long as it takes to visit each
+// peer.
 func (s *Server) Stats() (st ServerStats) {
 	s.View(func() {
 		m := s.mux
@@ -136,21 +137,21 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown admits no new clients, and closes the server when everything sent is confirmed and everybody was told. Peers that do
-// not confirm are lost after some 10 s. If ctx ends first, it closes the server and returns the error of ctx.
+// Shutdown admits no new clients. It closes the server when all packages are confirmed and every peer has been told. Peers that
+// do not confirm are given up after some 10 s. If ctx ends first, Shutdown closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.shell.Shutdown(ctx)
 	return errors.Join(err, s.closePorts())
 }
 
-// Close closes the server at once: everybody is told, but Close does not wait for confirmations. The handler still gets each
-// peer's EventLeft. The error is that of the socket, if it failed. A second call changes nothing.
+// Close closes the server at once: every peer is told, but Close does not wait for confirmations. The handler still gets each
+// peer's EventLeft. If a socket failed, Close returns its error. A second call has no effect.
 func (s *Server) Close() error {
 	err := s.shell.Close()
 	return errors.Join(err, s.closePorts())
 }
 
-// Done returns a channel that is closed when the server is closed or its first port failed. Close then returns the error.
+// Done returns a channel that is closed when the server is closed or its first port fails. Close then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
 func (s *Server) leave() {

@@ -17,28 +17,28 @@ type lockedPort struct {
 	port *core.Port
 }
 
-// HandleDatagram is the port's.
+// HandleDatagram calls the port's HandleDatagram.
 func (l *lockedPort) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	l.s.mu.Lock()
 	l.port.HandleDatagram(now, from, b)
 	l.s.mu.Unlock()
 }
 
-// HandleTimeout is the port's.
+// HandleTimeout calls the port's HandleTimeout.
 func (l *lockedPort) HandleTimeout(now time.Time) {
 	l.s.mu.Lock()
 	l.port.HandleTimeout(now)
 	l.s.mu.Unlock()
 }
 
-// NextTimeout is the port's.
+// NextTimeout calls the port's NextTimeout.
 func (l *lockedPort) NextTimeout() (time.Time, bool) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	return l.port.NextTimeout()
 }
 
-// PollTransmit is the port's.
+// PollTransmit calls the port's PollTransmit.
 func (l *lockedPort) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
@@ -71,14 +71,14 @@ func (l *lockedPort) ended(err error) {
 // lockedMux is the first port's, with what the shell asks a server core for.
 type lockedMux struct{ lockedPort }
 
-// Advance is the Mux's.
+// Advance calls the Mux's Advance.
 func (l *lockedMux) Advance(now time.Time) {
 	l.s.mu.Lock()
 	l.s.mux.Advance(now)
 	l.s.mu.Unlock()
 }
 
-// Len is the Mux's.
+// Len calls the Mux's Len.
 func (l *lockedMux) Len() int {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()

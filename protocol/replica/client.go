@@ -53,9 +53,9 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 	return x, nil
 }
 
-// Send queues a message and returns. The messages of one goroutine are sent in its order,
-// each in its mode. If Send returns an error, nothing is sent. The error is ErrWindowFull
-// while the server takes too little, ErrMessageSize, core.ErrName, or ErrClosed once the
+// Send queues a message and returns. The messages of one goroutine are sent in the order of
+// its calls. If Send returns an error, nothing is sent. The error is ErrWindowFull while too
+// much is queued or unacknowledged, ErrMessageSize, core.ErrName, or ErrClosed once the
 // connection has ended (Err returns the reason).
 func (c *Client) Send(mode Mode, name string, data []byte) error {
 	if err := c.bounds.Check(mode, name, data); err != nil {
@@ -64,8 +64,8 @@ func (c *Client) Send(mode Mode, name string, data []byte) error {
 	return sendError(c.shell.Put(tagOf(mode), name, data))
 }
 
-// SendWait is Send, but waits while the server takes too little. If ctx ends first, it
-// returns the error of ctx.
+// SendWait is Send, but waits where Send returns ErrWindowFull. If ctx ends first, it returns
+// the error of ctx.
 func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []byte) error {
 	if err := c.bounds.Check(mode, name, data); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (c *Client) send(now time.Time, m shell.Message) bool {
 
 func (c *Client) left(now time.Time, left bool) { c.endpoint.AwaitMore(now, left) }
 
-// Link asks the server for its table of entities, variables and messages. EventLinked
-// comes with each part of it. Linked values follow as they change.
+// Link asks the server for its table of entity kinds and variables. EventLinked comes with
+// each part of the table. Values then follow as they change.
 func (c *Client) Link() error {
 	err := ErrClosed
 	_ = c.shell.Do(func(now time.Time) { err = c.endpoint.Link(now) })
@@ -117,28 +117,28 @@ func (c *Client) Link() error {
 
 // Events yields events and waits for more: all kinds but EventConnected, which Dial has
 // waited for. The last is EventClosed. Events own their bytes. A reader that stops early
-// may call Events again, and several goroutines may share the events.
+// may call Events again. If several goroutines call Events, each event goes to one of them.
 //
-// While no one reads, a bounded number of events waits here, then in the engine. After
-// that, packets are refused: the server sends its reliable ones again and gives up after
-// some 10 s. Events that Close finds unread in the engine are dropped.
+// While nobody reads, events wait in a bounded queue of the client, then in the engine. Once
+// both are full, packets are refused: the server sends its reliable packets again and gives
+// up after 10 to 20 s, or after a Timeout that is longer. Close drops the events that still wait in the engine.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns the reason why the connection ended, as a Close, or nil while it has not.
+// Err returns the reason why the connection ended, as a Close, or nil if it has not ended.
 // The connection may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
 // Close ends the connection: it waits until sent messages are acknowledged, sends the
-// goodbye, and waits until that is acknowledged too. It waits at most the linger time. If
-// ctx ends first, it returns the error of ctx. After Close, Events yields what it has and
-// ends. Every client must be closed, however it ended.
+// goodbye, and waits until that is acknowledged too. It waits at most Config.Linger. If ctx
+// ends first, it returns the error of ctx. After Close, Events yields the events that are
+// left and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
 func (c *Client) cut(now time.Time)    { c.endpoint.Abort(now, "") }
 
-// Do runs fn on the loop, with the replicated values, and returns when it has run. fn must
-// not block, and must not call the Client. If Do returns ErrClosed, fn has not run.
+// Do runs fn with the replicated values on the client's loop, and returns when fn has run. fn
+// must not block, and must not call the Client. If Do returns ErrClosed, fn has not run.
 func (c *Client) Do(fn func(v *Values)) error {
 	if c.shell.Do(func(time.Time) { fn(c.endpoint.Values()) }) != nil {
 		return ErrClosed
@@ -158,7 +158,7 @@ func (c *Client) RTT() (d time.Duration) {
 	return d
 }
 
-// ServerTime returns the server's present clock in µs, as estimated by the client.
+// ServerTime returns the client's estimate of the server's clock now, in µs.
 func (c *Client) ServerTime() (t uint64) {
 	c.shell.Ask(func(now time.Time) { t = c.endpoint.ServerTime(now) })
 	return t

@@ -1,4 +1,4 @@
-// Package replica implements the replica dialect: UDP, little endian, one packet a datagram. It has connections, clock
+// Package replica implements the replica dialect: UDP, little endian, one packet per datagram. It has connections, clock
 // synchronisation, acknowledgements, named messages, and replication of the variables of entities. A program can use it as its
 // whole network layer.
 //
@@ -38,7 +38,7 @@
 //	endpoint_sync.go         the clock
 //	linking.go               tables of names, part by part
 //	store.go, view.go        what a server replicates, and what one client sees of it
-//	frame.go, view_send.go   a tick: written once for all clients that lack the same, sent to each
+//	frame.go, view_send.go   a tick: written once for all clients that lack the same values, sent to each
 //	view_gone.go             entities out of sight, and the fate of packets
 //	view_spare.go            memory that the Store lends to views
 //	mux_enter.go             from a proven address to a place
@@ -57,47 +57,48 @@
 // Parsing, refusing, walking and writing a packet allocate nothing. The worst datagram for a client, of 65,507 bytes, is a table
 // of 21,000 empty names, which takes some 70 µs to parse. A server never walks one, as it checks the sender first.
 //
-// A tick is written once for all clients that see the same and lack the same of it. Each such client then costs a copy
+// A tick is written once for all clients that see the same entities and lack the same values. Each such client then costs a copy
 // (BenchmarkRoom).
 //
 // BenchmarkThousandConnections compares a server of 1,000 clients with a bare loop of batched system calls. A connection takes
 // 2.2 to 2.4 KB.
 //
-// BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. Each is a datagram and has an ack, but one
-// system call carries 256 of them, and as many acks. docs/performance.md has both as W3 and W2.
+// BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. Each message is a datagram and gets an ack,
+// but one system call carries 256 datagrams, and another 256 acks. docs/performance.md has figures of both: W3 and W2.
 //
 // # Limits
 //
 // Limits of the layouts are in core/limits_wire.go. Ours are in core/limits.go, each with the attack that it stops. Config has the limits
 // that a user may change.
 //
-// Unacknowledged packets hold 1 MiB at most, buffers and places in queues included, and so do received messages that are not
-// read. A message of the largest size on its way holds its size besides that. When the first limit is reached, Send returns
-// ErrWindowFull; a client's Send does so when 256 KiB more are waiting. When the second is reached, packets are refused and sent
-// again: a client that stops reading slows its server down, and traffic resumes within two round trips once it reads. But a
-// packet is resent ten times at most, so a client that does not read for 10 to 20 s is closed with core.ReasonUnacknowledged, even if it
-// is otherwise alive.
+// Unacknowledged packets hold at most 1 MiB of memory, buffers and places in queues included. So do received messages that the
+// application has not read. A message of the largest size that is in transit holds its size in addition. A server's Send returns
+// ErrWindowFull when the first limit is reached, and a client's Send when 256 KiB more are waiting. When the second is reached,
+// packets are refused and sent again: a client that stops reading slows its server down. Once it reads again, traffic resumes
+// within two round trips. But the sender gives up after ten resends of a packet. So with the default Timeout, a client that does
+// not read for 10 to 20 s is closed with core.ReasonUnacknowledged, even if it is otherwise alive.
 //
-// A connection is identified by the peer's address. If a NAT gives a client another one, the connection is lost. The client
-// learns it from the answer to its next packet, and both sides after Timeout at the latest. Then it dials again.
+// A connection is identified by the peer's address. If a NAT gives a client another address, the connection is lost. The client
+// learns this from the answer to its next packet, and both sides learn it after Timeout at the latest. The client must then dial
+// again.
 //
-// Packets that wait behind a gap, and incomplete messages of more than 8 KiB, share a budget of all connections. When it is used
-// up, a peer waits. With Config.EnterWithin, a connection takes a place when it enters, not with its handshake. Until then it has
-// no part in that budget, and 6 KiB of it may wait.
+// Packets that wait behind a gap share a budget with those of all connections of the server. Incomplete messages of more than 8
+// KiB share another. When a budget is used up, a peer waits. With Config.EnterWithin, a connection takes a place when it enters,
+// not with its handshake. Until then it has no part in these budgets, and at most 6 KiB of its packets may wait.
 //
 // # Security
 //
-// Until an address is proven, by a time that only our accept can have told it, it gets accepts, a few sync packets and nothing
-// else. No input makes parsing panic, loop or allocate. The dialect has neither encryption nor signatures: an eavesdropper can
-// forge packets.
+// An address is proven when it sends a time that it can know only from our accept. Until then it gets accepts, a few sync packets
+// and nothing else. No input makes parsing panic, loop or allocate. The dialect has neither encryption nor signatures: an
+// eavesdropper can forge packets.
 //
 // An attacker who forges a client's address and port, and sees none of its packets, can end that client's connection. More than
 // 64 malformed datagrams in 10 s do so. So does a link packet, which has no time, if its number is acceptable and its order link
 // is wrong (36 of 50 idle sessions ended after at most 100 such packets). A forged link packet or sync.init can also use up a
-// number, so that the packet with that number is taken for a repeat. A forged disconnect to a client has a chance of about one in
-// 32. Messages, sync answers and replicates need the connection's clock, which such an attacker cannot know. No other connection
-// is affected.
+// number, so that the packet with that number is taken for a repeat. A forged disconnect ends a client's connection with a chance
+// of about one in 32. Messages, sync answers and replicates need the connection's clock, which such an attacker cannot know. No
+// other connection is affected.
 //
-// A reason is text from an untrusted peer. It is UTF-8, but it may hold line ends and other control characters:
-// take care where it is logged or shown.
+// A reason is text from an untrusted peer. It is UTF-8, but it may hold line ends and other control characters: escape them where
+// it is logged or shown.
 package replica

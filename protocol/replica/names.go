@@ -2,7 +2,7 @@ package replica
 
 import "parley/protocol/replica/core"
 
-// The types of the core that users of a server or a client meet. Their fields and methods are described there.
+// The types of package core that users of a server or a client need. Package core documents their fields and methods.
 type (
 	// Config sets up a server or a client. The zero Config is usable.
 	Config = core.Config
@@ -14,7 +14,7 @@ type (
 	Event = core.Event
 	// Close is how a connection ended: by which side, why, and with which text. It is an error.
 	Close = core.Close
-	// Stats counts every fate of a connection's packets.
+	// Stats counts the packets of a connection by their fate.
 	Stats = core.Stats
 	// Store holds the values that a server replicates.
 	Store = core.Store
@@ -38,12 +38,12 @@ const (
 const (
 	// EventConnected means that the handshake is done. Only servers get it: Dial waits for it.
 	EventConnected = core.EventConnected
-	// EventMessage is a message; Name, Data, Time and the flags are set.
+	// EventMessage is a message; Name, Data, Time, Reliable and Ordered are set.
 	EventMessage = core.EventMessage
 	// EventLinked means, at a client, that a part of the server's table is known; at the server, that the client has
 	// answered all parts.
 	EventLinked = core.EventLinked
-	// EventReplicated means that values came; Client.Do reads them.
+	// EventReplicated means that values came. Read them with Client.Do.
 	EventReplicated = core.EventReplicated
 	// EventGone means that an entity has left sight; KindLink and ID identify it.
 	EventGone = core.EventGone

@@ -53,21 +53,21 @@ func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
 }
 
 // Events yields events and waits for more: all kinds but EventConnected, which Dial has waited for. The
-// last is EventClosed. Events own their bytes. A reader that stops early may call Events again, and
-// several goroutines may share the events.
+// last is EventClosed. Events own their bytes. A reader that stops early may call Events again. If
+// several goroutines call Events, each event goes to one of them.
 //
-// While no one reads, a bounded number of events waits here, then in the engine. After that, packets are
-// refused: the server sends its reliable ones again and gives up after 10 resends, which take 10 to 20 s.
-// Events that Close finds unread in the engine are dropped.
+// While nobody reads, events wait in a bounded queue of the client, then in the engine. Once both are
+// full, packets are refused: the server sends its reliable packets again and gives up after 10 resends,
+// which take 10 to 20 s, or after a Timeout that is longer. Close drops the events that still wait in the engine.
 func (c *Client) Events() iter.Seq[Event] { return c.shell.Events() }
 
-// Err returns the reason why the connection ended, as a Close, or nil while it has not. The connection
+// Err returns the reason why the connection ended, as a Close, or nil if it has not ended. The connection
 // may end before Events has yielded all events.
 func (c *Client) Err() error { return c.shell.Err() }
 
-// Close ends the connection: it sends the goodbye and waits until that is acknowledged, at most for the
-// linger time. If ctx ends first, it returns the error of ctx. After Close, Events yields what it has and
-// ends. Every client must be closed, however it ended.
+// Close ends the connection: it sends the goodbye and waits until that is acknowledged, at most for
+// Config.Linger. If ctx ends first, it returns the error of ctx. After Close, Events yields the events
+// that are left and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
 func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
@@ -79,14 +79,14 @@ func (c *Client) Stats() (s Stats) {
 	return s
 }
 
-// RTT returns the least round-trip time of late.
+// RTT returns the shortest recent round-trip time.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d
 }
 
-// ServerTime returns the server's present clock in µs, as estimated by the client, and the greatest
-// possible error.
+// ServerTime returns the client's estimate of the server's clock now, in µs, and the greatest possible
+// error of the estimate.
 func (c *Client) ServerTime() (t uint64, within time.Duration) {
 	c.shell.Ask(func(now time.Time) { t, within = c.endpoint.ServerTime(now), c.endpoint.ClockError(now) })
 	return t, within

@@ -1,4 +1,4 @@
-// Package stamp implements the stamp dialect: UDP, little endian, one packet a datagram, each with the
+// Package stamp implements the stamp dialect: UDP, little endian, one packet per datagram, each with the
 // sender's time in its 12-byte header. A server sends entity packets, and clients acknowledge them.
 // docs/protocols/stamp.md has the bytes and the effect of each packet in each state.
 //
@@ -60,18 +60,18 @@
 // # Limits
 //
 // Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in Config and
-// core/limits.go, each with the attack that it stops. Every queue has one.
+// core/limits.go, each with the attack that it stops. Every queue has a limit.
 //
 // A connection takes a place when its client has confirmed an entity packet (EventEntered). A client that
 // confirms nothing is sent less and less, then nothing, and is closed after 10 s.
 //
 // # What it does not do
 //
-// A client sends no data: the protocol has no packet for it. One socket serves a whole server, on one
-// core at a time. A client whose NAT gives it a new port is a stranger to the server; it is lost after 10
-// s and connects again. Large data is not split: an entity packet has at most MaxData bytes. Nothing
-// checks the fields of a record: their types are the game's, so a float may be NaN and a text may not be
-// UTF-8.
+// A client sends no data: the protocol has no packet for it. A server has one socket, and uses one core
+// at a time. A client whose NAT gives it a new port is a stranger to the server: its connection is lost
+// after 10 s, and it must connect again. Large data is not split: an entity packet has at most MaxData
+// bytes. Nothing checks the fields of a record: their types are the game's, so a float may be NaN and a
+// text may not be UTF-8.
 //
 // # Security
 //
@@ -80,5 +80,5 @@
 // (TestInjectionByAnEavesdropperIsBounded). A blind attacker would have to guess a clock of 62 bits to
 // within 10 s (TestBlindInjectionHarmsNothing). Without that, it can neither open nor end a connection,
 // and gets at most three bytes for each that it sends. Close.Text is text from an untrusted peer. It is
-// UTF-8, but may hold line ends and other control characters: take care where it is logged or shown.
+// UTF-8, but may hold line ends and other control characters: escape them where it is logged or shown.
 package stamp

@@ -23,8 +23,9 @@ var ErrServerClosed = errors.New("stamp: server closed")
 const goodbye = "server closing"
 
 // Server is a server on a UDP socket. One goroutine, the loop, owns all connections and calls the
-// handler. Any other goroutine may call the methods of a Server. The handler must not call Do, Stats,
-// Shutdown and Close: they wait for the loop, which waits for the handler.
+// handler. Any other goroutine may call the methods of a Server, except for Conns: only the handler and a
+// function given to Do may call it. The handler must not call Do, Stats, Shutdown or Close: they wait for
+// the loop, which waits for the handler.
 type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server
@@ -34,7 +35,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns int // connections now
+	Conns int // open connections
 	core.MuxStats
 	Traffic    Stats      // of all connections, ended ones included
 	RoundTrips core.Times // of all connections
@@ -98,17 +99,17 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown tells every client that the server closes, and admits no new ones. It closes the server
-// when the last client has acknowledged, or the linger time is over. If ctx ends first, it closes the
+// Shutdown tells every client that the server is closing, and admits no new ones. It closes the server
+// when the last client has acknowledged, or after Config.Linger. If ctx ends first, it closes the
 // server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error { return s.shell.Shutdown(ctx) }
 
 // Close closes the server at once: every client is told, but Close does not wait for acknowledgements.
-// The handler still gets each connection's EventClosed. The error is that of the socket, if it failed.
-// A second call changes nothing.
+// The handler still gets each connection's EventClosed. If the socket failed, Close returns its error.
+// A second call has no effect.
 func (s *Server) Close() error { return s.shell.Close() }
 
-// Done returns a channel that is closed when the server is closed or its socket failed. Close then
+// Done returns a channel that is closed when the server is closed or its socket fails. Close then
 // returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 

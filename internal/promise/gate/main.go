@@ -1,5 +1,5 @@
-// Command gate holds a tally of kept promises against docs/reliability.md: it prints the T number, the count promised
-// and the count run of each row, and fails if one falls short. The gate calls it last.
+// Command gate compares a tally of kept promises with docs/reliability.md. It prints the T number, the promised count
+// and the count that was run of each row, and fails if a count is too low. The gate (.ci/run) calls it last.
 //
 //	go run ./internal/promise/gate docs/reliability.md tally
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// row is a promise of the page: a test keeps at least count of it.
+// row is a promise of the page: a test checks it at least count times.
 type row struct {
 	id, part, test string
 	count          int
@@ -101,8 +101,8 @@ func isID(cell string) bool {
 	return found && err == nil
 }
 
-// readTally returns the counts of a tally by their keys. Of a test that notes several counts, of its subtests, the
-// least counts.
+// readTally returns the counts of a tally by their keys. If a test records several counts, for its subtests, the
+// least is used.
 func readTally(tally string) (map[string]int, error) {
 	run := map[string]int{}
 	for line := range strings.Lines(tally) {
@@ -115,7 +115,7 @@ func readTally(tally string) (map[string]int, error) {
 			return nil, fmt.Errorf("a bad line of the tally: %q", line)
 		}
 		test := f[3]
-		if !strings.HasPrefix(test, ".ci/") { // of a part of a test it is the test
+		if !strings.HasPrefix(test, ".ci/") { // a subtest counts for its test
 			test, _, _ = strings.Cut(test, "/")
 		}
 		key := row{id: f[0], part: f[1], test: test}.key()

@@ -16,21 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BareLoop is what a server is compared with: what a Go program does that moves
-// datagrams in batches and nothing else, recvmmsg and sendmmsg over the runtime's poller, without control
-// messages, and addresses passed on as they came. It reads as soon as there is something, and its
-// calls pass through the scheduler, as those of golang.org/x/net do: what a server saves by
-// gathering and by raw calls is seen in the comparison.
+// BareLoop is the baseline that servers are compared with: a Go program that only moves datagrams in
+// batches. It uses recvmmsg and sendmmsg over the runtime's poller, without control messages, and does
+// not decode addresses. It reads as soon as there is something, and its system calls notify the
+// scheduler, as those of golang.org/x/net do. So the comparison shows what a server saves by gathering
+// and by raw calls.
 type BareLoop struct {
 	file    *os.File
 	raw     syscall.RawConn
 	addr    netip.AddrPort
-	answers [][]int // by what it got: the sizes of what it sends back
+	answers [][]int // by the size of a datagram: the sizes of its answers
 	in, out bareVectors
 	count   atomic.Uint64
 
 	mu    sync.Mutex
-	known []unix.RawSockaddrInet4 // who said hello, for Push
+	known []unix.RawSockaddrInet4 // the senders of a hello, for push
 	push  bareVectors
 }
 
@@ -45,7 +45,7 @@ const (
 	bareBatch = 64
 	bareBytes = 2048
 
-	// BareHello is how long a datagram is that makes its sender known to Push.
+	// BareHello is the size of a datagram that makes its sender known to push.
 	BareHello = 1
 )
 
@@ -62,8 +62,8 @@ func newBareVectors(n int, base func(i int) *byte) bareVectors {
 	return v
 }
 
-// NewBareLoop opens a loop on the loopback address. A datagram of n bytes is answered by
-// those of the sizes answers(n), at most two.
+// NewBareLoop opens a loop on the loopback address. A datagram of n bytes is answered by datagrams of
+// the sizes answers(n), at most two.
 func NewBareLoop(answers func(n int) []int) *BareLoop {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -97,8 +97,8 @@ func NewBareLoop(answers func(n int) []int) *BareLoop {
 	return f
 }
 
-// serve answers until the file is closed. What one Read brings is answered inside
-// it, which saves a turn of the poller.
+// serve answers until the file is closed. Datagrams are answered inside Read, which saves a turn of
+// the poller.
 func (f *BareLoop) serve() {
 	_ = f.raw.Read(func(fd uintptr) bool {
 		for {
@@ -130,7 +130,7 @@ func (f *BareLoop) answer(fd uintptr, n int) {
 	f.count.Add(uint64(n + out))
 }
 
-// pushAll sends everyone who said hello a datagram.
+// pushAll sends a datagram to each sender of a hello.
 func (f *BareLoop) pushAll(size int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,10 +157,10 @@ func (v *bareVectors) send(fd uintptr, n int) {
 	}
 }
 
-// Obey is the main loop of a helper that is a bare loop. It obeys lines:
+// Obey is the main loop of a helper process that runs a bare loop. It obeys these lines:
 //
 //	listen              answers the address
-//	push SIZE TICKS MS  sends everyone known so much, so many times, every so many
+//	push SIZE TICKS MS  sends SIZE bytes to each known sender, TICKS times, every MS
 //	                    milliseconds; answers when it begins
 //	burden              answers CPU time in ns and datagrams so far
 func (f *BareLoop) Obey(lines io.Reader) {
@@ -180,7 +180,7 @@ func (f *BareLoop) Obey(lines io.Reader) {
 	}
 }
 
-// Tick calls fn so many times, at even distances in time.
+// Tick calls fn ticks times, once every interval.
 func Tick(ticks int, every time.Duration, fn func()) {
 	start := time.Now()
 	for i := range ticks {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Counts is what must not grow while connections come and go (T58).
+// Counts are the resources that must not grow while connections come and go (T58).
 type Counts struct {
 	Goroutines  int
-	Descriptors int // 0 where the system does not tell
+	Descriptors int // 0 if the system does not say
 	Heap        int64
 }
 
-// poller has the runtime open its two descriptors for sockets, as it does with the first socket or pipe of a process: the
-// test with that one would be blamed for them.
+// poller makes the runtime open its two descriptors for sockets now. It opens them with the first socket or pipe of a
+// process, and the test that does so would be blamed for them.
 var poller = sync.OnceFunc(func() {
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
@@ -24,9 +24,9 @@ var poller = sync.OnceFunc(func() {
 	}
 })
 
-// Census counts. A goroutine that was waited for may still have its last instruction to
-// do: while there are more than most, it gives them a chance, for a while, and for a long one if most is not 0, as the thread
-// that runs it may be one that a busy machine lets wait.
+// Census returns the counts. A goroutine that has signalled its end may not have exited yet. So while there are more than
+// most goroutines, Census yields to them for a while. If most is not 0, it does so for up to 10 s, as a busy machine may
+// delay the thread of such a goroutine.
 func Census(most int) (c Counts) {
 	poller()
 	for i, began := 0, time.Now(); runtime.NumGoroutine() > most && (i < 1_000_000 || most > 0 && time.Since(began) < 10*time.Second); i++ {
@@ -48,12 +48,12 @@ func LiveObjects() int64 { return int64(live().HeapObjects) }
 
 func live() (m runtime.MemStats) {
 	runtime.GC()
-	runtime.GC() // what pools hold is let go by the second
+	runtime.GC() // the second frees what pools hold
 	runtime.ReadMemStats(&m)
 	return m
 }
 
-// Grown returns what there is more of than before, heap aside, or nil.
+// Grown returns an error if there are more goroutines or descriptors than before. The heap is not compared.
 func (c Counts) Grown(before Counts) error {
 	if c.Goroutines > before.Goroutines || c.Descriptors > before.Descriptors {
 		return fmt.Errorf("left behind: before %+v, after %+v", before, c)

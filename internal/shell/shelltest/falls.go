@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Falls returns an error for the first counter of a struct that is less in s than in earlier, which no
-// counter may ever be.
+// Falls returns an error for the first counter that is less in s than in earlier. Counters must never
+// fall.
 func Falls[S any](earlier, s S) error {
 	was, is := counters(reflect.ValueOf(&earlier).Elem(), "", nil), counters(reflect.ValueOf(&s).Elem(), "", nil)
 	for i := range was {
@@ -22,7 +22,7 @@ type counter struct {
 	v    reflect.Value
 }
 
-// counters appends the fields of a struct and of those in it.
+// counters appends the fields of a struct and of its nested structs.
 func counters(v reflect.Value, name string, list []counter) []counter {
 	if v.Kind() != reflect.Struct {
 		return append(list, counter{name, v})

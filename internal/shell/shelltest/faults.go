@@ -8,14 +8,15 @@ import (
 	"parley/internal/udp"
 )
 
-// sendFaults are those of T61, and recvFaults those that can be had on receiving.
+// sendFaults are the errors of T61, and recvFaults those among them that can occur on
+// receiving.
 var (
 	sendFaults = []syscall.Errno{syscall.ECONNREFUSED, syscall.ENOBUFS, syscall.EMSGSIZE, syscall.EAGAIN, syscall.EPERM}
 	recvFaults = []syscall.Errno{syscall.ECONNREFUSED, syscall.ENOBUFS, syscall.EPERM}
 )
 
-// Faulty returns the config of a socket whose system calls fail, in a hundredth of all
-// cases with each error (T61).
+// Faulty returns the config of a socket whose system calls fail: with each error in a
+// hundredth of all calls (T61).
 func Faulty(c udp.Config, seed uint64) udp.Config {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 61))

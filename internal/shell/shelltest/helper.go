@@ -13,14 +13,16 @@ import (
 	"parley/internal/patient"
 )
 
-// Helper is another process of a benchmark, so that CPU time is each one's own. It is the
-// same program, told by its environment to be something else, and obeys lines.
+// Helper is another process of a benchmark, so that the CPU time of each part can be
+// measured. It runs the same program, whose role is set by an environment variable, and
+// obeys lines on its standard input.
 type Helper struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// StartHelper starts this test program again with a variable set to what it shall be.
+// StartHelper starts this test program again, with an environment variable that sets its
+// role to what.
 func StartHelper(tb testing.TB, variable, what string) *Helper {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -44,7 +46,7 @@ func StartHelper(tb testing.TB, variable, what string) *Helper {
 	return &Helper{in, bufio.NewReader(out)}
 }
 
-// Ask has the helper do something and scans its answer.
+// Ask sends the helper a line and scans its answer.
 func (h *Helper) Ask(tb testing.TB, question string, answer ...any) {
 	tb.Helper()
 	defer patient.End().Stop()
@@ -58,18 +60,19 @@ func (h *Helper) Ask(tb testing.TB, question string, answer ...any) {
 	}
 }
 
-// Burden is what a process has cost so far.
+// Burden is the CPU time that a process has used so far, and the datagrams that it has
+// moved.
 type Burden struct {
 	CPU       time.Duration
 	Datagrams uint64
 }
 
-// Since returns the CPU time a datagram in ns.
+// Since returns the CPU time per datagram since then, in ns.
 func (x Burden) Since(then Burden) float64 {
 	return float64(x.CPU-then.CPU) / float64(x.Datagrams-then.Datagrams)
 }
 
-// Median returns the middle one.
+// Median returns the middle value.
 func Median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	return x[len(x)/2]

@@ -8,7 +8,7 @@ import (
 	"parley/internal/patient"
 )
 
-// Log returns a logger of lines without their time.
+// Log returns a logger whose lines have no time.
 func Log(out io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -18,10 +18,11 @@ func Log(out io.Writer) *slog.Logger {
 	}}))
 }
 
-// Hung is a writer that takes the line that says that a server listens, and hangs with the next until it is closed.
+// Hung is a writer that accepts the line that says that a server listens, and blocks on the next until the channel
+// is closed.
 type Hung chan struct{}
 
-// Write hangs, but with the first line.
+// Write blocks, except for the line with "listening".
 func (h Hung) Write(p []byte) (int, error) {
 	if !bytes.Contains(p, []byte("listening")) {
 		patient.Value(h)

@@ -22,20 +22,21 @@ import (
 	"parley/internal/udp"
 )
 
-// Place is where the sockets of a test are. The zero Place is the kernel, with batches.
+// Place is where the sockets of a test are: in the kernel or in memory. The zero Place is
+// the kernel, with batches.
 type Place struct {
 	Network *udp.Network // in memory; nil is the kernel
 	Config  udp.Config
 }
 
-// Memory returns a place of its own in memory, where tests run in virtual time.
+// Memory returns a new place in memory, where tests run in virtual time.
 func Memory() Place { return Place{Network: new(udp.Network)} }
 
 // Kernel returns the place of real sockets.
 func Kernel(c udp.Config) Place { return Place{Config: c} }
 
 // EachPlace runs a test at every kind of socket (T61: the same suite with the kernel's
-// joining and batching off), and in memory, inside a bubble.
+// joining and batching off), and in memory, inside a synctest bubble.
 func EachPlace(t *testing.T, test func(t *testing.T, at Place)) {
 	for name, c := range map[string]udp.Config{
 		"batched": {}, "without joining": {NoGSO: true, NoGRO: true}, "small batches": {Batch: 2, MaxDatagram: 2048}, "plain": {Plain: true},
@@ -66,7 +67,7 @@ func (p Place) Listen(t testing.TB) *udp.Socket {
 	return s
 }
 
-// Dial returns a socket for a client, as small as clients have it.
+// Dial returns a socket for a client, with small batches as clients have.
 func (p Place) Dial(t testing.TB, to netip.AddrPort) *udp.Socket {
 	t.Helper()
 	dial, config := udp.Dial, p.Config
@@ -83,7 +84,7 @@ func (p Place) Dial(t testing.TB, to netip.AddrPort) *udp.Socket {
 	return s
 }
 
-// Ended returns a context that has ended: whoever waits with it does not wait.
+// Ended returns a context that has already ended, so that a wait with it returns at once.
 func Ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -7,8 +7,8 @@ import (
 	"parley/internal/patient"
 )
 
-// Repeat calls f again and again until it is stopped, which waits for the last call. In a synctest
-// bubble the time between two calls is virtual.
+// Repeat calls f again and again until stop is called, which waits for the last call. In a
+// synctest bubble the time between two calls is virtual.
 func Repeat(every time.Duration, f func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup

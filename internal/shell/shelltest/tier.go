@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Tier returns the count of turns of a random loop: that of a soak under PARLEY_SOAK=1; of the
-// plain one a hundredth under -short, and a fiftieth under -race, which is some fifteen times
-// slower and has nothing to find in code without goroutines; and pr, if that is too long for
-// every run of the tests, under PARLEY_PR=1, with which the gate runs it once more.
+// Tier returns the number of rounds of a random test. It is soak under PARLEY_SOAK=1. Under -short it is a
+// hundredth of plain. Under -race it is a fiftieth of plain: the race detector is some fifteen times slower
+// and finds nothing in code without goroutines. It is pr under PARLEY_PR=1, with which the gate runs counts
+// that are too long for every run of the tests. Otherwise it is plain.
 func Tier(plain, pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
@@ -23,7 +23,7 @@ func Tier(plain, pr, soak int) int {
 	return plain
 }
 
-// Rounds is Tier for a count of which a plain run has a twentieth: all of it is the gate's, with PARLEY_PR=1.
+// Rounds is Tier with a plain count of a twentieth of pr. The gate runs all of pr, with PARLEY_PR=1.
 func Rounds(pr, soak int) int {
 	n := Tier(pr, pr, soak)
 	if n == pr && os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {

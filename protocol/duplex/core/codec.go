@@ -45,20 +45,20 @@ var kinds = func() (k [256]Kind) {
 	return k
 }()
 
-// KindOf returns the kind of the messages with a code, 0 if there are none.
+// KindOf returns the kind of messages with this code, 0 if there is none.
 func KindOf(code uint8) Kind { return kinds[code] }
 
-// Parse reads the message that from sent on a channel and that fills all of b, and
-// reports whether it is valid. If not, Kind is unset and the other fields are
-// meaningless. Data shares the memory of b: copy what must outlive it. Parse knows no
-// schema: see Schema.Check.
+// Parse reads b as exactly one message that the side from sent on a channel, and reports
+// whether it is valid. If not, Kind is unset and the other fields are meaningless. Data
+// shares the memory of b: copy what must outlive it. Parse does not know the schema: see
+// Schema.Check.
 func (m *Message) Parse(from Side, on Channel, b []byte) bool {
 	r := wire.Big(b)
 	return m.read(from, on, &r)
 }
 
-// ParseErr is Parse with an error: nil, or one that names the wrong field and
-// its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or one that names the wrong field and its offset.
+// It is for tools and logs, as the error is allocated.
 func (m *Message) ParseErr(from Side, on Channel, b []byte) error {
 	r := wire.Big(b)
 	m.read(from, on, &r)
@@ -139,8 +139,8 @@ func (m *Message) AppendTo(b []byte) []byte {
 	panic("duplex: AppendTo of a message without a kind")
 }
 
-// Parse reads the datagram that from sent and that fills all of b, and reports whether it
-// is valid. Data shares the memory of b.
+// Parse reads b as exactly one datagram that the side from sent, and reports whether it is
+// valid. Data shares the memory of b.
 func (d *Datagram) Parse(from Side, b []byte) bool {
 	r := wire.Big(b)
 	return d.read(from, &r)

@@ -10,7 +10,7 @@ import (
 // Config sets up a server or a client. The zero Config is usable, with a Schema that has none of a
 // game's messages. Config is not changed after use.
 type Config struct {
-	// Schema gives the sizes of the game's messages. Both ends must have the same.
+	// Schema gives the sizes of the game's messages. Both ends must have the same Schema.
 	Schema *Schema
 
 	// FeedWait is how long a client tries to get a feed before it joins with main alone. Default 5 s.
@@ -20,84 +20,85 @@ type Config struct {
 	// over main until it is initialised again. Default 10 s.
 	FeedTimeout time.Duration
 
-	// JoinTimeout is how long a main may be open before its player has joined. Default 10 s, at least
-	// FeedWait and 2 s.
+	// JoinTimeout is how long a main may be open before its player has joined. Default 10 s, and never
+	// less than FeedWait plus 2 s.
 	JoinTimeout time.Duration
 
-	// Resync is how often a server sends each client everything, which repairs the effects of lost
-	// updates. Default 5 s. Negative means never, except on joining and on request.
+	// Resync is the time between two full syncs of each client: a server sends it all elements, which
+	// repairs the effects of lost updates. Default 5 s. Negative means never, except on joining and on
+	// request.
 	Resync time.Duration
 
-	// Linger is how long Close waits for the queue of main to be written. Default 1 s; negative means
-	// not at all.
+	// Linger is how long Close waits for the queue of main to be written. Default 1 s. If negative,
+	// Close does not wait.
 	Linger time.Duration
 
 	// MaxQueue is how many bytes may wait to be written to main. Beyond it, a server disconnects the
-	// client with ReasonSlow, so that a slow reader costs no more memory and slows no other. A client's
-	// calls fail with ErrQueueFull. Default 1 MiB, at least 128 KiB.
+	// client with ReasonSlow, so that a slow reader costs no more memory and slows down no other. At a
+	// client, calls that send fail with ErrQueueFull. Default 1 MiB, at least 128 KiB.
 	MaxQueue int
 
-	// MaxState is how many bytes of elements a client keeps. It leaves a server that sends more, with
-	// ReasonOverflow. Default 16 MiB.
+	// MaxState is how many bytes of elements a client keeps. If a server sends more, the client leaves
+	// with ReasonOverflow. Default 16 MiB.
 	MaxState int
 
-	// MaxUpdate is the size of the largest datagram that is sent on the feed. Larger messages go over
-	// main. Default 1,200, which usual paths do not fragment; at most MaxDatagram.
+	// MaxUpdate is the size of the largest datagram that is sent on the feed, in bytes. Larger messages
+	// go over main. Default 1,200, which usual paths do not fragment; at most MaxDatagram.
 	MaxUpdate int
 
 	// MaxPlayers bounds the players of a server. Beyond it, a new player is told REFUSED. Default
 	// 5,000, at most 28,000, which leaves ids for connections that have not joined yet.
 	MaxPlayers int
 
-	// Admit, if set, is called by a server for each CONN_INIT. It returns the reason why the address is
-	// refused, which is logged, or "" to admit it. The client is told only REFUSED. It runs on the
+	// Admit, if set, is called by a server for each CONN_INIT. It returns "" to admit the address, or
+	// the reason to refuse it, which is logged. The client is told only REFUSED. Admit runs on the
 	// server's loop and must not block.
 	Admit func(main netip.AddrPort) string
 
-	// WaitingPerAddress bounds the mains of an address (of IPv6, of its /64) that are open and have not
-	// joined. A /24 or /56 network may have eight times as many. Further ones are closed at once, and
-	// their clients try again. Default 64. It comes with limits on how often an address connects: see
-	// connectRate. Negative means no limit of either kind.
+	// WaitingPerAddress bounds the mains of an address (/64 of IPv6) that are open and have not joined.
+	// A /24 or /56 network may have eight times as many. Further ones are closed at once, and their
+	// clients try again. Default 64. There are also limits on how often an address connects: see
+	// connectRate in limits.go. Negative turns off both kinds of limits.
 	WaitingPerAddress int
 
-	// Judge is called by a server for the pass that a client shows with the query that the schema
-	// marks. It returns the status of the reply, 0 if the pass is good, and false to send no reply.
-	// Default: there are no passes, and the status is 1. The pass is valid only during the call. Judge
-	// runs on the server's loop and must not block.
+	// Judge is called by a server for the pass that a client shows, as the data of the query that the
+	// schema marks (Query.Pass). It returns the status of the reply, 0 if the pass is good, and whether
+	// to send a reply. Default: there are no passes, and the status is 1. The bytes of pass are valid
+	// only during the call. Judge runs on the server's loop and must not block.
 	Judge func(c *Conn, pass []byte) (status uint8, answer bool)
 
-	// Enter, if set, is called by a server when a player would enter, with CONN_OK or CONN_FAILED. It
-	// returns the reason why the player is refused, which is logged, or "". The client is told REFUSED.
-	// It runs on the server's loop and must not block.
+	// Enter, if set, is called by a server when a player is about to enter: its CONN_OK or CONN_FAILED
+	// has come. It returns "" to let the player enter, or the reason to refuse it, which is logged. The
+	// client is told only REFUSED. Enter runs on the server's loop and must not block.
 	Enter func(c *Conn) string
 
 	// Pass is the pass that a client shows before it joins, as the data of the query that the schema
-	// marks. Default none: the query is not sent.
+	// marks. Default: none, and the query is not sent.
 	Pass []byte
 
-	// TakeID chooses the id of a new player, from 1 to MaxPlayer and not in use, or 0 if none is free:
-	// then the player is refused. FreeID is told that an id is no longer in use, and whether its player
-	// was ever in the game. If not, no other client was told of it. Without them, ids are used in turn
-	// from 1 to MaxPlayer. Both run on the server's loop.
+	// TakeID chooses the id of a new player, from 1 to MaxPlayer and not in use. If it returns 0, no id
+	// is free, and the player is refused. FreeID is called when an id is no longer in use. joined says
+	// whether its player was ever in the game. If not, no other client was told of it. Without these
+	// functions, ids are used in turn from 1 to MaxPlayer. Both run on the server's loop.
 	TakeID func() int16
 	FreeID func(player int16, joined bool)
 
 	// AnyFeedAddr allows a feed from another address than that of its main, as some networks give a
-	// client two. By default that is refused, so that an attacker who learns or guesses a token must
-	// also have the address. With it, a client can direct its updates to a third party that never asked
-	// for them.
+	// client two addresses. By default that is refused, so that an attacker who learns or guesses a
+	// token must also have the address. If it is allowed, a client can direct its updates to a third
+	// party that never asked for them.
 	AnyFeedAddr bool
 
-	// FeedAddr is the address of the feed, written host:port, if it is not that of main. A server
-	// listens there, and a client sends there. Only the shell uses it.
+	// FeedAddr is the address of the feed, written host:port, if it differs from that of main. A server
+	// listens there, and a client sends there. Listen and Dial use it; the core does not.
 	FeedAddr string
 
-	// TLS encrypts main. A server needs certificates in it; a client's may be empty. Tokens then stay
-	// secret, but the feed itself is neither encrypted nor signed. Default nil: plain TCP. Only the
-	// shell uses it.
+	// TLS encrypts main. A server's TLS needs certificates; a client's may be empty. Tokens then stay
+	// secret, but the feed itself is neither encrypted nor signed. Default nil: plain TCP. Listen and
+	// Dial use it; the core does not.
 	TLS *tls.Config
 
-	// Log gets a line for each player that joins or leaves. Default none.
+	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 
 	rules *rules

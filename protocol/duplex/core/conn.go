@@ -5,13 +5,13 @@ import "net/netip"
 // The calls of a Conn are made now, which is the time of the newest call of the Mux's
 // Handle* or Advance.
 
-// Player returns the player's id, 0 before it is given. It is the SID of the player's own element, if the game uses it so.
+// Player returns the player's id, 0 before it is given. A game may use it as the SID (element id) of the player's own element.
 func (c *Conn) Player() int16 { return c.e.Player() }
 
 // MainAddr returns the client's address on main.
 func (c *Conn) MainAddr() netip.AddrPort { return c.e.MainAddr() }
 
-// FeedUp reports whether there is a feed. Without one, updates go over main.
+// FeedUp reports whether the feed works. Without it, updates go over main.
 func (c *Conn) FeedUp() bool { return c.e.FeedUp() }
 
 // Queued returns how many bytes wait to be written to main, including those being written.
@@ -48,15 +48,15 @@ func (c *Conn) Sees(sid int16) bool {
 	return ok && c.e.view.sees(slot) || !ok && c.e.view.all
 }
 
-// Resync sends this client once more everything that it may see.
+// Resync sends this client all elements that it may see once more.
 func (c *Conn) Resync() {
 	c.e.view.request()
 	c.mux.touch(c)
 }
 
-// Update sends the value of an element to this client alone, until Scene.Set sets it for all. It is for elements that
-// Scene.Set knows: a sync covers only those, and removes all others from the client. For anything else, use a SID among
-// Elements.Moments of the schema. See Endpoint.Update.
+// Update sends the value of an element to this client alone. The value lasts until Scene.Set sets one for all. Use it only
+// for elements that were set with Scene.Set: a sync covers only those, and removes all others from the client. For anything
+// else, use a SID among Elements.Moments of the schema. See Endpoint.Update.
 func (c *Conn) Update(sid int16, data []byte) error {
 	err := c.e.Update(c.mux.now, sid, data)
 	c.mux.load(c)
@@ -81,7 +81,7 @@ func (c *Conn) Query(on Channel, code uint8, data []byte) (id uint32, err error)
 	return c.e.Query(c.mux.now, on, code, data)
 }
 
-// Cancel says that nobody waits for the reply to a query. See Endpoint.Cancel.
+// Cancel gives up a query: nobody waits for its reply. See Endpoint.Cancel.
 func (c *Conn) Cancel(id uint32) {
 	c.e.Cancel(c.mux.now, id)
 	c.mux.touch(c)
@@ -93,8 +93,8 @@ func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
 	return c.e.Reply(c.mux.now, id, status, data)
 }
 
-// Refuse tells a client that has just joined that it is refused after all, with REFUSED, and ends the connection when
-// that is written: "CONN_OK may still meet REFUSED (the room has filled)".
+// Refuse sends REFUSED to a client that has just joined, and ends the connection when that is written: "CONN_OK may still
+// meet REFUSED (the room has filled)".
 func (c *Conn) Refuse(why string) {
 	if c.e.state < StateClosing {
 		c.mux.stats.Refused++

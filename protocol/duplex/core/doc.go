@@ -25,8 +25,8 @@
 //	sync.go             what a client knows; elements that a sync did not name are gone
 //	inbox.go, event.go  events for the application
 //
-// Besides these: message.go and codec.go (the bytes), query.go (queries and replies), mux.go and mux_admit.go (admission,
-// passes, tokens, feeds that move), conn.go (a server's calls for one client), outbox.go (the queue of main),
-// endpoint_close.go (ends), limits.go and limits_wire.go (the limits, each with the attack that it stops), names.go (names
-// for types that counters have).
+// Besides these: message.go and codec.go (the bytes), query.go (queries and replies), mux.go and mux_admit.go
+// (admission, passes, tokens, feeds that move), conn.go (a server's calls for one client), outbox.go (the queue of
+// main), endpoint_close.go (ends), limits.go and limits_wire.go (the limits, each with the attack that it stops),
+// names.go (names of the types of counters).
 package core

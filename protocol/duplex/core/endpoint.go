@@ -17,14 +17,14 @@ var (
 	ErrClosed = errors.New("duplex: connection closed")
 	// ErrNotJoined means that the player is not in the game yet.
 	ErrNotJoined = errors.New("duplex: not in the game yet")
-	// ErrQueueFull means that main has too much to write. Try again later.
+	// ErrQueueFull means that too much waits to be written to main. Try again later.
 	ErrQueueFull = errors.New("duplex: the queue of main is full: try again later")
-	// ErrBusy means that too many queries wait for their replies, or that on the feed one of
-	// this code does, or did a moment ago. Try again later.
+	// ErrBusy means that too many queries wait for their replies. On the feed, it also means
+	// that a query of this code waits, or waited a moment ago. Try again later.
 	ErrBusy = errors.New("duplex: too many queries wait for their replies: try again later")
 	// ErrNotIdempotent means that a query on the feed is not marked idempotent in the schema.
 	ErrNotIdempotent = errors.New("duplex: the query is not idempotent: send it on main, or mark it in the schema")
-	// ErrNoQuery means that there is no such query to reply to, or it has its reply.
+	// ErrNoQuery means that there is no such query, or that it was already replied to.
 	ErrNoQuery = errors.New("duplex: no such query")
 )
 
@@ -61,7 +61,7 @@ type Endpoint struct {
 	side   Side // which we are
 	state  State
 	player int16
-	sid    int16 // a client's own, if its pass has brought another than the player's id; else 0
+	sid    int16 // at a client: the id in the reply to its pass, if it differs from player; else 0
 	token  int32
 	entry  entry     // a client's
 	joined bool      // EventJoined was told
@@ -77,8 +77,8 @@ type Endpoint struct {
 	asked asked // our queries
 	owed  owed  // the peer's
 
-	mirror  *mirror // a client's: what it knows of the server's elements
-	view    *view   // a server's: what the client knows of them
+	mirror  *mirror // at a client: what it knows of the server's elements
+	view    *view   // at a server: what the client knows of them
 	closing closing // why and until when
 
 	stats Stats
@@ -90,27 +90,27 @@ type entry struct {
 	ready bool // it knows whether it has a feed
 }
 
-// Stats counts every fate of a connection's messages.
+// Stats counts the messages of a connection by their fate.
 type Stats struct {
 	FeedIn     uint64 // datagrams on the feed: the sum of the eight below
-	FeedTaken  uint64 // had their effect
-	Malformed  uint64 // not a datagram, or not in the schema
-	Late       uint64 // with a SEQ that is not above the last
-	TooFar     uint64 // with a SEQ too far above the last
+	FeedTaken  uint64 // handled
+	Malformed  uint64 // not a valid datagram, or not in the schema
+	Late       uint64 // with a sequence number that is not above the last
+	TooFar     uint64 // with a sequence number too far above the last
 	OutOfState uint64 // valid, but not in this state
 	NoRoom     uint64 // not taken because events were not polled or queries not answered
 	Stray      uint64 // replies without a query, and datagrams from other addresses
 	Ghosts     uint64 // updates of an element that main has declared gone
 
 	MainIn      uint64 // messages on main
-	MainInBytes uint64
+	MainInBytes uint64 // bytes received on main
 	MainIgnored uint64 // messages on main that were valid, but not in this state
 
 	FeedOut      uint64 // datagrams sent
-	MainOutBytes uint64
+	MainOutBytes uint64 // bytes sent on main
 	LooseLost    uint64 // datagrams dropped because the socket was behind
 	Updates      uint64 // UPDATE_MSGs sent of the server's elements
-	Syncs        uint64 // syncs of everything that were started
+	Syncs        uint64 // syncs of all elements that were started
 	FeedsLost    uint64 // times that the feed was lost
 }
 
@@ -133,8 +133,8 @@ type Shared struct {
 	buffers reliable.Buffers
 }
 
-// NewClient returns a client whose main is connected to a server. It begins to join. main is
-// the server's address there, and feed that of its feed.
+// NewClient returns a client that begins to join a server, to which its main is already
+// connected. main and feed are the server's addresses on the two channels.
 func NewClient(now time.Time, main, feed netip.AddrPort, c Config, s *Shared) *Endpoint {
 	e := new(Endpoint)
 	*e = newEndpoint(now, FromClient, main, c.fill(), s)
@@ -156,9 +156,9 @@ func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Sh
 // State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
-// Player returns the player's id, 0 before it is given. It is the SID of the player's own
-// element, if the game uses it so. For a client with a pass, it is the one that the reply to
-// the pass named.
+// Player returns the player's id, 0 before it is given. A game may use it as the SID (element
+// id) of the player's own element. For a client with a pass, it is the id in the reply to the
+// pass.
 func (e *Endpoint) Player() int16 {
 	if e.sid != 0 {
 		return e.sid
@@ -172,7 +172,7 @@ func (e *Endpoint) MainAddr() netip.AddrPort { return e.main }
 // FeedAddr returns the peer's address on the feed, the zero address while it is unknown.
 func (e *Endpoint) FeedAddr() netip.AddrPort { return e.feed.peer }
 
-// FeedUp reports whether there is a feed. Without one, updates go over main.
+// FeedUp reports whether the feed works. Without it, updates go over main.
 func (e *Endpoint) FeedUp() bool { return e.feed.up }
 
 // Queued returns how many bytes wait to be written to main, including those being written.
@@ -190,7 +190,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// Advance sets the time for calls before the next Handle*. It does not go back.
+// Advance sets the time for calls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

@@ -12,8 +12,8 @@ type closing struct {
 	written bool
 }
 
-// Close ends the connection when the queue of main has been written, or Linger has passed.
-// text is for our own log and events: the dialect has no message for it.
+// Close ends the connection when the queue of main has been written, or Config.Linger has
+// passed. text is for our own log and events: the dialect has no message for it.
 func (e *Endpoint) Close(now time.Time, text string) {
 	e.now = now
 	e.leave(Close{Reason: ReasonClosed, Text: text})
@@ -40,17 +40,17 @@ func (e *Endpoint) leaveIfWritten() {
 	}
 }
 
-// Cut ends the connection at once and drops what is queued.
+// Cut ends the connection at once and drops the queue of main.
 func (e *Endpoint) Cut(now time.Time, text string) {
 	e.now = now
 	e.end(Close{Reason: ReasonClosed, Text: text})
 }
 
-// Flushed reports, of a connection that has ended, whether all of its queue was written. Then its peer may still read it.
+// Flushed reports whether a connection that has ended had written all of its queue. If so, its peer may still read it.
 func (e *Endpoint) Flushed() bool { return e.closing.written }
 
-// HandleEnd says that main has ended: the peer closed it if text is empty, and otherwise it
-// broke, with the system's text. "losing main ends the player".
+// HandleEnd tells the endpoint that main has ended. If text is empty, the peer closed it.
+// Otherwise it broke, and text is the system's error. "losing main ends the player".
 func (e *Endpoint) HandleEnd(now time.Time, text string) {
 	e.now = now
 	switch {

@@ -7,8 +7,8 @@ import (
 	"parley/internal/admission"
 )
 
-// HandleDatagram takes a datagram of the feed. b is valid only during the call. At a
-// server, the Mux finds the connection of a datagram.
+// HandleDatagram takes a datagram of the feed. It does not keep b. At a server, the Mux finds
+// the connection of a datagram.
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	e.now = now
 	var d Datagram

@@ -7,7 +7,8 @@ import (
 )
 
 // HandleBytes takes bytes of main and returns how many it took. It does not take all while too many events wait to be
-// polled, or queries to be answered. Keep the rest and call it again with that later. b is valid only during the call.
+// polled, or too many queries wait for their replies. Keep the rest, and call HandleBytes again with it later. It does not
+// keep b.
 func (e *Endpoint) HandleBytes(now time.Time, b []byte) (n int) {
 	e.now = now
 	var m Message

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// Update sends the present value of an element on the feed. It goes on main while there is
-// no feed, or if it is too large for a datagram: "updates then go both ways as SYNC_MSG".
-// On the feed it may be lost, and is never delivered after a newer one.
+// Update sends the present value of the element sid on the feed. It goes over main while there
+// is no feed, or if it is too large for a datagram: "updates then go both ways as SYNC_MSG". On
+// the feed it may be lost, and is never delivered after a newer one.
 func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	if err := e.ready(now, &Message{Kind: KindUpdate, SID: sid, Data: data}); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	return nil
 }
 
-// Sync sends the present value of an element, or an event of the game, on main: reliably
+// Sync sends the present value of the element sid, or an event of the game, on main: reliably
 // and in order.
 func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 	m := Message{Kind: KindSync, SID: sid, Data: data}
@@ -45,8 +45,8 @@ func (e *Endpoint) Signal(now time.Time, on Channel, code uint8) error {
 	return e.putMain(&m)
 }
 
-// RequestSync asks the server for everything that it has for this client: SYNC_REQ.
-// EventSynced follows when it has arrived. It is for clients only.
+// RequestSync asks the server for all elements that this client may see, with SYNC_REQ.
+// EventSynced follows when they have arrived. It is for clients only.
 func (e *Endpoint) RequestSync(now time.Time) error {
 	if e.side != FromClient {
 		return ErrCode
@@ -99,8 +99,8 @@ const messageRoom = 8
 // hasRoom reports whether main may be given more that can also wait: see fillBytes.
 func (e *Endpoint) hasRoom() bool { return e.Queued() < fillBytes }
 
-// PollBytes writes the next bytes of main into buf and returns their number. Until Written
-// is called, they count as being written, and there are no more.
+// PollBytes writes the next bytes of main into buf and returns their number. Until Written is
+// called, they count as being written, and PollBytes returns 0.
 func (e *Endpoint) PollBytes(buf []byte) int {
 	if e.state == StateClosed || e.out.flying > 0 {
 		return 0
@@ -113,7 +113,7 @@ func (e *Endpoint) PollBytes(buf []byte) int {
 	return n
 }
 
-// Written says that the bytes of PollBytes were given to the system.
+// Written tells the endpoint that the bytes of PollBytes were given to the system.
 func (e *Endpoint) Written(now time.Time) {
 	e.now = now
 	e.out.flying = 0

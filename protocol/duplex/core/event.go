@@ -2,14 +2,14 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (
-	// EventJoined means that the player is in the game; Up tells whether it has a feed. A
+	// EventJoined means that the player is in the game; Up says whether it has a feed. A
 	// client then waits for its first EventSynced.
 	EventJoined EventKind = iota + 1
-	// EventFeed means that the feed came back or was lost, as Up tells. Without one,
+	// EventFeed means that the feed came back (Up is true) or was lost. Without a feed,
 	// updates go over main.
 	EventFeed
 	// EventUpdate is an update on the feed; SID and Data are set. An update that is older
@@ -19,15 +19,15 @@ const (
 	EventSync
 	// EventGone means, at a client, that the element SID is gone.
 	EventGone
-	// EventSynced means, at a client, that a sync of everything is complete, and elements
-	// that it did not name are gone; at a server, that the client has it.
+	// EventSynced means, at a client, that a sync of all elements is complete, and elements
+	// that were not in it are gone; at a server, that the client has it.
 	EventSynced
 	// EventSignal is a signal of the game; Code and Channel are set.
 	EventSignal
 	// EventQuery is a query; Code, Data and Channel are set, and ID is for Reply.
 	EventQuery
-	// EventReply is a reply; Code is that of the query, Status and Data are set, and ID
-	// is the result of Query.
+	// EventReply is a reply; Code is the code of the query, Status and Data are set, and ID
+	// is the id that Query returned.
 	EventReply
 	// EventClosed means that the connection has ended; Close has the reason. It is the
 	// last event.
@@ -46,8 +46,8 @@ type Event struct {
 	Channel Channel // the channel that it came on
 	Code    uint8
 	Status  uint8 // for a reply: 0 is success
-	Up      bool
-	SID     int16
+	Up      bool  // for EventJoined and EventFeed: the feed works
+	SID     int16 // the id of the element
 	ID      uint32
 	Data    []byte
 	Close   Close
@@ -61,19 +61,19 @@ const (
 	ReasonClosed Reason = iota + 1
 	// ReasonPeer means that the peer closed main.
 	ReasonPeer
-	// ReasonRefused means that the server admitted nobody, or not this client.
+	// ReasonRefused means that the server did not admit the client.
 	ReasonRefused
 	// ReasonTimeout means that joining took too long.
 	ReasonTimeout
-	// ReasonProtocol means that the peer broke the protocol; Text tells how.
+	// ReasonProtocol means that the peer broke the protocol; Text says how.
 	ReasonProtocol
-	// ReasonSlow means that the peer read too little of main.
+	// ReasonSlow means that the peer read main too slowly.
 	ReasonSlow
 	// ReasonOverflow means that a limit on memory was reached.
 	ReasonOverflow
 	// ReasonLost means that main broke; Text has the system's error.
 	ReasonLost
-	// ReasonCrowded means that it had not joined, and made room for a newer one.
+	// ReasonCrowded means that the connection had not joined, and made room for a newer one.
 	ReasonCrowded
 	// ReasonSocket means that our own socket of the feed failed.
 	ReasonSocket

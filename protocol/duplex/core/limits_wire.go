@@ -1,12 +1,12 @@
 package core
 
-// The limits of the wire, which the document, its page or its layout set. A peer that
-// goes past one is refused while its message is read, before anything is kept or made
+// The limits of the wire, which the document, our page about it or its layout sets. A
+// message over a limit is refused while it is read, before anything is stored or allocated
 // for it.
 const (
 	// Magic begins every datagram of the feed. The document prints "0x0fficecoffeedefec",
-	// which is no number; with i for 1 and o for 0 it is, and without its leading zero it
-	// has 64 bits.
+	// which is not a number. Read with 1 for i and 0 for o, and without its leading zero, it
+	// is a number of 64 bits.
 	Magic = 0xFF1CEC0FFEEDEFEC
 
 	// HeaderBytes is the size of the header of a datagram.
@@ -17,13 +17,13 @@ const (
 	MaxMessage = 65535
 
 	// MaxData bounds the data of an update or a sync, and MaxQueryData and MaxReplyData
-	// bound those of a query and a reply: what a message leaves besides its other fields.
+	// bound the data of a query and of a reply: MaxMessage without the other fields.
 	MaxData      = MaxMessage - 3
 	MaxQueryData = MaxMessage - 1
 	MaxReplyData = MaxMessage - 2
 
-	// MaxDatagram is the largest datagram that UDP carries over IPv4. A message of the
-	// feed is shorter by its header.
+	// MaxDatagram is the size of the largest datagram that UDP carries over IPv4. A message
+	// of the feed is shorter by HeaderBytes.
 	MaxDatagram = 65507
 
 	// MaxPlayer is the largest id of a player: "Token 0 and player 0 are never given",

@@ -76,8 +76,8 @@ var kindNames = [...]string{
 // String returns the name of the kind.
 func (k Kind) String() string { return nameOf(k, kindNames[:]) }
 
-// The codes. The document refers to a table of codes that it does not have; this is
-// ours.
+// The codes. The document refers to a table of codes but does not contain one. These codes
+// are ours.
 const (
 	CodeUpdate      = 1
 	CodeSync        = 2
@@ -89,9 +89,9 @@ const (
 	CodeConnInit   = 6  // client: let me in
 	CodeConnFailed = 7  // client: the feed does not work; go on with main alone
 	CodeConnOK     = 8  // client: the feed works
-	CodeSyncReq    = 9  // client: send me everything
-	CodeSyncStart  = 10 // server: here is everything
-	CodeSyncEnd    = 11 // server: that was everything
+	CodeSyncReq    = 9  // client: send me all elements
+	CodeSyncStart  = 10 // server: all elements follow
+	CodeSyncEnd    = 11 // server: those were all elements
 	CodeSyncOK     = 12 // client: I have it
 	CodeRefused    = 13 // server: you are not let in
 
@@ -128,8 +128,8 @@ const (
 //	reply           192 to 255 | status u8 | data, 0 to 65,533       |
 //	                           +-----------+-------------------------+
 //
-// A message does not contain the size of its data. In a datagram the data reaches to the
-// end; in the stream the Schema gives its size. A message has one encoding.
+// A message does not contain the size of its data. In a datagram, the data extends to the end.
+// In the stream, the Schema gives its size. A message has one encoding.
 type Message struct {
 	Kind Kind
 

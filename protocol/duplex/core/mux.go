@@ -12,7 +12,7 @@ import (
 )
 
 // Mux is the pure core of a server: a Scene, the connections and their feeds. It has the same methods as Endpoint, for all
-// connections; Accept adds a main.
+// connections. Accept adds the main of a new connection.
 type Mux struct{ Scene }
 
 // Scene is what a server shows its clients: the elements, and the players who see them.
@@ -29,7 +29,7 @@ type Scene struct {
 	lastID   int16
 
 	porch   *admission.Porch[*Conn] // mains that have not joined
-	joined  int                     // players; those included whose end was not told yet
+	joined  int                     // players, including those whose EventClosed was not polled yet
 	rates   *admission.Buckets      // of CONN_INIT; nil: no limits
 	key     admission.Key
 	wrong   *admission.HalfOpen[uint8] // how many wrong tokens a source has sent; nil before the first
@@ -37,23 +37,23 @@ type Scene struct {
 	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
-// MuxStats counts the fate of each datagram, and of connections.
+// MuxStats counts the fates of datagrams and of connections.
 type MuxStats struct {
 	In           uint64 // datagrams: the sum of the nine below
 	ToConns      uint64 // for a player: see its Stats
-	Malformed    uint64 // not a datagram, and not of a player's feed
-	Strangers    uint64 // datagrams that are not of a player's feed
-	Bound        uint64 // FEED_INITs that made or moved a feed
-	Kept         uint64 // FEED_INITs that kept one alive
+	Malformed    uint64 // not valid, and not from a player's feed
+	Strangers    uint64 // valid, but not from a player's feed
+	Bound        uint64 // FEED_INITs that opened or moved a feed
+	Kept         uint64 // FEED_INITs that kept a feed alive
 	NoPlayer     uint64 // FEED_INITs for a player that does not exist, or from a wrong address
 	WrongToken   uint64 // FEED_INITs with a wrong token
 	Ignored      uint64 // FEED_INITs of a source that sent too many wrong ones
 	InitsRefused uint64 // FEED_INITs that were late, too far ahead, or from another player's feed
 
-	Accepted uint64 // mains
+	Accepted uint64 // mains that were accepted
 	Refused  uint64 // mains that were told REFUSED
 	Hasty    uint64 // of these, mains whose address or network connects too often
 	Crowded  uint64 // mains closed because too many had not joined: of their address, of its network, or in all
@@ -83,7 +83,7 @@ type Conn struct {
 	place    *admission.Place[*Conn] // until it has joined
 	counted  bool                    // among the players
 	passed   bool                    // the last pass that it showed was good
-	refusals uint8                   // passes that were not
+	refusals uint8                   // passes that were refused
 
 	// Owner is for the program's own use, such as its player.
 	Owner any
@@ -94,7 +94,7 @@ type Conn struct {
 //lint:ignore U1000 as the field
 type member = roster.Member
 
-// NewMux returns the core of a server. The key hides which sources share a slot in its tables.
+// NewMux returns the core of a server. The key makes it unpredictable which sources share a slot in its tables.
 func NewMux(now time.Time, c Config, s *Shared, key [32]byte) *Mux {
 	m := &Mux{Scene{
 		cfg: c.fill(), shared: s, now: now,
@@ -116,8 +116,8 @@ func NewMux(now time.Time, c Config, s *Shared, key [32]byte) *Mux {
 // Player returns the connection of a player, nil if there is none.
 func (m *Scene) Player(id int16) *Conn { return m.players[id] }
 
-// Conns yields all connections, including those that have not joined. Do not call PollEvent in the loop: no connection may
-// be forgotten meanwhile.
+// Conns yields all connections, including those that have not joined. Do not call PollEvent while ranging over them: it
+// forgets connections that have ended.
 func (m *Scene) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Len returns the number of connections.
@@ -135,8 +135,8 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// Set sets the value of an element. Flush tells the clients that may see it. The error is ErrSID or ErrSize if the schema
-// has no such element. Data that says that the element is gone removes it.
+// Set sets the value of the element sid. The next Flush sends it to the clients that may see it. Set returns ErrSID or
+// ErrSize if the data does not fit the schema. Data with kind 0 removes the element: see Elements.Kinds.
 func (m *Scene) Set(sid int16, data []byte) error {
 	r := &m.cfg.rules.elements[FromServer]
 	if r.moments[sid] {
@@ -162,7 +162,7 @@ func (m *Scene) Element(sid int16) (data []byte, ok bool) {
 	return el.data, true
 }
 
-// Told returns how often clients were sent an element since the last call, and 0 of one that there is not.
+// Told returns how often an element was sent to clients since the last call, 0 if there is no such element.
 func (m *Scene) Told(sid int16) (n uint64) {
 	if el := m.elements.get(sid); el != nil {
 		n, el.told = el.told, 0
@@ -170,7 +170,7 @@ func (m *Scene) Told(sid int16) (n uint64) {
 	return n
 }
 
-// Remove removes an element: clients that know it are told.
+// Remove removes an element. Clients that know it are told.
 func (m *Scene) Remove(sid int16) {
 	slot, ok := m.elements.remove(sid)
 	if !ok {
@@ -268,7 +268,7 @@ func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) int {
 	return n
 }
 
-// HandleEnd says that the main of a connection has ended; see Endpoint.HandleEnd.
+// HandleEnd tells a connection that its main has ended; see Endpoint.HandleEnd.
 func (m *Mux) HandleEnd(now time.Time, c *Conn, text string) {
 	m.now = now
 	c.e.HandleEnd(now, text)
@@ -295,13 +295,13 @@ func (m *Mux) HandleTimeout(now time.Time) {
 	}
 }
 
-// SetCarrier keeps with a connection what brings the bytes of its main, for the program that drives the Mux.
+// SetCarrier stores the carrier of a connection's main with the connection, for the program that drives the Mux.
 func (m *Mux) SetCarrier(c *Conn, carrier any) { c.carrier = carrier }
 
-// Carrier returns what SetCarrier has kept, or nil.
+// Carrier returns the carrier that SetCarrier has stored, or nil.
 func (m *Mux) Carrier(c *Conn) any { return c.carrier }
 
-// Flushed reports of a connection that has ended whether all of its queue was written; see Endpoint.Flushed.
+// Flushed reports whether a connection that has ended had written all of its queue; see Endpoint.Flushed.
 func (m *Mux) Flushed(c *Conn) bool { return c.e.Flushed() }
 
 // JoinTimeout returns how long a main may be open before its player has joined.
@@ -329,8 +329,8 @@ func (m *Scene) load(c *Conn) {
 	}
 }
 
-// PollEvent returns the next event and its connection. EventClosed comes for every connection that Accept returned, joined
-// or not: close its main then.
+// PollEvent returns the next event and its connection. EventClosed comes for every connection that Accept returned, even if
+// it never joined: close its main then.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.e.now = m.now
@@ -358,8 +358,8 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// PollBytes writes the next bytes of a main into buf, and returns its connection. That connection has no more until
-// Written is called. Poll it after PollEvent and before PollTransmit, which updates the connection's next timeout.
+// PollBytes writes the next bytes of a main into buf, and returns its connection. It returns no more of that connection
+// until Written is called. Call it after PollEvent and before PollTransmit, which updates the connection's next timeout.
 func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
 	for m.streams.Len() > 0 {
 		c := m.streams.Pop()
@@ -372,14 +372,14 @@ func (m *Mux) PollBytes(buf []byte) (int, *Conn, bool) {
 	return 0, nil, false
 }
 
-// Written says that the bytes of PollBytes were given to the system.
+// Written tells the Mux that the bytes of PollBytes were given to the system.
 func (m *Mux) Written(now time.Time, c *Conn) {
 	m.now = now
 	c.e.Written(now)
 	m.touch(c)
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

@@ -9,8 +9,8 @@ import (
 	"parley/internal/admission"
 )
 
-// Accept takes a main that a client has opened, with the client's address. It returns nil if that address already has one,
-// which is to be kept, or if too many have not joined.
+// Accept takes a main that a client has opened from an address. It returns nil if there is already a main from that address
+// and port, which stays, or if too many have not joined. The caller then closes the new one.
 func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 	m.now = now
 	main = admission.Canon(main)

@@ -6,7 +6,7 @@ type (
 	// SocketStats are the counters of the feed's socket.
 	SocketStats = udp.Stats
 
-	// SocketFaults are its transient errors.
+	// SocketFaults are the transient errors of the feed's socket.
 	SocketFaults = udp.Faults
 
 	// LoopStats are the counters of a server's loop.

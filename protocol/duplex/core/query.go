@@ -32,9 +32,9 @@ type question struct {
 }
 
 // Query sends a query to the peer, and returns the ID of its EventReply. On main, queries of one
-// code are answered in order. On the feed, which takes only queries that the schema marks
-// idempotent, there is one of a code at a time, repeated until its reply comes. While there is
-// no feed, it goes over main.
+// code are answered in order. The feed takes only queries that the schema marks idempotent, one
+// of each code at a time, and repeats them until the reply comes. While there is no feed, they go
+// over main.
 func (e *Endpoint) Query(now time.Time, on Channel, code uint8, data []byte) (id uint32, err error) {
 	m := Message{Kind: KindQuery, Code: code, Data: data}
 	if code < FirstQuery || code > LastQuery {
@@ -86,7 +86,7 @@ func (a *asked) schedule() {
 	}
 }
 
-// Cancel says that nobody waits for the reply to a query any more.
+// Cancel gives up a query: nobody waits for its reply any more.
 func (e *Endpoint) Cancel(now time.Time, id uint32) {
 	e.now = now
 	a := &e.asked
@@ -207,8 +207,8 @@ func (e *Endpoint) owe(on Channel, m *Message) bool {
 }
 
 // Reply answers a query of the peer, on the channel that it came on. id is the ID of its
-// EventQuery. Answer each query once, in any order: "Replies on main come in the order of the
-// queries of that code", so a reply may wait for those before it.
+// EventQuery. Answer each query once, in any order. As "Replies on main come in the order of the
+// queries of that code", a reply may wait for those before it.
 func (e *Endpoint) Reply(now time.Time, id uint32, status uint8, data []byte) error {
 	i := slices.IndexFunc(e.owed.list, func(d debt) bool { return d.id == id && !d.ready })
 	if i < 0 && e.state < StateClosing {

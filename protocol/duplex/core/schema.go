@@ -7,8 +7,8 @@ import (
 
 // Errors for a message that is not in a schema.
 var (
-	// ErrCode means that no message of the schema has this code, or not from this side, or
-	// not on this channel.
+	// ErrCode means that the schema has no message with this code, from this side and on
+	// this channel.
 	ErrCode = errors.New("duplex: the schema has no such code")
 	// ErrSID means that the schema gives no size for this SID.
 	ErrSID = errors.New("duplex: the schema has no such SID")
@@ -18,51 +18,50 @@ var (
 
 // Schema gives the sizes of data, as a message does not contain them: "its size in bytes is
 // unspecified and can depend on the relevant SID", and for queries and replies "is defined
-// according to the specified CODE". Both ends of a connection must have the same one. The
-// zero Schema has the messages of the dialect itself and none of a game. Schema is not
-// changed after use.
+// according to the specified CODE". Both ends of a connection must have the same Schema. The
+// zero Schema has only the dialect's own messages, and none of a game. Schema is not changed
+// after use.
 type Schema struct {
-	// FromServer and FromClient are the elements, by their sender: the data of updates and
-	// syncs. A client's data for its own element may differ in form from the server's.
+	// FromServer and FromClient give the sizes of the elements in updates and syncs, by their
+	// sender. A client's data for an element may differ in form from the server's.
 	FromServer, FromClient Elements
 
-	// Queries are the game's queries, by code: FirstQuery to LastQuery.
+	// Queries are the game's queries. The keys are their codes, FirstQuery to LastQuery.
 	Queries map[uint8]Query
 
 	// Signals are the codes of the game's signals: FirstSignal to LastSignal.
 	Signals []uint8
 }
 
-// Elements gives the size of the data of each SID.
+// Elements gives the size of the data of each element, by its id, the SID.
 type Elements struct {
-	// Sizes are for single SIDs, and Others is for all that are not in it. With the zero
-	// Size for Others, there are no others.
+	// Sizes has the sizes of single SIDs, and Others is the size of all SIDs that are not in
+	// it. If Others is the zero Size, there are no others.
 	Sizes  map[int16]Size
 	Others Size
 
-	// Kinds means that data begins with a kind, where 0 is none: "an element that is gone is
-	// a SYNC_MSG of its SID with a kind byte 0". Without it, the next sync of everything
-	// tells that an element is gone.
+	// Kinds means that data begins with a byte for its kind, where 0 is none: "an element that
+	// is gone is a SYNC_MSG of its SID with a kind byte 0". Without Kinds, a client learns that
+	// an element is gone only with the next sync of all elements.
 	Kinds bool
 
-	// Moments are SIDs of events rather than elements, such as a line of chat. Each message
-	// is delivered and nothing is kept of it. A sync that does not name it does not make it
-	// gone.
+	// Moments are SIDs of events rather than elements, such as a line of chat. Each message is
+	// delivered, and nothing of it is kept. There is no EventGone for it after a sync.
 	Moments []int16
 }
 
-// Query is a query and its reply. In the zero Query neither has data.
+// Query describes a query and its reply. In the zero Query, neither has data.
 type Query struct {
 	Data    Size // for the query
 	Reply   Size // for a reply with status 0
 	Failure Size // for a reply with any other status
 
-	// Idempotent allows the query on the feed, where it is repeated until its reply comes:
+	// Idempotent allows the query on the feed. There it is repeated until its reply comes, so
 	// the peer may see it twice.
 	Idempotent bool
 
-	// Pass marks the query that is taken while a player joins: it shows a pass, and
-	// Config.Judge answers it. A schema has at most one such query.
+	// Pass marks the query with which a player shows its pass while it joins. Config.Judge
+	// answers it. A schema has at most one such query.
 	Pass bool
 }
 
@@ -77,14 +76,14 @@ type Size struct {
 func Fixed(n int) Size { return Size{set: true, fixed: n} }
 
 // Growing returns a size that follows from the data itself. next is given the data so far,
-// at first none, and returns how many bytes it wants to see in all. When that is as many as
-// it was given, the data is complete. A negative number refuses the data. It is given
-// exactly what it asked for, so that it cannot depend on how the bytes arrived. It must keep
-// nothing, and is called at most 1,024 times a message.
+// at first none, and returns how many bytes it wants to see in all. If that is as many as it
+// was given, the data is complete. A negative number refuses the data. next is always given
+// as many bytes as it asked for, so that it cannot depend on how they arrived. It must not
+// keep the data, and is called at most 1,024 times a message.
 func Growing(next func(data []byte) int) Size { return Size{set: true, next: next} }
 
-// Counted returns the size of a number of 1, 2 or 4 bytes followed by that many bytes. The
-// number is part of the data. It panics for any other size of the number.
+// Counted returns the size of a big-endian number n of 1, 2 or 4 bytes, followed by n bytes.
+// The number is part of the data. Counted panics for any other size of the number.
 func Counted(numberBytes int) Size {
 	if numberBytes != 1 && numberBytes != 2 && numberBytes != 4 {
 		panic("duplex: a count has 1, 2 or 4 bytes")
@@ -130,7 +129,7 @@ func sequenceNext(parts []Size, data []byte) int {
 }
 
 // Kinds returns the size of a kind of one byte followed by the data of that kind. Kind 0 has
-// no data: it says that an element is gone. A kind that is not in the map is refused. See
+// no data: it means that an element is gone. A kind that is not in the map is refused. See
 // Elements.Kinds.
 func Kinds(kinds map[uint8]Size) Size {
 	return Growing(func(data []byte) int {
@@ -318,7 +317,7 @@ func sized(s Size, data []byte, limit int) error {
 	return nil
 }
 
-// Check returns an error if a message that from sent is not in this schema: ErrCode, ErrSID
-// or ErrSize. It completes the checks of Parse. It compiles the schema each time; endpoints
-// do so once.
+// Check returns an error if a message that the side from sent is not in this schema: ErrCode,
+// ErrSID or ErrSize. It completes the checks of Parse. It compiles the schema on each call;
+// endpoints do so once.
 func (s *Schema) Check(from Side, m *Message) error { return s.compile().check(from, m) }

@@ -28,7 +28,7 @@ type Stream struct {
 	err    error
 }
 
-// NewStream returns a stream of the bytes that from sends. It compiles s once.
+// NewStream returns a stream of the bytes that the side from sends. It compiles s once.
 func NewStream(s *Schema, from Side) *Stream {
 	return &Stream{rules: s.compile(), from: from, lender: new(reliable.Buffers)}
 }
@@ -46,9 +46,8 @@ func (s *Stream) Held() int {
 }
 
 // Next takes bytes from b, returns how many, and reports whether they complete a message.
-// Call it again with the remaining bytes until there are none. Data of m shares the
-// memory of b or of the stream, and is valid until the next call. After an error nothing
-// is taken.
+// Call it again with the remaining bytes until there are none. m.Data shares the memory of b
+// or of the stream, and is valid until the next call. After an error, Next takes nothing.
 func (s *Stream) Next(b []byte, m *Message) (n int, ok bool) {
 	if s.spent {
 		s.drop()

@@ -17,13 +17,13 @@ func (e *Endpoint) unwire(now time.Time, wire uint16) uint64 {
 type Clock struct {
 	stamps    clocksync.OneWay   // version 9: one question, many times
 	exchanges clocksync.FourTime // version 10: an answer to each question
-	asked     time.Time          // of the burst that runs
-	first     bool               // nothing of it has come
+	asked     time.Time          // when the present burst was asked for
+	first     bool               // nothing of that burst has come yet
 	epoch     time.Time
 }
 
-// AppendQuestion appends the question to the time server, for a version of the protocol: an
-// empty datagram, or 8 bytes that the answer repeats.
+// AppendQuestion appends the question to the time server to b. It is empty in version 9 of the
+// protocol, and 8 bytes that the answer repeats in version 10.
 func (c *Clock) AppendQuestion(now time.Time, version uint16, b []byte) []byte {
 	if c.epoch.IsZero() {
 		c.epoch = now

@@ -23,7 +23,7 @@ const (
 var exitNames = [...]string{"client_quit", "server_closed", "network_error", "ping_timeout", "client_kicked", "client_banned",
 	"client_outdated", "server_outdated"}
 
-// String returns the document's name of the code.
+// String returns the document's name for the code.
 func (c ExitCode) String() string { return codeName(uint8(c), exitNames[:]) }
 
 // LoginCode is the answer to a login.
@@ -33,9 +33,9 @@ type LoginCode uint8
 const (
 	LoginOK                 LoginCode = iota // logged in
 	LoginUnknownPseudo                       // there is no such account
-	LoginWrongPassword                       // or an unknown name, if the server does not tell
+	LoginWrongPassword                       // wrong password, or an unknown name that the server does not reveal
 	LoginTooManyTries                        // try again later
-	LoginAlreadyConnected                    // the account has a session already
+	LoginAlreadyConnected                    // the account already has a session
 	LoginPlayerLimitReached                  // the server is full
 
 	loginCodes = 6
@@ -43,7 +43,7 @@ const (
 
 var loginNames = [...]string{"ok", "unknown_pseudo", "wrong_password", "too_many_tries", "already_connected", "player_limit_reached"}
 
-// String returns the document's name of the code.
+// String returns the document's name for the code.
 func (c LoginCode) String() string { return codeName(uint8(c), loginNames[:]) }
 
 // RegisterCode is the answer to a registration.
@@ -63,7 +63,7 @@ const (
 
 var registerNames = [...]string{"ok", "used_pseudo", "invalid_pseudo", "invalid_password", "too_many_tries", "register_disabled"}
 
-// String returns the document's name of the code.
+// String returns the document's name for the code.
 func (c RegisterCode) String() string { return codeName(uint8(c), registerNames[:]) }
 
 // MetaCode is what a player did.
@@ -71,15 +71,15 @@ type MetaCode uint8
 
 // The codes of a meta_action.
 const (
-	MetaPlayerJoined MetaCode = iota // with the player's name
-	MetaPlayerLeft
+	MetaPlayerJoined MetaCode = iota // a player joined; the message has its name
+	MetaPlayerLeft                   // a player left
 
 	metaCodes = 2
 )
 
 var metaNames = [...]string{"player_joined", "player_left"}
 
-// String returns the document's name of the code.
+// String returns the document's name for the code.
 func (c MetaCode) String() string { return codeName(uint8(c), metaNames[:]) }
 
 func codeName(code uint8, names []string) string {

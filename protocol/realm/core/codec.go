@@ -6,16 +6,16 @@ import (
 	"parley/internal/wire"
 )
 
-// Parse reads the message that from sent and that fills all of b into m, and reports whether
-// it is valid. If not, m.Kind is unset and the other fields are meaningless. All fields of m
-// but numbers share the memory of b: copy what must outlive it.
+// Parse reads b into m as exactly one message that the side from sent, and reports whether it
+// is valid. If not, m.Kind is unset and the other fields are meaningless. All fields of m but
+// numbers share the memory of b: copy what must outlive it.
 func (c *Codec) Parse(from Side, b []byte, m *Message) bool {
 	r := wire.Big(b)
 	return c.parse(from, b, m, &r)
 }
 
-// ParseErr is Parse with an error: nil, or one that names the wrong field and its offset. The error
-// is allocated.
+// ParseErr is Parse with an error: nil, or one that names the wrong field and its offset. It is for
+// tools and logs, as the error is allocated.
 func (c *Codec) ParseErr(from Side, b []byte, m *Message) error {
 	r := wire.Big(b)
 	c.parse(from, b, m, &r)
@@ -90,7 +90,7 @@ func (c *Codec) fill(m *Message, b []byte) {
 	}
 }
 
-// Own returns a copy of a valid message with bytes of its own, and their number.
+// Own returns a copy of a valid message that shares no memory with it, and the number of the copy's bytes.
 func (c *Codec) Own(m *Message) (own *Message, size int) {
 	b := c.AppendTo(nil, m)
 	own = new(Message)

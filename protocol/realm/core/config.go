@@ -6,26 +6,28 @@ import (
 
 // Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// Schema has the game's attributes, actions and config fields. Both ends must have the same. Default: none of
-	// them.
+	// Schema has the game's attributes, actions and config fields. Both ends must have the same Schema. Default: no
+	// attributes, actions or fields.
 	Schema Schema
 
-	// TickRate is the number of ticks a second. Default 20. A client must have the server's, as it is not sent.
+	// TickRate is the number of ticks a second. Default 20. A client must have the same TickRate as its server, which
+	// does not send it.
 	TickRate int
 
-	// MinVersion and MaxVersion are the versions that a server accepts. Default 9 and 10.
+	// MinVersion and MaxVersion are the oldest and newest versions that a server accepts. Default 9 and 10.
 	MinVersion, MaxVersion uint16
 
 	// Version is the version of a client. Default 10.
 	Version uint16
 
-	// MaxRollbackTicks is how many ticks in the past a client's tick may be. Default 20; negative means none.
+	// MaxRollbackTicks is how many ticks a client's message may be late. Default 20; negative means none.
 	MaxRollbackTicks int
 
-	// TimeServerPort is sent to clients. A Server sets it to the port of its own time server.
+	// TimeServerPort is the port of the time server, which clients are told. realm.Listen sets it to that of the
+	// server's own time server.
 	TimeServerPort uint16
 
-	// Extension is the values that the game adds to config, of the types of Schema.Config.
+	// Extension has the values that the game adds to the config message, with the types of Schema.Config.
 	Extension []Value
 
 	// PingAfter is how long a connection may be silent before a ping is sent. Default 5 s.
@@ -40,48 +42,49 @@ type Config struct {
 	// LoginWithin is how long a client may take to enter the game. Default 60 s.
 	LoginWithin time.Duration
 
-	// Linger is how long the writing of an exit may take. Default 1 s.
+	// Linger is how long the exit message may take to be written. Default 1 s.
 	Linger time.Duration
 
 	// MaxQueue bounds the bytes that wait to be written to one peer. Beyond it, a server first merges entity updates
-	// in the queue. If that is not enough, the client is dropped with exit 2. A client's calls fail with
+	// in the queue. If that is not enough, the client is dropped with exit 2. At a client, calls that send fail with
 	// ErrQueueFull. Default 1 MiB.
 	MaxQueue int
 
-	// MaxPlayers bounds the players in the game. Further log-ins are answered 5. Default 4,096.
+	// MaxPlayers bounds the players in the game. Further log-ins are answered LoginPlayerLimitReached. Default 4,096.
 	MaxPlayers int
 
 	// MaxWaiting bounds the connections that are not in the game. Beyond it, the oldest is closed, so that clients
-	// that never log in keep nobody out. Default 8,192. A Server takes a quarter of them, and closes the newest
-	// connection of the address that has the most.
+	// that never log in keep nobody out. Default 8,192. A realm.Server admits a quarter of MaxWaiting. Beyond that, it
+	// closes the newest connection of the address that has the most.
 	MaxWaiting int
 
 	// MaxChat is the size of the largest chat_send in bytes. A longer one causes exit 2. Default 512.
 	MaxChat int
 
-	// ChatRate is how many chat_send a second are accepted. Further ones are dropped and counted. Default 5.
+	// ChatRate is how many chat_send a second are accepted from a client. Further ones are dropped and counted.
+	// Default 5.
 	ChatRate int
 
-	// OwnChat leaves chat to the game. Without it, a server broadcasts each chat_send, and passes it to the game.
+	// OwnChat leaves chat to the game. Without it, a server broadcasts each chat_send, and also passes it to the game.
 	OwnChat bool
 
-	// Terrain returns the chunks of the world. Without it, clients get none.
+	// Terrain returns the chunks of the world. Without it, clients get no chunks.
 	Terrain TerrainSource
 
-	// TerrainByTurn sends chunks when the game calls Conn.SendChunks, and not whenever a client's budget allows it.
-	// A game with many players can so bound the total cost of their terrain. Enter sends the chunk of a new player
-	// in any case.
+	// TerrainByTurn sends chunks only when the game calls Conn.SendChunks, and not whenever a client's budget allows
+	// it. So a game with many players can bound the total cost of their terrain. Conn.Enter sends the chunk of a new
+	// player in any case.
 	TerrainByTurn bool
 
 	// SightRadius is the radius, in chunks, of the terrain that a player is sent on entry. Default 1, nine chunks in
-	// all; negative means only the player's own.
+	// all. If negative, only the player's own chunk is sent.
 	SightRadius int
 
-	// FollowSight also sends the chunks that come within SightRadius as the player moves, for clients that never
-	// ask. The game reports the player's position with Conn.LookFrom.
+	// FollowSight also sends the chunks that come within SightRadius as the player moves. It is for clients that never
+	// ask for chunks. The game reports the player's position with Conn.LookFrom.
 	FollowSight bool
 
-	// TerrainRate is the budget of terrain for each client in bytes a second. Default 256 KiB.
+	// TerrainRate is the budget for each client's terrain, in bytes a second. Default 256 KiB.
 	TerrainRate int
 
 	filled    bool

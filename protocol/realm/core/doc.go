@@ -1,8 +1,8 @@
 // Package core is the realm dialect without sockets: messages and their codec, and the state machines of a server and a client.
-// Most programs need only package realm, and the messages of this one.
+// Most programs need only package realm, and the messages of this package.
 //
 // A Mux is a server and an Endpoint made by NewClient is a client, without socket, goroutine or clock. Both are driven by
-// HandleBytes, HandleTimeout, PollEvent, PollBytes and NextTimeout. A TimeServer answers questions for the time. A Codec reads and
+// HandleBytes, HandleTimeout, PollEvent, PollBytes and NextTimeout. A TimeServer answers requests for the time. A Codec reads and
 // writes messages, and a Stream cuts bytes into messages. docs/protocols/realm.md has the bytes and the effect of each message in
 // each state.
 //

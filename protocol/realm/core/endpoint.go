@@ -14,14 +14,15 @@ var (
 	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("realm: connection closed")
 	// ErrState means that the call is not valid in this state, such as a message of the
-	// game before the player is in it.
+	// game before the player is in the game.
 	ErrState = errors.New("realm: not possible in this state")
 	// ErrQueueFull means that too much waits to be written. Try again later.
 	ErrQueueFull = errors.New("realm: send queue full: try again later")
 	// ErrKind means that this side does not send such messages, or that the endpoint sends
 	// them by itself.
 	ErrKind = errors.New("realm: this side does not send this message")
-	// ErrTemporary means that an id is, or is not, one of the temporary ids of clients.
+	// ErrTemporary means that an id is temporary where a lasting one is needed, or lasting
+	// where a temporary one is needed.
 	ErrTemporary = errors.New("realm: an id is in the wrong range: temporary ids are for clients")
 	// ErrTooLarge means that a message has more than MaxMessage bytes.
 	ErrTooLarge = errors.New("realm: message too large")
@@ -31,17 +32,17 @@ var (
 type State uint8
 
 const (
-	// StateOpening is the state before the client's version, or the server's config, has
-	// come.
+	// StateOpening is the state before the peer's first message: the client's version, or
+	// the server's config.
 	StateOpening State = iota + 1
 	// StateLobby is the state in which the client may register and log in.
 	StateLobby
-	// StateEntering is the state at a server in which the log-in was right and the game is
-	// asked.
+	// StateEntering is the state at a server in which the log-in was accepted, and the game
+	// decides whether the player enters.
 	StateEntering
 	// StatePlaying is the state in which the player is in the game.
 	StatePlaying
-	// StateClosing is the state in which our exit is on its way.
+	// StateClosing is the state in which our exit is being written.
 	StateClosing
 	// StateClosed is the state of an ended connection.
 	StateClosed
@@ -60,7 +61,7 @@ type Endpoint struct {
 	shared *Shared
 	side   Side // which we are
 	state  State
-	pinged bool // since something came
+	pinged bool // a ping was sent since something came
 	last   bool // EventClosed is due
 	peer   netip.AddrPort
 	born   time.Time
@@ -76,16 +77,16 @@ type Endpoint struct {
 	server    serverSide
 	client    *clientSide // nil at a server
 	terrain   terrain
-	announced queue.Fifo[Event] // that come from calls, not from bytes
+	announced queue.Fifo[Event] // events that come from calls, not from bytes
 
 	stats Stats
 }
 
-// Stats counts every fate of a connection's messages.
+// Stats counts the messages of a connection by their fate.
 type Stats struct {
 	In         uint64 // messages received: the sum of the five below
-	Taken      uint64 // had their effect, or were passed on
-	Refused    uint64 // with a tick too far from now: passed on as refused
+	Taken      uint64 // handled, or passed on to the game
+	Refused    uint64 // with a tick too far from now: passed on as EventRefused
 	ChatFast   uint64 // chat_send beyond the rate, or empty: dropped
 	Bad        uint64 // broke the protocol, and ended the connection
 	AfterClose uint64 // came after the end was decided
@@ -94,7 +95,7 @@ type Stats struct {
 	OutBytes    uint64 // bytes that were polled
 	Coalesced   uint64 // times that entity updates in the queue were merged
 	Chunks      uint64 // chunks that were sent
-	ChunkUnsaid uint64 // chunks that were asked for and not noted, as too many were
+	ChunkUnsaid uint64 // chunks that were asked for and will not be sent, as too many were asked for
 }
 
 // Check returns an error if the counters do not add up.
@@ -132,15 +133,15 @@ func (e *Endpoint) Codec() *Codec { return e.cfg.codec }
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats { return e.stats }
 
-// Queued returns how many bytes wait to be written, with the overhead of each message.
+// Queued returns how many bytes wait to be written, including the overhead of each message.
 func (e *Endpoint) Queued() int { return e.out.held }
 
 // Over returns the reason why the connection has ended, if it has. Events may still be
 // waiting for PollEvent.
 func (e *Endpoint) Over() (Close, bool) { return e.close, e.state == StateClosed }
 
-// HandleBytes takes bytes of the stream, however they are cut. They must not change until
-// PollEvent has returned false.
+// HandleBytes takes bytes of the stream. They may begin and end anywhere in a message, and
+// must not change until PollEvent has returned false.
 func (e *Endpoint) HandleBytes(now time.Time, b []byte) {
 	e.now = now
 	if e.state == StateClosed {
@@ -155,7 +156,8 @@ func (e *Endpoint) HandleBytes(now time.Time, b []byte) {
 	e.input = b
 }
 
-// HandleEnd says that the stream has ended: no more bytes come, and none can be sent.
+// HandleEnd tells the endpoint that the stream has ended: no more bytes come, and none can be
+// sent.
 func (e *Endpoint) HandleEnd(now time.Time, err error) {
 	e.now = now
 	c := Close{Reason: ReasonStream, Remote: true}

@@ -117,10 +117,10 @@ func (c *clientSide) release(id uint16) {
 	c.temporary[i/64] &^= 1 << (i % 64)
 }
 
-// Temporary returns an id for an entity that an action will create, until the server has given it
-// another: see EventMessage of entity_id_change. It returns false if all 1,000 are in use, and at a
-// server, which has none. An entity_destroy of the id says that the action had no effect, and frees
-// the id too. ReleaseTemporary gives back an id that was not used.
+// Temporary returns a temporary id for an entity that an action will create. The server replaces it
+// with an id of its own (entity_id_change), or sends an entity_destroy for it: then the action had no
+// effect. Either frees the temporary id. ReleaseTemporary gives back an id that was not used.
+// Temporary returns false if all 1,000 ids are in use, and at a server, which has none.
 func (e *Endpoint) Temporary() (uint16, bool) {
 	c := e.client
 	if c == nil {
@@ -137,14 +137,14 @@ func (e *Endpoint) Temporary() (uint16, bool) {
 	return 0, false
 }
 
-// ReleaseTemporary gives back an id of Temporary.
+// ReleaseTemporary gives back an id that Temporary returned.
 func (e *Endpoint) ReleaseTemporary(id uint16) {
 	if id >= FirstTemporary && e.client != nil {
 		e.client.release(id)
 	}
 }
 
-// MaxRollbackTicks returns the value of the server's config: how late a client's tick may be.
+// MaxRollbackTicks returns how many ticks a client's message may be late, as the server's config says.
 func (e *Endpoint) MaxRollbackTicks() uint16 {
 	if e.client == nil {
 		return uint16(min(e.cfg.MaxRollbackTicks, 1<<16-1))
@@ -168,9 +168,9 @@ func (e *Endpoint) Clock() *Clock {
 	return &e.client.clock
 }
 
-// ServerTime returns the server's clock in Unix µs. A client's estimate comes from the time server
-// or, before that has answered, from the login, which is late by the delay of one message. It is 0
-// before both. A server returns its own clock.
+// ServerTime returns the server's clock in Unix µs. A client's estimate comes from the time server.
+// Before that has answered, it comes from the login_response, and is late by the delay of that
+// message. Before both, it is 0. A server returns its own clock.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.client == nil {
 		return e.server.mux.Unix(now)
@@ -178,8 +178,8 @@ func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	return e.client.time(now)
 }
 
-// ServerTick returns the server's present tick. A client estimates it from that of the login. A
-// server returns its own.
+// ServerTick returns the server's tick now. A client estimates it from the tick in the
+// login_response. A server returns its own.
 func (e *Endpoint) ServerTick(now time.Time) uint64 { return e.tick(now) }
 
 // time is the server's clock as a client knows it.
@@ -233,8 +233,8 @@ func (e *Endpoint) askServer(now time.Time, kind Kind, name, password string) er
 }
 
 // Send sends one of a player's messages: entity_update, action_do, terrain_request or chat_send. If
-// the message has a tick, it is set to the estimate of the server's. The error is ErrClosed,
-// ErrState, ErrKind, ErrValue, ErrTooLarge or ErrQueueFull.
+// the message has a tick, Send sets it to ServerTick. The error is ErrClosed, ErrState, ErrKind,
+// ErrValue, ErrTooLarge or ErrQueueFull.
 func (e *Endpoint) Send(now time.Time, m *Message) error {
 	switch {
 	case e.state >= StateClosing:

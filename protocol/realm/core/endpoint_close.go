@@ -6,8 +6,8 @@ import (
 	"parley/internal/queue"
 )
 
-// Close says goodbye with an exit code, behind everything queued. Bytes that are not written
-// within the linger time are dropped.
+// Close says goodbye with an exit code, after everything that is queued. Bytes that are not
+// written within Config.Linger are dropped.
 func (e *Endpoint) Close(now time.Time, code ExitCode, text string) {
 	e.fail(now, Close{Reason: ReasonClosed, Exit: code, Text: text})
 }

@@ -186,10 +186,10 @@ type Entry struct {
 	// Entity is the player's own entity, with all fields. The chunk of its position is sent first.
 	Entity Entity
 
-	// Sight are the other entities in its sight, with all fields.
+	// Sight yields the other entities in the player's sight, with all fields.
 	Sight iter.Seq[Entity]
 
-	// Players are the other players in the game: their entities and names.
+	// Players yields the other players in the game: their entities and names.
 	Players iter.Seq2[uint16, string]
 }
 

@@ -2,27 +2,27 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (
-	// EventOpened means that the versions agree. A client has the server's config, which is
-	// Message.
+	// EventOpened means that the versions agree. At a client, Message is the server's config.
 	EventOpened EventKind = iota + 1
-	// EventRegister means, at a server, that a client asks for an account: Question. Answer it
-	// with AnswerRegister.
+	// EventRegister means, at a server, that a client asks for an account; Question has its name
+	// and password. Answer it with Conn.AnswerRegister.
 	EventRegister
-	// EventLogin means, at a server, that a client logs in: Question. Answer it with
-	// AnswerLogin.
+	// EventLogin means, at a server, that a client wants to log in; Question has its name and
+	// password. Answer it with Conn.AnswerLogin.
 	EventLogin
-	// EventEnter means, at a server, that the log-in was accepted. The game answers with
-	// Enter, or with Refuse. Question names the player.
+	// EventEnter means, at a server, that the log-in was accepted; Question has the player's
+	// name. The game answers with Conn.Enter or Conn.Refuse.
 	EventEnter
-	// EventRegistered is, at a client, the answer to a registration: Message.Code.
+	// EventRegistered means, at a client, that a registration was answered; Message.Code is the
+	// answer.
 	EventRegistered
-	// EventLoggedIn is, at a client, the answer to a log-in: Message.Code.
+	// EventLoggedIn means, at a client, that a log-in was answered; Message.Code is the answer.
 	EventLoggedIn
-	// EventMessage is one of the game's messages: Message, and Tick if it has one.
+	// EventMessage is one of the game's messages; Message is set, and Tick if the message has one.
 	EventMessage
 	// EventRefused means, at a server, that the tick of an entity_update or action_do is too
 	// far from now. The game does not apply it, but sends the client a correcting
@@ -43,7 +43,7 @@ func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
 type Event struct {
 	Kind     EventKind
 	Message  *Message
-	Tick     uint64 // of Message, "read as the absolute tick nearest to now"; Mux.BeginTick tells of a game that is behind
+	Tick     uint64 // the tick of Message, "read as the absolute tick nearest to now"; see Mux.BeginTick for a game that is behind
 	Question Question
 	Close    Close
 }
@@ -75,13 +75,13 @@ const (
 	ReasonVersion
 	// ReasonSlow means that the version or the log-in did not come in time.
 	ReasonSlow
-	// ReasonProtocol means that the peer broke the protocol; Text tells how.
+	// ReasonProtocol means that the peer broke the protocol; Text says how.
 	ReasonProtocol
-	// ReasonOverflow means that the peer does not read what it is sent.
+	// ReasonOverflow means that the peer read too slowly: too many bytes waited for it.
 	ReasonOverflow
-	// ReasonCrowded means that too many others wait to log in.
+	// ReasonCrowded means that too many other clients wait to log in.
 	ReasonCrowded
-	// ReasonStream means that the stream ended without an exit; Text tells how.
+	// ReasonStream means that the stream ended without an exit; Text says how.
 	ReasonStream
 )
 
@@ -99,7 +99,7 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how a connection ended: by which side, why, and with which exit code. The code is
+// Close is how a connection ended: by which side, why, and with which exit code. Exit is
 // meaningless if the stream ended without one.
 type Close struct {
 	Reason Reason

@@ -93,7 +93,7 @@ func (k Kind) String() string {
 	return kinds[0].name
 }
 
-// HasTick reports whether the message carries a tick behind its type.
+// HasTick reports whether the message carries a tick after its type.
 func (k Kind) HasTick() bool { return int(k) < len(kinds) && kinds[k].tick }
 
 // Senders returns the sides that may send the message, as a set of bits.
@@ -141,8 +141,8 @@ func (k Kind) Senders() Side {
 type Message struct {
 	Kind Kind
 
-	// Tick is "the current logic frame on the simulator that sends the message", its low
-	// 16 bits. A login_response has one too, with code 0.
+	// Tick is the low 16 bits of "the current logic frame on the simulator that sends the
+	// message". A login_response with code 0 has one too.
 	Tick uint16
 
 	// Code is for exit, login_response, register_response and meta_action: an ExitCode,

@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Action is "characterised by an id and optional parameters". The Schema gives the types of
-// the parameters.
+// Action is an action of the game, "characterised by an id and optional parameters". The Schema
+// gives the types of the parameters.
 //
 //	 0            2
 //	+------------+---------------------------------+
@@ -27,8 +27,8 @@ type Fields struct {
 	raw    []byte
 }
 
-// Action returns an action with its parameters, in memory of its own. The error is ErrUnknown,
-// ErrType or ErrValue.
+// Action returns an action with its parameters, in newly allocated memory. The error is
+// ErrUnknown, ErrType or ErrValue.
 func (c *Codec) Action(id uint16, params ...Value) (Action, error) {
 	_, a, err := c.AppendAction(nil, id, params...)
 	return a, err
@@ -148,7 +148,7 @@ type Actions struct {
 	raw   []byte
 }
 
-// Actions returns actions in wire form, in memory of their own. The error is ErrTooMany or
+// Actions returns actions in wire form, in newly allocated memory. The error is ErrTooMany or
 // ErrUnknown.
 func (c *Codec) Actions(list ...Done) (Actions, error) {
 	_, a, err := c.AppendActions(nil, list...)

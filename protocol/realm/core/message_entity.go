@@ -7,8 +7,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Has are the bits of an entity block, "read from left to right": they tell which of its
-// fields are present.
+// Has are the bits of an entity block, "read from left to right". They say which of its fields
+// are present.
 type Has uint8
 
 // The bits. The other two, 0x10 and 0x08, are refused: "their length is unknown".
@@ -25,8 +25,8 @@ const (
 	hasAll      = HasPosition | HasSpeedAngle | HasSpeedNorm | HasType | HasSprite | HasObject
 )
 
-// Entity is an entity block: the fields of one entity whose bits are set in Has. The data
-// follow in the order of the bits:
+// Entity is an entity block: the fields of one entity whose bits are set in Has. Their data
+// follows in the order of the bits:
 //
 //	 0         2          3
 //	+---------+----------+------
@@ -51,8 +51,9 @@ type Entity struct {
 	Attributes Attributes
 }
 
-// Attributes are the pairs behind the object bit, in wire form. The zero value has none. They
-// share the memory of the bytes that they were parsed from.
+// Attributes are the attributes of an entity (the object field) in wire form: pairs of a number
+// and a value. The zero value has none. They share the memory of the bytes that they were parsed
+// from.
 type Attributes struct {
 	codec *Codec
 	count int
@@ -65,15 +66,15 @@ type Attribute struct {
 	Value Value
 }
 
-// Attributes returns pairs in wire form, in memory of their own. The error is ErrUnknown,
+// Attributes returns pairs in wire form, in newly allocated memory. The error is ErrUnknown,
 // ErrType, ErrValue or ErrTooMany.
 func (c *Codec) Attributes(list ...Attribute) (Attributes, error) {
 	_, a, err := c.AppendAttributes(nil, list...)
 	return a, err
 }
 
-// AppendAttributes is Attributes without an allocation: the pairs are appended to b, which
-// the caller reuses for the next tick, and are valid until then. With an error, b is returned
+// AppendAttributes is Attributes without an allocation: it appends the pairs to b. They are
+// valid until the caller reuses b, such as for the next tick. With an error, it returns b
 // unchanged.
 func (c *Codec) AppendAttributes(b []byte, list ...Attribute) ([]byte, Attributes, error) {
 	from := len(b)
@@ -98,8 +99,8 @@ func (c *Codec) AppendAttributes(b []byte, list ...Attribute) ([]byte, Attribute
 // Len returns the number of pairs.
 func (a Attributes) Len() int { return a.count }
 
-// All yields the pairs in the order of the wire. If an attribute occurs twice, its last value
-// counts.
+// All yields the pairs in the order of the wire. If an attribute occurs twice, the last value is
+// the valid one.
 func (a Attributes) All() iter.Seq2[uint16, Value] {
 	return func(yield func(uint16, Value) bool) {
 		r := wire.Big(a.raw)
@@ -216,7 +217,7 @@ type Entities struct {
 	raw   []byte
 }
 
-// Entities returns blocks in wire form, in memory of their own. The error is ErrTooMany or
+// Entities returns blocks in wire form, in newly allocated memory. The error is ErrTooMany or
 // ErrValue.
 func (c *Codec) Entities(list ...Entity) (Entities, error) {
 	_, e, err := c.AppendEntities(nil, list...)
@@ -241,7 +242,7 @@ func (c *Codec) AppendEntities(b []byte, list ...Entity) ([]byte, Entities, erro
 // Len returns the number of blocks.
 func (e Entities) Len() int { return e.count }
 
-// All yields the blocks. Each is valid until the next one.
+// All yields the blocks. Each is valid until the next is yielded.
 func (e Entities) All() iter.Seq[*Entity] {
 	return func(yield func(*Entity) bool) {
 		r := wire.Big(e.raw)

@@ -14,7 +14,8 @@ import (
 //	| bx i16 | by i16 | default u8 | count u16 | x u8, y u8, value u8 each  |
 //	+--------+--------+------------+-----------+----------------------------+
 //
-// The document does not say what happens if a cell is listed twice; here the last one counts.
+// The document does not say what happens if a cell is listed twice. Here, the last value is the
+// valid one.
 type Chunk struct {
 	BX, BY  int16
 	Default uint8
@@ -173,7 +174,7 @@ type ChunkID struct{ BX, BY int16 }
 // none.
 type Wanted struct{ raw []byte }
 
-// MakeWanted returns a list of chunks to ask for. The error is ErrTooMany, above MaxWanted.
+// MakeWanted returns a list of chunks to ask for. It returns ErrTooMany for more than MaxWanted.
 func MakeWanted(list ...ChunkID) (Wanted, error) {
 	if len(list) > MaxWanted {
 		return Wanted{}, ErrTooMany

@@ -19,24 +19,24 @@ type Mux struct {
 	conns  *roster.Roster[*Conn]
 	now    time.Time
 
-	epoch     time.Time // and the same in Unix µs: ours does not jump when the wall clock does
+	epoch     time.Time // when the server began; epochUnix is the same in Unix µs. Our clock does not jump with the wall clock
 	epochUnix uint64
 	ticks     clocksync.Ticks
-	begun     bool // the game says which tick it is
+	begun     bool // BeginTick was called
 	tick      uint64
 	tickAt    uint64
 
 	players int
 	waiting int               // connections that are not in the game
-	crowd   queue.Fifo[*Conn] // the same, who came first first; some have left
-	left    *Conn             // whose end was told, but not to the others
+	crowd   queue.Fifo[*Conn] // the same, oldest first; some have left
+	left    *Conn             // a player whose EventClosed was polled; the others are not told yet
 	down    bool
 	hooks   Hooks
 	stats   MuxStats
-	past    Stats // of the connections that are over
+	past    Stats // of connections that have ended
 }
 
-// Hooks are functions of a shell that calls of the game on a Conn call at once. Each may be nil.
+// Hooks are functions of the shell that Conn.Enter and Conn.Refuse call. Each may be nil.
 type Hooks struct {
 	Entered func(c *Conn) // Enter has let a player in
 	Refused func(c *Conn) // Refuse was called
@@ -66,21 +66,21 @@ type member = roster.Member
 
 // MuxStats counts the fates of connections.
 type MuxStats struct {
-	Accepted  uint64 // connections
-	Ended     uint64
-	Crowded   uint64 // closed because too many others were waiting
+	Accepted  uint64 // connections that were accepted
+	Ended     uint64 // connections that have ended
+	Crowded   uint64 // connections closed because too many others were waiting
 	Entered   uint64 // players that entered the game
-	Players   int    // in the game now
-	Waiting   int    // not in the game now
-	Broadcast uint64 // messages that were encoded once for many
-	Receivers uint64 // queues that got them
+	Players   int    // players in the game now
+	Waiting   int    // connections that are not in the game now
+	Broadcast uint64 // messages that were encoded once for many connections
+	Receivers uint64 // queues that got such messages
 }
 
-// StreamStats counts what becomes of connections before a Mux has them.
+// StreamStats counts the fates of connections before a Mux has them.
 type StreamStats struct {
-	Accepted   uint64 // by the system
+	Accepted   uint64 // accepted by the system
 	Opened     uint64 // passed to the Mux
-	BadShake   uint64 // whose handshake failed or took too long
+	BadShake   uint64 // closed because their handshake failed or took too long
 	Hasty      uint64 // closed because their host or network began too many handshakes
 	Crowded    uint64 // closed because too many had not entered: of their host, of its network, or in all
 	AcceptErrs uint64 // times that accepting failed and was tried again
@@ -99,10 +99,10 @@ func (m *Mux) SetHooks(h Hooks) { m.hooks = h }
 // Config returns the configuration, in which every field has its value.
 func (m *Mux) Config() Config { return *m.cfg }
 
-// SetLink keeps a value of a shell with a connection, such as its stream.
+// SetLink stores a value of the shell with a connection, such as its stream.
 func (m *Mux) SetLink(c *Conn, link any) { c.link = link }
 
-// Link returns the value of SetLink.
+// Link returns the value that SetLink has stored.
 func (m *Mux) Link(c *Conn) any { return c.link }
 
 // Codec returns the codec of the schema, for making messages.
@@ -134,7 +134,7 @@ func (m *Mux) Traffic() Stats {
 	return s
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
@@ -146,15 +146,15 @@ func (m *Mux) Unix(now time.Time) uint64 {
 	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
 }
 
-// Tick returns the present tick: that of BeginTick or, without one, the ticks since the server began, by
-// the tick rate.
+// Tick returns the present tick: that of the latest BeginTick. Without any BeginTick, it follows from the
+// clock and the tick rate.
 func (m *Mux) Tick(now time.Time) uint64 {
 	tick, _ := m.tickStart(now)
 	return tick
 }
 
-// BeginTick says which tick of the game begins, and when it was due: now, or in the past if the game is
-// behind the clock. Without any BeginTick, ticks are counted by the clock.
+// BeginTick tells the Mux which tick of the game begins, and when it was due: now, or in the past if the
+// game is behind the clock. Without any BeginTick, ticks are counted by the clock.
 func (m *Mux) BeginTick(due time.Time, tick uint64) {
 	m.begun, m.tick, m.tickAt = true, tick, m.Unix(due)
 }
@@ -179,7 +179,7 @@ func (m *Mux) tickStart(now time.Time) (tick, start uint64) {
 	return tick, m.ticks.Start(tick)
 }
 
-// Accept adds a connection from an address. Its deadlines count from born, when it was begun.
+// Accept adds a connection from an address. Its deadlines count from born, the time at which it began.
 func (m *Mux) Accept(now time.Time, from netip.AddrPort, born time.Time) *Conn {
 	m.now = now
 	c := &Conn{mux: m, endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
@@ -228,7 +228,7 @@ func (m *Mux) HandleBytes(now time.Time, c *Conn, b []byte) {
 	m.touch(c)
 }
 
-// HandleEnd says that the stream of a connection has ended.
+// HandleEnd tells a connection that its stream has ended.
 func (m *Mux) HandleEnd(now time.Time, c *Conn, err error) {
 	m.now = now
 	c.endpoint.HandleEnd(now, err)
@@ -264,7 +264,7 @@ func (m *Mux) PollEvent() (*Conn, Event, bool) {
 	return nil, Event{}, false
 }
 
-// Quiet reports whether no connection may have events.
+// Quiet reports whether PollEvent has nothing to return.
 func (m *Mux) Quiet() bool { return m.conns.Quiet() }
 
 // forget takes a closed connection out of the table.
@@ -288,8 +288,8 @@ func (m *Mux) tellLeft() {
 	}
 }
 
-// PollBytes writes the next bytes of an unblocked connection into buf, and returns that connection. If
-// its stream takes no more after them, call Block.
+// PollBytes writes the next bytes of a connection into buf, and returns that connection. It skips blocked
+// connections. If the stream takes no more bytes after these, call Block.
 func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
 	for c, ok := m.conns.Busy(); ok; c, ok = m.conns.Busy() {
 		c.endpoint.now = m.now
@@ -308,10 +308,10 @@ func (m *Mux) PollBytes(buf []byte) (*Conn, int, bool) {
 	return nil, 0, false
 }
 
-// Block says that a connection's stream takes no bytes until Unblock.
+// Block tells the Mux that a connection's stream takes no bytes until Unblock.
 func (m *Mux) Block(c *Conn) { c.blocked = true }
 
-// Unblock says that the stream takes bytes again.
+// Unblock tells the Mux that the stream takes bytes again.
 func (m *Mux) Unblock(now time.Time, c *Conn) {
 	m.now = now
 	c.blocked = false
@@ -327,7 +327,8 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 	}
 }
 
-// CutAll ends all connections at once, for the reasons that Shutdown or others gave them: what is not written is dropped.
+// CutAll ends all connections at once, with the reasons that they got from Shutdown or Close. Bytes that are not written are
+// dropped.
 func (m *Mux) CutAll() {
 	for c := range m.conns.All() {
 		c.endpoint.end(c.endpoint.close)

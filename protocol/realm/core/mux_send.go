@@ -11,10 +11,10 @@ func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
 // Stats returns the counters.
 func (c *Conn) Stats() Stats { return c.endpoint.stats }
 
-// Queued returns how many bytes wait to be written, with the overhead of each message.
+// Queued returns how many bytes wait to be written, including the overhead of each message.
 func (c *Conn) Queued() int { return c.endpoint.Queued() }
 
-// Account returns the name of the player in the game, as given at the login; "" if there is none.
+// Account returns the player's name, as given at the log-in, or "" if it has not entered the game.
 func (c *Conn) Account() string { return c.endpoint.server.account }
 
 // Entity returns the player's own entity.
@@ -32,8 +32,8 @@ func (c *Conn) AnswerRegister(q Question, code RegisterCode) bool {
 	return c.endpoint.answerRegister(c.mux.now, q.Number, code)
 }
 
-// AnswerLogin answers an EventLogin. With LoginOK the next event is EventEnter, or the client is
-// told that the server is full. It returns false if the client no longer waits for it: then close
+// AnswerLogin answers an EventLogin. With LoginOK, the next event is EventEnter. AnswerLogin returns
+// false if the client no longer waits for the answer, or was told that the server is full: then close
 // the session that was opened for the account.
 func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
 	defer c.mux.touch(c)
@@ -44,7 +44,8 @@ func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
 	return c.endpoint.answerLogin(c.mux.now, q.Number, code)
 }
 
-// Refuse answers an EventEnter: the player does not enter.
+// Refuse answers an EventEnter: the player does not enter. It returns false if there is no such event
+// to answer.
 func (c *Conn) Refuse(code LoginCode) bool {
 	defer c.mux.touch(c)
 	ok := c.endpoint.refuseEntry(c.mux.now, code)
@@ -85,15 +86,15 @@ func (c *Conn) Enter(en Entry) error {
 	return nil
 }
 
-// Frame is an encoded message that may be sent to many connections. Release it after use.
+// Frame is an encoded message that may be sent to many connections. Release it with Mux.Release after use.
 type Frame struct{ f *frame }
 
 // gameKinds are what the program may send.
 const gameKinds = 1<<KindMetaAction | 1<<KindChunkUpdate | 1<<KindEntitiesUpdate | 1<<KindActionsDone | 1<<KindEntityCreate |
 	1<<KindEntityDestroy | 1<<KindChatReceive | 1<<KindEntityIDChange | 1<<KindChunksUpdate
 
-// Encode encodes a message for several connections: bytes that are the same for all are made once.
-// The error is ErrKind, ErrTemporary, ErrValue or ErrTooLarge.
+// Encode encodes a message once for several connections. The error is ErrKind, ErrTemporary, ErrValue
+// or ErrTooLarge.
 func (m *Mux) Encode(msg *Message) (Frame, error) {
 	switch {
 	case gameKinds>>msg.Kind&1 == 0:
@@ -115,7 +116,7 @@ func (m *Mux) Encode(msg *Message) (Frame, error) {
 	return Frame{f}, nil
 }
 
-// Release releases a frame. Queues keep it as long as they need it.
+// Release gives up the caller's hold on a frame. Queues keep it as long as they need it.
 func (m *Mux) Release(f Frame) { m.shared.release(f.f) }
 
 // SendFrame sends an encoded message. The error is ErrClosed or ErrState.
@@ -141,13 +142,13 @@ func (c *Conn) Send(msg *Message) error {
 	return c.SendFrame(f)
 }
 
-// ChangeID tells this client the id of an entity that it created under a temporary one.
+// ChangeID tells this client the lasting id of an entity that it created under a temporary id.
 func (c *Conn) ChangeID(temporary, real uint16) error {
 	return c.Send(&Message{Kind: KindEntityIDChange, Old: temporary, New: real})
 }
 
-// ChunkChanged says that cells of a chunk in sight have changed. The chunk is sent again when the
-// client's budget allows it.
+// ChunkChanged tells the connection that cells of a chunk in the player's sight have changed. The
+// chunk is sent again when the client's budget allows it.
 func (c *Conn) ChunkChanged(id ChunkID) {
 	if c.endpoint.state != StatePlaying || c.endpoint.cfg.Terrain == nil {
 		return
@@ -195,7 +196,8 @@ func (c *Conn) SendChunks(n int) {
 	c.mux.touch(c)
 }
 
-// Close says goodbye to this client: ExitClientKicked, ExitClientBanned or ExitServerClosed.
+// Close says goodbye to this client with an exit code: ExitClientKicked, ExitClientBanned or
+// ExitServerClosed.
 func (c *Conn) Close(code ExitCode, text string) {
 	c.endpoint.Close(c.mux.now, code, text)
 	c.mux.touch(c)
@@ -207,8 +209,8 @@ func (c *Conn) Cut(text string) {
 	c.mux.touch(c)
 }
 
-// Broadcast sends a message to all players, or to those for whom to returns true, and encodes it
-// once. See Encode.
+// Broadcast encodes a message once and sends it to all players, or, if to is set, to those for whom
+// it returns true. See Encode.
 func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
 	f, err := m.Encode(msg)
 	if err != nil {
@@ -219,7 +221,7 @@ func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
 	return nil
 }
 
-// Say broadcasts a line of chat.
+// Say broadcasts a line of chat by an entity.
 func (m *Mux) Say(entity uint16, text []byte) {
 	m.broadcast(&Message{Kind: KindChatReceive, Tick: uint16(m.Tick(m.now)), ID: entity, Text: text}, nil)
 }

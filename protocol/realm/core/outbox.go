@@ -8,8 +8,8 @@ import (
 // Shared is what the endpoints of one loop share. Its zero value is usable.
 type Shared struct {
 	buffers reliable.Buffers
-	frames  []*frame // that are free
-	message Message  // of the event that was told last: one for all, as one is told at a time
+	frames  []*frame // spare frames
+	message Message  // of the latest event: one for all endpoints, as events are polled one at a time
 }
 
 // frame is an encoded message that may wait in many queues at once: a broadcast is encoded

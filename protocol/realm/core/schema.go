@@ -11,7 +11,7 @@ var (
 	// ErrUnknown means that the schema has no such attribute or action.
 	ErrUnknown = errors.New("realm: not in the schema")
 	// ErrType means that a value does not have the schema's type, or that there are too many or
-	// too few.
+	// too few values.
 	ErrType = errors.New("realm: a value differs from the type in the schema")
 	// ErrValue means a float that is NaN or infinite, or a text that is too long or not UTF-8.
 	ErrValue = errors.New("realm: a value cannot be sent: a number is NaN or infinite, or a text is too long or not UTF-8")
@@ -21,8 +21,8 @@ var (
 
 // Schema gives the types of a game's attributes, actions and additions to config, as the wire
 // does not: "attribute values and action parameters have no length on the wire: their types come
-// from the game's schema". Both ends of a connection must have the same one. The zero Schema has
-// none of them. Schema is not changed after use.
+// from the game's schema". Both ends of a connection must have the same Schema. The zero Schema
+// has no attributes, actions or additions. Schema is not changed after use.
 type Schema struct {
 	// Attributes are the attributes of entities (the object bit), by number.
 	Attributes map[uint16]Field
@@ -30,11 +30,11 @@ type Schema struct {
 	// Actions are the parameters of each action, by number.
 	Actions map[uint16][]Field
 
-	// Config is the fields that the game adds to the config message.
+	// Config has the fields that the game adds to the config message.
 	Config []Field
 }
 
-// A Field is the type of a value, and a name for people.
+// A Field is the type of a value, and a name for people to read.
 type Field struct {
 	Name string
 	Type Type

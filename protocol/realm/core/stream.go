@@ -26,8 +26,8 @@ type Stream struct {
 
 // StreamError is the error of a stream, with its place.
 type StreamError struct {
-	Offset int64 // of the wrong field, in the stream
-	Type   Kind  // of the message; unset if the type itself is wrong
+	Offset int64 // the offset of the wrong field in the stream
+	Type   Kind  // the kind of the message; unset if its type byte is wrong
 	Field  error // names the wrong field, and its offset in the message
 }
 
@@ -39,7 +39,7 @@ func (e *StreamError) Error() string {
 // Unwrap returns the error of the field, whose offset counts from the message's start.
 func (e *StreamError) Unwrap() error { return e.Field }
 
-// NewStream returns a stream of the bytes that from sends.
+// NewStream returns a stream of the bytes that the side from sends.
 func NewStream(c *Codec, from Side) *Stream {
 	s := new(Stream)
 	s.init(c, from, new(reliable.Buffers))
@@ -67,8 +67,8 @@ func (s *Stream) Held() int {
 
 // Next takes bytes from b, returns how many, and reports whether they complete a message.
 // Call it again with the remaining bytes until there are none. All fields of m but numbers
-// share the memory of b or of the stream, and are valid until the next call. After an error
-// nothing is taken.
+// share the memory of b or of the stream, and are valid until the next call. After an error,
+// Next takes nothing.
 func (s *Stream) Next(b []byte, m *Message) (n int, ok bool) {
 	if s.spent {
 		s.drop()

@@ -40,13 +40,13 @@ type timeOut struct {
 
 // TimeStats counts the fate of each datagram.
 type TimeStats struct {
-	In        uint64 // the sum of the six below
-	Bursts    uint64 // started a burst
+	In        uint64 // datagrams: the sum of the six below
+	Bursts    uint64 // started a burst of answers
 	Exchanges uint64 // answered once
-	Strangers uint64 // from addresses without a connection
-	Limited   uint64 // from such addresses, beyond the rate at which they are answered
-	Running   uint64 // asked for a burst while one ran, or too many did
-	Malformed uint64 // of another size
+	Strangers uint64 // from addresses without a connection, and not answered
+	Limited   uint64 // from such addresses, beyond the rate at which ServeAll answers them
+	Running   uint64 // asked for a burst while one ran, or while too much was under way
+	Malformed uint64 // of a wrong size
 
 	Out uint64 // datagrams sent
 }
@@ -57,9 +57,9 @@ func NewTimeServer(live func(netip.Addr) bool, unix func(now time.Time) uint64) 
 	return &TimeServer{live: live, unix: unix, bursts: map[netip.Addr]*burst{}}
 }
 
-// ServeAll answers addresses without a connection too, as players behind a proxy have none. Each is answered within
-// a rate. The answers to an empty datagram have at most three times its bytes, counting headers, as it may be
-// forged. key is random and secret.
+// ServeAll makes the time server also answer addresses without a connection, such as those of players behind a proxy.
+// Each is answered at a limited rate. The answers to an empty datagram have at most three times its bytes, counting
+// headers, as its source may be forged. key is random and secret.
 func (t *TimeServer) ServeAll(key [32]byte) {
 	t.guests = admission.NewBuckets(admission.BucketsConfig{
 		Source: admission.Limit{Rate: guestRate, Burst: guestRate},
@@ -143,7 +143,7 @@ func (t *TimeServer) Advance(now time.Time) { t.now = now }
 func (t *TimeServer) Ready() bool { return t.replies.Len() > 0 }
 
 // PollTransmit writes the next datagram into buf. The time in it is that of the last Advance: with a real clock,
-// call Advance before each.
+// call Advance before each call.
 func (t *TimeServer) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if t.replies.Len() == 0 {
 		t.replies.Trim()

@@ -8,7 +8,7 @@ import (
 )
 
 // A Type is the type of an attribute, of an action's parameter, or of a field that the game
-// adds to config. The zero Type is unset. String returns the name in the layout tables.
+// adds to config. The zero Type is unset.
 type Type uint8
 
 // The types.
@@ -35,7 +35,7 @@ var typeNames = [types]string{"unset", "u8", "u16", "u32", "u64", "i8", "i16", "
 // typeSizes are the bytes of a value; of a str without its text.
 var typeSizes = [types]int{0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, positionBytes}
 
-// String returns the name of the type.
+// String returns the name of the type, as in the layout tables.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -45,8 +45,8 @@ func (t Type) String() string {
 
 func (t Type) known() bool { return t > 0 && int(t) < types }
 
-// Position is a cell of the world: "each point is described by (bx;by;x;y)", the chunk and
-// the cell in it from its lower left corner.
+// Position is a cell of the world: "each point is described by (bx;by;x;y)". (bx;by) is the chunk,
+// and (x;y) the cell in it, counted from its lower left corner.
 type Position struct {
 	BX, BY int16
 	X, Y   uint8

@@ -4,7 +4,7 @@ import "parley/internal/wire"
 
 // Message is one of the message types of this package: *ToMain, *FromMain, *ToGame,
 // *FromGame, *Peer or *Relayed. The type of a payload's messages depends on its sender and
-// port; the payload itself does not tell.
+// port: the payload itself does not say.
 type Message interface {
 	// AppendTo appends the bytes of the message.
 	AppendTo(b []byte) []byte
@@ -38,8 +38,8 @@ func read(m Message, r *wire.BigReader) {
 	}
 }
 
-// Messages walks over the messages of a payload, which follow each other without gaps. An
-// empty payload has none.
+// Messages is an iterator over the messages of a payload, which follow each other without
+// gaps. An empty payload has none.
 //
 //	msgs := connector.Read(payload)
 //	for msgs.Next(&m) {
@@ -51,11 +51,12 @@ type Messages struct {
 	n int
 }
 
-// Read returns a walk over a payload. It keeps the payload and does not write to it.
+// Read returns an iterator over the messages of a payload. It keeps the payload and does not
+// write to it.
 func Read(payload []byte) Messages { return Messages{r: wire.Big(payload)} }
 
-// Next reads the next message into m. It returns false at the end, and at bytes that are no
-// such message: then Kind is unset and Err has the error.
+// Next reads the next message into m. It returns false at the end, and at bytes that are not
+// a message of m's type: then Kind is unset and Err returns the error.
 func (s *Messages) Next(m Message) bool {
 	if s.r.Len() == 0 {
 		return false

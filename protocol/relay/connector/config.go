@@ -8,22 +8,22 @@ import (
 
 // Config sets up a server with this lobby. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// MaxGames bounds the games, and so the ports and sockets. An OpenGame beyond it is answered with DifferentGame,
-	// the only refusal in the message set. Default 256.
+	// MaxGames bounds the games, and so the ports and sockets. Further OpenGame messages are answered with
+	// DifferentGame, the only refusal in the message set. Default 256.
 	MaxGames int
 
 	// MaxPlayers bounds the players of each game, whatever its opener asks for. Each package is sent to all others, so
-	// this also bounds the amplification for an attacker who plays with forged players. Default 4, the most that the
-	// game's own clients support. Up to 256 are possible, but only with PassForeign.
+	// this also bounds the amplification if an attacker fills a game with forged addresses. Default 4, the most that
+	// the game's own clients support. Up to 256 are possible, but only with PassForeign.
 	MaxPlayers int
 
 	// PassForeign relays messages that the game's own clients cannot decode: player numbers above 3, unknown classes
-	// and types of objects, paths of 60 points. It is for other clients of the message set: the game's own end their
-	// whole session when such a message reaches them. Default false: such a package is dropped and counted.
+	// and types of objects, paths of 60 points. It is for other clients that use the message set: the game's own
+	// clients end their session when such a message reaches them. Default false: such packages are dropped and counted.
 	PassForeign bool
 
-	// MaxStrangers bounds the addresses that have no game and are known because they asked
-	// something. The one that has been silent for longest makes room for the next. Default 1,024.
+	// MaxStrangers bounds the known addresses that have no game. The one that has been silent for
+	// longest makes room for the next. Default 1,024.
 	MaxStrangers int
 
 	// FirstPort and LastPort are the range of ports for games, both included, for a firewall that lets only these
@@ -31,7 +31,7 @@ type Config struct {
 	FirstPort, LastPort uint16
 
 	// Log, if set, gets a line for each player that joins or leaves a game, with its number and the
-	// game's port. Default none.
+	// game's port. Default: none.
 	Log *core.Logger
 
 	linger  time.Duration // closeWithin, or less in tests that would wait for it

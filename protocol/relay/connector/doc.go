@@ -1,4 +1,4 @@
-// Package connector lets the unmodified clients of an existing open-source real-time strategy game, whose protocol relay is,
+// Package connector lets the unmodified clients of an existing open-source real-time strategy game, which uses the relay dialect,
 // play through a relay server. It has the game's messages, and the lobby "connector" that handles them.
 // docs/protocols/relay-connector.md has the bytes and the effect of each message.
 //
@@ -12,8 +12,8 @@
 //	}
 //	defer s.Shutdown(ctx) // tells all players
 //
-// The lobby alone is a core.Lobby of package relay/core, as pure as its Mux: see NewLobby. The messages can be used alone as well, for a client or
-// a tool:
+// The lobby alone is a core.Lobby of package relay/core, and needs no socket: see NewLobby. The messages can be used alone as
+// well, for a client or a tool:
 //
 //	msgs := connector.Read(payload)
 //	var m connector.FromGame
@@ -53,19 +53,19 @@
 //
 // # What it does not do
 //
-// It does not know the game's rules: a player's message about an entity passes, whoever owns the entity. It refuses messages
-// that the game's clients cannot decode (Config.PassForeign), and floats that are not finite. A client must use one address
-// for the main port and its game, as the game's do, because a game knows its opener by it. A NAT that gives another address
-// for each destination keeps the client from opening games, but not from joining them. A player who was lost and comes back
-// is told NotJoined. It can join again from another port, while the game is open.
+// It does not know the game's rules: a player's message about an entity passes, whoever owns the entity. It refuses messages that
+// the game's clients cannot decode (Config.PassForeign), and floats that are not finite. A client must use one address for the
+// main port and its game, as the game's own clients do, because a game recognises its opener by the address. Behind a NAT that
+// gives another address for each destination, a client cannot open games, but can join them. A player who was lost and comes back
+// is told NotJoined. It can join again from another port while the game is open.
 //
 // # Security
 //
-// No input makes it panic, loop or allocate without bound. The dialect has neither encryption nor signatures, and "there are
-// no challenges". An address is proven by a riddle, which the library of the game's clients answers without knowing it: see
-// riddle.go. Unproven addresses hold at most a quarter of the games and of the seats, and a sixteenth of the strangers. Riddles are asked
-// only when that is used up, when a game is full, or when an address comes back of which the server has kept only the ids
-// (TestForgedSourcesKeepNobodyOut, TestAForgedReturnBringsLittle). Until an address confirms something, it is sent at most
-// three bytes for each of its own plus 8 KiB. A forged Leave removes a player from its game. Servers that a forged datagram
-// makes talk to each other, or to themselves, fall silent (TestTwoServersDoNotTalkForever).
+// No input makes it panic, loop or allocate without bound. The dialect has neither encryption nor signatures, and the game's
+// clients answer no challenges. An address is proven by a riddle, which the library of the game's clients answers without knowing
+// it: see riddle.go. Unproven addresses hold at most a quarter of the games and of the seats, and a sixteenth of the places for
+// strangers. Riddles are asked only when these are used up, when a game is full, or when an address comes back of which the
+// server has kept only the ids (TestForgedSourcesKeepNobodyOut, TestAForgedReturnBringsLittle). Until an address confirms
+// something, it is sent at most three bytes for each of its own plus 8 KiB. A forged Leave removes a player from its game.
+// Servers that a forged datagram makes talk to each other, or to themselves, fall silent (TestTwoServersDoNotTalkForever).
 package connector

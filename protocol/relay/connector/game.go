@@ -45,9 +45,9 @@ type said struct {
 
 // GameStats counts the fate of each message to a game.
 type GameStats struct {
-	Taken     uint64 // had their effect, were answered, or changed nothing because it was so already
+	Taken     uint64 // took effect, were answered, or asked for what was already so
 	Refused   uint64 // joins that were answered with an error
-	NotJoined uint64 // for players only, from a client that is none
+	NotJoined uint64 // for players only, from a client that is not a player
 	Ignored   uint64 // invalid steps of readiness, and other messages without an answer
 }
 

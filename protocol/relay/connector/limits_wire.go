@@ -2,18 +2,18 @@ package connector
 
 import "math"
 
-// The limits of the wire, which the message set or its types set. A message that goes past
-// one is refused while it is read, before anything is kept or made for it.
+// The limits of the wire, which the message set or its types set. A message over a limit is
+// refused while it is read, before anything is stored or allocated for it.
 const (
-	// MaxPayload is the largest payload of a package: that of the dialect.
+	// MaxPayload is the size of the largest payload of a package in bytes, as in package relay.
 	MaxPayload = 504
 
-	// MaxText bounds a chat message in bytes, and so what one player can put on all other screens with one message. The
-	// least is 1.
+	// MaxText bounds a chat message in bytes, and so how much text one message can put on all other players' screens. A
+	// chat message has at least 1 byte.
 	MaxText = 140
 
-	// MaxPoints bounds a path, so that it fits into one package. Its count is compared with this and with the bytes that
-	// follow before anything is allocated.
+	// MaxPoints bounds the points of a path, so that it fits into one package. The count is compared with MaxPoints and
+	// with the bytes that follow, before anything is allocated.
 	MaxPoints = 60
 
 	// MaxPlayer is the largest number of a player that fits its type. Config.MaxPlayers bounds the players of a game.

@@ -9,35 +9,35 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// Lobby is the connector lobby of a relay server: a main port where games are opened, and a port for each of them. It is pure,
-// and belongs to the goroutine that calls its Mux.
+// Lobby is the connector lobby of a relay server: a main port where games are opened, and a port for each game. It is pure,
+// and is owned by the goroutine that calls its Mux.
 type Lobby struct {
 	cfg   *Config
-	main  *core.Port  // known once somebody came
+	main  *core.Port  // nil before the first client
 	sweep *core.Timer // set while there are guests
-	swept bool        // it is set
+	swept bool        // sweep is set
 
-	start time.Time     // the first time that it was told
-	at    time.Duration // since then
+	start time.Time     // the time of the first call
+	at    time.Duration // the time of the latest call, since start
 
 	clients        map[netip.AddrPort]place // which game each client has
 	matches        []*match
-	unprovenGames  int // of these, that no proven address plays
-	unprovenSeats  int // of all clients, those that proved nothing
+	unprovenGames  int // matches that no proven address plays
+	unprovenSeats  int // clients whose address is not proven
 	strangers      strangers
-	known, unknown memory                // of those that were proven, and of others
-	opens          [2]*admission.Buckets // of those that proved nothing, and of the others
+	known, unknown memory                // of proven addresses, and of others
+	opens          [2]*admission.Buckets // of addresses that are not proven, and of proven ones
 	secret         *admission.Secret
-	asksStrangers  bool // somebody was asked of whom nothing is kept
+	asksStrangers  bool // an address was asked for which nothing is stored
 	down           bool
 
-	// Messages are read into these, and payloads made in this: one at a time.
+	// Scratch: messages are read into toMain, toGame and peer, and payloads are built in payload, one at a time.
 	toMain  ToMain
 	toGame  ToGame
 	peer    Peer
 	payload [MaxPayload]byte
 	cuts    []int // where the messages of a package begin, and its end
-	foreign bool  // one of them is none that the game's clients can decode
+	foreign bool  // the game's own clients cannot decode one of them
 
 	stats Stats
 }
@@ -48,31 +48,31 @@ type place struct {
 	proven bool
 }
 
-// Stats counts the fate of each package of a peer, and of games.
+// Stats counts the fates of packages and of games.
 type Stats struct {
 	Packages  uint64 // received: the sum of the seven below
 	ToMain    uint64 // messages to the main port
 	ToGame    uint64 // messages to a game
 	Relayed   uint64 // messages of a player to the others
-	NotJoined uint64 // messages to the others, from a client that is no player
-	Uncut     uint64 // no sequence of messages, or none for this port
-	Foreign   uint64 // messages to the others that the game's clients cannot decode
+	NotJoined uint64 // messages to the others, from a client that is not a player
+	Uncut     uint64 // not a sequence of messages that the port takes
+	Foreign   uint64 // messages to the others that the game's own clients cannot decode
 	Late      uint64 // for a game that has ended
 
 	Messages  uint64 // relayed between players
 	Throttled uint64 // packages beyond the rate limits: unreliable ones are dropped, others come again
-	Behind    uint64 // packages to players that are behind, beyond what may always be sent: they come again
+	Behind    uint64 // packages for players that are behind, beyond what may always be sent: they come again
 	Unproven  uint64 // packages of addresses that must be proven first: reliable ones come again
 	Asked     uint64 // addresses that were asked to prove themselves
 	Proven    uint64 // addresses that did
 	Displaced uint64 // unproven games and players that made room for proven ones
 	Misplaced uint64 // first packages of strangers that were no messages
 	Evicted   uint64 // strangers that made room for others
-	Idle      uint64 // guests that were silent for too long
+	Idle      uint64 // peers that were silent for too long
 	Removed   uint64 // peers that sent too many invalid packages
 
-	Opened    uint64 // games
-	Closed    uint64 // of these, games that were closed
+	Opened    uint64 // games that were opened
+	Closed    uint64 // of these, games that have been closed
 	Different uint64 // games that were not opened because the client had one
 	Unopened  uint64 // games not opened because there were too many, too soon, or no port was free
 
@@ -121,14 +121,14 @@ func (l *Lobby) Players() int { return len(l.clients) }
 // Stats returns the counters.
 func (l *Lobby) Stats() Stats { return l.stats }
 
-// Rules returns the page's rules for this lobby: "There are no challenges, and keep-alives only after 20 s (gone after 60 s), as
-// these clients expect quiet". The resend delay is not measured, and a removed peer is not told so by an empty package.
+// Rules returns the rules for this lobby: "There are no challenges, and keep-alives only after 20 s (gone after 60 s), as
+// these clients expect quiet". The resend delay does not depend on the round-trip time, and a removed peer is not told.
 func (l *Lobby) Rules() core.Rules {
 	return core.Rules{ConfirmAfter: l.cfg.confirm, ResendAfter: resendAfter, KeepAlive: keepAlive, Timeout: timeout, HoleTimeout: holeTimeout, Quiet: true, RoomRate: gameRate}
 }
 
-// Admit admits every address whose first package consists of messages for the port, or is empty and reliable, as that of relay's
-// own client. Other packages from strangers leave no trace.
+// Admit admits every address whose first package consists of messages for the port, or is empty and reliable, as the first package
+// of a relay.Client is. Nothing is stored for other packages from strangers.
 func (l *Lobby) Admit(now time.Time, port *core.Port, from netip.AddrPort, first core.Package) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)
@@ -235,7 +235,7 @@ func (l *Lobby) strange(g *guest) {
 	}
 }
 
-// Receive takes a package of a peer. It passes none to the program.
+// Receive takes a package of a peer. It always returns false: the program gets no packages.
 func (l *Lobby) Receive(now time.Time, p *core.Peer, pkg core.Package) (toGame bool) {
 	l.tell(now)
 	g := p.Seat.(*guest)
@@ -426,7 +426,7 @@ func (l *Lobby) answer(g *guest, mode core.Mode, m Message) {
 	}
 }
 
-// Gone removes a guest, and makes it leave its game.
+// Gone removes a peer, and makes it leave its game.
 func (l *Lobby) Gone(now time.Time, p *core.Peer, why core.Close) {
 	l.tell(now)
 	g := p.Seat.(*guest)
@@ -496,8 +496,8 @@ func (l *Lobby) removeIdle(now time.Time) {
 	}
 }
 
-// Shutdown makes everybody leave: players are told, and no more games are opened. The caller also calls the Mux's own Shutdown,
-// for the main port.
+// Shutdown makes all players leave: they are told, and no more games are opened. The caller must also call Mux.Shutdown, for the
+// main port.
 func (l *Lobby) Shutdown(now time.Time) { l.dismiss(now, core.SemiOrdered) }
 
 // dismiss is Shutdown, with players told in a mode: unreliably where nobody waits for their

@@ -78,7 +78,7 @@ func (l *Lobby) owesProof(port uint16, addr netip.AddrPort) bool {
 	return ok && !l.isProven(addr) && !was.isFarBehind() && (was.proven || was.Unsure < was.Send)
 }
 
-// Resume returns where a conversation goes on. A peer that is far behind is sent nothing again.
+// Resume returns where a conversation goes on. For a peer that is far behind, unconfirmed ids are not sent again.
 func (l *Lobby) Resume(port *core.Port, addr netip.AddrPort) core.Progress {
 	p, _ := l.recall(port.Number(), addr)
 	if p.isFarBehind() {

@@ -20,10 +20,10 @@ const (
 
 var toGameNames = [...]string{"unset", "Ping", "Join", "Leave", "Readiness"}
 
-// String returns the game's name of the message.
+// String returns the game's name for the message.
 func (k ToGameKind) String() string { return nameOf(k, toGameNames[:]) }
 
-// Readiness is how far a player, or a game, is. The zero value is that of a new one.
+// Readiness is how far a player, or a game, has got on the way to the start. The zero value is for a new one.
 type Readiness uint8
 
 // The steps, in order. A game is open to new players while it is NotReady, and is played when it is
@@ -37,7 +37,7 @@ const (
 
 var readinessNames = [...]string{"NotReady", "Ready", "Prepared", "Initialized"}
 
-// String returns the game's name of the step.
+// String returns the game's name for the step.
 func (v Readiness) String() string {
 	if int(v) < len(readinessNames) {
 		return readinessNames[v]
@@ -63,7 +63,7 @@ func readReadiness(r *wire.BigReader) Readiness {
 //	+---+-----------+
 type ToGame struct {
 	Kind      ToGameKind
-	Ping      uint32    // for Ping: comes back in its Pong
+	Ping      uint32    // for Ping: a number that comes back in the Pong
 	Readiness Readiness // for Readiness
 }
 
@@ -103,7 +103,7 @@ const (
 	FromGamePong       FromGameKind = iota + 1 // answers a Ping
 	FromGameNotJoined                          // the message is for players only
 	FromGameJoined                             // you are Player
-	FromGameJoinError                          // you are no player, because of Error
+	FromGameJoinError                          // you are not a player, because of Error
 	FromGameLeft                               // you are no longer a player
 	FromGamePeerJoined                         // Player is new
 	FromGamePeerLeft                           // Player has left
@@ -113,7 +113,7 @@ const (
 
 var fromGameNames = [...]string{"unset", "Pong", "NotJoined", "Joined", "JoinError", "Left", "PeerJoined", "PeerLeft", "GameReadiness"}
 
-// String returns the game's name of the message.
+// String returns the game's name for the message.
 func (k FromGameKind) String() string { return nameOf(k, fromGameNames[:]) }
 
 // JoinError is the reason why a client did not become a player. The zero value is unset.
@@ -122,7 +122,7 @@ type JoinError uint8
 // The reasons. On the wire they count from 0.
 const (
 	JoinGameFull      JoinError = iota + 1 // all seats are taken
-	JoinGameNotOpened                      // the game has begun: it was Ready
+	JoinGameNotOpened                      // the game has already been Ready
 	JoinAlreadyJoined                      // the client is already a player of this game
 	JoinDifferentGame                      // the client has another game
 	joinErrors        = iota
@@ -130,7 +130,7 @@ const (
 
 var joinErrorNames = [...]string{"unset", "GameFull", "GameNotOpened", "AlreadyJoined", "DifferentGame"}
 
-// String returns the game's name of the reason.
+// String returns the game's name for the reason.
 func (e JoinError) String() string { return nameOf(e, joinErrorNames[:]) }
 
 // FromGame is a message from a game to a client:
@@ -154,7 +154,7 @@ func (e JoinError) String() string { return nameOf(e, joinErrorNames[:]) }
 //	+---+-----------+
 type FromGame struct {
 	Kind      FromGameKind
-	Ping      uint32    // for Pong: that of its Ping
+	Ping      uint32    // for Pong: the number of its Ping
 	Player    uint8     // for Joined, PeerJoined and PeerLeft: 0 is the first
 	Error     JoinError // for JoinError
 	Readiness Readiness // for GameReadiness

@@ -18,7 +18,7 @@ const (
 
 var toMainNames = [...]string{"unset", "Ping", "OpenGame"}
 
-// String returns the game's name of the message.
+// String returns the game's name for the message.
 func (k ToMainKind) String() string { return nameOf(k, toMainNames[:]) }
 
 // ToMain is a message from a client to the main port:
@@ -32,7 +32,7 @@ func (k ToMainKind) String() string { return nameOf(k, toMainNames[:]) }
 // All fields are numbers in the forms of varint.go.
 type ToMain struct {
 	Kind ToMainKind
-	Ping uint32 // for Ping: comes back in its Pong
+	Ping uint32 // for Ping: a number that comes back in the Pong
 
 	// MaxPlayers is the number of the last player that the game admits: "0 is the first
 	// player; max_players 2 allows three".
@@ -78,7 +78,7 @@ const (
 
 var fromMainNames = [...]string{"unset", "Pong", "GameOpened", "GameOpenError"}
 
-// String returns the game's name of the message.
+// String returns the game's name for the message.
 func (k FromMainKind) String() string { return nameOf(k, fromMainNames[:]) }
 
 // OpenError is the reason why no game was opened. The zero value is unset.
@@ -86,13 +86,13 @@ type OpenError uint8
 
 // The reasons. On the wire they count from 0.
 const (
-	OpenDifferentGame OpenError = iota + 1 // the client has a game already
+	OpenDifferentGame OpenError = iota + 1 // the client already has a game
 	openErrors                  = iota
 )
 
 var openErrorNames = [...]string{"unset", "DifferentGame"}
 
-// String returns the game's name of the reason.
+// String returns the game's name for the reason.
 func (e OpenError) String() string { return nameOf(e, openErrorNames[:]) }
 
 // FromMain is a message from the main port to a client:
@@ -106,7 +106,7 @@ func (e OpenError) String() string { return nameOf(e, openErrorNames[:]) }
 //	+---+----------+
 type FromMain struct {
 	Kind  FromMainKind
-	Ping  uint32    // for Pong: that of its Ping
+	Ping  uint32    // for Pong: the number of its Ping
 	Port  uint16    // for GameOpened: the game's port, at the address of the main port
 	Error OpenError // for GameOpenError
 }

@@ -23,7 +23,7 @@ const (
 
 var peerNames = [...]string{"unset", "Chat", "Spawn", "Despawn", "SetPath", "Transform", "ChangeHealth", "Projectile"}
 
-// String returns the game's name of the message.
+// String returns the game's name for the message.
 func (k PeerKind) String() string { return nameOf(k, peerNames[:]) }
 
 // Entity identifies an entity of the game: the player that created it, and that player's number
@@ -39,7 +39,7 @@ type Transform [7]float32
 // Point is a point of a path.
 type Point struct{ X, Y float32 }
 
-// Laser is the only kind of projectile: its origin and its direction, of three numbers each.
+// Laser is the only kind of projectile: an origin and a direction of three numbers each.
 type Laser [6]float32
 
 // Peer is a message between players, as its sender writes it. The others get it with the sender's
@@ -67,16 +67,16 @@ type Laser [6]float32
 //
 // All but text and floats are numbers in the forms of varint.go. A float is 4 bytes, big endian,
 // and finite. NaN and infinities are refused: in a transform or a health they spread to everything
-// that a client computes from it, and no player may break another's game. A message is relayed as
-// the bytes that came, so a float's last bit, and the sign of a zero, are the sender's.
+// that a client computes from it, and no player may break another's game. The bytes of a message are
+// relayed unchanged, so its floats reach the others bit by bit as they were sent.
 type Peer struct {
 	Kind PeerKind
 
 	Text   []byte // for Chat: UTF-8, 1 to MaxText bytes; shares the memory of the payload
 	Entity Entity // for all but Chat and Projectile
 
-	// Player, Class and Type are for Spawn: the owner and type of the entity. The numbers of
-	// classes and types are the game's, and may grow: Decodable knows today's.
+	// Player, Class and Type are for Spawn: the owner, class and type of the entity. The game
+	// numbers its classes and types, and may add more: Decodable knows today's.
 	Player      uint8
 	Class, Type uint32
 
@@ -187,7 +187,7 @@ func appendFloats(b []byte, v []float32) []byte {
 }
 
 // AppendTo appends the message. Fields that its kind does not have are left out. It does not check
-// the others: with an invalid text, path or float it writes bytes that are refused. It panics if
+// the others: with an invalid text, path or float it writes bytes that Next refuses. It panics if
 // Kind is unset.
 func (m *Peer) AppendTo(b []byte) []byte {
 	if m.Kind == 0 || m.Kind > peerKinds {
@@ -227,7 +227,7 @@ func (m *Peer) appendPath(b []byte) []byte {
 	return b
 }
 
-// Relayed is a message between players as the others get it: "each reaches the others with the
+// Relayed is a message between players as its receivers get it: "each reaches the others with the
 // sender's player number in front".
 //
 //	+--------+---------------------+

@@ -74,8 +74,8 @@ func (l *Lobby) sendRiddle(port *core.Port, addr netip.AddrPort, ids [3]uint64) 
 	}
 }
 
-// Confirmed takes the answer to a riddle: a confirmation of its three ids and of no other id that was not sent. All three come in
-// one confirmation, as they were sent at once and a library gathers its confirmations.
+// Confirmed takes the answer to a riddle: a confirmation of its three ids, and of no id that was not sent. All three come in one
+// confirmation, as they were sent at once and clients gather their confirmations.
 func (l *Lobby) Confirmed(now time.Time, port *core.Port, from netip.AddrPort, ids []byte) (any, bool) {
 	l.tell(now)
 	m, _ := port.Value.(*match)

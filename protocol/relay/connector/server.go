@@ -10,8 +10,8 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// DefaultAddr is the main port on all addresses of the machine. The clients of the game look for
-// it there.
+// DefaultAddr is the main port to which the game's clients connect, on all addresses of the
+// machine.
 const DefaultAddr = ":8082"
 
 // ErrServerClosed means that the server was closed, or its socket failed.
@@ -26,8 +26,8 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Games      int // games now
-	Players    int // players in all of them
+	Games      int // current games
+	Players    int // players of all games
 	Peers      int // known addresses, at all ports
 	Lobby      Stats
 	Mux        core.MuxStats
@@ -63,22 +63,22 @@ func (s *Server) Stats() (st ServerStats) {
 	return st
 }
 
-// Shutdown tells every player that it is out of its game, opens no more games, and closes the
-// server when all have confirmed. Players that do not confirm are lost after some 10 s. If ctx
-// ends first, it closes the server and returns the error of ctx.
+// Shutdown tells every player that it is out of its game, and opens no more games. It closes the
+// server when all have confirmed. Players that do not confirm are given up after some 10 s. If
+// ctx ends first, Shutdown closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.dismiss(core.SemiOrdered)
 	return s.relay.Shutdown(ctx)
 }
 
 // Close closes the server at once: every player is told, but Close does not wait for
-// confirmations. The error is that of a socket, if one failed. A second call changes nothing.
+// confirmations. If a socket failed, Close returns its error. A second call has no effect.
 func (s *Server) Close() error {
 	s.dismiss(core.Unreliable)
 	return s.relay.Close()
 }
 
-// Done returns a channel that is closed when the server is closed or its main port failed. Close
+// Done returns a channel that is closed when the server is closed or its main port fails. Close
 // then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.relay.Done() }
 

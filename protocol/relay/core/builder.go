@@ -2,16 +2,16 @@ package core
 
 import "time"
 
-// Builder packs messages into packages: as many as fit, and none waits longer than the
-// builder's delay. Messages stay whole and in order. The bytes do not mark where a message
-// ends: messages must tell that themselves. The zero value is usable and has no delay: it
-// packs the messages that are added until HandleTimeout is called at the same time.
+// Builder packs messages into packages: as many as fit, and none waits longer than Delay.
+// Messages stay whole and in order. The builder does not mark where a message ends: the
+// messages must show that themselves. The zero value is usable and has no delay: it packs
+// the messages that are added before the next HandleTimeout.
 //
-// It is pure: its owner drives it, such as a lobby with a Timer.
+// It is pure: its owner calls it when time passes, such as a lobby with a Timer.
 type Builder struct {
 	// Delay is how long the first message of a package may wait for others.
 	Delay time.Duration
-	// Limit is the largest package, if it is not MaxPayload.
+	// Limit is the size of the largest package in bytes. Default MaxPayload.
 	Limit int
 
 	data  []byte // of the package that is being packed
@@ -45,7 +45,7 @@ func (b *Builder) limit() int {
 	return b.Limit
 }
 
-// Flush passes the packed messages to flush, which must not keep them.
+// Flush passes the packed messages to flush, which must not keep the payload.
 func (b *Builder) Flush(flush func(payload []byte)) {
 	if len(b.data) == 0 {
 		return

@@ -33,17 +33,16 @@ func (m *Mux) nonce(from netip.AddrPort, minute uint32) uint64 { return m.secret
 
 func (m *Mux) minute() uint32 { return uint32(m.now.Sub(m.born) / time.Minute) }
 
-// Challenge asks an address that is in no room to prove that it receives what is sent to it. Nothing is stored for it.
-// The datagram has the server's reliable id 0 and is sent once. It has 41 bytes with the headers of IPv4 and UDP: less
-// than three times any datagram that causes it. When a peer is admitted for its answer, Enter must call
-// Peer.Challenged.
+// Challenge asks an address that is in no room to prove that it receives datagrams. Nothing is stored for the address.
+// The challenge has the server's reliable id 0 and is sent once. It has 41 bytes with the headers of IPv4 and UDP: less
+// than three times any datagram that causes it. If the answer admits a peer, Lobby.Enter must call Peer.Challenged.
 func (p *Port) Challenge(from netip.AddrPort) {
 	var b [HeaderBytes + challengeBytes]byte
 	d := append(appendHeader(b[:0], packageFlags(Unordered, true), 0), challengeByte)
 	p.reply(from, binary.BigEndian.AppendUint64(d, p.mux.nonce(from, p.mux.minute())))
 }
 
-// Answers reports whether a payload is an address's answer to its challenge, of this minute or the one before.
+// Answers reports whether a payload is the right answer of an address to a challenge of this minute or the one before.
 func (p *Port) Answers(from netip.AddrPort, payload []byte) bool {
 	nonce, ok := readChallenge(payload)
 	if !ok {
@@ -54,7 +53,7 @@ func (p *Port) Answers(from netip.AddrPort, payload []byte) bool {
 }
 
 // Refuse tells an address that has answered its challenge why it is not admitted: "from server, unordered: u8 5, text;
-// then a goodbye". Nothing is stored for it.
+// then a goodbye". Nothing is stored for the address.
 func (p *Port) Refuse(from netip.AddrPort, text string) {
 	d := append(appendHeader(nil, packageFlags(Unordered, true), 1), refusalByte)
 	p.reply(from, append(d, text[:min(len(text), roster.MaxReply-len(d))]...))
@@ -72,8 +71,8 @@ func (p *Port) reply(to netip.AddrPort, b []byte) {
 	p.note()
 }
 
-// Challenged says that the peer's address has answered a challenge of Port.Challenge: it is proven, and knows our
-// reliable id 0. Call it in Lobby.Enter, before anything is sent to the peer.
+// Challenged tells the peer that its address has answered a challenge of Port.Challenge. The address is then proven, and
+// our reliable id 0 is used. Call it in Lobby.Enter, before anything is sent to the peer.
 func (p *Peer) Challenged() {
 	p.end.numberFrom(1)
 	p.Prove()

@@ -24,8 +24,8 @@ func (d *Datagram) Parse(b []byte) bool {
 	return d.read(&r)
 }
 
-// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and
-// its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and its
+// offset. It is for tools and logs, as the error is allocated.
 func (d *Datagram) ParseErr(b []byte) error {
 	r := wire.Big(b)
 	d.read(&r)
@@ -75,9 +75,9 @@ func (d *Datagram) readConfirmation(flags uint8, id uint32, r *wire.BigReader) {
 	d.IDs = r.Rest("ids", MaxConfirmed*idBytes)
 }
 
-// AppendTo appends the datagram. It does not check it: with a wrong mode or id, or a
-// payload or ids over their limit, it writes bytes that Parse refuses or reads as the low
-// bits that fit. It panics if d.Kind is unset.
+// AppendTo appends the datagram. It does not check it: with a wrong mode, or a payload or ids
+// over their limit, it writes bytes that Parse refuses. Of a number that is too large, it
+// writes the low bits. It panics if d.Kind is unset.
 func (d *Datagram) AppendTo(b []byte) []byte {
 	switch d.Kind {
 	case KindPackage:

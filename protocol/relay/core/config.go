@@ -5,27 +5,27 @@ import "time"
 // Config sets up a server or a client. The zero Config is usable: an open room, and a client
 // without a ticket. Config is not changed after use.
 type Config struct {
-	// Lobby decides which clients a server admits and what happens to their packages. Default an
-	// open room: NewOpenLobby(OpenConfig{}).
+	// Lobby decides which clients a server admits and what happens to their packages. Default: an
+	// open room, NewOpenLobby(OpenConfig{}).
 	Lobby Lobby
 
 	// MaxPeers bounds the addresses that a server knows, at all of its ports together. Further ones
-	// get no answer. Default 4,096.
+	// are not admitted. Default 4,096.
 	MaxPeers int
 
 	// FirstPort and LastPort are the range of further ports that a server's lobby may open, both
 	// included, for a firewall that lets only these through. Default 0: the system chooses.
 	FirstPort, LastPort uint16
 
-	// Rules are a client's rules. A server has those of its lobby.
+	// Rules are a client's rules. A server uses the rules of its lobby.
 	Rules Rules
 
 	// Ticket is the ticket that a client shows, if its room asks for one: see TicketKey.Issue.
 	// Default none.
 	Ticket []byte
 
-	// FlushAfter is how long a client's message of Queue may wait for others to share its package.
-	// Default 10 ms. Negative means no longer than its turn.
+	// FlushAfter is how long a message given to a client's Queue may wait for others to share its
+	// package. Default 10 ms. If negative, it is sent at the end of the loop's turn.
 	FlushAfter time.Duration
 
 	// Log, if set, gets a line for each participant that joins or leaves. Default none.

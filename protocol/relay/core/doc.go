@@ -4,9 +4,9 @@
 //
 // # Usage
 //
-// A Mux is the core of a server, and NewClient makes that of a client. Both are driven by the same five calls: HandleDatagram,
-// HandleTimeout, PollEvent and PollTransmit until they return false, NextTimeout. See the example of Lobby. The codec can be used
-// alone as well:
+// A Mux is the core of a server, and NewClient makes the core of a client. Both are driven by the same five calls: HandleDatagram
+// and HandleTimeout, then PollEvent and PollTransmit until each returns false, then NextTimeout. See the example of Lobby. The
+// codec can be used alone as well:
 //
 //	var d core.Datagram
 //	if d.Parse(b) && d.Kind == core.KindPackage {
@@ -40,6 +40,6 @@
 // # Limits
 //
 // Limits of the layout are in limits_wire.go and are enforced while parsing. Ours are in Rules, Config and limits.go, each with
-// the attack that it stops. Every queue has one: together they keep a peer below 1 MiB. Parse does not copy: clone what must
-// outlive the buffer. The documentation of package relay says what the dialect protects against and what it does not.
+// the attack that it stops. Every queue has a limit. Together, these limits keep a peer below 1 MiB. Parse does not copy: clone
+// what must outlive the buffer. The documentation of package relay says what the dialect protects against and what it does not.
 package core

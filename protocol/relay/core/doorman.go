@@ -8,39 +8,41 @@ import (
 	"parley/internal/serial"
 )
 
-// A Doorman is a Lobby that also decides before a package is confirmed, remembers the ids of former peers, and can check which
-// addresses receive what is sent to them. The methods are optional: a Mux uses them if its Lobby has them.
+// A Doorman is a Lobby that also decides before a package is confirmed, remembers the ids of former peers, and can check whether
+// an address receives datagrams. The methods are optional: a Mux uses them if its Lobby has them.
 type Doorman interface {
 	Lobby
 
-	// Accept decides about a new reliable package of a peer that is not empty, before it is confirmed. If it returns false, the
-	// package is dropped as if lost, and comes again: "what is throttled is not confirmed". The payload is valid until Accept
-	// returns.
+	// Accept decides about a peer's new reliable package, unless it is empty, before it is confirmed. If Accept returns false,
+	// the package is dropped as if lost, and comes again: "what is throttled is not confirmed". The payload is valid until
+	// Accept returns.
 	Accept(now time.Time, p *Peer, pkg Package) bool
 
-	// Resume returns the progress of an address at a port, before it becomes a peer there. The zero value is for a new address.
+	// Resume returns the earlier progress of an address at a port. It is called before the address becomes a peer there. The
+	// zero value is for a new address.
 	Resume(port *Port, addr netip.AddrPort) Progress
 
-	// Confirmed is called for a confirmation from an address that is no peer at the port, or from a peer that was asked
-	// (Peer.Expect). ReadIDs walks its ids. If it returns true, the address becomes a peer with that seat, unless it is one.
+	// Confirmed is called for a confirmation from an address that is no peer at the port, or from a peer that was asked to
+	// prove its address (Peer.Expect). ReadIDs reads ids. If Confirmed returns true, an address that is no peer becomes one,
+	// with that seat.
 	Confirmed(now time.Time, port *Port, from netip.AddrPort, ids []byte) (seat any, ok bool)
 }
 
-// Progress is the progress of a conversation.
+// Progress is how far the numbering of a conversation has come.
 type Progress struct {
 	// Send is the next reliable id to the peer, and Unsure the smallest one that it has not confirmed. The ids between are sent
-	// again without a payload ahead of the next reliable package, so that it does not wait for them. Not before: the peer may
-	// hold packages behind them, and would deliver these as if it had all.
+	// again as empty packages, so that the next reliable package does not wait for them. They are sent just ahead of that
+	// package and not before: the peer may hold packages behind them, and would deliver these as if none were missing.
 	Send, Unsure uint64
 	// Loose is the next unreliable id to the peer.
 	Loose uint32
 	// Receive is the smallest reliable id of the peer that has not arrived.
 	Receive uint64
-	// Got are ids ahead of Send that the peer already has: see Peer.Expect.
+	// Got are ids ahead of Send that the peer has already received: see Peer.Expect.
 	Got [3]uint64
 }
 
-// Progress returns the progress of the conversation with the peer, at its end if it has ended.
+// Progress returns the progress of the conversation with the peer. If it has ended, that is the progress at its end.
 func (p *Peer) Progress() Progress {
 	if p.end.state == StateClosed {
 		return p.end.was
@@ -93,13 +95,13 @@ func (e *Endpoint) nextID() uint64 {
 	return e.sender.Next()
 }
 
-// Expect makes the next reliable packages to the peer skip three ids that it already has, from empty packages of Port.SendEmpty.
-// While asked, the Doorman is called for the peer's confirmations. The ids are in ascending order.
+// Expect makes the next reliable packages to the peer skip three ids that it has already received as empty packages
+// (Port.SendEmpty). If asked is true, Doorman.Confirmed is called for the peer's confirmations. The ids are in ascending order.
 func (p *Peer) Expect(ids [3]uint64, asked bool) {
 	p.end.seldom().expected = &expected{ids: ids, open: asked}
 }
 
-// Expects returns the ids of Expect, false if there are none.
+// Expects returns the ids that were given to Expect, false if there are none.
 func (p *Peer) Expects() ([3]uint64, bool) {
 	if p.end.rare == nil || p.end.expected == nil {
 		return [3]uint64{}, false
@@ -129,10 +131,11 @@ func (e *Endpoint) passOver(now time.Time) {
 // NextID returns the next reliable id to the peer.
 func (p *Peer) NextID() uint64 { return p.end.nextID() }
 
-// Held returns how many bytes of the peer's packages wait for smaller ids, with the cost of the missing ids.
+// Held returns how many bytes of the peer's packages wait for smaller ids, including the cost of the missing ids.
 func (p *Peer) Held() int { return p.end.receiver.Held() }
 
-// Pass sends the peer a package of other participants, with bit 4 clear. It is for a lobby that packs for each receiver itself.
+// Pass sends the peer a package of other participants, with bit 4 of the flags clear. It is for a lobby that packs messages for
+// each receiver.
 // If Pass returns an error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Pass(mode Mode, payload []byte) error {
 	if err := p.end.maySend(mode, payload); err != nil {
@@ -148,7 +151,7 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 	return err
 }
 
-// IsNext reports whether an id is that of the oldest reliable package of the peer that has not arrived yet.
+// IsNext reports whether id is the smallest reliable id of the peer that has not arrived yet.
 func (p *Peer) IsNext(id uint32) bool { return uint32(p.end.receiver.Complete())&MaxID == id }
 
 // Forget removes the peer without a goodbye. Its address is not ignored: it may come again at once.
@@ -157,8 +160,8 @@ func (p *Peer) Forget() {
 	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
 }
 
-// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, with an id of the caller's choice.
-// Nothing is stored for it. It returns false if too much is waiting at the port.
+// SendEmpty sends an empty reliable unordered package of the server's own to an address, once, with an id that the caller chooses.
+// Nothing is stored for it. It returns false if the port is closed or too much is waiting there.
 func (p *Port) SendEmpty(to netip.AddrPort, id uint64) bool {
 	if p.closed || p.direct.Len() >= maxDirect {
 		return false

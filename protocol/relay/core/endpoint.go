@@ -18,9 +18,9 @@ var (
 	ErrClosed = errors.New("relay: out of the room")
 	// ErrNotJoined means that a client is not in the room yet.
 	ErrNotJoined = errors.New("relay: not in the room yet")
-	// ErrBacklogFull means that too much is unconfirmed and too much is waiting. Try again later.
+	// ErrBacklogFull means that too much is unconfirmed, and too much more is queued. Try again later.
 	ErrBacklogFull = errors.New("relay: too much waits to be confirmed")
-	// ErrPayloadSize means that the payload is not of 1 to MaxPayload bytes. An empty package would not be delivered.
+	// ErrPayloadSize means that the payload does not have 1 to MaxPayload bytes. An empty package would not be delivered.
 	ErrPayloadSize = errors.New("relay: payload is empty or too large")
 	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("relay: no such mode")
@@ -36,7 +36,7 @@ const (
 	StateOpen
 	// StateLeaving is the state in which we wait for confirmations before we leave.
 	StateLeaving
-	// StateClosing is the state of a client that has said that it leaves.
+	// StateClosing is the state of a client that has said that it is leaving.
 	StateClosing
 	// StateClosed is the state of an ended conversation.
 	StateClosed
@@ -47,12 +47,12 @@ var stateNames = [...]string{"unset", "joining", "open", "leaving", "closing", "
 // String returns the state's name.
 func (s State) String() string { return nameOf(s, stateNames[:]) }
 
-// Endpoint is one end of one conversation: a pure state machine. NewClient makes that of a client; those of a server are
-// inside its peers. Call its methods in this order: Handle* → PollEvent until false → PollTransmit until false → sleep
-// until NextTimeout.
+// Endpoint is one end of one conversation: a pure state machine. NewClient makes a client's Endpoint. A server has one in
+// each Peer. Call its methods in this order: Handle* → PollEvent until false → PollTransmit until false → sleep until
+// NextTimeout.
 type Endpoint struct {
-	// What every package to the peer touches comes first and together: a room's work is mostly
-	// to wait for this memory.
+	// Fields that each package to the peer uses come first and lie together: a room spends most
+	// of its time waiting for this memory.
 	rules       *Rules
 	shared      *Shared
 	now         time.Time // of the newest call, for PollTransmit
@@ -65,8 +65,8 @@ type Endpoint struct {
 	announce    bool // EventJoined is due
 	last        bool // EventLeft is due
 	allowance   admission.Allowance
-	credit      int32                // of it, booked and not yet used
-	looseHeld   int32                // by looseOut
+	credit      int32                // bytes of allowance that are booked and not yet used
+	looseHeld   int32                // bytes held by looseOut
 	out         uint64               // datagrams put on the wire
 	looseOut    queue.Fifo[outgoing] // unreliable packages that wait for the socket
 	nextLoose   uint32               // our next unreliable id
@@ -78,11 +78,11 @@ type Endpoint struct {
 	heard       time.Time     // newest valid datagram
 	near        uint64        // newest reliable number that came, to unwrap against
 	looseIn     queue.Packets // unreliable packages that wait for the application
-	lentIn      []byte        // the one that the application has
+	lentIn      []byte        // the unreliable package that the application has
 	newestLoose uint32        // the peer's newest unreliable id
-	anyLoose    bool          // it has one
+	anyLoose    bool          // newestLoose is valid
 	answered    bool          // the peer has confirmed something
-	beaten      bool          // the empty package of this silence is sent
+	beaten      bool          // the empty package for this silence was sent
 	hold        bool          // reliable packages are left in the engine for now
 
 	*rare
@@ -143,12 +143,12 @@ type malformed struct {
 	count int
 }
 
-// Stats counts the fate of each datagram of one end.
+// Stats counts the datagrams of one end of a conversation by their fate.
 type Stats struct {
 	In            uint64 // datagrams: the sum of the five below
-	Malformed     uint64 // not valid
-	Confirmations uint64 // see Reliable for the ids in them
-	Confirmable   uint64 // reliable packages: Reliable has their fates
+	Malformed     uint64 // invalid datagrams
+	Confirmations uint64 // confirmations; Reliable counts the ids in them
+	Confirmable   uint64 // reliable packages; Reliable counts their fates
 	Loose         uint64 // unreliable packages
 	OutOfState    uint64 // valid, but not in this state
 
@@ -187,8 +187,8 @@ type Shared struct {
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
 
-	lines         []*line   // of backlogs, to be used again
-	spareBacklogs []*lines  // likewise
+	lines         []*line   // spare lines of backlogs
+	spareBacklogs []*lines  // spare backlogs
 	born          time.Time // of the first endpoint
 }
 
@@ -222,7 +222,7 @@ func (e *Endpoint) numberFrom(first uint64) {
 	e.sender = reliable.NewSender(e.now, first, e.rules.send, &e.shared.buffers, e.shared.Rand)
 }
 
-// Advance sets the time for calls before the next Handle*. It does not go back.
+// Advance sets the time for calls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now
@@ -243,8 +243,8 @@ func (e *Endpoint) State() State { return e.state }
 // Addr returns the address of the other end.
 func (e *Endpoint) Addr() netip.AddrPort { return e.peer }
 
-// RTT returns the smoothed round-trip time, including the time for which the other end gathers its confirmations; 0 while
-// it is unknown.
+// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the other end gathers
+// confirmations.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
 // Answered reports whether the other end has confirmed something.

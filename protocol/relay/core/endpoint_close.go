@@ -9,9 +9,9 @@ type closing struct {
 	close Close
 }
 
-// Close leaves, or makes the peer leave, when everything sent is confirmed. A client then says
-// so, up to three times until the server answers that it is out. A server tells the peer once.
-// Send returns ErrClosed from now on.
+// Close ends the conversation when all reliable packages are confirmed. A client then says that
+// it leaves, up to three times until the server answers. A server tells the peer once. Send
+// returns ErrClosed from now on.
 func (e *Endpoint) Close(now time.Time, text string) {
 	e.now = now
 	c := Close{Reason: ReasonClosed, Text: text}
@@ -67,7 +67,7 @@ func (e *Endpoint) fail(c Close) {
 	e.end(c, true)
 }
 
-// Cut ends it at once, whatever is unconfirmed, and tells the peer.
+// Cut ends the conversation at once, even if packages are unconfirmed, and tells the peer.
 func (e *Endpoint) Cut(now time.Time, c Close) {
 	e.now = now
 	if e.state != StateClosed {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// NewClient returns a client that begins to join a room. Its first package is Config.Ticket, or an empty one if
-// there is none. The client has joined when that is confirmed.
+// NewClient returns a client that begins to join a room. Its first package is Config.Ticket, or empty without one.
+// The client has joined when that package is confirmed.
 func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endpoint, error) {
 	if len(c.Ticket) > MaxPayload {
 		return nil, ErrPayloadSize
@@ -23,8 +23,8 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	return &e, e.sendCopy(now, Unordered, true, c.Ticket)
 }
 
-// GiveUpUnheard makes a client that nothing at all has come to end with ReasonUnheard after a time: another port may work.
-// Default 0: it waits as long as its rules say.
+// GiveUpUnheard makes a client end with ReasonUnheard if nothing at all has come from the server after this time: another
+// local port may work. Default 0: it waits as long as its rules say.
 func (e *Endpoint) GiveUpUnheard(after time.Duration) {
 	if after > 0 {
 		e.seldom().unheardAt = e.now.Add(after)

@@ -10,8 +10,8 @@ type outbox struct {
 }
 
 // Queue adds a message to the package of its mode and target. That package is sent when the
-// next message does not fit, or Config.FlushAfter after its first message. See Builder:
-// messages must mark their own ends. Send and Queue have no common order.
+// next message does not fit, or Config.FlushAfter after its first message. Messages must mark
+// their own ends: see Builder. Messages of Queue are not kept in order with packages of Send.
 func (e *Endpoint) Queue(now time.Time, mode Mode, to Target, message []byte) error {
 	e.now = now
 	if err := e.maySend(mode, message); err != nil {

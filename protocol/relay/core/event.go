@@ -2,13 +2,13 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (
-	// EventJoined means that a client is in the room; at a server, that a peer has joined one.
+	// EventJoined means, at a client, that it is in the room; at a server, that a peer has joined a room.
 	EventJoined EventKind = iota + 1
-	// EventPackage is a package. At a server it is one for the server itself.
+	// EventPackage is a package. A server gets only packages for the server itself.
 	EventPackage
 	// EventLeft means that the conversation has ended; Close has the reason. It is the last event
 	// of a client, and of a peer until its lobby lets it in again.
@@ -31,8 +31,8 @@ type Event struct {
 // Package is a received package.
 type Package struct {
 	Mode Mode
-	// Server is bit 4: a peer's package is for the server, or a client's is from the server itself
-	// and not from another participant.
+	// Server is bit 4 of the flags. At a server it means that the package is for the server; at a
+	// client, that it is from the server itself and not from another participant.
 	Server  bool
 	ID      uint32 // the sender's number for it, in 24 bits
 	Payload []byte
@@ -42,7 +42,7 @@ type Package struct {
 type Reason uint8
 
 const (
-	// ReasonClosed means that we ended it.
+	// ReasonClosed means that we closed the conversation.
 	ReasonClosed Reason = iota + 1
 	// ReasonLeft means that the peer left.
 	ReasonLeft
@@ -58,14 +58,14 @@ const (
 	ReasonSlow
 	// ReasonProtocol means that the peer sent too many invalid datagrams.
 	ReasonProtocol
-	// ReasonPort means that its port of the server was closed.
+	// ReasonPort means that the server's port was closed.
 	ReasonPort
 	// ReasonSocket means that our socket failed.
 	ReasonSocket
 	// ReasonRefused means that the server refused us and gave a reason.
 	ReasonRefused
-	// ReasonUnheard means that nothing at all came from the server. Another port may work: see
-	// Dial.
+	// ReasonUnheard means that nothing at all came from the server. Another local port may work:
+	// see relay.Dial.
 	ReasonUnheard
 )
 
@@ -84,8 +84,8 @@ func nameOf[T ~uint8](v T, names []string) string {
 	return names[0]
 }
 
-// Close is how a conversation ended: the reason, and a text of the side that asked for it. The text
-// is not sent, as the protocol has no field for a reason.
+// Close is how a conversation ended: the reason, and a text for logs. With ReasonRefused, Text has the
+// server's words. Other texts are not sent, as the protocol has no field for them.
 type Close struct {
 	Reason Reason
 	Text   string

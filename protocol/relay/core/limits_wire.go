@@ -1,7 +1,7 @@
 package core
 
-// The limits of the wire, which the document sets. A peer that goes past one is refused
-// while its datagram is read, before anything is kept or made for it.
+// The limits of the wire, which the document sets. A datagram over a limit is refused while
+// it is read, before anything is stored or allocated for it.
 const (
 	// HeaderBytes is the size of the header of every datagram: flags and id.
 	HeaderBytes = 4
@@ -9,14 +9,14 @@ const (
 	// MaxPayload bounds the payload of a package: "payload – 504 bytes or less".
 	MaxPayload = 504
 
-	// MaxDatagram is the size of the largest datagram. A socket may read into a buffer of
-	// one byte more: a datagram that fills it is refused.
+	// MaxDatagram is the size of the largest datagram. A socket can read into a buffer of one
+	// byte more, so that a larger datagram is recognized and refused.
 	MaxDatagram = HeaderBytes + MaxPayload
 
 	// MaxID is the largest id, after which the counter starts again at 0.
 	MaxID = 1<<24 - 1
 
-	// MaxConfirmed is the greatest number of ids of a confirmation: as many as fit.
+	// MaxConfirmed is the greatest number of ids in a confirmation: as many as fit.
 	MaxConfirmed = MaxPayload / idBytes
 
 	idBytes = 3

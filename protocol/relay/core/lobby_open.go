@@ -12,21 +12,21 @@ import (
 
 // OpenConfig sets up an open room. The zero OpenConfig admits everybody.
 type OpenConfig struct {
-	// Key, if set, makes the room ask for tickets that were issued with it, for Room. A room on the internet should
-	// have one.
+	// Key, if set, makes the room ask for tickets that were issued with this key for Room. A room on the internet
+	// should have one.
 	Key TicketKey
 
 	// Room is the name of the room in its tickets. It may be empty.
 	Room string
 
-	// Admit, if set, may refuse a client whose ticket, if any, is valid. Its arguments are the address, which may
-	// be forged with Unproven, and the name in its ticket. It must not block.
+	// Admit, if set, may refuse a client. It is called after the ticket, if any, was found valid. name is the name in
+	// the ticket. With Unproven, the address from may be forged. Admit must not block.
 	Admit func(from netip.AddrPort, name string) bool
 
-	// Use, if set, is called last for each valid ticket that was not used here before. It records the ticket, and
-	// reports whether this is its first use. A server forgets used tickets when it ends. With a Use that keeps
-	// serials until they expire, in a file or shared with other servers, a ticket admits once even after a restart.
-	// No package moves while Use runs.
+	// Use, if set, is called for each valid ticket that was not used here before, after all other checks. It records
+	// the ticket, and reports whether this is its first use. A server forgets used tickets when it ends. If Use keeps
+	// serials until they expire, in a file or shared with other servers, a ticket admits only once even after a
+	// restart. No package moves while Use runs.
 	Use func(t Ticket) bool
 
 	// Judge, if set, is called instead of Key, Room and Use, with the payload of the first package to the server of
@@ -34,16 +34,16 @@ type OpenConfig struct {
 	// told the error, except ErrUnanswered. Judge must not block.
 	Judge func(from netip.AddrPort, pass []byte) (name string, value any, err error)
 
-	// Unproven admits an address with its first valid package, as a reader of the document expects, and challenges
-	// it later. It is for clients that do not answer a challenge. Default off. It is for trusted networks only: an
-	// attacker who forges addresses can take seats in their names, and have Rules.Grace sent to each of them.
+	// Unproven admits an address with its first valid package, as the document describes, and challenges it later. It
+	// is for clients that do not answer a challenge. Default off. It is for trusted networks only: an attacker who
+	// forges addresses can take seats in their names, and have Rules.Grace bytes sent to each of them.
 	Unproven bool
 
-	// JoinBurst is how many clients of one address (a /64 of IPv6) may join at once; 16 more may join each second.
+	// JoinBurst is how many clients of one address (/64 of IPv6) may join at once; 16 more may join each second.
 	// Default 256; negative means no limit.
 	JoinBurst int
 
-	// Rules are the rules for packages. The zero value means those of the relay page.
+	// Rules are the rules for packages. The zero value means the rules of docs/protocols/relay.md.
 	Rules Rules
 }
 
@@ -54,24 +54,24 @@ type OpenLobby struct {
 	cfg     OpenConfig
 	used    usedTickets
 	waiting waiting
-	joins   *admission.Buckets // made with the first that is counted
+	joins   *admission.Buckets // nil before the first join
 	stats   OpenStats
 }
 
 // OpenStats counts what strangers did at an open room.
 type OpenStats struct {
 	Challenged uint64 // packages of unproven addresses that were answered with a challenge
-	Proven     uint64 // right answers
+	Proven     uint64 // right answers to a challenge
 	Wrong      uint64 // wrong or outdated answers
-	Crowded    uint64 // right answers beyond what a host may have at once, or a second
+	Crowded    uint64 // right answers that were not admitted, as too many came from one host
 
 	Tickets    uint64 // valid tickets
 	None       uint64 // packages that were no ticket
 	Forged     uint64 // forged tickets; with OpenConfig.Judge, tickets refused for any reason
-	Expired    uint64
-	OtherRoom  uint64
+	Expired    uint64 // expired tickets
+	OtherRoom  uint64 // tickets for another room
 	Used       uint64 // tickets that were used before
-	Full       uint64 // valid tickets, but too many others are remembered to know whether it was used
+	Full       uint64 // valid tickets that were not taken, as too many used tickets are remembered
 	Unanswered uint64 // refused tickets whose bearer was not told
 	Unwanted   uint64 // clients that OpenConfig.Admit refused
 }
@@ -102,7 +102,7 @@ func (l *OpenLobby) Rules() Rules { return l.cfg.Rules }
 
 // Admit admits a client that has proven its address, and has a ticket if the room asks for one: "Proof comes before
 // a place". An unproven address is sent a challenge for each of its packages, and nothing is stored for it. A wrong
-// answer gets no answer, so that two servers do not challenge each other for ever.
+// answer gets no reply, so that two servers do not challenge each other forever.
 func (l *OpenLobby) Admit(now time.Time, port *Port, from netip.AddrPort, first Package) (any, bool) {
 	seat := &openSeat{proven: !l.cfg.Unproven}
 	if l.cfg.Unproven {
@@ -201,7 +201,7 @@ func (l *OpenLobby) look(now time.Time, first Package) (Ticket, error) {
 	return t, err
 }
 
-// ErrUnanswered is an error for OpenConfig.Judge: the bearer is refused and is not told.
+// ErrUnanswered is an error that OpenConfig.Judge may return: the bearer is refused, and is not told.
 var ErrUnanswered = errors.New("relay: not answered")
 
 // refuse counts a ticket that is not good, and tells its bearer, if its address is proven.
@@ -291,8 +291,8 @@ func (l *OpenLobby) Enter(_ time.Time, p *Peer) {
 	_ = p.Send(Unordered, challenge) // nothing else was sent yet, so there is room
 }
 
-// Receive relays packages for the other participants. Of packages for the server, it takes the answers to
-// challenges, and the ticket, which the game need not see.
+// Receive relays packages for the other participants. Packages for the server go to the game, except for tickets
+// and answers to challenges.
 func (l *OpenLobby) Receive(_ time.Time, p *Peer, pkg Package) bool {
 	if !pkg.Server {
 		if p.Room() != nil {

@@ -67,9 +67,9 @@ func (m Mode) Reliable() bool { return m == Unordered || m == SemiOrdered }
 type Datagram struct {
 	Kind Kind
 
-	// Mode, ToServer, ID and Payload are for a package. ToServer is bit 4: a client's
-	// package is for the server and not for the others, or a server's is its own and not
-	// another participant's.
+	// Mode, ToServer, ID and Payload are for a package. ToServer is bit 4. In a client's
+	// package it means that the package is for the server, and not for the others. In a
+	// server's, it means that it is the server's own, and not another participant's.
 	Mode     Mode
 	ToServer bool
 	ID       uint32
@@ -79,10 +79,10 @@ type Datagram struct {
 	IDs []byte
 }
 
-// IDs walks over the ids of a confirmation. It allocates nothing.
+// IDs is an iterator over the ids of a confirmation. It allocates nothing.
 type IDs struct{ r wire.BigReader }
 
-// ReadIDs returns a walk over the ids of a confirmation that Parse has read.
+// ReadIDs returns an iterator over the ids of a confirmation that Parse has read.
 func ReadIDs(ids []byte) IDs { return IDs{wire.Big(ids)} }
 
 // Next returns the next id, false at the end.
@@ -93,5 +93,5 @@ func (w *IDs) Next() (uint32, bool) {
 	return w.r.U24("id"), true
 }
 
-// AppendID appends an id to those of a confirmation.
+// AppendID appends an id to the ids of a confirmation.
 func AppendID(ids []byte, id uint32) []byte { return wire.AppendBigU24(ids, id) }

@@ -11,8 +11,8 @@ import (
 )
 
 // Mux is the pure core of a server: its ports, their peers, and the lobby that decides about them. It has
-// the methods of Endpoint for its first port; each further port is a Port with the same methods. Events
-// are those of all ports.
+// the methods of Endpoint for its first port. Each further port is a Port with the same methods. PollEvent
+// returns the events of all ports.
 //
 // A call at one port may give another port something to send, or change its timeout: PollPort returns such
 // ports.
@@ -36,7 +36,7 @@ type Mux struct {
 	eventful queue.Fifo[*Port]
 
 	stats MuxStats
-	past  Stats // of the peers that are over
+	past  Stats // of peers that have ended
 }
 
 // An Opener opens ports for a Mux: a server's shell, or a simulation.
@@ -64,7 +64,7 @@ func NewMux(now time.Time, c Config, s *Shared, key Key, o Opener) *Mux {
 // First returns the first port.
 func (m *Mux) First() *Port { return m.first }
 
-// Open opens another port. The lobby closes it.
+// Open opens another port. The lobby must close it.
 func (m *Mux) Open() (*Port, error) {
 	if m.opener == nil || m.down || len(m.ports) >= maxPorts {
 		return nil, ErrNoPorts
@@ -140,8 +140,8 @@ func (m *Mux) PollEvent() (*Peer, Event, bool) {
 	return nil, Event{}, false
 }
 
-// PollPort returns the next port that has changed since it was last returned: its PollTransmit and
-// NextTimeout have something new. A closed port is returned a last time when nobody is left to tell.
+// PollPort returns the next port that has changed since it was last returned: its PollTransmit or
+// NextTimeout has something new. A closed port is returned a last time when all its peers have been told.
 func (m *Mux) PollPort() (*Port, bool) {
 	if m.dirty.Len() == 0 {
 		return nil, false
@@ -157,7 +157,7 @@ func (m *Mux) Drained() bool { return m.down && m.peers == 0 }
 // RoundTrips returns the round-trip times of all peers.
 func (m *Mux) RoundTrips() Times { return m.shared.buffers.RoundTrips }
 
-// Shutdown makes all peers leave when what was sent to them is confirmed, and admits no new ones. Normally
+// Shutdown makes each peer leave when all packages to it are confirmed, and admits no new ones. Normally
 // the peers are gone a round trip later. Peers that do not answer are gone after 10 s at most.
 func (m *Mux) Shutdown(now time.Time, text string) {
 	m.Advance(now)
@@ -170,8 +170,8 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 // Ports yields the open ports, the first one first.
 func (m *Mux) Ports() iter.Seq[*Port] { return slices.Values(m.ports) }
 
-// Peers yields all peers, at all ports. Do not call PollEvent in the loop: no peer may be forgotten
-// meanwhile.
+// Peers yields all peers, at all ports. Do not call PollEvent while ranging over them: it forgets peers
+// that have ended.
 func (m *Mux) Peers() iter.Seq[*Peer] {
 	return func(yield func(*Peer) bool) {
 		for _, port := range m.ports {
@@ -184,7 +184,7 @@ func (m *Mux) Peers() iter.Seq[*Peer] {
 	}
 }
 
-// Advance sets the time for calls on a Peer or a Room before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Peer or a Room before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now

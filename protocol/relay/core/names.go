@@ -9,7 +9,7 @@ import (
 	"parley/internal/udp"
 )
 
-// The types of other packages that users meet here.
+// The types of other packages that the exported names of this package mention.
 type (
 	// Logger is the type of Config.Log.
 	Logger = slog.Logger

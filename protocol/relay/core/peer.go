@@ -14,19 +14,19 @@ type Peer struct {
 	port    *Port
 	room    *Room
 	place   int       // in the room's list
-	rested  time.Time // when it wanted to be called, as it said last
+	rested  time.Time // its NextTimeout when it was last idle
 	stirred bool      // more than a package to send has come since
-	busy    bool      // it has yet to rest in this turn
+	busy    bool      // it is not idle yet in this turn
 	joined  bool      // the game knows of it
-	leaves  bool      // it is to be told that it left: see rare
+	leaves  bool      // the game is to be told that it left: see rare
 
-	waitsFor int32         // receivers with whom its line is full
-	share    meter         // of the room's rate
-	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for that
+	waitsFor int32         // receivers at which its line is full
+	share    meter         // its share of the room's rate
+	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
 
 	end Endpoint
 
-	// Seat is the lobby's own data for the peer, Value the game's.
+	// Seat is the lobby's own data for the peer, and Value is the game's.
 	Seat, Value any
 	// Name is the lobby's name for the peer. In an open room with tickets, it is the name
 	// in its ticket.
@@ -39,8 +39,8 @@ type member = roster.Member
 // Addr returns the peer's address.
 func (p *Peer) Addr() netip.AddrPort { return p.end.peer }
 
-// RTT returns the smoothed round-trip time, including the time for which the peer gathers its confirmations; 0 while it is
-// unknown.
+// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the peer gathers
+// confirmations.
 func (p *Peer) RTT() time.Duration { return p.end.RTT() }
 
 // State returns the state of the server's end.
@@ -61,8 +61,8 @@ func (p *Peer) Port() *Port { return p.port }
 // Room returns the room of the peer, nil if it is in none.
 func (p *Peer) Room() *Room { return p.room }
 
-// Send sends the peer a package of the server's own, with bit 4 set. If Send returns an
-// error, nothing is sent. The time is that of the latest call of the Mux.
+// Send sends the peer a package of the server's own, with bit 4 of the flags set. If Send
+// returns an error, nothing is sent. The time is that of the latest call of the Mux.
 func (p *Peer) Send(mode Mode, payload []byte) error {
 	if err := p.end.maySend(mode, payload); err != nil {
 		return err
@@ -74,18 +74,18 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 	return err
 }
 
-// Prove says that the peer receives what is sent to its address. From now on, it may be
-// sent everything.
+// Prove tells the Mux that the peer's address is proven. From now on, the bytes sent to it
+// are not limited by Rules.Grace.
 func (p *Peer) Prove() {
 	p.end.allowance.Prove()
 	p.port.touch(p)
 }
 
-// Proven reports whether the peer's address is proven, or near enough to need no proof.
+// Proven reports whether the peer's address is proven, or needs no proof: see Rules.Grace.
 func (p *Peer) Proven() bool { return p.end.allowance.Proven() }
 
-// Join tells the game of the peer, with EventJoined. Packages for the server that were
-// received before come after it.
+// Join tells the game of the peer, with EventJoined. Packages for the server that arrived
+// earlier come after that event.
 func (p *Peer) Join() {
 	if !p.joined {
 		p.joined, p.end.announce = true, true
@@ -93,8 +93,8 @@ func (p *Peer) Join() {
 	}
 }
 
-// Leave tells the game that the peer left, with EventLeft, although the server still knows
-// it: it may Join again. When a peer ends, the game is told anyway.
+// Leave tells the game that the peer left, with EventLeft. The server still knows the peer,
+// and the lobby may call Join again. When a peer ends, the game is told without Leave.
 func (p *Peer) Leave(why Close) {
 	switch {
 	case p.end.announce: // the game has not heard of it yet

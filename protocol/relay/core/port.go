@@ -23,10 +23,10 @@ type Port struct {
 	mux     *Mux
 	number  uint16
 	peers   *roster.Roster[*Peer]
-	direct  queue.Fifo[direct] // before all that the peers have
+	direct  queue.Fifo[direct] // sent before the packages of the peers
 	replies roster.Replies     // to strangers: challenges, refusals
 	timers  timers.Heap[*Timer]
-	ignored *admission.Ignored // made when someone is
+	ignored *admission.Ignored // nil before an address is ignored
 	closed  bool
 
 	dirty    bool // in Mux.dirty
@@ -48,8 +48,8 @@ func (p *Port) SetNumber(n uint16) { p.number = n }
 // Peer returns the peer of an address, nil if there is none.
 func (p *Port) Peer(addr netip.AddrPort) *Peer { return p.peers.Get(admission.Canon(addr)) }
 
-// Peers yields all peers of the port. Do not call PollEvent in the loop: no peer may be
-// forgotten meanwhile.
+// Peers yields all peers of the port. Do not call PollEvent while ranging over them: it forgets
+// peers that have ended.
 func (p *Port) Peers() iter.Seq[*Peer] { return p.peers.All() }
 
 // Len returns the number of peers of the port.
@@ -135,9 +135,9 @@ type fullTeller interface {
 }
 
 // Invite makes an address a peer of the port although nothing has come from it there: a lobby
-// may answer at another port than the one that was asked. The peer has the seat, and Enter is
-// not called for it. A known peer is returned unchanged. The result is nil at a closed port
-// and when there are too many peers.
+// may answer at another port than the one that was asked. seat becomes the peer's Seat, and
+// Enter is not called. A known peer is returned unchanged. Invite returns nil if the port is
+// closed or there are too many peers.
 func (p *Port) Invite(addr netip.AddrPort, seat any) *Peer {
 	m := p.mux
 	addr = admission.Canon(addr)
@@ -282,8 +282,8 @@ func (p *Port) forget(now time.Time, c *Peer) {
 	sums.Add(&p.mux.past, &one)
 }
 
-// Close closes the port: its peers are told, and nothing more comes in. The first port closes
-// only with its server. The time is that of the latest call of the Mux.
+// Close closes the port: its peers are told, and further datagrams are ignored. The first port
+// closes only with its server. The time is that of the latest call of the Mux.
 func (p *Port) Close() {
 	if p.closed || p == p.mux.first {
 		return
@@ -317,7 +317,7 @@ type timer = timers.Timer
 // NewTimer returns a timer that is not set. HandleTimeout calls its function.
 func (p *Port) NewTimer(do func(now time.Time)) *Timer { return &Timer{port: p, do: do} }
 
-// Set sets the time at which the timer fires, in place of an earlier one. At a closed port it
+// Set sets the time at which the timer fires, and replaces an earlier one. At a closed port it
 // does nothing.
 func (t *Timer) Set(at time.Time) {
 	if t.port.closed {
@@ -330,7 +330,7 @@ func (t *Timer) Set(at time.Time) {
 // Stop stops the timer.
 func (t *Timer) Stop() { t.port.timers.Set(t, time.Time{}, false) }
 
-// MuxStats counts the fate of each datagram at all ports, and of peers.
+// MuxStats counts the fates of datagrams and of peers, at all ports.
 type MuxStats struct {
 	In        uint64 // datagrams: the sum of the eight below
 	ToPeers   uint64 // for a peer: see its Stats
@@ -339,14 +339,14 @@ type MuxStats struct {
 	Full      uint64 // from a stranger when there were too many peers
 	Ignored   uint64 // from a peer that was removed, or at a closed port
 	Malformed uint64 // from a stranger, and not valid
-	Strangers uint64 // from a stranger, and not one that can admit it
-	Throttled uint64 // packages that the lobby, or a room with too many of that peer, did not take yet: they are not confirmed and come again
+	Strangers uint64 // from a stranger, and of a kind that cannot admit it
+	Throttled uint64 // packages refused for now, by the lobby or as too many of that peer wait: they are not confirmed and come again
 
-	Answered   uint64 // datagrams to strangers: challenges, and reasons of refusals
-	Unanswered uint64 // the same, but not sent because too many waited for the socket
+	Answered   uint64 // datagrams to strangers: challenges and refusals
+	Unanswered uint64 // challenges and refusals that were not sent, as too many waited for the socket
 
 	Relayed uint64 // packages that were relayed
-	Copies  uint64 // the number of their copies
+	Copies  uint64 // copies of these that were sent, one for each receiver
 	Unsaid  uint64 // packages of the server's own that a peer did not get because too much was waiting for it
 	ToGame  uint64 // packages that the game got
 	Out     uint64 // datagrams sent

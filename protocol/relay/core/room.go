@@ -13,14 +13,14 @@ import (
 // for all receivers. A peer is in one room at most.
 //
 // Each participant has a share of the room's rate (Rules.RoomRate), and of the queue of each receiver. Beyond
-// either, its reliable packages wait at the server and, when there are too many of them, are no longer confirmed.
-// Its unreliable packages are dropped. So the sender is slowed down, and no receiver is removed for the traffic of
-// another. A receiver that takes less than 50 KB/s and keeps a sender of at most 20 packages a second waiting for 5
-// s is removed with ReasonSlow.
+// either, its unreliable packages are dropped. Its reliable packages wait at the server. When too many wait, they
+// are no longer confirmed, so the sender is slowed down, and no receiver is removed for the traffic of another. A
+// receiver that takes less than 50 KB/s and keeps a sender of at most 20 packages a second waiting for 5 s is
+// removed with ReasonSlow.
 type Room struct {
 	mux     *Mux
 	members []*Peer
-	idle    meter // what of the room's rate nobody uses
+	idle    meter // the part of the room's rate that nobody uses
 }
 
 // NewRoom returns an empty room.
@@ -54,18 +54,18 @@ func (r *Room) Remove(p *Peer) {
 // Len returns the number of peers in the room.
 func (r *Room) Len() int { return len(r.members) }
 
-// All yields the peers in the room. None may be added or removed meanwhile.
+// All yields the peers in the room. Do not add or remove any while ranging over them.
 func (r *Room) All() iter.Seq[*Peer] { return slices.Values(r.members) }
 
-// Relay relays a package of from to every other participant, with bit 4 clear. from may be nil, or no longer be in
-// the room. The time is that of the latest call of the Mux.
+// Relay relays a package of from to every other participant, with bit 4 of the flags clear. from may be nil, or a
+// peer that is no longer in the room. The time is that of the latest call of the Mux.
 func (r *Room) Relay(from *Peer, mode Mode, payload []byte) error {
 	return r.spread(from, mode, false, payload)
 }
 
-// Say sends a package of the server's own to every participant, with bit 4 set. It returns ErrBacklogFull if the
-// package is reliable and too much of the server's is waiting for a participant. That participant does not get it;
-// the others do.
+// Say sends a package of the server's own to every participant, with bit 4 of the flags set. It returns
+// ErrBacklogFull if the package is reliable and too many packages of the server wait for a participant. That
+// participant does not get it; the others do.
 func (r *Room) Say(mode Mode, payload []byte) error { return r.spread(nil, mode, true, payload) }
 
 func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error {

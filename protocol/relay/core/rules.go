@@ -7,14 +7,15 @@ import (
 	"parley/internal/reliable"
 )
 
-// Rules are the rules by which packages are kept, resent and given up. The zero Rules are those of the relay page. A Lobby gives
-// those of a server's peers; a client has them in its Config. Rules are not changed after use.
+// Rules are the rules by which packages are kept, resent and given up. The zero Rules are those of docs/protocols/relay.md. A
+// server's rules come from its Lobby, a client's from its Config. Rules are not changed after use.
 type Rules struct {
-	// ConfirmAfter is how long confirmations are gathered. Default 20 ms, at most 100 ms; negative means not at all.
+	// ConfirmAfter is how long confirmations are gathered before they are sent. Default 20 ms, at most 100 ms. If negative, they
+	// are not gathered.
 	ConfirmAfter time.Duration
 
-	// ResendAfter is the delay of the first resend of a package, whatever the round-trip time. It doubles from there. Default 0:
-	// it is measured, as the page says.
+	// ResendAfter is the delay of the first resend of a package, whatever the round-trip time. It doubles with each resend.
+	// Default 0: the delay follows from the measured round-trip time.
 	ResendAfter time.Duration
 
 	// KeepAlive is how long a peer may be silent before it is sent an empty reliable package, whose confirmation shows that it
@@ -24,28 +25,28 @@ type Rules struct {
 	// Timeout is how long a peer may be silent. Default 10 s.
 	Timeout time.Duration
 
-	// HoleTimeout is how long a reliable package of a peer may be missing while later ones have come. Default 10 s. A client's
-	// default is a minute, as the server does not give a package up while others are confirmed.
+	// HoleTimeout is how long a reliable package of a peer may be missing after later ones have come. Default 10 s. A client's
+	// default is a minute, as the server does not give up a package while others are confirmed.
 	HoleTimeout time.Duration
 
-	// Grace is how many bytes an address may be sent beyond three for each of its own, if it is neither proven (Peer.Prove) nor
-	// loopback, private or link-local. Default 8 KiB; negative means no limit.
+	// Grace limits how many bytes are sent to an address that is neither proven (Peer.Prove) nor loopback, private or
+	// link-local: three for each byte that came from it, plus Grace. Default 8 KiB; negative means no limit.
 	Grace int
 
-	// Quiet keeps a server from telling peers that they are removed.
+	// Quiet keeps a server from telling peers that they were removed.
 	Quiet bool
 
-	// MaxBacklog bounds in bytes the reliable packages that wait because 1,024 ids of a peer are unconfirmed already. Beyond it,
-	// a peer is removed from its room with ReasonSlow, and Send returns ErrBacklogFull. Default 256 KiB.
+	// MaxBacklog bounds the bytes of reliable packages that wait because 1,024 ids of a peer are already unconfirmed. Beyond
+	// it, a peer is removed from its room with ReasonSlow, and Send returns ErrBacklogFull. Default 256 KiB.
 	MaxBacklog int
 
-	// RoomRate is how many packages a second are relayed in a room, counted for each receiver. Each participant has an equal
-	// share of it, and at least 60 packages a second. A third more is for participants that need more than their share while
-	// others are idle. Default 120,000; negative means no limit.
+	// RoomRate is how many packages a second are relayed in a room, counted once for each receiver. Each participant has an
+	// equal share of it, and at least 60 packages a second. Another third of RoomRate is for participants that need more than
+	// their share while others are idle. Default 120,000; negative means no limit.
 	RoomRate int
 
 	filled      bool
-	rideAfterMS uint32 // how long after a confirmation the next may go along with a package at once
+	rideAfterMS uint32 // milliseconds after a confirmation until the next may go along with a package at once
 	send        *reliable.SendConfig
 	recv        *reliable.ReceiveConfig
 }

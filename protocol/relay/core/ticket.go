@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// ErrTicketForm means that the bytes are no ticket.
+	// ErrTicketForm means that the bytes are not a ticket.
 	ErrTicketForm = errors.New("relay: not a ticket")
 	// ErrTicketForged means that the ticket was not issued with this key, or was changed.
 	ErrTicketForged = errors.New("relay: ticket was not issued with this key")
@@ -38,7 +38,7 @@ var (
 type Ticket struct {
 	Room    string    // the room in which it is valid, up to MaxTicketText bytes
 	Name    string    // the name of its bearer, likewise
-	Expires time.Time // to the second; at that time it is no longer valid
+	Expires time.Time // to the second; from that time on it is no longer valid
 
 	// Serial identifies the ticket. It is random: two tickets with the same serial count as
 	// one.
@@ -51,10 +51,10 @@ type TicketKey []byte
 
 // Limits of a ticket.
 const (
-	// MinTicketKey is the size of the shortest key: shorter keys could be guessed.
+	// MinTicketKey is the least size of a key in bytes: shorter keys could be guessed.
 	MinTicketKey = 16
 
-	// MaxTicketText bounds a ticket's room and name, so that a ticket fits into a package.
+	// MaxTicketText bounds a ticket's room and name, in bytes each, so that a ticket fits into a package.
 	MaxTicketText = 100
 
 	ticketMarkBytes = sha256.Size
@@ -89,7 +89,7 @@ func (k TicketKey) sum(b, what []byte) []byte {
 
 // Check returns the content of a ticket, and an error if it does not admit its bearer to the
 // room now: ErrTicketForm, ErrTicketForged, ErrTicketExpired or ErrTicketRoom. With the last
-// two, the content is genuine as well. Check does not know whether the ticket was used.
+// two errors, the content is still genuine. Check does not know whether the ticket was used.
 func (k TicketKey) Check(now time.Time, room string, b []byte) (Ticket, error) {
 	var t Ticket
 	r := wire.Big(b)

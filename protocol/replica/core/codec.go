@@ -9,7 +9,7 @@ import (
 // Parse reads the packet that fills all of b and came from a peer on the side from. It
 // returns false if b is not exactly one packet that this side may send. Then Kind is 0
 // and the other fields are meaningless. It allocates nothing, and its fields share the
-// memory of b.
+// memory of b: copy what must outlive it.
 func (p *Packet) Parse(from Side, b []byte) bool {
 	r := wire.Little(b)
 	p.read(&r, from)

@@ -10,11 +10,12 @@ import (
 
 // Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
 type Config struct {
-	// SyncInterval is how often the server compares clocks with a client. Default 1 s, at most 3 s. A client uses its server's.
+	// SyncInterval is the time between two comparisons of a server's clock with a client's. Default 1 s, at most 3 s. A client
+	// uses the interval of its server.
 	SyncInterval time.Duration
 
-	// Timeout is how long a connection lasts without a valid packet. Default 10 s, and never less than 3 sync intervals. With a longer
-	// one, a packet waits as long for its acknowledgement.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s, and never less than 3 sync intervals. A Timeout
+	// over 10 s is also how long a packet may wait for its acknowledgement.
 	Timeout time.Duration
 
 	// MaxMessage bounds the size of a message in bytes, both ways, and so the memory for its parts. Default 1 MiB.
@@ -23,8 +24,8 @@ type Config struct {
 	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
 	Linger time.Duration
 
-	// Foreign turns our extension off, so that only the documented protocol is used: one ordered packet in flight, and messages
-	// of one datagram. It is for tests and for peers that cannot handle flag bit 7.
+	// Foreign turns off parley's extension of the protocol. One ordered packet is then in flight at a time, and a message must
+	// fit into one datagram. It is for tests, and for peers that cannot handle flag bit 7, which announces the extension.
 	Foreign bool
 
 	// MaxConns bounds the connections of a server that have entered. Further ones are rejected with "server full". Default
@@ -33,14 +34,16 @@ type Config struct {
 
 	// EnterWithin, at a server, is how long a connection has to enter: to accept the link table, or to be let in by Conn.Enter.
 	// Before that, it takes no place among MaxConns. A connection that does not enter in time is closed. At most 64 connections
-	// of an address (/64 of IPv6) and 4,096 in all may be waiting. Beyond that, an address gets no answer and tries again, and
-	// connections of the busiest address are closed first. Default 0: a connection enters with its handshake, and stays as long
-	// as it answers the clock, idle or not. One address can then take all of MaxConns, at 2.6 kB each. A public server should
-	// set 10 s, or count in Admit.
+	// of an address (/64 of IPv6) and 4,096 in all may be waiting. Beyond that, a new client gets no answer and tries again. If
+	// 4,096 are waiting, a connection of the busiest address is closed to make room for one of a less busy address.
+	//
+	// Default 0: a connection enters with its handshake, and stays as long as it answers clock packets, even if idle. One
+	// address can then take all of MaxConns, at 2.6 kB a connection. A public server should set 10 s, or count connections in
+	// Admit.
 	EnterWithin time.Duration
 
-	// Admit, at a server, may refuse a new connection, such as that of a banned address. The reason is shown to the client, up
-	// to 19 bytes. Default: all are admitted.
+	// Admit, at a server, may refuse a new connection, such as that of a banned address. The client is told the first 19 bytes
+	// of the reason. Default: all are admitted.
 	Admit func(from netip.AddrPort) (reason string, ok bool)
 
 	// AcceptTable, at a client, decides whether to accept a part of the server's link table. Default: all are accepted, and

@@ -44,7 +44,7 @@ func (d DataType) String() string {
 }
 
 // Size returns the number of bytes of a value of the type. It is -1 for DataChars, whose
-// values vary, and for a type that does not exist.
+// values vary in size, and for a type that does not exist.
 func (d DataType) Size() int {
 	if d < dataTypes {
 		return dataTypeBytes[d]

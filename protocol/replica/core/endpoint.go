@@ -37,12 +37,12 @@ type State uint8
 const (
 	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted is the state of a client that has the accept. It repeats its ack
-	// until the server's first sync.init.
+	// StateAccepted is the state of a client that has received the accept. It repeats its
+	// ack until the server's first sync.init arrives.
 	StateAccepted
 	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing is the state in which our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is not acknowledged yet.
 	StateClosing
 	// StateClosed is the state of an ended connection.
 	StateClosed
@@ -68,11 +68,11 @@ type Endpoint struct {
 	extended  bool
 	announced bool // EventConnected was given
 	talked    bool // something was sent by the application
-	broken    bool // a message of the order was lost: no other of that order is given
-	guest     bool // server: it has not entered, and may have little wait: see guestBytes
+	broken    bool // an ordered message was lost: no later one is delivered
+	guest     bool // server: it has not entered, so little of it may wait: see guestBytes
 	peer      netip.AddrPort
 	now       time.Time     // of the newest call, for PollTransmit
-	born      time.Time     // the next two count from then
+	born      time.Time     // the next two fields count from here
 	heard     time.Duration // newest valid packet
 	syncAt    time.Duration // server: when the next sync.init is due; 0 is never
 
@@ -81,8 +81,8 @@ type Endpoint struct {
 	near       uint64 // newest accepted number of the peer, to unwrap against
 
 	buffers *reliable.Buffers
-	ending  *ending             // while something leads to the end
-	parts   *reliable.Assembler // once a message in parts came
+	ending  *ending             // nil unless the connection is about to end
+	parts   *reliable.Assembler // nil before the first message in parts
 	client  *clientSide
 	control queue.Fifo[control]
 	events  []Event
@@ -92,13 +92,13 @@ type Endpoint struct {
 	view    *view // server, once something is replicated
 
 	receiver  reliable.Receiver
-	malformed malformed // here it has the sender begin a line: see TestHotFieldsLieTogether
+	malformed malformed // its place makes sender begin a cache line: see TestHotFieldsLieTogether
 	sender    reliable.Sender
 	outgoing  waitingMessages // ordered messages on their way into the window
 
 	sync   syncState
 	store  *Store // server
-	peeked uint32 // packets behind a part that waits that were looked at: see restHasCome
+	peeked uint32 // packets looked at behind a part that waits: see restHasCome
 	shared *Shared
 }
 
@@ -130,12 +130,12 @@ type control struct {
 	data [syncAckBytes]byte
 }
 
-// Stats counts every fate of a connection's packets.
+// Stats counts the packets of a connection by their fate.
 type Stats struct {
 	In         uint64 // packets for this connection
-	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or old
-	OutOfState uint64 // valid, but not in this state
+	Malformed  uint64 // of them, not valid packets
+	OutOfTime  uint64 // of them, with a time or number far from this connection's: forged or old
+	OutOfState uint64 // of them, valid, but not in this state
 	Out        uint64 // packets sent
 	LooseLost  uint64 // unreliable messages dropped because the socket was behind
 	Reliable   EngineStats
@@ -198,14 +198,14 @@ func (e *Endpoint) State() State { return e.state }
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// Extended reports whether the peer uses our extension.
+// Extended reports whether both sides use parley's extension of the protocol.
 func (e *Endpoint) Extended() bool { return e.extended }
 
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (e *Endpoint) RTT() time.Duration { return e.sender.RTT() }
 
-// ServerTime returns the connection's clock in µs: at a server its own, at a client its
-// estimate of the server's.
+// ServerTime returns the connection's clock in µs. A server returns its own clock, a client
+// its estimate of the server's.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())

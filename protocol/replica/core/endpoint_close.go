@@ -164,9 +164,9 @@ func among(n uint64, sequence uint16) bool {
 }
 
 // Close ends the connection. Reliable packets that are not acknowledged yet have half of
-// the linger time to arrive. Then Close sends the goodbye, which is reliable: it is
-// repeated until acknowledged, at most five times and until the linger time is over. reason
-// is shown to a client. A client's own reason is not sent.
+// Config.Linger to arrive. Then Close sends the goodbye, which is reliable: it is sent again
+// until it is acknowledged, at most five times in all and within Config.Linger. A server's
+// reason is shown to the client. A client's reason is not sent.
 func (e *Endpoint) Close(now time.Time, reason string) {
 	if e.state >= StateClosing || e.ending != nil && e.ending.leaving() {
 		return
@@ -181,7 +181,7 @@ func (e *Endpoint) Close(now time.Time, reason string) {
 	x.leaveBy, x.until, x.close = now.Add(e.cfg.Linger/2), now.Add(e.cfg.Linger), c
 }
 
-// Abort ends the connection at once: its disconnect goes out, and nothing waits for what is on its way.
+// Abort ends the connection at once. It sends the disconnect once, and gives up all packets that are not acknowledged.
 func (e *Endpoint) Abort(now time.Time, reason string) {
 	c := Close{Reason: ReasonClosed, Text: reason}
 	e.fail(now, c)
@@ -278,7 +278,7 @@ func (e *Endpoint) end(c Close) {
 	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
 }
 
-// Release frees what a closed endpoint still holds for reading.
+// Release frees the memory of received messages that a closed endpoint still holds.
 func (e *Endpoint) Release() {
 	if e.state == StateClosed {
 		e.receiver.Close()
@@ -297,7 +297,7 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.ending.close, true
 }
 
-// Advance sets the time for polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

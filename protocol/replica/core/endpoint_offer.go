@@ -5,10 +5,10 @@ import "time"
 // This file is how a client's shell feeds an Endpoint: messages that were checked wait outside
 // until there is room for them here, and are not copied into the queue of ordered ones.
 
-// Offer takes a message of a client that was checked against its Bounds, as Send does, and
-// reports whether it did: if not, it may be offered again when something has come. A message
-// that was taken before Close is sent, and one that the end of the connection has overtaken
-// is let go.
+// Offer is Send for a client's message that was checked against Bounds. It reports whether it
+// took the message. If not, the caller may offer it again after the next datagram. A message
+// that was taken before Close is sent. If the connection has ended, Offer takes the message
+// and drops it.
 func (e *Endpoint) Offer(now time.Time, mode Mode, name string, data []byte) bool {
 	e.now = now
 	switch {
@@ -36,8 +36,8 @@ func (e *Endpoint) Offer(now time.Time, mode Mode, name string, data []byte) boo
 	return ok && e.sendNamed(now, linkFlags|link<<orderLinkShift, laneMessage, size, name, data) == nil
 }
 
-// AwaitMore says whether messages wait to be offered. A goodbye waits for them as for all
-// that was sent before it.
+// AwaitMore tells the endpoint whether more messages wait to be offered. A goodbye waits for
+// them, as it waits for all messages sent before it.
 func (e *Endpoint) AwaitMore(now time.Time, more bool) {
 	e.client.more = more
 	if !more && e.ending != nil {

@@ -2,16 +2,16 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (
 	// EventConnected means that the handshake is done.
 	EventConnected EventKind = iota + 1
-	// EventMessage is a message; Name, Data, Time and the flags are set.
+	// EventMessage is a message; Name, Data, Time, Reliable and Ordered are set.
 	EventMessage
-	// EventSkipped means that an ordered message of a foreign peer came after its place was given up. It is not
-	// delivered; Number is its number.
+	// EventSkipped means that an ordered message of a foreign peer came after we had stopped waiting for it. It is
+	// not delivered; Number is its number.
 	EventSkipped
 	// EventLinked means, at a client, that a part of the server's table is known; at the server, that the client
 	// has answered all parts.
@@ -37,11 +37,11 @@ type Event struct {
 	Name     []byte
 	Data     []byte
 	Time     uint64 // the sender's time, in µs of server time
-	Number   uint64 // of the packet, without wrap-around
+	Number   uint64 // the packet's number, without wrap-around
 	Reliable bool
 	Ordered  bool
-	KindLink uint16 // for EventGone
-	ID       uint8
+	KindLink uint16 // EventGone: the link of the entity's kind
+	ID       uint8  // EventGone: the entity's id within its kind
 	Close    Close
 }
 
@@ -51,7 +51,7 @@ type Reason uint8
 const (
 	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer means that the peer left, or refused us; Text has its words.
+	// ReasonPeer means that the peer closed it; Text has its words.
 	ReasonPeer
 	// ReasonRejected means that the server did not accept us; Text has its words.
 	ReasonRejected

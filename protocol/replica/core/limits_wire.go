@@ -1,7 +1,7 @@
 package core
 
-// The document's limits, which are those of the fields that hold the sizes. None
-// of them is ours to change; what we allow below them is in limits.go.
+// The document's limits: the largest sizes that its size fields can hold. They
+// cannot be changed. Our own, lower limits are in limits.go.
 const (
 	// MaxReasonBytes is the longest reason of a reject or a disconnect.
 	MaxReasonBytes = 255
@@ -15,8 +15,8 @@ const (
 	// MaxValueBytes is the longest replicated value.
 	MaxValueBytes = 255
 
-	// MaxListed is the greatest number of elements of any list of a link.table or a
-	// replicate, as each count is one byte.
+	// MaxListed is the greatest number of elements in a list of a link.table or a
+	// replicate: each count is one byte.
 	MaxListed = 255
 
 	// MaxOrderLink is the largest Packet.OrderLink, as it has five bits.

@@ -31,7 +31,7 @@ func (l *linkState) linked(i int) bool {
 func (l *linkState) all(n int) bool { return l != nil && l.done >= n && l.refused == nil }
 
 // Link asks the server for its table. A client that wants replication calls it once after
-// EventConnected. EventLinked means that the server's table is known.
+// EventConnected. EventLinked comes with each part of the table.
 func (e *Endpoint) Link(now time.Time) error {
 	e.now = now
 	if err := e.mayTalk(); err != nil {

@@ -27,7 +27,7 @@ func (t Type) String() string {
 }
 
 // Side is the end of a connection that sent a packet. Some packets are valid from one end
-// only, and a disconnect may carry a reason from one only.
+// only, and only a server's disconnect may carry a reason.
 type Side uint8
 
 // The two sides. The zero Side is unset, and no packet from it is valid.
@@ -124,8 +124,8 @@ var rules = [...]rule{
 	KindMessage:    {"message", TypeMessage, 0, fromBoth, 0, 0xff},
 }
 
-// Packet is one packet of any kind. Kind decides which of the other fields are used. The
-// others are zero after Parse, and AppendTo ignores them.
+// Packet is one packet of any kind. Kind decides which of the other fields are used. Unused
+// fields are zero after Parse, and AppendTo ignores them.
 //
 // Reason, Name, Data, Table and Values of a parsed packet share the memory of the parsed
 // bytes: copy what must outlive them.
@@ -139,7 +139,7 @@ type Packet struct {
 	// one.
 	More bool
 
-	// Extended is for init and accept: the sender uses our extension, and knows OrderLink
+	// Extended is for init and accept: the sender uses parley's extension, and knows OrderLink
 	// and More.
 	Extended bool
 
@@ -152,8 +152,8 @@ type Packet struct {
 
 	SyncInterval uint32 // accept: microseconds between two sync.init
 	Received     uint64 // accept, sync.ack: when the sender received the packet that it answers
-	Sent         uint64 // accept, sync.ack: when the sender sent this
-	Time         uint64 // replicate, message: when the sender sent this
+	Sent         uint64 // accept, sync.ack: when the sender sent this packet
+	Time         uint64 // replicate, message: when the sender sent this packet
 
 	Reason []byte // reject, disconnect: as sent, perhaps not UTF-8; see ReasonText
 	Name   []byte // message: UTF-8

@@ -64,7 +64,7 @@ func (p *Packet) appendLink(b []byte) []byte {
 //	entity    link u16, name size u8, name, variable count u8, then each of its
 //	          variables: link u8, data type u8, name size u8, name
 //
-// The counts are printed at 3 and 4, which stem from an older revision: they
+// The document prints the counts at 3 and 4, the offsets of an older revision. They
 // follow the block type.
 type Table struct {
 	variables, entities uint8

@@ -45,8 +45,8 @@ func (p *Packet) appendReplicate(b []byte) []byte {
 //	entity value   entity u8, data size u8, data
 //	value          link u16, data size u8, data
 //
-// A variable link has 16 bits here and 8 in the table, so no one knows links over 255.
-// They are well formed all the same. So is a link id that occurs twice.
+// A variable link has 16 bits here and 8 in the table, so no table names a link over 255.
+// Such a link is well formed all the same. So is a link that occurs twice.
 type Replication struct {
 	entities, variables uint8
 	variablesAt         int    // in body
@@ -146,8 +146,8 @@ func skipEntityValues(r *wire.LittleReader, n uint8) {
 // Empty reports whether the packet replicates nothing.
 func (v Replication) Empty() bool { return v.entities == 0 && v.variables == 0 }
 
-// EntityValues yields each value of each entity in one walk, in the order of the packet,
-// for receivers. Entities shows how they were grouped.
+// EntityValues yields each value of each entity, in the order of the packet. Entities also
+// shows how the values are grouped.
 func (v Replication) EntityValues() iter.Seq[EntityValue] {
 	return func(yield func(EntityValue) bool) {
 		r := wire.Little(v.body)
@@ -198,7 +198,7 @@ func (e EntityUpdate) Variables() iter.Seq[VariableUpdate] {
 	}
 }
 
-// Values yields the entities of a variable link and their values, in the order of the
+// Values yields the entity ids of a variable link and their values, in the order of the
 // packet.
 func (u VariableUpdate) Values() iter.Seq2[uint8, []byte] {
 	return func(yield func(uint8, []byte) bool) {

@@ -25,37 +25,37 @@ type Mux struct {
 	half    *admission.HalfOpen[halfOpen]
 	ended   *admission.Ended
 	notices *admission.Buckets
-	asked   queue.Fifo[askedSync] // by the time of the next, which is one interval after the last
+	asked   queue.Fifo[askedSync] // in the order of their next times, as all have the same interval
 
 	store   Store
 	draft   draft
 	frames  frames
 	conns   *roster.Roster[*Conn]
-	last    *Conn                // that a datagram came for: of a bulk, so does the next
+	last    *Conn                // the connection of the latest datagram: in a bulk, the next is for it, too
 	lobby   *roster.Lobby[*Conn] // nil if a connection enters with its handshake
-	places  int                  // that are taken: connections that have entered
+	places  int                  // connections that have entered
 	replies roster.Replies
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
 // MuxStats counts the fates of datagrams that belong to no connection, and of connections.
 type MuxStats struct {
-	Malformed uint64 // from an address without a connection
+	Malformed uint64 // malformed packets from addresses without a connection
 	Deferred  uint64 // inits that were not answered, as too many are open
-	Crowded   uint64 // packets that were not answered, as too many of their address have not entered
+	Crowded   uint64 // packets that were not answered, as too many connections of their address have not entered
 	Late      uint64 // connections closed because they did not enter in time
 	GaveWay   uint64 // connections closed because too many had not entered
 	Accepts   uint64 // accepts sent
 	Rejects   uint64 // rejects sent
 	Unproven  uint64 // packets from addresses that are not proven yet
-	Asked     uint64 // sync.inits sent to them
+	Asked     uint64 // sync.inits sent to such addresses
 	Notices   uint64 // notices sent to strangers
 	Strangers uint64 // packets from strangers that were not answered
 	Unsent    uint64 // answers dropped because the socket was behind
-	Opened    uint64 // connections
-	Ended     uint64
+	Opened    uint64 // connections that were opened
+	Ended     uint64 // connections that have ended
 }
 
 // halfOpen is what is remembered of an address that is not proven.
@@ -110,8 +110,8 @@ func (m *Mux) Store() *Store { return &m.store }
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
-// Conns yields all connections. Do not call PollEvent in the loop: no connection may be forgotten
-// meanwhile.
+// Conns yields all connections. Do not call PollEvent while ranging over them: it forgets connections
+// that have ended.
 func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Replicate sends each client the changes in its sight, at most budget bytes for each. Call it once a
@@ -128,7 +128,7 @@ func (m *Mux) Len() int { return m.conns.Len() }
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// RoundTrips returns the round trips of all connections.
+// RoundTrips returns the round-trip times of all connections.
 func (m *Mux) RoundTrips() Times { return m.shared.buffers.RoundTrips }
 
 // Traffic returns the sum of the counters of all connections, ended ones included. It visits every
@@ -328,7 +328,7 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 	}
 }
 
-// Abort is Shutdown that waits for nothing: each connection ends after one goodbye.
+// Abort is Shutdown without waiting: each connection ends after one goodbye.
 func (m *Mux) Abort(now time.Time, reason string) {
 	m.Shutdown(now, reason)
 	for c := range m.conns.All() {
@@ -376,7 +376,7 @@ func (m *Mux) PollEvent() (c *Conn, ev Event, ok bool) {
 	return c, ev, c != nil
 }
 
-// NextEvent is PollEvent into an event that is there. It returns nil if there is none.
+// NextEvent is PollEvent, but writes the event to ev. It returns nil if there is no event.
 func (m *Mux) NextEvent(ev *Event) *Conn {
 	*ev = Event{}
 	for !m.conns.Quiet() || m.wake() {
@@ -456,22 +456,22 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
 	}
 }
 
-// Send sends a message to this client now: the time of the latest call of the Mux's Handle* or Advance.
-// See Endpoint.Send.
+// Send sends a message to this client. The time is that of the Mux's latest Handle* or Advance. See
+// Endpoint.Send.
 func (c *Conn) Send(mode Mode, name string, data []byte) error {
 	err := c.endpoint.Send(c.mux.now, mode, name, data)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// Close says goodbye to this client now. See Endpoint.Close.
+// Close ends the connection. See Endpoint.Close.
 func (c *Conn) Close(reason string) {
 	c.endpoint.Close(c.mux.now, reason)
 	c.mux.conns.Touch(c)
@@ -483,7 +483,7 @@ func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
 
-// ServerTime returns the connection's clock in µs. Events have the times of this clock.
+// ServerTime returns the connection's clock in µs. Event.Time is a time of this clock.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
 
 // Stats returns the counters of the connection.

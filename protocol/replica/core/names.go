@@ -7,7 +7,7 @@ import (
 	"parley/internal/udp"
 )
 
-// The types of other packages that users meet here.
+// The types of internal packages that the exported names of this package mention.
 type (
 	// Key is the secret of a server, from crypto/rand.
 	Key = admission.Key

@@ -71,9 +71,9 @@ func (k *seenKind) learn(link uint8, v Variable) {
 // Reading is a replicated value with the time and the number of its packet.
 type Reading struct {
 	Type   DataType
-	Data   []byte // the bytes of the type; the reader's own copy
+	Data   []byte // the value's bytes; a copy that the caller owns
 	Time   uint64 // the server's time, in µs
-	Number uint64
+	Number uint64 // the packet's number, without wrap-around
 }
 
 // Int returns the value of an integer type.
@@ -310,7 +310,7 @@ func (e *Endpoint) takeGone(n uint64, data []byte) {
 // Values returns the replicated values that a client knows.
 func (e *Endpoint) Values() *Values { return &e.client.seen }
 
-// KindLink returns the link of the kind with this name.
+// KindLink returns the link of the entity kind with this name.
 func (s *Values) KindLink(name string) (uint16, bool) {
 	for link, k := range s.kinds {
 		if k.name == name {
@@ -320,7 +320,7 @@ func (s *Values) KindLink(name string) (uint16, bool) {
 	return 0, false
 }
 
-// Value returns the newest value of a variable of the game.
+// Value returns the newest value of a variable that belongs to no entity.
 func (s *Values) Value(name string) (Reading, bool) {
 	for _, v := range s.variables {
 		if v.Name == name && v.set {
@@ -344,7 +344,7 @@ func (s *Values) EntityValue(kind uint16, id uint8, name string) (Reading, bool)
 	return Reading{}, false
 }
 
-// Entities yields the ids of the entities of a kind in sight.
+// Entities yields the ids of the entities of a kind that the client sees.
 func (s *Values) Entities(kind uint16) func(yield func(id uint8) bool) {
 	return func(yield func(uint8) bool) {
 		k := s.kinds[kind]

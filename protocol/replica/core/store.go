@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Store holds the values that a server replicates: variables of the game, and entities of kinds that
-// have variables of their own. All connections of a Mux read the same Store. It is owned by the
-// goroutine of the Mux.
+// Store holds the values that a server replicates: variables of the game, which belong to no entity,
+// and entities, whose kind declares their variables. All connections of a Mux read the same Store. It is
+// owned by the goroutine that calls the Mux.
 type Store struct {
 	items     []item // in order of registration: what link tables are cut from
 	variables []variable
@@ -86,8 +86,8 @@ func (s *Store) AddVariable(name string, t DataType) (uint16, error) {
 	return uint16(link), nil
 }
 
-// SentBytes returns how many bytes of a variable of a kind were sent, over all connections and without headers. A packet counts once
-// it is acknowledged or lost everywhere, and is none of the last few that were written.
+// SentBytes returns how many bytes of a variable of a kind were sent to all connections, without headers. A packet is counted late:
+// when each connection that it went to has acknowledged or lost it, and newer packets have been written.
 func (s *Store) SentBytes(kind uint16, variable int) uint64 { return s.cargos.sent[kind][variable] }
 
 // AddKind declares a kind of entities and returns its link: "A kind without
@@ -126,7 +126,7 @@ func checkVariable(v Variable) error {
 	return nil
 }
 
-// Set sets a variable of the game. data has the bytes of its type.
+// Set sets a variable of the game. data is the value, encoded as its type.
 func (s *Store) Set(link uint16, data []byte) error {
 	if int(link) >= len(s.variables) {
 		return fmt.Errorf("%w: no variable has link %d", ErrValue, link)
@@ -144,7 +144,7 @@ func (s *Store) Set(link uint16, data []byte) error {
 	return nil
 }
 
-// NewEntity makes an entity of a kind. No client sees it until Conn.Show.
+// NewEntity makes an entity of the kind with this link. No client sees it before Conn.Show.
 func (s *Store) NewEntity(link uint16) (*Entity, error) {
 	if int(link) >= len(s.kinds) {
 		return nil, fmt.Errorf("%w: no kind has link %d", ErrValue, link)
@@ -157,7 +157,8 @@ func (s *Store) NewEntity(link uint16) (*Entity, error) {
 // Kind returns the link of the entity's kind.
 func (e *Entity) Kind() uint16 { return e.kind }
 
-// Set sets a variable of the entity. data has the bytes of its type.
+// Set sets a variable of the entity. variable is its index in AddKind. data is the value, encoded as its
+// type.
 func (e *Entity) Set(variable int, data []byte) error {
 	k := &e.store.kinds[e.kind]
 	if variable < 0 || variable >= len(k.variables) {

@@ -46,8 +46,8 @@ type slot struct {
 	upto uint64   // entity.version when all was sent and nothing lost since
 }
 
-// Show brings an entity into the client's sight. It returns ErrNoSlot if the kind has no
-// slot left.
+// Show brings an entity into the client's sight. It returns ErrNoSlot if the client already
+// sees 256 entities of the kind.
 func (c *Conn) Show(e *Entity) error {
 	v := c.openView()
 	if v.seen[e] != nil || e.removed {
@@ -86,7 +86,7 @@ func (c *Conn) Hide(e *Entity) {
 	}
 }
 
-// Sees returns the id by which the client knows an entity.
+// Sees returns the id by which the client knows an entity, and whether it is in sight.
 func (c *Conn) Sees(e *Entity) (id uint8, ok bool) {
 	if c.endpoint.view == nil || c.endpoint.view.seen[e] == nil {
 		return 0, false

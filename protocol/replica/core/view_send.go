@@ -6,9 +6,9 @@ import (
 	"parley/internal/reliable"
 )
 
-// Replicate sends the newest values of variables that have changed or were lost, in packets of at
-// most budget bytes in all. It takes turns, so that every value is sent in the end. Call it once
-// a tick. It sends only what the client has linked.
+// Replicate sends the newest values of variables that have changed or were lost, at most budget
+// bytes in all. Entities take turns, so that every value is sent in the end. Call it once a tick. It
+// sends only variables that the client has linked.
 func (c *Conn) Replicate(budget int) {
 	now := c.mux.now
 	if c.endpoint.mayTalk() != nil || !c.endpoint.link.isFinished() {

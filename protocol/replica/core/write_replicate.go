@@ -2,8 +2,8 @@ package core
 
 // ReplicateWriter makes a replicate packet part by part, up to a size. If the next part would
 // exceed that size or a count of the layout, its methods return false and change nothing:
-// this packet is full, and the part goes into the next. After each call, Bytes is a whole
-// packet.
+// this packet is full, and the part goes into the next. After each call, Bytes returns a
+// whole packet.
 //
 //	var w ReplicateWriter
 //	w.Start(buf[:0], &Packet{Kind: KindReplicate, Reliable: true, Sequence: n, Time: t}, 1200)
@@ -76,10 +76,10 @@ func (w *ReplicateWriter) EntityValue(id uint8, data []byte) bool {
 	return true
 }
 
-// Add adds the value of a variable of an entity. It also adds the links that lead to it,
-// unless they are those of the last value: all or nothing. So values sorted by entity link
-// and variable link take the least space. A link whose count is full is written once more,
-// which the layout allows: 256 entities of a kind need it.
+// Add adds the value of a variable of an entity. It also adds the links that lead to the value,
+// unless the last value had the same: it adds either all of this or nothing. So values sorted by
+// entity link and variable link take the least space. A link whose count is full is written once
+// more, which the layout allows: 256 entities of a kind need it.
 func (w *ReplicateWriter) Add(entity, variable uint16, id uint8, data []byte) bool {
 	if w.plain {
 		panic("replica: values of entities come before those of variables")

@@ -4,7 +4,7 @@ import "math"
 
 // TableWriter makes a link.table packet part by part, up to a size. If the next part would exceed
 // that size or a count of the layout, its methods return false and change nothing: this packet is
-// full, and the part goes into the next. After each call, Bytes is a whole packet.
+// full, and the part goes into the next. After each call, Bytes returns a whole packet.
 //
 //	var w TableWriter
 //	w.Start(buf[:0], &Packet{Kind: KindLinkTable, Reliable: true, Ordered: true, Sequence: n}, 1200)
@@ -81,8 +81,8 @@ func (w *TableWriter) EntityVariable(link uint8, t DataType, name string) bool {
 	return true
 }
 
-// Add adds a variable of an entity, and the entity itself unless it is the last one: both or
-// neither. An entity with more variables than a packet takes comes again in the next, under its old
+// Add adds a variable of an entity, and the entity itself unless it was added last: both or neither.
+// An entity with more variables than fit into a packet is added again in the next, under the same
 // link.
 func (w *TableWriter) Add(entity uint16, entityName string, link uint8, t DataType, name string) bool {
 	checkLinked(0, entityName)
@@ -128,7 +128,7 @@ func (w *packetWriter) room(countAt, n int) bool {
 	return n <= w.end-len(w.b) && w.b[countAt] < MaxListed
 }
 
-// Bytes returns the buffer that Start was given with the packet at its end.
+// Bytes returns the buffer that was given to Start, with the packet at its end.
 func (w *packetWriter) Bytes() []byte { return w.b }
 
 // Len returns the size of the packet so far.

@@ -45,16 +45,16 @@ var senders = [...]struct {
 	KindEntity:     {FromServer, "only a server sends entities"},
 }
 
-// Parse reads the packet that from sent and that fills all of b, and reports whether it
-// is valid. If not, Kind is unset and the other fields are meaningless. Reason and Data
-// share the memory of b: copy what must outlive it.
+// Parse reads b as exactly one packet that the side from sent, and reports whether it is
+// valid. If not, Kind is unset and the other fields are meaningless. Reason and Data share
+// the memory of b: copy what must outlive it.
 func (p *Packet) Parse(from Side, b []byte) bool {
 	r := wire.Little(b)
 	return p.read(from, &r)
 }
 
-// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and
-// its offset. The error is allocated.
+// ParseErr is Parse with an error: nil, or a *wire.Error that names the wrong field and its
+// offset. It is for tools and logs, as the error is allocated.
 func (p *Packet) ParseErr(from Side, b []byte) error {
 	r := wire.Little(b)
 	p.read(from, &r)
@@ -144,10 +144,10 @@ func (p *Packet) readReason(from Side, r *wire.LittleReader) {
 	}
 }
 
-// AppendTo appends the packet as from sends it. Fields that such a packet does not have
-// are left out. AppendTo does not check the others: with a wrong sender, sequence or
-// flags, or a reason or data over its limit, it writes bytes that Parse refuses, never
-// those of another packet. It panics if p.Kind is unset.
+// AppendTo appends the packet as the side from sends it. Fields that such a packet does not
+// have are left out. AppendTo does not check the others: with a wrong sender, sequence or
+// flags, or a reason or data over its limit, it writes bytes that Parse refuses. It never
+// writes those of another packet. It panics if p.Kind is unset.
 func (p *Packet) AppendTo(from Side, b []byte) []byte {
 	switch p.Kind {
 	case KindEntity:

@@ -13,33 +13,33 @@ import (
 // after use.
 type Config struct {
 	// KeepAlive is how long a server waits after its last reliable packet to a client
-	// before it sends an empty one, whose ack proves that the client is alive. Default 1
-	// s, at most a third of Timeout.
+	// before it sends an empty one, whose ack proves that the client is alive. Default
+	// 1 s, at most a third of Timeout.
 	KeepAlive time.Duration
 
-	// Timeout is how long a connection lasts without a valid packet. Default 10 s. With a longer
-	// one, a packet waits as long for its acknowledgement.
+	// Timeout is how long a connection lasts without a valid packet. Default 10 s. A Timeout
+	// over 10 s is also how long a packet may wait for its acknowledgement.
 	Timeout time.Duration
 
 	// Linger is how long Close waits for the peer's acknowledgement. Default 500 ms.
-	// Negative means not at all: the disconnect is sent once.
+	// If negative, Close does not wait: the disconnect is sent once.
 	Linger time.Duration
 
 	// MaxConns bounds the connections of a server. Further ones are rejected with "server
 	// full". Default 4,096.
 	MaxConns int
 
-	// Admit, if set, is called by a server for each init. It returns the reason why the
-	// address is refused, of which 25 bytes are sent, or "" to admit it. Until the
-	// address is proven, it may be forged. Admit runs on the server's loop and must not
-	// block.
+	// Admit, if set, is called by a server for each init. It returns "" to admit the
+	// address, or the reason to refuse it, of which the first 25 bytes are sent. The
+	// address may be forged, as it may not be proven yet. Admit runs on the server's loop
+	// and must not block.
 	Admit func(from netip.AddrPort) string
 
 	// Log gets a line for each connection that begins or ends. Default: none.
 	Log *slog.Logger
 
-	// MaxUnacked bounds the bytes that a server sends a client since the oldest packet that the client has not
-	// acknowledged. Beyond it, Send and SendReport return ErrWindowFull. Default 256 KiB.
+	// MaxUnacked bounds the bytes that a server sends to a client from the oldest unacknowledged packet on. Beyond it,
+	// Send and SendReport return ErrWindowFull. Default 256 KiB.
 	MaxUnacked int
 
 	sending   reliable.SendConfig // tests have other limits than those of the stamp page

@@ -18,13 +18,13 @@ import (
 var (
 	// ErrClosed means that the connection has ended or is ending.
 	ErrClosed = errors.New("stamp: connection closed")
-	// ErrClient means that a client called a method to send entity packets, which only a
-	// server sends.
+	// ErrClient means that a client tried to send an entity packet. Only a server sends
+	// them.
 	ErrClient = errors.New("stamp: a client sends no entities")
 	// ErrWindowFull means that too much is unacknowledged or queued. Try again later.
 	ErrWindowFull = reliable.ErrWindowFull
-	// ErrDataSize means that the data is not of 1 to MaxData bytes. An empty entity packet
-	// would not be delivered.
+	// ErrDataSize means that the data does not have 1 to MaxData bytes. An empty entity
+	// packet would not be delivered.
 	ErrDataSize = errors.New("stamp: data is empty or too large")
 	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("stamp: no such mode")
@@ -36,12 +36,12 @@ type State uint8
 const (
 	// StateConnecting is the state of a client that has asked and got no answer yet.
 	StateConnecting State = iota + 1
-	// StateAccepted is the state of a client that has the accept. It repeats its ack until
-	// the server's first entity packet.
+	// StateAccepted is the state of a client that has received the accept. It repeats its
+	// ack until the server's first entity packet arrives.
 	StateAccepted
 	// StateOpen is the state of an established connection.
 	StateOpen
-	// StateClosing is the state in which our disconnect is on its way.
+	// StateClosing is the state in which our disconnect is not acknowledged yet.
 	StateClosing
 	// StateClosed is the state of an ended connection.
 	StateClosed
@@ -56,14 +56,14 @@ func (s State) String() string { return nameOf(s, stateNames[:]) }
 // in this order: Handle* → PollEvent until false → PollTransmit until false →
 // sleep until NextTimeout.
 type Endpoint struct {
-	// What every packet touches is together at the front: a server of thousands finds none
-	// of it in a cache.
+	// Fields that each packet uses lie together at the front: with thousands of connections,
+	// none of them is in a cache.
 	cfg      *Config
 	buffers  *reliable.Buffers
 	side     Side // which we are
 	state    State
 	announce bool // EventConnected is due
-	heeds    bool // a server's: the client has confirmed an entity packet
+	heeds    bool // at a server: the client has confirmed an entity packet
 	last     bool // EventClosed is due
 	peer     netip.AddrPort
 	born     time.Time
@@ -72,15 +72,15 @@ type Endpoint struct {
 	control  queue.Packets // acks of accept and disconnect, init and disconnect
 	stats    tally
 
-	// A server's: it sends entity packets and is acknowledged.
-	loose       queue.Packets // unreliable ones that wait for the socket
+	// For a server, which sends entity packets and gets acks.
+	loose       queue.Packets // unreliable packets that wait for the socket
 	clockStart  uint64        // µs of the connection's clock at born
 	nextBeat    time.Time     // when an empty packet is due
 	leaving     leaving
 	sender      reliable.Sender
 	challenge   challenge
-	reportsOpen int           // packets of SendReport whose fate was not told yet
-	unheard     int           // bytes of SendReport since the client confirmed something
+	reportsOpen int           // packets of SendReport whose fate has not been reported yet
+	unheard     int           // bytes of SendReport since the client last confirmed something
 	ordered     queue.Packets // entity packets that wait for the one in flight
 
 	told        queue.Fifo[told]
@@ -112,13 +112,13 @@ type malformed struct {
 	count int
 }
 
-// Stats counts every fate of a connection's packets.
+// Stats counts the packets of a connection by their fate.
 type Stats struct {
 	In         uint64 // datagrams for this connection: the sum of the five below
-	Taken      uint64 // had their effect, or went to the engine
-	Malformed  uint64 // not a packet
-	OutOfTime  uint64 // with a time that is not this connection's: forged or old
-	OutOfRange uint64 // disconnects with a number that is not this connection's
+	Taken      uint64 // packets that were handled, or given to the engine
+	Malformed  uint64 // not valid packets
+	OutOfTime  uint64 // packets whose time is far from this connection's: forged or old
+	OutOfRange uint64 // disconnects whose number is far from this connection's
 	OutOfState uint64 // valid, but not in this state
 
 	Out        uint64 // packets sent
@@ -188,8 +188,8 @@ func (e *Endpoint) State() State { return e.state }
 // Peer returns the peer's address.
 func (e *Endpoint) Peer() netip.AddrPort { return e.peer }
 
-// RTT returns the round-trip time, 0 while it is unknown: at a server the smoothed one, at
-// a client the least of late.
+// RTT returns the round-trip time, 0 while it is unknown. A server returns the smoothed
+// time, a client the shortest recent one.
 func (e *Endpoint) RTT() time.Duration {
 	if e.side == FromServer {
 		return e.sender.RTT()
@@ -197,7 +197,7 @@ func (e *Endpoint) RTT() time.Duration {
 	return e.clock.RTT()
 }
 
-// Rate returns a server's estimate of the bytes a second that the path carries. A game uses
+// Rate returns a server's estimate of how many bytes a second the path carries. A game uses
 // Rate and Pressure to decide how much to send.
 func (e *Endpoint) Rate() int64 {
 	if e.side != FromServer {
@@ -206,7 +206,7 @@ func (e *Endpoint) Rate() int64 {
 	return e.sender.Rate()
 }
 
-// Pressure returns how much of what was sent is waiting. See Rate.
+// Pressure returns how much was given to Send and still waits. See Rate.
 func (e *Endpoint) Pressure() Pressure {
 	if e.side != FromServer {
 		return Pressure{}
@@ -217,8 +217,8 @@ func (e *Endpoint) Pressure() Pressure {
 	return p
 }
 
-// ServerTime returns the connection's clock in µs: at a server its own, at a client its
-// estimate of the server's. A client has no estimate before it is connected.
+// ServerTime returns the connection's clock in µs. A server returns its own clock, a client
+// its estimate of the server's. A client has no estimate before it is connected.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.side == FromServer {
 		return e.clockStart + uint64(now.Sub(e.born).Microseconds())

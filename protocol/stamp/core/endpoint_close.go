@@ -91,9 +91,9 @@ type leaving struct {
 func (l *leaving) pending() bool { return !l.until.IsZero() }
 
 // Close ends the connection. A server's reliable packets that are not acknowledged yet have half of
-// the linger time to arrive. Then Close sends the goodbye, and repeats it until acknowledged, at
-// most five times and until the linger time is over. reason is shown to a client. A client's own
-// reason is not sent.
+// Config.Linger to arrive. Then Close sends the goodbye, and sends it again until it is acknowledged,
+// at most five times in all and within Config.Linger. A server's reason is shown to the client. A
+// client's reason is not sent.
 func (e *Endpoint) Close(now time.Time, reason string) {
 	e.now = now
 	if e.leaving.pending() {
@@ -200,7 +200,8 @@ func (e *Endpoint) Over() (why error, over bool) {
 	return e.closing.close, true
 }
 
-// Abort ends the connection at once: its disconnect goes out, and nothing waits for what is on its way.
+// Abort ends the connection at once. It sends the disconnect once, and gives up all packets that are not
+// acknowledged.
 func (e *Endpoint) Abort(now time.Time, reason string) {
 	if e.state == StateClosed {
 		return
@@ -209,7 +210,7 @@ func (e *Endpoint) Abort(now time.Time, reason string) {
 	e.end(e.closing.close)
 }
 
-// Advance sets the time for polls before the next Handle*. It does not go back.
+// Advance sets the time for polls before the next Handle*. An earlier time is ignored.
 func (e *Endpoint) Advance(now time.Time) {
 	if now.After(e.now) {
 		e.now = now

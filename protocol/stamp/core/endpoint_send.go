@@ -19,7 +19,7 @@ const (
 	// Reliable packets arrive exactly once, in any order.
 	Reliable
 	// Ordered packets arrive exactly once, after every ordered packet before them. One is in
-	// flight at a time, so one arrives each round trip.
+	// flight at a time, so at most one arrives each round trip.
 	Ordered
 )
 
@@ -45,10 +45,10 @@ func (e *Endpoint) Send(now time.Time, mode Mode, data []byte) error {
 	return ErrMode
 }
 
-// SendReport sends an entity packet whose loss is reported, not repaired. It is for
-// snapshots, whose newest values are worth more than the lost ones. The tag comes back once
-// with EventAcked or EventLost, unless the connection ends first. With tag 0 nothing is
-// reported.
+// SendReport sends an entity packet that is not sent again if it is lost: its fate is reported
+// instead. It is for snapshots, whose newest values are worth more than the lost ones. The tag
+// comes back once, with EventAcked or EventLost, unless the connection ends first. With tag 0
+// nothing is reported.
 func (e *Endpoint) SendReport(now time.Time, data []byte, tag uint32) error {
 	e.now = now
 	if err := e.maySend(data); err != nil {

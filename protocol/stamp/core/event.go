@@ -2,21 +2,21 @@ package core
 
 import "fmt"
 
-// EventKind is the kind of an event. The set is closed.
+// EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
 
 const (
 	// EventConnected means that the handshake is done. A client's ServerTime is valid from here on.
 	EventConnected EventKind = iota + 1
-	// EventEntity is an entity packet; Data, Time, Number and the flags are set.
+	// EventEntity is an entity packet; Data, Time, Number, Reliable and Ordered are set.
 	EventEntity
-	// EventSkipped means that an ordered packet came after its place was given up. It is not delivered; Number is
-	// its number. It happens only with a server that has more than one ordered packet in flight, as ours never has.
+	// EventSkipped means that an ordered packet came after we had stopped waiting for it. It is not delivered; Number
+	// is its number. It happens only if a server has more than one ordered packet in flight, which ours never has.
 	EventSkipped
-	// EventAcked means that a packet of SendReport arrived; Tag and Number are set.
+	// EventAcked means that a packet sent with SendReport arrived; Tag and Number are set.
 	EventAcked
-	// EventLost means that a packet of SendReport is considered lost; Tag and Number are set. It is not sent again.
-	// It may have arrived all the same, and late.
+	// EventLost means that a packet sent with SendReport is considered lost; Tag and Number are set. It is not sent
+	// again. It may still arrive late.
 	EventLost
 	// EventEntered means, at a server, that the client has confirmed its first entity packet and now has a place
 	// among MaxConns. A client that never confirms anything is closed after 10 s. A game sends nothing before this
@@ -41,7 +41,7 @@ type Event struct {
 	Tag      uint32 // as given to SendReport
 	Data     []byte
 	Time     uint64 // the sender's time when the packet left, in µs of server time
-	Number   uint64 // of the packet, without wrap-around
+	Number   uint64 // the packet's number, without wrap-around
 	Close    Close
 }
 
@@ -51,7 +51,7 @@ type Reason uint8
 const (
 	// ReasonClosed means that we closed it.
 	ReasonClosed Reason = iota + 1
-	// ReasonPeer means that the peer left, or made us leave; Text has its words.
+	// ReasonPeer means that the peer closed it; Text has its words.
 	ReasonPeer
 	// ReasonRejected means that the server did not accept us; Text has its words.
 	ReasonRejected

@@ -80,7 +80,7 @@ func (k Kind) String() string {
 //	entity      0x02  | data, to the end, 0 to 1188 |
 //	                  +-----------------------------+
 //
-// A packet has one encoding, except for the flags that are ignored.
+// A packet has one encoding, except for flags that are ignored.
 type Packet struct {
 	Kind Kind
 

@@ -13,8 +13,8 @@ import (
 // Mux is the pure core of a server: it gives each datagram to the endpoint of its address, admits new
 // connections and answers strangers. It has the same methods as Endpoint, for all connections.
 //
-// It stores nothing for a handshake: it can compute the clock of an accept again when the ack comes (see
-// clock), so a flood of inits costs answers and no memory.
+// It stores nothing for a handshake: when the ack of an accept comes, it computes the clock of that accept
+// again (see clock). So a flood of inits costs answers, but no memory.
 type Mux struct {
 	cfg      *Config
 	shared   *Shared
@@ -28,20 +28,20 @@ type Mux struct {
 	notices *admission.Buckets
 
 	conns   *roster.Roster[*Conn]
-	lobby   *roster.Lobby[*Conn] // those that have confirmed nothing yet
-	places  int                  // that are taken: connections that have
+	lobby   *roster.Lobby[*Conn] // connections that have confirmed nothing yet
+	places  int                  // connections that have entered
 	replies roster.Replies
 
 	stats MuxStats
-	past  Stats // of the connections that are over
+	past  Stats // of connections that have ended
 }
 
-// MuxStats counts the fate of each datagram, and of connections.
+// MuxStats counts the fates of datagrams and of connections.
 type MuxStats struct {
 	In        uint64 // datagrams: the sum of the nine below
 	ToConns   uint64 // for a connection: see its Stats
-	Malformed uint64 // from an address without a connection
-	Crowded   uint64 // not answered, as too many of their address have confirmed nothing
+	Malformed uint64 // malformed, from an address without a connection
+	Crowded   uint64 // not answered, as too many connections of their address have confirmed nothing
 	Accepts   uint64 // inits answered with an accept
 	Rejects   uint64 // inits and acks answered with a rejection
 	Opened    uint64 // acks that opened a connection
@@ -90,8 +90,8 @@ func NewMux(now time.Time, c Config, s *Shared, key Key) *Mux {
 // Conn returns the connection of an address, nil if there is none.
 func (m *Mux) Conn(addr netip.AddrPort) *Conn { return m.conns.Get(admission.Canon(addr)) }
 
-// Conns yields all connections. Do not call PollEvent in the loop: no connection may be forgotten
-// meanwhile.
+// Conns yields all connections. Do not call PollEvent while ranging over them: it forgets connections
+// that have ended.
 func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Len returns the number of connections.
@@ -100,7 +100,7 @@ func (m *Mux) Len() int { return m.conns.Len() }
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
 
-// RoundTrips returns the round trips of all connections.
+// RoundTrips returns the round-trip times of all connections.
 func (m *Mux) RoundTrips() Times { return m.shared.buffers.RoundTrips }
 
 // Traffic returns the sum of the counters of all connections, ended ones included. It visits every
@@ -151,7 +151,7 @@ func (m *Mux) Shutdown(now time.Time, reason string) {
 	}
 }
 
-// Abort is Shutdown that waits for nothing: each connection ends after one goodbye.
+// Abort is Shutdown without waiting: each connection ends after one goodbye.
 func (m *Mux) Abort(now time.Time, reason string) {
 	m.Shutdown(now, reason)
 	for c := range m.conns.All() {
@@ -230,32 +230,32 @@ func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
-// Advance sets the time for calls on a Conn before the next Handle*. It does not go back.
+// Advance sets the time for calls on a Conn before the next Handle*. An earlier time is ignored.
 func (m *Mux) Advance(now time.Time) {
 	if now.After(m.now) {
 		m.now = now
 	}
 }
 
-// Send sends an entity packet to this client now: the time of the latest call of the Mux's Handle* or
-// Advance. Nothing is sent if it returns an error.
+// Send sends an entity packet to this client. The time is that of the Mux's latest Handle* or Advance.
+// Nothing is sent if it returns an error.
 func (c *Conn) Send(mode Mode, data []byte) error {
 	err := c.endpoint.Send(c.mux.now, mode, data)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// SendReport sends an entity packet whose loss is reported, not repaired. It is for snapshots, whose
-// newest values are worth more than the lost ones. The tag comes back once with EventAcked or
-// EventLost, unless the connection ends first. With tag 0 nothing is reported.
+// SendReport sends an entity packet that is not sent again if it is lost: its fate is reported instead.
+// It is for snapshots, whose newest values are worth more than the lost ones. The tag comes back once,
+// with EventAcked or EventLost, unless the connection ends first. With tag 0 nothing is reported.
 func (c *Conn) SendReport(data []byte, tag uint32) error {
 	err := c.endpoint.SendReport(c.mux.now, data, tag)
 	c.mux.conns.Load(c)
 	return err
 }
 
-// Close ends the connection. Reliable packets that are not acknowledged yet have half of the linger
-// time to arrive, then the client is told the reason.
+// Close ends the connection. Reliable packets that are not acknowledged yet have half of Config.Linger
+// to arrive. Then the client is told the reason.
 func (c *Conn) Close(reason string) {
 	c.endpoint.Close(c.mux.now, reason)
 	c.mux.conns.Touch(c)
@@ -267,11 +267,11 @@ func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
 
-// Rate returns the estimate of the bytes a second that the path carries. A game uses Rate and Pressure
-// to decide how much to send.
+// Rate returns an estimate of how many bytes a second the path carries. A game uses Rate and Pressure to
+// decide how much to send.
 func (c *Conn) Rate() int64 { return c.endpoint.Rate() }
 
-// Pressure returns how much of what was sent is waiting.
+// Pressure returns how much was given to Send and still waits.
 func (c *Conn) Pressure() Pressure { return c.endpoint.Pressure() }
 
 // ServerTime returns the connection's clock in µs, which its packets carry.

@@ -7,7 +7,7 @@ import (
 	"parley/internal/udp"
 )
 
-// The types of other packages that users meet here.
+// The types of internal packages that the exported names of this package mention.
 type (
 	// Key is the secret of a server, from crypto/rand.
 	Key = admission.Key
@@ -15,7 +15,7 @@ type (
 	Pressure = reliable.Pressure
 	// EngineStats counts what the engine of reliable packets did.
 	EngineStats = reliable.Stats
-	// SendStats and ReceiveStats are its two parts.
+	// SendStats and ReceiveStats are the two parts of EngineStats.
 	SendStats    = reliable.SendStats
 	ReceiveStats = reliable.ReceiveStats
 	// Times is a histogram of durations.

@@ -6,18 +6,18 @@ import (
 	"parley/internal/wire"
 )
 
-// Records walks the records in the data of an entity packet. It allocates nothing.
-// The zero value walks no data.
+// Records is an iterator over the records in the data of an entity packet. It allocates
+// nothing. The zero value has no records.
 type Records struct {
 	r wire.LittleReader
 	n int // how many have been read
 }
 
-// ReadRecords returns a walk over the data of one packet. It does not check the data: a
-// receiver that must not act on half a packet calls CheckRecords first.
+// ReadRecords returns an iterator over the records in the data of one packet. It does not check the
+// data: a receiver that must not act on half a packet calls CheckRecords first.
 func ReadRecords(data []byte) Records { return Records{r: wire.Little(data)} }
 
-// CheckRecords reports whether data consists of whole records. Empty data does.
+// CheckRecords reports whether data consists of whole records. It returns true for empty data.
 func CheckRecords(data []byte) bool {
 	records := ReadRecords(data)
 	var rec Record
@@ -27,8 +27,8 @@ func CheckRecords(data []byte) bool {
 }
 
 // Next reads the next record into rec. It returns false at the end of the data and at a
-// record that runs past the end; OK and Err tell the two apart. rec is then empty. Its
-// Fields share the memory of the data: copy what must outlive it.
+// record that runs past the end; OK and Err tell the two apart. rec is then empty. The
+// Fields of a record share the memory of the data: copy what must outlive it.
 func (w *Records) Next(rec *Record) bool {
 	*rec = Record{}
 	if w.r.Len() == 0 {
