@@ -85,8 +85,9 @@ type loadFigure struct {
 	ReplicaBytes        uint64 // that replica sent
 	Allocs              []allocSite
 	Favoured            bool
-	OwnClock            bool  // it has a wall clock of its own
-	Wall                int64 // what that says, in Unix ms
+	OwnClock            bool          // it has a wall clock of its own
+	Wall                int64         // what that says, in Unix ms
+	Up                  time.Duration // since just before it began, by the clock that does not jump
 }
 
 // drifter is an entity that nobody owns: it goes its way, and turns at the edge.
@@ -198,6 +199,7 @@ func beLoadServer(text string) error {
 	if c.Guarded {
 		perAddress = 0
 	}
+	began := time.Now()
 	s, err := parley.Start(c.game(), parley.Config{
 		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
 		DataDir: c.Dir, Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: perAddress, TickRate: c.TickRate,
@@ -243,6 +245,7 @@ func beLoadServer(text string) error {
 		}
 		f := now.since(marked)
 		f.Favoured, f.OwnClock, f.Wall = favoured, owned, time.Now().UnixMilli()
+		f.Up = time.Since(began)
 		if allocs != nil && in.Text() == loadFigures {
 			f.Allocs = allocsSince(allocs)
 		}
