@@ -138,7 +138,6 @@ var families = []family{
 		{"*.Socket.InDatagrams", "in received"}, {"*.Socket.InTruncated", "in truncated"}, {"*.Socket.InDropped", "in dropped"}, {"*.Socket.OutDatagrams", "out sent"}, {"*.Socket.OutLost", "out lost"},
 	}},
 	{"parley_datagrams_joined_total", counter, "dialect direction", "Datagrams that shared a system call with others (GRO, GSO). A larger share is cheaper.", []from{{"*.Socket.InJoined", "in"}, {"*.Socket.OutJoined", "out"}}},
-	{"parley_datagrams_marked_total", counter, "dialect", "Datagrams that a router marked as congestion experienced (ECN). If it grows, the network is near its capacity.", []from{{"*.Socket.InCE", ""}}},
 	{"parley_socket_calls_total", counter, "dialect direction", "System calls that moved at least one datagram. It grows with the traffic; fewer calls a datagram are cheaper.", []from{{"*.Socket.InBatches", "in"}, {"*.Socket.OutBatches", "out"}}},
 	{"parley_socket_waits_total", counter, "dialect direction", "In: times that the reader waited for more datagrams to come together. Out: times that the send buffer was full; raise net.core.wmem_max.", []from{{"*.Socket.InGathers", "in"}, {"*.Socket.OutWaits", "out"}}},
 	{"parley_socket_faults_total", counter, "dialect direction fault", "Transient errors that the system reported. refused: players who are gone. no_buffers: the queue of the network card is full. not_permitted: a firewall drops packets.", []from{{"*.Socket.InFaults", "in"}, {"*.Socket.OutFaults", "out"}}},

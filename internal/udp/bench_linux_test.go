@@ -23,7 +23,6 @@ func BenchmarkEcho(b *testing.B) {
 			config Config
 		}{
 			{"loop", Config{}},
-			{"loop with ECN", Config{ReadECN: true}},
 			{"loop with small buffers", Config{NoGSO: true, NoGRO: true, MaxDatagram: 2048}},
 		} {
 			b.Run(fmt.Sprintf("%s/batch=%d", c.name, batch), func(b *testing.B) {

@@ -24,14 +24,6 @@ type Config struct {
 	// the system's default.
 	RecvBuffer, SendBuffer int
 
-	// ECN is the mark of all datagrams that are sent. Default NotECT. Plain
-	// sockets outside Linux do not set it.
-	ECN ECN
-
-	// ReadECN makes Message.ECN hold the marks of received datagrams. Default off: the
-	// kernel takes about 0.1 µs more for each datagram. Plain sockets do not read marks.
-	ReadECN bool
-
 	// Gather is how long a loop that is woken often waits before it reads, so that it gets
 	// many datagrams at once. It stops waiting while a wait brings few. Default 250 µs;
 	// negative means never. Plain sockets do not wait.
@@ -70,22 +62,5 @@ func (c Config) withDefaults() Config {
 	if c.Gather == 0 {
 		c.Gather = defaultGather
 	}
-	c.ECN &= CE
 	return c
-}
-
-// ECN is the congestion mark of a datagram, the low two bits of the traffic
-// class (RFC 3168).
-type ECN uint8
-
-const (
-	NotECT ECN = 0 // the sender does not take part, or the mark is unknown
-	ECT1   ECN = 1 // the sender takes part, second code point
-	ECT0   ECN = 2 // the sender takes part
-	CE     ECN = 3 // a router on the way was congested
-)
-
-// String returns the name that RFC 3168 gives the mark.
-func (e ECN) String() string {
-	return [...]string{"Not-ECT", "ECT(1)", "ECT(0)", "CE"}[e&CE]
 }

@@ -57,7 +57,7 @@
 //
 // It does not order, repeat or acknowledge: package reliable does. On a machine with several addresses it does
 // not choose the source address: listen on each if that matters. It does not probe the path's MTU. Outside
-// Linux there are no groups, no offload and no marks. If an interface is renamed while a link-local peer is
+// Linux there are no groups and no offload. If an interface is renamed while a link-local peer is
 // connected, the old name stays until a send fails.
 //
 // # Security

@@ -129,7 +129,6 @@ func (p *place) addr(s *Socket) netip.AddrPort {
 type got struct {
 	from netip.AddrPort
 	data []byte
-	ecn  ECN
 }
 
 // collect reads until n datagrams are there. Loopback loses nothing as long as
@@ -147,7 +146,7 @@ func collect(t testing.TB, s *Socket, in *RecvBatch, n int) []got {
 			if cap(m.Data) != len(m.Data) {
 				t.Fatalf("a datagram of %d bytes has capacity %d: an append would reach its neighbour", len(m.Data), cap(m.Data))
 			}
-			all = append(all, got{m.From, bytes.Clone(m.Data), m.ECN})
+			all = append(all, got{m.From, bytes.Clone(m.Data)})
 			count++
 		}
 		if count != in.Len() {

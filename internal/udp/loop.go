@@ -68,7 +68,6 @@ type Loop struct {
 	// Owned by the loop's goroutine.
 	in      *RecvBatch
 	out     *SendBatch
-	ecn     ECN
 	running []func()
 	stuck   int // turns in a row in which the core asked for a past time and did nothing
 
@@ -129,10 +128,6 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 
 // Socket returns the loop's socket, for its addresses and counters.
 func (l *Loop) Socket() *Socket { return l.socket }
-
-// ECN returns the congestion mark of the datagram that HandleDatagram is being given.
-// Only the core may call it, inside HandleDatagram.
-func (l *Loop) ECN() ECN { return l.ecn }
 
 // Wake makes the loop run a turn soon, so that AfterTurn and PollTransmit are called. A
 // program with a queue of its own calls it when the queue has something for the loop. No

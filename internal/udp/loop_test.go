@@ -515,23 +515,3 @@ func TestALoopWhoseSocketIsClosedEndsWithThatError(t *testing.T) {
 		}
 	})
 }
-
-func TestTheLoopTellsTheMarkOfTheDatagram(t *testing.T) {
-	network := new(Network)
-	s, _ := network.Listen("127.0.0.1:0", Config{})
-	core := &scriptCore{keepNoLog: true}
-	var l *Loop
-	marks := make(chan ECN)
-	core.datagram = func(time.Time, netip.AddrPort, []byte) { marks <- l.ECN() }
-	l = newLoop(s, core, LoopConfig{})
-	go l.run()
-	defer l.Close()
-	for _, want := range []ECN{CE, NotECT, ECT0, ECT1} {
-		peer, _ := network.Listen("127.0.0.1:0", Config{ECN: want})
-		send(t, peer, s.LocalAddr(), []byte{1})
-		if got := patient.Value(marks); got != want {
-			t.Errorf("mark %v, want %v", got, want)
-		}
-		peer.Close()
-	}
-}

@@ -64,7 +64,6 @@ func (l *Loop) handle(now time.Time, in *RecvBatch) {
 		if m == nil {
 			return
 		}
-		l.ecn = m.ECN
 		l.core.HandleDatagram(now, m.From, m.Data)
 	}
 }

@@ -178,7 +178,7 @@ func (m *memory) write(out *SendBatch) error {
 			from = netip.AddrPortFrom(loopback(to.Addr()), from.Port())
 		}
 		if peer := m.network.find(from, to); peer != nil {
-			peer.push(from, out.payload(e), m.config.ECN)
+			peer.push(from, out.payload(e))
 		}
 	}
 	if t.datagrams > 0 {

@@ -95,32 +95,6 @@ func TestATrainTakesOneCall(t *testing.T) {
 	}
 }
 
-func TestMarksArriveWhenTheyAreRead(t *testing.T) {
-	eachPlace(t, func(t *testing.T, p *place) {
-		reads := !p.config.Plain // package net does not give them
-		a := p.open(t, Config{ReadECN: true})
-		in := a.NewRecvBatch()
-		for _, mark := range []ECN{NotECT, ECT1, ECT0, CE} {
-			b := p.open(t, Config{ECN: mark})
-			send(t, b, p.addr(a), []byte("alone"))
-			want := mark
-			if !reads {
-				want = NotECT
-			}
-			// The train comes joined, and its mark counts for each.
-			send(t, b, p.addr(a), []byte("a"), []byte("b"), []byte("c"))
-			for _, m := range collect(t, a, in, 4) {
-				if m.ecn != want {
-					t.Errorf("sent as %v, arrived as %v", mark, m.ecn)
-				}
-			}
-		}
-		if got := a.Stats().InCE; reads && got != 4 {
-			t.Errorf("InCE %d, want 4", got)
-		}
-	})
-}
-
 func TestBuffersAreAsGranted(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		if p.network != nil {

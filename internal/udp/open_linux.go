@@ -130,19 +130,6 @@ func setOptions(fd int, f family, e endpoints, c Config) error {
 			return err
 		}
 	}
-	// A dual-stack socket takes the IPv4 options for its IPv4 datagrams.
-	if c.ReadECN {
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTOS, 1)
-		if f == family6 {
-			_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, 1)
-		}
-	}
-	if c.ECN != NotECT {
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TOS, int(c.ECN))
-		if f == family6 {
-			_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_TCLASS, int(c.ECN))
-		}
-	}
 	askBuffer(fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, c.RecvBuffer)
 	askBuffer(fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, c.SendBuffer)
 	return nil

@@ -106,7 +106,7 @@ func (p *plain) commit(n int, from netip.AddrPort) {
 	p.mu.Lock()
 	s := p.slot()
 	if s != nil {
-		s.from, s.data, s.ecn = from, s.data[:n], NotECT
+		s.from, s.data = from, s.data[:n]
 		p.count++
 	}
 	p.mu.Unlock()

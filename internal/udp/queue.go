@@ -32,7 +32,6 @@ type queue struct {
 type queued struct {
 	from netip.AddrPort
 	data []byte
-	ecn  ECN
 }
 
 func newQueue(limit int, counts *counters) *queue {
@@ -47,7 +46,7 @@ func newQueue(limit int, counts *counters) *queue {
 
 // push copies a datagram into the queue, or counts it as dropped when the queue is full:
 // the newest is dropped, as in a kernel.
-func (q *queue) push(from netip.AddrPort, data []byte, ecn ECN) {
+func (q *queue) push(from netip.AddrPort, data []byte) {
 	q.mu.Lock()
 	s := q.slot()
 	if s == nil {
@@ -55,7 +54,7 @@ func (q *queue) push(from netip.AddrPort, data []byte, ecn ECN) {
 		q.counts.inDropped.Add(1)
 		return
 	}
-	s.from, s.ecn = from, ecn
+	s.from = from
 	s.data = append(s.data[:0], data...)
 	q.count++
 	q.mu.Unlock()
@@ -91,7 +90,7 @@ func (q *queue) take(in *RecvBatch) (int, error) {
 	n := min(q.count, len(in.entries))
 	for i := range n {
 		s := &q.ring[(q.head+i)%len(q.ring)]
-		in.add(s.from, s.data, 0, s.ecn)
+		in.add(s.from, s.data, 0)
 	}
 	q.taken = n
 	err := q.err

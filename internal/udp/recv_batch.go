@@ -9,9 +9,6 @@ type Message struct {
 
 	// Data is the payload. It is a view into the batch: see RecvBatch.
 	Data []byte
-
-	// ECN is the mark of the datagram on arrival, if Config.ReadECN is set.
-	ECN ECN
 }
 
 // RecvBatch holds the datagrams of one Read.
@@ -83,7 +80,7 @@ func (b *RecvBatch) clear() {
 // add appends a buffer that holds one datagram (segment 0) or a train of datagrams of
 // segment bytes each. Datagrams larger than the limit are counted and left out. The
 // caller must not add more buffers than there are entries.
-func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int, ecn ECN) {
+func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int) {
 	count := uint64(1)
 	if segment > 0 && segment < len(data) {
 		data, segment, count = b.addTrain(data, segment)
@@ -99,14 +96,10 @@ func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int, ecn ECN) 
 	}
 	b.tally.datagrams += count
 	b.tally.bytes += uint64(len(data))
-	if ecn == CE {
-		b.tally.ce += count
-	}
 	e := &b.entries[b.count]
 	b.count++
 	e.From = from
 	e.Data = data[:len(data):len(data)]
-	e.ECN = ecn
 	e.segment = segment
 }
 

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recvControlBytes is room for the control messages that we asked for: the
-// traffic class of either family and the segment size, 24 bytes each at most.
-const recvControlBytes = 80
+// recvControlBytes is room for the control message that we ask for: the segment size.
+const recvControlBytes = 24
 
 // slotPadding keeps the starts of neighbouring buffers apart in the cache: at
 // a stride of exactly 64 KiB all of them would fall into the same few lines.
@@ -231,16 +230,15 @@ func (d *batched) collect(in *RecvBatch, n int) {
 			from = v.names[i].decode()
 		}
 		at := i * recvControlBytes
-		segment, ecn := readControl(v.control[at : at+int(m.Hdr.Controllen)])
+		segment := readSegment(v.control[at : at+int(m.Hdr.Controllen)])
 		at = i * v.stride
-		in.add(from, v.buffers[at:at+int(m.Len)], segment, ecn)
+		in.add(from, v.buffers[at:at+int(m.Len)], segment)
 	}
 	d.counts.received(&in.tally)
 }
 
-// readControl finds the segment size and the congestion mark in the control
-// messages of a datagram.
-func readControl(b []byte) (segment int, ecn ECN) {
+// readSegment finds the segment size in the control messages of a datagram.
+func readSegment(b []byte) (segment int) {
 	const head = unix.SizeofCmsghdr
 	for len(b) > head {
 		h := (*unix.Cmsghdr)(unsafe.Pointer(unsafe.SliceData(b)))
@@ -248,16 +246,10 @@ func readControl(b []byte) (segment int, ecn ECN) {
 		if size <= head || size > len(b) {
 			break
 		}
-		switch data := b[head:size]; {
-		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TOS:
-			ecn = ECN(data[0]) & CE
-		case len(data) < 4:
-		case h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_TCLASS:
-			ecn = ECN(*(*uint32)(unsafe.Pointer(&data[0]))) & CE
-		case h.Level == unix.IPPROTO_UDP && h.Type == unix.UDP_GRO:
+		if data := b[head:size]; len(data) >= 4 && h.Level == unix.IPPROTO_UDP && h.Type == unix.UDP_GRO {
 			segment = int(*(*int32)(unsafe.Pointer(&data[0])))
 		}
 		b = b[min(len(b), unix.CmsgSpace(size-head)):]
 	}
-	return segment, ecn
+	return segment
 }

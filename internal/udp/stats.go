@@ -11,7 +11,6 @@ type Stats struct {
 	InBytes     uint64 // payload of those
 	InBatches   uint64 // system calls that brought at least one
 	InJoined    uint64 // of InDatagrams, how many came joined with others (GRO)
-	InCE        uint64 // of InDatagrams, how many bore the mark CE
 	InTruncated uint64 // larger than Config.MaxDatagram, not delivered
 	InGathers   uint64 // times that the reader waited for more: see Config.Gather
 	InDropped   uint64 // lost before Read because the receive buffer was full
@@ -50,9 +49,9 @@ func (f Faults) Each(yield func(n uint64, labels ...string)) {
 // counters are a socket's counters. They are updated once per batch, not once per
 // datagram: an atomic addition costs as much as the copy of a small datagram.
 type counters struct {
-	inDatagrams, inBytes, inBatches, inJoined, inCE, inTruncated, inGathers, inDropped atomic.Uint64
-	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits                   atomic.Uint64
-	inFaults, outFaults                                                                [faultCount]atomic.Uint64
+	inDatagrams, inBytes, inBatches, inJoined, inTruncated, inGathers, inDropped atomic.Uint64
+	outDatagrams, outBytes, outBatches, outJoined, outLost, outWaits             atomic.Uint64
+	inFaults, outFaults                                                          [faultCount]atomic.Uint64
 }
 
 func (c *counters) snapshot() Stats {
@@ -61,7 +60,6 @@ func (c *counters) snapshot() Stats {
 		InBytes:      c.inBytes.Load(),
 		InBatches:    c.inBatches.Load(),
 		InJoined:     c.inJoined.Load(),
-		InCE:         c.inCE.Load(),
 		InTruncated:  c.inTruncated.Load(),
 		InGathers:    c.inGathers.Load(),
 		InDropped:    c.inDropped.Load(),
@@ -81,7 +79,7 @@ func (c *counters) snapshot() Stats {
 
 // tally gathers what one batch did, so that counters are touched once.
 type tally struct {
-	datagrams, bytes, joined, ce, truncated uint64
+	datagrams, bytes, joined, truncated uint64
 }
 
 // received adds a batch that was read.
@@ -93,9 +91,6 @@ func (c *counters) received(t *tally) {
 	}
 	if t.joined != 0 {
 		c.inJoined.Add(t.joined)
-	}
-	if t.ce != 0 {
-		c.inCE.Add(t.ce)
 	}
 	if t.truncated != 0 {
 		c.inTruncated.Add(t.truncated)
