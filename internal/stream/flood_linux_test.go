@@ -16,6 +16,7 @@ import (
 
 	"parley/internal/pagetest"
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 	"parley/test/attack"
 )
 
@@ -115,7 +116,7 @@ func isTimeout(err error) bool {
 // places, are all cut by the deadline, cost little meanwhile, and keep out nobody who comes.
 func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 	count := 800
-	if promise.Full() && !underRace {
+	if promise.Full() && !shelltest.Race {
 		count = 5000
 	}
 	// The deadline is for honest clients too: a machine that stands still for so long cuts one of them, which shows nothing.
@@ -133,7 +134,7 @@ func slowConnections(t *testing.T, count int, deadline time.Duration) (late bool
 	s := newServer(t, Config{TLS: testTLS(t), HandshakeTime: deadline}, func(s *server) { echo(s); s.strangers = true })
 	defer s.close()
 	hello := attack.Hello(t)
-	before := memory()
+	before := shelltest.InUse()
 	slow := make([]net.Conn, 0, count)
 	defer func() {
 		for _, c := range slow {
@@ -156,7 +157,7 @@ func slowConnections(t *testing.T, count int, deadline time.Duration) (late bool
 			cut <- err
 		}()
 	}
-	each := max(memory()-before, 0) / count
+	each := max(shelltest.InUse()-before, 0) / count
 	t.Logf("%d B each, with the test's own ends", each)
 	if each > 64<<10 {
 		t.Errorf("a connection that has not entered costs %d B", each)
@@ -187,14 +188,6 @@ func slowConnections(t *testing.T, count int, deadline time.Duration) (late bool
 		t.Errorf("%d honest clients: %+v", honest, st)
 	}
 	return honest == 0
-}
-
-// memory returns what heap and stacks take.
-func memory() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int(m.HeapInuse + m.StackInuse)
 }
 
 // When all places are taken, the newest of the host that has the most makes room; a host that has its share gets no further
@@ -254,7 +247,7 @@ func longProtocols() (list []string) {
 // A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says; one with a longer
 // hello gets no answer.
 func TestWhatAHandshakeHolds(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	s := newServer(t, Config{TLS: testTLS(t), Waiting: porchOf(-1, -1)}, echo)

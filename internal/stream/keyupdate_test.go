@@ -177,27 +177,25 @@ func TestAHugeHelloEnds(t *testing.T) {
 // T43: a peer that closes its side is told, and closed on.
 func TestHalfClosed(t *testing.T) {
 	promise.Keeps(t, "T43", "stream", 1)
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			ended := make(chan error, 1)
-			s := newServer(t, config, func(s *server) {
-				s.opened = func(c *Conn) { c.Send([]byte("welcome")) }
-				s.ended = func(_ *Conn, err error) { ended <- err }
-			})
-			c := s.dial()
-			got := make([]byte, 16)
-			if n, err := c.Read(got); string(got[:n]) != "welcome" {
-				t.Errorf("%q, %v", got[:n], err)
-			}
-			c.(interface{ CloseWrite() error }).CloseWrite()
-			if err := patient.Value(ended); !errors.Is(err, io.EOF) {
-				t.Error(err)
-			}
-			if n, err := c.Read(got); n != 0 || err == nil {
-				t.Error(n, err)
-			}
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		ended := make(chan error, 1)
+		s := newServer(t, config, func(s *server) {
+			s.opened = func(c *Conn) { c.Send([]byte("welcome")) }
+			s.ended = func(_ *Conn, err error) { ended <- err }
 		})
-	}
+		c := s.dial()
+		got := make([]byte, 16)
+		if n, err := c.Read(got); string(got[:n]) != "welcome" {
+			t.Errorf("%q, %v", got[:n], err)
+		}
+		c.(interface{ CloseWrite() error }).CloseWrite()
+		if err := patient.Value(ended); !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+		if n, err := c.Read(got); n != 0 || err == nil {
+			t.Error(n, err)
+		}
+	})
 }
 
 // The turn is for the handshake that computes: neither handshakes that fail nor certificates that take their time

@@ -148,77 +148,74 @@ func (s *server) dial() net.Conn {
 	return c
 }
 
-// configs are what each test of bytes runs with.
-func configs(t *testing.T) map[string]Config {
-	return map[string]Config{"plain": {}, "TLS": {TLS: testTLS(t)}}
+// plainAndTLS runs a test of bytes without TLS and with it.
+func plainAndTLS(t *testing.T, test func(t *testing.T, config Config)) {
+	t.Run("plain", func(t *testing.T) { test(t, Config{}) })
+	t.Run("TLS", func(t *testing.T) { test(t, Config{TLS: testTLS(t)}) })
 }
 
 func TestBytesComeAndGo(t *testing.T) {
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			s := newServer(t, config, echo)
-			sent := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
-			var clients sync.WaitGroup
-			for range 8 {
-				c := s.dial()
-				clients.Go(func() {
-					for part := range slices.Chunk(sent, 100_001) {
-						c.Write(part)
-					}
-				})
-				clients.Go(func() {
-					got := make([]byte, len(sent))
-					if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
-						t.Errorf("%v, equal %t", err, bytes.Equal(got, sent))
-					}
-				})
-			}
-			patient.Done(clients.Wait)
-		})
-	}
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		s := newServer(t, config, echo)
+		sent := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+		var clients sync.WaitGroup
+		for range 8 {
+			c := s.dial()
+			clients.Go(func() {
+				for part := range slices.Chunk(sent, 100_001) {
+					c.Write(part)
+				}
+			})
+			clients.Go(func() {
+				got := make([]byte, len(sent))
+				if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
+					t.Errorf("%v, equal %t", err, bytes.Equal(got, sent))
+				}
+			})
+		}
+		patient.Done(clients.Wait)
+	})
 }
 
 // T39: who does not read is not ready, and no one waits for it; when it reads on, all comes.
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	promise.Keeps(t, "T39", "stream", 1)
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			opened := make(chan *Conn, 2)
-			s := newServer(t, config, func(s *server) {
-				s.opened = func(c *Conn) {
-					c.socket.SetWriteBuffer(64 << 10) // the system holds little of it, however it is set up
-					opened <- c
-				}
-			})
-			slow := s.dial()
-			setReadBuffer(slow, 64<<10)
-			slowConn := patient.Value(opened)
-			data := bytes.Repeat([]byte("x"), 12<<20)
-			s.do(func() { s.send(slowConn, data) })
-			s.do(func() {
-				// The system may take a little more at any time.
-				if len(s.queues[slowConn]) < 1<<20 {
-					t.Errorf("%d bytes left", len(s.queues[slowConn]))
-				}
-				slowConn.out.mu.Lock()
-				defer slowConn.out.mu.Unlock()
-				if n := len(slowConn.out.pending); n > maxPending {
-					t.Errorf("%d bytes pending", n)
-				}
-			})
-			quick := s.dial()
-			quickConn := patient.Value(opened)
-			s.do(func() { s.send(quickConn, []byte("hello")) })
-			got := make([]byte, 5)
-			if _, err := io.ReadFull(quick, got); err != nil || string(got) != "hello" {
-				t.Fatalf("%q, %v", got, err)
-			}
-			all := make([]byte, len(data))
-			if _, err := io.ReadFull(slow, all); err != nil || !bytes.Equal(all, data) {
-				t.Fatalf("%v, equal %t", err, bytes.Equal(all, data))
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		opened := make(chan *Conn, 2)
+		s := newServer(t, config, func(s *server) {
+			s.opened = func(c *Conn) {
+				c.socket.SetWriteBuffer(64 << 10) // the system holds little of it, however it is set up
+				opened <- c
 			}
 		})
-	}
+		slow := s.dial()
+		setReadBuffer(slow, 64<<10)
+		slowConn := patient.Value(opened)
+		data := bytes.Repeat([]byte("x"), 12<<20)
+		s.do(func() { s.send(slowConn, data) })
+		s.do(func() {
+			// The system may take a little more at any time.
+			if len(s.queues[slowConn]) < 1<<20 {
+				t.Errorf("%d bytes left", len(s.queues[slowConn]))
+			}
+			slowConn.out.mu.Lock()
+			defer slowConn.out.mu.Unlock()
+			if n := len(slowConn.out.pending); n > maxPending {
+				t.Errorf("%d bytes pending", n)
+			}
+		})
+		quick := s.dial()
+		quickConn := patient.Value(opened)
+		s.do(func() { s.send(quickConn, []byte("hello")) })
+		got := make([]byte, 5)
+		if _, err := io.ReadFull(quick, got); err != nil || string(got) != "hello" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		all := make([]byte, len(data))
+		if _, err := io.ReadFull(slow, all); err != nil || !bytes.Equal(all, data) {
+			t.Fatalf("%v, equal %t", err, bytes.Equal(all, data))
+		}
+	})
 }
 
 // setReadBuffer sets how much the system holds of what c has not read.
@@ -231,90 +228,82 @@ func setReadBuffer(c net.Conn, bytes int) {
 
 // Finish lets arrive what was sent, also when the peer has sent what nobody read.
 func TestFinishLetsArriveWhatWasSent(t *testing.T) {
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			ended := make(chan error, 1)
-			s := newServer(t, config, func(s *server) {
-				s.received = func(c *Conn, b []byte) {
-					c.Send([]byte("goodbye"))
-					c.Finish()
-					c.Finish()
-				}
-				s.ended = func(_ *Conn, err error) { ended <- err }
-			})
-			c := s.dial()
-			c.Write(make([]byte, 1<<20))
-			got, err := io.ReadAll(c)
-			if string(got) != "goodbye" || err != nil {
-				t.Errorf("%q, %v", got, err)
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		ended := make(chan error, 1)
+		s := newServer(t, config, func(s *server) {
+			s.received = func(c *Conn, b []byte) {
+				c.Send([]byte("goodbye"))
+				c.Finish()
+				c.Finish()
 			}
-			c.Close()
-			patient.Value(ended)
+			s.ended = func(_ *Conn, err error) { ended <- err }
 		})
-	}
+		c := s.dial()
+		c.Write(make([]byte, 1<<20))
+		got, err := io.ReadAll(c)
+		if string(got) != "goodbye" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		c.Close()
+		patient.Value(ended)
+	})
 }
 
 // A peer that never closes is closed on after the linger time.
 func TestFinishEndsWithoutThePeer(t *testing.T) {
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			config.Linger = 20 * time.Millisecond
-			ended := make(chan error, 1)
-			s := newServer(t, config, func(s *server) {
-				s.ended = func(_ *Conn, err error) { ended <- err }
-				s.opened = func(c *Conn) { c.Finish() }
-			})
-			s.dial()
-			patient.Value(ended)
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		config.Linger = 20 * time.Millisecond
+		ended := make(chan error, 1)
+		s := newServer(t, config, func(s *server) {
+			s.ended = func(_ *Conn, err error) { ended <- err }
+			s.opened = func(c *Conn) { c.Finish() }
 		})
-	}
+		s.dial()
+		patient.Value(ended)
+	})
 }
 
 func TestCutEndsAtOnce(t *testing.T) {
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			ended := make(chan error, 1)
-			s := newServer(t, config, func(s *server) {
-				s.received = func(c *Conn, b []byte) { c.Cut() }
-				s.ended = func(_ *Conn, err error) { ended <- err }
-			})
-			c := s.dial()
-			c.Write([]byte("hello"))
-			if _, err := c.Read(make([]byte, 1)); err == nil {
-				t.Error("it was not cut")
-			}
-			patient.Value(ended)
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		ended := make(chan error, 1)
+		s := newServer(t, config, func(s *server) {
+			s.received = func(c *Conn, b []byte) { c.Cut() }
+			s.ended = func(_ *Conn, err error) { ended <- err }
 		})
-	}
+		c := s.dial()
+		c.Write([]byte("hello"))
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("it was not cut")
+		}
+		patient.Value(ended)
+	})
 }
 
 // The end of a peer is told once, after its last bytes.
 func TestEndsAreTold(t *testing.T) {
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			ended := make(chan struct{})
-			s := newServer(t, config, func(s *server) {
-				s.opened = func(*Conn) { got = append(got, "opened") }
-				s.received = func(_ *Conn, b []byte) { got = append(got, string(b)) }
-				s.ended = func(_ *Conn, err error) {
-					if !errors.Is(err, io.EOF) {
-						t.Error(err)
-					}
-					got = append(got, "ended")
-					close(ended)
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		var got []string
+		ended := make(chan struct{})
+		s := newServer(t, config, func(s *server) {
+			s.opened = func(*Conn) { got = append(got, "opened") }
+			s.received = func(_ *Conn, b []byte) { got = append(got, string(b)) }
+			s.ended = func(_ *Conn, err error) {
+				if !errors.Is(err, io.EOF) {
+					t.Error(err)
 				}
-			})
-			c := s.dial()
-			c.Write([]byte("last words"))
-			c.Close()
-			patient.Value(ended)
-			s.do(func() {})
-			if text := strings.Join(got, ", "); text != "opened, last words, ended" {
-				t.Error(text)
+				got = append(got, "ended")
+				close(ended)
 			}
 		})
-	}
+		c := s.dial()
+		c.Write([]byte("last words"))
+		c.Close()
+		patient.Value(ended)
+		s.do(func() {})
+		if text := strings.Join(got, ", "); text != "opened, last words, ended" {
+			t.Error(text)
+		}
+	})
 }
 
 // T43: a peer that makes records of one byte each gets no more of the turns than others: what
@@ -351,29 +340,27 @@ func TestRecordsOfOneByte(t *testing.T) {
 // T41: in one turn a connection hands over at most one buffer, however much it sends.
 func TestATurnTakesOneBufferOfEach(t *testing.T) {
 	promise.Keeps(t, "T41", "stream", 1)
-	for name, config := range configs(t) {
-		t.Run(name, func(t *testing.T) {
-			last := map[*Conn]int{}
-			total, done := 0, make(chan struct{})
-			const size = 1 << 20
-			s := newServer(t, config, func(s *server) {
-				s.received = func(c *Conn, b []byte) {
-					if last[c] == s.turns || len(b) > readBytes {
-						t.Errorf("%d bytes in turn %d, after turn %d", len(b), s.turns, last[c])
-					}
-					last[c] = s.turns
-					if total += len(b); total == 4*size {
-						close(done)
-					}
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		last := map[*Conn]int{}
+		total, done := 0, make(chan struct{})
+		const size = 1 << 20
+		s := newServer(t, config, func(s *server) {
+			s.received = func(c *Conn, b []byte) {
+				if last[c] == s.turns || len(b) > readBytes {
+					t.Errorf("%d bytes in turn %d, after turn %d", len(b), s.turns, last[c])
 				}
-			})
-			for range 4 {
-				c := s.dial()
-				go c.Write(make([]byte, size))
+				last[c] = s.turns
+				if total += len(b); total == 4*size {
+					close(done)
+				}
 			}
-			patient.Value(done)
 		})
-	}
+		for range 4 {
+			c := s.dial()
+			go c.Write(make([]byte, size))
+		}
+		patient.Value(done)
+	})
 }
 
 // A certificate of our own is made once and kept.

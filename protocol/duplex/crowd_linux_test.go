@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/internal/shell/shelltest"
 	"parley/protocol/duplex/core"
 )
 
@@ -47,38 +47,39 @@ func BenchmarkCrowd(b *testing.B) {
 		}
 	}
 	tick()
-	bare, crowds := startHelper(b, "bare"), startHelper(b, "crowd")
+	bare, crowds := shelltest.StartHelper(b, loadVariable, "bare"), shelltest.StartHelper(b, loadVariable, "crowd")
 	var done string
-	crowds.ask(b, fmt.Sprint("connect ", s.Addr(), " ", s.FeedAddr()), &done)
+	crowds.Ask(b, fmt.Sprint("connect ", s.Addr(), " ", s.FeedAddr()), &done)
 	ports := make([]any, crowdSize)
 	for i := range ports {
 		ports[i] = new(int)
 	}
-	crowds.ask(b, "open", ports...)
+	crowds.Ask(b, "open", ports...)
+	line := "ports"
 	for _, p := range ports {
-		fmt.Fprint(bare.in, *p.(*int), " ")
+		line += fmt.Sprint(" ", *p.(*int))
 	}
-	fmt.Fprintln(bare.in)
+	bare.Ask(b, line, &done)
 
 	var got, bareGot, sent, bareSent int
 	round := func(ticks int) (cpu, bareCPU time.Duration, out uint64) {
 		var before, after int64
 		var n int
-		bare.ask(b, "cpu", &before)
-		cpu, out = processCPU(), updatesOf(b, s)
+		bare.Ask(b, "cpu", &before)
+		cpu, out = shelltest.ProcessCPU(), updatesOf(b, s)
 		start := time.Now()
 		for i := range ticks {
 			time.Sleep(time.Until(start.Add(time.Duration(i) * 50 * time.Millisecond)))
 			tick()
 			time.Sleep(time.Until(start.Add(time.Duration(i)*50*time.Millisecond + 25*time.Millisecond)))
-			bare.ask(b, "write", &n)
+			bare.Ask(b, "write", &n)
 			bareSent += n
 		}
 		time.Sleep(300 * time.Millisecond)
-		cpu, out = processCPU()-cpu, updatesOf(b, s)-out
-		bare.ask(b, "cpu", &after)
+		cpu, out = shelltest.ProcessCPU()-cpu, updatesOf(b, s)-out
+		bare.Ask(b, "cpu", &after)
 		var g, bad, bg, bareBad int
-		crowds.ask(b, "count", &g, &bad, &bg, &bareBad)
+		crowds.Ask(b, "count", &g, &bad, &bg, &bareBad)
 		sent, got, bareGot = sent+int(out), got+g, bareGot+bg
 		if bad+bareBad > 0 {
 			b.Errorf("%d and %d datagrams were not updates", bad, bareBad)
@@ -93,9 +94,9 @@ func BenchmarkCrowd(b *testing.B) {
 		per, floor := float64(cpu)/float64(out), float64(bareCPU)/(40*crowdSize*crowdElements)
 		ours, floors, ratios = append(ours, per), append(floors, floor), append(ratios, per/floor)
 	}
-	b.ReportMetric(median(ours), "cpu-ns/datagram")
-	b.ReportMetric(median(floors), "floor-ns/datagram")
-	b.ReportMetric(median(ratios), "x-floor")
+	b.ReportMetric(shelltest.Median(ours), "cpu-ns/datagram")
+	b.ReportMetric(shelltest.Median(floors), "floor-ns/datagram")
+	b.ReportMetric(shelltest.Median(ratios), "x-floor")
 	b.ReportMetric(100*float64(got)/float64(sent), "%delivered")
 	b.ReportMetric(100*float64(bareGot)/float64(bareSent), "%floor-delivered")
 	b.ReportMetric(0, "ns/op")
@@ -120,29 +121,22 @@ func updatesOf(tb testing.TB, s *Server) (n uint64) {
 	return n
 }
 
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
-}
-
-// bareMain reads a line of ports, and then obeys lines:
+// bareMain obeys lines of standard input:
 //
-//	write     100 datagrams to each port; answers how many were sent
-//	cpu       answers the CPU time of this process in ns
+//	ports PORT...  where to write
+//	write          100 datagrams to each port; answers how many were sent
+//	cpu            answers the CPU time of this process in ns
 func bareMain() {
-	lines := bufio.NewReaderSize(os.Stdin, 1<<16)
-	line, _ := lines.ReadString('\n')
-	w := newBareWriter(strings.Fields(line))
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return
-		}
-		switch strings.TrimSpace(line) {
+	var w *bareWriter
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		switch f := strings.Fields(lines.Text()); f[0] {
+		case "ports":
+			w = newBareWriter(f[1:])
+			fmt.Println("done")
 		case "write":
 			fmt.Println(w.write())
 		case "cpu":
-			fmt.Println(processCPU().Nanoseconds())
+			fmt.Println(shelltest.ProcessCPU().Nanoseconds())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/shell/shelltest"
 	"parley/test/attack"
 )
 
@@ -49,7 +50,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 
 // A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says.
 func TestWhatAHandshakeHolds(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	server, _ := certificate(t)

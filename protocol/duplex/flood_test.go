@@ -3,15 +3,12 @@ package duplex
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
-	"math/big"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +24,7 @@ import (
 // others notice nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	promise.Keeps(t, "T39", "duplex", 1)
-	var log syncBuffer
+	var log shelltest.Buffer
 	h := newHall(t, Config{Log: shelltest.Log(&log)})
 	slow, err := net.Dial("tcp", h.Addr().String())
 	if err != nil {
@@ -78,24 +75,6 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	if x.Err() != nil {
 		t.Errorf("the other ended: %v", x.Err())
 	}
-}
-
-// syncBuffer is a buffer for several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // T41: clients that flood main with the smallest messages get equal shares, within 2x, and one
@@ -210,25 +189,11 @@ func TestSlowHandshakesKeepNobodyOut(t *testing.T) {
 // certificate returns the TLS of a server and of a client that trusts it.
 func certificate(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
 	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, &tls.Config{RootCAs: pool}
+	pool.AddCert(s.Certificate())
+	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: pool}
 }
 
 func TestMainOverTLS(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 )
 
 const heldMains = 5000
@@ -25,7 +26,7 @@ const (
 // The mains of 5,000 players who say nothing cost at most 3 KiB of heap and stacks each, and no goroutine. (The kernel's own memory of a socket is
 // not in it.)
 func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
-	if testing.Short() || underRace {
+	if testing.Short() || shelltest.Race {
 		t.Skip("5,000 connections")
 	}
 	var files unix.Rlimit
@@ -52,10 +53,10 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	crowds := startHelper(t, "crowd")
-	before, rssBefore, goroutines := inUse(), residentBytes(t), runtime.NumGoroutine()
+	crowds := shelltest.StartHelper(t, loadVariable, "crowd")
+	before, rssBefore, goroutines := shelltest.InUse(), residentBytes(t), runtime.NumGoroutine()
 	var done string
-	crowds.ask(t, fmt.Sprint("hold ", h.Addr(), " ", heldMains), &done)
+	crowds.Ask(t, fmt.Sprint("hold ", h.Addr(), " ", heldMains), &done)
 	if done != "done" {
 		t.Fatal(done)
 	}
@@ -65,7 +66,7 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 	if more := runtime.NumGoroutine() - goroutines; more > 10 {
 		t.Errorf("%d goroutines for them", more)
 	}
-	after, rssAfter := inUse(), residentBytes(t)
+	after, rssAfter := shelltest.InUse(), residentBytes(t)
 	each, rss := (after-before)/heldMains, (rssAfter-rssBefore)/heldMains
 	t.Logf("%d B of heap and stacks a main, %d B resident", each, rss)
 	if each > heldBytes || rss > heldResident {
@@ -77,15 +78,6 @@ func make17(sid int16) []byte {
 	b := make([]byte, crowdData)
 	b[0], b[1] = 1, byte(sid)
 	return b
-}
-
-// inUse is the memory of heap and stacks.
-func inUse() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int(m.HeapInuse + m.StackInuse)
 }
 
 func residentBytes(t *testing.T) int {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/duplex/core"
 )
 
@@ -40,7 +41,7 @@ func churns() int {
 		return 3000
 	case testing.Short():
 		return 3
-	case underRace:
+	case shelltest.Race:
 		return 6
 	case promise.Full():
 		return 300

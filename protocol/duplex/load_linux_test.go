@@ -8,17 +8,14 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"parley/internal/patient"
 	"parley/protocol/duplex/core"
 )
 
@@ -40,52 +37,8 @@ var crowdSchema = &core.Schema{
 	FromClient: core.Elements{Others: core.Fixed(8)},
 }
 
-// helper is another process of the benchmark, which obeys lines.
-type helper struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startHelper starts a process that is a "crowd" or "bare".
-func startHelper(tb testing.TB, what string) *helper {
-	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), loadVariable+"="+what)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		in.Close()
-		_ = patient.Exit(cmd)
-	})
-	return &helper{in, bufio.NewReader(out)}
-}
-
-// ask has the helper do something and scans its answer.
-func (h *helper) ask(tb testing.TB, question string, answer ...any) {
-	tb.Helper()
-	defer patient.End().Stop()
-	fmt.Fprintln(h.in, question)
-	line, err := h.out.ReadString('\n')
-	if err == nil {
-		_, err = fmt.Sscan(line, answer...)
-	}
-	if err != nil {
-		tb.Fatalf("%s: the helper says %q: %v", question, line, err)
-	}
-}
-
-func helperMain() {
-	if os.Getenv(loadVariable) == "bare" {
+func helperMain(what string) {
+	if what == "bare" {
 		bareMain()
 		return
 	}
@@ -354,13 +307,4 @@ func newVectors(n int) vectors {
 		v.msgs[i].Hdr.SetIovlen(1)
 	}
 	return v
-}
-
-// processCPU returns the CPU time of this process.
-func processCPU() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

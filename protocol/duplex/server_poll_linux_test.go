@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 )
 
 // pollRig is a poller without its goroutine, and mains that the test reads by it.
@@ -161,7 +162,7 @@ func TestAMainIsReadOutBeforeItCloses(t *testing.T) {
 }
 
 func TestThePollerDoesNotAllocate(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("it counts what the race detector allocates")
 	}
 	r := newPollRig(t)

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
 
@@ -23,8 +24,8 @@ func tlsClient(socket net.Conn, c *Config) net.Conn {
 // T60: a server that goes down tells everybody, and leaves nothing behind: 1,000 clients in the
 // gate, and 200 in every run.
 func TestShutdownTellsEverybody(t *testing.T) {
-	clients := promise.Keeps(t, "T60", "realm", tier(200, 1000, 1000))
-	if testing.Short() || underRace {
+	clients := promise.Keeps(t, "T60", "realm", shelltest.Tier(200, 1000, 1000))
+	if testing.Short() || shelltest.Race {
 		clients = 20
 	}
 	p := newPlace(t, Config{Config: patientConfig})
@@ -80,8 +81,8 @@ func TestRealChurn(t *testing.T) {
 	p.dial().Close(context.Background())
 	eventually(t, "the first is gone", func() bool { return p.server.Stats().Mux.Ended == 1 })
 	before := runtime.NumGoroutine()
-	churn := promise.Keeps(t, "T58", "realm", tier(100, 2000, 10_000))
-	if underRace || testing.Short() {
+	churn := promise.Keeps(t, "T58", "realm", shelltest.Tier(100, 2000, 10_000))
+	if shelltest.Race || testing.Short() {
 		churn = 10
 	}
 	for i := range churn {

@@ -2,7 +2,6 @@ package realm
 
 import (
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -129,19 +128,6 @@ func (g *testGame) others(yield func(uint16, string) bool) {
 			return
 		}
 	}
-}
-
-// tier returns a count for every run of the tests, for the gate's (PARLEY_PR=1), or for a soak.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short() || underRace:
-		return plain / 50
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
 }
 
 // eventually waits until a condition holds that other goroutines bring about.

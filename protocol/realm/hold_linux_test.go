@@ -1,22 +1,12 @@
 package realm
 
 import (
-	"bufio"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
 	"net/netip"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
 
@@ -29,93 +19,15 @@ func (anybody) Register(_ netip.AddrPort, _, _ string, answer func(core.Register
 func (anybody) Login(_ netip.AddrPort, _, _ string, answer func(core.LoginCode)) { answer(LoginOK) }
 func (anybody) Logout(string)                                                    {}
 
-// crowd is a process with many TLS clients: in one of its own, so that what is measured here is
-// the server's alone.
-type crowd struct {
-	child *exec.Cmd
-	stdin io.WriteCloser
-	lines *bufio.Scanner
-}
-
-// newCrowd starts a process whose clients are all in the game when it returns.
-func newCrowd(t testing.TB, addr string, clients int) *crowd {
+// newCrowd starts a process whose clients are all in the game when it returns: in one of its own, so that what is measured
+// here is the server's alone.
+func newCrowd(t testing.TB, addr string, clients int) {
 	t.Helper()
-	c := &crowd{child: exec.Command(os.Args[0], "-test.run=^TestCrowdProcess$")}
-	c.child.Env = append(os.Environ(), "REALM_CROWD="+addr, "REALM_CLIENTS="+strconv.Itoa(clients))
-	c.child.Stderr = os.Stderr
-	var err error
-	if c.stdin, err = c.child.StdinPipe(); err != nil {
-		t.Fatal(err)
+	joined := 0
+	shelltest.StartHelper(t, loadVariable, "crowd").Ask(t, fmt.Sprint("join ", addr, " ", clients), &joined)
+	if joined != clients {
+		t.Fatalf("%d of %d clients are in the game", joined, clients)
 	}
-	stdout, err := c.child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.lines = bufio.NewScanner(stdout)
-	if err := c.child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.close)
-	c.wait(t, "in the game")
-	return c
-}
-
-func (c *crowd) wait(t testing.TB, line string) {
-	t.Helper()
-	defer patient.End().Stop()
-	for c.lines.Scan() {
-		if strings.Contains(c.lines.Text(), line) {
-			return
-		}
-	}
-	t.Fatalf("the crowd ended before it said %q", line)
-}
-
-func (c *crowd) close() {
-	c.stdin.Close() // which ends it
-	patient.Exit(c.child)
-}
-
-// TestCrowdProcess is the process of a crowd, and nothing if it is not asked to be.
-func TestCrowdProcess(t *testing.T) {
-	addr := os.Getenv("REALM_CROWD")
-	if addr == "" {
-		t.Skip("part of other tests")
-	}
-	clients, _ := strconv.Atoi(os.Getenv("REALM_CLIENTS"))
-	hello := testCodec.AppendTo(nil, &core.Message{Kind: core.KindVersion, Version: core.Version10})
-	login := testCodec.AppendTo(nil, &core.Message{Kind: core.KindLogin, Name: []byte("somebody"), Password: []byte("password")})
-	var met, in sync.WaitGroup
-	met.Add(clients)
-	in.Add(clients)
-	slots := make(chan struct{}, 16)
-	for range clients {
-		slots <- struct{}{}
-		go func() {
-			socket, err := net.Dial("tcp", addr)
-			if err != nil {
-				fmt.Println(err)
-				os.Exit(1)
-			}
-			c := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
-			buf := make([]byte, 4096)
-			c.Write(hello)
-			c.Read(buf) // the config
-			patient.Value(slots)
-			met.Done()
-			patient.Done(met.Wait) // all log in together, or each would be told of each later one by itself
-			c.Write(login)
-			c.Read(buf)
-			in.Done()
-			for err == nil {
-				_, err = c.Read(buf)
-			}
-		}()
-	}
-	patient.Done(in.Wait)
-	fmt.Println("in the game")
-	io.Copy(io.Discard, os.Stdin)
-	os.Exit(0)
 }
 
 func newHall(t testing.TB) *Server {
@@ -141,7 +53,7 @@ func newHall(t testing.TB) *Server {
 // second for a second: that takes at most 1.4 times the CPU of writing the same bytes to the
 // same connections. (The benchmark measures for longer.)
 func TestTwoThousandConnections(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("memory and time under the race detector are others")
 	}
 	clients := 2000
@@ -149,10 +61,10 @@ func TestTwoThousandConnections(t *testing.T) {
 		clients = 200
 	}
 	s := newHall(t)
-	before := footprint()
+	before := shelltest.InUse()
 	newCrowd(t, s.Addr().String(), clients)
 	eventually(t, "all are in", func() bool { return s.Stats().Mux.Players == clients })
-	each := (footprint() - before) / uint64(clients)
+	each := (shelltest.InUse() - before) / clients
 	t.Logf("%d connections of %d bytes each", clients, each)
 	if each > 48<<10 {
 		t.Errorf("%d bytes a connection, want at most 48 KiB", each)
@@ -170,15 +82,6 @@ func TestTwoThousandConnections(t *testing.T) {
 	} else {
 		t.Logf("%.2f times the CPU of the bytes alone", ratio)
 	}
-}
-
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // updatesOfTen is a tick's message about ten entities.
@@ -217,14 +120,14 @@ func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float6
 		})
 	}
 	quarter := func(run func()) time.Duration {
-		began := cpu()
+		began := shelltest.ProcessCPU()
 		ticker := time.NewTicker(50 * time.Millisecond)
 		defer ticker.Stop()
 		for range 5 {
 			run()
 			<-ticker.C
 		}
-		return cpu() - began
+		return shelltest.ProcessCPU() - began
 	}
 	quarter(ours) // whose queues grow
 	quarter(raw)

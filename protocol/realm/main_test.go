@@ -3,7 +3,10 @@ package realm
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"parley/internal/shell/shelltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// loadVariable is set in the environment of a process of clients.
+const loadVariable = "PARLEY_REALM_LOAD"
+
+func TestMain(m *testing.M) { shelltest.Main(m, loadVariable, crowdMain) }

@@ -10,11 +10,11 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
 
@@ -354,7 +354,7 @@ func TestDialOfAnotherVersion(t *testing.T) {
 
 // Bad input ends the connection with exit 2, and the log says at which byte.
 func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
-	var log syncBuffer
+	var log shelltest.Buffer
 	p := newPlace(t, Config{Plain: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	c, err := net.Dial("tcp", p.server.Addr().String())
 	if err != nil {
@@ -369,24 +369,6 @@ func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
 	eventually(t, "the log says so", func() bool {
 		return strings.Contains(log.String(), "byte 6 of the stream: exit: exit code: no such code at offset 1")
 	})
-}
-
-// syncBuffer is what a log is written to.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // A program that does not read its events holds up the stream, not memory; and goes on when it

@@ -1,39 +1,18 @@
 package realm
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
-	"os"
-	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
-
-// footprint is what the server's memory is now: heap and stacks, with what is not used of
-// the pages of both.
-func footprint() uint64 {
-	runtime.GC()
-	runtime.GC()
-	debug.FreeOSMemory()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse + m.StackInuse
-}
 
 // T38: a crowd of connections that say a byte now and then: some in the handshake, some in
 // their first message, some in a login. All are cut by the deadlines, none costs more than
@@ -44,8 +23,8 @@ func TestSlowConnectionsAreCut(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("one host has 64 connections before it has entered, and there is no other host here")
 	}
-	slow, honest := promise.Keeps(t, "T38", "realm", tier(600, 5000, 5000)), 100
-	if testing.Short() || underRace {
+	slow, honest := promise.Keeps(t, "T38", "realm", shelltest.Tier(600, 5000, 5000)), 100
+	if testing.Short() || shelltest.Race {
 		slow, honest = 60, 5
 	}
 	within := 2 * time.Second
@@ -65,12 +44,14 @@ func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration,
 	t.Helper()
 	p := newPlace(t, Config{Config: core.Config{VersionWithin: within, LoginWithin: within + time.Second}, WaitingPerAddress: 64})
 	p.dial() // so that all that is made once is made
-	before := footprint()
-	crowd := newSlowCrowd(t, p.server.Addr().String(), slow, within/10)
-	failed := crowd.wait("open")
+	before := shelltest.InUse()
+	// Go raises its soft limit of descriptors to the hard one by itself, here and in the crowd's process.
+	crowd := shelltest.StartHelper(t, loadVariable, "crowd")
+	var failed, left int
+	crowd.Ask(t, fmt.Sprint("slow ", p.server.Addr(), " ", slow, " ", within/10), &failed)
 	s := p.server.Stats()
 	open := int64(s.Streams.Accepted-s.Streams.BadShake-s.Streams.Hasty-s.Streams.Crowded) - int64(s.Mux.Ended) - 1
-	each := int64(footprint()-before) / max(open, 1)
+	each := int64(shelltest.InUse()-before) / max(open, 1)
 	t.Logf("%d of %d slow ones are there, %d bytes each, with %v to log in; %d failed to open", open, slow, each, within, failed)
 	if few := open < min(int64(slow), 2048)/2; few && !last {
 		p.server.Close()
@@ -78,15 +59,15 @@ func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration,
 	} else if few {
 		t.Errorf("only %d of %d were there at once: %+v", open, slow, s)
 	}
-	if each > 64<<10 && !underRace {
+	if each > 64<<10 && !shelltest.Race {
 		t.Errorf("%d bytes a connection, want at most 64 KiB", each)
 	}
 	took := p.enterHonestly(honest)
 	t.Logf("honest players, from dialling to being in: p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
-	if p99 := took[len(took)*99/100]; p99 > max(time.Second, 50*dial) && !underRace {
+	if p99 := took[len(took)*99/100]; p99 > max(time.Second, 50*dial) && !shelltest.Race {
 		t.Errorf("an honest player took %v to log in", p99)
 	}
-	if left := crowd.wait("cut"); left != 0 {
+	if crowd.Ask(t, "cut", &left); left != 0 {
 		t.Errorf("%d slow ones ended by themselves", left)
 	}
 	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Mux.Players == honest && p.server.Stats().Mux.Waiting <= 1 })
@@ -139,132 +120,4 @@ func (p *place) joinAgain(name string) {
 			p.t.Fatal(code, err)
 		}
 	}
-}
-
-// slowCrowd is a process of slow clients: in one of its own, so that what is measured here is the
-// server's alone, and each has the descriptors of its own end.
-type slowCrowd struct {
-	t     *testing.T
-	child *exec.Cmd
-	lines *bufio.Scanner
-}
-
-// newSlowCrowd starts clients that say a byte after each pause. Go raises its soft limit of
-// descriptors to the hard one by itself, here and in the child.
-func newSlowCrowd(t *testing.T, addr string, clients int, pause time.Duration) *slowCrowd {
-	t.Helper()
-	c := &slowCrowd{t: t, child: exec.Command(os.Args[0], "-test.run=^TestSlowCrowdProcess$")}
-	c.child.Env = append(os.Environ(), "REALM_SLOW="+addr, "REALM_CLIENTS="+strconv.Itoa(clients), "REALM_PAUSE="+pause.String())
-	c.child.Stderr = os.Stderr
-	stdin, err := c.child.StdinPipe() // which ends it with us
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := c.child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.lines = bufio.NewScanner(stdout)
-	if err := c.child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		patient.Exit(c.child)
-	})
-	return c
-}
-
-// wait waits for a line that begins with a word and returns the number behind it.
-func (c *slowCrowd) wait(word string) (n int) {
-	c.t.Helper()
-	defer patient.End().Stop()
-	for c.lines.Scan() {
-		rest, ok := strings.CutPrefix(c.lines.Text(), word+" ")
-		if !ok {
-			c.t.Log(c.lines.Text())
-			continue
-		}
-		n, err := strconv.Atoi(rest)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		return n
-	}
-	c.t.Fatalf("the crowd ended before it said %q", word)
-	return 0
-}
-
-// TestSlowCrowdProcess is the process of a slow crowd, and nothing if it is not asked to be.
-// It says "open" and how many could not be opened, then "cut" and how many ended otherwise
-// than by the server.
-func TestSlowCrowdProcess(t *testing.T) {
-	addr := os.Getenv("REALM_SLOW")
-	if addr == "" {
-		t.Skip("part of another test")
-	}
-	clients, _ := strconv.Atoi(os.Getenv("REALM_CLIENTS"))
-	pause, _ := time.ParseDuration(os.Getenv("REALM_PAUSE"))
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	var opened, cut sync.WaitGroup
-	var failed, other atomic.Int64
-	slots := make(chan struct{}, 64)
-	conns := make([]net.Conn, clients)
-	for i := range clients {
-		opened.Add(1)
-		cut.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer cut.Done()
-			c, err := openSlowly(addr, i)
-			conns[i] = c
-			patient.Value(slots)
-			opened.Done()
-			if err != nil {
-				failed.Add(1)
-				return
-			}
-			if _, err := io.Copy(io.Discard, c); err != nil && strings.Contains(err.Error(), "closed network connection") {
-				other.Add(1)
-			}
-		}()
-	}
-	patient.Done(opened.Wait)
-	fmt.Println("open", failed.Load())
-	go func() {
-		for range time.Tick(pause) {
-			for _, c := range conns {
-				if c != nil {
-					c.Write([]byte{1}) // fails when it is cut
-				}
-			}
-		}
-	}()
-	patient.Done(cut.Wait)
-	fmt.Println("cut", other.Load())
-	os.Exit(0)
-}
-
-// openSlowly opens one of three sorts of slow connections.
-func openSlowly(addr string, i int) (net.Conn, error) {
-	// From as many hosts as it takes for each to have its places: Linux has all of 127.0.0.0/8.
-	from := &net.TCPAddr{IP: net.IPv4(127, 1, byte(i%80/8), byte(1+i%8))}
-	socket, err := (&net.Dialer{LocalAddr: from}).Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	secured := tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
-	switch i % 3 {
-	case 0:
-		_, err = socket.Write([]byte{0x16, 3, 1}) // as a hello begins
-		return socket, err
-	case 1:
-		_, err = secured.Write([]byte{18}) // as a version begins
-	case 2:
-		_, err = secured.Write([]byte{18, 0, 9, 3, 0, 200}) // a version, and as a login begins
-	}
-	return secured, err
 }

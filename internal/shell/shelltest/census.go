@@ -43,6 +43,12 @@ func Census(most int) (c Counts) {
 // LiveHeap returns the bytes of the heap that are in use.
 func LiveHeap() int64 { return int64(live().HeapAlloc) }
 
+// InUse returns the bytes of the pages of heap and stacks.
+func InUse() int {
+	m := live()
+	return int(m.HeapInuse + m.StackInuse)
+}
+
 // LiveObjects returns how many objects of the heap are in use.
 func LiveObjects() int64 { return int64(live().HeapObjects) }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"parley/internal/patient"
 )
 
@@ -44,6 +46,16 @@ func StartHelper(tb testing.TB, variable, what string) *Helper {
 		_ = patient.Exit(cmd)
 	})
 	return &Helper{in, bufio.NewReader(out)}
+}
+
+// Main runs the tests and checks that they leave no goroutine behind. In a helper process, which has the
+// environment variable, it runs the helper instead, with the role that the variable sets.
+func Main(m *testing.M, variable string, helper func(what string)) {
+	if what := os.Getenv(variable); what != "" && helper != nil {
+		helper(what)
+		return
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // Ask sends the helper a line and scans its answer.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"sync"
 
 	"parley/internal/patient"
 )
@@ -28,4 +29,24 @@ func (h Hung) Write(p []byte) (int, error) {
 		patient.Value(h)
 	}
 	return len(p), nil
+}
+
+// Buffer is a bytes.Buffer for several goroutines.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends p.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns what was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }

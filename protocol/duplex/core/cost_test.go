@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 )
 
 // lane is a server's connection and its client, with nothing between them.
@@ -70,7 +71,7 @@ func (l *lane) exchange() {
 
 // Nothing on the way of a message allocates: updates both ways, syncs, queries, replies.
 func TestNothingAllocates(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector allocates")
 	}
 	l := newLane(t)
@@ -140,7 +141,7 @@ func TestNothingAllocates(t *testing.T) {
 // T3: reading and refusing allocate nothing.
 func TestReadingDoesNotAllocate(t *testing.T) {
 	promise.Keeps(t, "T3", "duplex", 1)
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector allocates")
 	}
 	r := newRand(t)
@@ -287,12 +288,12 @@ func TestChurn(t *testing.T) {
 	for range 1000 {
 		turn()
 	}
-	before := liveHeap()
+	before := shelltest.LiveHeap()
 	n := promise.Keeps(t, "T58", "duplex", rounds(100_000, 1_000_000))
 	for range n {
 		turn()
 	}
-	if grown := int64(liveHeap()) - int64(before); grown > 64<<10 && !underRace {
+	if grown := shelltest.LiveHeap() - before; grown > 64<<10 && !shelltest.Race {
 		t.Errorf("%d connections left %d bytes", n, grown)
 	}
 	if r.mux.Len()+len(r.mux.players)+len(r.mux.feeds)+r.mux.porch.Len()+r.mux.joined != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {

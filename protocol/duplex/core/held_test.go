@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/shell/shelltest"
 )
 
 // What hostile clients have the core hold is what docs/limits.md says, in each state.
 func TestWhatAMainHolds(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	schema := *gameSchema

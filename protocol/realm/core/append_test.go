@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 )
 
 // What is appended to a buffer is what has memory of its own, wherever it begins; a buffer that
@@ -89,7 +90,7 @@ func TestAppendingIsTheSameAsMaking(t *testing.T) {
 // nothing if it is appended to buffers that are used again.
 func TestTellingEachPlayerAllocatesNothing(t *testing.T) {
 	promise.Keeps(t, "T41", "realm", 1)
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector allocates")
 	}
 	w := newTown(t, newRand(t), Config{MaxPlayers: 100})

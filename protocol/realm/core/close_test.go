@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 )
 
 // T27: after the end: bytes, timeouts and calls in random order, a thousand of them in each of
@@ -173,7 +174,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 func TestChurnLeavesNothingBehind(t *testing.T) {
 	const atOnce = 10
 	turns := promise.Keeps(t, "T58", "realm", tier(20_000, 1_000_000, 1_000_000)) / atOnce
-	var after []uint64 // heap objects, after the first hundredth and in the end
+	var after []int64 // heap objects, after the first hundredth and in the end
 	var towns []*town
 	for range min(runtime.GOMAXPROCS(0), 4) {
 		towns = append(towns, nil)
@@ -193,11 +194,7 @@ func TestChurnLeavesNothingBehind(t *testing.T) {
 			})
 		}
 		patient.Done(group.Wait)
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		after = append(after, m.HeapObjects)
+		after = append(after, shelltest.LiveObjects())
 	}
 	for _, w := range towns {
 		if w.mux.Len() != 0 || w.mux.players != 0 || w.mux.waiting != 0 || !w.mux.conns.Idle() || len(w.game.players) != 0 {

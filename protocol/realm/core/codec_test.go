@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 	"parley/internal/wire"
 )
 
@@ -289,7 +290,7 @@ func TestLyingNumbers(t *testing.T) {
 						t.Errorf("%s: %d claimed, %d bytes there: accepted %t", tt.name, n, have, got)
 					}
 				})
-				if allocated != 0 && !underRace {
+				if allocated != 0 && !shelltest.Race {
 					t.Errorf("%s: %d claimed, %d bytes there: %v allocations", tt.name, n, have, allocated)
 				}
 				// A stream does not wait for what cannot come.
@@ -485,7 +486,7 @@ func TestConfigExtension(t *testing.T) {
 // T3, T41: nothing on the way of a message allocates.
 func TestReadingAndWritingAllocateNothing(t *testing.T) {
 	promise.Keeps(t, "T3 T41", "realm", 1)
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector allocates")
 	}
 	r := newRand(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/shell/shelltest"
 )
 
 // crowdOf has so many strangers connect and say their version.
@@ -52,7 +53,7 @@ func questions(t *testing.T, m *Mux, c *Conn, kind Kind) {
 
 // docs/limits.md: what a client costs that does not log in, and one that has and reads nothing, each as hostile as it may be.
 func TestWhatAConnectionCosts(t *testing.T) {
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	m, conns, memory := crowdOf(t, 200)

@@ -3,10 +3,11 @@ package core
 import (
 	"flag"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
+
+	"parley/internal/shell/shelltest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
@@ -21,33 +22,7 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds returns the count of turns of a random loop: the N tier under PARLEY_SOAK=1, a
-// hundredth of the PR tier under -short, and a fiftieth of it under -race, which is some
-// fifteen times slower and has nothing to find in code without goroutines. A plain run
-// has a twentieth, the gate (PARLEY_PR=1) the full count.
-func rounds(pr, soak int) int {
-	n := tier(pr, pr, soak)
-	if n == pr && os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
-		return max(pr/20, 1)
-	}
-	return n
-}
-
-// tier is rounds for what takes too long for every run of the tests: the gate runs it once
-// more with PARLEY_PR=1, which has the full count.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short():
-		return plain / 100
-	case underRace:
-		return plain / 50
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
-}
+var rounds, tier = shelltest.Rounds, shelltest.Tier
 
 // spread runs a part of a random loop on each core, with a source of its own, whose seed it
 // prints: part i does its share of n turns. It is for code without goroutines, whose tests are

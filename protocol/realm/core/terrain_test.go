@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/promise"
+	"parley/internal/shell/shelltest"
 )
 
 // T42: 10,000 requests for as much as one can ask for: what is sent stays within the budget,
@@ -192,7 +193,7 @@ func TestFloodsShareTurns(t *testing.T) {
 // T41: nothing on the way of a tick allocates: an update comes, a broadcast goes to a hundred.
 func TestATickAllocatesNothing(t *testing.T) {
 	promise.Keeps(t, "T41", "realm", 1)
-	if underRace {
+	if shelltest.Race {
 		t.Skip("the race detector allocates")
 	}
 	w := newTown(t, newRand(t), Config{MaxPlayers: 1000})

@@ -1,5 +1,0 @@
-//go:build race
-
-package duplex
-
-const underRace = true
