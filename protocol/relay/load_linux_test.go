@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/relay/core"
 )
 
@@ -22,12 +23,20 @@ import (
 
 func init() { loadMain = helperMain }
 
+// helperMain is a "crowd" or a "bare" loop, which confirms each package of a reliable mode and passes it on.
 func helperMain() {
-	if os.Getenv(loadVariable) == "bare" {
-		bareMain()
+	what := os.Getenv(loadVariable)
+	if what == "crowd" {
+		crowdMain()
 		return
 	}
-	crowdMain()
+	confirms := what != fmt.Sprint("bare ", Unreliable)
+	shelltest.NewBareRoom(crowdSize, core.HeaderBytes+crowdPayload, func(n int) []int {
+		if n == core.HeaderBytes+crowdPayload && confirms {
+			return []int{core.HeaderBytes + 3}
+		}
+		return nil
+	}).Obey(os.Stdin)
 }
 
 const (
@@ -45,9 +54,7 @@ const (
 	// maxGathered is how many confirmations they send at once.
 	maxGathered = 96
 
-	// The bits of the flags.
 	flagControl = 0x80
-	modeShift   = 5
 )
 
 // member is a participant: an endpoint, or for the bare loop none.
@@ -147,7 +154,7 @@ func (l *load) add(to netip.AddrPort, speaks bool, mode Mode) {
 			}
 			m.serve(time.Now())
 		} else {
-			_, _ = unix.Write(fd, make([]byte, core.HeaderBytes)) // the bare loop knows it now
+			_, _ = unix.Write(fd, c.buf[:shelltest.BareHello])
 		}
 	}
 	l.crowds = append(l.crowds, c)

@@ -179,42 +179,6 @@ func TestServerAndClients(t *testing.T) {
 	})
 }
 
-// What was sent reliably before Close arrives, whatever its size.
-func TestCloseWaitsForConfirmations(t *testing.T) {
-	eachPlace(t, func(t *testing.T, at *place) {
-		var mu sync.Mutex
-		got := 0
-		s := at.serve(t, Config{}, func(_ *Peer, ev Event) {
-			if ev.Kind == EventPackage {
-				mu.Lock()
-				if numberOf(ev.Package.Payload) == got {
-					got++
-				}
-				mu.Unlock()
-			}
-		})
-		x := at.join(t, s.Addr(), Config{})
-		sent := 0
-		for range 500 {
-			switch err := x.Send(SemiOrdered, ToServer, []byte(number(sent)+strings.Repeat("x", 300))); err {
-			case nil:
-				sent++
-			case ErrBacklogFull:
-			default:
-				t.Fatal(err)
-			}
-		}
-		if err := x.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if got != sent || sent < 100 {
-			t.Errorf("%d of %d arrived", got, sent)
-		}
-	})
-}
-
 // A server ignores the port of somebody who left for 10 s. A client that is given such a port joins from another one, in time;
 // where no server is it ends with a reason.
 func TestDialFromAnIgnoredPort(t *testing.T) {

@@ -26,11 +26,12 @@ type BareLoop struct {
 	raw     syscall.RawConn
 	addr    netip.AddrPort
 	answers [][]int // by the size of a datagram: the sizes of its answers
+	room    int     // datagrams of this size go on to all other known senders, with their bytes
 	in, out bareVectors
 	count   atomic.Uint64
 
 	mu    sync.Mutex
-	known []unix.RawSockaddrInet4 // the senders of a hello, for push
+	known []unix.RawSockaddrInet4 // the senders of a hello, for push and for a room
 	push  bareVectors
 }
 
@@ -45,7 +46,7 @@ const (
 	bareBatch = 64
 	bareBytes = 2048
 
-	// BareHello is the size of a datagram that makes its sender known to push.
+	// BareHello is the size of a datagram that makes its sender known to push, or one of a room.
 	BareHello = 1
 )
 
@@ -97,6 +98,14 @@ func NewBareLoop(answers func(n int) []int) *BareLoop {
 	return f
 }
 
+// NewBareRoom is NewBareLoop for a room of so many members: each datagram of a size goes on to all other members.
+func NewBareRoom(members, size int, answers func(n int) []int) *BareLoop {
+	f := NewBareLoop(answers)
+	f.room = size
+	f.out = newBareVectors(bareBatch*members, func(int) *byte { return nil })
+	return f
+}
+
 // serve answers until the file is closed. Datagrams are answered inside Read, which saves a turn of
 // the poller.
 func (f *BareLoop) serve() {
@@ -113,17 +122,28 @@ func (f *BareLoop) serve() {
 
 func (f *BareLoop) answer(fd uintptr, n int) {
 	out := 0
+	add := func(to *unix.RawSockaddrInet4, i, size int) {
+		f.out.names[out] = *to
+		if f.room > 0 {
+			f.out.iovs[out].Base = f.in.iovs[i].Base
+		}
+		f.out.iovs[out].SetLen(size)
+		out++
+	}
 	for i := range n {
-		size := f.in.msgs[i].Len
+		from, size := &f.in.names[i], int(f.in.msgs[i].Len)
 		if size == BareHello {
 			f.mu.Lock()
-			f.known = append(f.known, f.in.names[i])
+			f.known = append(f.known, *from)
 			f.mu.Unlock()
 		}
 		for _, size := range f.answers[size] {
-			f.out.names[out] = f.in.names[i]
-			f.out.iovs[out].SetLen(size)
-			out++
+			add(from, i, size)
+		}
+		for k := range f.known {
+			if size == f.room && f.known[k].Port != from.Port {
+				add(&f.known[k], i, size)
+			}
 		}
 	}
 	f.out.send(fd, out)
