@@ -126,11 +126,7 @@ func TestGarbageBetweenHonestDatagrams(t *testing.T) {
 func TestAFloodOverSockets(t *testing.T) {
 	promise.Keeps(t, "T36", "connector", 1)
 	r := newReal(t, Config{})
-	r.send('A', "main", "50 000000 01 02")
-	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
-	r.send('A', "main", "80 000000 000000")
-	r.get(0, 0, 'A', "game", "50 000000 02 00")
-	r.send('A', "game", "80 000000 000000")
+	r.play('A')
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -22,41 +22,6 @@ func payload() (b []byte) {
 	return b
 }
 
-// Neither reading nor refusing nor writing allocates.
-func TestCodecAllocatesNothing(t *testing.T) {
-	good, steps := payload(), []byte{0, 7, 1, 3, 1, 2}
-	buf := make([]byte, 0, MaxPayload)
-	bad := append(good[:len(good):len(good)], 9)
-	path := make([]Point, 0, MaxPoints)
-	for _, tt := range []struct {
-		name string
-		run  func() bool
-		want bool
-	}{
-		{"messages of players read", func() bool { m := Peer{Path: path}; return isSequence(good, &m) }, true},
-		{"messages of players refused", func() bool { m := Peer{Path: path}; return isSequence(bad, &m) }, false},
-		{"messages of players written", func() bool {
-			out, m := buf, Peer{Path: path}
-			for msgs := Read(good); msgs.Next(&m); {
-				out = m.AppendTo(out)
-			}
-			return len(out) == len(good)
-		}, true},
-		{"messages to a game read", func() bool { var m ToGame; return isSequence(steps, &m) }, true},
-		{"messages from a game written", func() bool {
-			m := FromGame{Kind: FromGamePeerJoined, Player: 3}
-			return len(m.AppendTo(buf)) == 2
-		}, true},
-	} {
-		if got := tt.run(); got != tt.want {
-			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
-		}
-		if got := testing.AllocsPerRun(100, func() { tt.run() }); got != 0 {
-			t.Errorf("%s: %v allocations, want 0", tt.name, got)
-		}
-	}
-}
-
 func BenchmarkCheckPeer(b *testing.B) {
 	in := payload()
 	var m Peer

@@ -56,24 +56,17 @@ var (
 
 func ready(v Readiness) ToGame { return ToGame{Kind: ToGameReadiness, Readiness: v} }
 
-func TestPlayersAreNumberedFromZeroAndNumbersAreUsedAgain(t *testing.T) {
+func TestPlayersAreNumberedFromZeroAndHearWhoLeft(t *testing.T) {
 	r := newRules(t, 3)
 	r.send(1, join, "1: Joined 1", "0: PeerJoined 1")
 	r.send(2, join, "2: Joined 2", "0: PeerJoined 2", "1: PeerJoined 2")
 	r.send(3, join, "3: JoinError GameFull")
 	r.send(1, leave, "1: Left", "0: PeerLeft 1", "2: PeerLeft 1")
-	r.send(3, join, "3: Joined 1", "0: PeerJoined 1", "2: PeerJoined 1")
+	r.send(3, join, "3: Joined 1", "0: PeerJoined 1", "2: PeerJoined 1") // the number is used again
 	r.send(0, leave, "0: Left", "3: PeerLeft 0", "2: PeerLeft 0")
-}
-
-func TestEveryPlayerHearsWhoLeft(t *testing.T) {
-	r := newRules(t, 3)
-	r.send(1, join, "1: Joined 1", "0: PeerJoined 1")
-	r.send(2, join, "2: Joined 2", "0: PeerJoined 2", "1: PeerJoined 2")
-	r.send(0, leave, "0: Left", "1: PeerLeft 0", "2: PeerLeft 0")
 	r.send(0, leave)
-	r.send(2, leave, "2: Left", "1: PeerLeft 2")
-	r.send(1, leave, "1: Left")
+	r.send(2, leave, "2: Left", "3: PeerLeft 2")
+	r.send(3, leave, "3: Left")
 	if r.g.count != 0 || r.g.open() {
 		t.Errorf("%d players, open %t", r.g.count, r.g.open())
 	}

@@ -8,26 +8,6 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// duo is a game of two, of whom b was lost: it heard nothing for too long.
-func duo(t *testing.T) (r *rig, game uint16, a, b *player) {
-	r = newRig(t, Config{})
-	a, b = r.player(0), r.player(1)
-	game = a.open(3)
-	b.say(game, core.SemiOrdered, &join)
-	b.heard()
-	a.heard()
-	for range 30 {
-		a.tell(game, core.Unordered, chat("?"))
-		r.pass(time.Second)
-		a.heard()
-	}
-	r.sent = nil
-	if r.lobby.Players() != 1 {
-		t.Fatalf("%d players", r.lobby.Players())
-	}
-	return r, game, a, b
-}
-
 // A player who was lost, and goes on with the ids that it has come to, is told that it is a player no
 // more, once it has proven that it is there: unreliably, as it waits for all that it has not got before it reads something reliable.
 func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
@@ -42,7 +22,7 @@ func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
 		{"by an unreliable message", func(b *player, game uint16) { b.tell(game, core.Unreliable, chat("hi")) }, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, game, a, b := duo(t)
+			r, game, a, b := lost(t, false, 30)
 			next := b.ids[game]
 			tt.come(b, game)
 			b.wantHeard("asked") // and answers
@@ -80,7 +60,7 @@ func TestAPlayerWhoWasLostIsToldWhenItComesBack(t *testing.T) {
 
 // Somebody new at its address begins at id 0, and may join.
 func TestSomebodyNewAtTheAddressOfALostPlayer(t *testing.T) {
-	r, game, a, _ := duo(t)
+	r, game, a, _ := lost(t, false, 30)
 	e := r.player(1)
 	e.say(game, core.SemiOrdered, &join)
 	e.wantHeard("new", "Joined 1")

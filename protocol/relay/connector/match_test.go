@@ -39,19 +39,6 @@ func (p *player) packages() (list []string) {
 	return list
 }
 
-func TestAMessageReachesAllOthersInItsMode(t *testing.T) {
-	for _, mode := range []core.Mode{core.Unreliable, core.Unordered, core.SemiOrdered} {
-		t.Run(mode.String(), func(t *testing.T) {
-			r, game, a, b, d := trio(t, Config{})
-			b.tell(game, mode, chat("one"), chat("two"))
-			r.pass(reliableGroup)
-			a.wantHeard("told", `from 1: Chat "one"`, `from 1: Chat "two"`)
-			b.wantHeard("told")
-			d.wantHeard("told", `from 1: Chat "one"`, `from 1: Chat "two"`)
-		})
-	}
-}
-
 // "flushed after at most 10 ms when unreliable and 50 ms when reliable": at once, but for what comes within 10 or 20 ms of a package in
 // the same mode.
 func TestGroupsAreFlushedInTime(t *testing.T) {
@@ -244,29 +231,6 @@ func TestWhatASenderSaidComesBeforeItsEnd(t *testing.T) {
 	a.wantHeard("no more")
 }
 
-// A player who is lost leaves, and the game goes on; a game whose last player is lost closes, and
-// so does its port.
-func TestPlayersWhoAreLostLeave(t *testing.T) {
-	r, game, a, _, d := trio(t, Config{})
-	var got []string
-	for range 30 { // b hears nothing
-		a.tell(game, core.Unordered, chat("?"))
-		d.heard()
-		got = append(got, a.heard()...)
-		r.pass(time.Second)
-	}
-	if len(got) != 1 || got[0] != "PeerLeft 1" {
-		t.Errorf("heard %q", got)
-	}
-	if r.lobby.Players() != 2 || len(r.ports) != 2 {
-		t.Errorf("%d players, %d ports", r.lobby.Players(), len(r.ports))
-	}
-	r.pass(61 * time.Second) // nobody hears anything
-	if r.lobby.Players() != 0 || r.lobby.Games() != 0 || len(r.ports) != 1 || r.mux.Len() != 0 {
-		t.Errorf("%d players, %d games, %d ports, %d peers", r.lobby.Players(), r.lobby.Games(), len(r.ports), r.mux.Len())
-	}
-}
-
 // An opener that is never heard of again has no game for long.
 func TestAGameWithoutItsOpenerCloses(t *testing.T) {
 	r := newRig(t, Config{})
@@ -350,22 +314,6 @@ func TestTheOpenerBeforeItIsAnnounced(t *testing.T) {
 	if want := "joined 192.0.2.1:4001; joined 192.0.2.1:4000"; strings.Join(r.events, "; ") != want {
 		t.Errorf("the program was told %q, want %q", r.events, want)
 	}
-}
-
-// "A client in another game is DifferentGame", at the main port and at any game.
-func TestAClientHasOneGame(t *testing.T) {
-	r, game, a, b, _ := trio(t, Config{})
-	e := r.player(5)
-	other := e.open(8)
-	a.say(other, core.Unordered, &join)
-	b.say(mainPort, core.Unordered, &ToMain{Kind: ToMainOpen, MaxPlayers: 1})
-	e.say(game, core.Unordered, &join)
-	a.wantHeard("another game", "JoinError DifferentGame")
-	b.wantHeard("another game", "GameOpenError DifferentGame")
-	e.wantHeard("another game", "JoinError DifferentGame")
-	a.say(game, core.Unordered, &leave)
-	a.say(other, core.Unordered, &join)
-	a.wantHeard("after it left", "Left", "Joined 1")
 }
 
 func TestDismissedPlayersAreTold(t *testing.T) {

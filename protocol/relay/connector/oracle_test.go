@@ -239,35 +239,3 @@ func randomPeer(r *rand.Rand, m *Peer) {
 		floats(m.Projectile[:])
 	}
 }
-
-// same compares two messages of one type.
-func same(a, b Message) bool {
-	switch a := a.(type) {
-	case *ToMain:
-		return *a == *b.(*ToMain)
-	case *FromMain:
-		return *a == *b.(*FromMain)
-	case *ToGame:
-		return *a == *b.(*ToGame)
-	case *FromGame:
-		return *a == *b.(*FromGame)
-	case *Peer:
-		return samePeer(a, b.(*Peer))
-	case *Relayed:
-		return a.From == b.(*Relayed).From && samePeer(&a.Peer, &b.(*Relayed).Peer)
-	}
-	panic("no such message")
-}
-
-func samePeer(a, b *Peer) bool {
-	if len(a.Path) != len(b.Path) {
-		return false
-	}
-	for i := range a.Path {
-		if a.Path[i] != b.Path[i] {
-			return false
-		}
-	}
-	return a.Kind == b.Kind && string(a.Text) == string(b.Text) && a.Entity == b.Entity && a.Player == b.Player && a.Class == b.Class &&
-		a.Type == b.Type && a.Transform == b.Transform && a.Stops == b.Stops && a.Health == b.Health && a.Projectile == b.Projectile
-}

@@ -102,6 +102,16 @@ func (r *real) confirmed(who byte, port string, ids []byte) {
 	}
 }
 
+// play has a client open a game, and be its first player.
+func (r *real) play(who byte) {
+	r.t.Helper()
+	r.send(who, "main", "50 000000 01 02")
+	r.get(0, 0, who, "main", "50 000000 01 fb PPPP")
+	r.send(who, "main", "80 000000 000000")
+	r.get(0, 0, who, "game", "50 000000 02 00")
+	r.send(who, "game", "80 000000 000000")
+}
+
 // learnPort takes the game's port from the GameOpened that has it at its end.
 func (r *real) learnPort(who byte, start []byte) {
 	r.t.Helper()
@@ -208,11 +218,7 @@ func TestScriptOverSockets(t *testing.T) {
 
 func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
 	r := newReal(t, Config{linger: time.Minute})
-	r.send('A', "main", "50 000000 01 02")
-	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
-	r.send('A', "main", "80 000000 000000")
-	r.get(0, 0, 'A', "game", "50 000000 02 00")
-	r.send('A', "game", "80 000000 000000")
+	r.play('A')
 	done := make(chan error)
 	go func() { done <- r.server.Shutdown(context.Background()) }()
 	r.get(0, 0, 'A', "game", "50 000001 04")
@@ -236,11 +242,7 @@ func TestShutdownTellsPlayersAndWaitsForThem(t *testing.T) {
 func TestCloseTellsPlayersOnce(t *testing.T) {
 	var lines strings.Builder
 	r := newReal(t, Config{Log: shelltest.Log(&lines)})
-	r.send('A', "main", "50 000000 01 02")
-	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
-	r.send('A', "main", "80 000000 000000")
-	r.get(0, 0, 'A', "game", "50 000000 02 00")
-	r.send('A', "game", "80 000000 000000")
+	r.play('A')
 	if err := r.server.Close(); err != nil {
 		t.Error(err)
 	}
@@ -255,10 +257,7 @@ func TestCloseTellsPlayersOnce(t *testing.T) {
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
 	r := newReal(t, Config{})
-	r.send('A', "main", "50 000000 01 02")
-	r.get(0, 0, 'A', "main", "50 000000 01 fb PPPP")
-	r.send('A', "main", "80 000000 000000")
-	r.get(0, 0, 'A', "game", "50 000000 02 00")
+	r.play('A')
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := r.server.Shutdown(ctx); !errors.Is(err, context.Canceled) {

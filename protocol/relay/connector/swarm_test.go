@@ -212,7 +212,7 @@ func (s *swarm) checkEnds() {
 // T21, T20: exactly once and in the sender's order, readiness that all come to, and nothing left
 // behind. A seed gives one run.
 func TestSwarm(t *testing.T) {
-	first, count := firstSeed(), promise.Keeps(t, "T21 T20", "connector", rounds(2000, 100_000))
+	first, count := *seedFlag, promise.Keeps(t, "T21 T20", "connector", rounds(2000, 100_000))
 	t.Logf("seed=%d and the %d after it", first, count)
 	lost := 0
 	for seed := first; seed < first+uint64(count); seed++ {
@@ -247,7 +247,7 @@ func TestSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := newSwarm(firstSeed())
+	s := newSwarm(*seedFlag)
 	s.net.TraceTo(f)
 	if err := s.play(); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,0 @@
-//go:build race
-
-package connector
-
-const underRace = true
