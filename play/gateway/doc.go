@@ -5,6 +5,7 @@
 // # Life of an input
 //
 //	a server's loop    the dialect's handler parses a packet into a request (replica.go, …; play/message has the bytes)
+//	service.go         what all dialects have in common: the inbox, the loop that the hub stops, counters
 //	door.go            the seat of the connection passes it on, in the same way for all dialects
 //	inbox.go           it waits for the tick; each connection may have a bounded number
 //	hub.go             the tick takes all requests: enter, steer, act, speak

@@ -22,8 +22,7 @@ import (
 // its own entity. Motion goes over the feed; new and removed entities go over main. Clients act, speak and ask for terrain
 // with queries.
 type Duplex struct {
-	hub    *Hub
-	inbox  inbox
+	service
 	server *duplex.Server
 
 	// numbers are reserved for players who have not joined yet: the world is the hub's, and connections come at any time. Those
@@ -33,14 +32,12 @@ type Duplex struct {
 	mu       sync.Mutex
 	released []int16
 
-	scene *duplex.Scene // while the hub visits; nil if the server is closed
+	scene *duplex.Scene // while the hub visits
 
 	// Owned by the server's loop.
 	seats  map[*duplex.Conn]*duplexSeat
 	room   int         // players who may enter before the next tick
 	mirror *world.View // of the whole world; while the hub publishes
-	buf    []byte
-	costs  fieldCosts
 }
 
 type duplexSeat struct {
@@ -79,7 +76,16 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 
 // newDuplex returns the dialect without a server, and how its server is to be.
 func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
-	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{}, mirror: h.mirror(), costs: newFieldCosts(h.sim.Schema())}
+	d := &Duplex{
+		service: newService(h, "duplex", plainSize), mirror: h.mirror(),
+		numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{},
+	}
+	d.loop = func(fn func()) error {
+		return d.server.Do(func(scene *duplex.Scene) {
+			d.scene = scene
+			fn()
+		})
+	}
 	d.refill()
 	d.room = h.room()
 	waiting := 0
@@ -93,9 +99,6 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 }
 
-// Name returns the dialect's name.
-func (d *Duplex) Name() string { return "duplex" }
-
 // Addr returns the address of main.
 func (d *Duplex) Addr() netip.AddrPort { return d.server.Addr() }
 
@@ -105,33 +108,15 @@ func (d *Duplex) FeedAddr() netip.AddrPort { return d.server.FeedAddr() }
 // Stats returns the server's counters.
 func (d *Duplex) Stats() duplex.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns the bytes of entities' fields that were sent. An entity's newest values are counted when it next changes.
-func (d *Duplex) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*duplex.Scene) { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
-	return b
-}
-
 // Shutdown says goodbye to all players, in a line of chat, as duplex has no goodbye message.
 func (d *Duplex) Shutdown(ctx context.Context) error {
-	_ = d.server.Do(func(*duplex.Scene) { // if it fails nobody is there
+	_ = d.loop(func() { // if it fails nobody is there
 		for _, s := range d.seats {
 			d.say(s, message.ServerName, []byte(closingLine))
 		}
 	})
 	return d.server.Shutdown(ctx)
 }
-
-func (d *Duplex) visit(fn func()) {
-	if d.server.Do(func(scene *duplex.Scene) {
-		d.scene = scene
-		fn()
-	}) != nil {
-		d.scene = nil
-		fn()
-	}
-}
-
-func (d *Duplex) requests() *inbox { return &d.inbox }
 
 func (d *Duplex) view() world.ViewConfig {
 	return world.ViewConfig{Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, SightOnly: true}
@@ -270,7 +255,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 // publish tells the players of this dialect what the tick brought.
 func (d *Duplex) publish(h *Hub) {
 	d.room = h.room()
-	if d.scene == nil || h.idle(d) {
+	if !d.open || h.idle(d) {
 		return
 	}
 	d.elements()
@@ -285,7 +270,7 @@ func (d *Duplex) publish(h *Hub) {
 	}
 }
 
-// elements brings the elements to the newest state of the world.
+// elements brings the elements to the newest state of the world. The newest values of each are counted when it next changes.
 func (d *Duplex) elements() {
 	d.mirror.Update()
 	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {

@@ -13,17 +13,9 @@ import (
 )
 
 // duplexDesk is the dialect with a server's core alone, whose turns the test takes.
-type duplexDesk struct {
-	*Duplex
-	core *duplexcore.Mux
-}
+type duplexDesk struct{ *Duplex }
 
 func (d duplexDesk) Shutdown(context.Context) error { return nil }
-
-func (d duplexDesk) visit(fn func()) {
-	d.Duplex.scene = &d.core.Scene
-	fn()
-}
 
 // 15.2: the hub may run between the end of a connection and the news of it. It does not give the number of a player whom it
 // still has to a newcomer.
@@ -53,7 +45,8 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 	d, config := newDuplex(h, DuplexConfig{})
 	now := time.Unix(1_800_000_000, 0)
 	core := duplexcore.NewMux(now, config, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(1, 2))}, [32]byte{})
-	h.Add(duplexDesk{d, core})
+	d.scene, d.loop = &core.Scene, func(fn func()) error { fn(); return nil }
+	h.Add(duplexDesk{d})
 
 	// All numbers are in use or at rest, as after some hours: what is given back is given again.
 	var others []uint16

@@ -152,7 +152,7 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 // it would wait for ever.
 func TestTheHubDoesNotWaitForRoomAmongNumbers(t *testing.T) {
 	h, _ := newDesk(t, Config{})
-	d := &Duplex{hub: h, numbers: make(chan int16, spareNumbers)}
+	d := &Duplex{service: service{hub: h}, numbers: make(chan int16, spareNumbers)}
 	d.refill()
 	const rounds = 5_000
 	var taken, begun, given, filled atomic.Int64

@@ -37,7 +37,13 @@ func (f FieldBytes) Of(kind, field string) uint64 {
 
 // fieldCosts counts how often each field of a kind is sent, in arrays. The bytes are worked out when somebody asks. It is used
 // while the dialect publishes, or in its server's loop: never at the same time.
-type fieldCosts struct{ kinds []kindCosts }
+type fieldCosts struct {
+	kinds []kindCosts
+	size  fieldSize
+}
+
+// fieldSize returns the size of a field, the i-th of its kind. A text has its own bytes besides.
+type fieldSize func(f *world.Field, i int) int
 
 type kindCosts struct {
 	whole uint64   // times that all fields were sent
@@ -46,8 +52,8 @@ type kindCosts struct {
 	long  []int    // the fields that are texts
 }
 
-func newFieldCosts(s *world.Schema) fieldCosts {
-	c := fieldCosts{make([]kindCosts, len(s.Kinds))}
+func newFieldCosts(s *world.Schema, size fieldSize) fieldCosts {
+	c := fieldCosts{make([]kindCosts, len(s.Kinds)), size}
 	for _, k := range s.Kinds {
 		one := &c.kinds[k.Index()]
 		one.sent, one.texts = make([]uint64, len(k.Fields)), make([]uint64, len(k.Fields))
@@ -86,12 +92,12 @@ func (f *fieldCosts) masked(c *world.Change) {
 	}
 }
 
-// bytes returns the bytes of all fields. Each has the size that size returns, and a text its own bytes besides.
-func (f *fieldCosts) bytes(s *world.Schema, size func(*world.Field, int) int) (b FieldBytes) {
+// bytes returns the bytes of all fields.
+func (f *fieldCosts) bytes(s *world.Schema) (b FieldBytes) {
 	for _, kind := range s.Kinds {
 		k := &f.kinds[kind.Index()]
 		for i := range kind.Fields {
-			n := (k.whole+k.sent[i])*uint64(size(&kind.Fields[i], i)) + k.texts[i]
+			n := (k.whole+k.sent[i])*uint64(f.size(&kind.Fields[i], i)) + k.texts[i]
 			b.rows = append(b.rows, fieldRow{kind.Name, kind.Fields[i].Name, n})
 		}
 	}

@@ -64,7 +64,7 @@ func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.sit("ann")
-	view, records := h.mirror(), newFieldCosts(schema)
+	view, records := h.mirror(), newFieldCosts(schema, plainSize)
 	var recorded, blocks uint64
 	changes := 0
 	for range 200 {
@@ -95,14 +95,14 @@ func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 	if changes < 500 {
 		t.Fatalf("%d changes", changes)
 	}
-	got := records.bytes(schema, plainSize)
+	got := records.bytes(schema)
 	if sum(got) != recorded {
 		t.Errorf("%d bytes of records are counted, %d were written", sum(got), recorded)
 	}
 	if n := got.Of("sign", "reads"); n == 0 || n != 4*got.Of("sign", "lit") {
 		t.Errorf("%d bytes of a field of 4, %d of one of 1", n, got.Of("sign", "lit"))
 	}
-	got = r.costs.bytes(schema, realmSize)
+	got = r.costs.bytes(schema)
 	if sum(got) != blocks {
 		t.Errorf("%d bytes of blocks are counted, %d were written", sum(got), blocks)
 	}

@@ -16,13 +16,12 @@ import (
 
 // Realm serves the world over realm: accounts, entities with attributes, actions with rollback, terrain and chat.
 type Realm struct {
-	hub    *Hub
-	inbox  inbox
+	service
 	cfg    RealmConfig
 	server *realm.Server
 	codec  *core.Codec
 
-	mux *core.Mux // while the hub visits; nil if the server is closed
+	mux *core.Mux // while the hub visits
 
 	// skipped are the ticks that the hub has let go: realm's clients count them. Owned by the
 	// server's loop.
@@ -35,10 +34,9 @@ type Realm struct {
 	attributes []core.Attribute
 	blocks     []core.Entity
 	values     []core.Value
-	raw        []byte      // attributes, entities and texts of one player's messages
-	done       []realmDone // of this tick
-	doneRaw    []byte      // their bytes
-	costs      fieldCosts
+	raw        []byte                    // attributes, entities and texts of one player's messages
+	done       []realmDone               // of this tick
+	doneRaw    []byte                    // their bytes
 	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
 }
 
@@ -122,7 +120,13 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 		return nil, s, err
 	}
 	game.Config = c.Server.Schema.Config
-	d := &Realm{hub: h, cfg: c, codec: core.NewCodec(game), wires: map[world.PlayerID]uint16{}, costs: newFieldCosts(h.sim.Schema())}
+	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game), wires: map[world.PlayerID]uint16{}}
+	d.loop = func(fn func()) error {
+		return d.server.Do(func(m *core.Mux) {
+			d.mux = m
+			fn()
+		})
+	}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
@@ -137,9 +141,6 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	return d, s, nil
 }
 
-// Name returns the dialect's name.
-func (d *Realm) Name() string { return "realm" }
-
 // Addr returns the address of the server.
 func (d *Realm) Addr() netip.AddrPort { return d.server.Addr() }
 
@@ -151,12 +152,6 @@ func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
 
 // Stats returns the server's counters.
 func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
-
-// FieldBytes returns the bytes of entities' fields that were sent.
-func (d *Realm) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func(*core.Mux) { b = d.costs.bytes(d.hub.sim.Schema(), realmSize) }) // a closed server has none
-	return b
-}
 
 // Shutdown says goodbye to all players.
 func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
@@ -176,18 +171,6 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 		}
 	})
 }
-
-func (d *Realm) visit(fn func()) {
-	if d.server.Do(func(m *core.Mux) {
-		d.mux = m
-		fn()
-	}) != nil {
-		d.mux = nil
-		fn()
-	}
-}
-
-func (d *Realm) requests() *inbox { return &d.inbox }
 
 func (d *Realm) view() world.ViewConfig {
 	// A slow reader has its updates merged by the dialect, so there is no budget here. Clients
@@ -293,10 +276,10 @@ func paramsOf(a *world.Action, fields core.Fields) (params [world.MaxParams]worl
 
 // publish tells the players of this dialect what the tick brought.
 func (d *Realm) publish(h *Hub) {
-	m := d.mux
-	if m == nil {
+	if !d.open {
 		return
 	}
+	m := d.mux
 	due := h.due
 	if due.IsZero() {
 		due = time.Now()

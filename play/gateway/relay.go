@@ -15,16 +15,9 @@ import (
 // Relay serves the world over relay. Participants exchange packages as they like. Packages to and
 // from the server are about the world. Their first byte is their kind.
 type Relay struct {
-	hub    *Hub
-	inbox  inbox
+	service
 	server *relay.Server
-
-	open bool // while the hub visits: the server is not closed
-
-	// Owned by the server's loop.
-	seats map[*relay.Peer]*relaySeat
-	buf   []byte
-	costs fieldCosts
+	seats  map[*relay.Peer]*relaySeat // owned by the server's loop
 }
 
 type relaySeat struct {
@@ -72,7 +65,7 @@ type RelayConfig struct {
 
 // NewRelay starts to serve the world over relay, in an open room.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
-	d := &Relay{hub: h, seats: map[*relay.Peer]*relaySeat{}, costs: newFieldCosts(h.sim.Schema())}
+	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
 		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
 		Lobby: relay.NewOpenLobby(d.lobby(c)),
@@ -81,7 +74,7 @@ func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.server = server
+	d.server, d.loop = server, server.Do
 	h.Add(d)
 	return d, nil
 }
@@ -105,40 +98,21 @@ func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
 	return open
 }
 
-// Name returns the dialect's name.
-func (d *Relay) Name() string { return "relay" }
-
 // Addr returns the address of the server.
 func (d *Relay) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Relay) Stats() relay.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns the bytes of entities' fields that were sent.
-func (d *Relay) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
-	return b
-}
-
 // Shutdown says goodbye to all players, in a line of chat, as relay's own goodbye has no text.
 func (d *Relay) Shutdown(ctx context.Context) error {
-	_ = d.server.Do(func() { // if it fails nobody is there
+	_ = d.loop(func() { // if it fails nobody is there
 		for _, s := range d.seats {
 			d.say(s, message.ServerName, []byte(closingLine))
 		}
 	})
 	return d.server.Shutdown(ctx)
 }
-
-func (d *Relay) visit(fn func()) {
-	d.open = true
-	if d.server.Do(fn) != nil {
-		d.open = false
-		fn()
-	}
-}
-
-func (d *Relay) requests() *inbox { return &d.inbox }
 
 func (d *Relay) view() world.ViewConfig { return world.ViewConfig{Radius: d.hub.cfg.Sight} }
 

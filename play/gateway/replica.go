@@ -17,11 +17,8 @@ import (
 // Replica serves the world over replica: entities are replicated, and everything else is a message.
 // One Store holds all entities. Views decide which of them each client sees.
 type Replica struct {
-	hub    *Hub
-	inbox  inbox
+	service
 	server *replica.Server
-
-	open bool // while the hub visits: the server is not closed
 
 	// Owned by the server's loop.
 	seats    map[*replica.Conn]*replicaSeat
@@ -30,7 +27,6 @@ type Replica struct {
 	gone     map[world.ID]*replica.Entity // in this tick
 	spare    map[uint16][]*replica.Entity // that no one sees any more, by kind
 	mirror   *world.View                  // of the whole world; while the hub publishes
-	buf      []byte
 }
 
 type replicaSeat struct {
@@ -51,14 +47,14 @@ type ReplicaConfig struct {
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
-		hub: h, seats: map[*replica.Conn]*replicaSeat{},
+		service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{},
 		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
-	d.server = server
+	d.server, d.loop = server, server.Do
 	// A client that is faster than this gets the kinds in a further table.
 	server.Do(func() { err = d.declare(server.Store()) })
 	if err != nil {
@@ -69,18 +65,15 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	return d, nil
 }
 
-// Name returns the dialect's name.
-func (d *Replica) Name() string { return "replica" }
-
 // Addr returns the address of the server.
 func (d *Replica) Addr() netip.AddrPort { return d.server.Addr() }
 
 // Stats returns the server's counters.
 func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns the bytes of entities' fields that were sent.
+// FieldBytes returns the bytes of entities' fields that were sent, which the Store counts.
 func (d *Replica) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func() { // a closed server has none
+	_ = d.loop(func() { // a closed server has none
 		for _, k := range d.hub.sim.Schema().Kinds {
 			for i := range k.Fields {
 				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k], 1+i)})
@@ -92,18 +85,6 @@ func (d *Replica) FieldBytes() (b FieldBytes) {
 
 // Shutdown says goodbye to all players.
 func (d *Replica) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
-
-func (d *Replica) visit(fn func()) {
-	if d.server.Do(func() {
-		d.open = true
-		fn()
-	}) != nil {
-		d.open = false
-		fn()
-	}
-}
-
-func (d *Replica) requests() *inbox { return &d.inbox }
 
 func (d *Replica) view() world.ViewConfig {
 	// "at most 256 entities of a kind are visible to one client; the game chooses which by

@@ -14,16 +14,9 @@ import (
 // list of records of what has changed for its client. When a packet is lost, the newest
 // values of the same entities are sent, in a packet with a new number.
 type Stamp struct {
-	hub    *Hub
-	inbox  inbox
+	service
 	server *stamp.Server
-
-	open bool // the server is, while the hub visits
-
-	// Owned by the server's loop.
-	seats map[*stamp.Conn]*stampSeat
-	buf   []byte
-	costs fieldCosts
+	seats  map[*stamp.Conn]*stampSeat // owned by the server's loop
 }
 
 type stampSeat struct {
@@ -46,7 +39,7 @@ type StampConfig struct {
 
 // NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
-	d := &Stamp{hub: h, seats: map[*stamp.Conn]*stampSeat{}, costs: newFieldCosts(h.sim.Schema())}
+	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
 	config := stamp.Config{
 		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Log: c.Log,
 	}
@@ -54,13 +47,10 @@ func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.server = server
+	d.server, d.loop = server, server.Do
 	h.Add(d)
 	return d, nil
 }
-
-// Name returns the dialect's name.
-func (d *Stamp) Name() string { return "stamp" }
 
 // Addr returns the address of the server.
 func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
@@ -68,26 +58,8 @@ func (d *Stamp) Addr() netip.AddrPort { return d.server.Addr() }
 // Stats returns the server's counters.
 func (d *Stamp) Stats() stamp.ServerStats { return d.server.Stats() }
 
-// FieldBytes returns the bytes of entities' fields that were sent.
-func (d *Stamp) FieldBytes() (b FieldBytes) {
-	_ = d.server.Do(func() { b = d.costs.bytes(d.hub.sim.Schema(), plainSize) }) // a closed server has none
-	return b
-}
-
 // Shutdown says goodbye to all spectators.
 func (d *Stamp) Shutdown(ctx context.Context) error { return d.server.Shutdown(ctx) }
-
-func (d *Stamp) visit(fn func()) {
-	if d.server.Do(func() {
-		d.open = true
-		fn()
-	}) != nil {
-		d.open = false
-		fn()
-	}
-}
-
-func (d *Stamp) requests() *inbox { return &d.inbox }
 
 // view is a spectator's, who is nowhere and sees everything.
 func (d *Stamp) view() world.ViewConfig { return world.ViewConfig{Radius: -1} }

@@ -45,18 +45,9 @@ type windowDeed struct {
 }
 
 // windowRealm is the dialect, whose server is the world.
-type windowRealm struct {
-	*Realm
-	w *windowWorld
-}
+type windowRealm struct{ *Realm }
 
 func (v windowRealm) Shutdown(context.Context) error { return nil }
-
-func (v windowRealm) visit(fn func()) {
-	v.w.mux.Advance(v.w.now)
-	v.Realm.mux = v.w.mux
-	fn()
-}
 
 func newWindowWorld(t *testing.T, seed uint64) *windowWorld {
 	t.Helper()
@@ -91,7 +82,12 @@ func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 	s.MaxPlayers = cmp.Or(players, s.MaxPlayers)
 	w.h, w.d = h, d
 	w.mux = core.NewMux(w.now, s.Config, &core.Shared{})
-	h.Add(windowRealm{d, w})
+	d.mux, d.loop = w.mux, func(fn func()) error {
+		w.mux.Advance(w.now)
+		fn()
+		return nil
+	}
+	h.Add(windowRealm{d})
 	t.Cleanup(func() { h.Shutdown(context.Background()) })
 	return w
 }
