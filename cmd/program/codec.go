@@ -5,7 +5,7 @@ package program
 // them.
 type Side uint8
 
-// The two sides. The zero Side is unset.
+// The two sides. The zero Side is unset. The values are those of the dialects' own Sides.
 const (
 	SideClient Side = iota + 1
 	SideServer

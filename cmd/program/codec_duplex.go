@@ -1,84 +1,68 @@
 package program
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
-	"parley/protocol/duplex"
 	"parley/protocol/duplex/core"
 )
 
-// duplexCodec joins the dialect duplex to decode and encode. It has no schema: data reaches
-// to the end of what it is given.
-var duplexCodec = Codec{Name: "duplex", Channels: []string{"main", "feed"}, Decode: decodeDuplex, Encode: encodeDuplex}
-
-var (
-	duplexSides    = map[Side]core.Side{SideClient: core.FromClient, SideServer: core.FromServer}
-	duplexChannels = map[string]core.Channel{"main": duplex.Main, "feed": duplex.Feed}
-)
+// duplexCodec has no schema: data reaches to the end of what it is given.
+var duplexCodec = newCodec("duplex", duplexShape(), parseDuplex, duplexBytes, "main", "feed")
 
 var duplexTable = table[core.Message, core.Kind]{"message", func(m *core.Message) *core.Kind { return &m.Kind }, duplexKinds()}
 
-func duplexKinds() map[core.Kind][]field[core.Message] {
+func duplexKinds() map[core.Kind]fields[core.Message] {
 	type M = core.Message
+	plain := plainFields[M]
 	code := shapedField("code", func(m *M) uint8 { return m.Code }, func(m *M, code uint8) error {
 		if m.Code = code; core.KindOf(code) != m.Kind {
 			return fmt.Errorf("code: %d is not that of a %s", code, m.Kind)
 		}
 		return nil
 	})
-	sid := plainField("sid", func(m *M) *int16 { return &m.SID })
-	player := plainField("player", func(m *M) *int16 { return &m.Player })
-	token := plainField("token", func(m *M) *int32 { return &m.Token })
-	status := plainField("status", func(m *M) *uint8 { return &m.Status })
 	data := hexField("data", math.MaxInt, func(m *M) *[]byte { return &m.Data })
-	return map[core.Kind][]field[M]{
-		core.KindUpdate:      {sid, data},
-		core.KindSync:        {sid, data},
-		core.KindConnInitRep: {player, token},
-		core.KindFeedInit:    {player, token},
-		core.KindFeedInitRep: {token},
-		core.KindSignal:      {code},
-		core.KindQuery:       {code, data},
-		core.KindReply:       {code, status, data},
+	return map[core.Kind]fields[M]{
+		core.KindUpdate:      slices.Concat(plain("sid"), data),
+		core.KindSync:        slices.Concat(plain("sid"), data),
+		core.KindConnInitRep: plain("player", "token"),
+		core.KindFeedInit:    plain("player", "token"),
+		core.KindFeedInitRep: plain("token"),
+		core.KindSignal:      code,
+		core.KindQuery:       slices.Concat(code, data),
+		core.KindReply:       slices.Concat(code, plain("status"), data),
 	}
 }
 
-func decodeDuplex(from Side, channel string, b []byte) (any, error) {
-	var d core.Datagram
-	if channel == "feed" {
-		if err := d.ParseErr(duplexSides[from], b); err != nil {
-			return nil, err
+// duplexShape is a message with the number that it has on feed.
+func duplexShape() fields[core.Datagram] {
+	type D = core.Datagram
+	show := func(d *D) any { return duplexTable.show(&d.Message) }
+	take := func(d *D, text []byte) error {
+		var said members
+		if err := takeJSON("message", text, &said); err != nil {
+			return err
 		}
-		return object{{"feed_sequence", d.Sequence}, {"message", duplexTable.show(&d.Message)}}, nil
+		return duplexTable.take(&d.Message, said) // errors name the fields as those of ParseErr do
 	}
-	if err := d.Message.ParseErr(duplexSides[from], duplexChannels[channel], b); err != nil {
-		return nil, err
-	}
-	return object{{"message", duplexTable.show(&d.Message)}}, nil
+	return append(plainFields[D]("feed_sequence=Sequence").sparse(), field[D]{"message", show, take})
 }
 
-func encodeDuplex(from Side, channel string, line []byte) ([]byte, error) {
-	in := struct {
-		FeedSequence int64           `json:"feed_sequence"`
-		Message      json.RawMessage `json:"message"`
-	}{Message: []byte("{}")}
-	if err := takeJSON("", line, &in); err != nil {
-		return nil, err
-	}
-	d := core.Datagram{Sequence: in.FeedSequence}
-	if err := duplexTable.take(&d.Message, in.Message); err != nil {
-		return nil, err
-	}
-	// What is left to be wrong is wrong in the bytes too, and ParseErr has words for it.
+func parseDuplex(d *core.Datagram, from Side, channel string, b []byte) error {
 	if channel == "feed" {
-		b := d.AppendTo(nil)
-		return b, d.ParseErr(duplexSides[from], b)
+		return d.ParseErr(core.Side(from), b)
 	}
-	if d.Sequence != 0 {
-		return nil, fmt.Errorf("feed_sequence: main has none, only feed has")
+	return d.Message.ParseErr(core.Side(from), core.Main, b)
+}
+
+func duplexBytes(d *core.Datagram, _ Side, channel string) ([]byte, error) {
+	switch {
+	case channel == "feed":
+		return d.AppendTo(nil), nil
+	case d.Sequence != 0:
+		return nil, errors.New("feed_sequence: main has none, only feed has")
 	}
-	b := d.Message.AppendTo(nil)
-	return b, d.Message.ParseErr(duplexSides[from], duplexChannels[channel], b)
+	return d.Message.AppendTo(nil), nil
 }

@@ -108,7 +108,7 @@ func TestReplicaEncodeRefuses(t *testing.T) {
 		{"too many variables of an entity", "server", table(`"entities":[{"variables":` + list(256, `{"type":"int"}`) + `}]`), "entities[0].variables: 256 is over the limit of 255"},
 		{"a link of two bytes in an entity", "server", table(`"entities":[{"variables":[{"link":256,"type":"int"}]}]`), "entities[0].variables[0].link: 256 is over the limit of 255"},
 		{"an unknown type in an entity", "server", table(`"entities":[{"variables":[{}]}]`), `entities[0].variables[0].type: no data type is named ""`},
-		{"a link that is a text", "server", table(`"entities":[{"link":"1"}]`), "entities.link: must be of type uint16, not string"},
+		{"a link that is a text", "server", table(`"entities":[{"link":"1"}]`), "entities[0].link: must be of type uint16, not string"},
 		{"an ordered replicate", "server", `{"packet":"replicate","reliable":true,"ordered":true}`, "flags: this packet is never ordered at offset 1"},
 		{"too many entity links", "server", `{"packet":"replicate","entities":` + list(256, `{}`) + `}`, "entities: 256 is over the limit of 255"},
 		{"too many values", "server", `{"packet":"replicate","variables":` + list(256, `{}`) + `}`, "variables: 256 is over the limit of 255"},
@@ -117,7 +117,7 @@ func TestReplicaEncodeRefuses(t *testing.T) {
 		{"a long value", "server", `{"packet":"replicate","variables":[{"data":"` + strings.Repeat("00", 256) + `"}]}`, "variables[0].data: 256 is over the limit of 255"},
 		{"a value that is not hex", "server", `{"packet":"replicate","entities":[{"variables":[{"values":[{"data":"0g"}]}]}]}`, "entities[0].variables[0].values[0].data: encoding/hex: invalid byte"},
 		{"a variable's value that is not hex", "server", `{"packet":"replicate","variables":[{"data":"0"}]}`, "variables[0].data: encoding/hex: odd length"},
-		{"an entity over 255", "server", `{"packet":"replicate","entities":[{"variables":[{"values":[{"entity":256}]}]}]}`, "entities.variables.values.entity: must be of type uint8, not number 256"},
+		{"an entity over 255", "server", `{"packet":"replicate","entities":[{"variables":[{"values":[{"entity":256}]}]}]}`, "entities[0].variables[0].values[0].entity: must be of type uint8, not number 256"},
 		{"a long message name", "client", `{"packet":"message","name":"` + long + `"}`, "name: 256 is over the limit of 255"},
 		{"long data", "client", `{"packet":"message","data":"` + strings.Repeat("00", 65536) + `"}`, "data: 65536 is over the limit of 65535"},
 		{"data that is not hex", "client", `{"packet":"message","data":"zz"}`, "data: encoding/hex: invalid byte"},
@@ -160,7 +160,7 @@ func TestReplicaShownPacketsAreMadeAgain(t *testing.T) {
 		if v.From == "server" {
 			from = SideServer
 		}
-		packet, err := decodeReplica(from, "", b)
+		packet, err := replicaCodec.Decode(from, "", b)
 		if err != nil {
 			continue
 		}
@@ -170,8 +170,8 @@ func TestReplicaShownPacketsAreMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p core.Packet
-		p.Parse(replicaSides[from], b)
-		if again, err := encodeReplica(from, "", line); !bytes.Equal(again, b) && utf8.Valid(p.Reason) {
+		p.Parse(core.Side(from), b)
+		if again, err := replicaCodec.Encode(from, "", line); !bytes.Equal(again, b) && utf8.Valid(p.Reason) {
 			t.Fatalf("%x is shown as %s\nand made as %x, %v", b, line, again, err)
 		}
 	}

@@ -8,46 +8,29 @@ import (
 	stamp "parley/protocol/stamp/core"
 )
 
-// stampCodec joins the dialect stamp to decode and encode.
-var stampCodec = Codec{Name: "stamp", Decode: decodeStamp, Encode: encodeStamp}
-
-var stampSides = map[Side]stamp.Side{SideClient: stamp.FromClient, SideServer: stamp.FromServer}
+var stampCodec = newCodec("stamp", &stampTable, parseStamp, stampBytes)
 
 var stampTable = table[stamp.Packet, stamp.Kind]{"packet", func(p *stamp.Packet) *stamp.Kind { return &p.Kind }, stampKinds()}
 
-func stampKinds() map[stamp.Kind][]field[stamp.Packet] {
+func stampKinds() map[stamp.Kind]fields[stamp.Packet] {
 	type P = stamp.Packet
-	head := []field[P]{
-		plainField("reliable", func(p *P) *bool { return &p.Reliable }),
-		plainField("ordered", func(p *P) *bool { return &p.Ordered }),
-		plainField("sequence", func(p *P) *uint16 { return &p.Sequence }),
-		plainField("timestamp", func(p *P) *uint64 { return &p.Time }),
-	}
-	reason := textField("reason", stamp.MaxReason, func(p *P) *[]byte { return &p.Reason })
-	reason.show = func(p *P) any { return p.ReasonText() }
+	head := plainFields[P]("reliable", "ordered", "sequence", "timestamp=Time")
+	reason := reasonField(stamp.MaxReason, func(p *P) *[]byte { return &p.Reason }, (*P).ReasonText)
 	data := hexField("data", math.MaxInt, func(p *P) *[]byte { return &p.Data })
-	return map[stamp.Kind][]field[P]{
+	return map[stamp.Kind]fields[P]{
 		stamp.KindInit:       head,
 		stamp.KindAccept:     head,
-		stamp.KindDisconnect: slices.Concat(head, []field[P]{reason}),
+		stamp.KindDisconnect: slices.Concat(head, reason),
 		stamp.KindAck:        head,
-		stamp.KindEntity:     slices.Concat(head, []field[P]{data}),
+		stamp.KindEntity:     slices.Concat(head, data),
 	}
 }
 
-func decodeStamp(from Side, _ string, b []byte) (any, error) {
-	var p stamp.Packet
-	if err := p.ParseErr(stampSides[from], b); err != nil {
-		return nil, err
-	}
-	return stampTable.show(&p), nil
+func parseStamp(p *stamp.Packet, from Side, _ string, b []byte) error {
+	return p.ParseErr(stamp.Side(from), b)
 }
 
-func encodeStamp(from Side, _ string, line []byte) ([]byte, error) {
-	var p stamp.Packet
-	if err := stampTable.take(&p, line); err != nil {
-		return nil, err
-	}
+func stampBytes(p *stamp.Packet, from Side, _ string) ([]byte, error) {
 	switch { // what AppendTo would leave out
 	case p.Kind != stamp.KindEntity && p.Reliable:
 		return nil, fmt.Errorf("reliable: %s has no flags, only entity has", p.Kind)
@@ -56,7 +39,5 @@ func encodeStamp(from Side, _ string, line []byte) ([]byte, error) {
 	case from == SideClient && len(p.Reason) > 0:
 		return nil, fmt.Errorf("reason: %s of a client has none, only a server's has", p.Kind)
 	}
-	b := p.AppendTo(stampSides[from], nil)
-	// What is left to be wrong is wrong in the bytes too, and Parse has words for it.
-	return b, p.ParseErr(stampSides[from], b)
+	return p.AppendTo(stamp.Side(from), nil), nil
 }

@@ -20,7 +20,7 @@
 //	ticket.go      makes and checks tickets of relay rooms
 //	account.go     accounts of players: add, passwd, ban, unban, list, rm (account_*.go)
 //	codec.go       what a dialect gives to decode and encode, and the list of built-in dialects
-//	codec_table.go the JSON of packets by tables: the fields of each kind, and how each is shown and read
+//	codec_table.go the JSON of packets by tables: the fields of each kind; codec_fields.go: how each field is shown and read
 //	decode.go      hex to JSON
 //	encode.go      JSON to hex
 //	route.go       the flags that decode and encode share
