@@ -1,14 +1,13 @@
 package queue
 
-import (
-	"unsafe"
-
-	"parley/internal/reliable"
-)
+import "unsafe"
 
 // PacketOverhead is the memory of a packet besides its buffer: its slot in the queue. Growing
 // doubles the queue, so a packet may take two slots.
 const PacketOverhead = 2 * int(unsafe.Sizeof([]byte(nil)))
+
+// Lender takes back the buffer of a packet: lend.Buffers, or a type that embeds it.
+type Lender interface{ Give(b []byte) }
 
 // Packets is a queue of packets in lent buffers. A single packet, the usual case, is stored in
 // the queue itself, without an allocation. The zero value is empty.
@@ -61,10 +60,10 @@ func (q *Packets) Pop() []byte {
 }
 
 // Drop removes the oldest packet, which must exist, and gives its buffer back.
-func (q *Packets) Drop(lender *reliable.Buffers) { lender.Give(q.Pop()) }
+func (q *Packets) Drop(lender Lender) { lender.Give(q.Pop()) }
 
 // MoveTo copies the oldest packet into buf and removes it. It returns false if there is none.
-func (q *Packets) MoveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
+func (q *Packets) MoveTo(buf []byte, lender Lender) (int, bool) {
 	if q.first == nil {
 		return 0, false
 	}
@@ -74,7 +73,7 @@ func (q *Packets) MoveTo(buf []byte, lender *reliable.Buffers) (int, bool) {
 }
 
 // Clear removes all packets.
-func (q *Packets) Clear(lender *reliable.Buffers) {
+func (q *Packets) Clear(lender Lender) {
 	for q.Len() > 0 {
 		q.Drop(lender)
 	}

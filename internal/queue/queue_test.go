@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 )
 
 // A queue that is never quite empty does not grow with what has passed through it.
@@ -66,7 +66,7 @@ func TestAQueueAgreesWithAModel(t *testing.T) {
 	const seed = 1
 	t.Logf("seed=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, seed))
-	var lender reliable.Buffers
+	var lender lend.Buffers
 	var q Packets
 	var model []byte
 	held := 0
@@ -96,7 +96,7 @@ func TestAQueueAgreesWithAModel(t *testing.T) {
 }
 
 func TestTheOldestPacketIsMovedOut(t *testing.T) {
-	var lender reliable.Buffers
+	var lender lend.Buffers
 	var q Packets
 	var buf [8]byte
 	if _, ok := q.MoveTo(buf[:], &lender); ok {

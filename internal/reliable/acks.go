@@ -5,7 +5,7 @@ import "time"
 // acks is the list of acknowledgements that a receiver has yet to send, oldest first. The
 // zero value is empty.
 type acks struct {
-	ranges []ackRange // from index taken on; lent by Buffers if it has room for more than one
+	ranges []ackRange // from index taken on; lent by the Pool if it has room for more than one
 	taken  int
 	lone   [1]ackRange   // the room for a single range, the usual case
 	due    time.Duration // when they are to go out; 0 if there are none
@@ -23,7 +23,7 @@ type ackRange struct {
 
 // add adds an acknowledgement of n. It returns how many older ones were forgotten to make
 // room.
-func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Buffers) (forgotten int) {
+func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Pool) (forgotten int) {
 	if a.due == 0 {
 		a.due = at + c.AckDelay
 	}
@@ -47,7 +47,7 @@ func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Buffers) (fo
 }
 
 // makeRoom makes room for one more range at the end.
-func (a *acks) makeRoom(b *Buffers) {
+func (a *acks) makeRoom(b *Pool) {
 	old := a.ranges
 	switch {
 	case a.taken > 0:
@@ -55,15 +55,15 @@ func (a *acks) makeRoom(b *Buffers) {
 	case old == nil:
 		a.ranges = a.lone[:0]
 	default:
-		a.ranges = append(b.takeRanges(max(fewRanges, 2*len(old)))[:0], old...)
+		a.ranges = append(b.ranges.Take(max(fewRanges, 2*len(old)))[:0], old...)
 		a.leave(old, b)
 	}
 }
 
 // leave gives back ranges that were lent.
-func (a *acks) leave(ranges []ackRange, b *Buffers) {
+func (a *acks) leave(ranges []ackRange, b *Pool) {
 	if cap(ranges) > len(a.lone) {
-		b.giveRanges(ranges[:cap(ranges)])
+		b.ranges.Give(ranges[:cap(ranges)])
 	}
 }
 
@@ -73,7 +73,7 @@ func (a *acks) ready(at time.Duration, c *ReceiveConfig) bool {
 }
 
 // take moves up to len(dst) numbers into dst and returns how many.
-func (a *acks) take(dst []uint64, b *Buffers) int {
+func (a *acks) take(dst []uint64, b *Pool) int {
 	n := 0
 	for n < len(dst) && a.taken < len(a.ranges) {
 		r := &a.ranges[a.taken]
@@ -95,7 +95,7 @@ func (a *acks) take(dst []uint64, b *Buffers) int {
 }
 
 // clear empties the list.
-func (a *acks) clear(b *Buffers) {
+func (a *acks) clear(b *Pool) {
 	a.leave(a.ranges, b)
 	*a = acks{}
 }

@@ -108,7 +108,7 @@ type ReceiveConfig struct {
 	MaxHoles int
 	// MaxHeld bounds the bytes of packets that wait for earlier ones. MaxReady bounds the bytes that
 	// wait for the application. A packet beyond either bound is refused and not acknowledged, so the
-	// peer sends it again. Defaults 256 KiB each. Buffers.MaxHeld bounds all receivers together.
+	// peer sends it again. Defaults 256 KiB each. Pool.MaxHeld bounds all receivers together.
 	MaxHeld, MaxReady int
 	// Overhead is the number of bytes that each packet counts against MaxHeld and MaxReady besides its
 	// own. It is for dialects whose packets may be empty: without it, their number would have no bound.

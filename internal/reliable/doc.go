@@ -38,7 +38,7 @@
 // # Limits
 //
 // Every queue has a bound, in SendConfig, ReceiveConfig, AssemblyConfig or limits.go, and every packet ends in one counter
-// of SendStats or ReceiveStats. An idle connection costs less than 2 KiB: Buffers lends tables and buffers only while
+// of SendStats or ReceiveStats. An idle connection costs less than 2 KiB: the Pool lends tables and buffers only while
 // something is in flight.
 //
 // # What it does not do

@@ -173,7 +173,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 	eachSeed(t, tier(10, 200, 2000), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		var a acks
-		var b Buffers
+		var b Pool
 		cfg := ReceiveConfig{AckDelay: 20 * time.Millisecond}.Filled()
 		var owed []uint64
 		at := time.Duration(1)
@@ -210,7 +210,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 // them, or with the receiver.
 func TestOwedAcksLendTheirRoom(t *testing.T) {
 	var a acks
-	var b Buffers
+	var b Pool
 	cfg := ReceiveConfig{}.Filled()
 	buf := make([]uint64, 100)
 	owe := func() {

@@ -1,13 +1,17 @@
 package reliable
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/lend"
+)
 
 // flight is one reliable packet from Send to its acknowledgement.
 type flight struct {
 	number uint64
 	before uint64 // bytes taken before it
 	data   []byte
-	shared *Shared       // owner of the data, if it is not ours alone
+	shared *lend.Shared  // owner of the data, if it is not ours alone
 	first  time.Duration // first transmission
 	last   time.Duration // newest transmission
 	due    time.Duration // when the timer takes it for lost
@@ -53,7 +57,7 @@ type flights struct {
 func (f *flights) at(id uint32) *flight { return &f.slots[id&uint32(len(f.slots)-1)] }
 
 // push appends a slot and returns its id.
-func (f *flights) push(b *Buffers) (uint32, *flight) {
+func (f *flights) push(b *Pool) (uint32, *flight) {
 	if int(f.count) == len(f.slots) {
 		f.grow(b)
 	}
@@ -62,32 +66,26 @@ func (f *flights) push(b *Buffers) (uint32, *flight) {
 	return id, f.at(id)
 }
 
-func (f *flights) grow(b *Buffers) {
+func (f *flights) grow(b *Pool) {
 	old := f.slots
 	if old == nil {
 		f.slots = f.lone[:]
 		return
 	}
-	f.slots = b.takeFlights(max(firstTable, 2*len(old)))
+	f.slots = b.flights.Take(2 * len(old))
 	for i := range f.count {
 		id := f.head + i
 		*f.at(id) = old[id&uint32(len(old)-1)]
 	}
-	clear(old)
-	if len(old) < largeTable { // of large tables, only the new one is kept
-		f.give(b, old)
-	}
-}
-
-// give returns a table that was lent.
-func (f *flights) give(b *Buffers, t []flight) {
-	if len(t) > 1 {
-		b.giveFlights(t)
+	if len(old) == 1 {
+		f.lone[0] = flight{}
+	} else {
+		b.flights.Outgrown(old)
 	}
 }
 
 // trim drops finished slots at the old end, and gives the table back once it is empty.
-func (f *flights) trim(b *Buffers) {
+func (f *flights) trim(b *Pool) {
 	for f.count > 0 {
 		e := f.at(f.head)
 		if e.state != done || e.chained || e.copying {
@@ -96,10 +94,13 @@ func (f *flights) trim(b *Buffers) {
 		f.head++
 		f.count--
 	}
-	if f.slots != nil {
-		f.give(b, f.slots)
-		f.slots = nil
+	if f.slots == nil {
+		return
 	}
+	if len(f.slots) > 1 {
+		b.flights.Give(f.slots)
+	}
+	f.slots = nil
 }
 
 // find returns the slot of number n.

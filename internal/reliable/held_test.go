@@ -4,10 +4,12 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"parley/internal/lend"
 )
 
 // sink is a receiver that shares buffers with others.
-func sink(b *Buffers, c ReceiveConfig) *Receiver {
+func sink(b *Pool, c ReceiveConfig) *Receiver {
 	r := NewReceiver(start, 0, &c, b)
 	return &r
 }
@@ -43,7 +45,7 @@ func TestHeldPacketsShareABudget(t *testing.T) {
 		{"tiny, contiguous", Contiguous, 1}, {"full, contiguous", Contiguous, 1100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var b Buffers
+			var b Pool
 			cfg := ReceiveConfig{Rules: [lanes]Rule{tt.rule}, MaxHoles: 4096}
 			before := heapInUse()
 			hoarders := make([]*Receiver, 1000)
@@ -61,7 +63,7 @@ func TestHeldPacketsShareABudget(t *testing.T) {
 				t.Errorf("the heap grew by %d KiB", grown>>10)
 			}
 			late := sink(&b, cfg)
-			if n, want := hoard(late, tt.rule, tt.size, 4000), min(ownHeldSpan, ownHeldBytes/(room(tt.size)+2*parcelBytes)); n < want-1 {
+			if n, want := hoard(late, tt.rule, tt.size, 4000), min(ownHeldSpan, ownHeldBytes/(lend.Room(tt.size)+2*parcelBytes)); n < want-1 {
 				t.Errorf("a further peer may hold %d packets, want %d", n, want)
 			}
 			if late.Stats().Crowded == 0 || late.Stats().Crowded != late.Stats().Refused {
@@ -97,7 +99,7 @@ func heapInUse() int {
 // One small packet that is held costs about its size, however far ahead it is and however much its peer
 // held before.
 func TestASmallHeldPacketCostsAboutItsSize(t *testing.T) {
-	var b Buffers
+	var b Pool
 	r := sink(&b, ReceiveConfig{Rules: [lanes]Rule{Contiguous}})
 	if hoard(r, Contiguous, 1, 1000) != 1000 {
 		t.Fatal("it does not hold a thousand")
@@ -128,7 +130,7 @@ func TestASmallHeldPacketCostsAboutItsSize(t *testing.T) {
 func TestAFlowGoesOnWithoutTheSharedBudget(t *testing.T) {
 	eachSeed(t, tier(5, 20, 200), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
-		var b Buffers
+		var b Pool
 		b.MaxHeld = 1
 		s := NewSender(start, 0, nil, &b, rng)
 		r := sink(&b, ReceiveConfig{Rules: [lanes]Rule{Contiguous}})

@@ -61,7 +61,7 @@ func newPeer(now time.Time, c peerConfig, to netip.AddrPort) *peer {
 		c.bits = serial.Bits16
 	}
 	p := &peer{bits: c.bits, rule: c.rule, to: to, oneEach: c.recv == nil || c.recv.AckDelay == 0, now: now}
-	b := new(Buffers)
+	b := new(Pool)
 	p.sender = NewSender(now, c.first, c.send, b, newRand(c.seed))
 	p.receiver = NewReceiver(now, c.first, c.recv, b)
 	p.recvNear = c.first

@@ -1,6 +1,10 @@
 package reliable
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/lend"
+)
 
 // parcel is a received packet that waits: for earlier ones or for the
 // application.
@@ -35,7 +39,7 @@ func (q *parcels) at(i int) *parcel {
 }
 
 // push appends a place for n bytes of data and returns it to be filled in.
-func (q *parcels) push(b *Buffers, n int) *parcel {
+func (q *parcels) push(b *Pool, n int) *parcel {
 	if q.count > 0 && q.count >= len(q.ring) {
 		q.grow(b)
 	}
@@ -44,22 +48,19 @@ func (q *parcels) push(b *Buffers, n int) *parcel {
 	return q.at(q.count - 1)
 }
 
-func (q *parcels) grow(b *Buffers) {
-	ring := b.takeParcels(max(firstTable, 2*len(q.ring), int(q.usual)))
+func (q *parcels) grow(b *Pool) {
+	ring := b.parcels.Take(max(2*len(q.ring), int(q.usual)))
 	for i := range q.count {
 		ring[i] = *q.at(i)
 	}
 	if q.ring != nil {
-		clear(q.ring)
-		if len(q.ring) < largeTable {
-			b.giveParcels(q.ring)
-		}
+		b.parcels.Outgrown(q.ring)
 	}
 	q.ring, q.head, q.lone = ring, 0, parcel{}
 }
 
 // insert puts a parcel in its place by number. For most that is the end.
-func (q *parcels) insert(b *Buffers, p *parcel) {
+func (q *parcels) insert(b *Pool, p *parcel) {
 	*q.push(b, len(p.data)) = *p
 	for i := q.count - 1; i > 0 && q.at(i-1).number > p.number; i-- {
 		*q.at(i), *q.at(i - 1) = *q.at(i - 1), *q.at(i)
@@ -67,7 +68,7 @@ func (q *parcels) insert(b *Buffers, p *parcel) {
 }
 
 // pop removes the first parcel; its data then belongs to the caller.
-func (q *parcels) pop(b *Buffers) {
+func (q *parcels) pop(b *Pool) {
 	first := q.at(0)
 	q.bytes -= len(first.data) + q.each
 	first.data = nil
@@ -79,7 +80,7 @@ func (q *parcels) pop(b *Buffers) {
 }
 
 // unpop puts back the parcel that was popped last.
-func (q *parcels) unpop(b *Buffers, p *parcel) {
+func (q *parcels) unpop(b *Pool, p *parcel) {
 	if q.count == 0 {
 		*q.push(b, len(p.data)) = *p
 		return
@@ -96,12 +97,12 @@ func (q *parcels) unpop(b *Buffers, p *parcel) {
 // leave gives back a ring that is empty. The queue starts with the same size next time,
 // instead of growing to it by doubling. If it has used at most a quarter of the ring, it
 // takes a smaller one next.
-func (q *parcels) leave(b *Buffers) {
-	q.usual = uint16(min(len(q.ring), largeTable))
+func (q *parcels) leave(b *Pool) {
+	q.usual = uint16(min(len(q.ring), lend.LargeTable))
 	if int(q.head) <= len(q.ring)/4 {
 		q.usual /= 2
 	}
-	b.giveParcels(q.ring)
+	b.parcels.Give(q.ring)
 	q.ring, q.head = nil, 0
 }
 
@@ -121,7 +122,7 @@ func (q *parcels) has(n uint64) bool {
 }
 
 // drop drops all parcels and returns how many there were.
-func (q *parcels) drop(b *Buffers) int {
+func (q *parcels) drop(b *Pool) int {
 	n := q.count
 	for q.count > 0 {
 		b.Give(q.at(0).data)

@@ -11,7 +11,7 @@ import "time"
 type Receiver struct {
 	acks    acks
 	cfg     *ReceiveConfig
-	buffers *Buffers
+	pool    *Pool
 	born    time.Time
 	held    int32 // packets held in all lanes
 	any     bool
@@ -76,9 +76,9 @@ func (f Fate) String() string {
 	return nameOf(uint8(f), "unset", "ready", "held", "repeat", "old", "far", "refused", "violation", "skipped", "outdated")
 }
 
-// NewReceiver returns a receiver for numbers from first on. A nil config means the zero ReceiveConfig. With nil
-// buffers the receiver makes its own.
-func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Receiver {
+// NewReceiver returns a receiver for numbers from first on. A nil config means the zero ReceiveConfig. With a nil
+// pool the receiver makes its own.
+func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Pool) Receiver {
 	if cfg == nil || !cfg.filled {
 		var c ReceiveConfig
 		if cfg != nil {
@@ -86,10 +86,7 @@ func NewReceiver(now time.Time, first uint64, cfg *ReceiveConfig, b *Buffers) Re
 		}
 		cfg = c.Filled()
 	}
-	if b == nil {
-		b = new(Buffers)
-	}
-	r := Receiver{cfg: cfg, buffers: b, born: now}
+	r := Receiver{cfg: cfg, pool: b.open(), born: now}
 	r.seen.next, r.holes.next = first, first
 	r.ready.each = cfg.Overhead
 	for i := range r.lanes {
@@ -188,7 +185,7 @@ func (r *Receiver) owe(at time.Duration, p *Packet) {
 	if !r.any || p.Number > r.newest {
 		r.newest, r.any = p.Number, true
 	}
-	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg, r.buffers))
+	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg, r.pool))
 }
 
 // judge decides the fate of a fresh packet. It changes nothing but the notes that the receiver is stalled or
@@ -224,9 +221,9 @@ func (r *Receiver) keep(at time.Duration, p *Packet, fate Fate) {
 	switch fate {
 	case Ready:
 		c := r.deliver(p.Lane, p.Number, len(p.Data))
-		c.number, c.data, c.at, c.lane = p.Number, r.buffers.copyOf(p.Data), at, p.Lane
+		c.number, c.data, c.at, c.lane = p.Number, r.pool.Copy(p.Data), at, p.Lane
 	case Held:
-		r.hold(&parcel{number: p.Number, before: p.Number - p.Back, data: r.buffers.copyOf(p.Data), at: at, lane: p.Lane})
+		r.hold(&parcel{number: p.Number, before: p.Number - p.Back, data: r.pool.Copy(p.Data), at: at, lane: p.Lane})
 	}
 	if r.held > 0 {
 		r.release(at)
@@ -240,7 +237,7 @@ func (r *Receiver) deliver(lane uint8, number uint64, n int) *parcel {
 		l.last, l.any = number, true
 		l.upto = max(l.upto, number+1)
 	}
-	return r.ready.push(r.buffers, n)
+	return r.ready.push(r.pool, n)
 }
 
 // Delivery is a packet for the application.
@@ -252,14 +249,14 @@ type Delivery struct {
 // Next returns the next packet for the application, false if there is none.
 func (r *Receiver) Next(now time.Time) (Delivery, bool) {
 	if r.lent != nil {
-		r.buffers.Give(r.lent)
+		r.pool.Give(r.lent)
 		r.lent = nil
 	}
 	if r.ready.count == 0 {
 		return Delivery{}, false
 	}
 	number, data := r.ready.at(0).number, r.ready.at(0).data
-	r.ready.pop(r.buffers)
+	r.ready.pop(r.pool)
 	r.lent = data
 	r.stats.Delivered++
 	if r.stalled && r.ready.bytes <= r.cfg.MaxReady/2 {
@@ -290,7 +287,7 @@ func (r *Receiver) Held() int {
 // Unread takes back the last result of Next from a caller that has no room for it now. Next returns it again.
 func (r *Receiver) Unread(d Delivery) {
 	r.lent = nil
-	r.ready.unpop(r.buffers, &parcel{number: d.Number, data: d.Data})
+	r.ready.unpop(r.pool, &parcel{number: d.Number, data: d.Data})
 	r.stats.Delivered--
 }
 
@@ -300,7 +297,7 @@ func (r *Receiver) Remind(now time.Time) { r.remind(r.at(now)) }
 
 func (r *Receiver) remind(at time.Duration) {
 	if r.any {
-		r.stats.AcksForgotten += uint64(r.acks.add(at, r.newest, r.cfg, r.buffers))
+		r.stats.AcksForgotten += uint64(r.acks.add(at, r.newest, r.cfg, r.pool))
 	}
 }
 
@@ -322,7 +319,7 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 	if r.acks.count == 0 || !r.acks.ready(r.at(now), r.cfg) {
 		return 0
 	}
-	n := r.acks.take(dst, r.buffers)
+	n := r.acks.take(dst, r.pool)
 	r.stats.AcksOut += uint64(n)
 	return n
 }
@@ -373,12 +370,12 @@ func (r *Receiver) Check() error { return r.stats.check(r.Waiting()) }
 // Close drops everything that waits.
 func (r *Receiver) Close() {
 	if r.lent != nil {
-		r.buffers.Give(r.lent)
+		r.pool.Give(r.lent)
 		r.lent = nil
 	}
-	n := r.ready.drop(r.buffers)
+	n := r.ready.drop(r.pool)
 	for i := range r.lanes {
-		n += r.heldIn(i).drop(r.buffers)
+		n += r.heldIn(i).drop(r.pool)
 	}
 	r.held = 0
 	if r.waits != nil {
@@ -387,5 +384,5 @@ func (r *Receiver) Close() {
 		r.leaveHeld()
 	}
 	r.stats.Discarded += uint64(n)
-	r.acks.clear(r.buffers)
+	r.acks.clear(r.pool)
 }

@@ -1,6 +1,10 @@
 package reliable
 
-import "time"
+import (
+	"time"
+
+	"parley/internal/lend"
+)
 
 // heldLanes has the packets that the lanes of a receiver hold.
 type heldLanes struct {
@@ -32,14 +36,14 @@ func (r *Receiver) heldIn(lane int) *parcels {
 // hold keeps a packet until earlier ones have come.
 func (r *Receiver) hold(c *parcel) {
 	if r.waits == nil {
-		r.waits = r.buffers.takeHeld(r.cfg.Overhead)
+		r.waits = r.pool.takeLanes(r.cfg.Overhead)
 	}
 	q := &r.waits.lanes[c.lane-1]
-	if r.buffers.waiting > r.buffers.maxHeld()/2 {
+	if r.pool.waiting > r.pool.maxHeld()/2 {
 		q.usual = 0 // memory is short: start with the smallest ring
 	}
-	q.insert(r.buffers, c)
-	r.waits.data += room(len(c.data))
+	q.insert(r.pool, c)
+	r.waits.data += lend.Room(len(c.data))
 	r.held++
 	r.charge()
 }
@@ -53,8 +57,8 @@ func (r *Receiver) mayHold(p *Packet) bool {
 	if r.heldBytes()+n+r.cfg.Overhead > r.cfg.MaxHeld || int(r.held) >= r.cfg.MaxHeldPackets {
 		return false
 	}
-	n = room(n) + parcelBytes
-	if r.buffers.waiting+n <= r.buffers.maxHeld() {
+	n = lend.Room(n) + parcelBytes
+	if r.pool.waiting+n <= r.pool.maxHeld() {
 		return true
 	}
 	if r.waits != nil {
@@ -79,7 +83,7 @@ func (r *Receiver) expected(lane int) uint64 {
 // charge updates the shared budget to what this receiver holds now beyond its own share.
 func (r *Receiver) charge() {
 	over := max(r.waits.size()-ownHeldBytes, 0)
-	r.buffers.waiting += over - r.waits.charged
+	r.pool.waiting += over - r.waits.charged
 	r.waits.charged = over
 }
 
@@ -90,11 +94,11 @@ func (r *Receiver) leaveHeld() {
 		return
 	}
 	for i := range r.waits.lanes {
-		if r.waits.lanes[i].usual > firstTable {
+		if r.waits.lanes[i].usual > lend.FirstTable {
 			return
 		}
 	}
-	r.buffers.giveHeld(r.waits)
+	r.pool.giveLanes(r.waits)
 	r.waits = nil
 }
 
@@ -202,8 +206,8 @@ func (r *Receiver) release(at time.Duration) {
 		l, held := &r.lanes[i], r.heldIn(i)
 		for held.count > 0 && r.releasable(at, l, held, r.cfg.Rules[i]) {
 			c := *held.at(0)
-			held.pop(r.buffers)
-			r.waits.data -= room(len(c.data))
+			held.pop(r.pool)
+			r.waits.data -= lend.Room(len(c.data))
 			r.held--
 			*r.deliver(c.lane, c.number, len(c.data)) = c
 		}

@@ -239,7 +239,7 @@ func TestAnIdlePeerIsSmall(t *testing.T) {
 	}
 	const count = 10_000
 	send, recv := SendConfig{}.Filled(), ReceiveConfig{Rules: [lanes]Rule{Linked, Linked}}.Filled()
-	buffers, rng := new(Buffers), newRand(1)
+	buffers, rng := new(Pool), newRand(1)
 	heap := func() uint64 {
 		runtime.GC()
 		runtime.GC()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"parley/internal/lend"
 )
 
 var (
@@ -43,7 +45,7 @@ type Sender struct {
 	newestAcked  uint64 // the peer may be assumed to know everything up to it
 	lastReliable uint64 // the newest number given to a reliable packet
 	early        early
-	buffers      *Buffers
+	pool         *Pool
 	express      line
 	losses       line // that PollLost has not returned yet
 
@@ -103,7 +105,7 @@ type Options struct {
 	Tag uint32
 	// Shared, if set, is the packet: it is kept without a copy, shared with other senders, and the packet given
 	// to Send is ignored.
-	Shared *Shared
+	Shared *lend.Shared
 }
 
 // Loss is a packet of Options.Report that is considered lost.
@@ -112,10 +114,10 @@ type Loss struct {
 	Tag    uint32
 }
 
-// NewSender returns a sender whose first number is first. Buffers and the random source may be shared with other
-// connections of the same goroutine. A nil config means the zero SendConfig. With nil buffers the sender makes
+// NewSender returns a sender whose first number is first. The pool and the random source may be shared with other
+// connections of the same goroutine. A nil config means the zero SendConfig. With a nil pool the sender makes
 // its own.
-func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand.Rand) Sender {
+func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Pool, r *rand.Rand) Sender {
 	if cfg == nil || !cfg.filled {
 		var c SendConfig
 		if cfg != nil {
@@ -123,13 +125,10 @@ func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Buffers, r *rand
 		}
 		cfg = c.Filled()
 	}
-	if b == nil {
-		b = new(Buffers)
-	}
 	if r == nil {
 		panic("reliable: NewSender needs a source of randomness")
 	}
-	s := Sender{cfg: cfg, buffers: b, rand: r, born: now, next: first, tx: 1}
+	s := Sender{cfg: cfg, pool: b.open(), rand: r, born: now, next: first, tx: 1}
 	s.newestAcked, s.lastReliable = first-1, first-1
 	s.cong.window = firstWindowBytes
 	s.pacer = pacer{credit: paceBurst, small: smallBurst}
@@ -188,7 +187,7 @@ func (s *Sender) oldestNumber() uint64 { return s.flights.at(s.oldest).number }
 // bytes already contain that number, or the caller writes it before each transmission.
 func (s *Sender) Send(now time.Time, packet []byte, o Options) error {
 	if o.Shared != nil {
-		packet = o.Shared.data
+		packet = o.Shared.Bytes()
 	}
 	e, err := s.accept(len(packet), &o)
 	if err != nil {
@@ -205,7 +204,7 @@ func (s *Sender) Place(now time.Time, n int, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.data = s.buffers.Take(n)
+	e.data = s.pool.Take(n)
 	return e.data, nil
 }
 
@@ -217,7 +216,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 		return nil, err
 	}
 	s.dropProbe()
-	id, e := s.flights.push(s.buffers)
+	id, e := s.flights.push(s.pool)
 	*e = flight{number: s.next, before: s.total, state: queued, lane: o.Lane, report: o.Report, tag: o.Tag}
 	if s.unacked == 0 {
 		s.oldest = id
@@ -245,21 +244,21 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 }
 
 // load gives a flight its bytes: a copy, or the shared ones.
-func (s *Sender) load(e *flight, packet []byte, shared *Shared) {
+func (s *Sender) load(e *flight, packet []byte, shared *lend.Shared) {
 	if shared == nil {
-		e.data = s.buffers.copyOf(packet)
+		e.data = s.pool.Copy(packet)
 		return
 	}
 	shared.Retain()
-	e.data, e.shared = shared.data, shared
+	e.data, e.shared = shared.Bytes(), shared
 }
 
 // unload takes a flight's bytes away.
 func (s *Sender) unload(e *flight) {
 	if e.shared != nil {
-		s.buffers.Release(e.shared)
+		s.pool.Release(e.shared)
 	} else if e.data != nil {
-		s.buffers.Give(e.data)
+		s.pool.Give(e.data)
 	}
 	e.data, e.shared = nil, nil
 }
@@ -367,7 +366,7 @@ func (s *Sender) fail(r Reason) {
 		*e = flight{state: done}
 	}
 	s.stats.Abandoned += uint64(s.unacked)
-	s.flights.trim(s.buffers)
+	s.flights.trim(s.pool)
 	s.wire, s.resend, s.express, s.copies, s.losses = wire{}, line{}, line{}, line{}, line{}
 	s.waiting, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0
 	s.timerAt, s.fastAt, s.probeDue = 0, 0, false

@@ -103,7 +103,7 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 // sampled takes a round trip that an acknowledgement has shown.
 func (s *Sender) sampled(rtt time.Duration) {
 	if s.rtt.sample(rtt) {
-		s.buffers.RoundTrips.Add(rtt)
+		s.pool.RoundTrips.Add(rtt)
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *Sender) letGo(id uint32, e *flight) {
 	s.unload(e)
 	e.state = done
 	s.passOldest(id)
-	s.flights.trim(s.buffers)
+	s.flights.trim(s.pool)
 	if s.wire.count == 0 {
 		s.timerAt, s.fastAt = 0, 0
 	}
@@ -290,7 +290,7 @@ func (s *Sender) dropProbe() {
 	}
 	s.unload(e)
 	e.state = done
-	s.flights.trim(s.buffers)
+	s.flights.trim(s.pool)
 }
 
 // PollLost returns the next packet of Options.Report that is considered lost.
@@ -301,6 +301,6 @@ func (s *Sender) PollLost() (Loss, bool) {
 	e := s.flights.at(s.losses.head)
 	l := Loss{Number: e.number, Tag: e.tag}
 	s.flights.linePop(&s.losses)
-	s.flights.trim(s.buffers)
+	s.flights.trim(s.pool)
 	return l, true
 }

@@ -59,7 +59,7 @@ func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
 		e := s.flights.at(id)
 		if e.state != lost {
 			s.flights.linePop(&s.resend)
-			s.flights.trim(s.buffers)
+			s.flights.trim(s.pool)
 			continue
 		}
 		if id != s.oldest && !s.mayPut(at, len(e.data)) {
@@ -90,7 +90,7 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 		switch {
 		case e.state != flying || e.resends > 0 || e.fast > 0:
 			s.stats.CopiesSaved += uint64(e.copies)
-			s.flights.trim(s.buffers)
+			s.flights.trim(s.pool)
 			continue
 		case !s.early.spend(at, len(e.data), s.cfg):
 			s.stats.CopiesDenied += uint64(e.copies)

@@ -28,7 +28,7 @@ type engineCore struct {
 	next    time.Time // no peer has a timeout earlier; zero if none
 	send    *reliable.SendConfig
 	recv    *reliable.ReceiveConfig
-	buffers reliable.Buffers
+	buffers reliable.Pool
 	rand    *rand.Rand
 	reply   [payload]byte
 	got     int

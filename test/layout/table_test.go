@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the packages that a dialect is built from.
 var engine = []string{
 	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/roster", "internal/shell", "internal/stream", "internal/udp", "internal/metric",
+	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/udp", "internal/metric",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -66,11 +66,12 @@ var table = []row{
 	{path: "internal/wire"},
 	{path: "internal/serial"},
 	{path: "internal/metric"},
-	{path: "internal/reliable", mayImport: []string{"internal/serial", "internal/metric"}},
+	{path: "internal/reliable", mayImport: []string{"internal/lend", "internal/serial", "internal/metric"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
 	{path: "internal/timers"},
-	{path: "internal/queue", mayImport: []string{"internal/reliable"}},
+	{path: "internal/lend"},
+	{path: "internal/queue"},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
 	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/scribe", "internal/udp"}, shell: everyFile},
 	{path: "internal/shell/shelltest", mayImport: []string{"internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/lend"
 	"parley/internal/metric"
-	"parley/internal/reliable"
 )
 
 var (
@@ -57,7 +57,7 @@ func (s State) String() string { return nameOf(s, stateNames[:]) }
 type Endpoint struct {
 	cfg    *Config
 	rand   *rand.Rand
-	lender *reliable.Buffers
+	lender *lend.Buffers
 	side   Side // which we are
 	state  State
 	player int16
@@ -130,7 +130,7 @@ var sums = metric.NewAdder[Stats]()
 type Shared struct {
 	Rand *rand.Rand // makes the tokens, so it must be unpredictable
 
-	buffers reliable.Buffers
+	buffers lend.Buffers
 }
 
 // NewClient returns a client that begins to join a server, to which its main is already

@@ -1,8 +1,8 @@
 package core
 
 import (
+	"parley/internal/lend"
 	"parley/internal/queue"
-	"parley/internal/reliable"
 )
 
 // inbox holds events until they are polled, and their bytes in one lent buffer. An idle
@@ -23,7 +23,7 @@ type note struct {
 func (b *inbox) hasRoom() bool { return b.list.Len() < maxInboxEvents && len(b.bytes) < maxInboxBytes }
 
 // put takes an event and a copy of its data.
-func (b *inbox) put(ev Event, data []byte, lender *reliable.Buffers) {
+func (b *inbox) put(ev Event, data []byte, lender *lend.Buffers) {
 	if need := len(b.bytes) + len(data); need > cap(b.bytes) {
 		grown := append(lender.Take(need)[:0], b.bytes...)
 		lender.Give(b.bytes)
@@ -35,7 +35,7 @@ func (b *inbox) put(ev Event, data []byte, lender *reliable.Buffers) {
 }
 
 // pop returns the next event. When there is none it lets its buffer go.
-func (b *inbox) pop(lender *reliable.Buffers) (Event, bool) {
+func (b *inbox) pop(lender *lend.Buffers) (Event, bool) {
 	if b.list.Len() == 0 {
 		b.list.Trim()
 		lender.Give(b.bytes)

@@ -1,8 +1,8 @@
 package core
 
 import (
+	"parley/internal/lend"
 	"parley/internal/queue"
-	"parley/internal/reliable"
 )
 
 // chunkBytes is the size of the pieces that a long queue of main is kept in.
@@ -19,7 +19,7 @@ type outbox struct {
 }
 
 // put takes a copy of bytes.
-func (o *outbox) put(b []byte, lender *reliable.Buffers) {
+func (o *outbox) put(b []byte, lender *lend.Buffers) {
 	o.size += len(b)
 	for len(b) > 0 {
 		if len(o.tail) == cap(o.tail) {
@@ -32,7 +32,7 @@ func (o *outbox) put(b []byte, lender *reliable.Buffers) {
 }
 
 // grow begins a new piece: a small one for who has little to say.
-func (o *outbox) grow(want int, lender *reliable.Buffers) {
+func (o *outbox) grow(want int, lender *lend.Buffers) {
 	if cap(o.tail) > 0 {
 		o.chunks.Put(o.tail)
 		want = chunkBytes
@@ -41,7 +41,7 @@ func (o *outbox) grow(want int, lender *reliable.Buffers) {
 }
 
 // moveTo copies the oldest bytes into buf and says how many.
-func (o *outbox) moveTo(buf []byte, lender *reliable.Buffers) (n int) {
+func (o *outbox) moveTo(buf []byte, lender *lend.Buffers) (n int) {
 	for n < len(buf) && o.size > 0 {
 		first := o.tail
 		if o.chunks.Len() > 0 {
@@ -66,7 +66,7 @@ func (o *outbox) moveTo(buf []byte, lender *reliable.Buffers) (n int) {
 }
 
 // clear lets all go.
-func (o *outbox) clear(lender *reliable.Buffers) {
+func (o *outbox) clear(lender *lend.Buffers) {
 	o.chunks.Clear(lender)
 	lender.Give(o.tail)
 	*o = outbox{}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 )
 
 // asked are our queries that wait for their replies. "Queries carry no id", so a reply
@@ -160,7 +160,7 @@ func (e *Endpoint) answered(on Channel, m *Message) bool {
 	return true
 }
 
-func (a *asked) clear(lender *reliable.Buffers) {
+func (a *asked) clear(lender *lend.Buffers) {
 	for _, q := range a.feed {
 		lender.Give(q.data)
 	}
@@ -260,7 +260,7 @@ func (e *Endpoint) payMain(code uint8) error {
 	}
 }
 
-func (o *owed) clear(lender *reliable.Buffers) {
+func (o *owed) clear(lender *lend.Buffers) {
 	for _, d := range o.list {
 		lender.Give(d.data)
 	}

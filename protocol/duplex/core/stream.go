@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 )
 
 // Stream cuts the bytes of main into messages: "TCP has no message boundaries and the
@@ -15,7 +15,7 @@ import (
 type Stream struct {
 	rules  *rules
 	from   Side
-	lender *reliable.Buffers
+	lender *lend.Buffers
 
 	held  []byte // the beginning of a message whose end has not come
 	spent bool   // held was a whole message, which the caller has seen by now
@@ -30,7 +30,7 @@ type Stream struct {
 
 // NewStream returns a stream of the bytes that the side from sends. It compiles s once.
 func NewStream(s *Schema, from Side) *Stream {
-	return &Stream{rules: s.compile(), from: from, lender: new(reliable.Buffers)}
+	return &Stream{rules: s.compile(), from: from, lender: new(lend.Buffers)}
 }
 
 // Err returns the error that ended the stream, or nil while it goes on. It wraps ErrCode,

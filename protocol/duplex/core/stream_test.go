@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/lend"
 	"parley/internal/promise"
-	"parley/internal/reliable"
 )
 
 // readAll gives a stream bytes in pieces that end where cuts say, and returns what it read:
@@ -46,7 +46,7 @@ func readAll(s *Stream, b []byte, cuts []int) (got []byte, messages int) {
 // gameStream returns a stream of a server's messages. To make a schema ready takes longer
 // than to read them.
 func gameStream() *Stream {
-	return &Stream{rules: gameRules, from: FromServer, lender: new(reliable.Buffers)}
+	return &Stream{rules: gameRules, from: FromServer, lender: new(lend.Buffers)}
 }
 
 var gameRules = gameSchema.compile()

@@ -1,15 +1,15 @@
 package core
 
 import (
+	"parley/internal/lend"
 	"parley/internal/queue"
-	"parley/internal/reliable"
 )
 
 // Shared is what the endpoints of one loop share. Its zero value is usable.
 type Shared struct {
-	buffers reliable.Buffers
-	frames  []*frame // spare frames
-	message Message  // of the latest event: one for all endpoints, as events are polled one at a time
+	buffers lend.Buffers
+	frames  lend.Spares[*frame]
+	message Message // of the latest event: one for all endpoints, as events are polled one at a time
 }
 
 // frame is an encoded message that may wait in many queues at once: a broadcast is encoded
@@ -29,11 +29,8 @@ func (s *Shared) frame(c *Codec, m *Message) *frame {
 
 // empty returns a frame with room for about so many bytes, held by the caller.
 func (s *Shared) empty(kind Kind, size int) *frame {
-	var f *frame
-	if n := len(s.frames); n > 0 {
-		f = s.frames[n-1]
-		s.frames = s.frames[:n-1]
-	} else {
+	f, ok := s.frames.Take()
+	if !ok {
 		f = new(frame)
 	}
 	f.b, f.kind, f.refs = s.buffers.Take(size)[:0], kind, 1
@@ -50,8 +47,8 @@ func (s *Shared) release(f *frame) {
 	}
 	s.buffers.Give(f.b)
 	f.b = nil
-	if len(s.frames) < maxKeptFrames {
-		s.frames = append(s.frames, f)
+	if s.frames.Len() < maxKeptFrames {
+		s.frames.Give(f)
 	}
 }
 

@@ -57,15 +57,15 @@ func TestFramesAreSharedAndUsedAgain(t *testing.T) {
 	s.release(f)
 	var buf [64]byte
 	for i := range queues {
-		if len(s.frames) != 0 {
+		if s.frames.Len() != 0 {
 			t.Errorf("the frame is free while %d queues hold it", len(queues)-i)
 		}
 		if n := queues[i].moveTo(buf[:], s); string(buf[3:n]) != "hello" {
 			t.Errorf("%q", buf[:n])
 		}
 	}
-	if len(s.frames) != 1 {
-		t.Errorf("%d frames are free", len(s.frames))
+	if s.frames.Len() != 1 {
+		t.Errorf("%d frames are free", s.frames.Len())
 	}
 	defer func() {
 		if recover() == nil {

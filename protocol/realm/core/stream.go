@@ -3,7 +3,7 @@ package core
 import (
 	"fmt"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 	"parley/internal/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 type Stream struct {
 	codec  *Codec
 	from   Side
-	lender *reliable.Buffers
+	lender *lend.Buffers
 
 	walk   walk
 	held   []byte // the beginning of a message whose end has not come
@@ -42,11 +42,11 @@ func (e *StreamError) Unwrap() error { return e.Field }
 // NewStream returns a stream of the bytes that the side from sends.
 func NewStream(c *Codec, from Side) *Stream {
 	s := new(Stream)
-	s.init(c, from, new(reliable.Buffers))
+	s.init(c, from, new(lend.Buffers))
 	return s
 }
 
-func (s *Stream) init(c *Codec, from Side, lender *reliable.Buffers) {
+func (s *Stream) init(c *Codec, from Side, lender *lend.Buffers) {
 	*s = Stream{codec: c, from: from, lender: lender, walk: walk{limit: MaxMessage}}
 }
 

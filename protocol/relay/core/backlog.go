@@ -170,7 +170,7 @@ func (e *Endpoint) retire(l *line) {
 	}
 	delete(e.backlog.of, l.from)
 	*l = line{queue: l.queue}
-	e.shared.lines = append(e.shared.lines, l)
+	e.shared.spareLines.Give(l)
 }
 
 // leaveBacklog lets go of what an empty backlog does not need.
@@ -178,7 +178,7 @@ func (e *Endpoint) leaveBacklog() {
 	if b := &e.backlog; b.count == 0 && b.lines != nil {
 		b.turns.Trim()
 		*b.lines = lines{of: b.of, turns: b.turns}
-		e.shared.spareBacklogs = append(e.shared.spareBacklogs, b.lines)
+		e.shared.spareBacklogs.Give(b.lines)
 		b.lines = nil
 	}
 }
@@ -227,21 +227,17 @@ func (e *Endpoint) isTooSlow(now time.Time) bool {
 }
 
 func (s *Shared) takeLines() *lines {
-	n := len(s.spareBacklogs)
-	if n == 0 {
-		return &lines{of: map[*Peer]*line{}}
+	l, ok := s.spareBacklogs.Take()
+	if !ok {
+		l = &lines{of: map[*Peer]*line{}}
 	}
-	l := s.spareBacklogs[n-1]
-	s.spareBacklogs = s.spareBacklogs[:n-1]
 	return l
 }
 
 func (s *Shared) takeLine() *line {
-	n := len(s.lines)
-	if n == 0 {
-		return new(line)
+	l, ok := s.spareLines.Take()
+	if !ok {
+		l = new(line)
 	}
-	l := s.lines[n-1]
-	s.lines = s.lines[:n-1]
 	return l
 }

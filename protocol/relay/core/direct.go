@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 )
 
 // direct is a datagram that is ready for the wire: of a package that was passed on to a peer for
@@ -13,7 +13,7 @@ import (
 // queue, and to find that nothing is left there.
 type direct struct {
 	to      netip.AddrPort
-	payload *reliable.Shared
+	payload *lend.Shared
 	id      uint32
 	flags   uint8
 }
@@ -37,7 +37,7 @@ func (p *Peer) timerHolds(now time.Time, mode Mode) bool {
 }
 
 // sendDirect sends a package that may go direct, or leaves it in the engine for its turn.
-func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
+func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *lend.Shared, from *Peer) error {
 	d := direct{to: p.end.peer, payload: payload, flags: packageFlags(mode, server), id: p.end.nextLoose}
 	if mode == Unreliable {
 		p.end.nextLoose = (p.end.nextLoose + 1) & MaxID

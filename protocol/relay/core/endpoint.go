@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/lend"
 	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
@@ -121,7 +122,7 @@ func (e *Endpoint) seldom() *rare {
 
 // outgoing is a package on its way to the wire.
 type outgoing struct {
-	payload *reliable.Shared // nil is empty
+	payload *lend.Shared // nil is empty
 	flags   uint8
 }
 
@@ -182,13 +183,13 @@ func (s *Stats) Check() error {
 
 // Shared is what the endpoints of one Mux or one client share. Its zero value is usable, except for Rand.
 type Shared struct {
-	buffers reliable.Buffers
+	buffers reliable.Pool
 	Rand    *rand.Rand
 
 	numbers [MaxConfirmed]uint64 // scratch for one confirmation
 
-	lines         []*line   // spare lines of backlogs
-	spareBacklogs []*lines  // spare backlogs
+	spareLines    lend.Spares[*line]
+	spareBacklogs lend.Spares[*lines]
 	born          time.Time // of the first endpoint
 }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"parley/internal/lend"
 	"parley/internal/reliable"
 )
 
@@ -53,7 +54,7 @@ func (e *Endpoint) sendCopy(now time.Time, mode Mode, server bool, payload []byt
 }
 
 // sendShared sends a package, of a sender if it is passed on, whose payload others may send too.
-func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
+func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *lend.Shared, from *Peer) error {
 	o := outgoing{payload: payload, flags: packageFlags(mode, server)}
 	if mode == Unreliable {
 		e.sendLoose(o)

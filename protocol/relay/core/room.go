@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/internal/reliable"
+	"parley/internal/lend"
 )
 
 // Room is a set of peers that exchange packages: "what one sends to the others … goes to every other participant,
@@ -99,7 +99,7 @@ func (r *Room) spread(from *Peer, mode Mode, server bool, payload []byte) error 
 
 // give has a package sent to the peer, at once or when its turn comes. It returns an error when too
 // much waits already.
-func (p *Peer) give(now time.Time, mode Mode, server bool, payload *reliable.Shared, from *Peer) error {
+func (p *Peer) give(now time.Time, mode Mode, server bool, payload *lend.Shared, from *Peer) error {
 	p.end.now = now
 	if p.mayGoDirect(now, mode) {
 		return p.sendDirect(now, mode, server, payload, from)

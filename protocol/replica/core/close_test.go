@@ -7,43 +7,8 @@ import (
 	"time"
 
 	"parley/internal/promise"
-	"parley/internal/reliable"
 	"parley/simnet"
 )
-
-// lentTwice reports whether a Buffers would lend one piece of memory to two
-// takers: that is what giving it twice comes to. It takes all that is kept.
-func lentTwice(b *reliable.Buffers) bool {
-	seen := map[*byte]bool{}
-	for size := 64; size <= 1<<16 && b.Kept() > 0; size += max(32, size/8) {
-		for kept := b.Kept(); kept > 0; kept = b.Kept() {
-			p := &b.Take(size)[0]
-			if b.Kept() == kept {
-				break // it was made anew
-			}
-			if seen[p] {
-				return true
-			}
-			seen[p] = true
-		}
-	}
-	return b.Kept() > 0 // or it is no test of all
-}
-
-// The check itself finds what it is for.
-func TestLentTwiceIsFound(t *testing.T) {
-	var b reliable.Buffers
-	p := b.Take(100)
-	b.Give(p)
-	if lentTwice(&b) {
-		t.Error("a buffer that was given once counts as twice")
-	}
-	b.Give(p)
-	b.Give(p)
-	if !lentTwice(&b) {
-		t.Error("a buffer that was given twice is not found")
-	}
-}
 
 // late is a client that is over, with what was recorded of its life.
 type late struct {
@@ -220,7 +185,7 @@ func TestNothingComesAfterClosed(t *testing.T) {
 		if m.Stats().Ended != ended || l.after[1] != 0 {
 			t.Errorf("seed=%d: connections ended again, or %v events came after closed", seed, l.after)
 		}
-		if lentTwice(x.buffers) || lentTwice(&m.shared.buffers) {
+		if x.buffers.KeepsTwice() || m.shared.buffers.KeepsTwice() {
 			t.Errorf("seed=%d: a buffer was given twice", seed)
 		}
 		if x.partial() || m.shared.partial != nil && m.shared.partial.Used() != 0 {
@@ -283,7 +248,7 @@ func TestBuffersOfEndedConnectionsDoNotMixUpOthers(t *testing.T) {
 		if got < 20 {
 			t.Errorf("seed=%d: %d messages came", seed, got)
 		}
-		if kept := lentTwice(&w.mux.shared.buffers); kept {
+		if kept := w.mux.shared.buffers.KeepsTwice(); kept {
 			t.Errorf("seed=%d: a buffer was given twice", seed)
 		}
 	})

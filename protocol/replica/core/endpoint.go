@@ -80,7 +80,7 @@ type Endpoint struct {
 	clockStart uint64
 	near       uint64 // newest accepted number of the peer, to unwrap against
 
-	buffers *reliable.Buffers
+	buffers *reliable.Pool
 	ending  *ending             // nil unless the connection is about to end
 	parts   *reliable.Assembler // nil before the first message in parts
 	client  *clientSide
@@ -151,7 +151,7 @@ type tally struct {
 
 // Shared is what the endpoints of one loop share. Rand has to be set.
 type Shared struct {
-	buffers reliable.Buffers
+	buffers reliable.Pool
 	Rand    *rand.Rand
 	partial *reliable.Budget
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"parley/internal/lend"
 	"parley/internal/reliable"
 )
 
@@ -40,11 +41,11 @@ type frame struct {
 
 // framePacket is a packet but for its number and its time.
 type framePacket struct {
-	data  *reliable.Shared
+	data  *lend.Shared
 	cargo *cargo
 }
 
-func (p *framePacket) release(b *reliable.Buffers, l *cargos) {
+func (p *framePacket) release(b *reliable.Pool, l *cargos) {
 	b.Release(p.data)
 	l.give(p.cargo)
 }
@@ -148,7 +149,7 @@ func (d *draft) rank() {
 }
 
 // write fills one packet and returns how many values it took.
-func (d *draft) write(b *reliable.Buffers, l *cargos, ranked []uint64, size int) (p framePacket, n int) {
+func (d *draft) write(b *reliable.Pool, l *cargos, ranked []uint64, size int) (p framePacket, n int) {
 	var w ReplicateWriter
 	w.Start(d.buf[:0], &Packet{Kind: KindReplicate, Reliable: true}, size)
 	for n < len(ranked) {

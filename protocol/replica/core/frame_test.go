@@ -265,7 +265,7 @@ func TestARoomIsWrittenOnce(t *testing.T) {
 	}
 	spare := 0
 	for _, list := range r.w.mux.Store().cargos.spare {
-		spare += len(list)
+		spare += list.Len()
 	}
 	if spare > 2*maxFrames {
 		t.Errorf("%d cargos are spare", spare)

@@ -39,7 +39,7 @@ func TestHotFieldsLieTogether(t *testing.T) {
 	for _, name := range []string{
 		"cfg", "state", "guest", "peer", "now", "born", "heard", "syncAt", "clockStart", "near", "buffers",
 		"ending", "parts", "client", "control", "events", "loose", "stats.In", "stats.Out",
-		"receiver.acks.due", "receiver.acks.count", "receiver.cfg", "receiver.buffers", "receiver.born", "receiver.held",
+		"receiver.acks.due", "receiver.acks.count", "receiver.cfg", "receiver.pool", "receiver.born", "receiver.held",
 		"receiver.any", "receiver.stalled", "receiver.seen", "receiver.lent", "receiver.ready", "receiver.stats.In", "receiver.stats.Delivered",
 		"sender.cfg", "sender.born", "sender.next", "sender.waiting", "sender.failed", "sender.unacked", "sender.timerAt", "sender.fastAt",
 		"sender.resend", "sender.copies", "sender.newestAcked", "sender.lastReliable", "sender.early.sent", "sender.early.rateEnd",

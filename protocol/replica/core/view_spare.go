@@ -1,6 +1,10 @@
 package core
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"parley/internal/lend"
+)
 
 // What views are made of, lent by the Store to all of them: what one client no longer sees
 // another may see next, and in all they see about as much as before. So a game in which
@@ -86,7 +90,7 @@ func (l *batches) end(v *view, tag uint32) {
 
 // cargos lends cargos, by how many values they have room for: see cargoClass.
 type cargos struct {
-	spare [cargoClasses][]*cargo
+	spare [cargoClasses]lend.Spares[*cargo]
 	sent  [][]uint64 // bytes of values, by kind and variable
 }
 
@@ -103,9 +107,7 @@ const (
 func (l *cargos) take(n int) *cargo {
 	first := cargoClass(n)
 	for i := first; i < len(l.spare); i++ {
-		if last := len(l.spare[i]) - 1; last >= 0 {
-			c := l.spare[i][last]
-			l.spare[i] = l.spare[i][:last]
+		if c, ok := l.spare[i].Take(); ok {
 			c.refs, c.sends, c.values = 1, 0, c.values[:0]
 			return c
 		}
@@ -133,7 +135,7 @@ func (l *cargos) give(c *cargo) {
 	if c.sends > 0 {
 		l.count(c)
 	}
-	if i := cargoClass(cap(c.values)); len(l.spare[i]) < maxSpareCargos>>i {
-		l.spare[i] = append(l.spare[i], c)
+	if i := cargoClass(cap(c.values)); l.spare[i].Len() < maxSpareCargos>>i {
+		l.spare[i].Give(c)
 	}
 }

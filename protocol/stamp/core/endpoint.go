@@ -59,7 +59,7 @@ type Endpoint struct {
 	// Fields that each packet uses lie together at the front: with thousands of connections,
 	// none of them is in a cache.
 	cfg      *Config
-	buffers  *reliable.Buffers
+	buffers  *reliable.Pool
 	side     Side // which we are
 	state    State
 	announce bool // EventConnected is due
@@ -151,7 +151,7 @@ func (s *Stats) Check() error {
 // Shared is what the endpoints of one loop share. Its zero value is usable, except for
 // Rand.
 type Shared struct {
-	buffers reliable.Buffers
+	buffers reliable.Pool
 	Rand    *rand.Rand
 }
 

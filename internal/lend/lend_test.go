@@ -1,10 +1,6 @@
-package reliable
+package lend
 
-import (
-	"math"
-	"testing"
-	"time"
-)
+import "testing"
 
 // A buffer has room for what was asked, and up to a full packet less than twice that;
 // what is given back is lent again.
@@ -12,7 +8,7 @@ func TestBuffersFit(t *testing.T) {
 	var b Buffers
 	for n := range 70_000 {
 		p := b.Take(n)
-		if len(p) != n || n > 64 && n <= 1280 && cap(p) >= 2*n {
+		if len(p) != n || cap(p) != Room(n) || n > 64 && n <= 1280 && cap(p) >= 2*n {
 			t.Fatalf("%d bytes are in a buffer of %d", n, cap(p))
 		}
 		b.Give(p)
@@ -27,12 +23,25 @@ func TestBuffersFit(t *testing.T) {
 	}
 }
 
+func TestABufferThatIsGivenTwiceIsFound(t *testing.T) {
+	var b Buffers
+	p := b.Take(100)
+	b.Give(p)
+	if b.KeepsTwice() {
+		t.Error("a buffer that was given once counts as twice")
+	}
+	b.Give(p)
+	if !b.KeepsTwice() {
+		t.Error("a buffer that was given twice is not found")
+	}
+}
+
 // Of the tables for a window of thousands of packets one is kept, the largest, and lent to who
 // asks for one that is not larger; of the small ones many are.
 func TestOneLargeTableIsKept(t *testing.T) {
-	var b Buffers
+	var b Tables[int]
 	kept := func() (n int) {
-		for _, c := range b.flights {
+		for _, c := range b.free {
 			for _, t := range c.list {
 				n += len(t)
 			}
@@ -40,21 +49,22 @@ func TestOneLargeTableIsKept(t *testing.T) {
 		return n
 	}
 	for _, n := range []int{1024, 4096, 2048, 1024} {
-		b.giveFlights(make([]flight, n))
+		b.Give(make([]int, n))
 	}
+	b.Outgrown(make([]int, 8192))
 	if n := kept(); n != 4096 {
 		t.Errorf("%d entries are kept, want 4096", n)
 	}
-	if got := len(b.takeFlights(1024)); got != 4096 || kept() != 0 {
+	if got := len(b.Take(1024)); got != 4096 || kept() != 0 {
 		t.Errorf("a table of %d was lent, and %d entries are kept", got, kept())
 	}
-	if got := len(b.takeFlights(512)); got != 512 {
+	if got := len(b.Take(512)); got != 512 {
 		t.Errorf("a table of %d was lent", got)
 	}
 	for range 10_000 {
-		b.giveFlights(make([]flight, 2))
+		b.Give(make([]int, 2))
 	}
-	if n := kept(); n != firstTable*maxKeptTables {
+	if n := kept(); n != FirstTable*maxKeptTables {
 		t.Errorf("%d entries are kept of small tables", n)
 	}
 }
@@ -62,26 +72,20 @@ func TestOneLargeTableIsKept(t *testing.T) {
 // After a burst the buffers go that nobody needs; those that are lent all the time stay, and
 // steady work allocates nothing.
 func TestABurstIsForgotten(t *testing.T) {
-	var b Buffers
-	lend := func(n int) {
-		var lent [][]byte
-		for range n {
-			lent = append(lent, b.Take(200))
-		}
-		for _, p := range lent {
-			b.Give(p)
-		}
+	var tables Tables[int]
+	b := Buffers{OnTrim: tables.Trim}
+	burst := make([][]byte, 10_000)
+	for i := range burst {
+		burst[i] = b.Take(200)
 	}
-	tables := make([][]flight, 500)
-	for i := range tables {
-		tables[i] = b.takeFlights(2)
+	for _, p := range burst {
+		b.Give(p)
 	}
-	for _, x := range tables {
-		b.giveFlights(x)
+	for range 500 {
+		tables.Give(make([]int, 2))
 	}
-	lend(10_000)
-	if b.Kept() != 10_000*256 {
-		t.Fatalf("%d bytes are kept after the burst", b.Kept())
+	if b.kept != 10_000*256 {
+		t.Fatalf("%d bytes are kept after the burst", b.kept)
 	}
 	steady := func() {
 		var lent [100][]byte
@@ -96,10 +100,10 @@ func TestABurstIsForgotten(t *testing.T) {
 	}
 	steady()
 	steady()
-	if n := b.Kept() / 256; n < 100 || n > 100+100+3*fewSpares {
+	if n := b.kept / 256; n < 100 || n > 100+100+3*fewSpares {
 		t.Errorf("%d buffers are kept, 100 of use", n)
 	}
-	if n := len(b.flights[0].list); n > 3*fewSpares {
+	if n := tables.free[0].Len(); n > 3*fewSpares {
 		t.Errorf("%d tables are kept, none of use", n)
 	}
 	if got := cap(b.bytes[4].list); got > keptRoom {
@@ -110,23 +114,25 @@ func TestABurstIsForgotten(t *testing.T) {
 	}
 }
 
-// A round trip counts once for each packet that was acknowledged in time, and is as long as it was. What Karn's rule does not
-// sample does not count.
-func TestRoundTripsAreCounted(t *testing.T) {
-	s := newSolo(t, SendConfig{})
-	for _, trip := range []time.Duration{30 * time.Millisecond, 40 * time.Millisecond} {
-		n := s.send(100)
-		s.poll()
-		s.now = s.now.Add(trip)
-		s.ack(n)
-		s.ack(n) // again: no sample
+// The bytes go back with the last user, once.
+func TestSharedBytesGoBackOnce(t *testing.T) {
+	var b Buffers
+	packet := []byte("one for all")
+	s := b.Share(packet)
+	packet[0] = 'X' // it has a copy
+	s.Retain()
+	b.Release(s)
+	if string(s.Bytes()) != "one for all" || b.kept != 0 {
+		t.Fatalf("%q is shared, and %d bytes went back while it is used", s.Bytes(), b.kept)
 	}
-	n := s.send(100)
-	s.poll()
-	s.wait(300 * time.Millisecond) // it is resent
-	s.ack(n)
-	count, sum, buckets := s.buffers.RoundTrips.Histogram()
-	if count != 2 || math.Abs(sum-.07) > 1e-9 || buckets[.025] != 0 || buckets[.05] != 2 {
-		t.Errorf("%d round trips of %v s in all, %d within 25 ms and %d within 50 ms; want 2 of 0.07 s, none and 2", count, sum, buckets[.025], buckets[.05])
+	b.Release(s)
+	if b.kept != 64 || b.shared.Len() != 1 {
+		t.Errorf("after the last: %d bytes and %d heads are free, want 64 and 1", b.kept, b.shared.Len())
 	}
+	defer func() {
+		if recover() == nil {
+			t.Error("one release too many is no panic")
+		}
+	}()
+	b.Release(s)
 }

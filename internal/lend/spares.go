@@ -1,20 +1,31 @@
-package reliable
+package lend
 
-// spares is a list of unused slices or structs of one kind, kept to be lent again. The zero value is
+const (
+	// fewSpares is how many unused spares always stay.
+	fewSpares = 16
+
+	// keptRoom is the number of spares that a list always has room for: 48 KiB of slices.
+	keptRoom = 2048
+)
+
+// Spares is a list of unused slices or structs of one kind, kept to be lent again. The zero value is
 // empty.
 //
 // A burst makes many that nobody needs afterwards: 16 MiB would be 4 KiB for each of 4,000 connections.
-// So trim drops spares that were not used since the last trim: the least number that there was in that
+// So Trim drops spares that were not used since the last Trim: the least number that there was in that
 // time, minus a margin. The margin is how much the number varied. Without it, chance alone would have
 // spares dropped and made again.
-type spares[T any] struct {
+type Spares[T any] struct {
 	list        []T
-	least, most int32 // number of spares since the last trim
+	least, most int32 // number of spares since the last Trim
 	swing       int32 // most minus least; older values fade
 }
 
-// take returns the spare that was given last, false if there is none.
-func (s *spares[T]) take() (thing T, ok bool) {
+// Len returns the number of spares.
+func (s *Spares[T]) Len() int { return len(s.list) }
+
+// Take returns the spare that was given last, false if there is none.
+func (s *Spares[T]) Take() (thing T, ok bool) {
 	last := len(s.list) - 1
 	if last < 0 {
 		return thing, false
@@ -25,13 +36,14 @@ func (s *spares[T]) take() (thing T, ok bool) {
 	return thing, true
 }
 
-func (s *spares[T]) give(thing T) {
+// Give adds a spare. The caller must not use it afterwards.
+func (s *Spares[T]) Give(thing T) {
 	s.list = append(s.list, thing)
 	s.most = max(s.most, int32(len(s.list)))
 }
 
-// trim drops unused spares and returns how many. Half of the unused ones stay for the next burst.
-func (s *spares[T]) trim() int {
+// Trim drops unused spares and returns how many. Half of the unused ones stay for the next burst.
+func (s *Spares[T]) Trim() int {
 	n := 0
 	least := min(int(s.least), len(s.list))
 	s.swing = max(s.most-int32(least), s.swing-s.swing/4)
@@ -44,7 +56,7 @@ func (s *spares[T]) trim() int {
 }
 
 // drop drops the n oldest spares. It shrinks a list that has room for many more than are left.
-func (s *spares[T]) drop(n int) {
+func (s *Spares[T]) drop(n int) {
 	left := s.list[n:]
 	if room := cap(s.list); room > keptRoom && room > 4*(len(left)+fewSpares) {
 		s.list = append(make([]T, 0, len(left)+fewSpares), left...)
