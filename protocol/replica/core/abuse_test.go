@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -30,7 +31,7 @@ func newExchange(t testing.TB, seed uint64, path simnet.Profile) *exchange {
 	w := newWorld(t, seed, Config{}, path)
 	e := &exchange{w: w, x: w.dial(0, Config{})}
 	e.listen()
-	w.until("connected", 10*time.Second, func() bool { return e.x.State() == StateOpen && w.conn(e.x) != nil })
+	w.Until("connected", 10*time.Second, func() bool { return e.x.State() == StateOpen && w.conn(e.x) != nil })
 	return e
 }
 
@@ -54,9 +55,9 @@ func (e *exchange) say(t testing.TB) {
 	t.Helper()
 	c := e.w.conn(e.x)
 	if c == nil {
-		t.Fatalf("the server has no connection; it saw %v", e.w.log)
+		t.Fatalf("the server has no connection; it saw %v", e.w.Log)
 	}
-	e.w.mux.Advance(e.w.net.Now())
+	e.w.mux.Advance(e.w.Now())
 	if err := c.Send(Ordered, "n", u32(e.sent[1])); err != nil {
 		t.Fatalf("the server's send: %v", err)
 	}
@@ -72,10 +73,10 @@ func (e *exchange) say(t testing.TB) {
 // unharmed checks that all was delivered, once and in order.
 func (e *exchange) unharmed(t testing.TB) {
 	t.Helper()
-	e.w.run(5 * time.Second)
+	e.w.Pass(5 * time.Second)
 	if e.bad != nil || e.got != e.sent || e.x.State() != StateOpen || e.w.conn(e.x) == nil {
 		t.Errorf("sent %v, got %v, %v; the client is %v; the server saw %v, the client %v",
-			e.sent, e.got, e.bad, e.x.State(), e.w.log[max(0, len(e.w.log)-3):], e.x.events[max(0, len(e.x.events)-3):])
+			e.sent, e.got, e.bad, e.x.State(), e.w.Log[max(0, len(e.w.Log)-3):], e.x.events[max(0, len(e.x.events)-3):])
 	}
 }
 
@@ -108,19 +109,19 @@ func spoil(r *rand.Rand, b []byte) []byte {
 // its place, and the last is fine.
 func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 	reasons := map[string]int{}
-	eachSeed(t, promise.Keeps(t, "T25", "replica", tier(60, 1000, 1000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T25", "replica", kit.Tier(60, 1000, 1000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 25))
-		w, gentle := newWorld(t, seed, Config{}, lan()), seed%3 == 0
+		w, gentle := newWorld(t, seed, Config{}, kit.Lan()), seed%3 == 0
 		link, _ := w.mux.Store().AddVariable("v", DataInt)
 		injected := 0
-		w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		w.Filter(func(p simnet.Packet) simnet.Verdict {
 			for range 4 {
 				var q Packet
 				b := spoil(r, p.Bytes)
 				if p.To == nil || gentle && !q.Parse(sideOfHost(w, p.From), b) {
 					continue
 				}
-				w.net.Inject(p.From.Addr(), p.To.Addr(), b)
+				w.Inject(p.From.Addr(), p.To.Addr(), b)
 				injected++
 			}
 			return simnet.Verdict{}
@@ -143,10 +144,10 @@ func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 			}
 			x.host.Poke()
 			w.server.Poke()
-			w.run(5 * time.Millisecond)
+			w.Pass(5 * time.Millisecond)
 		}
-		w.net.Filter(nil)
-		w.run(15 * time.Second)
+		w.Filter(nil)
+		w.Pass(15 * time.Second)
 		for _, x := range w.clients {
 			switch {
 			case x.closed == nil && x.State() == StateOpen:
@@ -158,7 +159,7 @@ func TestSpoiledDatagramsNeverPanic(t *testing.T) {
 			}
 		}
 		y := w.dial(len(w.clients), Config{})
-		w.until("the next client", 5*time.Second, func() bool { return y.State() == StateOpen })
+		w.Until("the next client", 5*time.Second, func() bool { return y.State() == StateOpen })
 	})
 	t.Logf("sessions: %v", reasons)
 }
@@ -173,7 +174,7 @@ func sideOfHost(w *world, h *simnet.Host) Side {
 // T25: copies at any later time and cut copies, the latter no more than the 64 in
 // 10 s that the page lets pass, do nothing to an honest exchange.
 func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
-	eachSeed(t, promise.Keeps(t, "T25", "replica", tier(20, 100, 1000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T25", "replica", kit.Tier(20, 100, 1000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 26))
 		e := newExchange(t, seed, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .05})
 		type copied struct {
@@ -182,16 +183,16 @@ func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
 		}
 		var old []copied
 		cut, sides := 0, map[netip.AddrPort]int{}
-		e.w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		e.w.Filter(func(p simnet.Packet) simnet.Verdict {
 			old = append(old, copied{p.From.Addr(), p.To.Addr(), slices.Clone(p.Bytes)})
 			for range 3 {
 				c := old[r.IntN(len(old))]
-				e.w.net.Inject(c.from, c.to, c.b)
+				e.w.Inject(c.from, c.to, c.b)
 			}
 			if c := old[r.IntN(len(old))]; sides[c.to] < 60 {
 				sides[c.to]++
 				cut++
-				e.w.net.Inject(c.from, c.to, c.b[:r.IntN(len(c.b))])
+				e.w.Inject(c.from, c.to, c.b[:r.IntN(len(c.b))])
 			}
 			return simnet.Verdict{}
 		})
@@ -200,7 +201,7 @@ func TestRepeatedAndCutDatagramsDoNothing(t *testing.T) {
 				clear(sides) // 10 s have passed
 			}
 			e.say(t)
-			e.w.run(50 * time.Millisecond)
+			e.w.Pass(50 * time.Millisecond)
 		}
 		e.unharmed(t)
 		if cut < 120 {
@@ -318,12 +319,12 @@ func noPacketIsAmplified(t *testing.T, c Config) {
 
 // T29: random datagrams from many sources, half of them spoiled packets.
 func TestRandomDatagramsAreNotAmplified(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	l := newLedger(t, Config{})
 	var d draw
 	d.r = r
 	valid := validPackets(t, &d)
-	total := promise.Keeps(t, "T29", "replica", rounds(1_000_000, 10_000_000))
+	total := promise.Keeps(t, "T29", "replica", kit.Rounds(1_000_000, 10_000_000))
 	for i := range total {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(r.Uint32()), byte(r.Uint32())}), uint16(1000+r.IntN(2)))
 		b := valid[r.IntN(len(valid))]
@@ -349,9 +350,9 @@ func TestRandomDatagramsAreNotAmplified(t *testing.T) {
 // whole minute.
 func TestAFloodOfForgedInits(t *testing.T) {
 	const aMillisecond = 17 // sources
-	seconds := max(promise.Keeps(t, "T30", "replica", tier(15, 60, 60)), 3)
-	e := newExchange(t, 30, lan())
-	e.w.net.SetLimits(simnet.Limits{Steps: 1 << 30})
+	seconds := max(promise.Keeps(t, "T30", "replica", kit.Tier(15, 60, 60)), 3)
+	e := newExchange(t, 30, kit.Lan())
+	e.w.SetLimits(simnet.Limits{Steps: 1 << 30})
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -370,23 +371,23 @@ func TestAFloodOfForgedInits(t *testing.T) {
 			var ip [4]byte
 			binary.LittleEndian.PutUint32(ip[:], r.Uint32())
 			from := netip.AddrPortFrom(netip.AddrFrom4(ip), uint16(1024+r.IntN(60000)))
-			e.w.net.Inject(from, serverAddr, init)
+			e.w.Inject(from, serverAddr, init)
 			if r.IntN(2) == 0 {
-				e.w.net.Inject(from, serverAddr, init)
-				e.w.net.Inject(from, serverAddr, ack)
+				e.w.Inject(from, serverAddr, init)
+				e.w.Inject(from, serverAddr, ack)
 			}
 		}
 		if ms%50 == 0 {
 			e.say(t)
 		}
 		if ms%50 == 25 && ms < seconds*1000-1000 {
-			newcomers = append(newcomers, &newcomer{x: e.w.dial(1+len(newcomers), Config{}), since: e.w.net.Now()})
+			newcomers = append(newcomers, &newcomer{x: e.w.dial(1+len(newcomers), Config{}), since: e.w.Now()})
 		}
-		e.w.run(time.Millisecond)
+		e.w.Pass(time.Millisecond)
 		most = max(most, e.w.mux.half.Len())
 		for _, n := range newcomers[max(0, len(newcomers)-200):] {
 			if n.took == 0 && n.x.State() == StateOpen && e.w.conn(n.x) != nil {
-				n.took = e.w.net.Now().Sub(n.since)
+				n.took = e.w.Now().Sub(n.since)
 			}
 		}
 		if ms%5000 == 4999 {
@@ -438,9 +439,9 @@ func forged(r *rand.Rand) []byte {
 // T32: 100,000 forged packets from a client's own address, from other ports of it
 // and from elsewhere: its session and newcomers are unharmed.
 func TestForgedPacketsFromAVictimsAddress(t *testing.T) {
-	r := newRand(t)
-	e := newExchange(t, 32, lan())
-	total := promise.Keeps(t, "T32", "replica", rounds(100_000, 1_000_000))
+	r := kit.Rand(t)
+	e := newExchange(t, 32, kit.Lan())
+	total := promise.Keeps(t, "T32", "replica", kit.Rounds(100_000, 1_000_000))
 	victim := e.x.host.Addr()
 	for i := 0; i < total; i += 10 {
 		for j := range 10 {
@@ -451,18 +452,18 @@ func TestForgedPacketsFromAVictimsAddress(t *testing.T) {
 					continue
 				}
 			}
-			e.w.net.Inject(from, serverAddr, forged(r))
+			e.w.Inject(from, serverAddr, forged(r))
 			if j%4 == 1 { // from here garbage is nobody's
-				e.w.net.Inject(from, serverAddr, []byte{9, 9})
+				e.w.Inject(from, serverAddr, []byte{9, 9})
 			}
 		}
 		if i%100 == 0 {
 			e.say(t)
 		}
-		e.w.run(5 * time.Millisecond)
+		e.w.Pass(5 * time.Millisecond)
 	}
 	y := e.w.dial(50, Config{})
-	e.w.until("a newcomer", 3*time.Second, func() bool { return y.State() == StateOpen })
+	e.w.Until("a newcomer", 3*time.Second, func() bool { return y.State() == StateOpen })
 	e.unharmed(t)
 	st := e.w.conn(e.x).Stats()
 	t.Logf("%d forged: %d out of time, the victim lives", total, st.OutOfTime)
@@ -476,28 +477,28 @@ func TestForgedPacketsFromAVictimsAddress(t *testing.T) {
 // connection.
 func TestGarbageFromAVictimsAddressEndsItsSessionAtThe65th(t *testing.T) {
 	const most = 64
-	e := newExchange(t, 33, lan())
+	e := newExchange(t, 33, kit.Lan())
 	for range 60 {
 		for range most / 10 {
-			e.w.net.Inject(e.x.host.Addr(), serverAddr, []byte{9})
+			e.w.Inject(e.x.host.Addr(), serverAddr, []byte{9})
 		}
 		e.say(t)
-		e.w.run(time.Second)
+		e.w.Pass(time.Second)
 	}
 	e.unharmed(t)
-	e.w.run(10 * time.Second)
+	e.w.Pass(10 * time.Second)
 	for range most {
-		e.w.net.Inject(e.x.host.Addr(), serverAddr, []byte{9})
+		e.w.Inject(e.x.host.Addr(), serverAddr, []byte{9})
 	}
 	e.say(t)
 	e.unharmed(t)
-	e.w.net.Inject(e.x.host.Addr(), serverAddr, []byte{9})
-	e.w.run(time.Second)
+	e.w.Inject(e.x.host.Addr(), serverAddr, []byte{9})
+	e.w.Pass(time.Second)
 	if e.x.closed == nil || e.x.closed.Reason != ReasonPeer || e.x.closed.Text != "protocol error" || e.w.mux.Len() != 0 {
 		t.Errorf("after the 65th the client knows %v, the server has %d connections", e.x.closed, e.w.mux.Len())
 	}
 	y := e.w.dial(1, Config{})
-	e.w.until("a newcomer", 3*time.Second, func() bool { return y.State() == StateOpen })
+	e.w.Until("a newcomer", 3*time.Second, func() bool { return y.State() == StateOpen })
 }
 
 // Link packets have no time, so a forged one is taken if its number is one that
@@ -508,16 +509,16 @@ func TestForgedLinkPacketsHarmOnlyTheirVictim(t *testing.T) {
 	const seeds = 50
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 34))
-		e := newExchange(t, seed, lan())
+		e := newExchange(t, seed, kit.Lan())
 		y := e.w.dial(1, Config{})
-		e.w.until("another", time.Second, func() bool { return y.State() == StateOpen && e.w.conn(y) != nil })
+		e.w.Until("another", time.Second, func() bool { return y.State() == StateOpen && e.w.conn(y) != nil })
 		for e.w.conn(e.x) != nil && sent < 100*int(seed+1) {
 			p := Packet{Kind: KindLinkAccept, Reliable: true, Ordered: true, OrderLink: uint8(r.IntN(32)), Sequence: uint16(r.Uint32())}
-			e.w.net.Inject(e.x.host.Addr(), serverAddr, p.AppendTo(nil))
+			e.w.Inject(e.x.host.Addr(), serverAddr, p.AppendTo(nil))
 			sent++
-			e.w.run(10 * time.Millisecond)
+			e.w.Pass(10 * time.Millisecond)
 		}
-		e.w.run(15 * time.Second)
+		e.w.Pass(15 * time.Second)
 		if e.x.closed != nil {
 			ended++
 			if e.x.closed.Reason == 0 {
@@ -534,24 +535,24 @@ func TestForgedLinkPacketsHarmOnlyTheirVictim(t *testing.T) {
 // T35: a live client's own packets, sent again from another address at once and
 // later, and from its own address in its next connection, do nothing.
 func TestRightPacketsFromElsewhereDoNothing(t *testing.T) {
-	r := newRand(t)
-	e := newExchange(t, 35, lan())
+	r := kit.Rand(t)
+	e := newExchange(t, 35, kit.Lan())
 	var own [][]byte
-	e.w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	e.w.Filter(func(p simnet.Packet) simnet.Verdict {
 		if p.From == e.x.host {
 			own = append(own, slices.Clone(p.Bytes))
 		}
 		return simnet.Verdict{}
 	})
-	total := promise.Keeps(t, "T35", "replica", rounds(10_000, 100_000))
+	total := promise.Keeps(t, "T35", "replica", kit.Rounds(10_000, 100_000))
 	thief := netip.AddrPortFrom(e.x.host.Addr().Addr(), 6666)
 	far := netip.MustParseAddrPort("203.0.113.5:5000")
 	for i := 0; i < total; i += 20 {
 		e.say(t)
-		e.w.run(10 * time.Millisecond)
+		e.w.Pass(10 * time.Millisecond)
 		for range 10 {
 			for _, from := range []netip.AddrPort{thief, far} {
-				e.w.net.Inject(from, serverAddr, own[r.IntN(len(own))])
+				e.w.Inject(from, serverAddr, own[r.IntN(len(own))])
 			}
 		}
 	}
@@ -567,20 +568,20 @@ func TestRightPacketsFromElsewhereDoNothing(t *testing.T) {
 	replay := own
 	e.x.Close(e.x.host.Now(), "")
 	e.x.host.Poke()
-	e.w.run(3 * time.Second)
+	e.w.Pass(3 * time.Second)
 	addr := e.x.host.Addr()
 	e.x.host.Crash()
-	e.x.Endpoint = NewClient(e.w.net.Now(), serverAddr, Config{}, newShared(200))
+	e.x.Endpoint = NewClient(e.w.Now(), serverAddr, Config{}, newShared(200))
 	e.x.host.Restart(e.x.Endpoint)
 	e.sent, e.got = [2]uint32{}, [2]uint32{}
-	e.w.until("again", 5*time.Second, func() bool { return e.x.State() == StateOpen && e.w.conn(e.x) != nil })
+	e.w.Until("again", 5*time.Second, func() bool { return e.x.State() == StateOpen && e.w.conn(e.x) != nil })
 	messages := 0
 	for _, b := range replay {
 		var p Packet
 		if p.Parse(FromClient, b) && (p.Kind == KindMessage || p.Kind == KindSyncAck) {
 			messages++
-			e.w.net.Inject(addr, serverAddr, b)
-			e.w.run(100 * time.Microsecond)
+			e.w.Inject(addr, serverAddr, b)
+			e.w.Pass(100 * time.Microsecond)
 		}
 	}
 	e.say(t)
@@ -593,18 +594,18 @@ func TestRightPacketsFromElsewhereDoNothing(t *testing.T) {
 // T36: 100,000 empty and 1-byte datagrams from strangers between two honest
 // messages cost them nothing: no time, no memory, no answer.
 func TestEmptyAndTinyDatagramsCostNothing(t *testing.T) {
-	e := newExchange(t, 36, lan())
-	e.w.net.SetLimits(simnet.Limits{Steps: 1 << 30})
-	between := promise.Keeps(t, "T36", "replica", rounds(100_000, 100_000))
+	e := newExchange(t, 36, kit.Lan())
+	e.w.SetLimits(simnet.Limits{Steps: 1 << 30})
+	between := promise.Keeps(t, "T36", "replica", kit.Rounds(100_000, 100_000))
 	stranger := netip.MustParseAddrPort("198.51.100.1:1")
 	out := e.w.server.Stats().Sent
 	for range 10 {
 		e.say(t)
 		for i := 0; i < between; i += 500 {
 			for j := range 500 {
-				e.w.net.Inject(stranger, serverAddr, []byte{byte(i)}[:j%2])
+				e.w.Inject(stranger, serverAddr, []byte{byte(i)}[:j%2])
 			}
-			e.w.run(250 * time.Microsecond)
+			e.w.Pass(250 * time.Microsecond)
 		}
 	}
 	if e.lateness > 15*time.Millisecond {
@@ -614,7 +615,7 @@ func TestEmptyAndTinyDatagramsCostNothing(t *testing.T) {
 	if n := e.w.server.Stats().Sent - out; n > 200 {
 		t.Errorf("the server sent %d datagrams", n)
 	}
-	m, now, one := e.w.mux, e.w.net.Now(), []byte{6}
+	m, now, one := e.w.mux, e.w.Now(), []byte{6}
 	if n := testing.AllocsPerRun(1000, func() {
 		m.HandleDatagram(now, stranger, one[:0])
 		m.HandleDatagram(now, stranger, one)
@@ -639,14 +640,14 @@ func TestTheSequenceWrapsAtFullSpeed(t *testing.T) {
 		{"reliable, up to 5 copies shuffled", Reliable, simnet.Profile{Delay: time.Millisecond, Jitter: 3 * time.Millisecond}, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			total := uint32(promise.Keeps(t, "T9 T16", "replica", rounds(100_000, 1_000_000)))
+			total := uint32(promise.Keeps(t, "T9 T16", "replica", kit.Rounds(100_000, 1_000_000)))
 			w := newWorld(t, 9, Config{}, tt.path)
 			// Without jitter all that is sent at once arrives at once.
-			w.net.SetLimits(simnet.Limits{Steps: 1 << 30, StepsAtOnce: 20_000})
+			w.SetLimits(simnet.Limits{Steps: 1 << 30, StepsAtOnce: 20_000})
 			x := w.dial(0, Config{})
-			w.until("connected", 10*time.Second, func() bool { return x.State() == StateOpen && w.conn(x) != nil })
+			w.Until("connected", 10*time.Second, func() bool { return x.State() == StateOpen && w.conn(x) != nil })
 			r := rand.New(rand.NewPCG(9, 16))
-			w.net.Filter(func(simnet.Packet) simnet.Verdict { return simnet.Verdict{Copies: r.IntN(tt.copies + 1)} })
+			w.Filter(func(simnet.Packet) simnet.Verdict { return simnet.Verdict{Copies: r.IntN(tt.copies + 1)} })
 			c := w.conn(x)
 			seen, got := make([]bool, total), uint32(0)
 			take := func(ev Event) {
@@ -679,11 +680,11 @@ func TestTheSequenceWrapsAtFullSpeed(t *testing.T) {
 			})
 			feed(x.host.Now())
 			x.host.Poke()
-			start := w.net.Now()
-			w.until("all", time.Hour, func() bool { return got == total })
+			start := w.Now()
+			w.Until("all", time.Hour, func() bool { return got == total })
 			st := c.Stats()
 			rs := st.Reliable.ReceiveStats
-			t.Logf("%d messages in %v of virtual time; %+v", total, w.net.Now().Sub(start), rs)
+			t.Logf("%d messages in %v of virtual time; %+v", total, w.Now().Sub(start), rs)
 			if sum := rs.Delivered + rs.Repeat + rs.Stale + rs.TooFar + rs.Refused + rs.Violation + rs.Skipped + rs.Outdated; rs.In != sum || st.Malformed+st.OutOfTime != 0 {
 				t.Errorf("the counters do not sum up: %+v", st)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
@@ -15,12 +16,12 @@ import (
 func TestHonestClientsWaitForTheSharedBudget(t *testing.T) {
 	w := newWorld(t, 50, Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Loss: .02})
 	w.mux.shared.partial = reliable.NewBudget(5 << 19)
-	w.net.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
+	w.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
 	const clients = 50
 	for i := range clients {
 		w.dial(i, Config{})
 	}
-	w.until("connected", 20*time.Second, func() bool { return w.mux.Len() == clients })
+	w.Until("connected", 20*time.Second, func() bool { return w.mux.Len() == clients })
 	whole := 0
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 		switch ev.Kind {
@@ -37,11 +38,11 @@ func TestHonestClientsWaitForTheSharedBudget(t *testing.T) {
 		x.send(Ordered, "big", string(bytes.Repeat([]byte{byte(i)}, 300_000)))
 	}
 	most := 0
-	w.until("all messages", 5*time.Minute, func() bool {
+	w.Until("all messages", 5*time.Minute, func() bool {
 		most = max(most, w.mux.shared.partial.Waiting())
 		return whole == clients
 	})
-	w.run(time.Second)
+	w.Pass(time.Second)
 	for i, x := range w.clients {
 		if x.closed != nil {
 			t.Errorf("client %d ended: %v", i, *x.closed)
@@ -56,32 +57,32 @@ func TestHonestClientsWaitForTheSharedBudget(t *testing.T) {
 // A client whose message waits for longer than a sender tries lives on, and so does the one that it waits for, as that
 // one goes on sending; when the latter stops, it gives way.
 func TestAClientWaitsLongerThanASenderTries(t *testing.T) {
-	w := newWorld(t, 51, Config{}, lan())
+	w := newWorld(t, 51, Config{}, kit.Lan())
 	w.mux.shared.partial = reliable.NewBudget(1)
 	hog, x := w.dial(0, Config{}), w.dial(1, Config{})
-	w.until("connected", 5*time.Second, func() bool { return w.mux.Len() == 2 })
-	w.run(time.Second)
+	w.Until("connected", 5*time.Second, func() bool { return w.mux.Len() == 2 })
+	w.Pass(time.Second)
 	c := w.mux.Conn(hog.host.Addr())
 	whole := false
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) { whole = whole || ev.Kind == EventMessage }
 	number := c.endpoint.near + 1
 	pieces := func(n int) {
 		for range n {
-			w.net.Inject(c.Peer(), serverAddr, pieceOf(c, number, c.endpoint.ServerTime(w.net.Now()), true, number == c.endpoint.near+1, make([]byte, 1100)))
+			w.Inject(c.Peer(), serverAddr, pieceOf(c, number, c.endpoint.ServerTime(w.Now()), true, number == c.endpoint.near+1, make([]byte, 1100)))
 			number++
-			w.run(20 * time.Millisecond)
+			w.Pass(20 * time.Millisecond)
 		}
 	}
 	pieces(16)
 	x.send(Ordered, "big", string(make([]byte, 400_000)))
 	for range 12 {
 		pieces(16)
-		w.run(5 * time.Second)
+		w.Pass(5 * time.Second)
 	}
 	if whole || x.closed != nil || c.endpoint.State() != StateOpen || !w.mux.Conn(x.host.Addr()).endpoint.parts.Waits() {
 		t.Fatalf("after a minute: delivered %v, the client that waits %v, the other %v", whole, x.closed, c.endpoint.State())
 	}
-	w.until("the message", time.Minute, func() bool { return whole })
+	w.Until("the message", time.Minute, func() bool { return whole })
 	if x.closed != nil || w.mux.Conn(x.host.Addr()) == nil {
 		t.Errorf("the client that waited ended: %v", x.closed)
 	}
@@ -89,7 +90,7 @@ func TestAClientWaitsLongerThanASenderTries(t *testing.T) {
 
 // A message that is read is given back at once, and not with its sender's next one.
 func TestALargeMessageIsGivenBackWhenItIsRead(t *testing.T) {
-	w, x, _ := connected(t, 52, Config{}, lan())
+	w, x, _ := connected(t, 52, Config{}, kit.Lan())
 	got := 0
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 		if ev.Kind == EventMessage {
@@ -97,7 +98,7 @@ func TestALargeMessageIsGivenBackWhenItIsRead(t *testing.T) {
 		}
 	}
 	x.send(Ordered, "big", string(make([]byte, 50_000)))
-	w.until("the message", 10*time.Second, func() bool { return got == 50_000 })
+	w.Until("the message", 10*time.Second, func() bool { return got == 50_000 })
 	if n := w.mux.shared.partial.Used(); n != 0 {
 		t.Errorf("%d bytes are in use", n)
 	}
@@ -105,15 +106,15 @@ func TestALargeMessageIsGivenBackWhenItIsRead(t *testing.T) {
 
 // A client that says goodbye while its last message waits for room loses nothing that was acknowledged.
 func TestAMessageThatWaitsIsReadAtTheEnd(t *testing.T) {
-	w := newWorld(t, 53, Config{}, lan())
+	w := newWorld(t, 53, Config{}, kit.Lan())
 	w.mux.shared.partial = reliable.NewBudget(1)
 	hog, x := w.dial(0, Config{}), w.dial(1, Config{Linger: 5 * time.Second})
-	w.until("connected", 5*time.Second, func() bool { return w.mux.Len() == 2 })
-	w.run(time.Second)
+	w.Until("connected", 5*time.Second, func() bool { return w.mux.Len() == 2 })
+	w.Pass(time.Second)
 	c := w.mux.Conn(hog.host.Addr())
 	for i, number := 0, c.endpoint.near+1; i < 20; i, number = i+1, number+1 {
-		w.net.Inject(c.Peer(), serverAddr, pieceOf(c, number, c.endpoint.ServerTime(w.net.Now()), true, i == 0, make([]byte, 1100)))
-		w.run(20 * time.Millisecond)
+		w.Inject(c.Peer(), serverAddr, pieceOf(c, number, c.endpoint.ServerTime(w.Now()), true, i == 0, make([]byte, 1100)))
+		w.Pass(20 * time.Millisecond)
 	}
 	got := 0
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
@@ -124,7 +125,7 @@ func TestAMessageThatWaitsIsReadAtTheEnd(t *testing.T) {
 	x.send(Ordered, "last", string(make([]byte, 100_000)))
 	x.Close(x.host.Now(), "")
 	x.host.Poke()
-	w.until("left", 20*time.Second, func() bool { return w.mux.Len() == 1 })
+	w.Until("left", 20*time.Second, func() bool { return w.mux.Len() == 1 })
 	if got != 100_000 {
 		t.Errorf("%d bytes of the last message came", got)
 	}
@@ -134,19 +135,19 @@ func TestAMessageThatWaitsIsReadAtTheEnd(t *testing.T) {
 // on: what is refused comes again.
 func TestPeersThatLeaveGapsDoNotStopOthers(t *testing.T) {
 	w := newWorld(t, 54, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .03})
-	w.net.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
+	w.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
 	w.mux.shared.buffers.MaxHeld = 4 << 20
 	const hostile, honest = 100, 10
 	for i := range hostile + honest {
 		w.dial(i, Config{})
 	}
-	w.until("connected", 20*time.Second, func() bool { return w.mux.Len() == hostile+honest })
-	w.run(time.Second)
+	w.Until("connected", 20*time.Second, func() bool { return w.mux.Len() == hostile+honest })
+	w.Pass(time.Second)
 	data := make([]byte, 1000)
 	for _, x := range w.clients[:hostile] {
 		c := w.mux.Conn(x.host.Addr())
 		for i := range uint64(250) {
-			w.mux.HandleDatagram(w.net.Now(), c.Peer(), pieceOf(c, c.endpoint.near+5+i, c.endpoint.ServerTime(w.net.Now()), true, false, data))
+			w.mux.HandleDatagram(w.Now(), c.Peer(), pieceOf(c, c.endpoint.near+5+i, c.endpoint.ServerTime(w.Now()), true, false, data))
 		}
 	}
 	w.server.Poke()
@@ -167,9 +168,9 @@ func TestPeersThatLeaveGapsDoNotStopOthers(t *testing.T) {
 		for _, x := range w.clients[hostile:] {
 			x.send(Ordered, "n", string(append([]byte{byte(i)}, data[:200]...)))
 		}
-		w.run(20 * time.Millisecond)
+		w.Pass(20 * time.Millisecond)
 	}
-	w.until("all messages", time.Minute, func() bool {
+	w.Until("all messages", time.Minute, func() bool {
 		for _, x := range w.clients[hostile:] {
 			if c := w.mux.Conn(x.host.Addr()); c == nil || got[c] < 200 {
 				return false
@@ -183,13 +184,13 @@ func TestPeersThatLeaveGapsDoNotStopOthers(t *testing.T) {
 // message of 64 KiB is delivered within seconds, again and again, and nobody is cut off.
 func TestSlowSendersDoNotHoldUpAMessageThatIsAllThere(t *testing.T) {
 	w := newWorld(t, 55, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .02})
-	w.net.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
+	w.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 50_000})
 	const hostile = 100
 	for i := range hostile + 1 {
 		w.dial(i, Config{})
 	}
-	w.until("connected", 20*time.Second, func() bool { return w.mux.Len() == hostile+1 })
-	w.run(time.Second)
+	w.Until("connected", 20*time.Second, func() bool { return w.mux.Len() == hostile+1 })
+	w.Pass(time.Second)
 	slow := make([]uint64, hostile) // their next numbers
 	drip := func(pieces int) {
 		for i := range slow {
@@ -202,7 +203,7 @@ func TestSlowSendersDoNotHoldUpAMessageThatIsAllThere(t *testing.T) {
 				if first {
 					slow[i] = c.endpoint.near + 1
 				}
-				w.mux.HandleDatagram(w.net.Now(), c.Peer(), pieceOf(c, slow[i], c.endpoint.ServerTime(w.net.Now()), true, first, make([]byte, 1100)))
+				w.mux.HandleDatagram(w.Now(), c.Peer(), pieceOf(c, slow[i], c.endpoint.ServerTime(w.Now()), true, first, make([]byte, 1100)))
 				slow[i]++
 			}
 		}
@@ -220,7 +221,7 @@ func TestSlowSendersDoNotHoldUpAMessageThatIsAllThere(t *testing.T) {
 		honest.send(Ordered, "big", string(make([]byte, 64<<10)))
 		for range 6 { // 2.2 kB a second each: more than what counts as stalled
 			drip(1)
-			w.run(500 * time.Millisecond)
+			w.Pass(500 * time.Millisecond)
 		}
 		if budget := w.mux.shared.partial; got != 64<<10 || budget.Waiting() < hostile/2 || honest.closed != nil {
 			t.Fatalf("message %d: %d bytes came in 3 s beside %d that wait: %v", i, got, budget.Waiting(), honest.closed)

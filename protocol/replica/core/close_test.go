@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -30,7 +31,7 @@ func liveAndClose(t testing.TB, seed uint64, r *rand.Rand) *late {
 		t.Fatal(err)
 	}
 	l.x = w.dial(0, Config{})
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		side := 0
 		if p.From == l.x.host {
 			side = 1
@@ -70,7 +71,7 @@ func liveAndClose(t testing.TB, seed uint64, r *rand.Rand) *late {
 		}
 		l.x.host.Poke()
 		w.server.Poke()
-		w.run(time.Duration(r.IntN(30)) * time.Millisecond)
+		w.Pass(time.Duration(r.IntN(30)) * time.Millisecond)
 	}
 	// Ordered messages that are more than 31 numbers apart wait for the acks.
 	for i := range r.IntN(100) {
@@ -91,23 +92,23 @@ func liveAndClose(t testing.TB, seed uint64, r *rand.Rand) *late {
 			l.c.Close("bye")
 		}
 	case 2:
-		w.net.Partition(w.server, l.x.host, false)
+		w.Partition(w.server, l.x.host, false)
 	case 3:
-		w.mux.Shutdown(w.net.Now(), "down")
+		w.mux.Shutdown(w.Now(), "down")
 	}
 	l.x.host.Poke()
 	w.server.Poke()
-	w.run(time.Duration(r.IntN(15_000)) * time.Millisecond)
+	w.Pass(time.Duration(r.IntN(15_000)) * time.Millisecond)
 	l.x.Close(l.x.host.Now(), "")
 	l.x.host.Poke()
-	w.run(30 * time.Second)
+	w.Pass(30 * time.Second)
 	return l
 }
 
 // T27: after close come 1,000 late datagrams, timeouts and calls of the
 // application in any order: no event, no timeout, no buffer given twice.
 func TestNothingComesAfterClosed(t *testing.T) {
-	eachSeed(t, promise.Keeps(t, "T27", "replica", tier(200, 10_000, 10_000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T27", "replica", kit.Tier(200, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 27))
 		l := liveAndClose(t, seed, r)
 		x, m := l.x, l.w.mux
@@ -119,7 +120,7 @@ func TestNothingComesAfterClosed(t *testing.T) {
 			l.heard[side] = append(l.heard[side], []byte{0})
 		}
 		ended := m.Stats().Ended
-		now := l.w.net.Now()
+		now := l.w.Now()
 		var buf [2048]byte
 		for range 1000 {
 			now = now.Add(time.Duration(r.IntN(20)) * time.Millisecond)
@@ -197,7 +198,7 @@ func TestNothingComesAfterClosed(t *testing.T) {
 // Buffers that were given twice would mix up the messages of connections that come
 // and go: each says what it is.
 func TestBuffersOfEndedConnectionsDoNotMixUpOthers(t *testing.T) {
-	eachSeed(t, rounds(20, 500), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, kit.Rounds(20, 500), func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 28))
 		w := newWorld(t, seed, Config{}, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .1, Duplicate: .2})
 		got := 0
@@ -243,7 +244,7 @@ func TestBuffersOfEndedConnectionsDoNotMixUpOthers(t *testing.T) {
 			}
 			x.host.Poke()
 			w.server.Poke()
-			w.run(20 * time.Millisecond)
+			w.Pass(20 * time.Millisecond)
 		}
 		if got < 20 {
 			t.Errorf("seed=%d: %d messages came", seed, got)
@@ -327,21 +328,21 @@ func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
 	for _, repeats := range []int{0, 3} {
 		w := newWorld(t, 3, Config{}, simnet.Profile{Delay: way})
 		x := w.dial(0, Config{})
-		w.run(2 * time.Second)
+		w.Pass(2 * time.Second)
 		var done, told time.Duration
-		begun := w.net.Now()
+		begun := w.Now()
 		x.onEvent = func(_ time.Time, ev Event) {
 			if ev.Kind == EventClosed {
-				done = w.net.Now().Sub(begun)
+				done = w.Now().Sub(begun)
 			}
 		}
 		w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 			if ev.Kind == EventClosed && ev.Close.Reason == ReasonPeer && ev.Close.Remote {
-				told = w.net.Now().Sub(begun)
+				told = w.Now().Sub(begun)
 			}
 		}
 		acks := 0 // of the goodbye, that get lost
-		w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		w.Filter(func(p simnet.Packet) simnet.Verdict {
 			var ack Packet
 			lost := x.State() == StateClosing && ack.Parse(FromServer, p.Bytes) && ack.Kind == KindAck && acks < repeats
 			if lost {
@@ -351,7 +352,7 @@ func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
 		})
 		x.Close(x.host.Now(), "")
 		x.host.Poke()
-		w.run(3 * time.Second)
+		w.Pass(3 * time.Second)
 		if acks != repeats || done < 2*way || repeats == 0 && done != 2*way || told != way+time.Second || w.mux.Len() != 0 {
 			t.Errorf("%d repeats: the client was done after %v and the server told after %v; %d are left", acks, done, told, w.mux.Len())
 		}
@@ -361,10 +362,10 @@ func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
 // A connection that owes an acknowledgement stays due until it is polled: a Mux
 // that asked it again and again in one call would never return.
 func TestATimeoutOfTheMuxHandlesEachConnectionOnce(t *testing.T) {
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	x := w.dial(0, Config{})
-	w.until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
-	now := w.net.Now()
+	w.Until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+	now := w.Now()
 	p := Packet{Kind: KindMessage, Reliable: true, Sequence: 20, Time: x.ServerTime(now)}
 	w.mux.HandleDatagram(now, x.host.Addr(), p.AppendTo(nil))
 	now = now.Add(2 * time.Second) // past the next sync.init

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
@@ -18,16 +19,16 @@ func connected(t testing.TB, seed uint64, c Config, path simnet.Profile) (*world
 	t.Helper()
 	w := newWorld(t, seed, c, path)
 	x := w.dial(0, c)
-	w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+	w.Until("connected", 20*time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
 	return w, x, w.mux.Conn(x.host.Addr())
 }
 
 // T12, T13: acks of all numbers there are, again and again, change nothing that was
 // not sent, and are counted.
 func TestAckBombs(t *testing.T) {
-	w, x, c := connected(t, 12, Config{}, lan())
-	w.run(100 * time.Millisecond) // nothing is on its way
-	now := w.net.Now()
+	w, x, c := connected(t, 12, Config{}, kit.Lan())
+	w.Pass(100 * time.Millisecond) // nothing is on its way
+	now := w.Now()
 	if err := c.Send(Reliable, "m", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestAckBombs(t *testing.T) {
 	}
 	next := c.endpoint.sender.Next()
 	before := c.Stats().Reliable
-	for i := range promise.Keeps(t, "T12 T13", "replica", rounds(200_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T12 T13", "replica", kit.Rounds(200_000, 1_000_000)) {
 		n := uint16(i)
 		if uint64(n) == next-1 {
 			continue // the one that is in flight
@@ -59,13 +60,13 @@ func TestAckBombs(t *testing.T) {
 // T13: an ack of a number that was never sent is no sign of life.
 func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
 	promise.Keeps(t, "T13", "replica", 1)
-	w, x, c := connected(t, 13, Config{}, lan())
-	w.net.Partition(x.host, w.server, false)
-	w.net.Partition(w.server, x.host, false)
+	w, x, c := connected(t, 13, Config{}, kit.Lan())
+	w.Partition(x.host, w.server, false)
+	w.Partition(w.server, x.host, false)
 	for range 11 {
 		lie := Packet{Kind: KindAck, Acked: uint16(c.endpoint.sender.Next() + 10)}
-		w.net.Inject(x.host.Addr(), serverAddr, lie.AppendTo(nil))
-		w.run(time.Second)
+		w.Inject(x.host.Addr(), serverAddr, lie.AppendTo(nil))
+		w.Pass(time.Second)
 	}
 	if c.endpoint.State() != StateClosed {
 		t.Errorf("the server's side is %v", c.endpoint.State())
@@ -76,25 +77,25 @@ func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
 // time, and the end comes by the documented time.
 func TestResendsBackOffAndEnd(t *testing.T) {
 	promise.Keeps(t, "T14", "replica", 1)
-	w, x, c := connected(t, 14, Config{}, lan())
-	w.run(2500 * time.Millisecond)
-	heard := w.net.Now()
-	w.net.Partition(x.host, w.server, false)
+	w, x, c := connected(t, 14, Config{}, kit.Lan())
+	w.Pass(2500 * time.Millisecond)
+	heard := w.Now()
+	w.Partition(x.host, w.server, false)
 	if err := c.Send(Reliable, "m", nil); err != nil {
 		t.Fatal(err)
 	}
 	w.server.Poke()
 	number := uint16(c.endpoint.sender.Next() - 1)
 	var at []time.Time
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		var got Packet
 		if p.From == w.server && got.Parse(FromServer, p.Bytes) && got.Kind == KindMessage && got.Sequence == number {
-			at = append(at, w.net.Now())
+			at = append(at, w.Now())
 		}
 		return simnet.Verdict{}
 	})
-	w.until("given up", 30*time.Second, func() bool { return w.mux.Len() == 0 })
-	if took := w.net.Now().Sub(heard); took < 9*time.Second || took > 10100*time.Millisecond {
+	w.Until("given up", 30*time.Second, func() bool { return w.mux.Len() == 0 })
+	if took := w.Now().Sub(heard); took < 9*time.Second || took > 10100*time.Millisecond {
 		t.Errorf("given up after %v", took)
 	}
 	if len(at) < 6 || len(at) > 12 {
@@ -111,15 +112,15 @@ func TestResendsBackOffAndEnd(t *testing.T) {
 // [1 ms, 10 s], and a client's clock is not moved by more than its slew limit of a
 // twentieth.
 func TestPoisonedTimes(t *testing.T) {
-	rng := newRand(t)
-	w, x, c := connected(t, 15, Config{}, lan())
-	w.run(5 * time.Second)
-	w.net.Partition(x.host, w.server, false)
-	w.net.Partition(w.server, x.host, false)
-	now := w.net.Now()
+	rng := kit.Rand(t)
+	w, x, c := connected(t, 15, Config{}, kit.Lan())
+	w.Pass(5 * time.Second)
+	w.Partition(x.host, w.server, false)
+	w.Partition(w.server, x.host, false)
+	now := w.Now()
 	last, at := x.ServerTime(now), now
 	var buf [2048]byte
-	for i := range promise.Keeps(t, "T15", "replica", rounds(100_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T15", "replica", kit.Rounds(100_000, 1_000_000)) {
 		now = now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
 		wrong := uint64(rng.Int64N(int64(20*time.Second/time.Microsecond))) - uint64(10*time.Second/time.Microsecond)
 		if rng.IntN(4) == 0 {
@@ -166,15 +167,15 @@ func pieceOf(c *Conn, number, time uint64, more, first bool, data []byte) []byte
 // an honest message still completes throughout.
 func TestMessagesThatNeverEnd(t *testing.T) {
 	promise.Keeps(t, "T18", "replica", 1)
-	w, x, c := connected(t, 18, Config{}, lan())
-	w.run(time.Second)
+	w, x, c := connected(t, 18, Config{}, kit.Lan())
+	w.Pass(time.Second)
 	data := make([]byte, 1100)
 	number := c.endpoint.near + 1
 	for i := 0; c.endpoint.State() == StateOpen; i++ {
 		if i*len(data) > 1<<20+8192 {
 			t.Fatalf("%d bytes of one message were taken", i*len(data))
 		}
-		w.mux.HandleDatagram(w.net.Now(), x.host.Addr(), pieceOf(c, number, c.endpoint.ServerTime(w.net.Now()), true, i == 0, data))
+		w.mux.HandleDatagram(w.Now(), x.host.Addr(), pieceOf(c, number, c.endpoint.ServerTime(w.Now()), true, i == 0, data))
 		for _, _, ok := w.mux.PollEvent(); ok; _, _, ok = w.mux.PollEvent() {
 		}
 		number++
@@ -187,16 +188,16 @@ func TestMessagesThatNeverEnd(t *testing.T) {
 func TestHalfSentMessagesShareABudget(t *testing.T) {
 	shared := newShared(18)
 	shared.partial = reliable.NewBudget(4 << 20)
-	w := newWorld(t, 18, Config{}, lan())
+	w := newWorld(t, 18, Config{}, kit.Lan())
 	w.mux.shared = shared
-	w.net.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 20_000})
+	w.SetLimits(simnet.Limits{Steps: 20_000_000, StepsAtOnce: 20_000})
 	honest := w.dial(0, Config{})
 	clients := 40
 	for i := range clients {
 		w.dial(i+1, Config{})
 	}
-	w.until("connected", 5*time.Second, func() bool { return w.mux.Len() == clients+1 })
-	w.run(time.Second)
+	w.Until("connected", 5*time.Second, func() bool { return w.mux.Len() == clients+1 })
+	w.Pass(time.Second)
 	whole := 0
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 		if ev.Kind == EventMessage && len(ev.Data) == 100_000 {
@@ -215,13 +216,13 @@ func TestHalfSentMessagesShareABudget(t *testing.T) {
 			}
 			number := c.endpoint.near + 1
 			for j := range 50 {
-				w.net.Inject(c.Peer(), serverAddr, pieceOf(c, number+uint64(j), c.endpoint.ServerTime(w.net.Now()), true, round+j == 0, data))
+				w.Inject(c.Peer(), serverAddr, pieceOf(c, number+uint64(j), c.endpoint.ServerTime(w.Now()), true, round+j == 0, data))
 			}
 		}
 		honest.send(Ordered, "big", string(make([]byte, 100_000)))
-		w.run(2 * time.Second)
+		w.Pass(2 * time.Second)
 	}
-	w.until("the honest messages", 10*time.Second, func() bool { return whole == 5 })
+	w.Until("the honest messages", 10*time.Second, func() bool { return whole == 5 })
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if used := shared.partial.Used(); used > 4<<20 {
@@ -236,7 +237,7 @@ func TestHalfSentMessagesShareABudget(t *testing.T) {
 // tiny limits and a slow reader everything is delivered all the same, once and in order.
 func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	refused := uint64(0)
-	eachSeed(t, promise.Keeps(t, "T19", "replica", tier(2000, 10_000, 10_000)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T19", "replica", kit.Tier(2000, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 19))
 		tiny := Config{receiving: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}
 		w := newWorld(t, seed, tiny, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .1})
@@ -258,10 +259,10 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 		})
 		x := w.dial(0, Config{})
 		connected := func() bool { return x.State() == StateOpen && w.mux.Len() == 1 || x.State() == StateClosed }
-		w.until("connected", 20*time.Second, connected)
+		w.Until("connected", 20*time.Second, connected)
 		if x.State() == StateClosed { // one in 10^5 loses all five of its sync.acks
 			x = w.dial(1, Config{})
-			w.until("connected", 20*time.Second, connected)
+			w.Until("connected", 20*time.Second, connected)
 		}
 		const messages = 12
 		for i := range messages {
@@ -273,7 +274,7 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 			}
 			reading = rng.IntN(4) == 0
 			w.server.Poke()
-			w.run(2 * time.Millisecond)
+			w.Pass(2 * time.Millisecond)
 		}
 		once, order := [messages]bool{}, -1
 		for _, i := range got {
@@ -296,14 +297,14 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 // T34: a peer is an address and port, whichever way it is written, and no two are one.
 func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 	promise.Keeps(t, "T34", "replica", 1)
-	w, x, c := connected(t, 34, Config{}, lan())
+	w, x, c := connected(t, 34, Config{}, kit.Lan())
 	home := x.host.Addr()
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(home.Addr().As16()), home.Port())
 	if !mapped.Addr().Is4In6() || w.mux.Conn(mapped) != c {
 		t.Errorf("%v has %v, want the connection of %v", mapped, w.mux.Conn(mapped), home)
 	}
 	in := c.Stats().In
-	w.mux.HandleDatagram(w.net.Now(), mapped, (&Packet{Kind: KindAck, Acked: 1}).AppendTo(nil))
+	w.mux.HandleDatagram(w.Now(), mapped, (&Packet{Kind: KindAck, Acked: 1}).AppendTo(nil))
 	if got := c.Stats().In; got != in+1 {
 		t.Errorf("a datagram from %v was not its own: %d came, want %d", mapped, got, in+1)
 	}
@@ -316,9 +317,9 @@ func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 			t.Errorf("%v has a connection", other)
 		}
 	}
-	y := NewClient(w.net.Now(), netip.AddrPortFrom(netip.AddrFrom16(serverAddr.Addr().As16()), serverAddr.Port()), Config{}, newShared(1))
+	y := NewClient(w.Now(), netip.AddrPortFrom(netip.AddrFrom16(serverAddr.Addr().As16()), serverAddr.Port()), Config{}, newShared(1))
 	accept := Packet{Kind: KindAccept, Reliable: true, Sequence: 1, Received: 5, Sent: 5, SyncInterval: 1_000_000}
-	y.HandleDatagram(w.net.Now(), serverAddr, accept.AppendTo(nil))
+	y.HandleDatagram(w.Now(), serverAddr, accept.AppendTo(nil))
 	if y.State() != StateAccepted {
 		t.Errorf("a client of an IPv4 address inside IPv6 is %v", y.State())
 	}
@@ -328,17 +329,17 @@ func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 // limit of steps at one instant; a core that asks for the past for ever would be one.
 func TestNoTimerIsDueForEver(t *testing.T) {
 	promise.Keeps(t, "T28", "replica", 1)
-	eachSeed(t, 50, func(t *testing.T, seed uint64) {
+	kit.Seeds(t, 50, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 28))
 		w := newWorld(t, seed, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: .3, Duplicate: .2})
-		w.net.SetLimits(simnet.Limits{Steps: 1_000_000, StepsAtOnce: 1000})
+		w.SetLimits(simnet.Limits{Steps: 1_000_000, StepsAtOnce: 1000})
 		x := w.dial(0, Config{})
 		for i := range 50 {
 			if x.State() == StateOpen {
 				x.Send(x.host.Now(), Mode(rng.IntN(3)), "m", fmt.Append(nil, i))
 				x.host.Poke()
 			}
-			w.run(time.Duration(rng.IntN(200)) * time.Millisecond)
+			w.Pass(time.Duration(rng.IntN(200)) * time.Millisecond)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
@@ -45,7 +46,7 @@ func newRoom(t testing.TB, seed uint64, path simnet.Profile, clients, alike int)
 		}
 		r.clients = append(r.clients, x)
 	}
-	w.until("all are linked", time.Minute, func() bool {
+	w.Until("all are linked", time.Minute, func() bool {
 		for _, x := range r.clients {
 			if w.conn(x) == nil || !w.conn(x).endpoint.link.all(len(w.mux.store.items)) {
 				return false
@@ -99,7 +100,7 @@ func (r *room) group(i int) []*client {
 
 // fullRoom is a room whose clients all see as many objects, and have been told of them.
 func fullRoom(t testing.TB, clients, objects int) *room {
-	r := newRoom(t, 1, lan(), clients, clients)
+	r := newRoom(t, 1, kit.Lan(), clients, clients)
 	for range objects {
 		r.show(r.spawn(), 0)
 	}
@@ -123,7 +124,7 @@ func (r *room) move(now time.Time, value []byte) {
 
 func (r *room) tick(budget int) {
 	r.w.replicate(budget)
-	r.w.run(20 * time.Millisecond)
+	r.w.Pass(20 * time.Millisecond)
 }
 
 // differ says what a client sees that is not what it is shown.
@@ -184,9 +185,9 @@ func (r *room) shared() (n int) {
 // in the end each sees exactly what it is shown.
 func TestWhatIsWrittenOnceIsRightForEach(t *testing.T) {
 	shared := 0
-	eachSeed(t, rounds(200, 10_000), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, kit.Rounds(200, 10_000), func(t *testing.T, seed uint64) {
 		r := newRoom(t, seed, simnet.Profile{Delay: 10 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .15, Duplicate: .05}, 6, 4)
-		rng := r.w.net.Rand()
+		rng := r.w.Rand()
 		for range 80 {
 			for range 4 {
 				switch n := len(r.entities); {
@@ -229,7 +230,7 @@ func TestWhatIsWrittenOnceIsRightForEach(t *testing.T) {
 // A quiet path: all who see the same have one frame a tick, one who sees less a frame of its
 // own, and the packets of all hold what each would be written alone.
 func TestARoomIsWrittenOnce(t *testing.T) {
-	r := newRoom(t, 3, lan(), 20, 19)
+	r := newRoom(t, 3, kit.Lan(), 20, 19)
 	for range 50 {
 		r.show(r.spawn(), 0)
 	}
@@ -255,7 +256,7 @@ func TestARoomIsWrittenOnce(t *testing.T) {
 		if len(of) != 2 || of[0]+of[1] != 20 || of[0]*of[1] != 19 {
 			t.Fatalf("tick %d: packets were shared by %v connections, want 19 and 1", n, of)
 		}
-		r.w.run(20 * time.Millisecond)
+		r.w.Pass(20 * time.Millisecond)
 		if err := r.differ(); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +283,7 @@ func TestAFrameThatFindsNoRoomIsSentLater(t *testing.T) {
 		r.tick(100_000)
 	}
 	deaf := true
-	r.w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	r.w.Filter(func(p simnet.Packet) simnet.Verdict {
 		return simnet.Verdict{Drop: deaf && p.To != r.w.server && p.To != r.clients[3].host}
 	})
 	// The first has room for no packet of the frame, the next for one, the third perhaps for all.
@@ -329,7 +330,7 @@ func TestAFrameThatFindsNoRoomIsSentLater(t *testing.T) {
 			t.Errorf("client %d: %d values are under way and %d count as sent", i, carried, noted)
 		}
 	}
-	r.w.run(time.Second)
+	r.w.Pass(time.Second)
 	for _, e := range r.entities[:10] {
 		r.set(e, 0, 8)
 	}
@@ -346,7 +347,7 @@ func TestAFrameThatFindsNoRoomIsSentLater(t *testing.T) {
 
 // In a packet of the table variables come before entities; a game declares them as it likes.
 func TestAVariableDeclaredAfterAKindIsLinked(t *testing.T) {
-	r := newRoom(t, 7, lan(), 1, 1)
+	r := newRoom(t, 7, kit.Lan(), 1, 1)
 	r.keepScore()
 	r.show(r.spawn(), 0)
 	for range 3 {
@@ -379,7 +380,7 @@ func TestAVariableDeclaredAfterAKindIsLinked(t *testing.T) {
 // What one of two that were alike no longer sees it is not sent, nor what is over its budget; and
 // those who are told at different times are each told all.
 func TestAFrameIsForThoseWhoLackTheSame(t *testing.T) {
-	r := newRoom(t, 8, lan(), 3, 3)
+	r := newRoom(t, 8, kit.Lan(), 3, 3)
 	for range 100 {
 		r.show(r.spawn(), 0)
 	}
@@ -400,7 +401,7 @@ func TestAFrameIsForThoseWhoLackTheSame(t *testing.T) {
 	// A value each, told to one of them at a time.
 	for n := range uint32(30) {
 		r.set(r.entities[n], 1, n)
-		r.w.mux.Advance(r.w.net.Now())
+		r.w.mux.Advance(r.w.Now())
 		conns[n%3].Replicate(100_000)
 		if n%7 == 0 {
 			conns[(n+1)%3].Replicate(100_000)
@@ -434,7 +435,7 @@ func TestAFrameIsForThoseWhoLackTheSame(t *testing.T) {
 
 // A tick of a room, its packets and their acks allocate nothing, nor does a client that takes them.
 func TestATickOfARoomAllocatesNothing(t *testing.T) {
-	r := newRoom(t, 9, lan(), 10, 9)
+	r := newRoom(t, 9, kit.Lan(), 10, 9)
 	for i := range 50 {
 		r.show(r.spawn(), 0)
 		if i%2 == 0 {
@@ -444,7 +445,7 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 	for range 5 {
 		r.tick(100_000)
 	}
-	m, now := r.w.mux, r.w.net.Now()
+	m, now := r.w.mux, r.w.Now()
 	buf, ack := make([]byte, 2048), make([]byte, 0, 8)
 	value := make([]byte, 8)
 	var p Packet
@@ -471,7 +472,7 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 		tick()
 	}
 	packets, told = 0, 0
-	if n := testing.AllocsPerRun(100, tick); n != 0 && !underRace {
+	if n := testing.AllocsPerRun(100, tick); n != 0 && !kit.Race {
 		t.Errorf("a tick allocates %v times", n)
 	}
 	if packets < 10*100 || told < 100 {
@@ -481,9 +482,9 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 
 // A slot that is emptied before its first value comes stays empty, though it is the first of its kind.
 func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
-	r := newRoom(t, 10, lan(), 1, 1)
+	r := newRoom(t, 10, kit.Lan(), 1, 1)
 	held := false
-	r.w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	r.w.Filter(func(p simnet.Packet) simnet.Verdict {
 		var q Packet
 		if !held && q.Parse(FromServer, p.Bytes) && q.Kind == KindReplicate {
 			held = true
@@ -494,10 +495,10 @@ func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
 	e := r.spawn()
 	r.show(e, 0)
 	r.w.replicate(1000)
-	r.w.run(time.Millisecond)
+	r.w.Pass(time.Millisecond)
 	r.w.conn(r.clients[0]).Hide(e)
 	r.w.replicate(1000)
-	r.w.run(time.Second)
+	r.w.Pass(time.Second)
 	link, _ := r.clients[0].Values().KindLink("thing")
 	for id := range r.clients[0].Values().Entities(link) {
 		t.Errorf("entity %d is in sight", id)
@@ -511,7 +512,7 @@ func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
 // not, once the packets are acknowledged and no frame keeps them for further clients.
 func TestSentBytesAreThoseOfEachClient(t *testing.T) {
 	const clients, alike, changes = 4, 3, 50
-	r := newRoom(t, 1, lan(), clients, alike)
+	r := newRoom(t, 1, kit.Lan(), clients, alike)
 	e := r.spawn()
 	r.show(e, 0)
 	r.show(e, alike)
@@ -522,7 +523,7 @@ func TestSentBytesAreThoseOfEachClient(t *testing.T) {
 		r.keepScore() // belongs to no kind
 		r.tick(10_000)
 	}
-	r.w.run(time.Second)
+	r.w.Pass(time.Second)
 	s := r.w.mux.Store()
 	if a, b := s.SentBytes(r.kind, 0), s.SentBytes(r.kind, 1); a != 8*clients || b != 8*clients*changes {
 		t.Errorf("%d and %d bytes, want %d and %d", a, b, 8*clients, 8*clients*changes)

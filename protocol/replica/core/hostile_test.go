@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -103,11 +104,11 @@ func validPackets(t testing.TB, d *draw) (all [][]byte) {
 // T3: random bytes, half of them from valid packets with a few bytes changed.
 // Nothing panics, nothing is allocated, and what is accepted is canonical.
 func TestRandomBytes(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	d := &draw{r: r}
 	valid := validPackets(t, d)
 	var p Packet
-	accepted, total := 0, promise.Keeps(t, "T3", "replica", rounds(10_000_000, 100_000_000))
+	accepted, total := 0, promise.Keeps(t, "T3", "replica", kit.Rounds(10_000_000, 100_000_000))
 	in, out := make([]byte, 0, 2048), make([]byte, 0, 2048)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 	"parley/internal/wire"
@@ -30,7 +31,7 @@ func TestLayoutTables(t *testing.T) {
 }
 
 func (p page) checkPacket(t *testing.T, row packetRow, from Side) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	flags, hasFlags := p.flagsOf(t, row.name)
 	if !hasFlags {
 		flags = []byte{0}
@@ -40,7 +41,7 @@ func (p page) checkPacket(t *testing.T, row packetRow, from Side) {
 		func(field string, d *draw) int { return int(d.bits(2)) },
 		longest,
 	}
-	for i := range 3 + rounds(300, 10_000) {
+	for i := range 3 + kit.Rounds(300, 10_000) {
 		x := &built{t: t, page: p, packet: row, from: from, flags: flags[i%len(flags)], d: &draw{r: r}}
 		x.size = sizes[min(i, 1)]
 		if i == 2 && row.most != 0 {
@@ -277,7 +278,7 @@ func TestSizesOfThePage(t *testing.T) {
 		"table variable": minVariableBytes, "table entity": minEntityBytes, "table entity variable": minEntityVariableBytes,
 		"entity link": minEntityUpdateBytes, "variable link": minVariableUpdateBytes, "entity value": minEntityValueBytes, "variable value": minValueBytes,
 	} {
-		x := &built{t: t, page: p, d: &draw{r: newRand(t)}, size: func(string, *draw) int { return 0 }}
+		x := &built{t: t, page: p, d: &draw{r: kit.Rand(t)}, size: func(string, *draw) int { return 0 }}
 		if x.block(name, ""); len(x.b) != want {
 			t.Errorf("%s: the page says %d, the code %d", name, len(x.b), want)
 		}

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
 
 // session has an address connect and prove itself, without ever linking; it reports whether it was let in.
 func (w *world) session(from netip.AddrPort) bool {
-	now := w.net.Now()
+	now := w.Now()
 	init := Packet{Kind: KindInit, Extended: true}
 	for range 2 { // a crowd is answered the second time
 		w.mux.HandleDatagram(now, from, init.AppendTo(nil))
@@ -31,8 +32,8 @@ func hostileAddr(host, port int) netip.AddrPort {
 }
 
 func lobbyWorld(t *testing.T, seed uint64, maxConns int) *world {
-	w := newWorld(t, seed, Config{MaxConns: maxConns, EnterWithin: 10 * time.Second}, lan())
-	w.net.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
+	w := newWorld(t, seed, Config{MaxConns: maxConns, EnterWithin: 10 * time.Second}, kit.Lan())
+	w.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
 	if _, err := w.mux.Store().AddVariable("v", DataInt); err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +69,13 @@ func TestSessionsThatNeverLinkKeepNobodyOut(t *testing.T) {
 						honest++
 					}
 				}
-				w.until("an honest client enters", 3*time.Second, func() bool {
+				w.Until("an honest client enters", 3*time.Second, func() bool {
 					c := w.mux.Conn(x.host.Addr())
 					return c != nil && c.entered && honest == i+1
 				})
-				w.run(50 * time.Millisecond)
+				w.Pass(50 * time.Millisecond)
 			}
-			w.run(11 * time.Second)
+			w.Pass(11 * time.Second)
 			s := w.mux.Stats()
 			if late = s.Late + s.GaveWay; w.mux.places != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || late == 0 {
 				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.places, w.mux.lobby.Len(), w.mux.Len(), s)
@@ -97,11 +98,11 @@ func TestAnAddressHasSixtyFourThatHaveNotEntered(t *testing.T) {
 	if let != 64 || w.mux.Len() != 64 || w.mux.places != 0 || w.mux.Stats().Crowded < 1900 {
 		t.Errorf("%d were let in, %d places are taken: %+v", let, w.mux.places, w.mux.Stats())
 	}
-	w.run(9 * time.Second)
+	w.Pass(9 * time.Second)
 	if w.mux.Len() != 64 {
 		t.Errorf("after 9 s there are %d", w.mux.Len())
 	}
-	w.run(2 * time.Second)
+	w.Pass(2 * time.Second)
 	if w.mux.Len() != 0 || w.mux.Stats().Late != 64 {
 		t.Errorf("after 11 s there are %d, and %d were late", w.mux.Len(), w.mux.Stats().Late)
 	}
@@ -114,19 +115,19 @@ func TestAnAddressHasSixtyFourThatHaveNotEntered(t *testing.T) {
 func TestWhoEntersAFullGameIsTold(t *testing.T) {
 	w := lobbyWorld(t, 33, 1)
 	a, b := w.dial(0, Config{}), w.dial(1, Config{})
-	w.until("both are connected", time.Second, func() bool { return w.mux.Len() == 2 && b.State() == StateOpen && a.State() == StateOpen })
+	w.Until("both are connected", time.Second, func() bool { return w.mux.Len() == 2 && b.State() == StateOpen && a.State() == StateOpen })
 	if !w.mux.Conn(a.host.Addr()).Enter() || w.mux.places != 1 {
 		t.Fatal("the first does not enter")
 	}
 	b.Link(b.host.Now())
 	b.host.Poke()
-	w.until("the second is told", 3*time.Second, func() bool { return b.closed != nil })
+	w.Until("the second is told", 3*time.Second, func() bool { return b.closed != nil })
 	if b.closed.Reason != ReasonPeer || b.closed.Text != serverFull {
 		t.Errorf("it was told %+v", *b.closed)
 	}
 	a.Close(a.host.Now(), "")
 	a.host.Poke()
-	w.until("the first has left", 5*time.Second, func() bool { return w.mux.Len() == 0 })
+	w.Until("the first has left", 5*time.Second, func() bool { return w.mux.Len() == 0 })
 	if w.mux.places != 0 {
 		t.Errorf("%d places are taken", w.mux.places)
 	}
@@ -134,9 +135,9 @@ func TestWhoEntersAFullGameIsTold(t *testing.T) {
 
 // Without EnterWithin a connection enters with its handshake, and may stay silent.
 func TestAPlainConnectionEntersAtOnce(t *testing.T) {
-	w := newWorld(t, 34, Config{MaxConns: 1}, lan())
+	w := newWorld(t, 34, Config{MaxConns: 1}, kit.Lan())
 	x := w.dial(0, Config{})
-	w.run(30 * time.Second)
+	w.Pass(30 * time.Second)
 	if c := w.mux.Conn(x.host.Addr()); c == nil || !c.entered || !c.Enter() || x.closed != nil {
 		t.Errorf("after half a minute: %v", x.closed)
 	}
@@ -155,15 +156,15 @@ func TestConnectionsThatHaveNotEnteredShareNothing(t *testing.T) {
 				t.Fatal("it was not let in")
 			}
 			c := w.mux.Conn(from)
-			number, clock := c.endpoint.near+1, c.endpoint.ServerTime(w.net.Now())
+			number, clock := c.endpoint.near+1, c.endpoint.ServerTime(w.Now())
 			data := make([]byte, size)
 			for j := range uint64(40) { // a message in parts
-				w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, j == 0, data))
+				w.mux.HandleDatagram(w.Now(), from, pieceOf(c, number+j, clock, true, j == 0, data))
 			}
 			w.server.Poke()
 			number = c.endpoint.near + 2
 			for j := range uint64(1000) { // and what is behind a gap
-				w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, false, data))
+				w.mux.HandleDatagram(w.Now(), from, pieceOf(c, number+j, clock, true, false, data))
 			}
 			if n := c.endpoint.receiver.WaitingBytes() + c.endpoint.parts.Len(); c.endpoint.State() != StateOpen || n > guestBytes || n < 200 {
 				t.Fatalf("packets of %d bytes: it is %v, and %d bytes wait", size, c.endpoint.State(), n)
@@ -192,13 +193,13 @@ func largeBeforeEntering(t *testing.T, wait time.Duration) {
 			got += len(ev.Data)
 		}
 	}
-	w.until("connected", time.Second, func() bool { return w.mux.Len() == 1 && x.State() == StateOpen })
+	w.Until("connected", time.Second, func() bool { return w.mux.Len() == 1 && x.State() == StateOpen })
 	x.send(Ordered, "big", string(make([]byte, 64<<10)))
-	w.run(wait)
+	w.Pass(wait)
 	x.Link(x.host.Now())
 	x.host.Poke()
 	c := w.mux.Conn(x.host.Addr())
-	w.until("the message", 20*time.Second, func() bool { return got == 64<<10 })
+	w.Until("the message", 20*time.Second, func() bool { return got == 64<<10 })
 	if x.closed != nil || c.endpoint.stats.OutOfState == 0 || !c.entered {
 		t.Errorf("it ended: %v; %+v", x.closed, c.endpoint.stats)
 	}

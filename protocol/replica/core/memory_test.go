@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -78,7 +79,7 @@ func fieldOf(t *testing.T, path string) (at, size uintptr) {
 // so small that what keeps them is larger than they are.
 func TestMessagesThatNoOneTakesHoldOneMegabyteAtMost(t *testing.T) {
 	promise.Keeps(t, "T11", "replica", 1)
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	for _, tt := range []struct {
@@ -117,7 +118,7 @@ func TestMessagesThatNoOneTakesHoldOneMegabyteAtMost(t *testing.T) {
 
 // T11: nor does an application that does not read cost more, whatever the peer sends.
 func TestMessagesThatNoOneReadsHoldOneMegabyteAtMost(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	for _, tt := range []struct {

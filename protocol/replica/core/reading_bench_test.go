@@ -9,7 +9,7 @@ import (
 func BenchmarkClientTakesATick(b *testing.B) {
 	r := fullRoom(b, 1, 100)
 	x, value, buf := r.clients[0], make([]byte, 8), make([]byte, 2048)
-	now := r.w.net.Now()
+	now := r.w.Now()
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()

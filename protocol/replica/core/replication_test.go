@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
@@ -29,7 +30,7 @@ func (w *world) conn(x *client) *Conn { return w.mux.Conn(x.host.Addr()) }
 
 // replicate is one tick of the server.
 func (w *world) replicate(budget int) {
-	w.mux.Advance(w.net.Now())
+	w.mux.Advance(w.Now())
 	w.mux.Replicate(budget)
 	w.server.Poke()
 }
@@ -37,7 +38,7 @@ func (w *world) replicate(budget int) {
 func u32(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
 
 func TestValuesReachALinkedClient(t *testing.T) {
-	w, x := linkedWorld(t, 1, lan(), Config{})
+	w, x := linkedWorld(t, 1, kit.Lan(), Config{})
 	s := w.mux.Store()
 	score, err := s.AddVariable("score", DataShort)
 	if err != nil {
@@ -57,12 +58,12 @@ func TestValuesReachALinkedClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
+	w.Until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
 	if err := w.conn(x).Show(e); err != nil {
 		t.Fatal(err)
 	}
 	w.replicate(10_000)
-	w.run(100 * time.Millisecond)
+	w.Pass(100 * time.Millisecond)
 	if v, ok := x.Values().Value("score"); !ok || v.Int() != -2 {
 		t.Errorf("score is %v, %v", v, ok)
 	}
@@ -84,7 +85,7 @@ func TestValuesReachALinkedClient(t *testing.T) {
 	}
 	e.Remove()
 	w.replicate(10_000)
-	w.run(100 * time.Millisecond)
+	w.Pass(100 * time.Millisecond)
 	for id := range x.Values().Entities(link) {
 		t.Errorf("entity %d is still in sight", id)
 	}
@@ -137,7 +138,7 @@ func TestATableOfManyPieces(t *testing.T) {
 	if _, err := s.AddKind("large", vars...); err != nil {
 		t.Fatal(err)
 	}
-	w.until("linked", 10*time.Second, func() bool {
+	w.Until("linked", 10*time.Second, func() bool {
 		return w.conn(x) != nil && w.conn(x).endpoint.link != nil && w.conn(x).endpoint.link.done == len(s.items)
 	})
 	if pieces < 5 {
@@ -149,7 +150,7 @@ func TestATableOfManyPieces(t *testing.T) {
 	}
 	for range 50 {
 		w.replicate(5000)
-		w.run(50 * time.Millisecond)
+		w.Pass(50 * time.Millisecond)
 	}
 	got := 0
 	for i := range 60 {
@@ -191,7 +192,7 @@ func newChurn(t testing.TB, seed uint64, path simnet.Profile) *churn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.until("linked", time.Minute, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
+	w.Until("linked", time.Minute, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
 	x.onEvent = func(_ time.Time, ev Event) {
 		if ev.Kind == EventReplicated || ev.Kind == EventGone {
 			c.check()
@@ -247,7 +248,7 @@ func (c *churn) spawn() *Entity {
 func (c *churn) same() error {
 	conn := c.w.conn(c.x)
 	if conn == nil {
-		return fmt.Errorf("the connection is gone: %v", c.w.log)
+		return fmt.Errorf("the connection is gone: %v", c.w.Log)
 	}
 	link, _ := c.x.Values().KindLink("thing")
 	count := 0
@@ -271,14 +272,14 @@ func (c *churn) same() error {
 // tick replicates once and lets time pass.
 func (c *churn) tick(budget int) {
 	c.w.replicate(budget)
-	c.w.run(20 * time.Millisecond)
+	c.w.Pass(20 * time.Millisecond)
 }
 
 // Newest wins, what is lost comes again, and no slot ever holds two entities.
 func TestReplicationUnderLoss(t *testing.T) {
-	eachSeed(t, rounds(40, 2000), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, kit.Rounds(40, 2000), func(t *testing.T, seed uint64) {
 		c := newChurn(t, seed, simnet.Profile{Delay: 15 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: .2, Duplicate: .1})
-		rng := c.w.net.Rand()
+		rng := c.w.Rand()
 		for range 100 {
 			for range 5 {
 				switch n := len(c.entities); {
@@ -359,7 +360,7 @@ func TestSlotsAreReusedWithoutAnAlias(t *testing.T) {
 // A slot that is used again knows nothing of whoever had it: what comes into sight is told whole,
 // also if its values are older than those that were told of the one before.
 func TestASlotThatIsUsedAgainIsToldWhole(t *testing.T) {
-	w, x := linkedWorld(t, 2, lan(), Config{})
+	w, x := linkedWorld(t, 2, kit.Lan(), Config{})
 	s := w.mux.Store()
 	ship, err := s.AddKind("ship", Variable{"x", DataUint})
 	if err != nil {
@@ -369,14 +370,14 @@ func TestASlotThatIsUsedAgainIsToldWhole(t *testing.T) {
 	young, _ := s.NewEntity(ship)
 	old.Set(0, u32(1))
 	young.Set(0, u32(2))
-	w.until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
+	w.Until("linked", 5*time.Second, func() bool { return w.conn(x) != nil && w.conn(x).endpoint.link.isFinished() })
 	conn := w.conn(x)
 	for i, show := range []*Entity{young, old, young, old} {
 		if err := conn.Show(show); err != nil {
 			t.Fatal(err)
 		}
 		w.replicate(10_000)
-		w.run(100 * time.Millisecond)
+		w.Pass(100 * time.Millisecond)
 		link, _ := x.Values().KindLink("ship")
 		seen := 0
 		for id := range x.Values().Entities(link) {
@@ -390,20 +391,20 @@ func TestASlotThatIsUsedAgainIsToldWhole(t *testing.T) {
 		}
 		conn.Hide(show)
 		w.replicate(10_000)
-		w.run(100 * time.Millisecond)
+		w.Pass(100 * time.Millisecond)
 	}
 }
 
 // Blind spoofing: who sends from a victim's address and sees no reply gets the
 // victim at most the accepts and sync packets that the page allows.
 func TestASpooferGetsItsVictimLittle(t *testing.T) {
-	w := newWorld(t, 11, Config{}, lan())
+	w := newWorld(t, 11, Config{}, kit.Lan())
 	if _, err := w.mux.Store().AddVariable("secret", DataInt); err != nil {
 		t.Fatal(err)
 	}
 	victim := netip.MustParseAddrPort("10.9.9.9:999")
 	kinds := map[Kind]int{}
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		var q Packet
 		if p.To == nil && q.Parse(FromServer, p.Bytes) {
 			kinds[q.Kind]++
@@ -426,9 +427,9 @@ func TestASpooferGetsItsVictimLittle(t *testing.T) {
 				}
 				inits++
 			}
-			w.net.Inject(victim, serverAddr, p.AppendTo(nil))
+			w.Inject(victim, serverAddr, p.AppendTo(nil))
 		}
-		w.run(10 * time.Millisecond)
+		w.Pass(10 * time.Millisecond)
 	}
 	if w.mux.Len() != 0 {
 		t.Fatal("a spoofed address has a connection")

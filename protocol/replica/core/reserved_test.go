@@ -3,11 +3,13 @@ package core
 import (
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // Names that begin with "parley." are kept apart from a game's, both ways.
 func TestReservedNames(t *testing.T) {
-	w, x, c := connected(t, 1, Config{}, lan())
+	w, x, c := connected(t, 1, Config{}, kit.Lan())
 	var got []string
 	w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 		if ev.Kind == EventMessage {
@@ -28,7 +30,7 @@ func TestReservedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.server.Poke()
-	w.until("both came", time.Second, func() bool { return len(got) == 1 && len(x.events) == 2 })
+	w.Until("both came", time.Second, func() bool { return len(got) == 1 && len(x.events) == 2 })
 	if got[0] != "parley.pass" || x.events[1] != "parley.you=\"\\x01\\x00\\x02\"" {
 		t.Errorf("the server got %q, the client %q", got, x.events)
 	}

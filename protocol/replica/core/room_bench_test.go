@@ -9,7 +9,7 @@ import (
 // their acks, without a socket.
 func BenchmarkRoom(b *testing.B) {
 	r := fullRoom(b, 100, 100)
-	m, now := r.w.mux, r.w.net.Now()
+	m, now := r.w.mux, r.w.Now()
 	buf := make([]byte, 2048)
 	acks := make([][]byte, 0, len(r.clients))
 	value := make([]byte, 8)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/wire"
 )
@@ -13,11 +14,11 @@ func TestPacketsRoundTrip(t *testing.T) {
 	for _, k := range allKinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newRand(t)
+			r := kit.Rand(t)
 			d, m := &draw{r: r}, newModel(r)
 			var got Packet
 			var b, again []byte
-			for range promise.Keeps(t, "T1", "replica", rounds(1_000_000, 10_000_000)) {
+			for range promise.Keeps(t, "T1", "replica", kit.Rounds(1_000_000, 10_000_000)) {
 				m.randomise(d, k)
 				b = m.appendTo(t, b[:0])
 				if !got.Parse(m.from, b) {
@@ -40,11 +41,11 @@ func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
 	for _, k := range allKinds {
 		t.Run(k.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newRand(t)
+			r := kit.Rand(t)
 			d, m := &draw{r: r}, newModel(r)
 			var p Packet
 			var b []byte
-			for range promise.Keeps(t, "T2", "replica", rounds(100_000, 1_000_000)) {
+			for range promise.Keeps(t, "T2", "replica", kit.Rounds(100_000, 1_000_000)) {
 				m.randomise(d, k)
 				b = m.appendTo(t, b[:0])
 				for n := range b {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/reliable"
 )
@@ -13,7 +14,7 @@ import (
 // The rows of docs/limits.md: hostile peers drive connections to each, and the heap is measured.
 
 func TestAnUnprovenAddressHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	before := pagetest.Heap()
@@ -37,7 +38,7 @@ func TestAnUnprovenAddressHoldsWhatThePageSays(t *testing.T) {
 }
 
 func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	const n = 1000
@@ -49,16 +50,16 @@ func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
 			t.Fatal("it was not let in")
 		}
 		c := w.mux.Conn(from)
-		number, clock, part := c.endpoint.near+1, c.endpoint.ServerTime(w.net.Now()), make([]byte, 1100)
+		number, clock, part := c.endpoint.near+1, c.endpoint.ServerTime(w.Now()), make([]byte, 1100)
 		for j := range uint64(4) { // the half of a message in parts, whose buffer is twice as large
-			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+j, clock, true, j == 0, part))
+			w.mux.HandleDatagram(w.Now(), from, pieceOf(c, number+j, clock, true, j == 0, part))
 			w.mux.PollEvent()
 		}
 		for j := range uint64(100) { // and what follows is held behind a gap
-			w.mux.HandleDatagram(w.net.Now(), from, pieceOf(c, number+5+j, clock, true, false, part[:1]))
+			w.mux.HandleDatagram(w.Now(), from, pieceOf(c, number+5+j, clock, true, false, part[:1]))
 		}
 	}
-	w.run(time.Second)
+	w.Pass(time.Second)
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
 	pagetest.Reaches(t, "replica", "proven, not entered", got)
@@ -70,25 +71,25 @@ func TestASessionThatNeverLinksHoldsWhatThePageSays(t *testing.T) {
 
 // A server without EnterWithin: the connection has its place with the handshake, and does nothing with it.
 func TestAnIdleConnectionHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	const n = 1000
-	w := newWorld(t, 62, Config{}, lan())
+	w := newWorld(t, 62, Config{}, kit.Lan())
 	before := pagetest.Heap()
 	for i := range n {
 		if !w.session(hostileAddr(i, 1)) {
 			t.Fatal("it was not let in")
 		}
 	}
-	w.run(time.Second)
+	w.Pass(time.Second)
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
 	pagetest.Reaches(t, "replica", "connected, idle", got)
 	if w.mux.places != n {
 		t.Errorf("%d are there", w.mux.places)
 	}
-	w.run(10 * time.Second)
+	w.Pass(10 * time.Second)
 	if w.mux.Len() != 0 {
 		t.Errorf("%d are there that have not answered for 10 s", w.mux.Len())
 	}
@@ -97,7 +98,7 @@ func TestAnIdleConnectionHoldsWhatThePageSays(t *testing.T) {
 
 // What a connection takes of the budgets that all share is not in its row: another connection has used them up.
 func TestAFullConnectionHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	t.Run("tiny", func(t *testing.T) { fullConnection(t, 1) })
@@ -114,10 +115,10 @@ func fullConnection(t *testing.T, size int) {
 			t.Fatal("it was not let in")
 		}
 		c = w.mux.Conn(from)
-		return c, c.endpoint.near + 1, c.endpoint.ServerTime(w.net.Now())
+		return c, c.endpoint.near + 1, c.endpoint.ServerTime(w.Now())
 	}
 	take := func(c *Conn, b []byte) {
-		w.mux.HandleDatagram(w.net.Now(), c.Peer(), b)
+		w.mux.HandleDatagram(w.Now(), c.Peer(), b)
 		for _, _, ok := w.mux.PollEvent(); ok; _, _, ok = w.mux.PollEvent() {
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -453,8 +454,8 @@ func walkStep(t testing.TB, d driven, e *Endpoint, table map[string]map[string]b
 // T26, random walks: what a peer sends in any order, with calls of the
 // application and time between, has only outcomes of the tables.
 func TestWalksThroughTheStates(t *testing.T) {
-	r := newRand(t)
-	walks := promise.Keeps(t, "T26", "replica", tier(100_000, 1_000_000, 1_000_000))
+	r := kit.Rand(t)
+	walks := promise.Keeps(t, "T26", "replica", kit.Tier(100_000, 1_000_000, 1_000_000))
 	client := allowed(t, "States of a client", clientStates)
 	server := allowed(t, "States of a server", serverStates)
 	rows := [2][]string{stateRows(FromClient), stateRows(FromServer)}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -91,7 +92,7 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 	cfg.sending.GiveUpAfter = time.Minute
 	cfg.Timeout = time.Minute
 	w := newWorld(t, seed, cfg, simnet.Profile{Delay: 10 * time.Millisecond})
-	rng := w.net.Rand()
+	rng := w.Rand()
 	up, down := [2]*traffic{newTraffic(), newTraffic()}, [2]*traffic{newTraffic(), newTraffic()}
 	index := func(c *Conn) int { return int(c.Peer().Port() - clientAddr.Port()) }
 	w.onEvent = func(_ time.Time, c *Conn, ev Event) {
@@ -109,7 +110,7 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 			}
 		}
 	}
-	if err := plan.Apply(w.net, nil, hosts...); err != nil {
+	if err := plan.Apply(w.Network, nil, hosts...); err != nil {
 		return 0, 0, err
 	}
 	turn := func() {
@@ -125,9 +126,9 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 		w.server.Poke()
 	}
 	length := plan.Calm.Round(time.Second)
-	w.net.SetLimits(simnet.Limits{Steps: 20_000_000 + int(length/time.Second)*10_000})
+	w.SetLimits(simnet.Limits{Steps: 20_000_000 + int(length/time.Second)*10_000})
 	for i := range int(length / (100 * time.Millisecond)) {
-		w.net.After(time.Duration(i)*100*time.Millisecond, "talk", func() {
+		w.After(time.Duration(i)*100*time.Millisecond, "talk", func() {
 			for _, f := range []*traffic{up[0], up[1], down[0], down[1]} {
 				mode := rng.IntN(3)
 				size := 4 + rng.IntN(200)
@@ -139,11 +140,11 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 			turn()
 		})
 	}
-	if err := w.net.Run(length); err != nil {
+	if err := w.Run(length); err != nil {
 		return 0, 0, err
 	}
 	for i := range int(within / (100 * time.Millisecond)) {
-		w.net.After(time.Duration(i)*100*time.Millisecond, "flush", turn)
+		w.After(time.Duration(i)*100*time.Millisecond, "flush", turn)
 	}
 	all := []*traffic{up[0], up[1], down[0], down[1]}
 	done := func() bool {
@@ -161,7 +162,7 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 		}
 		return true
 	}
-	if err := w.net.RunUntil(done, within); err != nil {
+	if err := w.RunUntil(done, within); err != nil {
 		return 0, 0, fmt.Errorf("not delivered in time after the faults: %w (clients %v %v: %v %v; server %v)", err,
 			w.clients[0].State(), w.clients[1].State(), w.clients[0].closed, w.clients[1].closed, w.mux.Len())
 	}
@@ -178,7 +179,7 @@ func swarmPlan(t testing.TB, seed uint64, foreign bool, plan simnet.Plan, within
 			}
 		}
 	}
-	return w.net.Hash(), ended, nil
+	return w.Hash(), ended, nil
 }
 
 // T21: whatever the network does, each connection's messages arrive as promised.
@@ -191,9 +192,9 @@ func TestSwarm(t *testing.T) {
 			if foreign {
 				part, n = "replica, foreign peers", 500
 			}
-			n = promise.Keeps(t, "T21", part, tier(n/5, n, 20*n))
+			n = promise.Keeps(t, "T21", part, kit.Tier(n/5, n, 20*n))
 			ended := 0
-			eachSeed(t, n, func(t *testing.T, seed uint64) {
+			kit.Seeds(t, n, func(t *testing.T, seed uint64) {
 				_, lost, err := swarmRun(t, seed, foreign)
 				if err != nil {
 					t.Errorf("seed=%d: %v", seed, err)
@@ -213,7 +214,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, promise.Keeps(t, "T20", "replica", tier(100, 1000, 1000)), func(t *testing.T, seed uint64) {
+		kit.Seeds(t, promise.Keeps(t, "T20", "replica", kit.Tier(100, 1000, 1000)), func(t *testing.T, seed uint64) {
 			hash, _, err := swarmRun(t, seed, seed%2 == 0)
 			if err != nil {
 				t.Errorf("seed=%d: %v", seed, err)

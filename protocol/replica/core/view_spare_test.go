@@ -3,16 +3,18 @@ package core
 import (
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // wander has each client see some of the entities, other ones in each tick, and acknowledges all
 // packets by hand. It returns a tick.
 func wander(t *testing.T, clients, entities int) (r *room, tick func()) {
-	r = newRoom(t, 4, lan(), clients, 0)
+	r = newRoom(t, 4, kit.Lan(), clients, 0)
 	for range entities {
 		r.spawn()
 	}
-	rng, now := r.w.net.Rand(), r.w.net.Now()
+	rng, now := r.w.Rand(), r.w.Now()
 	conns := make([]*Conn, clients)
 	for i, x := range r.clients {
 		conns[i] = r.w.conn(x)
@@ -49,7 +51,7 @@ func TestWhoComesAndGoesAllocatesNothing(t *testing.T) {
 			tick()
 		}
 	}
-	if n := testing.AllocsPerRun(1, walk); n >= 10 && !underRace {
+	if n := testing.AllocsPerRun(1, walk); n >= 10 && !kit.Race {
 		t.Errorf("1,000 ticks, after as many others, allocate %v times", n)
 	}
 	if n := r.w.conn(r.clients[0]).endpoint.sender.Stats().Accepted; n < 4000 {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"parley/internal/kit"
 )
 
 var (
@@ -132,9 +134,9 @@ func (s *script) check(m *model, w *packetWriter) {
 }
 
 func TestWritersKeepTheirSize(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var pieces [600]byte
-	for range rounds(5_000, 500_000) {
+	for range kit.Rounds(5_000, 500_000) {
 		for i := range pieces {
 			pieces[i] = byte(r.Uint32())
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -34,7 +35,7 @@ var endings = []struct {
 func TestNothingHappensAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
-	for seed := range uint64(promise.Keeps(t, "T27", "stamp", rounds(10_000, 100_000))) {
+	for seed := range uint64(promise.Keeps(t, "T27", "stamp", kit.Rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed, 27))
 		d := newDuoOf(t, shared, Config{})
 		var late [][2][]byte
@@ -170,24 +171,24 @@ func TestClosingIsBounded(t *testing.T) {
 	for _, linger := range []time.Duration{0, -1, 100 * time.Millisecond, time.Second + 4, 5 * time.Second} {
 		cfg := Config{Linger: linger}
 		want := cfg.fill().Linger
-		w := newWorld(t, 1, cfg, lan())
+		w := newWorld(t, 1, cfg, kit.Lan())
 		x := w.open(0, Config{})
-		w.run(100 * time.Millisecond)
-		w.net.Partition(x.host, w.server, false)
+		w.Pass(100 * time.Millisecond)
+		w.Partition(x.host, w.server, false)
 		var at []time.Time
-		w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		w.Filter(func(p simnet.Packet) simnet.Verdict {
 			var got Packet
 			if got.Parse(FromServer, p.Bytes) && got.Kind == KindDisconnect {
-				at = append(at, w.net.Now())
+				at = append(at, w.Now())
 			}
 			return simnet.Verdict{}
 		})
-		begun := w.net.Now()
+		begun := w.Now()
 		w.mux.Advance(begun)
 		x.conn().Close("bye")
 		w.server.Poke()
-		w.until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
-		if took := w.net.Now().Sub(begun); took > want || took < want*4/5 {
+		w.Until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
+		if took := w.Now().Sub(begun); took > want || took < want*4/5 {
 			t.Errorf("linger %v: closing took %v", linger, took)
 		}
 		if len(at) > closeSends || len(at) == 0 || len(at) < closeSends && want >= 500*time.Millisecond {
@@ -334,28 +335,28 @@ func TestCloseWaitsForWhatWasSent(t *testing.T) {
 		all  bool
 	}{{"on a good path", 0, true}, {"over loss", .2, true}, {"to nobody", 1, false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 3, Config{Linger: 2 * time.Second}, lan())
+			w := newWorld(t, 3, Config{Linger: 2 * time.Second}, kit.Lan())
 			x := w.open(0, Config{})
-			w.run(100 * time.Millisecond)
-			w.net.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Delay: 10 * time.Millisecond, Loss: tt.loss})
+			w.Pass(100 * time.Millisecond)
+			w.LinkBetween(w.server, x.host).SetProfile(simnet.Profile{Delay: 10 * time.Millisecond, Loss: tt.loss})
 			for range 20 {
 				x.send(Reliable, "a")
 			}
 			for range 10 {
 				x.send(Ordered, "b")
 			}
-			begun := w.net.Now()
+			begun := w.Now()
 			x.conn().Close("done")
 			w.server.Poke()
-			w.until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
-			if took := w.net.Now().Sub(begun); took > 2*time.Second {
+			w.Until("closed", time.Minute, func() bool { return w.mux.Len() == 0 })
+			if took := w.Now().Sub(begun); took > 2*time.Second {
 				t.Errorf("closing took %v", took)
 			}
 			if tt.all && (len(x.events) != 32 || x.closed == nil || x.closed.Text != "done") {
 				t.Errorf("the client saw %d events", len(x.events))
 			}
-			if !tt.all && w.log[len(w.log)-1] != "closed: closed" {
-				t.Errorf("the server saw %v", w.log)
+			if !tt.all && w.Log[len(w.Log)-1] != "closed: closed" {
+				t.Errorf("the server saw %v", w.Log)
 			}
 		})
 	}
@@ -370,21 +371,21 @@ func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
 	for _, repeats := range []int{0, 3} {
 		w := newWorld(t, 3, Config{}, simnet.Profile{Delay: way})
 		x := w.dial(0, Config{})
-		w.run(2 * time.Second)
+		w.Pass(2 * time.Second)
 		var done, told time.Duration
-		begun := w.net.Now()
+		begun := w.Now()
 		x.onEvent = func(_ time.Time, ev Event) {
 			if ev.Kind == EventClosed {
-				done = w.net.Now().Sub(begun)
+				done = w.Now().Sub(begun)
 			}
 		}
 		w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
 			if ev.Kind == EventClosed && ev.Close.Reason == ReasonPeer && ev.Close.Remote {
-				told = w.net.Now().Sub(begun)
+				told = w.Now().Sub(begun)
 			}
 		}
 		acks := 0 // of the goodbye, that get lost
-		w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+		w.Filter(func(p simnet.Packet) simnet.Verdict {
 			var ack Packet
 			lost := x.State() == StateClosing && ack.Parse(FromServer, p.Bytes) && ack.Kind == KindAck && acks < repeats
 			if lost {
@@ -394,7 +395,7 @@ func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
 		})
 		x.Close(x.host.Now(), "")
 		x.host.Poke()
-		w.run(3 * time.Second)
+		w.Pass(3 * time.Second)
 		if acks != repeats || done < 2*way || repeats == 0 && done != 2*way || told != way+time.Second || w.mux.Len() != 0 {
 			t.Errorf("%d repeats: the client was done after %v and the server told after %v; %d are left", acks, done, told, w.mux.Len())
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/wire"
 )
@@ -16,10 +17,10 @@ import (
 // T1: what is written is read again, from its sender only, and what is read is written
 // as it came. One Packet reads all, so that what stays of the one before would show.
 func TestPacketsRoundTrip(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var p, got Packet
 	var b, again []byte
-	for range promise.Keeps(t, "T1", "stamp", rounds(1_000_000, 10_000_000)) {
+	for range promise.Keeps(t, "T1", "stamp", kit.Rounds(1_000_000, 10_000_000)) {
 		for _, s := range shapes {
 			s.random(r, &p)
 			b = p.AppendTo(s.from, b[:0])
@@ -40,10 +41,10 @@ func TestPacketsRoundTrip(t *testing.T) {
 // data of an entity packet, which ends where the datagram does: there a prefix is
 // another packet with less data.
 func TestEveryPrefixAndEveryLongerPacketIsRefused(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var p, got Packet
 	var b []byte
-	for range promise.Keeps(t, "T2", "stamp", rounds(100_000, 1_000_000)) {
+	for range promise.Keeps(t, "T2", "stamp", kit.Rounds(100_000, 1_000_000)) {
 		for _, s := range shapes {
 			s.random(r, &p)
 			b = p.AppendTo(s.from, b[:0])
@@ -99,7 +100,7 @@ func mutate(b []byte, v uint64) []byte {
 // sides. Nothing panics or allocates, the oracle says the same of each, and what is
 // accepted is canonical but for the flags that are ignored.
 func TestRandomBytes(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	valid := make([][]byte, 0, 64)
 	for i := range cap(valid) {
 		var p Packet
@@ -109,7 +110,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 	in, out := make([]byte, 0, 2*MaxPacket), make([]byte, 0, 2*MaxPacket)
 	var got, want Packet
-	accepted, total := 0, promise.Keeps(t, "T3", "stamp", rounds(10_000_000, 100_000_000))
+	accepted, total := 0, promise.Keeps(t, "T3", "stamp", kit.Rounds(10_000_000, 100_000_000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range total {
@@ -314,8 +315,8 @@ func TestErrorsNameFieldAndOffset(t *testing.T) {
 // What breaks the rules becomes bytes that are refused, or loses only fields that such a
 // packet does not have; it never becomes another packet.
 func TestMistakesDoNotBecomeOtherPackets(t *testing.T) {
-	r := newRand(t)
-	refused, total := 0, rounds(1_000_000, 10_000_000)
+	r := kit.Rand(t)
+	refused, total := 0, kit.Rounds(1_000_000, 10_000_000)
 	var got Packet
 	var b []byte
 	for range total {

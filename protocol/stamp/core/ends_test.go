@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
@@ -30,18 +31,18 @@ func TestRejections(t *testing.T) {
 		}}, "", strings.Repeat("b", 24)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 9, tt.c, lan())
+			w := newWorld(t, 9, tt.c, kit.Lan())
 			a := w.open(0, Config{})
 			if tt.down != "" {
-				w.mux.Shutdown(w.net.Now(), tt.down)
+				w.mux.Shutdown(w.Now(), tt.down)
 				w.server.Poke()
-				w.until("the first is told", time.Second, func() bool { return a.closed != nil })
+				w.Until("the first is told", time.Second, func() bool { return a.closed != nil })
 				if a.closed.Reason != ReasonPeer || a.closed.Text != tt.down {
 					t.Errorf("the first client was told %+v", *a.closed)
 				}
 			}
 			b := w.dial(1, Config{})
-			w.until("rejected", time.Second, func() bool { return b.closed != nil })
+			w.Until("rejected", time.Second, func() bool { return b.closed != nil })
 			if b.closed.Reason != ReasonRejected || b.closed.Text != tt.want || !b.closed.Remote {
 				t.Errorf("the second client was told %+v", *b.closed)
 			}
@@ -55,13 +56,13 @@ func TestRejections(t *testing.T) {
 
 // A server that fills up between the handshake of a client and its first confirmation says so.
 func TestAServerThatIsFullByThenSaysSo(t *testing.T) {
-	w := newWorld(t, 10, Config{MaxConns: 1}, lan())
+	w := newWorld(t, 10, Config{MaxConns: 1}, kit.Lan())
 	a, b := w.dial(0, Config{}), w.dial(1, Config{})
-	w.until("one is told", time.Second, func() bool { return b.closed != nil })
+	w.Until("one is told", time.Second, func() bool { return b.closed != nil })
 	if b.closed.Reason != ReasonPeer || b.closed.Text != "server full" {
 		t.Errorf("the second client was told %+v", *b.closed)
 	}
-	w.run(time.Second)
+	w.Pass(time.Second)
 	if a.State() != StateOpen {
 		t.Errorf("the first is %v", a.State())
 	}
@@ -71,24 +72,24 @@ func TestAServerKicks(t *testing.T) {
 	w := newWorld(t, 11, Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Loss: .3})
 	x := w.open(0, Config{})
 	x.send(Reliable, "before")
-	w.until("came", 5*time.Second, func() bool { return len(x.events) == 2 })
+	w.Until("came", 5*time.Second, func() bool { return len(x.events) == 2 })
 	long := strings.Repeat("é", 200)
-	w.mux.Advance(w.net.Now())
+	w.mux.Advance(w.Now())
 	x.conn().Close(long)
 	w.server.Poke()
-	w.until("both are done", 2*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
+	w.Until("both are done", 2*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
 	if x.closed.Reason != ReasonPeer || !x.closed.Remote || x.closed.Text != strings.Repeat("é", 127) {
 		t.Errorf("the client was told %+v", *x.closed)
 	}
 }
 
 func TestAServerThatRestartedBeforeTheAckLetsItsClientBeginAgain(t *testing.T) {
-	w := newWorld(t, 12, Config{}, lan())
+	w := newWorld(t, 12, Config{}, kit.Lan())
 	x := w.dial(0, Config{})
-	w.until("accepted", time.Second, func() bool { return x.State() == StateAccepted })
-	w.mux = NewMux(w.net.Now(), Config{}, newShared(9), keyOf(99))
+	w.Until("accepted", time.Second, func() bool { return x.State() == StateAccepted })
+	w.mux = NewMux(w.Now(), Config{}, newShared(9), kit.Key(99))
 	w.server.Restart(w.mux)
-	w.until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
+	w.Until("connected", time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
 	if x.handshake.restarts != 1 {
 		t.Errorf("the client began %d times anew", x.handshake.restarts)
 	}
@@ -104,16 +105,16 @@ func TestAServerThatRestartedIsLost(t *testing.T) {
 		by   time.Duration
 	}{{"by silence", false, ReasonTimeout, 11 * time.Second}, {"by a notice", true, ReasonUnknown, time.Second}} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 13, Config{}, lan())
+			w := newWorld(t, 13, Config{}, kit.Lan())
 			x := w.open(0, Config{})
-			w.run(100 * time.Millisecond)
+			w.Pass(100 * time.Millisecond)
 			if tt.ack {
 				x.send(Reliable, "x")
 			}
-			w.run(15 * time.Millisecond)
-			w.mux = NewMux(w.net.Now(), Config{}, newShared(9), keyOf(99))
+			w.Pass(15 * time.Millisecond)
+			w.mux = NewMux(w.Now(), Config{}, newShared(9), kit.Key(99))
 			w.server.Restart(w.mux)
-			w.until("told", tt.by, func() bool { return x.closed != nil })
+			w.Until("told", tt.by, func() bool { return x.closed != nil })
 			if x.closed.Reason != tt.want {
 				t.Errorf("the client was told %+v", *x.closed)
 			}
@@ -122,33 +123,33 @@ func TestAServerThatRestartedIsLost(t *testing.T) {
 }
 
 func TestASilentPeerIsLost(t *testing.T) {
-	w := newWorld(t, 14, Config{}, lan())
+	w := newWorld(t, 14, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	x.host.Crash()
-	w.run(11 * time.Second)
-	if w.mux.Len() != 0 || w.log[len(w.log)-1] != "closed: timeout" {
-		t.Errorf("the server has %d connections and saw %v", w.mux.Len(), w.log)
+	w.Pass(11 * time.Second)
+	if w.mux.Len() != 0 || w.Log[len(w.Log)-1] != "closed: timeout" {
+		t.Errorf("the server has %d connections and saw %v", w.mux.Len(), w.Log)
 	}
 }
 
 // A client that crashed and comes back from the same address takes the place of its own
 // old connection, and nothing of that reaches it.
 func TestAClientThatComesBackReplacesItself(t *testing.T) {
-	w := newWorld(t, 15, Config{}, lan())
+	w := newWorld(t, 15, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	x.send(Reliable, "to the old one")
 	x.host.Crash()
-	w.run(100 * time.Millisecond)
-	y := &client{w: w, host: x.host, Endpoint: NewClient(w.net.Now(), serverAddr, Config{}, newShared(5))}
+	w.Pass(100 * time.Millisecond)
+	y := &client{w: w, host: x.host, Endpoint: NewClient(w.Now(), serverAddr, Config{}, newShared(5))}
 	x.host.AfterTurn(func(now time.Time) {
 		for ev, ok := y.PollEvent(); ok; ev, ok = y.PollEvent() {
 			y.events = append(y.events, eventText(ev))
 		}
 	})
 	x.host.Restart(y.Endpoint)
-	w.until("connected", 4*time.Second, func() bool { return y.State() == StateOpen })
-	w.run(time.Second)
-	if got := strings.Join(w.log, " "); got != "connected entered closed: replaced by a new connection connected entered" {
+	w.Until("connected", 4*time.Second, func() bool { return y.State() == StateOpen })
+	w.Pass(time.Second)
+	if got := strings.Join(w.Log, " "); got != "connected entered closed: replaced by a new connection connected entered" {
 		t.Errorf("the server saw %s", got)
 	}
 	if got := strings.Join(y.events, " "); got != "connected" {
@@ -159,36 +160,36 @@ func TestAClientThatComesBackReplacesItself(t *testing.T) {
 // A rebound client has another address, which the server does not know. It is lost, and
 // connects anew.
 func TestAReboundClientIsLost(t *testing.T) {
-	w := newWorld(t, 16, Config{}, lan())
+	w := newWorld(t, 16, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	x.host.Rebind(netip.MustParseAddrPort("10.0.0.9:1234"))
-	w.until("both have ended", 11*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
-	if x.closed.Reason != ReasonTimeout || w.log[len(w.log)-1] != "closed: timeout" {
-		t.Errorf("the client was told %+v, the server %v", *x.closed, w.log)
+	w.Until("both have ended", 11*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
+	if x.closed.Reason != ReasonTimeout || w.Log[len(w.Log)-1] != "closed: timeout" {
+		t.Errorf("the client was told %+v, the server %v", *x.closed, w.Log)
 	}
 }
 
 // A client that comes back so soon that an accept to its former self is still under way does not
 // walk into the middle of the old connection.
 func TestAnAcceptToItsFormerSelfDoesNoHarm(t *testing.T) {
-	w := newWorld(t, 16, Config{}, lan())
+	w := newWorld(t, 16, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	for i := range 5 {
 		x.send(Ordered, fmt.Sprint("old ", i))
 	}
-	w.run(200 * time.Millisecond)
+	w.Pass(200 * time.Millisecond)
 	x.host.Crash()
-	late := Packet{Kind: KindAccept, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.net.Now())}
-	y := &client{w: w, host: x.host, Endpoint: NewClient(w.net.Now(), serverAddr, Config{}, newShared(5))}
+	late := Packet{Kind: KindAccept, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.Now())}
+	y := &client{w: w, host: x.host, Endpoint: NewClient(w.Now(), serverAddr, Config{}, newShared(5))}
 	x.host.AfterTurn(func(time.Time) {
 		for ev, ok := y.PollEvent(); ok; ev, ok = y.PollEvent() {
 			y.events = append(y.events, eventText(ev))
 		}
 	})
 	x.host.Restart(y.Endpoint)
-	w.run(15 * time.Millisecond)
-	w.net.Inject(serverAddr, x.host.Addr(), late.AppendTo(FromServer, nil))
-	w.run(time.Millisecond)
+	w.Pass(15 * time.Millisecond)
+	w.Inject(serverAddr, x.host.Addr(), late.AppendTo(FromServer, nil))
+	w.Pass(time.Millisecond)
 	if y.State() != StateAccepted {
 		t.Fatalf("the client is %v", y.State())
 	}
@@ -200,7 +201,7 @@ func TestAnAcceptToItsFormerSelfDoesNoHarm(t *testing.T) {
 			}
 		}
 	}
-	w.until("connected", 5*time.Second, func() bool { return len(y.events) == 2 })
+	w.Until("connected", 5*time.Second, func() bool { return len(y.events) == 2 })
 	if got := strings.Join(y.events, " "); got != `connected "new"` {
 		t.Errorf("the client saw %s", got)
 	}

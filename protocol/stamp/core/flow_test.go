@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/reliable"
 	"parley/simnet"
@@ -35,7 +36,7 @@ func count(w *world, x *client, packets int) *counted {
 	w.server.AfterTurn(func(now time.Time) {
 		w.mux.Advance(now)
 		for c, ev, ok := w.mux.PollEvent(); ok; c, ev, ok = w.mux.PollEvent() {
-			w.log = append(w.log, eventText(ev))
+			w.Log = append(w.Log, eventText(ev))
 			if turn != nil {
 				turn(now, c, ev)
 			}
@@ -72,10 +73,10 @@ func (k *counted) take(ev Event) {
 	mode, index := Mode(ev.Data[0]), binary.LittleEndian.Uint32(ev.Data[1:])
 	key := uint64(mode)<<32 | uint64(index)
 	if k.seen[key] {
-		k.w.t.Fatalf("%v packet %d came twice", mode, index)
+		k.w.T.Fatalf("%v packet %d came twice", mode, index)
 	}
 	if mode == Ordered && index != k.got[Ordered] {
-		k.w.t.Fatalf("ordered packet %d came where %d was due", index, k.got[Ordered])
+		k.w.T.Fatalf("ordered packet %d came where %d was due", index, k.got[Ordered])
 	}
 	k.seen[key] = true
 	k.got[mode]++
@@ -87,7 +88,7 @@ func (k *counted) complete() bool {
 
 // startAt makes both sides of a connection go on with another number.
 func (x *client) startAt(number uint64) {
-	c, now := x.conn(), x.w.net.Now()
+	c, now := x.conn(), x.w.Now()
 	c.endpoint.sender.Close()
 	c.endpoint.sender = reliable.NewSender(now, number, c.endpoint.cfg.send, c.endpoint.buffers, c.endpoint.rand)
 	x.receiver = reliable.NewReceiver(now, number, x.cfg.recv, x.buffers)
@@ -103,16 +104,16 @@ func TestSequencesWrapUnderLoss(t *testing.T) {
 	run := func(seed, first uint64, packets int) {
 		w := newWorld(t, seed, wide, path)
 		x := w.open(0, Config{})
-		w.run(200 * time.Millisecond)
+		w.Pass(200 * time.Millisecond)
 		x.startAt(first)
 		k := count(w, x, packets)
-		w.until(fmt.Sprintf("seed=%d: all delivered from %d", seed, first), 10*time.Minute, k.complete)
+		w.Until(fmt.Sprintf("seed=%d: all delivered from %d", seed, first), 10*time.Minute, k.complete)
 		w.check()
 	}
-	rng := newRand(t)
-	run(1, 65_535-100, promise.Keeps(t, "T9", "stamp", rounds(100_000, 1_000_000)))
+	rng := kit.Rand(t)
+	run(1, 65_535-100, promise.Keeps(t, "T9", "stamp", kit.Rounds(100_000, 1_000_000)))
 	for seed := range uint64(64) {
-		run(seed, 65_536-rng.Uint64N(500), rounds(1000, 100_000))
+		run(seed, 65_536-rng.Uint64N(500), kit.Rounds(1000, 100_000))
 	}
 }
 
@@ -121,7 +122,7 @@ func TestSequencesWrapUnderLoss(t *testing.T) {
 func TestDuplicatesAndDisorder(t *testing.T) {
 	t.Parallel()
 	d := newDuo(t, 1, wide)
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	shuffled := func(list [][]byte) (all [][]byte) {
 		for _, b := range list {
 			for range 1 + rng.IntN(5) {
@@ -131,7 +132,7 @@ func TestDuplicatesAndDisorder(t *testing.T) {
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		return all
 	}
-	packets := promise.Keeps(t, "T16", "stamp", rounds(100_000, 1_000_000))
+	packets := promise.Keeps(t, "T16", "stamp", kit.Rounds(100_000, 1_000_000))
 	sent, ordered := 0, 0
 	seen := make([]bool, packets)
 	for turns := 0; sent < packets || d.s.sender.InFlight(0) > 0; turns++ {
@@ -179,10 +180,10 @@ func TestAStalledReader(t *testing.T) {
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: delay, Rate: 4_000_000})
 	x := w.open(0, Config{})
 	k := count(w, x, 1<<30)
-	w.run(time.Second)
+	w.Pass(time.Second)
 	reading := x.onEvent
 	x.host.AfterTurn(func(time.Time) {}) // the application does not ask for events
-	w.run(5 * time.Second)
+	w.Pass(5 * time.Second)
 	limit := x.cfg.recv.MaxReady + x.cfg.recv.MaxHeld
 	if n := x.receiver.Waiting() * (HeaderBytes + 16); n < limit/4 || n > limit {
 		t.Errorf("%d bytes wait for the reader, the limit is %d", n, limit)
@@ -202,12 +203,12 @@ func TestAStalledReader(t *testing.T) {
 	})
 	x.host.Poke()
 	waiting := k.got[Reliable] - got
-	w.run(4*delay + time.Millisecond)
+	w.Pass(4*delay + time.Millisecond)
 	if now := k.got[Reliable] - got; now <= waiting {
 		t.Errorf("two round trips after the reader came back nothing new has come")
 	}
 	k.left = 0
-	w.until("all delivered", time.Minute, k.complete)
+	w.Until("all delivered", time.Minute, k.complete)
 	w.check()
 }
 
@@ -219,23 +220,23 @@ func TestWhoNeverAcknowledgesIsCutOff(t *testing.T) {
 		stop func(w *world, x *client)
 	}{
 		{"reads nothing", func(_ *world, x *client) { x.host.AfterTurn(func(time.Time) {}) }},
-		{"is silent", func(w *world, x *client) { w.net.Partition(x.host, w.server, true) }},
+		{"is silent", func(w *world, x *client) { w.Partition(x.host, w.server, true) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, 1, Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Rate: 4_000_000})
 			x := w.open(0, Config{})
 			k := count(w, x, 1<<30)
-			w.run(time.Second)
+			w.Pass(time.Second)
 			tt.stop(w, x)
 			before := w.server.Stats().SentBytes
 			most := 0
-			w.until("cut off", 30*time.Second, func() bool {
+			w.Until("cut off", 30*time.Second, func() bool {
 				if c := w.mux.Conn(x.host.Addr()); c != nil {
 					most = max(most, c.Pressure().Bytes)
 				}
 				return w.mux.Len() == 0
 			})
-			if got := w.log[len(w.log)-1]; got != "closed: timeout" && got != "closed: reliable packet never acknowledged" {
+			if got := w.Log[len(w.Log)-1]; got != "closed: timeout" && got != "closed: reliable packet never acknowledged" {
 				t.Errorf("the server saw %s", got)
 			}
 			if most > 256<<10+maxOrderedBytes {
@@ -254,23 +255,23 @@ func TestWhoNeverAcknowledgesIsCutOff(t *testing.T) {
 // end comes by the documented time.
 func TestResendsBackOffAndEnd(t *testing.T) {
 	promise.Keeps(t, "T14", "stamp", 1)
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	x := w.open(0, Config{})
-	w.run(200 * time.Millisecond)
-	heard := w.net.Now()
-	w.net.Partition(x.host, w.server, false)
+	w.Pass(200 * time.Millisecond)
+	heard := w.Now()
+	w.Partition(x.host, w.server, false)
 	x.send(Reliable, "x")
 	number := uint16(x.conn().endpoint.sender.Next() - 1)
 	var at []time.Time
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		var got Packet
 		if got.Parse(FromServer, p.Bytes) && got.Sequence == number {
-			at = append(at, w.net.Now())
+			at = append(at, w.Now())
 		}
 		return simnet.Verdict{}
 	})
-	w.until("given up", 30*time.Second, func() bool { return w.mux.Len() == 0 })
-	if took := w.net.Now().Sub(heard); took < 9*time.Second || took > 10*time.Second {
+	w.Until("given up", 30*time.Second, func() bool { return w.mux.Len() == 0 })
+	if took := w.Now().Sub(heard); took < 9*time.Second || took > 10*time.Second {
 		t.Errorf("given up after %v", took)
 	}
 	if len(at) < 6 || len(at) > 10 {
@@ -289,7 +290,7 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	t.Parallel()
 	refused := uint64(0)
 	shared := &Shared{Rand: rand.New(rand.NewPCG(1, 2))}
-	for seed := range uint64(promise.Keeps(t, "T19", "stamp", rounds(10_000, 100_000))) {
+	for seed := range uint64(promise.Keeps(t, "T19", "stamp", kit.Rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		cfg := Config{receiving: reliable.ReceiveConfig{MaxReady: 40 + rng.IntN(100), MaxHeld: 40 + rng.IntN(100)}}
 		d := newDuoOf(t, shared, cfg)
@@ -352,9 +353,9 @@ func TestUnreliablePacketsAloneNeverUseUpTheNumbers(t *testing.T) {
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .05})
 	x := w.open(0, Config{})
 	newest, most, refused := uint64(0), uint64(0), 0
-	turns := max(rounds(2000, 20_000), 200)
+	turns := max(kit.Rounds(2000, 20_000), 200)
 	for range turns {
-		w.mux.Advance(w.net.Now())
+		w.mux.Advance(w.Now())
 		for range 50 {
 			if x.conn().Send(Unreliable, []byte("x")) != nil {
 				refused++
@@ -362,7 +363,7 @@ func TestUnreliablePacketsAloneNeverUseUpTheNumbers(t *testing.T) {
 			most = max(most, x.conn().endpoint.sender.SinceReliable())
 		}
 		w.server.Poke()
-		w.run(5 * time.Millisecond)
+		w.Pass(5 * time.Millisecond)
 		newest = x.near
 	}
 	if most >= 2048 || most < 1000 || refused > 0 || newest < uint64(turns)*50 {
@@ -441,7 +442,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 		t.Errorf("%d skips wait to be told, %d are not", n, d.c.Stats().Untold)
 	}
 
-	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
+	m := NewMux(duoStart, Config{}, newShared(1), kit.Key(1))
 	in := (&Packet{Kind: KindInit}).AppendTo(FromClient, nil)
 	for range 5000 {
 		m.HandleDatagram(duoStart, clientAddr, in)

@@ -1,62 +1,12 @@
 package core
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
-	"parley/internal/promise"
+	"parley/internal/kit"
 	"parley/simnet"
 )
-
-// T24: every subset of the first ten datagrams of a handshake is lost: it connects, as no
-// ten of them are all that are sent in 10 s. Nothing half-open is left, since there is
-// no such thing: the server keeps nothing of a handshake.
-func TestAHandshakeSurvivesAnyLoss(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 16
-	}
-	promise.Keeps(t, "T24", "stamp", 1<<10/step)
-	for lost := 0; lost < 1<<10; lost += step {
-		w := newWorld(t, uint64(lost), Config{}, lan())
-		n := 0
-		w.net.Filter(func(simnet.Packet) simnet.Verdict {
-			n++
-			return simnet.Verdict{Drop: n <= 10 && lost>>(n-1)&1 != 0}
-		})
-		x := w.dial(0, Config{})
-		w.until(fmt.Sprintf("connected with %010b lost", lost), 15*time.Second, func() bool {
-			return x.State() == StateOpen && w.mux.Len() == 1
-		})
-		w.check()
-	}
-}
-
-// T24: and each of them duplicated, or delayed by 5 s, or both.
-func TestAHandshakeSurvivesDuplicatesAndDelay(t *testing.T) {
-	promise.Keeps(t, "T24", "stamp", 1)
-	for i := 1; i <= 10; i++ {
-		for _, v := range []simnet.Verdict{{Copies: 1}, {Copies: 4}, {Delay: 5 * time.Second}, {Delay: 5 * time.Second, Copies: 1}} {
-			w := newWorld(t, uint64(i), Config{}, lan())
-			n := 0
-			w.net.Filter(func(simnet.Packet) simnet.Verdict {
-				if n++; n == i {
-					return v
-				}
-				return simnet.Verdict{}
-			})
-			x := w.dial(0, Config{})
-			what := fmt.Sprintf("connected with datagram %d under %+v", i, v)
-			w.until(what, 15*time.Second, func() bool { return x.State() == StateOpen && w.mux.Len() == 1 })
-			w.run(12 * time.Second)
-			if x.State() != StateOpen || w.mux.Len() != 1 {
-				t.Errorf("%s: later the client is %v and saw %v, the server saw %v", what, x.State(), x.events, w.log)
-			}
-			w.check()
-		}
-	}
-}
 
 // A server that never answers, or whose accept is all that gets through, is given up in time.
 func TestAHandshakeThatCannotSucceedEnds(t *testing.T) {
@@ -70,9 +20,9 @@ func TestAHandshakeThatCannotSucceedEnds(t *testing.T) {
 		{"no entity gets through", func(k Kind) bool { return k != KindEntity }, 11 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 1, Config{}, lan())
+			w := newWorld(t, 1, Config{}, kit.Lan())
 			sent := map[Kind]int{}
-			w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+			w.Filter(func(p simnet.Packet) simnet.Verdict {
 				var got Packet
 				if !got.Parse(FromClient, p.Bytes) {
 					got.Parse(FromServer, p.Bytes)
@@ -81,7 +31,7 @@ func TestAHandshakeThatCannotSucceedEnds(t *testing.T) {
 				return simnet.Verdict{Drop: !tt.pass(got.Kind)}
 			})
 			x := w.dial(0, Config{})
-			w.until("given up", tt.by, func() bool { return x.closed != nil })
+			w.Until("given up", tt.by, func() bool { return x.closed != nil })
 			if x.closed.Reason != ReasonTimeout || len(x.events) != 1 {
 				t.Errorf("the client saw %v", x.events)
 			}
@@ -89,11 +39,11 @@ func TestAHandshakeThatCannotSucceedEnds(t *testing.T) {
 			if n := sent[KindInit] + sent[KindAck]; n < 10 || n > 14 {
 				t.Errorf("%d inits and acks in 10 s", n)
 			}
-			w.run(11 * time.Second)
+			w.Pass(11 * time.Second)
 			if w.mux.Len() != 0 {
 				t.Error("the server still has a connection")
 			}
-			if n := w.net.Stats().InFlight; n != 0 {
+			if n := w.Stats().InFlight; n != 0 {
 				t.Errorf("%d datagrams are still sent", n)
 			}
 		})
@@ -139,17 +89,17 @@ func TestALateAccept(t *testing.T) {
 		{"after 15 s", 30 * time.Second, 15 * time.Second, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 1, Config{}, lan())
-			w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+			w := newWorld(t, 1, Config{}, kit.Lan())
+			w.Filter(func(p simnet.Packet) simnet.Verdict {
 				var got Packet
 				isAck := got.Parse(FromClient, p.Bytes) && got.Kind == KindAck
-				return simnet.Verdict{Drop: w.net.Elapsed() < tt.inits || isAck && w.net.Elapsed() < tt.inits+tt.acks}
+				return simnet.Verdict{Drop: w.Elapsed() < tt.inits || isAck && w.Elapsed() < tt.inits+tt.acks}
 			})
 			x := w.dial(0, Config{Timeout: tt.timeout})
-			w.until("connected", 20*time.Second, func() bool { return x.State() == StateOpen })
+			w.Until("connected", 20*time.Second, func() bool { return x.State() == StateOpen })
 			// Which init the accept answered nobody can tell, so the clock may be off by half of
 			// the time that it all took; but not by more than it says.
-			off, bound := int64(x.ServerTime(x.host.Now())-x.conn().endpoint.ServerTime(w.net.Now())), x.ClockError(x.host.Now())
+			off, bound := int64(x.ServerTime(x.host.Now())-x.conn().endpoint.ServerTime(w.Now())), x.ClockError(x.host.Now())
 			if max(off, -off) > bound.Microseconds() || bound > (tt.acks+time.Second)/2 {
 				t.Errorf("the clock is %d µs off and says %v at most", off, bound)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -36,7 +37,7 @@ func forge(r *rand.Rand, from Side, b []byte) []byte {
 func TestBlindInjectionHarmsNothing(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
-	for seed := range uint64(promise.Keeps(t, "T25", "stamp", tier(300, 1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(300, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 25))
 		d := newDuoOf(t, shared, Config{})
 		var old [][2][]byte // to the client, to the server
@@ -88,7 +89,7 @@ func TestInjectionByAnEavesdropperIsBounded(t *testing.T) {
 	t.Parallel()
 	shared := newShared(1)
 	ends := map[Reason]int{}
-	for seed := range uint64(promise.Keeps(t, "T25", "stamp", tier(300, 1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T25", "stamp", kit.Tier(300, 1000, 10_000))) {
 		rng := rand.New(rand.NewPCG(seed, 26))
 		d := newDuoOf(t, shared, Config{})
 		var flipped [MaxPacket]byte
@@ -182,7 +183,7 @@ func TestAckBombs(t *testing.T) {
 	}
 	d.poll()
 	next := d.s.sender.Next()
-	for i := range promise.Keeps(t, "T12 T13", "stamp", rounds(200_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T12 T13", "stamp", kit.Rounds(200_000, 1_000_000)) {
 		n := uint16(i)
 		if uint64(n) == next-1 {
 			continue // the one that is in flight
@@ -221,9 +222,9 @@ func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
 // clock is not moved by more than its slew limit of a twentieth.
 func TestPoisonedTimes(t *testing.T) {
 	d := newDuo(t, 1, Config{})
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	last, at := d.c.ServerTime(d.now), d.now
-	for i := range promise.Keeps(t, "T15", "stamp", rounds(100_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T15", "stamp", kit.Rounds(100_000, 1_000_000)) {
 		d.now = d.now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
 		wrong := uint64(rng.Int64N(int64(20*time.Second/time.Microsecond))) - uint64(10*time.Second/time.Microsecond)
 		if rng.IntN(4) == 0 {
@@ -253,14 +254,14 @@ func TestPoisonedTimes(t *testing.T) {
 func TestNoAmplification(t *testing.T) {
 	t.Parallel()
 	muxes := map[string]*Mux{
-		"open":   NewMux(duoStart, Config{}, newShared(1), keyOf(1)),
-		"full":   NewMux(duoStart, Config{MaxConns: 1, Admit: func(netip.AddrPort) string { return string(make([]byte, 300)) }}, newShared(1), keyOf(1)),
-		"closed": NewMux(duoStart, Config{}, newShared(1), keyOf(1)),
+		"open":   NewMux(duoStart, Config{}, newShared(1), kit.Key(1)),
+		"full":   NewMux(duoStart, Config{MaxConns: 1, Admit: func(netip.AddrPort) string { return string(make([]byte, 300)) }}, newShared(1), kit.Key(1)),
+		"closed": NewMux(duoStart, Config{}, newShared(1), kit.Key(1)),
 	}
 	muxes["closed"].Shutdown(duoStart, string(make([]byte, 300)))
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	var buf, in [MaxPacket]byte
-	turns := promise.Keeps(t, "T29", "stamp", tier(400_000, 1_000_000, 4_000_000))
+	turns := promise.Keeps(t, "T29", "stamp", kit.Tier(400_000, 1_000_000, 4_000_000))
 	for name, m := range muxes {
 		now, answered := duoStart, 0
 		for i := range turns {
@@ -297,7 +298,7 @@ func TestNoAmplification(t *testing.T) {
 // Notices to strangers are limited: at most 10 a second a source and 1,000 in all. A
 // disconnect is never answered.
 func TestNoticesAreRare(t *testing.T) {
-	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
+	m := NewMux(duoStart, Config{}, newShared(1), kit.Key(1))
 	var buf [MaxPacket]byte
 	ask := func(now time.Time, from netip.AddrPort, p Packet) int {
 		m.HandleDatagram(now, from, p.AppendTo(FromClient, nil))
@@ -334,12 +335,12 @@ func TestNoticesAreRare(t *testing.T) {
 // connect through it, and one that is connected loses nothing.
 func TestASpoofedFlood(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1, Config{}, lan())
-	w.net.SetLimits(simnet.Limits{Steps: 100_000_000, StepsAtOnce: 10_000})
+	w := newWorld(t, 1, Config{}, kit.Lan())
+	w.SetLimits(simnet.Limits{Steps: 100_000_000, StepsAtOnce: 10_000})
 	x := w.open(0, Config{})
 	k := count(w, x, 0)
-	rng := newRand(t)
-	turns := promise.Keeps(t, "T30", "stamp", rounds(3000, 60_000))
+	rng := kit.Rand(t)
+	turns := promise.Keeps(t, "T30", "stamp", kit.Rounds(3000, 60_000))
 	perTurn := 1_000_000 / 3000
 	var in [MaxPacket]byte
 	connected := 0
@@ -350,15 +351,15 @@ func TestASpoofedFlood(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				p = Packet{Kind: KindAck, Sequence: 1, Time: rng.Uint64()}
 			}
-			w.net.Inject(from, serverAddr, p.AppendTo(FromClient, in[:0]))
+			w.Inject(from, serverAddr, p.AppendTo(FromClient, in[:0]))
 		}
 		if i%50 == 0 {
 			k.left++
 			w.dial(1+i/50, Config{})
 		}
-		w.run(20 * time.Millisecond)
+		w.Pass(20 * time.Millisecond)
 	}
-	w.run(3 * time.Second)
+	w.Pass(3 * time.Second)
 	for _, c := range w.clients {
 		if c.State() == StateOpen {
 			connected++
@@ -376,26 +377,26 @@ func TestASpoofedFlood(t *testing.T) {
 // T32: garbage and forged packets from the victim's own address and port, and to it from the
 // server's, do not touch its session; nor does it keep its neighbours from connecting.
 func TestForgedSourcesHarmNobody(t *testing.T) {
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	x := w.open(0, Config{})
-	w.net.SetLimits(simnet.Limits{Steps: 100_000_000, StepsAtOnce: 10_000})
-	rng := newRand(t)
+	w.SetLimits(simnet.Limits{Steps: 100_000_000, StepsAtOnce: 10_000})
+	rng := kit.Rand(t)
 	var in [MaxPacket]byte
 	k := count(w, x, 0)
-	for i := range promise.Keeps(t, "T32", "stamp", rounds(1000, 10_000)) {
+	for i := range promise.Keeps(t, "T32", "stamp", kit.Rounds(1000, 10_000)) {
 		for range 50 {
-			w.net.Inject(x.host.Addr(), serverAddr, forge(rng, FromClient, in[:]))
-			w.net.Inject(serverAddr, x.host.Addr(), forge(rng, FromServer, in[:]))
-			w.net.Inject(netip.AddrPortFrom(clientAddr.Addr(), uint16(1+rng.IntN(4000))), serverAddr, forge(rng, FromClient, in[:]))
+			w.Inject(x.host.Addr(), serverAddr, forge(rng, FromClient, in[:]))
+			w.Inject(serverAddr, x.host.Addr(), forge(rng, FromServer, in[:]))
+			w.Inject(netip.AddrPortFrom(clientAddr.Addr(), uint16(1+rng.IntN(4000))), serverAddr, forge(rng, FromClient, in[:]))
 		}
 		if i%100 == 0 {
 			w.open(1+i/100, Config{})
 		}
 		k.left++
 		w.server.Poke()
-		w.run(10 * time.Millisecond)
+		w.Pass(10 * time.Millisecond)
 	}
-	w.run(time.Second)
+	w.Pass(time.Second)
 	if x.State() != StateOpen || !k.complete() {
 		t.Errorf("the victim is %v, saw %v and got %v of %v", x.State(), x.events, k.got, k.sent)
 	}
@@ -414,29 +415,29 @@ func TestForgedEndsEndNothing(t *testing.T) {
 	}{{10 * time.Millisecond, true}, {400 * time.Millisecond, true}, {1200 * time.Millisecond, false}} {
 		w := newWorld(t, 7, Config{}, simnet.Profile{Delay: tt.delay})
 		x := w.open(0, Config{})
-		w.run(5 * time.Second)
+		w.Pass(5 * time.Second)
 		for range 20 {
-			w.net.Inject(x.host.Addr(), serverAddr, (&Packet{Kind: KindInit}).AppendTo(FromClient, nil))
+			w.Inject(x.host.Addr(), serverAddr, (&Packet{Kind: KindInit}).AppendTo(FromClient, nil))
 			if tt.leave {
-				p := Packet{Kind: KindDisconnect, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.net.Now())}
-				w.net.Inject(x.host.Addr(), serverAddr, p.AppendTo(FromClient, nil))
+				p := Packet{Kind: KindDisconnect, Sequence: 1, Time: x.conn().endpoint.ServerTime(w.Now())}
+				w.Inject(x.host.Addr(), serverAddr, p.AppendTo(FromClient, nil))
 			}
-			w.run(time.Second)
+			w.Pass(time.Second)
 		}
 		if w.mux.Len() != 1 || x.State() != StateOpen {
-			t.Errorf("%v away: %d connections, the client is %v, the server saw %v", tt.delay, w.mux.Len(), x.State(), w.log)
+			t.Errorf("%v away: %d connections, the client is %v, the server saw %v", tt.delay, w.mux.Len(), x.State(), w.Log)
 		}
 	}
 }
 
 // T35: what proves one address proves no other, no later connection and no other server.
 func TestAProofIsOfOneAddressAndOneConnection(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	var buf [MaxPacket]byte
-	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
-	other := NewMux(duoStart, Config{}, newShared(1), keyOf(2))
+	m := NewMux(duoStart, Config{}, newShared(1), kit.Key(1))
+	other := NewMux(duoStart, Config{}, newShared(1), kit.Key(2))
 	now := duoStart
-	for range promise.Keeps(t, "T35", "stamp", rounds(10_000, 100_000)) {
+	for range promise.Keeps(t, "T35", "stamp", kit.Rounds(10_000, 100_000)) {
 		now = now.Add(time.Minute)
 		begun := now
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(rng.Uint32()), byte(rng.Uint32())}), uint16(1+rng.IntN(65535)))
@@ -492,7 +493,7 @@ func TestAProofIsOfOneAddressAndOneConnection(t *testing.T) {
 // T34: a peer is an address and port, whichever way it is written.
 func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 	promise.Keeps(t, "T34", "stamp", 1)
-	m := NewMux(duoStart, Config{}, newShared(1), keyOf(1))
+	m := NewMux(duoStart, Config{}, newShared(1), kit.Key(1))
 	mapped := netip.AddrPortFrom(netip.AddrFrom16(clientAddr.Addr().As16()), clientAddr.Port())
 	var buf [MaxPacket]byte
 	m.HandleDatagram(duoStart, mapped, (&Packet{Kind: KindInit}).AppendTo(FromClient, nil))
@@ -515,14 +516,14 @@ func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 // T36: a hundred thousand empty and one-byte datagrams between two honest ones cost the honest
 // nothing but the time to look at them: no answer, no memory, no state.
 func TestTinyDatagrams(t *testing.T) {
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	conn, tiny := x.conn(), [][]byte{nil, {0}, {1}, {2}}
 	var sent []byte
-	between := promise.Keeps(t, "T36", "stamp", rounds(50_000, 500_000))
+	between := promise.Keeps(t, "T36", "stamp", kit.Rounds(50_000, 500_000))
 	for i := range 5 {
 		before := w.mux.Stats()
-		now := w.net.Now()
+		now := w.Now()
 		flood := func() {
 			for j := range between {
 				w.mux.HandleDatagram(now, x.host.Addr(), tiny[j%4])
@@ -541,13 +542,13 @@ func TestTinyDatagrams(t *testing.T) {
 		}
 		x.send(Ordered, string(rune('a'+i)))
 		sent = append(sent, byte('a'+i))
-		w.run(11 * time.Millisecond)
+		w.Pass(11 * time.Millisecond)
 	}
 	var got []byte
 	for _, ev := range x.events[1:] {
 		got = append(got, ev[1])
 	}
-	w.run(100 * time.Millisecond)
+	w.Pass(100 * time.Millisecond)
 	if conn.endpoint.State() != StateOpen || !bytes.HasPrefix(sent, got) || len(got) == 0 {
 		t.Errorf("%v: %q of %q came", conn.endpoint.State(), got, sent)
 	}

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
 
 // handshake has an address complete the handshake and say no more; it reports whether it was let in.
 func (w *world) handshake(from netip.AddrPort) bool {
-	now := w.net.Now()
+	now := w.Now()
 	init := Packet{Kind: KindInit}
 	w.mux.HandleDatagram(now, from, init.AppendTo(FromClient, nil))
 	w.confirm(from, acceptNumber, w.mux.clock(now, from))
@@ -21,7 +22,7 @@ func (w *world) handshake(from netip.AddrPort) bool {
 // confirm has an address send an ack.
 func (w *world) confirm(from netip.AddrPort, n uint16, clock uint64) {
 	ack := Packet{Kind: KindAck, Sequence: n, Time: clock}
-	w.mux.HandleDatagram(w.net.Now(), from, ack.AppendTo(FromClient, nil))
+	w.mux.HandleDatagram(w.Now(), from, ack.AppendTo(FromClient, nil))
 	w.server.Poke()
 }
 
@@ -38,8 +39,8 @@ func TestHandshakesOfTheSilentKeepNobodyOut(t *testing.T) {
 		hosts int
 	}{{"one address", 1}, {"fifty addresses", 50}, {"an address each", 1 << 20}} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 31, Config{MaxConns: 600}, lan())
-			w.net.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
+			w := newWorld(t, 31, Config{MaxConns: 600}, kit.Lan())
+			w.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
 			n := 0
 			crowd := func(count int) {
 				for range count {
@@ -51,13 +52,13 @@ func TestHandshakesOfTheSilentKeepNobodyOut(t *testing.T) {
 			for i := range promise.Keeps(t, "T31", "stamp", 100) {
 				crowd(60)
 				x := w.dial(i, Config{})
-				w.until("an honest client enters", 3*time.Second, func() bool {
+				w.Until("an honest client enters", 3*time.Second, func() bool {
 					c := w.mux.Conn(x.host.Addr())
 					return c != nil && c.entered && x.State() == StateOpen
 				})
-				w.run(50 * time.Millisecond)
+				w.Pass(50 * time.Millisecond)
 			}
-			w.run(11 * time.Second)
+			w.Pass(11 * time.Second)
 			if s := w.mux.Stats(); w.mux.places != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || s.Late+s.GaveWay == 0 || s.Check() != nil {
 				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.places, w.mux.lobby.Len(), w.mux.Len(), s)
 			}
@@ -74,10 +75,10 @@ func TestSilentHandshakesCostNextToNothing(t *testing.T) {
 		want  int
 	}{{"one address", 1, 64}, {"many addresses", 100, 2000}} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, 32, Config{}, lan())
-			w.net.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
+			w := newWorld(t, 32, Config{}, kit.Lan())
+			w.SetLimits(simnet.Limits{Steps: 50_000_000, StepsAtOnce: 200_000})
 			out := 0
-			w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+			w.Filter(func(p simnet.Packet) simnet.Verdict {
 				out += len(p.Bytes)
 				return simnet.Verdict{}
 			})
@@ -92,10 +93,10 @@ func TestSilentHandshakesCostNextToNothing(t *testing.T) {
 					let++
 				}
 				if i%20 == 0 {
-					w.run(time.Millisecond)
+					w.Pass(time.Millisecond)
 				}
 			}
-			w.run(12 * time.Second)
+			w.Pass(12 * time.Second)
 			if let != tt.want || w.mux.Len() != 0 || w.mux.Stats().Late != uint64(tt.want) {
 				t.Errorf("%d were let in, %d are left: %+v", let, w.mux.Len(), w.mux.Stats())
 			}
@@ -110,14 +111,14 @@ func TestSilentHandshakesCostNextToNothing(t *testing.T) {
 // A spectator that confirms once and then nothing is sent less and less, and then nothing, until it is lost; what is
 // kept for it is bounded. One that confirms is sent all.
 func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
-	w := newWorld(t, 33, Config{}, lan())
+	w := newWorld(t, 33, Config{}, kit.Lan())
 	from := hostileAddr(1, 1)
 	x := w.dial(0, Config{})
 	w.handshake(from)
-	w.run(10 * time.Millisecond)
+	w.Pass(10 * time.Millisecond)
 	silent := w.mux.Conn(from)
-	w.confirm(from, firstEntity, silent.endpoint.ServerTime(w.net.Now()))
-	w.until("both have entered", time.Second, func() bool { return w.mux.places == 2 && x.State() == StateOpen })
+	w.confirm(from, firstEntity, silent.endpoint.ServerTime(w.Now()))
+	w.Until("both have entered", time.Second, func() bool { return w.mux.places == 2 && x.State() == StateOpen })
 	got := 0
 	x.onEvent = func(_ time.Time, ev Event) {
 		if ev.Kind == EventEntity {
@@ -126,7 +127,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 	}
 	var sent [12]int
 	second := 0
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		if p.To == nil {
 			sent[second] += len(p.Bytes)
 		}
@@ -136,7 +137,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 	honest := 0
 	for second = 0; second < 9; second++ {
 		for range 20 {
-			w.mux.Advance(w.net.Now())
+			w.mux.Advance(w.Now())
 			for range 2 { // 40 KB a second
 				silent.SendReport(data, 1)
 				if x.conn().SendReport(data, 1) == nil {
@@ -147,7 +148,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 				}
 			}
 			w.server.Poke()
-			w.run(50 * time.Millisecond)
+			w.Pass(50 * time.Millisecond)
 		}
 	}
 	total := 0
@@ -163,7 +164,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 	if honest != 9*40 || got < honest-2 {
 		t.Errorf("the other was sent %d and got %d", honest, got)
 	}
-	w.run(3 * time.Second)
+	w.Pass(3 * time.Second)
 	if w.mux.Conn(from) != nil || w.mux.places != 1 {
 		t.Error("the silent one is still there")
 	}

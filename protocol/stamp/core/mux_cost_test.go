@@ -11,36 +11,37 @@ import (
 func BenchmarkPush(b *testing.B) {
 	for _, mode := range []Mode{Unreliable, Reliable, Ordered} {
 		b.Run(mode.String(), func(b *testing.B) {
-			x := newBench(b, 1000)
+			x, mux := newBench(b, 1000)
 			data := make([]byte, 200)
-			acks := make([][]byte, len(x.addrs))
-			before := x.mux.Stats().In
+			var buf [MaxPacket]byte
+			acks := make([][]byte, len(x.Addrs))
+			before := mux.Stats().In
 			sent := uint64(0)
 			for b.Loop() {
-				x.now = x.now.Add(40 * time.Millisecond)
-				x.mux.Advance(x.now)
-				for c := range x.mux.Conns() {
+				x.Now = x.Now.Add(40 * time.Millisecond)
+				mux.Advance(x.Now)
+				for c := range mux.Conns() {
 					if err := c.Send(mode, data); err != nil {
 						b.Fatal(err)
 					}
 				}
 				for k := range 11 {
-					x.now = x.now.Add(time.Millisecond)
+					x.Now = x.Now.Add(time.Millisecond)
 					for i := k - 1; k > 0 && i < len(acks); i += 10 {
 						if len(acks[i]) > 0 {
-							x.mux.HandleDatagram(x.now, x.addrs[i], acks[i])
+							mux.HandleDatagram(x.Now, x.Addrs[i], acks[i])
 							acks[i] = acks[i][:0]
 						}
 					}
-					if at, ok := x.mux.NextTimeout(); ok && !at.After(x.now) {
-						x.mux.HandleTimeout(x.now)
+					if at, ok := mux.NextTimeout(); ok && !at.After(x.Now) {
+						mux.HandleTimeout(x.Now)
 					}
-					for _, _, ok := x.mux.PollEvent(); ok; _, _, ok = x.mux.PollEvent() {
+					for _, _, ok := mux.PollEvent(); ok; _, _, ok = mux.PollEvent() {
 					}
-					for n, to, ok := x.mux.PollTransmit(x.buf[:]); ok; n, to, ok = x.mux.PollTransmit(x.buf[:]) {
+					for n, to, ok := mux.PollTransmit(buf[:]); ok; n, to, ok = mux.PollTransmit(buf[:]) {
 						sent++
 						var p Packet
-						if !p.Parse(FromServer, x.buf[:n]) {
+						if !p.Parse(FromServer, buf[:n]) {
 							b.Fatal("not a packet")
 						}
 						if p.Reliable {
@@ -52,7 +53,7 @@ func BenchmarkPush(b *testing.B) {
 					}
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(sent+x.mux.Stats().In-before), "ns/datagram")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(sent+mux.Stats().In-before), "ns/datagram")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,24 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/admission"
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
-var (
-	serverAddr = netip.MustParseAddrPort("10.0.0.1:7000")
-	clientAddr = netip.MustParseAddrPort("10.0.0.2:5000")
-)
+var serverAddr, clientAddr = kit.ServerAddr, kit.ClientAddr
 
 // world is a server and its clients over a simulated network.
 type world struct {
-	t       testing.TB
-	net     *simnet.Network
+	kit.Net
 	mux     *Mux
 	server  *simnet.Host
 	clients []*client
 	onEvent func(now time.Time, c *Conn, ev Event) // at the server
-	log     []string
 }
 
 // client is an endpoint and what it saw.
@@ -45,23 +39,15 @@ func newShared(seed uint64) *Shared {
 	return &Shared{Rand: rand.New(rand.NewPCG(seed, 77))}
 }
 
-func keyOf(seed uint64) (key admission.Key) {
-	binary.LittleEndian.PutUint64(key[:], seed)
-	return key
-}
-
 func newWorld(t testing.TB, seed uint64, c Config, path simnet.Profile) *world {
-	n := simnet.New(seed)
-	n.Default(path)
-	n.SetLimits(simnet.Limits{Steps: 20_000_000})
-	w := &world{t: t, net: n}
-	w.mux = NewMux(n.Now(), c, newShared(seed), keyOf(seed))
-	w.server = n.Add(serverAddr, w.mux).Named("server")
+	w := &world{Net: kit.NewNet(t, seed, path)}
+	w.mux = NewMux(w.Now(), c, newShared(seed), kit.Key(seed))
+	w.server = w.Add(serverAddr, w.mux).Named("server")
 	w.server.AfterTurn(func(now time.Time) {
 		w.mux.Advance(now)
 		for c, ev, ok := w.mux.PollEvent(); ok; c, ev, ok = w.mux.PollEvent() {
-			if len(w.log) < 1000 {
-				w.log = append(w.log, eventText(ev))
+			if len(w.Log) < 1000 {
+				w.Log = append(w.Log, eventText(ev))
 			}
 			if w.onEvent != nil {
 				w.onEvent(now, c, ev)
@@ -74,8 +60,8 @@ func newWorld(t testing.TB, seed uint64, c Config, path simnet.Profile) *world {
 // dial adds a client that begins to connect.
 func (w *world) dial(i int, c Config) *client {
 	addr := netip.AddrPortFrom(clientAddr.Addr(), clientAddr.Port()+uint16(i))
-	x := &client{w: w, Endpoint: NewClient(w.net.Now(), serverAddr, c, newShared(uint64(i)+100))}
-	x.host = w.net.Add(addr, x.Endpoint).Named(fmt.Sprintf("client%d", i))
+	x := &client{w: w, Endpoint: NewClient(w.Now(), serverAddr, c, newShared(uint64(i)+100))}
+	x.host = w.Add(addr, x.Endpoint).Named(fmt.Sprintf("client%d", i))
 	x.host.AfterTurn(func(now time.Time) {
 		for ev, ok := x.PollEvent(); ok; ev, ok = x.PollEvent() {
 			if len(x.events) < 1000 {
@@ -107,20 +93,20 @@ func eventText(ev Event) string {
 
 // conn is the server's side of a client that is connected.
 func (x *client) conn() *Conn {
-	x.w.t.Helper()
+	x.w.T.Helper()
 	c := x.w.mux.Conn(x.host.Addr())
 	if c == nil {
-		x.w.t.Fatalf("not connected: the client saw %v, the server %v", x.events, x.w.log)
+		x.w.T.Fatalf("not connected: the client saw %v, the server %v", x.events, x.w.Log)
 	}
 	return c
 }
 
 // send sends to the client, failing the test if it is not taken.
 func (x *client) send(mode Mode, data string) {
-	x.w.t.Helper()
+	x.w.T.Helper()
 	x.w.mux.Advance(x.w.server.Now())
 	if err := x.conn().Send(mode, []byte(data)); err != nil {
-		x.w.t.Fatalf("send: %v", err)
+		x.w.T.Fatalf("send: %v", err)
 	}
 	x.w.server.Poke()
 }
@@ -133,32 +119,17 @@ func (x *client) leave() {
 
 // open dials and waits until both sides are connected.
 func (w *world) open(i int, c Config) *client {
-	w.t.Helper()
+	w.T.Helper()
 	x := w.dial(i, c)
-	w.until("connected", 10*time.Second, func() bool { return x.State() == StateOpen && w.mux.Conn(x.host.Addr()) != nil })
+	w.Until("connected", 10*time.Second, func() bool { return x.State() == StateOpen && w.mux.Conn(x.host.Addr()) != nil })
 	return x
-}
-
-func (w *world) run(d time.Duration) {
-	w.t.Helper()
-	if err := w.net.Run(d); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// until runs until cond holds, for at most limit.
-func (w *world) until(what string, limit time.Duration, cond func() bool) {
-	w.t.Helper()
-	if err := w.net.RunUntil(cond, limit); err != nil {
-		w.t.Fatalf("%s: %v\nserver: %v", what, err, w.log)
-	}
 }
 
 // check fails the test if any counters do not add up.
 func (w *world) check() {
-	w.t.Helper()
+	w.T.Helper()
 	muxStats := w.mux.Stats()
-	errs := []error{w.net.Stats().Balance(), muxStats.Check()}
+	errs := []error{w.Stats().Balance(), muxStats.Check()}
 	for _, x := range w.clients {
 		s := x.Stats()
 		errs = append(errs, s.Check(), x.receiver.Check())
@@ -168,14 +139,12 @@ func (w *world) check() {
 		errs = append(errs, s.Check(), c.endpoint.sender.Check())
 	}
 	if err := errors.Join(errs...); err != nil {
-		w.t.Error(err)
+		w.T.Error(err)
 	}
 }
 
-func lan() simnet.Profile { return simnet.Profile{Delay: 10 * time.Millisecond} }
-
 func TestAClientConnectsReceivesAndLeaves(t *testing.T) {
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	w.onEvent = func(now time.Time, c *Conn, ev Event) {
 		if ev.Kind == EventConnected {
 			for mode, data := range []string{"loose", "sure", "in order"} {
@@ -186,12 +155,12 @@ func TestAClientConnectsReceivesAndLeaves(t *testing.T) {
 		}
 	}
 	x := w.open(0, Config{})
-	w.until("all came", time.Second, func() bool { return len(x.events) == 4 })
+	w.Until("all came", time.Second, func() bool { return len(x.events) == 4 })
 	slices.Sort(x.events)
 	if got := strings.Join(x.events, " "); got != `"in order" "loose" "sure" connected` {
 		t.Errorf("the client saw %s", got)
 	}
-	w.run(20 * time.Millisecond)
+	w.Pass(20 * time.Millisecond)
 	if rtt := x.conn().RTT(); rtt < 19*time.Millisecond || rtt > 25*time.Millisecond {
 		t.Errorf("the server measures a round trip of %v, want 20 ms", rtt)
 	}
@@ -199,9 +168,9 @@ func TestAClientConnectsReceivesAndLeaves(t *testing.T) {
 		t.Errorf("the client measures a round trip of %v, want 20 ms", rtt)
 	}
 	x.leave()
-	w.until("left", 3*time.Second, func() bool { return w.mux.Len() == 0 && x.closed != nil })
-	if w.log[len(w.log)-1] != "closed: peer left" || x.closed.Reason != ReasonClosed {
-		t.Errorf("the server saw %q, the client %+v", w.log, *x.closed)
+	w.Until("left", 3*time.Second, func() bool { return w.mux.Len() == 0 && x.closed != nil })
+	if w.Log[len(w.Log)-1] != "closed: peer left" || x.closed.Reason != ReasonClosed {
+		t.Errorf("the server saw %q, the client %+v", w.Log, *x.closed)
 	}
 	if _, ok := x.NextTimeout(); ok {
 		t.Error("a closed client wants a timeout")
@@ -215,9 +184,9 @@ func TestAClientConnectsReceivesAndLeaves(t *testing.T) {
 // The handshake, packet by packet: an init, an accept, an ack of sequence 1, and an empty
 // reliable entity packet, whose ack ends it.
 func TestTheHandshakeIsFiveDatagrams(t *testing.T) {
-	w := newWorld(t, 1, Config{}, lan())
+	w := newWorld(t, 1, Config{}, kit.Lan())
 	var seen []string
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		from := FromClient
 		if p.From == w.server {
 			from = FromServer
@@ -233,7 +202,7 @@ func TestTheHandshakeIsFiveDatagrams(t *testing.T) {
 		return simnet.Verdict{}
 	})
 	w.open(0, Config{})
-	w.run(900 * time.Millisecond)
+	w.Pass(900 * time.Millisecond)
 	want := []string{"client connect.init 0", "server connect.accept 1", "client ack 1", "server entity 2", "client ack 2"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("got %q, want %q", seen, want)
@@ -254,22 +223,22 @@ func TestTheClockOfAClientFollowsTheServer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, 1, Config{}, tt.path)
 			sent := 0
-			w.net.Filter(func(simnet.Packet) simnet.Verdict {
+			w.Filter(func(simnet.Packet) simnet.Verdict {
 				sent++
 				return simnet.Verdict{Drop: slices.Contains(tt.lost, sent)}
 			})
 			x := w.dial(0, Config{})
 			x.host.Skew(300)
-			w.until("connected", 5*time.Second, func() bool { return slices.Contains(x.events, "connected") })
-			off := func() int64 { return int64(x.ServerTime(x.host.Now()) - x.conn().endpoint.ServerTime(w.net.Now())) }
+			w.Until("connected", 5*time.Second, func() bool { return slices.Contains(x.events, "connected") })
+			off := func() int64 { return int64(x.ServerTime(x.host.Now()) - x.conn().endpoint.ServerTime(w.Now())) }
 			for range 120 {
 				if got := off(); got < -15_000 || got > 15_000 {
-					t.Fatalf("after %v the client's server time is %d µs off", w.net.Elapsed(), got)
+					t.Fatalf("after %v the client's server time is %d µs off", w.Elapsed(), got)
 				}
 				if bound := x.ClockError(x.host.Now()).Microseconds(); bound < max(off(), -off()) {
 					t.Fatalf("the bound of the error is %d µs, but it is %d", bound, off())
 				}
-				w.run(time.Second)
+				w.Pass(time.Second)
 			}
 		})
 	}
@@ -280,11 +249,11 @@ func TestEveryTransmissionCarriesTheTimeOfItsOwn(t *testing.T) {
 	w := newWorld(t, 2, Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Loss: .3})
 	x := w.open(0, Config{})
 	resent := map[uint16]int{}
-	w.net.Filter(func(p simnet.Packet) simnet.Verdict {
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
 		var got Packet
 		if p.From == w.server && got.Parse(FromServer, p.Bytes) {
 			resent[got.Sequence]++
-			if want := x.conn().endpoint.ServerTime(w.net.Now()); got.Time != want {
+			if want := x.conn().endpoint.ServerTime(w.Now()); got.Time != want {
 				t.Errorf("transmission %d of packet %d has time %d, and it is %d", resent[got.Sequence], got.Sequence, got.Time, want)
 			}
 		}
@@ -293,7 +262,7 @@ func TestEveryTransmissionCarriesTheTimeOfItsOwn(t *testing.T) {
 	for i := range 50 {
 		x.send(Mode(i%3), "x")
 	}
-	w.run(4 * time.Second)
+	w.Pass(4 * time.Second)
 	again := 0
 	for _, n := range resent {
 		again += n - 1

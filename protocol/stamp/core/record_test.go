@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -32,10 +33,10 @@ func walk(data []byte, into []Record) (records []Record, ok bool) {
 
 // T1: records are read as they were written, and fill a packet to its limit and not past it.
 func TestRecordsRoundTrip(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var data []byte
 	var wrote, got []Record
-	want := promise.Keeps(t, "T1", "stamp", rounds(1_000_000, 10_000_000))
+	want := promise.Keeps(t, "T1", "stamp", kit.Rounds(1_000_000, 10_000_000))
 	for written := 0; written < want; written += len(wrote) {
 		limit := r.IntN(MaxData + 1)
 		data, wrote = data[:0], wrote[:0]
@@ -68,9 +69,9 @@ func TestRecordsRoundTrip(t *testing.T) {
 
 // T2: data that ends inside a record is refused; at the end of one it is shorter data.
 func TestRecordsCutShort(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var data []byte
-	for range promise.Keeps(t, "T2", "stamp", rounds(100_000, 1_000_000)) {
+	for range promise.Keeps(t, "T2", "stamp", kit.Rounds(100_000, 1_000_000)) {
 		data = data[:0]
 		ends := map[int]bool{0: true}
 		for range 1 + r.IntN(3) {
@@ -90,7 +91,7 @@ func TestRecordsCutShort(t *testing.T) {
 // T3: random bytes as records, half of them from valid data with something changed: as the
 // oracle says, without a panic or an allocation.
 func TestRandomRecords(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	valid := make([][]byte, 64)
 	for i := range valid {
 		for range 1 + i%4 {
@@ -103,7 +104,7 @@ func TestRandomRecords(t *testing.T) {
 	}
 	in, out := make([]byte, 0, MaxPacket), make([]byte, 0, MaxPacket)
 	got, want := make([]Record, 0, MaxData/4), make([]Record, 0, MaxData/4)
-	accepted, total := 0, promise.Keeps(t, "T3", "stamp", rounds(10_000_000, 100_000_000))
+	accepted, total := 0, promise.Keeps(t, "T3", "stamp", kit.Rounds(10_000_000, 100_000_000))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range total {

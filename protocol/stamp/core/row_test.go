@@ -5,17 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 )
 
 // The rows of docs/limits.md: hostile peers drive connections to each, and the heap is measured.
 
 func TestAnUnprovenAddressHoldsNothing(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	const n = 100_000
-	m := NewMux(time.Unix(0, 0), Config{}, newShared(1), keyOf(1))
+	m := NewMux(time.Unix(0, 0), Config{}, newShared(1), kit.Key(1))
 	before := pagetest.Heap()
 	init := Packet{Kind: KindInit}
 	var buf [MaxPacket]byte
@@ -28,15 +29,15 @@ func TestAnUnprovenAddressHoldsNothing(t *testing.T) {
 }
 
 func TestASpectatorThatConfirmsNothingHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	const n = 1000
-	w := newWorld(t, 61, Config{}, lan())
+	w := newWorld(t, 61, Config{}, kit.Lan())
 	before := pagetest.Heap()
 	for i := range n {
 		w.handshake(hostileAddr(i, 1))
-		w.run(time.Millisecond)
+		w.Pass(time.Millisecond)
 	}
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
@@ -48,18 +49,18 @@ func TestASpectatorThatConfirmsNothingHoldsWhatThePageSays(t *testing.T) {
 }
 
 func TestASilentSpectatorHoldsWhatThePageSays(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector has a heap of its own")
 	}
 	const n = 200
-	w := newWorld(t, 60, Config{}, lan())
+	w := newWorld(t, 60, Config{}, kit.Lan())
 	before := pagetest.Heap()
 	for i := range n {
 		from := hostileAddr(i, 1)
 		w.handshake(from)
-		w.run(time.Millisecond)
+		w.Pass(time.Millisecond)
 		c := w.mux.Conn(from)
-		w.confirm(from, firstEntity, c.endpoint.ServerTime(w.net.Now()))
+		w.confirm(from, firstEntity, c.endpoint.ServerTime(w.Now()))
 		for c.SendReport(make([]byte, 20), 1) == nil {
 		}
 	}

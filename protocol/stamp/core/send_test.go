@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
 func TestWhatDoesNotFitIsRefused(t *testing.T) {
-	w := newWorld(t, 3, Config{}, lan())
+	w := newWorld(t, 3, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	c := x.conn()
 	for _, tt := range []struct {
@@ -58,7 +59,7 @@ func TestOneOrderedPacketIsInFlight(t *testing.T) {
 		x.send(Ordered, fmt.Sprint(i))
 		x.send(Unreliable, "between")
 	}
-	w.until("delivered", time.Minute, func() bool {
+	w.Until("delivered", time.Minute, func() bool {
 		if n := x.conn().endpoint.sender.InFlight(laneEntity); n > 1 {
 			t.Fatalf("%d ordered packets in flight", n)
 		}
@@ -84,9 +85,9 @@ func TestAClientOrdersWhatAForeignServerSends(t *testing.T) {
 		c := x.conn()
 		inject := func(n int, data string) {
 			p := Packet{Kind: KindEntity, Reliable: true, Ordered: true, Sequence: uint16(n), Data: []byte(data)}
-			p.Time = c.endpoint.ServerTime(w.net.Now().Add(-tt.delay)) // as if it had come all the way
-			w.net.Inject(serverAddr, x.host.Addr(), p.AppendTo(FromServer, nil))
-			w.run(time.Millisecond)
+			p.Time = c.endpoint.ServerTime(w.Now().Add(-tt.delay)) // as if it had come all the way
+			w.Inject(serverAddr, x.host.Addr(), p.AppendTo(FromServer, nil))
+			w.Pass(time.Millisecond)
 		}
 		saw := func(want string) {
 			t.Helper()
@@ -96,14 +97,14 @@ func TestAClientOrdersWhatAForeignServerSends(t *testing.T) {
 		}
 		inject(5, "c")
 		inject(4, "b")
-		w.run(100 * time.Millisecond)
+		w.Pass(100 * time.Millisecond)
 		saw("connected")
 		inject(3, "a")
 		saw(`connected "a" "b" "c"`)
 		inject(7, "e")
-		w.run(tt.hold - 10*time.Millisecond)
+		w.Pass(tt.hold - 10*time.Millisecond)
 		saw(`connected "a" "b" "c"`)
-		w.run(20 * time.Millisecond)
+		w.Pass(20 * time.Millisecond)
 		saw(`connected "a" "b" "c" "e"`)
 		inject(6, "d")
 		saw(`connected "a" "b" "c" "e" skipped`)
@@ -137,7 +138,7 @@ func TestReportsTellOfEachPacketOnce(t *testing.T) {
 	}
 	const reports = 500
 	for i := range reports {
-		w.mux.Advance(w.net.Now())
+		w.mux.Advance(w.Now())
 		if err := x.conn().SendReport(fmt.Append(nil, i+1), uint32(i+1)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,9 +146,9 @@ func TestReportsTellOfEachPacketOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.server.Poke()
-		w.run(20 * time.Millisecond)
+		w.Pass(20 * time.Millisecond)
 	}
-	w.until("all told", 5*time.Second, func() bool { return len(told) == reports })
+	w.Until("all told", 5*time.Second, func() bool { return len(told) == reports })
 	lost := 0
 	for tag, kind := range told {
 		if kind == EventLost {
@@ -167,10 +168,10 @@ func TestReportsTellOfEachPacketOnce(t *testing.T) {
 
 // Who does not ask for events cannot make them pile up.
 func TestReportsAreBounded(t *testing.T) {
-	w := newWorld(t, 7, Config{}, lan())
+	w := newWorld(t, 7, Config{}, kit.Lan())
 	x := w.open(0, Config{})
 	c := x.conn()
-	now := w.net.Now()
+	now := w.Now()
 	taken := 0
 	var buf [MaxPacket]byte
 	for range 3 * maxTold {
@@ -204,14 +205,14 @@ func TestTheServerKnowsTheRoundTripFromTheStart(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 40 * time.Millisecond, 300 * time.Millisecond, 800 * time.Millisecond} {
 		w := newWorld(t, 8, Config{}, simnet.Profile{Delay: delay})
 		x := w.dial(0, Config{})
-		w.until("open", 10*time.Second, func() bool { return w.mux.Len() == 1 })
+		w.Until("open", 10*time.Second, func() bool { return w.mux.Len() == 1 })
 		if rtt := x.conn().RTT(); rtt < 2*delay-time.Millisecond || rtt > 2*delay+time.Millisecond {
 			t.Errorf("%v away the server starts with a round trip of %v", delay, rtt)
 		}
-		w.until("connected", 10*time.Second, func() bool { return x.State() == StateOpen })
+		w.Until("connected", 10*time.Second, func() bool { return x.State() == StateOpen })
 		for range 10 {
 			x.send(Reliable, "x")
-			w.run(time.Second)
+			w.Pass(time.Second)
 		}
 		if s := x.conn().Stats().Reliable; s.Resent > 0 {
 			t.Errorf("%v away %d of %d were resent for nothing", delay, s.Resent, s.Accepted)
@@ -221,22 +222,22 @@ func TestTheServerKnowsTheRoundTripFromTheStart(t *testing.T) {
 
 // Nor when the way back becomes long later on.
 func TestTheServerLearnsThatTheWayBackGrew(t *testing.T) {
-	w := newWorld(t, 9, Config{}, lan())
+	w := newWorld(t, 9, Config{}, kit.Lan())
 	x := w.open(0, Config{})
-	w.run(5 * time.Second)
-	w.net.LinkBetween(x.host, w.server).SetProfile(simnet.Profile{Delay: 900 * time.Millisecond})
-	w.run(10 * time.Second)
+	w.Pass(5 * time.Second)
+	w.LinkBetween(x.host, w.server).SetProfile(simnet.Profile{Delay: 900 * time.Millisecond})
+	w.Pass(10 * time.Second)
 	before := x.conn().Stats().Reliable
-	w.run(20 * time.Second)
+	w.Pass(20 * time.Second)
 	if s := x.conn().Stats().Reliable; s.Resent-before.Resent > 1 {
 		t.Errorf("%d of %d were resent for nothing", s.Resent-before.Resent, s.Accepted-before.Accepted)
 	}
 }
 
 func TestKeepAlive(t *testing.T) {
-	w := newWorld(t, 8, Config{}, lan())
+	w := newWorld(t, 8, Config{}, kit.Lan())
 	x := w.open(0, Config{})
-	w.run(20 * time.Second)
+	w.Pass(20 * time.Second)
 	if x.State() != StateOpen || w.mux.Len() != 1 {
 		t.Fatalf("the client is %v, and there are %d connections", x.State(), w.mux.Len())
 	}
@@ -250,7 +251,7 @@ func TestKeepAlive(t *testing.T) {
 	before := x.conn().Stats().Beats
 	for range 100 {
 		x.send(Unreliable, "x")
-		w.run(100 * time.Millisecond)
+		w.Pass(100 * time.Millisecond)
 	}
 	if n := x.conn().Stats().Beats - before; n < 9 || n > 11 {
 		t.Errorf("%d empty packets in 10 s of unreliable ones", n)
@@ -258,15 +259,15 @@ func TestKeepAlive(t *testing.T) {
 	before = x.conn().Stats().Beats
 	for range 100 {
 		x.send(Reliable, "x")
-		w.run(100 * time.Millisecond)
+		w.Pass(100 * time.Millisecond)
 	}
 	if n := x.conn().Stats().Beats - before; n > 1 {
 		t.Errorf("%d empty packets in 10 s of reliable ones", n)
 	}
 	// One that would come too late comes in time.
-	w = newWorld(t, 8, Config{KeepAlive: time.Hour}, lan())
+	w = newWorld(t, 8, Config{KeepAlive: time.Hour}, kit.Lan())
 	x = w.open(0, Config{})
-	w.run(30 * time.Second)
+	w.Pass(30 * time.Second)
 	if x.State() != StateOpen || w.mux.Len() != 1 {
 		t.Errorf("with a keep-alive of an hour the client is %v", x.State())
 	}

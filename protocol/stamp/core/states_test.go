@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 )
@@ -134,7 +135,7 @@ func newStage(t testing.TB, from Side, state string, shared *Shared) *stage {
 	if from == FromServer {
 		s.e = NewClient(s.now, serverAddr, Config{}, shared)
 	} else {
-		s.mux = NewMux(s.now, Config{}, shared, keyOf(1))
+		s.mux = NewMux(s.now, Config{}, shared, kit.Key(1))
 	}
 	s.enter(state)
 	if got := s.state(); got != state {
@@ -342,7 +343,7 @@ var (
 func TestStatesAndMessages(t *testing.T) {
 	promise.Keeps(t, "T26", "stamp", 1)
 	t.Parallel()
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	for _, role := range []struct {
 		heading  string
 		from     Side
@@ -376,7 +377,7 @@ func walkStates(t *testing.T, rng *rand.Rand, from Side, messages []message, wan
 	shared := newShared(2)
 	s := newStage(t, from, first, shared)
 	seen := map[string]int{}
-	for left := tier(500_000, 5_000_000, 20_000_000); left > 0; {
+	for left := kit.Tier(500_000, 5_000_000, 20_000_000); left > 0; {
 		if from == FromServer {
 			s = newStage(t, from, first, shared)
 		} else {

@@ -6,10 +6,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -136,7 +136,7 @@ func (s *swarm) newServer() *Mux {
 	if s.server != nil {
 		now = s.server.Now()
 	}
-	s.mux = NewMux(now, s.cfg, newShared(s.rng.Uint64()), keyOf(s.rng.Uint64()))
+	s.mux = NewMux(now, s.cfg, newShared(s.rng.Uint64()), kit.Key(s.rng.Uint64()))
 	return s.mux
 }
 
@@ -338,18 +338,7 @@ func swarmClients(seed uint64) int {
 // connection ends with a reason, and once the faults end all are connected and have all
 // that they were sent within 30 s. No run goes round in circles.
 func TestSwarm(t *testing.T) {
-	if *seedFlag != 0 {
-		runSwarm(t, *seedFlag, 1)
-		return
-	}
-	const parts = 4
-	seeds := uint64(promise.Keeps(t, "T21 T28", "stamp", rounds(2000, 100_000)))
-	for i := range uint64(parts) {
-		t.Run(fmt.Sprintf("part %d", i+1), func(t *testing.T) {
-			t.Parallel()
-			runSwarm(t, 1+i*seeds/parts, seeds/parts)
-		})
-	}
+	kit.Parts(t, promise.Keeps(t, "T21 T28", "stamp", kit.Rounds(2000, 100_000)), runSwarm)
 }
 
 // Seeds that failed once, each for another reason.
@@ -382,28 +371,14 @@ func runSwarm(t *testing.T, first, seeds uint64) {
 
 // T20: the same seed gives the same run to the bit, however many threads there are.
 func TestSameSeedSameRun(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	threads := []int{1, 2, 16}
-	for seed := range uint64(promise.Keeps(t, "T20", "stamp", rounds(1000, 10_000))) {
-		var hashes [2]uint64
-		for i := range hashes {
-			if seed%20 == 0 { // changing it stops the world, which costs more than a run
-				runtime.GOMAXPROCS(threads[(int(seed/20)+i)%3])
+	kit.SameRun(t, "stamp", func(seed uint64) (*simnet.Network, error) {
+		s := newSwarm(seed, simnet.PlanLimits{Until: 2 * time.Second}, 2)
+		s.net.After(3*time.Second, "shutdown", func() {
+			if s.server.Node() != nil {
+				s.mux.Shutdown(s.server.Now(), "over")
+				s.server.Poke()
 			}
-			s := newSwarm(seed, simnet.PlanLimits{Until: 2 * time.Second}, 2)
-			s.net.After(3*time.Second, "shutdown", func() {
-				if s.server.Node() != nil {
-					s.mux.Shutdown(s.server.Now(), "over")
-					s.server.Poke()
-				}
-			})
-			if err := s.net.Run(4 * time.Second); err != nil {
-				t.Fatalf("seed=%d: %v", seed, err)
-			}
-			hashes[i] = s.net.Hash()
-		}
-		if hashes[0] != hashes[1] {
-			t.Fatalf("seed=%d: two runs differ", seed)
-		}
-	}
+		})
+		return s.net, s.net.Run(4 * time.Second)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
@@ -11,7 +12,7 @@ import (
 // What the connections of a server did is counted together, those included that are over: no counter falls
 // while they come and go over a bad network, and each is the sum of them all at any time.
 func TestTrafficNeverFalls(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	w := newWorld(t, rng.Uint64(), Config{}, simnet.Profile{Delay: 10 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1, Duplicate: .1})
 	conns := map[*Conn]bool{}
 	w.onEvent = func(_ time.Time, c *Conn, _ Event) { conns[c] = true }
@@ -36,7 +37,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 			x.Close(x.host.Now(), "")
 			x.host.Poke()
 		}
-		w.run(10 * time.Millisecond)
+		w.Pass(10 * time.Millisecond)
 		var want Stats
 		for c := range conns {
 			st := c.Stats()

@@ -1,0 +1,96 @@
+package kit
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"time"
+
+	"parley/internal/admission"
+	"parley/simnet"
+)
+
+// Dialect is what the kit knows of a dialect.
+type Dialect struct {
+	// Name is the part under which promises are recorded.
+	Name string
+
+	// Server makes a server core at ServerAddr. The seed is for its random source and its key.
+	Server func(now time.Time, seed uint64) Server
+
+	// Client makes a client core that begins to connect to ServerAddr.
+	Client func(now time.Time, seed uint64) Client
+
+	// HalfOpen returns how many handshakes a server holds at a time. It is nil for a dialect whose servers hold nothing.
+	HalfOpen func(s Server, now time.Time) int
+}
+
+// ErrMute is the error of a client that only listens.
+var ErrMute = errors.New("kit: this client sends nothing")
+
+// Server is a dialect's server core. A struct that embeds the dialect's *Mux has most of it.
+type Server interface {
+	simnet.Node
+	Advance(now time.Time)
+	Len() int
+	Idle() bool // nothing of a connection that is over is held
+
+	// Next returns the next event.
+	Next() (Event, bool)
+	// Send sends to a client, and End closes its connection. Both do nothing for a client that is not connected.
+	Send(to netip.AddrPort, mode Mode, data []byte) error
+	End(who netip.AddrPort)
+	// Check returns an error if counters do not add up.
+	Check() error
+}
+
+// Client is a dialect's client core. A struct that embeds the dialect's *Endpoint has most of it.
+type Client interface {
+	simnet.Node
+	Open() bool // the handshake is done
+
+	// Next returns the next event.
+	Next() (Event, bool)
+	// Send sends to the server. A client that only listens returns ErrMute.
+	Send(now time.Time, mode Mode, data []byte) error
+	// End says goodbye.
+	End(now time.Time)
+	// Check returns an error if counters do not add up.
+	Check() error
+}
+
+// Event is what happened to a connection, in words that all dialects share.
+type Event struct {
+	Kind   Kind
+	Peer   netip.AddrPort // at a server
+	Mode   Mode           // of Data
+	Bytes  []byte         // valid until the next call
+	Reason string         // of Ended; empty is an end without a reason, which no dialect may have
+}
+
+// Kind is the kind of an event.
+type Kind uint8
+
+const (
+	Other     Kind = iota // the dialect's own
+	Connected             // the handshake is done
+	Entered               // the client has its place
+	Data                  // something that the peer sent with Send
+	Skipped               // something came too late to be delivered in its order
+	Ended                 // the last event
+)
+
+// Mode is how a packet is delivered.
+type Mode uint8
+
+const (
+	Unreliable Mode = iota // at most once
+	Reliable               // once
+	Ordered                // once, and in order
+)
+
+// Key returns the key of a server that is made from a seed.
+func Key(seed uint64) (key admission.Key) {
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return key
+}

@@ -1,0 +1,22 @@
+// Package kit is the conformance kit: the properties that every dialect has, each written once. Only tests import it.
+//
+// A dialect's tests fill a Dialect: how to make a server core and a client core, and a few verbs over them. It is a page
+// of code, adapter_test.go of the dialect's core package. Then one line runs a property:
+//
+//	func TestChurn(t *testing.T) { kit.Churn(t, dialect, 10_000, 125_000) }
+//
+// All runs are in virtual time. Each random run prints its seed, and -seed repeats it. A property records its promise
+// (the T numbers of docs/reliability.md) for the part Dialect.Name.
+//
+// What is a dialect's own, such as a room of relay or a value of duplex, stays in that dialect's tests, which can use the
+// smaller pieces:
+//
+//	Rand, Seeds, Seed     the random source of a test, and loops over seeds (seed.go)
+//	Tier, Rounds, Race    how many rounds to run (seed.go)
+//	Net                   a simulated network with a test's waits: Run, Until (net.go)
+//	Town                  a server core and its clients, joined without a network (town.go)
+//	Parts, SameRun, Soak  T21, T20 and T22 for any run under a plan of faults (runs.go)
+//	RandomBytes           T3 for any parser (bytes.go)
+//
+// Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go).
+package kit
