@@ -65,7 +65,10 @@ type Event struct {
 	Peer   netip.AddrPort // at a server
 	Mode   Mode           // of Data
 	Bytes  []byte         // valid until the next call
+	Time   uint64         // of the sender when it sent Data, in µs of server time
 	Reason string         // of Ended; empty is an end without a reason, which no dialect may have
+	Remote bool           // the peer ended it
+	Text   string         // its words
 }
 
 // Kind is the kind of an event.

@@ -19,4 +19,9 @@
 //	RandomBytes           T3 for any parser (bytes.go)
 //
 // Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go).
+//
+// The servers and clients around the cores have a kit of their own, with another page, adapter_test.go of the dialect's
+// package, that fills a Shell (shell.go). It runs over sockets of every kind and in memory, inside synctest bubbles.
+// Properties of a Shell: Servers (shell_server.go), Clients (shell_client.go), and ShellChurn, Faults and Stalls
+// (shell_load.go).
 package kit

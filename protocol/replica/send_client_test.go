@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell"
@@ -47,7 +48,7 @@ func TestCloseSendsWhatWasSentBefore(t *testing.T) {
 	eachPlace(t, func(t *testing.T, at *place) {
 		c := newCollector(t)
 		s := at.serve(t, Config{}, c.take)
-		x := at.connect(t, s, Config{Linger: 10 * unhurried})
+		x := at.connect(t, s, Config{Linger: 10 * kit.Unhurried})
 		const senders, each = 4, 1500
 		var wg sync.WaitGroup
 		for i := range senders {
@@ -185,7 +186,7 @@ func TestSendChecksAtOnce(t *testing.T) {
 // T11: a message on its way from Send to the server's handler allocates nothing.
 func TestSendDoesNotAllocate(t *testing.T) {
 	promise.Keeps(t, "T11", "replica", 1)
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	patient.Test(t)

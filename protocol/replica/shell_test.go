@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -27,13 +27,9 @@ func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
 }
 
-// unhurried is how long a peer may be silent at real sockets: a machine that runs something else for 10 s is no peer that
-// has gone.
-const unhurried = time.Minute
-
 func (p *place) config(c Config) Config {
 	if p.Network == nil && c.Timeout == 0 {
-		c.Timeout = unhurried
+		c.Timeout = kit.Unhurried
 	}
 	return c
 }
@@ -146,24 +142,6 @@ func TestConnectEchoClose(t *testing.T) {
 		}
 		if got, want := patient.Value(closed), (Close{Reason: core.ReasonPeer, Remote: true}); got != want {
 			t.Errorf("the server was told %+v, want %+v", got, want)
-		}
-	})
-}
-
-func TestAHundredClientsAtOnce(t *testing.T) {
-	eachPlace(t, func(t *testing.T, at *place) {
-		s := at.serve(t, Config{}, echo(t))
-		done := make(chan error)
-		for i := range 100 {
-			go func() { done <- talk(t, at, s, i) }()
-		}
-		for range 100 {
-			if err := patient.Value(done); err != nil {
-				t.Error(err)
-			}
-		}
-		if st := s.Stats(); st.Opened != 100 || st.Malformed != 0 {
-			t.Errorf("the server counts %+v", st)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -27,7 +28,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 	}
 	var conn *Conn
 	// What was sent arrives before the goodbye however slow the machine is.
-	c := Config{Timeout: unhurried, Linger: 2 * unhurried}
+	c := Config{Timeout: kit.Unhurried, Linger: 2 * kit.Unhurried}
 	s, err := Listen("127.0.0.1:0", c, func(c *Conn, ev Event) {
 		if ev.Kind == EventConnected && conn == nil {
 			conn = c
@@ -87,7 +88,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 
 // floodFrom sends a server what strangers may send, from ever new sources.
 func floodFrom(t *testing.T, s *Server, perMS int, lasts time.Duration) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var sockets []*udp.Socket
 	defer func() {
 		for _, x := range sockets {
@@ -145,7 +146,7 @@ func readNumbered(t *testing.T, x *Client) {
 func visit(t *testing.T, s *Server) int {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	x, err := Dial(ctx, s.Addr().String(), Config{Timeout: unhurried})
+	x, err := Dial(ctx, s.Addr().String(), Config{Timeout: kit.Unhurried})
 	if err != nil {
 		return 0
 	}

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -27,13 +26,9 @@ func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) { test(t, &place{at}) })
 }
 
-// unhurried is how long a peer may be silent at real sockets: a machine that runs something else for 10 s is no peer that
-// has gone.
-const unhurried = time.Minute
-
 func (p *place) config(c Config) Config {
 	if p.Network == nil && c.Timeout == 0 {
-		c.Timeout = unhurried
+		c.Timeout = kit.Unhurried
 	}
 	return c
 }
@@ -177,45 +172,4 @@ func TestConnectSendClose(t *testing.T) {
 			t.Errorf("the server was told %+v, want %+v", got, want)
 		}
 	})
-}
-
-func TestAHundredClientsAtOnce(t *testing.T) {
-	eachPlace(t, func(t *testing.T, at *place) {
-		var packets []string
-		for i := range 20 {
-			packets = append(packets, fmt.Sprintf("packet %d", i))
-		}
-		s := at.serve(t, Config{}, welcome(t, Ordered, packets...))
-		done := make(chan error)
-		for range 100 {
-			go func() { done <- watch(t, at, s, packets) }()
-		}
-		for range 100 {
-			if err := patient.Value(done); err != nil {
-				t.Error(err)
-			}
-		}
-		if st := s.Stats(); st.Opened != 100 || st.Malformed != 0 {
-			t.Errorf("the server counts %+v", st)
-		}
-	})
-}
-
-// watch connects, reads what it is sent in its order, and leaves.
-func watch(t testing.TB, at *place, s *Server, packets []string) error {
-	x, err := at.tryDial(t.Context(), t, s.Addr(), Config{})
-	if err != nil {
-		return err
-	}
-	defer x.Close(t.Context())
-	k := 0
-	for ev := range x.Events() {
-		if ev.Kind != EventEntity || string(ev.Data) != packets[k] {
-			return fmt.Errorf("got %v %q, want %q", ev.Kind, ev.Data, packets[k])
-		}
-		if k++; k == len(packets) {
-			break
-		}
-	}
-	return nil
 }
