@@ -12,7 +12,6 @@ import (
 type everything struct {
 	half    *HalfOpen[[256]byte]
 	buckets *Buckets
-	ledger  *Ledger
 	ended   *Ended
 	ignored *Ignored
 	secret  *Secret
@@ -22,7 +21,6 @@ func newEverything() *everything {
 	return &everything{
 		half:    NewHalfOpen[[256]byte](HalfOpenConfig{}, testKey),
 		buckets: NewBuckets(BucketsConfig{}, testKey),
-		ledger:  NewLedger(LedgerConfig{Grace: 8192}, testKey),
 		ended:   NewEnded(testKey),
 		ignored: NewIgnored(testKey),
 		secret:  NewSecret(start, testKey),
@@ -35,13 +33,10 @@ func (e *everything) use(now time.Time, from netip.AddrPort) {
 		return
 	}
 	e.buckets.Allow(now, from.Addr(), 1)
-	e.ledger.Received(now, from, 5)
 	e.half.Open(now, from)
 	e.half.Open(now, from)
-	e.ledger.MaySend(now, from, 15)
 	if e.secret.Check(now, from, e.secret.Token(now, from)) && from.Port()%16 == 0 {
 		e.half.Prove(now, from)
-		e.ledger.Forget(now, from)
 		e.ended.End(now, from, e.ended.Next(now, from))
 		e.ignored.Add(now, from)
 	}
@@ -66,8 +61,8 @@ func TestNothingAllocatesAndMemoryIsBounded(t *testing.T) {
 			t.Errorf("%s: %v allocations a source", phase, allocs)
 		}
 	}
-	if e.half.Len() != 4096 || e.ledger.Len() != 4096 {
-		t.Fatalf("not full: %d, %d", e.half.Len(), e.ledger.Len())
+	if e.half.Len() != 4096 {
+		t.Fatalf("not full: %d", e.half.Len())
 	}
 	if got := heapBytes() - before; got > born+64<<10 {
 		t.Errorf("it takes %d bytes after use, %d at birth", got, born)
@@ -106,7 +101,6 @@ func TestAClockThatGoesBack(t *testing.T) {
 			e.use(now, peer(rng.IntN(10_000)))
 		}
 		checkTable(t, &e.half.table)
-		checkTable(t, &e.ledger.table)
 		checkTable(t, &e.ended.table)
 		checkTable(t, &e.ignored.table)
 		late := at(2 * time.Minute)
@@ -145,14 +139,6 @@ func BenchmarkHalfOpenEvict(b *testing.B) {
 func BenchmarkBucketsAllow(b *testing.B) {
 	buckets := NewBuckets(BucketsConfig{Total: NoLimit}, testKey)
 	benchmark(b, func(now time.Time, from netip.AddrPort) { buckets.Allow(now, from.Addr(), 1) })
-}
-
-func BenchmarkLedger(b *testing.B) {
-	l := NewLedger(LedgerConfig{}, testKey)
-	benchmark(b, func(now time.Time, from netip.AddrPort) {
-		l.Received(now, from, 5)
-		l.MaySend(now, from, 15)
-	})
 }
 
 func BenchmarkSecretClock(b *testing.B) {

@@ -46,19 +46,6 @@ func (c *Crowd) Of(addr netip.Addr) int { return int(c.held[Host(addr)]) }
 // Len returns the sum of all addresses.
 func (c *Crowd) Len() int { return c.total }
 
-// Busiest returns the address that holds the most, and its count. Of several such addresses it returns the lowest, so
-// that runs can be repeated. It looks at all addresses, so use it only when there is no room left.
-func (c *Crowd) Busiest() (netip.Addr, int) {
-	var most netip.Addr
-	var n int32
-	for host, held := range c.held {
-		if held > n || held == n && host.Less(most) {
-			most, n = host, held
-		}
-	}
-	return most, int(n)
-}
-
 // Host returns the address of a host for counting: an IPv4 address, or the /64 of an IPv6 address.
 func Host(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")

@@ -158,9 +158,6 @@ func (h *HalfOpen[V]) take(now time.Time, from netip.AddrPort) (v V, ok bool) {
 // Expire needs to be called only when time passes without one.
 func (h *HalfOpen[V]) Expire(now time.Time) { h.table.expire(h.table.at(now), len(h.table.slots)) }
 
-// NextExpiry returns when the oldest handshake runs out.
-func (h *HalfOpen[V]) NextExpiry() (time.Time, bool) { return h.table.nextExpiry() }
-
 // Len returns the number of open handshakes, including expired ones that are not removed
 // yet.
 func (h *HalfOpen[V]) Len() int { return h.table.used }

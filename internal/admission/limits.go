@@ -60,11 +60,6 @@ const (
 	// client that waits longer each time may take so long to ask again.
 	seenLife = 4 * time.Second
 
-	// defaultLedger and ledgerLife bound a Ledger. An address that was silent for ledgerLife
-	// is forgotten, and gets a new grace when it comes back.
-	defaultLedger = 4096
-	ledgerLife    = 30 * time.Second
-
 	// defaultEnded and defaultIgnored bound Ended and Ignored. Only peers that have passed
 	// the handshake can fill them.
 	defaultEnded   = 4096

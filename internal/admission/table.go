@@ -138,14 +138,6 @@ func (t *table[V]) stale(now int64) bool {
 	return t.oldest != none && t.slots[t.oldest].deadline <= now
 }
 
-// nextExpiry returns when the oldest entry runs out.
-func (t *table[V]) nextExpiry() (time.Time, bool) {
-	if t.oldest == none {
-		return time.Time{}, false
-	}
-	return t.epoch.Add(time.Duration(t.slots[t.oldest].deadline)), true
-}
-
 func (t *table[V]) headOf(key netip.AddrPort) uint64 {
 	lo, _ := t.prf.peer(useTable, key, 0)
 	return lo & uint64(len(t.heads)-1)

@@ -62,7 +62,7 @@ func echoFlow(t testing.TB, seed uint64, link simnet.Profile, span time.Duration
 	}
 	at := func(q float64) time.Duration { return trips[min(int(q*float64(len(trips))), len(trips)-1)] }
 	return flowResult{at(.5), at(.95), at(.99), trips[len(trips)-1], len(trips), client.datagrams + server.datagrams, n.Hash(),
-		Stats{client.sender.Stats(), client.receiver.Stats()}, client.sender.LossRate()}
+		Stats{client.sender.Stats(), client.receiver.Stats()}, client.sender.loss.oneWay()}
 }
 
 // The bar of the engine: losses are mended before anyone feels them, and the

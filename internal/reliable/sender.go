@@ -324,9 +324,6 @@ func (s *Sender) RTT() time.Duration { return s.rtt.smoothed }
 // Sample takes a round trip that was measured elsewhere, for example by replica's sync.
 func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 
-// LossRate returns the measured loss of one direction, 0 to 1.
-func (s *Sender) LossRate() float64 { return s.loss.oneWay() }
-
 // Doubling reports whether early resends are on, or some are still to be sent. Each of them has a timer of a
 // few milliseconds.
 func (s *Sender) Doubling() bool {

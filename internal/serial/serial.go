@@ -34,12 +34,6 @@ func (n Bits) Distance(from, to uint32) int32 {
 // neither comes before the other, so Less(a, b) and Less(b, a) are never both true.
 func (n Bits) Less(a, b uint32) bool { return n.Distance(a, b) > 0 }
 
-// InWindow reports whether x is one of the size numbers that start with base: base,
-// Next(base) and so on. A window of size 0 holds nothing, and one above Mask holds
-// everything. For 32 bits there is no size above Mask: the largest window leaves out the
-// number before base.
-func (n Bits) InWindow(x, base, size uint32) bool { return (x-base)&n.Mask() < size }
-
 // Unwrap returns the 64 bit number nearest to near whose low bits are x. Of two that are
 // equally near it returns the later. The result never wraps below 0 or beyond the largest
 // uint64: where the nearest would, Unwrap returns the next one inside.

@@ -91,34 +91,6 @@ func TestMaskAndNext(t *testing.T) {
 	}
 }
 
-func TestInWindow(t *testing.T) {
-	for _, tt := range []struct {
-		name          string
-		n             Bits
-		x, base, size uint32
-		want          bool
-	}{
-		{"an empty window holds nothing", Bits16, 5, 5, 0, false},
-		{"the first is inside", Bits16, 5, 5, 1, true},
-		{"the end is outside", Bits16, 6, 5, 1, false},
-		{"before the first is outside", Bits16, 4, 5, 1000, false},
-		{"across the wrap", Bits16, 3, 0xfff0, 0x20, true},
-		{"the end across the wrap", Bits16, 0x10, 0xfff0, 0x20, false},
-		{"a window of the whole space", Bits16, 4, 5, 1 << 16, true},
-		{"a window of more than the space", Bits24, 4, 5, math.MaxUint32, true},
-		{"more than half the space ahead", Bits24, 0xf0_0000, 0, 0xf0_0001, true},
-		{"all but one of 32 bits holds the last", Bits32, 3, 5, math.MaxUint32, true},
-		{"all but one of 32 bits leaves out the one before base", Bits32, 4, 5, math.MaxUint32, false},
-		{"high bits of 16 do not count", Bits16, 0xabcd_0005, 0x1234_0004, 2, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.n.InWindow(tt.x, tt.base, tt.size); got != tt.want {
-				t.Errorf("InWindow(%#x, %#x, %#x) = %t, want %t", tt.x, tt.base, tt.size, got, tt.want)
-			}
-		})
-	}
-}
-
 func TestUnwrapNamedCases(t *testing.T) {
 	const last = math.MaxUint64
 	for _, tt := range []struct {
@@ -180,10 +152,6 @@ func checkPair(n Bits, a, b uint32) string {
 		return "half the space is not negative both ways"
 	case d != half-1 && int64(n.Distance(a, n.Next(b))) != d+1:
 		return "Next does not add one to the distance"
-	case n.InWindow(b, a, uint32(ahead)):
-		return "the end of a window is inside it"
-	case ahead != mask && !n.InWindow(b, a, uint32(ahead)+1):
-		return "the last of a window is outside it"
 	}
 	return ""
 }

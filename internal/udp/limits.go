@@ -50,7 +50,7 @@ const (
 	sendArenaBytes = 256 << 10
 
 	// maxSendDatagrams bounds the datagrams in one SendBatch: 16 full GSO
-	// groups, 40 KiB of bookkeeping.
+	// groups, 48 KiB of bookkeeping.
 	maxSendDatagrams = 1024
 
 	// maxCallDatagrams bounds the datagrams in trains that one system call sends. A stop of

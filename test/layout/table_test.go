@@ -82,7 +82,7 @@ var table = []row{
 	{path: "internal/plain"},
 	{path: "internal/scribe", mayImport: []string{"internal/plain"}, shell: everyFile},
 	{path: "internal/promise/gate", shell: everyFile},
-	{path: "cmd/program/impair", mayImport: []string{"simnet"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue", "internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/metric"
 	"parley/simnet"
 )
 
@@ -176,20 +177,11 @@ func (p *Proxy) Stats() Stats {
 	return s
 }
 
+var sums = metric.NewAdder[simnet.Stats]()
+
 // sum adds the counters of two directions.
 func sum(a, b simnet.Stats) simnet.Stats {
-	a.Sent += b.Sent
-	a.SentBytes += b.SentBytes
-	a.Duplicated += b.Duplicated
-	a.Delivered += b.Delivered
-	a.DeliveredBytes += b.DeliveredBytes
-	a.Lost += b.Lost
-	a.LostInBurst += b.LostInBurst
-	a.QueueFull += b.QueueFull
-	a.TooBig += b.TooBig
-	a.InFlight += b.InFlight
-	a.Corrupted += b.Corrupted
-	a.Reordered += b.Reordered
+	sums.Add(&a, &b)
 	return a
 }
 
