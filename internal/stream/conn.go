@@ -33,7 +33,7 @@ type Conn struct {
 	// Owned by the goroutine that reads: that of the handshake, then the poller's or its own.
 	waits   bool // Read waits for bytes
 	drained bool // the last read found less than it asked for
-	more    bool // TLS may hold bytes that were not read: the system does not report these
+	more    bool // TLS may hold bytes, or an end, that were not read: the system does not report these
 
 	taken  chan struct{} // of a connection with a goroutine of its own: the bytes were taken
 	polled polled        // the poller's
@@ -164,7 +164,7 @@ func (c *Conn) fill(buf []byte, wait bool) (n int, err error) {
 		n += k
 		c.waits = false
 	}
-	c.more = err == nil && c.tls != nil
+	c.more = c.tls != nil && !errors.Is(err, errWouldBlock)
 	return n, err
 }
 
