@@ -79,7 +79,8 @@ var families = []family{
 	}},
 	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit.", []from{
 		{"*.Opened", "opened"}, {"*.Ended", "ended"}, {"Duplex.Mux.Ended", "ended"}, {"Realm.Mux.Ended", "ended"}, {"*.Late", "late"}, {"*.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
-		{"Duplex.Mux.Accepted", "opened"}, {"Duplex.Mux.Refused", "refused"}, {"Duplex.Mux.Hasty", "hasty"}, {"Duplex.Mux.Crowded", "crowded"}, {"Duplex.Mux.BadPass", "bad_pass"}, {"Duplex.AcceptFaults", "accept_failed"}, {"Duplex.HastyShakes", "hasty_handshake"},
+		{"Duplex.Mux.Accepted", "opened"}, {"Duplex.Mux.Refused", "refused"}, {"Duplex.Mux.Hasty", "hasty"}, {"Duplex.Mux.Crowded", "crowded"}, {"Duplex.Mux.BadPass", "bad_pass"},
+		{"Duplex.Streams.Accepted", "accepted"}, {"Duplex.Streams.BadShake", "bad_handshake"}, {"Duplex.Streams.Hasty", "hasty_handshake"}, {"Duplex.Streams.Crowded", "crowded_handshake"}, {"Duplex.Streams.AcceptErrs", "accept_failed"},
 		{"Realm.Mux.Accepted", "opened"}, {"Realm.Mux.Entered", "entered"}, {"Realm.Mux.Crowded", "crowded"},
 		{"Realm.Streams.Accepted", "accepted"}, {"Realm.Streams.BadShake", "bad_handshake"}, {"Realm.Streams.Hasty", "hasty_handshake"}, {"Realm.Streams.Crowded", "crowded_handshake"}, {"Realm.Streams.AcceptErrs", "accept_failed"},
 	}},

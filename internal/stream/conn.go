@@ -3,6 +3,7 @@ package stream
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -20,41 +21,46 @@ const (
 	newsEnded
 )
 
-// Conn is an accepted connection. Its exported methods are for the goroutine that calls Turn, except those of
-// net.Conn, which are for TLS.
+// Conn is a TCP connection, with TLS or without. Its methods that are not those of Stream are for TLS.
 type Conn struct {
-	// Owner is for the core's own use, such as its connection.
-	Owner any
-
-	l      *Listener
+	hub    *hub
 	socket *net.TCPConn
 	raw    syscall.RawConn
 	tls    *tls.Conn // nil: plain TCP
 	peer   netip.AddrPort
 	born   time.Time
 
-	// Owned by the goroutine of the handshake, and then by the one that reads.
-	waits bool // Read waits for bytes, as it does in a handshake
-	side  rawSide
-	taken chan struct{} // the bytes were taken; for the reader
+	// Owned by the goroutine that reads: that of the handshake, then the poller's or its own.
+	waits   bool // Read waits for bytes
+	drained bool // the last read found less than it asked for
+	more    bool // TLS may hold bytes, or an end, that were not read: the system does not report these
 
-	// Guarded by l.mu.
-	news    uint8
-	queued  bool       // on Turn's list
-	shaking *Handshake // nil when the handshake is over
-	place   *admission.Place[*Conn]
-	in      []byte
-	err     error
+	taken  chan struct{} // of a connection with a goroutine of its own: the bytes were taken
+	polled polled        // the poller's
+
+	// Guarded by hub.mu.
+	news      uint8
+	queued    bool       // on Turn's list
+	armed     bool       // the poller reads it when bytes come
+	finishing bool       // Finish was called
+	gone      bool       // the socket is closed
+	shaking   *handshake // nil when the handshake is over
+	place     *admission.Place[*Conn]
+	err       error
+
+	// Set by the goroutine that reads, under hub.mu. Then owned by the goroutine of Turn until the bytes are taken.
+	piece *[readBytes]byte
+	in    []byte // the part of piece that was not taken yet
 
 	// Owned by the goroutine of Turn.
-	over  bool // Finish or Cut was called: only Ended is reported
-	ended bool
+	core Receiver
+	over bool // only Ended is reported
 
 	// Bytes that the socket has not taken yet.
 	out outgoing
 }
 
-func newConn(l *Listener, socket *net.TCPConn) (*Conn, error) {
+func newConn(h *hub, socket *net.TCPConn) (*Conn, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -63,10 +69,7 @@ func newConn(l *Listener, socket *net.TCPConn) (*Conn, error) {
 	if !ok {
 		return nil, net.ErrClosed // it is gone already
 	}
-	c := &Conn{l: l, socket: socket, raw: raw, peer: addr.AddrPort(), born: time.Now(), taken: make(chan struct{}, 1)}
-	c.peer = netip.AddrPortFrom(c.peer.Addr().Unmap(), c.peer.Port())
-	c.side.init(c)
-	return c, nil
+	return &Conn{hub: h, socket: socket, raw: raw, peer: admission.Canon(addr.AddrPort()), born: time.Now()}, nil
 }
 
 // Peer returns the address that the connection came from.
@@ -75,21 +78,22 @@ func (c *Conn) Peer() netip.AddrPort { return c.peer }
 // Born returns the time at which the connection was accepted.
 func (c *Conn) Born() time.Time { return c.born }
 
-// Entered tells the listener that the peer has identified itself, for example by a log-in. The connection no longer
-// counts towards the limit of connections that have not entered. The core calls Entered for each connection that it
-// wants to keep.
+// Entered is that of Stream.
 func (c *Conn) Entered() {
-	c.l.mu.Lock()
-	defer c.l.mu.Unlock()
-	c.l.porch.Leave(c.place)
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.hub.porch.Leave(c.place)
+	c.place = nil
 }
 
-// hangUp closes the socket, whichever goroutine has the connection. l.mu is held.
+// hangUp closes the socket, whichever goroutine has the connection. hub.mu is held.
 func (c *Conn) hangUp() {
 	if c.shaking != nil {
-		c.shaking.Cancel()
+		c.shaking.cancel()
+		c.socket.Close() // the goroutine of the handshake sees that
+		return
 	}
-	c.socket.Close()
+	c.endLocked(net.ErrClosed)
 }
 
 // buffers lends read buffers, only while there are bytes.
@@ -107,93 +111,186 @@ func (wouldBlock) Error() string   { return "stream: nothing to read now" }
 func (wouldBlock) Timeout() bool   { return true }
 func (wouldBlock) Temporary() bool { return true }
 
-// read is the goroutine of a connection. It hands over all bytes until the connection ends.
+// read is the goroutine of a connection that the poller does not read. It hands over all bytes until the connection ends.
 func (c *Conn) read() {
-	defer c.l.forget(c)
-	var err error
-	for err == nil { // first without waiting: bytes may have come with the end of the handshake
+	for {
 		buf := buffers.Get().(*[readBytes]byte)
-		var n int
-		n, err = c.fill(buf[:])
-		blocked := errors.Is(err, errWouldBlock)
-		if n > 0 {
-			c.deliver(buf[:n])
+		n, err := c.fill(buf[:], true)
+		if n == 0 {
+			buffers.Put(buf)
+			c.drain(err)
+			return
 		}
-		buffers.Put(buf)
-		if blocked {
-			err = c.wait()
+		c.hand(buf, n)
+		select {
+		case <-c.taken:
+		case <-c.hub.closed:
+			c.drain(net.ErrClosed)
+			return
 		}
 	}
-	c.drain()
-	c.socket.Close()
-	c.finishNews(err)
+}
+
+// pull hands over the bytes that have come. If there are none, the poller waits for some.
+func (c *Conn) pull() {
+	buf := buffers.Get().(*[readBytes]byte)
+	n, err := c.fill(buf[:], false)
+	if n > 0 {
+		c.hand(buf, n)
+		return
+	}
+	buffers.Put(buf)
+	if !errors.Is(err, errWouldBlock) {
+		c.end(err)
+		return
+	}
+	c.hub.mu.Lock()
+	c.readOn()
+	c.hub.mu.Unlock()
 }
 
 // fill reads until the buffer is full or there is nothing more now. So a peer that puts each byte into a TLS record
-// of its own causes no more turns.
-func (c *Conn) fill(buf []byte) (n int, err error) {
+// of its own causes no more turns. It waits for the first bytes if it is told to. An error behind bytes comes again with
+// the next fill.
+func (c *Conn) fill(buf []byte, wait bool) (n int, err error) {
+	var from io.Reader = c
+	if c.tls != nil {
+		from = c.tls
+	}
+	c.waits, c.drained = wait, false
 	for n < len(buf) && err == nil {
 		var k int
-		if c.tls != nil {
-			k, err = c.tls.Read(buf[n:])
-		} else {
-			k, err = c.Read(buf[n:])
-		}
+		k, err = from.Read(buf[n:])
 		n += k
+		c.waits = false
 	}
+	c.more = c.tls != nil && !errors.Is(err, errWouldBlock)
 	return n, err
 }
 
-// deliver hands bytes to Turn and waits until they are taken.
-func (c *Conn) deliver(b []byte) {
-	c.l.mu.Lock()
-	c.in = b
-	c.news |= newsBytes
-	c.l.queue(c)
-	c.l.mu.Unlock()
-	select {
-	case <-c.taken:
-	case <-c.l.closed:
+// hand hands bytes to Turn. They are read on when Turn has taken them.
+func (c *Conn) hand(buf *[readBytes]byte, n int) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.piece, c.in = buf, buf[:n]
+	c.hub.report(c, newsBytes)
+}
+
+// start begins to read, when the core knows the connection: so peers are heard in the order in which they spoke.
+func (c *Conn) start() {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	switch {
+	case c.gone:
+	case c.hub.poller.add(c):
+		c.more = c.tls != nil // bytes may have come with the end of the handshake
+		c.readOn()
+	default:
+		c.taken = make(chan struct{}, 1)
+		c.hub.group.Go(c.read)
 	}
 }
 
-func (c *Conn) finishNews(err error) {
-	c.l.mu.Lock()
-	c.err = err
-	c.news |= newsEnded
-	c.l.queue(c)
-	c.l.mu.Unlock()
+// readOn lets the connection be read again. hub.mu is held.
+func (c *Conn) readOn() {
+	switch {
+	case c.taken != nil:
+		c.taken <- struct{}{} // has room for it: it comes once for each piece
+	case c.gone:
+	case c.finishing:
+		c.hub.group.Go(func() { c.drain(io.EOF) })
+	case c.more:
+		c.hub.group.Go(c.pull)
+	default:
+		c.hub.poller.arm(c)
+	}
+}
+
+// drain ends a connection. After Finish it first reads and discards what the peer sends, until the peer closes too or the
+// linger time is over. Closing with unread bytes would send a reset, which may overtake the last bytes.
+func (c *Conn) drain(err error) {
+	c.hub.mu.Lock()
+	finishing := c.finishing
+	c.hub.mu.Unlock()
+	if finishing {
+		buf := buffers.Get().(*[readBytes]byte)
+		for {
+			if _, err := c.socket.Read(buf[:]); err != nil {
+				break
+			}
+		}
+		buffers.Put(buf)
+	}
+	c.end(err)
+}
+
+// end closes the socket and reports the end, once. Any goroutine may call it.
+func (c *Conn) end(err error) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.endLocked(err)
+}
+
+func (c *Conn) endLocked(err error) {
+	if c.gone {
+		return
+	}
+	c.gone, c.err = true, err
+	c.hub.poller.forget(c) // first, as another connection may get the descriptor
+	c.socket.Close()
+	delete(c.hub.conns, c)
+	c.hub.porch.Leave(c.place)
+	if c.shaking == nil {
+		c.hub.report(c, newsEnded)
+	}
 }
 
 // tell does the work of Turn for one connection.
 func (c *Conn) tell(now time.Time, h Handler) {
-	c.l.mu.Lock()
-	news, in, err := c.news, c.in, c.err
-	c.news, c.in, c.queued = 0, nil, false
-	c.l.mu.Unlock()
+	c.hub.mu.Lock()
+	news, err := c.news, c.err
+	c.news, c.queued = 0, false
+	c.hub.mu.Unlock()
 	if news&newsOpened != 0 {
-		h.Opened(now, c)
+		if c.core = h.Opened(now, c); c.core == nil {
+			c.Cut()
+		}
+		c.start()
 	}
 	if news&newsBytes != 0 {
-		if !c.over {
-			h.Received(now, c, in)
+		c.offer(now)
+	}
+	if news&newsWritable != 0 && !c.over && c.core != nil {
+		c.core.Writable(now)
+	}
+	if news&newsEnded != 0 {
+		c.over = true
+		if c.core != nil {
+			c.core.Ended(now, err)
 		}
-		c.taken <- struct{}{}
-	}
-	if news&newsWritable != 0 && !c.over {
-		h.Writable(now, c)
-	}
-	if news&newsEnded != 0 && !c.ended {
-		c.ended = true
-		h.Ended(now, c, err)
 	}
 }
 
-// Ready reports whether everything that was sent has gone to the socket.
+// offer offers the core the bytes that were not taken yet.
+func (c *Conn) offer(now time.Time) {
+	if !c.over {
+		c.in = c.in[c.core.Received(now, c.in):]
+	}
+	if len(c.in) > 0 && !c.over {
+		c.hub.stalled = append(c.hub.stalled, c)
+		return
+	}
+	buffers.Put(c.piece)
+	c.piece, c.in = nil, nil
+	c.hub.mu.Lock()
+	c.readOn()
+	c.hub.mu.Unlock()
+}
+
+// Ready is that of Stream.
 func (c *Conn) Ready() bool { return c.out.empty() }
 
-// Send writes up to MaxSend bytes. It never blocks: bytes that the socket does not take at once are kept, and c is not
-// Ready until Writable is called. Send only while c is Ready. If the connection fails, Ended is called.
+// Send is that of Stream.
 func (c *Conn) Send(b []byte) {
 	if c.over {
 		return
@@ -205,22 +302,28 @@ func (c *Conn) Send(b []byte) {
 	_, _ = c.Write(b)
 }
 
-// Finish closes the connection when everything sent has been written, so that the peer can read all of it. It waits
-// for the peer to close too, at most for the linger time.
+// Finish is that of Stream.
 func (c *Conn) Finish() {
-	if c.over || c.ended {
+	if c.over {
 		return
 	}
 	c.over = true
-	c.socket.SetDeadline(time.Now().Add(c.l.config.Linger))
+	c.socket.SetDeadline(time.Now().Add(c.hub.linger))
+	c.hub.mu.Lock()
+	c.finishing = true
+	if c.armed {
+		c.armed = false
+		c.readOn()
+	}
+	c.hub.mu.Unlock()
 	c.out.finish(c)
 }
 
-// Cut closes the connection at once and drops unwritten bytes.
+// Cut is that of Stream.
 func (c *Conn) Cut() {
 	c.over = true
 	c.socket.SetLinger(0)
-	c.socket.Close()
+	c.end(net.ErrClosed)
 }
 
 // closeWrite tells the peer that nothing more comes.
@@ -229,21 +332,6 @@ func (c *Conn) closeWrite() {
 		_ = c.tls.CloseWrite()
 	}
 	_ = c.socket.CloseWrite()
-}
-
-// drain reads and discards what the peer sends after Finish, until the peer closes too or the linger time is over.
-// Closing with unread bytes would send a reset, which may overtake the last bytes.
-func (c *Conn) drain() {
-	if !c.out.finishing() {
-		return
-	}
-	buf := buffers.Get().(*[readBytes]byte)
-	for {
-		if _, err := c.socket.Read(buf[:]); err != nil {
-			break
-		}
-	}
-	buffers.Put(buf)
 }
 
 // outgoing holds the bytes that the socket has not taken yet.
@@ -259,12 +347,6 @@ func (o *outgoing) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.pending) == 0
-}
-
-func (o *outgoing) finishing() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.last
 }
 
 // finish closes the connection for writing as soon as nothing is pending.
@@ -289,7 +371,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	}
 	n := 0
 	if len(o.pending) == 0 {
-		n, o.err = c.side.write(c, b)
+		n, o.err = c.tryWrite(b)
 	}
 	if o.err == nil && n < len(b) {
 		if len(o.pending)+len(b)-n > maxPending {
@@ -298,13 +380,12 @@ func (c *Conn) Write(b []byte) (int, error) {
 			o.pending = append(o.pending, b[n:]...)
 			if !o.running {
 				o.running = true
-				c.l.group.Add(1)
-				go c.flush()
+				c.hub.group.Go(c.flush)
 			}
 		}
 	}
 	if o.err != nil {
-		c.socket.Close() // the reading goroutine then reports the end
+		c.end(o.err)
 		return 0, o.err
 	}
 	return len(b), nil
@@ -312,48 +393,49 @@ func (c *Conn) Write(b []byte) (int, error) {
 
 // flush is the goroutine that waits for the socket to take the pending bytes.
 func (c *Conn) flush() {
-	defer c.l.group.Done()
 	o := &c.out
-	for err := error(nil); ; {
-		err = c.side.flush(c)
+	o.mu.Lock()
+	for o.err == nil && len(o.pending) > 0 {
+		b := o.pending
+		o.mu.Unlock()
+		n, err := c.socket.Write(b)
 		o.mu.Lock()
-		if err != nil && o.err == nil {
+		o.pending = o.pending[n:] // more may have come behind b
+		if o.err == nil {
 			o.err = err
 		}
-		if o.err != nil || len(o.pending) == 0 {
-			break
-		}
-		o.mu.Unlock() // more came after the last byte had gone
 	}
 	o.pending, o.running = nil, false
-	last, failed := o.last, o.err != nil
+	last, err := o.last, o.err
 	o.mu.Unlock()
-	if failed {
-		c.socket.Close()
-		return
-	}
-	if last {
+	switch {
+	case err != nil:
+		c.end(err)
+	case last:
 		c.closeWrite()
-		return
+	default:
+		c.hub.mu.Lock()
+		c.hub.report(c, newsWritable)
+		c.hub.mu.Unlock()
 	}
-	c.l.mu.Lock()
-	c.news |= newsWritable
-	c.l.queue(c)
-	c.l.mu.Unlock()
 }
 
 // Read is for TLS, and for plain connections. In a handshake it waits for bytes, while other handshakes compute.
-// Afterwards it never waits.
-func (c *Conn) Read(b []byte) (int, error) {
-	if c.waits {
+func (c *Conn) Read(b []byte) (n int, err error) {
+	switch {
+	case c.shaking != nil:
 		c.shaking.reading()
 		return c.shaking.has(c.socket.Read(b))
+	case c.waits:
+		n, err = c.socket.Read(b)
+	case c.drained:
+		return 0, errWouldBlock
+	default:
+		n, err = c.tryRead(b)
 	}
-	return c.side.read(c, b)
+	c.drained = n < len(b)
+	return n, err
 }
-
-// wait waits until there are bytes, or the end, without a buffer for them.
-func (c *Conn) wait() error { return c.side.wait(c) }
 
 // The methods below make a Conn a net.Conn, which TLS needs.
 

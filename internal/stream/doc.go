@@ -1,33 +1,39 @@
 // Package stream holds thousands of TCP connections, with TLS or without, for a server core
 // that runs on one goroutine.
 //
-// A Listener accepts connections and runs each TLS handshake on a goroutine of its own, so that accepting
-// never waits for a peer. By default a host may have at most 64 connections for which the core has not yet
-// called Entered. A Conn has one goroutine, which waits for bytes without holding a buffer. When bytes
-// come, it takes a buffer from a pool, and hands the bytes to the core's goroutine, which calls Turn:
+// A Carrier brings streams to a core, which does not know what carries them. A Listener is the carrier of TCP. It
+// accepts connections and runs each TLS handshake on a goroutine of its own, so that accepting never waits for a peer. By
+// default a host may have at most 64 connections for which the core has not yet called Entered. On Linux one goroutine
+// reads all connections of a Listener; elsewhere each has its own. A buffer is taken from a pool when bytes come, and handed
+// to the core's goroutine, which calls Turn:
 //
-//	l, err := stream.Listen(addr, stream.Config{TLS: certificate, Wake: loop.Wake})
+//	l, err := stream.Listen(addr, stream.Config{TLS: certificate})
+//	l.Start(loop.Wake)
 //	…
 //	for { // the core's goroutine, woken by Wake
-//		l.Turn(now, core) // calls core.Opened, core.Received, core.Writable, core.Ended
+//		l.Turn(now, core) // calls core.Opened, and Received, Writable and Ended of the receiver that it returned
 //		…
-//		if c.Ready() {
-//			c.Send(b) // never blocks
+//		if s.Ready() {
+//			s.Send(b) // never blocks
 //		}
 //	}
 //
-// A turn takes one buffer from each connection, so a peer that floods gets no more than the others. Send
-// keeps the bytes that the socket does not take at once. Until they are written, the connection is not
+// A turn takes one buffer from each connection, so a peer that floods gets no more than the others. The core may leave bytes
+// for a later turn. Send keeps the bytes that the socket does not take at once. Until they are written, the stream is not
 // Ready. Meanwhile the core keeps further output in its own queue, where it can be bounded and changed.
 //
-// A Loop runs a core that has no goroutine of its own.
+// A Loop runs a core that has no goroutine of its own. A Client is one connection that was dialed.
 //
 // # Files
 //
-//	listener.go    accepting, also when descriptors run out; Turn
+//	carrier.go     what a core and its carrier know of each other: Carrier, Stream, Handler, Receiver
+//	listener.go    accepting, also when descriptors run out
 //	handshake.go   TLS: one handshake computes at a time, hosts take turns, each has a deadline
-//	conn.go        the reading goroutine, Send, Finish and Cut
-//	raw_unix.go    reads and writes that never wait; raw_other.go: the same with goroutines
+//	client.go      a connection that was dialed
+//	hub.go         what connections share; Turn
+//	conn.go        one connection: reading, Send, Finish and Cut
+//	poll_linux.go  one goroutine that reads all connections of a Listener
+//	raw_unix.go    reads and writes that never wait; raw_other.go: writes by a goroutine
 //	certificate.go a self-signed certificate that is kept, and fingerprints
 //	loop.go        a goroutine that takes turns
 //	limits.go      the limits, and what each stops

@@ -11,12 +11,15 @@ import (
 )
 
 // shouter is a core that sends back what comes.
-type shouter struct{}
+type shouter struct{ to stream.Stream }
 
-func (shouter) Opened(time.Time, *stream.Conn)                 {}
-func (shouter) Writable(time.Time, *stream.Conn)               {}
-func (shouter) Ended(time.Time, *stream.Conn, error)           {}
-func (shouter) Received(_ time.Time, c *stream.Conn, b []byte) { c.Send(append(b, '!')) }
+func (shouter) Opened(_ time.Time, s stream.Stream) stream.Receiver { return shouter{s} }
+func (shouter) Writable(time.Time)                                  {}
+func (shouter) Ended(time.Time, error)                              {}
+func (s shouter) Received(_ time.Time, b []byte) int {
+	s.to.Send(append(b, '!'))
+	return len(b)
+}
 
 // A server on one goroutine. A real core has a queue for who is not Ready.
 func Example() {
@@ -25,10 +28,11 @@ func Example() {
 		listener.Turn(now, shouter{})
 		return time.Time{}, false
 	})
-	listener, err := stream.Listen("127.0.0.1:0", stream.Config{Wake: loop.Wake})
+	listener, err := stream.Listen("127.0.0.1:0", stream.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	listener.Start(loop.Wake)
 	loop.Run()
 
 	c, err := net.Dial("tcp", listener.Addr().String())

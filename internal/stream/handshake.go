@@ -1,11 +1,9 @@
 package stream
 
 import (
-	"context"
 	cryptorand "crypto/rand"
 	"crypto/tls"
 	"errors"
-	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -19,24 +17,24 @@ var (
 	errNoTurn    = errors.New("stream: a handshake that got no turn in time")
 )
 
-// Handshakes shares out the computing time of TLS handshakes. They are the cheapest way for a stranger to make a server
+// handshakes shares out the computing time of TLS handshakes. They are the cheapest way for a stranger to make a server
 // work: a recorded client hello is 1,500 bytes and costs the server a signature and a key exchange. So only one handshake
 // computes at a time, however many cores there are. Hosts take turns. Hosts and networks that begin too many are refused
 // before anything is computed. Its methods may be called by any goroutine.
-type Handshakes struct {
+type handshakes struct {
 	config *tls.Config
 
 	mu    sync.Mutex
 	rates *admission.Buckets          // nil: no limits
 	busy  bool                        // one computes
-	again queue.Fifo[*Handshake]      // handshakes that have had a turn: their clients have answered
+	again queue.Fifo[*handshake]      // handshakes that have had a turn: their clients have answered
 	hosts queue.Fifo[netip.Addr]      // hosts with a waiting handshake; the first is served next
-	lines map[netip.Addr][]*Handshake // the waiting handshakes of each host, oldest first
+	lines map[netip.Addr][]*handshake // the waiting handshakes of each host, oldest first
 }
 
-// Handshake is one handshake. Its methods, except Cancel, are for its own goroutine.
-type Handshake struct {
-	of    *Handshakes
+// handshake is one handshake. Its methods, except cancel, are for its own goroutine.
+type handshake struct {
+	of    *handshakes
 	host  netip.Addr
 	until time.Time
 	over  bool // it has ended, well or not
@@ -51,10 +49,10 @@ type Handshake struct {
 	wake     chan struct{} // holds one
 }
 
-// NewHandshakes returns the handshakes of a server with this configuration. If limited is false, hosts and networks may
+// newHandshakes returns the handshakes of a server with this configuration. If limited is false, hosts and networks may
 // begin any number of handshakes: that is for a server behind a proxy, where all connections come from the proxy's address.
-func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
-	h := &Handshakes{lines: map[netip.Addr][]*Handshake{}}
+func newHandshakes(config *tls.Config, limited bool) *handshakes {
+	h := &handshakes{lines: map[netip.Addr][]*handshake{}}
 	if limited {
 		var key admission.Key
 		cryptorand.Read(key[:])
@@ -74,7 +72,7 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 			}
 		}
 		// From here to where the server waits for the client again is the expensive part.
-		s := handshakeOf(hello.Conn)
+		s := hello.Conn.(*Conn).shaking
 		s.hello = true
 		if !s.take() {
 			return nil, errNoTurn
@@ -84,7 +82,7 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 	if certificate := config.GetCertificate; certificate != nil {
 		// It may ask a certificate authority, which takes seconds. Others compute meanwhile.
 		h.config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			s := handshakeOf(hello.Conn)
+			s := hello.Conn.(*Conn).shaking
 			s.give()
 			cert, err := certificate(hello)
 			if !s.take() {
@@ -96,37 +94,26 @@ func NewHandshakes(config *tls.Config, limited bool) *Handshakes {
 	return h
 }
 
-// handshakeOf returns the handshake of a connection, which is a Conn, or another connection that Server has wrapped.
-func handshakeOf(c net.Conn) *Handshake {
-	if c, ok := c.(*Conn); ok {
-		return c.shaking
-	}
-	return c.(*shaken).Handshake
-}
-
-// Begin begins a handshake with the address from, which must end by the time until. It returns nil if the address has
+// begin begins a handshake with the address from, which must end by the time until. It returns nil if the address has
 // begun too many.
-func (h *Handshakes) Begin(now time.Time, from netip.Addr, until time.Time) *Handshake {
+func (h *handshakes) begin(now time.Time, from netip.Addr, until time.Time) *handshake {
 	host := admission.Host(from)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.rates != nil && !h.rates.Allow(now, host, 1) {
 		return nil
 	}
-	return &Handshake{of: h, host: host, until: until, wake: make(chan struct{}, 1)}
+	return &handshake{of: h, host: host, until: until, wake: make(chan struct{}, 1)}
 }
 
-// Server returns a TLS server on c whose handshake waits for its turns. Call Over when the handshake has ended.
-func (s *Handshake) Server(c net.Conn) *tls.Conn { return tls.Server(&shaken{c, s}, s.of.config) }
-
-// Over records that the handshake has ended, well or not.
-func (s *Handshake) Over() {
+// end records that the handshake has ended, well or not.
+func (s *handshake) end() {
 	s.over = true
 	s.give()
 }
 
-// Cancel ends the wait for a turn. Any goroutine may call it, at any time.
-func (s *Handshake) Cancel() {
+// cancel ends the wait for a turn. Any goroutine may call it, at any time.
+func (s *handshake) cancel() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
 	s.canceled = true
@@ -134,7 +121,7 @@ func (s *Handshake) Cancel() {
 }
 
 // rouse ends the wait for a turn. of.mu is held.
-func (s *Handshake) rouse() {
+func (s *handshake) rouse() {
 	if s.waits {
 		s.waits = false
 		s.wake <- struct{}{} // has room for it: waits was set
@@ -142,7 +129,7 @@ func (s *Handshake) rouse() {
 }
 
 // take waits for the turn to compute, and reports whether it got the turn.
-func (s *Handshake) take() bool {
+func (s *handshake) take() bool {
 	h := s.of
 	h.mu.Lock()
 	switch {
@@ -171,7 +158,7 @@ func (s *Handshake) take() bool {
 }
 
 // enqueue puts a handshake into the queue for a turn. h.mu is held.
-func (h *Handshakes) enqueue(s *Handshake) {
+func (h *handshakes) enqueue(s *handshake) {
 	s.waits = true
 	if s.had {
 		h.again.Push(s)
@@ -184,7 +171,7 @@ func (h *Handshakes) enqueue(s *Handshake) {
 }
 
 // give passes the turn on to the next handshake, if this one has it.
-func (s *Handshake) give() {
+func (s *handshake) give() {
 	h := s.of
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,12 +189,12 @@ func (s *Handshake) give() {
 }
 
 // grant gives a handshake the turn. h.mu is held.
-func (h *Handshakes) grant(s *Handshake) { h.busy, s.holds, s.had = true, true, true }
+func (h *handshakes) grant(s *handshake) { h.busy, s.holds, s.had = true, true, true }
 
 // next returns the handshake whose turn it is, nil if none waits. Handshakes that have had a turn come first, as they
 // hold memory and cost little from now on. Then hosts take turns, so that a host that begins many handshakes delays only
 // itself. h.mu is held.
-func (h *Handshakes) next() *Handshake {
+func (h *handshakes) next() *handshake {
 	if h.again.Len() > 0 {
 		return h.again.Pop()
 	}
@@ -228,10 +215,10 @@ func (h *Handshakes) next() *Handshake {
 }
 
 // reading is called before a read of the handshake, which may wait for the client: others compute meanwhile.
-func (s *Handshake) reading() { s.give() }
+func (s *handshake) reading() { s.give() }
 
 // has counts the bytes that a read of the handshake returned, and waits for the turn to compute with them.
-func (s *Handshake) has(n int, err error) (int, error) {
+func (s *handshake) has(n int, err error) (int, error) {
 	s.read += n
 	switch {
 	case err != nil:
@@ -241,53 +228,4 @@ func (s *Handshake) has(n int, err error) (int, error) {
 		return 0, errNoTurn
 	}
 	return n, err
-}
-
-// shaken is a connection under TLS that is not a Conn.
-type shaken struct {
-	net.Conn
-	*Handshake
-}
-
-// Read reads, and waits for turns until the handshake is over.
-func (c *shaken) Read(b []byte) (int, error) {
-	if c.over {
-		return c.Conn.Read(b)
-	}
-	c.reading()
-	return c.has(c.Conn.Read(b))
-}
-
-// Write writes. It first passes the turn on, so that a client that reads nothing does not delay others.
-func (c *shaken) Write(b []byte) (int, error) {
-	if !c.over {
-		c.give()
-	}
-	return c.Conn.Write(b)
-}
-
-// shake runs the handshake. Another goroutine reads afterwards, as a handshake makes a goroutine's stack grow.
-func (c *Conn) shake() {
-	l := c.l
-	c.waits = true
-	c.socket.SetDeadline(c.shaking.until)
-	c.tls = tls.Server(c, l.handshakes.config)
-	err := c.tls.HandshakeContext(context.Background())
-	c.shaking.Over()
-	c.waits = false
-	c.socket.SetDeadline(time.Time{})
-	l.mu.Lock()
-	c.shaking = nil
-	crowded := !l.porch.Has(c.place)
-	if err == nil && !crowded {
-		l.open(c)
-		l.mu.Unlock()
-		return
-	}
-	l.mu.Unlock()
-	if !crowded { // otherwise it was counted already
-		l.badShake.Add(1)
-	}
-	c.socket.Close()
-	l.forget(c)
 }

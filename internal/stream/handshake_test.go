@@ -15,10 +15,10 @@ func porchOf(host, total int) admission.PorchConfig {
 
 // Hosts take turns: one that begins many handshakes waits for them itself.
 func TestHostsTakeTurns(t *testing.T) {
-	h := NewHandshakes(&tls.Config{}, true)
+	h := newHandshakes(&tls.Config{}, true)
 	now := time.Now()
-	begin := func(addr string) *Handshake {
-		s := h.Begin(now, netip.MustParseAddr(addr), now.Add(time.Hour))
+	begin := func(addr string) *handshake {
+		s := h.begin(now, netip.MustParseAddr(addr), now.Add(time.Hour))
 		if s == nil {
 			t.Fatal("refused")
 		}
@@ -28,8 +28,8 @@ func TestHostsTakeTurns(t *testing.T) {
 	if !first.take() {
 		t.Fatal("nobody else computes, and there is no turn")
 	}
-	names := map[*Handshake]string{}
-	wait := func(name, addr string) *Handshake {
+	names := map[*handshake]string{}
+	wait := func(name, addr string) *handshake {
 		s := begin(addr)
 		names[s] = name
 		h.mu.Lock()
@@ -43,7 +43,7 @@ func TestHostsTakeTurns(t *testing.T) {
 	wait("flood v6", "2001:db8::1")
 	wait("flood v6", "2001:db8::2") // of the same /64
 	wait("honest", "192.0.2.2")
-	wait("late", "192.0.2.3").Cancel()
+	wait("late", "192.0.2.3").cancel()
 	h.mu.Lock()
 	first.waits = true // it goes on after its client has answered
 	names[first] = "goes on"
@@ -81,13 +81,13 @@ func TestHostsTakeTurns(t *testing.T) {
 
 // A host begins at most its burst at once and its rate after, whatever others do; an IPv6 host has one rate for its /64.
 func TestHandshakesHaveARate(t *testing.T) {
-	h := NewHandshakes(&tls.Config{}, true)
+	h := newHandshakes(&tls.Config{}, true)
 	start := time.Now()
 	for _, addrs := range [][]string{{"192.0.2.1"}, {"2001:db8::1", "2001:db8::2"}} {
 		count := 0
 		for i := range 3500 * 4 { // 3,500 a second
 			now := start.Add(time.Duration(i) * time.Second / 3500)
-			if h.Begin(now, netip.MustParseAddr(addrs[i%len(addrs)]), now) != nil {
+			if h.begin(now, netip.MustParseAddr(addrs[i%len(addrs)]), now) != nil {
 				count++
 			}
 		}
@@ -95,7 +95,7 @@ func TestHandshakesHaveARate(t *testing.T) {
 			t.Errorf("%v began %d handshakes in 4 s, want %d", addrs, count, most)
 		}
 	}
-	if h.Begin(start.Add(4*time.Second), netip.MustParseAddr("192.0.2.2"), start) == nil {
+	if h.begin(start.Add(4*time.Second), netip.MustParseAddr("192.0.2.2"), start) == nil {
 		t.Error("an honest neighbour was refused")
 	}
 }

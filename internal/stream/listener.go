@@ -1,11 +1,11 @@
 package stream
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,10 +23,7 @@ type Config struct {
 	// TLS, if set, makes each connection a TLS server with this configuration.
 	TLS *tls.Config
 
-	// Wake is called, by any goroutine, when Turn has something to do. It must not block.
-	Wake func()
-
-	// Waiting bounds the connections that have not entered: see Conn.Entered. The zero value means the defaults.
+	// Waiting bounds the connections that have not entered: see Stream.Entered. The zero value means the defaults.
 	// If the limit for a host is off, its handshakes have no limit either.
 	Waiting admission.PorchConfig
 
@@ -35,22 +32,8 @@ type Config struct {
 
 	// Linger is how long Finish waits for the peer. Default DefaultLinger.
 	Linger time.Duration
-}
 
-// Handler has the methods that Turn calls, on the goroutine that called Turn. For each connection, Opened is
-// called once and first, Ended once and last. After Finish or Cut only Ended is called.
-type Handler interface {
-	// Opened reports a connection that can carry bytes.
-	Opened(now time.Time, c *Conn)
-
-	// Received hands over bytes, which are valid only during the call.
-	Received(now time.Time, c *Conn, b []byte)
-
-	// Writable reports that c is Ready again after it was not.
-	Writable(now time.Time, c *Conn)
-
-	// Ended reports that nothing more comes. err is io.EOF if the peer closed its side.
-	Ended(now time.Time, c *Conn, err error)
+	noPoller bool // for tests: each connection has a goroutine that reads, as on systems without a poller
 }
 
 // Stats counts the fate of each connection.
@@ -63,21 +46,13 @@ type Stats struct {
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
-// Listener accepts connections. Turn is for one goroutine, all other methods are for any.
+// Listener accepts connections: it is the Carrier of TCP. Turn is for one goroutine, all other methods are for any.
 type Listener struct {
+	hub
 	config Config
-	socket *net.TCPListener
-	closed chan struct{}
-	group  sync.WaitGroup
+	socket net.Listener
 
-	handshakes *Handshakes // nil: plain TCP
-
-	mu    sync.Mutex
-	news  []*Conn // connections with something for Turn
-	porch *admission.Porch[*Conn]
-	conns map[*Conn]struct{} // all connections whose goroutine runs
-
-	turn []*Conn // owned by Turn's goroutine
+	handshakes *handshakes // nil: plain TCP
 
 	accepted, opened, badShake, hasty, crowded, acceptErrs atomic.Uint64
 }
@@ -88,24 +63,30 @@ func Listen(addr string, c Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Serve(socket.(*net.TCPListener), c), nil
+	return Serve(socket, c), nil
 }
 
-// Serve is Listen for a socket that is already open. It owns the socket from now on.
-func Serve(socket *net.TCPListener, c Config) *Listener {
+// Serve is Listen for a TCP socket that is already open. It owns the socket from now on.
+func Serve(socket net.Listener, c Config) *Listener {
 	if c.HandshakeTime <= 0 {
 		c.HandshakeTime = DefaultHandshakeTime
 	}
-	if c.Linger <= 0 {
-		c.Linger = DefaultLinger
-	}
-	l := &Listener{config: c, socket: socket, closed: make(chan struct{}), conns: map[*Conn]struct{}{}, porch: admission.NewPorch[*Conn](c.Waiting)}
+	l := &Listener{config: c, socket: socket}
+	l.init(c.Linger)
+	l.porch = admission.NewPorch[*Conn](c.Waiting)
 	if c.TLS != nil {
-		l.handshakes = NewHandshakes(c.TLS, c.Waiting.Host >= 0)
+		l.handshakes = newHandshakes(c.TLS, c.Waiting.Host >= 0)
 	}
-	l.group.Add(1)
-	go l.accept()
 	return l
+}
+
+// Start begins to accept connections. It calls wake, from any goroutine, when Turn has something to do.
+func (l *Listener) Start(wake func()) {
+	l.wake = wake
+	if !l.config.noPoller {
+		l.poller = startPoller(&l.hub)
+	}
+	l.group.Go(l.accept)
 }
 
 // Addr returns the address that the listener listens on.
@@ -126,30 +107,19 @@ func (l *Listener) Stop() { l.socket.Close() }
 // be called again.
 func (l *Listener) Close() {
 	l.socket.Close()
-	l.mu.Lock()
-	select {
-	case <-l.closed:
-	default:
-		close(l.closed)
-	}
-	for c := range l.conns {
-		c.hangUp()
-	}
-	l.mu.Unlock()
-	l.group.Wait()
+	l.close()
 }
 
 // accept accepts connections until the socket is closed. It never waits for a peer.
 func (l *Listener) accept() {
-	defer l.group.Done()
 	pause := firstPause
 	for {
-		socket, err := l.socket.AcceptTCP()
+		socket, err := l.socket.Accept()
 		switch {
 		case err == nil:
 			pause = firstPause
 			l.accepted.Add(1)
-			l.begin(socket)
+			l.begin(socket.(*net.TCPConn))
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -175,20 +145,18 @@ func (l *Listener) rest(d time.Duration) bool {
 	}
 }
 
-// begin starts the goroutine of a connection, if the connection is admitted.
+// begin begins a connection, if the connection is admitted.
 func (l *Listener) begin(socket *net.TCPConn) {
-	c, err := newConn(l, socket)
+	c, err := newConn(&l.hub, socket)
 	if err != nil {
 		socket.Close()
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-l.closed:
+	if l.isClosed() {
 		socket.Close()
 		return
-	default:
 	}
 	if !l.admit(c) {
 		socket.SetLinger(0) // so that the system keeps nothing of it
@@ -196,19 +164,18 @@ func (l *Listener) begin(socket *net.TCPConn) {
 		return
 	}
 	l.conns[c] = struct{}{}
-	l.group.Add(1)
-	if c.shaking == nil {
-		l.open(c)
+	if c.shaking != nil {
+		l.group.Go(func() { l.shake(c) })
 		return
 	}
-	go c.shake()
+	l.open(c)
 }
 
 // admit gives a connection its place among those that have not entered, or reports that it is refused. l.mu is held.
 func (l *Listener) admit(c *Conn) bool {
 	from := c.peer.Addr()
 	if l.handshakes != nil {
-		if c.shaking = l.handshakes.Begin(c.born, from, c.born.Add(l.config.HandshakeTime)); c.shaking == nil {
+		if c.shaking = l.handshakes.begin(c.born, from, c.born.Add(l.config.HandshakeTime)); c.shaking == nil {
 			l.hasty.Add(1)
 			return false
 		}
@@ -226,43 +193,29 @@ func (l *Listener) admit(c *Conn) bool {
 	return true
 }
 
-// open reports a connection to Turn and starts to read it. l.mu is held.
-func (l *Listener) open(c *Conn) {
-	l.opened.Add(1)
-	c.news |= newsOpened
-	l.queue(c)
-	go c.read()
-}
-
-// queue puts a connection on Turn's list. l.mu is held.
-func (l *Listener) queue(c *Conn) {
-	if c.queued {
+// shake runs the handshake of a connection. Another goroutine reads afterwards, as a handshake makes a goroutine's stack grow.
+func (l *Listener) shake(c *Conn) {
+	c.socket.SetDeadline(c.shaking.until)
+	c.tls = tls.Server(c, l.handshakes.config)
+	err := c.tls.HandshakeContext(context.Background())
+	c.shaking.end()
+	c.socket.SetDeadline(time.Time{})
+	l.mu.Lock()
+	if crowded := !c.gone && !l.porch.Has(c.place); err != nil || crowded {
+		if !crowded { // otherwise it was counted already
+			l.badShake.Add(1)
+		}
+		c.endLocked(err)
+		l.mu.Unlock()
 		return
 	}
-	c.queued = true
-	l.news = append(l.news, c)
-	if len(l.news) == 1 {
-		l.config.Wake()
-	}
+	c.shaking = nil
+	l.open(c)
+	l.mu.Unlock()
 }
 
-// forget ends the bookkeeping of a connection whose goroutine ends.
-func (l *Listener) forget(c *Conn) {
-	l.mu.Lock()
-	delete(l.conns, c)
-	l.porch.Leave(c.place)
-	l.mu.Unlock()
-	l.group.Done()
-}
-
-// Turn reports to h everything that has happened since the last call. Call it after Wake was called; more calls
-// do no harm. Each connection gives at most one buffer of bytes a turn.
-func (l *Listener) Turn(now time.Time, h Handler) {
-	l.mu.Lock()
-	l.news, l.turn = l.turn[:0], l.news
-	l.mu.Unlock()
-	for i, c := range l.turn {
-		l.turn[i] = nil
-		c.tell(now, h)
-	}
+// open reports a connection to Turn. l.mu is held.
+func (l *Listener) open(c *Conn) {
+	l.opened.Add(1)
+	l.report(c, newsOpened)
 }

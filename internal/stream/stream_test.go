@@ -50,7 +50,6 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 		s.l.Turn(now, s)
 		return time.Time{}, false
 	})
-	config.Wake = s.loop.Wake
 	// A machine that stands still for some seconds cuts nobody, where the cutting is not the matter.
 	if config.HandshakeTime == 0 {
 		config.HandshakeTime = time.Hour
@@ -62,6 +61,7 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 	if s.l, err = Listen("127.0.0.1:0", config); err != nil {
 		t.Fatal(err)
 	}
+	s.l.Start(s.loop.Wake)
 	s.loop.Run()
 	t.Cleanup(s.close)
 	return s
@@ -73,7 +73,14 @@ func (s *server) close() {
 	s.l.Close()
 }
 
-func (s *server) Opened(_ time.Time, c *Conn) {
+// seat is a connection of the server.
+type seat struct {
+	*server
+	c *Conn
+}
+
+func (s *server) Opened(_ time.Time, to Stream) Receiver {
+	c := to.(*Conn)
 	s.conns[c] = true
 	if !s.strangers {
 		c.Entered()
@@ -81,21 +88,23 @@ func (s *server) Opened(_ time.Time, c *Conn) {
 	if s.opened != nil {
 		s.opened(c)
 	}
+	return seat{s, c}
 }
 
-func (s *server) Received(_ time.Time, c *Conn, b []byte) {
+func (s seat) Received(_ time.Time, b []byte) int {
 	if s.received != nil {
-		s.received(c, b)
+		s.received(s.c, b)
 	}
+	return len(b)
 }
 
-func (s *server) Writable(_ time.Time, c *Conn) { s.flush(c) }
+func (s seat) Writable(time.Time) { s.flush(s.c) }
 
-func (s *server) Ended(_ time.Time, c *Conn, err error) {
-	delete(s.conns, c)
-	delete(s.queues, c)
+func (s seat) Ended(_ time.Time, err error) {
+	delete(s.conns, s.c)
+	delete(s.queues, s.c)
 	if s.ended != nil {
-		s.ended(c, err)
+		s.ended(s.c, err)
 	}
 }
 
@@ -148,10 +157,13 @@ func (s *server) dial() net.Conn {
 	return c
 }
 
-// plainAndTLS runs a test of bytes without TLS and with it.
+// plainAndTLS runs a test of bytes without TLS and with it, also without a poller.
 func plainAndTLS(t *testing.T, test func(t *testing.T, config Config)) {
+	secure := testTLS(t)
 	t.Run("plain", func(t *testing.T) { test(t, Config{}) })
-	t.Run("TLS", func(t *testing.T) { test(t, Config{TLS: testTLS(t)}) })
+	t.Run("TLS", func(t *testing.T) { test(t, Config{TLS: secure}) })
+	t.Run("plain without a poller", func(t *testing.T) { test(t, Config{noPoller: true}) })
+	t.Run("TLS without a poller", func(t *testing.T) { test(t, Config{TLS: secure, noPoller: true}) })
 }
 
 func TestBytesComeAndGo(t *testing.T) {
@@ -277,6 +289,31 @@ func TestCutEndsAtOnce(t *testing.T) {
 		}
 		patient.Value(ended)
 	})
+}
+
+// A connection that was accepted when the listener was just being closed does not keep it open.
+func TestAConnectionThatComesWithTheEnd(t *testing.T) {
+	s := newServer(t, Config{}, echo)
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	far, err := net.Dial("tcp", socket.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	near, err := socket.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.close()
+	s.l.begin(near.(*net.TCPConn))
+	if _, err := io.ReadAll(far); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	s.close()
 }
 
 // The end of a peer is told once, after its last bytes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/shell"
+	"parley/internal/stream"
 	"parley/internal/udp"
 	"parley/protocol/duplex/core"
 )
@@ -34,63 +35,53 @@ type Client struct {
 //
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	main, tcp, err := dialMain(ctx, addr, c.TLS)
+	main, err := dialMain(ctx, addr, c.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("duplex: dial %s: %w", addr, err)
 	}
 	feed := c.FeedAddr
 	if feed == "" {
-		feed = main.RemoteAddr().String()
+		feed = main.Addr().String()
 	} else if feed, err = shell.Resolve(ctx, feed); err != nil {
-		tcp.Close()
+		main.Close()
 		return nil, fmt.Errorf("duplex: dial %s: %w", c.FeedAddr, err)
 	}
 	socket, err := udp.Dial(feed, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
 	if err != nil {
-		tcp.Close()
+		main.Close()
 		return nil, fmt.Errorf("duplex: %w", err)
 	}
-	return dial(ctx, main, tcp, socket, c)
+	return dial(ctx, main, socket, c)
 }
 
 // dialMain opens main, with TLS if it is wanted.
-func dialMain(ctx context.Context, addr string, config *tls.Config) (conn, tcp net.Conn, err error) {
+func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Client, error) {
 	at, err := shell.Resolve(ctx, addr)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	dialer := net.Dialer{KeepAliveConfig: tcpKeepAlive}
-	tcp, err = dialer.DialContext(ctx, "tcp", at)
-	if err != nil || config == nil {
-		return tcp, tcp, err
-	}
-	if config.ServerName == "" {
+	if config != nil && config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(addr) // it was dialled, so it can be split
+		config.ServerName, _, _ = net.SplitHostPort(addr) // an address that cannot be split is not dialed
 	}
-	secure := tls.Client(tcp, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		tcp.Close()
-		return nil, nil, err
-	}
-	return secure, tcp, nil
+	return stream.Dial(ctx, net.Dialer{KeepAliveConfig: tcpKeepAlive}, at, config, drainWait)
 }
 
-func dial(ctx context.Context, main, tcp net.Conn, socket *udp.Socket, c Config) (*Client, error) {
-	remote, _ := main.RemoteAddr().(*net.TCPAddr)
+func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config) (*Client, error) {
 	x := &Client{core: &clientCore{
-		Endpoint: core.NewClient(time.Now(), remote.AddrPort(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()}),
+		Endpoint: core.NewClient(time.Now(), main.Addr(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()}),
+		main:     main,
+		line:     main.Stream(),
+		wake:     socket.Wake,
 		waiting:  map[uint32]chan<- Event{},
 	}}
-	x.core.hub.wake = socket.Wake
-	x.core.line = newLine(&x.core.hub, main, tcp, nil)
-	x.core.line.start()
+	main.Start(socket.Wake)
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.core, shell.ClientConfig[Event]{
 		Name: "duplex", Log: c.Log, Turn: turnOf, Own: owned, Size: sizeOf, Last: last, HangUp: x.hangUp, Cut: x.cut,
 	})
 	if err != nil {
-		x.core.finish()
+		main.Close()
 		return nil, err
 	}
 	return x, nil
@@ -220,7 +211,7 @@ func (c *Client) Err() error { return c.shell.Err() }
 // and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.shell.Close(ctx)
-	c.core.finish()
+	c.core.main.Close()
 	return err
 }
 

@@ -2,9 +2,9 @@ package duplex
 
 import (
 	"net/netip"
-	"sync"
 	"time"
 
+	"parley/internal/stream"
 	"parley/protocol/duplex/core"
 )
 
@@ -12,47 +12,38 @@ import (
 // is owned by the loop.
 type clientCore struct {
 	*core.Endpoint
-	hub        hub
-	line       *line
-	came, sent []*line
-	fresh      bool // line has bytes or an end that were not taken
-	over       bool // its end was seen
-	waiting    map[uint32]chan<- Event
-	once       sync.Once // for those who close it together
+	main    *stream.Client
+	line    stream.Stream
+	held    bool // bytes of main were not taken
+	took    bool // some were, or main has ended
+	over    bool // its end was seen
+	wake    func()
+	waiting map[uint32]chan<- Event
 }
 
 // Advance sets the time, and takes the bytes that came on main.
 func (c *clientCore) Advance(now time.Time) {
 	c.Endpoint.Advance(now)
-	c.came, c.sent = c.hub.take(c.came[:0], c.sent[:0], 1)
-	for range c.sent {
-		if err := c.line.writeEnd; err != nil {
-			c.HandleEnd(c.Now(), endText(err))
-		} else {
-			c.Written(c.Now())
-		}
-	}
-	c.fresh = c.fresh || len(c.came) > 0
-	c.take()
+	c.main.Turn(now, c)
 }
 
-// take gives the endpoint what came, as much as it has room for, and reports whether there
-// may be new events.
-func (c *clientCore) take() bool {
-	if !c.fresh {
-		return false
-	}
-	n := c.HandleBytes(c.Now(), c.line.bytes)
-	if c.line.bytes = c.line.bytes[n:]; len(c.line.bytes) > 0 {
-		return n > 0
-	}
-	c.fresh = false
-	if c.line.end != nil {
-		c.HandleEnd(c.Now(), endText(c.line.end))
-		return true
-	}
-	c.line.release()
-	return true
+// Opened is told that main can carry bytes.
+func (c *clientCore) Opened(time.Time, stream.Stream) stream.Receiver { return c }
+
+// Received gives the endpoint what came, as much as it has room for.
+func (c *clientCore) Received(_ time.Time, b []byte) int {
+	n := c.HandleBytes(c.Now(), b)
+	c.held, c.took = n < len(b), n > 0
+	return n
+}
+
+// Writable is told that the bytes of main were written.
+func (c *clientCore) Writable(time.Time) { c.Written(c.Now()) }
+
+// Ended is told that main has ended.
+func (c *clientCore) Ended(_ time.Time, err error) {
+	c.held, c.took = false, true
+	c.HandleEnd(c.Now(), endText(err))
 }
 
 // PollEvent returns the next event for the program. A reply goes to the call of Query that waits for it.
@@ -60,7 +51,7 @@ func (c *clientCore) PollEvent() (Event, bool) {
 	for {
 		ev, ok := c.Endpoint.PollEvent()
 		if !ok {
-			if c.take() {
+			if c.takesMore() {
 				continue
 			}
 			return ev, false
@@ -75,31 +66,30 @@ func (c *clientCore) PollEvent() (Event, bool) {
 	}
 }
 
+// takesMore takes bytes that there was no room for, and reports whether there may be new events.
+func (c *clientCore) takesMore() bool {
+	if c.took = false; c.held {
+		c.main.Turn(c.Now(), c)
+	}
+	return c.took
+}
+
 // PollTransmit writes what is due on main, and then returns the next datagram.
 func (c *clientCore) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	for {
-		b := c.hub.takeBuffer()
-		n := c.PollBytes(b[:])
-		if n == 0 {
-			c.hub.writes.Put(b)
-			break
-		}
-		if c.line.write(b, n) {
+	for n := c.PollBytes(buf); n > 0; n = c.PollBytes(buf) { // which is free until there is a datagram
+		c.line.Send(buf[:n])
+		if c.line.Ready() {
 			c.Written(c.Now())
 		}
 	}
-	if c.State() == core.StateClosed {
-		c.line.close(c.Flushed())
-		if !c.over {
-			c.over = true
-			c.hub.wake() // the last bytes may just be written: the program is told in the next turn
+	if c.State() == core.StateClosed && !c.over {
+		c.over = true
+		if c.Flushed() {
+			c.line.Finish()
+		} else {
+			c.line.Cut()
 		}
+		c.wake() // the last bytes may just be written: the program is told in the next turn
 	}
 	return c.Endpoint.PollTransmit(buf)
-}
-
-// finish waits for the goroutines of main, when the loop has ended.
-func (c *clientCore) finish() {
-	c.once.Do(func() { c.line.close(false) })
-	c.hub.finish()
 }

@@ -23,9 +23,8 @@
 //
 // # Files
 //
-// names.go has the names of core that users of this package need. server.go listens. server_turn.go is the loop's work on
-// mains, and server_main.go is one main with its socket. server_poll_linux.go is one reader for all mains of a server;
-// elsewhere, and with TLS, each main has a goroutine. client.go and client_core.go are the client.
+// names.go has the names of core that users of this package need. server.go listens, and server_main.go is the loop's work
+// on mains, which internal/stream carries. client.go and client_core.go are the client.
 //
 // # Cost
 //
@@ -37,8 +36,8 @@
 //
 // Limits of the layout are in core/limits_wire.go and are enforced while parsing. Ours are in Config and core/limits.go, each
 // with the attack that it stops. docs/limits.md gives the worst memory of a connection. An address may have 64 mains that have not
-// joined, and none of them has a seat in the game. Every queue has a limit. On main, a peer that breaks a rule is
-// disconnected. On the feed, a datagram that breaks a rule is dropped and counted.
+// joined, and with TLS 64 more that are in their handshake. None of them has a seat in the game. Every queue has a limit. On
+// main, a peer that breaks a rule is disconnected. On the feed, a datagram that breaks a rule is dropped and counted.
 //
 // # What it does not do
 //

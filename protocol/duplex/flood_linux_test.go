@@ -30,7 +30,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	flood := attack.SendHellos(h.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
 	defer flood.Stop()
 	for end := time.Now().Add(patience); ; {
-		if st := h.Stats(); st.Mux.Crowded+st.HastyShakes >= 50 {
+		if st := h.Stats(); st.Streams.Crowded+st.Streams.Hasty >= 50 {
 			break
 		}
 		if time.Now().After(end) {
@@ -45,7 +45,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 		}
 	}
 	st := h.Stats()
-	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", flood.Sent(), st.Mux.Crowded, st.HastyShakes)
+	t.Logf("%d hellos: %d mains found too many waiting, %d came too fast", flood.Sent(), st.Streams.Crowded, st.Streams.Hasty)
 }
 
 // A client with a long hello, which then says nothing more, has the server hold what docs/limits.md says.

@@ -8,10 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/internal/udp"
@@ -25,32 +24,24 @@ var ErrServerClosed = errors.New("duplex: server closed")
 // calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
 // Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
-	mux      *core.Mux
-	shell    *shell.Server
-	listener net.Listener
-	shakes   *stream.Handshakes // nil: plain TCP
-	handle   func(c *Conn, ev Event)
-	log      *slog.Logger
+	mux    *core.Mux
+	shell  *shell.Server
+	mains  stream.Carrier
+	handle func(c *Conn, ev Event)
+	log    *slog.Logger
 
-	hub        hub
-	came, sent []*line // owned by the loop, as are stalled, aborted and hastyShakes
-	stalled    []*line // with bytes that were not taken yet
-	aborted    bool    // no new main is accepted
-
-	acceptFaults atomic.Uint64
-	hastyShakes  uint64
-	accepting    sync.WaitGroup
+	streams int // owned by the loop: open mains, which may outlast their connections
+	buf     [stream.MaxSend]byte
 }
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns        int           // open connections, including those that have not joined
-	Mux          core.MuxStats // the fate of datagrams and of mains
-	Traffic      core.Stats    // of all connections, ended ones included
-	AcceptFaults uint64        // mains that the system could not open, for example for lack of descriptors
-	HastyShakes  uint64        // mains closed because their address or network began too many TLS handshakes
-	Socket       core.SocketStats
-	Loop         core.LoopStats
+	Conns   int              // open connections, including those that have not joined
+	Mux     core.MuxStats    // the fate of datagrams and of mains
+	Traffic core.Stats       // of all connections, ended ones included
+	Streams core.StreamStats // mains before the protocol begins
+	Socket  core.SocketStats
+	Loop    core.LoopStats
 }
 
 // Listen starts a server on addr, written host:port. Main is TCP there, and the feed is UDP at the
@@ -103,33 +94,34 @@ func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Con
 	s := &Server{
 		// "The token comes from a cryptographic source": so does the seed of this one, and
 		// ChaCha8 lets nobody who sees tokens know others.
-		mux:      core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key),
-		listener: listener,
-		handle:   handle,
-		log:      shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
+		mux:    core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key),
+		handle: handle,
+		log:    shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
 	}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
-	if c.TLS != nil {
-		s.shakes = stream.NewHandshakes(c.TLS, c.WaitingPerAddress >= 0)
-	}
-	s.hub.wake = socket.Wake
-	s.hub.poller = startPoller(&s.hub)
+	s.mains = stream.Serve(listener, stream.Config{
+		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress},
+	})
 	s.log.Info("listening", "main", listener.Addr())
-	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
+	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{
 		Name: "duplex", Events: s.turn, Leave: s.leave, Abort: s.abort,
 	})
-	s.accepting.Add(1)
-	go s.accept()
+	s.mains.Start(socket.Wake)
 	return s
 }
 
-// Addr returns the address of main.
-func (s *Server) Addr() netip.AddrPort {
-	addr, _ := s.listener.Addr().(*net.TCPAddr)
-	return addr.AddrPort()
+// shellCore is the core as the shell sees it. A server that shuts down waits for the ends of its mains too.
+type shellCore struct {
+	*core.Mux
+	server *Server
 }
+
+func (c shellCore) Len() int { return c.server.streams }
+
+// Addr returns the address of main.
+func (s *Server) Addr() netip.AddrPort { return s.mains.Addr() }
 
 // FeedAddr returns the address of the feed.
 func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
@@ -148,10 +140,8 @@ func (s *Server) Do(fn func(scene *Scene)) error {
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
-	s.shell.Look(func() {
-		st.Conns, st.Mux, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.hastyShakes
-	})
-	st.AcceptFaults = s.acceptFaults.Load()
+	s.shell.Look(func() { st.Conns, st.Mux, st.Traffic = s.mux.Len(), s.mux.Stats(), s.mux.Traffic() })
+	st.Streams = s.mains.Stats()
 	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
 	return st
 }
@@ -161,7 +151,7 @@ func (s *Server) Stats() (st ServerStats) {
 // ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.shell.Shutdown(ctx)
-	s.finish()
+	s.mains.Close()
 	return err
 }
 
@@ -169,7 +159,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // socket failed, Close returns its error. A second call has no effect.
 func (s *Server) Close() error {
 	err := s.shell.Close()
-	s.finish()
+	s.mains.Close()
 	return err
 }
 
@@ -177,18 +167,11 @@ func (s *Server) Close() error {
 // then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 
-// finish waits for all that the server has started.
-func (s *Server) finish() {
-	_ = s.listener.Close() // a second time changes nothing
-	s.accepting.Wait()
-	s.hub.finish()
-}
-
 func (s *Server) leave() { s.mux.Shutdown(s.mux.Now(), "server closing") }
 
 // abort ends all connections at once.
 func (s *Server) abort() {
-	s.aborted = true
+	s.mains.Stop()
 	s.leave()
 	for c := range s.mux.Conns() {
 		c.Cut("server closing")

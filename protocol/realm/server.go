@@ -29,14 +29,14 @@ type Server struct {
 	accounts    Accounts
 	handle      func(c *Conn, ev Event)
 	log         *slog.Logger
-	listener    *stream.Listener
+	streams     stream.Carrier
 	loop        *stream.Loop
 	times       *timeShell // nil: there is no time server
 	fingerprint string
 	buf         [stream.MaxSend]byte
 
 	leaving bool          // owned by the loop: Shutdown was called
-	streams int           // owned by the loop: open streams, which may outlast their connections
+	open    int           // owned by the loop: open streams, which may outlast their connections
 	empty   chan struct{} // closed when the last stream has ended after Shutdown
 	closing sync.Once
 }
@@ -86,16 +86,17 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	s.mux.SetHooks(core.Hooks{Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout})
 	filled := s.mux.Config()
 	s.loop = stream.NewLoop(s.turn)
-	s.listener = stream.Serve(socket.(*net.TCPListener), stream.Config{
-		TLS: secured, Wake: s.loop.Wake, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
+	s.streams = stream.Serve(socket, stream.Config{
+		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
+	s.streams.Start(s.loop.Wake)
 	s.loop.Run()
 	return s, nil
 }
 
 // Addr returns the address that the server listens on.
-func (s *Server) Addr() netip.AddrPort { return s.listener.Addr() }
+func (s *Server) Addr() netip.AddrPort { return s.streams.Addr() }
 
 // TimeAddr returns the address of the time server; the zero value if there is none.
 func (s *Server) TimeAddr() netip.AddrPort {
@@ -132,7 +133,7 @@ func (s *Server) Stats() (st ServerStats) {
 		<-s.loop.Done() // nobody else is at the Mux any more
 		look()
 	}
-	st.Streams = core.StreamStats(s.listener.Stats())
+	st.Streams = s.streams.Stats()
 	if s.times != nil {
 		st.Time = s.times.stats()
 	}
@@ -146,7 +147,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
 	begin := func() {
 		s.leaving = true
-		s.listener.Stop()
+		s.streams.Stop()
 		s.mux.Shutdown(time.Now(), goodbye)
 	}
 	if s.loop.Do(begin) == nil {
@@ -168,7 +169,7 @@ func (s *Server) Close() {
 		_ = s.loop.Do(s.abort)
 		s.loop.Stop()
 		<-s.loop.Done()
-		s.listener.Close()
+		s.streams.Close()
 		if s.times != nil {
 			s.times.loop.Close()
 		}
@@ -181,7 +182,7 @@ func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
 // abort ends all connections; their exits go out as far as the sockets take them.
 func (s *Server) abort() {
-	s.listener.Stop()
+	s.streams.Stop()
 	s.mux.Shutdown(time.Now(), goodbye)
 	s.transmit()
 	s.mux.CutAll()
@@ -190,13 +191,13 @@ func (s *Server) abort() {
 // turn is what the loop does: it hands over what came, does what is due, and writes.
 func (s *Server) turn(now time.Time) (time.Time, bool) {
 	s.mux.Advance(now)
-	s.listener.Turn(now, (*intake)(s))
+	s.streams.Turn(now, (*intake)(s))
 	s.mux.HandleTimeout(now)
 	s.events()
 	for s.transmit() {
 		s.events()
 	}
-	if s.leaving && s.mux.Len() == 0 && s.streams == 0 {
+	if s.leaving && s.mux.Len() == 0 && s.open == 0 {
 		s.leaving = false
 		close(s.empty)
 	}
@@ -268,7 +269,8 @@ func (s *Server) logout(c *Conn) {
 
 // link is what a server has of a connection beside the core's part.
 type link struct {
-	*stream.Conn
+	stream.Stream
+	server  *Server
 	conn    *Conn
 	session bool   // the account is logged in
 	account string // of the session
@@ -276,32 +278,32 @@ type link struct {
 
 func (s *Server) linkOf(c *Conn) *link { return s.mux.Link(c).(*link) }
 
-// intake is the Server as its Listener sees it.
+// intake is the Server as its carrier sees it.
 type intake Server
 
-func (s *intake) Opened(now time.Time, to *stream.Conn) {
-	s.streams++
-	c := s.mux.Accept(now, to.Peer(), to.Born())
-	l := &link{Conn: to, conn: c}
-	s.mux.SetLink(c, l)
-	to.Owner = l
-	s.log.Debug("connected", "peer", c.Peer())
+func (s *intake) Opened(now time.Time, to stream.Stream) stream.Receiver {
+	s.open++
+	l := &link{Stream: to, server: (*Server)(s), conn: s.mux.Accept(now, to.Peer(), to.Born())}
+	s.mux.SetLink(l.conn, l)
+	s.log.Debug("connected", "peer", to.Peer())
 	if s.times != nil {
 		s.times.enter(to.Peer().Addr())
 	}
+	return l
 }
 
-func (s *intake) Received(now time.Time, from *stream.Conn, b []byte) {
-	s.mux.HandleBytes(now, from.Owner.(*link).conn, b)
-	(*Server)(s).events() // b is valid until we return
+func (l *link) Received(now time.Time, b []byte) int {
+	l.server.mux.HandleBytes(now, l.conn, b)
+	l.server.events() // b is valid until we return
+	return len(b)
 }
 
-func (s *intake) Writable(now time.Time, to *stream.Conn) { s.mux.Unblock(now, to.Owner.(*link).conn) }
+func (l *link) Writable(now time.Time) { l.server.mux.Unblock(now, l.conn) }
 
-func (s *intake) Ended(now time.Time, from *stream.Conn, err error) {
-	s.streams--
-	s.mux.HandleEnd(now, from.Owner.(*link).conn, err)
-	if s.times != nil {
-		s.times.leave(from.Peer().Addr())
+func (l *link) Ended(now time.Time, err error) {
+	l.server.open--
+	l.server.mux.HandleEnd(now, l.conn, err)
+	if times := l.server.times; times != nil {
+		times.leave(l.Peer().Addr())
 	}
 }

@@ -76,16 +76,6 @@ type MuxStats struct {
 	Receivers uint64 // queues that got such messages
 }
 
-// StreamStats counts the fates of connections before a Mux has them.
-type StreamStats struct {
-	Accepted   uint64 // accepted by the system
-	Opened     uint64 // passed to the Mux
-	BadShake   uint64 // closed because their handshake failed or took too long
-	Hasty      uint64 // closed because their host or network began too many handshakes
-	Crowded    uint64 // closed because too many had not entered: of their host, of its network, or in all
-	AcceptErrs uint64 // times that accepting failed and was tried again
-}
-
 // NewMux returns a server core without connections.
 func NewMux(now time.Time, c Config, s *Shared) *Mux {
 	m := &Mux{cfg: c.fill(), shared: s, conns: roster.New[*Conn](), now: now, epoch: now, epochUnix: uint64(now.UnixMicro())}
