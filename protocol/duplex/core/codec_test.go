@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/wire"
 )
@@ -78,9 +79,9 @@ func equal(a, b Message) bool {
 // T1: what is written is read again, and what is read is written as it came.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	r := newRand(t)
+	r := kit.Rand(t)
 	var buf []byte
-	for range promise.Keeps(t, "T1", "duplex", rounds(1_000_000, 10_000_000)) {
+	for range promise.Keeps(t, "T1", "duplex", kit.Rounds(1_000_000, 10_000_000)) {
 		s := shapes[r.IntN(len(shapes))]
 		m := s.random(r)
 		d := Datagram{Sequence: 1 + r.Int64N(1<<62), Message: m}
@@ -108,10 +109,10 @@ func TestRoundTrip(t *testing.T) {
 // T2: no strict prefix of a fixed message passes, nor one with a byte more; of one with data,
 // none that ends before the data.
 func TestPrefixesAndTails(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	heads := map[Kind]int{KindUpdate: 3, KindSync: 3, KindQuery: 1, KindReply: 2}
 	for _, s := range shapes {
-		for range promise.Keeps(t, "T2", "duplex", rounds(20_000, 100_000)) {
+		for range promise.Keeps(t, "T2", "duplex", kit.Rounds(20_000, 100_000)) {
 			m := s.random(r)
 			b := m.AppendTo(nil)
 			head, open := heads[s.kind]
@@ -151,9 +152,9 @@ func TestPrefixesAndTails(t *testing.T) {
 // T3, T5: no bytes make it panic; what it accepts it writes as it came. Half of
 // the inputs are valid messages with a few bytes changed.
 func TestRandomBytes(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	t.Parallel()
-	accepted, total := 0, promise.Keeps(t, "T3 T5", "duplex", rounds(10_000_000, 100_000_000))
+	accepted, total := 0, promise.Keeps(t, "T3 T5", "duplex", kit.Rounds(10_000_000, 100_000_000))
 	var in, out [200]byte
 	for i := range total {
 		s := shapes[r.IntN(len(shapes))]

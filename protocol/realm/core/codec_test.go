@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
-	"parley/internal/shell/shelltest"
 	"parley/internal/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 // 1,000,000 of each kind in the gate, and a tenth of that in every run.
 func TestMessagesRoundTrip(t *testing.T) {
 	t.Parallel()
-	spread(t, promise.Keeps(t, "T1", "realm", tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b, again []byte
@@ -53,7 +53,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 // T1: what lists hold is what was put into them.
 func TestListsHoldWhatWasPutIn(t *testing.T) {
 	t.Parallel()
-	spread(t, promise.Keeps(t, "T1", "realm", tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T1", "realm", kit.Tier(100_000, 1_000_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		for range n {
 			one.raw = one.raw[:0]
@@ -160,7 +160,7 @@ func checkLists(one *maker) error {
 // kind in the gate, and 40,000 in every run.
 func TestEveryPrefixAndEveryLongerMessageIsRefused(t *testing.T) {
 	t.Parallel()
-	spread(t, promise.Keeps(t, "T2", "realm", tier(40_000, 100_000, 1_000_000)), func(r *rand.Rand, n int) {
+	kit.Spread(t, promise.Keeps(t, "T2", "realm", kit.Tier(40_000, 100_000, 1_000_000)), func(r *rand.Rand, n int) {
 		one := maker{Rand: r}
 		var got Message
 		var b []byte
@@ -209,7 +209,7 @@ func mutate(b []byte, v uint64) []byte {
 // canonical.
 func TestRandomBytes(t *testing.T) {
 	t.Parallel()
-	r := newRand(t)
+	r := kit.Rand(t)
 	var valid [110][]byte
 	for i := range valid {
 		m := randomMessage(r, KindPing+Kind(i%22))
@@ -217,7 +217,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 	in, out := make([]byte, 0, 4096), make([]byte, 0, 4096)
 	var got Message
-	accepted, total := 0, promise.Keeps(t, "T3", "realm", rounds(10_000_000, 100_000_000))
+	accepted, total := 0, promise.Keeps(t, "T3", "realm", kit.Rounds(10_000_000, 100_000_000))
 	for i := range total {
 		v := r.Uint64()
 		if i%2 == 0 {
@@ -290,7 +290,7 @@ func TestLyingNumbers(t *testing.T) {
 						t.Errorf("%s: %d claimed, %d bytes there: accepted %t", tt.name, n, have, got)
 					}
 				})
-				if allocated != 0 && !shelltest.Race {
+				if allocated != 0 && !kit.Race {
 					t.Errorf("%s: %d claimed, %d bytes there: %v allocations", tt.name, n, have, allocated)
 				}
 				// A stream does not wait for what cannot come.
@@ -486,10 +486,10 @@ func TestConfigExtension(t *testing.T) {
 // T3, T41: nothing on the way of a message allocates.
 func TestReadingAndWritingAllocateNothing(t *testing.T) {
 	promise.Keeps(t, "T3 T41", "realm", 1)
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
-	r := newRand(t)
+	r := kit.Rand(t)
 	buf := make([]byte, 0, 4096)
 	var got Message
 	for kind := KindPing; kind <= KindChunksUpdate; kind++ {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 	"parley/internal/wire"
@@ -49,7 +50,7 @@ func checkMessages(t *testing.T, rows pagetest.Table) {
 	if len(rows) != 22 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	r := newRand(t)
+	r := kit.Rand(t)
 	for i, row := range rows {
 		kind := Kind(i + 1)
 		by := map[Side]string{FromClient: "client", FromServer: "server", fromBoth: "both"}[kind.Senders()]
