@@ -14,11 +14,7 @@ func FuzzParse(f *testing.F) {
 		if len(d.Data) > 100 {
 			d.Data = d.Data[:100]
 		}
-		b := d.Message.AppendTo(nil)
-		if s.on == Feed {
-			b = d.AppendTo(nil)
-		}
-		f.Add(byte(s.from), byte(s.on), b)
+		f.Add(byte(s.from), byte(s.on), d.bytes(s.on))
 	}
 	f.Fuzz(func(t *testing.T, from, on byte, b []byte) {
 		var d Datagram

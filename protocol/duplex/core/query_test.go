@@ -184,23 +184,6 @@ func TestACancelledQueryIsNotTold(t *testing.T) {
 	}
 }
 
-func TestRepliesWithoutAQuery(t *testing.T) {
-	w, x := joined(t, 1, Config{}, perfect)
-	reply := Message{Kind: KindReply, Code: 65 + ReplyOffset, Data: noise[:4]}
-	x.putFeed(&reply)
-	x.run(20 * time.Millisecond)
-	if s := x.conn().Stats(); s.Stray != 1 || x.State() != StateOpen {
-		t.Errorf("on the feed: %+v", s)
-	}
-	if err := x.putMain(&reply); err != nil {
-		t.Fatal(err)
-	}
-	x.run(50 * time.Millisecond)
-	if got := w.log[len(w.log)-1]; got != "closed: protocol error" || x.closed == nil {
-		t.Errorf("on main: the server saw %q", got)
-	}
-}
-
 func TestQueriesThatMayNotBeSent(t *testing.T) {
 	w, x := joined(t, 1, Config{}, perfect)
 	for _, tt := range []struct {

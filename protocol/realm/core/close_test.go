@@ -85,17 +85,15 @@ func afterEnd(w *town, p *person, r *rand.Rand) {
 		p.conn.Close(ExitClientBanned, "")
 	case 5:
 		p.conn.Cut("")
-	case 6:
-		p.conn.AnswerLogin(Question{Number: 1}, LoginOK)
-	case 7:
-		p.conn.AnswerRegister(Question{Number: 1}, RegisterOK)
-	case 8:
-		p.conn.Enter(Entry{})
+	case 6, 7, 8:
+		q := Question{Number: uint64(r.IntN(3))}
+		if p.conn.AnswerLogin(q, LoginOK) || p.conn.AnswerRegister(q, RegisterOK) || p.conn.Refuse(LoginPlayerLimitReached) || p.conn.Enter(Entry{}) != ErrState {
+			w.t.Fatal("somebody who has left was answered")
+		}
 	case 9:
 		w.mux.Unblock(w.now, p.conn)
 	case 10:
 		p.conn.ChunkChanged(ChunkID{})
-		p.conn.Refuse(LoginPlayerLimitReached)
 	case 11:
 		w.mux.Say(1, []byte("hello"))
 	}

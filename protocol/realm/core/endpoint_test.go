@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -248,34 +247,6 @@ func TestQuestionsAreAnsweredInOrder(t *testing.T) {
 	want := []string{"ok", "wrong_password", "used_pseudo", "ok", "already_connected"}
 	if !slices.Equal(got, want) || p.client.State() != StatePlaying {
 		t.Errorf("%v, %v", got, p.client.State())
-	}
-}
-
-// An answer to somebody who has left is nobody's.
-func TestAnswersToTheGone(t *testing.T) {
-	w := newTown(t, kit.Rand(t), Config{})
-	p := w.arrive(Config{})
-	w.drive()
-	var question Question
-	w.hold = true
-	p.client.Login(w.now, "ann", "password of ann")
-	for range 10 {
-		p.stepUp()
-	}
-	for c, ev, ok := w.mux.PollEvent(); ok; c, ev, ok = w.mux.PollEvent() {
-		if ev.Kind == EventLogin {
-			question = ev.Question
-		}
-		_ = c
-	}
-	if len(w.slow) == 1 {
-		question.Number = 1
-	}
-	w.mux.HandleEnd(w.now, p.conn, io.EOF)
-	w.events()
-	if p.conn.AnswerLogin(question, LoginOK) || p.conn.AnswerRegister(question, RegisterOK) || p.conn.Refuse(LoginPlayerLimitReached) ||
-		p.conn.Enter(Entry{}) != ErrState || p.closed != 1 {
-		t.Error("somebody who has left was answered")
 	}
 }
 
