@@ -19,6 +19,7 @@
 //	RandomBytes           T3 for any parser (bytes.go)
 //	States, Walks         T26 for the tables of a page, and a stage that an end is tried on (states.go)
 //	Cuts                  that a stream reads alike however it is cut (cuts.go)
+//	Layout, Limits        T6 for the tables of a page (layout.go)
 //	Vectors               packets that were written by hand (vectors.go)
 //	Spread                a random loop on all cores (spread.go)
 //
