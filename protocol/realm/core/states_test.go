@@ -282,10 +282,12 @@ func role(side Side, heading string, rows []stageRow, states []string) kit.Role 
 	return r
 }
 
-func TestStatesAndMessages(t *testing.T) {
+var roles = []kit.Role{role(FromServer, "A server", serverRows, serverColumns), role(FromClient, "A client", clientRows, clientColumns)}
+
+func TestStatesAndMessages(t *testing.T) { kit.States(t, "realm", statesPage, roles...) }
+
+func TestRandomWalksThroughStates(t *testing.T) {
 	t.Parallel()
-	roles := []kit.Role{role(FromServer, "A server", serverRows, serverColumns), role(FromClient, "A client", clientRows, clientColumns)}
-	kit.States(t, "realm", statesPage, roles...)
 	kit.Walks(t, "realm", statesPage, kit.Tier(75_000, 500_000, 5_000_000), roles...)
 }
 
