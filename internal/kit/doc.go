@@ -17,6 +17,11 @@
 //	Town                  a server core and its clients, joined without a network (town.go)
 //	Parts, SameRun, Soak  T21, T20 and T22 for any run under a plan of faults (runs.go)
 //	RandomBytes           T3 for any parser (bytes.go)
+//	States, Walks         T26 for the tables of a page, and a stage that an end is tried on (states.go)
+//	Cuts                  that a stream reads alike however it is cut (cuts.go)
+//	Layout, Limits        T6 for the tables of a page (layout.go)
+//	Vectors               packets that were written by hand (vectors.go)
+//	Spread                a random loop on all cores (spread.go)
 //
 // Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go).
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // reckoners are files whose goroutines wait for nothing: they only reckon.
-var reckoners = map[string]bool{"protocol/realm/core/seed_test.go": true, "world/golden_test.go": true}
+var reckoners = map[string]bool{"world/golden_test.go": true}
 
 // No test waits without an end, which package patient gives. In a bubble of synctest a wait for nothing is a deadlock, and
 // is reported as one; what an example does is for its readers.

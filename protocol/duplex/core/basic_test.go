@@ -20,7 +20,7 @@ func TestAClientJoinsWithAFeed(t *testing.T) {
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: 20 * time.Millisecond})
 	w.set(7, 70)
 	w.set(-9, 90)
-	w.flush()
+	w.flush(0)
 	x := w.dial(0)
 	w.run(time.Second)
 	if want := []string{"joined true", "sync 7 010000000000000046", "sync -9 01000000000000005a", "synced"}; !slices.Equal(x.events, want) {
@@ -37,9 +37,7 @@ func TestAClientJoinsWithAFeed(t *testing.T) {
 func TestUpdatesGoOverTheFeed(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1}, simnet.Profile{Delay: 20 * time.Millisecond})
 	for i := range uint64(10) {
-		w.set(7, i)
-		w.flush()
-		w.run(50 * time.Millisecond)
+		w.tell(7, i, 50*time.Millisecond)
 	}
 	// The first says that there is such an element, and must arrive.
 	if got := x.events[2]; got != "sync 7 010000000000000000" {
@@ -49,8 +47,7 @@ func TestUpdatesGoOverTheFeed(t *testing.T) {
 		t.Errorf("%d updates; the client knows %v", s.Updates, x.state)
 	}
 	w.mux.Remove(7)
-	w.flush()
-	w.run(time.Second)
+	w.flush(time.Second)
 	if !x.agrees(w.truth()) || x.events[len(x.events)-1] != "gone 7" {
 		t.Errorf("the client saw %q", x.events)
 	}
@@ -60,15 +57,13 @@ func TestAClientWithoutAFeedGoesOnWithMainAlone(t *testing.T) {
 	w := newWorld(t, 1, Config{}, simnet.Profile{Delay: 20 * time.Millisecond, Loss: 1})
 	x := w.dial(0)
 	w.set(7, 1)
-	w.flush()
+	w.flush(0)
 	w.runUntil("joining", func() bool { return x.synced == 1 }, 6*time.Second)
 	if x.FeedUp() || x.conn().FeedUp() {
 		t.Error("there is a feed over a path that loses all")
 	}
 	for i := range uint64(5) {
-		w.set(7, 100+i)
-		w.flush()
-		w.run(30 * time.Millisecond)
+		w.tell(7, 100+i, 30*time.Millisecond)
 		if !x.agrees(w.truth()) {
 			t.Fatalf("the client knows %v", x.state)
 		}
@@ -76,8 +71,7 @@ func TestAClientWithoutAFeedGoesOnWithMainAlone(t *testing.T) {
 	if err := x.Update(x.host.Now(), x.Player(), valueOf(5)[1:]); err != nil {
 		t.Fatal(err)
 	}
-	x.host.Poke()
-	w.run(30 * time.Millisecond)
+	x.run(30 * time.Millisecond)
 	if got := w.log[len(w.log)-1]; got != "sync 1 0000000000000005" {
 		t.Errorf("the server saw %q", got)
 	}
@@ -90,9 +84,7 @@ func TestAFeedThatFallsSilentIsReplacedByMain(t *testing.T) {
 	w, x := joined(t, 3, Config{}, simnet.Profile{Delay: 5 * time.Millisecond})
 	w.net.Default(simnet.Profile{Loss: 1})
 	w.runUntil("both notice", func() bool { return !x.FeedUp() && !x.conn().FeedUp() }, 14*time.Second)
-	w.set(7, 1)
-	w.flush()
-	w.run(20 * time.Millisecond)
+	w.tell(7, 1, 20*time.Millisecond)
 	if !x.agrees(w.truth()) {
 		t.Errorf("without a feed the client knows %v", x.state)
 	}
@@ -108,9 +100,7 @@ func TestANATThatForgetsMovesTheFeed(t *testing.T) {
 	old := x.host.Addr()
 	x.host.Rebind(addrPort("10.0.0.2:6000"))
 	w.runUntil("the feed moves", func() bool { return x.conn().e.FeedAddr() == x.host.Addr() }, 4*time.Second)
-	w.set(7, 1)
-	w.flush()
-	w.run(20 * time.Millisecond)
+	w.tell(7, 1, 20*time.Millisecond)
 	if !x.agrees(w.truth()) || w.mux.feeds[old] != nil || len(w.mux.feeds) != 1 {
 		t.Errorf("the client knows %v, and feeds are %v", x.state, w.mux.feeds)
 	}
@@ -124,12 +114,8 @@ func TestAFeedThatIsLostOneWay(t *testing.T) {
 	if w.net.Now().Sub(x.conn().e.feed.heard) > 4*time.Second {
 		t.Error("the server hears nothing either: the test shows nothing")
 	}
-	w.set(7, 1)
-	w.flush()
-	w.run(20 * time.Millisecond)
-	w.set(7, 2)
-	w.flush()
-	w.run(20 * time.Millisecond)
+	w.tell(7, 1, 20*time.Millisecond)
+	w.tell(7, 2, 20*time.Millisecond)
 	if !x.agrees(w.truth()) {
 		t.Errorf("the client knows %v", x.state)
 	}
@@ -141,9 +127,7 @@ func TestAFeedThatIsLostOneWay(t *testing.T) {
 func TestAServersConnectionKnowsNoElements(t *testing.T) {
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
-	if err := r.mux.Set(5, valueOf(1)); err != nil {
-		t.Fatal(err)
-	}
+	r.put(5, valueOf(1))
 	if data, ok := g.e.Element(5); ok {
 		t.Errorf("it knows %x", data)
 	}

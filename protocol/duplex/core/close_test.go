@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
 // T27: after the end nothing happens any more, whatever comes or is asked.
 func TestAfterClosed(t *testing.T) {
 	t.Parallel()
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	stages := []*stage{newStage(t, FromClient, "open"), newStage(t, FromServer, "open")}
-	for range promise.Keeps(t, "T27", "duplex", rounds(10_000, 100_000)) {
-		for i, r := range roles {
-			s := stages[i]
-			s.begin(r.side, anyState(r.side, rng))
+	for range promise.Keeps(t, "T27", "duplex", kit.Rounds(10_000, 100_000)) {
+		for _, s := range stages {
+			s.Begin(anyState(s.side, rng))
 			s.e.end(Close{Reason: Reason(1 + rng.IntN(int(ReasonSocket)))})
 			if s.mux != nil {
 				s.mux.touch(s.conn)
@@ -33,7 +33,7 @@ func TestAfterClosed(t *testing.T) {
 				s.now = s.now.Add(time.Duration(rng.Int64N(int64(time.Second))))
 				switch rng.IntN(4) {
 				case 0:
-					s.deliver(r.messages[rng.IntN(len(r.messages))])
+					s.deliver(s.messages()[rng.IntN(len(s.messages()))])
 				case 1:
 					s.e.HandleTimeout(s.now)
 				case 2:
@@ -111,8 +111,7 @@ func TestCloseWritesWhatWasQueued(t *testing.T) {
 	if err := x.Sync(x.host.Now(), 1, noise[:8]); err != ErrClosed {
 		t.Errorf("a sync while closing: %v", err)
 	}
-	x.host.Poke()
-	w.run(100 * time.Millisecond)
+	x.run(100 * time.Millisecond)
 	if got := only(w.log, "sync "); len(got) != 100 || w.log[len(w.log)-1] != "closed: peer left" {
 		t.Errorf("%d arrived, and the server saw %s", len(got), w.log[len(w.log)-1])
 	}
@@ -131,8 +130,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	}
 	x.host.Poke()
 	x.Close(x.host.Now(), "")
-	x.host.Poke()
-	w.run(900 * time.Millisecond)
+	x.run(900 * time.Millisecond)
 	if x.closed != nil {
 		t.Fatal("it is over before the linger time")
 	}
@@ -158,10 +156,10 @@ func TestAMainThatBreaks(t *testing.T) {
 // T19: a datagram that finds no room is not counted as seen: it is taken when it comes again.
 func TestWhatIsRefusedDoesNotAdvance(t *testing.T) {
 	t.Parallel()
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	s := newStage(t, FromClient, "open")
-	for range promise.Keeps(t, "T19", "duplex", rounds(10_000, 100_000)) {
-		s.begin(FromClient, "open")
+	for range promise.Keeps(t, "T19", "duplex", kit.Rounds(10_000, 100_000)) {
+		s.Begin("open")
 		seq, taken := int64(0), 0
 		for range 200 {
 			seq += 1 + rng.Int64N(3)

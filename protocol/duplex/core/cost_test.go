@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 )
@@ -71,7 +72,7 @@ func (l *lane) exchange() {
 
 // Nothing on the way of a message allocates: updates both ways, syncs, queries, replies.
 func TestNothingAllocates(t *testing.T) {
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	l := newLane(t)
@@ -141,10 +142,10 @@ func TestNothingAllocates(t *testing.T) {
 // T3: reading and refusing allocate nothing.
 func TestReadingDoesNotAllocate(t *testing.T) {
 	promise.Keeps(t, "T3", "duplex", 1)
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
-	r := newRand(t)
+	r := kit.Rand(t)
 	var inputs [][]byte
 	for range 1000 {
 		s := shapes[r.IntN(len(shapes))]
@@ -273,8 +274,7 @@ func TestChurn(t *testing.T) {
 	r := newRoom(t, Config{})
 	turn := func() {
 		g := r.join("10.0.0.2")
-		g.seq++
-		g.datagram(g.feed, g.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+		g.update()
 		if err := g.Sync(7, valueOf(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -289,11 +289,11 @@ func TestChurn(t *testing.T) {
 		turn()
 	}
 	before := shelltest.LiveHeap()
-	n := promise.Keeps(t, "T58", "duplex", rounds(100_000, 1_000_000))
+	n := promise.Keeps(t, "T58", "duplex", kit.Rounds(100_000, 1_000_000))
 	for range n {
 		turn()
 	}
-	if grown := shelltest.LiveHeap() - before; grown > 64<<10 && !shelltest.Race {
+	if grown := shelltest.LiveHeap() - before; grown > 64<<10 && !kit.Race {
 		t.Errorf("%d connections left %d bytes", n, grown)
 	}
 	if r.mux.Len()+len(r.mux.players)+len(r.mux.feeds)+r.mux.porch.Len()+r.mux.joined != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -220,8 +221,8 @@ func runScript(t *testing.T, ops []byte) {
 // T10's kind: random scripts, as many as the tier wants.
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
-	r := newRand(t)
-	for range promise.Keeps(t, "T10", "duplex", rounds(3_000, 100_000)) {
+	r := kit.Rand(t)
+	for range promise.Keeps(t, "T10", "duplex", kit.Rounds(3_000, 100_000)) {
 		ops := make([]byte, 400)
 		for i := range ops {
 			ops[i] = byte(r.Uint32())

@@ -75,8 +75,7 @@ func TestWhatAMainHolds(t *testing.T) {
 		}
 		// Updates that the game has not looked at, and the beginning of a long message.
 		for range maxInboxEvents {
-			g.seq++
-			g.datagram(g.feed, g.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+			g.update()
 		}
 	})
 	t.Logf("joined, all queues full: %d B", joined)

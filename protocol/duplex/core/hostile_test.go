@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
-	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
 
@@ -76,11 +76,25 @@ func (g *guest) init(from netip.AddrPort, token int32) int {
 	return g.datagram(from, g.seq, Message{Kind: KindFeedInit, Player: g.e.player, Token: token})
 }
 
+// update sends the next update of the player.
+func (g *guest) update() {
+	g.seq++
+	g.datagram(g.feed, g.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+}
+
 func (g *guest) datagram(from netip.AddrPort, seq int64, m Message) int {
 	d := Datagram{Sequence: seq, Message: m}
 	b := d.AppendTo(nil)
 	g.r.mux.HandleDatagram(g.r.now, from, b)
 	return len(b)
+}
+
+// put changes an element.
+func (r *room) put(sid int16, data []byte) {
+	r.t.Helper()
+	if err := r.mux.Set(sid, data); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // drain takes all that the mux wants to say, and returns how many bytes go to each feed.
@@ -129,7 +143,7 @@ func TestHandshakeUnderEveryLoss(t *testing.T) {
 			t.Fatalf("%s: %d of %d are half open", what, w.mux.porch.Len(), w.mux.Len())
 		}
 	}
-	for mask := range promise.Keeps(t, "T24", "duplex", rounds(1024, 1024)) {
+	for mask := range promise.Keeps(t, "T24", "duplex", kit.Rounds(1024, 1024)) {
 		run(fmt.Sprintf("loss %010b", mask), func(n uint64) simnet.Verdict {
 			if n < 10 && mask>>n&1 != 0 {
 				return simnet.Verdict{Drop: true}
@@ -158,12 +172,12 @@ func boolInt(b bool) int {
 // T35: no guess of a token is taken, from however many sources; and the honest player at the
 // same address gets its feed meanwhile.
 func TestTokensCannotBeGuessed(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	r := newRoom(t, Config{})
 	victim, honest := r.join("10.0.0.2"), r.open("10.0.0.2")
 	honest.say(CodeConnInit)
 	r.drain()
-	guesses := promise.Keeps(t, "T35", "duplex", rounds(1_000_000, 10_000_000))
+	guesses := promise.Keeps(t, "T35", "duplex", kit.Rounds(1_000_000, 10_000_000))
 	for i := range guesses {
 		token := int32(rng.Uint32())
 		if token == victim.e.token || token == honest.e.token {
@@ -243,8 +257,8 @@ func TestThreeWrongTokensSilenceASource(t *testing.T) {
 // T35: what was sent once cannot be used again: from another address, after close, after a
 // restart.
 func TestReplaysAreRefused(t *testing.T) {
-	rng := newRand(t)
-	for range promise.Keeps(t, "T35", "duplex", rounds(10_000, 100_000)) / 100 {
+	rng := kit.Rand(t)
+	for range promise.Keeps(t, "T35", "duplex", kit.Rounds(10_000, 100_000)) / 100 {
 		r := newRoom(t, Config{})
 		g := r.join("10.0.0.2")
 		var caught [][]byte
@@ -300,18 +314,16 @@ func TestReplaysAreRefused(t *testing.T) {
 
 // T29: nobody gets more than three times what came from there, and strangers get nothing.
 func TestAmplification(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
 	for sid := range int16(50) {
-		if err := r.mux.Set(sid, valueOf(1)); err != nil {
-			t.Fatal(err)
-		}
+		r.put(sid, valueOf(1))
 	}
 	r.mux.Flush()
 	r.drain()
 	var buf [64]byte
-	for i := range promise.Keeps(t, "T29", "duplex", rounds(1_000_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T29", "duplex", kit.Rounds(1_000_000, 1_000_000)) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(rng.Uint32()))
 		d := Datagram{Sequence: 1 + int64(rng.Uint32()), Message: Message{Kind: KindFeedInit, Player: g.e.player, Token: g.e.token}}
 		switch i % 4 {
@@ -345,11 +357,11 @@ func TestAmplification(t *testing.T) {
 
 // T32: garbage in the name of a player's feed, and of its address, changes nothing.
 func TestForgedGarbageHarmsNobody(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	r := newRoom(t, Config{})
 	g := r.join("10.0.0.2")
 	var buf [80]byte
-	for range promise.Keeps(t, "T32", "duplex", rounds(100_000, 1_000_000)) {
+	for range promise.Keeps(t, "T32", "duplex", kit.Rounds(100_000, 1_000_000)) {
 		b := buf[:rng.IntN(len(buf))]
 		for k := range b {
 			b[k] = byte(rng.Uint32())
@@ -364,8 +376,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 		t.Fatalf("the player is %v", g.e.State())
 	}
 	taken := g.Stats().FeedTaken
-	g.seq++
-	g.datagram(g.feed, g.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+	g.update()
 	if g.Stats().FeedTaken != taken+1 {
 		t.Error("the player's own update is not taken")
 	}
@@ -379,7 +390,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 // T25: whoever forges well-formed datagrams in both directions can put words into the other's
 // mouth and make the feed deaf, and no more: nothing ends, and main carries what is true.
 func TestForgedFeedIsBounded(t *testing.T) {
-	for seed := range uint64(promise.Keeps(t, "T25", "duplex", rounds(1000, 10_000))) {
+	for seed := range uint64(promise.Keeps(t, "T25", "duplex", kit.Rounds(1000, 10_000))) {
 		w, x := joined(t, seed, Config{}, perfect)
 		y := w.dial(1)
 		w.runUntil("the other joins", func() bool { return y.synced > 0 }, time.Second)
@@ -392,9 +403,7 @@ func TestForgedFeedIsBounded(t *testing.T) {
 			return simnet.Verdict{}
 		})
 		for range 10 {
-			w.set(int16(rng.IntN(5)), rng.Uint64())
-			w.flush()
-			w.run(20 * time.Millisecond)
+			w.tell(int16(rng.IntN(5)), rng.Uint64(), 20*time.Millisecond)
 			for range 10 {
 				b := forge(rng, seen)
 				if rng.IntN(2) == 0 {
@@ -485,8 +494,7 @@ func TestTheFeedOfAPlayerWhoLeft(t *testing.T) {
 	r := newRoom(t, Config{})
 	a, b := r.join("10.0.0.2"), r.open("10.0.0.2")
 	for range 1000 {
-		a.seq++
-		a.datagram(a.feed, a.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+		a.update()
 		r.drain()
 	}
 	r.mux.HandleEnd(r.now, a.Conn, "")
@@ -498,8 +506,7 @@ func TestTheFeedOfAPlayerWhoLeft(t *testing.T) {
 		t.Fatal("the address of a player who left is not free")
 	}
 	for range 100 {
-		a.seq++
-		a.datagram(a.feed, a.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+		a.update()
 	}
 	s := b.Stats()
 	if s.TooFar != 100 || s.FeedTaken != 0 {
@@ -540,11 +547,10 @@ func TestEmptyDatagramsCostNothing(t *testing.T) {
 	}
 	flood()
 	r.drain()
-	if n := testing.AllocsPerRun(1, flood); n > 0 && !shelltest.Race {
+	if n := testing.AllocsPerRun(1, flood); n > 0 && !kit.Race {
 		t.Errorf("%v allocations", n)
 	}
-	g.seq++
-	g.datagram(g.feed, g.seq, Message{Kind: KindUpdate, SID: 1, Data: noise[:8]})
+	g.update()
 	_, ev, ok := r.mux.PollEvent()
 	if !ok || ev.Kind != EventUpdate {
 		t.Errorf("the honest one is not the next to be told: %v", ev.Kind)

@@ -1,12 +1,11 @@
 package core
 
 import (
-	"errors"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
-	"parley/internal/wire"
 )
 
 // T6: the tables of docs/protocols/duplex.md are those of the code.
@@ -64,14 +63,8 @@ func TestLayoutTables(t *testing.T) {
 		}
 	})
 	t.Run("limits", func(t *testing.T) {
-		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxMessage`": MaxMessage, "`MaxData`": MaxData, "`MaxQueryData`": MaxQueryData,
-			"`MaxReplyData`": MaxReplyData, "`MaxDatagram`": MaxDatagram, "`MaxPlayer`": MaxPlayer}
-		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
-				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
-			}
-			delete(want, row["constant"])
-		}
+		kit.Limits(t, tables["Limits"], "value", map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxMessage`": MaxMessage, "`MaxData`": MaxData,
+			"`MaxQueryData`": MaxQueryData, "`MaxReplyData`": MaxReplyData, "`MaxDatagram`": MaxDatagram, "`MaxPlayer`": MaxPlayer})
 	})
 }
 
@@ -109,8 +102,7 @@ func checkMessages(t *testing.T, rows pagetest.Table) {
 	}
 }
 
-// checkFields reads the values of m out of its bytes where the rows say that they are, and
-// cuts the bytes inside each field: the error must name it as the row does.
+// checkFields reads the values of m out of its bytes where the rows say that they are.
 func checkFields(t *testing.T, rows pagetest.Table, m Message) {
 	b := m.AppendTo(nil)
 	numbers := map[string]uint64{"code": uint64(m.Code), "SID": uint64(uint16(m.SID)), "player": uint64(uint16(m.Player)),
@@ -122,37 +114,15 @@ func checkFields(t *testing.T, rows pagetest.Table, m Message) {
 	if forms[m.Kind].channels == Feed {
 		on = Feed
 	}
-	end := 0
-	for _, row := range rows {
-		at, field := pagetest.Number(t, row["offset"]), row["field"]
-		if at != end {
-			t.Errorf("%v: %s is at %d, and what precedes it ends at %d", m.Kind, field, at, end)
-		}
-		_, size := pagetest.Span(t, row["bytes"])
-		end = at + size
-		if end > len(b) {
-			// The page gives the longest data of either kind.
-			t.Fatalf("%v: %s ends at %d of %d bytes", m.Kind, field, end, len(b))
-		}
+	kit.Layout(t, m.Kind.String(), rows, b, 0, func(b []byte) error { return new(Message).ParseErr(from, on, b) }, func(field string, b []byte) {
 		if field == "data" {
-			if string(m.Data) != string(b[at:end]) {
-				t.Errorf("%v: data is not the bytes %d to %d", m.Kind, at, end)
+			if string(m.Data) != string(b) {
+				t.Errorf("%v: data is not where the page says", m.Kind)
 			}
-			continue
+		} else if want, ok := numbers[field]; !ok || bigEndian(b) != want {
+			t.Errorf("%v: %s is %#x, want %#x", m.Kind, field, bigEndian(b), want)
 		}
-		if want, ok := numbers[field]; !ok || bigEndian(b[at:end]) != want {
-			t.Errorf("%v: %s is %#x at offset %d, want %#x", m.Kind, field, bigEndian(b[at:end]), at, want)
-		}
-		for n := at; n < end; n++ {
-			err, e := new(Message).ParseErr(from, on, b[:n]), (*wire.Error)(nil)
-			if !errors.As(err, &e) || e.Field != field || e.Offset != at || e.Cause != wire.CauseShort {
-				t.Errorf("%v cut to %d bytes: %v, and the page says %s at %d", m.Kind, n, err, field, at)
-			}
-		}
-	}
-	if end != len(b) {
-		t.Errorf("%v: the page describes %d of %d bytes", m.Kind, end, len(b))
-	}
+	})
 }
 
 // bigEndian reads up to 8 bytes, the most significant first.

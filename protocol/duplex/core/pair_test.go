@@ -252,20 +252,39 @@ func (w *world) runUntil(what string, cond func() bool, limit time.Duration) {
 	}
 }
 
-// set changes an element of kind 1.
-func (w *world) set(sid int16, value uint64) {
+// put changes an element, and set one of kind 1.
+func (w *world) put(sid int16, data []byte) {
 	w.t.Helper()
-	if err := w.mux.Set(sid, valueOf(value)); err != nil {
+	if err := w.mux.Set(sid, data); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
+func (w *world) set(sid int16, value uint64) { w.put(sid, valueOf(value)) }
+
+// tell changes an element, and has time pass for it to be told.
+func (w *world) tell(sid int16, value uint64, d time.Duration) {
+	w.t.Helper()
+	w.set(sid, value)
+	w.flush(d)
+}
+
 func valueOf(value uint64) []byte { return binary.BigEndian.AppendUint64([]byte{1}, value) }
 
-func (w *world) flush() {
+// flush sends what has changed, and has time pass.
+func (w *world) flush(d time.Duration) {
+	w.t.Helper()
 	w.mux.Advance(w.server.Now())
 	w.mux.Flush()
 	w.server.Poke()
+	w.run(d)
+}
+
+// run has a client's turn, and time pass.
+func (x *client) run(d time.Duration) {
+	x.w.t.Helper()
+	x.host.Poke()
+	x.w.run(d)
 }
 
 // truth is what a client that may see everything is to know.

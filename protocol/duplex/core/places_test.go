@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
 // 15.12: however many were given their ids and join at once, in any order, as many are in as there is room for, and every
 // other is told REFUSED. CONN_INIT_REP keeps no place: as many as ask are given ids.
 func TestNobodyEntersBeyondThePlaces(t *testing.T) {
-	rng := newRand(t)
-	for range rounds(2000, 20_000) {
+	rng := kit.Rand(t)
+	for range kit.Rounds(2000, 20_000) {
 		most := 1 + rng.IntN(8)
 		r := newRoom(t, Config{MaxPlayers: most})
 		var all []*guest

@@ -46,8 +46,7 @@ func TestRepliesOnMainComeInTheOrderOfQueries(t *testing.T) {
 		}
 		asked = append(asked, id)
 	}
-	x.host.Poke()
-	w.run(50 * time.Millisecond)
+	x.run(50 * time.Millisecond)
 	if len(ids) != 4 {
 		t.Fatalf("the server saw %v", w.log)
 	}
@@ -157,8 +156,7 @@ func TestACancelledQueryIsNotTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.host.Poke()
-		w.run(20 * time.Millisecond)
+		x.run(20 * time.Millisecond)
 		x.Cancel(x.host.Now(), id)
 	}
 	for i, id := range ids {
@@ -173,8 +171,7 @@ func TestACancelledQueryIsNotTold(t *testing.T) {
 	}
 	// On main the place of the cancelled one was kept: the next reply is the next query's.
 	id, _ := x.Query(x.host.Now(), Main, 65, []byte("5678"))
-	x.host.Poke()
-	w.run(20 * time.Millisecond)
+	x.run(20 * time.Millisecond)
 	if err := x.conn().Reply(ids[2], 0, []byte("5678")); err != nil {
 		t.Fatal(err)
 	}
@@ -184,25 +181,6 @@ func TestACancelledQueryIsNotTold(t *testing.T) {
 	w.run(20 * time.Millisecond)
 	if got != id {
 		t.Errorf("the reply is that of query %d, want %d", got, id)
-	}
-}
-
-func TestRepliesWithoutAQuery(t *testing.T) {
-	w, x := joined(t, 1, Config{}, perfect)
-	reply := Message{Kind: KindReply, Code: 65 + ReplyOffset, Data: noise[:4]}
-	x.putFeed(&reply)
-	x.host.Poke()
-	w.run(20 * time.Millisecond)
-	if s := x.conn().Stats(); s.Stray != 1 || x.State() != StateOpen {
-		t.Errorf("on the feed: %+v", s)
-	}
-	if err := x.putMain(&reply); err != nil {
-		t.Fatal(err)
-	}
-	x.host.Poke()
-	w.run(50 * time.Millisecond)
-	if got := w.log[len(w.log)-1]; got != "closed: protocol error" || x.closed == nil {
-		t.Errorf("on main: the server saw %q", got)
 	}
 }
 
@@ -265,8 +243,7 @@ func TestQueriesWithoutAnswersAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x.host.Poke()
-	w.run(time.Second)
+	x.run(time.Second)
 	c := x.conn()
 	if len(c.e.owed.list) != maxQuestions || len(x.pipe.toServer.rest) != 3*maxQuestions || c.e.State() != StateOpen {
 		t.Errorf("%d are owed, %d bytes are unread, %v", len(c.e.owed.list), len(x.pipe.toServer.rest), c.e.State())

@@ -1,16 +1,13 @@
 package core
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"parley/internal/pagetest"
-	"parley/internal/promise"
+	"parley/internal/kit"
 )
 
 const statesPage = "../../../docs/protocols/duplex.md"
@@ -25,6 +22,7 @@ var (
 // stage is one endpoint, in a state of the table, and the messages that it may get.
 type stage struct {
 	t     testing.TB
+	side  Side
 	now   time.Time
 	mux   *Mux // of a server
 	e     *Endpoint
@@ -206,16 +204,16 @@ func judgeStage(_ *Conn, pass []byte) (status uint8, answer bool) {
 }
 
 func newStage(t testing.TB, side Side, state string) *stage {
-	s := &stage{t: t, now: stageStart, shared: newShared(1)}
+	s := &stage{t: t, side: side, now: stageStart, shared: newShared(1)}
 	if side == FromServer {
 		s.mux = NewMux(s.now, stageConfig, s.shared, keyOf(1))
 	}
-	s.begin(side, state)
+	s.Begin(state)
 	return s
 }
 
-// begin makes a new endpoint and brings it to a state.
-func (s *stage) begin(side Side, state string) {
+// Begin makes a new endpoint and brings it to a state.
+func (s *stage) Begin(state string) {
 	if s.conn != nil {
 		s.e.end(Close{Reason: ReasonTimeout})
 		s.mux.touch(s.conn)
@@ -223,19 +221,11 @@ func (s *stage) begin(side Side, state string) {
 	}
 	s.e, s.conn = nil, nil
 	s.now = s.now.Add(time.Minute) // after which a former feed may be one again
-	if side == FromClient {
+	if s.side == FromClient {
 		s.e = NewClient(s.now, serverAddr, serverAddr, stageConfig, s.shared)
 	}
-	s.enter(side, state)
-	if got := s.state(); got != state {
-		s.t.Fatalf("the stage is %s, want %s", got, state)
-	}
-}
-
-// enter brings a new endpoint to a state.
-func (s *stage) enter(side Side, state string) {
 	s.poll()
-	if side == FromServer && state != "none" {
+	if s.side == FromServer && state != "none" {
 		s.conn = s.mux.Accept(s.now, mainAddr)
 		s.e = &s.conn.e
 	}
@@ -243,16 +233,14 @@ func (s *stage) enter(side Side, state string) {
 		"joining": {"CONN_INIT_REP"}, "open": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
 		"open, no feed": {"CONN_INIT_REP", "feed: FEED_INIT_REP"}, "closing": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
 	}
-	list := clientMessages
-	if side == FromServer {
-		list = serverMessages
+	if s.side == FromServer {
 		ways = map[string][]string{
 			"joining, no feed": {"CONN_INIT"}, "joining": {"CONN_INIT", "feed: FEED_INIT"}, "open": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
 			"open, no feed": {"CONN_INIT", "feed: FEED_INIT", "CONN_FAILED"}, "closing": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
 		}
 	}
 	for _, name := range ways[state] {
-		for _, m := range list {
+		for _, m := range s.messages() {
 			if m.name == name {
 				s.deliver(m)
 				s.poll()
@@ -260,7 +248,7 @@ func (s *stage) enter(side Side, state string) {
 		}
 	}
 	switch {
-	case state == "open, no feed" && side == FromClient:
+	case state == "open, no feed" && s.side == FromClient:
 		s.e.setUp(false)
 		s.poll()
 	case state == "closing":
@@ -312,7 +300,15 @@ func (s *stage) ask(feed bool) {
 	}
 }
 
-func (s *stage) state() string {
+// messages are those that it may get.
+func (s *stage) messages() []message {
+	if s.side == FromServer {
+		return serverMessages
+	}
+	return clientMessages
+}
+
+func (s *stage) State() string {
 	if s.e == nil {
 		return "none"
 	}
@@ -342,11 +338,10 @@ func (s *stage) counters() (all [len(fates)]uint64) {
 	return all
 }
 
-// outcome delivers a message and says what came of it, in the words of the table.
-func (s *stage) outcome(m message) string {
+func (s *stage) Give(m int) string {
 	before := s.counters()
-	s.deliver(m)
-	state := s.state()
+	s.deliver(s.messages()[m])
+	state := s.State()
 	words, reason := s.poll()
 	after := s.counters()
 	for i, name := range fates {
@@ -442,111 +437,26 @@ var messageNames = map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MS
 // messageName is that of the document.
 func messageName(m *Message) string { return messageNames[m.Code] }
 
-type role struct {
-	side     Side
-	heading  string
-	messages []message
-	states   []string
+func (s *stage) Untold(int) bool { return false }
+
+// Between ends the walk of a player who joined before there was a feed: it has none to be found again at.
+func (s *stage) Between(*rand.Rand) bool {
+	return s.conn == nil || s.e.state != StateOpen || s.e.feed.peer.IsValid()
 }
 
-var roles = []role{{FromClient, "A client", clientMessages, clientStates}, {FromServer, "A server", serverMessages, serverStates}}
-
-// T26: every message in every state, both roles, is as the page says. With PARLEY_PRINT_STATES
-// it prints the tables instead.
-func TestStatesAndMessages(t *testing.T) {
-	promise.Keeps(t, "T26", "duplex", 1)
-	for _, r := range roles {
-		if os.Getenv("PARLEY_PRINT_STATES") != "" {
-			r.print(t)
-			continue
-		}
-		want := r.table(t)
-		for _, state := range r.states {
-			for _, m := range r.messages {
-				if got := newStage(t, r.side, state).outcome(m); got != want[[2]string{m.name, state}] {
-					t.Errorf("%s, %s in %s:\n%s, and the page says\n%s", r.heading, m.name, state, got, want[[2]string{m.name, state}])
-				}
-			}
-		}
+func role(side Side, heading string, states []string) kit.Role {
+	r := kit.Role{Heading: heading, States: states, Stage: func(t testing.TB) kit.Stage { return newStage(t, side, states[0]) }}
+	for _, m := range (&stage{side: side}).messages() {
+		r.Messages = append(r.Messages, m.name)
 	}
+	return r
 }
 
-func (r role) print(t *testing.T) {
-	fmt.Println("### " + r.heading + "\n\n| message | " + strings.Join(r.states, " | ") + " |\n|" + strings.Repeat(" --- |", len(r.states)+1))
-	for _, m := range r.messages {
-		fmt.Print("| ", m.name, " |")
-		for _, state := range r.states {
-			fmt.Print(" ", newStage(t, r.side, state).outcome(m), " |")
-		}
-		fmt.Println()
-	}
-	fmt.Println()
-}
+var roles = []kit.Role{role(FromClient, "A client", clientStates), role(FromServer, "A server", serverStates)}
 
-// table reads one of the tables of the page: by message and state, the outcome.
-func (r role) table(t *testing.T) map[[2]string]string {
-	rows := pagetest.Tables(t, statesPage)[r.heading]
-	if len(rows) != len(r.messages) {
-		t.Fatalf("%s: %d rows, and there are %d messages", r.heading, len(rows), len(r.messages))
-	}
-	want := map[[2]string]string{}
-	for i, row := range rows {
-		if row["message"] != r.messages[i].name || len(row) != len(r.states)+1 {
-			t.Fatalf("%s: row %d is %q with %d columns, want %q with %d", r.heading, i+1, row["message"], len(row), r.messages[i].name, len(r.states)+1)
-		}
-		for _, state := range r.states {
-			cell, ok := row[state]
-			if !ok {
-				t.Fatalf("%s: no column %q", r.heading, state)
-			}
-			want[[2]string{r.messages[i].name, state}] = cell
-		}
-	}
-	return want
-}
+func TestStatesAndMessages(t *testing.T) { kit.States(t, "duplex", statesPage, roles...) }
 
-// T26: the same along random walks of 4 to 19 steps: a third of the million without PARLEY_PR.
 func TestRandomWalksThroughStates(t *testing.T) {
 	t.Parallel()
-	rng := newRand(t)
-	for _, r := range roles {
-		want := r.table(t)
-		walks := promise.Keeps(t, "T26", "duplex", tier(40_000, 500_000, 5_000_000))
-		seen, steps := map[string]int{}, 0
-		s := newStage(t, r.side, r.states[0])
-		for range walks {
-			s.begin(r.side, r.states[rng.IntN(len(r.states))])
-			steps += r.walk(rng, s, want, seen)
-		}
-		for _, state := range r.states {
-			if seen[state] == 0 {
-				t.Errorf("%s: no walk was at one that is %s", r.heading, state)
-			}
-		}
-		t.Logf("%s: %d walks of %.1f steps, by state %v", r.heading, walks, float64(steps)/float64(walks), seen)
-	}
-}
-
-// walk gives an endpoint random messages, one after the other, for as long as the table says what becomes of them.
-func (r role) walk(rng *rand.Rand, s *stage, want map[[2]string]string, seen map[string]int) (steps int) {
-	var path []string
-	for length := 4 + rng.IntN(16); steps < length; {
-		state := s.state()
-		m := r.messages[rng.IntN(len(r.messages))]
-		w := want[[2]string{m.name, state}]
-		if ends := strings.HasPrefix(w, "clos") && !strings.HasPrefix(state, "clos"); ends && rng.IntN(8) > 0 {
-			continue // or hardly a walk would get far
-		}
-		steps++
-		seen[state]++
-		path = append(path, m.name)
-		if got := s.outcome(m); got != w {
-			s.t.Fatalf("%s, %s: %s, and the page says %s\nafter %q", r.heading, state, got, w, path)
-		}
-		// A player who joined before there was a feed has none to be found again at.
-		if s.conn != nil && s.e.state == StateOpen && !s.e.feed.peer.IsValid() {
-			return steps
-		}
-	}
-	return steps
+	kit.Walks(t, "duplex", statesPage, kit.Tier(40_000, 500_000, 5_000_000), roles...)
 }

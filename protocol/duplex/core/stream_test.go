@@ -1,46 +1,38 @@
 package core
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/lend"
 	"parley/internal/promise"
 )
 
-// readAll gives a stream bytes in pieces that end where cuts say, and returns what it read:
-// each message as bytes behind its size, and the words of the error.
-func readAll(s *Stream, b []byte, cuts []int) (got []byte, messages int) {
-	at := 0
-	for i := range len(cuts) + 1 {
-		cut := len(b)
-		if i < len(cuts) {
-			cut = cuts[i]
-		}
-		piece := b[at:cut]
-		at = cut
+// readAll gives a stream bytes in pieces, and returns what it read: each message as bytes behind its size, and the words of
+// the error.
+func readAll(s *Stream, pieces ...[]byte) string {
+	var got []byte
+	for _, piece := range pieces {
 		for len(piece) > 0 {
 			var m Message
 			n, ok := s.Next(piece, &m)
 			piece = piece[n:]
 			if ok {
-				messages++
 				got = m.AppendTo(binary.BigEndian.AppendUint16(got, uint16(len(m.Data))))
 			}
 			if s.Err() != nil {
-				return append(got, s.Err().Error()...), messages
+				return string(append(got, s.Err().Error()...))
 			}
 			if n == 0 && !ok && len(piece) > 0 {
 				panic("a stream takes nothing and says nothing")
 			}
 		}
 	}
-	return got, messages
+	return string(got)
 }
 
 // gameStream returns a stream of a server's messages. To make a schema ready takes longer
@@ -88,48 +80,19 @@ func transcript(r *rand.Rand, messages int) (b []byte) {
 // random ways to cut them.
 func TestAStreamReadsAlikeHoweverItIsCut(t *testing.T) {
 	t.Parallel()
-	r := newRand(t)
+	r := kit.Rand(t)
 	ends := map[string][]byte{
 		"a whole message": nil, "half a message": {CodeSync, 0}, "an unknown code": {0}, "an update": {CodeUpdate, 0, 7},
 		"a kind that is none": {CodeSync, 0, 7, 3}, "an unknown query": {100}, "an unknown signal": {20}, "a client's message": {CodeFeedInit},
 	}
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for name := range ends {
-			if !yield(name) {
-				return
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			b := transcript(r, 50)
+			if s := gameStream(); len(readAll(s, b)) != len(b)+2*50 || s.Err() != nil {
+				t.Fatalf("50 messages: %v", s.Err())
 			}
-		}
-	}) {
-		b := append(transcript(r, 50), ends[name]...)
-		read := func(cuts []int) []byte {
-			got, _ := readAll(gameStream(), b, cuts)
-			return got
-		}
-		want, n := readAll(gameStream(), b, nil)
-		if n != 50 {
-			t.Fatalf("%s: %d messages", name, n)
-		}
-		for cut := range b {
-			if got := read([]int{cut}); !bytes.Equal(got, want) {
-				t.Fatalf("%s: cut at %d of %d it reads as\n%q\nnot\n%q", name, cut, len(b), got, want)
-			}
-		}
-		for range rounds(10_000, 100_000) / len(ends) {
-			var cuts []int
-			for at, most := 0, 1+r.IntN(200); at < len(b); at += 1 + r.IntN(most) {
-				cuts = append(cuts, at)
-			}
-			if got := read(cuts); !bytes.Equal(got, want) {
-				t.Fatalf("%s: cut at %v it reads as\n%q\nnot\n%q", name, cuts, got, want)
-			}
-		}
-		bytewise := make([]int, len(b))
-		for i := range bytewise {
-			bytewise[i] = i
-		}
-		if got := read(bytewise); !bytes.Equal(got, want) {
-			t.Errorf("%s: byte by byte it reads as %q", name, got)
-		}
+			kit.Cuts(t, r, append(b, end...), kit.Rounds(10_000, 100_000)/len(ends), func(pieces ...[]byte) string { return readAll(gameStream(), pieces...) })
+		})
 	}
 }
 
@@ -189,9 +152,9 @@ func TestGrowingFunctionsThatGoWrong(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := NewStream(&Schema{FromServer: Elements{Others: Growing(tt.next)}}, FromServer)
-			got, _ := readAll(s, append([]byte{CodeSync, 0, 0}, make([]byte, 3000)...), nil)
+			got := readAll(s, append([]byte{CodeSync, 0, 0}, make([]byte, 3000)...))
 			if tt.want == nil {
-				if !bytes.HasPrefix(got, []byte{0, 4, CodeSync, 0, 0, 0, 0, 0, 0}) {
+				if !strings.HasPrefix(got, "\x00\x04\x02\x00\x00\x00\x00\x00\x00") {
 					t.Errorf("it reads as %q", got)
 				}
 				return

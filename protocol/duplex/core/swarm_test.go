@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -320,18 +320,7 @@ func swarmClients(seed uint64) int {
 // one on the same channel, and once the faults have ended everybody is in the game and
 // knows what is true within one resync interval. No run goes round in circles.
 func TestSwarm(t *testing.T) {
-	if *seedFlag != 0 {
-		runSwarm(t, *seedFlag, 1)
-		return
-	}
-	const parts = 4
-	seeds := uint64(promise.Keeps(t, "T21 T28", "duplex", rounds(2000, 100_000)))
-	for i := range uint64(parts) {
-		t.Run(fmt.Sprintf("part %d", i+1), func(t *testing.T) {
-			t.Parallel()
-			runSwarm(t, 1+i*seeds/parts, seeds/parts)
-		})
-	}
+	kit.Parts(t, promise.Keeps(t, "T21 T28", "duplex", kit.Rounds(2000, 100_000)), runSwarm)
 }
 
 func runSwarm(t *testing.T, first, seeds uint64) {
@@ -353,24 +342,19 @@ func runSwarm(t *testing.T, first, seeds uint64) {
 	t.Logf("%d seeds, %d times somebody joined, ends: %v", seeds, joins, reasons)
 }
 
-// T20: the same seed gives the same run to the bit, however many threads there are.
 func TestSameSeedSameRun(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	threads := []int{1, 2, 16}
-	for seed := range uint64(promise.Keeps(t, "T20", "duplex", rounds(1000, 10_000))) {
-		var hashes [2]uint64
-		for i := range hashes {
-			if seed%20 == 0 { // changing it stops the world, which costs more than a run
-				runtime.GOMAXPROCS(threads[(int(seed/20)+i)%3])
-			}
-			s := newSwarm(seed, simnet.PlanLimits{Until: 2 * time.Second}, 2)
-			if err := s.net.Run(3 * time.Second); err != nil {
-				t.Fatalf("seed=%d: %v", seed, err)
-			}
-			hashes[i] = s.net.Hash()
-		}
-		if hashes[0] != hashes[1] {
-			t.Fatalf("seed=%d: two runs differ", seed)
-		}
-	}
+	kit.SameRun(t, "duplex", func(seed uint64) (*simnet.Network, error) {
+		s := newSwarm(seed, simnet.PlanLimits{Until: 2 * time.Second}, 2)
+		return s.net, s.net.Run(3 * time.Second)
+	})
+}
+
+// Nothing breaks the law of the swarm in a long time over a bad network.
+func TestSoak(t *testing.T) {
+	kit.Soak(t, "duplex", func(seed uint64, plan simnet.Plan) error {
+		s := newPlanned(seed, plan, 16)
+		s.net.SetLimits(simnet.Limits{Steps: 1 << 40})
+		defer func() { t.Logf("ends: %v", s.reasons) }()
+		return s.run()
+	})
 }

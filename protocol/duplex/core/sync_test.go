@@ -8,19 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
 
 func TestASyncAtIntervalsPutsRightWhatWasLost(t *testing.T) {
 	w, x := joined(t, 1, Config{}, perfect)
-	w.set(1, 1)
-	w.flush()
-	w.run(time.Second)
+	w.tell(1, 1, time.Second)
 	w.net.Default(simnet.Profile{Loss: 1})
-	w.set(1, 2)
-	w.flush()
-	w.run(100 * time.Millisecond)
+	w.tell(1, 2, 100*time.Millisecond)
 	w.net.Default(perfect)
 	if x.agrees(w.truth()) {
 		t.Fatal("nothing was lost")
@@ -39,8 +36,7 @@ func TestASyncOnRequestComesOnceASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x.host.Poke()
-	w.run(900 * time.Millisecond)
+	x.run(900 * time.Millisecond)
 	if x.synced != 2 {
 		t.Errorf("%d syncs, want one on joining and one at once", x.synced)
 	}
@@ -48,8 +44,7 @@ func TestASyncOnRequestComesOnceASecond(t *testing.T) {
 	if err := x.RequestSync(x.host.Now()); err != nil {
 		t.Fatal(err)
 	}
-	x.host.Poke()
-	w.run(50 * time.Millisecond)
+	x.run(50 * time.Millisecond)
 	if x.synced != 2 {
 		t.Errorf("%d syncs: the second request was not put off", x.synced)
 	}
@@ -70,11 +65,10 @@ func TestWhatIsNotNamedIsGone(t *testing.T) {
 	for sid := range int16(5) {
 		w.set(sid, 1)
 	}
-	w.flush()
-	w.run(50 * time.Millisecond)
+	w.flush(50 * time.Millisecond)
 	w.mux.Remove(1)
 	w.mux.Remove(3)
-	w.flush()
+	w.flush(0)
 	w.run(2 * time.Second) // without kinds the next sync says it, a second after the last
 	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1", "gone 3"}) || !x.agrees(w.truth()) {
 		t.Errorf("%q; the client knows %v", got, x.state)
@@ -88,9 +82,7 @@ func TestWhatIsNotNamedIsGone(t *testing.T) {
 		t.Errorf("the client knows %v, and counts %+v", x.state, s)
 	}
 	// Declared again, it is back.
-	w.set(3, 10)
-	w.flush()
-	w.run(50 * time.Millisecond)
+	w.tell(3, 10, 50*time.Millisecond)
 	if !x.agrees(w.truth()) {
 		t.Errorf("the client knows %v", x.state)
 	}
@@ -116,8 +108,7 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 	}
 	check := func(what string) {
 		t.Helper()
-		w.flush()
-		w.run(50 * time.Millisecond)
+		w.flush(50 * time.Millisecond)
 		if !x.agrees(seen()) {
 			t.Errorf("%s: the client knows %v, want %v", what, x.state, seen())
 		}
@@ -151,8 +142,7 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 	x.conn().ShowAll()
 	check("when it may see everything")
 	x.conn().Hide(2)
-	w.flush()
-	w.run(50 * time.Millisecond)
+	w.flush(50 * time.Millisecond)
 	if _, knows := x.state[2]; knows || len(x.state) != len(w.truth())-1 {
 		t.Errorf("when it may see everything but one, the client knows %v", x.state)
 	}
@@ -169,32 +159,26 @@ func TestSightOfAClientThatDoesNotReadMain(t *testing.T) {
 	promise.Keeps(t, "T11", "duplex", 1)
 	w, x := joined(t, 1, Config{}, perfect)
 	for sid := range int16(2000) {
-		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
-			t.Fatal(err)
-		}
+		w.put(sid, append([]byte{2, 200}, noise[:200]...))
 	}
 	x.conn().HideAll()
-	w.flush()
-	w.run(time.Second)
+	w.flush(time.Second)
 	x.pipe.toClient.paused = true
 	most := 0
 	for range 20 {
 		x.conn().ShowAll()
-		w.flush()
-		w.run(100 * time.Millisecond)
+		w.flush(100 * time.Millisecond)
 		x.conn().HideAll()
-		w.flush()
-		w.run(100 * time.Millisecond)
+		w.flush(100 * time.Millisecond)
 		most = max(most, x.conn().Queued())
 	}
 	if most < fillBytes/2 || most > fillBytes+writeBytes {
 		t.Errorf("%d bytes were queued", most)
 	}
 	x.conn().ShowAll()
-	w.flush()
+	w.flush(0)
 	x.pipe.toClient.paused = false
-	x.host.Poke()
-	w.run(7 * time.Second)
+	x.run(7 * time.Second)
 	if !x.agrees(w.truth()) {
 		t.Errorf("afterwards it knows %d elements of %d", len(x.state), len(w.truth()))
 	}
@@ -205,11 +189,10 @@ func TestOutOfSightIsGoneWithoutKindsToo(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1, Schema: &Schema{FromServer: Elements{Others: Fixed(9)}, FromClient: Elements{Others: Fixed(8)}}}, perfect)
 	w.set(1, 1)
 	w.set(2, 1)
-	w.flush()
+	w.flush(0)
 	w.run(2 * time.Second) // another sync may begin
 	x.conn().Hide(1)
-	w.flush()
-	w.run(50 * time.Millisecond)
+	w.flush(50 * time.Millisecond)
 	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1"}) {
 		t.Errorf("%q; the client knows %v", got, x.state)
 	}
@@ -219,11 +202,8 @@ func TestWhatIsTooLargeForADatagramGoesOverMain(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1, MaxUpdate: 100}, perfect)
 	set := func(size int, fill byte) {
 		data := slices.Repeat([]byte{fill}, size)
-		if err := w.mux.Set(7, append([]byte{2, byte(size)}, data...)); err != nil {
-			t.Fatal(err)
-		}
-		w.flush()
-		w.run(50 * time.Millisecond)
+		w.put(7, append([]byte{2, byte(size)}, data...))
+		w.flush(50 * time.Millisecond)
 		if !x.agrees(w.truth()) {
 			t.Errorf("the client knows %v", x.state)
 		}
@@ -253,8 +233,7 @@ func TestAClientThatDoesNotReadMain(t *testing.T) {
 		if i%10 == 0 {
 			w.mux.Remove(int16(i % 100))
 		}
-		w.flush()
-		w.run(100 * time.Millisecond)
+		w.flush(100 * time.Millisecond)
 		most = max(most, x.conn().Queued())
 	}
 	if x.State() != StateOpen || x.conn().e.State() != StateOpen {
@@ -264,8 +243,7 @@ func TestAClientThatDoesNotReadMain(t *testing.T) {
 		t.Errorf("%d bytes were queued", most)
 	}
 	x.pipe.toClient.paused = false
-	x.host.Poke()
-	w.run(7 * time.Second)
+	x.run(7 * time.Second)
 	if !x.agrees(w.truth()) || !y.agrees(w.truth()) {
 		t.Errorf("afterwards they do not know what is true")
 	}
@@ -293,12 +271,9 @@ func TestAClientThatDoesNotReadMain(t *testing.T) {
 func TestAClientsStateIsBounded(t *testing.T) {
 	w, x := joined(t, 1, Config{Resync: -1, MaxState: 10_000}, perfect)
 	for sid := range int16(200) {
-		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
-			t.Fatal(err)
-		}
+		w.put(sid, append([]byte{2, 200}, noise[:200]...))
 	}
-	w.flush()
-	w.run(time.Second)
+	w.flush(time.Second)
 	if x.closed == nil || x.closed.Reason != ReasonOverflow {
 		t.Errorf("it ended with %v", x.closed)
 	}
@@ -307,8 +282,8 @@ func TestAClientsStateIsBounded(t *testing.T) {
 // The log of changes against a model: readers at any pace are told the newest value of each
 // element that is theirs once they have caught up, never an older one, and nothing that is not theirs.
 func TestTheLogOfChanges(t *testing.T) {
-	r := newRand(t)
-	for round := range max(rounds(300, 3000), 50) {
+	r := kit.Rand(t)
+	for round := range max(kit.Rounds(300, 3000), 50) {
 		e := newElements()
 		many := []int{10, 150}[r.IntN(2)]
 		readers := make([]reader, 2+r.IntN(4))
@@ -398,11 +373,11 @@ type reader struct {
 
 // The outbox is a queue of bytes, however they are put in and taken out.
 func TestTheOutboxAgreesWithAModel(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var o outbox
 	shared := newShared(1)
 	var model []byte
-	for range max(rounds(20_000, 200_000), 5000) {
+	for range max(kit.Rounds(20_000, 200_000), 5000) {
 		if len(model) < 1<<17 && r.IntN(2) == 0 {
 			n := rand.New(rand.NewPCG(r.Uint64(), 1)).IntN(1 << r.IntN(14))
 			o.put(noise[:n], &shared.buffers)
@@ -428,14 +403,12 @@ func TestALargeStateIsSentAsRoomComes(t *testing.T) {
 		w := newWorld(t, 1, Config{Resync: -1}, simnet.Profile{Delay: 5 * time.Millisecond, Loss: loss})
 		const count = 10_000
 		set := func(sid int16, fill byte) {
-			if err := w.mux.Set(sid, append([]byte{2, 200}, slices.Repeat([]byte{fill}, 200)...)); err != nil {
-				t.Fatal(err)
-			}
+			w.put(sid, append([]byte{2, 200}, slices.Repeat([]byte{fill}, 200)...))
 		}
 		for sid := range int16(count) {
 			set(sid, 0)
 		}
-		w.flush()
+		w.flush(0)
 		x := w.dial(0)
 		x.pipe.delay, x.pipe.room = 20*time.Millisecond, 16<<10 // some 800 KB a second
 		most := 0
@@ -448,8 +421,7 @@ func TestALargeStateIsSentAsRoomComes(t *testing.T) {
 					set(sid, byte(i))
 				}
 			}
-			w.flush()
-			w.run(20 * time.Millisecond)
+			w.flush(20 * time.Millisecond)
 			if c := x.conn(); c != nil {
 				most = max(most, c.Queued())
 			}
@@ -494,9 +466,7 @@ func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	w := newWorld(t, 1, Config{Resync: -1}, perfect)
 	const count = 2000
 	for sid := range int16(count) {
-		if err := w.mux.Set(sid, append([]byte{2, 200}, noise[:200]...)); err != nil {
-			t.Fatal(err)
-		}
+		w.put(sid, append([]byte{2, 200}, noise[:200]...))
 	}
 	w.onEvent = func(c *Conn, ev Event) {
 		if ev.Kind == EventJoined {
@@ -509,8 +479,7 @@ func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	x := w.dial(0)
 	x.pipe.room = 16 << 10
 	for x.synced == 0 {
-		w.flush()
-		w.run(5 * time.Millisecond)
+		w.flush(5 * time.Millisecond)
 	}
 	if s := x.Stats(); s.MainIn != 1+count+2 {
 		t.Errorf("%d messages on main for %d elements", s.MainIn, count)
@@ -519,14 +488,12 @@ func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	w.run(time.Second)
 	before := x.Stats().MainIn
 	x.conn().Resync()
-	w.flush()
-	w.run(20 * time.Millisecond)
+	w.flush(20 * time.Millisecond)
 	for sid := range int16(count / 2) {
 		x.conn().Hide(count/2 + sid)
 	}
 	for x.synced == 1 {
-		w.flush()
-		w.run(5 * time.Millisecond)
+		w.flush(5 * time.Millisecond)
 	}
 	if n := x.Stats().MainIn - before; n != count/2+2 || !slices.Equal(slices.Sorted(maps.Keys(x.state)), first(count/2)) {
 		t.Errorf("%d messages on main for %d elements; %d are known", n, count/2, len(x.state))
@@ -545,9 +512,7 @@ func TestWhatTheFeedDidNotCarryIsMains(t *testing.T) {
 	r := newRoom(t, Config{Resync: -1})
 	g := r.join("10.0.0.2")
 	set := func(value uint64) {
-		if err := r.mux.Set(7, valueOf(value)); err != nil {
-			t.Fatal(err)
-		}
+		r.put(7, valueOf(value))
 		r.mux.Flush()
 	}
 	written := func() (all []byte) {
@@ -590,9 +555,7 @@ func TestWhoIsBehindIsToldOnce(t *testing.T) {
 	g := r.join("10.0.0.2")
 	for i := range uint64(10) {
 		for sid := range int16(3) {
-			if err := r.mux.Set(sid, valueOf(i)); err != nil {
-				t.Fatal(err)
-			}
+			r.put(sid, valueOf(i))
 		}
 		r.mux.Flush()
 		if i == 0 {

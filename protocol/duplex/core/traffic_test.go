@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
@@ -11,7 +12,7 @@ import (
 // What the connections of a server did is counted together, those included that are over: no counter falls
 // while they come and go over a bad network, and each is the sum of them all at any time.
 func TestTrafficNeverFalls(t *testing.T) {
-	w := newWorld(t, newRand(t).Uint64(), Config{}, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1, Duplicate: .1})
+	w := newWorld(t, kit.Rand(t).Uint64(), Config{}, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .1, Duplicate: .1})
 	conns := map[*Conn]bool{}
 	w.onEvent = func(c *Conn, _ Event) { conns[c] = true }
 	var last Stats
@@ -19,9 +20,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 		if turn < 200 && turn%5 == 0 {
 			w.dial(turn / 5)
 		}
-		w.set(1+int16(turn%5), uint64(turn))
-		w.flush()
-		w.run(5 * time.Millisecond)
+		w.tell(1+int16(turn%5), uint64(turn), 5*time.Millisecond)
 		x := w.clients[w.rng.IntN(len(w.clients))]
 		_ = x.Update(x.host.Now(), 1, noise[:8]) // fails when it is not in the game
 		x.host.Poke()

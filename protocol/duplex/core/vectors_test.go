@@ -3,48 +3,32 @@ package core
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
-// vector is a message in bytes and in words, or bytes that are none. They were made by hand
-// from the document, not by an encoder of ours.
-type vector struct {
-	Name, From, Channel, Hex, Error string
-	Packet                          *struct {
-		FeedSequence int64 `json:"feed_sequence"`
-		Message      struct {
-			Message string
-			Code    uint8
-			SID     int16
-			Player  int16
-			Token   int32
-			Status  uint8
-			Data    string
-		}
+// packet is the message of a vector in words.
+type packet struct {
+	FeedSequence int64 `json:"feed_sequence"`
+	Message      struct {
+		Message string
+		Code    uint8
+		SID     int16
+		Player  int16
+		Token   int32
+		Status  uint8
+		Data    string
 	}
 }
 
 // T6: the vectors, both ways.
 func TestVectors(t *testing.T) {
 	promise.Keeps(t, "T6", "duplex", 1)
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []vector
-	if err := json.Unmarshal(text, &all); err != nil || len(all) != 27 {
-		t.Fatalf("%d vectors, %v", len(all), err)
-	}
-	for _, v := range all {
+	for _, v := range kit.Vectors[packet](t, 27, "testdata/vectors.json") {
 		t.Run(v.Name, func(t *testing.T) {
-			b, err := hex.DecodeString(v.Hex)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := v.Bytes
 			from := map[string]Side{"client": FromClient, "server": FromServer}[v.From]
 			var d Datagram
 			if v.Packet == nil {

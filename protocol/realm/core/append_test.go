@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
-	"parley/internal/shell/shelltest"
 )
 
 // What is appended to a buffer is what has memory of its own, wherever it begins; a buffer that
 // grows takes nothing away from those before; and what is refused leaves it as it was.
 func TestAppendingIsTheSameAsMaking(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var buf []byte
-	for range rounds(20_000, 200_000) {
+	for range kit.Rounds(20_000, 200_000) {
 		buf = append(buf[:0], "before"...)
 		var blocks []Entity
 		var done []Done
@@ -90,10 +90,10 @@ func TestAppendingIsTheSameAsMaking(t *testing.T) {
 // nothing if it is appended to buffers that are used again.
 func TestTellingEachPlayerAllocatesNothing(t *testing.T) {
 	promise.Keeps(t, "T41", "realm", 1)
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
-	w := newTown(t, newRand(t), Config{MaxPlayers: 100})
+	w := newTown(t, kit.Rand(t), Config{MaxPlayers: 100})
 	for range 20 {
 		w.join("ann")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -19,7 +20,7 @@ import (
 // nothing is sent, and every queued message was let go once (a second time panics).
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	spread(t, promise.Keeps(t, "T27", "realm", tier(2000, 10_000, 10_000)), func(r *rand.Rand, n int) { endLives(t, r, n) })
+	kit.Spread(t, promise.Keeps(t, "T27", "realm", kit.Tier(2000, 10_000, 10_000)), func(r *rand.Rand, n int) { endLives(t, r, n) })
 }
 
 func endLives(t *testing.T, r *rand.Rand, lives int) {
@@ -84,17 +85,15 @@ func afterEnd(w *town, p *person, r *rand.Rand) {
 		p.conn.Close(ExitClientBanned, "")
 	case 5:
 		p.conn.Cut("")
-	case 6:
-		p.conn.AnswerLogin(Question{Number: 1}, LoginOK)
-	case 7:
-		p.conn.AnswerRegister(Question{Number: 1}, RegisterOK)
-	case 8:
-		p.conn.Enter(Entry{})
+	case 6, 7, 8:
+		q := Question{Number: uint64(r.IntN(3))}
+		if p.conn.AnswerLogin(q, LoginOK) || p.conn.AnswerRegister(q, RegisterOK) || p.conn.Refuse(LoginPlayerLimitReached) || p.conn.Enter(Entry{}) != ErrState {
+			w.t.Fatal("somebody who has left was answered")
+		}
 	case 9:
 		w.mux.Unblock(w.now, p.conn)
 	case 10:
 		p.conn.ChunkChanged(ChunkID{})
-		p.conn.Refuse(LoginPlayerLimitReached)
 	case 11:
 		w.mux.Say(1, []byte("hello"))
 	}
@@ -114,7 +113,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 		return p
 	}
 	count := func() (up, down int) {
-		w := newTown(t, newRand(t), Config{})
+		w := newTown(t, kit.Rand(t), Config{})
 		p := whole(w)
 		w.drive()
 		if p.client.State() != StatePlaying {
@@ -125,7 +124,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 	up, down := count()
 	for cut := 0; cut <= up+down; cut++ {
 		for _, ends := range []bool{false, true} { // the stream ends, or falls silent
-			w := newTown(t, newRand(t), Config{})
+			w := newTown(t, kit.Rand(t), Config{})
 			w.max = 1
 			p := whole(w)
 			for moved := 0; moved < cut; {
@@ -150,8 +149,8 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 		}
 	}
 	// Delayed by 4 s at a random place, it opens all the same.
-	r := newRand(t)
-	for range promise.Keeps(t, "T24", "realm", rounds(1024, 10_000)) {
+	r := kit.Rand(t)
+	for range promise.Keeps(t, "T24", "realm", kit.Rounds(1024, 10_000)) {
 		w := newTown(t, r, Config{VersionWithin: 30 * time.Second})
 		w.max = 8
 		p := whole(w)
@@ -173,7 +172,7 @@ func TestOpeningsThatAreCutOff(t *testing.T) {
 // them had been there.
 func TestChurnLeavesNothingBehind(t *testing.T) {
 	const atOnce = 10
-	turns := promise.Keeps(t, "T58", "realm", tier(20_000, 1_000_000, 1_000_000)) / atOnce
+	turns := promise.Keeps(t, "T58", "realm", kit.Tier(20_000, 1_000_000, 1_000_000)) / atOnce
 	var after []int64 // heap objects, after the first hundredth and in the end
 	var towns []*town
 	for range min(runtime.GOMAXPROCS(0), 4) {

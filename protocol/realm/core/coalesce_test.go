@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -56,10 +57,10 @@ func (w seenWorld) see(b []byte) {
 // already being written, nor the order of all that is no update; and there is at most one
 // value of each field left between two other messages about its entity.
 func TestCoalescingKeepsTheNewestState(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	s := &Shared{}
 	merged := 0
-	for range rounds(3000, 100_000) {
+	for range kit.Rounds(3000, 100_000) {
 		var o outbox
 		var others []string
 		tick := uint16(r.Uint32())
@@ -134,11 +135,11 @@ func TestCoalescingKeepsTheNewestState(t *testing.T) {
 // T11, T39: a client that reads nothing is sent the newest state only; its queue stays within
 // the bound, and when it reads on it gets that state.
 func TestASlowReaderGetsTheNewestState(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	ann.deaf = true
 	bob.events = nil
-	ticks := uint64(max(promise.Keeps(t, "T11 T39", "realm", rounds(20_000, 200_000)), 3000))
+	ticks := uint64(max(promise.Keeps(t, "T11 T39", "realm", kit.Rounds(20_000, 200_000)), 3000))
 	for tick := range ticks {
 		w.mux.BeginTick(w.now, tick)
 		msg := updatesOf(tick, 10)
@@ -180,7 +181,7 @@ func updatesOf(tick uint64, n int) Message {
 // notices.
 func TestAReaderThatIsTooSlowIsDropped(t *testing.T) {
 	promise.Keeps(t, "T39", "realm", 1)
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	ann.deaf = true
 	said := 0
@@ -214,7 +215,7 @@ func TestAReaderThatIsTooSlowIsDropped(t *testing.T) {
 
 // The same for one that never reads on: it ends when the linger time is over.
 func TestAReaderThatNeverReadsEnds(t *testing.T) {
-	w := newTown(t, newRand(t), Config{MaxQueue: 4096})
+	w := newTown(t, kit.Rand(t), Config{MaxQueue: 4096})
 	ann := w.join("ann")
 	ann.deaf = true
 	w.mux.Block(ann.conn)

@@ -3,13 +3,13 @@ package core
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -17,7 +17,7 @@ import (
 // for every entity in sight, meta_action player_joined for every player present, the player's
 // own entity_create, then player_joined broadcast to all, the newcomer included."
 func TestTheOrderOfALogin(t *testing.T) {
-	w := newTown(t, newRand(t), Config{Terrain: &flatland{}})
+	w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{}})
 	ann := w.join("ann")
 	if got, want := ann.kinds(), []Kind{KindConfig, KindLoginResponse, KindChunksUpdate, KindEntityCreate, KindMetaAction, KindChunksUpdate}; !slices.Equal(got, want) {
 		t.Errorf("the first player is told %v, want %v", got, want)
@@ -60,7 +60,7 @@ func TestTheOrderOfALogin(t *testing.T) {
 // The login's answer says which tick it is and when that began, and ticks count on from
 // there, across the wrap of their 16 bits.
 func TestTicksOfALogin(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	w.mux.BeginTick(w.now, 1<<16-2)
 	ann := w.join("ann")
 	for i := range uint64(200_000) {
@@ -91,7 +91,7 @@ func TestTicksOfTheClock(t *testing.T) {
 
 // "older ones and ones more than 2 ticks ahead are refused (counted)".
 func TestTicksThatAreTooFarAreRefused(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann := w.join("ann")
 	const now = 100_000
 	w.mux.BeginTick(w.now, now)
@@ -119,7 +119,7 @@ func TestTicksThatAreTooFarAreRefused(t *testing.T) {
 // now, which is ahead of it; and still what it can go back to. Who enters meanwhile counts as the
 // others do.
 func TestAGameThatIsBehindHearsItsPlayers(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	const tick, late = 100_000, 60
 	began := w.now
 	w.mux.BeginTick(began, tick)
@@ -162,8 +162,8 @@ func TestAGameThatIsBehindHearsItsPlayers(t *testing.T) {
 
 // T19: what a limit refuses has no effect, and is counted: chat beyond the rate reaches nobody.
 func TestChatBeyondTheRateReachesNobody(t *testing.T) {
-	r := newRand(t)
-	for range promise.Keeps(t, "T19", "realm", rounds(10_000, 10_000)) {
+	r := kit.Rand(t)
+	for range promise.Keeps(t, "T19", "realm", kit.Rounds(10_000, 10_000)) {
 		rate := 1 + r.IntN(5)
 		w := newTown(t, r, Config{ChatRate: rate})
 		ann, bob := w.join("ann"), w.join("bob")
@@ -187,7 +187,7 @@ func TestChatBeyondTheRateReachesNobody(t *testing.T) {
 }
 
 func TestChatIsJudged(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	bob.events = nil
 	for _, text := range []string{"", "x", strings.Repeat("y", 512)} {
@@ -206,7 +206,7 @@ func TestChatIsJudged(t *testing.T) {
 
 // OwnChat leaves it to the game.
 func TestOwnChat(t *testing.T) {
-	w := newTown(t, newRand(t), Config{OwnChat: true})
+	w := newTown(t, kit.Rand(t), Config{OwnChat: true})
 	ann := w.join("ann")
 	ann.events = nil
 	ann.client.Send(w.now, &Message{Kind: KindChatSend, Text: []byte("x")})
@@ -218,7 +218,7 @@ func TestOwnChat(t *testing.T) {
 
 // Questions are answered in their order, however late, and one at a time.
 func TestQuestionsAreAnsweredInOrder(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	p := w.arrive(Config{})
 	w.drive()
 	w.hold = true
@@ -250,36 +250,8 @@ func TestQuestionsAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-// An answer to somebody who has left is nobody's.
-func TestAnswersToTheGone(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
-	p := w.arrive(Config{})
-	w.drive()
-	var question Question
-	w.hold = true
-	p.client.Login(w.now, "ann", "password of ann")
-	for range 10 {
-		p.stepUp()
-	}
-	for c, ev, ok := w.mux.PollEvent(); ok; c, ev, ok = w.mux.PollEvent() {
-		if ev.Kind == EventLogin {
-			question = ev.Question
-		}
-		_ = c
-	}
-	if len(w.slow) == 1 {
-		question.Number = 1
-	}
-	w.mux.HandleEnd(w.now, p.conn, io.EOF)
-	w.events()
-	if p.conn.AnswerLogin(question, LoginOK) || p.conn.AnswerRegister(question, RegisterOK) || p.conn.Refuse(LoginPlayerLimitReached) ||
-		p.conn.Enter(Entry{}) != ErrState || p.closed != 1 {
-		t.Error("somebody who has left was answered")
-	}
-}
-
 func TestTheServerIsFull(t *testing.T) {
-	w := newTown(t, newRand(t), Config{MaxPlayers: 1})
+	w := newTown(t, kit.Rand(t), Config{MaxPlayers: 1})
 	w.join("ann")
 	p := w.arrive(Config{})
 	w.drive()
@@ -293,7 +265,7 @@ func TestTheServerIsFull(t *testing.T) {
 // T31: who does not log in makes room for who comes later.
 func TestACrowdKeepsNobodyOut(t *testing.T) {
 	promise.Keeps(t, "T31", "realm", 1)
-	w := newTown(t, newRand(t), Config{MaxWaiting: 10, MaxPlayers: 200})
+	w := newTown(t, kit.Rand(t), Config{MaxWaiting: 10, MaxPlayers: 200})
 	for i := range 100 {
 		w.arrive(Config{})
 		if i%10 == 0 {
@@ -316,7 +288,7 @@ func TestVersions(t *testing.T) {
 		exit    ExitCode
 		open    bool
 	}{{9, 0, true}, {10, 0, true}, {8, ExitClientOutdated, false}, {1, ExitClientOutdated, false}, {11, ExitServerOutdated, false}, {65535, ExitServerOutdated, false}} {
-		w := newTown(t, newRand(t), Config{})
+		w := newTown(t, kit.Rand(t), Config{})
 		p := w.arrive(Config{Version: tt.version})
 		w.drive()
 		c, over := p.client.Over()
@@ -328,7 +300,7 @@ func TestVersions(t *testing.T) {
 
 // "5 s without a message: ping. 10 s: exit 3 and close."
 func TestPings(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann := w.join("ann")
 	w.advance(time.Minute)
 	if ann.conn.endpoint.State() != StatePlaying || ann.client.State() != StatePlaying {
@@ -365,7 +337,7 @@ func TestPings(t *testing.T) {
 // closed", however it trickles.
 func TestDeadlines(t *testing.T) {
 	promise.Keeps(t, "T38", "realm", 1)
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	silent := w.arrive(Config{})
 	silent.ended = true
 	w.advance(4999 * time.Millisecond)
@@ -408,7 +380,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestTemporaryIDs(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann := w.join("ann")
 	seen := map[uint16]bool{}
 	for range 1000 {
@@ -448,7 +420,7 @@ func TestTemporaryIDs(t *testing.T) {
 
 // What is a client's a server does not have, and what both have is the same.
 func TestAClientsCallsAtAServer(t *testing.T) {
-	w := newTown(t, newRand(t), Config{TimeServerPort: 9998, MaxRollbackTicks: 7})
+	w := newTown(t, kit.Rand(t), Config{TimeServerPort: 9998, MaxRollbackTicks: 7})
 	ann := w.join("ann")
 	if _, ok := ann.conn.endpoint.Temporary(); ok || ann.conn.endpoint.Clock() != nil || ann.conn.endpoint.Login(w.now, "", "") != ErrKind || ann.conn.endpoint.Register(w.now, "", "") != ErrKind {
 		t.Error("a server acts as a client")
@@ -463,7 +435,7 @@ func TestAClientsCallsAtAServer(t *testing.T) {
 }
 
 func TestWhatAProgramMayNotSend(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann := w.join("ann")
 	early := w.arrive(Config{})
 	w.drive()
@@ -496,7 +468,7 @@ func TestWhatAProgramMayNotSend(t *testing.T) {
 
 func TestCloses(t *testing.T) {
 	for _, code := range []ExitCode{ExitServerClosed, ExitClientKicked, ExitClientBanned} {
-		w := newTown(t, newRand(t), Config{})
+		w := newTown(t, kit.Rand(t), Config{})
 		ann := w.join("ann")
 		ann.conn.Send(&Message{Kind: KindChatReceive, Text: []byte("last words")})
 		ann.events = nil
@@ -507,7 +479,7 @@ func TestCloses(t *testing.T) {
 			t.Errorf("%v: told %v, ended %v", code, got, c)
 		}
 	}
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann := w.join("ann")
 	w.mux.Shutdown(w.now, "")
 	late := w.arrive(Config{})

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // FuzzOps runs a script of what people, accounts and the game may do. Whatever it is: nothing
@@ -23,8 +25,8 @@ func FuzzOps(f *testing.F) {
 
 // The same with random scripts, as long as the fuzzer's or longer.
 func TestRandomScripts(t *testing.T) {
-	r := newRand(t)
-	for range rounds(2000, 100_000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(2000, 100_000) {
 		script := make([]byte, r.IntN(300))
 		for i := range script {
 			script[i] = byte(r.Uint32())

@@ -16,7 +16,7 @@ const maxFuzzed = 128
 // T4: any bytes, as a message and as a stream, from each side and cut anywhere.
 func FuzzParse(f *testing.F) {
 	for _, v := range readVectors(f) {
-		f.Add(v.bytes(f), uint8(1))
+		f.Add(v.Bytes, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut uint8) {
 		if len(b) > maxFuzzed {

@@ -1,13 +1,11 @@
 package core
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
-	"parley/internal/wire"
 )
 
 // T6: the tables of docs/protocols/realm.md are those of the code.
@@ -17,7 +15,11 @@ func TestLayoutTables(t *testing.T) {
 	t.Run("messages", func(t *testing.T) { checkMessages(t, tables["Messages"]) })
 	t.Run("fields", func(t *testing.T) {
 		for heading, m := range layoutExamples {
-			checkLayout(t, heading, tables[heading], m)
+			if len(tables[heading]) == 0 {
+				t.Errorf("the page has no table under %q", heading)
+			}
+			parse := func(b []byte) error { return testCodec.ParseErr(sides(m.Kind)[0], b, new(Message)) }
+			kit.Layout(t, heading, tables[heading], testCodec.AppendTo(nil, &m), 1, parse, func(string, []byte) {})
 		}
 	})
 	t.Run("bits", func(t *testing.T) { checkBits(t, tables["Bitfield"]) })
@@ -29,17 +31,8 @@ func TestLayoutTables(t *testing.T) {
 		checkCodes(t, tables["Meta actions"], metaCodes, func(c uint8) string { return MetaCode(c).String() })
 	})
 	t.Run("limits", func(t *testing.T) {
-		want := map[string]int{"`MaxMessage`": MaxMessage, "`MaxText`": MaxText, "`MaxWanted`": MaxWanted, "`MaxListed`": MaxListed,
-			"`MaxChunk`": MaxChunk, "`ChunkCells`": ChunkCells, "`FirstTemporary`": FirstTemporary}
-		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
-				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
-			}
-			delete(want, row["constant"])
-		}
-		if len(want) > 0 {
-			t.Errorf("the page does not have %v", want)
-		}
+		kit.Limits(t, tables["Limits"], "value", map[string]int{"`MaxMessage`": MaxMessage, "`MaxText`": MaxText, "`MaxWanted`": MaxWanted,
+			"`MaxListed`": MaxListed, "`MaxChunk`": MaxChunk, "`ChunkCells`": ChunkCells, "`FirstTemporary`": FirstTemporary})
 	})
 }
 
@@ -49,7 +42,7 @@ func checkMessages(t *testing.T, rows pagetest.Table) {
 	if len(rows) != 22 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	r := newRand(t)
+	r := kit.Rand(t)
 	for i, row := range rows {
 		kind := Kind(i + 1)
 		by := map[Side]string{FromClient: "client", FromServer: "server", fromBoth: "both"}[kind.Senders()]
@@ -86,38 +79,6 @@ var layoutExamples = map[string]Message{
 	"version":            {Kind: KindVersion, Version: 9},
 	"config":             {Kind: KindConfig, MaxRollbackTicks: 1, TimeServerPort: 2},
 	"entity_id_change":   {Kind: KindEntityIDChange, Old: 1, New: 2},
-}
-
-// checkLayout cuts a message inside each field of a table: the error must name it as the row
-// does, where the row says that it is.
-func checkLayout(t *testing.T, heading string, rows pagetest.Table, m Message) {
-	t.Helper()
-	if len(rows) == 0 {
-		t.Errorf("the page has no table under %q", heading)
-		return
-	}
-	b := testCodec.AppendTo(nil, &m)
-	end := 1
-	for _, row := range rows {
-		field, at, size := row["field"], pagetest.Number(t, row["offset"]), pagetest.Number(t, row["bytes"])
-		if at != end {
-			t.Errorf("%s: %s is at %d, and what precedes it ends at %d", heading, field, at, end)
-		}
-		end = at + size
-		if end > len(b) {
-			t.Fatalf("%s: %s ends at %d of %d bytes", heading, field, end, len(b))
-		}
-		for n := at; n < end; n++ {
-			var got Message
-			e := (*wire.Error)(nil)
-			if err := testCodec.ParseErr(sides(m.Kind)[0], b[:n], &got); !errors.As(err, &e) || !strings.HasSuffix(e.Field, field) || e.Offset != at {
-				t.Errorf("%s cut to %d bytes: %v, and the page says %s at %d", heading, n, err, field, at)
-			}
-		}
-	}
-	if end != len(b) {
-		t.Errorf("%s: the page describes %d of %d bytes", heading, end, len(b))
-	}
 }
 
 func checkBits(t *testing.T, rows pagetest.Table) {

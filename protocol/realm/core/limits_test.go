@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
-	"parley/internal/shell/shelltest"
 )
 
 // crowdOf has so many strangers connect and say their version.
@@ -53,7 +53,7 @@ func questions(t *testing.T, m *Mux, c *Conn, kind Kind) {
 
 // docs/limits.md: what a client costs that does not log in, and one that has and reads nothing, each as hostile as it may be.
 func TestWhatAConnectionCosts(t *testing.T) {
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	m, conns, memory := crowdOf(t, 200)
@@ -102,7 +102,7 @@ func TestWhatAConnectionCosts(t *testing.T) {
 
 // A player in the game may ask to register others, in messages no longer than a stranger's.
 func TestAQuestionInTheGameIsShort(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	for bytes, plays := range map[int]bool{4000: true, 5000: false} {
 		c := w.join(map[bool]string{true: "ann", false: "bob"}[plays]).conn
 		w.mux.HandleBytes(w.now, c, testCodec.AppendTo(nil, &Message{Kind: KindRegister, Name: []byte("eve"), Password: make([]byte, bytes)}))

@@ -3,13 +3,15 @@ package core
 import (
 	"bytes"
 	"testing"
+
+	"parley/internal/kit"
 )
 
 // A message of which some bytes are written is written to its end, whatever is thrown away
 // behind it: or the peer would read the next one as its rest.
 func TestClearKeepsWhatIsBegun(t *testing.T) {
-	r := newRand(t)
-	for range rounds(20_000, 1_000_000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(20_000, 1_000_000) {
 		s := &Shared{}
 		var o outbox
 		var all []byte
@@ -78,7 +80,7 @@ func TestFramesAreSharedAndUsedAgain(t *testing.T) {
 // One that is dropped in the middle of a message still reads the exit: the message is ended
 // first.
 func TestAnExitComesBehindWhatIsBegun(t *testing.T) {
-	w := newTown(t, newRand(t), Config{MaxQueue: 2048})
+	w := newTown(t, kit.Rand(t), Config{MaxQueue: 2048})
 	ann := w.join("ann")
 	w.mux.Say(1, []byte("a line of chat that is written in part"))
 	var got []byte

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -47,8 +48,8 @@ func (p *path) due() (b []byte) {
 // hours in a soak. Each hears each line of the others once and in order, and nobody is lost.
 func TestSoak(t *testing.T) {
 	const players, step = 16, 50 * time.Millisecond
-	seconds := promise.Keeps(t, "T22", "realm", tier(60, 900, 24*3600))
-	w := newTown(t, newRand(t), Config{ChatRate: 10, VersionWithin: 30 * time.Second, Timeout: time.Minute})
+	seconds := promise.Keeps(t, "T22", "realm", kit.Tier(60, 900, 24*3600))
+	w := newTown(t, kit.Rand(t), Config{ChatRate: 10, VersionWithin: 30 * time.Second, Timeout: time.Minute})
 	up, down := make([]path, players), make([]path, players)
 	for i := range players {
 		w.accounts[fmt.Sprint("player-", i)] = "password"

@@ -1,23 +1,17 @@
 package core
 
 import (
-	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"parley/internal/pagetest"
-	"parley/internal/promise"
+	"parley/internal/kit"
 )
 
 const statesPage = "../../../docs/protocols/realm.md"
 
-// A row is a message of the table.
+// A stageRow is a message of the table.
 type stageRow struct {
 	name  string
 	bytes []byte
@@ -79,18 +73,16 @@ var (
 	clientColumns = []string{"opening", "lobby", "asking", "playing", "closing", "closed"}
 )
 
-// endpointStage is one endpoint, of either side, in a state of the table.
+// endpointStage is one endpoint, of either side, in a state of the table, and what its peer has.
 type endpointStage struct {
 	t    testing.TB
+	side Side
+	rows []stageRow
 	now  time.Time
 	mux  *Mux
 	conn *Conn
 	e    *Endpoint
-	*desktop
-}
 
-// desktop is what stages use one after the other: what the peer of an endpoint has.
-type desktop struct {
 	buf    [4096]byte
 	sent   []byte
 	words  []byte
@@ -109,23 +101,20 @@ func (s *endpointStage) advance() {
 	}
 }
 
-// newStage brings an endpoint of a side into a state.
-func newStage(t testing.TB, side Side, state string, d *desktop) *endpointStage {
-	d.stream = NewStream(testCodec, side)
-	s := &endpointStage{t: t, now: townEpoch, desktop: d}
-	c := stageConfig
+// Begin brings a new endpoint into a state.
+func (s *endpointStage) Begin(state string) {
+	s.stream, s.now, s.mux, s.conn = NewStream(testCodec, s.side), townEpoch, nil, nil
 	at := netip.MustParseAddrPort("10.0.0.1:1")
-	if side == FromServer {
-		s.mux = NewMux(s.now, c, &Shared{})
+	if s.side == FromServer {
+		s.mux = NewMux(s.now, stageConfig, &Shared{})
 		s.mux.BeginTick(s.now, 1000)
 		s.conn = s.mux.Accept(s.now, at, s.now)
 		s.e = s.conn.endpoint
 	} else {
-		s.e = NewClient(s.now, at, c, &Shared{})
+		s.e = NewClient(s.now, at, stageConfig, &Shared{})
 	}
 	s.poll()
 	s.reach(state)
-	return s
 }
 
 // reach goes on to a state.
@@ -211,7 +200,7 @@ func (s *endpointStage) deliver(b []byte) {
 	s.e.HandleBytes(s.now, b)
 }
 
-func (s *endpointStage) state() string {
+func (s *endpointStage) State() string {
 	switch {
 	case s.conn != nil && s.e.state == StateLobby && s.e.server.asked.Len() > 0:
 		return "asked"
@@ -271,12 +260,10 @@ func (s *endpointStage) say(verb, noun string) {
 	s.words = append(append(s.words, verb...), noun...)
 }
 
-// outcome delivers a message and says what came of it, in the words of the table, valid until
-// the next.
-func (s *endpointStage) outcome(r stageRow) []byte {
-	s.deliver(r.bytes)
+func (s *endpointStage) Give(m int) string {
+	s.deliver(s.rows[m].bytes)
 	reason := s.poll()
-	text := append(s.sent[:0], s.state()...)
+	text := append(s.sent[:0], s.State()...)
 	if reason != "" {
 		text = append(append(append(text, " ("...), reason...), ')')
 	}
@@ -284,121 +271,57 @@ func (s *endpointStage) outcome(r stageRow) []byte {
 		text = append(append(text, ": "...), s.words...)
 	}
 	s.sent = text
-	return text
+	return string(text)
 }
 
-// roles are the two tables.
-var roles = []struct {
-	heading string
-	side    Side
-	rows    []stageRow
-	columns []string
-}{
-	{"A server", FromServer, serverRows, serverColumns},
-	{"A client", FromClient, clientRows, clientColumns},
+func role(side Side, heading string, rows []stageRow, states []string) kit.Role {
+	r := kit.Role{Heading: heading, States: states, Stage: func(t testing.TB) kit.Stage { return &endpointStage{t: t, side: side, rows: rows} }}
+	for _, row := range rows {
+		r.Messages = append(r.Messages, row.name)
+	}
+	return r
 }
 
-// T26: every message in every state, both roles: the outcome is the page's. Then random walks:
-// a million in the gate, and in every run so many that they have a million steps.
-func TestStatesAndMessages(t *testing.T) {
+var roles = []kit.Role{role(FromServer, "A server", serverRows, serverColumns), role(FromClient, "A client", clientRows, clientColumns)}
+
+func TestStatesAndMessages(t *testing.T) { kit.States(t, "realm", statesPage, roles...) }
+
+func TestRandomWalksThroughStates(t *testing.T) {
 	t.Parallel()
-	tables := pagetest.Tables(t, statesPage)
-	for _, role := range roles {
-		want := map[string][]string{} // by state, one for each row
-		rows := tables[role.heading]
-		if len(rows) != len(role.rows) {
-			t.Errorf("%s: %d rows, and there are %d messages", role.heading, len(rows), len(role.rows))
-		}
-		for i, r := range role.rows {
-			for _, state := range role.columns {
-				got := string(newStage(t, role.side, state, new(desktop)).outcome(r))
-				want[state] = append(want[state], got)
-				if i < len(rows) && (rows[i]["message"] != r.name || rows[i][state] != got) {
-					t.Errorf("%s, %s, %s: got %q, and the page says %q", role.heading, state, r.name, got, rows[i][state])
-				}
-			}
-		}
-		if os.Getenv("REALM_PRINT_STATES") != "" {
-			printStates(role.rows, role.columns, want)
-		}
-		if !t.Failed() {
-			spread(t, promise.Keeps(t, "T26", "realm", tier(75_000, 500_000, 5_000_000)), func(r *rand.Rand, n int) { walkStates(t, r, n, role.side, role.rows, want) })
-		}
-	}
+	kit.Walks(t, "realm", statesPage, kit.Tier(75_000, 500_000, 5_000_000), roles...)
 }
 
-// printStates prints a table for the page.
-func printStates(rows []stageRow, columns []string, want map[string][]string) {
-	fmt.Println("| message |", strings.Join(columns, " | "), "|")
-	fmt.Println(strings.Repeat("| --- ", len(columns)+1) + "|")
-	for i, r := range rows {
-		line := "| " + r.name
-		for _, state := range columns {
-			line += " | " + want[state][i]
-		}
-		fmt.Println(line + " |")
+// Untold reports that a message is the beginning of one, which would make another of what follows.
+func (s *endpointStage) Untold(m int) bool { return m == len(s.rows)-1 }
+
+// Between lets time, accounts, the game and the program do what they may.
+func (s *endpointStage) Between(r *rand.Rand) bool {
+	if s.conn != nil && s.e.server.asked.Len() >= maxAsked-1 {
+		s.settle()
 	}
+	if s.e.state == StateClosed || s.conn != nil && s.e.server.asked.Len() >= maxAsked-1 {
+		return false // or one more question would end it
+	}
+	s.between(r)
+	s.advance()
+	return true
 }
 
-// walkStates gives random messages to endpoints, one after the other, and holds each outcome
-// against the table.
-func walkStates(t *testing.T, r *rand.Rand, walks int, side Side, rows []stageRow, want map[string][]string) {
-	seen := map[string]int{}
-	d := new(desktop)
-	var path []string
-	for range walks {
-		s := newStage(t, side, "opening", d)
-		path = path[:0]
-		for range 40 {
-			s.advance()
-			state := s.state()
-			seen[state]++
-			column := want[state]
-			i := pickRow(r, rows)
-			for tries := 0; tries < 20 && r.IntN(20) > 0 && strings.HasPrefix(column[i], "closed"); tries++ {
-				i = pickRow(r, rows) // or hardly a walk would get far
-			}
-			if s.conn != nil && s.e.server.asked.Len() >= maxAsked-1 {
-				s.settle()
-				continue
-			}
-			path = append(path, rows[i].name)
-			if got := s.outcome(rows[i]); string(got) != column[i] {
-				t.Errorf("%s: got %q, want %q\nafter %q", state, got, column[i], path)
-				return
-			}
-			if s.e.state == StateClosed {
-				break
-			}
-			s.between(r)
-		}
-	}
-	if len(seen) < 4 && walks > 1000 {
-		t.Errorf("the walks saw only %v", slices.Sorted(maps.Keys(seen)))
-	}
-	t.Logf("steps of %d walks by state: %v", walks, seen)
-}
-
-// pickRow draws a message, but never the beginning of one, which would make another of what
-// follows.
-func pickRow(r *rand.Rand, rows []stageRow) int { return r.IntN(len(rows) - 1) }
-
-// between lets accounts, the game and the program do what they may.
 func (s *endpointStage) between(r *rand.Rand) {
 	if s.conn != nil {
 		switch {
 		case s.e.state == StatePlaying:
 			s.settle()
-		case s.state() == "asked" && r.IntN(3) == 0 && s.e.server.asked.First().kind == EventLogin:
+		case s.State() == "asked" && r.IntN(3) == 0 && s.e.server.asked.First().kind == EventLogin:
 			s.grant()
-		case s.state() == "asked" && r.IntN(3) == 0:
+		case s.State() == "asked" && r.IntN(3) == 0:
 			s.settle()
-		case s.state() == "entering" && r.IntN(3) == 0:
+		case s.State() == "entering" && r.IntN(3) == 0:
 			s.enter()
 		}
 		return
 	}
-	switch state := s.state(); {
+	switch state := s.State(); {
 	case state == "lobby" && r.IntN(2) == 0:
 		s.e.Login(s.now, "ann", "password")
 		s.e.Register(s.now, "ann", "password")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/kit"
 )
 
 // decode gives pieces to a stream and says what came of them, as text.
@@ -53,43 +55,23 @@ func randomStream(r *rand.Rand, from Side, messages int) []byte {
 // Every way of cutting a stream decodes alike: all cuts in two, bytes one by one, and random
 // pieces.
 func TestEveryCutDecodesAlike(t *testing.T) {
-	r := newRand(t)
-	for range rounds(2000, 20_000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(2000, 20_000) {
 		from := FromClient << r.IntN(2)
 		limit := MaxMessage
 		if r.IntN(4) == 0 {
 			limit = 8 + r.IntN(40)
 		}
 		b := randomStream(r, from, 1+r.IntN(6))
-		want := decode(from, limit, b)
-		check := func(pieces ...[]byte) {
-			t.Helper()
-			if got := decode(from, limit, pieces...); strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Fatalf("%x from a %v in pieces %x\ngot  %q\nwant %q", b, from, pieces, got, want)
-			}
-		}
-		for i := range b {
-			check(b[:i], b[i:])
-		}
-		var single, random [][]byte
-		for i := range b {
-			single = append(single, b[i:i+1])
-		}
-		for rest := b; len(rest) > 0; {
-			n := 1 + r.IntN(len(rest))
-			random = append(random, rest[:n])
-			rest = rest[n:]
-		}
-		check(single...)
-		check(random...)
+		kit.Cuts(t, r, b, 1, func(pieces ...[]byte) string { return strings.Join(decode(from, limit, pieces...), "\n") })
 	}
 }
 
 // What a stream says of a message is what Parse says of its bytes.
 func TestStreamsAgreeWithParse(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	var m Message
-	for range rounds(50_000, 1_000_000) {
+	for range kit.Rounds(50_000, 1_000_000) {
 		from := FromClient << r.IntN(2)
 		b := randomStream(r, from, 2)
 		for rest := b; len(rest) > 0; {

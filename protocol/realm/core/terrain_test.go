@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
-	"parley/internal/shell/shelltest"
 )
 
 // T42: 10,000 requests for as much as one can ask for: what is sent stays within the budget,
@@ -15,12 +15,12 @@ import (
 func TestTerrainStaysWithinTheBudget(t *testing.T) {
 	for _, noise := range []bool{true, false} {
 		t.Run(fmt.Sprint("noise ", noise), func(t *testing.T) {
-			r := newRand(t)
+			r := kit.Rand(t)
 			land := &flatland{noise: noise}
 			w := newTown(t, r, Config{Terrain: land, SightRadius: -1})
 			ann := w.join("ann")
 			began, sentBefore := w.now, ann.conn.Stats().OutBytes
-			requests := promise.Keeps(t, "T42", "realm", rounds(10_000, 100_000))
+			requests := promise.Keeps(t, "T42", "realm", kit.Rounds(10_000, 100_000))
 			for i := range requests {
 				var list []ChunkID
 				for range MaxWanted {
@@ -61,7 +61,7 @@ func TestTerrainStaysWithinTheBudget(t *testing.T) {
 // there are not are left out; and a changed one comes again.
 func TestTerrainComes(t *testing.T) {
 	for _, noise := range []bool{true, false} {
-		w := newTown(t, newRand(t), Config{Terrain: &flatland{noise: noise}, SightRadius: 2})
+		w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{noise: noise}, SightRadius: 2})
 		ann := w.join("ann")
 		w.advance(time.Minute)
 		seen := chunksOf(t, ann)
@@ -82,7 +82,7 @@ func TestTerrainComes(t *testing.T) {
 // By turns, a client is sent the chunk that it enters in and then so many as the game says, in the
 // order of asking and within the client's own budget; none comes by itself, and no timer runs for it.
 func TestTerrainByTurn(t *testing.T) {
-	w := newTown(t, newRand(t), Config{Terrain: &flatland{noise: true}, SightRadius: 1, TerrainByTurn: true})
+	w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{noise: true}, SightRadius: 1, TerrainByTurn: true})
 	ann := w.join("ann")
 	w.advance(time.Minute)
 	if got := fmt.Sprint(chunksOf(t, ann)); got != "[{0 0}]" || !ann.conn.WantsChunks() {
@@ -160,10 +160,10 @@ func TestTerrainAtTheEdge(t *testing.T) {
 // T41: a client that floods with tiny messages, as many as fit into a turn's bytes, has its
 // share of a turn and no more: others get theirs.
 func TestFloodsShareTurns(t *testing.T) {
-	w := newTown(t, newRand(t), Config{})
+	w := newTown(t, kit.Rand(t), Config{})
 	ann, bob := w.join("ann"), w.join("bob")
 	flood := make([]byte, 4<<10) // pings
-	turns := promise.Keeps(t, "T41", "realm", rounds(500, 20_000))
+	turns := promise.Keeps(t, "T41", "realm", kit.Rounds(500, 20_000))
 	for range turns {
 		w.mux.HandleBytes(w.now, ann.conn, flood)
 		w.events()
@@ -193,10 +193,10 @@ func TestFloodsShareTurns(t *testing.T) {
 // T41: nothing on the way of a tick allocates: an update comes, a broadcast goes to a hundred.
 func TestATickAllocatesNothing(t *testing.T) {
 	promise.Keeps(t, "T41", "realm", 1)
-	if shelltest.Race {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
-	w := newTown(t, newRand(t), Config{MaxPlayers: 1000})
+	w := newTown(t, kit.Rand(t), Config{MaxPlayers: 1000})
 	for range 100 {
 		w.join("ann")
 	}
@@ -230,7 +230,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkBroadcastToThousand(b *testing.B) {
-	w := newTown(b, newRand(b), Config{MaxPlayers: 1000})
+	w := newTown(b, kit.Rand(b), Config{MaxPlayers: 1000})
 	for range 1000 {
 		p := w.arrive(Config{})
 		p.conn.endpoint.state = StatePlaying

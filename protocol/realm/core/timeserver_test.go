@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 var (
@@ -73,8 +75,8 @@ func TestABurstOfTimes(t *testing.T) {
 // time to one with, from whatever port it asks.
 func TestNothingIsReflected(t *testing.T) {
 	c := newClockwork()
-	r := newRand(t)
-	for range rounds(100_000, 1_000_000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(100_000, 1_000_000) {
 		from := netip.AddrPortFrom(insider.Addr(), uint16(1+r.IntN(1000)))
 		if r.IntN(2) == 0 {
 			from = netip.AddrPortFrom(outsider.Addr(), from.Port())
@@ -132,7 +134,7 @@ func TestAnExchangeOfTimes(t *testing.T) {
 
 // The client's clock, by both versions, over a path with jitter: the quickest answer counts.
 func TestTheClientsClock(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	for _, version := range []uint16{9, 10} {
 		var clock Clock
 		ts := newClockwork()

@@ -4,13 +4,14 @@ import (
 	"io"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/shell/shelltest"
 )
 
 // What the connections of a server did is counted together, those included that are over: no counter falls
 // while they come and go, and each is the sum of them all at any time.
 func TestTrafficNeverFalls(t *testing.T) {
-	w := newTown(t, newRand(t), Config{Terrain: &flatland{}})
+	w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{}})
 	w.max = 64
 	var conns []*Conn
 	var last Stats
