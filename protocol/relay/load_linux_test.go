@@ -24,8 +24,7 @@ import (
 func init() { loadMain = helperMain }
 
 // helperMain is a "crowd" or a "bare" loop, which confirms each package of a reliable mode and passes it on.
-func helperMain() {
-	what := os.Getenv(loadVariable)
+func helperMain(what string) {
 	if what == "crowd" {
 		crowdMain()
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -50,7 +51,7 @@ func TestChurnOfGames(t *testing.T) {
 			t.Fatalf("%d games, %d players, %d peers, %d strangers, %d ports", r.lobby.Games(), r.lobby.Players(), r.mux.Len(), r.lobby.strangers.count, len(r.ports))
 		}
 	}
-	count := promise.Keeps(t, "T58", "connector", rounds(2000, 200_000))
+	count := promise.Keeps(t, "T58", "connector", kit.Rounds(2000, 200_000))
 	var heap [3]int64
 	for k := range heap {
 		for i := range count {
@@ -73,7 +74,7 @@ func TestChurnOverSockets(t *testing.T) {
 	r := newReal(t, Config{})
 	// Each client keeps its socket to the end: to the server another one at the same address would be
 	// the one before it, which says the same again.
-	for i := range promise.Keeps(t, "T58", "connector", rounds(100, 250)) {
+	for i := range promise.Keeps(t, "T58", "connector", kit.Rounds(100, 250)) {
 		who := byte(i)
 		r.send(who, "main", "50 000000 01 02")
 		r.get(0, 0, who, "main", "50 000000 01 fb PPPP")
@@ -104,7 +105,7 @@ func TestGarbageBetweenHonestDatagrams(t *testing.T) {
 	junk := [][]byte{{}, {0}, {0x80}, {0x80, 0, 0, 1, 1}, {0x60, 0, 0, 0}, {0xff}, make([]byte, 600), {0x20, 0xff, 0xff, 0xff, 1}}
 	heard := 0
 	for range 10 {
-		for i := range promise.Keeps(t, "T36", "connector", rounds(10_000, 100_000)) {
+		for i := range promise.Keeps(t, "T36", "connector", kit.Rounds(10_000, 100_000)) {
 			port := []uint16{mainPort, game}[i%2]
 			r.in(port, client(10+i%1000), junk[i%len(junk)])
 		}

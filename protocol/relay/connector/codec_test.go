@@ -6,10 +6,10 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/wire"
 )
@@ -19,10 +19,10 @@ import (
 func TestMessagesRoundTrip(t *testing.T) {
 	for _, s := range sets {
 		t.Run(s.name, func(t *testing.T) {
-			r := newRand(t)
+			r := kit.Rand(t)
 			m, got := s.make(), s.make()
 			var b, again []byte
-			for range promise.Keeps(t, "T1", "connector", rounds(1_000_000, 10_000_000)) {
+			for range promise.Keeps(t, "T1", "connector", kit.Rounds(1_000_000, 10_000_000)) {
 				s.random(r, m)
 				b = m.AppendTo(b[:0])
 				msgs := Read(b)
@@ -41,10 +41,10 @@ func TestMessagesRoundTrip(t *testing.T) {
 func TestEveryPrefixIsRefused(t *testing.T) {
 	for _, s := range sets {
 		t.Run(s.name, func(t *testing.T) {
-			r := newRand(t)
+			r := kit.Rand(t)
 			m, got := s.make(), s.make()
 			var b []byte
-			for range promise.Keeps(t, "T2", "connector", rounds(100_000, 1_000_000)) {
+			for range promise.Keeps(t, "T2", "connector", kit.Rounds(100_000, 1_000_000)) {
 				s.random(r, m)
 				b = m.AppendTo(b[:0])
 				for n := 1; n < len(b); n++ {
@@ -61,91 +61,39 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	}
 }
 
-// mutate changes a few bytes of b, most often of the first ones, or its length.
-func mutate(b []byte, v uint64) []byte {
-	next := func() uint64 {
-		v = v*6364136223846793005 + 1442695040888963407
-		return v >> 32
-	}
-	for range next() % 3 {
-		at := next() % 12
-		if at == 11 {
-			at = next()
-		}
-		b[at%uint64(len(b))] ^= 1 << (next() % 8)
-	}
-	switch next() % 16 {
-	case 0:
-		b = b[:next()%uint64(len(b))]
-	case 1:
-		b = append(b, byte(next()))
-	case 2:
-		b[next()%uint64(len(b))] = 251 + byte(next()%5)
-	}
-	return b
-}
-
 // T3: random bytes, half of them from valid messages with something changed. Nothing panics or
-// allocates, the oracle says the same of each, and what is accepted is written as it came. What
-// players write to each other has the tier's count; the other five, whose messages are one or two
-// numbers long, have a fifth of it each.
+// allocates, the oracle says the same of each, and what is accepted is written as it came. All are
+// read as what players write to each other, and as one of the six sets in turn.
 func TestRandomBytes(t *testing.T) {
-	for _, s := range sets {
-		t.Run(s.name, func(t *testing.T) {
-			count := promise.Keeps(t, "T3", "connector", rounds(10_000_000, 100_000_000))
-			if s.name != "peer" {
-				count /= 5
-			}
-			randomBytes(t, &s, count)
-		})
+	r := kit.Rand(t)
+	valid, ms := make([][]byte, 60), make([]Message, len(sets))
+	for i := range ms {
+		ms[i] = sets[i].make()
 	}
-}
-
-func randomBytes(t *testing.T, s *set, count int) {
-	r := newRand(t)
-	valid := make([][]byte, 64)
-	m := s.make()
 	for i := range valid {
-		for range 1 + i%3 {
-			s.random(r, m)
-			valid[i] = m.AppendTo(valid[i])
+		for range 1 + i%5 {
+			sets[i%6].random(r, ms[i%6])
+			valid[i] = ms[i%6].AppendTo(valid[i])
 		}
 	}
-	noise := make([]byte, 1<<16)
-	for i := range noise {
-		noise[i] = byte(r.Uint32()) >> (r.Uint32() % 8)
-	}
-	in, out := make([]byte, 0, 2*MaxPayload), make([]byte, 0, 2*MaxPayload)
-	accepted := 0
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for i := range count {
-		v := r.Uint64()
-		if i%2 == 0 {
-			at := int(v >> 8 % uint64(len(noise)-64))
-			in = append(in[:0], noise[at:at+int(v%64)]...)
-		} else {
-			in = mutate(append(in[:0], valid[v%64]...), v)
+	const peer = 4
+	out := make([]byte, 0, 2*MaxPayload)
+	kit.RandomBytes(t, "connector", valid, 12, func(in []byte, v uint64) (accepted int) {
+		for _, k := range [2]uint64{v % 6, peer} {
+			msgs, n := Read(in), 0
+			for out = out[:0]; msgs.Next(ms[k]); n++ {
+				out = ms[k].AppendTo(out)
+			}
+			want, ok := oracleAll(&sets[k], in)
+			if msgs.OK() != ok || n != want || !bytes.HasPrefix(in, out) || ok && len(in) != len(out) {
+				t.Fatalf("%s %x: %d messages, %t; want %d, %t\nwrote %x", sets[k].name, in, n, msgs.OK(), want, ok, out)
+			}
+			if ok && k == v%6 {
+				accepted = 1
+			}
 		}
-		msgs, n := Read(in), 0
-		for out = out[:0]; msgs.Next(m); n++ {
-			out = m.AppendTo(out)
-		}
-		want, ok := oracleAll(s, in)
-		if msgs.OK() != ok || n != want || !bytes.HasPrefix(in, out) || ok && len(in) != len(out) {
-			t.Fatalf("%x: %d messages, %t; want %d, %t\nwrote %x", in, n, msgs.OK(), want, ok, out)
-		}
-		if ok {
-			accepted++
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if accepted < count/20 || accepted > count*19/20 {
-		t.Errorf("%d of %d accepted: the inputs are not a mix of good and bad", accepted, count)
-	}
-	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
-		t.Errorf("%d bytes allocated, want a constant few", got)
-	}
+		return accepted
+	})
 }
 
 // T5: each number that a message carries, at the ends of its type and of each form, in its

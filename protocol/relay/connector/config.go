@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"time"
 
 	"parley/protocol/relay/core"
@@ -40,15 +41,15 @@ type Config struct {
 
 // fill returns a copy in which every field has its value.
 func (c Config) fill() *Config {
-	orElse(&c.MaxGames, 256)
-	orElse(&c.MaxPlayers, seatsOfTheGame)
+	c.MaxGames = cmp.Or(c.MaxGames, 256)
+	c.MaxPlayers = cmp.Or(c.MaxPlayers, seatsOfTheGame)
 	c.MaxPlayers = min(max(c.MaxPlayers, 1), MaxPlayer+1)
 	if !c.PassForeign {
 		c.MaxPlayers = min(c.MaxPlayers, seatsOfTheGame)
 	}
-	orElse(&c.MaxStrangers, 1024)
-	orElse(&c.confirm, confirmAfter)
-	orElse(&c.linger, closeWithin)
+	c.MaxStrangers = cmp.Or(c.MaxStrangers, 1024)
+	c.confirm = cmp.Or(c.confirm, confirmAfter)
+	c.linger = cmp.Or(c.linger, closeWithin)
 	if c.FirstPort != 0 {
 		c.MaxGames = min(c.MaxGames, max(int(c.LastPort)-int(c.FirstPort)+1, 0))
 	}
@@ -64,10 +65,3 @@ func (c *Config) maxPeers() int { return 2*c.MaxGames*c.MaxPlayers + c.MaxStrang
 func (c *Config) unprovenGames() int     { return max(c.MaxGames/4, 1) }
 func (c *Config) unprovenSeats() int     { return max(c.MaxGames*c.MaxPlayers/4, c.MaxPlayers) }
 func (c *Config) unprovenStrangers() int { return max(c.MaxStrangers/16, 1) }
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}

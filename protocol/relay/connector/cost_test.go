@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"parley/internal/kit"
 	"parley/internal/shell/shelltest"
 	"parley/protocol/relay/core"
 )
@@ -102,7 +103,7 @@ func threeMessages() (b []byte) {
 
 // Nothing on the way of a package through a game allocates.
 func TestRelayingAllocatesNothing(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, mode := range []core.Mode{core.Unreliable, core.Unordered, core.SemiOrdered} {

@@ -83,7 +83,7 @@ func TestAReturnIsProvenAgain(t *testing.T) {
 	b.say(game, core.Unordered, &join)
 	b.wantHeard("back", "Joined 1")
 	g := r.port(game).Peer(b.addr).Seat.(*guest)
-	if first := g.peer.NextID(); !g.proven || first < 20 {
+	if first := core.NextID(g.peer); !g.proven || first < 20 {
 		t.Errorf("proven %t, next id %d", g.proven, first)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/protocol/relay/core"
 )
 
@@ -157,9 +158,9 @@ func FuzzOps(f *testing.F) {
 
 // The same with random scripts.
 func TestRandomOps(t *testing.T) {
-	r := newRand(t)
+	r := kit.Rand(t)
 	b := make([]byte, 300)
-	for range rounds(500, 50_000) {
+	for range kit.Rounds(500, 50_000) {
 		for i := range b {
 			b[i] = byte(r.Uint32())
 		}

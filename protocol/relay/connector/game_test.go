@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/protocol/relay/core"
 )
 
@@ -138,8 +139,8 @@ func TestAnOpenerThatLeftIsNotAnnounced(t *testing.T) {
 // Random messages against invariants: numbers are distinct, the game is as far as its slowest
 // player and nobody is further than one step ahead.
 func TestGamesKeepTheirRules(t *testing.T) {
-	rng := newRand(t)
-	for range rounds(20_000, 1_000_000) {
+	rng := kit.Rand(t)
+	for range kit.Rounds(20_000, 1_000_000) {
 		g := newGame(1+rng.IntN(8), client(0), &GameStats{})
 		for range 60 {
 			from := client(rng.IntN(12))

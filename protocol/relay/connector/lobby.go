@@ -207,9 +207,9 @@ func (l *Lobby) Enter(now time.Time, p *core.Peer) {
 // seat gives a guest its peer.
 func (l *Lobby) seat(g *guest, p *core.Peer) {
 	g.peer = p
-	if _, ok := p.Expects(); !ok && l.asksStrangers {
+	if _, ok := core.Expects(p); !ok && l.asksStrangers {
 		// It may have been asked before it was a guest, and then has got these.
-		p.Expect(l.riddle(p.Port().Number(), p.Addr(), p.NextID()), false)
+		core.Expect(p, l.riddle(p.Port().Number(), p.Addr(), core.NextID(p)), false)
 	}
 	if g.proven {
 		p.Prove()
@@ -231,7 +231,7 @@ func (l *Lobby) strange(g *guest) {
 		oldest := l.strangers.first
 		l.strangers.remove(oldest)
 		l.stats.Evicted++
-		oldest.peer.Forget()
+		core.Forget(oldest.peer)
 	}
 }
 
@@ -292,9 +292,9 @@ func (l *Lobby) misbehaves(now time.Time, g *guest) {
 func (l *Lobby) Accept(now time.Time, p *core.Peer, pkg core.Package) bool {
 	l.tell(now)
 	g := p.Seat.(*guest)
-	if !g.proven && pkg.Mode == core.SemiOrdered && p.Held() > unprovenBytes/2 {
+	if !g.proven && pkg.Mode == core.SemiOrdered && core.Held(p) > unprovenBytes/2 {
 		l.ask(now, g)
-		if p.Held()+len(pkg.Payload) > unprovenBytes {
+		if core.Held(p)+len(pkg.Payload) > unprovenBytes {
 			l.stats.Unproven++
 			return false
 		}
@@ -482,7 +482,7 @@ func (l *Lobby) removeIdle(now time.Time) {
 	for g := l.strangers.first; g != nil && now.Sub(g.said) >= strangerIdle; g = l.strangers.first {
 		l.strangers.remove(g)
 		l.stats.Idle++
-		g.peer.Forget()
+		core.Forget(g.peer)
 	}
 	for g := l.strangers.first; g != nil; g = g.next {
 		l.tellIfBack(g)

@@ -112,8 +112,8 @@ func (m *match) relay(now time.Time, g *guest, pkg *core.Package) {
 // while nobody is behind, and not much of it behind a missing one: a player is not removed for what another sends.
 func (m *match) takes(at time.Duration, g *guest, pkg *core.Package) bool {
 	left := 1
-	if !g.peer.IsNext(pkg.ID) {
-		if g.peer.Held() > aheadBytes {
+	if !core.IsNext(g.peer, pkg.ID) {
+		if core.Held(g.peer) > aheadBytes {
 			return false
 		}
 		left = ownShare.burst / 2 // the rest is for the oldest one, whose tries its sender counts
@@ -142,7 +142,7 @@ func (m *match) groupsOf(g *guest) *groups {
 // pass sends a package of messages to a player.
 func (m *match) pass(g *guest, mode core.Mode, payload []byte) {
 	m.lobby.watchDebt(g)
-	if g.peer.Pass(mode, payload) == core.ErrBacklogFull {
+	if core.Pass(g.peer, mode, payload) == core.ErrBacklogFull {
 		g.peer.Remove(core.Close{Reason: core.ReasonSlow})
 	}
 }

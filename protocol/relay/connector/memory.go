@@ -104,7 +104,7 @@ func (l *Lobby) remember(g *guest) {
 		m = &l.known
 		l.unknown.forget(k)
 	}
-	m.note(l.at, k, g.peer.Progress(), m == &l.known)
+	m.note(l.at, k, core.ProgressOf(g.peer), m == &l.known)
 }
 
 // renews reports whether the first package of an address that was here is that of somebody new: it begins at id 0, and not because

@@ -5,13 +5,14 @@ import (
 	"runtime"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/shell/shelltest"
 )
 
 // What a forged stranger holds: its place, and packages that wait behind one that never comes.
 func TestMemoryOfTheUnproven(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	r := newRig(t, Config{})

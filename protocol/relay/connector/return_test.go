@@ -98,7 +98,7 @@ func TestAPlayerWhoWasLostHearsNothingOutOfOrder(t *testing.T) {
 	b.pass(time.Second, a)
 	b.want("joined", "Joined 1")
 
-	first := r.port(game).Peer(b.addr).NextID()
+	first := core.NextID(r.port(game).Peer(b.addr))
 	b.mute = true
 	b.loses = func(d *core.Datagram) bool { return d.Mode.Reliable() && uint64(d.ID) == first }
 	a.tell(game, core.Unordered, chat("first"))

@@ -11,7 +11,7 @@ import (
 // "There are no challenges", and the clients of the game answer none. But their library confirms every reliable package that
 // comes within 1,024 of the next one, whatever it holds, and repeats too. So an address is proven by a riddle: it is sent
 // three empty packages under ids that nobody can guess who does not receive them, and who confirms these three and no
-// others does. The ids are passed over later (relay's Peer.Expect), so that nothing else changes.
+// others does. The ids are passed over later (core.Expect), so that nothing else changes.
 //
 // A riddle is asked only when an address that proved nothing would cost too much: see mustProve and Config. A guest has its own;
 // one that is no guest is asked without anything being kept of it.
@@ -38,11 +38,11 @@ func (l *Lobby) ask(now time.Time, g *guest) {
 		return
 	}
 	p := g.peer
-	ids, ok := p.Expects()
-	if !ok || ids[2] < p.NextID() {
-		ids = l.riddle(p.Port().Number(), p.Addr(), p.NextID())
+	ids, ok := core.Expects(p)
+	if !ok || ids[2] < core.NextID(p) {
+		ids = l.riddle(p.Port().Number(), p.Addr(), core.NextID(p))
 	}
-	p.Expect(ids, true)
+	core.Expect(p, ids, true)
 	if g.firstAsked.IsZero() {
 		g.firstAsked = now
 	}
@@ -91,8 +91,8 @@ func (l *Lobby) Confirmed(now time.Time, port *core.Port, from netip.AddrPort, i
 		g.back = m != nil && slices.Contains(m.lost, from)
 		return g, true
 	}
-	want, ok := p.Expects()
-	if g := p.Seat.(*guest); ok && !g.proven && solves(want, p.NextID(), ids) {
+	want, ok := core.Expects(p)
+	if g := p.Seat.(*guest); ok && !g.proven && solves(want, core.NextID(p), ids) {
 		l.stats.Proven++
 		l.vouch(g)
 	}

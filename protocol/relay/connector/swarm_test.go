@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/protocol/relay/core"
 	"parley/simnet"
@@ -212,10 +213,8 @@ func (s *swarm) checkEnds() {
 // T21, T20: exactly once and in the sender's order, readiness that all come to, and nothing left
 // behind. A seed gives one run.
 func TestSwarm(t *testing.T) {
-	first, count := *seedFlag, promise.Keeps(t, "T21 T20", "connector", rounds(2000, 100_000))
-	t.Logf("seed=%d and the %d after it", first, count)
 	lost := 0
-	for seed := first; seed < first+uint64(count); seed++ {
+	kit.Seeds(t, promise.Keeps(t, "T21 T20", "connector", kit.Rounds(2000, 100_000)), func(t *testing.T, seed uint64) {
 		s := newSwarm(seed)
 		if err := s.play(); err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
@@ -231,7 +230,7 @@ func TestSwarm(t *testing.T) {
 				t.Fatalf("seed=%d: the second run is another: %v", seed, err)
 			}
 		}
-	}
+	})
 	t.Logf("%d players were taken for lost", lost)
 }
 
@@ -247,7 +246,7 @@ func TestSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := newSwarm(*seedFlag)
+	s := newSwarm(kit.Seed(t))
 	s.net.TraceTo(f)
 	if err := s.play(); err != nil {
 		t.Fatal(err)

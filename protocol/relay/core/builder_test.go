@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // A builder keeps messages whole and in order, makes no package over its limit, and keeps none
 // for longer than its delay. Held against a model.
 func TestBuilderAgainstAModel(t *testing.T) {
-	r := newRand(t)
-	for range rounds(2000, 20_000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(2000, 20_000) {
 		b := Builder{Delay: time.Duration(r.IntN(50)) * time.Millisecond, Limit: r.IntN(700)}
 		limit := b.Limit
 		if limit == 0 || limit > MaxPayload {
@@ -76,7 +78,7 @@ func TestBuilderMayBeUsedInFlush(t *testing.T) {
 }
 
 func TestBuilderAllocatesNothing(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	b := Builder{Delay: time.Millisecond}

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // cpuTime returns the CPU time of this process, where the system tells: a benchmark on a busy
@@ -77,7 +79,7 @@ func (r *relayRig) owe(to netip.AddrPort, id []byte) {
 
 // Passing packages on allocates nothing, in any mode.
 func TestRelayingAllocatesNothing(t *testing.T) {
-	if underRace {
+	if kit.Race {
 		t.Skip("the race detector allocates")
 	}
 	for mode := Unreliable; mode <= SemiOrdered; mode++ {
@@ -114,47 +116,6 @@ func BenchmarkRelay(b *testing.B) {
 				b.Errorf("%d are left", r.h.mux.Len())
 			}
 		})
-	}
-}
-
-// Reading, refusing and writing a datagram allocates nothing.
-func TestCodecAllocatesNothing(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector allocates")
-	}
-	good := pack(SemiOrdered, true, 9, "a payload of some size")
-	acks := confirmOf(1, 2, 3, 4, 5, 6, 7)
-	buf := make([]byte, 0, MaxDatagram)
-	var d Datagram
-	for _, tt := range []struct {
-		name string
-		run  func() bool
-		want bool
-	}{
-		{"a package read", func() bool { return d.Parse(good) }, true},
-		{"a package cut short", func() bool { return d.Parse(good[:3]) }, false},
-		{"a confirmation read", func() bool {
-			n := 0
-			ok := d.Parse(acks)
-			ids := ReadIDs(d.IDs)
-			for _, more := ids.Next(); more; _, more = ids.Next() {
-				n++
-			}
-			return ok && n == 7
-		}, true},
-		{"a confirmation cut short", func() bool { return d.Parse(acks[:8]) }, false},
-		{"both written", func() bool {
-			p := Datagram{Kind: KindPackage, Payload: good}
-			c := Datagram{Kind: KindConfirmation, IDs: acks[4:]}
-			return len(p.AppendTo(buf)) > 0 && len(c.AppendTo(buf)) > 0
-		}, true},
-	} {
-		if got := tt.run(); got != tt.want {
-			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
-		}
-		if got := testing.AllocsPerRun(100, func() { tt.run() }); got != 0 {
-			t.Errorf("%s: %v allocations, want 0", tt.name, got)
-		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // In a busy room most packages go past the queues of their receivers, in every mode.
@@ -37,8 +39,8 @@ func (r *relayRig) copies() int { return int(r.h.mux.stats.Copies) }
 // Whatever goes direct, the port is called in time for each of its peers: to resend, to confirm,
 // to ask whether it lives.
 func TestDirectPackagesLeaveTimersRight(t *testing.T) {
-	r := newRand(t)
-	for range rounds(100, 2000) {
+	r := kit.Rand(t)
+	for range kit.Rounds(100, 2000) {
 		h := newHall(t, Config{})
 		const size = 6
 		var all [size]netip.AddrPort

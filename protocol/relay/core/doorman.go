@@ -9,7 +9,8 @@ import (
 )
 
 // A Doorman is a Lobby that also decides before a package is confirmed, remembers the ids of former peers, and can check whether
-// an address receives datagrams. The methods are optional: a Mux uses them if its Lobby has them.
+// an address receives datagrams. The methods are optional: a Mux uses them if its Lobby has them. The functions of this file that
+// take a Peer are for a Doorman.
 type Doorman interface {
 	Lobby
 
@@ -23,7 +24,7 @@ type Doorman interface {
 	Resume(port *Port, addr netip.AddrPort) Progress
 
 	// Confirmed is called for a confirmation from an address that is no peer at the port, or from a peer that was asked to
-	// prove its address (Peer.Expect). ReadIDs reads ids. If Confirmed returns true, an address that is no peer becomes one,
+	// prove its address (Expect). ReadIDs reads ids. If Confirmed returns true, an address that is no peer becomes one,
 	// with that seat.
 	Confirmed(now time.Time, port *Port, from netip.AddrPort, ids []byte) (seat any, ok bool)
 }
@@ -38,12 +39,12 @@ type Progress struct {
 	Loose uint32
 	// Receive is the smallest reliable id of the peer that has not arrived.
 	Receive uint64
-	// Got are ids ahead of Send that the peer has already received: see Peer.Expect.
+	// Got are ids ahead of Send that the peer has already received: see Expect.
 	Got [3]uint64
 }
 
-// Progress returns the progress of the conversation with the peer. If it has ended, that is the progress at its end.
-func (p *Peer) Progress() Progress {
+// ProgressOf returns the progress of the conversation with a peer. If it has ended, that is the progress at its end.
+func ProgressOf(p *Peer) Progress {
 	if p.end.state == StateClosed {
 		return p.end.was
 	}
@@ -95,14 +96,14 @@ func (e *Endpoint) nextID() uint64 {
 	return e.sender.Next()
 }
 
-// Expect makes the next reliable packages to the peer skip three ids that it has already received as empty packages
+// Expect makes the next reliable packages to a peer skip three ids that it has already received as empty packages
 // (Port.SendEmpty). If asked is true, Doorman.Confirmed is called for the peer's confirmations. The ids are in ascending order.
-func (p *Peer) Expect(ids [3]uint64, asked bool) {
+func Expect(p *Peer, ids [3]uint64, asked bool) {
 	p.end.seldom().expected = &expected{ids: ids, open: asked}
 }
 
 // Expects returns the ids that were given to Expect, false if there are none.
-func (p *Peer) Expects() ([3]uint64, bool) {
+func Expects(p *Peer) ([3]uint64, bool) {
 	if p.end.rare == nil || p.end.expected == nil {
 		return [3]uint64{}, false
 	}
@@ -128,16 +129,16 @@ func (e *Endpoint) passOver(now time.Time) {
 	}
 }
 
-// NextID returns the next reliable id to the peer.
-func (p *Peer) NextID() uint64 { return p.end.nextID() }
+// NextID returns the next reliable id to a peer.
+func NextID(p *Peer) uint64 { return p.end.nextID() }
 
-// Held returns how many bytes of the peer's packages wait for smaller ids, including the cost of the missing ids.
-func (p *Peer) Held() int { return p.end.receiver.Held() }
+// Held returns how many bytes of a peer's packages wait for smaller ids, including the cost of the missing ids.
+func Held(p *Peer) int { return p.end.receiver.Held() }
 
-// Pass sends the peer a package of other participants, with bit 4 of the flags clear. It is for a lobby that packs messages for
+// Pass sends a peer a package of other participants, with bit 4 of the flags clear. It is for a lobby that packs messages for
 // each receiver.
 // If Pass returns an error, nothing is sent. The time is that of the latest call of the Mux.
-func (p *Peer) Pass(mode Mode, payload []byte) error {
+func Pass(p *Peer, mode Mode, payload []byte) error {
 	if err := p.end.maySend(mode, payload); err != nil {
 		return err
 	}
@@ -151,11 +152,11 @@ func (p *Peer) Pass(mode Mode, payload []byte) error {
 	return err
 }
 
-// IsNext reports whether id is the smallest reliable id of the peer that has not arrived yet.
-func (p *Peer) IsNext(id uint32) bool { return uint32(p.end.receiver.Complete())&MaxID == id }
+// IsNext reports whether id is the smallest reliable id of a peer that has not arrived yet.
+func IsNext(p *Peer, id uint32) bool { return uint32(p.end.receiver.Complete())&MaxID == id }
 
-// Forget removes the peer without a goodbye. Its address is not ignored: it may come again at once.
-func (p *Peer) Forget() {
+// Forget removes a peer without a goodbye. Its address is not ignored: it may come again at once.
+func Forget(p *Peer) {
 	p.end.seldom().spared = true
 	p.Remove(Close{Reason: ReasonClosed, Text: "forgotten"})
 }
@@ -197,15 +198,11 @@ func (p *Port) introduce(now time.Time, from netip.AddrPort, ids []byte) {
 		m.stats.Strangers++
 		return
 	}
-	seat, ok := m.doorman.Confirmed(now, p, from, ids)
-	if !ok {
+	if seat, ok := m.doorman.Confirmed(now, p, from, ids); ok {
+		p.enter(now, from, seat)
+	} else {
 		m.stats.Strangers++
-		return
 	}
-	m.stats.Admitted++
-	c := p.add(from, seat)
-	m.lobby.Enter(now, c)
-	p.touch(c)
 }
 
 // isFar reports whether the first reliable package of a stranger is too far off to be one.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -145,7 +146,7 @@ func (d *duo) settle() {
 // T9: every counter starts a little before its end, and at 64 random numbers: nothing is lost,
 // doubled or out of order over the wrap, with a tenth of all datagrams lost.
 func TestWrapOfAllCounters(t *testing.T) {
-	seed := testSeed(t)
+	seed := kit.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	lossy := simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: 0.1, Duplicate: 0.05}
 	wrap := func(first uint64, n int) {
@@ -163,10 +164,10 @@ func TestWrapOfAllCounters(t *testing.T) {
 			t.Fatalf("from %d to %d: no wrap", first, at)
 		}
 	}
-	wrap(1<<24-100, promise.Keeps(t, "T9", "relay", rounds(100_000, 1_000_000)))
+	wrap(1<<24-100, promise.Keeps(t, "T9", "relay", kit.Rounds(100_000, 1_000_000)))
 	for range 64 {
-		wrap(uint64(rng.Uint32()), rounds(1000, 100_000))
-		wrap(1<<24*uint64(1+rng.IntN(5))-uint64(1+rng.IntN(300)), max(rounds(1000, 100_000), 600))
+		wrap(uint64(rng.Uint32()), kit.Rounds(1000, 100_000))
+		wrap(1<<24*uint64(1+rng.IntN(5))-uint64(1+rng.IntN(300)), max(kit.Rounds(1000, 100_000), 600))
 	}
 }
 
@@ -177,7 +178,7 @@ func TestFullCycleOfReliableIDs(t *testing.T) {
 	rules := Rules{}.fill()
 	a := newEndpoint(start, duoServer, true, rules, newShared(1), 0)
 	b := newEndpoint(start, duoClient, false, rules, newShared(2), 0)
-	total := promise.Keeps(t, "T9", "relay", rounds(1<<24+5000, 1<<25+5000))
+	total := promise.Keeps(t, "T9", "relay", kit.Rounds(1<<24+5000, 1<<25+5000))
 	now, next, told := start, 0, 0
 	var buf [MaxDatagram]byte
 	move := func(from, to *Endpoint) {
@@ -218,7 +219,7 @@ func TestFullCycleOfUnreliableIDs(t *testing.T) {
 	t.Parallel()
 	a := newEndpoint(start, duoServer, true, Rules{}.fill(), newShared(1), 0)
 	b := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(2), 0)
-	total := promise.Keeps(t, "T9", "relay", rounds(1<<24+5000, 1<<25+5000))
+	total := promise.Keeps(t, "T9", "relay", kit.Rounds(1<<24+5000, 1<<25+5000))
 	var buf [MaxDatagram]byte
 	for range total {
 		a.sendLoose(outgoing{flags: packageFlags(Unreliable, false)})

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -11,11 +12,11 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 	if len(c.Ticket) > MaxPayload {
 		return nil, ErrPayloadSize
 	}
-	orElse(&c.Rules.HoleTimeout, clientHoleTimeout)
+	c.Rules.HoleTimeout = cmp.Or(c.Rules.HoleTimeout, clientHoleTimeout)
 	e := newEndpoint(now, server, true, c.Rules.fill(), s, 0)
 	e.state = StateJoining
 	e.seldom().queue.delay = c.FlushAfter
-	orElse(&e.queue.delay, 10*time.Millisecond)
+	e.queue.delay = cmp.Or(e.queue.delay, 10*time.Millisecond)
 	e.first = append(appendHeader(nil, packageFlags(Unordered, true), 0), c.Ticket...)
 	if len(c.Ticket) == 0 {
 		return &e, e.sendReliable(now, outgoing{flags: packageFlags(Unordered, true)})

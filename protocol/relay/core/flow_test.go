@@ -1,11 +1,13 @@
 package core
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -73,39 +75,10 @@ func TestAClientsLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := addr(5)
-	move := func() {
-		var buf [MaxDatagram]byte
-		for n, to, ok := c.PollTransmit(buf[:]); ok; n, to, ok = c.PollTransmit(buf[:]) {
-			if to != duoServer {
-				t.Fatalf("sent to %v", to)
-			}
-			h.in(from, buf[:n])
-		}
-		for _, b := range h.out[from] {
-			c.HandleDatagram(h.now, duoServer, b)
-		}
-		delete(h.out, from)
-	}
 	if err := c.Send(start, Unordered, ToOthers, []byte("x")); err != ErrNotJoined {
 		t.Errorf("before it has joined: %v", err)
 	}
-	var told []string
-	pass := func(d time.Duration) {
-		for end := h.now.Add(d); ; {
-			move()
-			for ev, ok := c.PollEvent(); ok; ev, ok = c.PollEvent() {
-				told = append(told, ev.Kind.String())
-			}
-			move()
-			if !h.now.Before(end) {
-				return
-			}
-			h.wait(5 * time.Millisecond)
-			c.HandleTimeout(h.now)
-		}
-	}
-	pass(100 * time.Millisecond)
-	if c.State() != StateOpen || len(told) != 1 || told[0] != "joined" || !h.mux.First().Peer(from).Proven() {
+	if told := converse(h, c, from, 100*time.Millisecond); c.State() != StateOpen || fmt.Sprint(told) != "[joined]" || !h.mux.First().Peer(from).Proven() {
 		t.Fatalf("%v, told %v, proven %t", c.State(), told, h.mux.First().Peer(from).Proven())
 	}
 	h.wantTold("203.0.0.5 joined")
@@ -118,10 +91,10 @@ func TestAClientsLife(t *testing.T) {
 	if err := c.Send(h.now, SemiOrdered, ToServer, []byte("x")); err != ErrClosed || c.State() != StateLeaving {
 		t.Errorf("after Close: %v, %v", err, c.State())
 	}
-	pass(time.Second)
+	told := converse(h, c, from, time.Second)
 	h.wantTold(`203.0.0.5 semi-ordered "a"`, `203.0.0.5 semi-ordered "b"`, `203.0.0.5 semi-ordered "c"`, "203.0.0.5 left: peer left")
 	why, over := c.Over()
-	if c.State() != StateClosed || !over || why.(Close) != (Close{ReasonClosed, "enough"}) || len(told) != 2 {
+	if c.State() != StateClosed || !over || why.(Close) != (Close{ReasonClosed, "enough"}) || len(told) != 1 {
 		t.Errorf("%v, %v, told %v", c.State(), why, told)
 	}
 	if st := c.Stats(); st.Check() != nil || st.Reliable.Abandoned > 0 {
@@ -299,7 +272,7 @@ func TestWhatAPeerCanMakeUsHold(t *testing.T) {
 // T12, T13: confirmations of all sorts of numbers take bounded time, and change nothing for what was
 // never sent: it is counted and is no sign of life.
 func TestConfirmationBombs(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	e := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(1), 0)
 	var buf [MaxDatagram]byte
 	for range 500 {
@@ -310,7 +283,7 @@ func TestConfirmationBombs(t *testing.T) {
 		sent++
 	}
 	now := start
-	for i := range promise.Keeps(t, "T12 T13", "relay", rounds(100_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T12 T13", "relay", kit.Rounds(100_000, 1_000_000)) {
 		now = now.Add(10 * time.Microsecond)
 		ids := make([]uint32, 168)
 		for k := range ids {
@@ -365,11 +338,11 @@ func TestABlackoutIsNoStorm(t *testing.T) {
 
 // T15: absurd confirmations do not poison the round trip.
 func TestRoundTripPoison(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	e := newEndpoint(start, duoClient, false, Rules{}.fill(), newShared(1), 0)
 	var buf [MaxDatagram]byte
 	now := start
-	for range promise.Keeps(t, "T15", "relay", rounds(100_000, 1_000_000)) {
+	for range promise.Keeps(t, "T15", "relay", kit.Rounds(100_000, 1_000_000)) {
 		_ = e.sendCopy(now, Unordered, true, []byte("x"))
 		for _, _, ok := e.PollTransmit(buf[:]); ok; _, _, ok = e.PollTransmit(buf[:]) {
 		}
@@ -393,10 +366,10 @@ func TestRoundTripPoison(t *testing.T) {
 // T16: each datagram comes one to five times and in any order: the application sees each reliable
 // package once, and the counters add up.
 func TestRepeatsAndDisorder(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	d := newDuo(t, rng.Uint64(), Rules{}, 0, simnet.Profile{Delay: 5 * time.Millisecond, Jitter: 30 * time.Millisecond})
 	d.net.Filter(func(p simnet.Packet) simnet.Verdict { return simnet.Verdict{Copies: rng.IntN(5)} })
-	sent := d.talk(0, promise.Keeps(t, "T16", "relay", rounds(100_000, 1_000_000)), rng)
+	sent := d.talk(0, promise.Keeps(t, "T16", "relay", kit.Rounds(100_000, 1_000_000)), rng)
 	d.settle()
 	d.run(time.Second)
 	if err := law(d.got[1], sent, true); err != nil {
@@ -415,8 +388,8 @@ func TestRepeatsAndDisorder(t *testing.T) {
 
 // T19: with tiny limits, what is refused is not confirmed, and so comes again: nothing is lost.
 func TestWhatIsRefusedIsNotConfirmed(t *testing.T) {
-	seed := testSeed(t)
-	for i := range uint64(promise.Keeps(t, "T19", "relay", rounds(10_000, 100_000))) {
+	seed := kit.Seed(t)
+	for i := range uint64(promise.Keeps(t, "T19", "relay", kit.Rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed+i, 7))
 		rules := Rules{ConfirmAfter: -1}.fill()
 		tiny := *rules
@@ -439,8 +412,8 @@ func TestWhatIsRefusedIsNotConfirmed(t *testing.T) {
 // T27: after its end an endpoint does nothing, whatever is asked of it, but confirm what it owes
 // send the unreliable packages that were on their way, and say farewell.
 func TestAfterTheEnd(t *testing.T) {
-	seed := testSeed(t)
-	for i := range uint64(promise.Keeps(t, "T27", "relay", rounds(10_000, 100_000))) {
+	seed := kit.Seed(t)
+	for i := range uint64(promise.Keeps(t, "T27", "relay", kit.Rounds(10_000, 100_000))) {
 		rng := rand.New(rand.NewPCG(seed+i, 27))
 		e := newEndpoint(start, duoClient, rng.IntN(2) == 0, Rules{}.fill(), newShared(i), 0)
 		var buf [MaxDatagram]byte

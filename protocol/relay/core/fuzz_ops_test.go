@@ -3,8 +3,6 @@ package core
 import (
 	"testing"
 	"time"
-
-	"parley/internal/admission"
 )
 
 // FuzzOps runs a script of what may happen at a server with three raw participants, and checks what must
@@ -17,8 +15,7 @@ func FuzzOps(f *testing.F) {
 		if len(script) > 400 {
 			return
 		}
-		o := &ops{h: newHall(t, Config{MaxPeers: 4})}
-		o.h.mux = NewMux(start, Config{MaxPeers: 4}, newShared(1), admission.Key{}, o.h)
+		o := &ops{h: newHall(t, Config{MaxPeers: 4, Lobby: NewOpenLobby(OpenConfig{})})}
 		for ; len(script) >= 2; script = script[2:] {
 			o.do(script[0], script[1])
 			o.check(t)

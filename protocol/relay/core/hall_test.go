@@ -40,6 +40,7 @@ type hall struct {
 	out    map[netip.AddrPort][][]byte
 	sizes  map[netip.AddrPort]int // bytes sent to each so far
 	others []*Port                // that the lobby opened
+	deaf   bool                   // of events and datagrams nothing is kept
 	buf    [MaxDatagram]byte
 }
 
@@ -58,6 +59,19 @@ func (h *hall) OpenPort(p *Port) (uint16, error) {
 	return uint16(9000 + len(h.others)), nil
 }
 
+// ports yields all ports, those that are closed too.
+func (h *hall) ports(yield func(*Port) bool) {
+	for i := -1; i < len(h.others); i++ {
+		port := h.mux.first
+		if i >= 0 {
+			port = h.others[i]
+		}
+		if !yield(port) {
+			return
+		}
+	}
+}
+
 // in hands a datagram to the first port and runs a turn.
 func (h *hall) in(from netip.AddrPort, b []byte) {
 	h.mux.HandleDatagram(h.now, from, b)
@@ -72,6 +86,9 @@ func (h *hall) turn() {
 			h.transmit()
 			return
 		}
+		if h.deaf {
+			continue
+		}
 		h.events = append(h.events, describe(p, ev))
 		ev.Package.Payload = bytes.Clone(ev.Package.Payload)
 		h.heard, h.whose = append(h.heard, ev), append(h.whose, p)
@@ -80,14 +97,16 @@ func (h *hall) turn() {
 }
 
 func (h *hall) transmit() {
-	for _, port := range append([]*Port{h.mux.first}, h.others...) {
+	for port := range h.ports {
 		for i := 0; ; i++ {
 			n, to, ok := port.PollTransmit(h.buf[:])
 			if !ok {
 				break
 			}
-			h.out[to] = append(h.out[to], bytes.Clone(h.buf[:n]))
-			h.sizes[to] += n
+			if !h.deaf {
+				h.out[to] = append(h.out[to], bytes.Clone(h.buf[:n]))
+				h.sizes[to] += n
+			}
 			if i > 1_000_000 {
 				h.t.Fatal("PollTransmit does not end")
 			}
@@ -102,7 +121,7 @@ func (h *hall) wait(d time.Duration) {
 	end := h.now.Add(d)
 	for range 1_000_000 {
 		next, due := end, (*Port)(nil)
-		for _, port := range append([]*Port{h.mux.first}, h.others...) {
+		for port := range h.ports {
 			if at, ok := port.NextTimeout(); ok && !at.After(next) {
 				next, due = at, port
 			}

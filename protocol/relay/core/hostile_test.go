@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
@@ -10,80 +9,23 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
 
-// T24: every subset of the first ten datagrams of a joining is lost, and each of them comes twice or
-// 5 s late: the client joins, or ends with a reason in time; the server keeps nobody who is not
-// there.
-func TestEveryWayToJoin(t *testing.T) {
-	run := func(name string, filter func(n int) simnet.Verdict) {
-		net := simnet.New(1)
-		net.Default(simnet.Profile{Delay: 20 * time.Millisecond})
-		s := &party{net: net, rng: rand.New(rand.NewPCG(1, 1)), lives: map[netip.AddrPort]*life{}, ends: map[Reason]int{}}
-		s.server = net.Add(partyServer, s.newServer())
-		s.server.AfterTurn(s.serverTurn)
-		g := &guest{party: s}
-		a := s.freeAddr()
-		g.host = net.Add(a, g.begin(net.Now(), a))
-		first := g.life
-		g.host.AfterTurn(func(time.Time) {
-			for ev, ok := first.PollEvent(); ok; ev, ok = first.PollEvent() {
-				switch ev.Kind {
-				case EventJoined:
-					first.joined = true
-				case EventLeft:
-					first.ended = true
-				}
-			}
-		})
-		n := 0
-		net.Filter(func(simnet.Packet) simnet.Verdict {
-			n++
-			return filter(n - 1)
-		})
-		if err := net.Run(15 * time.Second); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		switch p := s.mux.First().Peer(a); {
-		case s.err != nil:
-			t.Fatalf("%s: %v", name, s.err)
-		case first.ended == (first.state == StateOpen):
-			t.Fatalf("%s: it is %v", name, first.state)
-		case first.state == StateOpen && (p == nil || p.end.state != StateOpen || !first.joined):
-			t.Fatalf("%s: the client is in, the server does not know", name)
-		case first.ended && p != nil:
-			if err := net.Run(12 * time.Second); err != nil || s.mux.Len() != 0 {
-				t.Fatalf("%s: %v, and %d are left", name, err, s.mux.Len())
-			}
-		}
-	}
-	for subset := range promise.Keeps(t, "T24", "relay", 1<<10) {
-		run(fmt.Sprintf("lost %010b", subset), func(n int) simnet.Verdict { return simnet.Verdict{Drop: n < 10 && subset>>n&1 == 1} })
-	}
-	for i := range 10 {
-		run(fmt.Sprintf("%d twice", i), func(n int) simnet.Verdict {
-			if n == i {
-				return simnet.Verdict{Copies: 1}
-			}
-			return simnet.Verdict{}
-		})
-		run(fmt.Sprintf("%d late", i), func(n int) simnet.Verdict {
-			if n == i {
-				return simnet.Verdict{Delay: 5 * time.Second}
-			}
-			return simnet.Verdict{}
-		})
-	}
-}
+// T24: every subset of the first ten datagrams of a joining is lost: the client joins, or ends with a reason in time.
+func TestEveryWayToJoin(t *testing.T) { kit.Handshake(t, dialect, 150) }
+
+// T24: each of them comes twice or 5 s late: the client joins and stays.
+func TestJoiningTwiceOrLate(t *testing.T) { kit.HandshakeCopies(t, dialect) }
 
 // T25: somebody on the path puts random, repeated, changed and cut datagrams into living stays, in
 // the names of both. The dialect has no signatures, so he can do much to those whom he names; but
 // nothing panics, counters add up, and whoever he did not name notices nothing.
 func TestInjectionIsBounded(t *testing.T) {
-	seed, injected := testSeed(t), tier(200, 10_000, 10_000)
-	for i := range uint64(promise.Keeps(t, "T25", "relay", rounds(1000, 10_000))) {
+	seed, injected := kit.Seed(t), kit.Tier(200, 10_000, 10_000)
+	for i := range uint64(promise.Keeps(t, "T25", "relay", kit.Rounds(1000, 10_000))) {
 		s := newParty(seed+i, simnet.PlanLimits{Until: time.Second, MaxLoss: -1, MaxCorrupt: -1, MaxPartition: -1, MaxCrashes: -1, MaxRebinds: -1, MaxDelay: 50 * time.Millisecond}, 3)
 		s.lenient = true
 		rng := rand.New(rand.NewPCG(seed+i, 25))
@@ -100,7 +42,7 @@ func TestInjectionIsBounded(t *testing.T) {
 			s.net.After(time.Duration(rng.IntN(4000))*time.Millisecond, "inject", func() {
 				b := randomBytes(rng, 40)
 				if len(seen) > 0 && rng.IntN(4) > 0 {
-					b = mutate(append([]byte(nil), seen[rng.IntN(len(seen))]...), rng.Uint64())
+					b = kit.Mutate(bytes.Clone(seen[rng.IntN(len(seen))]), 8, rng.Uint64())
 				}
 				from, to := victim.host.Addr(), partyServer
 				if rng.IntN(2) == 0 {
@@ -142,8 +84,8 @@ func TestAmplification(t *testing.T) {
 
 func amplify(t *testing.T, h *hall) {
 	const headers = 28
-	rng := newRand(t)
-	sources := promise.Keeps(t, "T29", "relay", rounds(1_000_000, 5_000_000))
+	rng := kit.Rand(t)
+	sources := promise.Keeps(t, "T29", "relay", kit.Rounds(1_000_000, 5_000_000))
 	sent, got := make([]int, sources), make([]int, sources)
 	source := func(i int) netip.AddrPort {
 		if i%4 == 0 {
@@ -209,7 +151,7 @@ func amplify(t *testing.T, h *hall) {
 // its stay nor newcomers. (64 pieces with its own address and port remove it: the page wants that,
 // and docs/protocols/relay.md says so.)
 func TestForgedGarbageHarmsNobody(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	h := newHall(t, Config{})
 	a, b := near(1), near(2)
 	h.join(a)
@@ -217,7 +159,7 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 	h.told()
 	h.took(b)
 	id := uint32(1)
-	for i := range promise.Keeps(t, "T32", "relay", rounds(100_000, 1_000_000)) {
+	for i := range promise.Keeps(t, "T32", "relay", kit.Rounds(100_000, 1_000_000)) {
 		from := netip.AddrPortFrom(a.Addr(), uint16(6000+i%50_000))
 		if i%2 == 0 {
 			from = addr(i % 60_000)
@@ -246,10 +188,10 @@ func TestForgedGarbageHarmsNobody(t *testing.T) {
 
 // T34: peers are told apart by address and port; an IPv4 address inside IPv6 is that address.
 func TestPeersAreKnownByAddressAndPort(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	h := newHall(t, Config{MaxPeers: 1 << 30})
 	known := map[netip.AddrPort]bool{}
-	for range promise.Keeps(t, "T34", "relay", rounds(20_000, 200_000)) {
+	for range promise.Keeps(t, "T34", "relay", kit.Rounds(20_000, 200_000)) {
 		ip := netip.AddrFrom4([4]byte{10, byte(rng.IntN(4)), byte(rng.IntN(4)), byte(rng.IntN(256))})
 		a := netip.AddrPortFrom(ip, uint16(1+rng.IntN(1<<16-1)))
 		form := a
@@ -282,7 +224,7 @@ func TestTinyDatagramsDelayNobody(t *testing.T) {
 	h.took(b)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	tiny := promise.Keeps(t, "T36", "relay", rounds(100_000, 1_000_000))
+	tiny := promise.Keeps(t, "T36", "relay", kit.Rounds(100_000, 1_000_000))
 	for i := range uint32(10) {
 		for k := range tiny {
 			h.mux.HandleDatagram(h.now, addr(k&0xffff), noise[:k&1])

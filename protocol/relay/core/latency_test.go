@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/simnet"
 )
 
@@ -67,7 +68,7 @@ func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 		{SemiOrdered, 0.02, .95, 1.15, 2.1},
 		{SemiOrdered, 0.05, .95, 1.2, 2.7},
 	} {
-		for seed := range uint64(tier(1, 10, 100)) {
+		for seed := range uint64(kit.Tier(1, 10, 100)) {
 			clean, least := echoLatency(t, seed, tt.mode, 0, span)
 			lossy, more := echoLatency(t, seed, tt.mode, tt.loss, span)
 			late := float64(quantile(lossy, tt.at)) / float64(quantile(clean, tt.at))

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"net/netip"
@@ -230,7 +231,7 @@ func (l *OpenLobby) mayJoin(now time.Time, port *Port, from netip.AddrPort) bool
 		return true
 	}
 	if l.joins == nil {
-		orElse(&burst, joinBurst)
+		burst = cmp.Or(burst, joinBurst)
 		l.joins = admission.NewBuckets(admission.BucketsConfig{
 			Source: admission.Limit{Rate: joinRate, Burst: burst},
 			Prefix: admission.Limit{Rate: 4 * joinRate, Burst: 4 * burst},

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"iter"
 	"net/netip"
 	"slices"
@@ -52,7 +53,7 @@ func NewMux(now time.Time, c Config, s *Shared, key Key, o Opener) *Mux {
 	if c.Lobby == nil {
 		c.Lobby = NewOpenLobby(OpenConfig{})
 	}
-	orElse(&c.MaxPeers, 4096)
+	c.MaxPeers = cmp.Or(c.MaxPeers, 4096)
 	m := &Mux{cfg: &c, lobby: c.Lobby, rules: c.Lobby.Rules().fill(), shared: s, key: key, born: now, now: now, opener: o}
 	m.secret = admission.NewSecret(now, key)
 	m.doorman, _ = c.Lobby.(Doorman)

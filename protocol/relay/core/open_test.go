@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // "An address joins with its first valid package": in any mode, to anyone. What it sends to
@@ -381,7 +383,7 @@ func TestUnprovenAddressesGetLittle(t *testing.T) {
 // What is reliable to a participant who has left is let go: every buffer goes back once.
 func TestBuffersComeBack(t *testing.T) {
 	h := newHall(t, Config{})
-	r := newRand(t)
+	r := kit.Rand(t)
 	for round := range 20 {
 		n := 2 + r.IntN(6)
 		for i := range n {

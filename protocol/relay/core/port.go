@@ -120,13 +120,18 @@ func (p *Port) admit(now time.Time, from netip.AddrPort, d *Datagram, b []byte) 
 		m.stats.Refused++
 		return
 	}
-	m.stats.Admitted++
-	c := p.add(from, seat)
-	m.lobby.Enter(now, c)
-	if p.accepts(c, b) {
+	if c := p.enter(now, from, seat); p.accepts(c, b) {
 		c.end.handle(now, b)
 	}
+}
+
+// enter makes a stranger a peer that its lobby admitted.
+func (p *Port) enter(now time.Time, from netip.AddrPort, seat any) *Peer {
+	p.mux.stats.Admitted++
+	c := p.add(from, seat)
+	p.mux.lobby.Enter(now, c)
 	p.touch(c)
+	return c
 }
 
 // fullTeller is a lobby that has something to say when there are too many peers.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 )
@@ -42,7 +43,7 @@ func TestForgedSourcesTakeNoPlace(t *testing.T) {
 		forge(i)
 	}
 	before := pagetest.Heap()
-	sources := tier(20_000, 1_000_000, 1_000_000)
+	sources := kit.Tier(20_000, 1_000_000, 1_000_000)
 	for i := range sources {
 		if forge(i); i == sources/2 {
 			h.prove(netip.MustParseAddrPort("192.0.2.1:4000"), "")
@@ -125,11 +126,11 @@ func TestAnAnswerIsGoodForAMinute(t *testing.T) {
 			t.Errorf("asked at %v, answered at %v: let in %t", tt.asked, tt.answered, got)
 		}
 	}
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	h, l := proofHall(t, OpenConfig{})
 	restarted := NewMux(start, Config{}, newShared(1), admission.Key{2}, nil)
 	challenge := []byte(h.ask(addr(1), ""))
-	n := rounds(100_000, 1_000_000)
+	n := kit.Rounds(100_000, 1_000_000)
 	for i := range n { // T33: bits flipped, other addresses and ports, random ones
 		b, from := []byte(string(challenge)), addr(1)
 		switch i % 3 {
@@ -138,7 +139,7 @@ func TestAnAnswerIsGoodForAMinute(t *testing.T) {
 		case 1:
 			from = netip.AddrPortFrom(addr(2+i%1000).Addr(), uint16(rng.Uint32()))
 		case 2:
-			copy(b[1:], big64(rng.Uint64()))
+			copy(b, challengeOf(rng.Uint64()))
 		}
 		h.mux.HandleDatagram(h.now, from, pack(Unordered, true, 1, string(b)))
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -56,14 +57,14 @@ func (r Rules) fill() *Rules {
 	if r.filled {
 		return &r
 	}
-	orElse(&r.ConfirmAfter, 20*time.Millisecond)
+	r.ConfirmAfter = cmp.Or(r.ConfirmAfter, 20*time.Millisecond)
 	r.ConfirmAfter = min(max(r.ConfirmAfter, 0), maxConfirmAfter)
-	orElse(&r.KeepAlive, 2*time.Second)
-	orElse(&r.Timeout, 10*time.Second)
-	orElse(&r.HoleTimeout, 10*time.Second)
-	orElse(&r.Grace, 8<<10)
-	orElse(&r.MaxBacklog, 256<<10)
-	orElse(&r.RoomRate, 120_000)
+	r.KeepAlive = cmp.Or(r.KeepAlive, 2*time.Second)
+	r.Timeout = cmp.Or(r.Timeout, 10*time.Second)
+	r.HoleTimeout = cmp.Or(r.HoleTimeout, 10*time.Second)
+	r.Grace = cmp.Or(r.Grace, 8<<10)
+	r.MaxBacklog = cmp.Or(r.MaxBacklog, 256<<10)
+	r.RoomRate = cmp.Or(r.RoomRate, 120_000)
 	if r.rideAfterMS = uint32(r.ConfirmAfter / time.Millisecond); r.ResendAfter > 0 {
 		r.rideAfterMS = math.MaxUint32 // whoever fixes the delay expects quiet
 	}
@@ -102,11 +103,4 @@ func (r *Rules) engineReceive() *reliable.ReceiveConfig {
 	}
 	c.Rules[laneSemiOrdered-1] = reliable.Contiguous
 	return c.Filled()
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

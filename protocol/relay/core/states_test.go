@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 )
@@ -54,7 +56,7 @@ var clientMessages = []message{
 	{"package, unordered", func(s *stage) []byte { return pack(Unordered, false, s.next(0), "x") }},
 	{"package, semi-ordered", func(s *stage) []byte { return pack(SemiOrdered, true, s.next(0), "x") }},
 	{"package, semi-ordered, after a missing one", func(s *stage) []byte { return pack(SemiOrdered, false, s.next(1), "x") }},
-	{"package, known", func(s *stage) []byte { return pack(Unordered, false, s.known(), "x") }},
+	{"package, known", func(s *stage) []byte { return pack(Unordered, false, 0, "x") }},
 	{"package, far", func(s *stage) []byte { return pack(Unordered, false, s.next(1025), "x") }},
 	{"package, empty", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "") }},
 	{"challenge", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "\xff12345678") }},
@@ -75,7 +77,7 @@ var serverMessages = []message{
 	{"package, unordered, to the others", func(s *stage) []byte { return pack(Unordered, false, s.next(0), "x") }},
 	{"package, semi-ordered, to the server", func(s *stage) []byte { return pack(SemiOrdered, true, s.next(0), "x") }},
 	{"package, semi-ordered, after a missing one", func(s *stage) []byte { return pack(SemiOrdered, false, s.next(1), "x") }},
-	{"package, known", func(s *stage) []byte { return pack(Unordered, true, s.known(), "x") }},
+	{"package, known", func(s *stage) []byte { return pack(Unordered, true, 0, "x") }},
 	{"package, far", func(s *stage) []byte { return pack(Unordered, false, s.next(1025), "x") }},
 	{"package, empty", func(s *stage) []byte { return pack(Unordered, true, s.next(0), "") }},
 	{"answer to the challenge", func(s *stage) []byte { return pack(Unordered, true, s.next(0), s.challenge()) }},
@@ -134,8 +136,6 @@ func (s *stage) give(b []byte) {
 	}
 }
 
-func (s *stage) known() uint32 { return 0 }
-
 func (s *stage) loose(ahead int) uint32 {
 	if e := s.end(); e != nil {
 		return uint32(int(e.newestLoose)+ahead) & MaxID
@@ -153,21 +153,18 @@ func (s *stage) newest() uint32 {
 func (s *stage) challenge() string {
 	m := s.hall.mux
 	m.Advance(s.hall.now)
-	return "\xff" + string(big64(m.nonce(stagePeer, m.minute())))
+	return challengeOf(m.nonce(stagePeer, m.minute()))
+}
+
+// challengeOf writes a challenge.
+func challengeOf(nonce uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte{challengeByte}, nonce))
 }
 
 // another returns a challenge that there was not before.
 func (s *stage) another() string {
 	s.nonces++
-	return "\xff" + string(big64(s.nonces))
-}
-
-func big64(v uint64) []byte {
-	b := make([]byte, 8)
-	for i := range b {
-		b[7-i] = byte(v >> (8 * i))
-	}
-	return b
+	return challengeOf(s.nonces)
 }
 
 var (
@@ -280,33 +277,28 @@ func (s *stage) state() string {
 
 // effects returns what happened since it was last asked, in the words of the table.
 func (s *stage) effects() (list []string, ended string) {
+	tell := func(ev Event) {
+		switch ev.Kind {
+		case EventJoined:
+			list = append(list, "joined")
+		case EventPackage:
+			list = append(list, "delivered")
+		case EventLeft:
+			ended = ev.Close.Reason.String()
+		}
+	}
 	var sent [][]byte
 	if s.client != nil {
 		for ev, ok := s.client.PollEvent(); ok; ev, ok = s.client.PollEvent() {
-			switch ev.Kind {
-			case EventJoined:
-				list = append(list, "joined")
-			case EventPackage:
-				list = append(list, "delivered")
-			case EventLeft:
-				ended = ev.Close.Reason.String()
-			}
+			tell(ev)
 		}
 		for n, _, ok := s.client.PollTransmit(s.buf[:]); ok; n, _, ok = s.client.PollTransmit(s.buf[:]) {
 			sent = append(sent, slices.Clone(s.buf[:n]))
 		}
 	} else {
 		for i, ev := range s.hall.heard {
-			if s.hall.whose[i].end.Addr() != stagePeer {
-				continue
-			}
-			switch ev.Kind {
-			case EventJoined:
-				list = append(list, "joined")
-			case EventPackage:
-				list = append(list, "delivered")
-			case EventLeft:
-				ended = ev.Close.Reason.String()
+			if s.hall.whose[i].end.Addr() == stagePeer {
+				tell(ev)
 			}
 		}
 		s.hall.told()
@@ -454,10 +446,10 @@ func TestStatesAndMessages(t *testing.T) {
 // T26: and so has each step of random walks: a tenth of the million without PARLEY_PR.
 func TestWalksThroughTheStates(t *testing.T) {
 	t.Parallel()
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	for _, role := range stageRoles {
 		want := statesTable(t, role.heading, role.messages, role.states)
-		walks := promise.Keeps(t, "T26", "relay", tier(20_000, 500_000, 5_000_000))
+		walks := promise.Keeps(t, "T26", "relay", kit.Tier(20_000, 500_000, 5_000_000))
 		seen, steps := map[string]int{}, 0
 		var s *stage
 		for walk := range walks {

@@ -1,11 +1,10 @@
 package core
 
 import (
-	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -23,18 +22,7 @@ func partyGuests(seed uint64) int {
 // all reliable ones before them; or someone's stay ends with a reason. Once the faults end all
 // are in the room and have all that they were sent within 30 s. No run goes round in circles.
 func TestSwarm(t *testing.T) {
-	if *seedFlag != 0 {
-		runSwarm(t, *seedFlag, 1)
-		return
-	}
-	const parts = 4
-	seeds := uint64(promise.Keeps(t, "T21 T28", "relay", rounds(2000, 100_000)))
-	for i := range uint64(parts) {
-		t.Run(fmt.Sprintf("part %d", i+1), func(t *testing.T) {
-			t.Parallel()
-			runSwarm(t, 1+i*seeds/parts, seeds/parts)
-		})
-	}
+	kit.Parts(t, promise.Keeps(t, "T21 T28", "relay", kit.Rounds(2000, 100_000)), runSwarm)
 }
 
 // swarmLimits are the faults of a seed. Every third loses up to half and corrupts; the others lose
@@ -71,30 +59,25 @@ func runSwarm(t *testing.T, first, seeds uint64) {
 	t.Logf("%d seeds, %d held to the law, %d packages at servers, ends: %v", seeds, lawful, relayed, ends)
 }
 
-// T20: the same seed gives the same run to the bit, however many threads there are.
+// T20: the same seed gives the same run to the bit.
 func TestSameSeedSameRun(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	threads := []int{1, 2, 16}
-	for seed := range uint64(promise.Keeps(t, "T20", "relay", rounds(1000, 10_000))) {
-		var hashes [2]uint64
-		for i := range hashes {
-			if seed%20 == 0 { // changing it stops the world, which costs more than a run
-				runtime.GOMAXPROCS(threads[(int(seed/20)+i)%3])
+	kit.SameRun(t, "relay", func(seed uint64) (*simnet.Network, error) {
+		s := newParty(seed, simnet.PlanLimits{Until: 2 * time.Second}, 3)
+		s.net.After(3*time.Second, "shutdown", func() {
+			if s.server.Node() != nil {
+				s.mux.Shutdown(s.server.Now(), "over")
+				s.server.Poke()
 			}
-			s := newParty(seed, simnet.PlanLimits{Until: 2 * time.Second}, 3)
-			s.net.After(3*time.Second, "shutdown", func() {
-				if s.server.Node() != nil {
-					s.mux.Shutdown(s.server.Now(), "over")
-					s.server.Poke()
-				}
-			})
-			if err := s.net.Run(4 * time.Second); err != nil {
-				t.Fatalf("seed=%d: %v", seed, err)
-			}
-			hashes[i] = s.net.Hash()
-		}
-		if hashes[0] != hashes[1] {
-			t.Fatalf("seed=%d: two runs differ", seed)
-		}
-	}
+		})
+		return s.net, s.net.Run(4 * time.Second)
+	})
+}
+
+// T22: nothing breaks the law of the swarm in a soak.
+func TestSoak(t *testing.T) {
+	kit.Soak(t, "relay", func(seed uint64, plan simnet.Plan) error {
+		s := newPlanned(seed, plan, 16)
+		s.net.SetLimits(simnet.Limits{Steps: 1 << 40})
+		return s.run()
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -84,8 +85,8 @@ func TestForgedTickets(t *testing.T) {
 	if _, err := TicketKey("short").Check(start, "arena", good); err != ErrTicketForged {
 		t.Errorf("with a short key: %v", err)
 	}
-	r := newRand(t)
-	for range rounds(100_000, 1_000_000) { // T33 for tickets: random ones of the right shape
+	r := kit.Rand(t)
+	for range kit.Rounds(100_000, 1_000_000) { // T33 for tickets: random ones of the right shape
 		b := bytes.Clone(good)
 		for i := len(b) - 32; i < len(b); i++ {
 			b[i] = byte(r.Uint32())
@@ -191,7 +192,7 @@ func TestTheGameDoesNotSeeTickets(t *testing.T) {
 // taken, as it could be used twice.
 func TestUsedTicketsAreRememberedAndBounded(t *testing.T) {
 	var u usedTickets
-	r := newRand(t)
+	r := kit.Rand(t)
 	tk := func(i int, valid time.Duration) *Ticket {
 		x := &Ticket{Expires: start.Add(valid)}
 		copy(x.Serial[:], number(i))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/shell/shelltest"
 )
 
@@ -11,7 +12,7 @@ import (
 // they come and go at several ports, not even between a port's end and the moment when its peers are
 // told, and each is the sum of them all at any time.
 func TestTrafficNeverFalls(t *testing.T) {
-	rng := newRand(t)
+	rng := kit.Rand(t)
 	h := newHall(t, Config{Lobby: &hotel{}})
 	peers := map[*Peer]bool{}
 	var last Stats
