@@ -19,6 +19,9 @@
 //		Kinds:   world.Kinds(Ship{}, Shot{}),
 //		Actions: world.Actions(Fire{}),
 //		Step:    step,
+//
+//		// Sprite 0, which both kinds have, is a disc. A body without an outline touches nothing.
+//		Hitboxes: []world.Hitbox{world.Circle(2)},
 //	}
 //
 //	func step(w *world.World, inputs []world.Input) {

@@ -28,27 +28,9 @@ the terminal, or read from the first line of standard input with
   parley account ban ann --for 24h --reason "rude words"
   parley account list
   parley account list --json --postgres "host=db.internal dbname=parley"`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%q is not a command of account: they are add, ban, list, passwd, rm and unban; see \"parley account --help\"", args[0])
-			}
-			return nil
-		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	where.register(cmd)
-	cmd.AddCommand(newAccountAdd(&where), newAccountPasswd(&where), newAccountBan(&where), newAccountUnban(&where),
-		newAccountList(&where), newAccountRm(&where))
-	return cmd
-}
-
-// oneName is the Args of a command that takes one.
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%q takes one name; it was given %d", cmd.CommandPath(), len(args))
-	}
-	return nil
+	return group(cmd, newAccountAdd(&where), newAccountBan(&where), newAccountList(&where), newAccountPasswd(&where), newAccountRm(&where), newAccountUnban(&where))
 }
 
 func newAccountAdd(where *accountFlags) *cobra.Command {
@@ -61,8 +43,7 @@ script, _ and -. A password has 8 to 128 bytes. The folder and the file are
 created if they are missing.`,
 		Example: `  parley account add ann
   parley account add ann --password-stdin < password.txt`,
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: takesOne("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Before anyone types a password for nothing.
 			if account.Reserved(args[0]) {
@@ -75,14 +56,9 @@ created if they are missing.`,
 			if err != nil {
 				return err
 			}
-			a, err := where.ask(cmd, true, args[0], func(s *account.Service, done func(account.Answer)) error {
+			return where.ask(cmd, true, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.Register(netip.Addr{}, args[0], password, done)
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "added %s, account %d\n", a.Name, a.ID)
-			return nil
+			}, func(a account.Account) string { return fmt.Sprintf("added %s, account %d", a.Name, a.ID) })
 		},
 	}
 	passwords.register(cmd)
@@ -98,21 +74,15 @@ func newAccountPasswd(where *accountFlags) *cobra.Command {
 account goes on. The account's list of known addresses is cleared.`,
 		Example: `  parley account passwd ann
   pwgen -s 20 1 | tee new.txt | parley account passwd ann --password-stdin`,
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: takesOne("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			password, err := passwords.read(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+			return where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.SetPassword(args[0], password, done)
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "changed the password of %s\n", a.Name)
-			return nil
+			}, func(a account.Account) string { return fmt.Sprintf("changed the password of %s", a.Name) })
 		},
 	}
 	passwords.register(cmd)
@@ -129,8 +99,7 @@ func newAccountBan(where *accountFlags) *cobra.Command {
 the account's session. A second ban replaces the first.`,
 		Example: `  parley account ban ann
   parley account ban ann --for 72h --reason "rude words"`,
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: takesOne("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var until time.Time
 			if cmd.Flags().Changed("for") {
@@ -139,14 +108,9 @@ the account's session. A second ban replaces the first.`,
 				}
 				until = time.Now().Add(length)
 			}
-			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+			return where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.Ban(args[0], until, reason, done)
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "banned %s %s\n", a.Name, banEnd(a.Ban))
-			return nil
+			}, func(a account.Account) string { return fmt.Sprintf("banned %s %s", a.Name, banEnd(a.Ban)) })
 		},
 	}
 	cmd.Flags().DurationVar(&length, "for", 0, "how long, such as 90m or 72h (default for ever)")
@@ -156,28 +120,23 @@ the account's session. A second ban replaces the first.`,
 
 func newAccountUnban(where *accountFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:               "unban NAME",
-		Short:             "Let a banned account in again",
-		Example:           `  parley account unban ann`,
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:     "unban NAME",
+		Short:   "Let a banned account in again",
+		Example: `  parley account unban ann`,
+		Args:    takesOne("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			banned, err := where.isBanned(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+			return where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.Unban(args[0], done)
+			}, func(a account.Account) string {
+				if !banned {
+					return fmt.Sprintf("%s was not banned: the account may log in", a.Name)
+				}
+				return fmt.Sprintf("unbanned %s: the account may log in", a.Name)
 			})
-			if err != nil {
-				return err
-			}
-			did := "unbanned %s: the account may log in\n"
-			if !banned {
-				did = "%s was not banned: the account may log in\n"
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), did, a.Name)
-			return nil
 		},
 	}
 }
@@ -189,18 +148,12 @@ func newAccountRm(where *accountFlags) *cobra.Command {
 		Long: `Rm removes an account and all its data. A running server ends the account's
 session. Anybody may then register the name: to keep a player out, ban the
 account instead.`,
-		Example:           `  parley account rm ann`,
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: `  parley account rm ann`,
+		Args:    takesOne("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
+			return where.ask(cmd, false, args[0], func(s *account.Service, done func(account.Answer)) error {
 				return s.Remove(args[0], done)
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "removed %s, account %d\n", a.Name, a.ID)
-			return nil
+			}, func(a account.Account) string { return fmt.Sprintf("removed %s, account %d", a.Name, a.ID) })
 		},
 	}
 }
@@ -219,22 +172,26 @@ func (f *accountFlags) isBanned(cmd *cobra.Command, name string) (bool, error) {
 	return r.Ban.Holds(time.Now()), nil
 }
 
-// ask opens the store, makes one request, and turns what is not OK into a sentence.
+// ask opens the store, makes one request, and prints what was done, or turns what is not OK into a sentence.
 func (f *accountFlags) ask(cmd *cobra.Command, mayCreate bool, name string,
-	request func(*account.Service, func(account.Answer)) error) (account.Account, error) {
+	request func(*account.Service, func(account.Answer)) error, did func(account.Account) string) error {
 	store, err := f.open(cmd, mayCreate)
 	if err != nil {
-		return account.Account{}, err
+		return err
 	}
 	defer store.Close()
 	s := account.New(store, account.Config{HashAtOnce: 1, Recheck: -1})
 	defer s.Close()
 	answers := make(chan account.Answer, 1)
 	if err := request(s, func(a account.Answer) { answers <- a }); err != nil {
-		return account.Account{}, failure{err}
+		return failure{err}
 	}
 	a := <-answers
-	return a.Account, answerError(name, a)
+	if err := answerError(name, a); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), did(a.Account))
+	return nil
 }
 
 func answerError(name string, a account.Answer) error {

@@ -37,8 +37,7 @@ func newAccountList(where *accountFlags) *cobra.Command {
 one JSON object a line.`,
 		Example: `  parley account list
   parley account list --json | jq -r 'select(.ban.holds) | .name'`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := where.open(cmd, false)
 			if err != nil {
@@ -79,12 +78,7 @@ func writeAccountJSON(w io.Writer, a account.Account, now time.Time) error {
 	if !a.Ban.Since.IsZero() {
 		shown.Ban = &banShown{Holds: a.Ban.Holds(now), Since: a.Ban.Since, Until: a.Ban.Until, Reason: a.Ban.Reason}
 	}
-	line, err := marshalLine(shown)
-	if err != nil {
-		return failure{err}
-	}
-	_, err = fmt.Fprintf(w, "%s\n", line)
-	return err
+	return printJSON(w, shown)
 }
 
 func writeAccountTable(w io.Writer, store account.Store) error {

@@ -13,9 +13,6 @@ import (
 	"parley/account"
 )
 
-// exitInterrupted is what shells say of a program that Ctrl-C ended.
-const exitInterrupted = 130
-
 // passwordFlag says where a password comes from.
 type passwordFlag struct{ stdin bool }
 
@@ -25,16 +22,24 @@ func (f *passwordFlag) register(cmd *cobra.Command) {
 
 // read gets a new password, and refuses one that cannot be before anything is opened.
 func (f *passwordFlag) read(cmd *cobra.Command, name string) (string, error) {
-	password, err := f.ask(cmd, name)
+	in := newLineReader(cmd.InOrStdin())
+	password, err := f.ask(cmd, in, fmt.Sprintf("New password for %s: ", name))
+	if err == nil && !f.stdin {
+		var again string
+		if again, err = f.ask(cmd, in, "The same again: "); err == nil && again != password {
+			err = failure{errors.New("the two passwords differ; try again")}
+		}
+	}
 	if err == nil && account.CheckPassword(password) != nil {
 		err = failure{account.ErrBadPassword}
 	}
 	return password, err
 }
 
-func (f *passwordFlag) ask(cmd *cobra.Command, name string) (string, error) {
+// ask reads a password from the first line of standard input, which in reads, or asks for it at the terminal.
+func (f *passwordFlag) ask(cmd *cobra.Command, in *lineReader, prompt string) (string, error) {
 	if f.stdin {
-		line, err := newLineReader(cmd.InOrStdin()).next()
+		line, err := in.next()
 		if err == io.EOF {
 			return "", failure{errors.New("standard input is empty; its first line is the password")}
 		}
@@ -47,15 +52,7 @@ func (f *passwordFlag) ask(cmd *cobra.Command, name string) (string, error) {
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return "", errors.New("there is no terminal to ask for the password at; give it with --password-stdin")
 	}
-	first, err := readHidden(terminal, cmd.ErrOrStderr(), fmt.Sprintf("New password for %s: ", name))
-	if err != nil {
-		return "", err
-	}
-	second, err := readHidden(terminal, cmd.ErrOrStderr(), "The same again: ")
-	if err == nil && first != second {
-		err = failure{errors.New("the two passwords differ; try again")}
-	}
-	return first, err
+	return readHidden(terminal, cmd.ErrOrStderr(), prompt)
 }
 
 // readHidden reads a line from a terminal that does not show it. Ctrl-C ends the program, and leaves the terminal as it

@@ -71,9 +71,8 @@ allows three registrations a minute from an address. For more, start it with
   parley bots --mix replica=40,realm=10 --for 1m
   parley bots --ticket-key-file server.key
   parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
 	// Fifteen have three of realm's, as many as a server registers in a minute.
@@ -242,11 +241,9 @@ func arenaSchema() (*world.Schema, error) {
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 	if f.asJSON {
-		line, err := json.Marshal(list)
-		if err != nil {
-			return failure{err}
+		if err := printJSON(w, list); err != nil {
+			return err
 		}
-		fmt.Fprintf(w, "%s\n", line)
 	} else {
 		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight) // 80 columns hold it
 		fmt.Fprintln(t, "dialect\tbots\tconnected\tupdates\tsteered\tseen\tsaid\theard\tp50\tp99\terrors\t")

@@ -16,6 +16,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // a bad packet, or input or output that failed
 	exitUsage  = 2 // the command line is wrong
+
+	exitInterrupted = 130 // at a question; shells say so of a program that Ctrl-C ended
 )
 
 // Streams are the standard input, output and error of a command.
@@ -100,6 +102,7 @@ func newRoot(codecs []Codec) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
 	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newTicket(), newVersion())
+	completeNoFiles(root)
 	return root
 }
 
@@ -119,6 +122,43 @@ func unknownCommand(root *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q; the commands are %s", typed, sentenceList(names, "and"))
+}
+
+// completeNoFiles has shells offer no file names where a command does not say what else.
+func completeNoFiles(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		if c.ValidArgs == nil && c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		completeNoFiles(c)
+	}
+}
+
+// group makes cmd a command that does nothing but to have others.
+func group(cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, c := range others {
+		names = append(names, c.Name())
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("%q is not a command of %s: they are %s; see \"%s --help\"", args[0], cmd.Name(), sentenceList(names, "and"), cmd.CommandPath())
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(others...)
+	return cmd
+}
+
+// takesOne is the Args of a command that takes one thing.
+func takesOne(thing string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%q takes one %s; it was given %d", cmd.CommandPath(), thing, len(args))
+		}
+		return nil
+	}
 }
 
 // noArguments is the Args of a command that takes none.

@@ -5,11 +5,6 @@ import (
 	"testing"
 )
 
-// duplexRun runs the command as built, with duplex.
-func duplexRun(stdin, command, from, channel string, args ...string) result {
-	return runWith(builtIn(), strings.NewReader(stdin), append([]string{command, "--dialect", "duplex", "--from", from, "--channel", channel}, args...))
-}
-
 // What decode refuses is named with its field and offset.
 func TestDuplexDecodeNamesFieldAndOffset(t *testing.T) {
 	for _, tt := range []struct{ name, from, channel, hex, want string }{
@@ -29,12 +24,7 @@ func TestDuplexDecodeNamesFieldAndOffset(t *testing.T) {
 		{"a feed_init from a server", "server", "feed", "ff1cec0ffeedefec000000000000000104000100000001", "code: only a client asks for a feed at offset 16"},
 		{"a feed_init_rep from a client", "client", "feed", "ff1cec0ffeedefec00000000000000010500000001", "code: only a server replies to a feed_init at offset 16"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := duplexRun("", "decode", tt.from, tt.channel, tt.hex)
-			if got.status != 1 || got.out != "" || !strings.Contains(got.err, tt.want) {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("decode", "duplex", tt.from, tt.channel, tt.hex), tt.want)
 	}
 }
 
@@ -60,12 +50,7 @@ func TestDuplexEncodeRefuses(t *testing.T) {
 		{"a player out of range", "server", "main", `{"message":{"message":"conn_init_rep","player":32768}}`, "player"},
 		{"too much data", "server", "main", `{"message":{"message":"sync","data":"` + strings.Repeat("00", 65533) + `"}}`, "data: size 65533 at offset 3, limit 65532"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := duplexRun("", "encode", tt.from, tt.channel, tt.json)
-			if got.status != 1 || got.out != "" || !strings.Contains(got.err, tt.want) {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("encode", "duplex", tt.from, tt.channel, tt.json), tt.want)
 	}
 }
 
@@ -79,7 +64,7 @@ func TestDuplexEncodeOfWhatIsAbsent(t *testing.T) {
 		{"data in upper case", "server", "main", `{"message":{"message":"query","code":64,"data":"AB"}}`, "40ab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			duplexRun("", "encode", tt.from, tt.channel, tt.json).want(t, result{0, tt.want + "\n", ""})
+			convertOne("encode", "duplex", tt.from, tt.channel, tt.json).want(t, result{0, tt.want + "\n", ""})
 		})
 	}
 }

@@ -5,10 +5,6 @@ import (
 	"testing"
 )
 
-func realmRun(stdin, command, from string, args ...string) result {
-	return runWith(builtIn(), strings.NewReader(stdin), append([]string{command, "--dialect", "realm", "--from", from}, args...))
-}
-
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestRealmEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, from, json, want string }{
@@ -33,12 +29,7 @@ func TestRealmEncodeRefuses(t *testing.T) {
 		{"a by of one who does", "client", `{"message":"action_do","action":{"by":1}}`, "action.by: action 0 has no such parameter"},
 		{"an angle too large", "client", `{"message":"action_do","action":{"angle":1e39}}`, "action.angle: must be an f32, not 1e39"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := realmRun("", "encode", tt.from, tt.json)
-			if got.status != 1 || got.out != "" || !strings.Contains(got.err, tt.want) {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("encode", "realm", tt.from, "", tt.json), tt.want)
 	}
 }
 
@@ -54,7 +45,7 @@ func TestRealmEncodeOfWhatIsAbsent(t *testing.T) {
 		{"an attribute", "client", `{"message":"entity_update","entity":{"attributes":[{}]}}`, "0b000000000100010000" + "0000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			realmRun("", "encode", tt.from, tt.json).want(t, result{0, tt.want + "\n", ""})
+			convertOne("encode", "realm", tt.from, "", tt.json).want(t, result{0, tt.want + "\n", ""})
 		})
 	}
 }

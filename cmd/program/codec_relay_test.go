@@ -5,11 +5,6 @@ import (
 	"testing"
 )
 
-// relayRun runs the command as built, with relay.
-func relayRun(command string, args ...string) result {
-	return runWith(builtIn(), strings.NewReader(""), append([]string{command, "--dialect", "relay", "--from", "client"}, args...))
-}
-
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestRelayEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, json, want string }{
@@ -28,20 +23,15 @@ func TestRelayEncodeRefuses(t *testing.T) {
 		{"a confirmed id out of range", `{"packet":"confirm","ids":[1,16777216]}`, "ids[1]: 16777216 is over the limit of 16777215"},
 		{"too many ids", `{"packet":"confirm","ids":[` + strings.Repeat("1,", 168) + `1]}`, "ids: size 507 at offset 4, limit 504"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := relayRun("encode", tt.json)
-			if got.status != exitFailed || got.out != "" || !strings.Contains(got.err, tt.want) {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("encode", "relay", "client", "", tt.json), tt.want)
 	}
 }
 
 // What the page lets a receiver ignore is not written again, and absent fields are zero.
 func TestRelayWhatIsIgnoredOrAbsent(t *testing.T) {
-	got := relayRun("decode", "3f000001aa")
+	got := convertOne("decode", "relay", "client", "", "3f000001aa")
 	want := `{"packet":"package","mode":"unordered","to_server":true,"id":1,"payload":"aa"}` + "\n"
 	got.want(t, result{exitOK, want, ""})
-	relayRun("encode", want).want(t, result{exitOK, "30000001aa\n", ""})
-	relayRun("encode", `{"packet":"package"}`).want(t, result{exitOK, "00000000\n", ""})
+	convertOne("encode", "relay", "client", "", want).want(t, result{exitOK, "30000001aa\n", ""})
+	convertOne("encode", "relay", "client", "", `{"packet":"package"}`).want(t, result{exitOK, "00000000\n", ""})
 }

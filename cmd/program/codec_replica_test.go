@@ -13,11 +13,6 @@ import (
 	"parley/protocol/replica/core"
 )
 
-// replicaRun runs the command as built, with replica.
-func replicaRun(command, from string, args ...string) result {
-	return runWith(builtIn(), strings.NewReader(""), append([]string{command, "--dialect", "replica", "--from", from}, args...))
-}
-
 // What the vectors leave out, both ways. Where decode forgives, encode writes what
 // we send.
 func TestReplicaBothWays(t *testing.T) {
@@ -44,7 +39,7 @@ func TestReplicaBothWays(t *testing.T) {
 			`"timestamp":18446744073709551615,"name":"","data":"","order_link":31,"more":true}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := replicaRun("decode", tt.from, tt.hex)
+			got := convertOne("decode", "replica", tt.from, "", tt.hex)
 			if got.status != exitOK || got.err != "" || !equalJSON(t, got.out, tt.json) {
 				t.Errorf("got %+v, want %s", got, tt.json)
 			}
@@ -52,7 +47,7 @@ func TestReplicaBothWays(t *testing.T) {
 			if tt.sent != "" {
 				want = tt.sent
 			}
-			replicaRun("encode", tt.from, tt.json).want(t, result{exitOK, want + "\n", ""})
+			convertOne("encode", "replica", tt.from, "", tt.json).want(t, result{exitOK, want + "\n", ""})
 		})
 	}
 }
@@ -70,7 +65,7 @@ func TestReplicaEncodeOfWhatIsAbsent(t *testing.T) {
 		{"message", "server", `{"packet":"message","data":"AB"}`, "060000000000000000000000" + "00" + "0100ab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			replicaRun("encode", tt.from, tt.json).want(t, result{exitOK, tt.want + "\n", ""})
+			convertOne("encode", "replica", tt.from, "", tt.json).want(t, result{exitOK, tt.want + "\n", ""})
 		})
 	}
 }
@@ -122,12 +117,7 @@ func TestReplicaEncodeRefuses(t *testing.T) {
 		{"long data", "client", `{"packet":"message","data":"` + strings.Repeat("00", 65536) + `"}`, "data: 65536 is over the limit of 65535"},
 		{"data that is not hex", "client", `{"packet":"message","data":"zz"}`, "data: encoding/hex: invalid byte"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := replicaRun("encode", tt.from, tt.json)
-			if got.status != exitFailed || got.out != "" || !strings.Contains(got.err, tt.want) || strings.Count(got.err, "\n") != 1 {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("encode", "replica", tt.from, "", tt.json), tt.want)
 	}
 }
 

@@ -5,11 +5,6 @@ import (
 	"testing"
 )
 
-// stampRun runs the command as built, with stamp.
-func stampRun(stdin, command, from string, args ...string) result {
-	return runWith(builtIn(), strings.NewReader(stdin), append([]string{command, "--dialect", "stamp", "--from", from}, args...))
-}
-
 // Encode makes nothing that decode would refuse, and drops nothing that it was told.
 func TestStampEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, from, json, want string }{
@@ -36,12 +31,7 @@ func TestStampEncodeRefuses(t *testing.T) {
 		{"data with half a byte", "server", `{"packet":"entity","data":"012"}`, "data: encoding/hex: odd length"},
 		{"data too long", "server", `{"packet":"entity","data":"` + strings.Repeat("00", 1189) + `"}`, "data: size 1189 at offset 12, limit 1188"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := stampRun("", "encode", tt.from, tt.json)
-			if got.status != 1 || got.out != "" || !strings.Contains(got.err, tt.want) {
-				t.Errorf("got %+v, want %q", got, tt.want)
-			}
-		})
+		wantRefused(t, tt.name, convertOne("encode", "stamp", tt.from, "", tt.json), tt.want)
 	}
 }
 
@@ -57,7 +47,7 @@ func TestStampEncodeOfWhatIsAbsent(t *testing.T) {
 		{"entity in upper case", "server", `{"packet":"entity","data":"AB"}`, "020000000000000000000000ab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			stampRun("", "encode", tt.from, tt.json).want(t, result{0, tt.want + "\n", ""})
+			convertOne("encode", "stamp", tt.from, "", tt.json).want(t, result{0, tt.want + "\n", ""})
 		})
 	}
 }

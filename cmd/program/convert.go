@@ -9,6 +9,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newConvert makes cmd a command that converts the packets of a route.
+func newConvert(cmd *cobra.Command, codecs []Codec, convert func(r route, text []byte) ([]byte, error)) *cobra.Command {
+	var flags routeFlags
+	cmd.DisableFlagsInUseLine = true
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, err := flags.resolve(codecs)
+		if err != nil {
+			return err
+		}
+		return convertAll(cmd, args, func(text []byte) ([]byte, error) { return convert(r, text) })
+	}
+	flags.register(cmd, codecs)
+	return cmd
+}
+
 // A converter turns one packet's text into another: hex to JSON, or back.
 type converter func(text []byte) ([]byte, error)
 

@@ -3,6 +3,8 @@ package program
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +12,7 @@ import (
 )
 
 func newDecode(codecs []Codec) *cobra.Command {
-	var flags routeFlags
-	cmd := &cobra.Command{
+	return newConvert(&cobra.Command{
 		Use:   "decode --dialect NAME --from client|server [--channel NAME] [HEX...]",
 		Short: "Decode packets: hex in, one line of JSON out for each",
 		Long: `Decode reads packets in hex and prints each as one line of JSON.
@@ -30,18 +31,7 @@ tabs between bytes, are allowed.
 ` + dialectsSentence(codecs),
 		Example: `  parley decode --dialect replica --from server 0301ff "03 01 ff"
   parley decode --dialect duplex --channel feed --from client < packets.hex`,
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := flags.resolve(codecs)
-			if err != nil {
-				return err
-			}
-			return convertAll(cmd, args, r.decode)
-		},
-	}
-	flags.register(cmd, codecs)
-	return cmd
+	}, codecs, route.decode)
 }
 
 // decode turns the hex of one packet into one line of JSON.
@@ -55,6 +45,16 @@ func (r route) decode(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	return marshalLine(packet)
+}
+
+// printJSON prints a value as one line.
+func printJSON(w io.Writer, v any) error {
+	line, err := marshalLine(v)
+	if err != nil {
+		return failure{err}
+	}
+	_, err = fmt.Fprintf(w, "%s\n", line)
+	return err
 }
 
 // marshalLine is json.Marshal without its guard for web pages, which would

@@ -30,9 +30,10 @@
 //
 // # Exit statuses
 //
-//	0  done
-//	1  a bad packet among the arguments, failed input or output, a server that is unreachable or went away
-//	2  a usage mistake: one sentence on standard error says what to do
+//	0    done
+//	1    a bad packet among the arguments, failed input or output, a server that is unreachable or went away
+//	2    a usage mistake: one sentence on standard error says what to do
+//	130  interrupted while it asked for a password
 //
 // # Adding a dialect
 //

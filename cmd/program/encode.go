@@ -11,8 +11,7 @@ import (
 )
 
 func newEncode(codecs []Codec) *cobra.Command {
-	var flags routeFlags
-	cmd := &cobra.Command{
+	return newConvert(&cobra.Command{
 		Use:   "encode --dialect NAME --from client|server [--channel NAME] [JSON...]",
 		Short: "Encode packets: JSON in, as decode prints it, and hex out",
 		Long: `Encode reads packets in JSON, as decode prints them, and prints each as one line
@@ -28,18 +27,7 @@ status is still 0.
 ` + dialectsSentence(codecs),
 		Example: `  parley encode --dialect replica --from client '{"packet":"ack","acked":1}'
   parley encode --dialect duplex --channel feed --from client < packets.json`,
-		DisableFlagsInUseLine: true,
-		ValidArgsFunction:     cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := flags.resolve(codecs)
-			if err != nil {
-				return err
-			}
-			return convertAll(cmd, args, r.encode)
-		},
-	}
-	flags.register(cmd, codecs)
-	return cmd
+	}, codecs, route.encode)
 }
 
 // encode turns one line of JSON into the hex of one packet.

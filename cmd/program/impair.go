@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -54,8 +53,7 @@ which the proxy was later than matters to you.`,
   parley impair --to 127.0.0.1:7000 --listen :9000 --profile 4g
   parley impair --to 127.0.0.1:7004 --udp --tcp --profile "wifi loss=0.1"
   parley impair --to 127.0.0.1:7000 --up delay=10ms --down "delay=80ms loss=0.1"`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
 			return f.run(cmd)
@@ -210,10 +208,7 @@ func (f *impairFlags) say(w io.Writer, v fmt.Stringer) {
 		fmt.Fprintln(w, v)
 		return
 	}
-	line, err := json.Marshal(v)
-	if err == nil {
-		fmt.Fprintf(w, "%s\n", line)
-	}
+	printJSON(w, v)
 }
 
 // impairStart is the first line.

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"parley/arena"
 	"parley/internal/plain"
@@ -37,7 +35,7 @@ type joinFlags struct {
 	fingerprint    string
 	profile        string
 	plain          bool
-	passwordStdin  bool
+	passwords      passwordFlag
 	ticket         string
 	tickRate       int
 }
@@ -84,9 +82,9 @@ port.`,
 	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it any certificate is accepted")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
-	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "realm: read the password from the first line of standard input")
+	flags.BoolVar(&f.passwords.stdin, "password-stdin", false, "realm: read the password from the first line of standard input")
 	flags.StringVar(&f.ticket, "ticket", "", "replica, relay and duplex: a ticket in hex, as parley ticket make prints it; it can be used once")
-	flags.IntVar(&f.tickRate, "tick-rate", 20, "ticks a second of the server")
+	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second of the server")
 	return cmd
 }
 
@@ -113,7 +111,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return failure{err}
 	}
-	in := bufio.NewReader(cmd.InOrStdin())
+	in := newLineReader(cmd.InOrStdin())
 	if dialect == "realm" {
 		if err := f.credentials(cmd, in); err != nil {
 			return err
@@ -170,30 +168,12 @@ func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
 }
 
 // credentials asks for what realm wants to know.
-func (f *joinFlags) credentials(cmd *cobra.Command, in *bufio.Reader) error {
+func (f *joinFlags) credentials(cmd *cobra.Command, in *lineReader) (err error) {
 	if f.name == "" {
-		return fmt.Errorf("--name is missing; realm needs the name of an account")
+		return errors.New("--name is missing; realm needs the name of an account")
 	}
-	if f.passwordStdin {
-		line, err := in.ReadString('\n')
-		if err != nil && line == "" {
-			return failure{errors.New("standard input is empty; its first line is the password")}
-		}
-		f.password = strings.TrimRight(line, "\r\n")
-		return nil
-	}
-	file, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return fmt.Errorf("there is no terminal to ask for the password at; give it with --password-stdin")
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "password of %s: ", f.name)
-	typed, err := term.ReadPassword(int(file.Fd()))
-	fmt.Fprintln(cmd.ErrOrStderr())
-	if err != nil {
-		return failure{err}
-	}
-	f.password = string(typed)
-	return nil
+	f.password, err = f.passwords.ask(cmd, in, fmt.Sprintf("password of %s: ", f.name))
+	return err
 }
 
 // joinSeat is who sits at the terminal.
@@ -287,20 +267,20 @@ func (s *joinSeat) leave() (over bool) {
 }
 
 // play reads commands until there are no more, or the connection is over.
-func (s *joinSeat) play(ctx context.Context, in *bufio.Reader) {
+func (s *joinSeat) play(ctx context.Context, in *lineReader) {
 	lines := make(chan string)
 	go func() { // it may wait in a read for ever: it ends with the process
 		defer close(lines)
 		for {
-			line, err := in.ReadString('\n')
-			if line = strings.TrimSpace(line); line != "" {
+			text, err := in.next()
+			if line := strings.TrimSpace(string(text)); line != "" {
 				select {
 				case lines <- line:
 				case <-ctx.Done():
 					return
 				}
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, errLineTooLong) {
 				return
 			}
 		}

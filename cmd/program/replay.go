@@ -3,7 +3,6 @@ package program
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -53,12 +52,9 @@ that tick are in the file.`,
   parley replay --json game.rec
   gunzip < game.rec.gz | parley replay -`,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%q takes one recording; it was given %d", cmd.CommandPath(), len(args))
-			}
-			return replayFile(cmd, args[0], asJSON)
-		},
+		Args:                  takesOne("recording"),
+		ValidArgsFunction:     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
+		RunE:                  func(cmd *cobra.Command, args []string) error { return replayFile(cmd, args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -86,7 +82,7 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 		return failure{fmt.Errorf("%s: %w", name, err)}
 	}
 	if err := printReplay(cmd.OutOrStdout(), report, asJSON); err != nil {
-		return failure{err}
+		return err
 	}
 	if report.Difference != nil {
 		if !asJSON {
@@ -99,7 +95,7 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 
 func printReplay(w io.Writer, r world.Report, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(replayJSON(r))
+		return printJSON(w, replayJSON(r))
 	}
 	same := "each as recorded"
 	if r.Difference != nil {

@@ -59,8 +59,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
   parley serve --realm off --data /var/lib/parley
   parley serve --replica 127.0.0.1:0 --ready-file ready.json
   parley serve --record game.rec && parley replay game.rec`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fillFlags(cmd, f.config); err != nil {
 				return err
@@ -81,7 +80,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
 	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are served (TCP)")
 	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which browsers may open the status page, as a.example,b.example")
-	flags.StringVar(&f.data, "data", "parley-data", "the folder of accounts, used tickets and realm's certificate")
+	flags.StringVar(&f.data, "data", defaultData, "the folder of accounts, used tickets and realm's certificate")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")

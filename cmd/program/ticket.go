@@ -4,7 +4,6 @@ import (
 	"bytes"
 	cryptorand "crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/account"
-	"parley/internal/plain"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 )
@@ -22,7 +20,7 @@ import (
 const ticketKeyBytes = 32
 
 func newTicket() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "ticket",
 		Short: "Make and check the tickets that let players in",
 		Long: `A ticket lets one player into a game over replica, relay or duplex, once, until
@@ -37,26 +35,15 @@ there too.`,
   parley ticket make --key-file server.key --room main --name ada --valid 5m
   parley join relay --ticket $(parley ticket make --key-file server.key)
   parley ticket check --key-file server.key TICKET`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%q is not a command of ticket: they are key, make and check; see \"parley ticket --help\"", args[0])
-			}
-			return nil
-		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	cmd.AddCommand(newTicketKey(), newTicketMake(), newTicketCheck())
-	return cmd
+	}, newTicketKey(), newTicketMake(), newTicketCheck())
 }
 
 func newTicketKey() *cobra.Command {
 	return &cobra.Command{
-		Use:               "key",
-		Short:             "Print a new random key",
-		Example:           `  parley ticket key > server.key`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:     "key",
+		Short:   "Print a new random key",
+		Example: `  parley ticket key > server.key`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var key [ticketKeyBytes]byte
 			cryptorand.Read(key[:])
@@ -70,11 +57,10 @@ func newTicketMake() *cobra.Command {
 	var keyFile, room, name string
 	var valid time.Duration
 	cmd := &cobra.Command{
-		Use:               "make",
-		Short:             "Print a new ticket",
-		Example:           `  parley ticket make --key-file server.key --room main --name ada --valid 5m`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:     "make",
+		Short:   "Print a new ticket",
+		Example: `  parley ticket make --key-file server.key --room main --name ada --valid 5m`,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key, err := readTicketKey(keyFile)
 			if err != nil {
@@ -120,13 +106,7 @@ the room now, and 1 if it is not. Only the server knows whether a ticket was
 used before.`,
 		Example: `  parley ticket check --key-file server.key TICKET
   parley ticket check --json --key-file server.key TICKET`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%q takes one ticket; it was given %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: takesOne("ticket"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := readTicketKey(keyFile)
 			if err != nil {
@@ -162,11 +142,9 @@ func showTicket(cmd *cobra.Command, t relaycore.Ticket, why error, asJSON bool) 
 		shown.Error = why.Error()
 	}
 	if asJSON {
-		line, err := json.Marshal(shown)
-		if err != nil {
-			return failure{err}
+		if err := printJSON(cmd.OutOrStdout(), shown); err != nil {
+			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", plain.JSON(line))
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "room %q, name %q, expires %s, serial %s\n", shown.Room, shown.Name, shown.Expires, shown.Serial)
 	}

@@ -148,6 +148,20 @@ func wantBad(t *testing.T, c Codec, v vector) {
 	}
 }
 
+// convertOne converts one packet as an argument.
+func convertOne(command, dialect, from, channel, packet string) result {
+	return runWith(builtIn(), nil, vector{From: from, Channel: channel}.args(command, Codec{Name: dialect}, packet))
+}
+
+// wantRefused wants one line that says what is wrong, and nothing else.
+func wantRefused(t *testing.T, name string, got result, want string) {
+	t.Run(name, func(t *testing.T) {
+		if got.status != exitFailed || got.out != "" || !strings.Contains(got.err, want) || strings.Count(got.err, "\n") != 1 {
+			t.Errorf("got %+v, want %q", got, want)
+		}
+	})
+}
+
 // equalJSON compares values, not spelling, and numbers exactly: a float64
 // would take two large integers for one.
 func equalJSON(t *testing.T, a, b string) bool {

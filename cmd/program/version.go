@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -28,20 +27,14 @@ func newVersion() *cobra.Command {
 		Short: "Show the version of this build",
 		Example: `  parley version
   parley version --json`,
-		Args:              noArguments,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
 			if !asJSON {
 				fmt.Fprintln(cmd.OutOrStdout(), b)
 				return nil
 			}
-			line, err := json.Marshal(b)
-			if err != nil {
-				return failure{err}
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
-			return nil
+			return printJSON(cmd.OutOrStdout(), b)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
