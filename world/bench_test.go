@@ -67,10 +67,7 @@ func newMover(w *World) mover {
 
 // newMovers makes a world of movers and players with views.
 func newMovers(t testing.TB, entities, players int, c ViewConfig) (*Sim, []PlayerID, []*View) {
-	s, err := New(moverGame(entities), Config{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, moverGame(entities), Config{Seed: 1})
 	var ids []PlayerID
 	var views []*View
 	for i := range players {

@@ -20,10 +20,7 @@ func claimWorld(t *testing.T) (w *World, id ID, claim func(x, y float64) Reason)
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	w = s.World()
 	w.players.add(Player{ID: 1})
 	id = Spawn(w, walker{Body: Body{X: 20, Y: 50, Sprite: 1}})

@@ -91,10 +91,7 @@ func TestIDsDoNotComeBack(t *testing.T) {
 			fresh(Spawn(w, sprout{}))
 		}
 	}
-	s, err := New(g, Config{MaxRollbackTicks: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{MaxRollbackTicks: -1})
 	p := join(t, s, "a")
 	for range 5 {
 		s.Steer(p, s.Tick(), steer(1, 1), 0)
@@ -149,10 +146,7 @@ func TestAStepLeavesNothingThatCannotBeTold(t *testing.T) {
 			m.Note = "good\xffbad"
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	join(t, s, "a")
 	s.Advance()
 	a := Get[walker](s.World(), id)

@@ -29,12 +29,7 @@ const (
 
 var eventNames = [...]string{"unset", "player joined", "player left", "action done", "entity named", "input refused", "input accepted"}
 
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
-	}
-	return eventNames[0]
-}
+func (k EventKind) String() string { return nameIn(eventNames[:], int(k)) }
 
 // An Event is a result of a tick that no view shows.
 type Event struct {

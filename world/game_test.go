@@ -158,7 +158,13 @@ func testInput(w *World, in *Input) {
 
 func newSim(t testing.TB, c Config) *Sim {
 	t.Helper()
-	s, err := New(testGame(), c)
+	return newSimOf(t, testGame(), c)
+}
+
+// newSimOf makes a world of any game.
+func newSimOf(t testing.TB, g Game, c Config) *Sim {
+	t.Helper()
+	s, err := New(g, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,7 @@ const (
 
 var inputNames = [...]string{"unset", "join", "leave", "steer", "act"}
 
-func (k InputKind) String() string {
-	if int(k) < len(inputNames) {
-		return inputNames[k]
-	}
-	return inputNames[0]
-}
+func (k InputKind) String() string { return nameIn(inputNames[:], int(k)) }
 
 // Steering is a client's request to move an entity.
 type Steering struct {
@@ -105,12 +100,7 @@ const (
 var reasonNames = [...]string{"unset", "accepted", "ignored", "denied", "too old", "too early", "too many", "over budget",
 	"absent", "no entity", "not yours", "too fast", "unreachable", "blocked", "malformed"}
 
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return reasonNames[0]
-}
+func (r Reason) String() string { return nameIn(reasonNames[:], int(r)) }
 
 // Refused reports whether r is a refusal.
 func (r Reason) Refused() bool { return r > Accepted }

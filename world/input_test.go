@@ -87,10 +87,7 @@ func TestInputsComeInOrder(t *testing.T) {
 			got = append(got, fmt.Sprintf("%v %d/%v", i.Kind, i.Player, i.Steer.Norm))
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	a, b := join(t, s, "a"), join(t, s, "b")
 	s.Advance()
 	for i, p := range []PlayerID{b, a, b, a, a} {
@@ -215,10 +212,7 @@ func TestWhatIsNotAnsweredIsRefused(t *testing.T) {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	p := join(t, s, "a")
 	s.Advance()
 	wantReason(t, "no answer", steerOnce(s, p, steer(1, 1)), Ignored)
@@ -345,10 +339,7 @@ func TestActionsKeepTheirParams(t *testing.T) {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	p := join(t, s, "a")
 	advance(s, 3)
 	at := s.Tick()

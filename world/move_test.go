@@ -19,10 +19,7 @@ func roomWorld(t *testing.T, boxes ...Hitbox) *World {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	return s.World()
 }
 

@@ -335,11 +335,3 @@ func (s *Sim) ChangedChunks() []ChunkPlace { return s.public.changed }
 // Chunk returns the cells of a chunk. They may be read until the next call of a method of
 // Sim.
 func (s *Sim) Chunk(bx, by int16) *Cells { return &s.world.terrain.chunkAt(bx, by).cells }
-
-// EditedChunks appends to list the chunks that differ from those that Game.Terrain made.
-func (s *Sim) EditedChunks(list []ChunkPlace) []ChunkPlace {
-	for _, c := range s.world.terrain.edited {
-		list = append(list, ChunkPlace{c.bx, c.by})
-	}
-	return list
-}

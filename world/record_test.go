@@ -14,10 +14,7 @@ import (
 // recorded plays a random game and returns its recording and last hash.
 func recorded(t testing.TB, g Game, seed uint64, ticks int) ([]byte, uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	s, err := New(g, Config{Seed: seed, MaxRollbackTicks: 5, ReplayBudget: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{Seed: seed, MaxRollbackTicks: 5, ReplayBudget: 3})
 	var file bytes.Buffer
 	if err := s.Record(&file); err != nil {
 		t.Fatal(err)
@@ -248,10 +245,7 @@ func TestAPanicIsInTheRecording(t *testing.T) {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	if err := s.Record(&file); err != nil {
 		t.Fatal(err)
 	}

@@ -18,10 +18,7 @@ func crowdGame() Game {
 }
 
 func TestAPlayersOwnEntityHasTheReservedNumber(t *testing.T) {
-	s, err := New(crowdGame(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, crowdGame(), Config{})
 	wire := s.Reserve()
 	other, _ := s.Join("other")
 	p, err := s.JoinAs("reserved", wire)
@@ -45,10 +42,7 @@ func TestAPlayersOwnEntityHasTheReservedNumber(t *testing.T) {
 
 // A number that nobody took rests and is given again, and not before.
 func TestReservedNumbersComeBack(t *testing.T) {
-	s, err := New(crowdGame(), Config{ReuseTicks: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, crowdGame(), Config{ReuseTicks: 5})
 	taken := map[uint16]bool{}
 	for {
 		wire := s.Reserve()
@@ -89,10 +83,7 @@ func TestReservedNumbersComeBack(t *testing.T) {
 
 // 15.2: connections that reserve a number and go do not use them up.
 func TestReservingAndReleasingUsesUpNoNumbers(t *testing.T) {
-	s, err := New(crowdGame(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, crowdGame(), Config{})
 	for i := range 5 * MaxEntity {
 		if i%200 == 0 { // 4,000 a second at 20 ticks
 			s.Advance()

@@ -240,10 +240,7 @@ func testImpossible(t *testing.T, answer func(*World, *Input), want Reason) {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	a, b := join(t, s, "a"), join(t, s, "b")
 	advance(s, 3)
 	sow := s.Schema().ActionNamed("sow")

@@ -101,16 +101,8 @@ type ActionList struct {
 //	speed=0.5        the greatest norm that a client may ask for (default 1)
 //	cap=1024         the greatest number of entities (default 4,096)
 func Kinds(zero ...any) KindList {
-	var l KindList
-	for _, z := range zero {
-		k, err := newKind(reflect.TypeOf(z))
-		if err != nil {
-			l.err = errors.Join(l.err, err)
-			continue
-		}
-		l.kinds = append(l.kinds, k)
-	}
-	return l
+	kinds, err := register(zero, newKind)
+	return KindList{kinds, err}
 }
 
 // Scaled returns the same kinds with their greatest speeds multiplied by factor. It is for a game
@@ -129,16 +121,21 @@ func (l KindList) Scaled(factor float64) KindList {
 // most 8 fields, of the types that kinds may have, all exported. A field _ struct{} with the tag
 // `parley:"action=9"` sets the number of the action.
 func Actions(zero ...any) ActionList {
-	var l ActionList
+	actions, err := register(zero, newAction)
+	return ActionList{actions, err}
+}
+
+// register makes a kind or an action of each struct, and returns the errors of those that are none.
+func register[T any](zero []any, of func(reflect.Type) (T, error)) (list []T, errs error) {
 	for _, z := range zero {
-		a, err := newAction(reflect.TypeOf(z))
+		v, err := of(reflect.TypeOf(z))
 		if err != nil {
-			l.err = errors.Join(l.err, err)
+			errs = errors.Join(errs, err)
 			continue
 		}
-		l.actions = append(l.actions, a)
+		list = append(list, v)
 	}
-	return l
+	return list, errs
 }
 
 var (

@@ -68,10 +68,7 @@ func TestTagsNumberThings(t *testing.T) {
 	g := testGame()
 	g.Setup = nil
 	g.Kinds, g.Actions = Kinds(plain{}, tagged{}), Actions(sow{}, numbered{})
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	k := s.Schema().Kind(7)
 	if k == nil || k.MaxSpeed != 0.5 || k.rows != 3 {
 		t.Fatalf("%+v", k)

@@ -32,11 +32,14 @@ var typeNames = [...]string{"unset", "bool", "u8", "u16", "u32", "u64", "i8", "i
 // typeBytes are the sizes on the wire; a text's is its size byte.
 var typeBytes = [...]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 2}
 
-func (t Type) String() string {
-	if int(t) < len(typeNames) {
-		return typeNames[t]
+func (t Type) String() string { return nameIn(typeNames[:], int(t)) }
+
+// nameIn returns the i-th of names, or the first, which is unset.
+func nameIn(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
 	}
-	return typeNames[0]
+	return names[0]
 }
 
 // Bytes returns the size of a value on the wire. For Text it is the size of the length

@@ -63,12 +63,7 @@ const (
 
 var whatNames = [...]string{"unset", "entered", "changed", "left"}
 
-func (w What) String() string {
-	if int(w) < len(whatNames) {
-		return whatNames[w]
-	}
-	return whatNames[0]
-}
+func (w What) String() string { return nameIn(whatNames[:], int(w)) }
 
 // A Change is something to tell a client about an entity. Its values are those of the last Advance.
 type Change struct {

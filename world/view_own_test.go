@@ -41,10 +41,7 @@ func timerSim(t *testing.T) (*Sim, PlayerID, *timer) {
 			own.Left -= min(own.Left, 1)
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	p := join(t, s, "a")
 	s.Advance()
 	_, own := Avatar[timer](s.World(), p)

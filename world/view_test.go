@@ -22,10 +22,7 @@ func standing(t testing.TB, places ...[2]float64) (*Sim, []ID) {
 			}
 		}
 	}
-	s, err := New(g, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSimOf(t, g, Config{})
 	return s, ids
 }
 

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/player"
 	"parley/protocol/realm"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/replica"
@@ -77,14 +77,9 @@ func TestAChunkThatWasNotSentIsNextAgain(t *testing.T) {
 
 // A replica client that takes nothing for a while gets all terrain that it asked for in the end.
 func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
-	h := newArena(t)
-	d, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Shutdown(t.Context())
-	p := playReplica(t, d)
-	until(t, h, "it is in", func() bool { _, _, ok := p.you(); return ok })
+	h := newArena(t, Config{})
+	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
+	p := join(t, h, d, nil, func(what string, cond func() bool) { until(t, h, what, cond) })
 	var full, asked int
 	d.server.Do(func() {
 		for c, s := range d.seats {
@@ -107,9 +102,9 @@ func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 	if full == 0 || asked != 1 {
 		t.Fatalf("%d messages filled the window of %d", full, asked)
 	}
-	until(t, h, "it has the chunk", func() bool {
-		v, ok := p.lastOf("terrain")
-		return ok && v[:4] == "\x03\x00\x04\x00"
+	until(t, h, "it has the chunk", func() (has bool) {
+		p.See(func(v *player.Sight) { has = v.Land[world.ChunkPlace{BX: 3, BY: 4}] != nil })
+		return has
 	})
 }
 
@@ -208,14 +203,8 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	promise.Keeps(t, "T42", "gateway", 1)
 	const crowd, each = 24, 40
 	var made atomic.Int64
-	h, err := New(Config{Game: nomads(&made), Sight: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewRealm(h, RealmConfig{Addr: "127.0.0.1:0", Server: realm.Config{Plain: true, Config: realmcore.Config{SightRadius: -1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(Config{Game: nomads(&made), Sight: 16}))
+	d := must(NewRealm(h, RealmConfig{Addr: loopback, Server: realm.Config{Plain: true, Config: realmcore.Config{SightRadius: -1}}}))
 	defer d.Shutdown(t.Context())
 	var most int64
 	tick := func() {
@@ -279,17 +268,4 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	if st := h.Stats(); st.MadeChunks != crowd*(1+each) || st.DelayedChunks == 0 {
 		t.Errorf("%d chunks were made, %d times somebody waited", st.MadeChunks, st.DelayedChunks)
 	}
-}
-
-// waitFor does something until a condition holds that other goroutines bring about.
-func waitFor(t *testing.T, do func(), what string, holds func() bool) {
-	t.Helper()
-	for range 30_000 {
-		if holds() {
-			return
-		}
-		do()
-		<-time.After(time.Millisecond)
-	}
-	t.Fatalf("%s: not within 30,000 turns", what)
 }

@@ -12,30 +12,19 @@ import (
 	"testing"
 	"time"
 
-	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	duplexcore "parley/protocol/duplex/core"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
-	"parley/world"
 )
 
 // openDuplex returns a hub that serves duplex alone, on loopback.
 func openDuplex(t *testing.T, c Config) (*Hub, *Duplex) {
 	t.Helper()
-	c.Game, c.World, c.Sight = arena.Game(), world.Config{Seed: 7}, -1
-	h, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Shutdown(context.Background()) })
-	return h, d
+	h := newArena(t, c)
+	return h, must(NewDuplex(h, DuplexConfig{Addr: loopback}))
 }
 
 // attempt is a client that tries to get in.
@@ -110,10 +99,7 @@ func TestDuplexAsksForPasses(t *testing.T) {
 	good := ticketFor(t, "", "Ann")
 	forged := slices.Clone(good)
 	forged[len(forged)-1] ^= 1
-	old, err := testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)}))
 	for _, tt := range []struct {
 		name string
 		key  relay.TicketKey

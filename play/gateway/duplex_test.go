@@ -1,13 +1,9 @@
 package gateway
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
 	"math"
 	"runtime"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,133 +15,50 @@ import (
 	"parley/world"
 )
 
-// duplexPlayer is a client and what it was told.
-type duplexPlayer struct {
-	*duplex.Client
-	mu   sync.Mutex
-	said []string
-	done [][]byte
-}
-
-func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplexPlayer {
+// playDuplex returns a client of duplex that reads nothing of what it is told.
+func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplex.Client {
 	t.Helper()
-	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &duplexPlayer{Client: c}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ev := range c.Events() {
-			if ev.Kind == duplex.EventSync {
-				p.take(ev)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		c.Close(context.Background())
-		patient.Value(done)
-	})
-	return p
+	c := must(duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())}))
+	follow(t, c.Close, c.Events(), func(duplex.Event) {})
+	return c
 }
 
-func (p *duplexPlayer) take(ev duplex.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch ev.SID {
-	case message.DuplexSaid:
-		name, text, _ := message.ParseDuplexSaid(ev.Data)
-		p.said = append(p.said, string(name)+": "+string(text))
-	case message.DuplexDone:
-		p.done = append(p.done, bytes.Clone(ev.Data))
-	}
-}
-
-func (p *duplexPlayer) is(cond func() bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return cond()
-}
-
-// place returns where an entity is, as the player knows it.
-func (p *duplexPlayer) place(sid int16) (x float64, ok bool) {
-	data, ok := p.Element(sid)
-	if !ok || len(data) < 9 {
-		return 0, false
-	}
-	return math.Float64frombits(binary.BigEndian.Uint64(data[1:])), true
-}
-
-func TestDuplexPlayersShareTheWorld(t *testing.T) {
-	h := newArena(t)
-	d, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Shutdown(t.Context())
-	a, b := playDuplex(t, h, d), playDuplex(t, h, d)
-	until(t, h, "each sees both", func() bool {
-		for _, p := range []*duplexPlayer{a, b} {
-			for _, who := range []*duplexPlayer{a, b} {
-				if _, ok := p.place(who.Player()); !ok {
-					return false
-				}
-			}
-		}
-		return true
-	})
-	start, _ := b.place(a.Player())
-	if err := a.Update(a.Player(), message.AppendSteer(nil, 0, 1, message.Big)); err != nil {
-		t.Fatal(err)
-	}
-	until(t, h, "b sees a walk", func() bool {
-		x, ok := b.place(a.Player())
-		return ok && math.Abs(x-start) > 2
-	})
-
-	// Queries are answered by a tick, so they wait in goroutines of their own.
-	ask := func(code uint8, data []byte) (status uint8, reply []byte) {
+// The reply to a query says what became of it.
+func TestDuplexAnswersQueries(t *testing.T) {
+	h := newArena(t, Config{})
+	d := must(NewDuplex(h, DuplexConfig{Addr: loopback}))
+	p := playDuplex(t, h, d)
+	until(t, h, "it is in", func() bool { _, ok := p.Element(p.Player()); return ok })
+	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
+	throw = append(throw, 0, 0)
+	for _, tt := range []struct {
+		name string
+		code uint8
+		data []byte
+		ok   bool
+	}{
+		{"a line", message.DuplexSay, []byte("\x00\x05hello"), true},
+		{"a throw", message.DuplexAct, throw, true},
+		{"another at once", message.DuplexAct, throw, false},
+		{"a chunk", message.DuplexTerrain, []byte{0, 0, 0, 0}, true},
+	} {
+		// Queries are answered by a tick, so they wait in goroutines of their own.
+		var status uint8
+		var reply []byte
 		done := make(chan error, 1)
 		go func() {
 			var err error
-			status, reply, err = a.Query(t.Context(), duplex.Main, code, data)
+			status, reply, err = p.Query(t.Context(), duplex.Main, tt.code, tt.data)
 			done <- err
 		}()
-		until(t, h, "a reply", func() bool { return len(done) == 1 })
-		if err := patient.Value(done); err != nil {
-			t.Fatal(err)
+		until(t, h, tt.name+": a reply", func() bool { return len(done) == 1 })
+		if err := patient.Value(done); err != nil || (status == message.DuplexOK) != tt.ok {
+			t.Errorf("%s: status %d, %v", tt.name, status, err)
 		}
-		return status, reply
+		if c, ok := message.ParseChunk(reply, message.Big); tt.code == message.DuplexTerrain && (!ok || c.Place != (world.ChunkPlace{})) {
+			t.Errorf("%s: %x", tt.name, reply)
+		}
 	}
-	if status, _ := ask(message.DuplexSay, []byte("\x00\x05hello")); status != message.DuplexOK {
-		t.Errorf("saying: status %d", status)
-	}
-	until(t, h, "b reads it", func() bool {
-		return b.is(func() bool { return len(b.said) == 1 && strings.HasSuffix(b.said[0], ": hello") })
-	})
-	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
-	throw = append(throw, 0, 0)
-	if status, _ := ask(message.DuplexAct, throw); status != message.DuplexOK {
-		t.Errorf("throwing: status %d", status)
-	}
-	if status, _ := ask(message.DuplexAct, throw); status == message.DuplexOK {
-		t.Error("throwing again at once was allowed")
-	}
-	until(t, h, "b sees the throw", func() bool {
-		return b.is(func() bool { return len(b.done) == 1 && int16(binary.BigEndian.Uint16(b.done[0])) == a.Player() })
-	})
-	if status, chunk := ask(message.DuplexTerrain, []byte{0, 0, 0, 0}); status != message.DuplexOK {
-		t.Errorf("terrain: status %d", status)
-	} else if c, ok := message.ParseChunk(chunk, message.Big); !ok || c.Place != (world.ChunkPlace{}) {
-		t.Errorf("terrain: %x", chunk)
-	}
-	gone := a.Player()
-	a.Close(t.Context())
-	until(t, h, "b sees it leave", func() bool {
-		_, ok := b.Element(gone)
-		return !ok
-	})
 }
 
 // The hub gets numbers for duplex while the loop gives some back. It never waits for room among them: if nobody connected,

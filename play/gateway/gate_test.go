@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"parley/account"
-	"parley/internal/patient"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
-	"parley/protocol/replica"
 )
 
 var testKey = relay.TicketKey("a key of at least sixteen bytes")
@@ -25,11 +23,7 @@ var testKey = relay.TicketKey("a key of at least sixteen bytes")
 // ticketFor makes a ticket that is good for an hour.
 func ticketFor(t *testing.T, room, name string) []byte {
 	t.Helper()
-	b, err := relay.NewTicket(testKey, room, name, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(relay.NewTicket(testKey, room, name, time.Hour))
 }
 
 // show has somebody enter a hub with a pass, as a dialect does.
@@ -57,10 +51,7 @@ func TestWhoIsLetInByWhichPass(t *testing.T) {
 	open := func(*Config) {}
 	forged := ticketFor(t, "", "eve")
 	forged[len(forged)-1] ^= 1
-	old, err := testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)}))
 	for _, tt := range []struct {
 		name   string
 		config func(*Config)
@@ -468,15 +459,8 @@ func TestAHubWithADamagedFileDoesNotStart(t *testing.T) {
 
 // T38, replica: nobody without a ticket, each once, and who is refused is told why.
 func TestReplicaAsksForPasses(t *testing.T) {
-	h, err := New(Config{Game: pawnGame(), TicketKey: testKey, SpentFile: filepath.Join(t.TempDir(), "spent-tickets")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Shutdown(t.Context())
+	h := newArena(t, Config{TicketKey: testKey, SpentFile: filepath.Join(t.TempDir(), "spent-tickets")})
+	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
 	forged := ticketFor(t, "", "eve")
 	forged[len(forged)-1] ^= 1
 	good := ticketFor(t, "main", "ann")
@@ -491,71 +475,32 @@ func TestReplicaAsksForPasses(t *testing.T) {
 		{"a ticket", good, ""},
 		{"the same ticket again", good, "ticket was used"},
 	} {
-		c, err := replica.Dial(t.Context(), d.Addr().String(), replica.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		drained := make(chan struct{})
-		go func() {
-			defer close(drained)
-			for range c.Events() {
-			}
-		}()
-		if tt.pass != nil {
-			if err := c.SendReserved(replica.Reliable, "parley.pass", tt.pass); err != nil {
-				t.Fatal(err)
-			}
-			until(t, h, tt.name+": the pass is there", func() bool { return d.passes() > 0 || c.Err() != nil })
-		}
-		c.Link() // fails if it is out already
-		until(t, h, tt.name+": it is in or out", func() bool { return len(h.players) == 1 || c.Err() != nil })
-		if got := fmt.Sprint(c.Err()); !strings.Contains(got, tt.want) || (tt.want == "") != (c.Err() == nil) {
+		g := join(t, h, d, tt.pass, func(what string, cond func() bool) { until(t, h, tt.name+": "+what, cond) })
+		if got := g.told(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
 			t.Errorf("%s: it is told %q, want %q", tt.name, got, tt.want)
 		}
 		if tt.want == "" && h.Players()[0].Name != "ann" {
 			t.Errorf("%s: it is called %q", tt.name, h.Players()[0].Name)
 		}
-		c.Close(context.Background())
-		patient.Value(drained)
+		if g.err == nil {
+			g.Close(context.Background())
+		}
 		until(t, h, tt.name+": it is gone", func() bool { return len(h.players) == 0 && d.conns() == 0 })
 	}
 }
 
 // A connection whose pass had no answer takes no place among replica's connections: one address could take all of them.
 func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
-	h, err := New(Config{Game: pawnGame(), MaxPlayers: 1}) // two connections have a place
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Shutdown(t.Context())
+	h := newArena(t, Config{MaxPlayers: 1}) // two connections have a place
+	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
 	for range badPasses {
 		h.gate.Judge(netip.MustParseAddr("127.0.0.1"), []byte("junk"))
 	}
-	for i := range 3 {
-		c, err := replica.Dial(t.Context(), d.Addr().String(), replica.Config{})
-		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
+	for range 3 {
+		g := join(t, h, d, []byte("junk"), func(what string, cond func() bool) { until(t, h, what, cond) })
+		if g.told() == "" {
+			t.Error("it is in")
 		}
-		drained := make(chan struct{})
-		go func() {
-			defer close(drained)
-			for range c.Events() {
-			}
-		}()
-		if err := c.SendReserved(replica.Reliable, "parley.pass", []byte("junk")); err != nil {
-			t.Fatal(err)
-		}
-		until(t, h, "the pass is there", func() bool { return d.passes() > 0 })
-		if err := c.Link(); err != nil {
-			t.Fatal(err)
-		}
-		until(t, h, "it is out", func() bool { return c.Err() != nil })
-		c.Close(context.Background())
-		patient.Value(drained)
 		until(t, h, "it is gone", func() bool { return d.conns() == 0 })
 	}
 	if st := h.gate.Stats(); st.Unlooked != 3 {
@@ -563,18 +508,7 @@ func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
 	}
 }
 
-// passes counts the connections that have shown a pass, and conns all.
-func (d *Replica) passes() (n int) {
-	d.server.Do(func() {
-		for _, s := range d.seats {
-			if s.pass != nil || s.refused {
-				n++
-			}
-		}
-	})
-	return n
-}
-
+// conns counts the connections.
 func (d *Replica) conns() (n int) {
 	d.server.Do(func() { n = len(d.seats) })
 	return n

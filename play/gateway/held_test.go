@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/protocol/realm/core"
 	"parley/world"
@@ -154,19 +153,12 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 		}
 		step(w, in)
 	}
-	h, err := New(Config{Game: g, TickRate: rate, Sight: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := plainRealm(t, h, nil)
+	h := must(New(Config{Game: g, TickRate: rate, Sight: -1}))
+	d := plainRealm(h, nil)
 	h.stats.SkippedTicks = 5000 // as if it had been asleep once
 	until := live(t, h)
 	t.Cleanup(open) // before the hub is closed
-	game, err := schema.Realm(h.sim.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := playRealmAt(t, d, "ann", core.Config{Schema: game, TickRate: rate})
+	p := playRealm(t, h, d, "ann")
 	if code := p.login(t, "ann", ""); code != realm.LoginOK {
 		t.Fatal(code)
 	}

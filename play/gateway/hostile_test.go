@@ -128,23 +128,11 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 			}
 		}
 	}
-	onReplica, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	onStamp, err := NewStamp(h, StampConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	onRelay, err := NewRelay(h, RelayConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	onDuplex, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	onRealm := plainRealm(t, h, nil)
+	onReplica := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
+	onStamp := must(NewStamp(h, StampConfig{Addr: loopback}))
+	onRelay := must(NewRelay(h, RelayConfig{Addr: loopback}))
+	onDuplex := must(NewDuplex(h, DuplexConfig{Addr: loopback}))
+	onRealm := plainRealm(h, nil)
 	s.until = live(t, h)
 
 	for i, attack := range []func(){
@@ -164,24 +152,11 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	s.streams(onRealm.Addr().String(), []byte{18, 0, 9})
 
 	// Who comes now is let in.
-	playReplica(t, onReplica)
-	playDuplex(t, h, onDuplex)
-	watchStamp(t, onStamp)
-	if code := playRealm(t, h, onRealm, "late").login(t, "late", ""); code != realm.LoginOK {
-		t.Errorf("realm: %v", code)
+	for _, d := range []listener{onReplica, onStamp, onRelay, onDuplex, onRealm} {
+		if g := join(t, h, d, nil, s.until); g.told() != "" {
+			t.Errorf("%s: who comes now is told %q", d.Name(), g.told())
+		}
 	}
-	if err := playRelay(t, onRelay).Send(relay.Unordered, relay.ToServer, make([]byte, 9)); err != nil {
-		t.Error(err)
-	}
-	s.until("all are in", func() bool {
-		in := map[string]bool{}
-		h.Do(func() {
-			for _, p := range h.Players() {
-				in[p.Dialect] = true
-			}
-		})
-		return len(in) == 5 && h.Stats().Spectators == 1
-	})
 	h.Do(func() {
 		if s.victim.left || s.victim.kicked != "" {
 			t.Errorf("the victim left: %v, told %q", s.victim.left, s.victim.kicked)
@@ -190,7 +165,11 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 }
 
 func (s *siege) replica(d *Replica) {
-	p := playReplica(s.T, d)
+	p := must(replica.Dial(s.Context(), d.Addr().String(), replica.Config{}))
+	follow(s.T, p.Close, p.Events(), func(replica.Event) {})
+	if err := p.Link(); err != nil {
+		s.Fatal(err)
+	}
 	names := []string{"steer", "chat", "terrain", "poke", "no such door", ""}
 	s.send(func() error {
 		name := names[s.IntN(len(names))]
@@ -200,7 +179,8 @@ func (s *siege) replica(d *Replica) {
 }
 
 func (s *siege) relay(d *Relay) {
-	p := playRelay(s.T, d)
+	p := must(relay.Dial(s.Context(), d.Addr().String(), relay.Config{}))
+	follow(s.T, p.Close, p.Events(), func(relay.Event) {})
 	s.send(func() error {
 		payload := s.any([][]byte{
 			append([]byte{message.RelaySteer}, s.steering(message.Big)...),

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"parley/play/message"
-	"parley/play/schema"
-	"parley/protocol/duplex"
 	"parley/world"
 )
 
@@ -36,19 +34,10 @@ func mayflies(still *bool) world.Game {
 // who comes then finds the world as it is.
 func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	still := false
-	h, err := New(Config{Game: mayflies(&still), Sight: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := NewReplica(h, ReplicaConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(Config{Game: mayflies(&still), Sight: -1}))
+	r := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
 	defer r.Shutdown(t.Context())
-	d, err := NewDuplex(h, DuplexConfig{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(NewDuplex(h, DuplexConfig{Addr: loopback}))
 	defer d.Shutdown(t.Context())
 	stale := 0
 	for range 20*h.cfg.TickRate + 7 {
@@ -67,15 +56,7 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	if stale == 0 {
 		t.Error("the copy was brought up to date in each tick, for nobody")
 	}
-	c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(t.Context())
-	go func() {
-		for range c.Events() {
-		}
-	}()
+	c := playDuplex(t, h, d)
 	still = true
 	until(t, h, "who comes knows what there is", func() bool {
 		n := 0

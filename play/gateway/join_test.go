@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/arena"
+	"parley/internal/patient"
+	"parley/play/player"
+	"parley/world"
+)
+
+const loopback = "127.0.0.1:0"
+
+// must returns what a constructor made.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// newArena is a hub with the arena, whose ticks the test runs.
+func newArena(t *testing.T, c Config) *Hub {
+	t.Helper()
+	c.Game, c.World, c.Sight = arena.Game(), world.Config{Seed: 7}, -1
+	h := must(New(c))
+	t.Cleanup(func() { h.Shutdown(context.Background()) })
+	return h
+}
+
+// waitFor does something until a condition holds that other goroutines bring about.
+func waitFor(t *testing.T, do func(), what string, holds func() bool) {
+	t.Helper()
+	for range 30_000 {
+		if holds() {
+			return
+		}
+		do()
+		<-time.After(time.Millisecond)
+	}
+	t.Fatalf("%s: not within 30,000 turns", what)
+}
+
+// until runs ticks until cond holds, one a millisecond: what a client sends takes its time,
+// however quick the ticks are.
+func until(t *testing.T, h *Hub, what string, cond func() bool) {
+	t.Helper()
+	waitFor(t, func() { ticks(t, h, 1) }, what, cond)
+}
+
+// bell is a dialect without players that rings after each tick.
+type bell struct {
+	desk
+	rings chan struct{}
+}
+
+func (b *bell) Name() string { return "bell" }
+func (b *bell) publish(*Hub) {
+	select {
+	case b.rings <- struct{}{}:
+	default:
+	}
+}
+
+// live runs a hub by the clock, for dialects whose clients count ticks by it, and returns how
+// to wait for something.
+func live(t *testing.T, h *Hub) (until func(what string, cond func() bool)) {
+	t.Helper()
+	b := &bell{rings: make(chan struct{}, 1)}
+	h.Add(b)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := patient.Value(ended); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(what string, cond func() bool) {
+		t.Helper()
+		for ticks := 0; !cond(); ticks++ {
+			if ticks > 2000 {
+				t.Fatalf("%s: not within 2,000 ticks", what)
+			}
+			select {
+			case <-b.rings:
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: no tick for a minute", what)
+			}
+		}
+	}
+}
+
+// follow has take see what a client is told, until the test closes it.
+func follow[E any](t *testing.T, stop func(context.Context) error, events iter.Seq[E], take func(E)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ev := range events {
+			take(ev)
+		}
+	}()
+	t.Cleanup(func() {
+		stop(context.Background())
+		patient.Value(done)
+	})
+}
+
+// guest is a player of any dialect, and what it was told.
+type guest struct {
+	*player.Player
+	err  error // of Join
+	mu   sync.Mutex
+	said []string // lines of chat
+	end  string   // why it is out
+}
+
+// listener is a dialect that can be joined.
+type listener interface {
+	Name() string
+	Addr() netip.AddrPort
+}
+
+// join has somebody come with a ticket or without, and waits until it is in or out. Only ticks let it in, which wait runs.
+func join(t *testing.T, h *Hub, d listener, ticket []byte, wait func(what string, cond func() bool)) *guest {
+	t.Helper()
+	g := &guest{}
+	c := player.Config{Schema: h.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Land: true, Ticket: ticket, Notice: g.notice}
+	joined := make(chan struct{})
+	go func() {
+		defer close(joined)
+		g.Player, g.err = player.Join(t.Context(), d.Name(), d.Addr().String(), c)
+	}()
+	wait(d.Name()+": it is in or out", func() bool {
+		select {
+		case <-joined:
+			if g.err != nil || g.told() != "" {
+				return true
+			}
+			in := false
+			g.See(func(v *player.Sight) { in = len(v.Things) > 0 })
+			return in
+		default:
+			return false
+		}
+	})
+	if g.err != nil {
+		g.end = g.err.Error()
+	} else {
+		t.Cleanup(func() { g.Close(context.Background()) })
+	}
+	return g
+}
+
+func (g *guest) notice(n player.Notice) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch n.Kind {
+	case player.Said:
+		g.said = append(g.said, n.Name+": "+n.Text)
+	case player.Ended:
+		g.end = n.Text
+	}
+}
+
+// told is what it read until its connection ended, "" while it is open.
+func (g *guest) told() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end == "" {
+		return ""
+	}
+	return strings.Join(append(g.said, g.end), ", ")
+}
