@@ -152,7 +152,7 @@ func (s *Server) Stats() (st ServerStats) {
 		st.Conns, st.Mux, st.Traffic, st.HastyShakes = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.hastyShakes
 	})
 	st.AcceptFaults = s.acceptFaults.Load()
-	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st
 }
 

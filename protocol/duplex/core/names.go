@@ -1,14 +1,14 @@
 package core
 
-import "parley/internal/udp"
+import "parley/internal/datagram"
 
 type (
 	// SocketStats are the counters of the feed's socket.
-	SocketStats = udp.Stats
+	SocketStats = datagram.Stats
 
 	// SocketFaults are the transient errors of the feed's socket.
-	SocketFaults = udp.Faults
+	SocketFaults = datagram.Faults
 
 	// LoopStats are the counters of a server's loop.
-	LoopStats = udp.LoopStats
+	LoopStats = datagram.LoopStats
 )
