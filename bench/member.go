@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/internal/udp"
+	"parley/internal/datagram"
 )
 
 // Member is a light client: a state machine at sockets of its own, without goroutines, so
@@ -29,7 +29,7 @@ type Member interface {
 
 // endpoint is what a dialect adds to its core to be a member over UDP.
 type endpoint struct {
-	core  udp.Core
+	core  datagram.Core
 	poll  func(take func(b []byte)) error // gives what the core has for the program
 	ready func() bool
 	send  func(now time.Time, b []byte) error

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"parley/internal/udp"
+	"parley/internal/datagram"
 )
 
 // Endpoint is a dialect's client: one connection's state machine.
 type Endpoint[E any] interface {
-	udp.Core
+	datagram.Core
 
 	// Advance sets the time before the endpoint is called.
 	Advance(now time.Time)
@@ -54,7 +54,7 @@ type ClientConfig[E any] struct {
 	Own  func(E) E
 	Size func(E) int
 
-	// Last returns the last event. why is the endpoint's reason, or the failure of the socket.
+	// Last returns the last event. why is the endpoint's reason, or the failure of the carrier.
 	Last func(why error) E
 
 	// Send gives the endpoint a message of Put, and reports whether it was taken. If not, it is given again
@@ -70,7 +70,7 @@ type ClientConfig[E any] struct {
 	HangUp, Cut func(now time.Time)
 }
 
-// Client is a client endpoint with a socket. Its methods may be called by any goroutine.
+// Client is a client endpoint with a carrier. Its methods may be called by any goroutine.
 type Client[E any] struct {
 	cfg      ClientConfig[E]
 	endpoint Endpoint[E] // owned by the loop, and by mu after its end
@@ -83,20 +83,20 @@ type Client[E any] struct {
 	told      bool          // owned by the loop: over is closed
 
 	mu   sync.Mutex
-	loop *udp.Loop // set once; the loop may run before it is set, so it reads it under mu
+	loop *datagram.Loop // set once; the loop may run before it is set, so it reads it under mu
 }
 
-// Dial starts a client with a socket, which it owns from now on, and returns when the handshake is done.
-func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c ClientConfig[E]) (*Client[E], error) {
+// Dial starts a client with a carrier, which it owns from now on, and returns when the handshake is done.
+func Dial[E any](ctx context.Context, carrier datagram.Carrier, e Endpoint[E], c ClientConfig[E]) (*Client[E], error) {
 	x := &Client[E]{
 		cfg: c, endpoint: e, inbox: newInbox(c.Size),
 		connected: make(chan struct{}),
 		over:      make(chan struct{}),
 	}
-	x.cfg.Log = Log(c.Log, c.Name, "peer", socket.RemoteAddr())
+	x.cfg.Log = Log(c.Log, c.Name, "peer", carrier.RemoteAddr())
 	x.mu.Lock()
-	x.outbox.wake = socket.Wake
-	x.loop = udp.StartLoop(socket, e, udp.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
+	x.outbox.wake = carrier.Wake
+	x.loop = datagram.StartLoop(carrier, e, datagram.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
 	x.mu.Unlock()
 	select {
 	case <-x.connected:
@@ -104,7 +104,7 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 	case <-x.over:
 	case <-ctx.Done():
 		x.Close(ctx)
-		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, socket.RemoteAddr(), ctx.Err())
+		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, carrier.RemoteAddr(), ctx.Err())
 	}
 	if isClosed(x.connected) {
 		return x, nil // the connection was made, and there may be events to read before its end
@@ -114,10 +114,10 @@ func Dial[E any](ctx context.Context, socket *udp.Socket, e Endpoint[E], c Clien
 }
 
 // LocalAddr returns the client's address.
-func (c *Client[E]) LocalAddr() netip.AddrPort { return c.loop.Socket().LocalAddr() }
+func (c *Client[E]) LocalAddr() netip.AddrPort { return c.loop.Carrier().LocalAddr() }
 
 // Loop returns the client's loop.
-func (c *Client[E]) Loop() *udp.Loop { return c.loop }
+func (c *Client[E]) Loop() *datagram.Loop { return c.loop }
 
 // Over returns a channel that is closed when the connection has ended. Events may still have events to yield.
 func (c *Client[E]) Over() <-chan struct{} { return c.over }
@@ -253,7 +253,7 @@ func (c *Client[E]) noteOver() {
 	}
 }
 
-// ended is called when the loop has ended, also if the socket failed.
+// ended is called when the loop has ended, also if the carrier failed.
 func (c *Client[E]) ended(err error) {
 	if err == nil {
 		err = ErrClosed

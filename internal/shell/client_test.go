@@ -91,7 +91,7 @@ func TestDialThatIsGivenUpDoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := shelltest.Memory()
 		h := serve(t, at)
-		h.Socket().Close()
+		h.Carrier().Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -269,7 +269,7 @@ func TestCloseOfAServerThatIsGone(t *testing.T) {
 				at := shelltest.Memory()
 				h := serve(t, at)
 				x := connect(t, at, h)
-				h.Socket().Close()
+				h.Carrier().Close()
 				ctx, cancel := context.WithTimeout(t.Context(), tt.context)
 				defer cancel()
 				start := time.Now()
@@ -328,7 +328,7 @@ func TestASocketThatFailsEndsTheClient(t *testing.T) {
 		h := serve(t, at)
 		x := connect(t, at, h)
 		h.wants(t, "came")
-		x.Loop().Socket().Close()
+		x.Loop().Carrier().Close()
 		patient.Value(x.Over())
 		_, why := x.rest()
 		for _, err := range []error{why, x.Err(), x.Close(t.Context())} {

@@ -101,7 +101,7 @@ func TestPutIntoWhatHasEnded(t *testing.T) {
 	}{
 		{"closed by us", func(t *testing.T, _ *house, x *visit) { x.Close(t.Context()) }},
 		{"closed by the server", func(_ *testing.T, h *house, _ *visit) { h.Close() }},
-		{"a socket that failed", func(_ *testing.T, _ *house, x *visit) { x.Loop().Socket().Close() }},
+		{"a socket that failed", func(_ *testing.T, _ *house, x *visit) { x.Loop().Carrier().Close() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"parley/internal/udp"
+	"parley/internal/datagram"
 )
 
 // ErrClosed means that the loop has ended, and the request was not carried out.
@@ -15,7 +15,7 @@ var ErrClosed = errors.New("shell: closed")
 
 // Core is a dialect's server core.
 type Core interface {
-	udp.Core
+	datagram.Core
 
 	// Advance sets the time before the core is called.
 	Advance(now time.Time)
@@ -39,41 +39,41 @@ type ServerConfig struct {
 
 	// Leave makes the core say goodbye to all clients and admit no new ones, and Abort makes it end all
 	// connections at once. Both run on the loop, and may be called again. Abort is also called when the
-	// socket has failed.
+	// carrier has failed.
 	Leave, Abort func()
 
 	// Flush, if set, is called when the server is closed. It waits for the last lines of the log.
 	Flush func()
 }
 
-// Server is a server core with a socket. One goroutine, the loop, owns the core. Any other goroutine may
+// Server is a server core with a carrier. One goroutine, the loop, owns the core. Any other goroutine may
 // call the methods. The loop must not call Do, Look, Shutdown and Close, which wait for it.
 type Server struct {
 	cfg     ServerConfig
 	core    Core
-	loop    *udp.Loop
+	loop    *datagram.Loop
 	leaving bool          // owned by the loop: Shutdown was called
 	left    bool          // owned by the loop: empty is closed
 	empty   chan struct{} // closed when the last connection has left after that
 }
 
-// Serve starts a server with a socket, which it owns from now on.
-func Serve(socket *udp.Socket, core Core, c ServerConfig) *Server {
+// Serve starts a server with a carrier, which it owns from now on.
+func Serve(carrier datagram.Carrier, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
-	s.loop = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended})
+	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended})
 	return s
 }
 
-// Socket returns the server's socket, for its addresses and counters.
-func (s *Server) Socket() *udp.Socket { return s.loop.Socket() }
+// Carrier returns the server's carrier, for its addresses and counters.
+func (s *Server) Carrier() datagram.Carrier { return s.loop.Carrier() }
 
 // Addr returns the address that the server listens on.
-func (s *Server) Addr() netip.AddrPort { return s.loop.Socket().LocalAddr() }
+func (s *Server) Addr() netip.AddrPort { return s.loop.Carrier().LocalAddr() }
 
 // LoopStats returns the counters of the loop.
-func (s *Server) LoopStats() udp.LoopStats { return s.loop.Stats() }
+func (s *Server) LoopStats() datagram.LoopStats { return s.loop.Stats() }
 
-// Done returns a channel that is closed when the server is closed or its socket failed. Close then
+// Done returns a channel that is closed when the server is closed or its carrier failed. Close then
 // returns the error.
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
@@ -134,7 +134,7 @@ func (s *Server) noteEmpty() {
 }
 
 // Close makes the core abort, and closes the server. The last turn sends the core's output, and polls
-// its events. If the socket failed, Close returns its error. A second call changes nothing.
+// its events. If the carrier failed, Close returns its error. A second call changes nothing.
 func (s *Server) Close() error {
 	_ = s.Do(s.cfg.Abort) // fails if the server is closed already
 	err := s.loop.Close()
@@ -153,7 +153,7 @@ func (s *Server) afterTurn(now time.Time) {
 	s.noteEmpty()
 }
 
-// ended is called when the loop has ended. If the socket failed, there was no last turn that reported
+// ended is called when the loop has ended. If the carrier failed, there was no last turn that reported
 // the end of the connections to the program.
 func (s *Server) ended(err error) {
 	if err != nil {

@@ -98,7 +98,7 @@ func TestAClosedServerRunsNothing(t *testing.T) {
 		if h.Look(func() { looked = true }); !looked { // it is still there, as are the counters
 			t.Error("nobody may look at it")
 		}
-		if h.LoopStats().Turns == 0 || h.Socket().LocalAddr() != h.Addr() {
+		if h.LoopStats().Turns == 0 || h.Carrier().LocalAddr() != h.Addr() {
 			t.Errorf("%+v at %v", h.LoopStats(), h.Addr())
 		}
 	})
@@ -250,7 +250,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 	shelltest.EachPlace(t, func(t *testing.T, at shelltest.Place) {
 		h := serve(t, at)
 		connect(t, at, h)
-		h.Socket().Close()
+		h.Carrier().Close()
 		patient.Value(h.Done())
 		h.wants(t, "came", "left") // its program is told all the same
 		h.Look(func() {

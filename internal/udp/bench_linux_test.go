@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // round is how many datagrams one measured round moves.
@@ -189,7 +191,7 @@ func BenchmarkServe(b *testing.B) {
 	for _, burst := range []int{1, 4, 20} {
 		b.Run(fmt.Sprintf("burst=%d", burst), func(b *testing.B) {
 			s := mustListen(b, Config{})
-			l := StartLoop(s, newEchoCore(4096, 2048), LoopConfig{})
+			l := datagram.StartLoop(s, newEchoCore(4096, 2048), datagram.LoopConfig{})
 			defer l.Close()
 			f := newFloor(b, defaultBatch, 2048)
 			go f.serve()
@@ -221,7 +223,7 @@ func BenchmarkServe(b *testing.B) {
 // BenchmarkWake is what it costs another goroutine to have the loop do something.
 func BenchmarkWake(b *testing.B) {
 	b.Run("a sleeping loop, there and back", func(b *testing.B) {
-		l := StartLoop(mustListen(b, Config{}), newEchoCore(1, 1), LoopConfig{})
+		l := datagram.StartLoop(mustListen(b, Config{}), newEchoCore(1, 1), datagram.LoopConfig{})
 		defer l.Close()
 		b.ReportAllocs()
 		for b.Loop() {

@@ -6,7 +6,22 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/datagram"
 )
+
+// captive is a socket whose loop takes a turn only when the test does.
+type captive struct {
+	*Socket
+	serve func(turn datagram.Turn)
+}
+
+func (c captive) Serve(turn datagram.Turn) error {
+	c.serve(turn)
+	return nil
+}
+
+func (c captive) Close() error { return nil }
 
 // scriptCore is a Core for tests. Functions that are set replace what a core
 // that does nothing would do; calls are logged by name.

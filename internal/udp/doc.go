@@ -1,10 +1,10 @@
-// Package udp moves datagrams in batches between the operating system and the cores of the dialects, which
-// have no sockets of their own.
+// Package udp is the carrier of UDP: it moves datagrams in batches between the operating system and a loop of
+// package datagram.
 //
-// A Socket reads and writes whole batches without allocating. On Linux it uses recvmmsg and sendmmsg, with GRO
+// A Socket is a datagram.Carrier. It reads and writes whole batches without allocating. On Linux it uses
+// recvmmsg and sendmmsg, with GRO
 // and GSO where the kernel can join datagrams of one size and address. Elsewhere it moves one datagram a call.
-// For tests, a Network carries datagrams in memory. A Loop owns a Socket and a Core, and moves datagrams
-// between them on a single goroutine.
+// For tests, a Network carries datagrams in memory.
 //
 // # Usage
 //
@@ -12,9 +12,8 @@
 //	if err != nil {
 //		return err // one sentence that says what to do
 //	}
-//	l := udp.StartLoop(s, core, udp.LoopConfig{AfterTurn: drainEvents})
+//	l := datagram.StartLoop(s, core, datagram.LoopConfig{AfterTurn: drainEvents})
 //	defer l.Close()
-//	err = l.Do(func() { core.Kick(player) }) // on the loop's goroutine
 //
 // Without a loop, use Socket.Read, RecvBatch.Next, SendBatch.Append and Socket.Write. A server with several
 // cores opens a ListenGroup and starts a loop for each member.
@@ -22,9 +21,7 @@
 // # Life of a datagram
 //
 //	recv_linux.go    recvmmsg fills a RecvBatch; a train (datagrams that GRO joined) is one entry
-//	recv_batch.go    Next splits the train into datagrams
-//	loop_turn.go     each goes to Core.HandleDatagram; then commands, timeouts and AfterTurn run
-//	loop_turn.go     Core.PollTransmit writes into the arena of a SendBatch
+//	package datagram takes each to the core, and fills a SendBatch with what the core sends
 //	send_linux.go    neighbours of one size and address are joined, sendmmsg sends all
 //	park_linux.go    the goroutine sleeps until a datagram, its time, or a wake
 //
@@ -45,12 +42,9 @@
 // therefore keeps a processor (P) of the scheduler from other goroutines. One P is always left to them, and
 // after eight waits in a row the loop sleeps in the poller once.
 //
-// A game's tick uses Loop.Visit, which sends small output itself, as waking the loop would cost more.
-//
 // # Limits
 //
-// limits.go has all limits. A turn handles at most LoopConfig.TurnDatagrams datagrams and sends at most 4,096
-// before timers and commands run. Write waits at most 5 ms for room in the kernel's buffer. Every queue is
+// limits.go has all limits. Write waits at most 5 ms for room in the kernel's buffer. Every queue is
 // bounded, and every drop is counted in Stats.
 //
 // # What it does not do
@@ -63,6 +57,6 @@
 // # Security
 //
 // The source of a datagram may be forged. Nothing here answers, allocates or stores state because of a
-// datagram. A flood costs no more than the bounds of a turn allow. An address that cannot be sent to loses
+// datagram. A flood costs no more than the bounds of a loop's turn allow. An address that cannot be sent to loses
 // only its own datagrams.
 package udp

@@ -2,29 +2,33 @@
 
 package udp
 
-import "syscall"
+import (
+	"syscall"
+
+	"parley/internal/datagram"
+)
 
 // faultOfErrno names a system error.
-func faultOfErrno(e syscall.Errno) Fault {
+func faultOfErrno(e syscall.Errno) datagram.Fault {
 	switch e {
 	case syscall.ECONNREFUSED, syscall.ECONNRESET:
-		return FaultRefused
+		return datagram.FaultRefused
 	case syscall.ENOBUFS, syscall.ENOMEM:
-		return FaultNoBuffers
+		return datagram.FaultNoBuffers
 	case syscall.EMSGSIZE:
-		return FaultTooBig
+		return datagram.FaultTooBig
 	case syscall.EAGAIN:
-		return FaultWouldBlock
+		return datagram.FaultWouldBlock
 	case syscall.EPERM, syscall.EACCES:
-		return FaultNotPermitted
+		return datagram.FaultNotPermitted
 	case syscall.EINTR:
-		return FaultInterrupted
+		return datagram.FaultInterrupted
 	case syscall.EHOSTUNREACH, syscall.EHOSTDOWN:
-		return FaultHostUnreachable
+		return datagram.FaultHostUnreachable
 	case syscall.ENETUNREACH, syscall.ENETDOWN:
-		return FaultNetUnreachable
+		return datagram.FaultNetUnreachable
 	case syscall.EINVAL, syscall.EAFNOSUPPORT, syscall.EADDRNOTAVAIL, syscall.EDESTADDRREQ:
-		return FaultBadAddress
+		return datagram.FaultBadAddress
 	}
-	return FaultOther
+	return datagram.FaultOther
 }

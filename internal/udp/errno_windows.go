@@ -4,29 +4,31 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/windows"
+
+	"parley/internal/datagram"
 )
 
 // faultOfErrno names a system error. Windows reports its own numbers.
-func faultOfErrno(e syscall.Errno) Fault {
+func faultOfErrno(e syscall.Errno) datagram.Fault {
 	switch e {
 	case windows.WSAECONNREFUSED, windows.WSAECONNRESET:
-		return FaultRefused
+		return datagram.FaultRefused
 	case windows.WSAENOBUFS:
-		return FaultNoBuffers
+		return datagram.FaultNoBuffers
 	case windows.WSAEMSGSIZE:
-		return FaultTooBig
+		return datagram.FaultTooBig
 	case windows.WSAEWOULDBLOCK:
-		return FaultWouldBlock
+		return datagram.FaultWouldBlock
 	case windows.WSAEACCES:
-		return FaultNotPermitted
+		return datagram.FaultNotPermitted
 	case windows.WSAEINTR:
-		return FaultInterrupted
+		return datagram.FaultInterrupted
 	case windows.WSAEHOSTUNREACH, windows.WSAEHOSTDOWN:
-		return FaultHostUnreachable
+		return datagram.FaultHostUnreachable
 	case windows.WSAENETUNREACH, windows.WSAENETDOWN:
-		return FaultNetUnreachable
+		return datagram.FaultNetUnreachable
 	case windows.WSAEINVAL, windows.WSAEAFNOSUPPORT, windows.WSAEADDRNOTAVAIL, windows.WSAEDESTADDRREQ:
-		return FaultBadAddress
+		return datagram.FaultBadAddress
 	}
-	return FaultOther
+	return datagram.FaultOther
 }

@@ -4,18 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"parley/internal/datagram"
 )
 
 var (
-	// ErrClosed is returned by the methods of a closed socket or loop.
+	// ErrClosed is returned by the methods of a closed socket.
 	ErrClosed = errors.New("udp: closed")
 
 	// ErrWoken is returned by Read when Wake ended it.
 	ErrWoken = errors.New("udp: read woken")
-
-	// ErrQueueFull is returned by Post when the loop is so far behind that its
-	// queue of commands is full. Nothing was queued.
-	ErrQueueFull = errors.New("udp: the loop's command queue is full")
 
 	// ErrNoGroup is inside the error of ListenGroup where the system cannot
 	// share one port between sockets.
@@ -66,42 +64,11 @@ func (e *addressError) Error() string {
 	return "not an address (" + e.detail + "); write host:port, such as :7000 or 192.0.2.1:7000"
 }
 
-// Fault names an error that does not end the socket: it concerns one datagram or one
-// moment. Each is counted in Stats.
-type Fault uint8
-
-const (
-	FaultRefused         Fault = iota + 1 // ECONNREFUSED: nobody listens at the peer's port
-	FaultNoBuffers                        // ENOBUFS, ENOMEM: the system is short of memory for packets
-	FaultTooBig                           // EMSGSIZE: larger than the route or the protocol carries
-	FaultWouldBlock                       // EAGAIN: the send buffer stayed full
-	FaultNotPermitted                     // EPERM, EACCES: a firewall's or the system's refusal
-	FaultInterrupted                      // EINTR: a signal came; the call was repeated
-	FaultHostUnreachable                  // EHOSTUNREACH, EHOSTDOWN
-	FaultNetUnreachable                   // ENETUNREACH, ENETDOWN
-	FaultBadAddress                       // an address that this socket cannot send to
-	FaultOther                            // anything else
-	faultCount
-)
-
-var faultNames = [faultCount]string{
-	"unset", "refused", "no buffers", "too big", "would block", "not permitted",
-	"interrupted", "host unreachable", "network unreachable", "bad address", "other",
-}
-
-// String returns the fault's name in lower case words.
-func (f Fault) String() string {
-	if f >= faultCount {
-		return "unknown"
-	}
-	return faultNames[f]
-}
-
 // faultOf names the system error inside err.
-func faultOf(err error) Fault {
+func faultOf(err error) datagram.Fault {
 	var e syscall.Errno
 	if errors.As(err, &e) {
 		return faultOfErrno(e)
 	}
-	return FaultOther
+	return datagram.FaultOther
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/datagram"
 )
 
 // netError is errno as package net wraps it.
@@ -89,21 +91,21 @@ func TestAnAddressOfAnotherMachineCannotBeListenedOn(t *testing.T) {
 	}
 }
 
-func TestFaultsAndMarksHaveNames(t *testing.T) {
+func TestFaultsHaveNames(t *testing.T) {
 	seen := map[string]bool{}
-	for f := Fault(0); f < faultCount; f++ {
+	for f := range datagram.Fault(len(datagram.Faults{})) {
 		if f.String() == "" || seen[f.String()] {
 			t.Errorf("fault %d has the name %q", f, f)
 		}
 		seen[f.String()] = true
 	}
-	if got := Fault(200).String(); got != "unknown" {
+	if got := datagram.Fault(200).String(); got != "unknown" {
 		t.Errorf("fault 200 is %q", got)
 	}
-	if got := faultOf(netError("sendto", syscall.ENOBUFS)); got != FaultNoBuffers {
+	if got := faultOf(netError("sendto", syscall.ENOBUFS)); got != datagram.FaultNoBuffers {
 		t.Errorf("ENOBUFS is %v", got)
 	}
-	if got := faultOf(errors.New("x")); got != FaultOther {
+	if got := faultOf(errors.New("x")); got != datagram.FaultOther {
 		t.Errorf("an unknown error is %v", got)
 	}
 }

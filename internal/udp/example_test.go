@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/udp"
 )
 
@@ -37,7 +38,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	loop := udp.StartLoop(s, &greeter{}, udp.LoopConfig{})
+	loop := datagram.StartLoop(s, &greeter{}, datagram.LoopConfig{})
 	defer loop.Close()
 
 	guest, err := network.Dial("192.0.2.1:7000", udp.Config{})

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -80,7 +81,7 @@ func TestALoopSurvivesSocketFaults(t *testing.T) {
 	recvFaults := []syscall.Errno{unix.ECONNREFUSED, unix.ENOBUFS, unix.EPERM, unix.EINTR, unix.EHOSTUNREACH, unix.ENETUNREACH}
 	onBatched(t, func(t *testing.T, p *place) {
 		eachSeed(t, 4, func(t *testing.T, r *rand.Rand) {
-			var injected [faultCount]uint64
+			var injected datagram.Faults
 			dice := rand.New(rand.NewPCG(r.Uint64(), 1)) // the loop's own, r stays the client's
 			draw := func(faults []syscall.Errno) syscall.Errno {
 				if i := dice.IntN(100); i < len(faults) {
@@ -88,7 +89,7 @@ func TestALoopSurvivesSocketFaults(t *testing.T) {
 				}
 				return 0
 			}
-			var recvInjected [faultCount]uint64
+			var recvInjected datagram.Faults
 			server := p.openFaulty(t, &faultyKernel{
 				onRecv: func([]unix.Mmsghdr) syscall.Errno {
 					errno := draw(recvFaults)
@@ -109,16 +110,16 @@ func TestALoopSurvivesSocketFaults(t *testing.T) {
 					return len(msgs), 0
 				},
 			})
-			surviveFaults(t, p, server, r, func(s Stats) bool { return s.OutFaults.Total() > 0 && s.InFaults.Total() > 0 })
+			surviveFaults(t, p, server, r, func(s datagram.Stats) bool { return s.OutFaults.Total() > 0 && s.InFaults.Total() > 0 })
 			s := server.Stats()
 			recvInjected[faultOfErrno(0)] = 0
 			if s.InFaults != recvInjected {
 				t.Errorf("faults on receiving %v, injected %v", s.InFaults, recvInjected)
 			}
-			if s.OutWaits != injected[FaultWouldBlock] {
-				t.Errorf("%d waits, injected %d", s.OutWaits, injected[FaultWouldBlock])
+			if s.OutWaits != injected[datagram.FaultWouldBlock] {
+				t.Errorf("%d waits, injected %d", s.OutWaits, injected[datagram.FaultWouldBlock])
 			}
-			injected[FaultWouldBlock] = s.OutFaults[FaultWouldBlock] // only a loss is counted there
+			injected[datagram.FaultWouldBlock] = s.OutFaults[datagram.FaultWouldBlock] // only a loss is counted there
 			if s.OutFaults != injected {
 				t.Errorf("faults on sending %v, injected %v", s.OutFaults, injected)
 			}
@@ -132,10 +133,10 @@ func TestALoopSurvivesSocketFaults(t *testing.T) {
 // surviveFaults has a loop over server echo numbered datagrams in rounds, and
 // checks after each that what came back is what the server says it sent. There are
 // as many rounds as it takes for faults to strike as struck says.
-func surviveFaults(t *testing.T, p *place, server *Socket, r *rand.Rand, struck func(Stats) bool) {
+func surviveFaults(t *testing.T, p *place, server *Socket, r *rand.Rand, struck func(datagram.Stats) bool) {
 	t.Helper()
 	core := newEchoCore(1024, 64)
-	l := StartLoop(server, core, LoopConfig{})
+	l := datagram.StartLoop(server, core, datagram.LoopConfig{})
 	client := p.open(t, Config{})
 	in := client.NewRecvBatch()
 	sent, received, last := uint64(0), uint64(0), -1
@@ -204,7 +205,7 @@ func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
 			c, counts := Config{Plain: true}.withDefaults(), new(counters)
 			local := Canonical(conn.LocalAddr().(*net.UDPAddr).AddrPort())
 			server := newSocket(newPlain(faulty, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
-			surviveFaults(t, p, server, r, func(s Stats) bool { return s.OutFaults.Total() > 0 })
+			surviveFaults(t, p, server, r, func(s datagram.Stats) bool { return s.OutFaults.Total() > 0 })
 			if s := server.Stats(); s.OutFaults.Total() == 0 {
 				t.Error("no fault struck")
 			}
@@ -230,7 +231,7 @@ func TestFaultsOfTheConfigStrike(t *testing.T) {
 	faults := []syscall.Errno{unix.ENOBUFS, unix.EPERM, unix.EHOSTUNREACH}
 	eachPlace(t, func(t *testing.T, p *place) {
 		var mu sync.Mutex
-		var in, out Faults
+		var in, out datagram.Faults
 		draw := drawFrom(faults, seeded(t))
 		server := p.open(t, Config{Faults: func(sending bool) syscall.Errno {
 			errno := draw(sending)
@@ -248,7 +249,7 @@ func TestFaultsOfTheConfigStrike(t *testing.T) {
 		for i := range 300 {
 			all = append(all, make([]byte, 1+i%7)) // of differing sizes, so that few are joined
 		}
-		sent, struck := uint64(0), func(faults *Faults) bool {
+		sent, struck := uint64(0), func(faults *datagram.Faults) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return faults.Total() > faults[faultOfErrno(0)]
@@ -343,7 +344,7 @@ func TestARefusalAnywhereInABatchCostsOnlyItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantData(t, collect(t, a, a.NewRecvBatch(), len(want)), want)
-			if s := b.Stats(); s.OutLost != 1 || s.OutFaults[FaultNotPermitted] != 1 {
+			if s := b.Stats(); s.OutLost != 1 || s.OutFaults[datagram.FaultNotPermitted] != 1 {
 				t.Fatalf("refusal at %d: lost %d, faults %v", at, s.OutLost, s.OutFaults)
 			}
 		}
@@ -497,12 +498,12 @@ func TestGSOThatIsRefusedFallsBack(t *testing.T) {
 func TestAReadThatFailsForEverEndsTheLoop(t *testing.T) {
 	onBatched(t, func(t *testing.T, p *place) {
 		s := p.openFaulty(t, &faultyKernel{onRecv: func([]unix.Mmsghdr) syscall.Errno { return unix.ENOTSOCK }})
-		l := newLoop(s, &scriptCore{keepNoLog: true}, LoopConfig{})
+		l := datagram.NewLoop(s, &scriptCore{keepNoLog: true}, datagram.LoopConfig{})
 		ran := false
 		if err := l.Post(func() { ran = true }); err != nil {
 			t.Fatal(err)
 		}
-		go l.run()
+		go l.Run()
 		patient.Value(l.Done())
 		if !errors.Is(l.Err(), unix.ENOTSOCK) {
 			t.Errorf("ended with %v, want ENOTSOCK", l.Err())
@@ -510,7 +511,7 @@ func TestAReadThatFailsForEverEndsTheLoop(t *testing.T) {
 		if !ran {
 			t.Error("a command that was accepted was not run")
 		}
-		if s.Stats().InFaults[FaultOther] == 0 {
+		if s.Stats().InFaults[datagram.FaultOther] == 0 {
 			t.Error("the error was not counted")
 		}
 	})
@@ -531,7 +532,7 @@ func TestEndlessTransientErrorsDoNotStarveTimers(t *testing.T) {
 		for i := range 10 {
 			core.add(time.Now().Add(time.Duration(i) * 100 * time.Microsecond))
 		}
-		startLoop(t, s, core, LoopConfig{})
+		startLoop(t, s, core, datagram.LoopConfig{})
 		patient.Value(done)
 	})
 }
@@ -552,9 +553,9 @@ func TestARunOfErrorsDoesNotHideWhatWaits(t *testing.T) {
 		core := &scriptCore{keepNoLog: true}
 		done := make(chan struct{})
 		core.datagram = func(time.Time, netip.AddrPort, []byte) { close(done) }
-		startLoop(t, server, core, LoopConfig{})
+		startLoop(t, server, core, datagram.LoopConfig{})
 		patient.Value(done)
-		if got := server.Stats().InFaults[FaultNoBuffers]; got != 5*maxStrangeErrors {
+		if got := server.Stats().InFaults[datagram.FaultNoBuffers]; got != 5*maxStrangeErrors {
 			t.Errorf("%d faults, want %d", got, 5*maxStrangeErrors)
 		}
 	})
@@ -611,7 +612,10 @@ func survivesARefusal(t *testing.T, p *place) bool {
 	c := p.dial(t, to, Config{})
 	a.Close()
 	in := c.NewRecvBatch()
-	refused := func() uint64 { s := c.Stats(); return s.InFaults[FaultRefused] + s.OutFaults[FaultRefused] }
+	refused := func() uint64 {
+		s := c.Stats()
+		return s.InFaults[datagram.FaultRefused] + s.OutFaults[datagram.FaultRefused]
+	}
 	for i := 0; refused() == 0; i++ {
 		if i == 1000 {
 			return false

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/datagram"
 )
 
 // This file is the floor: the least that a Go program can do to echo datagrams
@@ -181,33 +183,36 @@ type echoer interface{ echo(n int) }
 // echoLoop is our Loop as an echoer, without its goroutine: the turns are those
 // of a Loop, the reads those of its socket, and only the parking is left out.
 type echoLoop struct {
-	loop       *Loop
+	socket     *Socket
+	in         *RecvBatch
+	turn       datagram.Turn
 	want, have int
-	onTurn     turnFunc
+	onTurn     datagram.Turn
 }
 
-func newEchoLoop(tb testing.TB, s *Socket, core Core) *echoLoop {
+func newEchoLoop(tb testing.TB, s *Socket, core datagram.Core) *echoLoop {
 	tb.Helper()
-	e := &echoLoop{loop: newLoop(s, core, LoopConfig{})}
-	e.onTurn = e.turn
+	e := &echoLoop{socket: s, in: s.NewRecvBatch()}
+	e.onTurn = e.echoTurn
+	datagram.NewLoop(captive{s, func(turn datagram.Turn) { e.turn = turn }}, core, datagram.LoopConfig{}).Run()
 	tb.Cleanup(func() { s.Close() })
 	return e
 }
 
 func (e *echoLoop) echo(n int) {
 	e.want, e.have = n, 0
-	if err := e.loop.socket.driver.serve(e.loop.in, e.onTurn); err != nil {
+	if err := e.socket.driver.serve(e.in, e.onTurn); err != nil {
 		panic(err)
 	}
 }
 
-func (e *echoLoop) turn(in *RecvBatch, woken bool) (next, time.Time) {
+func (e *echoLoop) echoTurn(in *datagram.RecvBatch, woken bool) (datagram.Next, time.Time) {
 	e.have += in.Len()
-	e.loop.turn(in, woken)
+	e.turn(in, woken)
 	if e.have >= e.want {
-		return nextStop, time.Time{}
+		return datagram.Stop, time.Time{}
 	}
-	return nextTurn, time.Time{}
+	return datagram.Again, time.Time{}
 }
 
 // echoCore answers each datagram with its own bytes. It is a Core as small as

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // FuzzSplit joins and splits: whatever the kernel says of a buffer, each byte of
@@ -16,8 +18,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte("x"), -1, 1)
 	f.Fuzz(func(t *testing.T, data []byte, segment, limit int) {
 		limit = 1 + int(uint(limit)%MaxPayload)
-		b := &RecvBatch{entries: make([]recvEntry, 1), maxDatagram: limit}
-		b.add(netip.AddrPort{}, data, segment)
+		b := datagram.NewRecvBatch(1, limit)
+		b.Add(netip.AddrPort{}, data, segment)
 		// What a receiver without joining would have seen.
 		var want [][]byte
 		truncated := 0
@@ -36,8 +38,8 @@ func FuzzSplit(f *testing.F) {
 				break
 			}
 		}
-		if b.Len() != len(want) || int(b.tally.truncated) != truncated || b.More() != (len(want) > 0) {
-			t.Fatalf("%d datagrams and %d truncated, want %d and %d", b.Len(), b.tally.truncated, len(want), truncated)
+		if b.Len() != len(want) || int(b.Tally.Truncated) != truncated || b.More() != (len(want) > 0) {
+			t.Fatalf("%d datagrams and %d truncated, want %d and %d", b.Len(), b.Tally.Truncated, len(want), truncated)
 		}
 		sum := 0
 		for i, w := range want {
@@ -47,8 +49,8 @@ func FuzzSplit(f *testing.F) {
 			}
 			sum += len(w)
 		}
-		if b.Next() != nil || b.More() || int(b.tally.bytes) != sum {
-			t.Fatalf("after the last: more %v, bytes %d, want %d", b.More(), b.tally.bytes, sum)
+		if b.Next() != nil || b.More() || int(b.Tally.Bytes) != sum {
+			t.Fatalf("after the last: more %v, bytes %d, want %d", b.More(), b.Tally.Bytes, sum)
 		}
 	})
 }
@@ -114,14 +116,17 @@ func FuzzOps(f *testing.F) {
 			}
 		}
 		s := sender.Stats()
-		if s.OutLost != 0 || s.OutDatagrams != peers[0].Stats().sum()+peers[1].Stats().sum()+uint64(queuedIn(peers[:])) {
-			t.Fatalf("sent %d, lost %d, received %d and %d", s.OutDatagrams, s.OutLost, peers[0].Stats().sum(), peers[1].Stats().sum())
+		if s.OutLost != 0 || s.OutDatagrams != given(peers[0])+given(peers[1])+uint64(queuedIn(peers[:])) {
+			t.Fatalf("sent %d, lost %d, received %d and %d", s.OutDatagrams, s.OutLost, given(peers[0]), given(peers[1]))
 		}
 	})
 }
 
-// sum returns what a socket has been given.
-func (s Stats) sum() uint64 { return s.InDatagrams + s.InTruncated + s.InDropped }
+// given returns how many datagrams a socket was given.
+func given(s *Socket) uint64 {
+	st := s.Stats()
+	return st.InDatagrams + st.InTruncated + st.InDropped
+}
 
 // queuedIn returns how many datagrams wait in memory sockets.
 func queuedIn(sockets []*Socket) (n int) {

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // One who asks and waits for the answer wakes the loop as often as a crowd does. Whatever the
@@ -12,7 +14,7 @@ import (
 func TestALoneAskerIsSeldomMadeToWait(t *testing.T) {
 	const asks = 3000
 	server, client := openLoopback(t, Config{}), openLoopback(t, Config{})
-	startLoop(t, server, newScriptEcho(), LoopConfig{})
+	startLoop(t, server, newScriptEcho(), datagram.LoopConfig{})
 	in := client.NewRecvBatch()
 	for range asks {
 		send(t, client, server.LocalAddr(), []byte("ask"))
@@ -28,7 +30,7 @@ func TestALoneAskerIsSeldomMadeToWait(t *testing.T) {
 func TestACrowdThatIsGatheredIsServed(t *testing.T) {
 	const clients, rounds = 20, 50
 	server := openLoopback(t, Config{Gather: time.Millisecond})
-	l := startLoop(t, server, newScriptEcho(), LoopConfig{})
+	l := startLoop(t, server, newScriptEcho(), datagram.LoopConfig{})
 	var all [clients]*Socket
 	var in [clients]*RecvBatch
 	for i := range all {

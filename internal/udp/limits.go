@@ -46,13 +46,6 @@ const (
 	// second, so that a pause of the loop does not lose an honest burst.
 	defaultBufferBytes = 4 << 20
 
-	// sendArenaBytes bounds the payload bytes that wait in one SendBatch.
-	sendArenaBytes = 256 << 10
-
-	// maxSendDatagrams bounds the datagrams in one SendBatch: 16 full GSO
-	// groups, 48 KiB of bookkeeping.
-	maxSendDatagrams = 1024
-
 	// maxCallDatagrams bounds the datagrams in trains that one system call sends. A stop of
 	// the world waits for the call: 0.8 ms with 1,024 datagrams. With 256 it takes as long
 	// as a call of 64 single datagrams.
@@ -70,32 +63,6 @@ const (
 	// maxStrangeErrors is how many unknown errors in a row a read survives. It stops a
 	// broken descriptor from making the loop spin.
 	maxStrangeErrors = 64
-
-	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles before
-	// timers and commands run: a flood of datagrams that cost 1 µs each delays a timer by
-	// 1 ms at most.
-	defaultTurnDatagrams = 1024
-
-	// maxTurnTransmits bounds the datagrams that one turn sends, for a core that
-	// always has one more.
-	maxTurnTransmits = 4096
-
-	// maxVisitTransmits bounds the datagrams that a visitor sends itself, a third of a
-	// millisecond of its time. The loop sends the rest, on its own core.
-	maxVisitTransmits = 128
-
-	// maxFinalTurns bounds what a closing loop still sends: a core that never
-	// runs dry cannot keep it open.
-	maxFinalTurns = 16
-
-	// defaultCommands bounds the commands that wait for a loop.
-	defaultCommands = 1024
-
-	// maxStuckTurns is how many turns in a row a core may ask for a time that has passed
-	// while nothing happens. After that each turn is stuckPause apart: a core's bug makes
-	// timers late, but does not use a whole CPU.
-	maxStuckTurns = 1000
-	stuckPause    = time.Millisecond
 
 	// maxQueued bounds the datagrams that wait at a socket of a Network, as a kernel's
 	// receive buffer does. When the queue is full, the newest is dropped.

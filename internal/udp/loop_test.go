@@ -11,14 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
 // startLoop starts a loop that the test's end closes.
-func startLoop(t *testing.T, s *Socket, core Core, c LoopConfig) *Loop {
+func startLoop(t *testing.T, s *Socket, core datagram.Core, c datagram.LoopConfig) *datagram.Loop {
 	t.Helper()
-	l := StartLoop(s, core, c)
+	l := datagram.StartLoop(s, core, c)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -42,7 +43,15 @@ func TestATurnCallsInOrderWithOneClockRead(t *testing.T) {
 		left--
 		return 0, peer.LocalAddr(), left >= 0
 	}
-	l := newLoop(s, core, LoopConfig{AfterTurn: func(now time.Time) {
+	var what datagram.Next
+	var until time.Time
+	l := datagram.NewLoop(captive{s, func(turn datagram.Turn) {
+		in := s.NewRecvBatch()
+		if err := s.Read(in, time.Time{}); err != nil {
+			t.Error(err)
+		}
+		what, until = turn(&in.RecvBatch, true)
+	}}, core, datagram.LoopConfig{AfterTurn: func(now time.Time) {
 		note(now)
 		core.note("hook")
 	}})
@@ -52,10 +61,7 @@ func TestATurnCallsInOrderWithOneClockRead(t *testing.T) {
 	if err := l.Post(func() { core.note("command") }); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Read(l.in, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	what, until := l.turn(l.in, true)
+	l.Run()
 	got := strings.Join(core.log, " ")
 	if want := "datagram datagram datagram command timeout hook transmit transmit"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -65,10 +71,10 @@ func TestATurnCallsInOrderWithOneClockRead(t *testing.T) {
 			t.Errorf("the calls of one turn have times %v", nows)
 		}
 	}
-	if what != nextWait || !until.IsZero() {
+	if what != datagram.Wait || !until.IsZero() {
 		t.Errorf("after the turn: %v until %v, want a wait without end", what, until)
 	}
-	if got, want := l.Stats(), (LoopStats{Turns: 1, Wakes: 1, Timeouts: 1, Commands: 1}); got != want {
+	if got, want := l.Stats(), (datagram.LoopStats{Turns: 1, Wakes: 1, Timeouts: 1, Commands: 1}); got != want {
 		t.Errorf("stats %+v, want %+v", got, want)
 	}
 	if n := peer.Stats().InDatagrams; n != 0 {
@@ -89,7 +95,7 @@ func TestALoopEchoesOverEverySocket(t *testing.T) {
 
 func echoes(t *testing.T, p *place, c Config) {
 	server, client := p.open(t, c), p.open(t, Config{})
-	startLoop(t, server, newScriptEcho(), LoopConfig{})
+	startLoop(t, server, newScriptEcho(), datagram.LoopConfig{})
 	in := client.NewRecvBatch()
 	eachSeed(t, 6, func(t *testing.T, r *rand.Rand) {
 		want := randomDatagrams(r, 1+r.IntN(150))
@@ -117,7 +123,7 @@ func TestTimersFireExactlyInVirtualTime(t *testing.T) {
 			for range count {
 				core.add(start.Add(time.Duration(1 + r.Int64N(int64(10*time.Second)))))
 			}
-			l := StartLoop(s, core, LoopConfig{})
+			l := datagram.StartLoop(s, core, datagram.LoopConfig{})
 			time.Sleep(5 * time.Second)
 			// Timers may be set to before the one that the loop sleeps for.
 			more := r.IntN(100)
@@ -149,7 +155,7 @@ func TestTimersFireInOrderOverEverySocket(t *testing.T) {
 				close(done)
 			}
 		}
-		l := startLoop(t, p.open(t, Config{}), core, LoopConfig{})
+		l := startLoop(t, p.open(t, Config{}), core, datagram.LoopConfig{})
 		r := seeded(t)
 		if err := l.Do(func() {
 			now := time.Now()
@@ -176,7 +182,7 @@ func TestATimerThatMovesEarlierWakesTheLoopInTime(t *testing.T) {
 		core.timeout = func(now time.Time) { check(now); fired <- struct{}{} }
 		core.datagram = func(now time.Time, _ netip.AddrPort, _ []byte) { core.add(now.Add(time.Millisecond)) }
 		server, client := p.open(t, Config{}), p.open(t, Config{})
-		l := startLoop(t, server, core, LoopConfig{})
+		l := startLoop(t, server, core, datagram.LoopConfig{})
 		// First one in an hour, for which the loop parks; then one in a
 		// millisecond. If the armed deadline did not follow, this would hang.
 		if err := l.Do(func() { core.add(time.Now().Add(time.Hour)) }); err != nil {
@@ -219,7 +225,7 @@ func TestALoopLeavesNothingInTheSocket(t *testing.T) {
 						close(done)
 					}
 				}
-				startLoop(t, server, core, LoopConfig{})
+				startLoop(t, server, core, datagram.LoopConfig{})
 				patient.Value(done)
 			})
 		})
@@ -232,7 +238,7 @@ func TestALongTransmissionGoesOnByItself(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, sink := p.open(t, Config{}), p.open(t, Config{Batch: 1, RecvBuffer: 1 << 12})
 		core := &scriptCore{keepNoLog: true}
-		const n = maxTurnTransmits + 100
+		const n = datagram.MaxTurnTransmits + 100
 		left := n
 		var dry chan struct{}
 		core.transmit = func([]byte) (int, netip.AddrPort, bool) {
@@ -248,10 +254,10 @@ func TestALongTransmissionGoesOnByItself(t *testing.T) {
 		}
 		dry = make(chan struct{})
 		ended := dry
-		l := StartLoop(s, core, LoopConfig{})
+		l := datagram.StartLoop(s, core, datagram.LoopConfig{})
 		patient.Value(ended)
 		// More than the turn that stops and the last turn take.
-		const more = 3 * maxTurnTransmits
+		const more = 3 * datagram.MaxTurnTransmits
 		if err := l.Post(func() { left = more; l.Stop() }); err != nil {
 			t.Error(err)
 		}
@@ -271,13 +277,13 @@ func TestACoreThatAsksForThePastIsSlowedDown(t *testing.T) {
 		s, _ := network.Listen("127.0.0.1:0", Config{})
 		core := &scriptCore{keepNoLog: true}
 		core.deadline = func() (time.Time, bool) { return time.Unix(1, 0), true }
-		l := StartLoop(s, core, LoopConfig{})
-		time.Sleep(100*time.Millisecond + stuckPause/2)
+		l := datagram.StartLoop(s, core, datagram.LoopConfig{})
+		time.Sleep(100*time.Millisecond + datagram.StuckPause/2)
 		stats := l.Stats()
 		if stats.StuckTimers < 100 || stats.StuckTimers > 102 {
 			t.Errorf("%d delayed turns in 100 ms, want one a millisecond", stats.StuckTimers)
 		}
-		if most := uint64(maxStuckTurns + 110); stats.Turns > most {
+		if most := uint64(datagram.MaxStuckTurns + 110); stats.Turns > most {
 			t.Errorf("%d turns, want at most %d", stats.Turns, most)
 		}
 		if err := l.Close(); err != nil {
@@ -294,7 +300,7 @@ func TestACoreThatAlwaysTransmitsKeepsNeitherCommandsNorCloseWaiting(t *testing.
 		s, sink := p.open(t, Config{}), p.open(t, Config{Batch: 1, RecvBuffer: 1 << 12})
 		core := &scriptCore{keepNoLog: true}
 		core.transmit = func(buf []byte) (int, netip.AddrPort, bool) { return 10, p.addr(sink), true }
-		l := StartLoop(s, core, LoopConfig{})
+		l := datagram.StartLoop(s, core, datagram.LoopConfig{})
 		for range 3 {
 			if err := l.Do(func() {}); err != nil {
 				t.Error(err)
@@ -304,7 +310,7 @@ func TestACoreThatAlwaysTransmitsKeepsNeitherCommandsNorCloseWaiting(t *testing.
 			t.Error(err)
 		}
 		stats := s.Stats()
-		if turns := l.Stats().Turns; stats.OutDatagrams+stats.OutLost > (turns+maxFinalTurns)*maxTurnTransmits {
+		if turns := l.Stats().Turns; stats.OutDatagrams+stats.OutLost > (turns+datagram.MaxFinalTurns)*datagram.MaxTurnTransmits {
 			t.Errorf("%d datagrams in %d turns", stats.OutDatagrams, turns)
 		}
 	})
@@ -338,7 +344,7 @@ func TestAFloodDoesNotStarveTimersAndCommands(t *testing.T) {
 			core.add(now.Add(100 * time.Microsecond))
 		}
 		core.add(time.Now())
-		l := startLoop(t, s, core, LoopConfig{TurnDatagrams: most})
+		l := startLoop(t, s, core, datagram.LoopConfig{TurnDatagrams: most})
 		stop, flooded := make(chan struct{}), make(chan struct{})
 		flooder := p.open(t, Config{})
 		go func() {
@@ -382,7 +388,7 @@ func TestAFloodDoesNotStarveTimersAndCommands(t *testing.T) {
 func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := new(Network).Listen("127.0.0.1:0", Config{})
-		l := newLoop(s, &scriptCore{}, LoopConfig{Commands: 4}) // not started: nothing drains
+		l := datagram.NewLoop(s, &scriptCore{}, datagram.LoopConfig{Commands: 4}) // not started: nothing drains
 		var ran []int
 		note := func(i int) func() { return func() { ran = append(ran, i) } }
 		for i := range 4 {
@@ -390,8 +396,8 @@ func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.Post(note(-1)); err != ErrQueueFull {
-			t.Fatalf("fifth command: %v, want ErrQueueFull", err)
+		if err := l.Post(note(-1)); err != datagram.ErrQueueFull {
+			t.Fatalf("fifth command: %v, want datagram.ErrQueueFull", err)
 		}
 		if got := l.Stats().QueueFull; got != 1 {
 			t.Errorf("QueueFull %d, want 1", got)
@@ -399,7 +405,7 @@ func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
 		waited := make(chan error)
 		go func() { waited <- l.Do(note(4)) }()
 		synctest.Wait() // until it waits for room
-		go l.run()
+		go l.Run()
 		if err := <-waited; err != nil {
 			t.Errorf("Do on a full queue: %v", err)
 		}
@@ -419,10 +425,10 @@ func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
 		if want := []int{0, 1, 2, 3, 4, 5, 6}; !slices.Equal(ran, want) {
 			t.Errorf("ran %v, want %v", ran, want)
 		}
-		if err := l.Post(note(-1)); err != ErrClosed {
+		if err := l.Post(note(-1)); err != datagram.ErrClosed {
 			t.Errorf("Post after Close: %v", err)
 		}
-		if err := l.Do(note(-1)); err != ErrClosed {
+		if err := l.Do(note(-1)); err != datagram.ErrClosed {
 			t.Errorf("Do after Close: %v", err)
 		}
 	})
@@ -431,7 +437,7 @@ func TestCommandsRunOnceInOrderAndAreBounded(t *testing.T) {
 func TestDoThatWaitsForRoomEndsWhenTheLoopStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := new(Network).Listen("127.0.0.1:0", Config{})
-		l := newLoop(s, &scriptCore{}, LoopConfig{Commands: 1})
+		l := datagram.NewLoop(s, &scriptCore{}, datagram.LoopConfig{Commands: 1})
 		if err := l.Post(func() {}); err != nil {
 			t.Fatal(err)
 		}
@@ -439,10 +445,10 @@ func TestDoThatWaitsForRoomEndsWhenTheLoopStops(t *testing.T) {
 		go func() { waited <- l.Do(func() { t.Error("a refused command was run") }) }()
 		synctest.Wait()
 		l.Stop()
-		if err := <-waited; err != ErrClosed {
+		if err := <-waited; err != datagram.ErrClosed {
 			t.Errorf("Do: %v, want ErrClosed", err)
 		}
-		go l.run()
+		go l.Run()
 		<-l.Done()
 	})
 }
@@ -459,7 +465,7 @@ func TestCloseSendsWhatTheCoreHasLeft(t *testing.T) {
 			left--
 			return copy(buf, "goodbye"), p.addr(peer), true
 		}
-		l := StartLoop(s, core, LoopConfig{})
+		l := datagram.StartLoop(s, core, datagram.LoopConfig{})
 		if err := l.Post(func() { left = 100 }); err != nil {
 			t.Fatal(err)
 		}
@@ -482,12 +488,12 @@ func TestCloseSendsWhatTheCoreHasLeft(t *testing.T) {
 
 func TestStopFromTheLoopItself(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
-		var l *Loop
+		var l *datagram.Loop
 		ready := make(chan struct{})
 		core := &scriptCore{keepNoLog: true}
 		core.datagram = func(time.Time, netip.AddrPort, []byte) { patient.Value(ready); l.Stop() }
 		s, peer := p.open(t, Config{}), p.open(t, Config{})
-		l = StartLoop(s, core, LoopConfig{})
+		l = datagram.StartLoop(s, core, datagram.LoopConfig{})
 		close(ready)
 		send(t, peer, p.addr(s), []byte("stop"))
 		patient.Value(l.Done())
@@ -501,7 +507,7 @@ func TestALoopWhoseSocketIsClosedEndsWithThatError(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := p.open(t, Config{})
 		var told error
-		l := StartLoop(s, &scriptCore{keepNoLog: true}, LoopConfig{Ended: func(err error) { told = err }})
+		l := datagram.StartLoop(s, &scriptCore{keepNoLog: true}, datagram.LoopConfig{Ended: func(err error) { told = err }})
 		if l.Err() != nil {
 			t.Error("a loop that runs has an error")
 		}

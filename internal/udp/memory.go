@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"syscall"
+
+	"parley/internal/datagram"
 )
 
 // Network is a network in memory: its sockets behave like real ones, reach only each
@@ -148,21 +150,21 @@ type memory struct {
 	local, remote netip.AddrPort
 }
 
-func (m *memory) write(out *SendBatch) error {
+func (m *memory) write(out *datagram.SendBatch) error {
 	m.mu.Lock()
 	closed := m.closed
 	m.mu.Unlock()
 	if closed {
-		m.counts.lost(FaultOther, out.count)
+		m.counts.lost(datagram.FaultOther, out.Len())
 		return ErrClosed
 	}
-	var t tally
-	entries := out.waiting()
+	var t datagram.Tally
+	entries := out.Entries()
 	for i := range entries {
 		e := &entries[i]
-		to := Canonical(e.to)
+		to := Canonical(e.To)
 		if !m.reaches(to) {
-			m.counts.lost(FaultBadAddress, 1)
+			m.counts.lost(datagram.FaultBadAddress, 1)
 			continue
 		}
 		if m.config.Faults != nil {
@@ -171,17 +173,17 @@ func (m *memory) write(out *SendBatch) error {
 				continue
 			}
 		}
-		t.datagrams++
-		t.bytes += uint64(e.n)
+		t.Datagrams++
+		t.Bytes += uint64(e.N)
 		from := m.local
 		if from.Addr().IsUnspecified() {
 			from = netip.AddrPortFrom(loopback(to.Addr()), from.Port())
 		}
 		if peer := m.network.find(from, to); peer != nil {
-			peer.push(from, out.payload(e))
+			peer.push(from, out.Payload(e))
 		}
 	}
-	if t.datagrams > 0 {
+	if t.Datagrams > 0 {
 		m.counts.sent(&t)
 	}
 	return nil
@@ -206,10 +208,10 @@ func loopback(ip netip.Addr) netip.Addr {
 	return netip.IPv6Loopback()
 }
 
-func (m *memory) writeInTurn(out *SendBatch) error { return m.write(out) }
+func (m *memory) writeInTurn(out *datagram.SendBatch) error { return m.write(out) }
 
 func (m *memory) newRecvBatch() *RecvBatch {
-	return &RecvBatch{entries: make([]recvEntry, m.config.Batch), maxDatagram: m.config.MaxDatagram}
+	return &RecvBatch{RecvBatch: datagram.NewRecvBatch(m.config.Batch, m.config.MaxDatagram)}
 }
 
 func (m *memory) buffers() (recv, send int) { return maxQueued * m.config.MaxDatagram, 0 }

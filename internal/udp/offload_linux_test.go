@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -48,7 +49,7 @@ func TestJoiningPreservesEveryDatagram(t *testing.T) {
 		if out := b.Stats(); gso != (out.OutJoined > 0) {
 			t.Errorf("GSO is on: %v, datagrams that left joined: %d", gso, out.OutJoined)
 		}
-		var in Stats
+		var in datagram.Stats
 		for _, s := range peers {
 			in.InJoined += s.Stats().InJoined
 		}

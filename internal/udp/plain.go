@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+
+	"parley/internal/datagram"
 )
 
 // plain is the portable socket: it uses package net and moves one datagram in a system
@@ -63,12 +65,12 @@ func (p *plain) feed() {
 			return
 		}
 		fault := faultOf(err)
-		if fault == FaultTooBig {
+		if fault == datagram.FaultTooBig {
 			p.commit(len(buf), Canonical(from)) // Windows reports a truncated datagram as an error
 			continue
 		}
 		p.counts.inFaults[fault].Add(1)
-		if fault != FaultOther && fault != FaultBadAddress {
+		if fault != datagram.FaultOther && fault != datagram.FaultBadAddress {
 			continue
 		}
 		if strange++; strange >= maxStrangeErrors {
@@ -121,19 +123,19 @@ func (p *plain) fail(err error) {
 	notify(p.signal)
 }
 
-func (p *plain) write(out *SendBatch) error {
-	var t tally
-	entries := out.waiting()
+func (p *plain) write(out *datagram.SendBatch) error {
+	var t datagram.Tally
+	entries := out.Entries()
 	for i := range entries {
 		e := &entries[i]
-		err := p.writeOne(out.payload(e), e.to)
+		err := p.writeOne(out.Payload(e), e.To)
 		switch {
 		case err == nil:
-			t.datagrams++
-			t.bytes += uint64(e.n)
+			t.Datagrams++
+			t.Bytes += uint64(e.N)
 		case errors.Is(err, net.ErrClosed):
-			p.counts.lost(FaultOther, out.count-i)
-			if t.datagrams > 0 {
+			p.counts.lost(datagram.FaultOther, out.Len()-i)
+			if t.Datagrams > 0 {
 				p.counts.sent(&t)
 			}
 			return ErrClosed
@@ -141,7 +143,7 @@ func (p *plain) write(out *SendBatch) error {
 			p.counts.lost(sendFault(err), 1)
 		}
 	}
-	if t.datagrams > 0 {
+	if t.Datagrams > 0 {
 		p.counts.sent(&t)
 	}
 	return nil
@@ -164,7 +166,7 @@ func (p *plain) writeOne(b []byte, to netip.AddrPort) error {
 			return nil
 		}
 		f := faultOf(err)
-		if f != FaultInterrupted && f != FaultRefused && f != FaultWouldBlock {
+		if f != datagram.FaultInterrupted && f != datagram.FaultRefused && f != datagram.FaultWouldBlock {
 			return err
 		}
 		p.counts.outFaults[f].Add(1)
@@ -176,18 +178,18 @@ var errBadAddress = errors.New("udp: an address that this socket cannot send to"
 
 // sendFault names an error of package net, which has its own errors for addresses of the
 // wrong family.
-func sendFault(err error) Fault {
+func sendFault(err error) datagram.Fault {
 	var sys *os.SyscallError
 	if !errors.As(err, &sys) {
-		return FaultBadAddress
+		return datagram.FaultBadAddress
 	}
 	return faultOf(err)
 }
 
-func (p *plain) writeInTurn(out *SendBatch) error { return p.write(out) }
+func (p *plain) writeInTurn(out *datagram.SendBatch) error { return p.write(out) }
 
 func (p *plain) newRecvBatch() *RecvBatch {
-	return &RecvBatch{entries: make([]recvEntry, p.config.Batch), maxDatagram: p.config.MaxDatagram}
+	return &RecvBatch{RecvBatch: datagram.NewRecvBatch(p.config.Batch, p.config.MaxDatagram)}
 }
 
 func (p *plain) buffers() (recv, send int) { return p.recv, p.send }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // queue holds the datagrams that wait for one reader, in a ring of buffers that are
@@ -78,7 +80,7 @@ func (q *queue) slot() *queued {
 
 // take puts as many datagrams into in as fit, and returns how many.
 func (q *queue) take(in *RecvBatch) (int, error) {
-	in.clear()
+	in.Clear()
 	q.mu.Lock()
 	q.head = (q.head + q.taken) % len(q.ring)
 	q.count -= q.taken
@@ -87,24 +89,24 @@ func (q *queue) take(in *RecvBatch) (int, error) {
 		q.mu.Unlock()
 		return 0, ErrClosed
 	}
-	n := min(q.count, len(in.entries))
+	n := min(q.count, in.Cap())
 	for i := range n {
 		s := &q.ring[(q.head+i)%len(q.ring)]
-		in.add(s.from, s.data, 0)
+		in.Add(s.from, s.data, 0)
 	}
 	q.taken = n
 	err := q.err
 	q.mu.Unlock()
 	notify(q.room)
 	if n > 0 {
-		q.counts.received(&in.tally)
+		q.counts.received(&in.Tally)
 		return n, nil
 	}
 	return 0, err
 }
 
 // serve is driver.serve.
-func (q *queue) serve(in *RecvBatch, turn turnFunc) error {
+func (q *queue) serve(in *RecvBatch, turn datagram.Turn) error {
 	due := true
 	var until time.Time
 	for {
@@ -114,10 +116,10 @@ func (q *queue) serve(in *RecvBatch, turn turnFunc) error {
 		}
 		woken := q.woken.Swap(false)
 		if n > 0 || woken || due {
-			var what next
-			what, until = turn(in, woken)
-			due = what == nextTurn
-			if what == nextStop {
+			var what datagram.Next
+			what, until = turn(&in.RecvBatch, woken)
+			due = what == datagram.Again
+			if what == datagram.Stop {
 				return nil
 			}
 			if due || n > 0 {

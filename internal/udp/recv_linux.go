@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/datagram"
 )
 
 // recvControlBytes is room for the control message that we ask for: the segment size.
@@ -43,8 +45,7 @@ func (d *batched) newRecvBatch() *RecvBatch {
 	}
 	stride := (size+63)&^63 + slotPadding
 	b := &RecvBatch{
-		entries:     make([]recvEntry, n),
-		maxDatagram: d.config.MaxDatagram,
+		RecvBatch: datagram.NewRecvBatch(n, d.config.MaxDatagram),
 		vectors: recvVectors{
 			msgs:    make([]unix.Mmsghdr, n),
 			iovs:    make([]unix.Iovec, n),
@@ -84,7 +85,7 @@ func (v *recvVectors) rearm() {
 type reader struct {
 	fd         uintptr // valid during a turn
 	in         *RecvBatch
-	turn       turnFunc
+	turn       datagram.Turn
 	until      time.Time
 	due        bool // a turn is due even without a datagram
 	spinAfter  int
@@ -97,7 +98,7 @@ type reader struct {
 // serve runs the turns inside one RawConn.Read. The poller's readiness is reset only when a
 // Read begins, so within one Read it is never lost. A batch that is not full then needs no
 // second read before parking, which saves a useless system call for every sleep.
-func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
+func (d *batched) serve(in *RecvBatch, turn datagram.Turn) error {
 	r := &d.reader
 	r.in, r.turn, r.due, r.failure = in, turn, true, nil
 	for {
@@ -107,7 +108,7 @@ func (d *batched) serve(in *RecvBatch, turn turnFunc) error {
 			return r.failure
 		case d.closed.Load():
 			return ErrClosed
-		case !errors.Is(err, os.ErrDeadlineExceeded) && d.strange(FaultOther, err):
+		case !errors.Is(err, os.ErrDeadlineExceeded) && d.strange(datagram.FaultOther, err):
 			return r.failure
 		}
 		d.park.disarm()
@@ -134,13 +135,13 @@ func (d *batched) readable(fd uintptr) bool {
 		woken = d.park.leave() || woken
 		if got > 0 || more || woken || r.due {
 			r.due = false
-			var what next
-			what, r.until = r.turn(r.in, woken)
+			var what datagram.Next
+			what, r.until = r.turn(&r.in.RecvBatch, woken)
 			woken = false
 			switch {
-			case what == nextStop:
+			case what == datagram.Stop:
 				return true
-			case what == nextTurn:
+			case what == datagram.Again:
 				r.due, gathers = true, false
 				continue
 			case more || got >= r.spinAfter:
@@ -183,7 +184,7 @@ var sleepers atomic.Int32
 // after a run of errors. A run is cut short, so that endless errors do not keep timers and
 // commands waiting.
 func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
-	in.clear()
+	in.Clear()
 	in.vectors.rearm()
 	for range maxStrangeErrors {
 		n, errno := d.kernel.recvmmsg(fd, in.vectors.msgs)
@@ -197,7 +198,7 @@ func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 		}
 		fault := faultOfErrno(errno)
 		d.counts.inFaults[fault].Add(1)
-		if (fault == FaultOther || fault == FaultBadAddress) && d.strange(fault, errno) {
+		if (fault == datagram.FaultOther || fault == datagram.FaultBadAddress) && d.strange(fault, errno) {
 			return 0, false
 		}
 	}
@@ -206,7 +207,7 @@ func (d *batched) receive(fd uintptr, in *RecvBatch) (got int, more bool) {
 
 // strange counts an error that should not occur, and reports whether such errors were too
 // many in a row to go on.
-func (d *batched) strange(f Fault, err error) bool {
+func (d *batched) strange(f datagram.Fault, err error) bool {
 	r := &d.reader
 	if r.strange++; r.strange < maxStrangeErrors {
 		return false
@@ -223,7 +224,7 @@ func (d *batched) collect(in *RecvBatch, n int) {
 	for i := range v.msgs[:n] {
 		m := &v.msgs[i]
 		if m.Hdr.Flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
-			in.tally.truncated++
+			in.Tally.Truncated++
 			continue
 		}
 		if m.Hdr.Name != nil {
@@ -232,9 +233,9 @@ func (d *batched) collect(in *RecvBatch, n int) {
 		at := i * recvControlBytes
 		segment := readSegment(v.control[at : at+int(m.Hdr.Controllen)])
 		at = i * v.stride
-		in.add(from, v.buffers[at:at+int(m.Len)], segment)
+		in.Add(from, v.buffers[at:at+int(m.Len)], segment)
 	}
-	d.counts.received(&in.tally)
+	d.counts.received(&in.Tally)
 }
 
 // readSegment finds the segment size in the control messages of a datagram.

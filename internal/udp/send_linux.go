@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/datagram"
 )
 
 // sendControlBytes is the control message that carries the segment size.
@@ -22,12 +24,12 @@ type writer struct {
 	control []byte
 	groups  []sendGroup
 
-	out         *SendBatch
-	entries     []sendEntry // of out
-	sum         tally       // of msgs[:built]
-	at          int         // first entry that is not in msgs yet
-	built, done int         // msgs[done:built] wait to be sent
-	single      int         // entries before this one are not joined
+	out         *datagram.SendBatch
+	entries     []datagram.SendEntry // of out
+	sum         datagram.Tally       // of msgs[:built]
+	at          int                  // first entry that is not in msgs yet
+	built, done int                  // msgs[done:built] wait to be sent
+	single      int                  // entries before this one are not joined
 	patience    patience
 	retried     bool // the next message was refused once and is tried again
 	suspect     bool // GSO is to be limited to suspectMax if the next message succeeds
@@ -68,14 +70,14 @@ func (w *writer) init(d *batched, n int) {
 	}
 }
 
-func (d *batched) write(out *SendBatch) error {
+func (d *batched) write(out *datagram.SendBatch) error {
 	d.writer.begin(out)
 	return d.finish()
 }
 
 // writeInTurn sends through the descriptor that the turn's read holds open,
 // which spares it the locks of another RawConn call.
-func (d *batched) writeInTurn(out *SendBatch) error {
+func (d *batched) writeInTurn(out *datagram.SendBatch) error {
 	d.writer.begin(out)
 	if d.writable(d.reader.fd) {
 		return nil
@@ -83,8 +85,8 @@ func (d *batched) writeInTurn(out *SendBatch) error {
 	return d.finish()
 }
 
-func (w *writer) begin(out *SendBatch) {
-	w.out, w.entries = out, out.waiting()
+func (w *writer) begin(out *datagram.SendBatch) {
+	w.out, w.entries = out, out.Entries()
 	w.at, w.built, w.done, w.single = 0, 0, 0, 0
 	w.patience, w.retried, w.suspect = patienceRetry, false, false
 }
@@ -101,7 +103,7 @@ func (d *batched) finish() error {
 		case err == nil:
 			return nil
 		case d.closed.Load():
-			d.counts.lost(FaultOther, w.unsent())
+			d.counts.lost(datagram.FaultOther, w.unsent())
 			return ErrClosed
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			d.counts.lost(faultOf(err), w.unsent())
@@ -115,7 +117,7 @@ func (d *batched) finish() error {
 func (w *writer) unsent() int {
 	n := 0
 	for i := range w.entries[w.at:] {
-		if w.entries[w.at+i].n >= 0 {
+		if w.entries[w.at+i].N >= 0 {
 			n++
 		}
 	}
@@ -143,9 +145,9 @@ func (d *batched) writable(fd uintptr) bool {
 		}
 		if errno == unix.EAGAIN {
 			switch d.full() {
-			case nextWait:
+			case datagram.Wait:
 				return false
-			case nextStop:
+			case datagram.Stop:
 				return true
 			}
 			continue
@@ -158,70 +160,70 @@ func (d *batched) writable(fd uintptr) bool {
 // and size share a message.
 func (d *batched) build() {
 	w := &d.writer
-	entries, arena := w.entries, w.out.arena
+	entries, arena := w.entries, w.out.Arena
 	gsoMax := int(d.gsoMax.Load())
 	w.done, w.built = 0, 0
-	w.sum = tally{}
-	for w.at < len(entries) && w.built < len(w.msgs) && w.sum.datagrams < maxCallDatagrams {
+	w.sum = datagram.Tally{}
+	for w.at < len(entries) && w.built < len(w.msgs) && w.sum.Datagrams < maxCallDatagrams {
 		first := w.at
 		e := &entries[first]
 		h, iov := &w.msgs[w.built].Hdr, &w.iovs[w.built]
-		if e.n < 0 || !d.address(h, &w.names[w.built], e) {
-			if e.n >= 0 {
-				d.counts.lost(FaultBadAddress, 1)
-				e.n = -1 // it is counted; ungroup may bring us here again
+		if e.N < 0 || !d.address(h, &w.names[w.built], e) {
+			if e.N >= 0 {
+				d.counts.lost(datagram.FaultBadAddress, 1)
+				e.N = -1 // it is counted; ungroup may bring us here again
 			}
 			w.at++
 			continue
 		}
-		bytes := e.n
+		bytes := e.N
 		w.at++
-		if e.n > 0 && e.n <= gsoMax && first >= w.single {
+		if e.N > 0 && e.N <= gsoMax && first >= w.single {
 			bytes = w.join(e)
 		}
 		count := w.at - first
 		if count > 1 {
-			w.sum.joined += uint64(count)
+			w.sum.Joined += uint64(count)
 			at := w.built * sendControlBytes
 			h.Control = &w.control[at]
 			h.SetControllen(sendControlBytes)
-			*(*uint16)(unsafe.Pointer(&w.control[at+unix.SizeofCmsghdr])) = uint16(e.n)
+			*(*uint16)(unsafe.Pointer(&w.control[at+unix.SizeofCmsghdr])) = uint16(e.N)
 		} else {
 			h.Control = nil
 			h.SetControllen(0)
 		}
-		iov.Base = &arena[e.off] // below the end: Free lends no less than a byte
+		iov.Base = &arena[e.Off] // below the end: Free lends no less than a byte
 		iov.SetLen(bytes)
 		w.groups[w.built] = sendGroup{first, count, bytes}
-		w.sum.datagrams += uint64(count)
-		w.sum.bytes += uint64(bytes)
+		w.sum.Datagrams += uint64(count)
+		w.sum.Bytes += uint64(bytes)
 		w.built++
 	}
 }
 
 // address names the receiver of e in h.
-func (d *batched) address(h *unix.Msghdr, name *sockaddr, e *sendEntry) bool {
+func (d *batched) address(h *unix.Msghdr, name *sockaddr, e *datagram.SendEntry) bool {
 	if h.Name == nil {
-		return e.to == d.remote || Canonical(e.to) == d.remote
+		return e.To == d.remote || Canonical(e.To) == d.remote
 	}
-	h.Namelen = name.encode(d.family, e.to)
+	h.Namelen = name.encode(d.family, e.To)
 	return h.Namelen != 0
 }
 
 // join moves w.at past the entries that can share a message with e, the entry before
 // w.at, and returns the bytes of all. They lie one after the other in the arena, so one
 // vector covers them.
-func (w *writer) join(e *sendEntry) (bytes int) {
-	bytes = e.n
+func (w *writer) join(e *datagram.SendEntry) (bytes int) {
+	bytes = e.N
 	first := w.at - 1
 	for w.at < len(w.entries) && w.at-first < maxGSOSegments {
 		x := &w.entries[w.at]
-		if x.n <= 0 || x.n > e.n || bytes+x.n > MaxPayload || x.to != e.to {
+		if x.N <= 0 || x.N > e.N || bytes+x.N > MaxPayload || x.To != e.To {
 			break
 		}
-		bytes += x.n
+		bytes += x.N
 		w.at++
-		if x.n < e.n {
+		if x.N < e.N {
 			break // only the last may be shorter
 		}
 	}
@@ -233,12 +235,12 @@ func (d *batched) took(n int) {
 	w := &d.writer
 	t := w.sum
 	if n != w.built {
-		t = tally{}
+		t = datagram.Tally{}
 		for _, g := range w.groups[w.done : w.done+n] {
-			t.datagrams += uint64(g.count)
-			t.bytes += uint64(g.bytes)
+			t.Datagrams += uint64(g.count)
+			t.Bytes += uint64(g.bytes)
 			if g.count > 1 {
-				t.joined += uint64(g.count)
+				t.Joined += uint64(g.count)
 			}
 		}
 	}
@@ -256,21 +258,21 @@ func (d *batched) took(n int) {
 
 // full decides what to do about a full send buffer: nextTurn to try again at once,
 // nextWait to wait for room, nextStop when the rest is given up.
-func (d *batched) full() next {
+func (d *batched) full() datagram.Next {
 	w := &d.writer
 	d.counts.outWaits.Add(1)
 	switch w.patience {
 	case patienceRetry:
 		w.patience = patienceArm
-		return nextTurn
+		return datagram.Again
 	case patienceArm:
 		w.patience = patienceWait
 		_ = d.file.SetWriteDeadline(time.Now().Add(writeWait))
 	case patienceLast:
-		d.counts.lost(FaultWouldBlock, w.unsent())
-		return nextStop
+		d.counts.lost(datagram.FaultWouldBlock, w.unsent())
+		return datagram.Stop
 	}
-	return nextWait
+	return datagram.Wait
 }
 
 // refused decides what becomes of the next message, which the kernel refused.
@@ -282,16 +284,16 @@ func (d *batched) refused(errno syscall.Errno) {
 		return
 	}
 	switch {
-	case fault == FaultInterrupted:
+	case fault == datagram.FaultInterrupted:
 		d.counts.outFaults[fault].Add(1)
 		return
-	case fault == FaultRefused && !w.retried:
+	case fault == datagram.FaultRefused && !w.retried:
 		// The error is about an earlier datagram. It is cleared now, and this datagram
 		// has not been tried.
 		w.retried = true
 		d.counts.outFaults[fault].Add(1)
 		return
-	case fault == FaultBadAddress || fault == FaultOther:
+	case fault == datagram.FaultBadAddress || fault == datagram.FaultOther:
 		zones.forget() // the interface of a link-local peer may be gone
 	}
 	d.counts.lost(fault, g.count)
@@ -310,7 +312,7 @@ func (d *batched) ungroup(g *sendGroup, errno syscall.Errno) bool {
 	limit := 0
 	switch errno {
 	case unix.EINVAL, unix.EMSGSIZE:
-		if limit = w.entries[g.first].n - 1; limit < minGSOSegment {
+		if limit = w.entries[g.first].N - 1; limit < minGSOSegment {
 			limit = 0
 		}
 	case unix.EIO, unix.ENOPROTOOPT, unix.EOPNOTSUPP:

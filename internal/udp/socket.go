@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"parley/internal/datagram"
 )
 
 // Socket is one UDP socket that reads and writes batches. One goroutine at a
@@ -20,21 +22,21 @@ type Socket struct {
 	// For Read, which calls serve and stops it at the first result.
 	until   time.Time
 	readErr error
-	onRead  turnFunc
+	onRead  datagram.Turn
 }
 
 // driver is the part that differs between the kinds of socket: batched, plain, memory.
 type driver interface {
-	// serve fills in and calls turn, again and again, until turn returns nextStop or the
+	// serve fills in and calls turn, again and again, until turn returns Stop or the
 	// socket is closed. The first call of turn comes at once.
-	serve(in *RecvBatch, turn turnFunc) error
+	serve(in *RecvBatch, turn datagram.Turn) error
 
 	// write sends all of out and counts what became of each datagram. It fails only when
 	// the socket is closed.
-	write(out *SendBatch) error
+	write(out *datagram.SendBatch) error
 
 	// writeInTurn is write for the goroutine that is inside a turn of serve.
-	writeInTurn(out *SendBatch) error
+	writeInTurn(out *datagram.SendBatch) error
 
 	newRecvBatch() *RecvBatch
 	wake()
@@ -44,18 +46,12 @@ type driver interface {
 	close() error
 }
 
-// turnFunc handles a batch, which may be empty, and returns what comes next. woken is set
-// when Wake was called since the last turn.
-type turnFunc func(in *RecvBatch, woken bool) (next, time.Time)
-
-// next is what a turn wants to happen after it.
-type next uint8
-
-const (
-	nextWait next = iota + 1 // wait for a datagram, a Wake, or the time given (zero: none)
-	nextTurn                 // another turn at once, after a read that does not wait
-	nextStop                 // leave serve
-)
+// RecvBatch holds the datagrams of one Read. It is made by the socket that fills it and is
+// used with no other.
+type RecvBatch struct {
+	datagram.RecvBatch
+	vectors recvVectors // what the system's calls need, see recv_linux.go
+}
 
 // Listen opens a socket on addr, written host:port. An empty host means all
 // addresses of the machine, of both families where it has both; port 0 lets the
@@ -135,7 +131,7 @@ func (s *Socket) Buffers() (recv, send int) { return s.driver.buffers() }
 func (s *Socket) Offload() (gso, gro bool) { return s.driver.offload() }
 
 // Stats returns the counters as they are now.
-func (s *Socket) Stats() Stats {
+func (s *Socket) Stats() datagram.Stats {
 	st := s.counts.snapshot()
 	st.InDropped += s.driver.dropped()
 	return st
@@ -144,8 +140,13 @@ func (s *Socket) Stats() Stats {
 // NewRecvBatch returns a batch for this socket's Read.
 func (s *Socket) NewRecvBatch() *RecvBatch { return s.driver.newRecvBatch() }
 
+// Serve reads into a batch of its own and calls turn, as datagram.Carrier says.
+func (s *Socket) Serve(turn datagram.Turn) error {
+	return s.driver.serve(s.driver.newRecvBatch(), turn)
+}
+
 // NewSendBatch returns a batch that fits this socket's Config.
-func (s *Socket) NewSendBatch() *SendBatch { return NewSendBatch(s.config) }
+func (s *Socket) NewSendBatch() *datagram.SendBatch { return NewSendBatch(s.config) }
 
 // Read waits for datagrams and fills in with at least one. If until is zero, Read waits
 // for ever. If until has passed, Read does not wait. The error is os.ErrDeadlineExceeded
@@ -159,7 +160,7 @@ func (s *Socket) Read(in *RecvBatch, until time.Time) error {
 	return s.readErr
 }
 
-func (s *Socket) readTurn(in *RecvBatch, woken bool) (next, time.Time) {
+func (s *Socket) readTurn(in *datagram.RecvBatch, woken bool) (datagram.Next, time.Time) {
 	switch {
 	case in.More():
 		s.readErr = nil
@@ -168,20 +169,20 @@ func (s *Socket) readTurn(in *RecvBatch, woken bool) (next, time.Time) {
 	case !s.until.IsZero() && !s.until.After(time.Now()):
 		s.readErr = os.ErrDeadlineExceeded
 	default:
-		return nextWait, s.until
+		return datagram.Wait, s.until
 	}
 	// A wake that came together with datagrams belongs to the next Read.
 	if woken && s.readErr == nil {
 		s.driver.wake()
 	}
-	return nextStop, time.Time{}
+	return datagram.Stop, time.Time{}
 }
 
 // Write sends all datagrams of out and empties it. It waits at most a few milliseconds
 // for room in the kernel's buffer. A datagram that cannot be sent is counted, and the
 // others are still sent. The error is ErrClosed or nil.
-func (s *Socket) Write(out *SendBatch) error {
-	if out.count == 0 {
+func (s *Socket) Write(out *datagram.SendBatch) error {
+	if out.Len() == 0 {
 		return nil
 	}
 	err := s.driver.write(out)
@@ -189,20 +190,11 @@ func (s *Socket) Write(out *SendBatch) error {
 	return err
 }
 
-// writeInTurn is Write for a turn of serve.
-func (s *Socket) writeInTurn(out *SendBatch) {
-	if out.count == 0 {
-		return
-	}
-	// A closed socket also ends the read, which is where the loop learns of it.
-	_ = s.driver.writeInTurn(out)
+// WriteInTurn is Write for the goroutine that is inside a turn of Serve.
+func (s *Socket) WriteInTurn(out *datagram.SendBatch) error {
+	err := s.driver.writeInTurn(out)
 	out.Reset()
-}
-
-// writeOutside is Write for a visitor, which owns a loop's core between two turns.
-func (s *Socket) writeOutside(out *SendBatch) {
-	// A closed socket also ends the read, which is where the loop learns of it.
-	_ = s.Write(out)
+	return err
 }
 
 // Wake ends the Read that is waiting, or else the next one. Many calls before that Read
@@ -216,4 +208,10 @@ func (s *Socket) Close() error {
 		return fmt.Errorf("udp: close: %w", err)
 	}
 	return nil
+}
+
+// NewSendBatch returns an empty batch of a size that fits c.
+func NewSendBatch(c Config) *datagram.SendBatch {
+	c = c.withDefaults()
+	return datagram.NewSendBatch(c.Batch, c.MaxDatagram)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 )
 
@@ -53,7 +54,7 @@ func randomDatagrams(r *rand.Rand, n int) [][]byte {
 }
 
 // checkSums holds the laws of Stats for two sockets of which b sent to a.
-func checkSums(t *testing.T, a, b Stats) {
+func checkSums(t *testing.T, a, b datagram.Stats) {
 	t.Helper()
 	if a.InDatagrams+a.InTruncated+a.InDropped != b.OutDatagrams {
 		t.Errorf("in %d + truncated %d + dropped %d != out %d", a.InDatagrams, a.InTruncated, a.InDropped, b.OutDatagrams)
@@ -426,7 +427,7 @@ func TestADialledSocketTalksToOnePeer(t *testing.T) {
 		in := a.NewRecvBatch()
 		all := collect(t, a, in, 2)
 		wantData(t, all, [][]byte{[]byte("to the peer"), []byte("to the peer again")})
-		if s := c.Stats(); s.OutLost != 1 || s.OutFaults[FaultBadAddress] != 1 {
+		if s := c.Stats(); s.OutLost != 1 || s.OutFaults[datagram.FaultBadAddress] != 1 {
 			t.Errorf("lost %d, faults %v, want one bad address", s.OutLost, s.OutFaults)
 		}
 		send(t, other, all[0].from, []byte("from another"))
@@ -456,7 +457,7 @@ func TestAppendAndCommitKeepTheBatchWithinItsBounds(t *testing.T) {
 	for b.Append(nil, to) {
 		n++
 	}
-	if n == 0 || n != b.Len() || n > maxSendDatagrams {
+	if n == 0 || n != b.Len() || n > 1024 {
 		t.Errorf("%d empty datagrams fit, Len %d", n, b.Len())
 	}
 	b.Reset()

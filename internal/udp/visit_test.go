@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 )
 
@@ -32,7 +33,7 @@ func visitAndClose(t *testing.T, p *place, calm func() bool) {
 		return copy(buf, "x"), p.addr(peer), true
 	}
 	enough := make(chan struct{})
-	l := StartLoop(p.open(t, Config{Batch: 4}), core, LoopConfig{Calm: calm, AfterTurn: func(time.Time) {
+	l := datagram.StartLoop(p.open(t, Config{Batch: 4}), core, datagram.LoopConfig{Calm: calm, AfterTurn: func(time.Time) {
 		if inside++; inside != 1 {
 			t.Error("the loop is not alone with its core")
 		}
@@ -55,7 +56,7 @@ func visitAndClose(t *testing.T, p *place, calm func() bool) {
 					ran, waiting, put = true, waiting+1, put+1
 					inside--
 				})
-				if ran != (err == nil) || err != nil && err != ErrClosed {
+				if ran != (err == nil) || err != nil && err != datagram.ErrClosed {
 					t.Errorf("ran %v, error %v", ran, err)
 				}
 				if err != nil {
@@ -82,7 +83,7 @@ func visitAndClose(t *testing.T, p *place, calm func() bool) {
 // A game's tick visits each loop: that costs it no memory.
 func TestAVisitDoesNotAllocate(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
-		l := startLoop(t, p.open(t, Config{}), &scriptCore{keepNoLog: true}, LoopConfig{})
+		l := startLoop(t, p.open(t, Config{}), &scriptCore{keepNoLog: true}, datagram.LoopConfig{})
 		n := 0
 		if got := testing.AllocsPerRun(200, func() {
 			if l.Visit(func() { n++ }) != nil {
@@ -110,7 +111,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 		}
 		calm := true
 		told := make(chan struct{}, 1)
-		l := startLoop(t, p.open(t, Config{}), core, LoopConfig{Calm: func() bool { return calm }, AfterTurn: func(time.Time) {
+		l := startLoop(t, p.open(t, Config{}), core, datagram.LoopConfig{Calm: func() bool { return calm }, AfterTurn: func(time.Time) {
 			if !calm {
 				calm = true
 				told <- struct{}{}
@@ -127,7 +128,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 		visit(func() {}) // so that the turn of Do is over, and the loop knows its hour
 		turns := l.Stats().Turns
 		for range 10 {
-			visit(func() { waiting = maxVisitTransmits - 1 })
+			visit(func() { waiting = datagram.MaxVisitTransmits - 1 })
 			if waiting != 0 {
 				t.Fatalf("%d were left to the loop", waiting)
 			}
@@ -135,7 +136,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 		if got := l.Stats().Turns; got > turns+2 { // a late wake of Do's costs an empty one
 			t.Errorf("the loop took %d turns for ten visits", got-turns)
 		}
-		const much = 10 * maxVisitTransmits
+		const much = 10 * datagram.MaxVisitTransmits
 		visit(func() { waiting = much })
 		visit(func() { // comes when the loop has sent the rest
 			if waiting != 0 {
@@ -154,7 +155,7 @@ func TestAVisitorSendsWhatIsLittle(t *testing.T) {
 			}
 		})
 		patient.Value(fired) // long before the hour
-		if got, want := l.Socket().Stats().OutDatagrams, uint64(10*(maxVisitTransmits-1)+much); got != want {
+		if got, want := l.Carrier().Stats().OutDatagrams, uint64(10*(datagram.MaxVisitTransmits-1)+much); got != want {
 			t.Errorf("%d were sent, want %d", got, want)
 		}
 	})

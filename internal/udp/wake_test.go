@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 )
 
@@ -46,7 +47,7 @@ func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
 	}
 	core.add(time.Now())
 	server, client := p.open(t, Config{}), p.open(t, Config{})
-	l := startLoop(t, server, core, LoopConfig{AfterTurn: func(time.Time) {
+	l := startLoop(t, server, core, datagram.LoopConfig{AfterTurn: func(time.Time) {
 		for i := range handed {
 			if h := handed[i].Load(); h != seen[i].Load() {
 				seen[i].Store(h)
@@ -86,7 +87,7 @@ func noWakeIsLost(t *testing.T, p *place, wakers, rounds int) {
 func TestAcceptedCommandsRunExactlyOnceAcrossClose(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		eachSeed(t, 6, func(t *testing.T, r *rand.Rand) {
-			l := StartLoop(p.open(t, Config{Batch: 4}), &scriptCore{keepNoLog: true}, LoopConfig{Commands: 1 + r.IntN(8)})
+			l := datagram.StartLoop(p.open(t, Config{Batch: 4}), &scriptCore{keepNoLog: true}, datagram.LoopConfig{Commands: 1 + r.IntN(8)})
 			var ran atomic.Int64
 			var accepted atomic.Int64
 			closeAfter := int64(r.IntN(200))
@@ -101,7 +102,7 @@ func TestAcceptedCommandsRunExactlyOnceAcrossClose(t *testing.T) {
 						switch err := add(func() { ran.Add(1) }); err {
 						case nil:
 							accepted.Add(1)
-						case ErrClosed:
+						case datagram.ErrClosed:
 							return
 						}
 						if accepted.Load() >= closeAfter {
@@ -118,7 +119,7 @@ func TestAcceptedCommandsRunExactlyOnceAcrossClose(t *testing.T) {
 				t.Errorf("%d commands were accepted and %d ran", accepted.Load(), ran.Load())
 			}
 			if got := l.Stats().Commands; got != uint64(accepted.Load()) {
-				t.Errorf("Stats.Commands %d, want %d", got, accepted.Load())
+				t.Errorf("datagram.Stats.Commands %d, want %d", got, accepted.Load())
 			}
 		})
 	})
@@ -142,8 +143,8 @@ func TestCloseUnderTraffic(t *testing.T) {
 				}
 				return c
 			}
-			la := StartLoop(a, pingPong(p.addr(b)), LoopConfig{})
-			lb := StartLoop(b, pingPong(p.addr(a)), LoopConfig{})
+			la := datagram.StartLoop(a, pingPong(p.addr(b)), datagram.LoopConfig{})
+			lb := datagram.StartLoop(b, pingPong(p.addr(a)), datagram.LoopConfig{})
 			for a.Stats().InDatagrams < 20 {
 				if err := la.Do(func() {}); err != nil {
 					t.Fatal(err)

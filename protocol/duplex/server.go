@@ -142,7 +142,7 @@ func (s *Server) Do(fn func(scene *Scene)) error {
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Conns, st.Mux, st.Traffic = s.mux.Len(), s.mux.Stats(), s.mux.Traffic() })
 	st.Streams = s.mains.Stats()
-	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st
 }
 

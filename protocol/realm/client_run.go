@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/udp"
 	"parley/protocol/realm/core"
 )
@@ -222,7 +223,7 @@ func (c *Client) askTime() {
 		return // the time of the login will have to do
 	}
 	asker := &timeClient{client: c, to: socket.RemoteAddr(), version: version}
-	loop := udp.StartLoop(socket, asker, udp.LoopConfig{})
+	loop := datagram.StartLoop(socket, asker, datagram.LoopConfig{})
 	<-c.quit
 	loop.Close()
 }

@@ -80,7 +80,7 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 			socket.Close()
 			return nil, fmt.Errorf("realm: %w", err)
 		}
-		c.TimeServerPort = s.times.loop.Socket().LocalAddr().Port()
+		c.TimeServerPort = s.times.loop.Carrier().LocalAddr().Port()
 	}
 	s.mux = core.NewMux(now, c.Config, &core.Shared{})
 	s.mux.SetHooks(core.Hooks{Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout})
@@ -103,7 +103,7 @@ func (s *Server) TimeAddr() netip.AddrPort {
 	if s.times == nil {
 		return netip.AddrPort{}
 	}
-	return s.times.loop.Socket().LocalAddr()
+	return s.times.loop.Carrier().LocalAddr()
 }
 
 // Fingerprint returns the SHA-256 of the server's certificate in hex, which clients can pin. It is ""

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/udp"
 	"parley/protocol/realm/core"
 )
@@ -15,7 +16,7 @@ import (
 // timeShell is a TimeServer at a socket, with a loop of its own: a long turn of the game does
 // not make its answers late.
 type timeShell struct {
-	loop *udp.Loop
+	loop *datagram.Loop
 	core *core.TimeServer
 
 	mu   sync.Mutex
@@ -47,7 +48,7 @@ func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, e
 		t.core.ServeAll(key)
 	}
 	// Each question is answered before the next is looked at.
-	t.loop = udp.StartLoop(socket, lateStamps{t.core}, udp.LoopConfig{AfterTurn: t.afterTurn, TurnDatagrams: 1})
+	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, TurnDatagrams: 1})
 	return t, nil
 }
 

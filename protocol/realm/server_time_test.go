@@ -34,7 +34,7 @@ func TestTheWindowClientsClockIsNotLate(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := net.Dial("udp", s.loop.Socket().LocalAddr().String())
+	c, err := net.Dial("udp", s.loop.Carrier().LocalAddr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

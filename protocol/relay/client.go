@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/relay/core"
@@ -33,7 +34,7 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("relay: dial %s: %w", addr, err)
 	}
-	return dialFrom(ctx, c, func() (*udp.Socket, error) {
+	return dialFrom(ctx, c, func() (datagram.Carrier, error) {
 		return udp.Dial(peer, udp.Config{Batch: shell.ClientBatch, MaxDatagram: 1024, NoGRO: true})
 	})
 }
@@ -42,13 +43,13 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 const unheardAfter = 1500 * time.Millisecond
 
 // dialFrom tries one socket after the other while nothing at all comes. The last try is as patient as the rules say.
-func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (*Client, error) {
+func dialFrom(ctx context.Context, c Config, open func() (datagram.Carrier, error)) (*Client, error) {
 	for _, patience := range []time.Duration{unheardAfter, 2 * unheardAfter, 0} {
-		socket, err := open()
+		carrier, err := open()
 		if err != nil {
 			return nil, fmt.Errorf("relay: %w", err)
 		}
-		x, err := dial(ctx, socket, c, patience)
+		x, err := dial(ctx, carrier, c, patience)
 		if why := (Close{}); !errors.As(err, &why) || why.Reason != core.ReasonUnheard {
 			return x, err
 		}
@@ -57,14 +58,14 @@ func dialFrom(ctx context.Context, c Config, open func() (*udp.Socket, error)) (
 }
 
 // dial joins from a socket. With a patience it gives up when nothing came for that long.
-func dial(ctx context.Context, socket *udp.Socket, c Config, patience time.Duration) (*Client, error) {
-	e, err := core.NewClient(time.Now(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})
+func dial(ctx context.Context, carrier datagram.Carrier, c Config, patience time.Duration) (*Client, error) {
+	e, err := core.NewClient(time.Now(), carrier.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})
 	if err != nil {
-		return nil, errors.Join(err, socket.Close())
+		return nil, errors.Join(err, carrier.Close())
 	}
 	e.GiveUpUnheard(patience)
 	x := &Client{endpoint: e}
-	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
+	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last,
 		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
 	})

@@ -64,7 +64,7 @@ func TestSendChecksAtOnce(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second) // virtual
-		s.shell.Socket().Close()
+		s.shell.Carrier().Close()
 		<-s.Done()
 		err := error(nil)
 		for n := 0; err == nil && n < 10_000; n++ {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/relay/core"
@@ -28,15 +29,15 @@ const goodbye = "server closing"
 // View, Stats, Shutdown or Close: they wait for the loops.
 type Server struct {
 	shell  *shell.Server
-	first  *udp.Socket // of the first port
+	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
 	log    *slog.Logger
-	listen func() (*udp.Socket, error) // for a further port
+	listen func() (datagram.Carrier, error) // for a further port
 
 	mu      sync.Mutex // guards the fields below, and the Mux with all that is in it
 	mux     *core.Mux
-	loops   map[*core.Port]*udp.Loop // of the further ports
-	stopped []*udp.Loop              // of ports that were closed; the loops may still run
+	loops   map[*core.Port]*datagram.Loop // of the further ports
+	stopped []*datagram.Loop              // of ports that were closed; the loops may still run
 }
 
 // ServerStats are the counters of a server.
@@ -74,24 +75,24 @@ var (
 	portConfig   = udp.Config{Batch: 32, MaxDatagram: 1024, NoGRO: true}
 )
 
-func serve(socket *udp.Socket, listen func() (*udp.Socket, error), c Config, handle func(*Peer, Event)) *Server {
+func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c Config, handle func(*Peer, Event)) *Server {
 	var key core.Key
 	cryptorand.Read(key[:])
-	log, flush := shell.ServerLog(c.Log, "relay", socket.LocalAddr())
+	log, flush := shell.ServerLog(c.Log, "relay", carrier.LocalAddr())
 	s := &Server{
-		first:  socket,
+		first:  carrier,
 		handle: handle,
 		log:    log,
 		listen: listen,
-		loops:  map[*core.Port]*udp.Loop{},
+		loops:  map[*core.Port]*datagram.Loop{},
 	}
 	if handle == nil {
 		s.handle = func(*Peer, Event) {}
 	}
 	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, opener{s})
-	s.mux.First().SetNumber(socket.LocalAddr().Port())
+	s.mux.First().SetNumber(carrier.LocalAddr().Port())
 	s.log.Info("listening")
-	s.shell = shell.Serve(socket, &lockedMux{lockedPort{s, s.mux.First()}}, shell.ServerConfig{
+	s.shell = shell.Serve(carrier, &lockedMux{lockedPort{s, s.mux.First()}}, shell.ServerConfig{
 		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/udp"
 	"parley/protocol/relay/core"
 )
@@ -98,7 +99,7 @@ const maxPortTries = 32
 
 // listen opens a socket on the next free port. A range is gone through in turn, so that what
 // is late for a port that was closed does not meet the next one to have it.
-func (f *furtherPorts) listen() (*udp.Socket, error) {
+func (f *furtherPorts) listen() (datagram.Carrier, error) {
 	if f.first == 0 {
 		return udp.Listen(netip.AddrPortFrom(f.host, 0).String(), portConfig)
 	}
@@ -128,7 +129,7 @@ func (o opener) OpenPort(p *core.Port) (uint16, error) {
 	}
 	s.prune()
 	core := &lockedPort{s, p}
-	s.loops[p] = udp.StartLoop(socket, core, udp.LoopConfig{AfterTurn: core.afterTurn, Ended: core.ended})
+	s.loops[p] = datagram.StartLoop(socket, core, datagram.LoopConfig{AfterTurn: core.afterTurn, Ended: core.ended})
 	return socket.LocalAddr().Port(), nil
 }
 

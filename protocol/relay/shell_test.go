@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
@@ -40,9 +41,9 @@ func (p *place) serve(t testing.TB, c Config, handle func(*Peer, Event)) *Server
 	if p.Network == nil && c.Lobby == nil {
 		c.Lobby = NewOpenLobby(OpenConfig{Rules: core.Rules{Timeout: unhurried, HoleTimeout: unhurried}})
 	}
-	listen := func() (*udp.Socket, error) { return udp.Listen("127.0.0.1:0", p.Config) }
+	listen := func() (datagram.Carrier, error) { return udp.Listen("127.0.0.1:0", p.Config) }
 	if p.Network != nil {
-		listen = func() (*udp.Socket, error) { return p.Network.Listen("127.0.0.1:0", p.Config) }
+		listen = func() (datagram.Carrier, error) { return p.Network.Listen("127.0.0.1:0", p.Config) }
 	}
 	s := serve(p.Listen(t), listen, c, handle)
 	t.Cleanup(func() { s.Close() })
@@ -188,7 +189,7 @@ func TestDialFromAnIgnoredPort(t *testing.T) {
 		for ignored := range 3 {
 			tries := 0
 			begin := time.Now()
-			x, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) {
+			x, err := dialFrom(t.Context(), Config{}, func() (datagram.Carrier, error) {
 				socket := at.Dial(t, s.Addr())
 				if tries++; tries <= ignored {
 					if err := s.Do(func() { s.mux.First().Invite(socket.LocalAddr(), nil).Remove(Close{}) }); err != nil {
@@ -204,7 +205,7 @@ func TestDialFromAnIgnoredPort(t *testing.T) {
 		}
 		nowhere := netip.MustParseAddrPort("127.0.0.1:9")
 		begin := time.Now()
-		_, err := dialFrom(t.Context(), Config{}, func() (*udp.Socket, error) { return at.Dial(t, nowhere), nil })
+		_, err := dialFrom(t.Context(), Config{}, func() (datagram.Carrier, error) { return at.Dial(t, nowhere), nil })
 		if why := (Close{}); !errors.As(err, &why) || why.Reason == core.ReasonUnheard || time.Since(begin) > 20*time.Second {
 			t.Errorf("where nobody is: %v after %v", err, time.Since(begin))
 		}

@@ -40,7 +40,7 @@ func configOf(o kit.Options) Config {
 type kitServer struct{ *Server }
 
 func (s *kitServer) Idle() bool { return s.mux.Idle() }
-func (s *kitServer) Break()     { s.shell.Socket().Close() }
+func (s *kitServer) Break()     { s.shell.Carrier().Close() }
 
 func (s *kitServer) Counts() kit.Counts {
 	st := s.Stats()
@@ -61,7 +61,7 @@ func (x kitClient) Time() uint64             { return x.ServerTime() }
 func (x kitClient) Queued() (int, int64)     { return x.shell.Queued() }
 func (x kitClient) Over() <-chan struct{}    { return x.shell.Over() }
 func (x kitClient) Stopped() <-chan struct{} { return x.shell.Loop().Done() }
-func (x kitClient) Break()                   { x.shell.Loop().Socket().Close() }
+func (x kitClient) Break()                   { x.shell.Loop().Carrier().Close() }
 
 func (x kitClient) All() iter.Seq[kit.Event] {
 	return func(yield func(kit.Event) bool) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/replica/core"
@@ -40,10 +41,10 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	return dial(ctx, socket, c)
 }
 
-func dial(ctx context.Context, socket *udp.Socket, c Config) (*Client, error) {
-	x := &Client{endpoint: core.NewClient(time.Now(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
+func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
+	x := &Client{endpoint: core.NewClient(time.Now(), carrier.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
-	x.shell, err = shell.Dial(ctx, socket, x.endpoint, shell.ClientConfig[Event]{
+	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
 		Name: "replica", Log: c.Log, Turn: x.turn, Own: owned, Size: size, Last: last,
 		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
 	})

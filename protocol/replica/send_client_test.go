@@ -98,7 +98,7 @@ func TestSendToAServerThatTakesNothing(t *testing.T) {
 		s := at.serve(t, Config{}, nil)
 		x := at.connect(t, s, Config{})
 		synctest.Wait()
-		s.shell.Socket().Close() // no goodbye
+		s.shell.Carrier().Close() // no goodbye
 		<-s.Done()
 		data, taken := make([]byte, 64), 0
 		var err error

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
 	"parley/protocol/replica/core"
@@ -58,16 +59,16 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	return serve(socket, c, handle), nil
 }
 
-func serve(socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
+func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Server {
 	var key core.Key
 	cryptorand.Read(key[:])
-	log, flush := shell.ServerLog(c.Log, "replica", socket.LocalAddr())
+	log, flush := shell.ServerLog(c.Log, "replica", carrier.LocalAddr())
 	s := &Server{mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
-	s.shell = shell.Serve(socket, s.mux, shell.ServerConfig{
+	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
 		Name: "replica", Events: s.events, Quiet: s.mux.Quiet, Leave: s.leave, Abort: s.abort, Flush: flush,
 	})
 	return s
@@ -104,7 +105,7 @@ func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
 		st.Conns, st.MuxStats, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
 	})
-	st.Socket, st.Loop = s.shell.Socket().Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st
 }
 

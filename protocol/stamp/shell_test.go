@@ -11,15 +11,13 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
-	"parley/internal/udp"
 	"parley/protocol/stamp/core"
 )
 
 // place is where the sockets of a test are.
 type place struct{ shelltest.Place }
 
-func kernel(c udp.Config) *place { return &place{shelltest.Kernel(c)} }
-func memory() *place             { return &place{shelltest.Memory()} }
+func memory() *place { return &place{shelltest.Memory()} }
 
 // eachPlace runs a test at every kind of socket.
 func eachPlace(t *testing.T, test func(t *testing.T, at *place)) {
@@ -53,20 +51,6 @@ func (p *place) connect(t testing.TB, s *Server, c Config) *Client {
 	}
 	t.Cleanup(func() { x.Close(shelltest.Ended()) })
 	return x
-}
-
-// welcome sends each newcomer some packets.
-func welcome(t testing.TB, mode Mode, packets ...string) func(*Conn, Event) {
-	return func(c *Conn, ev Event) {
-		if ev.Kind != EventConnected {
-			return
-		}
-		for _, p := range packets {
-			if err := c.Send(mode, []byte(p)); err != nil {
-				t.Errorf("send: %v", err)
-			}
-		}
-	}
 }
 
 // wantEntity waits for one entity packet.

@@ -10,7 +10,7 @@ import (
 )
 
 // readers are the packages that read what strangers send.
-var readers = []string{"internal/wire", "internal/reliable", "internal/stream", "internal/udp", "protocol/"}
+var readers = []string{"internal/wire", "internal/reliable", "internal/stream", "internal/datagram", "internal/udp", "protocol/"}
 
 // T37: nothing that reads a stranger's bytes calls itself, so that no depth of nesting can use up the stack. Lists in
 // lists are read by loops, of as many levels as the layout has.

@@ -35,7 +35,7 @@ var everyFile = []string{"*"}
 // engine are the packages that a dialect is built from.
 var engine = []string{
 	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
-	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/udp", "internal/metric",
+	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric",
 }
 
 // table says who may know whom. Arrows go one way: sockets know bytes,
@@ -73,9 +73,9 @@ var table = []row{
 	{path: "internal/lend"},
 	{path: "internal/queue"},
 	{path: "internal/roster", mayImport: []string{"internal/admission", "internal/queue", "internal/timers"}, shell: []string{"secret"}},
-	{path: "internal/shell", mayImport: []string{"internal/queue", "internal/scribe", "internal/udp"}, shell: everyFile},
-	{path: "internal/shell/shelltest", mayImport: []string{"internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
-	{path: "internal/kit", mayImport: []string{"internal/admission", "internal/pagetest", "internal/patient", "internal/promise", "internal/shell", "internal/shell/shelltest", "internal/udp", "internal/wire", "simnet"}, shell: everyFile},
+	{path: "internal/shell", mayImport: []string{"internal/datagram", "internal/queue", "internal/scribe"}, shell: everyFile},
+	{path: "internal/shell/shelltest", mayImport: []string{"internal/datagram", "internal/patient", "internal/shell", "internal/udp"}, modules: []string{"golang.org/x/sys", "go.uber.org/goleak"}, shell: everyFile},
+	{path: "internal/kit", mayImport: []string{"internal/admission", "internal/datagram", "internal/pagetest", "internal/patient", "internal/promise", "internal/shell", "internal/shell/shelltest", "internal/udp", "internal/wire", "simnet"}, shell: everyFile},
 	{path: "internal/patient", shell: everyFile},
 	{path: "internal/pagetest", shell: everyFile},
 	{path: "internal/promise", shell: everyFile},
@@ -85,7 +85,8 @@ var table = []row{
 	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
 	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue", "internal/turns"}, shell: everyFile},
-	{path: "internal/udp", mayImport: []string{"internal/turns"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
+	{path: "internal/datagram", mayImport: []string{"internal/turns"}, shell: everyFile},
+	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},

@@ -8,7 +8,7 @@
 //
 // Files: place.go (sockets), faults.go (system calls that fail), census.go (goroutines,
 // descriptors, memory), log.go (lines to compare), helper.go (the other processes of a test),
-// bare_linux.go (the loop that servers are compared with).
+// beside.go (a carrier that is no socket), bare_linux.go (the loop that servers are compared with).
 package shelltest
 
 import (

@@ -1,20 +1,20 @@
 package core
 
 import (
+	"parley/internal/datagram"
 	"parley/internal/stream"
-	"parley/internal/udp"
 )
 
 type (
 	// SocketStats are the counters of the feed's socket.
-	SocketStats = udp.Stats
+	SocketStats = datagram.Stats
 
 	// SocketFaults are the transient errors of the feed's socket.
-	SocketFaults = udp.Faults
+	SocketFaults = datagram.Faults
 
 	// StreamStats counts the fates of mains before a Mux has them.
 	StreamStats = stream.Stats
 
 	// LoopStats are the counters of a server's loop.
-	LoopStats = udp.LoopStats
+	LoopStats = datagram.LoopStats
 )

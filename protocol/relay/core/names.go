@@ -4,9 +4,9 @@ import (
 	"log/slog"
 
 	"parley/internal/admission"
+	"parley/internal/datagram"
 	"parley/internal/metric"
 	"parley/internal/reliable"
-	"parley/internal/udp"
 )
 
 // The types of other packages that the exported names of this package mention.
@@ -24,9 +24,9 @@ type (
 	// Times is a histogram of durations.
 	Times = metric.Times
 	// SocketStats counts what a UDP socket did.
-	SocketStats = udp.Stats
+	SocketStats = datagram.Stats
 	// SocketFaults counts the transient errors of a socket.
-	SocketFaults = udp.Faults
+	SocketFaults = datagram.Faults
 	// LoopStats counts what the loop of a socket did.
-	LoopStats = udp.LoopStats
+	LoopStats = datagram.LoopStats
 )

@@ -2,9 +2,9 @@ package core
 
 import (
 	"parley/internal/admission"
+	"parley/internal/datagram"
 	"parley/internal/metric"
 	"parley/internal/reliable"
-	"parley/internal/udp"
 )
 
 // The types of internal packages that the exported names of this package mention.
@@ -16,7 +16,7 @@ type (
 	// Times is a histogram of durations.
 	Times = metric.Times
 	// SocketStats counts what a UDP socket did.
-	SocketStats = udp.Stats
+	SocketStats = datagram.Stats
 	// LoopStats counts what the loop of a server did.
-	LoopStats = udp.LoopStats
+	LoopStats = datagram.LoopStats
 )

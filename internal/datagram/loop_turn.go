@@ -1,11 +1,11 @@
-package udp
+package datagram
 
 import "time"
 
-// run is the loop's goroutine.
-func (l *Loop) run() {
-	err := l.socket.driver.serve(l.in, l.turn)
-	// When the socket failed, accepted commands are still run, so that no caller
+// Run moves datagrams until the loop is closed or the carrier fails. StartLoop calls it on a goroutine of its own.
+func (l *Loop) Run() {
+	err := l.carrier.Serve(l.turn)
+	// When the carrier failed, accepted commands are still run, so that no caller
 	// waits in Do for ever.
 	l.mu.Lock()
 	l.stopped = true
@@ -14,7 +14,7 @@ func (l *Loop) run() {
 	l.owner.Begin(true)
 	l.runCommands()
 	l.owner.End()
-	if closeErr := l.socket.Close(); err == nil {
+	if closeErr := l.carrier.Close(); err == nil {
 		err = closeErr
 	}
 	l.err = err
@@ -26,7 +26,7 @@ func (l *Loop) run() {
 
 // turn runs one turn, or several when the batch is larger than a turn may be. The clock
 // is read once for each.
-func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
+func (l *Loop) turn(in *RecvBatch, woken bool) (Next, time.Time) {
 	if woken {
 		l.counts.wakes.Add(1)
 	}
@@ -45,7 +45,7 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (next, time.Time) {
 		if l.config.AfterTurn != nil {
 			l.config.AfterTurn(now)
 		}
-		sent, more := l.transmit(maxTurnTransmits, l.socket.writeInTurn)
+		sent, more := l.transmit(MaxTurnTransmits, true)
 		l.counts.turns.Add(1)
 		switch {
 		case in.More():
@@ -69,60 +69,71 @@ func (l *Loop) handle(now time.Time, in *RecvBatch) {
 }
 
 // transmit sends the core's output, up to most datagrams. more reports that the bound was
-// reached.
-func (l *Loop) transmit(most int, write func(*SendBatch)) (sent, more bool) {
+// reached. inTurn is set inside a turn, and not for a visitor.
+func (l *Loop) transmit(most int, inTurn bool) (sent, more bool) {
 	for range most {
 		buf := l.out.Free()
 		if buf == nil {
-			write(l.out)
+			l.write(inTurn)
 			buf = l.out.Free()
 		}
 		n, to, ok := l.core.PollTransmit(buf)
 		if !ok {
-			write(l.out)
+			l.write(inTurn)
 			return sent, false
 		}
 		l.out.Commit(n, to)
 		sent = true
 	}
-	write(l.out)
+	l.write(inTurn)
 	return sent, true
 }
 
+// write sends the batch. A closed carrier also ends Serve, which is where the loop learns of it.
+func (l *Loop) write(inTurn bool) {
+	switch {
+	case l.out.Len() == 0:
+	case inTurn:
+		_ = l.carrier.WriteInTurn(l.out)
+	default:
+		_ = l.carrier.Write(l.out)
+	}
+}
+
 // decide returns how long to wait, and notes it for visitors.
-func (l *Loop) decide(now time.Time, worked, more bool) (next, time.Time) {
+func (l *Loop) decide(now time.Time, worked, more bool) (Next, time.Time) {
 	what, until := l.judge(now, worked, more)
 	l.until = until
 	return what, until
 }
 
-func (l *Loop) judge(now time.Time, worked, more bool) (next, time.Time) {
+func (l *Loop) judge(now time.Time, worked, more bool) (Next, time.Time) {
 	if worked {
 		l.stuck = 0
 	}
 	if more {
-		return nextTurn, time.Time{}
+		return Again, time.Time{}
 	}
 	at, ok := l.core.NextTimeout()
 	switch {
 	case !ok:
-		return nextWait, time.Time{}
+		return Wait, time.Time{}
 	case at.After(now):
 		l.stuck = 0
-		return nextWait, at
+		return Wait, at
 	}
-	// Another turn is due at once, but not for ever: see maxStuckTurns.
-	if l.stuck++; l.stuck <= maxStuckTurns {
-		return nextTurn, time.Time{}
+	// Another turn is due at once, but not for ever: see MaxStuckTurns.
+	if l.stuck++; l.stuck <= MaxStuckTurns {
+		return Again, time.Time{}
 	}
 	l.counts.stuckTimers.Add(1)
-	return nextWait, now.Add(stuckPause)
+	return Wait, now.Add(StuckPause)
 }
 
 // finish sends the core's remaining output when the loop ends.
-func (l *Loop) finish(more bool) (next, time.Time) {
-	for i := 0; more && i < maxFinalTurns; i++ {
-		_, more = l.transmit(maxTurnTransmits, l.socket.writeInTurn)
+func (l *Loop) finish(more bool) (Next, time.Time) {
+	for i := 0; more && i < MaxFinalTurns; i++ {
+		_, more = l.transmit(MaxTurnTransmits, true)
 	}
-	return nextStop, time.Time{}
+	return Stop, time.Time{}
 }

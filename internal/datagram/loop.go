@@ -1,12 +1,22 @@
-package udp
+package datagram
 
 import (
+	"errors"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"parley/internal/turns"
+)
+
+var (
+	// ErrClosed is returned by the methods of a loop that has ended.
+	ErrClosed = errors.New("datagram: loop closed")
+
+	// ErrQueueFull is returned by Post when the loop is so far behind that its
+	// queue of commands is full. Nothing was queued.
+	ErrQueueFull = errors.New("datagram: the loop's command queue is full")
 )
 
 // Core is the part of a server or a client that has no socket and no clock. A Loop calls
@@ -45,7 +55,7 @@ type LoopConfig struct {
 	// Loop.Visit) sends the core's output itself, and the loop is not woken for it.
 	Calm func() bool
 
-	// Ended, if set, is called last on the loop's goroutine, after the socket was closed,
+	// Ended, if set, is called last on the loop's goroutine, after the carrier was closed,
 	// with the error that Err will return.
 	Ended func(err error)
 
@@ -58,15 +68,14 @@ type LoopConfig struct {
 	Commands int
 }
 
-// Loop owns a socket and a core, and moves datagrams between them on a single goroutine.
+// Loop owns a carrier and a core, and moves datagrams between them on a single goroutine.
 // Its methods may be called by any goroutine, except where noted.
 type Loop struct {
-	socket *Socket
-	core   Core
-	config LoopConfig
+	carrier Carrier
+	core    Core
+	config  LoopConfig
 
 	// Owned by the loop's goroutine.
-	in      *RecvBatch
 	out     *SendBatch
 	running []func()
 	stuck   int // turns in a row in which the core asked for a past time and did nothing
@@ -100,14 +109,15 @@ type loopCounters struct {
 	turns, wakes, timeouts, commands, queueFull, stuckTimers atomic.Uint64
 }
 
-// StartLoop starts a loop over s, which it owns from now on.
-func StartLoop(s *Socket, core Core, c LoopConfig) *Loop {
-	l := newLoop(s, core, c)
-	go l.run()
+// StartLoop starts a loop over a carrier, which it owns from now on.
+func StartLoop(x Carrier, core Core, c LoopConfig) *Loop {
+	l := NewLoop(x, core, c)
+	go l.Run()
 	return l
 }
 
-func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
+// NewLoop returns a loop for Run.
+func NewLoop(x Carrier, core Core, c LoopConfig) *Loop {
 	if c.TurnDatagrams <= 0 {
 		c.TurnDatagrams = defaultTurnDatagrams
 	}
@@ -115,24 +125,23 @@ func newLoop(s *Socket, core Core, c LoopConfig) *Loop {
 		c.Commands = defaultCommands
 	}
 	l := &Loop{
-		socket: s,
-		core:   core,
-		config: c,
-		in:     s.NewRecvBatch(),
-		out:    s.NewSendBatch(),
-		done:   make(chan struct{}),
+		carrier: x,
+		core:    core,
+		config:  c,
+		out:     x.NewSendBatch(),
+		done:    make(chan struct{}),
 	}
 	l.room.L = &l.mu
 	return l
 }
 
-// Socket returns the loop's socket, for its addresses and counters.
-func (l *Loop) Socket() *Socket { return l.socket }
+// Carrier returns the loop's carrier, for its addresses and counters.
+func (l *Loop) Carrier() Carrier { return l.carrier }
 
 // Wake makes the loop run a turn soon, so that AfterTurn and PollTransmit are called. A
 // program with a queue of its own calls it when the queue has something for the loop. No
 // wake is lost. While the loop is busy, a wake costs an atomic load.
-func (l *Loop) Wake() { l.socket.Wake() }
+func (l *Loop) Wake() { l.carrier.Wake() }
 
 // Stop asks the loop to end and does not wait. The loop's own callbacks may call it.
 func (l *Loop) Stop() {
@@ -141,10 +150,10 @@ func (l *Loop) Stop() {
 	l.closing.Store(true)
 	l.room.Broadcast()
 	l.mu.Unlock()
-	l.socket.Wake()
+	l.carrier.Wake()
 }
 
-// Close ends the loop: accepted commands are run, the core's output is sent, the socket
+// Close ends the loop: accepted commands are run, the core's output is sent, the carrier
 // is closed, and the goroutine ends. Close waits for all of that, so the loop's own
 // callbacks must not call it. It returns the error of Err.
 func (l *Loop) Close() error {

@@ -1,4 +1,4 @@
-package udp
+package datagram
 
 // Post queues fn to run on the loop's goroutine, between datagrams and timeouts. An accepted command
 // runs once, in the order of acceptance, even if the loop is closed meanwhile. The error is ErrQueueFull
@@ -56,7 +56,7 @@ func (l *Loop) Visit(fn func()) error {
 		return ErrClosed
 	}
 	if !sleepsOn {
-		l.socket.Wake()
+		l.carrier.Wake()
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (l *Loop) settle() (sent, sleepsOn bool) {
 	if l.config.Calm == nil || !l.config.Calm() {
 		return false, false
 	}
-	if _, more := l.transmit(maxVisitTransmits, l.socket.writeOutside); more {
+	if _, more := l.transmit(MaxVisitTransmits, false); more {
 		return false, false
 	}
 	at, waits := l.core.NextTimeout()
@@ -79,7 +79,7 @@ func (l *Loop) accept(fn func()) {
 	l.pending = append(l.pending, fn)
 	l.posted.Store(true)
 	l.mu.Unlock()
-	l.socket.Wake()
+	l.carrier.Wake()
 }
 
 // runCommands runs the commands that wait now and reports whether there were any. Commands that they

@@ -1,25 +1,26 @@
-package udp
+package datagram
 
 import "net/netip"
 
 // Message is one datagram that was received.
 type Message struct {
-	// From is the sender in canonical form (see Canonical). It may be forged.
+	// From is the sender's address. It may be forged.
 	From netip.AddrPort
 
 	// Data is the payload. It is a view into the batch: see RecvBatch.
 	Data []byte
 }
 
-// RecvBatch holds the datagrams of one Read.
+// RecvBatch holds the datagrams of one read.
 //
-// A RecvBatch is made by the socket that fills it and is used with no other. It owns the
-// buffers. Read discards the old contents and fills the batch. Then Next returns each
+// A carrier fills it with Clear and Add, and owns the buffers. Then Next returns each
 // datagram once, in the order of arrival. A *Message is valid until the next call of
-// Next, and its Data until the next Read with this batch or the socket's Close: copy
-// bytes that are to be kept. The caller may overwrite Data. An append to it makes a copy,
-// as its capacity is its length. A RecvBatch is used by one goroutine at a time.
+// Next, and its Data until the carrier reads again or is closed: copy bytes that are to
+// be kept. The caller may overwrite Data. An append to it makes a copy, as its capacity is
+// its length. A RecvBatch is used by one goroutine at a time.
 type RecvBatch struct {
+	Tally Tally // of what Add was given since Clear
+
 	entries []recvEntry // made once; the first count are in use
 	count   int
 	next    int // the entry that Next returns next
@@ -31,9 +32,11 @@ type RecvBatch struct {
 	segment int
 
 	maxDatagram int
-	tally       tally
+}
 
-	vectors recvVectors // what the system's calls need, see recv_linux.go
+// NewRecvBatch returns an empty batch for n buffers. Datagrams beyond maxDatagram bytes are left out.
+func NewRecvBatch(n, maxDatagram int) RecvBatch {
+	return RecvBatch{entries: make([]recvEntry, n), maxDatagram: maxDatagram}
 }
 
 // recvEntry is one buffer of a batch: a datagram, or a train of them that the
@@ -67,35 +70,38 @@ func (b *RecvBatch) More() bool {
 	return b.next != b.count || len(b.rest) != 0
 }
 
-// Len returns how many datagrams the last Read brought.
-func (b *RecvBatch) Len() int { return int(b.tally.datagrams) }
+// Len returns how many datagrams the last read brought.
+func (b *RecvBatch) Len() int { return int(b.Tally.Datagrams) }
 
-// clear empties the batch for the next Read.
-func (b *RecvBatch) clear() {
+// Cap returns how many buffers may be added.
+func (b *RecvBatch) Cap() int { return len(b.entries) }
+
+// Clear empties the batch for the next read.
+func (b *RecvBatch) Clear() {
 	b.count, b.next = 0, 0
 	b.rest = nil
-	b.tally = tally{}
+	b.Tally = Tally{}
 }
 
-// add appends a buffer that holds one datagram (segment 0) or a train of datagrams of
+// Add appends a buffer that holds one datagram (segment 0) or a train of datagrams of
 // segment bytes each. Datagrams larger than the limit are counted and left out. The
-// caller must not add more buffers than there are entries.
-func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int) {
+// caller must not add more than Cap buffers.
+func (b *RecvBatch) Add(from netip.AddrPort, data []byte, segment int) {
 	count := uint64(1)
 	if segment > 0 && segment < len(data) {
 		data, segment, count = b.addTrain(data, segment)
 	} else {
 		segment = 0
 		if len(data) > b.maxDatagram {
-			b.tally.truncated++
+			b.Tally.Truncated++
 			count = 0
 		}
 	}
 	if count == 0 {
 		return
 	}
-	b.tally.datagrams += count
-	b.tally.bytes += uint64(len(data))
+	b.Tally.Datagrams += count
+	b.Tally.Bytes += uint64(len(data))
 	e := &b.entries[b.count]
 	b.count++
 	e.From = from
@@ -108,14 +114,14 @@ func (b *RecvBatch) add(from netip.AddrPort, data []byte, segment int) {
 func (b *RecvBatch) addTrain(data []byte, segment int) ([]byte, int, uint64) {
 	count := uint64((len(data) + segment - 1) / segment)
 	if segment <= b.maxDatagram {
-		b.tally.joined += count
+		b.Tally.Joined += count
 		return data, segment, count
 	}
 	tail := len(data) % segment
 	if tail == 0 || tail > b.maxDatagram {
-		b.tally.truncated += count
+		b.Tally.Truncated += count
 		return nil, 0, 0
 	}
-	b.tally.truncated += count - 1
+	b.Tally.Truncated += count - 1
 	return data[len(data)-tail:], 0, 1
 }

@@ -1,0 +1,28 @@
+package stamp
+
+import (
+	"testing"
+
+	"parley/internal/datagram"
+	"parley/internal/shell/shelltest"
+)
+
+// A client plays over any carrier, and a server does not know what brings its datagrams.
+func TestPlaysBesideTheSocket(t *testing.T) {
+	shelltest.Beside(t, func(t *testing.T, server datagram.Carrier, clients []datagram.Carrier) {
+		s := serve(server, Config{}, welcome(t, Ordered, "one", "two"))
+		defer s.Close()
+		for _, carrier := range clients {
+			x, err := dial(t.Context(), carrier, Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close(t.Context())
+			wantEntity(t, x, Ordered, []byte("one"))
+			wantEntity(t, x, Ordered, []byte("two"))
+		}
+		if got := s.Stats().Conns; got != len(clients) {
+			t.Errorf("%d connections, want %d", got, len(clients))
+		}
+	})
+}
