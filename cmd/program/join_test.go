@@ -3,7 +3,6 @@ package program
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -246,10 +245,7 @@ func TestTheProfileMiko(t *testing.T) {
 	u.waits("ball ", "t 90\nwho") // a ball flies for two seconds: a machine that was busy meanwhile has missed it
 	u.waits("player ", "who")
 	u.quits()
-	bots := parley("", "bots --for 2s --mix realm=1 --realm-plain --realm-profile miko --ready-file "+ready)
-	for long := 4; long < 60 && strings.Contains(bots.err, "in time"); long *= 2 { // two seconds are not enough on a busy machine
-		bots = parley("", fmt.Sprintf("bots --for %ds --mix realm=1 --realm-plain --realm-profile miko --ready-file %s", long, ready))
-	}
+	bots := botsInTime("--mix realm=1 --realm-plain --realm-profile miko --ready-file " + ready)
 	if bots.status != exitOK {
 		t.Errorf("status %d: %s", bots.status, bots.err)
 	}

@@ -82,6 +82,7 @@ func stay(c client, long time.Duration) error {
 // T64: raw clients of each dialect, which know the pages only, against the program: what they did is the table of
 // docs/interop.md.
 func TestInterop(t *testing.T) {
+	t.Parallel() // it mostly waits
 	long := time.Second
 	if promise.Full() {
 		long = 30 * time.Second

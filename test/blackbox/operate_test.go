@@ -242,6 +242,7 @@ func comeBack(t *testing.T) (ok bool) {
 // dialect that has players. Over UDP that takes as long as the server is patient.
 func TestWhoVanishesIsSeenToGo(t *testing.T) {
 	prTier(t)
+	t.Parallel() // it mostly waits
 	s := serve(t)
 	sim, err := world.New(arena.Game(), world.Config{})
 	if err != nil {
