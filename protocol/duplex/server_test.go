@@ -257,6 +257,7 @@ func TestAQueryEndsWithItsContextOrConnection(t *testing.T) {
 func TestDialIsRefused(t *testing.T) {
 	h := newHall(t, Config{MaxPlayers: 1})
 	h.enter(Config{})
+	h.wait("it joins", func() bool { return h.conns[1] != nil })
 	_, err := Dial(t.Context(), h.Addr().String(), Config{Schema: gameSchema, FeedAddr: h.FeedAddr().String()})
 	if why := (Close{}); !errors.As(err, &why) || why.Reason != core.ReasonRefused || !why.Remote {
 		t.Errorf("the second of one player: %v", err)
