@@ -26,3 +26,17 @@ func TestPlaysBesideTheSocket(t *testing.T) {
 		}
 	})
 }
+
+// welcome sends these to each client that connects.
+func welcome(t testing.TB, mode Mode, packets ...string) func(*Conn, Event) {
+	return func(c *Conn, ev Event) {
+		if ev.Kind != EventConnected {
+			return
+		}
+		for _, p := range packets {
+			if err := c.Send(mode, []byte(p)); err != nil {
+				t.Errorf("send: %v", err)
+			}
+		}
+	}
+}
