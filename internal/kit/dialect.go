@@ -20,9 +20,6 @@ type Dialect struct {
 
 	// Client makes a client core that begins to connect to ServerAddr.
 	Client func(now time.Time, seed uint64) Client
-
-	// HalfOpen returns how many handshakes a server holds at a time. It is nil for a dialect whose servers hold nothing.
-	HalfOpen func(s Server, now time.Time) int
 }
 
 // ErrMute is the error of a client that only listens.
@@ -33,14 +30,15 @@ type Server interface {
 	simnet.Node
 	Advance(now time.Time)
 	Len() int
-	Idle() bool // nothing of a connection that is over is held
+	Opened() uint64 // connections so far
+	Idle() bool     // nothing of a connection that is over is held
 
 	// Next returns the next event.
 	Next() (Event, bool)
 	// Send sends to a client, and End closes its connection. Both do nothing for a client that is not connected.
 	Send(to netip.AddrPort, mode Mode, data []byte) error
 	End(who netip.AddrPort)
-	// Check returns an error if counters do not add up.
+	// Check returns an error if counters do not add up, or, when no handshake is under way, if one is held.
 	Check() error
 }
 

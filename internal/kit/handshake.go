@@ -15,6 +15,7 @@ type pair struct {
 	server Server
 	client Client
 	host   *simnet.Host // of the client
+	joined bool         // the client was told that it is connected
 	ended  string       // the reason of the client's end
 }
 
@@ -35,7 +36,10 @@ func newPair(t testing.TB, d Dialect, seed uint64, filter func(n int) simnet.Ver
 	p.host = p.Add(ClientAddr, p.client)
 	p.host.AfterTurn(func(time.Time) {
 		for ev, ok := p.client.Next(); ok; ev, ok = p.client.Next() {
-			if ev.Kind == Ended {
+			switch ev.Kind {
+			case Connected:
+				p.joined = true
+			case Ended:
 				p.ended = ev.Reason
 			}
 		}
@@ -43,7 +47,7 @@ func newPair(t testing.TB, d Dialect, seed uint64, filter func(n int) simnet.Ver
 	return p
 }
 
-func (p *pair) connected() bool { return p.client.Open() && p.server.Len() == 1 }
+func (p *pair) connected() bool { return p.joined && p.client.Open() && p.server.Len() == 1 }
 
 func (p *pair) check(what string) {
 	p.T.Helper()
@@ -54,8 +58,8 @@ func (p *pair) check(what string) {
 	}
 }
 
-// Handshake is T24: every subset of the first ten datagrams of a handshake is lost: it connects, or ends with a reason in
-// bounded time. At most ends of the 1,024 do not connect.
+// Handshake is T24: every subset of the first ten datagrams of a handshake is lost: it connects and lasts, or ends with a
+// reason in bounded time, and then the server forgets it. At most ends of the 1,024 do not connect.
 func Handshake(t *testing.T, d Dialect, ends int) {
 	step := 1
 	if testing.Short() {
@@ -69,11 +73,12 @@ func Handshake(t *testing.T, d Dialect, ends int) {
 		})
 		what := fmt.Sprintf("an end with %010b lost", lost)
 		p.Until(what, 20*time.Second, func() bool { return p.connected() || p.ended != "" })
+		p.Pass(max(0, 15*time.Second-p.Elapsed()))
 		if p.ended != "" {
 			ended++
-		}
-		if d.HalfOpen != nil && d.HalfOpen(p.server, p.Now()) != 0 {
-			t.Fatalf("%s: a half-open connection is left", what)
+			p.Until(what+": the server forgets the client", 12*time.Second, func() bool { return p.server.Len() == 0 })
+		} else if !p.connected() {
+			t.Fatalf("%s: it did not last; the server saw %v", what, p.Log)
 		}
 		p.check(what)
 	}

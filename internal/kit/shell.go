@@ -31,8 +31,10 @@ type Shell struct {
 	// Listen and DialName are the dialect's Listen and Dial with Options{Timeout: Unhurried}.
 	Listen   func(addr string) (RunningServer, error)
 	DialName func(ctx context.Context, addr string) (RunningClient, error)
-	// ErrServerClosed is what Do says after Close.
-	ErrServerClosed error
+	// Why is how a connection ended, from the error of a Dial.
+	Why func(error) Event
+	// ErrServerClosed is what Do says after Close, and ErrClosed is what Send says after the end.
+	ErrServerClosed, ErrClosed error
 }
 
 // Options are what the tests set in a dialect's Config.
@@ -52,16 +54,19 @@ type RunningServer interface {
 	Done() <-chan struct{}
 
 	Counts() Counts
-	Idle() bool // inside Do: nothing of a connection that is over is held
-	Break()     // closes the socket, without a word to anybody
+	Check() error // if counters do not add up
+	Idle() bool   // inside Do: nothing of a connection that is over is held
+	Break()       // closes the socket, without a word to anybody
 }
 
 // Counts are counters of a server.
 type Counts struct {
-	Conns             int
-	Opened, Ended     uint64
-	Malformed         uint64
-	OutFaults, InData uint64 // failed system calls, datagrams that came
+	Conns              int
+	Opened, Ended      uint64
+	Malformed          uint64
+	OutFaults, OutLost uint64 // failed system calls, and datagrams that were given up for one
+	InData             uint64 // datagrams that came
+	Turns              uint64 // of the loop
 }
 
 // RunningClient is a dialect's Client. A struct that embeds it has most of this.
@@ -72,7 +77,9 @@ type RunningClient interface {
 
 	All() iter.Seq[Event]
 	Send(mode Mode, data []byte) error
-	Time() uint64                      // of the server, in µs
+	Clock() (µs uint64, within time.Duration) // of the server, and how wrong it may be
+	RTT() time.Duration
+	Check() error                      // if nothing is counted, or counters do not add up
 	Queued() (events int, bytes int64) // what waits for a reader
 	Over() <-chan struct{}             // the connection has ended
 	Stopped() <-chan struct{}          // its loop has ended, too
@@ -163,6 +170,36 @@ func welcome(t testing.TB, mode Mode, packets ...string) func(Conn, Event) {
 	}
 }
 
+// reply has a dialect's clients hear packets: the server says them to each newcomer, or says back what clients that are not
+// mute say with say.
+func (p place) reply(t testing.TB, packets ...string) func(Conn, Event) {
+	if p.sh.Mute {
+		return welcome(t, Ordered, packets...)
+	}
+	return echo(t)
+}
+
+func (p place) say(x RunningClient, packets ...string) error {
+	for _, text := range packets {
+		if err := x.Send(Ordered, []byte(text)); err != nil && !p.sh.Mute {
+			return err
+		}
+	}
+	return nil
+}
+
+// echo says back what comes, in the mode in which it came.
+func echo(t testing.TB) func(Conn, Event) {
+	return func(c Conn, ev Event) {
+		if ev.Kind != Data {
+			return
+		}
+		if err := c.Send(ev.Mode, ev.Bytes); err != nil {
+			t.Errorf("send: %v", err)
+		}
+	}
+}
+
 // ends reads what is left and returns how the connection ended.
 func ends(x RunningClient) (last Event) {
 	for ev := range x.All() {
@@ -181,6 +218,7 @@ func want(t testing.TB, got Event, reason string, remote bool, text string) {
 
 // The reasons that all dialects have.
 const (
-	reasonClosed = "closed"
-	reasonPeer   = "peer left"
+	reasonClosed   = "closed"
+	reasonPeer     = "peer left"
+	reasonRejected = "rejected"
 )

@@ -60,5 +60,8 @@ func TestCloseWhileSending(t *testing.T) {
 		if err := x.Send(Ordered, "late", nil); err != ErrClosed {
 			t.Errorf("send after close: %v", err)
 		}
+		if err := x.Do(func(*Values) { t.Error("ran") }); err != ErrClosed {
+			t.Errorf("Do after close: %v", err)
+		}
 	})
 }

@@ -21,5 +21,5 @@ func TestSocketFaultsCostNothingReliable(t *testing.T) {
 
 func TestAClientThatDoesNotReadHoldsItsServerBack(t *testing.T) {
 	const windows = 1<<20 + 512<<10 + 256<<10 + 256<<10 + shell.MaxQueuedEventBytes + 2<<20 // ours, the queue, both engines', a message beyond twice
-	kit.Stalls(t, dialect, []kit.Mode{kit.Ordered}, []int{150, 1000, 100_000, 1 << 20}, windows, 10)
+	kit.Stalls(t, dialect, []kit.Mode{kit.Ordered}, []int{150, 1000, 100_000, 1 << 20}, windows, len("kit"))
 }

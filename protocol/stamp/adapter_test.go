@@ -2,8 +2,11 @@ package stamp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"net/netip"
+	"time"
 
 	"parley/internal/kit"
 	"parley/internal/udp"
@@ -11,21 +14,24 @@ import (
 
 // dialect is stamp's server and client for the conformance kit.
 var dialect = kit.Shell{
-	Name: "stamp", Goodbye: goodbye, Mute: true, Enters: true, MaxBytes: MaxData, ErrServerClosed: ErrServerClosed,
+	Name: "stamp", Goodbye: goodbye, Mute: true, Enters: true, MaxBytes: MaxData, ErrServerClosed: ErrServerClosed, ErrClosed: kit.ErrMute,
 	Serve: func(socket *udp.Socket, o kit.Options, handle func(kit.Conn, kit.Event)) kit.RunningServer {
 		return &kitServer{serve(socket, configOf(o), func(c *Conn, ev Event) { handle(kitConn{c}, kitEvent(ev)) })}
 	},
 	Dial: func(ctx context.Context, socket *udp.Socket, o kit.Options) (kit.RunningClient, error) {
-		x, err := dial(ctx, socket, configOf(o))
-		return kitClient{x}, err
+		return clientOf(dial(ctx, socket, configOf(o)))
 	},
 	Listen: func(addr string) (kit.RunningServer, error) {
 		s, err := Listen(addr, Config{Timeout: kit.Unhurried}, nil)
 		return &kitServer{s}, err
 	},
 	DialName: func(ctx context.Context, addr string) (kit.RunningClient, error) {
-		x, err := Dial(ctx, addr, Config{Timeout: kit.Unhurried})
-		return kitClient{x}, err
+		return clientOf(Dial(ctx, addr, Config{Timeout: kit.Unhurried}))
+	},
+	Why: func(err error) kit.Event {
+		var c Close
+		errors.As(err, &c)
+		return kitEvent(Event{Kind: EventClosed, Close: c})
 	},
 }
 
@@ -45,7 +51,12 @@ func (s *kitServer) Break()     { s.shell.Carrier().Close() }
 func (s *kitServer) Counts() kit.Counts {
 	st := s.Stats()
 	return kit.Counts{Conns: int(st.Conns), Opened: st.Opened, Ended: st.Ended, Malformed: st.Malformed,
-		OutFaults: st.Socket.OutFaults.Total(), InData: st.Socket.InDatagrams}
+		OutFaults: st.Socket.OutFaults.Total(), OutLost: st.Socket.OutLost, InData: st.Socket.InDatagrams, Turns: st.Loop.Turns}
+}
+
+func (s *kitServer) Check() error {
+	st := s.Stats()
+	return st.MuxStats.Check()
 }
 
 type kitConn struct{ *Conn }
@@ -54,12 +65,27 @@ func (c kitConn) Send(mode kit.Mode, data []byte) error { return c.Conn.Send(Mod
 
 type kitClient struct{ *Client }
 
-func (x kitClient) Send(kit.Mode, []byte) error { return kit.ErrMute }
-func (x kitClient) Time() uint64                { t, _ := x.ServerTime(); return t }
-func (x kitClient) Queued() (int, int64)        { return x.shell.Queued() }
-func (x kitClient) Over() <-chan struct{}       { return x.shell.Over() }
-func (x kitClient) Stopped() <-chan struct{}    { return x.shell.Loop().Done() }
-func (x kitClient) Break()                      { x.shell.Loop().Carrier().Close() }
+func clientOf(x *Client, err error) (kit.RunningClient, error) {
+	if x == nil {
+		return nil, err
+	}
+	return kitClient{x}, err
+}
+
+func (x kitClient) Send(kit.Mode, []byte) error    { return kit.ErrMute }
+func (x kitClient) Clock() (uint64, time.Duration) { return x.ServerTime() }
+func (x kitClient) Queued() (int, int64)           { return x.shell.Queued() }
+func (x kitClient) Over() <-chan struct{}          { return x.shell.Over() }
+func (x kitClient) Stopped() <-chan struct{}       { return x.shell.Loop().Done() }
+func (x kitClient) Break()                         { x.shell.Loop().Carrier().Close() }
+
+func (x kitClient) Check() error {
+	st := x.Stats()
+	if st.In == 0 || st.Out == 0 {
+		return fmt.Errorf("the counters are %+v", st)
+	}
+	return st.Check()
+}
 
 func (x kitClient) All() iter.Seq[kit.Event] {
 	return func(yield func(kit.Event) bool) {

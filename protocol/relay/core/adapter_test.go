@@ -50,6 +50,8 @@ func (s serverCore) End(who netip.AddrPort) {
 	}
 }
 
+func (s serverCore) Opened() uint64 { return s.Stats().Admitted }
+
 func (s serverCore) Check() error {
 	stats, traffic := s.Stats(), s.Traffic()
 	errs := []error{stats.Check(), traffic.Check()}

@@ -17,11 +17,6 @@ var dialect = kit.Dialect{
 	Client: func(now time.Time, seed uint64) kit.Client {
 		return clientCore{NewClient(now, serverAddr, Config{}, newShared(seed))}
 	},
-	HalfOpen: func(s kit.Server, now time.Time) int {
-		half := s.(serverCore).half
-		half.Expire(now)
-		return half.Len()
-	},
 }
 
 type serverCore struct{ *Mux }
@@ -49,9 +44,14 @@ func (s serverCore) End(who netip.AddrPort) {
 	}
 }
 
+func (s serverCore) Opened() uint64 { return s.Stats().Opened }
+
 func (s serverCore) Check() error {
 	if st := s.Stats(); st.Opened != st.Ended+uint64(s.Len()) {
 		return errors.New("opened, ended and present do not add up")
+	}
+	if s.half.Expire(s.now); s.half.Len() != 0 {
+		return errors.New("a half-open connection is left")
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ func (s serverCore) End(who netip.AddrPort) {
 	}
 }
 
+func (s serverCore) Opened() uint64 { return s.Stats().Opened }
+
 func (s serverCore) Check() error {
 	stats := s.Stats()
 	errs := []error{stats.Check()}
