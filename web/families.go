@@ -75,20 +75,20 @@ var families = []family{
 
 	// Connections.
 	{"parley_connections", gauge, "dialect state", "Connections now. entered and waiting (not in the game yet) are told apart by realm only; the other dialects have open. If waiting stays high, somebody holds connections without logging in.", []from{
-		{"*.Conns", "open"}, {"*.Peers", "open"}, {"Realm.Mux.Players", "entered"}, {"Realm.Mux.Waiting", "waiting"},
+		{"*.Conns", "open"}, {"Connector.Peers", "open"}, {"Realm.Mux.Players", "entered"}, {"Realm.Mux.Waiting", "waiting"},
 	}},
 	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit.", []from{
-		{"*.Opened", "opened"}, {"*.Ended", "ended"}, {"Duplex.Mux.Ended", "ended"}, {"Realm.Mux.Ended", "ended"}, {"*.Late", "late"}, {"*.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
+		{"*.Mux.Opened", "opened"}, {"*.Mux.Ended", "ended"}, {"*.Mux.Late", "late"}, {"*.Mux.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
 		{"Duplex.Mux.Accepted", "opened"}, {"Duplex.Mux.Refused", "refused"}, {"Duplex.Mux.Hasty", "hasty"}, {"Duplex.Mux.Crowded", "crowded"}, {"Duplex.Mux.BadPass", "bad_pass"},
 		{"Duplex.Streams.Accepted", "accepted"}, {"Duplex.Streams.BadShake", "bad_handshake"}, {"Duplex.Streams.Hasty", "hasty_handshake"}, {"Duplex.Streams.Crowded", "crowded_handshake"}, {"Duplex.Streams.AcceptErrs", "accept_failed"},
 		{"Realm.Mux.Accepted", "opened"}, {"Realm.Mux.Entered", "entered"}, {"Realm.Mux.Crowded", "crowded"},
 		{"Realm.Streams.Accepted", "accepted"}, {"Realm.Streams.BadShake", "bad_handshake"}, {"Realm.Streams.Hasty", "hasty_handshake"}, {"Realm.Streams.Crowded", "crowded_handshake"}, {"Realm.Streams.AcceptErrs", "accept_failed"},
 	}},
 	{"parley_stranger_packets_total", counter, "dialect direction fate", "Packets from and to addresses without a connection. Every handshake has a few. If ignored, malformed, crowded or unproven grow alone, somebody scans or floods the port. The server keeps nothing for such packets, so act only if the network is full.", []from{
-		{"Replica.Malformed", "in malformed"}, {"Replica.Deferred", "in deferred"}, {"Replica.Crowded", "in crowded"}, {"Replica.Unproven", "in unproven"}, {"Replica.Strangers", "in ignored"},
-		{"Replica.Accepts", "out accept"}, {"Replica.Rejects", "out reject"}, {"Replica.Asked", "out challenge"}, {"Replica.Notices", "out notice"}, {"Replica.Unsent", "out unsent"},
-		{"Stamp.Malformed", "in malformed"}, {"Stamp.Crowded", "in crowded"}, {"Stamp.Strangers", "in ignored"}, {"Stamp.Unsent", "out unsent"},
-		{"Stamp.Accepts", "out accept"}, {"Stamp.Rejects", "out reject"}, {"Stamp.Notices", "out notice"},
+		{"Replica.Mux.Malformed", "in malformed"}, {"Replica.Mux.Deferred", "in deferred"}, {"Replica.Mux.Crowded", "in crowded"}, {"Replica.Mux.Unproven", "in unproven"}, {"Replica.Mux.Strangers", "in ignored"},
+		{"Replica.Mux.Accepts", "out accept"}, {"Replica.Mux.Rejects", "out reject"}, {"Replica.Mux.Asked", "out challenge"}, {"Replica.Mux.Notices", "out notice"}, {"Replica.Mux.Unsent", "out unsent"},
+		{"Stamp.Mux.Malformed", "in malformed"}, {"Stamp.Mux.Crowded", "in crowded"}, {"Stamp.Mux.Strangers", "in ignored"}, {"Stamp.Mux.Unsent", "out unsent"},
+		{"Stamp.Mux.Accepts", "out accept"}, {"Stamp.Mux.Rejects", "out reject"}, {"Stamp.Mux.Notices", "out notice"},
 		{"Relay.Mux.Refused", "in refused"}, {"Relay.Mux.Full", "in full"}, {"Relay.Mux.Ignored", "in removed"}, {"Relay.Mux.Malformed", "in malformed"}, {"Relay.Mux.Strangers", "in ignored"}, {"Relay.Mux.Answered", "out answer"}, {"Relay.Mux.Unanswered", "out unsent"},
 		{"Connector.Mux.Refused", "in refused"}, {"Connector.Mux.Full", "in full"}, {"Connector.Mux.Ignored", "in removed"}, {"Connector.Mux.Malformed", "in malformed"}, {"Connector.Mux.Strangers", "in ignored"}, {"Connector.Mux.Answered", "out answer"}, {"Connector.Mux.Unanswered", "out unsent"},
 		{"Duplex.Mux.Malformed", "in malformed"}, {"Duplex.Mux.Strangers", "in ignored"}, {"Duplex.Mux.Bound", "in feed_bound"}, {"Duplex.Mux.Kept", "in feed_kept"}, {"Duplex.Mux.NoPlayer", "in no_player"}, {"Duplex.Mux.WrongToken", "in wrong_token"}, {"Duplex.Mux.Ignored", "in wrong_token_unlooked"}, {"Duplex.Mux.InitsRefused", "in refused"},
@@ -190,8 +190,8 @@ var leftOut = map[string]string{
 	"*.Traffic.Reliable.AcksIn":     "the sum of parley_acks_total",
 	"*.Traffic.In":                  "the sum of parley_packets_total",
 	"Duplex.Traffic.FeedIn":         "the sum of parley_packets_total",
-	"Stamp.In":                      "the sum of parley_stranger_packets_total and of packets",
-	"Stamp.ToConns":                 "likewise",
+	"Stamp.Mux.In":                  "the sum of parley_stranger_packets_total and of packets",
+	"Stamp.Mux.ToConns":             "likewise",
 	"Duplex.Mux.In":                 "likewise",
 	"Duplex.Mux.ToConns":            "likewise",
 	"Relay.Mux.In":                  "likewise",

@@ -34,13 +34,13 @@ func (table) Each(yield func(n uint64, labels ...string)) {
 	yield(6, "refused")
 }
 
-type Mux struct{ Opened, Ended uint64 }
+type SendStats struct{ First, Resent, Transmitted uint64 }
 
-type reliableStats struct{ First, Resent, Transmitted uint64 }
+type reliableStats struct{ SendStats }
 
 type dialectStats struct {
-	Mux
 	Conns      int
+	Mux        struct{ Opened, Ended uint64 }
 	RoundTrips times
 	Traffic    struct {
 		Out      uint64
@@ -68,8 +68,9 @@ type stats struct {
 }
 
 func example() Config {
-	d := &dialectStats{Mux: Mux{7, 0}, Conns: 1234567}
-	d.Traffic.Out, d.Traffic.Reliable = 100, reliableStats{60, 20, 80}
+	d := &dialectStats{Conns: 1234567}
+	d.Mux.Opened = 7
+	d.Traffic.Out, d.Traffic.Reliable = 100, reliableStats{SendStats{60, 20, 80}}
 	return Config{Title: "arena & co", Addrs: map[string]string{"replica": "127.0.0.1:7000"}, Stats: func() any {
 		s := stats{World: worldStats{Players: 3, Ticks: 10, LateTicks: 4, Behind: 25 * time.Millisecond, private: 9}, Replica: d}
 		s.Accounts.Results = map[answer]uint64{0: 4, 1: 5}

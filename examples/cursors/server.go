@@ -26,7 +26,7 @@ func serve(ctx context.Context, addr string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Do(func(scene *duplex.Scene) { b.set, b.remove = scene.Set, scene.Remove }); err != nil {
+	if err := s.Do(func() { b.set, b.remove = s.Scene().Set, s.Scene().Remove }); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "the board is at", s.Addr())
@@ -35,7 +35,7 @@ func serve(ctx context.Context, addr string, out io.Writer) error {
 	for {
 		select {
 		case <-tick.C:
-			if err := s.Do(func(scene *duplex.Scene) { scene.Flush() }); err != nil {
+			if err := s.Do(func() { s.Scene().Flush() }); err != nil {
 				return s.Close()
 			}
 		case <-s.Done():

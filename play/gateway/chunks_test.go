@@ -243,8 +243,8 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 	look := func() (waiting, least, gap int) {
 		least = 1 << 30
 		largest := 0
-		d.server.Do(func(m *realmcore.Mux) {
-			for c := range m.Conns() {
+		d.server.Do(func() {
+			for c := range d.mux.Conns() {
 				if c.WantsChunks() {
 					waiting++
 				}

@@ -69,7 +69,7 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.server = server
+	d.server, d.loop, d.scene = server, server.Do, server.Scene()
 	h.Add(d)
 	return d, nil
 }
@@ -79,12 +79,6 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	d := &Duplex{
 		service: newService(h, "duplex", plainSize), mirror: h.mirror(),
 		numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{},
-	}
-	d.loop = func(fn func()) error {
-		return d.server.Do(func(scene *duplex.Scene) {
-			d.scene = scene
-			fn()
-		})
 	}
 	d.refill()
 	d.room = h.room()

@@ -108,6 +108,7 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 	if d.server, err = realm.Listen(c.Addr, s, d.handle); err != nil {
 		return nil, err
 	}
+	d.loop, d.mux = d.server.Do, d.server.Mux()
 	h.Add(d)
 	return d, nil
 }
@@ -121,12 +122,6 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	}
 	game.Config = c.Server.Schema.Config
 	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game), wires: map[world.PlayerID]uint16{}}
-	d.loop = func(fn func()) error {
-		return d.server.Do(func(m *core.Mux) {
-			d.mux = m
-			fn()
-		})
-	}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.Terrain, s.TerrainByTurn = &h.land, true
 	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
@@ -163,8 +158,8 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	if why == account.EndBanned {
 		code = core.ExitClientBanned
 	}
-	_ = d.server.Do(func(m *core.Mux) {
-		for c := range m.Conns() {
+	_ = d.server.Do(func() {
+		for c := range d.mux.Conns() {
 			if name != "" && c.Account() == name {
 				c.Close(code, why.String())
 			}

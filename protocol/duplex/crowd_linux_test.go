@@ -32,7 +32,8 @@ func BenchmarkCrowd(b *testing.B) {
 	data := make([]byte, crowdData)
 	data[0] = 1
 	tick := func() {
-		err := s.Do(func(m *Scene) {
+		err := s.Do(func() {
+			m := s.Scene()
 			for sid := range int16(crowdElements) {
 				value++
 				binary.BigEndian.PutUint64(data[1:], value)
@@ -110,8 +111,8 @@ func BenchmarkCrowd(b *testing.B) {
 
 // updatesOf returns how many updates the server has sent to all.
 func updatesOf(tb testing.TB, s *Server) (n uint64) {
-	err := s.Do(func(m *Scene) {
-		for c := range m.Conns() {
+	err := s.Do(func() {
+		for c := range s.Scene().Conns() {
 			n += c.Stats().Updates
 		}
 	})

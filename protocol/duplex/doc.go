@@ -11,7 +11,7 @@
 //		FromClient: core.Elements{Others: core.Fixed(8)},
 //	}
 //	s, err := duplex.Listen(":7000", duplex.Config{Schema: schema}, func(c *duplex.Conn, ev duplex.Event) { … })
-//	s.Do(func(scene *duplex.Scene) { scene.Set(sid, data); scene.Flush() }) // once a tick
+//	s.Do(func() { s.Scene().Set(sid, data); s.Scene().Flush() }) // once a tick
 //	c.HideAll(); c.Show(sid)                                                // for a client that may not see everything
 //
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})

@@ -32,9 +32,9 @@ func Example() {
 		return
 	}
 	defer s.Close()
-	_ = s.Do(func(scene *duplex.Scene) {
-		set = scene.Set
-		_ = scene.Set(7, []byte{1, 0})
+	_ = s.Do(func() {
+		set = s.Scene().Set
+		_ = set(7, []byte{1, 0})
 	})
 	ticks := time.NewTicker(10 * time.Millisecond)
 	defer ticks.Stop()
@@ -42,7 +42,7 @@ func Example() {
 		for {
 			select {
 			case <-ticks.C:
-				_ = s.Do(func(scene *duplex.Scene) { scene.Flush() })
+				_ = s.Do(func() { s.Scene().Flush() })
 			case <-s.Done():
 				return
 			}

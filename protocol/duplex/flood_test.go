@@ -38,8 +38,8 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	x := h.enter(Config{})
 	for i := uint64(0); ; i++ {
 		left := false
-		if err := h.Do(func(m *Scene) {
-			c := m.Player(1)
+		if err := h.Do(func() {
+			c := h.Scene().Player(1)
 			if left = c == nil; left {
 				return
 			}
@@ -115,9 +115,9 @@ func TestFloodsShareTheServer(t *testing.T) {
 	}
 	x := h.enter(Config{})
 	shares := func() (n [floods]uint64) {
-		if err := h.Do(func(m *Scene) {
+		if err := h.Do(func() {
 			for i := range n {
-				n[i] = m.Player(int16(i + 1)).Stats().MainIn
+				n[i] = h.Scene().Player(int16(i + 1)).Stats().MainIn
 			}
 		}); err != nil {
 			t.Fatal(err)
@@ -202,9 +202,9 @@ func TestMainOverTLS(t *testing.T) {
 	x := h.enter(Config{TLS: client})
 	h.set(7, 1)
 	await(t, x, "sync 7 010000000000000001")
-	if err := h.Do(func(m *Scene) {
+	if err := h.Do(func() {
 		for range 50 {
-			if err := m.Player(1).Sync(-1, longLine); err != nil {
+			if err := h.Scene().Player(1).Sync(-1, longLine); err != nil {
 				t.Error(err)
 			}
 		}
@@ -252,7 +252,7 @@ func TestChurnOfSockets(t *testing.T) {
 	}
 	h.wait("all leave", func() bool { return len(h.conns) == 0 })
 	for h.Stats().Conns > 0 {
-		h.Do(func(*Scene) {})
+		h.Do(func() {})
 	}
 	after := shelltest.Census(before.Goroutines)
 	for i := 0; after.Descriptors > before.Descriptors && i < 100; i++ {

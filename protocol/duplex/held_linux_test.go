@@ -43,7 +43,8 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.Do(func(m *Scene) {
+	if err := h.Do(func() {
+		m := h.Scene()
 		for sid := range int16(100) {
 			if err := m.Set(sid, make17(sid)); err != nil {
 				t.Error(err)

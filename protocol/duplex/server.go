@@ -21,8 +21,8 @@ import (
 var ErrServerClosed = errors.New("duplex: server closed")
 
 // Server serves a Scene over its sockets. One goroutine, the loop, owns the Scene and all connections, and
-// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
-// Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
+// calls the handler. Any other goroutine may call the methods of a Server, except for Scene: only the
+// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server
@@ -130,12 +130,15 @@ func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 // such as a game's tick, use it to reach the Scene and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(scene *Scene)) error {
-	if s.shell.Do(func() { fn(&s.mux.Scene) }) != nil {
+func (s *Server) Do(fn func()) error {
+	if s.shell.Do(fn) != nil {
 		return ErrServerClosed
 	}
 	return nil
 }
+
+// Scene returns what the server shows its clients. Only the handler and a function given to Do may use it.
+func (s *Server) Scene() *Scene { return &s.mux.Scene }
 
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.

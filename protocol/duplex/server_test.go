@@ -188,7 +188,8 @@ func TestServerAndClientOverRealSockets(t *testing.T) {
 // set changes an element and flushes.
 func (h *hall) set(sid int16, value uint64) {
 	h.t.Helper()
-	err := h.Do(func(m *Scene) {
+	err := h.Do(func() {
+		m := h.Scene()
 		if err := m.Set(sid, valueOf(value)); err != nil {
 			h.t.Error(err)
 		}
@@ -203,7 +204,7 @@ func TestAServerQueriesItsClients(t *testing.T) {
 	h := newHall(t, Config{})
 	x := h.enter(Config{})
 	h.wait("it joins", func() bool { return h.conns[1] != nil })
-	h.Do(func(*Scene) {
+	h.Do(func() {
 		for _, on := range []core.Channel{Main, Feed} {
 			if _, err := h.conns[1].Query(on, 65, []byte("abcd")); err != nil {
 				t.Error(err)
@@ -374,7 +375,7 @@ func TestCloseByMany(t *testing.T) {
 			}
 		}
 	}
-	if err := h.Do(func(*Scene) {}); !errors.Is(err, ErrServerClosed) {
+	if err := h.Do(func() {}); !errors.Is(err, ErrServerClosed) {
 		t.Errorf("Do after Close: %v", err)
 	}
 }

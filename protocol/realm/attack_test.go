@@ -63,7 +63,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 	if got := p.server.Stats(); got.Mux.Players != 0 || got.Mux.Waiting != 0 || got.Mux.Accepted != got.Mux.Ended || p.accounts.sessions() != 0 {
 		t.Errorf("%+v, %d sessions", got, p.accounts.sessions())
 	}
-	if err := p.server.Do(func(*core.Mux) { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
+	if err := p.server.Do(func() { t.Error("ran") }); !errors.Is(err, ErrServerClosed) {
 		t.Error(err)
 	}
 	if _, err := Dial(context.Background(), p.server.Addr().String(), p.config()); err == nil {

@@ -15,7 +15,7 @@
 //			… ev.Message: an entity_update, an action_do, a line of chat …
 //		}
 //	})
-//	err = s.Do(func(m *core.Mux) { m.BeginTick(time.Now(), tick); m.Broadcast(&message, nil) })
+//	err = s.Do(func() { s.Mux().BeginTick(time.Now(), tick); s.Mux().Broadcast(&message, nil) })
 //
 //	c, err := realm.Dial(ctx, "127.0.0.1:7000", realm.Config{Fingerprint: s.Fingerprint()})
 //	code, err := c.Login(ctx, "zoé", "correct horse")

@@ -76,7 +76,8 @@ func ExampleMux_Broadcast() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	_ = server.Do(func(m *core.Mux) {
+	_ = server.Do(func() {
+		m := server.Mux()
 		err := m.Broadcast(&core.Message{Kind: core.KindEntitiesUpdate, Tick: 7, Entities: entities}, nil)
 		fmt.Println(err, m.Stats().Broadcast)
 	})

@@ -100,21 +100,21 @@ func updatesOfTen(tick uint64) core.Message {
 func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float64) {
 	tick := uint64(0)
 	ours := func() {
-		s.Do(func(m *core.Mux) {
+		s.Do(func() {
 			tick++
-			m.BeginTick(time.Now(), tick)
+			s.Mux().BeginTick(time.Now(), tick)
 			msg := updatesOfTen(tick)
-			if err := m.Broadcast(&msg, nil); err != nil {
+			if err := s.Mux().Broadcast(&msg, nil); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	raw := func() {
-		s.Do(func(m *core.Mux) {
+		s.Do(func() {
 			tick++
 			msg := updatesOfTen(tick)
 			b := testCodec.AppendTo(nil, &msg)
-			for c := range m.Conns() {
+			for c := range s.Mux().Conns() {
 				s.linkOf(c).Send(b)
 			}
 		})

@@ -22,8 +22,8 @@ var ErrServerClosed = errors.New("realm: server closed")
 const goodbye = "server closing"
 
 // Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
-// calls the handler. Any other goroutine may call the methods of a Server. The handler must not call
-// Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
+// calls the handler. Any other goroutine may call the methods of a Server, except for Mux: only the
+// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux         *core.Mux
 	accounts    Accounts
@@ -43,7 +43,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Mux     core.MuxStats    // the fates of connections
+	Mux     core.MuxStats    // connections now, and the fates of all
 	Traffic core.Stats       // of all connections, ended ones included
 	Streams core.StreamStats // connections before the protocol begins
 	Time    core.TimeStats   // of the time server
@@ -114,16 +114,19 @@ func (s *Server) Fingerprint() string { return s.fingerprint }
 // such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func(m *core.Mux)) error {
+func (s *Server) Do(fn func()) error {
 	err := s.loop.Visit(func() {
 		s.mux.Advance(time.Now())
-		fn(s.mux)
+		fn()
 	})
 	if err != nil {
 		return ErrServerClosed
 	}
 	return nil
 }
+
+// Mux returns the server's core, with its connections. Only the handler and a function given to Do may use it.
+func (s *Server) Mux() *core.Mux { return s.mux }
 
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.

@@ -79,7 +79,7 @@ func (p *place) join(name string) *Client {
 // do runs fn on the server's loop.
 func (p *place) do(fn func(m *core.Mux)) {
 	p.t.Helper()
-	if err := p.server.Do(fn); err != nil {
+	if err := p.server.Do(func() { fn(p.server.Mux()) }); err != nil {
 		p.t.Fatal(err)
 	}
 }

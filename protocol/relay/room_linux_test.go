@@ -115,7 +115,7 @@ func benchRoom(b *testing.B, mode Mode) {
 	} {
 		b.ReportMetric(m.value, m.unit)
 	}
-	if st := r.server.Stats(); st.Peers != crowdSize || mode.Reliable() && lost != 0 || st.Socket.OutLost > 0 {
+	if st := r.server.Stats(); st.Conns != crowdSize || mode.Reliable() && lost != 0 || st.Socket.OutLost > 0 {
 		b.Errorf("%d of %d packages are lost; the server counts %+v", lost, r.ours.packages, st)
 	}
 	if datagrams < floorDatagrams*0.98 || datagrams > floorDatagrams*1.02 {

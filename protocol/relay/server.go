@@ -42,7 +42,7 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Peers      int // current peers
+	Conns      int // current peers
 	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
@@ -132,7 +132,7 @@ func (s *Server) View(fn func()) {
 func (s *Server) Stats() (st ServerStats) {
 	s.View(func() {
 		m := s.mux
-		st.Peers, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
+		st.Conns, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
 	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
 	return st

@@ -174,7 +174,7 @@ func TestServerAndClients(t *testing.T) {
 		if err := s.Do(func() {}); err != ErrServerClosed {
 			t.Errorf("Do after Shutdown: %v", err)
 		}
-		if st := s.Stats(); st.Peers != 0 || st.Mux.Check() != nil {
+		if st := s.Stats(); st.Conns != 0 || st.Mux.Check() != nil {
 			t.Errorf("stats %+v, %v", st, st.Mux.Check())
 		}
 	})
@@ -526,7 +526,7 @@ func comeAndGo(t *testing.T, at *place, s *Server, n int, gone <-chan struct{}) 
 		})
 	}
 	patient.Done(wg.Wait)
-	for s.Stats().Peers > 0 { // also of clients that gave up, and came from another port
+	for s.Stats().Conns > 0 { // also of clients that gave up, and came from another port
 		patient.Value(gone)
 	}
 }

@@ -50,13 +50,13 @@ func (s *kitServer) Break()     { s.shell.Carrier().Close() }
 
 func (s *kitServer) Counts() kit.Counts {
 	st := s.Stats()
-	return kit.Counts{Conns: int(st.Conns), Opened: st.Opened, Ended: st.Ended, Malformed: st.Malformed,
+	return kit.Counts{Conns: int(st.Conns), Opened: st.Mux.Opened, Ended: st.Mux.Ended, Malformed: st.Mux.Malformed,
 		OutFaults: st.Socket.OutFaults.Total(), OutLost: st.Socket.OutLost, InData: st.Socket.InDatagrams, Turns: st.Loop.Turns}
 }
 
 func (s *kitServer) Check() error {
-	if st := s.Stats(); st.Opened != st.Ended+uint64(st.Conns) {
-		return fmt.Errorf("%d opened, %d ended, %d are there", st.Opened, st.Ended, st.Conns)
+	if st := s.Stats(); st.Mux.Opened != st.Mux.Ended+uint64(st.Conns) {
+		return fmt.Errorf("%d opened, %d ended, %d are there", st.Mux.Opened, st.Mux.Ended, st.Conns)
 	}
 	return nil
 }

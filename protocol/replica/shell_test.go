@@ -131,7 +131,7 @@ func TestConnectEchoClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantMessage(t, x, "map", big)
-		if got := s.Stats(); got.Conns != 1 || got.Opened != 1 || got.Socket.InDatagrams == 0 {
+		if got := s.Stats(); got.Conns != 1 || got.Mux.Opened != 1 || got.Socket.InDatagrams == 0 {
 			t.Errorf("the server counts %+v", got)
 		}
 		if err := x.Close(t.Context()); err != nil {

@@ -53,7 +53,7 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 	if a, b := patient.Value(asked), patient.Value(asked); a < 2 || b < 2 {
 		t.Errorf("%d and %d times asked", a, b)
 	}
-	if st := s.Stats(); st.Conns != 0 || st.Opened != 30 || st.Ended != 30 || st.Traffic.Reliable.Delivered < 30*20 {
+	if st := s.Stats(); st.Conns != 0 || st.Mux.Opened != 30 || st.Mux.Ended != 30 || st.Traffic.Reliable.Delivered < 30*20 {
 		t.Errorf("in the end they are %+v", st)
 	}
 }

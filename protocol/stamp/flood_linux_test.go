@@ -71,7 +71,7 @@ func TestAFloodAtARealSocket(t *testing.T) {
 	s.Do(func() { conn.Send(Ordered, binary.LittleEndian.AppendUint32(nil, sent)); conn.Close("over") })
 	patient.Done(wg.Wait)
 	st := s.Stats()
-	t.Logf("%d datagrams came, %d were dropped by the system; %d of %d got in; %d were sent and read", st.In, st.Socket.InDropped, in, tried, sent+1)
+	t.Logf("%d datagrams came, %d were dropped by the system; %d of %d got in; %d were sent and read", st.Mux.In, st.Socket.InDropped, in, tried, sent+1)
 	if in < tried*99/100 {
 		t.Errorf("%d of %d got in", in, tried)
 	}
@@ -81,8 +81,8 @@ func TestAFloodAtARealSocket(t *testing.T) {
 	if grown := shelltest.LiveHeap() - before; grown > 16<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-	if err := st.MuxStats.Check(); err != nil || st.Accepts < uint64(tried) {
-		t.Errorf("the server counts %+v: %v", st.MuxStats, err)
+	if err := st.Mux.Check(); err != nil || st.Mux.Accepts < uint64(tried) {
+		t.Errorf("the server counts %+v: %v", st.Mux, err)
 	}
 }
 

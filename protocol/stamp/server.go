@@ -36,10 +36,10 @@ type Server struct {
 
 // ServerStats are the counters of a server.
 type ServerStats struct {
-	Conns int // open connections
-	core.MuxStats
-	Traffic    Stats      // of all connections, ended ones included
-	RoundTrips core.Times // of all connections
+	Conns      int           // open connections
+	Mux        core.MuxStats // the fates of connections, and of datagrams without one
+	Traffic    Stats         // of all connections, ended ones included
+	RoundTrips core.Times    // of all connections
 	Socket     core.SocketStats
 	Loop       core.LoopStats
 }
@@ -94,7 +94,7 @@ func (s *Server) Conns() iter.Seq[*Conn] { return s.mux.Conns() }
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
-		st.Conns, st.MuxStats, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
+		st.Conns, st.Mux, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
 	})
 	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st

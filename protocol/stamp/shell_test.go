@@ -143,7 +143,7 @@ func TestConnectSendClose(t *testing.T) {
 		if tag := patient.Value(acked); tag != 77 {
 			t.Errorf("the packet with tag %d was acknowledged", tag)
 		}
-		if got := s.Stats(); got.Conns != 1 || got.Opened != 1 || got.Socket.InDatagrams == 0 || got.MuxStats.Check() != nil {
+		if got := s.Stats(); got.Conns != 1 || got.Mux.Opened != 1 || got.Socket.InDatagrams == 0 || got.Mux.Check() != nil {
 			t.Errorf("the server counts %+v", got)
 		}
 		if err := x.Close(t.Context()); err != nil {
