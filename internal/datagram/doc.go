@@ -20,6 +20,8 @@
 //	loop_turn.go     Core.PollTransmit writes into the arena of a SendBatch (send_batch.go)
 //	carrier.go       Carrier.WriteInTurn sends the batch
 //
+// A core without datagrams, whose bytes go over streams, has the carrier of silent.go.
+//
 // Other goroutines reach the core by commands or between two turns (loop_command.go). A game's tick uses
 // Loop.Visit, which sends small output itself, as waking the loop would cost more.
 //

@@ -44,6 +44,9 @@ type ServerConfig struct {
 
 	// Flush, if set, is called when the server is closed. It waits for the last lines of the log.
 	Flush func()
+
+	// Commands bounds the functions of Post that wait. Default 1,024.
+	Commands int
 }
 
 // Server is a server core with a carrier. One goroutine, the loop, owns the core. Any other goroutine may
@@ -60,7 +63,7 @@ type Server struct {
 // Serve starts a server with a carrier, which it owns from now on.
 func Serve(carrier datagram.Carrier, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
-	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended})
+	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended, Commands: c.Commands})
 	return s
 }
 
@@ -89,6 +92,9 @@ func (s *Server) Do(fn func()) error {
 	}
 	return nil
 }
+
+// Post queues fn to run on the loop, and does not wait. If it returns an error, fn does not run.
+func (s *Server) Post(fn func()) error { return s.loop.Post(fn) }
 
 // Look runs fn while nobody else uses the core, even when the server is closed. fn reads the core and
 // changes nothing.

@@ -52,13 +52,31 @@ func (x *Client) Addr() netip.AddrPort { return x.conn.peer }
 // Stream returns the connection.
 func (x *Client) Stream() Stream { return x.conn }
 
-// Close ends the connection. If Finish was called, it first waits for the server.
-func (x *Client) Close() {
+// LocalAddr returns the client's own address.
+func (x *Client) LocalAddr() netip.AddrPort {
+	return x.conn.socket.LocalAddr().(*net.TCPAddr).AddrPort()
+}
+
+// Close ends the connection. If Finish was called, it first waits for the server. If ctx ends first, it returns the error of
+// ctx.
+func (x *Client) Close(ctx context.Context) error {
 	x.once.Do(func() {
 		if !x.conn.over {
 			x.conn.Cut()
 		}
 		close(x.closed)
 	})
-	x.group.Wait()
+	ended := make(chan struct{})
+	go func() {
+		x.group.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		x.conn.end(net.ErrClosed)
+		<-ended
+		return ctx.Err()
+	}
 }

@@ -22,7 +22,8 @@
 // for a later turn. Send keeps the bytes that the socket does not take at once. Until they are written, the stream is not
 // Ready. Meanwhile the core keeps further output in its own queue, where it can be bounded and changed.
 //
-// A Loop runs a core that has no goroutine of its own. A Client is one connection that was dialed.
+// A Client is one connection that was dialed. The loop that calls Turn is that of package datagram, with a Silent carrier
+// if the core has no datagrams.
 //
 // # Files
 //
@@ -35,7 +36,6 @@
 //	poll_linux.go  one goroutine that reads all connections of a Listener
 //	raw_unix.go    reads and writes that never wait; raw_other.go: writes by a goroutine
 //	certificate.go a self-signed certificate that is kept, and fingerprints
-//	loop.go        a goroutine that takes turns
 //	limits.go      the limits, and what each stops
 //
 // # What it does not do

@@ -23,17 +23,29 @@ func (s shouter) Received(_ time.Time, b []byte) int {
 
 // A server on one goroutine. A real core has a queue for who is not Ready.
 func Example() {
-	var listener *stream.Listener
-	loop := stream.NewLoop(func(now time.Time) (time.Time, bool) {
-		listener.Turn(now, shouter{})
-		return time.Time{}, false
-	})
 	listener, err := stream.Listen("127.0.0.1:0", stream.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	listener.Start(loop.Wake)
-	loop.Run()
+	woken := make(chan struct{}, 1)
+	listener.Start(func() {
+		select {
+		case woken <- struct{}{}:
+		default: // it is awake
+		}
+	})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-woken:
+				listener.Turn(time.Now(), shouter{})
+			case <-stop:
+				return
+			}
+		}
+	}()
 
 	c, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
@@ -47,8 +59,8 @@ func Example() {
 	fmt.Printf("%s\n", heard)
 	c.Close()
 
-	loop.Stop()
-	<-loop.Done()
+	close(stop)
+	<-stopped
 	listener.Close()
 	// Output: hello!
 }

@@ -40,9 +40,6 @@ const (
 	// ends by itself when other connections close.
 	firstPause = 5 * time.Millisecond
 	maxPause   = time.Second
-
-	// maxCommands bounds the functions that wait for a Loop.
-	maxCommands = 1024
 )
 
 // hostRate and networkRate bound the handshakes that a host (in IPv6 a /64) and a network (a /24 or /56) may begin in a

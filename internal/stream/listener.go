@@ -12,9 +12,6 @@ import (
 	"parley/internal/admission"
 )
 
-// ErrClosed means that the listener or the loop is closed.
-var ErrClosed = errors.New("stream: closed")
-
 // errCut is the error of a connection that has more than maxPending bytes to write.
 var errCut = errors.New("stream: cut")
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type server struct {
 	t    testing.TB
 	l    *Listener
-	loop *Loop
+	loop *datagram.Loop
 
 	// Called on the loop; unset ones do nothing.
 	received func(c *Conn, b []byte)
@@ -45,11 +47,6 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 	patient.Test(t)
 	s := &server{t: t, queues: map[*Conn][]byte{}, conns: map[*Conn]bool{}}
 	set(s)
-	s.loop = NewLoop(func(now time.Time) (time.Time, bool) {
-		s.turns++
-		s.l.Turn(now, s)
-		return time.Time{}, false
-	})
 	// A machine that stands still for some seconds cuts nobody, where the cutting is not the matter.
 	if config.HandshakeTime == 0 {
 		config.HandshakeTime = time.Hour
@@ -61,17 +58,28 @@ func newServer(t testing.TB, config Config, set func(s *server)) *server {
 	if s.l, err = Listen("127.0.0.1:0", config); err != nil {
 		t.Fatal(err)
 	}
-	s.l.Start(s.loop.Wake)
-	s.loop.Run()
+	carrier := datagram.NewSilent(s.l.Addr(), netip.AddrPort{})
+	s.loop = datagram.StartLoop(carrier, idle{}, datagram.LoopConfig{AfterTurn: func(now time.Time) {
+		s.turns++
+		s.l.Turn(now, s)
+	}})
+	s.l.Start(carrier.Wake)
 	t.Cleanup(s.close)
 	return s
 }
 
 func (s *server) close() {
-	s.loop.Stop()
-	patient.Value(s.loop.Done())
+	patient.Done(func() { s.loop.Close() })
 	s.l.Close()
 }
+
+// idle is a core without datagrams.
+type idle struct{}
+
+func (idle) HandleDatagram(time.Time, netip.AddrPort, []byte)          {}
+func (idle) HandleTimeout(time.Time)                                   {}
+func (idle) NextTimeout() (at time.Time, ok bool)                      { return at, false }
+func (idle) PollTransmit([]byte) (n int, to netip.AddrPort, more bool) { return 0, to, false }
 
 // seat is a connection of the server.
 type seat struct {
@@ -410,71 +418,5 @@ func TestOwnCertificateIsKept(t *testing.T) {
 	second, err := OwnCertificate(file)
 	if err != nil || Fingerprint(first.Certificate[0]) != Fingerprint(second.Certificate[0]) || len(Fingerprint(first.Certificate[0])) != 64 {
 		t.Errorf("%v: %s and %s", err, Fingerprint(first.Certificate[0]), Fingerprint(second.Certificate[0]))
-	}
-}
-
-func TestLoopRunsAllThatItAccepted(t *testing.T) {
-	l := NewLoop(func(time.Time) (time.Time, bool) { return time.Time{}, false })
-	ran := 0
-	for range 100 {
-		if err := l.Post(func() { ran++ }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.Run()
-	if err := l.Do(func() { ran++ }); err != nil || ran != 101 {
-		t.Errorf("%v, %d ran", err, ran)
-	}
-	l.Stop()
-	patient.Value(l.Done())
-	if l.Do(func() { t.Error("ran") }) != ErrClosed || l.Post(func() { t.Error("ran") }) != ErrClosed {
-		t.Error("a closed loop takes commands")
-	}
-}
-
-// Visitors from many goroutines, with Stop in the middle: each is alone with the core, and a turn
-// follows each.
-func TestATurnFollowsEachVisit(t *testing.T) {
-	inside, asked, done := 0, 0, 0 // the core's
-	l := NewLoop(func(time.Time) (time.Time, bool) {
-		if inside++; inside != 1 {
-			t.Error("the loop is not alone with its core")
-		}
-		done = asked
-		inside--
-		return time.Time{}, false
-	})
-	l.Run()
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for i := 0; ; i++ {
-				ran := false
-				err := l.Visit(func() {
-					if inside++; inside != 1 {
-						t.Error("a visitor is not alone with the core")
-					}
-					if asked != done {
-						t.Error("a visitor came before the turn that follows the last")
-					}
-					ran, asked = true, asked+1
-					inside--
-				})
-				if ran != (err == nil) || err != nil && err != ErrClosed {
-					t.Errorf("ran %v, error %v", ran, err)
-				}
-				if err != nil {
-					return
-				}
-				if i == 200 {
-					l.Stop()
-				}
-			}
-		})
-	}
-	patient.Done(wg.Wait)
-	patient.Value(l.Done())
-	if asked == 0 || done != asked {
-		t.Errorf("of %d visits, %d were followed by a turn", asked, done)
 	}
 }

@@ -43,12 +43,12 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	if feed == "" {
 		feed = main.Addr().String()
 	} else if feed, err = shell.Resolve(ctx, feed); err != nil {
-		main.Close()
+		_ = main.Close(ctx) // Dial has failed before
 		return nil, fmt.Errorf("duplex: dial %s: %w", c.FeedAddr, err)
 	}
 	socket, err := udp.Dial(feed, udp.Config{Batch: shell.ClientBatch, NoGRO: true})
 	if err != nil {
-		main.Close()
+		_ = main.Close(ctx)
 		return nil, fmt.Errorf("duplex: %w", err)
 	}
 	return dial(ctx, main, socket, c)
@@ -81,7 +81,7 @@ func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config
 		Name: "duplex", Log: c.Log, Turn: turnOf, Own: owned, Size: sizeOf, Last: last, HangUp: x.hangUp, Cut: x.cut,
 	})
 	if err != nil {
-		main.Close()
+		_ = main.Close(ctx)
 		return nil, err
 	}
 	return x, nil
@@ -211,7 +211,7 @@ func (c *Client) Err() error { return c.shell.Err() }
 // and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.shell.Close(ctx)
-	c.core.main.Close()
+	_ = c.core.main.Close(ctx) // it has waited long enough
 	return err
 }
 

@@ -93,7 +93,7 @@ func TestRealChurn(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 1:
-			c.cut()
+			c.shell.Do(func(time.Time) { c.core.line.Cut() })
 			c.Close(context.Background())
 		case 2:
 			p.do(func(m *core.Mux) {

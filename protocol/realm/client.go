@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/internal/shell"
@@ -23,78 +21,34 @@ var ErrFingerprint = errors.New("realm: the server's certificate is not the pinn
 
 // Client is a connection to one server. Its methods may be called by any goroutine.
 type Client struct {
-	codec  *core.Codec
-	conn   net.Conn
-	log    *slog.Logger
-	linger time.Duration
-	inbox  inbox
-	wake   chan struct{} // for the writer; holds one
-	opened chan struct{} // closed when the config has come
-	done   chan struct{} // closed when all goroutines have ended
-	quit   chan struct{} // closed when the connection is over
-	cutter sync.Once
-
-	mu        sync.Mutex
-	endpoint  *core.Endpoint
-	told      bool // EventOpened came
-	over      bool
-	registers []chan core.RegisterCode // calls that wait for their answers, in order
-	logins    []chan core.LoginCode
+	core  *clientCore // owned by the loop
+	shell *shell.Client[sized]
 }
 
 // Dial connects to a server at addr, written host:port, and returns when both sides have
 // agreed on the version of the protocol. If the server refuses, the error is a Close.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
-	conn, err := c.connect(ctx, addr)
+	var secure *tls.Config
+	if !c.Plain {
+		secure = c.trust(addr)
+	}
+	main, err := stream.Dial(ctx, net.Dialer{}, addr, secure, c.Linger)
 	if err != nil {
 		return nil, fmt.Errorf("realm: dial %s: %w", addr, err)
 	}
-	peer := conn.RemoteAddr().(*net.TCPAddr).AddrPort()
-	peer = netip.AddrPortFrom(peer.Addr().Unmap(), peer.Port())
-	x := &Client{
-		conn: conn, log: shell.Log(c.Log, "realm", "peer", peer),
-		wake: make(chan struct{}, 1), opened: make(chan struct{}), done: make(chan struct{}), quit: make(chan struct{}),
-		endpoint: core.NewClient(time.Now(), peer, c.Config, &core.Shared{}),
-	}
-	x.codec, x.linger = x.endpoint.Codec(), x.endpoint.Config().Linger
-	x.inbox.init()
-	var group sync.WaitGroup
-	group.Go(x.read)
-	group.Go(x.write)
-	if !c.NoTime {
-		group.Go(x.askTime)
-	}
-	go func() {
-		group.Wait()
-		close(x.done)
-	}()
-	select {
-	case <-x.opened:
-		return x, nil
-	case <-x.quit:
-		x.cut()
-		<-x.done
-		return nil, x.Err()
-	case <-ctx.Done():
-		x.cut()
-		<-x.done
-		return nil, fmt.Errorf("realm: dial %s: %w", addr, ctx.Err())
-	}
-}
-
-// connect opens the stream, with TLS unless it is plain.
-func (c *Config) connect(ctx context.Context, addr string) (net.Conn, error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil || c.Plain {
-		return conn, err
-	}
-	secured := tls.Client(conn, c.trust(addr))
-	if err := secured.HandshakeContext(ctx); err != nil {
-		conn.Close()
+	carrier := c.carrier(main)
+	x := &Client{core: newClientCore(main, carrier, c)}
+	main.Start(carrier.Wake)
+	x.shell, err = shell.Dial(ctx, carrier, x.core, shell.ClientConfig[sized]{
+		Name: "realm", Log: c.Log, Turn: turnOf, Own: func(ev sized) sized { return ev }, Size: func(ev sized) int { return ev.bytes }, Last: last,
+		HangUp: func(now time.Time) { x.core.Close(now, core.ExitClientQuit, "") },
+		Cut:    func(now time.Time) { x.core.HandleEnd(now, nil) },
+	})
+	if err != nil {
+		_ = main.Close(ctx) // Dial has failed before
 		return nil, err
 	}
-	return secured, nil
+	return x, nil
 }
 
 func (c *Config) trust(addr string) *tls.Config {
@@ -119,50 +73,39 @@ func (c *Config) trust(addr string) *tls.Config {
 }
 
 // Codec returns the codec of the schema, for making messages.
-func (c *Client) Codec() *core.Codec { return c.codec }
+func (c *Client) Codec() *core.Codec { return c.core.Codec() }
 
 // Register asks for an account and waits for the answer. The error is ErrState, or that of the
 // connection or of ctx.
 func (c *Client) Register(ctx context.Context, name, password string) (core.RegisterCode, error) {
-	wait := make(chan core.RegisterCode, 1)
-	err := c.do(func(now time.Time) error {
-		err := c.endpoint.Register(now, name, password)
-		if err == nil {
-			c.registers = append(c.registers, wait)
-		}
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return await(ctx, c, wait)
+	return ask(ctx, c, &c.core.registers, func(now time.Time) error { return c.core.Register(now, name, password) })
 }
 
 // Login logs in and waits for the answer. After LoginOK, Events yields the events of the game.
 // The error is ErrState, or that of the connection or of ctx.
 func (c *Client) Login(ctx context.Context, name, password string) (core.LoginCode, error) {
-	wait := make(chan core.LoginCode, 1)
-	err := c.do(func(now time.Time) error {
-		err := c.endpoint.Login(now, name, password)
+	return ask(ctx, c, &c.core.logins, func(now time.Time) error { return c.core.Login(now, name, password) })
+}
+
+// ask sends a question and waits for the answer. waiting are the calls before, which get theirs first.
+func ask[T any](ctx context.Context, c *Client, waiting *[]chan T, send func(now time.Time) error) (answer T, err error) {
+	wait := make(chan T, 1)
+	err = c.do(func(now time.Time) error {
+		err := send(now)
 		if err == nil {
-			c.logins = append(c.logins, wait)
+			*waiting = append(*waiting, wait)
 		}
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return answer, err
 	}
-	return await(ctx, c, wait)
-}
-
-// await waits for an answer.
-func await[T any](ctx context.Context, c *Client, wait chan T) (answer T, err error) {
 	select {
 	case answer = <-wait:
 		return answer, nil
 	case <-ctx.Done():
 		return answer, fmt.Errorf("realm: %w", ctx.Err())
-	case <-c.quit:
+	case <-c.shell.Over():
 	}
 	select {
 	case answer = <-wait: // it came before the end
@@ -175,7 +118,7 @@ func await[T any](ctx context.Context, c *Client, wait chan T) (answer T, err er
 // Send sends one of a player's messages. See core.Endpoint.Send.
 func (c *Client) Send(m *core.Message) error {
 	own := *m
-	return c.do(func(now time.Time) error { return c.endpoint.Send(now, &own) })
+	return c.do(func(now time.Time) error { return c.core.Send(now, &own) })
 }
 
 // Say sends a line of chat.
@@ -204,55 +147,41 @@ func (c *Client) Want(chunks ...core.ChunkID) error {
 
 // Temporary returns an id for an entity that an action will create. See core.Endpoint.Temporary.
 func (c *Client) Temporary() (id uint16, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endpoint.Temporary()
+	c.shell.Ask(func(time.Time) { id, ok = c.core.Temporary() })
+	return id, ok
 }
 
 // ReleaseTemporary gives back an id that Temporary returned.
 func (c *Client) ReleaseTemporary(id uint16) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.endpoint.ReleaseTemporary(id)
+	c.shell.Ask(func(time.Time) { c.core.ReleaseTemporary(id) })
 }
 
 // ServerTime returns the client's estimate of the server's clock now, in Unix µs, and the
 // greatest possible error of the estimate. Before the time server has answered, the error is
 // not bounded.
 func (c *Client) ServerTime() (unix uint64, within time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	return c.endpoint.ServerTime(now), c.endpoint.Clock().ErrorBound(now)
+	c.shell.Ask(func(now time.Time) { unix, within = c.core.ServerTime(now), c.core.Clock().ErrorBound(now) })
+	return unix, within
 }
 
 // ServerTick returns the client's estimate of the server's tick now.
-func (c *Client) ServerTick() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endpoint.ServerTick(time.Now())
+func (c *Client) ServerTick() (tick uint64) {
+	c.shell.Ask(func(now time.Time) { tick = c.core.ServerTick(now) })
+	return tick
 }
 
 // Stats returns the counters. It works after Close, too.
-func (c *Client) Stats() core.Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.endpoint.Stats()
+func (c *Client) Stats() (s core.Stats) {
+	c.shell.Ask(func(time.Time) { s = c.core.Stats() })
+	return s
 }
 
 // LocalAddr returns the client's address.
-func (c *Client) LocalAddr() netip.AddrPort { return c.conn.LocalAddr().(*net.TCPAddr).AddrPort() }
+func (c *Client) LocalAddr() netip.AddrPort { return c.core.main.LocalAddr() }
 
 // Err returns the reason why the connection ended, as a Close, or nil if it has not ended. The
 // connection may end before Events has yielded all events.
-func (c *Client) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if why, over := c.endpoint.Over(); over {
-		return why
-	}
-	return nil
-}
+func (c *Client) Err() error { return c.shell.Err() }
 
 // Events yields events of the game and waits for more. The last is EventClosed. Events own
 // their bytes. A reader that stops early may call Events again. If several goroutines call
@@ -262,14 +191,11 @@ func (c *Client) Err() error {
 // in the socket and at the server. When too many wait there, the server drops the client.
 func (c *Client) Events() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		for ev, ok := c.inbox.next(); ok; ev, ok = c.inbox.next() {
-			if !yield(ev) {
+		for ev := range c.shell.Events() {
+			if !yield(ev.Event) {
 				return
 			}
 		}
-		var last Close
-		errors.As(c.Err(), &last)
-		yield(Event{Kind: EventClosed, Close: last})
 	}
 }
 
@@ -278,33 +204,40 @@ func (c *Client) Events() iter.Seq[Event] {
 // yields the events that are left and ends. Close every client, even if its connection has
 // already ended.
 func (c *Client) Close(ctx context.Context) error {
-	_ = c.do(func(now time.Time) error {
-		c.endpoint.Close(now, core.ExitClientQuit, "")
-		return nil
-	})
-	c.inbox.close()
-	select {
-	case <-c.done:
-		return nil
-	case <-ctx.Done():
-		c.cut()
-		<-c.done
-		return fmt.Errorf("realm: close: %w", ctx.Err())
+	err := c.shell.Close(ctx)
+	if late := c.core.main.Close(ctx); err == nil && late != nil {
+		err = fmt.Errorf("realm: close: %w", late)
 	}
-}
-
-// do calls the endpoint and has the writer look at it.
-func (c *Client) do(fn func(now time.Time) error) error {
-	c.mu.Lock()
-	err := fn(time.Now())
-	c.mu.Unlock()
-	c.wakeWriter()
 	return err
 }
 
-func (c *Client) wakeWriter() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
+// do runs fn on the loop.
+func (c *Client) do(fn func(now time.Time) error) error {
+	err := ErrClosed
+	_ = c.shell.Do(func(now time.Time) { err = fn(now) }) // if it fails, fn has not run
+	return err
+}
+
+// sized is an event with the number of bytes that it holds.
+type sized struct {
+	Event
+	bytes int
+}
+
+// turnOf says what an event means to the shell.
+func turnOf(ev sized) shell.Turn {
+	switch ev.Kind {
+	case EventOpened:
+		return shell.Connected
+	case EventClosed:
+		return shell.Closed
 	}
+	return shell.Ordinary
+}
+
+// last is the event that ends all.
+func last(why error) sized {
+	ev := Event{Kind: EventClosed}
+	errors.As(why, &ev.Close)
+	return sized{Event: ev}
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/protocol/realm/core"
@@ -30,15 +31,12 @@ type Server struct {
 	handle      func(c *Conn, ev Event)
 	log         *slog.Logger
 	streams     stream.Carrier
-	loop        *stream.Loop
+	shell       *shell.Server
 	times       *timeShell // nil: there is no time server
 	fingerprint string
-	buf         [stream.MaxSend]byte
 
-	leaving bool          // owned by the loop: Shutdown was called
-	open    int           // owned by the loop: open streams, which may outlast their connections
-	empty   chan struct{} // closed when the last stream has ended after Shutdown
-	closing sync.Once
+	open int // owned by the loop: open streams, which may outlast their connections
+	buf  [stream.MaxSend]byte
 }
 
 // ServerStats are the counters of a server.
@@ -64,7 +62,7 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
 	}
-	s := &Server{accounts: c.Accounts, handle: handle, fingerprint: fingerprint, empty: make(chan struct{})}
+	s := &Server{accounts: c.Accounts, handle: handle, fingerprint: fingerprint}
 	local := socket.Addr().(*net.TCPAddr).AddrPort()
 	s.log = shell.Log(c.Log, "realm", "local", local)
 	if handle == nil {
@@ -85,14 +83,38 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	s.mux = core.NewMux(now, c.Config, &core.Shared{})
 	s.mux.SetHooks(core.Hooks{Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout})
 	filled := s.mux.Config()
-	s.loop = stream.NewLoop(s.turn)
 	s.streams = stream.Serve(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
-	s.streams.Start(s.loop.Wake)
-	s.loop.Run()
+	carrier := datagram.NewSilent(local, netip.AddrPort{})
+	s.shell = shell.Serve(carrier, shellCore{s.mux, s}, shell.ServerConfig{
+		Name: "realm", Events: s.turn, Leave: s.leave, Abort: s.abort,
+		Commands: math.MaxInt, // each is the answer to a connection's question
+	})
+	s.streams.Start(carrier.Wake)
 	return s, nil
+}
+
+// shellCore is the core as the shell sees it: without datagrams. A server that shuts down waits for the ends of its streams
+// too.
+type shellCore struct {
+	*core.Mux
+	server *Server
+}
+
+func (c shellCore) Len() int { return c.Mux.Len() + c.server.open }
+
+// HandleTimeout first takes the bytes that came, so that no peer is late because the loop was.
+func (c shellCore) HandleTimeout(now time.Time) {
+	c.server.streams.Turn(now, (*intake)(c.server))
+	c.Mux.HandleTimeout(now)
+}
+
+func (c shellCore) HandleDatagram(time.Time, netip.AddrPort, []byte) {}
+
+func (c shellCore) PollTransmit([]byte) (int, netip.AddrPort, bool) {
+	return 0, netip.AddrPort{}, false
 }
 
 // Addr returns the address that the server listens on.
@@ -115,11 +137,7 @@ func (s *Server) Fingerprint() string { return s.fingerprint }
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func()) error {
-	err := s.loop.Visit(func() {
-		s.mux.Advance(time.Now())
-		fn()
-	})
-	if err != nil {
+	if s.shell.Do(fn) != nil {
 		return ErrServerClosed
 	}
 	return nil
@@ -131,11 +149,7 @@ func (s *Server) Mux() *core.Mux { return s.mux }
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
-	look := func() { st.Mux, st.Traffic = s.mux.Stats(), s.mux.Traffic() }
-	if s.loop.Visit(look) != nil {
-		<-s.loop.Done() // nobody else is at the Mux any more
-		look()
-	}
+	s.shell.Look(func() { st.Mux, st.Traffic = s.mux.Stats(), s.mux.Traffic() })
 	st.Streams = s.streams.Stats()
 	if s.times != nil {
 		st.Time = s.times.stats()
@@ -147,64 +161,43 @@ func (s *Server) Stats() (st ServerStats) {
 // when all have been told or Config.Linger is over. If ctx ends first, it closes the server and returns
 // the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
-	var late error
-	begin := func() {
-		s.leaving = true
-		s.streams.Stop()
-		s.mux.Shutdown(time.Now(), goodbye)
-	}
-	if s.loop.Do(begin) == nil {
-		select {
-		case <-s.empty:
-		case <-s.loop.Done():
-		case <-ctx.Done():
-			late = fmt.Errorf("realm: shutdown: %w", ctx.Err())
-		}
-	}
+	err := s.shell.Shutdown(ctx)
 	s.Close()
-	return late
+	return err
 }
 
 // Close closes the server at once: every client is told, but Close does not wait for the exits to be
 // written. The handler still gets each connection's EventClosed. A second call has no effect.
 func (s *Server) Close() {
-	s.closing.Do(func() {
-		_ = s.loop.Do(s.abort)
-		s.loop.Stop()
-		<-s.loop.Done()
-		s.streams.Close()
-		if s.times != nil {
-			s.times.loop.Close()
-		}
-	})
-	<-s.loop.Done()
+	_ = s.shell.Close() // its carrier does not fail
+	s.streams.Close()
+	if s.times != nil {
+		s.times.loop.Close()
+	}
 }
 
 // Done returns a channel that is closed when the server is closed.
-func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
+func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
+
+func (s *Server) leave() {
+	s.streams.Stop()
+	s.mux.Shutdown(s.mux.Now(), goodbye)
+}
 
 // abort ends all connections; their exits go out as far as the sockets take them.
 func (s *Server) abort() {
-	s.streams.Stop()
-	s.mux.Shutdown(time.Now(), goodbye)
+	s.leave()
 	s.transmit()
 	s.mux.CutAll()
 }
 
-// turn is what the loop does: it hands over what came, does what is due, and writes.
-func (s *Server) turn(now time.Time) (time.Time, bool) {
-	s.mux.Advance(now)
-	s.streams.Turn(now, (*intake)(s))
-	s.mux.HandleTimeout(now)
+// turn is what the loop does once around: it hands over what came, tells the game, and writes.
+func (s *Server) turn() {
+	s.streams.Turn(s.mux.Now(), (*intake)(s))
 	s.events()
 	for s.transmit() {
 		s.events()
 	}
-	if s.leaving && s.mux.Len() == 0 && s.open == 0 {
-		s.leaving = false
-		close(s.empty)
-	}
-	return s.mux.NextTimeout()
 }
 
 // transmit writes to all who take bytes, and reports whether there is something to tell.
@@ -242,13 +235,13 @@ func (s *Server) events() {
 
 func (s *Server) register(c *Conn, q core.Question) {
 	s.accounts.Register(c.Peer(), q.Name, q.Password, func(code core.RegisterCode) {
-		_ = s.loop.Post(func() { c.AnswerRegister(q, code) }) // a closed server has told everybody
+		_ = s.shell.Post(func() { c.AnswerRegister(q, code) }) // a closed server has told everybody
 	})
 }
 
 func (s *Server) login(c *Conn, q core.Question) {
 	s.accounts.Login(c.Peer(), q.Name, q.Password, func(code core.LoginCode) {
-		err := s.loop.Post(func() {
+		err := s.shell.Post(func() {
 			s.mux.Advance(time.Now())
 			if l := s.linkOf(c); c.AnswerLogin(q, code) {
 				l.session, l.account = code == core.LoginOK, q.Name

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
@@ -382,9 +383,8 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 		p.do(func(m *core.Mux) { m.Say(1, text) })
 	}
 	eventually(t, "the inbox is full", func() bool {
-		ann.inbox.mu.Lock()
-		defer ann.inbox.mu.Unlock()
-		return ann.inbox.bytes >= maxInboxBytes || len(ann.inbox.list) >= maxInboxEvents
+		events, bytes := ann.shell.Queued()
+		return events >= shell.MaxQueuedEvents || bytes >= shell.MaxQueuedEventBytes
 	})
 	heard := 0
 	for ev := range ann.Events() {

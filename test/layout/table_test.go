@@ -84,7 +84,7 @@ var table = []row{
 	{path: "internal/promise/gate", shell: everyFile},
 	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue", "internal/turns"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 

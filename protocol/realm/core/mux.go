@@ -131,6 +131,9 @@ func (m *Mux) Advance(now time.Time) {
 	}
 }
 
+// Now returns the time of the newest call.
+func (m *Mux) Now() time.Time { return m.now }
+
 // Unix returns the server's clock in Unix µs.
 func (m *Mux) Unix(now time.Time) uint64 {
 	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
