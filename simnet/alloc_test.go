@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -26,5 +27,19 @@ func TestADatagramAllocatesNothingInSteadyState(t *testing.T) {
 	})
 	if allocs != 0 {
 		t.Errorf("%v allocations for %d datagrams", allocs, (n.Stats().Sent-before)/101)
+	}
+}
+
+func TestAConnAllocatesNothingInSteadyState(t *testing.T) {
+	l := NewLive(1)
+	a, b := listen(t, l, 1), listen(t, l, 2)
+	buf := make([]byte, 1200)
+	var to netip.AddrPort = addr(2)
+	allocs := testing.AllocsPerRun(1000, func() {
+		a.WriteToUDPAddrPort(buf, to)
+		b.ReadFromUDPAddrPort(buf)
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations a datagram", allocs)
 	}
 }

@@ -18,6 +18,9 @@
 //
 // After the application has called into an endpoint outside its turn, for example to send, it calls Host.Poke.
 //
+// Code that wants a net.PacketConn, with goroutines and timers of its own, gets one from a Live, inside a
+// testing/synctest bubble. The links are the same, but the seed does not control the order of goroutines.
+//
 // A swarm runs one test under many kinds of bad networks. RandomPlan draws a plan of faults from a seed. Report
 // writes the plan of a failing seed as a script. ParsePlan reads the script, and Plan.Shrink makes a plan smaller:
 //
@@ -39,6 +42,8 @@
 //	stats.go   each end of a datagram is a Fate with a counter, and the sums match: Stats.Balance
 //	trace.go   each step goes into the hash, and on request into a text
 //
+// conn_live.go and conn.go do the same for a Live.
+//
 // # What is exact
 //
 // Times are whole nanoseconds. A rate drains a queue without accumulating rounding errors. Each link has a random
@@ -52,5 +57,5 @@
 // A run that exceeds a limit returns a *LivelockError that names the host. Burst losses count datagrams, not time. A
 // queue is drop-tail. There is no ECN, no fragmentation and no ICMP: a datagram above the MTU is dropped without
 // notice. A partition stops datagrams that are sent while it holds, not datagrams in flight. A network carries
-// datagrams only, no streams, and drives nodes only: it has no net.PacketConn.
+// datagrams only, no streams.
 package simnet

@@ -142,3 +142,25 @@ func ExampleParseProfile() {
 	// Output:
 	// delay=280ms jitter=30ms inorder loss=0.02 burst=0.0005/0.1/0/1 rate=15000000 queue=500ms mtu=1400 <nil>
 }
+
+// Code that wants a net.PacketConn gets one from a Live. In a test with delays it belongs into a bubble of testing/synctest:
+// synctest.Test(t, func(t *testing.T) { live := simnet.NewLive(1); ... }).
+func ExampleLive() {
+	live := simnet.NewLive(1)
+	live.Default(simnet.Profile{Duplicate: 1})
+	a, errA := live.Listen(netip.MustParseAddrPort("10.0.0.1:4000"))
+	b, errB := live.Listen(netip.MustParseAddrPort("10.0.0.2:4000"))
+	if errA != nil || errB != nil {
+		fmt.Println(errA, errB)
+		return
+	}
+	a.WriteTo([]byte("hello"), b.LocalAddr())
+	for range 2 {
+		buf := make([]byte, 1500)
+		n, from, err := b.ReadFrom(buf)
+		fmt.Printf("%q from %v, %v\n", buf[:n], from, err)
+	}
+	// Output:
+	// "hello" from 10.0.0.1:4000, <nil>
+	// "hello" from 10.0.0.1:4000, <nil>
+}

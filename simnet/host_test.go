@@ -300,6 +300,7 @@ func TestMistakesOfTheProgrammerPanic(t *testing.T) {
 		{"a skew out of range", func(x *pair) { x.ha.Skew(1e9) }},
 		{"a link of another network", func(x *pair) { x.Route(x.ha, x.hb, New(1).NewLink(Profile{})) }},
 		{"an injected datagram that UDP cannot carry", func(x *pair) { x.Inject(addr(1), addr(2), make([]byte, 65_508)) }},
+		{"a profile of a Live's link set past its lock", func(x *pair) { NewLive(1).NewLink(Profile{}).SetProfile(Profile{}) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer func() {

@@ -69,4 +69,11 @@ const (
 
 	// maxShrinkRuns bounds Plan.Shrink: each try is a whole run of the caller's test.
 	maxShrinkRuns = 1_000
+
+	// defaultReadBuffer is how many bytes of unread datagrams a Conn holds: Linux's default. What comes when it is full
+	// is dropped, so a reader that stalls cannot take all memory.
+	defaultReadBuffer = 212_992
+
+	// readOverheadBytes is what each unread datagram counts on top of its payload, so that empty ones are bounded too.
+	readOverheadBytes = 64
 )

@@ -9,7 +9,7 @@ import (
 // Link is one direction of a path between hosts. Routes that share a Link share its queue and its rate: a bottleneck.
 // Each Link has a random source of its own, so traffic on one does not affect another.
 type Link struct {
-	net    *Network // nil for the link of a Shaper
+	net    *Network // nil for the links of a Live
 	isOwn  bool     // somebody set its profile: Default leaves it alone
 	rng    rand.PCG
 	p      Profile
@@ -49,8 +49,12 @@ func (l *Link) Profile() Profile {
 }
 
 // SetProfile changes the link from now on. Datagrams in its queue or in flight are not affected, nor is the state of
-// the burst model. Later calls of Default do not change the link. SetProfile panics if the profile is not valid.
+// the burst model. Later calls of Default do not change the link. SetProfile panics if the profile is not valid, or if
+// the link is one of a Live (see Live.SetProfile).
 func (l *Link) SetProfile(p Profile) {
+	if l.net == nil {
+		panic("simnet: the profile of a Live's link is set with Live.SetProfile")
+	}
 	l.set(p)
 	l.isOwn = true
 	l.net.trace.profile(l.net.now, &l.p)
@@ -61,6 +65,9 @@ func (l *Link) Stats() Stats { return l.counts.stats() }
 
 // Backlog returns how long a datagram sent now would wait in the link's queue.
 func (l *Link) Backlog() time.Duration {
+	if l.net == nil {
+		return 0
+	}
 	return time.Duration(max(0, l.busyUntil-l.net.now))
 }
 

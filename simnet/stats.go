@@ -12,14 +12,15 @@ const (
 	FateQueue                     // the queue of a link with a rate was full
 	FateMTU                       // larger than the link's MTU
 	FatePartition                 // sent while a partition cut the path
-	FateNoHost                    // no host has the address (any more)
+	FateNoHost                    // no host has the address (any more), or the Conn is closed
 	FateDown                      // the host was crashed when it arrived
 	FateFiltered                  // a Filter dropped it
+	FateOverflow                  // the read buffer of a Conn was full, or a Live had too many in flight
 	numFates
 )
 
 var fateNames = [numFates]string{
-	"unset", "delivered", "lost", "burst", "queue", "mtu", "partition", "nohost", "down", "filtered",
+	"unset", "delivered", "lost", "burst", "queue", "mtu", "partition", "nohost", "down", "filtered", "overflow",
 }
 
 // String returns one lower-case word, the same as in the trace.
@@ -46,6 +47,7 @@ type Stats struct {
 	NoHost         uint64 // FateNoHost
 	HostDown       uint64 // FateDown
 	Filtered       uint64 // FateFiltered
+	Overflowed     uint64 // FateOverflow
 	InFlight       uint64 // in flight now
 
 	// These two are not fates: each such datagram has one of the fates above too.
@@ -55,7 +57,7 @@ type Stats struct {
 
 // Dropped returns the sum of all fates but delivery.
 func (s Stats) Dropped() uint64 {
-	return s.Lost + s.LostInBurst + s.QueueFull + s.TooBig + s.Partitioned + s.NoHost + s.HostDown + s.Filtered
+	return s.Lost + s.LostInBurst + s.QueueFull + s.TooBig + s.Partitioned + s.NoHost + s.HostDown + s.Filtered + s.Overflowed
 }
 
 // Balance returns an error if a datagram is not accounted for. That is a bug of simnet.
@@ -96,7 +98,7 @@ func (c *counts) stats() Stats {
 		Delivered: c.fates[FateDelivered], DeliveredBytes: c.deliveredBytes,
 		Lost: c.fates[FateLost], LostInBurst: c.fates[FateBurst], QueueFull: c.fates[FateQueue],
 		TooBig: c.fates[FateMTU], Partitioned: c.fates[FatePartition], NoHost: c.fates[FateNoHost],
-		HostDown: c.fates[FateDown], Filtered: c.fates[FateFiltered],
+		HostDown: c.fates[FateDown], Filtered: c.fates[FateFiltered], Overflowed: c.fates[FateOverflow],
 		InFlight: c.inFlight, Corrupted: c.corrupted, Reordered: c.reordered,
 	}
 }

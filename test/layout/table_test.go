@@ -52,7 +52,7 @@ var table = []row{
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*", "protocol/*/core"}), shell: []string{"server"}},
 	{path: "protocol/*", mayImport: slices.Concat(engine, []string{"protocol/*/core"}), shell: []string{"server", "client"}},
 	{path: "protocol/*/core", mayImport: engine, shell: []string{"names"}}, // codec and sans-I/O core; names.go has aliases only
-	{path: "simnet"},
+	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
 	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "account/postgres", mayImport: []string{"account"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
