@@ -3,6 +3,7 @@ package parley_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -17,21 +18,21 @@ import (
 	"parley"
 	"parley/account"
 	"parley/account/sqlite"
-	"parley/account/storetest"
 	"parley/arena"
-	"parley/internal/patient"
+	"parley/play/player"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
-	"parley/protocol/replica"
+	"parley/test/field"
 	"parley/world"
 )
 
-// quietly is a server of one dialect, at a port of the system's choice.
-func quietly() parley.Config {
-	return parley.Config{
-		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off,
-		Accounts: storetest.OpenMemory, Log: slog.New(slog.DiscardHandler),
+// startErr returns the error of a server that is not to start.
+func startErr(g parley.Game, c parley.Config) error {
+	s, err := parley.Start(g, c)
+	if err == nil {
+		s.Close()
 	}
+	return err
 }
 
 // What would make a server that nobody wants is an error that names the field.
@@ -48,21 +49,17 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
 		{"Config.RealmExtension has 0 values", func(c *parley.Config) { c.RealmConfig = []realmcore.Field{{Name: "x", Type: realmcore.TypeU8}} }},
 		{"kind player has the number 1", func(c *parley.Config) {
-			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = "127.0.0.1:0", parley.Off, true, 2
+			c.Realm, c.RealmTime, c.RealmPlain, c.RealmFirstType = field.Any, parley.Off, true, 2
 		}},
-		{"Config.Realm is \"127.0.0.1:0\", and Config.Accounts is nil: set Accounts to sqlite.OpenIn", func(c *parley.Config) { c.Realm, c.Accounts = "127.0.0.1:0", nil }},
+		{"Config.Realm is \"127.0.0.1:0\", and Config.Accounts is nil: set Accounts to sqlite.OpenIn", func(c *parley.Config) { c.Realm, c.Accounts = field.Any, nil }},
 		{"parley: accounts: no room", func(c *parley.Config) {
-			c.Realm, c.Accounts = "127.0.0.1:0", func(string) (account.Store, error) { return nil, errors.New("no room") }
+			c.Realm, c.Accounts = field.Any, func(string) (account.Store, error) { return nil, errors.New("no room") }
 		}},
 		{"replica: udp: listen on nowhere", func(c *parley.Config) { c.Replica = "nowhere" }},
 	} {
-		c := quietly()
+		c := field.Replica()
 		tt.change(&c)
-		s, err := parley.Start(arena.Game(), c)
-		if err == nil {
-			s.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := startErr(arena.Game(), c); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("the error is %v, want %q", err, tt.want)
 		}
 	}
@@ -70,49 +67,27 @@ func TestBadConfigsAreRefused(t *testing.T) {
 
 // With a ticket key nobody is a guest, stamp is off unless it is asked for, and a ticket is used once whatever restarts.
 func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
-	c := quietly()
+	c := field.Replica()
 	c.TicketKey, c.DataDir, c.Stamp = relay.TicketKey("sixteen bytes and more"), filepath.Join(t.TempDir(), "data"), ""
 	ticket, err := relay.NewTicket(c.TicketKey, "main", "ann", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	enter := func(s *parley.Server) (name string, why error) {
-		t.Helper()
-		x, err := replica.Dial(t.Context(), s.Addrs()[0].Addr.String(), replica.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		drained := make(chan struct{})
-		go func() {
-			defer close(drained)
-			for range x.Events() {
-			}
-		}()
-		defer func() {
-			x.Close(t.Context())
-			patient.Value(drained)
-		}()
-		if err := x.SendReserved(replica.Reliable, "parley.pass", ticket); err != nil {
-			t.Fatal(err)
-		}
-		within(t, s, "the pass is there", func() bool { return s.WorldStats().Gate.Tickets > 0 || x.Err() != nil })
-		x.Link() // fails if it is out
-		within(t, s, "it is in or out", func() bool { return len(playersOf(t, s)) == 1 || x.Err() != nil })
-		if x.Err() == nil {
-			name = playersOf(t, s)[0].Name
-		}
-		return name, x.Err()
-	}
 	for run, want := range []string{"", "ticket was used", "ticket was used"} {
-		s, err := parley.Start(arena.Game(), c)
-		if err != nil {
-			t.Fatal(err)
+		s := field.Serve(t, arena.Game(), c)
+		if len(s.At) != 1 {
+			t.Errorf("it listens at %v: without a ticket nobody may watch", s.At)
 		}
-		if addrs := s.Addrs(); len(addrs) != 1 {
-			t.Errorf("it listens at %v: without a ticket nobody may watch", addrs)
+		v, err := field.Visit(t.Context(), "replica", s.At["replica"], player.Config{Schema: s.Schema, Ticket: ticket})
+		why, name := fmt.Sprint(err), ""
+		if err == nil {
+			if v.Wait(field.Patience) {
+				name = playersOf(t, s)[0].Name
+			}
+			why = v.Ended()
+			v.Leave()
 		}
-		name, why := enter(s)
-		if want == "" && (name != "ann" || why != nil) || want != "" && (why == nil || !strings.Contains(why.Error(), want)) {
+		if want == "" && name != "ann" || !strings.Contains(why, want) {
 			t.Errorf("run %d: it is %q, told %v", run, name, why)
 		}
 		if err := s.Close(); err != nil {
@@ -122,10 +97,7 @@ func TestTicketsAreUsedOnceAcrossRestarts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.DataDir, "spent-tickets"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := parley.Start(arena.Game(), c); err == nil || !strings.Contains(err.Error(), "spent-tickets") {
-		if err == nil {
-			s.Close()
-		}
+	if err := startErr(arena.Game(), c); err == nil || !strings.Contains(err.Error(), "spent-tickets") {
 		t.Errorf("with a damaged file: %v", err)
 	}
 }
@@ -141,20 +113,14 @@ func TestActionsCannotBeNamedAsMessages(t *testing.T) {
 	for _, action := range []any{Chat{}, Steer{}, Terrain{}} {
 		g := arena.Game()
 		g.Actions = world.Actions(action)
-		s, err := parley.Start(g, quietly())
-		if err == nil {
-			s.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), "replica has a message of that name: rename the action") {
+		if err := startErr(g, field.Replica()); err == nil || !strings.Contains(err.Error(), "replica has a message of that name: rename the action") {
 			t.Errorf("%T: the error is %v", action, err)
 		}
-		c := quietly()
-		c.Replica, c.Stamp = parley.Off, "127.0.0.1:0" // over the others actions have numbers
-		if s, err = parley.Start(g, c); err != nil {
+		c := field.Replica()
+		c.Replica, c.Stamp = parley.Off, field.Any // over the others actions have numbers
+		if err := startErr(g, c); err != nil {
 			t.Errorf("%T: %v", action, err)
-			continue
 		}
-		s.Close()
 	}
 }
 
@@ -172,13 +138,10 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 // A recording that cannot go on is said once, and the game goes on.
 func TestAFullDiskEndsTheRecordingAndNotTheGame(t *testing.T) {
 	var log bytes.Buffer
-	c := quietly()
+	c := field.Replica()
 	c.TickRate, c.Record, c.Log = 1000, &fullDisk{1000}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
-	s, err := parley.Start(arena.Game(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	within(t, s, "the disk is full", func() bool { return s.WorldStats().Ticks > 100 })
+	s := field.Serve(t, arena.Game(), c)
+	s.Within(t, "the disk is full", func() bool { return s.WorldStats().Ticks > 100 })
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -189,17 +152,16 @@ func TestAFullDiskEndsTheRecordingAndNotTheGame(t *testing.T) {
 
 // A server that cannot start closes what it had opened: TestMain looks for goroutines that are left.
 func TestAPortInUseLeavesNothingBehind(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	tcp, err := net.Listen("tcp", field.Any)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tcp.Close()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	udp, err := net.ListenPacket("udp", field.Any)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	const any = "127.0.0.1:0"
 	for name, change := range map[string]func(*parley.Config){
 		"replica":    func(c *parley.Config) { c.Replica = udp.LocalAddr().String() },
 		"stamp":      func(c *parley.Config) { c.Stamp = udp.LocalAddr().String() },
@@ -209,15 +171,11 @@ func TestAPortInUseLeavesNothingBehind(t *testing.T) {
 		"realm":      func(c *parley.Config) { c.Realm = tcp.Addr().String() },
 		"realm-time": func(c *parley.Config) { c.RealmTime = udp.LocalAddr().String() },
 	} {
-		c := quietly()
+		c := field.Config()
 		c.Accounts, c.DataDir = sqlite.OpenIn, t.TempDir() // the store is to be closed too
-		c.Replica, c.Stamp, c.Relay, c.Duplex, c.Realm, c.RealmTime, c.RealmPlain = any, any, any, any, any, any, true
 		change(&c)
-		if s, err := parley.Start(arena.Game(), c); !errors.Is(err, syscall.EADDRINUSE) {
+		if err := startErr(arena.Game(), c); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("%s: %v", name, err)
-			if err == nil {
-				s.Close()
-			}
 		}
 	}
 }
@@ -236,13 +194,9 @@ func (l lines) Write(p []byte) (int, error) {
 // Without accounts realm is off, and the log says so and what to do.
 func TestWithoutAccountsRealmIsOff(t *testing.T) {
 	log := make(lines, 100)
-	c := quietly()
+	c := field.Replica()
 	c.Realm, c.Accounts, c.Log = "", nil, slog.New(slog.NewTextHandler(log, nil))
-	s, err := parley.Start(arena.Game(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := field.Serve(t, arena.Game(), c)
 	if got := s.Addrs(); len(got) != 1 || got[0].Name != "replica" {
 		t.Errorf("%v listen", got)
 	}
@@ -272,8 +226,8 @@ func (s closedStore) Close() error {
 // The store is opened in the data folder, and the server closes it.
 func TestTheStoreIsOpenedAndClosed(t *testing.T) {
 	var closed atomic.Int32
-	c := quietly()
-	c.Realm, c.RealmTime, c.RealmPlain, c.DataDir = "127.0.0.1:0", parley.Off, true, filepath.Join(t.TempDir(), "data")
+	c := field.Replica()
+	c.Realm, c.RealmTime, c.RealmPlain, c.DataDir = field.Any, parley.Off, true, filepath.Join(t.TempDir(), "data")
 	c.Accounts = func(dir string) (account.Store, error) {
 		if dir != c.DataDir {
 			t.Errorf("it is opened in %s", dir)
@@ -281,10 +235,7 @@ func TestTheStoreIsOpenedAndClosed(t *testing.T) {
 		store, err := sqlite.OpenIn(dir)
 		return closedStore{store, &closed}, err
 	}
-	s, err := parley.Start(arena.Game(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := field.Serve(t, arena.Game(), c)
 	if _, err := os.Stat(filepath.Join(c.DataDir, sqlite.FileName)); err != nil {
 		t.Error(err)
 	}

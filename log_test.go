@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/protocol/replica"
+	"parley/play/player"
+	"parley/test/field"
 )
 
 // stuckLog is a handler that never returns until it is let go.
@@ -28,16 +28,13 @@ func (l stuckLog) Handle(context.Context, slog.Record) error {
 func TestALogThatNobodyReadsStopsNothing(t *testing.T) {
 	log := stuckLog{make(chan struct{})}
 	defer close(log.free)
-	c := quietly()
+	c := field.Replica()
 	c.Log = slog.New(log)
-	s, err := parley.Start(arena.Game(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, _ := enter(t, s, "replica", func() (*witness, *replica.Client) { return joinReplica(t, s.Addrs()[0].Addr.String()) })
+	s := field.Serve(t, arena.Game(), c)
+	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
 	s.Log().Warn("the game speaks too")
-	w.stop()
-	within(t, s, "it has left", func() bool { return len(playersOf(t, s)) == 0 })
+	v.Leave()
+	s.Within(t, "it has left", func() bool { return len(playersOf(t, s)) == 0 })
 	if n := s.Stats().Log; n.Waiting == 0 || n.Lines > 1 {
 		t.Errorf("%+v, and nobody reads", n)
 	}

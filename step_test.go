@@ -8,7 +8,8 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/protocol/replica"
+	"parley/play/player"
+	"parley/test/field"
 	"parley/world"
 )
 
@@ -43,54 +44,32 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 		}
 		terrain(seed, bx, by, cells)
 	}
-	s, err := parley.Start(g, quietly())
-	if err != nil {
-		t.Fatal(err)
-	}
-	started <- s
-	for range 30 {
-		select {
-		case err := <-tried:
-			if !errors.Is(err, parley.ErrInStep) {
-				t.Errorf("in Step the error is %v", err)
+	s := field.Serve(t, g, field.Replica())
+	started <- s.Server
+	refused := func(n int, where string) {
+		t.Helper()
+		for range n {
+			select {
+			case err := <-tried:
+				if !errors.Is(err, parley.ErrInStep) {
+					t.Errorf("in %s the error is %v", where, err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s waits for itself", where)
 			}
-		case <-time.After(30 * time.Second):
-			t.Fatal("Step waits for itself")
 		}
 	}
+	refused(30, "Step")
 	// Terrain, which is made while a tick is told.
-	c, err := replica.Dial(t.Context(), s.Addrs()[0].Addr.String(), replica.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for range c.Events() {
-		}
-	}()
-	if err := c.Link(); err != nil {
-		t.Fatal(err)
-	}
-	within(t, s, "it is in", func() bool { return len(playersOf(t, s)) == 1 })
+	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
 	for len(tried) > 0 {
 		patient.Value(tried)
 	}
-	if err := c.Send(replica.Reliable, "terrain", []byte{0, 0, 99, 0}); err != nil {
+	if err := v.Explore(t.Context(), world.ChunkPlace{BY: 99}); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
-		select {
-		case err := <-tried:
-			if !errors.Is(err, parley.ErrInStep) {
-				t.Errorf("in Terrain the error is %v", err)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatal("Terrain waits for itself")
-		}
-	}
-	c.Close(t.Context())
-	patient.Value(drained)
+	refused(3, "Terrain")
+	v.Leave()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +90,8 @@ func TestStepMayClose(t *testing.T) {
 		}
 		step(w, in)
 	}
-	s, err := parley.Start(g, quietly())
-	if err != nil {
-		t.Fatal(err)
-	}
-	started <- s
+	s := field.Serve(t, g, field.Replica())
+	started <- s.Server
 	if err := patient.Value(closed); !errors.Is(err, parley.ErrInStep) {
 		t.Errorf("the error is %v", err)
 	}

@@ -79,7 +79,7 @@ func TestAChunkThatWasNotSentIsNextAgain(t *testing.T) {
 func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 	h := newArena(t, Config{})
 	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
-	p := join(t, h, d, nil, func(what string, cond func() bool) { until(t, h, what, cond) })
+	p := join(t, h, d, nil)
 	var full, asked int
 	d.server.Do(func() {
 		for c, s := range d.seats {

@@ -457,35 +457,48 @@ func TestAHubWithADamagedFileDoesNotStart(t *testing.T) {
 	}
 }
 
-// T38, replica: nobody without a ticket, each once, and who is refused is told why.
-func TestReplicaAsksForPasses(t *testing.T) {
-	h := newArena(t, Config{TicketKey: testKey, SpentFile: filepath.Join(t.TempDir(), "spent-tickets")})
-	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
-	forged := ticketFor(t, "", "eve")
+// T38: over the wire nobody is in without a ticket, each lets in one, and who is refused is told why.
+func TestPassesOverTheWire(t *testing.T) {
+	good, forged := ticketFor(t, "main", "ann"), ticketFor(t, "", "eve")
 	forged[len(forged)-1] ^= 1
-	good := ticketFor(t, "main", "ann")
-	for _, tt := range []struct {
-		name string
-		pass []byte
-		want string // "" is let in
-	}{
-		{"a guest", nil, "room needs a ticket"},
-		{"a forged ticket", forged, "ticket is not valid"},
-		{"a ticket of another room", ticketFor(t, "arena", "ann"), "no such room"},
-		{"a ticket", good, ""},
-		{"the same ticket again", good, "ticket was used"},
+	old := must(testKey.Issue(relaycore.Ticket{Name: "old", Expires: time.Now().Add(-time.Second)}))
+	for _, open := range []func(h *Hub) listener{
+		func(h *Hub) listener { return must(NewReplica(h, ReplicaConfig{Addr: loopback})) },
+		func(h *Hub) listener { return must(NewDuplex(h, DuplexConfig{Addr: loopback})) },
 	} {
-		g := join(t, h, d, tt.pass, func(what string, cond func() bool) { until(t, h, tt.name+": "+what, cond) })
-		if got := g.told(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
-			t.Errorf("%s: it is told %q, want %q", tt.name, got, tt.want)
+		h := newArena(t, Config{TicketKey: testKey, SpentFile: filepath.Join(t.TempDir(), "spent-tickets")})
+		d := open(h)
+		gone := func() bool {
+			r, ok := d.(*Replica)
+			return len(h.players) == 0 && (!ok || r.conns() == 0)
 		}
-		if tt.want == "" && h.Players()[0].Name != "ann" {
-			t.Errorf("%s: it is called %q", tt.name, h.Players()[0].Name)
+		for _, tt := range []struct {
+			name            string
+			pass            []byte
+			replica, duplex string // what it is told, "" if it is let in
+		}{
+			{"a guest", nil, "room needs a ticket", "refused"},
+			{"a forged ticket", forged, "ticket is not valid", "status 3"},
+			{"an old ticket", old, "ticket is not valid", "status 3"},
+			{"a ticket of another room", ticketFor(t, "arena", "ann"), "no such room", "status 8"},
+			{"a part of a ticket", good[:40], "ticket is not valid", "status 14"},
+			{"a pass of another kind", []byte("X"), "ticket is not valid", "status 14"},
+			{"a ticket", good, "", ""},
+			{"the same ticket again", good, "ticket was used", "status 3"},
+		} {
+			want := map[string]string{"replica": tt.replica, "duplex": tt.duplex}[d.Name()]
+			g := join(t, h, d, tt.pass)
+			if got := g.told(); !strings.Contains(got, want) || (want == "") != (got == "") {
+				t.Errorf("%s, %s: it is told %q, want %q", d.Name(), tt.name, got, want)
+			}
+			if want == "" && h.Players()[0].Name != "ann" {
+				t.Errorf("%s, %s: it is called %q", d.Name(), tt.name, h.Players()[0].Name)
+			}
+			if g.Player != nil {
+				g.Close(context.Background())
+			}
+			until(t, h, d.Name()+", "+tt.name+": it is gone", gone)
 		}
-		if g.err == nil {
-			g.Close(context.Background())
-		}
-		until(t, h, tt.name+": it is gone", func() bool { return len(h.players) == 0 && d.conns() == 0 })
 	}
 }
 
@@ -497,7 +510,7 @@ func TestReplicaKeepsNoPlaceForWhoIsNotAnswered(t *testing.T) {
 		h.gate.Judge(netip.MustParseAddr("127.0.0.1"), []byte("junk"))
 	}
 	for range 3 {
-		g := join(t, h, d, []byte("junk"), func(what string, cond func() bool) { until(t, h, what, cond) })
+		g := join(t, h, d, []byte("junk"))
 		if g.told() == "" {
 			t.Error("it is in")
 		}

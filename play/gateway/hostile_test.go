@@ -153,7 +153,8 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 
 	// Who comes now is let in.
 	for _, d := range []listener{onReplica, onStamp, onRelay, onDuplex, onRealm} {
-		if g := join(t, h, d, nil, s.until); g.told() != "" {
+		g := come(t, h, d, nil)
+		if s.until(d.Name()+": it is in or out", g.decided); g.told() != "" {
 			t.Errorf("%s: who comes now is told %q", d.Name(), g.told())
 		}
 	}

@@ -115,11 +115,10 @@ func follow[E any](t *testing.T, stop func(context.Context) error, events iter.S
 
 // guest is a player of any dialect, and what it was told.
 type guest struct {
-	*player.Player
-	err  error // of Join
-	mu   sync.Mutex
-	said []string // lines of chat
-	end  string   // why it is out
+	*player.Player // nil until it has joined
+	mu             sync.Mutex
+	said           []string // lines of chat
+	end            string   // why it is out
 }
 
 // listener is a dialect that can be joined.
@@ -128,34 +127,35 @@ type listener interface {
 	Addr() netip.AddrPort
 }
 
-// join has somebody come with a ticket or without, and waits until it is in or out. Only ticks let it in, which wait runs.
-func join(t *testing.T, h *Hub, d listener, ticket []byte, wait func(what string, cond func() bool)) *guest {
+// come has somebody come with a ticket or without. Only ticks let it in.
+func come(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
 	t.Helper()
 	g := &guest{}
 	c := player.Config{Schema: h.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Land: true, Ticket: ticket, Notice: g.notice}
-	joined := make(chan struct{})
-	go func() {
-		defer close(joined)
-		g.Player, g.err = player.Join(t.Context(), d.Name(), d.Addr().String(), c)
-	}()
-	wait(d.Name()+": it is in or out", func() bool {
-		select {
-		case <-joined:
-			if g.err != nil || g.told() != "" {
-				return true
-			}
-			in := false
-			g.See(func(v *player.Sight) { in = len(v.Things) > 0 })
-			return in
-		default:
-			return false
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	var joining sync.WaitGroup
+	joining.Go(func() {
+		p, err := player.Join(ctx, d.Name(), d.Addr().String(), c)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.Player = p; err != nil {
+			g.end = err.Error()
 		}
 	})
-	if g.err != nil {
-		g.end = g.err.Error()
-	} else {
-		t.Cleanup(func() { g.Close(context.Background()) })
-	}
+	t.Cleanup(func() {
+		cancel()
+		if patient.Done(joining.Wait); g.Player != nil {
+			g.Close(context.Background())
+		}
+	})
+	return g
+}
+
+// join has somebody come, and runs ticks until it is in or out.
+func join(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
+	t.Helper()
+	g := come(t, h, d, ticket)
+	until(t, h, d.Name()+": it is in or out", g.decided)
 	return g
 }
 
@@ -179,3 +179,17 @@ func (g *guest) told() string {
 	}
 	return strings.Join(append(g.said, g.end), ", ")
 }
+
+// in reports whether it is in the game.
+func (g *guest) in() (in bool) {
+	g.mu.Lock()
+	p := g.Player
+	g.mu.Unlock()
+	if p != nil && g.told() == "" {
+		p.See(func(v *player.Sight) { in = len(v.Things) > 0 })
+	}
+	return in
+}
+
+// decided reports whether it is in or out.
+func (g *guest) decided() bool { return g.in() || g.told() != "" }

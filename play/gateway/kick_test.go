@@ -23,7 +23,7 @@ func TestWhoHasToGoIsToldWhy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			enter := func() (*Hub, *guest) {
 				h := newArena(t, Config{})
-				g := join(t, h, tt.open(h), nil, func(what string, cond func() bool) { t.Helper(); until(t, h, what, cond) })
+				g := join(t, h, tt.open(h), nil)
 				if g.told() != "" {
 					t.Fatalf("it is out already: %v", g.told())
 				}

@@ -2,7 +2,6 @@ package player_test
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -12,44 +11,30 @@ import (
 	"go.uber.org/goleak"
 
 	"parley"
-	"parley/account/storetest"
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/player"
+	"parley/test/field"
 	"parley/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func serve(t *testing.T, change ...func(*parley.Config)) (*parley.Server, map[string]string, *world.Schema) {
+// serve serves the arena, with realm over TLS.
+func serve(t *testing.T, change ...func(*parley.Config)) *field.Server {
 	t.Helper()
-	const any = "127.0.0.1:0"
-	config := parley.Config{
-		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, DataDir: t.TempDir(),
-		Accounts: storetest.OpenMemory, Sight: -1, Seed: 7, Log: slog.New(slog.DiscardHandler),
-	}
+	c := field.Config()
+	c.DataDir, c.RealmPlain, c.Registrations = t.TempDir(), false, 0
 	for _, f := range change {
-		f(&config)
+		f(&c)
 	}
-	s, err := parley.Start(arena.Game(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	addrs := map[string]string{}
-	for _, a := range s.Addrs() {
-		addrs[a.Name] = a.Addr.String()
-	}
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, addrs, sim.Schema()
+	return field.Serve(t, arena.Game(), c)
 }
 
 // Over each dialect a player finds itself, sees what it asked for, and reads what it said.
 func TestAPlayerOverEachDialect(t *testing.T) {
-	s, addrs, schema := serve(t)
+	s := serve(t)
+	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema}) // somebody to be seen
 	sim, err := world.New(arena.Game(), world.Config{Seed: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -58,54 +43,13 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 	terrain := sim.Chunk(here.BX, here.BY)
 	for _, dialect := range player.Dialects {
 		t.Run(dialect, func(t *testing.T) {
-			var mu sync.Mutex
-			heard, told := false, false
-			notices := make(chan struct{}, 1)
-			p, err := player.Join(t.Context(), dialect, addrs[dialect], player.Config{
-				Schema: schema, Name: "ann", Password: "correct horse", Land: true,
-				Notice: func(n player.Notice) {
-					mu.Lock()
-					heard = heard || n.Kind == player.Said && n.Text == "hello"
-					told = told || n.Kind == player.Acted
-					mu.Unlock()
-					select {
-					case notices <- struct{}{}:
-					default:
-					}
-				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close(context.Background())
-			wait := func(what string, cond func() bool) {
-				t.Helper()
-				begin := s.WorldStats().Ticks
-				for !cond() {
-					if s.WorldStats().Ticks-begin > 400 {
-						t.Fatalf("%s: not within 400 ticks", what)
-					}
-					select {
-					case <-notices:
-					case <-time.After(100 * time.Millisecond): // nothing new; ask for the time
-					}
-				}
-			}
+			p := field.Enter(t, dialect, s.At[dialect], player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Land: true})
 			if dialect == "stamp" {
 				if p.Steer(0, 1) != player.ErrSpectator || p.Say(t.Context(), "x") != player.ErrSpectator || p.Explore(t.Context(), here) != player.ErrNoTerrain {
 					t.Error("a spectator did something")
 				}
 				return
 			}
-			own := func(cond func(player.Thing) bool) bool {
-				ok := false
-				p.See(func(v *player.Sight) {
-					thing, there := v.Things[v.You]
-					ok = there && cond(thing)
-				})
-				return ok
-			}
-			wait("it finds itself", func() bool { return own(func(player.Thing) bool { return true }) })
 			switch err := p.Explore(t.Context(), here); {
 			case dialect == "relay":
 				if err != player.ErrNoTerrain {
@@ -114,7 +58,7 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			default:
-				wait("it is told the terrain", func() (told bool) {
+				s.Within(t, "it is told the terrain", func() (told bool) {
 					p.See(func(v *player.Sight) { told = v.Land[here] != nil })
 					return told
 				})
@@ -133,19 +77,18 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 			if err := p.Steer(1.25, 1); err != nil {
 				t.Fatal(err)
 			}
-			wait("it walks", func() bool { return own(func(x player.Thing) bool { return x.Angle == 1.25 && x.Norm == 1 }) })
+			s.Within(t, "it walks", func() (walks bool) {
+				p.See(func(v *player.Sight) { walks = v.Things[v.You].Angle == 1.25 && v.Things[v.You].Norm == 1 })
+				return walks
+			})
 			if err := p.Say(t.Context(), "hello"); err != nil {
 				t.Fatal(err)
 			}
-			throw := schema.ActionNamed("throw")
+			throw := s.Schema.ActionNamed("throw")
 			if err := p.Act(throw, world.FloatValue(world.F32, 1), world.UintValue(world.Entity, 0)); err != nil {
 				t.Fatal(err)
 			}
-			wait("it reads what it said and sees what it did", func() bool {
-				mu.Lock()
-				defer mu.Unlock()
-				return heard && told
-			})
+			s.Within(t, "it reads what it said and sees what it did", func() bool { return p.Heard("hello") && p.Acts() > 0 })
 		})
 	}
 	if _, err := player.Join(t.Context(), "morse", "127.0.0.1:1", player.Config{}); err == nil {
@@ -154,15 +97,15 @@ func TestAPlayerOverEachDialect(t *testing.T) {
 }
 
 func TestACrowdOfBots(t *testing.T) {
-	_, addrs, schema := serve(t)
+	s := serve(t)
 	play := func(span time.Duration) []player.Result {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var joined sync.WaitGroup
 		joined.Add(10)
 		c := player.Crowd{
-			Addrs: addrs, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
-			Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done,
+			Addrs: s.At, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2},
+			Config: player.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done,
 		}
 		done := make(chan []player.Result, 1)
 		go func() { done <- c.Run(ctx) }()
@@ -209,12 +152,12 @@ func TestABotThatNeverGetsInIsAnError(t *testing.T) {
 
 // Bots come back to a server that registers nobody any more: their accounts are there.
 func TestBotsOfRealmComeBack(t *testing.T) {
-	_, addrs, schema := serve(t, func(c *parley.Config) { c.Registrations = 2 })
+	s := serve(t, func(c *parley.Config) { c.Registrations = 2 })
 	for run := range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var joined sync.WaitGroup
 		joined.Add(2)
-		c := player.Crowd{Addrs: addrs, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: schema}, Seed: 1, Joined: joined.Done}
+		c := player.Crowd{Addrs: s.At, Bots: map[string]int{"realm": 2}, Config: player.Config{Schema: s.Schema}, Seed: 1, Joined: joined.Done}
 		go func() {
 			patient.Done(joined.Wait)
 			cancel()

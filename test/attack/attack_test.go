@@ -10,6 +10,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/play/player"
+	"parley/test/field"
 )
 
 // count is the gate's with PARLEY_PR=1.
@@ -43,7 +44,7 @@ func (s *siege) wait(t *testing.T) {
 	t.Helper()
 	select {
 	case <-s.begun:
-	case <-time.After(patience):
+	case <-time.After(field.Patience):
 		t.Fatal("the attack did not begin")
 	}
 }
@@ -76,16 +77,15 @@ func TestForgedSources(t *testing.T) {
 func forgedSources(t *testing.T, d door, sources int) (ok bool) {
 	s := serve(t)
 	stood := patient.Stood(t)
-	present, lost := s.enter(t, "replica")
+	present := s.enter(t, "replica")
 	before := pagetest.Heap()
 	a := newSiege()
-	a.wg.Go(func() { flood(t, a, d, s.addrs[d.dialect], sources) })
+	a.wg.Go(func() { flood(t, a, d, s.At[d.dialect], sources) })
 	a.wait(t)
-	var in []*player.Player
+	in := []*field.Visitor{present}
 	for range 2 {
 		for _, dialect := range player.Dialects {
-			p, _ := s.enter(t, dialect)
-			in = append(in, p)
+			in = append(in, s.enter(t, dialect))
 		}
 	}
 	a.lift()
@@ -96,15 +96,15 @@ func forgedSources(t *testing.T, d door, sources int) (ok bool) {
 	if w := s.WorldStats(); w.Players > s.tries {
 		t.Errorf("%d players are in the game, and honest ones came %d times", w.Players, s.tries)
 	}
-	ok = !lost.Load()
+	ok = present.Ended() == ""
 	if still := stood(); !ok && still < 2*time.Second {
 		t.Error("a player who was there was lost")
 		ok = true
 	} else if !ok {
 		t.Logf("a player who was there was lost, and the machine stood still for %v", still)
 	}
-	for _, p := range append(in, present) {
-		p.Close(t.Context())
+	for _, v := range in {
+		v.Leave()
 	}
 	return ok
 }
@@ -138,15 +138,14 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 			s := serve(t)
 			a := newSiege()
 			defer a.lift()
-			a.wg.Go(func() { loiter(t, a, d, s.addrs[d.dialect]) })
+			a.wg.Go(func() { loiter(t, a, d, s.At[d.dialect]) })
 			a.wait(t)
 			for i := range promise.Keeps(t, "T31", d.dialect+", real sockets", count(4, 100)) {
 				dialect := d.dialect
 				if i%4 == 3 {
 					dialect = player.Dialects[i/4%len(player.Dialects)]
 				}
-				p, _ := s.enter(t, dialect)
-				p.Close(t.Context())
+				s.enter(t, dialect).Leave()
 			}
 		})
 	}

@@ -6,80 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/netip"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"parley"
 	"parley/account/sqlite"
 	"parley/arena"
 	"parley/play/player"
-	"parley/world"
+	"parley/test/field"
 )
-
-// patience ends a test that would else hang. It is no measure.
-const patience = 90 * time.Second
 
 // maxPlayers are the places of the server under attack.
 const maxPlayers = 32
 
 // server is a server of all dialects with few places.
 type server struct {
-	*parley.Server
-	addrs  map[string]string
-	schema *world.Schema
-	names  int
-	tries  int // of honest players
+	*field.Server
+	names int
+	tries int // of honest players
 }
 
 func serve(t *testing.T) *server {
 	t.Helper()
-	const any = "127.0.0.1:0"
-	s, err := parley.Start(arena.Game(), parley.Config{
-		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: true,
-		DataDir: t.TempDir(), Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, MaxPlayers: maxPlayers, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &server{Server: s, addrs: map[string]string{}, schema: sim.Schema()}
-	for _, addr := range s.Addrs() {
-		a.addrs[addr.Name] = addr.Addr.String()
-	}
-	return a
+	c := field.Config()
+	c.DataDir, c.Accounts, c.MaxPlayers, c.Sight = t.TempDir(), sqlite.OpenIn, maxPlayers, 0
+	return &server{Server: field.Serve(t, arena.Game(), c)}
 }
 
-// enter has an honest player enter, who tries again when it is told to, as on a machine that is busy. lost is set when it is cut off later.
-func (s *server) enter(t *testing.T, dialect string) (_ *player.Player, lost *atomic.Bool) {
+// enter has an honest player enter, who tries again when it is told to, as on a machine that is busy.
+func (s *server) enter(t *testing.T, dialect string) *field.Visitor {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), field.Patience)
 	defer cancel()
 	s.names++
-	name := fmt.Sprintf("honest-%d", s.names)
+	c := player.Config{Schema: s.Schema, Plain: true, New: true, Name: fmt.Sprintf("honest-%d", s.names), Password: "an honest word"}
 	for {
 		s.tries++
-		lost := new(atomic.Bool) // of this try
-		p, err := player.Join(ctx, dialect, s.addrs[dialect], player.Config{
-			Schema: s.schema, Plain: true, New: true, Name: name, Password: "an honest word", Notice: func(n player.Notice) {
-				if n.Kind == player.Ended {
-					lost.Store(true)
-				}
-			},
-		})
+		v, err := field.Visit(ctx, dialect, s.At[dialect], c)
 		if err == nil {
-			return p, lost
+			return v
 		}
 		if ctx.Err() != nil {
 			t.Fatalf("%s: an honest player was kept out: %v; %+v", dialect, err, s.Stats())
@@ -228,7 +194,7 @@ func idleRelay(from netip.Addr, to string) (io.Closer, error) {
 
 // idleTCP connects, says its first word and no more.
 func idleTCP(from netip.Addr, to string, first ...byte) (io.Closer, error) {
-	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: patience}
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: field.Patience}
 	c, err := d.Dial("tcp", to)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	relaycore "parley/protocol/relay/core"
 	replica "parley/protocol/replica/core"
 	stamp "parley/protocol/stamp/core"
-	"parley/world"
+	"parley/test/field"
 )
 
 // nested calls f with messages that hold what looks like messages: each of the vectors of all dialects behind itself, in itself at each
@@ -66,11 +66,7 @@ func nested(t *testing.T, f func(b []byte)) (inputs, size int) {
 // T37: no depth of nesting needs a deep stack, and none is kept: all decoders read each input with a stack of 256 KiB at most, beyond which the
 // runtime ends the program, and allocate at most four times its size and 1 KiB.
 func TestNestedInputNeedsNoDepth(t *testing.T) {
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	game, err := schema.Realm(sim.Schema())
+	game, err := schema.Realm(field.Schema(t, arena.Game()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 	"parley/play/player"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
-	"parley/world"
+	"parley/test/field"
 )
 
 // needleBytes is how much of a secret's text is looked for: any so long part of it.
@@ -92,28 +93,27 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 	told.keep("a password", []byte(password))
 
 	log := slog.New(slog.NewTextHandler(told, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	const rate, any = 100, "127.0.0.1:0"
+	const rate = 100
 	h, err := gateway.New(gateway.Config{Game: arena.Game(), TickRate: rate, Sight: 8, MaxPlayers: 500, PerAddress: -1, TicketKey: key, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	addrs := map[string]string{}
-	open := func(name string, addr func() string, err error) {
+	open := func(d interface {
+		Name() string
+		Addr() netip.AddrPort
+	}, err error) {
+		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		addrs[name] = addr()
+		addrs[d.Name()] = d.Addr().String()
 	}
-	replica, err := gateway.NewReplica(h, gateway.ReplicaConfig{Addr: any, Log: log})
-	open("replica", func() string { return replica.Addr().String() }, err)
-	relays, err := gateway.NewRelay(h, gateway.RelayConfig{Addr: any, Log: log})
-	open("relay", func() string { return relays.Addr().String() }, err)
-	stamps, err := gateway.NewStamp(h, gateway.StampConfig{Addr: any, Log: log})
-	open("stamp", func() string { return stamps.Addr().String() }, err)
-	duplex, err := gateway.NewDuplex(h, gateway.DuplexConfig{Addr: any, Log: log})
-	open("duplex", func() string { return duplex.Addr().String() }, err)
-	realms, err := gateway.NewRealm(h, gateway.RealmConfig{Addr: any, Server: realm.Config{Plain: true, Log: log}})
-	open("realm", func() string { return realms.Addr().String() }, err)
+	open(gateway.NewReplica(h, gateway.ReplicaConfig{Addr: field.Any, Log: log}))
+	open(gateway.NewRelay(h, gateway.RelayConfig{Addr: field.Any, Log: log}))
+	open(gateway.NewStamp(h, gateway.StampConfig{Addr: field.Any, Log: log}))
+	open(gateway.NewDuplex(h, gateway.DuplexConfig{Addr: field.Any, Log: log}))
+	open(gateway.NewRealm(h, gateway.RealmConfig{Addr: field.Any, Server: realm.Config{Plain: true, Log: log}}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -124,52 +124,27 @@ func TestTheLogTellsNoSecret(t *testing.T) {
 		}
 	}()
 
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := field.Schema(t, arena.Game())
 	var next atomic.Int64
 	var in [5]atomic.Int64
 	visit := func(i int, dialect string, long time.Duration) { // long is for how long it waits to be in, once it is connected
 		k := int(next.Add(1))
-		c := player.Config{Schema: sim.Schema(), TickRate: rate, Plain: true, New: true, Name: fmt.Sprint("p", k), Password: password, Ticket: tickets[k%len(tickets)]}
+		c := player.Config{Schema: schema, TickRate: rate, Plain: true, New: true, Name: fmt.Sprint("p", k), Password: password, Ticket: tickets[k%len(tickets)]}
 		if dialect == "stamp" {
 			c.Ticket = nil
 		} else if k%7 == 0 {
 			c.Ticket = forged
 		}
-		gone := make(chan struct{}, 1)
-		c.Notice = func(n player.Notice) {
-			if n.Kind == player.Ended {
-				select {
-				case gone <- struct{}{}:
-				default:
-				}
-			}
-		}
 		soon, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
-		p, err := player.Join(soon, dialect, addrs[dialect], c)
+		v, err := field.Visit(soon, dialect, addrs[dialect], c)
 		if err != nil {
 			return // as most are, with a ticket that is used
 		}
-		over := time.After(long)
-		look := time.NewTicker(5 * time.Millisecond)
-		defer look.Stop()
-		for waits := dialect != "stamp"; waits; {
-			if _, ok := p.Own(); ok {
-				in[i].Add(1)
-				break
-			}
-			select {
-			case <-gone:
-				waits = false
-			case <-over:
-				waits = false
-			case <-look.C:
-			}
+		if dialect != "stamp" && v.Wait(long) {
+			in[i].Add(1)
 		}
-		p.Close(soon)
+		v.Close(soon)
 	}
 	dialects := []string{"replica", "relay", "duplex", "stamp", "realm"} // stamp only watches, and this realm has no accounts
 	for i, dialect := range dialects[:3] {                               // before there is a crowd, in which a slow machine lets nobody in

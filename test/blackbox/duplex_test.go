@@ -37,14 +37,14 @@ const playerBytes, ballBytes = 30, 30
 
 var magic = []byte{0xff, 0x1c, 0xec, 0x0f, 0xfe, 0xed, 0xef, 0xec}
 
-func newDuplex(addr, feed string) (*duplexClient, error) {
-	main, err := net.Dial("tcp", addr)
+func newDuplex(addrs map[string]string) (*duplexClient, error) {
+	main, err := net.Dial("tcp", addrs["duplex"])
 	if err != nil {
 		return nil, err
 	}
 	main.SetReadDeadline(time.Now().Add(2 * patience))
 	c := &duplexClient{main: main, in: &stream{r: bufio.NewReader(main)}, elements: map[int16][]byte{}, replies: map[uint8][]byte{}}
-	if c.feed, err = dialUDP(feed); err != nil {
+	if c.feed, err = dialUDP(addrs["duplex-feed"]); err != nil {
 		main.Close()
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (c *duplexClient) send(b ...byte) error {
 }
 
 // join has both channels and a first sync.
-func (c *duplexClient) join() error {
+func (c *duplexClient) join(string) error {
 	if err := c.send(6); err != nil { // CONN_INIT
 		return err
 	}
@@ -199,8 +199,7 @@ func (c *duplexClient) x() float64 {
 
 func TestDuplexByTheByte(t *testing.T) {
 	s := serve(t)
-	c := entered(t, func() (*duplexClient, error) { return newDuplex(s.addrs["duplex"], s.addrs["duplex-feed"]) }, (*duplexClient).join)
-	defer c.close()
+	c := entered(t, s, newDuplex, (*duplexClient).join)
 	start := c.x()
 	for begin, steered := time.Now(), (time.Time{}); !(math.Abs(c.x()-start) > 2); {
 		if time.Since(steered) > time.Second { // the feed promises nothing
@@ -250,11 +249,5 @@ func TestDuplexByTheByte(t *testing.T) {
 	if err := until(c, "it is told everything again", func() bool { return c.syncs > syncs }); err != nil {
 		t.Fatal(err)
 	}
-	s.terminate(t)
-	if err := goodbye(c); err != nil {
-		t.Error(err)
-	}
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
-	}
+	s.stop(t, c)
 }

@@ -1,41 +1,58 @@
 package blackbox
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
-	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
-	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 	"parley/protocol/relay"
+	"parley/test/field"
 )
 
 // floodSink, in the environment, has this test's program be a socket that reads and does nothing: of UDP, or of TCP.
 const floodSink = "PARLEY_FLOOD_SINK"
 
-// beFloodSink tells its address and reads until its standard input ends.
+// beFloodSink tells its address when it is asked, and reads until its standard input ends. Of TCP it reads once from each that connects.
 func beFloodSink(network string) error {
+	var at net.Addr
+	var end io.Closer
+	var read func() error
+	buf := make([]byte, 2048)
 	if network == "tcp" {
-		return beTCPSink()
-	}
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return err
-	}
-	fmt.Println(c.LocalAddr())
-	go func() {
-		os.Stdin.Read(make([]byte, 1))
-		c.Close()
-	}()
-	for buf := make([]byte, 2048); ; {
-		if _, err := c.Read(buf); err != nil {
-			return nil
+		l, err := net.Listen("tcp4", field.Any)
+		if err != nil {
+			return err
 		}
+		at, end, read = l.Addr(), l, func() error {
+			c, err := l.Accept()
+			if err == nil {
+				c.Read(buf)
+				c.Close()
+			}
+			return err
+		}
+	} else {
+		c, err := net.ListenPacket("udp4", field.Any)
+		if err != nil {
+			return err
+		}
+		at, end, read = c.LocalAddr(), c, func() error { _, _, err := c.ReadFrom(buf); return err }
 	}
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println(at)
+		}
+		end.Close()
+	}()
+	for read() == nil {
+	}
+	return nil
 }
 
 // The flood: so many unreliable packages a second of one participant, into a room of so many.
@@ -84,8 +101,8 @@ func BenchmarkFloodBesideABareSocket(b *testing.B) {
 			b.Errorf("a participant was removed: %v", err)
 		}
 	}
-	b.ReportMetric(median(ratios50), "p50-ratio")
-	b.ReportMetric(median(ratios99), "p99-ratio")
+	b.ReportMetric(shelltest.Median(ratios50), "p50-ratio")
+	b.ReportMetric(shelltest.Median(ratios99), "p99-ratio")
 }
 
 // floodFor sends the flood for ten seconds and returns what the server did meanwhile.
@@ -102,55 +119,8 @@ func floodFor(l *loaded, send func([]byte)) loadFigure {
 	return l.say(loadFigures)
 }
 
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
-}
-
-// beTCPSink reads once from each that connects, and closes.
-func beTCPSink() error {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Println(l.Addr())
-	go func() {
-		os.Stdin.Read(make([]byte, 1))
-		l.Close()
-	}()
-	for buf := make([]byte, 2048); ; {
-		c, err := l.Accept()
-		if err != nil {
-			return nil
-		}
-		c.Read(buf)
-		c.Close()
-	}
-}
-
 // startSink starts a sink in another process, and returns where it is.
-func startSink(b *testing.B, network string) string {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), floodSink+"="+network)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		in.Close()
-		patient.Exit(cmd)
-	})
-	var addr string
-	defer patient.End().Stop()
-	if _, err := fmt.Fscanln(out, &addr); err != nil {
-		b.Fatal(err)
-	}
+func startSink(b *testing.B, network string) (addr string) {
+	shelltest.StartHelper(b, floodSink, network).Ask(b, "where", &addr)
 	return addr
 }

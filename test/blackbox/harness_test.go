@@ -24,19 +24,14 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	if config := os.Getenv(loadServer); config != "" {
-		if err := beLoadServer(config); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for variable, be := range map[string]func(string) error{loadServer: beLoadServer, floodSink: beFloodSink} {
+		if what := os.Getenv(variable); what != "" {
+			if err := be(what); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
-	}
-	if network := os.Getenv(floodSink); network != "" {
-		if err := beFloodSink(network); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
 	}
 	os.Exit(runTests(m))
 }
@@ -212,6 +207,20 @@ func (s *server) status(t *testing.T) (code int) {
 		}
 	})
 	return code
+}
+
+// stop ends the server by SIGTERM. It says goodbye to the clients, and its exit status is 0.
+func (s *server) stop(t *testing.T, clients ...client) {
+	t.Helper()
+	s.terminate(t)
+	for _, c := range clients {
+		if err := goodbye(c); err != nil {
+			t.Error(err)
+		}
+	}
+	if status := s.status(t); status != 0 {
+		t.Errorf("exit status %d: %s", status, s.stderr)
+	}
 }
 
 func statusOf(err error) int {

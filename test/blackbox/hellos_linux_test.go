@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/shell/shelltest"
 	"parley/test/attack"
 )
 
@@ -32,12 +33,12 @@ func BenchmarkRecordedHellos(b *testing.B) {
 		}
 	}
 	for _, p := range parts {
-		b.ReportMetric(median(p.p50), p.name+"-p50-ms")
-		b.ReportMetric(median(p.p99), p.name+"-p99-ms")
+		b.ReportMetric(shelltest.Median(p.p50), p.name+"-p50-ms")
+		b.ReportMetric(shelltest.Median(p.p99), p.name+"-p99-ms")
 		b.ReportMetric(float64(p.in), p.name+"-logins")
 		b.ReportMetric(float64(p.failed), p.name+"-failed")
 		if p.in > 0 {
-			b.ReportMetric(median(p.took), p.name+"-login-ms")
+			b.ReportMetric(shelltest.Median(p.took), p.name+"-login-ms")
 		}
 		b.ReportMetric(float64(p.hellos), p.name+"-hellos")
 	}
@@ -67,7 +68,7 @@ func (p *hellosPart) run(l *loaded, hello []byte, names *int) loadFigure {
 	for time.Now().Before(end) {
 		*names++
 		began := time.Now()
-		if err := logIn(l.addrs["realm"], fmt.Sprint("honest", *names)); err != nil {
+		if err := logIn(l.addrs, fmt.Sprint("honest", *names)); err != nil {
 			p.failed++
 			p.why = err
 			continue
@@ -81,8 +82,8 @@ func (p *hellosPart) run(l *loaded, hello []byte, names *int) loadFigure {
 }
 
 // logIn has somebody register, log in and leave.
-func logIn(addr, name string) error {
-	c, err := newRealm(addr)
+func logIn(addrs map[string]string, name string) error {
+	c, err := newRealm(addrs)
 	if err != nil {
 		return err
 	}

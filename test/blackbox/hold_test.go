@@ -14,6 +14,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/play/player"
+	"parley/test/field"
 	"parley/world"
 )
 
@@ -23,12 +24,9 @@ type crowd struct {
 	dialect string
 	schema  *world.Schema
 	l       *loaded
-	players []*player.Player
-	gone    []*atomic.Bool // of them, whose connections are over
-	asked   atomic.Uint64  // times that somebody steered
-	failed  atomic.Uint64  // times that somebody could not
-	told    atomic.Uint64  // times that somebody was told of a change
-	ended   atomic.Uint64  // who were cut off
+	players []*field.Visitor
+	asked   atomic.Uint64 // times that somebody steered
+	failed  atomic.Uint64 // times that somebody could not
 	turn    atomic.Uint64
 }
 
@@ -44,13 +42,8 @@ func (c *crowd) join(n int) (refused int) {
 		mu.Unlock()
 		wg.Go(func() {
 			defer func() { patient.Value(room) }()
-			gone := new(atomic.Bool)
-			p, err := player.Join(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
-				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word", Notice: func(n player.Notice) {
-					if c.notice(n); n.Kind == player.Ended {
-						gone.Store(true)
-					}
-				},
+			p, err := field.Visit(c.t.Context(), c.dialect, c.l.addrs[c.dialect], player.Config{
+				Schema: c.schema, Plain: true, New: true, Name: name, Password: "a holder's own word",
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -58,20 +51,29 @@ func (c *crowd) join(n int) (refused int) {
 				refused++
 				return
 			}
-			c.players, c.gone = append(c.players, p), append(c.gone, gone)
+			c.players = append(c.players, p)
 		})
 	}
 	patient.Done(wg.Wait)
 	return refused
 }
 
-func (c *crowd) notice(n player.Notice) {
-	switch n.Kind {
-	case player.Updated:
-		c.told.Add(1)
-	case player.Ended:
-		c.ended.Add(1)
+// ended returns how many were cut off.
+func (c *crowd) ended() (n uint64) {
+	for _, p := range c.players {
+		if p.Ended() != "" {
+			n++
+		}
 	}
+	return n
+}
+
+// told returns how often somebody was told of a change.
+func (c *crowd) told() (n uint64) {
+	for _, p := range c.players {
+		p.See(func(v *player.Sight) { n += v.Updates })
+	}
+	return n
 }
 
 // turnFor has all turn at 20 Hz, spread over the period, for so many periods.
@@ -136,7 +138,7 @@ func TestHold(t *testing.T) {
 			defer c.close()
 			c.l.say(loadCollect)
 			mark := c.warmUp()
-			asked, told := c.asked.Load(), c.told.Load()
+			asked, told := c.asked.Load(), c.told()
 			c.turnFor(periods / 5)
 			fifth := c.l.say(loadCollect)
 			early := fifth.Resident
@@ -144,16 +146,16 @@ func TestHold(t *testing.T) {
 			f := c.settle(c.asked.Load() - asked)
 			f.Live = c.l.say(loadCollect).Live
 			t.Logf("load %s; %d clients, %d asked, %d told; favoured %v, tick p50 %v p99 %v longest %v; %d MB resident, %d after a fifth of it, %d before; %d collections, p99 %v; %.1f allocations a tick; %d KB live, %d after a fifth", machineLoad(), n,
-				c.asked.Load()-asked, c.told.Load()-told, f.Favoured, f.P50, f.P99, f.Longest, f.Resident>>20, early>>20, mark.Resident>>20, f.GCs, f.GCPauseP99, float64(f.Mallocs)/float64(f.Ticks), f.Live>>10, fifth.Live>>10)
+				c.asked.Load()-asked, c.told()-told, f.Favoured, f.P50, f.P99, f.Longest, f.Resident>>20, early>>20, mark.Resident>>20, f.GCs, f.GCPauseP99, float64(f.Mallocs)/float64(f.Ticks), f.Live>>10, fifth.Live>>10)
 			// Who asks 20 times a second is dropped from by a server that stood still for three seconds, which is 60 late ticks.
 			stood := !soak && f.Late >= 60
-			if c.ended.Load() > 0 || (f.DroppedInput > 0 || f.Skips > 0) && !stood {
-				t.Errorf("%d were cut off, %d requests dropped, %d ticks let go", c.ended.Load(), f.DroppedInput, f.Skips)
+			if c.ended() > 0 || (f.DroppedInput > 0 || f.Skips > 0) && !stood {
+				t.Errorf("%d were cut off, %d requests dropped, %d ticks let go", c.ended(), f.DroppedInput, f.Skips)
 			}
 			if reliable := dialect != "stamp" && dialect != "duplex"; reliable && f.Requests+f.DroppedInput != c.asked.Load()-asked {
 				t.Errorf("%d requests arrived of %d", f.Requests, c.asked.Load()-asked)
 			}
-			if c.told.Load() == told {
+			if c.told() == told {
 				t.Error("nobody was told of anything")
 			}
 			// A leak of 64 bytes a message is 12 MB in this time.
@@ -173,11 +175,7 @@ func TestHold(t *testing.T) {
 // newCrowd starts a server and has n players of a dialect join.
 func newCrowd(t *testing.T, dialect string, n int, burn time.Duration) *crowd {
 	config := loadConfig{Holders: true, Plain: true, Players: 4000, Sight: 16, Burn: burn, Favoured: true}
-	sim, err := world.New(config.game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &crowd{t: t, dialect: dialect, l: startLoaded(t, config), schema: sim.Schema()}
+	c := &crowd{t: t, dialect: dialect, l: startLoaded(t, config), schema: field.Schema(t, config.game())}
 	refused := c.join(n)
 	for range 20 { // who is told to come again does so
 		refused = c.join(refused)
@@ -195,40 +193,34 @@ func newCrowd(t *testing.T, dialect string, n int, burn time.Duration) *crowd {
 }
 
 // forget lets go of players who connected and were then told to come again, and returns how many.
-func (c *crowd) forget() (n int) {
-	for i := len(c.players) - 1; i >= 0; i-- {
-		if c.gone[i].Load() {
-			c.players, c.gone = slices.Delete(c.players, i, i+1), slices.Delete(c.gone, i, i+1)
-			c.ended.Add(^uint64(0))
-			n++
-		}
-	}
-	return n
+func (c *crowd) forget() int {
+	before := len(c.players)
+	c.players = slices.DeleteFunc(c.players, func(p *field.Visitor) bool { return p.Ended() != "" })
+	return before - len(c.players)
 }
 
 // warmUp has all turn until tables have grown, waits until nothing is on its way, and marks.
 func (c *crowd) warmUp() loadFigure {
 	c.turnFor(20)
-	f := c.l.say(loadFigures)
-	for still := 0; still < 10; still++ {
-		time.Sleep(50 * time.Millisecond)
-		if now := c.l.say(loadFigures); now.Requests > f.Requests {
-			still, f = 0, now
-		}
-	}
+	c.rest(10, math.MaxUint64)
 	return c.l.say(loadMark)
 }
 
 // settle waits until all that was asked has arrived, or does not any more, and returns the figures.
 func (c *crowd) settle(asked uint64) loadFigure {
+	c.rest(200, asked)
+	return c.l.say(loadFigures)
+}
+
+// rest waits until so many requests have arrived, or no more have for so many looks.
+func (c *crowd) rest(looks int, requests uint64) {
 	f := c.l.say(loadFigures)
-	for still := 0; still < 200 && f.Requests < asked; still++ {
+	for still := 0; still < looks && f.Requests < requests; still++ {
 		time.Sleep(50 * time.Millisecond)
 		if now := c.l.say(loadFigures); now.Requests > f.Requests {
 			still, f = 0, now
 		}
 	}
-	return c.l.say(loadFigures)
 }
 
 // bars are those of T56. Memory counts from when a fifth of the time was over, and the heap has its size.
@@ -267,12 +259,12 @@ func TestThreeTimesTheLoad(t *testing.T) {
 	others := &crowd{t: t, dialect: c.dialect, l: c.l, schema: c.schema}
 	refused := others.join(2 * n)
 	// Who has come is in, or was turned away, before anything is counted: replica connects first, and the hub says later.
-	for f, begin := c.l.say(loadFigures), time.Now(); f.Players+int(others.ended.Load()) < n+len(others.players); f = c.l.say(loadFigures) {
+	for f, begin := c.l.say(loadFigures), time.Now(); f.Players+int(others.ended()) < n+len(others.players); f = c.l.say(loadFigures) {
 		if time.Sleep(20 * time.Millisecond); time.Since(begin) > time.Minute {
-			t.Fatalf("%d are in the game, %d were turned away, of %d who came", f.Players, others.ended.Load(), n+len(others.players))
+			t.Fatalf("%d are in the game, %d were turned away, of %d who came", f.Players, others.ended(), n+len(others.players))
 		}
 	}
-	shut := others.ended.Load()
+	shut := others.ended()
 	// Who was shed already counts: on a slow machine that may be all, as the others come for longer, and it keeps up with the rest.
 	shed := c.l.say(loadFigures).Shed - before.Shed
 	c.l.say(loadMark)
@@ -292,7 +284,7 @@ func TestThreeTimesTheLoad(t *testing.T) {
 	patient.Done(wg.Wait)
 	asked := c.asked.Load() - mine + others.asked.Load() - theirs
 	during := c.settle(asked)
-	cutOff, turnedAway := c.ended.Load()+others.ended.Load()-shut, uint64(refused)+late.ended.Load()+shut
+	cutOff, turnedAway := c.ended()+others.ended()-shut, uint64(refused)+late.ended()+shut
 	others.close()
 	late.close()
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"parley/internal/pagetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
+	"parley/play/player"
 )
 
 // rough is a path that loses a tenth of all datagrams of a raw client, or swaps them with the next, each way.
@@ -95,8 +95,7 @@ func TestInterop(t *testing.T) {
 		t.Fatalf("docs/interop.md has %d rows", len(rows))
 	}
 	var wg sync.WaitGroup
-	for d, g := range guests(s, 1) {
-		dialect, _, _ := strings.Cut(g.name, " ")
+	for d, dialect := range player.Dialects {
 		row := rows[d]
 		if row["dialect"] != dialect {
 			t.Errorf("row %d of the page is %s, and not %s", d, row["dialect"], dialect)
@@ -112,7 +111,7 @@ func TestInterop(t *testing.T) {
 					done++
 					continue
 				}
-				if err := interop(s, dialect, i, long); err != nil {
+				if err := interop(s, d, i, long); err != nil {
 					t.Errorf("%s, %s: %v", dialect, what, err)
 					return
 				}
@@ -127,15 +126,9 @@ func TestInterop(t *testing.T) {
 }
 
 // interop is one cell of the table.
-func interop(s *server, dialect string, column int, long time.Duration) error {
+func interop(s *server, dialect, column int, long time.Duration) error {
 	for life := range 2 {
-		var g guest
-		for _, other := range guests(s, 1+10*column+life+1) { // the last is one that no other cell has
-			if strings.HasPrefix(other.name, dialect+" ") {
-				g = other
-			}
-		}
-		c, err := g.come(func(c client) {
+		c, err := five(s, 10*column+life+1)[dialect].come(func(c client) { // a number that no other cell has
 			switch column {
 			case 1:
 				roughen(c, .1, 0)

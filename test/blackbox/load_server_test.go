@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -17,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"parley"
 	"parley/account/sqlite"
 	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/gateway"
+	"parley/test/field"
 	"parley/world"
 )
 
@@ -194,26 +195,19 @@ func beLoadServer(text string) error {
 		jump, _, owned = ownWallClock()
 	}
 	favoured := c.Favoured && favourSelf()
-	const any = "127.0.0.1:0"
-	perAddress := -1
-	if c.Guarded {
-		perAddress = 0
+	config := field.Config()
+	config.RealmPlain, config.DataDir, config.Accounts, config.Sight, config.MaxPlayers, config.TickRate = c.Plain, c.Dir, sqlite.OpenIn, c.Sight, c.Players, c.TickRate
+	config.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if !c.Guarded {
+		config.PerAddress = -1
 	}
 	began := time.Now()
-	s, err := parley.Start(c.game(), parley.Config{
-		Replica: any, Stamp: any, Relay: any, Duplex: any, Realm: any, RealmTime: any, RealmPlain: c.Plain,
-		DataDir: c.Dir, Accounts: sqlite.OpenIn, Registrations: -1, Seed: 7, Sight: c.Sight, MaxPlayers: c.Players, PerAddress: perAddress, TickRate: c.TickRate,
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	s, err := field.Start(c.game(), config)
 	if err != nil {
 		return err
 	}
-	addrs := map[string]string{}
-	for _, a := range s.Addrs() {
-		addrs[a.Name] = a.Addr.String()
-	}
 	out := json.NewEncoder(os.Stdout)
-	out.Encode(addrs)
+	out.Encode(s.At)
 	marked := takeLoadLook(s)
 	var allocs map[string]int64
 	var collecting sync.Once
@@ -291,7 +285,7 @@ type loadLook struct {
 	replica uint64
 }
 
-func takeLoadLook(s *parley.Server) loadLook {
+func takeLoadLook(s *field.Server) loadLook {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}, {Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(samples)
 	return loadLook{
@@ -365,7 +359,7 @@ type loaded struct {
 	cmd   *exec.Cmd
 	addrs map[string]string
 	in    *json.Decoder
-	ask   *os.File
+	ask   io.WriteCloser
 }
 
 // startLoaded starts one.
@@ -380,23 +374,20 @@ func startLoaded(t testing.TB, c loadConfig) *loaded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, write, err := os.Pipe()
-	if err != nil {
+	l := &loaded{t: t, cmd: exec.Command(self)}
+	l.cmd.Env, l.cmd.Stderr = append(os.Environ(), loadServer+"="+string(text)), os.Stderr
+	if l.ask, err = l.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	l := &loaded{t: t, cmd: exec.Command(self), ask: write}
-	l.cmd.Env = append(os.Environ(), loadServer+"="+string(text))
-	l.cmd.Stdin, l.cmd.Stderr = read, os.Stderr
 	out, err := l.cmd.StdoutPipe()
+	if err == nil {
+		err = l.cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	read.Close()
 	t.Cleanup(func() {
-		write.Close()
+		l.ask.Close()
 		if err := patient.Exit(l.cmd); err != nil {
 			t.Errorf("the server under load: %v", err)
 		}

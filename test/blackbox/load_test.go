@@ -13,7 +13,7 @@ import (
 	"parley/internal/patient"
 	"parley/play/player"
 	"parley/protocol/replica"
-	"parley/world"
+	"parley/test/field"
 )
 
 // machineLoad is what else the machine does, if it tells.
@@ -29,11 +29,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // bots are so many of each dialect, in this process.
 func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
-	sim, err := world.New(c.game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: sim.Schema(), Plain: c.Plain, TickRate: c.TickRate}}
+	crowd := &player.Crowd{Addrs: l.addrs, Bots: map[string]int{}, Seed: 1, Config: player.Config{Schema: field.Schema(t, c.game()), Plain: c.Plain, TickRate: c.TickRate}}
 	for _, d := range player.Dialects {
 		crowd.Bots[d] = each
 	}

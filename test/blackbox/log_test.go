@@ -42,15 +42,12 @@ func TestAStandardErrorThatNobodyReads(t *testing.T) {
 	for _, g := range guests(s, 1) {
 		c, err := g.come()
 		if err != nil {
-			t.Fatalf("%s: %v", g.name, err)
+			t.Fatalf("%s: %v", g.dialect, err)
 		}
 		defer c.close()
 	}
 	if status, body := get(t, "http://"+s.addrs["web"]+"/metrics"); status != http.StatusOK || !strings.Contains(body, "\nparley_log_waiting ") || strings.Contains(body, "\nparley_log_waiting 0") {
 		t.Errorf("/metrics (status %d) does not tell of the lines that wait", status)
 	}
-	s.terminate(t)
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	s.stop(t)
 }

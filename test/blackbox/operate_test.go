@@ -1,7 +1,6 @@
 package blackbox
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -18,7 +17,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/play/player"
-	"parley/world"
+	"parley/test/field"
 )
 
 func get(t *testing.T, url string) (int, string) {
@@ -44,7 +43,7 @@ func TestTheWebSaysHowItGoes(t *testing.T) {
 			t.Errorf("%s: status %d, %q", page, status, body)
 		}
 	}
-	defer entered(t, func() (*relayClient, error) { return newRelay(s.addrs["relay"]) }, (*relayClient).join).close()
+	entered(t, s, newRelay, (*relayClient).join)
 	patient.Test(t)
 	status, body := get(t, base+"/metrics")
 	for !strings.Contains(body, "parley_players 1\n") { // it is told at the end of a tick, and shown a tenth of a second later at most
@@ -60,75 +59,62 @@ func TestTheWebSaysHowItGoes(t *testing.T) {
 	}
 }
 
-// guest is a raw client that joins, and then stays until it is told to go.
+// come opens a client and has it join, more than once where it must: a server whose ticks are late lets nobody in.
+func come[C client](s *server, name string, open func(addrs map[string]string) (C, error), join func(c C, name string) error) (c C, err error) {
+	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if c, err = open(s.addrs); err != nil {
+			continue
+		}
+		if err = join(c, name); err == nil {
+			return c, nil
+		}
+		c.close()
+		name += "x" // who was refused may have registered before
+	}
+	return c, err
+}
+
+// entered is a client that has come, and is closed with the test.
+func entered[C client](t *testing.T, s *server, open func(addrs map[string]string) (C, error), join func(c C, name string) error) C {
+	t.Helper()
+	c, err := come(s, "ann", open, join)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+// guest is a raw client that is to come. It is prepared before it joins.
 type guest struct {
-	name string
-	open func() (client, func() error, error)
+	dialect string
+	number  int
+	come    func(prepare ...func(client)) (client, error)
+}
+
+func newGuest[C client](s *server, dialect string, number int, open func(addrs map[string]string) (C, error)) guest {
+	return guest{dialect, number, func(prepare ...func(client)) (client, error) {
+		return come(s, fmt.Sprint("player-", number), open, func(c C, name string) error {
+			for _, f := range prepare {
+				f(c)
+			}
+			return c.join(name)
+		})
+	}}
+}
+
+// five are guests of all dialects.
+func five(s *server, number int) []guest {
+	return []guest{newGuest(s, "replica", number, newReplica), newGuest(s, "stamp", number, newStamp), newGuest(s, "relay", number, newRelay),
+		newGuest(s, "duplex", number, newDuplex), newGuest(s, "realm", number, newRealm)}
 }
 
 // guests are n of each dialect.
 func guests(s *server, n int) (list []guest) {
 	for i := range n {
-		name := fmt.Sprintf("player-%d", i)
-		list = append(list,
-			guest{fmt.Sprintf("replica %d", i), func() (client, func() error, error) {
-				c, err := newReplica(s.addrs["replica"])
-				return c, func() error { return c.join() }, err
-			}},
-			guest{fmt.Sprintf("stamp %d", i), func() (client, func() error, error) {
-				c, err := newStamp(s.addrs["stamp"])
-				return c, func() error { return c.join() }, err
-			}},
-			guest{fmt.Sprintf("relay %d", i), func() (client, func() error, error) {
-				c, err := newRelay(s.addrs["relay"])
-				return c, func() error { return c.join() }, err
-			}},
-			guest{fmt.Sprintf("duplex %d", i), func() (client, func() error, error) {
-				c, err := newDuplex(s.addrs["duplex"], s.addrs["duplex-feed"])
-				return c, func() error { return c.join() }, err
-			}},
-			guest{fmt.Sprintf("realm %d", i), func() (client, func() error, error) {
-				c, err := newRealm(s.addrs["realm"])
-				join := func() error {
-					own := name
-					name += "x" // for another try: the first may have registered before it was refused
-					return c.join(own)
-				}
-				return c, join, err
-			}})
+		list = append(list, five(s, i)...)
 	}
 	return list
-}
-
-// come opens and joins, more than once where it must: a server whose ticks are late lets nobody in. Between the two the client is prepared.
-func (g guest) come(prepare ...func(client)) (c client, err error) {
-	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		var join func() error
-		if c, join, err = g.open(); err != nil {
-			continue
-		}
-		for _, f := range prepare {
-			f(c)
-		}
-		if err = join(); err == nil {
-			return c, nil
-		}
-		c.close()
-	}
-	return nil, err
-}
-
-// entered returns a client that has come, as a guest does.
-func entered[C client](t *testing.T, open func() (C, error), join func(C) error) C {
-	t.Helper()
-	c, err := guest{open: func() (client, func() error, error) {
-		c, err := open()
-		return c, func() error { return join(c) }, err
-	}}.come()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.(C)
 }
 
 // joinAtOnce is how many guests come at a time: it is no test of a stampede.
@@ -159,7 +145,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 			defer in()
 			c, err := g.come()
 			if err != nil {
-				t.Errorf("%s: %v", g.name, err)
+				t.Errorf("%s %d: %v", g.dialect, g.number, err)
 				return
 			}
 			defer c.close()
@@ -171,7 +157,7 @@ func TestEverybodyIsToldOnSIGTERM(t *testing.T) {
 				err = goodbye(c)
 			}
 			if err != nil {
-				t.Errorf("%s: %v", g.name, err)
+				t.Errorf("%s %d: %v", g.dialect, g.number, err)
 				return
 			}
 			times <- pace()
@@ -217,11 +203,9 @@ func TestPlayersComeBackAfterSIGKILL(t *testing.T) {
 func comeBack(t *testing.T) (ok bool) {
 	t.Helper()
 	first := serve(t)
-	addr := first.addrs["replica"]
-	a := entered(t, func() (*replicaClient, error) { return newReplica(addr) }, (*replicaClient).join)
-	defer a.close()
+	a := entered(t, first, newReplica, (*replicaClient).join)
 	first.kill()
-	if err := newServer(t, "--replica", addr).tryStart(t); err != nil {
+	if err := newServer(t, "--replica", first.addrs["replica"]).tryStart(t); err != nil {
 		if !strings.Contains(err.Error(), "in use") {
 			t.Fatal(err)
 		}
@@ -234,7 +218,7 @@ func comeBack(t *testing.T) (ok bool) {
 	if err := until(a, "it learns that its server is gone", a.told); err != nil {
 		t.Error(err)
 	}
-	entered(t, func() (*replicaClient, error) { return newReplica(addr) }, (*replicaClient).join).close()
+	entered(t, first, newReplica, (*replicaClient).join)
 	return true
 }
 
@@ -244,17 +228,7 @@ func TestWhoVanishesIsSeenToGo(t *testing.T) {
 	prTier(t)
 	t.Parallel() // it mostly waits
 	s := serve(t)
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var watcher *player.Player
-	for end := time.Now().Add(patience); watcher == nil; { // a server whose ticks are late has it come again
-		if watcher, err = player.Join(t.Context(), "duplex", s.addrs["duplex"], player.Config{Schema: sim.Schema()}); err != nil && time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-	defer watcher.Close(context.Background())
+	watcher := field.Enter(t, "duplex", s.addrs["duplex"], player.Config{Schema: field.Schema(t, arena.Game())})
 	sees := func(n int) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -270,18 +244,18 @@ func TestWhoVanishesIsSeenToGo(t *testing.T) {
 	}
 	sees(1)
 	for _, g := range guests(s, 1) {
-		if strings.HasPrefix(g.name, "stamp") {
+		if g.dialect == "stamp" {
 			continue // it watches, and is not seen
 		}
 		c, err := g.come()
 		if err != nil {
-			t.Fatalf("%s: %v", g.name, err)
+			t.Fatalf("%s: %v", g.dialect, err)
 		}
 		sees(2)
 		began := time.Now()
 		c.close()
 		sees(1)
-		t.Logf("%s was seen to go after %v", g.name, time.Since(began).Round(10*time.Millisecond))
+		t.Logf("%s was seen to go after %v", g.dialect, time.Since(began).Round(10*time.Millisecond))
 	}
 }
 

@@ -44,8 +44,8 @@ type realmThrow struct {
 	by, tick, ball uint16
 }
 
-func newRealm(addr string) (*realmClient, error) {
-	conn, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true}) // the server's own certificate is known to no one
+func newRealm(addrs map[string]string) (*realmClient, error) {
+	conn, err := tls.Dial("tcp", addrs["realm"], &tls.Config{InsecureSkipVerify: true}) // the server's own certificate is known to no one
 	if err != nil {
 		return nil, err
 	}
@@ -62,30 +62,33 @@ func (c *realmClient) send(values ...any) error {
 	return err
 }
 
-// join registers and logs in.
-func (c *realmClient) join(name string) error {
+// join registers and logs in, with the password "correct horse".
+func (c *realmClient) join(name string) error { return c.enter(c, 9, name) }
+
+// enter registers and logs in as a client of a version, which reads by steps of its own.
+func (c *realmClient) enter(own client, version uint16, name string) error {
 	const password = "correct horse"
 	c.name = name
-	if err := c.send(uint8(18), uint16(9)); err != nil {
+	if err := c.send(uint8(18), version); err != nil {
 		return err
 	}
-	if err := until(c, "config", func() bool { return c.config != nil }); err != nil {
+	if err := until(own, "config", func() bool { return c.config != nil }); err != nil {
 		return err
 	}
 	account := big(nil, uint16(len(name)), name, uint16(len(password)), password)
 	if err := c.send(uint8(5), account); err != nil {
 		return err
 	}
-	if err := until(c, "the answer to register", func() bool { return c.register >= 0 }); err != nil || c.register != 0 {
+	if err := until(own, "the answer to register", func() bool { return c.register >= 0 }); err != nil || c.register != 0 {
 		return fmt.Errorf("register is answered by %d, %v", c.register, err)
 	}
 	if err := c.send(uint8(3), account); err != nil {
 		return err
 	}
-	if err := until(c, "the answer to login", func() bool { return c.login >= 0 }); err != nil || c.login != 0 {
+	if err := until(own, "the answer to login", func() bool { return c.login >= 0 }); err != nil || c.login != 0 {
 		return fmt.Errorf("login is answered by %d, %v", c.login, err)
 	}
-	return until(c, "it is announced itself", func() bool { return c.own() != 0 })
+	return until(own, "it is announced itself", func() bool { return c.own() != 0 })
 }
 
 // own returns its own entity: the one whose player has its name.
@@ -229,20 +232,9 @@ func (c *realmClient) block() error {
 	return nil
 }
 
-// enteredRealm is a client that has come, under a name that begins so: who was refused may have registered before.
-func enteredRealm(t *testing.T, addr, name string) *realmClient {
-	t.Helper()
-	return entered(t, func() (*realmClient, error) { return newRealm(addr) }, func(c *realmClient) error {
-		own := name
-		name += "x"
-		return c.join(own)
-	})
-}
-
 func TestRealmByTheByte(t *testing.T) {
 	s := serve(t)
-	c := enteredRealm(t, s.addrs["realm"], "ann")
-	defer c.close()
+	c := entered(t, s, newRealm, (*realmClient).join)
 	// "ok is followed, in this order, by: the chunk …, entity_create …, meta_action …"
 	if len(c.order) < 3 || c.order[0] != "chunks_update" || c.order[1] != "entity_create" || c.order[2] != "meta_action" {
 		t.Errorf("after the log-in come %v", c.order)
@@ -316,12 +308,8 @@ func TestRealmByTheByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	askTime(t, s.addrs["realm-time"])
-	s.terminate(t)
-	if err := goodbye(c); err != nil || c.exit != 1 {
-		t.Errorf("it was told %d, %v", c.exit, err)
-	}
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
+	if s.stop(t, c); c.exit != 1 {
+		t.Errorf("it was told %d", c.exit)
 	}
 }
 
@@ -373,7 +361,7 @@ func TestRealmRefusesWhatIsNoVersion(t *testing.T) {
 		{"no message at all", []any{uint8(200)}, 2},
 	} {
 		// A connection that is late to say its first word is cut off, and is made again.
-		c := entered(t, func() (*realmClient, error) { return newRealm(s.addrs["realm"]) }, func(c *realmClient) error {
+		c := entered(t, s, newRealm, func(c *realmClient, _ string) error {
 			if err := c.send(tt.first...); err != nil {
 				return err
 			}
@@ -382,6 +370,5 @@ func TestRealmRefusesWhatIsNoVersion(t *testing.T) {
 		if c.exit != tt.want {
 			t.Errorf("%s is answered by exit %d; want %d", tt.name, c.exit, tt.want)
 		}
-		c.close()
 	}
 }

@@ -29,8 +29,8 @@ const (
 	relayServer    = 0x10
 )
 
-func newRelay(addr string) (*relayClient, error) {
-	d, err := dialUDP(addr)
+func newRelay(addrs map[string]string) (*relayClient, error) {
+	d, err := dialUDP(addrs["relay"])
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *relayClient) close()     { c.conn.Close() }
 func (c *relayClient) told() bool { return c.gone }
 
 // join sends a first package: "an address joins with its first valid package".
-func (c *relayClient) join() error {
+func (c *relayClient) join(string) error {
 	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0), float32(0))); err != nil {
 		return err
 	}
@@ -138,8 +138,7 @@ func (c *relayClient) x() float64 {
 
 func TestRelayByTheByte(t *testing.T) {
 	s := serve(t)
-	c := entered(t, func() (*relayClient, error) { return newRelay(s.addrs["relay"]) }, (*relayClient).join)
-	defer c.close()
+	c := entered(t, s, newRelay, (*relayClient).join)
 	start := c.x()
 	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0.5), float32(1))); err != nil {
 		t.Fatal(err)
@@ -163,11 +162,5 @@ func TestRelayByTheByte(t *testing.T) {
 	if done := c.done1[0]; len(done) != 10 || binary.BigEndian.Uint16(done) != c.you || binary.BigEndian.Uint16(done[2:]) != 0 {
 		t.Errorf("the throw is %x, and its own entity %d", done, c.you)
 	}
-	s.terminate(t)
-	if err := goodbye(c); err != nil {
-		t.Error(err)
-	}
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
-	}
+	s.stop(t, c)
 }

@@ -30,8 +30,8 @@ type replicaKind struct {
 	variables map[string]uint16
 }
 
-func newReplica(addr string) (*replicaClient, error) {
-	d, err := dialUDP(addr)
+func newReplica(addrs map[string]string) (*replicaClient, error) {
+	d, err := dialUDP(addrs["replica"])
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *replicaClient) number() uint16 {
 }
 
 // join shakes hands, asks for the table and accepts it.
-func (c *replicaClient) join() error {
+func (c *replicaClient) join(string) error {
 	if err := c.sure(0, []byte{0, 0, 0, 0, 0}); err != nil {
 		return err
 	}
@@ -227,8 +227,7 @@ func (c *replicaClient) own(name string) []byte {
 
 func TestReplicaByTheByte(t *testing.T) {
 	s := serve(t)
-	c := entered(t, func() (*replicaClient, error) { return newReplica(s.addrs["replica"]) }, (*replicaClient).join)
-	defer c.close()
+	c := entered(t, s, newReplica, (*replicaClient).join)
 	x := func() float64 {
 		if b := c.own("x"); len(b) == 8 {
 			return math.Float64frombits(binary.LittleEndian.Uint64(b))
@@ -275,11 +274,7 @@ func TestReplicaByTheByte(t *testing.T) {
 	if name := c.messages["chat"]; int(name[0]) != len(name)-1-len("hello") {
 		t.Errorf("the line is %q", name)
 	}
-	s.terminate(t)
-	if err := goodbye(c); err != nil || c.bye == "" {
-		t.Errorf("it was told %q, %v", c.bye, err)
-	}
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
+	if s.stop(t, c); c.bye == "" {
+		t.Error("it was told nothing")
 	}
 }

@@ -27,18 +27,16 @@ func TestThePagesAndTheLogTellNoSecret(t *testing.T) {
 		enters(t, s, dialect, ticket)             // it is used
 		enters(t, s, dialect, ticket[:40]+"0000") // and this is none
 	}
-	c := enteredRealm(t, s.addrs["realm"], "ann") // who has the password "correct horse"
-	defer c.close()
+	c := entered(t, s, newRealm, (*realmClient).join) // who has the password "correct horse"
 	secrets["a password"] = "correct horse"
 	const guess = "incorrect mule"
 	secrets["a wrong password"] = guess
-	wrong := entered(t, func() (*realmClient, error) { return newRealm(s.addrs["realm"]) }, func(wrong *realmClient) error {
+	wrong := entered(t, s, newRealm, func(wrong *realmClient, _ string) error {
 		if err := wrong.send(uint8(18), uint16(9), uint8(3), uint16(len(c.name)), c.name, uint16(len(guess)), guess); err != nil {
 			return err
 		}
 		return until(wrong, "the answer to a wrong password", func() bool { return wrong.login >= 0 })
 	})
-	defer wrong.close()
 	if wrong.login == 0 {
 		t.Fatal("a wrong password is taken")
 	}
@@ -47,10 +45,7 @@ func TestThePagesAndTheLogTellNoSecret(t *testing.T) {
 		_, body := get(t, "http://"+s.addrs["web"]+page)
 		pages += body
 	}
-	s.terminate(t)
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
+	s.stop(t)
 	log := s.stderr.String()
 	for what, secret := range secrets {
 		forms := []string{secret, strings.ToUpper(secret), hex.EncodeToString([]byte(secret)), base64.RawStdEncoding.EncodeToString([]byte(secret))}

@@ -20,8 +20,8 @@ type stampClient struct {
 	seen     map[uint16]bool
 }
 
-func newStamp(addr string) (*stampClient, error) {
-	d, err := dialUDP(addr)
+func newStamp(addrs map[string]string) (*stampClient, error) {
+	d, err := dialUDP(addrs["stamp"])
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *stampClient) told() bool { return c.gone }
 
 func (c *stampClient) now() uint64 { return c.zero + uint64(time.Since(c.at).Microseconds()) }
 
-func (c *stampClient) join() error {
+func (c *stampClient) join(string) error {
 	init := little(nil, uint8(0), uint8(0), uint16(0), uint64(0), uint8(0))
 	if err := c.sure(0, init); err != nil {
 		return err
@@ -103,10 +103,8 @@ func (c *stampClient) read(r *reader) {
 
 func TestStampByTheByte(t *testing.T) {
 	s := serve(t)
-	c := entered(t, func() (*stampClient, error) { return newStamp(s.addrs["stamp"]) }, (*stampClient).join)
-	defer c.close()
-	p := entered(t, func() (*replicaClient, error) { return newReplica(s.addrs["replica"]) }, (*replicaClient).join) // somebody to be seen
-	defer p.close()
+	c := entered(t, s, newStamp, (*stampClient).join)
+	entered(t, s, newReplica, (*replicaClient).join) // somebody to be seen
 	if err := until(c, "it sees the player", func() bool { return len(c.records) == 1 }); err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +117,7 @@ func TestStampByTheByte(t *testing.T) {
 			t.Errorf("its health is %d", health)
 		}
 	}
-	s.terminate(t)
-	if err := goodbye(c); err != nil || c.bye == "" {
-		t.Errorf("it was told %q, %v", c.bye, err)
-	}
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
+	if s.stop(t, c); c.bye == "" {
+		t.Error("it was told nothing")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/play/player"
-	"parley/world"
+	"parley/test/field"
 )
 
 // ticketServer serves with a key, and returns the key's file. The data folder is kept from one to the next.
@@ -48,47 +48,23 @@ var ticketDialects = []string{"replica", "relay", "duplex"}
 // enters reports whether a ticket lets somebody in, and else what they are told. It stays in until the test ends.
 func enters(t *testing.T, s *server, dialect, ticket string) (in bool, told string) {
 	t.Helper()
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	raw, err := hex.DecodeString(ticket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan string, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	p, err := player.Join(ctx, dialect, s.addrs[dialect], player.Config{Schema: sim.Schema(), Ticket: raw, Notice: func(n player.Notice) {
-		if n.Kind == player.Ended {
-			select {
-			case ended <- n.Text:
-			default:
-			}
-		}
-	}})
+	v, err := field.Visit(ctx, dialect, s.addrs[dialect], player.Config{Schema: field.Schema(t, arena.Game()), Ticket: raw})
 	if err != nil {
 		return false, err.Error()
 	}
 	t.Cleanup(func() {
 		late, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		p.Close(late)
+		v.Close(late)
 	})
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if _, in := p.Own(); in {
-			return true, ""
-		}
-		select {
-		case why := <-ended:
-			return false, why
-		case <-ctx.Done():
-			return false, "it is neither in nor out"
-		case <-look.C:
-		}
-	}
+	in = v.Wait(patience)
+	return in, v.Ended()
 }
 
 // mustEnter has a new ticket let somebody in, and returns it. A server that is behind the clock has them come again, each time with a
@@ -128,10 +104,7 @@ func TestATicketLetsInOnePlayer(t *testing.T) {
 		}
 		refused(s, first, "", "")
 	}
-	s.terminate(t)
-	if status := s.status(t); status != 0 {
-		t.Errorf("exit status %d: %s", status, s.stderr)
-	}
+	s.stop(t)
 	s, _ = ticketServer(t, dir)
 	for _, ticket := range used {
 		for _, dialect := range ticketDialects {

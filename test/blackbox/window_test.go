@@ -166,16 +166,10 @@ func (c *windowClient) reads(until time.Time) error {
 func TestTheWindowClientPlays(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serve(t, "--realm-profile", "miko")
-	name := "ann"
-	c := entered(t, func() (*windowClient, error) {
-		r, err := newRealm(s.addrs["realm"])
+	c := entered(t, s, func(addrs map[string]string) (*windowClient, error) {
+		r, err := newRealm(addrs)
 		return &windowClient{realmClient: r, land: map[[2]int16][]byte{}, temps: map[uint16]bool{}}, err
-	}, func(c *windowClient) error {
-		own := name
-		name += "x" // for another try
-		return c.enter(own)
-	})
-	defer c.close()
+	}, (*windowClient).join)
 	if err := until(c, "17 by 17 chunks that it never asked for", func() bool { return len(c.land) >= 17*17 }); err != nil {
 		t.Fatalf("%d chunks: %v", len(c.land), err)
 	}
@@ -233,30 +227,9 @@ func TestTheWindowClientPlays(t *testing.T) {
 	t.Logf("%d ticks, told %d times where it is, %d throws, of which %d came to nothing, %d chunks", ticks, c.corrected-corrected, throws, c.freed, len(c.land))
 }
 
-// enter registers and logs in, as version 10.
-func (c *windowClient) enter(name string) error {
-	const password = "correct horse"
-	c.name = name
-	account := big(nil, uint16(len(name)), name, uint16(len(password)), password)
-	if err := c.send(uint8(18), uint16(10)); err != nil {
-		return err
-	}
-	if err := until(c, "config", func() bool { return c.config != nil }); err != nil {
-		return err
-	}
-	if err := c.send(uint8(5), account); err != nil {
-		return err
-	}
-	if err := until(c, "the answer to register", func() bool { return c.register >= 0 }); err != nil || c.register != 0 {
-		return fmt.Errorf("register is answered by %d, %v", c.register, err)
-	}
-	if err := c.send(uint8(3), account); err != nil {
-		return err
-	}
-	if err := until(c, "the answer to login", func() bool { return c.login >= 0 }); err != nil || c.login != 0 {
-		return fmt.Errorf("login is answered by %d, %v", c.login, err)
-	}
-	err := until(c, "it is announced itself", func() bool { return c.own() != 0 })
+// join registers and logs in, as version 10.
+func (c *windowClient) join(name string) error {
+	err := c.enter(c, 10, name)
 	e := c.entities[c.own()]
 	c.x, c.y = float64(int(e.bx)<<8+int(e.x)), float64(int(e.by)<<8+int(e.y))
 	return err

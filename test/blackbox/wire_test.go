@@ -140,6 +140,9 @@ func (d *datagrams) next() ([]byte, error) {
 
 // client is a raw client of some dialect.
 type client interface {
+	// join enters the game. Of the dialects only realm has names.
+	join(name string) error
+
 	// step takes one packet or message of the server, and answers it as the protocol wants.
 	step() error
 

@@ -98,6 +98,9 @@ var table = []row{
 	// Tests of the built program: they know nothing of it but its bytes.
 	{path: "test/blackbox", shell: everyFile},
 
+	// Whole servers and their visitors, for tests.
+	{path: "test/field", mayImport: []string{".", "account/storetest", "internal/patient", "play/player", "world"}, shell: everyFile},
+
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
 
