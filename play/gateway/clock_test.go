@@ -33,10 +33,7 @@ func TestTimersKnowMonotonicTimeOnly(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var files []string
 	for _, pattern := range []string{"*.go", "world/*.go", "protocol/*/*.go", "protocol/*/*/*.go", "internal/*/*.go", "play/*/*.go"} {
-		list, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must(filepath.Glob(filepath.Join(root, pattern)))
 		files = append(files, list...)
 	}
 	looked := 0
@@ -48,15 +45,9 @@ func TestTimersKnowMonotonicTimeOnly(t *testing.T) {
 			continue
 		}
 		looked++
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, file, text, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(parser.ParseFile(set, file, text, 0))
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {

@@ -58,10 +58,7 @@ func newDesk(t *testing.T, c Config) (*Hub, *desk) {
 	if c.Game.Step == nil {
 		c.Game = pawnGame()
 	}
-	h, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(c))
 	d := &desk{radius: -1}
 	h.Add(d)
 	return h, d

@@ -102,10 +102,7 @@ func TestConnectAndCloseUsesNoNumbersUp(t *testing.T) {
 	first := h.sim.Reserve()
 	for range 50 {
 		for range 20 {
-			c, err := net.Dial("tcp", d.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(net.Dial("tcp", d.Addr().String()))
 			c.SetDeadline(time.Now().Add(30 * time.Second))
 			c.Write([]byte{duplexcore.CodeConnInit})
 			rep := make([]byte, 7)

@@ -38,10 +38,7 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 			waiting = nil
 		}
 	}
-	h, err := New(Config{Game: g, PerAddress: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(Config{Game: g, PerAddress: -1}))
 	d, config := newDuplex(h, DuplexConfig{})
 	now := time.Unix(1_800_000_000, 0)
 	core := duplexcore.NewMux(now, config, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(1, 2))}, [32]byte{})

@@ -135,14 +135,10 @@ func TestATicketLetsInOne(t *testing.T) {
 				if tt.file == "" {
 					break
 				}
-				if err := h.Shutdown(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				ends(t, h.Shutdown)
 				h, d = newDesk(t, config)
 			}
-			if err := h.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			ends(t, h.Shutdown)
 		})
 	}
 }
@@ -152,10 +148,7 @@ func TestATicketIsOnTheDiskBeforeItsPlayerIsIn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spent-tickets")
 	h, d := newDesk(t, Config{TicketKey: testKey, SpentFile: file})
 	defer h.Shutdown(t.Context())
-	s, err := d.show(h, ticketFor(t, "", "ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(d.show(h, ticketFor(t, "", "ann")))
 	ticks(t, h, 1)
 	waitFor(t, func() {
 		ticks(t, h, 1)
@@ -174,10 +167,7 @@ func TestAFullGameSpendsNoTicket(t *testing.T) {
 	defer h.Shutdown(t.Context())
 	var seats []*Seat
 	for i := range 5 { // at once: those whose tickets are being written have their places
-		s, err := d.show(h, ticketFor(t, "", fmt.Sprint("p", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(d.show(h, ticketFor(t, "", fmt.Sprint("p", i))))
 		seats = append(seats, s)
 	}
 	settle(t, h)
@@ -215,18 +205,13 @@ func TestATicketDoesNotGiveTheNameOfAnAccount(t *testing.T) {
 			{"bo\u200db", "guest-10"}, {"bob\ufe0f", "guest-11"}, {"gu\u200dest-1", "guest-12"}, {"ser\u3164ver", "guest-13"}, {"\u200d\u2800", "guest-14"},
 			{"an\u200dn", "an\u200dn#2"}, {"👩\u200d👧", "👩\u200d👧"},
 		} {
-			s, err := d.show(h, ticketFor(t, "", tt.name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(d.show(h, ticketFor(t, "", tt.name)))
 			settle(t, h)
 			if s.player == nil || s.player.Name != tt.want {
 				t.Errorf("%d: %q is %+v, want %q", i, tt.name, s.player, tt.want)
 			}
 		}
-		if err := h.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		ends(t, h.Shutdown)
 	}
 }
 
@@ -238,18 +223,12 @@ func TestATicketThatCannotBeKeptLetsNobodyIn(t *testing.T) {
 	defer h.Shutdown(t.Context())
 	h.gate.spent.out.Close() // writes fail from here on
 	ticket := ticketFor(t, "", "ann")
-	s, err := d.show(h, ticket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(d.show(h, ticket))
 	settle(t, h)
 	if s.player != nil || s.kicked != string(RefusedBusy) || h.gate.Stats().Unkept != 1 {
 		t.Errorf("it is %v, told %q, %+v", s.player, s.kicked, h.gate.Stats())
 	}
-	s, err = d.show(h, ticket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(d.show(h, ticket))
 	settle(t, h)
 	if s.player == nil {
 		t.Errorf("later it is told %q", s.kicked)
@@ -272,19 +251,14 @@ func TestATicketThatCannotBeKeptLetsNobodyIn(t *testing.T) {
 func TestSpentTicketsSurviveALossOfPowerAndNoDamage(t *testing.T) {
 	const n = 300
 	file := filepath.Join(t.TempDir(), "spent-tickets")
-	b, err := openSpent(file, time.Now, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(openSpent(file, time.Now, slog.New(slog.DiscardHandler)))
 	for i := range n {
 		s := &Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), 1}, expires: time.Now().Add(time.Hour).Unix()}}
 		if err := b.spend(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ends(t, b.close)
 	whole, err := os.ReadFile(file)
 	if err != nil || len(whole) != spentRecordBytes*(n+1) {
 		t.Fatalf("%d bytes, %v", len(whole), err)
@@ -329,10 +303,7 @@ func TestSpentTicketsSurviveALossOfPowerAndNoDamage(t *testing.T) {
 func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	now := time.Now()
 	file := filepath.Join(t.TempDir(), "spent-tickets")
-	b, err := openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler)))
 	spend := func(i int, valid time.Duration) error {
 		return b.spend(&Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, expires: now.Add(valid).Unix()}})
 	}
@@ -348,12 +319,8 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	if len(b.serials) != 500 || len(b.expiry) != 500 {
 		t.Errorf("%d are remembered, %d of them in order; want 500", len(b.serials), len(b.expiry))
 	}
-	if err := b.close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	ends(t, b.close)
+	b = must(openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler)))
 	if info, err := os.Stat(file); err != nil || info.Size() != 502*spentRecordBytes { // with the header, and what was forgotten
 		t.Errorf("the file has %d bytes after a restart: %v", info.Size(), err)
 	}
@@ -362,9 +329,7 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	if err := spend(5000, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ends(t, b.close)
 	if info, err := os.Stat(file); err != nil || info.Size() != 3*spentRecordBytes {
 		t.Errorf("the file has %d bytes, want %d: %v", info.Size(), 3*spentRecordBytes, err)
 	}
@@ -373,10 +338,7 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 // When no more can be remembered no ticket is taken.
 func TestSpentTicketsAreBounded(t *testing.T) {
 	now := time.Now()
-	b, err := openSpent("", func() time.Time { return now }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(openSpent("", func() time.Time { return now }, slog.New(slog.DiscardHandler)))
 	const left = 5
 	for range maxSpent - left {
 		b.expiry = append(b.expiry, spentTicket{expires: now.Unix() + 30})
@@ -445,10 +407,7 @@ func TestAHubWithADamagedFileDoesNotStart(t *testing.T) {
 		t.Error("a file without a folder is none")
 	}
 	// A disk that does not answer does not keep a server from ending.
-	b, err := openSpent("", time.Now, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(openSpent("", time.Now, nil))
 	b.writing = make(chan struct{})
 	late, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -25,6 +25,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// ends ends a hub, or what it writes to.
+func ends(t *testing.T, end func(context.Context) error) {
+	t.Helper()
+	if err := end(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newArena is a hub with the arena, whose ticks the test runs.
 func newArena(t *testing.T, c Config) *Hub {
 	t.Helper()

@@ -35,9 +35,7 @@ func TestWhoHasToGoIsToldWhy(t *testing.T) {
 			}
 			until(t, h, "it is out, and reads "+tt.kicked, func() bool { return len(h.players) == 0 && strings.Contains(g.told(), tt.kicked) })
 			h, g = enter()
-			if err := h.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			ends(t, h.Shutdown)
 			waitFor(t, func() {}, "it is out, and reads "+tt.closed, func() bool { return strings.Contains(g.told(), tt.closed) })
 		})
 	}

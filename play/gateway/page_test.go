@@ -38,10 +38,7 @@ func rows(t *testing.T, page, head string) (list [][]string) {
 
 // TestGatewayPage holds docs/gateway.md against the code.
 func TestGatewayPage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md")))
 	page := string(text)
 
 	statuses := rows(t, page, "| status | why |")
@@ -97,10 +94,7 @@ func TestGatewayPage(t *testing.T) {
 // checkArena holds the tables of the arena against its schema.
 func checkArena(t *testing.T, page string) {
 	t.Helper()
-	sim, err := world.New(arena.Game(), world.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := must(world.New(arena.Game(), world.Config{}))
 	for _, row := range rows(t, page, "| kind | number | fields after the body | realm attributes |") {
 		var fields, attrs []string
 		for _, k := range sim.Schema().Kinds {

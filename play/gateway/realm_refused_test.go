@@ -45,10 +45,7 @@ func TestARealmActionIsDroppedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poke, err := d.codec.Action(0, core.U32(1), core.EntityID(0), core.Str(nil), core.F64(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	poke := must(d.codec.Action(0, core.U32(1), core.EntityID(0), core.Str(nil), core.F64(1)))
 	s := &realmSeat{}
 	s.dialect, s.own = d, s
 	for range maxRequests + 1 {

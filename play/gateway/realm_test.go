@@ -37,10 +37,7 @@ func playRealm(t *testing.T, h *Hub, d *Realm, name string) *realmPlayer {
 
 func (p *realmPlayer) login(t *testing.T, name, password string) core.LoginCode {
 	t.Helper()
-	code, err := p.Login(t.Context(), name, password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must(p.Login(t.Context(), name, password))
 	return code
 }
 

@@ -36,34 +36,23 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 			if tt.restarts {
 				file = filepath.Join(t.TempDir(), "spent-tickets")
 			}
-			gate, err := newGatekeeper(testKey, "", slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			gate := must(newGatekeeper(testKey, "", slog.New(slog.DiscardHandler)))
 			gate.clock = clock
 			open := func() {
 				t.Helper()
-				if gate.spent, err = openSpent(file, clock, slog.New(slog.DiscardHandler)); err != nil {
-					t.Fatal(err)
-				}
+				gate.spent = must(openSpent(file, clock, slog.New(slog.DiscardHandler)))
 			}
 			restart := func() {
 				t.Helper()
 				if !tt.restarts {
 					return
 				}
-				if err := gate.close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				ends(t, gate.close)
 				open()
 			}
 			ticket := func(serial byte, valid time.Duration) []byte {
 				t.Helper()
-				b, err := testKey.Issue(relaycore.Ticket{Name: "ann", Serial: [16]byte{serial}, Expires: start.Add(valid)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return b
+				return must(testKey.Issue(relaycore.Ticket{Name: "ann", Serial: [16]byte{serial}, Expires: start.Add(valid)}))
 			}
 			// use has somebody enter with a ticket, and returns what it is told.
 			use := func(pass []byte) error {
@@ -102,9 +91,7 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 			if st := gate.Stats(); st.Expired < 2 {
 				t.Errorf("the counters are %+v", st)
 			}
-			if err := gate.close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			ends(t, gate.close)
 		})
 	}
 }
@@ -112,10 +99,7 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 // A ticket that expires between the looks at two who show it lets in one of them.
 func TestATicketThatExpiresMeanwhileLetsInOne(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	b, err := openSpent("", func() time.Time { return now }, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(openSpent("", func() time.Time { return now }, slog.New(slog.DiscardHandler)))
 	p := &Pass{serial: [16]byte{1}, expires: now.Unix() + 1} // both have been judged
 	if err := b.spend(&Seat{pass: p}); err != nil {
 		t.Fatal(err)
@@ -158,10 +142,7 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 				t.Fatalf("of who left there is %d, number %d", len(h.players), s.number)
 			}
 		}
-		one, err := d.show(h, ticket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must(d.show(h, ticket))
 		other := come("another at the same time")
 		written <- struct{}{}
 		settle(t, h)
@@ -174,9 +155,7 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 		if b := h.gate.spent; len(b.expiry) != 1 || len(b.unused) != 0 {
 			t.Errorf("%d are remembered of one ticket, %d of them unused", len(b.expiry), len(b.unused))
 		}
-		if err := h.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		ends(t, h.Shutdown)
 		if file == "" {
 			continue
 		}
@@ -184,9 +163,7 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 		if _, err := d.show(h, ticket); err != RefusedUsed {
 			t.Errorf("after a restart it is told %v", err)
 		}
-		if err := h.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		ends(t, h.Shutdown)
 	}
 }
 
@@ -198,10 +175,7 @@ func TestWhoLeavesMakesNoTicketOfAnotherGood(t *testing.T) {
 	ticket := ticketFor(t, "", "ann")
 	var seats [3]*Seat
 	for i := range seats {
-		p, err := h.gate.Judge(netip.MustParseAddr("192.0.2.1"), ticket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(h.gate.Judge(netip.MustParseAddr("192.0.2.1"), ticket))
 		seats[i] = &Seat{dialect: d, from: netip.MustParseAddr("192.0.2.1"), pass: p}
 		seats[i].own = seats[i]
 	}

@@ -69,10 +69,7 @@ func newWindowWorldFor(t *testing.T, seed uint64, players int) *windowWorld {
 			}
 		}
 	}
-	h, err := New(Config{Game: game, World: world.Config{Seed: seed}, TickRate: windowRate, Sight: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(Config{Game: game, World: world.Config{Seed: seed}, TickRate: windowRate, Sight: -1}))
 	c := RealmConfig{FirstType: 1}
 	c.Server.SightRadius, c.Server.FollowSight, c.Server.LoginWithin = 8, true, 10*time.Minute
 	d, s, err := newRealm(h, c)

@@ -246,8 +246,6 @@ func TestDuplexByTheByte(t *testing.T) {
 	if err := c.send(9); err != nil {
 		t.Fatal(err)
 	}
-	if err := until(c, "it is told everything again", func() bool { return c.syncs > syncs }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it is told everything again", func() bool { return c.syncs > syncs })
 	s.stop(t, c)
 }

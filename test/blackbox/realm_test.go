@@ -263,9 +263,7 @@ func TestRealmByTheByte(t *testing.T) {
 	if err := c.send(uint8(16), uint16(5), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	if err := until(c, "it reads what it said", func() bool { return len(c.said) == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it reads what it said", func() bool { return len(c.said) == 1 })
 	if want := fmt.Sprintf("%d: hello", own); c.said[0] != want {
 		t.Errorf("the line is %q, want %q", c.said[0], want)
 	}
@@ -276,12 +274,9 @@ func TestRealmByTheByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		thrown := len(c.throws)
-		err = until(c, "it sees its throw, and knows the ball", func() bool {
+		await(t, c, "it sees its throw, and knows the ball", func() bool {
 			return c.freed[temporary] || len(c.throws) > thrown && c.renamed[temporary] != 0
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		last := temporary == 64536+100
 		if c.freed[temporary] {
 			if last {
@@ -304,9 +299,7 @@ func TestRealmByTheByte(t *testing.T) {
 	if err := c.send(uint8(9), uint8(1), int16(1), int16(-2)); err != nil {
 		t.Fatal(err)
 	}
-	if err := until(c, "it gets the chunk", func() bool { return c.chunks > before }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it gets the chunk", func() bool { return c.chunks > before })
 	askTime(t, s.addrs["realm-time"])
 	if s.stop(t, c); c.exit != 1 {
 		t.Errorf("it was told %d", c.exit)

@@ -143,18 +143,14 @@ func TestRelayByTheByte(t *testing.T) {
 	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0.5), float32(1))); err != nil {
 		t.Fatal(err)
 	}
-	if err := until(c, "it walks", func() bool { return math.Abs(c.x()-start) > 2 }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it walks", func() bool { return math.Abs(c.x()-start) > 2 })
 	if err := c.tell(relaySemi, big(nil, uint8(2), "hello")); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.tell(relaySemi, big(nil, uint8(1), uint16(0), float32(1), uint16(0))); err != nil {
 		t.Fatal(err)
 	}
-	if err := until(c, "it reads what it said and sees its throw", func() bool { return len(c.said) == 1 && len(c.done1) == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it reads what it said and sees its throw", func() bool { return len(c.said) == 1 && len(c.done1) == 1 })
 	if !strings.HasPrefix(c.said[0], "guest-") || !strings.HasSuffix(c.said[0], ": hello") {
 		t.Errorf("the line is %q", c.said[0])
 	}

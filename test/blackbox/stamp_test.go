@@ -105,9 +105,7 @@ func TestStampByTheByte(t *testing.T) {
 	s := serve(t)
 	c := entered(t, s, newStamp, (*stampClient).join)
 	entered(t, s, newReplica, (*replicaClient).join) // somebody to be seen
-	if err := until(c, "it sees the player", func() bool { return len(c.records) == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	await(t, c, "it sees the player", func() bool { return len(c.records) == 1 })
 	for id, record := range c.records {
 		// x and y f64, angle and norm f32, sprite u16, health u16, cooldown u16
 		if id == 0 || record[0] != 1 || len(record) != 1+2*8+2*4+3*2 {

@@ -213,9 +213,7 @@ func TestTheWindowClientPlays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := until(c, "two temporary numbers are free again", func() bool { return len(c.temps) == 0 }); err != nil {
-			t.Fatal(err)
-		}
+		await(t, c, "two temporary numbers are free again", func() bool { return len(c.temps) == 0 })
 	}
 	if c.freed == 0 || c.freed == throws {
 		t.Errorf("of %d throws %d came to nothing", throws, c.freed)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -163,6 +164,14 @@ func until(c client, what string, cond func() bool) error {
 		}
 	}
 	return nil
+}
+
+// await steps until something holds, or fails the test.
+func await(t testing.TB, c client, what string, cond func() bool) {
+	t.Helper()
+	if err := until(c, what, cond); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // goodbye waits until the server has said goodbye.
