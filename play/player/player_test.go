@@ -113,19 +113,18 @@ func TestACrowdOfBots(t *testing.T) {
 		defer time.AfterFunc(span, cancel).Stop()
 		return patient.Value(done)
 	}
-	results := play(3 * time.Second)
-	if slices.ContainsFunc(results, func(r player.Result) bool { return r.Updates == 0 || r.Dialect != "stamp" && r.Seen == 0 }) {
-		results = play(time.Minute) // the machine had no time for them
+	well := func(r player.Result) bool {
+		return r.Bots == 2 && r.Connected == 2 && r.Errors == 0 && r.Updates > 0 && (r.Dialect == "stamp" || r.Seen > 0 && r.P50 > 0)
 	}
-	for _, r := range results {
-		t.Logf("%+v", r)
-		if r.Bots != 2 || r.Connected != 2 || r.Errors != 0 || r.Updates == 0 {
-			t.Errorf("%s: %+v", r.Dialect, r)
-		}
-		if r.Dialect != "stamp" && (r.Seen == 0 || r.P50 <= 0) {
-			t.Errorf("%s saw nothing of what it asked for: %+v", r.Dialect, r)
+	// A busy machine has no time for them, or its server lets nobody in.
+	for _, span := range []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, time.Minute} {
+		results := play(span)
+		t.Logf("%+v", results)
+		if !slices.ContainsFunc(results, func(r player.Result) bool { return !well(r) }) {
+			return
 		}
 	}
+	t.Error("not all bots see what they asked for")
 }
 
 // A bot that was never let in is an error when its time is over, and none when somebody stopped it.
