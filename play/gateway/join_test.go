@@ -123,8 +123,9 @@ func follow[E any](t *testing.T, stop func(context.Context) error, events iter.S
 
 // guest is a player of any dialect, and what it was told.
 type guest struct {
-	*player.Player // nil until it has joined
+	*player.Player // nil if it could not join
 	mu             sync.Mutex
+	joined         bool     // or could not
 	said           []string // lines of chat
 	end            string   // why it is out
 }
@@ -146,7 +147,7 @@ func come(t *testing.T, h *Hub, d listener, ticket []byte) *guest {
 		p, err := player.Join(ctx, d.Name(), d.Addr().String(), c)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.Player = p; err != nil {
+		if g.Player, g.joined = p, true; err != nil {
 			g.end = err.Error()
 		}
 	})
@@ -182,7 +183,7 @@ func (g *guest) notice(n player.Notice) {
 func (g *guest) told() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.end == "" {
+	if g.end == "" || !g.joined {
 		return ""
 	}
 	return strings.Join(append(g.said, g.end), ", ")
@@ -191,9 +192,9 @@ func (g *guest) told() string {
 // in reports whether it is in the game.
 func (g *guest) in() (in bool) {
 	g.mu.Lock()
-	p := g.Player
+	p, end := g.Player, g.end
 	g.mu.Unlock()
-	if p != nil && g.told() == "" {
+	if p != nil && end == "" {
 		p.See(func(v *player.Sight) { in = len(v.Things) > 0 })
 	}
 	return in
