@@ -20,6 +20,9 @@ type Dialect struct {
 
 	// Client makes a client core that begins to connect to ServerAddr.
 	Client func(now time.Time, seed uint64) Client
+
+	// Mute says that clients send nothing.
+	Mute bool
 }
 
 // ErrMute is the error of a client that only listens.
@@ -61,6 +64,7 @@ type Client interface {
 type Event struct {
 	Kind   Kind
 	Peer   netip.AddrPort // at a server
+	Conn   any            // at a server: the dialect's *Conn
 	Mode   Mode           // of Data
 	Bytes  []byte         // valid until the next call
 	Time   uint64         // of the sender when it sent Data, in µs of server time

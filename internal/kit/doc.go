@@ -23,7 +23,8 @@
 //	Vectors               packets that were written by hand (vectors.go)
 //	Spread                a random loop on all cores (spread.go)
 //
-// Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go).
+// Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go), and those of a Swarm under a plan
+// of faults (swarm.go).
 //
 // The servers and clients around the cores have a kit of their own, with another page, adapter_test.go of the dialect's
 // package, that fills a Shell (shell.go). It runs over sockets of every kind and in memory, inside synctest bubbles.

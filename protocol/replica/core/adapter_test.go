@@ -27,7 +27,7 @@ func (s serverCore) Next() (kit.Event, bool) {
 		return kit.Event{}, false
 	}
 	k := kitEvent(ev)
-	k.Peer = c.Peer()
+	k.Peer, k.Conn = c.Peer(), c
 	return k, true
 }
 
@@ -79,7 +79,9 @@ func kitEvent(ev Event) kit.Event {
 	case EventConnected:
 		k.Kind = kit.Connected
 	case EventMessage:
-		k.Kind = kit.Data
+		if string(ev.Name) == "kit" {
+			k.Kind = kit.Data
+		}
 	case EventSkipped:
 		k.Kind = kit.Skipped
 	case EventClosed:

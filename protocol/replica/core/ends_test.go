@@ -2,7 +2,9 @@ package core
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,65 +168,47 @@ func TestARebindingEndsTheConnectionInTime(t *testing.T) {
 	quick, n := 0, 0
 	kit.Seeds(t, promise.Keeps(t, "T21", "replica", kit.Rounds(200, 5000)), func(t *testing.T, seed uint64) {
 		n++
-		path := simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: float64(seed%4) / 20}
-		w := newWorld(t, seed, Config{}, path)
-		up, down := newTraffic(), newTraffic()
-		w.onEvent = func(_ time.Time, c *Conn, ev Event) {
-			if ev.Kind == EventMessage {
-				up.got(ev)
+		rng := rand.New(rand.NewPCG(seed, 21))
+		at := 500 + rng.IntN(3000)
+		plan, err := simnet.ParsePlan(fmt.Sprintf("link *>* delay=20ms jitter=10ms loss=%.2f\nat %dms rebind client0\ncalm %dms", float64(seed%4)/20, at, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := kit.SwarmConfig{Dialect: dialect, Every: 50 * time.Millisecond, After: time.Second}
+		if rng.IntN(4) == 0 {
+			c.After = -time.Millisecond // it is idle when it happens
+		}
+		s := c.New(seed, plan, 1)
+		ended := func() (n int) {
+			for _, k := range s.Reasons {
+				n += k
+			}
+			return n
+		}
+		wait := func(what string, d time.Duration, cond func() bool) {
+			if err := s.Net.RunUntil(func() bool { return s.Err != nil || cond() }, d); err != nil || s.Err != nil {
+				t.Fatalf("seed=%d: %s: %v, %v", seed, what, err, s.Err)
 			}
 		}
-		x := w.dial(0, Config{})
-		x.onEvent = func(_ time.Time, ev Event) {
-			if ev.Kind == EventMessage {
-				down.got(ev)
-			}
+		if err := s.Net.Run(plan.Calm - time.Millisecond); err != nil {
+			t.Fatal(err)
 		}
-		rng := w.Rand()
-		rebind := 500*time.Millisecond + time.Duration(rng.IntN(3000))*time.Millisecond
-		talks := rng.IntN(4) != 0 // or is idle when it happens
-		var was netip.AddrPort
-		for at := time.Duration(0); at < rebind+time.Second; at += 50 * time.Millisecond {
-			w.After(at, "talk", func() {
-				if at > rebind && !talks {
-					return
-				}
-				mode := rng.IntN(3)
-				up.todo[mode] = append(up.todo[mode], 10)
-				down.todo[mode] = append(down.todo[mode], 10)
-				if x.State() == StateOpen {
-					up.flush(func(m Mode, name string, data []byte) error { return x.Send(x.host.Now(), m, name, data) })
-					x.host.Poke()
-				}
-				if c := w.mux.Conn(x.host.Addr()); c != nil {
-					down.flush(c.Send)
-					w.server.Poke()
-				}
-			})
-		}
-		w.Pass(rebind)
-		if w.mux.Len() == 0 {
+		if s.Server.Len() == 0 {
 			return // not even connected
 		}
-		was = x.host.Addr()
-		x.host.Rebind(netip.AddrPortFrom(was.Addr(), was.Port()+1000))
-		w.Pass(time.Second)
-		if x.closed != nil {
+		if err := s.Net.Run(time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if ended() > 0 {
 			quick++
 		}
-		w.Until("both ends know", 11*time.Second, func() bool { return x.closed != nil && w.mux.Len() == 0 })
-		switch x.closed.Reason {
-		case ReasonUnknown, ReasonTimeout, ReasonUnacknowledged:
-		default:
-			t.Errorf("seed=%d: the client is told %v", seed, x.closed)
-		}
-		for _, f := range []*traffic{up, down} {
-			if f.err != nil {
-				t.Errorf("seed=%d: %v", seed, f.err)
+		wait("both ends know", 11*time.Second, func() bool { return ended() == 2 })
+		for reason := range s.Reasons {
+			if !slices.Contains([]string{ReasonUnknown.String(), ReasonTimeout.String(), ReasonUnacknowledged.String()}, reason) {
+				t.Errorf("seed=%d: ends: %v", seed, s.Reasons)
 			}
 		}
-		y := w.dial(2000, Config{})
-		w.Until("connected anew", 10*time.Second, func() bool { return y.State() == StateOpen && w.mux.Len() == 1 })
+		wait("connected anew", 10*time.Second, func() bool { return s.Server.Len() == 1 })
 	})
 	if n > 1 && quick < n/3 {
 		t.Errorf("%d of %d clients knew within a second", quick, n)

@@ -11,44 +11,51 @@ import (
 // dialect is stamp for the conformance kit.
 var dialect = kit.Dialect{
 	Name: "stamp",
+	Mute: true,
 	Server: func(now time.Time, seed uint64) kit.Server {
-		return serverCore{NewMux(now, Config{}, newShared(seed), kit.Key(seed))}
+		return &serverCore{Mux: NewMux(now, Config{}, newShared(seed), kit.Key(seed))}
 	},
 	Client: func(now time.Time, seed uint64) kit.Client {
 		return clientCore{NewClient(now, serverAddr, Config{}, newShared(seed))}
 	},
 }
 
-type serverCore struct{ *Mux }
+type serverCore struct {
+	*Mux
+	wrong error // counters of a connection that is over did not add up
+}
 
-func (s serverCore) Next() (kit.Event, bool) {
+func (s *serverCore) Next() (kit.Event, bool) {
 	c, ev, ok := s.PollEvent()
 	if !ok {
 		return kit.Event{}, false
 	}
+	if st := c.Stats(); ev.Kind == EventClosed && s.wrong == nil {
+		s.wrong = st.Check()
+	}
 	k := kitEvent(ev)
-	k.Peer = c.Peer()
+	k.Peer, k.Conn = c.Peer(), c
 	return k, true
 }
 
-func (s serverCore) Send(to netip.AddrPort, mode kit.Mode, data []byte) error {
+func (s *serverCore) Send(to netip.AddrPort, mode kit.Mode, data []byte) error {
 	if c := s.Conn(to); c != nil {
 		return c.Send(Mode(mode), data)
 	}
 	return ErrClosed
 }
 
-func (s serverCore) End(who netip.AddrPort) {
+func (s *serverCore) End(who netip.AddrPort) {
 	if c := s.Conn(who); c != nil {
 		c.Close("go")
 	}
 }
 
-func (s serverCore) Opened() uint64 { return s.Stats().Opened }
+func (s *serverCore) Opened() uint64 { return s.Stats().Opened }
 
-func (s serverCore) Check() error {
+func (s *serverCore) Check() error {
 	stats := s.Stats()
-	errs := []error{stats.Check()}
+	errs := []error{s.wrong, stats.Check()}
 	if stats.Opened != stats.Ended+uint64(s.Len()) {
 		errs = append(errs, errors.New("opened, ended and present do not add up"))
 	}

@@ -14,7 +14,7 @@ import (
 func newBench(t testing.TB, clients int) (*kit.Town, *Mux) {
 	w := kit.NewTown(t, dialect, clients)
 	w.Connect()
-	return w, w.Server.(serverCore).Mux
+	return w, w.Server.(*serverCore).Mux
 }
 
 // Nothing on the way of a packet allocates: from Send over both ends to the ack of it.
