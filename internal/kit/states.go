@@ -27,8 +27,13 @@ type Stage interface {
 	State() string
 	// Give delivers a row's message and says what came of it, in the words of the page.
 	Give(message int) string
-	// Untold reports, in the midst of a walk, that the table does not say what comes of a message.
-	Untold(message int) bool
+}
+
+// Walker is a stage for walks.
+type Walker interface {
+	Stage
+	// Untold reports, in the midst of a walk, that what the table says does not come of a message here.
+	Untold(message int, said string) bool
 	// Between lets the program do what it may between two steps of a walk, and reports whether the walk goes on.
 	Between(rng *rand.Rand) bool
 }
@@ -97,7 +102,7 @@ func Walks(t *testing.T, part, page string, walks int, roles ...Role) {
 		var mu sync.Mutex
 		all := map[string]int{}
 		Spread(t, promise.Keeps(t, "T26", part, walks), func(rng *rand.Rand, walks int) {
-			seen, s := map[string]int{}, r.Stage(t)
+			seen, s := map[string]int{}, r.Stage(t).(Walker)
 			for range walks {
 				r.at(t, s, r.States[rng.IntN(len(r.States))])
 				if err := r.walk(rng, s, want, seen); err != nil {
@@ -121,13 +126,13 @@ func Walks(t *testing.T, part, page string, walks int, roles ...Role) {
 }
 
 // walk gives a stage random messages, one after the other, for as long as the table says what comes of them.
-func (r *Role) walk(rng *rand.Rand, s Stage, want map[string][]string, seen map[string]int) error {
+func (r *Role) walk(rng *rand.Rand, s Walker, want map[string][]string, seen map[string]int) error {
 	var path [19]int
 	length := 4 + rng.IntN(16)
 	for steps := 0; steps < length; {
 		state, m := s.State(), rng.IntN(len(r.Messages))
 		w := want[state][m]
-		if strings.HasPrefix(w, "clos") && !strings.HasPrefix(state, "clos") && rng.IntN(8) > 0 || s.Untold(m) {
+		if strings.HasPrefix(w, "clos") && !strings.HasPrefix(state, "clos") && rng.IntN(8) > 0 || s.Untold(m, w) {
 			continue // of what ends it, or hardly a walk would get far
 		}
 		seen[state]++

@@ -437,7 +437,7 @@ var messageNames = map[uint8]string{CodeUpdate: "UPDATE_MSG", CodeSync: "SYNC_MS
 // messageName is that of the document.
 func messageName(m *Message) string { return messageNames[m.Code] }
 
-func (s *stage) Untold(int) bool { return false }
+func (s *stage) Untold(int, string) bool { return false }
 
 // Between ends the walk of a player who joined before there was a feed: it has none to be found again at.
 func (s *stage) Between(*rand.Rand) bool {

@@ -292,7 +292,7 @@ func TestRandomWalksThroughStates(t *testing.T) {
 }
 
 // Untold reports that a message is the beginning of one, which would make another of what follows.
-func (s *endpointStage) Untold(m int) bool { return m == len(s.rows)-1 }
+func (s *endpointStage) Untold(m int, _ string) bool { return m == len(s.rows)-1 }
 
 // Between lets time, accounts, the game and the program do what they may.
 func (s *endpointStage) Between(r *rand.Rand) bool {

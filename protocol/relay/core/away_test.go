@@ -44,7 +44,8 @@ func TestWhoWasAwayAsksFirst(t *testing.T) {
 // A client whose machine slept asks its server in the same way.
 func TestAClientThatWasAwayAsksFirst(t *testing.T) {
 	for _, alive := range []bool{true, false} {
-		s := newClientStage(t, "open")
+		s := newClientStage(t)
+		s.Begin("open")
 		s.now = s.now.Add(time.Minute)
 		s.client.HandleTimeout(s.now)
 		if list, ended := s.effects(); ended != "" || s.client.stats.Beats != 1 {

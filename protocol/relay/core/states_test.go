@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"parley/internal/kit"
-	"parley/internal/pagetest"
-	"parley/internal/promise"
 )
 
 // stage is one end, in a state of the table, and the messages that it may get.
 type stage struct {
 	t      testing.TB
+	rows   []message
+	walks  int // so far
+	holes  int // met in walks
 	client *Endpoint
 	hall   *hall // of a server
 	wit    *relayWitness
@@ -168,19 +169,31 @@ func (s *stage) another() string {
 }
 
 var (
-	clientStates = []string{"joining", "open", "leaving", "closing", "closed"}
-	serverStates = []string{"none", "open", "leaving", "ignored"}
-	stageRules   = Rules{ConfirmAfter: -1}
+	stageRules = Rules{ConfirmAfter: -1}
 
 	// stageClientRules are ready, as a walk has a client of its own.
 	stageClientRules = *stageRules.fill()
 )
 
-// newClientStage returns a client in a state.
-func newClientStage(t testing.TB, state string) *stage {
-	s := &stage{t: t, now: start, shared: newShared(1)}
-	s.renewClient(state)
-	return s
+func newClientStage(t testing.TB) *stage {
+	return &stage{t: t, rows: clientMessages, now: start, shared: newShared(1)}
+}
+
+func newServerStage(t testing.TB) *stage { return &stage{t: t, rows: serverMessages, now: start} }
+
+// Begin has another client begin, or the peer of a server be a stranger again, and brings it into a state.
+func (s *stage) Begin(state string) {
+	if s.shared != nil {
+		s.renewClient(state)
+		return
+	}
+	if s.walks%100 == 0 { // the other participant confirms nothing, and may be sent no more than 1,024 packages
+		s.wit = &relayWitness{OpenLobby: NewOpenLobby(OpenConfig{Rules: stageRules, JoinBurst: -1})}
+		s.hall = newHall(s.t, Config{Lobby: s.wit})
+		s.hall.prove(near(1), "")
+	}
+	s.walks++
+	s.renewServer(state)
 }
 
 // renewClient has another client begin.
@@ -222,15 +235,6 @@ func (s *stage) say(b []byte) {
 	s.effects()
 }
 
-// newServerStage returns a server to which a peer stands in a state. Another one is in the room.
-func newServerStage(t testing.TB, state string) *stage {
-	s := &stage{t: t, now: start, wit: &relayWitness{OpenLobby: NewOpenLobby(OpenConfig{Rules: stageRules, JoinBurst: -1})}}
-	s.hall = newHall(t, Config{Lobby: s.wit})
-	s.hall.prove(near(1), "")
-	s.enterServer(state)
-	return s
-}
-
 // renewServer has the peer be a stranger again, and come from there.
 func (s *stage) renewServer(state string) {
 	if p := s.hall.mux.First().Peer(stagePeer); p != nil {
@@ -261,8 +265,8 @@ func (s *stage) enterServer(state string) {
 	s.effects()
 }
 
-// state names where the end stands.
-func (s *stage) state() string {
+// State names where the end stands.
+func (s *stage) State() string {
 	if s.client != nil {
 		return s.client.State().String()
 	}
@@ -375,13 +379,13 @@ func (s *stage) note() {
 	}
 }
 
-// outcome gives a message to the end and says what came of it.
-func (s *stage) outcome(m message) string {
+// Give gives a message to the end and says what came of it.
+func (s *stage) Give(message int) string {
 	s.note()
-	s.give(m.make(s))
+	s.give(s.rows[message].make(s))
 	list, ended := s.effects()
 	list = append(list, s.counted()...)
-	text := s.state()
+	text := s.State()
 	if ended != "" {
 		text = fmt.Sprintf("closed (%s)", ended)
 	}
@@ -391,128 +395,47 @@ func (s *stage) outcome(m message) string {
 	return text
 }
 
-// statesTable reads the table of a role: a cell by message and state.
-func statesTable(t *testing.T, heading string, messages []message, states []string) map[[2]string]string {
-	t.Helper()
-	rows := pagetest.Tables(t, relayPage)[heading]
-	if len(rows) != len(messages) {
-		t.Fatalf("%s: %d rows for %d messages", heading, len(rows), len(messages))
+// Between has an open client leave, now and then.
+func (s *stage) Between(rng *rand.Rand) bool {
+	if s.client != nil && s.State() == "open" && rng.IntN(20) == 0 {
+		s.enterClient([]string{"leaving", "closing"}[rng.IntN(2)])
 	}
-	cells := map[[2]string]string{}
-	for i, row := range rows {
-		if row["message"] != messages[i].name || len(row) != len(states)+1 {
-			t.Fatalf("%s: row %d is %q with %d states, want %q with %d", heading, i, row["message"], len(row)-1, messages[i].name, len(states))
-		}
-		for _, state := range states {
-			cells[[2]string{messages[i].name, state}] = row[state]
-		}
-	}
-	return cells
+	return s.State() != "closed" && s.State() != "ignored"
 }
 
-// stageRole is one of the two ends, as the page has a table for each.
-type stageRole struct {
-	heading  string
-	messages []message
-	states   []string
-	make     func(testing.TB, string) *stage
-	renew    func(s *stage, state string) // make again of what there is
-	enter    func(s *stage, state string)
-	from     int // walks begin in one of so many states
-	lasts    int // how many walks one stage is good for
-}
-
-var stageRoles = []stageRole{
-	{"A client", clientMessages, clientStates, newClientStage, (*stage).renewClient, (*stage).enterClient, 4, 100},
-	// The other participant confirms nothing, and may be sent no more than 1,024 packages.
-	{"A server", serverMessages, serverStates, newServerStage, (*stage).renewServer, (*stage).enterServer, 3, 100},
-}
-
-// T26: every message in every state has the outcome that the table of the page says.
-func TestStatesAndMessages(t *testing.T) {
-	promise.Keeps(t, "T26", "relay", 1)
-	for _, role := range stageRoles {
-		want := statesTable(t, role.heading, role.messages, role.states)
-		for _, state := range role.states {
-			for _, m := range role.messages {
-				if got, w := role.make(t, state).outcome(m), want[[2]string{m.name, state}]; got != w {
-					t.Errorf("%s, %s, %s: got %q, want %q", role.heading, state, m.name, got, w)
-				}
-			}
-		}
-	}
-}
-
-// T26: and so has each step of random walks: a tenth of the million without PARLEY_PR.
-func TestWalksThroughTheStates(t *testing.T) {
-	t.Parallel()
-	rng := kit.Rand(t)
-	for _, role := range stageRoles {
-		want := statesTable(t, role.heading, role.messages, role.states)
-		walks := promise.Keeps(t, "T26", "relay", kit.Tier(20_000, 500_000, 5_000_000))
-		seen, steps := map[string]int{}, 0
-		var s *stage
-		for walk := range walks {
-			state := role.states[rng.IntN(role.from)]
-			if walk%role.lasts == 0 {
-				s = role.make(t, state)
-			} else {
-				role.renew(s, state)
-			}
-			if got := s.state(); got != state {
-				t.Fatalf("a walk begins %s, want %s", got, state)
-			}
-			steps += role.walk(rng, s, want, seen)
-		}
-		for _, state := range role.states[:role.from] {
-			if seen[state] == 0 {
-				t.Errorf("%s: no walk was at one that is %s", role.heading, state)
-			}
-		}
-		t.Logf("%s: %d walks of %.1f steps, by state %v", role.heading, walks, float64(steps)/float64(walks), seen)
-	}
-}
-
-// walk gives an end 4 to 19 random messages, one after the other, or as many as it lives for, and holds each
-// outcome against the table.
-func (r *stageRole) walk(rng *rand.Rand, s *stage, want map[[2]string]string, seen map[string]int) (steps int) {
-	var path []string
-	for length := 4 + rng.IntN(16); steps < length; {
-		state := s.state()
-		m := r.messages[rng.IntN(len(r.messages))]
-		w := want[[2]string{m.name, state}]
-		if strings.HasPrefix(w, "closed") && rng.IntN(8) > 0 || s.untold(rng, m, w) {
-			continue // of what ends it, or hardly a walk would get far
-		}
-		steps++
-		seen[state]++
-		path = append(path, m.name)
-		if got := s.outcome(m); got != w {
-			s.t.Fatalf("%s, %s: got %q, want %q\nafter %q", r.heading, state, got, w, path)
-		}
-		if next := s.state(); next == "closed" || next == "ignored" {
-			return steps
-		}
-		if state == "open" && s.state() == "open" && rng.IntN(20) == 0 && s.client != nil {
-			r.enter(s, []string{"leaving", "closing"}[rng.IntN(2)])
-		}
-	}
-	return steps
-}
-
-// untold reports whether the table does not say what becomes of a message here. It has one message at a time: what
+// Untold reports whether the table does not say what becomes of a message here. It has one message at a time: what
 // waits behind a missing one would come with that, and what fills a hole further on may be known by now.
-func (s *stage) untold(rng *rand.Rand, m message, want string) bool {
+func (s *stage) Untold(message int, said string) bool {
 	d := Datagram{}
-	if d.Parse(m.make(s)); !d.Mode.Reliable() || s.end() == nil {
+	if d.Parse(s.rows[message].make(s)); !d.Mode.Reliable() || s.end() == nil {
 		return false
 	}
 	if s.end().receiver.Waiting() > 0 && d.ID == s.missing() {
-		if rng.IntN(8) == 0 {
-			s.give(pack(Unordered, true, d.ID, "")) // fill it
-			s.effects()
+		if s.holes++; s.holes%8 == 0 {
+			s.say(pack(Unordered, true, d.ID, "")) // fill it
 		}
 		return true
 	}
-	return s.came[d.ID] != strings.Contains(want, "repeat")
+	return s.came[d.ID] != strings.Contains(said, "repeat")
+}
+
+var roles = []kit.Role{
+	{Heading: "A client", Messages: names(clientMessages), States: []string{"joining", "open", "leaving", "closing", "closed"},
+		Stage: func(t testing.TB) kit.Stage { return newClientStage(t) }},
+	{Heading: "A server", Messages: names(serverMessages), States: []string{"none", "open", "leaving", "ignored"},
+		Stage: func(t testing.TB) kit.Stage { return newServerStage(t) }},
+}
+
+func names(list []message) (names []string) {
+	for _, m := range list {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func TestStatesAndMessages(t *testing.T) { kit.States(t, "relay", relayPage, roles...) }
+
+func TestWalksThroughTheStates(t *testing.T) {
+	t.Parallel()
+	kit.Walks(t, "relay", relayPage, kit.Tier(20_000, 500_000, 5_000_000), roles...)
 }

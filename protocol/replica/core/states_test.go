@@ -2,17 +2,15 @@ package core
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/internal/admission"
 	"parley/internal/kit"
+	"parley/internal/pagetest"
 	"parley/internal/promise"
 )
 
@@ -296,38 +294,7 @@ var (
 	serverStates = []string{"stranger", "half-open", "open", "closing", "closed"}
 )
 
-// statesTable reads a table of states: its rows by name, each a list of cells by
-// state. The head must have the states in their order.
-func statesTable(t testing.TB, heading string, states []string) (order []string, rows map[string][]string) {
-	rows = map[string][]string{}
-	text, err := os.ReadFile("../../../docs/protocols/replica.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, ok := strings.Cut(string(text), "\n### "+heading+"\n")
-	if !ok {
-		return nil, rows
-	}
-	section, _, _ = strings.Cut(section, "\n#")
-	head := false
-	for line := range strings.Lines(section) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		switch {
-		case len(cells) < 2 || strings.HasPrefix(cells[0], "---"):
-		case !head:
-			if head = true; !slices.Equal(cells[1:], states) {
-				t.Fatalf("%s: the head is %q, want the states %q", heading, cells[1:], states)
-			}
-		default:
-			order = append(order, cells[0])
-			rows[cells[0]] = cells[1:]
-		}
-	}
-	return order, rows
-}
+const statesPage = "../../../docs/protocols/replica.md"
 
 // stateRows are the rows that the tables must have: each of the thirteen packets,
 // some of them right and wrong.
@@ -362,68 +329,47 @@ func comesFirst(row string) string {
 	return ""
 }
 
+// cell is a cell of a table: a row's packet in a state.
+type cell struct {
+	driven
+	rows []string
+	make func(state string) driven
+}
+
+func (c *cell) Begin(state string) { c.driven = c.make(state) }
+func (c *cell) State() string      { return c.state() }
+
+func (c *cell) Give(row int) string {
+	if first := comesFirst(c.rows[row]); first != "" {
+		c.step(c.packet(first))
+	}
+	return strings.Join(c.step(c.packet(c.rows[row])), ", ")
+}
+
 // T26: every packet in every state, both roles: what happens is what the tables of
 // docs/protocols/replica.md say.
 func TestStatesTables(t *testing.T) {
-	promise.Keeps(t, "T26", "replica", 1)
-	for _, role := range []struct {
-		heading string
-		side    Side
-		states  []string
-		make    func(state string) driven
-	}{
-		{"States of a client", FromClient, clientStates, func(s string) driven { return newDrivenClient(s) }},
-		{"States of a server", FromServer, serverStates, func(s string) driven { return newDrivenServer(t).inState(s) }},
-	} {
-		t.Run(role.heading, func(t *testing.T) {
-			order, table := statesTable(t, role.heading, role.states)
-			want := stateRows(role.side)
-			if !slices.Equal(order, want) {
-				t.Errorf("the rows are %q, want %q", order, want)
-			}
-			var actual strings.Builder
-			cells := 0
-			for _, row := range want {
-				fmt.Fprintf(&actual, "| %s |", row)
-				for i, state := range role.states {
-					d := role.make(state)
-					if got := d.state(); got != state {
-						t.Fatalf("setting up %s gave %s", state, got)
-					}
-					if first := comesFirst(row); first != "" {
-						d.step(d.packet(first))
-					}
-					got := strings.Join(d.step(d.packet(row)), ", ")
-					fmt.Fprintf(&actual, " %s |", got)
-					if cells++; len(table[row]) != len(role.states) || table[row][i] != got {
-						t.Errorf("%s when %s: %q, the table has another", row, state, got)
-					}
-				}
-				actual.WriteString("\n")
-			}
-			if t.Failed() {
-				t.Logf("the code says\n%s", &actual)
-			}
-			if cells != len(want)*5 {
-				t.Errorf("%d cells tried", cells)
-			}
-		})
+	role := func(heading string, to Side, states []string, make func(string) driven) kit.Role {
+		rows := stateRows(to)
+		return kit.Role{Heading: heading, Messages: rows, States: states, Stage: func(testing.TB) kit.Stage { return &cell{rows: rows, make: make} }}
 	}
+	kit.States(t, "replica", statesPage,
+		role("States of a client", FromClient, clientStates, func(s string) driven { return newDrivenClient(s) }),
+		role("States of a server", FromServer, serverStates, func(s string) driven { return newDrivenServer(t).inState(s) }))
 }
 
 // allowed is what may come of a packet in a state: for each packet and state the
 // phrases of all its variants.
 func allowed(t testing.TB, heading string, states []string) map[string]map[string]bool {
-	_, table := statesTable(t, heading, states)
 	all := map[string]map[string]bool{}
-	for row, cells := range table {
-		packet, _ := rightRow(row)
-		for i, cell := range cells {
-			key := packet + " when " + states[i]
+	for _, row := range pagetest.Tables(t, statesPage)[heading] {
+		packet, _ := rightRow(row["message"])
+		for _, state := range states {
+			key := packet + " when " + state
 			if all[key] == nil {
 				all[key] = map[string]bool{"nothing": true}
 			}
-			for _, phrase := range strings.Split(cell, ", ") {
+			for _, phrase := range strings.Split(row[state], ", ") {
 				all[key][phrase] = true
 			}
 		}

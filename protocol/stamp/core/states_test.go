@@ -2,26 +2,26 @@ package core
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/internal/kit"
-	"parley/internal/pagetest"
-	"parley/internal/promise"
 )
 
 const statesPage = "../../../docs/protocols/stamp.md"
 
 // stage is one endpoint, in a state of the table, and the messages that it may get.
 type stage struct {
-	t    testing.TB
-	now  time.Time
-	mux  *Mux      // of a server
-	conn *Conn     // of a server that has the address
-	e    *Endpoint // of a client
-	buf  [MaxPacket]byte
-	in   [MaxPacket]byte
+	t      testing.TB
+	now    time.Time
+	mux    *Mux // of a server
+	shared *Shared
+	conn   *Conn     // of a server that has the address
+	e      *Endpoint // of a client
+	buf    [MaxPacket]byte
+	in     [MaxPacket]byte
 }
 
 // A message is a row of the table: what to send to an endpoint as it stands.
@@ -129,23 +129,17 @@ func (s *stage) oldAck() Packet {
 	return p
 }
 
-// newStage returns an endpoint in a state of the table.
-func newStage(t testing.TB, from Side, state string, shared *Shared) *stage {
-	s := &stage{t: t, now: duoStart}
-	if from == FromServer {
-		s.e = NewClient(s.now, serverAddr, Config{}, shared)
-	} else {
-		s.mux = NewMux(s.now, Config{}, shared, kit.Key(1))
+// Begin has another endpoint begin. A server goes on a minute after its last connection, so that a walk need not make a
+// whole one.
+func (s *stage) Begin(state string) {
+	s.now = s.now.Add(time.Minute)
+	if s.mux == nil {
+		s.e = NewClient(s.now, serverAddr, Config{}, s.shared)
+	} else if c := s.mux.Conn(clientAddr); c != nil {
+		c.endpoint.end(Close{Reason: ReasonTimeout})
+		s.mux.conns.Touch(c)
 	}
-	s.enter(state)
-	if got := s.state(); got != state {
-		t.Fatalf("the stage is %s, want %s", got, state)
-	}
-	return s
-}
-
-// enter brings a new endpoint to a state.
-func (s *stage) enter(state string) {
+	s.conn = nil
 	s.effects()
 	way := map[string][]string{
 		"connecting": {}, "accepted": {"accept"}, "none": {},
@@ -158,8 +152,7 @@ func (s *stage) enter(state string) {
 		way = []string{"ack of the accept", "ack of the newest entity"}
 	}
 	for _, name := range way {
-		s.give(name)
-		s.effects()
+		s.say(name)
 	}
 	e := s.e
 	if s.conn != nil {
@@ -180,18 +173,18 @@ func (s *stage) enter(state string) {
 	}
 }
 
-func (s *stage) give(name string) {
-	list := serverMessages
+// messages are the rows of the stage's table.
+func (s *stage) messages() []message {
 	if s.e != nil {
-		list = clientMessages
+		return clientMessages
 	}
-	for _, m := range list {
-		if m.name == name {
-			s.deliver(m)
-			return
-		}
-	}
-	s.t.Fatalf("no message is named %q", name)
+	return serverMessages
+}
+
+func (s *stage) say(name string) {
+	list := s.messages()
+	s.deliver(list[slices.IndexFunc(list, func(m message) bool { return m.name == name })])
+	s.effects()
 }
 
 func (s *stage) deliver(m message) {
@@ -207,7 +200,7 @@ func (s *stage) deliver(m message) {
 	}
 }
 
-func (s *stage) state() string {
+func (s *stage) State() string {
 	switch {
 	case s.e != nil:
 		return s.e.State().String()
@@ -239,14 +232,18 @@ func (s *stage) counters() map[string]uint64 {
 	return all
 }
 
-// outcome delivers a message and says what came of it, in the words of the table.
-func (s *stage) outcome(m message) string {
+// Give delivers a message and says what came of it, in the words of the table.
+func (s *stage) Give(message int) string {
+	m := s.messages()[message]
+	if s.e != nil {
+		s.e.handshake.restarts = 0 // see the page: it is five times only
+	}
 	before, next := s.counters(), uint64(0)
 	if s.conn != nil {
 		next = s.conn.endpoint.sender.Next()
 	}
 	s.deliver(m)
-	state := s.state()
+	state := s.State()
 	var words []string
 	events, packets, reason := s.poll(next)
 	words = append(append(words, events...), packets...)
@@ -309,127 +306,42 @@ func (s *stage) poll(next uint64) (events, packets []string, reason string) {
 	return events, packets, reason
 }
 
-// statesTable reads one of the two tables: by message and state, the outcome.
-func statesTable(t *testing.T, heading string, messages []message, states []string) map[[2]string]string {
-	rows := pagetest.Tables(t, statesPage)[heading]
-	if len(rows) != len(messages) {
-		t.Fatalf("%s: %d rows, and there are %d messages", heading, len(rows), len(messages))
-	}
-	want := map[[2]string]string{}
-	for i, row := range rows {
-		if row["message"] != messages[i].name {
-			t.Fatalf("%s: row %d is %q, want %q", heading, i+1, row["message"], messages[i].name)
-		}
-		if len(row) != len(states)+1 {
-			t.Fatalf("%s: %d columns, and there are %d states", heading, len(row)-1, len(states))
-		}
-		for _, state := range states {
-			cell, ok := row[state]
-			if !ok {
-				t.Fatalf("%s: no column %q", heading, state)
-			}
-			want[[2]string{messages[i].name, state}] = cell
-		}
-	}
-	return want
-}
+// Untold is never: the tables say all.
+func (s *stage) Untold(int, string) bool { return false }
 
-var (
-	clientStates = []string{"connecting", "accepted", "open", "closing", "closed"}
-	serverStates = []string{"none", "open", "asked", "closing", "closed"}
-)
-
-// T26: every message in every state, both roles: the outcome is the page's. Then random walks.
-func TestStatesAndMessages(t *testing.T) {
-	promise.Keeps(t, "T26", "stamp", 1)
-	t.Parallel()
-	rng := kit.Rand(t)
-	for _, role := range []struct {
-		heading  string
-		from     Side
-		messages []message
-		states   []string
-	}{
-		{"A client", FromServer, clientMessages, clientStates},
-		{"A server", FromClient, serverMessages, serverStates},
-	} {
-		want := statesTable(t, role.heading, role.messages, role.states)
-		for _, state := range role.states {
-			for _, m := range role.messages {
-				got := newStage(t, role.from, state, newShared(1)).outcome(m)
-				if w := want[[2]string{m.name, state}]; got != w {
-					t.Errorf("%s, %s, %s: got %q, want %q", role.heading, state, m.name, got, w)
-				}
-			}
+// Between closes an open endpoint from our side, now and then.
+func (s *stage) Between(rng *rand.Rand) bool {
+	if s.State() == "open" && rng.IntN(20) == 0 {
+		e := s.e
+		if s.conn != nil {
+			e = &s.conn.endpoint
+			s.mux.conns.Touch(s.conn)
 		}
-		if t.Failed() {
-			continue
-		}
-		walkStates(t, rng, role.from, role.messages, want)
-	}
-}
-
-// walkStates gives random messages to endpoints, one after the other, and holds each
-// outcome against the table.
-func walkStates(t *testing.T, rng *rand.Rand, from Side, messages []message, want map[[2]string]string) {
-	const steps = 10 // of 200 ms, in which nothing becomes older than 10 s
-	first := map[Side]string{FromServer: "connecting", FromClient: "none"}[from]
-	shared := newShared(2)
-	s := newStage(t, from, first, shared)
-	seen := map[string]int{}
-	for left := kit.Tier(500_000, 5_000_000, 20_000_000); left > 0; {
-		if from == FromServer {
-			s = newStage(t, from, first, shared)
-		} else {
-			s.forgetConn()
-		}
-		var path []string
-		for range steps {
-			state := s.state()
-			seen[state]++
-			left--
-			m := messages[rng.IntN(len(messages))]
-			if s.e != nil {
-				s.e.handshake.restarts = 0 // see the page: it is five times only
-				if m.name == "ack of its disconnect" && rng.IntN(4) > 0 || strings.HasPrefix(m.name, "disconnect") && rng.IntN(2) == 0 {
-					continue // or hardly a walk would get far
-				}
-			}
-			path = append(path, m.name)
-			got := s.outcome(m)
-			if w := want[[2]string{m.name, state}]; got != w {
-				t.Fatalf("%s: got %q, want %q\nafter %q", state, got, w, path)
-			}
-			if s.state() == "closed" {
-				break
-			}
-			if state == "open" && rng.IntN(20) == 0 {
-				s.enterClosing()
-			}
-		}
-	}
-	t.Logf("steps of the walks by state: %v", seen)
-}
-
-// enterClosing closes the endpoint from our side.
-func (s *stage) enterClosing() {
-	if s.e != nil {
-		s.e.fail(s.now, Close{Reason: ReasonClosed})
-	} else {
-		s.conn.endpoint.fail(s.now, Close{Reason: ReasonClosed})
-		s.mux.conns.Touch(s.conn)
-	}
-	s.effects()
-}
-
-// forgetConn ends the connection of a server and goes on a minute later, so that a
-// walk need not make a whole server.
-func (s *stage) forgetConn() {
-	if s.conn != nil && s.conn.endpoint.state != StateClosed {
-		s.conn.endpoint.end(Close{Reason: ReasonTimeout})
-		s.mux.conns.Touch(s.conn)
+		e.fail(s.now, Close{Reason: ReasonClosed})
 		s.effects()
 	}
-	s.conn = nil
-	s.now = s.now.Add(time.Minute)
+	return s.State() != "closed"
+}
+
+var roles = []kit.Role{
+	{Heading: "A client", Messages: names(clientMessages), States: []string{"connecting", "accepted", "open", "closing", "closed"},
+		Stage: func(t testing.TB) kit.Stage { return &stage{t: t, now: duoStart, shared: newShared(1)} }},
+	{Heading: "A server", Messages: names(serverMessages), States: []string{"none", "open", "asked", "closing", "closed"},
+		Stage: func(t testing.TB) kit.Stage {
+			return &stage{t: t, now: duoStart, mux: NewMux(duoStart, Config{}, newShared(1), kit.Key(1))}
+		}},
+}
+
+func names(list []message) (names []string) {
+	for _, m := range list {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func TestStatesAndMessages(t *testing.T) { kit.States(t, "stamp", statesPage, roles...) }
+
+func TestWalksThroughTheStates(t *testing.T) {
+	t.Parallel()
+	kit.Walks(t, "stamp", statesPage, kit.Tier(50_000, 500_000, 2_000_000), roles...)
 }
