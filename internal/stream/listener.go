@@ -60,11 +60,13 @@ func Listen(addr string, c Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Serve(socket, c), nil
+	return newListener(socket, c), nil
 }
 
-// Serve is Listen for a TCP socket that is already open. It owns the socket from now on.
-func Serve(socket net.Listener, c Config) *Listener {
+// Serve is Listen for a TCP socket that is already open. The carrier owns the socket from now on.
+func Serve(socket net.Listener, c Config) Carrier { return newListener(socket, c) }
+
+func newListener(socket net.Listener, c Config) *Listener {
 	if c.HandshakeTime <= 0 {
 		c.HandshakeTime = DefaultHandshakeTime
 	}

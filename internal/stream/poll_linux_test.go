@@ -26,7 +26,7 @@ func newPollRig(t *testing.T) *pollRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &pollRig{t: t, l: Serve(socket, Config{}), socket: socket}
+	r := &pollRig{t: t, l: newListener(socket, Config{}), socket: socket}
 	if r.l.poller = newPoller(&r.l.hub); r.l.poller == nil {
 		t.Fatal("there is no poller")
 	}

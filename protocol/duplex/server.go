@@ -59,7 +59,7 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("duplex: %w", err)
 	}
-	return serve(listener, socket, c, handle), nil
+	return serve(listener, stream.Serve, socket, c, handle), nil
 }
 
 // listen opens both sockets. When the system chooses a port for main, that of the feed may
@@ -88,7 +88,8 @@ func listen(addr, feed string) (net.Listener, *udp.Socket, error) {
 	}
 }
 
-func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
+// serve starts a server over sockets that are open. carry makes the carrier of its mains.
+func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream.Carrier, socket *udp.Socket, c Config, handle func(*Conn, Event)) *Server {
 	var key [32]byte
 	cryptorand.Read(key[:])
 	s := &Server{
@@ -101,7 +102,7 @@ func serve(listener net.Listener, socket *udp.Socket, c Config, handle func(*Con
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
-	s.mains = stream.Serve(listener, stream.Config{
+	s.mains = carry(listener, stream.Config{
 		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress},
 	})
 	s.log.Info("listening", "main", listener.Addr())

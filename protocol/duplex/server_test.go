@@ -14,6 +14,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
+	"parley/internal/stream"
 	"parley/internal/udp"
 	"parley/protocol/duplex/core"
 )
@@ -34,11 +35,11 @@ type hall struct {
 
 func newHall(t testing.TB, c Config) *hall {
 	patient.Test(t)
-	return hallAt(t, c, shelltest.Kernel(udp.Config{}), nil)
+	return hallAt(t, c, shelltest.Kernel(udp.Config{}), nil, stream.Serve)
 }
 
-// hallAt opens a server with its feed at a place, and a listener of ours if there is one.
-func hallAt(t testing.TB, c Config, at shelltest.Place, listener net.Listener) *hall {
+// hallAt opens a server with its feed at a place, a listener of ours if there is one, and mains that carry brings.
+func hallAt(t testing.TB, c Config, at shelltest.Place, listener net.Listener, carry func(net.Listener, stream.Config) stream.Carrier) *hall {
 	t.Helper()
 	if c.Schema == nil {
 		c.Schema = gameSchema
@@ -54,7 +55,7 @@ func hallAt(t testing.TB, c Config, at shelltest.Place, listener net.Listener) *
 			t.Fatal(err)
 		}
 	}
-	h.Server = serve(listener, at.Listen(t), c, h.event)
+	h.Server = serve(listener, carry, at.Listen(t), c, h.event)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -321,7 +322,7 @@ func TestAcceptGoesOnAfterFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hallAt(t, Config{}, shelltest.Kernel(udp.Config{}), &faultyListener{Listener: listener, fails: 5})
+	h := hallAt(t, Config{}, shelltest.Kernel(udp.Config{}), &faultyListener{Listener: listener, fails: 5}, stream.Serve)
 	h.enter(Config{})
 	if got := h.Stats().Streams.AcceptErrs; got != 5 {
 		t.Errorf("%d faults are counted, want 5", got)
@@ -338,7 +339,7 @@ func TestExchangeAtEveryKindOfSocket(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := hallAt(t, Config{Resync: 50 * time.Millisecond}, shelltest.Kernel(c), nil)
+			h := hallAt(t, Config{Resync: 50 * time.Millisecond}, shelltest.Kernel(c), nil, stream.Serve)
 			x := h.enter(Config{FeedWait: 20 * time.Second})
 			for i := range uint64(50) {
 				h.set(7, i)

@@ -54,6 +54,11 @@ type ServerStats struct {
 // received while it runs, so it must not block. With Config.Accounts, it does not get EventRegister and
 // EventLogin. It may keep c and call its methods, but only while it or a function given to Do runs.
 func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, error) {
+	return listen(addr, stream.Serve, c, handle)
+}
+
+// listen starts a server. carry makes the carrier of its streams.
+func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier, c Config, handle func(*Conn, Event)) (*Server, error) {
 	secured, fingerprint, err := c.secure()
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
@@ -83,7 +88,7 @@ func Listen(addr string, c Config, handle func(c *Conn, ev Event)) (*Server, err
 	s.mux = core.NewMux(now, c.Config, &core.Shared{})
 	s.mux.SetHooks(core.Hooks{Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout})
 	filled := s.mux.Config()
-	s.streams = stream.Serve(socket, stream.Config{
+	s.streams = carry(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)

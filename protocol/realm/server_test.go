@@ -16,6 +16,7 @@ import (
 	"parley/internal/patient"
 	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
+	"parley/internal/stream"
 	"parley/protocol/realm/core"
 )
 
@@ -32,6 +33,11 @@ type place struct {
 
 func newPlace(t testing.TB, c Config) *place {
 	t.Helper()
+	return newPlaceOver(t, c, stream.Serve)
+}
+
+func newPlaceOver(t testing.TB, c Config, carry func(net.Listener, stream.Config) stream.Carrier) *place {
+	t.Helper()
 	patient.Test(t)
 	p := &place{t: t, game: newTestGame(), accounts: newAccounts("ann", "bob", "cyd")}
 	c.Accounts = p.accounts
@@ -45,7 +51,7 @@ func newPlace(t testing.TB, c Config) *place {
 		c.WaitingPerAddress = -1 // all clients have one address here
 	}
 	var err error
-	if p.server, err = Listen("127.0.0.1:0", c, p.game.handle); err != nil {
+	if p.server, err = listen("127.0.0.1:0", carry, c, p.game.handle); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.server.Close)
