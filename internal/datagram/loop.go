@@ -51,6 +51,10 @@ type LoopConfig struct {
 	// call the core.
 	AfterTurn func(now time.Time)
 
+	// Lock, if set, is held while the loop calls the core, the functions here and commands, but not while it
+	// reads and writes. With it, several loops can have parts of one core.
+	Lock sync.Locker
+
 	// Calm, if set, reports whether AfterTurn would have nothing to do. Then a visitor (see
 	// Loop.Visit) sends the core's output itself, and the loop is not woken for it.
 	Calm func() bool
@@ -124,6 +128,9 @@ func NewLoop(x Carrier, core Core, c LoopConfig) *Loop {
 	if c.Commands <= 0 {
 		c.Commands = defaultCommands
 	}
+	if c.Lock == nil {
+		c.Lock = noLock{}
+	}
 	l := &Loop{
 		carrier: x,
 		core:    core,
@@ -134,6 +141,12 @@ func NewLoop(x Carrier, core Core, c LoopConfig) *Loop {
 	l.room.L = &l.mu
 	return l
 }
+
+// noLock is the lock of a core that one loop has for itself.
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
 
 // Carrier returns the loop's carrier, for its addresses and counters.
 func (l *Loop) Carrier() Carrier { return l.carrier }

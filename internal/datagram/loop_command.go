@@ -48,6 +48,8 @@ func (l *Loop) Do(fn func()) error {
 func (l *Loop) Visit(fn func()) error {
 	sleepsOn := false
 	ok := l.owner.Visit(func() (sent bool) {
+		l.config.Lock.Lock()
+		defer l.config.Lock.Unlock()
 		fn()
 		sent, sleepsOn = l.settle()
 		return sent

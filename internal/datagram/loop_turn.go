@@ -12,14 +12,18 @@ func (l *Loop) Run() {
 	l.room.Broadcast()
 	l.mu.Unlock()
 	l.owner.Begin(true)
+	l.config.Lock.Lock()
 	l.runCommands()
+	l.config.Lock.Unlock()
 	l.owner.End()
 	if closeErr := l.carrier.Close(); err == nil {
 		err = closeErr
 	}
 	l.err = err
 	if l.config.Ended != nil {
+		l.config.Lock.Lock()
 		l.config.Ended(err)
+		l.config.Lock.Unlock()
 	}
 	close(l.done)
 }
@@ -33,6 +37,8 @@ func (l *Loop) turn(in *RecvBatch, woken bool) (Next, time.Time) {
 	last := l.closing.Load()
 	l.owner.Begin(last)
 	defer l.owner.End()
+	l.config.Lock.Lock()
+	defer l.config.Lock.Unlock()
 	for {
 		now := time.Now()
 		worked := in.More()
@@ -89,15 +95,18 @@ func (l *Loop) transmit(most int, inTurn bool) (sent, more bool) {
 	return sent, true
 }
 
-// write sends the batch. A closed carrier also ends Serve, which is where the loop learns of it.
+// write sends the batch, without the lock. A closed carrier also ends Serve, which is where the loop learns of it.
 func (l *Loop) write(inTurn bool) {
-	switch {
-	case l.out.Len() == 0:
-	case inTurn:
+	if l.out.Len() == 0 {
+		return
+	}
+	l.config.Lock.Unlock()
+	if inTurn {
 		_ = l.carrier.WriteInTurn(l.out)
-	default:
+	} else {
 		_ = l.carrier.Write(l.out)
 	}
+	l.config.Lock.Lock()
 }
 
 // decide returns how long to wait, and notes it for visitors.

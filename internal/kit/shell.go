@@ -16,8 +16,6 @@ import (
 type Shell struct {
 	// Name is the part under which promises are recorded, and the dialect's name in logs and errors.
 	Name string
-	// Goodbye is the text of a server that closes.
-	Goodbye string
 	// Mute says that clients send nothing.
 	Mute bool
 	// Enters says that a client has a place among MaxConns with the event Entered, not with Connected.

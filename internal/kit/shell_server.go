@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -54,7 +55,7 @@ func shutdownTellsAll(t *testing.T, sh Shell) {
 			t.Errorf("shutdown: %v", err)
 		}
 		for range clients {
-			want(t, patient.Value(told), reasonPeer, true, sh.Goodbye)
+			want(t, patient.Value(told), reasonPeer, true, shell.Goodbye)
 		}
 		if st := s.Counts(); st.Conns != 0 || st.Ended != clients {
 			t.Errorf("after the shutdown the server counts %+v", st)
@@ -74,7 +75,7 @@ func shutdownLetsArrive(t *testing.T, sh Shell) {
 			if ev.Kind == Data {
 				got = append(got, string(ev.Bytes))
 			} else {
-				want(t, ev, reasonPeer, true, sh.Goodbye)
+				want(t, ev, reasonPeer, true, shell.Goodbye)
 			}
 		}
 		if err := patient.Value(down); err != nil || fmt.Sprint(got) != fmt.Sprint(words) {
@@ -102,7 +103,7 @@ func shutdownTurnsAway(t *testing.T, sh Shell) {
 		go func() { down <- s.Shutdown(t.Context()) }()
 		synctest.Wait()
 		_, err := at.tryDial(t.Context(), t, s.Addr(), Options{})
-		want(t, sh.Why(err), reasonRejected, true, sh.Goodbye)
+		want(t, sh.Why(err), reasonRejected, true, shell.Goodbye)
 		if err := <-down; err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
@@ -144,7 +145,7 @@ func closeTellsAll(t *testing.T, sh Shell) {
 		if len(closed) != 1 {
 			t.Errorf("the handler got %d closed events, want 1", len(closed))
 		}
-		want(t, ends(x), reasonPeer, true, sh.Goodbye)
+		want(t, ends(x), reasonPeer, true, shell.Goodbye)
 	})
 }
 

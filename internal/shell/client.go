@@ -22,33 +22,29 @@ type Endpoint[E any] interface {
 	// PollEvent returns the next event.
 	PollEvent() (E, bool)
 
+	// Close says goodbye, and Abort ends the connection at once. Both may be called again.
+	Close(now time.Time, text string)
+	Abort(now time.Time, text string)
+
 	// Over returns the reason why the connection has ended, if it has. Events may still be waiting for
 	// PollEvent.
 	Over() (why error, over bool)
 }
 
-// Turn is the meaning of an event to a Client.
-type Turn uint8
-
-const (
-	// Ordinary events are for the program.
-	Ordinary Turn = iota
-	// Connected means that the handshake is done. Dial waits for it. It comes at most once.
-	Connected
-	// Closed is the last event: the endpoint has ended.
-	Closed
-)
-
 // ClientConfig holds what a dialect adds to a Client.
 type ClientConfig[E any] struct {
-	// Name is the dialect's name, with which its errors begin.
-	Name string
+	// Name is the dialect's name, with which its errors begin. Closed is the error of calls when the connection
+	// has ended, and Full that of Put while too much waits.
+	Name         string
+	Closed, Full error
 
 	// Log gets a line when the connection begins and when it ends.
 	Log *slog.Logger
 
-	// Turn returns the meaning of an event.
-	Turn func(E) Turn
+	// Kind returns the kind of an event. The program gets all kinds but two: First means that the handshake is
+	// done, comes at most once, and Dial waits for it. Final means that the endpoint has ended.
+	Kind         func(E) uint8
+	First, Final uint8
 
 	// Own returns a copy of an event that owns its bytes, and Size returns the number of those bytes.
 	Own  func(E) E
@@ -64,10 +60,6 @@ type ClientConfig[E any] struct {
 	// Left is called after messages were given to Send, and says whether more of them wait. An endpoint that
 	// says goodbye waits for them. Left is set if Send is.
 	Left func(now time.Time, left bool)
-
-	// HangUp makes the endpoint say goodbye, and Cut makes it end at once: see Close. Both run on the loop, and
-	// may be called again.
-	HangUp, Cut func(now time.Time)
 }
 
 // Client is a client endpoint with a carrier. Its methods may be called by any goroutine.
@@ -95,7 +87,7 @@ func Dial[E any](ctx context.Context, carrier datagram.Carrier, e Endpoint[E], c
 	}
 	x.cfg.Log = Log(c.Log, c.Name, "peer", carrier.RemoteAddr())
 	x.mu.Lock()
-	x.outbox.wake = carrier.Wake
+	x.outbox.wake, x.outbox.errClosed, x.outbox.errFull = carrier.Wake, c.Closed, c.Full
 	x.loop = datagram.StartLoop(carrier, e, datagram.LoopConfig{AfterTurn: x.afterTurn, Ended: x.ended})
 	x.mu.Unlock()
 	select {
@@ -125,24 +117,28 @@ func (c *Client[E]) Over() <-chan struct{} { return c.over }
 // Queued returns the number of events that wait to be read, and their bytes.
 func (c *Client[E]) Queued() (events int, bytes int64) { return c.inbox.queued() }
 
-// Do runs fn on the loop, with the present time, and returns when it has run. If Do returns ErrClosed, fn has
-// not run.
+// Do runs fn on the loop, with the present time, and returns when it has run. If Do returns ClientConfig.Closed,
+// fn has not run.
 func (c *Client[E]) Do(fn func(now time.Time)) error {
-	err := c.loop.Do(func() {
-		now := time.Now()
-		c.endpoint.Advance(now)
-		c.drain(now) // messages that were put earlier go first
-		fn(now)
-	})
-	if err != nil {
-		return ErrClosed
+	if !c.do(fn) {
+		return c.cfg.Closed
 	}
 	return nil
 }
 
+// do is Do, and reports whether fn has run.
+func (c *Client[E]) do(fn func(now time.Time)) bool {
+	return c.loop.Do(func() {
+		now := time.Now()
+		c.endpoint.Advance(now)
+		c.drain(now) // messages that were put earlier go first
+		fn(now)
+	}) == nil
+}
+
 // Put queues a message and does not wait for the loop: see ClientConfig.Send. The endpoint gets the messages of
 // one goroutine in order, except that messages with the tag Passing may go before others. The name has at most
-// 255 bytes. If Put returns an error, nothing is sent. The error is ErrFull while too much waits, or ErrClosed.
+// 255 bytes. If Put returns an error, nothing is sent. The error is that of ClientConfig: Full or Closed.
 // A message that was accepted is sent even if Close is called next.
 func (c *Client[E]) Put(tag Tag, name string, data []byte) error {
 	return c.outbox.put(tag, name, data)
@@ -155,7 +151,7 @@ func (c *Client[E]) PutWait(ctx context.Context, tag Tag, name string, data []by
 
 // Ask runs fn on the loop, or in the calling goroutine when the loop has ended.
 func (c *Client[E]) Ask(fn func(now time.Time)) {
-	if c.Do(fn) == nil {
+	if c.do(fn) {
 		return
 	}
 	<-c.loop.Done()
@@ -189,18 +185,17 @@ func (c *Client[E]) Err() error {
 // cut, and Close returns the error of ctx.
 func (c *Client[E]) Close(ctx context.Context) error {
 	c.outbox.close()
-	hangUp := func(now time.Time) {
-		c.cfg.HangUp(now)
+	c.do(func(now time.Time) { // it does not if the client is closed already
+		c.endpoint.Close(now, "")
 		c.noteOver() // some endpoints are over at once, and then Close is not late
-	}
-	_ = c.Do(hangUp) // fails if the client is closed already
+	})
 	var late error
 	select {
 	case <-c.over:
 	case <-ctx.Done():
 		if !isClosed(c.over) {
 			late = fmt.Errorf("%s: close: %w", c.cfg.Name, ctx.Err())
-			_ = c.Do(c.cfg.Cut)
+			c.do(func(now time.Time) { c.endpoint.Abort(now, "") })
 		}
 	}
 	if err := c.loop.Close(); err != nil {
@@ -233,11 +228,11 @@ func (c *Client[E]) moveEvents() {
 		if !ok {
 			return
 		}
-		switch c.cfg.Turn(ev) {
-		case Connected:
+		switch c.cfg.Kind(ev) {
+		case c.cfg.First:
 			c.cfg.Log.Info("connected")
 			close(c.connected)
-		case Closed:
+		case c.cfg.Final:
 			c.stop()
 			return
 		default:
@@ -256,7 +251,7 @@ func (c *Client[E]) noteOver() {
 // ended is called when the loop has ended, also if the carrier failed.
 func (c *Client[E]) ended(err error) {
 	if err == nil {
-		err = ErrClosed
+		err = datagram.ErrClosed
 	}
 	c.tell(fmt.Errorf("%s: %w", c.cfg.Name, err))
 }

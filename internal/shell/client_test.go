@@ -96,7 +96,7 @@ func TestDialThatIsGivenUpDoesNotLinger(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		_, err := dial(ctx, t, at, h.Addr(), func(g *guest, c *shell.ClientConfig[event]) {
-			c.HangUp = func(now time.Time) { g.in = true; g.hangUp(now) } // says bye, and waits
+			g.hangUp = func() { g.in, g.hangUp = true, nil; g.Close(g.now, "") } // says bye, and waits
 			g.linger = time.Hour
 		})
 		if took := time.Since(start); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
@@ -117,8 +117,7 @@ func TestDialWithASocketThatFails(t *testing.T) {
 		go func() {
 			g := &guest{server: h.Addr(), next: time.Now()}
 			_, err := shell.Dial(t.Context(), socket, g, shell.ClientConfig[event]{
-				Name: "tiny", Log: shelltest.Log(&out), Turn: func(ev event) shell.Turn { return ev.turn },
-				HangUp: g.hangUp, Cut: g.cut,
+				Name: "tiny", Log: shelltest.Log(&out), Kind: kind, First: connected, Final: closed,
 			})
 			failed <- err
 		}()
@@ -166,7 +165,7 @@ func TestAConnectionThatIsOverBeforeDialLooksWasMade(t *testing.T) {
 			}
 			x, err := dial(ctx, t, at, h.Addr(), func(g *guest, c *shell.ClientConfig[event]) {
 				g.in = true
-				g.events = append(g.events, event{turn: shell.Connected}, event{news: "news"})
+				g.events = append(g.events, event{kind: connected}, event{news: "news"})
 				g.end(errSent)
 				c.Log = shelltest.Log(sleeper{})
 			})
@@ -213,7 +212,7 @@ func TestClientDoRunsWithThePresentTime(t *testing.T) {
 		}
 		x.Ask(func(now time.Time) { before = now })
 		x.Close(t.Context())
-		if err := x.Do(func(time.Time) { t.Error("it ran") }); err != shell.ErrClosed {
+		if err := x.Do(func(time.Time) { t.Error("it ran") }); err != errClosed {
 			t.Errorf("Do after Close: %v", err)
 		}
 		var wg sync.WaitGroup
@@ -294,7 +293,7 @@ func TestCloseOfWhatEndsAtOnceIsNeverLate(t *testing.T) {
 		at := shelltest.Memory()
 		h := serve(t, at)
 		x, err := dial(t.Context(), t, at, h.Addr(), func(g *guest, c *shell.ClientConfig[event]) {
-			c.HangUp = func(time.Time) { g.end(errLeft) }
+			g.hangUp = func() { g.end(errLeft) }
 			c.Log = shelltest.Log(sleeper{})
 		})
 		if err != nil {

@@ -2,9 +2,9 @@
 // brings its datagrams (package datagram), and a loop that owns both. It lets other goroutines use the core, delivers events to the program, and says goodbye to
 // peers before it closes.
 //
-// A dialect's Server holds a *Server and gives it functions: what to do after a turn, how to leave, and how
-// to end at once. A dialect's Client holds a *Client, which also has two bounded queues between the loop and
-// the program. Neither knows the dialect's packets.
+// A dialect's Server holds a *Server and gives it its core, and a function that polls events after a turn.
+// A dialect's Client holds a *Client, which also has two bounded queues between the loop and the program.
+// Neither knows the dialect's packets.
 //
 //	s.shell = shell.Serve(carrier, mux, shell.ServerConfig{Name: "stamp", Events: s.events, …})
 //	s.shell.Do(func() { … }) // while the loop is paused

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -18,6 +19,8 @@ type echo struct {
 
 func (e *echo) Advance(time.Time)              {}
 func (e *echo) Len() int                       { return 0 }
+func (e *echo) Shutdown(time.Time, string)     {}
+func (e *echo) Abort(time.Time, string)        {}
 func (e *echo) HandleTimeout(time.Time)        {}
 func (e *echo) NextTimeout() (time.Time, bool) { return time.Time{}, false }
 
@@ -44,7 +47,7 @@ func ExampleServe() {
 	}
 	core := new(echo)
 	s := shell.Serve(socket, core, shell.ServerConfig{
-		Name: "echo", Events: func() {}, Leave: func() {}, Abort: func() {},
+		Name: "echo", Closed: errors.New("echo: server closed"), Events: func() {},
 	})
 	defer s.Close()
 

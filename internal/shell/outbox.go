@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,9 +21,6 @@ const (
 	keptOutboxBytes = 16 << 10
 	patientTurns    = 1024
 )
-
-// ErrFull means that too much waits to be sent.
-var ErrFull = errors.New("shell: outbox full")
 
 // Tag is a mark on a waiting message. Its lower six bits are the dialect's own.
 type Tag uint8
@@ -56,6 +52,9 @@ type Message struct {
 // woken once for all messages that come until it looks.
 type outbox struct {
 	wake func()
+
+	errClosed, errFull error
+
 	some atomic.Bool // there is something for the loop to do
 
 	mu      sync.Mutex
@@ -76,7 +75,7 @@ type outbox struct {
 
 const outboxHead = 6
 
-// put takes a message, or returns ErrFull or ErrClosed.
+// put takes a message, or returns errFull or errClosed.
 func (o *outbox) put(tag Tag, name string, data []byte) error {
 	n := outboxHead + len(name) + len(data)
 	o.mu.Lock()
@@ -85,9 +84,9 @@ func (o *outbox) put(tag Tag, name string, data []byte) error {
 		closed := o.closed
 		o.mu.Unlock()
 		if closed {
-			return ErrClosed
+			return o.errClosed
 		}
-		return ErrFull
+		return o.errFull
 	}
 	b := binary.LittleEndian.AppendUint32(o.filling, uint32(n))
 	b = append(b, byte(tag), byte(len(name)))
@@ -113,7 +112,7 @@ func (o *outbox) put(tag Tag, name string, data []byte) error {
 func (o *outbox) putWait(ctx context.Context, tag Tag, name string, data []byte) error {
 	for {
 		err := o.put(tag, name, data)
-		if err != ErrFull {
+		if err != o.errFull {
 			return err
 		}
 		o.mu.Lock()

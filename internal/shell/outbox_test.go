@@ -16,10 +16,12 @@ import (
 	"parley/internal/patient"
 )
 
+var errClosed, errFull = errors.New("closed"), errors.New("full")
+
 // newOutbox returns an outbox and the channel that its wakes come by.
 func newOutbox() (*outbox, chan struct{}) {
 	woken := make(chan struct{}, 1)
-	return &outbox{wake: func() {
+	return &outbox{errClosed: errClosed, errFull: errFull, wake: func() {
 		select {
 		case woken <- struct{}{}:
 		default:
@@ -90,8 +92,8 @@ func sendNumbered(t *testing.T, o *outbox, who uint8, n uint32, largest int, r *
 		if i%5 == 0 {
 			err = o.putWait(t.Context(), tag, name, data[:size])
 		} else {
-			for err = ErrFull; err == ErrFull; {
-				if err = o.put(tag, name, data[:size]); err == ErrFull {
+			for err = errFull; err == errFull; {
+				if err = o.put(tag, name, data[:size]); err == errFull {
 					err = o.putWait(t.Context(), tag, name, data[:size])
 				}
 			}
@@ -155,7 +157,7 @@ func TestOutboxIsBounded(t *testing.T) {
 			o, _ := newOutbox()
 			data, taken := make([]byte, size), 0
 			for ; ; taken++ {
-				if err := o.put(0, "", data); err == ErrFull {
+				if err := o.put(0, "", data); err == errFull {
 					break
 				} else if err != nil {
 					t.Fatal(err)
@@ -169,7 +171,7 @@ func TestOutboxIsBounded(t *testing.T) {
 			if !o.drain(time.Time{}, no) {
 				t.Error("nothing is left though nothing was sent")
 			}
-			if err := o.put(0, "", data); err != ErrFull {
+			if err := o.put(0, "", data); err != errFull {
 				t.Errorf("one more: %v", err)
 			}
 			got := 0
@@ -261,7 +263,7 @@ func TestPutWaits(t *testing.T) {
 		third := put(t.Context())
 		o.close()
 		for _, err := range []error{<-third, o.put(0, "", nil), <-put(t.Context())} {
-			if err != ErrClosed {
+			if err != errClosed {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -279,7 +281,7 @@ func TestDropForgetsAll(t *testing.T) {
 	}
 	o.put(0, "", make([]byte, 100))
 	o.drop()
-	if o.some.Load() || o.held+len(o.filling) != 0 || o.put(0, "", nil) != ErrClosed {
+	if o.some.Load() || o.held+len(o.filling) != 0 || o.put(0, "", nil) != errClosed {
 		t.Errorf("%d bytes are held", o.held+len(o.filling))
 	}
 	if o.drain(time.Time{}, func(time.Time, Message) bool { t.Error("sent"); return true }) {

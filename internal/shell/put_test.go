@@ -114,11 +114,11 @@ func TestPutIntoWhatHasEnded(t *testing.T) {
 				tt.end(t, h, x)
 				patient.Value(x.Over())
 				for _, err := range []error{patient.Value(waits), x.Put(0, "", nil), x.PutWait(t.Context(), 0, "", nil)} {
-					if err != nil && err != shell.ErrClosed {
+					if err != nil && err != errClosed {
 						t.Errorf("put: %v", err)
 					}
 				}
-				if err := x.Put(0, "", nil); err != shell.ErrClosed {
+				if err := x.Put(0, "", nil); err != errClosed {
 					t.Errorf("put: %v", err)
 				}
 			})

@@ -2,16 +2,13 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 
 	"parley/internal/datagram"
 )
-
-// ErrClosed means that the loop has ended, and the request was not carried out.
-var ErrClosed = errors.New("shell: closed")
 
 // Core is a dialect's server core.
 type Core interface {
@@ -22,12 +19,22 @@ type Core interface {
 
 	// Len returns the number of connections.
 	Len() int
+
+	// Shutdown says goodbye to all clients and admits no new ones. Abort ends all connections at once. Both
+	// may be called again. The loop calls Abort also when the carrier has failed.
+	Shutdown(now time.Time, text string)
+	Abort(now time.Time, text string)
 }
+
+// Goodbye is the text with which a server that closes ends its connections.
+const Goodbye = "server closing"
 
 // ServerConfig holds what a dialect adds to a Server.
 type ServerConfig struct {
-	// Name is the dialect's name, with which its errors begin.
-	Name string
+	// Name is the dialect's name, with which its errors begin. Closed is the error of Do when the server is
+	// closed.
+	Name   string
+	Closed error
 
 	// Events is called once a turn, on the loop. It polls the core's events and passes them to the
 	// program.
@@ -37,10 +44,8 @@ type ServerConfig struct {
 	// output, and the loop is not woken.
 	Quiet func() bool
 
-	// Leave makes the core say goodbye to all clients and admit no new ones, and Abort makes it end all
-	// connections at once. Both run on the loop, and may be called again. Abort is also called when the
-	// carrier has failed.
-	Leave, Abort func()
+	// Lock, if set, guards the core: see datagram.LoopConfig.
+	Lock sync.Locker
 
 	// Flush, if set, is called when the server is closed. It waits for the last lines of the log.
 	Flush func()
@@ -63,7 +68,9 @@ type Server struct {
 // Serve starts a server with a carrier, which it owns from now on.
 func Serve(carrier datagram.Carrier, core Core, c ServerConfig) *Server {
 	s := &Server{cfg: c, core: core, empty: make(chan struct{})}
-	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{AfterTurn: s.afterTurn, Calm: c.Quiet, Ended: s.ended, Commands: c.Commands})
+	s.loop = datagram.StartLoop(carrier, core, datagram.LoopConfig{
+		AfterTurn: s.afterTurn, Lock: c.Lock, Calm: c.Quiet, Ended: s.ended, Commands: c.Commands,
+	})
 	return s
 }
 
@@ -81,16 +88,21 @@ func (s *Server) LoopStats() datagram.LoopStats { return s.loop.Stats() }
 func (s *Server) Done() <-chan struct{} { return s.loop.Done() }
 
 // Do runs fn in the calling goroutine while the loop is paused, with the core at the present time. The
-// core's output is sent right afterwards. If Do returns ErrClosed, fn has not run.
+// core's output is sent right afterwards. If Do returns ServerConfig.Closed, fn has not run.
 func (s *Server) Do(fn func()) error {
-	err := s.loop.Visit(func() {
-		s.core.Advance(time.Now())
-		fn()
-	})
-	if err != nil {
-		return ErrClosed
+	if !s.do(func(time.Time) { fn() }) {
+		return s.cfg.Closed
 	}
 	return nil
+}
+
+// do is Do with the time, and reports whether fn has run.
+func (s *Server) do(fn func(now time.Time)) bool {
+	return s.loop.Visit(func() {
+		now := time.Now()
+		s.core.Advance(now)
+		fn(now)
+	}) == nil
 }
 
 // Post queues fn to run on the loop, and does not wait. If it returns an error, fn does not run.
@@ -99,7 +111,7 @@ func (s *Server) Post(fn func()) error { return s.loop.Post(fn) }
 // Look runs fn while nobody else uses the core, even when the server is closed. fn reads the core and
 // changes nothing.
 func (s *Server) Look(fn func()) {
-	if s.Do(fn) != nil {
+	if !s.do(func(time.Time) { fn() }) {
 		<-s.loop.Done() // nobody uses the core any more
 		fn()
 	}
@@ -109,7 +121,7 @@ func (s *Server) Look(fn func()) {
 // first, it closes the server and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var late error
-	if s.Do(s.leave) == nil {
+	if s.do(s.leave) {
 		select {
 		case <-s.empty:
 		case <-s.loop.Done():
@@ -125,9 +137,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return late
 }
 
-func (s *Server) leave() {
+func (s *Server) leave(now time.Time) {
 	s.leaving = true
-	s.cfg.Leave()
+	s.core.Shutdown(now, Goodbye)
 	s.noteEmpty()
 }
 
@@ -142,7 +154,7 @@ func (s *Server) noteEmpty() {
 // Close makes the core abort, and closes the server. The last turn sends the core's output, and polls
 // its events. If the carrier failed, Close returns its error. A second call changes nothing.
 func (s *Server) Close() error {
-	_ = s.Do(s.cfg.Abort) // fails if the server is closed already
+	s.do(s.abort) // it does not if the server is closed already
 	err := s.loop.Close()
 	if s.cfg.Flush != nil {
 		s.cfg.Flush()
@@ -153,6 +165,8 @@ func (s *Server) Close() error {
 	return nil
 }
 
+func (s *Server) abort(now time.Time) { s.core.Abort(now, Goodbye) }
+
 func (s *Server) afterTurn(now time.Time) {
 	s.core.Advance(now)
 	s.cfg.Events()
@@ -162,9 +176,9 @@ func (s *Server) afterTurn(now time.Time) {
 // ended is called when the loop has ended. If the carrier failed, there was no last turn that reported
 // the end of the connections to the program.
 func (s *Server) ended(err error) {
-	if err != nil {
-		s.cfg.Abort()
-		s.afterTurn(time.Now())
+	if now := time.Now(); err != nil {
+		s.abort(now)
+		s.afterTurn(now)
 	}
 }
 

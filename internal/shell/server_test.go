@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"parley/internal/patient"
-	"parley/internal/shell"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -87,7 +86,7 @@ func TestAClosedServerRunsNothing(t *testing.T) {
 				t.Errorf("close: %v", err)
 			}
 		}
-		if err := h.Do(func() { t.Error("it ran") }); err != shell.ErrClosed {
+		if err := h.Do(func() { t.Error("it ran") }); err != errClosed {
 			t.Errorf("Do: %v", err)
 		}
 		if err := h.Shutdown(t.Context()); err != nil {
@@ -130,7 +129,7 @@ func TestShutdownWaitsForTheLastConnection(t *testing.T) {
 			t.Errorf("shutdown: %v", err)
 		}
 		h.wants(t, "left", "left", "left")
-		if err := h.Do(func() {}); err != shell.ErrClosed {
+		if err := h.Do(func() {}); err != errClosed {
 			t.Errorf("Do after the shutdown: %v", err)
 		}
 	})
@@ -258,7 +257,7 @@ func TestASocketThatFailsEndsTheServer(t *testing.T) {
 				t.Errorf("a look shows %d guests", n)
 			}
 		})
-		if err := h.Do(func() {}); err != shell.ErrClosed {
+		if err := h.Do(func() {}); err != errClosed {
 			t.Errorf("Do: %v", err)
 		}
 		for _, err := range []error{h.Close(), h.Shutdown(t.Context())} {

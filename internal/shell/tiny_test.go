@@ -86,15 +86,15 @@ func (h *host) lose(guest netip.AddrPort) {
 	}
 }
 
-func (h *host) leave() {
+func (h *host) Shutdown(time.Time, string) {
 	h.closing = true
 	for _, g := range h.guests {
 		h.put(g, "closing")
 	}
 }
 
-func (h *host) abort() {
-	h.leave()
+func (h *host) Abort(now time.Time, text string) {
+	h.Shutdown(now, text)
 	for len(h.guests) > 0 {
 		h.lose(h.guests[0])
 	}
@@ -111,15 +111,14 @@ func serve(t testing.TB, at shelltest.Place) *house {
 	t.Helper()
 	h := &house{host: &host{greet: []string{"welcome"}}, heard: make(chan string, 10_000)}
 	h.Server = shell.Serve(at.Listen(t), h.host, shell.ServerConfig{
-		Name: "tiny",
+		Name:   "tiny",
+		Closed: errClosed,
 		Events: func() {
 			for _, ev := range h.host.events {
 				h.heard <- ev
 			}
 			h.host.events = h.host.events[:0]
 		},
-		Leave: h.host.leave,
-		Abort: h.host.abort,
 	})
 	t.Cleanup(func() { h.Close() })
 	return h
@@ -166,11 +165,20 @@ var (
 	errLeft    = errors.New("left")
 	errSent    = errors.New("sent away")
 	errCut     = errors.New("cut")
+	errClosed  = errors.New("closed")
+	errFull    = errors.New("full")
+)
+
+// The kinds of events.
+const (
+	heard uint8 = iota
+	connected
+	closed
 )
 
 // event is what a guest tells: news, or one of the words of the shell.
 type event struct {
-	turn shell.Turn
+	kind uint8
 	news string
 	why  error
 }
@@ -184,6 +192,7 @@ type guest struct {
 	next      time.Time // when to repeat
 	until     time.Time // when to give up leaving; zero before
 	linger    time.Duration
+	hangUp    func()        // in place of Close
 	lastWords time.Duration // that it takes to send what it has when it is over
 	in        bool
 	more      bool  // messages wait to be sent before it leaves
@@ -201,7 +210,7 @@ func (g *guest) HandleDatagram(now time.Time, _ netip.AddrPort, b []byte) {
 	case g.why != nil:
 	case text == "welcome" && !g.in:
 		g.in = true
-		g.events = append(g.events, event{turn: shell.Connected})
+		g.events = append(g.events, event{kind: connected})
 	case text == "no":
 		g.end(errRefused)
 	case text == "ok":
@@ -223,7 +232,7 @@ func (g *guest) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 
 func (g *guest) end(why error) {
 	g.why = why
-	g.events = append(g.events, event{turn: shell.Closed})
+	g.events = append(g.events, event{kind: closed})
 }
 
 func (g *guest) NextTimeout() (time.Time, bool) {
@@ -256,8 +265,10 @@ func (g *guest) PollEvent() (event, bool) {
 
 func (g *guest) Over() (error, bool) { return g.why, g.why != nil }
 
-func (g *guest) hangUp(now time.Time) {
+func (g *guest) Close(now time.Time, _ string) {
 	switch {
+	case g.hangUp != nil:
+		g.hangUp()
 	case g.why != nil:
 	case !g.in:
 		g.end(errLeft) // nobody knows it: nothing to wait for
@@ -267,12 +278,14 @@ func (g *guest) hangUp(now time.Time) {
 	}
 }
 
-func (g *guest) cut(time.Time) {
+func (g *guest) Abort(time.Time, string) {
 	if g.why == nil {
 		g.put(g.server, "bye")
 		g.end(errCut)
 	}
 }
+
+func kind(ev event) uint8 { return ev.kind }
 
 // visit is a guest at a socket.
 type visit struct {
@@ -286,12 +299,14 @@ func dial(ctx context.Context, t testing.TB, at shelltest.Place, to netip.AddrPo
 	g := &guest{server: to, socket: socket, next: time.Now(), linger: time.Second}
 	c := shell.ClientConfig[event]{
 		Name:   "tiny",
-		Turn:   func(ev event) shell.Turn { return ev.turn },
+		Closed: errClosed,
+		Full:   errFull,
+		Kind:   kind,
+		First:  connected,
+		Final:  closed,
 		Own:    func(ev event) event { ev.news = strings.Clone(ev.news); return ev },
 		Size:   func(ev event) int { return len(ev.news) },
-		Last:   func(why error) event { return event{turn: shell.Closed, why: why} },
-		HangUp: g.hangUp,
-		Cut:    g.cut,
+		Last:   func(why error) event { return event{kind: closed, why: why} },
 	}
 	for _, f := range more {
 		f(g, &c)
@@ -316,7 +331,7 @@ func connect(t testing.TB, at shelltest.Place, h *house) *visit {
 // rest reads to the end: the news, and why it ended.
 func (x *visit) rest() (news []string, why error) {
 	for ev := range x.Events() {
-		if ev.turn == shell.Closed {
+		if ev.kind == closed {
 			why = ev.why
 		} else {
 			news = append(news, ev.news)

@@ -78,7 +78,7 @@ func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config
 	main.Start(socket.Wake)
 	var err error
 	x.shell, err = shell.Dial(ctx, socket, x.core, shell.ClientConfig[Event]{
-		Name: "duplex", Log: c.Log, Turn: turnOf, Own: owned, Size: sizeOf, Last: last, HangUp: x.hangUp, Cut: x.cut,
+		Name: "duplex", Log: c.Log, Kind: kind, First: uint8(EventJoined), Final: uint8(EventClosed), Own: owned, Size: sizeOf, Last: last,
 	})
 	if err != nil {
 		_ = main.Close(ctx)
@@ -215,9 +215,6 @@ func (c *Client) Close(ctx context.Context) error {
 	return err
 }
 
-func (c *Client) hangUp(now time.Time) { c.core.Close(now, "") }
-func (c *Client) cut(now time.Time)    { c.core.Cut(now, "") }
-
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s core.Stats) {
 	c.shell.Ask(func(time.Time) { s = c.core.Stats() })
@@ -234,16 +231,7 @@ func (c *Client) do(fn func(now time.Time) error) error {
 	return err
 }
 
-// turnOf says what an event means to the shell.
-func turnOf(ev Event) shell.Turn {
-	switch ev.Kind {
-	case EventJoined:
-		return shell.Connected
-	case EventClosed:
-		return shell.Closed
-	}
-	return shell.Ordinary
-}
+func kind(ev Event) uint8 { return uint8(ev.Kind) }
 
 // owned returns an event with bytes of its own.
 func owned(ev Event) Event {

@@ -107,7 +107,7 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 	})
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{
-		Name: "duplex", Events: s.turn, Leave: s.leave, Abort: s.abort,
+		Name: "duplex", Closed: ErrServerClosed, Events: s.turn,
 	})
 	s.mains.Start(socket.Wake)
 	return s
@@ -121,6 +121,11 @@ type shellCore struct {
 
 func (c shellCore) Len() int { return c.server.streams }
 
+func (c shellCore) Abort(now time.Time, text string) {
+	c.server.mains.Stop()
+	c.Mux.Abort(now, text)
+}
+
 // Addr returns the address of main.
 func (s *Server) Addr() netip.AddrPort { return s.mains.Addr() }
 
@@ -131,12 +136,7 @@ func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 // such as a game's tick, use it to reach the Scene and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func()) error {
-	if s.shell.Do(fn) != nil {
-		return ErrServerClosed
-	}
-	return nil
-}
+func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
 // Scene returns what the server shows its clients. Only the handler and a function given to Do may use it.
 func (s *Server) Scene() *Scene { return &s.mux.Scene }
@@ -170,14 +170,3 @@ func (s *Server) Close() error {
 // Done returns a channel that is closed when the server is closed or the feed's socket fails. Close
 // then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
-
-func (s *Server) leave() { s.mux.Shutdown(s.mux.Now(), "server closing") }
-
-// abort ends all connections at once.
-func (s *Server) abort() {
-	s.mains.Stop()
-	s.leave()
-	for c := range s.mux.Conns() {
-		c.Cut("server closing")
-	}
-}

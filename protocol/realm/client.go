@@ -40,9 +40,8 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	x := &Client{core: newClientCore(main, carrier, c)}
 	main.Start(carrier.Wake)
 	x.shell, err = shell.Dial(ctx, carrier, x.core, shell.ClientConfig[sized]{
-		Name: "realm", Log: c.Log, Turn: turnOf, Own: func(ev sized) sized { return ev }, Size: func(ev sized) int { return ev.bytes }, Last: last,
-		HangUp: func(now time.Time) { x.core.Close(now, core.ExitClientQuit, "") },
-		Cut:    func(now time.Time) { x.core.HandleEnd(now, nil) },
+		Name: "realm", Log: c.Log, Kind: kind, First: uint8(EventOpened), Final: uint8(EventClosed),
+		Own: func(ev sized) sized { return ev }, Size: func(ev sized) int { return ev.bytes }, Last: last,
 	})
 	if err != nil {
 		_ = main.Close(ctx) // Dial has failed before
@@ -224,16 +223,7 @@ type sized struct {
 	bytes int
 }
 
-// turnOf says what an event means to the shell.
-func turnOf(ev sized) shell.Turn {
-	switch ev.Kind {
-	case EventOpened:
-		return shell.Connected
-	case EventClosed:
-		return shell.Closed
-	}
-	return shell.Ordinary
-}
+func kind(ev sized) uint8 { return uint8(ev.Kind) }
 
 // last is the event that ends all.
 func last(why error) sized {

@@ -112,6 +112,14 @@ func (c *clientCore) takesMore() bool {
 // Over is that of the endpoint.
 func (c *clientCore) Over() (why error, over bool) { return c.Endpoint.Over() }
 
+// Close says goodbye.
+func (c *clientCore) Close(now time.Time, text string) {
+	c.Endpoint.Close(now, core.ExitClientQuit, text)
+}
+
+// Abort ends the connection as if the stream had.
+func (c *clientCore) Abort(now time.Time, _ string) { c.HandleEnd(now, nil) }
+
 // HandleTimeout first takes the bytes that came, so that the server is not late because the loop was.
 func (c *clientCore) HandleTimeout(now time.Time) {
 	c.Advance(now)

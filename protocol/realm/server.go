@@ -19,9 +19,6 @@ import (
 // ErrServerClosed means that the server was closed.
 var ErrServerClosed = errors.New("realm: server closed")
 
-// goodbye is what the log says of connections that a closing server ended.
-const goodbye = "server closing"
-
 // Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
 // calls the handler. Any other goroutine may call the methods of a Server, except for Mux: only the
 // handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
@@ -94,7 +91,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})
 	s.shell = shell.Serve(carrier, shellCore{s.mux, s}, shell.ServerConfig{
-		Name: "realm", Events: s.turn, Leave: s.leave, Abort: s.abort,
+		Name: "realm", Closed: ErrServerClosed, Events: s.turn,
 		Commands: math.MaxInt, // each is the answer to a connection's question
 	})
 	s.streams.Start(carrier.Wake)
@@ -114,6 +111,19 @@ func (c shellCore) Len() int { return c.Mux.Len() + c.server.open }
 func (c shellCore) HandleTimeout(now time.Time) {
 	c.server.streams.Turn(now, (*intake)(c.server))
 	c.Mux.HandleTimeout(now)
+}
+
+// Shutdown admits no further streams.
+func (c shellCore) Shutdown(now time.Time, text string) {
+	c.server.streams.Stop()
+	c.Mux.Shutdown(now, text)
+}
+
+// Abort ends all connections; their exits go out as far as the sockets take them.
+func (c shellCore) Abort(now time.Time, text string) {
+	c.Shutdown(now, text)
+	c.server.transmit()
+	c.CutAll()
 }
 
 func (c shellCore) HandleDatagram(time.Time, netip.AddrPort, []byte) {}
@@ -141,12 +151,7 @@ func (s *Server) Fingerprint() string { return s.fingerprint }
 // such as a game's tick, use it to reach the Mux and its connections. What fn sends goes out at once
 // afterwards. fn must be short, and neither fn nor the handler may call Do. If Do returns
 // ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func()) error {
-	if s.shell.Do(fn) != nil {
-		return ErrServerClosed
-	}
-	return nil
-}
+func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
 // Mux returns the server's core, with its connections. Only the handler and a function given to Do may use it.
 func (s *Server) Mux() *core.Mux { return s.mux }
@@ -183,18 +188,6 @@ func (s *Server) Close() {
 
 // Done returns a channel that is closed when the server is closed.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
-
-func (s *Server) leave() {
-	s.streams.Stop()
-	s.mux.Shutdown(s.mux.Now(), goodbye)
-}
-
-// abort ends all connections; their exits go out as far as the sockets take them.
-func (s *Server) abort() {
-	s.leave()
-	s.transmit()
-	s.mux.CutAll()
-}
 
 // turn is what the loop does once around: it hands over what came, tells the game, and writes.
 func (s *Server) turn() {

@@ -18,10 +18,15 @@ import (
 
 // Client is a core.Endpoint with a socket: a participant of a room. Its methods may be called by any goroutine.
 type Client struct {
-	endpoint *core.Endpoint // owned by the loop
-	more     bool           // owned by the loop: packages wait to be given to endpoint
-	leaving  bool           // owned by the loop: it leaves when no packages wait
+	endpoint *participant // owned by the loop
 	shell    *shell.Client[Event]
+}
+
+// participant is a client's end of a conversation, which leaves only when no packages wait to be given to it.
+type participant struct {
+	*core.Endpoint
+	more    bool // packages wait
+	leaving bool // it leaves when none does
 }
 
 // Dial joins the room of the server at addr, written host:port, and returns when the client's first package is
@@ -64,10 +69,11 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config, patience time
 		return nil, errors.Join(err, carrier.Close())
 	}
 	e.GiveUpUnheard(patience)
-	x := &Client{endpoint: e}
+	x := &Client{endpoint: &participant{Endpoint: e}}
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
-		Name: "relay", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last,
-		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
+		Name: "relay", Closed: ErrClosed, Full: ErrBacklogFull, Log: c.Log,
+		Kind: kind, First: uint8(EventJoined), Final: uint8(EventLeft), Own: owned, Size: size, Last: last,
+		Send: x.send, Left: x.endpoint.left,
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +88,7 @@ func (c *Client) Send(mode Mode, to core.Target, payload []byte) error {
 	if err := checkPackage(mode, payload); err != nil {
 		return err
 	}
-	return sendError(c.shell.Put(tagOf(mode, to), "", payload))
+	return c.shell.Put(tagOf(mode, to), "", payload)
 }
 
 // SendWait is Send, but waits where Send returns ErrBacklogFull. If ctx ends first, it returns the error of ctx.
@@ -90,7 +96,7 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, to core.Target, payloa
 	if err := checkPackage(mode, payload); err != nil {
 		return err
 	}
-	return sendError(c.shell.PutWait(ctx, tagOf(mode, to), "", payload))
+	return c.shell.PutWait(ctx, tagOf(mode, to), "", payload)
 }
 
 // Queue packs a message into one package with others of the same mode and target. The package is sent after
@@ -99,7 +105,7 @@ func (c *Client) Queue(mode Mode, to core.Target, message []byte) error {
 	if err := checkPackage(mode, message); err != nil {
 		return err
 	}
-	return sendError(c.shell.Put(tagOf(mode, to)|tagQueue, "", message))
+	return c.shell.Put(tagOf(mode, to)|tagQueue, "", message)
 }
 
 func checkPackage(mode Mode, payload []byte) error {
@@ -131,16 +137,6 @@ func tagOf(mode Mode, to core.Target) shell.Tag {
 	return tag
 }
 
-func sendError(err error) error {
-	switch err {
-	case shell.ErrFull:
-		return ErrBacklogFull
-	case shell.ErrClosed:
-		return ErrClosed
-	}
-	return err
-}
-
 // send gives the endpoint a package that was checked. One that the end has overtaken is let go.
 func (c *Client) send(now time.Time, m shell.Message) bool {
 	mode, to := Mode(m.Tag&tagMode), ToOthers
@@ -154,12 +150,6 @@ func (c *Client) send(now time.Time, m shell.Message) bool {
 		err = c.endpoint.Send(now, mode, to, m.Data)
 	}
 	return err != ErrBacklogFull && err != core.ErrNotJoined
-}
-
-func (c *Client) left(now time.Time, left bool) {
-	if c.more = left; !left && c.leaving {
-		c.endpoint.Close(now, "")
-	}
 }
 
 // Events yields events and waits for more: packages, and at the end EventLeft. Dial has waited for EventJoined.
@@ -180,14 +170,23 @@ func (c *Client) Err() error { return c.shell.Err() }
 // every client, even one that is already out of its room.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
-// hangUp leaves, once all that was sent before is with the endpoint.
-func (c *Client) hangUp(now time.Time) {
-	if c.leaving = true; !c.more {
-		c.endpoint.Close(now, "")
+// Close leaves, once all that was sent before is with the endpoint.
+func (p *participant) Close(now time.Time, text string) {
+	if p.leaving = true; !p.more {
+		p.Endpoint.Close(now, text)
 	}
 }
 
-func (c *Client) cut(now time.Time) { c.endpoint.Cut(now, Close{Reason: core.ReasonClosed}) }
+func (p *participant) left(now time.Time, left bool) {
+	if p.more = left; !left && p.leaving {
+		p.Endpoint.Close(now, "")
+	}
+}
+
+// Abort leaves at once.
+func (p *participant) Abort(now time.Time, text string) {
+	p.Cut(now, Close{Reason: core.ReasonClosed, Text: text})
+}
 
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
@@ -205,16 +204,7 @@ func (c *Client) RTT() (d time.Duration) {
 // LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
-// turn says what an event means to the shell.
-func turn(ev Event) shell.Turn {
-	switch ev.Kind {
-	case EventJoined:
-		return shell.Connected
-	case EventLeft:
-		return shell.Closed
-	}
-	return shell.Ordinary
-}
+func kind(ev Event) uint8 { return uint8(ev.Kind) }
 
 // owned returns an event with bytes of its own.
 func owned(ev Event) Event {

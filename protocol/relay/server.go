@@ -20,11 +20,8 @@ import (
 // ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("relay: server closed")
 
-// goodbye is why peers leave when the server closes.
-const goodbye = "server closing"
-
 // Server is a core.Mux with a socket, or with several if its lobby opens more ports. Each port has a goroutine, its loop. A loop
-// holds a lock while it calls the Mux, so only one loop calls the handler at a time. Any other goroutine may call the methods of a
+// holds a lock while it uses the Mux, so only one loop calls the handler at a time. Any other goroutine may call the methods of a
 // Server, except for Peers: only the handler and a function given to Do may call it. The handler and the lobby must not call Do,
 // View, Stats, Shutdown or Close: they wait for the loops.
 type Server struct {
@@ -92,8 +89,8 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s.mux = core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key, opener{s})
 	s.mux.First().SetNumber(carrier.LocalAddr().Port())
 	s.log.Info("listening")
-	s.shell = shell.Serve(carrier, &lockedMux{lockedPort{s, s.mux.First()}}, shell.ServerConfig{
-		Name: "relay", Events: s.events, Leave: s.leave, Abort: s.abort, Flush: flush,
+	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
+		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Flush: flush,
 	})
 	return s
 }
@@ -104,17 +101,7 @@ func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 // Do pauses the loops, runs fn in the calling goroutine, and returns when fn has run. Other goroutines, such as a game's tick,
 // use it to reach the peers and their rooms. What fn sends goes out at once afterwards. fn must be short, and neither fn nor the
 // handler may call Do. If Do returns ErrServerClosed, fn has not run.
-func (s *Server) Do(fn func()) error {
-	err := s.shell.Do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		fn()
-	})
-	if err != nil {
-		return ErrServerClosed
-	}
-	return nil
-}
+func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
 // Peers yields all peers, at all ports. Only the handler and a function given to Do may call it.
 func (s *Server) Peers() iter.Seq[*Peer] { return s.mux.Peers() }
@@ -154,29 +141,6 @@ func (s *Server) Close() error {
 
 // Done returns a channel that is closed when the server is closed or its first port fails. Close then returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
-
-func (s *Server) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mux.Shutdown(s.mux.Now(), goodbye)
-}
-
-// abort removes all. What they are told goes out with the last turns.
-func (s *Server) abort() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mux.Shutdown(s.mux.Now(), goodbye)
-	for p := range s.mux.Peers() {
-		p.Remove(Close{Reason: core.ReasonClosed, Text: goodbye})
-	}
-}
-
-// events ends a turn of the first port.
-func (s *Server) events() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.finishTurn(s.mux.First())
-}
 
 // finishTurn hands the events of a turn to the handler, and wakes the loops of those other
 // ports that have got something to do by it. s.mu is held.

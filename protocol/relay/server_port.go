@@ -11,81 +11,6 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// lockedPort lets a loop drive a port: it holds the server's lock for each call. Where there
-// is one port nobody else wants the lock, and taking it costs a few nanoseconds.
-type lockedPort struct {
-	s    *Server
-	port *core.Port
-}
-
-// HandleDatagram calls the port's HandleDatagram.
-func (l *lockedPort) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
-	l.s.mu.Lock()
-	l.port.HandleDatagram(now, from, b)
-	l.s.mu.Unlock()
-}
-
-// HandleTimeout calls the port's HandleTimeout.
-func (l *lockedPort) HandleTimeout(now time.Time) {
-	l.s.mu.Lock()
-	l.port.HandleTimeout(now)
-	l.s.mu.Unlock()
-}
-
-// NextTimeout calls the port's NextTimeout.
-func (l *lockedPort) NextTimeout() (time.Time, bool) {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	return l.port.NextTimeout()
-}
-
-// PollTransmit calls the port's PollTransmit.
-func (l *lockedPort) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	return l.port.PollTransmit(buf)
-}
-
-// afterTurn ends a turn of a further port.
-func (l *lockedPort) afterTurn(now time.Time) {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	l.s.mux.Advance(now)
-	l.s.finishTurn(l.port)
-	if l.s.mux.Drained() {
-		l.s.first.Wake() // it may have been the last whom Shutdown waits for, on the first port's loop
-	}
-}
-
-// ended closes the port for its lobby if its socket has failed.
-func (l *lockedPort) ended(err error) {
-	if err == nil {
-		return
-	}
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	l.s.log.Error("port failed", "port", l.port.Number(), "error", err)
-	l.port.Close()
-	l.s.finishTurn(l.port)
-}
-
-// lockedMux is the first port's, with what the shell asks a server core for.
-type lockedMux struct{ lockedPort }
-
-// Advance calls the Mux's Advance.
-func (l *lockedMux) Advance(now time.Time) {
-	l.s.mu.Lock()
-	l.s.mux.Advance(now)
-	l.s.mu.Unlock()
-}
-
-// Len calls the Mux's Len.
-func (l *lockedMux) Len() int {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	return l.s.mux.Len()
-}
-
 // furtherPorts listens where further ports may be: on any, or in a range.
 type furtherPorts struct {
 	host        netip.Addr
@@ -128,9 +53,30 @@ func (o opener) OpenPort(p *core.Port) (uint16, error) {
 		return 0, fmt.Errorf("relay: %w", err)
 	}
 	s.prune()
-	core := &lockedPort{s, p}
-	s.loops[p] = datagram.StartLoop(socket, core, datagram.LoopConfig{AfterTurn: core.afterTurn, Ended: core.ended})
+	s.loops[p] = datagram.StartLoop(socket, p, datagram.LoopConfig{
+		AfterTurn: func(now time.Time) { s.afterTurn(p, now) },
+		Ended:     func(err error) { s.portEnded(p, err) },
+		Lock:      &s.mu,
+	})
 	return socket.LocalAddr().Port(), nil
+}
+
+// afterTurn ends a turn of a further port.
+func (s *Server) afterTurn(p *core.Port, now time.Time) {
+	s.mux.Advance(now)
+	s.finishTurn(p)
+	if s.mux.Drained() {
+		s.first.Wake() // it may have been the last whom Shutdown waits for, on the first port's loop
+	}
+}
+
+// portEnded closes a port for its lobby if its socket has failed.
+func (s *Server) portEnded(p *core.Port, err error) {
+	if err != nil {
+		s.log.Error("port failed", "port", p.Number(), "error", err)
+		p.Close()
+		s.finishTurn(p)
+	}
 }
 
 // wake has the loop of a port run a turn, or its last one if the port was closed. s.mu is

@@ -14,7 +14,7 @@ import (
 
 // dialect is replica's server and client for the conformance kit. All messages are named "kit".
 var dialect = kit.Shell{
-	Name: "replica", Goodbye: goodbye, MaxBytes: 100_000, ErrServerClosed: ErrServerClosed, ErrClosed: ErrClosed,
+	Name: "replica", MaxBytes: 100_000, ErrServerClosed: ErrServerClosed, ErrClosed: ErrClosed,
 	Serve: func(socket *udp.Socket, o kit.Options, handle func(kit.Conn, kit.Event)) kit.RunningServer {
 		return &kitServer{serve(socket, configOf(o), func(c *Conn, ev Event) { handle(kitConn{c}, kitEvent(ev)) })}
 	},

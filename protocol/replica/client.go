@@ -45,12 +45,14 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, err
 	x := &Client{endpoint: core.NewClient(time.Now(), carrier.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
-		Name: "replica", Log: c.Log, Turn: x.turn, Own: owned, Size: size, Last: last,
-		Send: x.send, Left: x.left, HangUp: x.hangUp, Cut: x.cut,
+		Name: "replica", Closed: ErrClosed, Full: ErrWindowFull, Log: c.Log,
+		Kind: kind, First: uint8(EventConnected), Final: uint8(EventClosed), Own: owned, Size: size, Last: last,
+		Send: x.send, Left: x.endpoint.AwaitMore,
 	})
 	if err != nil {
 		return nil, err
 	}
+	x.shell.Ask(func(time.Time) { x.bounds = x.endpoint.Bounds() })
 	return x, nil
 }
 
@@ -62,7 +64,7 @@ func (c *Client) Send(mode Mode, name string, data []byte) error {
 	if err := c.bounds.Check(mode, name, data); err != nil {
 		return err
 	}
-	return sendError(c.shell.Put(tagOf(mode), name, data))
+	return c.shell.Put(tagOf(mode), name, data)
 }
 
 // SendWait is Send, but waits where Send returns ErrWindowFull. If ctx ends first, it returns
@@ -71,7 +73,7 @@ func (c *Client) SendWait(ctx context.Context, mode Mode, name string, data []by
 	if err := c.bounds.Check(mode, name, data); err != nil {
 		return err
 	}
-	return sendError(c.shell.PutWait(ctx, tagOf(mode), name, data))
+	return c.shell.PutWait(ctx, tagOf(mode), name, data)
 }
 
 // SendReserved sends one of parley's own messages, whose names begin with "parley.". A game
@@ -80,7 +82,7 @@ func (c *Client) SendReserved(mode Mode, name string, data []byte) error {
 	if err := c.bounds.CheckReserved(mode, name, data); err != nil {
 		return err
 	}
-	return sendError(c.shell.Put(tagOf(mode), name, data))
+	return c.shell.Put(tagOf(mode), name, data)
 }
 
 // tagOf is how a message waits. Only ordered ones have a place that must be kept.
@@ -91,22 +93,10 @@ func tagOf(mode Mode) shell.Tag {
 	return shell.Tag(mode) | shell.Passing
 }
 
-func sendError(err error) error {
-	switch err {
-	case shell.ErrFull:
-		return ErrWindowFull
-	case shell.ErrClosed:
-		return ErrClosed
-	}
-	return err
-}
-
 // send gives the endpoint a message that was checked.
 func (c *Client) send(now time.Time, m shell.Message) bool {
 	return c.endpoint.Offer(now, Mode(m.Tag&^shell.Passing), m.Name, m.Data)
 }
-
-func (c *Client) left(now time.Time, left bool) { c.endpoint.AwaitMore(now, left) }
 
 // Link asks the server for its table of entity kinds and variables. EventLinked comes with
 // each part of the table. Values then follow as they change.
@@ -135,16 +125,10 @@ func (c *Client) Err() error { return c.shell.Err() }
 // left and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
-func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
-func (c *Client) cut(now time.Time)    { c.endpoint.Abort(now, "") }
-
 // Do runs fn with the replicated values on the client's loop, and returns when fn has run. fn
 // must not block, and must not call the Client. If Do returns ErrClosed, fn has not run.
 func (c *Client) Do(fn func(v *Values)) error {
-	if c.shell.Do(func(time.Time) { fn(c.endpoint.Values()) }) != nil {
-		return ErrClosed
-	}
-	return nil
+	return c.shell.Do(func(time.Time) { fn(c.endpoint.Values()) })
 }
 
 // Stats returns the counters. It works after Close, too.
@@ -168,17 +152,7 @@ func (c *Client) ServerTime() (t uint64) {
 // LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
-// turn says what an event means to the shell.
-func (c *Client) turn(ev Event) shell.Turn {
-	switch ev.Kind {
-	case EventConnected:
-		c.bounds = c.endpoint.Bounds()
-		return shell.Connected
-	case EventClosed:
-		return shell.Closed
-	}
-	return shell.Ordinary
-}
+func kind(ev Event) uint8 { return uint8(ev.Kind) }
 
 // owned returns an event with bytes of its own.
 func owned(ev Event) Event {

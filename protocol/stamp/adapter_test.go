@@ -14,7 +14,7 @@ import (
 
 // dialect is stamp's server and client for the conformance kit.
 var dialect = kit.Shell{
-	Name: "stamp", Goodbye: goodbye, Mute: true, Enters: true, MaxBytes: MaxData, ErrServerClosed: ErrServerClosed, ErrClosed: kit.ErrMute,
+	Name: "stamp", Mute: true, Enters: true, MaxBytes: MaxData, ErrServerClosed: ErrServerClosed, ErrClosed: kit.ErrMute,
 	Serve: func(socket *udp.Socket, o kit.Options, handle func(kit.Conn, kit.Event)) kit.RunningServer {
 		return &kitServer{serve(socket, configOf(o), func(c *Conn, ev Event) { handle(kitConn{c}, kitEvent(ev)) })}
 	},

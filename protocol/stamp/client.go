@@ -45,7 +45,7 @@ func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, err
 	x := &Client{endpoint: core.NewClient(time.Now(), carrier.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{
-		Name: "stamp", Log: c.Log, Turn: turn, Own: owned, Size: size, Last: last, HangUp: x.hangUp, Cut: x.cut,
+		Name: "stamp", Log: c.Log, Kind: kind, First: uint8(EventConnected), Final: uint8(EventClosed), Own: owned, Size: size, Last: last,
 	})
 	if err != nil {
 		return nil, err
@@ -71,9 +71,6 @@ func (c *Client) Err() error { return c.shell.Err() }
 // that are left and ends. Close every client, even if its connection has already ended.
 func (c *Client) Close(ctx context.Context) error { return c.shell.Close(ctx) }
 
-func (c *Client) hangUp(now time.Time) { c.endpoint.Close(now, "") }
-func (c *Client) cut(now time.Time)    { c.endpoint.Abort(now, "") }
-
 // Stats returns the counters. It works after Close, too.
 func (c *Client) Stats() (s Stats) {
 	c.shell.Ask(func(time.Time) { s = c.endpoint.Stats() })
@@ -96,16 +93,7 @@ func (c *Client) ServerTime() (t uint64, within time.Duration) {
 // LocalAddr returns the client's address.
 func (c *Client) LocalAddr() netip.AddrPort { return c.shell.LocalAddr() }
 
-// turn says what an event means to the shell.
-func turn(ev Event) shell.Turn {
-	switch ev.Kind {
-	case EventConnected:
-		return shell.Connected
-	case EventClosed:
-		return shell.Closed
-	}
-	return shell.Ordinary
-}
+func kind(ev Event) uint8 { return uint8(ev.Kind) }
 
 // owned returns an event with bytes of its own.
 func owned(ev Event) Event {

@@ -19,10 +19,6 @@ import (
 // ErrServerClosed means that the server was closed, or its socket failed.
 var ErrServerClosed = errors.New("stamp: server closed")
 
-// goodbye is what clients are told when the server closes. It is short enough
-// for a rejection.
-const goodbye = "server closing"
-
 // Server is a server on a UDP socket. One goroutine, the loop, owns all connections and calls the
 // handler. Any other goroutine may call the methods of a Server, except for Conns: only the handler and a
 // function given to Do may call it. The handler must not call Do, Stats, Shutdown or Close: they wait for
@@ -68,7 +64,7 @@ func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Serve
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "stamp", Events: s.events, Quiet: s.mux.Quiet, Leave: s.leave, Abort: s.abort, Flush: flush,
+		Name: "stamp", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Flush: flush,
 	})
 	return s
 }
@@ -80,12 +76,7 @@ func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 // such as a game's tick, use it to reach the connections. What fn sends goes out at once afterwards. fn
 // must be short, and neither fn nor the handler may call Do. If Do returns ErrServerClosed, fn has not
 // run.
-func (s *Server) Do(fn func()) error {
-	if s.shell.Do(fn) != nil {
-		return ErrServerClosed
-	}
-	return nil
-}
+func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
 // Conns yields all connections. Only the handler and a function given to Do may call it.
 func (s *Server) Conns() iter.Seq[*Conn] { return s.mux.Conns() }
@@ -113,10 +104,6 @@ func (s *Server) Close() error { return s.shell.Close() }
 // Done returns a channel that is closed when the server is closed or its socket fails. Close then
 // returns the error.
 func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
-
-func (s *Server) leave() { s.mux.Shutdown(time.Now(), goodbye) }
-
-func (s *Server) abort() { s.mux.Abort(time.Now(), goodbye) } // the disconnects go out with the last turn
 
 // events hands the events of a turn to the handler.
 func (s *Server) events() {

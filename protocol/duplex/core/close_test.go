@@ -88,7 +88,7 @@ func poke(e *Endpoint, now time.Time, rng *rand.Rand) {
 	case 6:
 		e.Close(now, "")
 	case 7:
-		e.Cut(now, "")
+		e.Abort(now, "")
 	case 8:
 		e.HandleEnd(now, "")
 	case 9:

@@ -109,8 +109,8 @@ func (c *Conn) Close(text string) {
 	c.mux.touch(c)
 }
 
-// Cut ends the connection at once. See Endpoint.Cut.
+// Cut ends the connection at once. See Endpoint.Abort.
 func (c *Conn) Cut(text string) {
-	c.e.Cut(c.mux.now, text)
+	c.e.Abort(c.mux.now, text)
 	c.mux.touch(c)
 }

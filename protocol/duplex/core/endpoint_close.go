@@ -40,8 +40,8 @@ func (e *Endpoint) leaveIfWritten() {
 	}
 }
 
-// Cut ends the connection at once and drops the queue of main.
-func (e *Endpoint) Cut(now time.Time, text string) {
+// Abort ends the connection at once and drops the queue of main.
+func (e *Endpoint) Abort(now time.Time, text string) {
 	e.now = now
 	e.end(Close{Reason: ReasonClosed, Text: text})
 }

@@ -283,6 +283,14 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 	}
 }
 
+// Abort is Shutdown without waiting for the queues of mains.
+func (m *Mux) Abort(now time.Time, text string) {
+	m.Shutdown(now, text)
+	for c := range m.conns.All() {
+		c.Cut(text)
+	}
+}
+
 // NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
 func (m *Mux) NextTimeout() (time.Time, bool) { return m.conns.NextTimeout() }
 

@@ -168,6 +168,14 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 	}
 }
 
+// Abort is Shutdown without waiting for confirmations: each peer is told that it is out.
+func (m *Mux) Abort(now time.Time, text string) {
+	m.Shutdown(now, text)
+	for p := range m.Peers() {
+		p.Remove(Close{Reason: ReasonClosed, Text: text})
+	}
+}
+
 // Ports yields the open ports, the first one first.
 func (m *Mux) Ports() iter.Seq[*Port] { return slices.Values(m.ports) }
 
