@@ -1,75 +1,22 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 
-	"parley/internal/patient"
+	"parley/test/stage"
 )
 
 // open runs a tavern and returns where it is and its fingerprint, and how to close it.
 func open(t *testing.T) (at guest, closeTavern func() error) {
-	t.Helper()
-	defer patient.End().Stop()
-	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx, "127.0.0.1:0", t.TempDir(), in) }()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := func() error {
-		cancel()
-		err := patient.Value(done)
-		done <- err
-		return err
-	}
-	t.Cleanup(func() { end() })
-	words := strings.Fields(line)
+	words, end := stage.Serve(t, func(ctx context.Context, out io.Writer) error { return serve(ctx, "127.0.0.1:0", t.TempDir(), out) })
 	return guest{addr: words[5], print: words[6]}, end
 }
 
-// visitor is someone in the tavern.
-type visitor struct {
-	t    *testing.T
-	says *io.PipeWriter
-	sees *bufio.Scanner
-	done chan error
-}
-
-func enter(t *testing.T, g guest) *visitor {
-	in, says := io.Pipe()
-	sees, out := io.Pipe()
-	v := &visitor{t, says, bufio.NewScanner(sees), make(chan error, 1)}
-	go func() {
-		v.done <- join(t.Context(), g, in, out)
-		out.Close()
-		in.Close()
-	}()
-	return v
-}
-
-func (v *visitor) say(line string) {
-	v.t.Helper()
-	defer patient.End().Stop()
-	if _, err := fmt.Fprintln(v.says, line); err != nil {
-		v.t.Fatal(err)
-	}
-}
-
-func (v *visitor) want(lines ...string) {
-	v.t.Helper()
-	defer patient.End().Stop()
-	for _, want := range lines {
-		if !v.sees.Scan() || v.sees.Text() != want {
-			v.t.Fatalf("got %q, want %q", v.sees.Text(), want)
-		}
-	}
+func enter(t *testing.T, g guest) *stage.Person {
+	return stage.Sit(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return join(ctx, g, in, out) })
 }
 
 func (at guest) as(name, password string) guest {
@@ -87,33 +34,27 @@ func TestTwoPeopleRegisterLogInAndTalk(t *testing.T) {
 		}
 	}
 	a := enter(t, ada)
-	a.want("* Ada is here")
+	a.Sees("* Ada is here")
 	b := enter(t, bob)
-	b.want("* Ada is here", "* Bob is here")
-	a.want("* Bob is here")
-	a.say("hello")
-	b.want("Ada: hello")
-	a.want("Ada: hello")
-	b.say("\x1b[31mred\x07")
-	a.want("Bob:  [31mred ")
-	b.want("Bob:  [31mred ")
+	b.Sees("* Ada is here", "* Bob is here")
+	a.Sees("* Bob is here")
+	a.Type("hello")
+	b.Sees("Ada: hello")
+	a.Sees("Ada: hello")
+	b.Type("\x1b[31mred\x07")
+	a.Sees("Bob:  [31mred ")
+	b.Sees("Bob:  [31mred ")
 
-	b.says.Close()
-	if err := patient.Value(b.done); err != nil {
-		t.Errorf("Bob left with %v", err)
-	}
-	a.want("* Bob has left")
+	b.Leaves()
+	a.Sees("* Bob has left")
 	b = enter(t, bob) // and comes back
-	b.want("* Ada is here", "* Bob is here")
-	a.want("* Bob is here")
+	b.Sees("* Ada is here", "* Bob is here")
+	a.Sees("* Bob is here")
 	if err := closeTavern(); err != nil {
 		t.Errorf("the tavern closed with %v", err)
 	}
-	for _, v := range []*visitor{a, b} {
-		if err := patient.Value(v.done); err == nil || !strings.Contains(err.Error(), "server_closed") {
-			t.Errorf("a guest was told %v", err)
-		}
-	}
+	a.IsTold("server_closed")
+	b.IsTold("server_closed")
 }
 
 func TestWhoIsNotLetIn(t *testing.T) {
@@ -139,7 +80,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		}
 	}
 	a := enter(t, at.as("ada", "analytical"))
-	a.want("* ada is here")
+	a.Sees("* ada is here")
 	if err := join(t.Context(), at.as("Ada", "analytical"), nil, io.Discard); err == nil || !strings.Contains(err.Error(), "already_connected") {
 		t.Error(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,29 +12,20 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/patient"
+	"parley/test/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open runs a table at a real socket and returns its address.
 func open(t *testing.T) string {
-	t.Helper()
-	defer patient.End().Stop()
-	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx, "127.0.0.1:0", in) }()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	words, end := stage.Serve(t, func(ctx context.Context, out io.Writer) error { return serve(ctx, "127.0.0.1:0", out) })
 	t.Cleanup(func() {
-		cancel()
-		if err := patient.Value(done); err != nil {
+		if err := end(); err != nil {
 			t.Errorf("the table closed with %v", err)
 		}
 	})
-	return strings.Fields(line)[5]
+	return words[5]
 }
 
 // result is how a game ended for one player.
@@ -206,11 +196,7 @@ func TestTheOtherLeaves(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"play"}, {"serve"}, {"watch", "127.0.0.1:1"}} {
-		if err := run(t.Context(), args); err == nil || !strings.HasPrefix(err.Error(), "usage: ") {
-			t.Errorf("tictactoe %v: %v", args, err)
-		}
-	}
+	stage.Usage(t, run, "", "play", "serve", "watch 127.0.0.1:1")
 	if err := run(t.Context(), []string{"serve", "nonsense"}); err == nil {
 		t.Error("a table at no address")
 	}

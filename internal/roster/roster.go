@@ -89,13 +89,6 @@ func (r *Roster[C]) unset(addr netip.AddrPort) {
 	}
 }
 
-// Move gives a connection another address.
-func (r *Roster[C]) Move(from, to netip.AddrPort) {
-	c := r.Get(from)
-	r.unset(from)
-	r.set(to, c)
-}
-
 // Len returns the number of connections.
 func (r *Roster[C]) Len() int { return len(r.list) }
 

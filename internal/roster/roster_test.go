@@ -153,16 +153,6 @@ func TestAConnectionIsPolledOnceHoweverOftenItWasTouched(t *testing.T) {
 	}
 }
 
-func TestAMovedConnectionIsFoundAtItsNewAddressOnly(t *testing.T) {
-	r := New[*conn]()
-	c := &conn{addr: addr(1)}
-	r.Add(c.addr, c)
-	r.Move(addr(1), addr(2))
-	if r.Get(addr(1)) != nil || r.Get(addr(2)) != c || r.Len() != 1 {
-		t.Error("a moved connection is not where it should be")
-	}
-}
-
 // T34: the same link-local address on two interfaces is two hosts; an IPv4 address is the same
 // in both of its forms.
 func TestWhichAddressesAreOne(t *testing.T) {
@@ -275,11 +265,6 @@ func TestAddressesAreToldApart(t *testing.T) {
 	if c := r.Get(same); c == nil || c.addr != all[0] {
 		t.Errorf("%v is not %v", same, all[0])
 	}
-	r.Move(all[4], netip.MustParseAddrPort("[fe80::1%c]:4000"))
-	if r.Get(all[4]) != nil || r.Get(netip.MustParseAddrPort("[fe80::1%c]:4000")).addr != all[4] {
-		t.Error("the one with a zone did not move")
-	}
-	r.Move(netip.MustParseAddrPort("[fe80::1%c]:4000"), all[4])
 	for _, a := range all {
 		c := r.Get(a)
 		if c == nil || c.addr != a {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -48,14 +47,7 @@ type duplexSeat struct {
 // DuplexConfig sets up the dialect.
 type DuplexConfig struct {
 	Addr string
-
-	// FeedAddr is the address of the feed. Default: that of Addr.
-	FeedAddr string
-
-	// TLS encrypts main.
-	TLS *tls.Config
-
-	Log *slog.Logger
+	Log  *slog.Logger
 }
 
 // spareNumbers is how many numbers are kept ready for players who come between two ticks. One
@@ -88,8 +80,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting,
-		FeedAddr: c.FeedAddr, TLS: c.TLS, Log: c.Log,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
 	}
 }
 

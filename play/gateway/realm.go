@@ -142,9 +142,6 @@ func (d *Realm) Addr() netip.AddrPort { return d.server.Addr() }
 // TimeAddr returns the address of the time server.
 func (d *Realm) TimeAddr() netip.AddrPort { return d.server.TimeAddr() }
 
-// Fingerprint returns the fingerprint of the server's certificate, which clients can pin.
-func (d *Realm) Fingerprint() string { return d.server.Fingerprint() }
-
 // Stats returns the server's counters.
 func (d *Realm) Stats() realm.ServerStats { return d.server.Stats() }
 

@@ -78,4 +78,3 @@ func (v duplexVoice) ask(ctx context.Context, code uint8, data []byte) ([]byte, 
 }
 
 func (v duplexVoice) close(ctx context.Context) error { return v.Close(ctx) }
-func (v duplexVoice) rtt() time.Duration              { return 0 }

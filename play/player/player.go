@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"parley/play/message"
 	"parley/protocol/realm/core"
@@ -102,7 +101,6 @@ type voice interface {
 	// explore asks for a chunk; in a dialect with answers it is the answer, else it comes later.
 	explore(ctx context.Context, at world.ChunkPlace) ([]byte, error)
 	close(ctx context.Context) error
-	rtt() time.Duration
 }
 
 // memory is a dialect's client that keeps what it was told: it is asked when somebody looks.
@@ -189,9 +187,6 @@ func (p *Player) Own() (Thing, bool) {
 	t, ok := p.sight.Things[p.sight.You]
 	return t, ok
 }
-
-// RTT returns the round-trip time, 0 if the dialect does not measure it.
-func (p *Player) RTT() time.Duration { return p.voice.rtt() }
 
 // Close leaves the game.
 func (p *Player) Close(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"parley/account"
 	"parley/play/schema"
@@ -222,4 +221,3 @@ func (v realmVoice) act(a *world.Action, params []world.Value) error {
 
 func (v realmVoice) say(_ context.Context, text string) error { return v.Say(text) }
 func (v realmVoice) close(ctx context.Context) error          { return v.Close(ctx) }
-func (v realmVoice) rtt() time.Duration                       { return 0 }

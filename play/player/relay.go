@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"time"
 
 	"parley/play/message"
 	"parley/protocol/relay"
@@ -62,4 +61,3 @@ func (v relayVoice) say(_ context.Context, text string) error {
 }
 
 func (v relayVoice) close(ctx context.Context) error { return v.Close(ctx) }
-func (v relayVoice) rtt() time.Duration              { return v.RTT() }

@@ -167,4 +167,3 @@ func (v replicaVoice) say(_ context.Context, text string) error {
 }
 
 func (v replicaVoice) close(ctx context.Context) error { return v.Close(ctx) }
-func (v replicaVoice) rtt() time.Duration              { return v.RTT() }

@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"time"
 
 	"parley/play/message"
 	"parley/protocol/stamp"
@@ -34,4 +33,3 @@ func (stampVoice) steer(_, _ float32) error               { return ErrSpectator 
 func (stampVoice) act(*world.Action, []world.Value) error { return ErrSpectator }
 func (stampVoice) say(context.Context, string) error      { return ErrSpectator }
 func (v stampVoice) close(ctx context.Context) error      { return v.Close(ctx) }
-func (v stampVoice) rtt() time.Duration                   { return v.RTT() }

@@ -104,6 +104,9 @@ var table = []row{
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
 
+	// The examples' servers and clients, run by their tests.
+	{path: "test/stage", shell: everyFile},
+
 	{path: "test/layout"},
 }
 
