@@ -1,24 +1,18 @@
 package account_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"parley/account"
 	"parley/account/sqlite"
+	"parley/account/storetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -64,30 +58,12 @@ func runVictim() {
 // T48: "Registration answered ok survives kill -9 of the process at any of 200 moments." There are 200 in the gate, and 20
 // in every run.
 func TestRegistrationSurvivesKill(t *testing.T) {
-	const files = 4 // side by side, as most of the time is spent waiting for the disk
 	moments := promise.Keeps(t, "T48", "account", tier(20, 200, 200))
-	var group sync.WaitGroup
-	var total atomic.Int64
-	for i := range files {
-		rng := rand.New(rand.NewPCG(newRand(t).Uint64(), uint64(i)))
-		path := filepath.Join(t.TempDir(), sqlite.FileName)
-		group.Go(func() {
-			for range moments*(i+1)/files - moments*i/files {
-				// 32 registrations are under way at all times.
-				answered := killed(t, path, rng.IntN(300), time.Duration(rng.IntN(5000))*time.Microsecond)
-				total.Add(int64(len(answered)))
-				if err := areThere(t, path, answered); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	patient.Done(group.Wait)
-	t.Logf("%d accounts survived %d kills", total.Load(), moments)
-	if total.Load() == 0 {
-		t.Error("no account was registered, so nothing was tested")
-	}
+	storetest.KillOften(t, newRand(t).Uint64(), 4, moments, func(path string, rng *rand.Rand) (int, error) {
+		// 32 registrations are under way at all times.
+		answered := killed(t, path, rng.IntN(300), time.Duration(rng.IntN(5000))*time.Microsecond)
+		return len(answered), areThere(t, path, answered)
+	})
 }
 
 // areThere returns an error if one of the accounts is not in the file, or cannot log in.
@@ -124,40 +100,12 @@ func areThere(t *testing.T, path string, names []string) error {
 // killed runs a victim, kills it some time after so many answers, and returns all that it was answered.
 func killed(t *testing.T, path string, answers int, after time.Duration) (answered []string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), victimVariable+"="+path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it does nothing
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				t.Error(err)
-			}
-			break // a line without its end is not an answer
+	storetest.Kill(t, victimVariable, path, answers, after, func(line string) bool {
+		name, ok := strings.CutPrefix(line, "ok ")
+		if ok {
+			answered = append(answered, name)
 		}
-		switch word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); word {
-		case "ready":
-		case "ok":
-			answered = append(answered, rest)
-		default:
-			t.Errorf("the victim says %s", strconv.Quote(line))
-		}
-		if len(answered) == answers {
-			timer.Reset(after)
-			answers = -1
-		}
-	}
-	timer.Stop()
-	patient.Exit(cmd)
+		return ok
+	})
 	return answered
 }

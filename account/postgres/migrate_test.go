@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,30 +11,16 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"parley/account"
+	"parley/account/storetest"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
 // schema returns the columns and indexes that there are.
-func schema(t *testing.T, db *sql.DB) (found []string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `
-		SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '')
-			FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'
-		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' ORDER BY 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, s)
-	}
-	return found
-}
+const schema = `
+	SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '')
+		FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'
+	UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%' ORDER BY 1`
 
 // T47: "migrations up/down/up".
 func TestMigrationsUpDownUp(t *testing.T) {
@@ -44,42 +28,17 @@ func TestMigrationsUpDownUp(t *testing.T) {
 	config := newConfig(t)
 	db := stdlib.OpenDB(*config.ConnConfig)
 	defer db.Close()
-	p, err := provider(db)
+	p, err := migrations(db)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	up := schema(t, db)
-	if len(up) < 12 {
-		t.Fatalf("the tables are %q", up)
-	}
-	for range p.ListSources() {
-		if _, err := p.Down(t.Context()); err != nil {
-			t.Fatal(err)
+	storetest.UpDownUp(t, p, db, schema, 12, func() error {
+		s, err := open(t.Context(), config.Copy())
+		if err != nil {
+			return err
 		}
-	}
-	if down := schema(t, db); len(down) != 0 {
-		t.Errorf("all the way down there is still %q", down)
-	}
-	for range p.ListSources() {
-		if _, err := p.UpByOne(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if again := schema(t, db); !slices.Equal(up, again) {
-		t.Errorf("up is %q, and again %q", up, again)
-	}
-	if err := migrate(t.Context(), config.ConnConfig); err != nil {
-		t.Error(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := migrate(t.Context(), config.ConnConfig); err == nil || !strings.Contains(err.Error(), "use a newer one") {
-		t.Errorf("tables of a newer program: %v", err)
-	}
+		return s.Close()
+	})
 }
 
 // Several servers that start at once on an empty database.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parley/account"
+	"parley/account/internal/sqlstore"
 )
 
 // uniqueViolation is PostgreSQL's code for a row that there is already.
@@ -67,8 +68,8 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 	}
 	rows, err := s.pool.Query(ctx, `INSERT INTO accounts
 		(name, key, password, created_at, last_login, banned_at, banned_until, ban_reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+columns,
-		append([]any{r.Name, r.Key, r.Hash, r.Created.Truncate(time.Microsecond), stored(r.LastLogin)}, banColumns(r.Ban)...)...)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+sqlstore.Columns,
+		append([]any{r.Name, r.Key, r.Hash, r.Created.Truncate(time.Microsecond), stored(r.LastLogin)}, sqlstore.BanColumns(r.Ban, stored)...)...)
 	if err == nil {
 		r, err = pgx.CollectExactlyOneRow(rows, scan)
 	}
@@ -76,7 +77,7 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 		return account.Record{}, account.ErrTaken
 	}
 	if err != nil {
-		return account.Record{}, wrap("create", err)
+		return account.Record{}, sqlstore.Wrap("create", err)
 	}
 	return r, nil
 }
@@ -86,10 +87,10 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	if account.CheckText(key) != nil {
 		return account.Record{}, account.ErrNotFound // no account can have it
 	}
-	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE key = $1`, key)
+	records, err := s.query(ctx, `SELECT `+sqlstore.Columns+` FROM accounts WHERE key = $1`, key)
 	switch {
 	case err != nil:
-		return account.Record{}, wrap("find", err)
+		return account.Record{}, sqlstore.Wrap("find", err)
 	case len(records) == 0:
 		return account.Record{}, account.ErrNotFound
 	}
@@ -98,15 +99,11 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 
 // Get implements account.Store.
 func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
-	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE id = ANY($1) ORDER BY id`, ids)
+	records, err := s.query(ctx, `SELECT `+sqlstore.Columns+` FROM accounts WHERE id = ANY($1) ORDER BY id`, ids)
 	if err != nil {
-		return nil, wrap("get", err)
+		return nil, sqlstore.Wrap("get", err)
 	}
-	accounts := make([]account.Account, len(records))
-	for i, r := range records {
-		accounts[i] = r.Account
-	}
-	return accounts, nil
+	return sqlstore.Accounts(records), nil
 }
 
 // List implements account.Store.
@@ -114,8 +111,8 @@ func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Re
 	if err := account.CheckText(after); err != nil {
 		return nil, err
 	}
-	records, err := s.query(ctx, `SELECT `+columns+` FROM accounts WHERE key > $1 ORDER BY key LIMIT $2`, after, max(0, min(limit, account.MaxList)))
-	return records, wrap("list", err)
+	records, err := s.query(ctx, `SELECT `+sqlstore.Columns+` FROM accounts WHERE key > $1 ORDER BY key LIMIT $2`, after, max(0, min(limit, account.MaxList)))
+	return records, sqlstore.Wrap("list", err)
 }
 
 // SetPassword implements account.Store.
@@ -123,7 +120,7 @@ func (s *Store) SetPassword(ctx context.Context, id account.ID, hash string) err
 	if err := account.CheckText(hash); err != nil {
 		return err
 	}
-	return wrap("set password", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return sqlstore.Wrap("set password", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := changeOne(ctx, tx, `UPDATE accounts SET password = $1 WHERE id = $2`, hash, id); err != nil {
 			return err
 		}
@@ -137,8 +134,8 @@ func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error 
 	if err := account.CheckText(b.Reason); err != nil {
 		return err
 	}
-	return wrap("set ban", changeOne(ctx, s.pool,
-		`UPDATE accounts SET banned_at = $1, banned_until = $2, ban_reason = $3 WHERE id = $4`, append(banColumns(b), id)...))
+	return sqlstore.Wrap("set ban", changeOne(ctx, s.pool,
+		`UPDATE accounts SET banned_at = $1, banned_until = $2, ban_reason = $3 WHERE id = $4`, append(sqlstore.BanColumns(b, stored), id)...))
 }
 
 // Enter implements account.Store. It locks the account's row first, so two calls at once cannot both count
@@ -158,13 +155,13 @@ func (s *Store) Enter(ctx context.Context, id account.ID, v account.Visit) error
 		return err
 	})
 	if err != nil {
-		return wrap("enter", err)
+		return sqlstore.Wrap("enter", err)
 	}
 	// Of all accounts, so not in the transaction that holds one account's lock: two that forget each other's
 	// addresses would wait for each other. Rows that another is at are left to it.
 	_, err = s.pool.Exec(ctx, `DELETE FROM known_addresses WHERE (account, address) IN
 		(SELECT account, address FROM known_addresses WHERE seen_at < $1 FOR UPDATE SKIP LOCKED)`, forget)
-	return wrap("enter", err)
+	return sqlstore.Wrap("enter", err)
 }
 
 // Known implements account.Store.
@@ -175,22 +172,14 @@ func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (ti
 		return time.Time{}, nil
 	}
 	if err != nil {
-		return time.Time{}, wrap("known", err)
+		return time.Time{}, sqlstore.Wrap("known", err)
 	}
 	return seen.UTC(), nil
 }
 
 // Delete implements account.Store.
 func (s *Store) Delete(ctx context.Context, id account.ID) error {
-	return wrap("delete", changeOne(ctx, s.pool, `DELETE FROM accounts WHERE id = $1`, id))
-}
-
-// wrap says what failed, but leaves the errors of account as they are.
-func wrap(what string, err error) error {
-	if err == nil || errors.Is(err, account.ErrNotFound) {
-		return err
-	}
-	return fmt.Errorf("account: %s: %w", what, err)
+	return sqlstore.Wrap("delete", changeOne(ctx, s.pool, `DELETE FROM accounts WHERE id = $1`, id))
 }
 
 // changeOne returns ErrNotFound if there was nothing to change.
@@ -203,9 +192,6 @@ func changeOne(ctx context.Context, db interface {
 	}
 	return err
 }
-
-// columns are what scan reads.
-const columns = `id, name, key, password, created_at, last_login, banned_at, banned_until, ban_reason`
 
 func scan(row pgx.CollectableRow) (account.Record, error) {
 	var r account.Record
@@ -237,12 +223,4 @@ func timeOf(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
-}
-
-// banColumns are banned_at, banned_until and ban_reason.
-func banColumns(b account.Ban) []any {
-	if b.Since.IsZero() {
-		return []any{nil, nil, ""}
-	}
-	return []any{stored(b.Since), stored(b.Until), b.Reason}
 }

@@ -1,23 +1,17 @@
 package sqlite
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"parley/account"
-	"parley/internal/patient"
+	"parley/account/storetest"
 	"parley/internal/promise"
 )
 
@@ -90,29 +84,11 @@ func TestKill(t *testing.T) {
 		points = 200
 	}
 	promise.Keeps(t, "T48", "sqlite", points)
-	const files = 3 // side by side, as most of the time is spent waiting for the disk
 	t.Logf("seed=%d", *seedFlag)
-	var group sync.WaitGroup
-	var total atomic.Int64
-	for i := range files {
-		rng := rand.New(rand.NewPCG(*seedFlag, uint64(i)))
-		path := filepath.Join(t.TempDir(), FileName)
-		group.Go(func() {
-			for range points*(i+1)/files - points*i/files {
-				last, n := kill(t, path, rng.IntN(800), time.Duration(rng.IntN(5000))*time.Microsecond)
-				total.Add(int64(n))
-				if err := isSound(path, last); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	patient.Done(group.Wait)
-	t.Logf("%d writes were answered before %d kills", total.Load(), points)
-	if total.Load() == 0 {
-		t.Error("nothing was written, so nothing was tested")
-	}
+	storetest.KillOften(t, *seedFlag, 3, points, func(path string, rng *rand.Rand) (int, error) {
+		last, n := kill(t, path, rng.IntN(800), time.Duration(rng.IntN(5000))*time.Microsecond)
+		return n, isSound(path, last)
+	})
 }
 
 // isSound returns an error if the file is broken, or a step that was answered is not in it.
@@ -146,40 +122,14 @@ func isSound(path string, last [victims]int) error {
 // account, and how many in all.
 func kill(t *testing.T, path string, answers int, after time.Duration) (last [victims]int, n int) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), victimVariable+"="+path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Error(err)
-		return last, 0
-	}
-	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // if it does nothing
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				t.Error(err)
-			}
-			break
-		}
+	storetest.Kill(t, victimVariable, path, answers, after, func(line string) bool {
 		v, step := 0, 0
-		if _, err := fmt.Sscanf(line, "%d %d\n", &v, &step); err == nil {
-			last[v] = step
-			n++
-		} else if line != "ready\n" {
-			t.Errorf("the victim says %q", line)
+		if _, err := fmt.Sscanf(line, "%d %d", &v, &step); err != nil {
+			return false
 		}
-		if n == answers {
-			timer.Reset(after)
-			answers = -1
-		}
-	}
-	timer.Stop()
-	patient.Exit(cmd)
+		last[v] = step
+		n++
+		return true
+	})
 	return last, n
 }

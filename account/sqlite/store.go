@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/account/internal/sqlstore"
 )
 
 // FileName is the name of the accounts file in a data folder.
@@ -103,9 +104,9 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		stmt  **sql.Stmt
 		query string
 	}{
-		{&s.find, `SELECT ` + columns + ` FROM accounts WHERE key = ?`},
-		{&s.get, `SELECT ` + columns + ` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`},
-		{&s.list, `SELECT ` + columns + ` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`},
+		{&s.find, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE key = ?`},
+		{&s.get, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`},
+		{&s.list, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`},
 		{&s.known, `SELECT seen_at FROM known_addresses WHERE account = ? AND address = ?`},
 	} {
 		if *q.stmt, err = s.reads.PrepareContext(ctx, q.query); err != nil {
@@ -154,12 +155,12 @@ func (s *Store) Create(ctx context.Context, r account.Record) (account.Record, e
 	var made account.Record
 	err := s.do(ctx, "create", func(p *pen) error {
 		insert, err := p.prepared(`INSERT INTO accounts (name, key, password, created_at, last_login, banned_at, banned_until, ban_reason)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ` + columns)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ` + sqlstore.Columns)
 		if err != nil {
 			return err
 		}
 		row := insert.QueryRowContext(context.Background(),
-			append([]any{r.Name, r.Key, r.Hash, r.Created.UnixMicro(), micros(r.LastLogin)}, banColumns(r.Ban)...)...)
+			append([]any{r.Name, r.Key, r.Hash, r.Created.UnixMicro(), micros(r.LastLogin)}, sqlstore.BanColumns(r.Ban, micros)...)...)
 		if made, err = scan(row); isUnique(err) {
 			return account.ErrTaken
 		}
@@ -190,7 +191,7 @@ func (s *Store) SetBan(ctx context.Context, id account.ID, b account.Ban) error 
 		return err
 	}
 	return s.do(ctx, "set ban", func(p *pen) error {
-		return p.changeOne(`UPDATE accounts SET banned_at = ?, banned_until = ?, ban_reason = ? WHERE id = ?`, append(banColumns(b), id)...)
+		return p.changeOne(`UPDATE accounts SET banned_at = ?, banned_until = ?, ban_reason = ? WHERE id = ?`, append(sqlstore.BanColumns(b, micros), id)...)
 	})
 }
 
@@ -224,24 +225,20 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return account.Record{}, account.ErrNotFound
 	}
-	return r, wrap("find", err)
+	return r, sqlstore.Wrap("find", err)
 }
 
 // Get implements account.Store.
 func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
-		return nil, wrap("get", err)
+		return nil, sqlstore.Wrap("get", err)
 	}
 	records, err := readAll(s.get.QueryContext(ctx, string(list)))
 	if err != nil {
-		return nil, wrap("get", err)
+		return nil, sqlstore.Wrap("get", err)
 	}
-	accounts := make([]account.Account, len(records))
-	for i, r := range records {
-		accounts[i] = r.Account
-	}
-	return accounts, nil
+	return sqlstore.Accounts(records), nil
 }
 
 // List implements account.Store.
@@ -250,7 +247,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) ([]account.Re
 		return nil, err
 	}
 	records, err := readAll(s.list.QueryContext(ctx, after, max(0, min(limit, account.MaxList))))
-	return records, wrap("list", err)
+	return records, sqlstore.Wrap("list", err)
 }
 
 // Known implements account.Store.
@@ -261,25 +258,14 @@ func (s *Store) Known(ctx context.Context, id account.ID, from netip.Prefix) (ti
 		return time.Time{}, nil
 	}
 	if err != nil {
-		return time.Time{}, wrap("known", err)
+		return time.Time{}, sqlstore.Wrap("known", err)
 	}
 	return time.UnixMicro(seen).UTC(), nil
 }
 
 func (s *Store) do(ctx context.Context, what string, f func(*pen) error) error {
-	return wrap(what, s.writer.do(ctx, f))
+	return sqlstore.Wrap(what, s.writer.do(ctx, f))
 }
-
-// wrap says what failed, but leaves the errors of account as they are.
-func wrap(what string, err error) error {
-	if err == nil || isHarmless(err) {
-		return err
-	}
-	return fmt.Errorf("account: %s: %w", what, err)
-}
-
-// columns are what scan reads.
-const columns = `id, name, key, password, created_at, last_login, banned_at, banned_until, ban_reason`
 
 func scan(row interface{ Scan(...any) error }) (account.Record, error) {
 	var r account.Record
@@ -320,12 +306,4 @@ func timeOf(n sql.NullInt64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMicro(n.Int64).UTC()
-}
-
-// banColumns are banned_at, banned_until and ban_reason.
-func banColumns(b account.Ban) []any {
-	if b.Since.IsZero() {
-		return []any{nil, nil, ""}
-	}
-	return []any{micros(b.Since), micros(b.Until), b.Reason}
 }

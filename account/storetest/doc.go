@@ -15,6 +15,11 @@
 //	hostile.go  invalid names
 //	memory.go   Memory
 //
+// For stores in files and SQL databases:
+//
+//	crash.go       processes that write and are killed
+//	migrations.go  migrations up, down and up again
+//
 // # Limits
 //
 // The random tests take a few seconds; PARLEY_SOAK=1 raises their counts to 10^4 sequences, and
@@ -22,6 +27,6 @@
 //
 // # What it does not do
 //
-// It cannot test that a store survives kill -9 or power loss; package sqlite has tests of its own for
+// Run does not test that a store survives kill -9 or power loss; package sqlite has tests of its own for
 // that. Memory survives neither.
 package storetest

@@ -54,9 +54,10 @@ var table = []row{
 	{path: "protocol/*/core", mayImport: engine, shell: []string{"names"}}, // codec and sans-I/O core; names.go has aliases only
 	{path: "simnet", shell: []string{"conn"}},
 	{path: "account", modules: []string{"golang.org/x/crypto", "golang.org/x/text"}, shell: everyFile},
-	{path: "account/sqlite", mayImport: []string{"account"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
-	{path: "account/postgres", mayImport: []string{"account"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
-	{path: "account/storetest", mayImport: []string{"account", "internal/patient"}, modules: []string{"pgregory.net/rapid"}, shell: everyFile},
+	{path: "account/internal/sqlstore", mayImport: []string{"account"}, modules: []string{"github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/sqlite", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/postgres", mayImport: []string{"account", "account/internal/sqlstore"}, modules: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"}, shell: everyFile},
+	{path: "account/storetest", mayImport: []string{"account", "internal/patient"}, modules: []string{"pgregory.net/rapid", "github.com/pressly/goose/v3"}, shell: everyFile},
 	{path: "cluster", modules: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2"}, shell: everyFile},
 	{path: "capture", mayImport: []string{"protocol/*", "protocol/*/core"}, modules: []string{"github.com/gopacket/gopacket"}, shell: everyFile},
 	{path: "examples/...", mayImport: []string{".", "world", "arena", "protocol/*", "protocol/*/core", "simnet", "account", "account/sqlite",
@@ -105,7 +106,7 @@ var table = []row{
 	{path: "test/attack", shell: everyFile},
 
 	// The examples' servers and clients, run by their tests.
-	{path: "test/stage", shell: everyFile},
+	{path: "test/stage", mayImport: []string{"internal/patient"}, shell: everyFile},
 
 	{path: "test/layout"},
 }
