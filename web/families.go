@@ -202,6 +202,6 @@ var leftOut = map[string]string{
 	"Connector.Mux.Out":             "likewise",
 	"Connector.Lobby.Packages":      "the sum of parley_connector_packages_total",
 	"Realm.Time.In":                 "the sum of parley_stranger_packets_total",
-	"Realm.Streams.Opened":          "parley_connections_total",
+	"*.Streams.Opened":              "parley_connections_total",
 	"Accounts.MaxHashing":           "the most of parley_account_hashing",
 }

@@ -31,6 +31,8 @@
 // failed, Cause returns the kind of failure, and Err builds the text: "items[2].name: 12
 // bytes wanted at offset 7, 3 left" (error.go).
 //
+// Besides the cursor, side.go has the two sides of a connection and the names of closed sets.
+//
 // # Cost
 //
 // Reading and refusing allocate nothing; Err allocates. Names are free: reads are inlined,

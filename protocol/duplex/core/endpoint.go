@@ -10,6 +10,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/lend"
 	"parley/internal/metric"
+	"parley/internal/wire"
 )
 
 var (
@@ -49,7 +50,7 @@ const (
 var stateNames = [...]string{"unset", "connecting", "joining", "open", "closing", "closed"}
 
 // String returns the state's name.
-func (s State) String() string { return nameOf(s, stateNames[:]) }
+func (s State) String() string { return wire.NameOf(s, stateNames[:]) }
 
 // Endpoint is one side of one connection, with both channels: a pure state machine. Call its
 // methods in this order: Handle* → PollEvent until false → PollBytes, for main → PollTransmit
@@ -149,7 +150,7 @@ func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Sh
 	return Endpoint{
 		cfg: c, rand: s.Rand, lender: &s.buffers, side: side, state: StateConnecting, now: now, born: now,
 		main:   admission.Canon(main),
-		stream: Stream{rules: c.rules, from: side.other(), lender: &s.buffers},
+		stream: Stream{rules: c.rules, from: side.Other(), lender: &s.buffers},
 	}
 }
 

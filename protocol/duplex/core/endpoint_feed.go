@@ -12,7 +12,7 @@ import (
 func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 	e.now = now
 	var d Datagram
-	ok := d.Parse(e.side.other(), b)
+	ok := d.Parse(e.side.Other(), b)
 	if e.state == StateClosed {
 		return
 	}
@@ -28,7 +28,7 @@ func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) 
 func (e *Endpoint) handleFeed(now time.Time, d *Datagram, ok bool) {
 	e.stats.FeedIn++
 	switch {
-	case !ok || e.cfg.rules.check(e.side.other(), &d.Message) != nil:
+	case !ok || e.cfg.rules.check(e.side.Other(), &d.Message) != nil:
 		// "A code or SID that the schema does not know is an error on main […]; on feed the
 		// datagram is dropped and counted."
 		e.stats.Malformed++

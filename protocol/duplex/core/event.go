@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/internal/wire"
+)
 
 // EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
@@ -37,7 +41,7 @@ const (
 var eventNames = [...]string{"unset", "joined", "feed", "update", "sync", "gone", "synced", "signal", "query", "reply", "closed"}
 
 // String returns the kind's name.
-func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 
 // Event is an event of a connection. Data is valid until the next call of any method of
 // the endpoint.
@@ -83,15 +87,7 @@ var reasonNames = [...]string{"unset", "closed", "peer left", "refused", "timeou
 	"out of room", "main was lost", "made room for others", "socket failed"}
 
 // String returns the reason in words.
-func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
-
-// nameOf returns the name of a value of a closed set; the zero one's for what is none.
-func nameOf[T ~uint8](v T, names []string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}
+func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
 
 // Close is how a connection ended: by which side, why, and with which text. The dialect
 // has no message for the text, so it never reaches the other side.

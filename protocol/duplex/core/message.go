@@ -1,29 +1,17 @@
 package core
 
+import "parley/internal/wire"
+
 // A Side is the end of a connection that sent a message. Three of the messages are sent
 // by one side only.
-type Side uint8
+type Side = wire.Side
 
 // The two sides. The zero Side is unset, and no message from it is accepted. The values
 // are bits, so that the senders of a message are a set (see forms in codec.go).
 const (
-	FromClient Side = 1 << iota
-	FromServer
+	FromClient = wire.FromClient
+	FromServer = wire.FromServer
 )
-
-// String returns the name of the side.
-func (s Side) String() string {
-	switch s {
-	case FromClient:
-		return "client"
-	case FromServer:
-		return "server"
-	}
-	return "unset"
-}
-
-// other returns the side that talks with s.
-func (s Side) other() Side { return s ^ (FromClient | FromServer) }
 
 // A Channel is one of the two channels between a client and a server. The zero Channel is
 // unset, and no message on it is accepted. The values are bits, as those of Side are.
@@ -74,7 +62,7 @@ var kindNames = [...]string{
 }
 
 // String returns the name of the kind.
-func (k Kind) String() string { return nameOf(k, kindNames[:]) }
+func (k Kind) String() string { return wire.NameOf(k, kindNames[:]) }
 
 // The codes. The document refers to a table of codes but does not contain one. These codes
 // are ours.

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/metric"
 	"parley/internal/queue"
+	"parley/internal/wire"
 )
 
 var (
@@ -51,7 +52,7 @@ const (
 var stateNames = [...]string{"unset", "opening", "lobby", "entering", "playing", "closing", "closed"}
 
 // String returns the state's name.
-func (s State) String() string { return nameOf(s, stateNames[:]) }
+func (s State) String() string { return wire.NameOf(s, stateNames[:]) }
 
 // Endpoint is one side of one connection: a pure state machine. Call its methods in this
 // order: HandleBytes or HandleTimeout → PollEvent until false → PollBytes until it has no

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/internal/wire"
+)
 
 // EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
@@ -36,7 +40,7 @@ const (
 var eventNames = [...]string{"unset", "opened", "register", "login", "enter", "registered", "logged in", "message", "refused", "closed"}
 
 // String returns the kind's name.
-func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 
 // Event is an event of a connection. Message is valid until the next call of any method of the
 // endpoint.
@@ -89,15 +93,7 @@ var reasonNames = [...]string{"unset", "closed", "peer left", "timeout", "versio
 	"too many others", "stream ended"}
 
 // String returns the reason in words.
-func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
-
-// nameOf returns the name of a value of a closed set; the zero one's for what is none.
-func nameOf[T ~uint8](v T, names []string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}
+func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
 
 // Close is how a connection ended: by which side, why, and with which exit code. Exit is
 // meaningless if the stream ended without one.

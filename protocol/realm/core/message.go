@@ -1,28 +1,19 @@
 package core
 
+import "parley/internal/wire"
+
 // A Side is the end of a connection that sent a message. All but three of the 22 messages are
 // sent by one side only.
-type Side uint8
+type Side = wire.Side
 
 // The two sides. The zero Side is unset, and no message from it is accepted. The values are
 // bits, so that the senders of a message are a set (see kinds).
 const (
-	FromClient Side = 1 << iota
-	FromServer
+	FromClient = wire.FromClient
+	FromServer = wire.FromServer
 
 	fromBoth = FromClient | FromServer
 )
-
-// String returns the name of the side.
-func (s Side) String() string {
-	switch s {
-	case FromClient:
-		return "client"
-	case FromServer:
-		return "server"
-	}
-	return "unset"
-}
 
 // A Kind is one of the 22 messages. The zero Kind is unset; the byte on the wire is one
 // less than the Kind.

@@ -78,11 +78,3 @@ func (s *Messages) OK() bool { return s.r.OK() }
 // Err returns nil, or a *wire.Error that names the wrong field and its offset, as in
 // "messages[2].text size". It allocates.
 func (s *Messages) Err() error { return s.r.Err() }
-
-// nameOf returns the name of a value of a closed set; the zero one's for what is none.
-func nameOf[T ~uint8](v T, names []string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}

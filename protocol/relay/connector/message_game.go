@@ -21,7 +21,7 @@ const (
 var toGameNames = [...]string{"unset", "Ping", "Join", "Leave", "Readiness"}
 
 // String returns the game's name for the message.
-func (k ToGameKind) String() string { return nameOf(k, toGameNames[:]) }
+func (k ToGameKind) String() string { return wire.NameOf(k, toGameNames[:]) }
 
 // Readiness is how far a player, or a game, has got on the way to the start. The zero value is for a new one.
 type Readiness uint8
@@ -114,7 +114,7 @@ const (
 var fromGameNames = [...]string{"unset", "Pong", "NotJoined", "Joined", "JoinError", "Left", "PeerJoined", "PeerLeft", "GameReadiness"}
 
 // String returns the game's name for the message.
-func (k FromGameKind) String() string { return nameOf(k, fromGameNames[:]) }
+func (k FromGameKind) String() string { return wire.NameOf(k, fromGameNames[:]) }
 
 // JoinError is the reason why a client did not become a player. The zero value is unset.
 type JoinError uint8
@@ -131,7 +131,7 @@ const (
 var joinErrorNames = [...]string{"unset", "GameFull", "GameNotOpened", "AlreadyJoined", "DifferentGame"}
 
 // String returns the game's name for the reason.
-func (e JoinError) String() string { return nameOf(e, joinErrorNames[:]) }
+func (e JoinError) String() string { return wire.NameOf(e, joinErrorNames[:]) }
 
 // FromGame is a message from a game to a client:
 //

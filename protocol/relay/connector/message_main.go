@@ -19,7 +19,7 @@ const (
 var toMainNames = [...]string{"unset", "Ping", "OpenGame"}
 
 // String returns the game's name for the message.
-func (k ToMainKind) String() string { return nameOf(k, toMainNames[:]) }
+func (k ToMainKind) String() string { return wire.NameOf(k, toMainNames[:]) }
 
 // ToMain is a message from a client to the main port:
 //
@@ -79,7 +79,7 @@ const (
 var fromMainNames = [...]string{"unset", "Pong", "GameOpened", "GameOpenError"}
 
 // String returns the game's name for the message.
-func (k FromMainKind) String() string { return nameOf(k, fromMainNames[:]) }
+func (k FromMainKind) String() string { return wire.NameOf(k, fromMainNames[:]) }
 
 // OpenError is the reason why no game was opened. The zero value is unset.
 type OpenError uint8
@@ -93,7 +93,7 @@ const (
 var openErrorNames = [...]string{"unset", "DifferentGame"}
 
 // String returns the game's name for the reason.
-func (e OpenError) String() string { return nameOf(e, openErrorNames[:]) }
+func (e OpenError) String() string { return wire.NameOf(e, openErrorNames[:]) }
 
 // FromMain is a message from the main port to a client:
 //

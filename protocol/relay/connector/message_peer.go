@@ -24,7 +24,7 @@ const (
 var peerNames = [...]string{"unset", "Chat", "Spawn", "Despawn", "SetPath", "Transform", "ChangeHealth", "Projectile"}
 
 // String returns the game's name for the message.
-func (k PeerKind) String() string { return nameOf(k, peerNames[:]) }
+func (k PeerKind) String() string { return wire.NameOf(k, peerNames[:]) }
 
 // Entity identifies an entity of the game: the player that created it, and that player's number
 // for it.

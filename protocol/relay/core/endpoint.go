@@ -12,6 +12,7 @@ import (
 	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
+	"parley/internal/wire"
 )
 
 var (
@@ -46,7 +47,7 @@ const (
 var stateNames = [...]string{"unset", "joining", "open", "leaving", "closing", "closed"}
 
 // String returns the state's name.
-func (s State) String() string { return nameOf(s, stateNames[:]) }
+func (s State) String() string { return wire.NameOf(s, stateNames[:]) }
 
 // Endpoint is one end of one conversation: a pure state machine. NewClient makes a client's Endpoint. A server has one in
 // each Peer. Call its methods in this order: Handle* → PollEvent until false → PollTransmit until false → sleep until

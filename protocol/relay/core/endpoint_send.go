@@ -5,6 +5,7 @@ import (
 
 	"parley/internal/lend"
 	"parley/internal/reliable"
+	"parley/internal/wire"
 )
 
 // Target is the receiver of a client's package.
@@ -20,7 +21,7 @@ const (
 var targetNames = [...]string{"others", "server"}
 
 // String returns the target's name.
-func (t Target) String() string { return nameOf(t, targetNames[:]) }
+func (t Target) String() string { return wire.NameOf(t, targetNames[:]) }
 
 // Send sends a package. Nothing is sent if it returns an error.
 func (e *Endpoint) Send(now time.Time, mode Mode, to Target, payload []byte) error {

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/internal/wire"
+)
 
 // EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
@@ -18,7 +22,7 @@ const (
 var eventNames = [...]string{"unset", "joined", "package", "left"}
 
 // String returns the kind's name.
-func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 
 // Event is an event of a conversation. The payload is valid until the next call of any method of
 // the endpoint or the Mux.
@@ -74,15 +78,7 @@ var reasonNames = [...]string{"unset", "closed", "peer left", "removed by the se
 	"protocol error", "its port was closed", "the socket failed", "the server refused us", "nothing came from the server"}
 
 // String returns the reason in words.
-func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
-
-// nameOf returns the name of a value of a closed set; the zero one's for what is none.
-func nameOf[T ~uint8](v T, names []string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}
+func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
 
 // Close is how a conversation ended: the reason, and a text for logs. With ReasonRefused, Text has the
 // server's words. Other texts are not sent, as the protocol has no field for them.

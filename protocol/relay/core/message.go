@@ -14,7 +14,7 @@ const (
 var kindNames = [...]string{"unset", KindPackage: "package", KindConfirmation: "confirm"}
 
 // String returns the name that decode prints.
-func (k Kind) String() string { return nameOf(k, kindNames[:]) }
+func (k Kind) String() string { return wire.NameOf(k, kindNames[:]) }
 
 // Mode is the reliability of a package. The values are those of bits 6 and 5.
 type Mode uint8

@@ -13,6 +13,7 @@ import (
 	"parley/internal/queue"
 	"parley/internal/reliable"
 	"parley/internal/serial"
+	"parley/internal/wire"
 )
 
 var (
@@ -49,9 +50,9 @@ const (
 )
 
 // String returns the state's name.
-func (s State) String() string {
-	return [...]string{"unset", "connecting", "accepted", "open", "closing", "closed"}[min(s, StateClosed)]
-}
+func (s State) String() string { return wire.NameOf(s, stateNames[:]) }
+
+var stateNames = [...]string{"unset", "connecting", "accepted", "open", "closing", "closed"}
 
 // Endpoint is one side of one connection: a pure state machine. Call its methods in this
 // order: Handle* → PollEvent until false → PollTransmit until false → sleep until

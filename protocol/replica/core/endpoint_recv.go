@@ -28,7 +28,7 @@ func (e *Endpoint) take(now time.Time, b []byte) {
 		return
 	}
 	var p Packet
-	if !p.Parse(e.side.other(), b) {
+	if !p.Parse(e.side.Other(), b) {
 		e.noteMalformed(now)
 		return
 	}
@@ -238,7 +238,7 @@ func (e *Endpoint) nextMessage(ev *Event) bool {
 // application reads still counts.
 func (e *Endpoint) takeLink(b []byte) {
 	var p Packet
-	if !p.Parse(e.side.other(), b) {
+	if !p.Parse(e.side.Other(), b) {
 		panic("replica: the engine delivered what it was not given")
 	}
 	if e.state != StateClosed {
@@ -330,5 +330,3 @@ func (e *Endpoint) noteMalformed(now time.Time) {
 		e.fail(now, Close{Reason: ReasonProtocol})
 	}
 }
-
-func (s Side) other() Side { return s ^ (FromClient | FromServer) }

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/internal/wire"
+)
 
 // EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
@@ -27,9 +31,9 @@ const (
 )
 
 // String returns the kind's name.
-func (k EventKind) String() string {
-	return [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed"}[min(k, EventClosed)]
-}
+func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
+
+var eventNames = [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed"}
 
 // Event is an event of a connection. Name and Data are valid until the next call of any method of the endpoint.
 type Event struct {
@@ -72,10 +76,10 @@ const (
 )
 
 // String returns the reason in words.
-func (r Reason) String() string {
-	return [...]string{"unset", "closed", "peer left", "rejected", "timeout", "reliable packet never acknowledged",
-		"replaced by a new connection", "protocol error", "out of room", "unknown to the server", "socket failed"}[min(r, ReasonSocket)]
-}
+func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
+
+var reasonNames = [...]string{"unset", "closed", "peer left", "rejected", "timeout", "reliable packet never acknowledged",
+	"replaced by a new connection", "protocol error", "out of room", "unknown to the server", "socket failed"}
 
 // Close is how a connection ended: by which side, why, and with which text.
 type Close struct {

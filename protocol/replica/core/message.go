@@ -1,6 +1,10 @@
 package core
 
-import "strconv"
+import (
+	"strconv"
+
+	"parley/internal/wire"
+)
 
 // Type is the first byte of a packet (section 1.1 of the document).
 type Type uint8
@@ -28,26 +32,15 @@ func (t Type) String() string {
 
 // Side is the end of a connection that sent a packet. Some packets are valid from one end
 // only, and only a server's disconnect may carry a reason.
-type Side uint8
+type Side = wire.Side
 
 // The two sides. The zero Side is unset, and no packet from it is valid.
 const (
-	FromClient Side = 1 << iota
-	FromServer
+	FromClient = wire.FromClient
+	FromServer = wire.FromServer
 
 	fromBoth = FromClient | FromServer
 )
-
-// String returns the side as the command line writes it.
-func (s Side) String() string {
-	switch s {
-	case FromClient:
-		return "client"
-	case FromServer:
-		return "server"
-	}
-	return "unset"
-}
 
 // Kind is one of the thirteen packets: a type and, where the type has several blocks, a
 // block.

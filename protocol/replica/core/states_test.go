@@ -301,7 +301,7 @@ const statesPage = "../../../docs/protocols/replica.md"
 func stateRows(to Side) (rows []string) {
 	for _, k := range allKinds {
 		rows = append(rows, k.String())
-		if rules[k].from&to.other() == 0 {
+		if rules[k].from&to.Other() == 0 {
 			continue
 		}
 		switch k {

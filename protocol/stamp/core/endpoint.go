@@ -13,6 +13,7 @@ import (
 	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
+	"parley/internal/wire"
 )
 
 var (
@@ -50,7 +51,7 @@ const (
 var stateNames = [...]string{"unset", "connecting", "accepted", "open", "closing", "closed"}
 
 // String returns the state's name.
-func (s State) String() string { return nameOf(s, stateNames[:]) }
+func (s State) String() string { return wire.NameOf(s, stateNames[:]) }
 
 // Endpoint is one side of one connection: a pure state machine. Call its methods
 // in this order: Handle* → PollEvent until false → PollTransmit until false →

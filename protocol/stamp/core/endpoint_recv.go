@@ -26,7 +26,7 @@ func (e *Endpoint) handle(now time.Time, b []byte) {
 	e.stats.In++
 	var p Packet
 	switch {
-	case !p.Parse(e.side.other(), b):
+	case !p.Parse(e.side.Other(), b):
 		e.noteMalformed(now, b)
 	case e.side == FromServer:
 		e.handleAtServer(now, &p)
@@ -36,8 +36,6 @@ func (e *Endpoint) handle(now time.Time, b []byte) {
 		e.handleAtClient(now, &p, b)
 	}
 }
-
-func (s Side) other() Side { return s ^ (FromClient | FromServer) }
 
 // handleConnecting takes what comes to a client that has no clock yet to judge it by.
 func (e *Endpoint) handleConnecting(now time.Time, p *Packet) {

@@ -5,6 +5,7 @@ import (
 
 	"parley/internal/queue"
 	"parley/internal/reliable"
+	"parley/internal/wire"
 )
 
 // atTimestamp is where the time of any packet is.
@@ -26,7 +27,7 @@ const (
 var modeNames = [...]string{"unreliable", "reliable", "ordered"}
 
 // String returns the mode's name.
-func (m Mode) String() string { return nameOf(m, modeNames[:]) }
+func (m Mode) String() string { return wire.NameOf(m, modeNames[:]) }
 
 // Send sends an entity packet to a client. Nothing is sent if it returns an error.
 func (e *Endpoint) Send(now time.Time, mode Mode, data []byte) error {

@@ -1,6 +1,10 @@
 package core
 
-import "fmt"
+import (
+	"fmt"
+
+	"parley/internal/wire"
+)
 
 // EventKind is the kind of an event. The constants below are all kinds.
 type EventKind uint8
@@ -31,7 +35,7 @@ const (
 var eventNames = [...]string{"unset", "connected", "entity", "skipped", "acked", "lost", "entered", "closed"}
 
 // String returns the kind's name.
-func (k EventKind) String() string { return nameOf(k, eventNames[:]) }
+func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 
 // Event is an event of a connection. Data is valid until the next call of any method of the endpoint.
 type Event struct {
@@ -73,15 +77,7 @@ var reasonNames = [...]string{"unset", "closed", "peer left", "rejected", "timeo
 	"replaced by a new connection", "protocol error", "unknown to the server", "socket failed"}
 
 // String returns the reason in words.
-func (r Reason) String() string { return nameOf(r, reasonNames[:]) }
-
-// nameOf returns the name of a value of a closed set; the zero one's for what is none.
-func nameOf[T ~uint8](v T, names []string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return names[0]
-}
+func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
 
 // Close is how a connection ended: by which side, why, and with which text.
 type Close struct {

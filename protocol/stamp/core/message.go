@@ -1,26 +1,17 @@
 package core
 
+import "parley/internal/wire"
+
 // A Side is the end of a connection that sent a packet. Of the five packets, two are sent
 // only by a server, one only by a client, and one has a different layout from each.
-type Side uint8
+type Side = wire.Side
 
 // The two sides. The zero Side is unset, and no packet from it is accepted. The values are
 // bits, so that the senders of a packet are a set (see senders in codec.go).
 const (
-	FromClient Side = 1 << iota
-	FromServer
+	FromClient = wire.FromClient
+	FromServer = wire.FromServer
 )
-
-// String returns the name of the side.
-func (s Side) String() string {
-	switch s {
-	case FromClient:
-		return "client"
-	case FromServer:
-		return "server"
-	}
-	return "unset"
-}
 
 // A Kind is one of the five packets. The zero Kind is unset.
 type Kind uint8
@@ -44,12 +35,7 @@ var kindNames = [...]string{
 }
 
 // String returns the packet's name in the document.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return kindNames[0]
-}
+func (k Kind) String() string { return wire.NameOf(k, kindNames[:]) }
 
 // Packet is one datagram of either side. Each begins with a header of 12 bytes;
 // numbers are little endian:
