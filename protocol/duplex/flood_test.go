@@ -196,42 +196,6 @@ func certificate(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: pool}
 }
 
-func TestMainOverTLS(t *testing.T) {
-	server, client := certificate(t)
-	h := newHall(t, Config{TLS: server})
-	x := h.enter(Config{TLS: client})
-	h.set(7, 1)
-	await(t, x, "sync 7 010000000000000001")
-	if err := h.Do(func() {
-		for range 50 {
-			if err := h.Scene().Player(1).Sync(-1, longLine); err != nil {
-				t.Error(err)
-			}
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	got := 0
-	for ev := range x.Events() {
-		if ev.Kind == EventSync && ev.SID == -1 && bytes.Equal(ev.Data, longLine) {
-			if got++; got == 50 {
-				break
-			}
-		}
-	}
-	if err := x.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	h.wait("the client leaves", h.saw("1 closed: peer left"))
-	// Who does not trust the server does not get in.
-	if _, err := Dial(t.Context(), h.Addr().String(), Config{TLS: &tls.Config{}, FeedAddr: h.FeedAddr().String()}); err == nil {
-		t.Error("an unknown certificate passes")
-	}
-	if err := h.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 // T58: clients that come and go leave no goroutine and no descriptor.
 func TestChurnOfSockets(t *testing.T) {
 	h := newHall(t, Config{})

@@ -3,6 +3,7 @@ package duplex
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -142,9 +143,15 @@ func await(t testing.TB, x *Client, want string) {
 }
 
 func TestServerAndClientOverRealSockets(t *testing.T) {
-	h := newHall(t, Config{Resync: -1})
+	server, client := certificate(t)
+	t.Run("plain", func(t *testing.T) { playOverSockets(t, nil, nil) })
+	t.Run("TLS", func(t *testing.T) { playOverSockets(t, server, client) })
+}
+
+func playOverSockets(t *testing.T, server, client *tls.Config) {
+	h := newHall(t, Config{Resync: -1, TLS: server})
 	h.set(7, 1)
-	x := h.enter(Config{})
+	x := h.enter(Config{TLS: client})
 	await(t, x, "sync 7 010000000000000001")
 	await(t, x, "synced")
 	if !x.FeedUp() || x.Player() != 1 {
@@ -173,10 +180,27 @@ func TestServerAndClientOverRealSockets(t *testing.T) {
 	if data, ok := x.Element(7); !ok || string(data) != string(valueOf(2)) {
 		t.Errorf("the client knows %x of 7", data)
 	}
+	if err := h.Do(func() {
+		for range 50 {
+			if err := h.Scene().Player(1).Sync(-1, longLine); err != nil {
+				t.Error(err)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		await(t, x, fmt.Sprintf("sync -1 %x", longLine))
+	}
 	if err := x.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	h.wait("the client leaves", h.saw("1 closed: peer left"))
+	if server != nil {
+		if _, err := Dial(t.Context(), h.Addr().String(), Config{TLS: &tls.Config{}, FeedAddr: h.FeedAddr().String()}); err == nil {
+			t.Error("an unknown certificate passes")
+		}
+	}
 	if err := h.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -1,7 +1,6 @@
 package blackbox
 
 import (
-	"context"
 	"encoding/binary"
 	"net"
 	"slices"
@@ -9,9 +8,6 @@ import (
 	"testing"
 	"time"
 	"unsafe"
-
-	"parley/internal/patient"
-	"parley/play/player"
 )
 
 // How long before the kernel received an answer of realm's time server its stamp was read, while 200 bots play: what a window client takes
@@ -20,11 +16,7 @@ func BenchmarkTimeAnswers(b *testing.B) {
 	const each = 40
 	config := loadConfig{Favoured: true}
 	l := startLoaded(b, config)
-	crowd := bots(b, l, config, each)
-	ctx, cancel := context.WithCancel(b.Context())
-	results := make(chan []player.Result, 1)
-	go func() { results <- crowd.Run(ctx) }()
-	defer func() { cancel(); patient.Value(results) }()
+	defer play(b, bots(b, l, config, each))()
 	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
 		time.Sleep(50 * time.Millisecond)
 	}

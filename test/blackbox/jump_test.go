@@ -1,7 +1,6 @@
 package blackbox
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"parley/internal/patient"
 	"parley/internal/promise"
-	"parley/play/player"
 )
 
 // T63: the server's wall clock jumps by an hour and more, forward and back, and by a second, and that of its
@@ -39,9 +37,7 @@ func TestTheWallClockJumps(t *testing.T) {
 			crowd := bots(t, l, config, each)
 			joined := make(chan struct{}, 5*each)
 			crowd.Seed, crowd.Joined = seed<<8+uint64(total), func() { joined <- struct{}{} }
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan []player.Result, 1)
-			go func() { ended <- crowd.Run(ctx) }()
+			stop := play(t, crowd)
 			for range 5 * each {
 				patient.Value(joined) // or failed to, as the results say
 			}
@@ -52,8 +48,7 @@ func TestTheWallClockJumps(t *testing.T) {
 			all := f.Players == 4*total && f.Spectators == total
 			end := func() {
 				t.Helper()
-				cancel()
-				for _, r := range patient.Value(ended) {
+				for _, r := range stop() {
 					if all && (r.Errors > 0 || r.Connected != r.Bots || r.Updates == 0) {
 						t.Errorf("%s: %d of %d connected, %d failed: %s", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error)
 					} else if !all {

@@ -36,6 +36,17 @@ func bots(t testing.TB, l *loaded, c loadConfig, each int) *player.Crowd {
 	return crowd
 }
 
+// play runs a crowd until stop is called, which returns what came of it.
+func play(t testing.TB, crowd *player.Crowd) (stop func() []player.Result) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan []player.Result, 1)
+	go func() { ended <- crowd.Run(ctx) }()
+	return sync.OnceValue(func() []player.Result {
+		cancel()
+		return patient.Value(ended)
+	})
+}
+
 // 1,000 entities and 200 players, 40 of each dialect (stamp's watch), at 20 ticks a second, for as
 // many ticks as there are iterations: the server in a process of its own, bots in this one, on the
 // same cores. Bots steer about twice a second, throw each two and speak each ten.
@@ -45,11 +56,8 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 	spinP50, spinP99 := spins(b, max(b.N, 200), 5*time.Millisecond)
 	config := loadConfig{Drifters: 1000 - 4*each, Favoured: true}
 	l := startLoaded(b, config)
-	crowd := bots(b, l, config, each)
-	ctx, cancel := context.WithCancel(b.Context())
-	defer cancel()
-	results := make(chan []player.Result, 1)
-	go func() { results <- crowd.Run(ctx) }()
+	stop := play(b, bots(b, l, config, each))
+	defer stop()
 	clock := time.NewTicker(time.Second / 20)
 	defer clock.Stop()
 	for f := l.say(loadFigures); f.Players < 4*each || f.Spectators < each; f = l.say(loadFigures) {
@@ -65,7 +73,7 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 	}
 	f := l.say(loadFigures)
 	mine = processCPU() - mine
-	cancel()
+	results := stop()
 	n := float64(f.Ticks)
 	b.ReportMetric(milliseconds(f.P50), "tick-p50-ms")
 	b.ReportMetric(milliseconds(f.P99), "tick-p99-ms")
@@ -77,7 +85,7 @@ func BenchmarkOneThousandEntities(b *testing.B) {
 	b.ReportMetric(float64(f.Mallocs)/n, "server-allocs/tick")
 	b.ReportMetric(milliseconds(f.GCPauseP99), "gc-p99-ms")
 	b.Logf("load %s; favoured %v; %d ticks, %d late, %d let go; %d collections; %d MB resident", machineLoad(), f.Favoured, f.Ticks, f.Late, f.Skips, f.GCs, f.Resident>>20)
-	for _, r := range patient.Value(results) {
+	for _, r := range results {
 		b.Logf("%s: %d of %d connected, %d errors %s; seen %d of %d; heard %d of %d; p50 %v p99 %v", r.Dialect, r.Connected, r.Bots, r.Errors, r.Error,
 			r.Seen, r.Steered, r.Heard, r.Said, r.P50.Round(time.Millisecond), r.P99.Round(time.Millisecond))
 		if r.Connected != r.Bots || r.Errors > 0 {
@@ -208,12 +216,9 @@ func tickAllocations(t *testing.T, each int) (clean, judged int, faults []string
 	come := func(n int, seed uint64) (leave func()) {
 		crowd := bots(t, l, config, n)
 		crowd.Seed = seed
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan []player.Result, 1)
-		go func() { ended <- crowd.Run(ctx) }()
+		stop := play(t, crowd)
 		return func() {
-			cancel()
-			for _, r := range patient.Value(ended) {
+			for _, r := range stop() {
 				if r.Errors > 0 {
 					faults = append(faults, fmt.Sprintf("%s: %d of %d bots failed: %s", r.Dialect, r.Errors, r.Bots, r.Error))
 				}

@@ -233,6 +233,7 @@ func comeAndGo(w *town, people int) {
 		case 2:
 			p.conn.Close(ExitClientKicked, "")
 		}
+		w.look()
 	}
 	w.drive()
 	clear(w.people) // so that nothing of them is kept

@@ -25,7 +25,8 @@ type town struct {
 	forget bool        // clients do not keep what they are told
 	told   []toldEvent // what the server's program was told, but for enter and messages
 	buf    [4096]byte
-	max    int // largest piece; 0 is all there is
+	max    int    // largest piece; 0 is all there is
+	look   func() // called whenever something has moved
 }
 
 type toldEvent struct {
@@ -60,7 +61,7 @@ func spoken(c Config) Config {
 
 func newTown(t testing.TB, r *rand.Rand, c Config) *town {
 	c = spoken(c)
-	w := &town{t: t, rand: r, now: townEpoch, game: newTestGame(), accounts: map[string]string{}, in: map[string]bool{}}
+	w := &town{t: t, rand: r, now: townEpoch, game: newTestGame(), accounts: map[string]string{}, in: map[string]bool{}, look: func() {}}
 	w.mux = NewMux(w.now, c, &Shared{})
 	for _, name := range []string{"ann", "bob", "cyd", "dee", "eve"} {
 		w.accounts[name] = "password of " + name
@@ -174,6 +175,7 @@ func (w *town) step() (moved bool) {
 	for _, p := range w.people {
 		moved = p.stepDown() || moved
 	}
+	w.look()
 	return moved
 }
 

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"io"
 	"testing"
 
 	"parley/internal/kit"
@@ -13,12 +12,14 @@ import (
 func TestTrafficNeverFalls(t *testing.T) {
 	w := newTown(t, kit.Rand(t), Config{Terrain: &flatland{}})
 	w.max = 64
-	var conns []*Conn
+	conns := map[*Conn]bool{}
 	var last Stats
-	check := func() {
-		t.Helper()
+	w.look = func() {
+		for _, p := range w.people {
+			conns[p.conn] = true
+		}
 		var want Stats
-		for _, c := range conns {
+		for c := range conns {
 			st := c.Stats()
 			sums.Add(&want, &st)
 		}
@@ -31,35 +32,8 @@ func TestTrafficNeverFalls(t *testing.T) {
 		}
 		last = got
 	}
-	drive := func() {
-		for w.step() {
-			check()
-		}
-	}
 	for range 10 {
-		for range 10 {
-			p := w.arrive(Config{})
-			conns = append(conns, p.conn)
-			if w.rand.IntN(2) == 0 {
-				drive()
-				p.client.Login(w.now, "ann", "password of ann")
-			}
-		}
-		drive()
-		w.mux.Say(1, []byte("hello"))
-		for _, p := range w.people {
-			switch w.rand.IntN(3) {
-			case 0:
-				p.client.Close(w.now, ExitClientQuit, "")
-			case 1:
-				w.mux.HandleEnd(w.now, p.conn, io.EOF)
-			case 2:
-				p.conn.Close(ExitClientKicked, "")
-			}
-			check()
-		}
-		drive()
-		w.people = w.people[:0]
+		comeAndGo(w, 10)
 	}
 	if w.mux.Len() != 0 || last.In == 0 || last.Out == 0 || last.OutBytes == 0 {
 		t.Errorf("%d connections are left, %+v", w.mux.Len(), last)
