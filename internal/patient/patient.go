@@ -34,6 +34,16 @@ func Done(f func()) {
 	f()
 }
 
+// Until waits until something holds that other goroutines bring about, and fails the test if it does not.
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: it has not come within %v", what, limit)
+		}
+	}
+}
+
 // Test gives a whole test a time limit. Benchmarks have none.
 func Test(t testing.TB) {
 	if _, ok := t.(*testing.B); ok {

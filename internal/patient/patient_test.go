@@ -14,7 +14,8 @@ import (
 // Each kind of wait ends in a process of its own, which dies of it and says where it waited.
 func TestAWaitForNothingEnds(t *testing.T) {
 	waits := map[string]func(){
-		"a value": func() { Value(make(chan int)) },
+		"a condition": func() { Until(t, "TestAWaitForNothingEnds.func", func() bool { return false }) },
+		"a value":     func() { Value(make(chan int)) },
 		"a group": func() {
 			var group sync.WaitGroup
 			group.Add(1)
@@ -65,6 +66,7 @@ func TestWhatComesIsReceived(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 	Done(func() {})
+	Until(t, "it holds", func() bool { return true })
 }
 
 // In a bubble no time is lost, and the clock is the wall's.

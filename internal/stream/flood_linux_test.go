@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/pagetest"
+	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/internal/shell/shelltest"
 	"parley/test/attack"
@@ -48,16 +49,6 @@ func (s *server) visit(addr string) error {
 	return err
 }
 
-// until waits for something to become true.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
 // watchedSigner counts how many signatures are made at once.
 type watchedSigner struct {
 	crypto.Signer
@@ -84,7 +75,7 @@ func TestRecordedHellosKeepNobodyOut(t *testing.T) {
 	s := newServer(t, Config{TLS: config}, echo)
 	flood := attack.SendHellos(s.l.Addr().String(), "127.0.0.2", attack.Hello(t), 0)
 	defer flood.Stop()
-	until(t, "a flood", func() bool { st := s.l.Stats(); return st.Crowded > 0 && st.Crowded+st.Hasty > 100 })
+	patient.Until(t, "a flood", func() bool { st := s.l.Stats(); return st.Crowded > 0 && st.Crowded+st.Hasty > 100 })
 	visits := 20
 	if promise.Full() {
 		visits = 100
@@ -200,7 +191,7 @@ func TestTheBusiestHostMakesRoom(t *testing.T) {
 		if err == nil {
 			t.Cleanup(func() { c.Close() })
 		}
-		until(t, "accepted", func() bool { return s.l.Stats().Accepted > n })
+		patient.Until(t, "accepted", func() bool { return s.l.Stats().Accepted > n })
 		return c // nil: it was refused at once
 	}
 	isCut := func(c net.Conn, want bool) {

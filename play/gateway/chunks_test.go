@@ -254,7 +254,7 @@ func TestARealmCrowdSharesTerrain(t *testing.T) {
 		})
 		return waiting, least, largest - least
 	}
-	waitFor(t, func() {}, "all have asked", func() bool { n, _, _ := look(); return n == crowd })
+	patient.Until(t, "all have asked", func() bool { n, _, _ := look(); return n == crowd })
 	waitFor(t, func() {
 		tick()
 		if _, least, gap := look(); gap > chunksATick {

@@ -177,18 +177,18 @@ func TestRealmPlayersActWhileTheWorldIsBehind(t *testing.T) {
 	const acts = 5
 	come := func(stopped int64) { // while the world stands still
 		t.Helper()
-		waitFor(t, func() {}, "the world stands still", func() bool { return stops.Load() == stopped })
+		patient.Until(t, "the world stands still", func() bool { return stops.Load() == stopped })
 		for range acts {
 			act()
 		}
-		waitFor(t, func() {}, "they have come", func() bool {
+		patient.Until(t, "they have come", func() bool {
 			d.inbox.mu.Lock()
 			defer d.inbox.mu.Unlock()
 			return len(d.inbox.list) >= acts
 		})
 	}
 	from := p.ServerTick()
-	waitFor(t, func() {}, "half a second of the clock", func() bool { return p.ServerTick() >= from+rate/2 })
+	patient.Until(t, "half a second of the clock", func() bool { return p.ServerTick() >= from+rate/2 })
 	come(1)
 	for range rate / 5 { // it catches up, but not yet with the clock
 		gate <- struct{}{}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/patient"
 	realmcore "parley/protocol/realm/core"
 )
 
@@ -36,7 +37,7 @@ func TestWhoHasToGoIsToldWhy(t *testing.T) {
 			until(t, h, "it is out, and reads "+tt.kicked, func() bool { return len(h.players) == 0 && strings.Contains(g.told(), tt.kicked) })
 			h, g = enter()
 			ends(t, h.Shutdown)
-			waitFor(t, func() {}, "it is out, and reads "+tt.closed, func() bool { return strings.Contains(g.told(), tt.closed) })
+			patient.Until(t, "it is out, and reads "+tt.closed, func() bool { return strings.Contains(g.told(), tt.closed) })
 		})
 	}
 }

@@ -181,7 +181,7 @@ func TestWhoLeavesMakesNoTicketOfAnotherGood(t *testing.T) {
 	}
 	h.enter(seats[0], "")
 	h.leave(seats[0])
-	waitFor(t, func() {}, "the write has failed", func() bool { return h.gate.Stats().Unkept == 1 })
+	patient.Until(t, "the write has failed", func() bool { return h.gate.Stats().Unkept == 1 })
 	h.enter(seats[1], "") // which learns what became of the first
 	h.enter(seats[2], "")
 	settle(t, h)

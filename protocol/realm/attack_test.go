@@ -79,7 +79,7 @@ func TestShutdownTellsEverybody(t *testing.T) {
 func TestRealChurn(t *testing.T) {
 	p := newPlace(t, Config{})
 	p.dial().Close(context.Background())
-	eventually(t, "the first is gone", func() bool { return p.server.Stats().Mux.Ended == 1 })
+	patient.Until(t, "the first is gone", func() bool { return p.server.Stats().Mux.Ended == 1 })
 	before := runtime.NumGoroutine()
 	churn := promise.Keeps(t, "T58", "realm", shelltest.Tier(100, 2000, 10_000))
 	if shelltest.Race || testing.Short() {
@@ -105,9 +105,9 @@ func TestRealChurn(t *testing.T) {
 			}
 			c.Close(context.Background())
 		}
-		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
+		patient.Until(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
 	}
-	eventually(t, "all goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+1 })
+	patient.Until(t, "all goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+1 })
 	if got := p.server.Stats(); got.Mux.Accepted != got.Mux.Ended || got.Mux.Entered != uint64(churn) || p.accounts.logouts != churn {
 		t.Errorf("%+v, %d logouts", got, p.accounts.logouts)
 	}
@@ -120,7 +120,7 @@ func TestLateAnswersLeaveNoSession(t *testing.T) {
 	c := p.dial()
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		eventually(t, "the login has come", func() bool {
+		patient.Until(t, "the login has come", func() bool {
 			p.accounts.mu.Lock()
 			defer p.accounts.mu.Unlock()
 			return len(p.accounts.held) == 1
@@ -133,9 +133,9 @@ func TestLateAnswersLeaveNoSession(t *testing.T) {
 	if err := c.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it has left", func() bool { return p.server.Stats().Mux.Ended == 1 })
+	patient.Until(t, "it has left", func() bool { return p.server.Stats().Mux.Ended == 1 })
 	p.accounts.held[0]()
-	eventually(t, "the session has ended", func() bool { return p.accounts.sessions() == 0 })
+	patient.Until(t, "the session has ended", func() bool { return p.accounts.sessions() == 0 })
 	p.server.Close()
 	// And one whose answer comes when the server is closed.
 	p.accounts.in["ann"] = true
@@ -159,7 +159,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 	hello := testCodec.AppendTo([]byte{18, 0, 9}, &core.Message{Kind: core.KindLogin, Name: []byte("ann"), Password: []byte("password of ann")})
 	deaf.Write(hello)
 	bob := p.join("bob")
-	eventually(t, "both are in", func() bool { return p.server.Stats().Mux.Players == 2 })
+	patient.Until(t, "both are in", func() bool { return p.server.Stats().Mux.Players == 2 })
 	var heard sync.WaitGroup
 	count := 0
 	heard.Go(func() {
@@ -185,7 +185,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 		})
 		said += 10
 		// Bob reads as fast as it can: what it has not read is not much.
-		eventually(t, "bob keeps up", func() bool {
+		patient.Until(t, "bob keeps up", func() bool {
 			ok := false
 			p.do(func(m *core.Mux) {
 				for c := range m.Conns() {
@@ -200,7 +200,7 @@ func TestARealSlowReaderIsDropped(t *testing.T) {
 			t.Fatal("never dropped")
 		}
 	}
-	eventually(t, "its end is told", func() (told bool) {
+	patient.Until(t, "its end is told", func() (told bool) {
 		p.do(func(*core.Mux) { told = len(p.game.ended) == 1 && p.game.ended[0].Reason == core.ReasonOverflow })
 		return told
 	})

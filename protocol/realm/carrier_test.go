@@ -35,7 +35,7 @@ func TestPlaysBesideTheSocket(t *testing.T) {
 		reads(t, c, func(m *core.Message) bool { return m.Kind == core.KindChatReceive && string(m.Text) == "hello, "+name })
 		if name == "bob" {
 			c.Close()
-			eventually(t, "bob is gone", func() bool { return p.accounts.sessions() == 1 })
+			patient.Until(t, "bob is gone", func() bool { return p.accounts.sessions() == 1 })
 			continue
 		}
 		over := make(chan error)

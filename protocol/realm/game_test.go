@@ -3,8 +3,6 @@ package realm
 import (
 	"net/netip"
 	"sync"
-	"testing"
-	"time"
 
 	"parley/protocol/realm/core"
 )
@@ -126,22 +124,6 @@ func (g *testGame) others(yield func(uint16, string) bool) {
 	for c, name := range g.players {
 		if !yield(c.Entity(), name) {
 			return
-		}
-	}
-}
-
-// eventually waits until a condition holds that other goroutines bring about.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(3 * time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("%s: not within three minutes", what)
-		case <-tick.C:
 		}
 	}
 }

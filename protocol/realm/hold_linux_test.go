@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/shell/shelltest"
 	"parley/protocol/realm/core"
 )
@@ -63,7 +64,7 @@ func TestTwoThousandConnections(t *testing.T) {
 	s := newHall(t)
 	before := shelltest.InUse()
 	newCrowd(t, s.Addr().String(), clients)
-	eventually(t, "all are in", func() bool { return s.Stats().Mux.Players == clients })
+	patient.Until(t, "all are in", func() bool { return s.Stats().Mux.Players == clients })
 	each := (shelltest.InUse() - before) / clients
 	t.Logf("%d connections of %d bytes each", clients, each)
 	if each > 48<<10 {
@@ -146,7 +147,7 @@ func measureUpdates(t testing.TB, s *Server, clients, seconds int) (ratio float6
 func BenchmarkUpdatesToTwoThousand(b *testing.B) {
 	s := newHall(b)
 	newCrowd(b, s.Addr().String(), 2000)
-	eventually(b, "all are in", func() bool { return s.Stats().Mux.Players == 2000 })
+	patient.Until(b, "all are in", func() bool { return s.Stats().Mux.Players == 2000 })
 	for b.Loop() {
 		b.ReportMetric(measureUpdates(b, s, 2000, 5), "x-floor")
 	}

@@ -32,7 +32,7 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 	}()
 	for range 5 {
 		p.join("ann").Close(context.Background())
-		eventually(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
+		patient.Until(t, "it is gone", func() bool { return p.accounts.sessions() == 0 && p.server.Stats().Mux.Players == 0 })
 	}
 	p.join("ann") // whom the server leaves
 	p.server.Close()

@@ -149,7 +149,7 @@ func TestRegisterLoginAndChat(t *testing.T) {
 		until(t, dee, "ann leaves", func(ev Event) bool {
 			return ev.Kind == EventMessage && ev.Message.Kind == core.KindMetaAction && ev.Message.Code == 1 && ev.Message.ID == joined.Message.ID
 		})
-		eventually(t, "ann is logged out", func() bool { return p.accounts.sessions() == 1 })
+		patient.Until(t, "ann is logged out", func() bool { return p.accounts.sessions() == 1 })
 	}
 }
 
@@ -223,7 +223,7 @@ func TestServerTimeAndTicks(t *testing.T) {
 		if code, err := c.Login(context.Background(), "ann", "password of ann"); err != nil || code != LoginOK {
 			t.Fatal(code, err)
 		}
-		eventually(t, "the clock is set", func() bool {
+		patient.Until(t, "the clock is set", func() bool {
 			_, within := c.ServerTime()
 			return within < time.Second
 		})
@@ -280,7 +280,7 @@ func timeServerAnswers(t *testing.T) (ok bool) {
 	defer c.Close(context.Background())
 	ask("127.0.0.2:0", nil)
 	ask("127.0.0.2:0", []byte("question"))
-	eventually(t, "strangers are counted", func() bool { return p.server.Stats().Time.Strangers == 2 })
+	patient.Until(t, "strangers are counted", func() bool { return p.server.Stats().Time.Strangers == 2 })
 	if got := p.server.Stats().Time; got.Out != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -304,13 +304,13 @@ func timeServerAnswers(t *testing.T) (ok bool) {
 	}
 	// Without a connection, nothing.
 	c.Close(context.Background())
-	eventually(t, "it has left", func() bool {
+	patient.Until(t, "it has left", func() bool {
 		p.server.times.mu.Lock()
 		defer p.server.times.mu.Unlock()
 		return len(p.server.times.live) == 0
 	})
 	ask("127.0.0.1:0", nil)
-	eventually(t, "it is a stranger now", func() bool { return p.server.Stats().Time.Strangers == 3 })
+	patient.Until(t, "it is a stranger now", func() bool { return p.server.Stats().Time.Strangers == 3 })
 	return true
 }
 
@@ -373,7 +373,7 @@ func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
 	if want := []byte{19, 0, 20, byte(p.server.TimeAddr().Port() >> 8), byte(p.server.TimeAddr().Port()), 1, 1, 2, 2}; !bytes.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}
-	eventually(t, "the log says so", func() bool {
+	patient.Until(t, "the log says so", func() bool {
 		return strings.Contains(log.String(), "byte 6 of the stream: exit: exit code: no such code at offset 1")
 	})
 }
@@ -388,7 +388,7 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 	for range lines {
 		p.do(func(m *core.Mux) { m.Say(1, text) })
 	}
-	eventually(t, "the inbox is full", func() bool {
+	patient.Until(t, "the inbox is full", func() bool {
 		events, bytes := ann.shell.Queued()
 		return events >= shell.MaxQueuedEvents || bytes >= shell.MaxQueuedEventBytes
 	})

@@ -70,7 +70,7 @@ func slowConnections(t *testing.T, slow, honest int, within, dial time.Duration,
 	if crowd.Ask(t, "cut", &left); left != 0 {
 		t.Errorf("%d slow ones ended by themselves", left)
 	}
-	eventually(t, "only the honest are left", func() bool { return p.server.Stats().Mux.Players == honest && p.server.Stats().Mux.Waiting <= 1 })
+	patient.Until(t, "only the honest are left", func() bool { return p.server.Stats().Mux.Players == honest && p.server.Stats().Mux.Waiting <= 1 })
 	return true
 }
 
