@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 	"parley/internal/wire"
@@ -41,12 +42,7 @@ func TestLayoutTables(t *testing.T) {
 		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxPayload`": MaxPayload, "`MaxDatagram`": MaxDatagram, "`MaxID`": MaxID,
 			"`MaxConfirmed`": MaxConfirmed, "`maxHoles`": maxHoles, "`maxOutstanding`": maxOutstanding, "`maxGathered`": maxGathered,
 			"`maxTries`": maxTries, "`nearIDs`": nearIDs, "`maxMalformed`": maxMalformed}
-		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["value"]) {
-				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["value"])
-			}
-			delete(want, row["constant"])
-		}
+		kit.Limits(t, tables["Limits"], "value", want)
 	})
 }
 

@@ -3,6 +3,8 @@ package core
 import (
 	"bytes"
 	"math/rand/v2"
+
+	"parley/internal/kit"
 )
 
 // oracle reads a datagram as the document says it, by hand and without the cursor: what the
@@ -45,14 +47,7 @@ func same(a, b *Datagram) bool {
 }
 
 // noise is bytes to cut random payloads from.
-var noise = func() []byte {
-	b := make([]byte, 1<<16)
-	r := rand.New(rand.NewPCG(1, 2))
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
-}()
+var noise = kit.Noise[:]
 
 // randomBytes returns up to limit bytes, most often few.
 func randomBytes(r *rand.Rand, limit int) []byte {

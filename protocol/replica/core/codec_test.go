@@ -250,7 +250,7 @@ func TestParseForgets(t *testing.T) {
 	for _, before := range readVectors(t) {
 		for _, k := range allKinds {
 			var fresh, used Packet
-			used.Parse(before.side(), before.bytes(t))
+			used.Parse(sender(before), before.Bytes)
 			b := unhex(t, least[k])
 			if !fresh.Parse(sideOf(k), b) || !used.Parse(sideOf(k), b) {
 				t.Fatalf("%x is refused", b)
@@ -266,7 +266,7 @@ func TestParseForgets(t *testing.T) {
 func TestPartsHaveNoRoomBehindThem(t *testing.T) {
 	var p Packet
 	for _, v := range readVectors(t) {
-		if v.Error != "" || !p.Parse(v.side(), v.bytes(t)) {
+		if v.Error != "" || !p.Parse(sender(v), v.Bytes) {
 			continue
 		}
 		for _, part := range [][]byte{p.Reason, p.Name, p.Data} {

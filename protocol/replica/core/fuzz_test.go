@@ -10,7 +10,7 @@ const maxFuzzed = 128
 // T4, FuzzParse: any bytes from either side are refused, or mean what they are.
 func FuzzParse(f *testing.F) {
 	for _, v := range readVectors(f) {
-		f.Add(v.From == "server", v.bytes(f))
+		f.Add(v.From == "server", v.Bytes)
 	}
 	for _, b := range []string{
 		"00 00 0100 02", "01 00 0000 08 61 ff fe c3a9 e282 62", "06 ff 0102 0807060504030201 02 c3a9 0100 00",

@@ -3,51 +3,29 @@ package core
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/wire"
 )
 
-// vector is one entry of testdata/vectors.json, which was written by hand from
-// the specification.
-type vector struct {
-	Name, From, Hex, Error string
-	Packet                 map[string]any
+// vector is a packet that was written by hand from the specification.
+type vector = kit.Vector[map[string]any]
+
+func readVectors(t testing.TB) []vector {
+	t.Helper()
+	return kit.Vectors[map[string]any](t, 40, "testdata/vectors.json")
 }
 
-func (v vector) side() Side {
+// sender returns the side of a vector.
+func sender(v vector) Side {
 	if v.From == "client" {
 		return FromClient
 	}
 	return FromServer
-}
-
-func (v vector) bytes(t testing.TB) []byte {
-	b, err := hex.DecodeString(v.Hex)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func readVectors(t testing.TB) []vector {
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vectors []vector
-	if err := json.Unmarshal(text, &vectors); err != nil {
-		t.Fatal(err)
-	}
-	if len(vectors) < 40 {
-		t.Fatalf("%d vectors", len(vectors))
-	}
-	return vectors
 }
 
 // describe says what a packet holds, in the shape of the vectors. It is a second
@@ -134,9 +112,9 @@ func TestVectors(t *testing.T) {
 	kinds := map[Kind]int{}
 	for _, v := range readVectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
-			b := v.bytes(t)
+			b := v.Bytes
 			var p Packet
-			ok, err := p.Parse(v.side(), b), new(Packet).ParseErr(v.side(), b)
+			ok, err := p.Parse(sender(v), b), new(Packet).ParseErr(sender(v), b)
 			if v.Error != "" {
 				wantRefused(t, v, ok, &p, err)
 				return
@@ -145,8 +123,8 @@ func TestVectors(t *testing.T) {
 				t.Fatalf("%s: refused: %v", v.Hex, err)
 			}
 			kinds[p.Kind]++
-			if got := describe(&p); !reflect.DeepEqual(got, v.Packet) {
-				t.Errorf("%s\ngot  %v\nwant %v", v.Hex, got, v.Packet)
+			if got := describe(&p); !reflect.DeepEqual(got, *v.Packet) {
+				t.Errorf("%s\ngot  %v\nwant %v", v.Hex, got, *v.Packet)
 			}
 			if got := p.AppendTo([]byte("before")); string(got[:6]) != "before" || !bytes.Equal(got[6:], b) {
 				t.Errorf("read  %x\nwrote %x", b, got)

@@ -16,7 +16,7 @@ const maxFuzzed = 96
 // T4: any bytes, as a packet from each side and as the data of an entity packet.
 func FuzzParse(f *testing.F) {
 	for _, v := range readVectors(f) {
-		f.Add(v.bytes(f))
+		f.Add(v.Bytes)
 	}
 	f.Add([]byte{1, 0, 1, 2, 0xaa, 0xbb, 2, 0, 1, 0}) // two records
 	f.Add([]byte{1, 0, 1, 9, 0xaa})                   // one that runs past the end

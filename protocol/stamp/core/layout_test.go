@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/kit"
 	"parley/internal/pagetest"
 	"parley/internal/promise"
 	"parley/internal/wire"
@@ -40,12 +41,7 @@ func TestLayoutTables(t *testing.T) {
 	t.Run("limits", func(t *testing.T) {
 		want := map[string]int{"`HeaderBytes`": HeaderBytes, "`MaxPacket`": MaxPacket, "`MaxData`": MaxData,
 			"`MaxReason`": MaxReason, "`RecordBytes`": RecordBytes, "`MaxFields`": MaxFields}
-		for _, row := range tables["Limits"] {
-			if got, ok := want[row["constant"]]; !ok || got != pagetest.Number(t, row["bytes"]) {
-				t.Errorf("%s is %d, and the page says %s", row["constant"], got, row["bytes"])
-			}
-			delete(want, row["constant"])
-		}
+		kit.Limits(t, tables["Limits"], "bytes", want)
 	})
 }
 

@@ -3,6 +3,8 @@ package core
 import (
 	"bytes"
 	"math/rand/v2"
+
+	"parley/internal/kit"
 )
 
 // A shape is one of the layouts that a packet can have: its kind and who sends it.
@@ -27,14 +29,7 @@ func (s shape) other() Side { return FromClient + FromServer - s.from }
 
 // noise is where random reasons and data are cut from, so that making a packet costs
 // little more than reading one.
-var noise = func() []byte {
-	r := rand.New(rand.NewPCG(1, 2))
-	b := make([]byte, 4096)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
-}()
+var noise = kit.Noise[:]
 
 // randomBytes returns up to max bytes: most often few, now and then none or as many as
 // may be.
