@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"parley/simnet"
+
+	"parley/internal/kit"
 )
 
 // bulk sends ordered packets of 1,200 bytes as fast as it is let for the whole
@@ -99,7 +101,7 @@ func TestOneBulkFlowFillsTheLink(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			eachSeed(t, tier(1, 3, 20), func(t *testing.T, seed uint64) {
+			kit.Seeds(t, tier(1, 3, 20), func(t *testing.T, seed uint64) {
 				n := simnet.New(seed)
 				n.SetLimits(simnet.Limits{Steps: 10_000_000})
 				data, back := bottleneck(n, tt.delay, tt.loss, tt.queue, tt.rate)
@@ -134,7 +136,7 @@ func TestABulkFlowSharesWithTCP(t *testing.T) {
 			}
 			name := fmt.Sprintf("%v each way, TCP starts %v after", delay, late)
 			t.Run(name, func(t *testing.T) {
-				eachSeed(t, tier(1, 3, 20), func(t *testing.T, seed uint64) {
+				kit.Seeds(t, tier(1, 3, 20), func(t *testing.T, seed uint64) {
 					n := simnet.New(seed)
 					n.SetLimits(simnet.Limits{Steps: 10_000_000})
 					data, back := bottleneck(n, delay, 0, 100*time.Millisecond, tenMbit)

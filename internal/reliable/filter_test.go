@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 )
 
@@ -50,7 +51,7 @@ func TestFilterKnowsWhatItHasSeen(t *testing.T) {
 func TestFilterAgreesWithAModel(t *testing.T) {
 	seeds, each := tier(1, 20, 200), tier(50_000, 500_000, 500_000)
 	promise.Keeps(t, "T17", "engine", seeds*each)
-	eachSeed(t, seeds, func(t *testing.T, seed uint64) {
+	kit.Seeds(t, seeds, func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		first := rng.Uint64() >> rng.UintN(60)
 		f := Filter{next: first}
@@ -124,7 +125,7 @@ func TestAFilterOfACleanPathIsSmall(t *testing.T) {
 }
 
 func TestHolesAgreeWithAModel(t *testing.T) {
-	eachSeed(t, tier(10, 50, 2000), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, tier(10, 50, 2000), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		const limit = 16
 		first := rng.Uint64N(1000)
@@ -170,7 +171,7 @@ func TestHolesAgreeWithAModel(t *testing.T) {
 }
 
 func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
-	eachSeed(t, tier(10, 200, 2000), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, tier(10, 200, 2000), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		var a acks
 		var b Pool

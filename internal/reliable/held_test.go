@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/lend"
 )
 
@@ -59,7 +60,7 @@ func TestHeldPacketsShareABudget(t *testing.T) {
 			}
 			grown := heapInUse() - before
 			t.Logf("1,000 peers hold %d KiB on the books, and the heap grew by %d KiB", b.Held()>>10, grown>>10)
-			if !underRace && grown > bound+bound/5 {
+			if !kit.Race && grown > bound+bound/5 {
 				t.Errorf("the heap grew by %d KiB", grown>>10)
 			}
 			late := sink(&b, cfg)
@@ -128,7 +129,7 @@ func TestASmallHeldPacketCostsAboutItsSize(t *testing.T) {
 // With the budget used up by others a flow over a path that loses packets goes on: what is refused is not
 // acknowledged and comes again, and its sender does not give up.
 func TestAFlowGoesOnWithoutTheSharedBudget(t *testing.T) {
-	eachSeed(t, tier(5, 20, 200), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, tier(5, 20, 200), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		var b Pool
 		b.MaxHeld = 1

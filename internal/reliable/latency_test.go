@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"parley/simnet"
+
+	"parley/internal/kit"
 )
 
 var (
@@ -84,7 +86,7 @@ func TestLatencyUnderLossStaysNearTheLosslessOne(t *testing.T) {
 		{Linked, 0.05, 1.3, 3.2},
 		{Linked, 0.10, 1.75, 4.2}, // one seed in ten pays in its first half second, before the loss is known
 	} {
-		eachSeed(t, tier(1, 10, 100), func(t *testing.T, seed uint64) {
+		kit.Seeds(t, tier(1, 10, 100), func(t *testing.T, seed uint64) {
 			clean := echoFlow(t, seed, path(0), span, tt.rule, nil)
 			lossy := echoFlow(t, seed, path(tt.loss), span, tt.rule, nil)
 			late := float64(lossy.p99) / float64(clean.p99)

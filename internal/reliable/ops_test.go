@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/serial"
 
@@ -165,7 +166,7 @@ func runScript(rule Rule, tiny bool, seed uint64, ops []byte) error {
 // what fails.
 func TestAnySequenceOfOperationsKeepsTheLaw(t *testing.T) {
 	manyScripts(t, false, promise.Keeps(t, "T10", "engine", tier(100, 10_000, 200_000)))
-	for name, value := range map[string]any{"rapid.checks": tier(10, 100, 1000), "rapid.seed": max(*seedFlag, 1)} { // as the others: another only if asked for
+	for name, value := range map[string]any{"rapid.checks": tier(10, 100, 1000), "rapid.seed": kit.Seed(t)} { // as the others: another only if asked for
 		if err := flag.Set(name, fmt.Sprint(value)); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +189,7 @@ func TestTinyLimitsLoseNothing(t *testing.T) {
 
 func manyScripts(t *testing.T, tiny bool, count int) {
 	for _, rule := range allRules {
-		eachSeed(t, count, func(t *testing.T, seed uint64) {
+		kit.Seeds(t, count, func(t *testing.T, seed uint64) {
 			rng := newRand(seed)
 			ops := make([]byte, 400)
 			for i := range ops {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -44,7 +45,7 @@ func TestRatesLossLagAndDisorder(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			eachSeed(t, tier(1, 1, 20), func(t *testing.T, seed uint64) {
+			kit.Seeds(t, tier(1, 1, 20), func(t *testing.T, seed uint64) {
 				n := simnet.New(seed)
 				n.SetLimits(simnet.Limits{Steps: 10_000_000})
 				profile := simnet.Profile{Delay: tt.lag, Jitter: time.Millisecond / 2, Loss: tt.loss, Reorder: tt.reorder, ReorderBy: tt.by}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/serial"
 	"parley/simnet"
@@ -52,7 +53,7 @@ func TestNumbersWrapUnderLoss(t *testing.T) {
 			run(t, 1, serial.Bits16, uint64(serial.Bits16.Mask())-100, promise.Keeps(t, "T9", "engine", tier(10_000, 100_000, 1_000_000)), rule)
 		})
 		t.Run("from 64 places, "+rule.String(), func(t *testing.T) {
-			eachSeed(t, tier(12, 64, 64), func(t *testing.T, seed uint64) {
+			kit.Seeds(t, tier(12, 64, 64), func(t *testing.T, seed uint64) {
 				bits := []serial.Bits{serial.Bits16, serial.Bits24, serial.Bits32}[seed%3]
 				run(t, seed, bits, newRand(seed).Uint64N(uint64(bits.Mask())), tier(200, 1000, 100_000), rule)
 			})
@@ -70,7 +71,7 @@ func TestShuffledAndRepeatedDatagramsAreDeliveredOnce(t *testing.T) {
 	for _, rule := range allRules {
 		seeds, each := tier(1, 4, 40), tier(200, 5000, 25_000)
 		promise.Keeps(t, "T16", "engine", seeds*each)
-		eachSeed(t, seeds, func(t *testing.T, seed uint64) {
+		kit.Seeds(t, seeds, func(t *testing.T, seed uint64) {
 			rng := newRand(seed)
 			s := newScript(rule, false, seed)
 			for range each {

@@ -1,7 +1,6 @@
 package reliable
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -9,8 +8,6 @@ import (
 
 	"parley/internal/promise"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "run the random tests with this seed only (0: the fixed seeds of the gate)")
 
 var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -28,21 +25,6 @@ func tier(quick, gate, night int) int {
 		return max(quick, gate/16)
 	}
 	return gate
-}
-
-// eachSeed runs f for n seeds, or for the one of the flag.
-func eachSeed(t *testing.T, n int, f func(t *testing.T, seed uint64)) {
-	t.Helper()
-	if *seedFlag != 0 {
-		f(t, *seedFlag)
-		return
-	}
-	for seed := range uint64(n) {
-		f(t, seed+1)
-		if t.Failed() {
-			t.Fatalf("seed=%d failed; replay with -run '^%s$' -seed %d", seed+1, t.Name(), seed+1)
-		}
-	}
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)) }

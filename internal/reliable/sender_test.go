@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/simnet"
 )
@@ -239,7 +240,7 @@ func TestLyingAcknowledgementsChangeNothing(t *testing.T) {
 // T14: in a blackout with a full window, resends are few and spread out, and
 // giving up comes when it is promised.
 func TestABlackoutIsBornePatiently(t *testing.T) {
-	eachSeed(t, promise.Keeps(t, "T14", "engine", tier(3, 20, 200)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T14", "engine", tier(3, 20, 200)), func(t *testing.T, seed uint64) {
 		s := newSolo(t, SendConfig{})
 		s.rand = newRand(seed)
 		s.Sample(50 * time.Millisecond)
@@ -332,7 +333,7 @@ func TestAcknowledgementFloodsResendLittle(t *testing.T) {
 
 // T15: absurd round trips do not move the estimate out of its bounds.
 func TestAbsurdRoundTripsAreBounded(t *testing.T) {
-	eachSeed(t, promise.Keeps(t, "T15", "engine", tier(1, 5, 50)), func(t *testing.T, seed uint64) {
+	kit.Seeds(t, promise.Keeps(t, "T15", "engine", tier(1, 5, 50)), func(t *testing.T, seed uint64) {
 		rng := newRand(seed)
 		s := newSolo(t, SendConfig{GiveUpAfter: 1000 * time.Hour, NoEarly: true})
 		for i := range 100_000 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/serial"
 	"parley/simnet"
@@ -211,7 +212,7 @@ func TestSwarm(t *testing.T) {
 	for _, rule := range allRules {
 		t.Run(rule.String(), func(t *testing.T) {
 			t.Parallel()
-			eachSeed(t, promise.Keeps(t, "T10 T16 T19 T21", "engine", tier(40, 2000, 100_000)), func(t *testing.T, seed uint64) {
+			kit.Seeds(t, promise.Keeps(t, "T10 T16 T19 T21", "engine", tier(40, 2000, 100_000)), func(t *testing.T, seed uint64) {
 				_, plan, err := swarmRun(seed, rule)
 				if err != nil {
 					t.Errorf("seed=%d: %v\n%s", seed, err, simnet.Report(seed, plan))
@@ -227,7 +228,7 @@ func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	hashes := map[uint64][]uint64{}
 	for _, procs := range []int{1, 2, 16} {
 		was := runtime.GOMAXPROCS(procs)
-		eachSeed(t, promise.Keeps(t, "T20", "engine", tier(8, 1000, 1000)), func(t *testing.T, seed uint64) {
+		kit.Seeds(t, promise.Keeps(t, "T20", "engine", tier(8, 1000, 1000)), func(t *testing.T, seed uint64) {
 			rule := allRules[seed%uint64(len(allRules))]
 			hash, _, err := swarmRun(seed, rule)
 			if err != nil {

@@ -22,8 +22,8 @@ func init() { loadMain = helperMain }
 
 // helperMain is a "bare" loop or a "crowd", or what BenchmarkRush needs. The bare loop answers each datagram of more than
 // an ack's size, by an ack first if it acks.
-func helperMain() {
-	switch what := os.Getenv(loadVariable); what {
+func helperMain(what string) {
+	switch what {
 	case "crowd":
 		crowdMain()
 	case "rush":

@@ -1,22 +1,14 @@
 package replica
 
 import (
-	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"parley/internal/shell/shelltest"
 )
 
-// loadVariable is set in the environment of a process that shall be the load of
-// a benchmark, which loadMain is.
+// loadVariable is set in the environment of a process that is the load of a benchmark, which loadMain is.
 const loadVariable = "PARLEY_REPLICA_LOAD"
 
-var loadMain func()
+var loadMain func(what string)
 
-func TestMain(m *testing.M) {
-	if os.Getenv(loadVariable) != "" && loadMain != nil {
-		loadMain()
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { shelltest.Main(m, loadVariable, loadMain) }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package reliable
-
-const underRace = false
