@@ -23,6 +23,9 @@ type Dialect struct {
 
 	// Mute says that clients send nothing.
 	Mute bool
+
+	// Ack reports that a datagram of a server is an acknowledgement, for Goodbye.
+	Ack func(b []byte) bool
 }
 
 // ErrMute is the error of a client that only listens.
@@ -33,8 +36,9 @@ type Server interface {
 	simnet.Node
 	Advance(now time.Time)
 	Len() int
-	Opened() uint64 // connections so far
-	Idle() bool     // nothing of a connection that is over is held
+	Opened() uint64    // connections so far
+	Malformed() uint64 // datagrams of strangers that were no packets
+	Idle() bool        // nothing of a connection that is over is held
 
 	// Next returns the next event.
 	Next() (Event, bool)

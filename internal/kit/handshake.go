@@ -17,20 +17,26 @@ type pair struct {
 	host   *simnet.Host // of the client
 	joined bool         // the client was told that it is connected
 	ended  string       // the reason of the client's end
+	told   Event        // of the end, at the server
+
+	endedAt, toldAt time.Time
 }
 
-func newPair(t testing.TB, d Dialect, seed uint64, filter func(n int) simnet.Verdict) *pair {
+func newPair(t testing.TB, d Dialect, seed uint64, filter func(n int, b []byte) simnet.Verdict) *pair {
 	p := &pair{Net: NewNet(t, seed, Lan())}
 	p.server, p.client = d.Server(p.Now(), seed), d.Client(p.Now(), seed+100)
 	n := 0
-	p.Filter(func(simnet.Packet) simnet.Verdict {
+	p.Filter(func(packet simnet.Packet) simnet.Verdict {
 		n++
-		return filter(n)
+		return filter(n, packet.Bytes)
 	})
 	p.Add(ServerAddr, p.server).AfterTurn(func(now time.Time) {
 		p.server.Advance(now)
 		for ev, ok := p.server.Next(); ok; ev, ok = p.server.Next() {
 			p.Log = append(p.Log, fmt.Sprint(ev.Kind, ev.Reason))
+			if ev.Kind == Ended {
+				p.told, p.toldAt = ev, p.Now()
+			}
 		}
 	})
 	p.host = p.Add(ClientAddr, p.client)
@@ -40,7 +46,7 @@ func newPair(t testing.TB, d Dialect, seed uint64, filter func(n int) simnet.Ver
 			case Connected:
 				p.joined = true
 			case Ended:
-				p.ended = ev.Reason
+				p.ended, p.endedAt = ev.Reason, p.Now()
 			}
 		}
 	})
@@ -68,7 +74,7 @@ func Handshake(t *testing.T, d Dialect, ends int) {
 	promise.Keeps(t, "T24", d.Name, 1<<10/step)
 	ended := 0
 	for lost := 0; lost < 1<<10; lost += step {
-		p := newPair(t, d, uint64(lost), func(n int) simnet.Verdict {
+		p := newPair(t, d, uint64(lost), func(n int, _ []byte) simnet.Verdict {
 			return simnet.Verdict{Drop: n <= 10 && lost>>(n-1)&1 != 0}
 		})
 		what := fmt.Sprintf("an end with %010b lost", lost)
@@ -94,7 +100,7 @@ func HandshakeCopies(t *testing.T, d Dialect) {
 	promise.Keeps(t, "T24", d.Name, 1)
 	for i := 1; i <= 10; i++ {
 		for _, v := range []simnet.Verdict{{Copies: 1}, {Copies: 4}, {Delay: 5 * time.Second}, {Delay: 5 * time.Second, Copies: 1}} {
-			p := newPair(t, d, uint64(i), func(n int) simnet.Verdict {
+			p := newPair(t, d, uint64(i), func(n int, _ []byte) simnet.Verdict {
 				if n == i {
 					return v
 				}

@@ -15,6 +15,7 @@ type Town struct {
 	Clients []Client
 	Addrs   []netip.AddrPort
 	Got     int // bytes of data at the clients
+	Hear    func(server bool, ev Event)
 	buf     [2048]byte
 }
 
@@ -57,7 +58,10 @@ func (w *Town) Turn(d time.Duration) {
 				moved = true
 			}
 		}
-		for _, ok := w.Server.Next(); ok; _, ok = w.Server.Next() {
+		for ev, ok := w.Server.Next(); ok; ev, ok = w.Server.Next() {
+			if w.Hear != nil {
+				w.Hear(true, ev)
+			}
 		}
 		for n, to, ok := w.Server.PollTransmit(w.buf[:]); ok; n, to, ok = w.Server.PollTransmit(w.buf[:]) {
 			a := to.Addr().As4()
@@ -65,6 +69,9 @@ func (w *Town) Turn(d time.Duration) {
 			c.HandleDatagram(w.Now, ServerAddr, w.buf[:n])
 			for ev, ok := c.Next(); ok; ev, ok = c.Next() {
 				w.Got += len(ev.Bytes)
+				if w.Hear != nil {
+					w.Hear(false, ev)
+				}
 			}
 			moved = true
 		}

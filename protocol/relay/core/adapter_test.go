@@ -50,7 +50,8 @@ func (s serverCore) End(who netip.AddrPort) {
 	}
 }
 
-func (s serverCore) Opened() uint64 { return s.Stats().Admitted }
+func (s serverCore) Opened() uint64    { return s.Stats().Admitted }
+func (s serverCore) Malformed() uint64 { return s.Stats().Malformed }
 
 func (s serverCore) Check() error {
 	stats, traffic := s.Stats(), s.Traffic()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"net/netip"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -214,34 +213,7 @@ func TestPeersAreKnownByAddressAndPort(t *testing.T) {
 	}
 }
 
-// T36: 100,000 empty datagrams and such of one byte between honest ones delay none of these: each is
-// passed on in its own turn, and what is garbage costs no memory and little time.
-func TestTinyDatagramsDelayNobody(t *testing.T) {
-	h := newHall(t, Config{})
-	a, b := near(1), near(2)
-	h.join(a)
-	h.join(b)
-	h.took(b)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	tiny := promise.Keeps(t, "T36", "relay", kit.Rounds(100_000, 1_000_000))
-	for i := range uint32(10) {
-		for k := range tiny {
-			h.mux.HandleDatagram(h.now, addr(k&0xffff), noise[:k&1])
-		}
-		h.in(a, pack(Unreliable, false, i, "honest"))
-		if got := h.took(b); len(got) != 1 {
-			t.Fatalf("the honest one was passed on as %q", got)
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if grown := int64(after.TotalAlloc - before.TotalAlloc); grown > 1<<20 {
-		t.Errorf("%d bytes were allocated for garbage", grown)
-	}
-	if st := h.mux.Stats(); st.Malformed != uint64(10*tiny) {
-		t.Errorf("%d of %d were malformed", st.Malformed, 10*tiny)
-	}
-}
+func TestTinyDatagramsDelayNobody(t *testing.T) { kit.Tiny(t, dialect, false) }
 
 // T39: the memory that one peer can hold is bounded, whatever it and others do.
 func TestAPeerHoldsABoundedMemory(t *testing.T) {

@@ -17,6 +17,10 @@ var dialect = kit.Dialect{
 	Client: func(now time.Time, seed uint64) kit.Client {
 		return clientCore{NewClient(now, serverAddr, Config{}, newShared(seed))}
 	},
+	Ack: func(b []byte) bool {
+		var p Packet
+		return p.Parse(FromServer, b) && p.Kind == KindAck
+	},
 }
 
 type serverCore struct{ *Mux }
@@ -44,7 +48,8 @@ func (s serverCore) End(who netip.AddrPort) {
 	}
 }
 
-func (s serverCore) Opened() uint64 { return s.Stats().Opened }
+func (s serverCore) Opened() uint64    { return s.Stats().Opened }
+func (s serverCore) Malformed() uint64 { return s.Stats().Malformed }
 
 func (s serverCore) Check() error {
 	if st := s.Stats(); st.Opened != st.Ended+uint64(s.Len()) {
@@ -85,7 +90,7 @@ func kitEvent(ev Event) kit.Event {
 	case EventSkipped:
 		k.Kind = kit.Skipped
 	case EventClosed:
-		k.Kind, k.Reason = kit.Ended, ev.Close.Reason.String()
+		k.Kind, k.Reason, k.Remote = kit.Ended, ev.Close.Reason.String(), ev.Close.Remote
 	}
 	switch {
 	case ev.Ordered:

@@ -319,46 +319,6 @@ func TestAShutdownLetsNoHalfOpenConnectionIn(t *testing.T) {
 	}
 }
 
-// A client that says goodbye is itself done after a round trip, but its server's program is told a second after
-// the goodbye came, no sooner and no later: "A server that gets one sends a sync.init first, and ignores the
-// disconnect if a right sync.ack comes within 1 s: it was forged." The goodbye that is repeated meanwhile
-// changes nothing.
-func TestWhoLeavesIsBelievedAfterASecond(t *testing.T) {
-	const way = 10 * time.Millisecond
-	for _, repeats := range []int{0, 3} {
-		w := newWorld(t, 3, Config{}, simnet.Profile{Delay: way})
-		x := w.dial(0, Config{})
-		w.Pass(2 * time.Second)
-		var done, told time.Duration
-		begun := w.Now()
-		x.onEvent = func(_ time.Time, ev Event) {
-			if ev.Kind == EventClosed {
-				done = w.Now().Sub(begun)
-			}
-		}
-		w.onEvent = func(_ time.Time, _ *Conn, ev Event) {
-			if ev.Kind == EventClosed && ev.Close.Reason == ReasonPeer && ev.Close.Remote {
-				told = w.Now().Sub(begun)
-			}
-		}
-		acks := 0 // of the goodbye, that get lost
-		w.Filter(func(p simnet.Packet) simnet.Verdict {
-			var ack Packet
-			lost := x.State() == StateClosing && ack.Parse(FromServer, p.Bytes) && ack.Kind == KindAck && acks < repeats
-			if lost {
-				acks++
-			}
-			return simnet.Verdict{Drop: lost}
-		})
-		x.Close(x.host.Now(), "")
-		x.host.Poke()
-		w.Pass(3 * time.Second)
-		if acks != repeats || done < 2*way || repeats == 0 && done != 2*way || told != way+time.Second || w.mux.Len() != 0 {
-			t.Errorf("%d repeats: the client was done after %v and the server told after %v; %d are left", acks, done, told, w.mux.Len())
-		}
-	}
-}
-
 // A connection that owes an acknowledgement stays due until it is polled: a Mux
 // that asked it again and again in one call would never return.
 func TestATimeoutOfTheMuxHandlesEachConnectionOnce(t *testing.T) {

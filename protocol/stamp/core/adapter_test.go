@@ -18,6 +18,10 @@ var dialect = kit.Dialect{
 	Client: func(now time.Time, seed uint64) kit.Client {
 		return clientCore{NewClient(now, serverAddr, Config{}, newShared(seed))}
 	},
+	Ack: func(b []byte) bool {
+		var p Packet
+		return p.Parse(FromServer, b) && p.Kind == KindAck
+	},
 }
 
 type serverCore struct {
@@ -51,7 +55,8 @@ func (s *serverCore) End(who netip.AddrPort) {
 	}
 }
 
-func (s *serverCore) Opened() uint64 { return s.Stats().Opened }
+func (s *serverCore) Opened() uint64    { return s.Stats().Opened }
+func (s *serverCore) Malformed() uint64 { return s.Stats().Malformed }
 
 func (s *serverCore) Check() error {
 	stats := s.Stats()
@@ -96,7 +101,7 @@ func kitEvent(ev Event) kit.Event {
 	case EventSkipped:
 		k.Kind = kit.Skipped
 	case EventClosed:
-		k.Kind, k.Reason = kit.Ended, ev.Close.Reason.String()
+		k.Kind, k.Reason, k.Remote = kit.Ended, ev.Close.Reason.String(), ev.Close.Remote
 	}
 	switch {
 	case ev.Ordered:

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
@@ -513,44 +512,4 @@ func TestAPeerIsItsCanonicalAddress(t *testing.T) {
 	}
 }
 
-// T36: a hundred thousand empty and one-byte datagrams between two honest ones cost the honest
-// nothing but the time to look at them: no answer, no memory, no state.
-func TestTinyDatagrams(t *testing.T) {
-	w := newWorld(t, 1, Config{}, kit.Lan())
-	x := w.open(0, Config{})
-	conn, tiny := x.conn(), [][]byte{nil, {0}, {1}, {2}}
-	var sent []byte
-	between := promise.Keeps(t, "T36", "stamp", kit.Rounds(50_000, 500_000))
-	for i := range 5 {
-		before := w.mux.Stats()
-		now := w.Now()
-		flood := func() {
-			for j := range between {
-				w.mux.HandleDatagram(now, x.host.Addr(), tiny[j%4])
-				w.mux.HandleDatagram(now, netip.AddrPortFrom(serverAddr.Addr(), uint16(j)), tiny[j%4])
-			}
-		}
-		allocs := testing.AllocsPerRun(1, flood)
-		for again := 0; allocs > 0 && again < 3; again++ { // what the runtime allocates meanwhile counts too
-			allocs = min(allocs, testing.AllocsPerRun(1, flood))
-		}
-		if allocs > 0 {
-			t.Errorf("%.0f allocations", allocs)
-		}
-		if s := w.mux.Stats(); w.mux.replies.Len() != 0 || s.Accepts+s.Notices+s.Rejects != before.Accepts+before.Notices+before.Rejects {
-			t.Error("a tiny datagram was answered")
-		}
-		x.send(Ordered, string(rune('a'+i)))
-		sent = append(sent, byte('a'+i))
-		w.Pass(11 * time.Millisecond)
-	}
-	var got []byte
-	for _, ev := range x.events[1:] {
-		got = append(got, ev[1])
-	}
-	w.Pass(100 * time.Millisecond)
-	if conn.endpoint.State() != StateOpen || !bytes.HasPrefix(sent, got) || len(got) == 0 {
-		t.Errorf("%v: %q of %q came", conn.endpoint.State(), got, sent)
-	}
-	w.check()
-}
+func TestTinyDatagrams(t *testing.T) { kit.Tiny(t, dialect, true) }
