@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/kit/chance"
 	"parley/internal/patient"
 	"parley/internal/promise"
 )
@@ -130,7 +131,7 @@ func TestAThousandLogInsAtOnce(t *testing.T) {
 
 // T45: malformed bodies, 10^5 of them. Nothing panics, each is answered, and the sums are right.
 func TestMalformedRequests(t *testing.T) {
-	rng := newRand(t)
+	rng := chance.Rand(t, 0xacc)
 	d := newDesk(t, account.Config{})
 	d.make("ann")
 	long := strings.Repeat("a\u0301", 32<<10)
@@ -153,7 +154,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	addresses := []netip.Addr{operator, home, netip.MustParseAddr("::1"), netip.MustParseAddr("fe80::1%eth0"), netip.MustParseAddr("::ffff:10.0.0.1")}
 	var calls tally
-	n := promise.Keeps(t, "T45", "account", rounds(100_000, 100_000))
+	n := promise.Keeps(t, "T45", "account", promise.Tier(100_000, 100_000, 100_000))
 	for i := range n {
 		from := addresses[rng.IntN(len(addresses))]
 		if rng.IntN(2) == 0 {
@@ -196,7 +197,7 @@ func TestMalformedRequests(t *testing.T) {
 
 // T46: 10^4 tries at one account, from one address, from many, and the owner who enters all the same.
 func TestBruteForce(t *testing.T) {
-	tries := promise.Keeps(t, "T46", "account", rounds(10_000, 10_000))
+	tries := promise.Keeps(t, "T46", "account", promise.Tier(10_000, 10_000, 10_000))
 	for _, tt := range []struct {
 		name     string
 		from     func(i int) netip.Addr

@@ -2,10 +2,7 @@ package account_test
 
 import (
 	"context"
-	"flag"
-	"math/rand/v2"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -14,36 +11,6 @@ import (
 	"parley/account/storetest"
 	"parley/internal/patient"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
-// newRand returns the source of a random test and prints how to repeat it.
-func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0xacc
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// rounds is the count of a random test: the nightly one under PARLEY_SOAK=1, a tenth of the plain one under
-// -short.
-func rounds(plain, soak int) int { return tier(plain, plain, soak) }
-
-// tier is rounds for what takes too long for every run of the tests: the gate runs it once more with PARLEY_PR=1, which has
-// the full count.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short():
-		return max(1, plain/10)
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
-}
 
 const password = "correct horse"
 

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"parley/account"
+	"parley/internal/kit/chance"
+	"parley/internal/promise"
 )
 
 func TestNames(t *testing.T) {
@@ -98,8 +100,8 @@ func TestNamesAreStable(t *testing.T) {
 			checkName(t, "ab"+string(r)+"c")
 		}
 	}
-	rng := newRand(t)
-	for range rounds(20_000, 1_000_000) {
+	rng := chance.Rand(t, 0xacc)
+	for range promise.Tier(20_000, 20_000, 1_000_000) {
 		b := make([]rune, 1+rng.IntN(12))
 		for i := range b {
 			b[i] = rune(rng.IntN([]int{0x80, 0x300, 0x600, 0x2000, 0x11000, utf8.MaxRune}[rng.IntN(6)]))

@@ -2,25 +2,13 @@ package arena
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"parley/internal/kit/chance"
 	"parley/world"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
-func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0xa7e4a
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func newArena(t testing.TB) *world.Sim {
 	t.Helper()
@@ -225,7 +213,7 @@ func TestThereIsRoom(t *testing.T) {
 // A long game with random players replays to the bit: the arena keeps to the
 // rules that it is an example of.
 func TestAGameReplays(t *testing.T) {
-	r := newRand(t)
+	r := chance.Rand(t, 0xa7e4a)
 	sim := newArena(t)
 	var file bytes.Buffer
 	if err := sim.Record(&file); err != nil {

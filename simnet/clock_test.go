@@ -4,10 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 func TestAClockTurnsBothWaysToTheNanosecond(t *testing.T) {
-	for _, seed := range seeds(2000) {
+	for _, seed := range chance.Seeds(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		var c clock
 		now := rng.Int64N(int64(time.Hour))

@@ -4,10 +4,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"parley/internal/kit/chance"
 )
 
 func TestTheEventHeapGivesTheOrderOfTimeAndThenOfBirth(t *testing.T) {
-	for _, seed := range seeds(50) {
+	for _, seed := range chance.Seeds(50) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var h eventHeap
 		var model []event
@@ -36,7 +38,7 @@ func TestTheEventHeapGivesTheOrderOfTimeAndThenOfBirth(t *testing.T) {
 }
 
 func TestTheTimerHeapFollowsTimersThatMove(t *testing.T) {
-	for _, seed := range seeds(50) {
+	for _, seed := range chance.Seeds(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		hosts := make([]*Host, 20)
 		for i := range hosts {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 // flood has a send count datagrams of a size to b, one each interval.
@@ -40,7 +42,7 @@ func TestEachFaultComesAsOftenAsItsProbabilitySays(t *testing.T) {
 			{"corrupt", Profile{Corrupt: p}, func(s Stats) uint64 { return s.Corrupted }},
 			{"reorder", Profile{Reorder: p, ReorderBy: time.Second}, func(s Stats) uint64 { return s.Reordered }},
 		} {
-			for _, seed := range seeds(1) {
+			for _, seed := range chance.Seeds(1) {
 				x := newPair(t, seed, tt.profile)
 				flood(x, count, 16, time.Millisecond)
 				x.run(time.Minute)

@@ -2,7 +2,6 @@ package simnet
 
 import (
 	"encoding/binary"
-	"flag"
 	"net/netip"
 	"testing"
 	"time"
@@ -10,21 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 is the fixed base")
-
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// seeds is the list for a random test: the one of the flag, or count of them from a fixed base.
-func seeds(count int) []uint64 {
-	if *seedFlag != 0 {
-		return []uint64{*seedFlag}
-	}
-	list := make([]uint64, count)
-	for i := range list {
-		list[i] = uint64(i) + 1
-	}
-	return list
-}
 
 func addr(port int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), uint16(port))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 // examplePlan has each verb and each word.
@@ -111,7 +113,7 @@ func TestRandomPlansRoundTripAndKeepTheirLimits(t *testing.T) {
 	limits := PlanLimits{}.withDefaults()
 	seen := map[Verb]int{}
 	most := Profile{}
-	for _, seed := range seeds(2000) {
+	for _, seed := range chance.Seeds(2000) {
 		p := RandomPlan(seed, hosts, PlanLimits{Mesh: seed%2 == 0})
 		again, err := ParsePlan(p.String())
 		if err != nil || !reflect.DeepEqual(p, again) {
@@ -136,7 +138,7 @@ func TestRandomPlansRoundTripAndKeepTheirLimits(t *testing.T) {
 			most.Delay, most.Jitter, most.ReorderBy = max(most.Delay, q.Delay), max(most.Jitter, q.Jitter), max(most.ReorderBy, q.ReorderBy)
 		}
 	}
-	if *seedFlag != 0 {
+	if chance.Flag() != 0 {
 		return
 	}
 	for v := VerbLink; v < VerbShift; v++ {
@@ -163,7 +165,7 @@ func TestNegativeLimitsOfAPlanMeanNever(t *testing.T) {
 		MaxLoss: -1, MaxDuplicate: -1, MaxCorrupt: -1, MaxDelay: -1, MaxJitter: -1, MaxReorderBy: -1, MinMTU: -1,
 		MaxPartition: -1, MaxSkewPPM: -1, MaxRebinds: -1, MaxCrashes: -1,
 	}
-	for _, seed := range seeds(200) {
+	for _, seed := range chance.Seeds(200) {
 		for _, s := range RandomPlan(seed, []string{"s", "c"}, limits).Steps {
 			isCalm := s.At == 40*time.Second
 			if !isCalm && (s.Verb != VerbLink || s.Profile != Profile{}) {
@@ -175,7 +177,7 @@ func TestNegativeLimitsOfAPlanMeanNever(t *testing.T) {
 
 // When a plan is over, all hosts are up, all links are calm and nothing is cut.
 func TestAfterItsCalmAPlanHasNoFaults(t *testing.T) {
-	for _, seed := range seeds(300) {
+	for _, seed := range chance.Seeds(300) {
 		n := New(seed)
 		names := []string{"s", "c1", "c2"}
 		var hosts []*Host
@@ -285,7 +287,7 @@ func TestApplyRefusesAPlanThatDoesNotFit(t *testing.T) {
 }
 
 func TestAReportReplaysTheRunThatFailed(t *testing.T) {
-	for _, seed := range seeds(20) {
+	for _, seed := range chance.Seeds(20) {
 		run := func(plan Plan) uint64 {
 			n := New(plan.Seed)
 			a := n.Add(addr(1), &stream{to: addr(2), size: 100, every: 50 * time.Millisecond, next: n.Now(), left: 1000}).Named("server")
@@ -315,7 +317,7 @@ func TestAReportReplaysTheRunThatFailed(t *testing.T) {
 }
 
 func TestShrinkLeavesOnlyTheCause(t *testing.T) {
-	for _, seed := range seeds(20) {
+	for _, seed := range chance.Seeds(20) {
 		plan := RandomPlan(seed, []string{"s", "c1", "c2", "c3"}, PlanLimits{Mesh: true})
 		rng := rand.New(rand.NewPCG(seed, 9))
 		cause := []Step{

@@ -3,6 +3,8 @@ package simnet
 import (
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 // A shaper does with datagrams what a link of a network does: the same draws, the same times.
@@ -63,7 +65,7 @@ func TestAShaperTakesANewProfile(t *testing.T) {
 }
 
 func TestAShaperAllocatesNothing(t *testing.T) {
-	if isRace {
+	if chance.Race {
 		t.Skip("the race detector allocates")
 	}
 	s := NewShaper(1, 1, Bad())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/kit/chance"
 	"parley/internal/metric"
 	"parley/internal/promise"
 )
@@ -84,7 +85,7 @@ func TestTheSameSeedGivesTheSameHash(t *testing.T) {
 	if testing.Short() {
 		count = 100
 	}
-	if isRace {
+	if chance.Race {
 		count /= 4 // all of them run without the detector
 	}
 	if os.Getenv("PARLEY_SOAK") != "" {
@@ -95,7 +96,7 @@ func TestTheSameSeedGivesTheSameHash(t *testing.T) {
 	var all Stats
 	for _, procs := range []int{1, 2, 16} {
 		runtime.GOMAXPROCS(procs)
-		for _, seed := range seeds(promise.Keeps(t, "T20", "simnet", count)) {
+		for _, seed := range chance.Seeds(promise.Keeps(t, "T20", "simnet", count)) {
 			n := gossipRun(t, seed)
 			hash := n.Hash()
 			if procs > 1 {
@@ -114,7 +115,7 @@ func TestTheSameSeedGivesTheSameHash(t *testing.T) {
 		}
 	}
 	// A swarm that does not reach a fate tests nothing of it.
-	if *seedFlag == 0 {
+	if chance.Flag() == 0 {
 		for name, v := range map[string]uint64{
 			"Delivered": all.Delivered, "Lost": all.Lost, "TooBig": all.TooBig, "Partitioned": all.Partitioned, "NoHost": all.NoHost,
 			"HostDown": all.HostDown, "Corrupted": all.Corrupted, "Reordered": all.Reordered, "Duplicated": all.Duplicated,

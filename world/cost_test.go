@@ -3,12 +3,14 @@ package world
 import (
 	"testing"
 	"unsafe"
+
+	"parley/internal/kit/chance"
 )
 
 // A tick, with inputs and with all views, allocates nothing once everything has
 // its size.
 func TestATickAllocatesNothing(t *testing.T) {
-	if underRace {
+	if chance.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, late := range []uint64{0, 3} {
@@ -32,7 +34,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 }
 
 func TestASnapshotAllocatesNothing(t *testing.T) {
-	if underRace {
+	if chance.Race {
 		t.Skip("the race detector allocates")
 	}
 	s, _, _ := newMovers(t, 1000, 0, ViewConfig{})
@@ -70,7 +72,7 @@ func TestSizes(t *testing.T) {
 
 // Typed access from a game allocates nothing either.
 func TestAccessAllocatesNothing(t *testing.T) {
-	if underRace {
+	if chance.Race {
 		t.Skip("the race detector allocates")
 	}
 	w := newSim(t, Config{}).World()

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
@@ -33,7 +34,7 @@ func TestGoldenSeeds(t *testing.T) {
 	switch {
 	case os.Getenv("PARLEY_PR") != "" || os.Getenv("PARLEY_SOAK") != "" || *updateFlag:
 		count = goldenSeeds
-	case testing.Short() || underRace:
+	case testing.Short() || chance.Race:
 		count = 1
 	}
 	promise.Keeps(t, "T49", "world", count)

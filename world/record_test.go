@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"parley/internal/kit/chance"
 )
 
 // recorded plays a random game and returns its recording and last hash.
@@ -133,7 +135,7 @@ func TestDamagedRecordings(t *testing.T) {
 	file, _ := recorded(t, testGame(), 6, 8)
 	whole, _ := Replay(testGame(), bytes.NewReader(file))
 	step := 1
-	if testing.Short() || underRace {
+	if testing.Short() || chance.Race {
 		step = 101
 	}
 	ticks := uint64(0)

@@ -1,11 +1,12 @@
 package world
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"testing"
+
+	"parley/internal/kit/chance"
 )
 
 // Tests make thousands of worlds that live for some milliseconds; collecting
@@ -15,17 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
 // newRand returns the source of a random test and prints how to repeat it.
-func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0x3017d
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+func newRand(t testing.TB) *rand.Rand { return chance.Rand(t, 0x3017d) }
 
 // rounds returns the count of turns of a random loop: the N tier under
 // PARLEY_SOAK=1, a hundredth of the PR tier under -short or -race, which has
@@ -34,7 +26,7 @@ func rounds(pr, soak int) int {
 	switch {
 	case os.Getenv("PARLEY_SOAK") != "":
 		return soak
-	case testing.Short() || underRace:
+	case testing.Short() || chance.Race:
 		return max(1, pr/100)
 	case os.Getenv("PARLEY_PR") == "":
 		return max(1, pr/20)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
@@ -20,8 +20,6 @@ const victimVariable = "PARLEY_SQLITE_VICTIM"
 
 // victims is how many write at once in one.
 const victims = 16
-
-var seedFlag = flag.Uint64("seed", 48, "seed of the moments at which a process is killed")
 
 // Step n of a victim's account makes it, changes its password, or deletes it.
 func victimHash(n int) string {
@@ -74,18 +72,8 @@ func writeForEver(s *Store, v int) {
 // T48: "kill -9 at 200 random points under write load: integrity_check ok, 0 acknowledged writes lost". There are 200 in the
 // gate, and 20 in every run.
 func TestKill(t *testing.T) {
-	points := 20
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		points = 200
-	case testing.Short():
-		points = 3
-	case os.Getenv("PARLEY_PR") != "":
-		points = 200
-	}
-	promise.Keeps(t, "T48", "sqlite", points)
-	t.Logf("seed=%d", *seedFlag)
-	storetest.KillOften(t, *seedFlag, 3, points, func(path string, rng *rand.Rand) (int, error) {
+	points := promise.Keeps(t, "T48", "sqlite", promise.Tier(20, 200, 200))
+	storetest.KillOften(t, chance.Seed(t, 48), 3, points, func(path string, rng *rand.Rand) (int, error) {
 		last, n := kill(t, path, rng.IntN(800), time.Duration(rng.IntN(5000))*time.Microsecond)
 		return n, isSound(path, last)
 	})

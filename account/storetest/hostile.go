@@ -12,6 +12,7 @@ import (
 
 	"parley/account"
 	"parley/internal/patient"
+	"parley/internal/promise"
 )
 
 // pieces are what statements are broken with.
@@ -26,7 +27,7 @@ func testHostile(t *testing.T, s account.Store) {
 	const seed, hands = 0x7e57, 64
 	t.Logf("seed=%d", seed)
 	guard := create(t, s, newRecord("guard"))
-	names := tier(1000, 100_000, 100_000)
+	names := promise.Tier(1000, 100_000, 100_000)
 	var group sync.WaitGroup
 	var kept atomic.Int64
 	for hand := range hands {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"parley/account"
+	"parley/internal/promise"
 )
 
 // Run tests a store against the promises of account.Store. Each test calls open, which returns an
@@ -44,25 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) account.Store) {
 }
 
 // Sequences returns how many random sequences of calls are compared with the model.
-func Sequences() int { return tier(200, 10_000, 10_000) }
-
-// count is how often a random test goes round: the nightly count under PARLEY_SOAK=1, a tenth of the plain one
-// under -short.
-func count(plain, soak int) int { return tier(plain, plain, soak) }
-
-// tier is count for what takes too long for every run of the tests: the gate runs it once more with PARLEY_PR=1, which
-// has the full count.
-func tier(plain, pr, soak int) int {
-	switch {
-	case os.Getenv("PARLEY_SOAK") != "":
-		return soak
-	case testing.Short():
-		return max(1, plain/10)
-	case os.Getenv("PARLEY_PR") != "":
-		return pr
-	}
-	return plain
-}
+func Sequences() int { return promise.Tier(200, 10_000, 10_000) }
 
 var (
 	ctx   = context.Background()

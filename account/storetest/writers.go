@@ -9,6 +9,7 @@ import (
 
 	"parley/account"
 	"parley/internal/patient"
+	"parley/internal/promise"
 )
 
 // writers is how many write at once.
@@ -16,7 +17,7 @@ const writers = 64
 
 // T47: 64 writers, each with accounts of its own, whose last writes all stand.
 func testWriters(t *testing.T, s account.Store) {
-	rounds := count(20, 200)
+	rounds := promise.Tier(20, 20, 200)
 	var group sync.WaitGroup
 	for w := range writers {
 		group.Go(func() {
@@ -68,7 +69,7 @@ func writeOwn(s account.Store, w, rounds int) error {
 
 // T47: of 64 that want the same name, one gets it.
 func testRace(t *testing.T, s account.Store) {
-	for i := range count(10, 200) {
+	for i := range promise.Tier(10, 10, 200) {
 		var won atomic.Int32
 		var group sync.WaitGroup
 		begin := make(chan struct{})

@@ -1,15 +1,14 @@
 package admission
 
 import (
-	"flag"
 	"math/rand/v2"
 	"net/netip"
 	"os"
 	"testing"
 	"time"
-)
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 is a fixed list")
+	"parley/internal/kit/chance"
+)
 
 // soak is how many times longer the random tests run with PARLEY_SOAK=1.
 func soak() int {
@@ -22,7 +21,7 @@ func soak() int {
 // tenth returns a tenth of n if the test is to be short or runs under the race detector, and
 // says so.
 func tenth(t *testing.T, n int) int {
-	if testing.Short() || raceEnabled || os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
+	if testing.Short() || chance.Race || os.Getenv("PARLEY_PR") == "" && os.Getenv("PARLEY_SOAK") == "" {
 		t.Logf("runs %d in place of %d", n/10, n)
 		return n / 10
 	}
@@ -32,12 +31,10 @@ func tenth(t *testing.T, n int) int {
 // forEachSeed runs f for n seeds, or only for the one given by -seed.
 func forEachSeed(t *testing.T, n int, f func(t *testing.T, rng *rand.Rand)) {
 	t.Helper()
-	first, last := uint64(1), uint64(n*soak())
-	if *seedFlag != 0 {
-		first, last = *seedFlag, *seedFlag
-	}
-	for seed := first; seed <= last && !t.Failed(); seed++ {
-		runSeed(t, seed, f)
+	for _, seed := range chance.Seeds(n * soak()) {
+		if !t.Failed() {
+			runSeed(t, seed, f)
+		}
 	}
 }
 

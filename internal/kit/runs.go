@@ -5,14 +5,15 @@ import (
 	"runtime"
 	"testing"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 	"parley/simnet"
 )
 
 // Parts runs f for the seeds 1 to n in four parallel parts, or for the flag's alone.
 func Parts(t *testing.T, n int, f func(t *testing.T, first, seeds uint64)) {
-	if *seedFlag != 0 {
-		f(t, *seedFlag, 1)
+	if seed := chance.Flag(); seed != 0 {
+		f(t, seed, 1)
 		return
 	}
 	const parts = 4

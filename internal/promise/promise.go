@@ -43,3 +43,17 @@ func Kept(t testing.TB, id, part string, n int) {
 
 // Full reports whether to run the full counts of the gate, which take too long for every run of the tests.
 func Full() bool { return os.Getenv("PARLEY_PR") != "" }
+
+// Tier returns the count of a test: soak under PARLEY_SOAK=1, a tenth of plain under -short, pr under PARLEY_PR=1, with which
+// the gate runs what takes too long for every run of the tests, and plain otherwise.
+func Tier(plain, pr, soak int) int {
+	switch {
+	case os.Getenv("PARLEY_SOAK") != "":
+		return soak
+	case testing.Short():
+		return max(1, plain/10)
+	case os.Getenv("PARLEY_PR") != "":
+		return pr
+	}
+	return plain
+}

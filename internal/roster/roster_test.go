@@ -1,21 +1,18 @@
 package roster
 
 import (
-	"flag"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"testing"
 	"time"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "the seed of a random test; 0 is the usual one")
-
 func newRand(t *testing.T) *rand.Rand {
-	seed := max(*seedFlag, 1)
-	t.Logf("seed=%d", seed)
+	seed := chance.Seed(t, 1)
 	return rand.New(rand.NewPCG(seed, seed))
 }
 

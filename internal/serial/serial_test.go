@@ -1,28 +1,15 @@
 package serial
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"os"
 	"testing"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
-// newRand returns the source of a random test and prints how to repeat it.
-func newRand(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0x5e41a1
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // rounds returns the count of turns of a random loop: the PR tier, a hundredth
 // of it under -short.
@@ -158,7 +145,7 @@ func checkPair(n Bits, a, b uint32) string {
 
 // T8: random pairs of each width. Half of them are close, as numbers on a wire are.
 func TestLawsHoldForRandomPairs(t *testing.T) {
-	r := newRand(t)
+	r := chance.Rand(t, 0x5e41a1)
 	for _, n := range widths {
 		for range promise.Keeps(t, "T8", "serial", rounds(10_000_000)) {
 			v := r.Uint64()
@@ -205,7 +192,7 @@ func TestLawsHoldAtTheEdges(t *testing.T) {
 // A peer's counter walks back and forth by less than half the space; the
 // unwrapped number must follow a 64 bit model through many wraps.
 func TestUnwrapFollowsARandomWalk(t *testing.T) {
-	r := newRand(t)
+	r := chance.Rand(t, 0x5e41a1)
 	for _, n := range widths {
 		half := int64(n.Mask()/2) + 1
 		wraps := 0
@@ -281,7 +268,7 @@ func FuzzLaws(f *testing.F) {
 }
 
 func TestUnwrapIsTheNearest(t *testing.T) {
-	r := newRand(t)
+	r := chance.Rand(t, 0x5e41a1)
 	for _, n := range widths {
 		half := uint64(n.Mask()/2) + 1
 		nears := []uint64{0, 1, half - 1, half, half + 1, 2*half - 1, 2 * half, math.MaxUint64, math.MaxUint64 - half, math.MaxUint64 - 2*half}

@@ -1,13 +1,12 @@
 package timers
 
 import (
-	"flag"
 	"math/rand/v2"
 	"testing"
 	"time"
-)
 
-var seedFlag = flag.Uint64("seed", 0, "run the random test with this seed only (0: the fixed ones)")
+	"parley/internal/kit/chance"
+)
 
 type thing struct {
 	Timer
@@ -17,11 +16,7 @@ type thing struct {
 var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestHeapAgreesWithAModel(t *testing.T) {
-	seeds := []uint64{1, 2, 3, 4, 5}
-	if *seedFlag != 0 {
-		seeds = []uint64{*seedFlag}
-	}
-	for _, seed := range seeds {
+	for _, seed := range chance.Seeds(5) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var h Heap[*thing]
 		things := make([]*thing, 64)

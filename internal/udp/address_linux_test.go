@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"parley/internal/kit/chance"
 	"parley/internal/promise"
 )
 
@@ -26,7 +27,7 @@ func TestPeersAreDistinctThroughTheKernelsForm(t *testing.T) {
 	if testing.Short() || !promise.Full() {
 		pairs = 100_000
 	}
-	runSeed(t, max(*seedFlag, 1), func(t *testing.T, r *rand.Rand) {
+	runSeed(t, max(chance.Flag(), 1), func(t *testing.T, r *rand.Rand) {
 		through := func(a netip.AddrPort) (raw sockaddr, back netip.AddrPort) {
 			if raw.encode(family6, a) == 0 {
 				t.Fatalf("%v has no IPv6 form", a)

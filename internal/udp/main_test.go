@@ -1,15 +1,14 @@
 package udp
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"testing"
 
+	"parley/internal/kit/chance"
+
 	"go.uber.org/goleak"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 runs the fixed list")
 
 func TestMain(m *testing.M) {
 	if os.Getenv(loadVariable) != "" {
@@ -26,27 +25,21 @@ const loadVariable = "PARLEY_UDP_LOAD"
 // PARLEY_SOAK=1 makes the list ten times as long.
 func eachSeed(t *testing.T, count int, f func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
-	if *seedFlag != 0 {
-		runSeed(t, *seedFlag, f)
-		return
-	}
 	if testing.Short() {
 		count = (count + 3) / 4
 	}
 	if os.Getenv("PARLEY_SOAK") == "1" {
 		count *= 10
 	}
-	for seed := range uint64(count) {
-		runSeed(t, seed+1, f)
+	for _, seed := range chance.Seeds(count) {
+		runSeed(t, seed, f)
 	}
 }
 
 // seeded returns a source for a test that runs once.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := max(*seedFlag, 1)
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15))
+	return rand.New(rand.NewPCG(chance.Seed(t, 1), 0x9E3779B97F4A7C15))
 }
 
 func runSeed(t *testing.T, seed uint64, f func(t *testing.T, r *rand.Rand)) {

@@ -1,5 +1,0 @@
-//go:build race
-
-package world
-
-const underRace = true
