@@ -22,6 +22,7 @@
 //	Layout, Limits        T6 for the tables of a page (layout.go)
 //	Vectors               packets that were written by hand (vectors.go)
 //	Spread                a random loop on all cores (spread.go)
+//	Traffic               counters of a server that never fall (traffic.go)
 //	Sessions              streams that are no socket, for a server's second carrier (sessions.go)
 //
 // Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go), and those of a Swarm under a plan

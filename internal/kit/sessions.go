@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"testing"
 	"time"
 
 	"parley/internal/stream"
@@ -193,4 +194,18 @@ func (x *piped) Finish() {
 func (x *piped) Cut() {
 	x.closes = true
 	x.end()
+}
+
+// ReadUntil reads a byte at a time until done says that it was the last.
+func ReadUntil(t testing.TB, c net.Conn, done func(b []byte) bool) {
+	t.Helper()
+	for b := make([]byte, 1); ; {
+		if _, err := c.Read(b); err != nil {
+			t.Error(err)
+			return
+		}
+		if done(b) {
+			return
+		}
+	}
 }

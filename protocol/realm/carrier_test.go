@@ -57,14 +57,9 @@ func TestPlaysBesideTheSocket(t *testing.T) {
 func reads(t *testing.T, c net.Conn, wanted func(m *core.Message) bool) {
 	t.Helper()
 	s := core.NewStream(testCodec, core.FromServer)
-	for b := make([]byte, 1); ; {
-		if _, err := c.Read(b); err != nil {
-			t.Error(err)
-			return
-		}
+	kit.ReadUntil(t, c, func(b []byte) bool {
 		var m core.Message
-		if _, ok := s.Next(b, &m); ok && wanted(&m) {
-			return
-		}
-	}
+		_, ok := s.Next(b, &m)
+		return ok && wanted(&m)
+	})
 }

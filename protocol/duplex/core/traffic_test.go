@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"parley/internal/kit"
-	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
 
@@ -33,22 +32,10 @@ func TestTrafficNeverFalls(t *testing.T) {
 				x.conn().Cut("")
 			}
 		}
-		var want Stats
 		for c := range w.mux.Conns() {
 			conns[c] = true
 		}
-		for c := range conns {
-			st := c.Stats()
-			sums.Add(&want, &st)
-		}
-		got := w.mux.Traffic()
-		if err := shelltest.Falls(last, got); err != nil {
-			t.Fatal(err)
-		}
-		if got != want || got.Check() != nil {
-			t.Fatalf("%+v, but its %d connections have %+v", got, len(conns), want)
-		}
-		last = got
+		kit.Traffic(t, &last, w.mux.Traffic(), conns, (*Conn).Stats)
 	}
 	if st := w.mux.Stats(); st.Ended < 10 || w.mux.Len() == 0 || last.FeedIn == 0 || last.MainIn == 0 || last.Updates == 0 {
 		t.Errorf("%d came, %d are left, %+v", st.Ended, w.mux.Len(), last)

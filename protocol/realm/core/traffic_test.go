@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"parley/internal/kit"
-	"parley/internal/shell/shelltest"
 )
 
 // What the connections of a server did is counted together, those included that are over: no counter falls
@@ -18,19 +17,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 		for _, p := range w.people {
 			conns[p.conn] = true
 		}
-		var want Stats
-		for c := range conns {
-			st := c.Stats()
-			sums.Add(&want, &st)
-		}
-		got := w.mux.Traffic()
-		if err := shelltest.Falls(last, got); err != nil {
-			t.Fatal(err)
-		}
-		if got != want || got.Check() != nil {
-			t.Fatalf("%+v, but its %d connections have %+v", got, len(conns), want)
-		}
-		last = got
+		kit.Traffic(t, &last, w.mux.Traffic(), conns, (*Conn).Stats)
 	}
 	for range 10 {
 		comeAndGo(w, 10)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"parley/internal/kit"
-	"parley/internal/shell/shelltest"
 )
 
 // What the peers of a server did is counted together, those included that are over: no counter falls while
@@ -21,19 +20,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 		for p := range h.mux.Peers() {
 			peers[p] = true
 		}
-		var want Stats
-		for p := range peers {
-			st := p.end.Stats()
-			sums.Add(&want, &st)
-		}
-		got := h.mux.Traffic()
-		if err := shelltest.Falls(last, got); err != nil {
-			t.Fatal(err)
-		}
-		if got != want || got.Check() != nil {
-			t.Fatalf("%+v, but its %d peers have %+v", got, len(peers), want)
-		}
-		last = got
+		kit.Traffic(t, &last, h.mux.Traffic(), peers, func(p *Peer) Stats { return p.end.Stats() })
 	}
 	var next uint32
 	for range 20 {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"parley/internal/kit"
-	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
 
@@ -42,19 +41,7 @@ func TestTrafficNeverFalls(t *testing.T) {
 			x.host.Poke()
 		}
 		w.Pass(10 * time.Millisecond)
-		var want Stats
-		for c := range conns {
-			st := c.Stats()
-			sums.Add(&want, &st)
-		}
-		got := w.mux.Traffic()
-		if err := shelltest.Falls(last, got); err != nil {
-			t.Fatal(err)
-		}
-		if got != want {
-			t.Fatalf("%+v, but its %d connections have %+v", got, len(conns), want)
-		}
-		last = got
+		kit.Traffic(t, &last, w.mux.Traffic(), conns, (*Conn).Stats)
 	}
 	if st := w.mux.Stats(); st.Ended < 10 || w.mux.Len() == 0 || last.Reliable.Resent+last.Reliable.FastResent == 0 || last.Reliable.Repeat == 0 {
 		t.Errorf("%d came, %d are left, %+v", st.Ended, w.mux.Len(), last)
