@@ -20,7 +20,7 @@
 // only on the calls, never on the order of a map, so that the same seed gives the same run.
 //
 // A Lobby holds connections that are proven and have not entered. Their number is bounded for each address, they
-// have a time limit to enter, and they take no player's place.
+// have a time limit to enter, and they take no player's place. It counts the places that are taken.
 //
 // Replies are the answers to addresses without a connection: small, few, and without state for the address.
 //

@@ -20,12 +20,14 @@ const (
 	EnterWithin = 10 * time.Second
 )
 
-// Lobby holds connections that are proven and have not entered. They take no player's place, so that connections
-// that never enter keep nobody out. Each has a time limit to enter, and an address has a bounded number of them.
-// When the lobby is full, the oldest connection of the address that has the most makes room. Nothing here runs
-// for each packet.
+// Lobby holds connections that are proven and have not entered, and counts the places of those that have: "A place
+// is taken when a player enters, never before" (entry). So connections that never enter keep nobody out. Each has a
+// time limit to enter, and an address has a bounded number of them. When the lobby is full, the oldest connection of
+// the address that has the most makes room. Nothing here runs for each packet.
 type Lobby[C connection] struct {
-	within time.Duration
+	within time.Duration // 0: connections enter as they come
+	places int
+	taken  int // of places
 	size   int
 	hosts  map[netip.Addr]*host[C]
 	guests map[C]*guest[C]
@@ -47,16 +49,24 @@ type guest[C connection] struct {
 	links links[*guest[C]]
 }
 
-// NewLobby returns an empty lobby with a time limit for its connections.
-func NewLobby[C connection](within time.Duration) *Lobby[C] {
-	return &Lobby[C]{within: within, size: lobbyOfAll, hosts: map[netip.Addr]*host[C]{}, guests: map[C]*guest[C]{}}
+// NewLobby returns an empty lobby with a time limit for its connections, and with so many places. Without a time limit
+// (0), each connection enters as it comes.
+func NewLobby[C connection](within time.Duration, places int) *Lobby[C] {
+	return &Lobby[C]{within: within, places: places, size: lobbyOfAll, hosts: map[netip.Addr]*host[C]{}, guests: map[C]*guest[C]{}}
 }
+
+// Taken returns the number of places that are taken, and Full reports whether that is all of them.
+func (l *Lobby[C]) Taken() int { return l.taken }
+func (l *Lobby[C]) Full() bool { return l.taken >= l.places }
 
 // Len returns the number of connections.
 func (l *Lobby[C]) Len() int { return len(l.guests) }
 
 // HasRoom reports whether one more connection of an address may come.
 func (l *Lobby[C]) HasRoom(addr netip.Addr) bool {
+	if l.within == 0 {
+		return true
+	}
 	n := 0
 	if h := l.hosts[admission.Host(addr)]; h != nil {
 		n = len(h.guests)
@@ -76,6 +86,10 @@ func (l *Lobby[C]) most() int {
 // Come adds a connection after HasRoom has returned true. If another connection has to make room, it leaves the
 // lobby and is returned as gone.
 func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
+	if l.within == 0 {
+		l.Enter(c)
+		return gone, false
+	}
 	if len(l.guests) >= l.size {
 		first := l.counts[l.most()].first.guests[0]
 		gone, ok = first.conn, true
@@ -94,16 +108,31 @@ func (l *Lobby[C]) Come(now time.Time, addr netip.Addr, c C) (gone C, ok bool) {
 	l.counts[len(h.guests)].push(h)
 	l.oldest.push(g)
 	l.guests[c] = g
-	c.member().waiting = true
+	c.member().stage = waiting
 	return gone, ok
 }
 
-// Leave removes a connection that has entered or ended. It reports whether the connection was in the lobby.
-func (l *Lobby[C]) Leave(c C) bool {
-	if !c.member().waiting {
+// Enter gives a connection a place. If none is free, it reports false, and the connection is out of the lobby.
+func (l *Lobby[C]) Enter(c C) bool {
+	l.Leave(c)
+	if l.Full() {
 		return false
 	}
-	c.member().waiting = false
+	c.member().stage = entered
+	l.taken++
+	return true
+}
+
+// Leave removes a connection that has ended, and frees its place.
+func (l *Lobby[C]) Leave(c C) {
+	was := c.member().stage
+	c.member().stage = 0
+	if was == entered {
+		l.taken--
+	}
+	if was != waiting {
+		return
+	}
 	g := l.guests[c]
 	delete(l.guests, c)
 	l.oldest.remove(g)
@@ -120,7 +149,6 @@ func (l *Lobby[C]) Leave(c C) bool {
 	} else {
 		l.counts[len(h.guests)].push(h)
 	}
-	return true
 }
 
 // NextTimeout returns when the first time limit is over.

@@ -13,7 +13,7 @@ func hostAddr(i int) netip.Addr {
 // Every operation in any order, against a list.
 func TestALobbyAgreesWithAModel(t *testing.T) {
 	rng := newRand(t)
-	l := NewLobby[*conn](EnterWithin)
+	l := NewLobby[*conn](EnterWithin, 5)
 	l.size = 40
 	now := time.Unix(0, 0)
 	type seat struct {
@@ -22,7 +22,8 @@ func TestALobbyAgreesWithAModel(t *testing.T) {
 		until time.Time
 	}
 	var model []seat
-	gaveWay, refused, late := 0, 0, 0
+	var inside []*conn // have a place
+	gaveWay, refused, late, full := 0, 0, 0, 0
 	count := func(a netip.Addr) (n int) {
 		for _, s := range model {
 			if s.addr == a {
@@ -47,7 +48,7 @@ func TestALobbyAgreesWithAModel(t *testing.T) {
 		t.Fatal("one left that was not there")
 	}
 	for range 20_000 {
-		switch a := hostAddr(rng.IntN(12)); rng.IntN(6) {
+		switch a := hostAddr(rng.IntN(12)); rng.IntN(8) {
 		case 0, 1, 2:
 			n := count(a)
 			room := n < lobbyOfHost && (len(model) < 40 || n < most())
@@ -83,10 +84,33 @@ func TestALobbyAgreesWithAModel(t *testing.T) {
 		case 3:
 			if len(model) > 0 {
 				c := model[rng.IntN(len(model))].c
-				if !Waiting(&c.Member) || !l.Leave(c) || Waiting(&c.Member) || l.Leave(c) {
-					t.Fatal("it does not leave once")
+				waited := Waiting(&c.Member)
+				if l.Leave(c); !waited || Waiting(&c.Member) {
+					t.Fatal("it does not leave")
 				}
+				l.Leave(c) // which changes nothing
 				leave(c)
+			}
+		case 6:
+			if len(model) > 0 {
+				c := model[rng.IntN(len(model))].c
+				free := len(inside) < 5
+				if l.Full() == free || l.Enter(c) != free || Entered(&c.Member) != free || Waiting(&c.Member) {
+					t.Fatalf("with %d of 5 places taken it enters: %v", len(inside), Entered(&c.Member))
+				}
+				if leave(c); free {
+					inside = append(inside, c)
+				} else {
+					full++
+				}
+			}
+		case 7:
+			if len(inside) > 0 && rng.IntN(3) == 0 {
+				c := inside[0]
+				if l.Leave(c); Entered(&c.Member) {
+					t.Fatal("it keeps its place")
+				}
+				inside = inside[1:]
 			}
 		case 4, 5:
 			now = now.Add(time.Duration(rng.IntN(500)) * time.Millisecond)
@@ -99,12 +123,12 @@ func TestALobbyAgreesWithAModel(t *testing.T) {
 			}
 		}
 		at, ok := l.NextTimeout()
-		if l.Len() != len(model) || ok != (len(model) > 0) || ok && !at.Equal(model[0].until) || ok && !at.After(now) {
+		if l.Len() != len(model) || l.Taken() != len(inside) || ok != (len(model) > 0) || ok && !at.Equal(model[0].until) || ok && !at.After(now) {
 			t.Fatalf("%d are there, want %d; the next time is %v", l.Len(), len(model), at)
 		}
 	}
-	if gaveWay == 0 || refused == 0 || late == 0 {
-		t.Errorf("%d gave way, %d were refused, %d were late: the test shows too little", gaveWay, refused, late)
+	if gaveWay == 0 || refused == 0 || late == 0 || full == 0 {
+		t.Errorf("%d gave way, %d were refused, %d were late, %d found no place: the test shows too little", gaveWay, refused, late, full)
 	}
 	for len(model) > 0 {
 		l.Leave(model[0].c)
@@ -128,7 +152,7 @@ func TestAnAddressHasItsShareOfTheLobby(t *testing.T) {
 			return netip.AddrFrom16(b)
 		}},
 	} {
-		l := NewLobby[*conn](EnterWithin)
+		l := NewLobby[*conn](EnterWithin, 100)
 		let := 0
 		for i := range 1000 {
 			if a := tt.addr(i); l.HasRoom(a) {
@@ -145,7 +169,7 @@ func TestAnAddressHasItsShareOfTheLobby(t *testing.T) {
 // With the lobby full of others a newcomer gets in, whatever the others do.
 func TestAFullLobbyLetsANewcomerIn(t *testing.T) {
 	for _, each := range []int{1, 7, 64} {
-		l := NewLobby[*conn](EnterWithin)
+		l := NewLobby[*conn](EnterWithin, 100)
 		for i := 0; l.Len() < lobbyOfAll; i++ {
 			l.Come(time.Unix(0, 0), hostAddr(i/each), new(conn))
 		}

@@ -17,8 +17,16 @@ type Member struct {
 	queued   bool  // in busy
 	eventful bool  // in eventful
 	gone     bool  // it was removed
-	waiting  bool  // it is in a Lobby
+	stage    stage // with a Lobby
 }
+
+// stage is how far a connection has come on its way to a place.
+type stage uint8
+
+const (
+	waiting stage = iota + 1 // it is in a Lobby
+	entered                  // it has a place
+)
 
 // timer is an unexported name, so that users of a connection do not see the embedded
 // Timer.
@@ -29,7 +37,10 @@ type timer = timers.Timer
 func Gone(m *Member) bool { return m.gone }
 
 // Waiting reports whether a connection is in a Lobby.
-func Waiting(m *Member) bool { return m.waiting }
+func Waiting(m *Member) bool { return m.stage == waiting }
+
+// Entered reports whether a connection has a place of a Lobby.
+func Entered(m *Member) bool { return m.stage == entered }
 
 func (m *Member) member() *Member { return m }
 

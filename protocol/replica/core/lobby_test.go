@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/kit"
 	"parley/internal/promise"
+	"parley/internal/roster"
 	"parley/simnet"
 )
 
@@ -71,14 +72,14 @@ func TestSessionsThatNeverLinkKeepNobodyOut(t *testing.T) {
 				}
 				w.Until("an honest client enters", 3*time.Second, func() bool {
 					c := w.mux.Conn(x.host.Addr())
-					return c != nil && c.entered && honest == i+1
+					return c != nil && roster.Entered(&c.member) && honest == i+1
 				})
 				w.Pass(50 * time.Millisecond)
 			}
 			w.Pass(11 * time.Second)
 			s := w.mux.Stats()
-			if late = s.Late + s.GaveWay; w.mux.places != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || late == 0 {
-				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.places, w.mux.lobby.Len(), w.mux.Len(), s)
+			if late = s.Late + s.GaveWay; w.mux.lobby.Taken() != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || late == 0 {
+				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.lobby.Taken(), w.mux.lobby.Len(), w.mux.Len(), s)
 			}
 			t.Logf("%d sessions of %d addresses: %+v", n, min(n, tt.hosts), s)
 		})
@@ -95,8 +96,8 @@ func TestAnAddressHasSixtyFourThatHaveNotEntered(t *testing.T) {
 			let++
 		}
 	}
-	if let != 64 || w.mux.Len() != 64 || w.mux.places != 0 || w.mux.Stats().Crowded < 1900 {
-		t.Errorf("%d were let in, %d places are taken: %+v", let, w.mux.places, w.mux.Stats())
+	if let != 64 || w.mux.Len() != 64 || w.mux.lobby.Taken() != 0 || w.mux.Stats().Crowded < 1900 {
+		t.Errorf("%d were let in, %d places are taken: %+v", let, w.mux.lobby.Taken(), w.mux.Stats())
 	}
 	w.Pass(9 * time.Second)
 	if w.mux.Len() != 64 {
@@ -116,7 +117,7 @@ func TestWhoEntersAFullGameIsTold(t *testing.T) {
 	w := lobbyWorld(t, 33, 1)
 	a, b := w.dial(0, Config{}), w.dial(1, Config{})
 	w.Until("both are connected", time.Second, func() bool { return w.mux.Len() == 2 && b.State() == StateOpen && a.State() == StateOpen })
-	if !w.mux.Conn(a.host.Addr()).Enter() || w.mux.places != 1 {
+	if !w.mux.Conn(a.host.Addr()).Enter() || w.mux.lobby.Taken() != 1 {
 		t.Fatal("the first does not enter")
 	}
 	b.Link(b.host.Now())
@@ -128,8 +129,8 @@ func TestWhoEntersAFullGameIsTold(t *testing.T) {
 	a.Close(a.host.Now(), "")
 	a.host.Poke()
 	w.Until("the first has left", 5*time.Second, func() bool { return w.mux.Len() == 0 })
-	if w.mux.places != 0 {
-		t.Errorf("%d places are taken", w.mux.places)
+	if w.mux.lobby.Taken() != 0 {
+		t.Errorf("%d places are taken", w.mux.lobby.Taken())
 	}
 }
 
@@ -138,7 +139,7 @@ func TestAPlainConnectionEntersAtOnce(t *testing.T) {
 	w := newWorld(t, 34, Config{MaxConns: 1}, kit.Lan())
 	x := w.dial(0, Config{})
 	w.Pass(30 * time.Second)
-	if c := w.mux.Conn(x.host.Addr()); c == nil || !c.entered || !c.Enter() || x.closed != nil {
+	if c := w.mux.Conn(x.host.Addr()); c == nil || !roster.Entered(&c.member) || !c.Enter() || x.closed != nil {
 		t.Errorf("after half a minute: %v", x.closed)
 	}
 }
@@ -200,7 +201,7 @@ func largeBeforeEntering(t *testing.T, wait time.Duration) {
 	x.host.Poke()
 	c := w.mux.Conn(x.host.Addr())
 	w.Until("the message", 20*time.Second, func() bool { return got == 64<<10 })
-	if x.closed != nil || c.endpoint.stats.OutOfState == 0 || !c.entered {
+	if x.closed != nil || c.endpoint.stats.OutOfState == 0 || !roster.Entered(&c.member) {
 		t.Errorf("it ended: %v; %+v", x.closed, c.endpoint.stats)
 	}
 }

@@ -32,8 +32,7 @@ type Mux struct {
 	frames  frames
 	conns   *roster.Roster[*Conn]
 	last    *Conn                // the connection of the latest datagram: in a bulk, the next is for it, too
-	lobby   *roster.Lobby[*Conn] // nil if a connection enters with its handshake
-	places  int                  // connections that have entered
+	lobby   *roster.Lobby[*Conn] // connections that have not entered, and the places of those that have
 	replies roster.Replies
 
 	stats MuxStats
@@ -82,26 +81,23 @@ type member = roster.Member
 type Conn struct {
 	member
 	number   uint32 // of the clock
-	entered  bool   // it has a place
 	mux      *Mux
 	endpoint Endpoint
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
 func NewMux(now time.Time, c Config, s *Shared, key Key) *Mux {
-	m := &Mux{
+	cfg := c.fill()
+	return &Mux{
 		store: Store{key: binary.LittleEndian.Uint64(key[:])},
-		cfg:   c.fill(), shared: s, epoch: now, now: now,
+		cfg:   cfg, shared: s, epoch: now, now: now,
 		secret:  admission.NewSecret(now, key),
 		half:    admission.NewHalfOpen[halfOpen](admission.HalfOpenConfig{}, key),
 		ended:   admission.NewEnded(key),
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
 		conns:   roster.New[*Conn](),
+		lobby:   roster.NewLobby[*Conn](max(cfg.EnterWithin, 0), cfg.MaxConns),
 	}
-	if c.EnterWithin > 0 {
-		m.lobby = roster.NewLobby[*Conn](c.EnterWithin)
-	}
-	return m
 }
 
 // Store returns the values that the server replicates.
@@ -183,10 +179,10 @@ func (m *Mux) handleInit(now time.Time, from netip.AddrPort, p *Packet) {
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case m.places >= m.cfg.MaxConns:
+	case m.lobby.Full():
 		m.reject(from, serverFull)
 		return
-	case !m.hasRoom(from):
+	case !m.lobby.HasRoom(from.Addr()):
 		m.stats.Crowded++
 		return
 	}
@@ -232,7 +228,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 		m.askUnproven(now, from, v)
 		return
 	}
-	if !m.down && !m.hasRoom(from) {
+	if !m.down && !m.lobby.HasRoom(from.Addr()) {
 		m.stats.Crowded++
 		return
 	}
@@ -241,7 +237,7 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	case m.down:
 		m.reject(from, m.closing)
 		return
-	case m.places >= m.cfg.MaxConns:
+	case m.lobby.Full():
 		m.reject(from, serverFull)
 		return
 	}
@@ -344,10 +340,8 @@ func (m *Mux) NextTimeout() (time.Time, bool) {
 			next, ok = due, true
 		}
 	}
-	if m.lobby != nil {
-		if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
-			next, ok = due, true
-		}
+	if due, is := m.lobby.NextTimeout(); is && (!ok || due.Before(next)) {
+		next, ok = due, true
 	}
 	return next, ok
 }
@@ -429,7 +423,7 @@ func (m *Mux) forget(c *Conn) {
 		m.last = nil
 	}
 	m.conns.Remove(c.endpoint.peer, c)
-	m.leave(c)
+	m.lobby.Leave(c)
 	m.ended.End(m.now, c.endpoint.peer, c.number)
 	m.stats.Ended++
 	c.endpoint.Release()

@@ -86,8 +86,8 @@ func TestAnIdleConnectionHoldsWhatThePageSays(t *testing.T) {
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
 	pagetest.Reaches(t, "replica", "connected, idle", got)
-	if w.mux.places != n {
-		t.Errorf("%d are there", w.mux.places)
+	if w.mux.lobby.Taken() != n {
+		t.Errorf("%d are there", w.mux.lobby.Taken())
 	}
 	w.Pass(10 * time.Second)
 	if w.mux.Len() != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"parley/internal/kit"
 	"parley/internal/promise"
+	"parley/internal/roster"
 	"parley/simnet"
 )
 
@@ -54,13 +55,13 @@ func TestHandshakesOfTheSilentKeepNobodyOut(t *testing.T) {
 				x := w.dial(i, Config{})
 				w.Until("an honest client enters", 3*time.Second, func() bool {
 					c := w.mux.Conn(x.host.Addr())
-					return c != nil && c.entered && x.State() == StateOpen
+					return c != nil && roster.Entered(&c.member) && x.State() == StateOpen
 				})
 				w.Pass(50 * time.Millisecond)
 			}
 			w.Pass(11 * time.Second)
-			if s := w.mux.Stats(); w.mux.places != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || s.Late+s.GaveWay == 0 || s.Check() != nil {
-				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.places, w.mux.lobby.Len(), w.mux.Len(), s)
+			if s := w.mux.Stats(); w.mux.lobby.Taken() != 100 || w.mux.lobby.Len() != 0 || w.mux.Len() != 100 || s.Late+s.GaveWay == 0 || s.Check() != nil {
+				t.Errorf("%d places are taken, %d are in the lobby, %d in all: %+v", w.mux.lobby.Taken(), w.mux.lobby.Len(), w.mux.Len(), s)
 			}
 		})
 	}
@@ -118,7 +119,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 	w.Pass(10 * time.Millisecond)
 	silent := w.mux.Conn(from)
 	w.confirm(from, firstEntity, silent.endpoint.ServerTime(w.Now()))
-	w.Until("both have entered", time.Second, func() bool { return w.mux.places == 2 && x.State() == StateOpen })
+	w.Until("both have entered", time.Second, func() bool { return w.mux.lobby.Taken() == 2 && x.State() == StateOpen })
 	got := 0
 	x.onEvent = func(_ time.Time, ev Event) {
 		if ev.Kind == EventEntity {
@@ -165,7 +166,7 @@ func TestASpectatorThatConfirmsNothingIsSentLessAndLess(t *testing.T) {
 		t.Errorf("the other was sent %d and got %d", honest, got)
 	}
 	w.Pass(3 * time.Second)
-	if w.mux.Conn(from) != nil || w.mux.places != 1 {
+	if w.mux.Conn(from) != nil || w.mux.lobby.Taken() != 1 {
 		t.Error("the silent one is still there")
 	}
 	t.Logf("sent to the silent one, second by second: %v", sent)

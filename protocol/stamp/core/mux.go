@@ -28,8 +28,7 @@ type Mux struct {
 	notices *admission.Buckets
 
 	conns   *roster.Roster[*Conn]
-	lobby   *roster.Lobby[*Conn] // connections that have confirmed nothing yet
-	places  int                  // connections that have entered
+	lobby   *roster.Lobby[*Conn] // connections that have confirmed nothing yet, and the places of those that have
 	replies roster.Replies
 
 	stats MuxStats
@@ -67,7 +66,6 @@ func (s *MuxStats) Check() error {
 type Conn struct {
 	member
 	number   uint32 // of the clock
-	entered  bool   // it has a place
 	mux      *Mux
 	endpoint Endpoint
 }
@@ -77,13 +75,14 @@ type member = roster.Member
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.
 func NewMux(now time.Time, c Config, s *Shared, key Key) *Mux {
+	cfg := c.fill()
 	return &Mux{
-		cfg: c.fill(), shared: s, epoch: now, now: now,
+		cfg: cfg, shared: s, epoch: now, now: now,
 		secret:  admission.NewSecret(now, key),
 		ended:   admission.NewEnded(key),
 		notices: admission.NewBuckets(admission.BucketsConfig{}, key),
 		conns:   roster.New[*Conn](),
-		lobby:   roster.NewLobby[*Conn](roster.EnterWithin),
+		lobby:   roster.NewLobby[*Conn](roster.EnterWithin, cfg.MaxConns),
 	}
 }
 
@@ -203,7 +202,7 @@ func (m *Mux) Idle() bool { return m.conns.Idle() && m.replies.Len() == 0 }
 // out first.
 func (m *Mux) forget(c *Conn) {
 	m.conns.Remove(c.endpoint.peer, c)
-	m.leave(c)
+	m.lobby.Leave(c)
 	m.ended.End(m.now, c.endpoint.peer, c.number)
 	m.stats.Ended++
 	one := c.endpoint.Stats()

@@ -29,7 +29,7 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 		return "server closing"
 	case m.down:
 		return m.farewell
-	case m.places >= m.cfg.MaxConns:
+	case m.lobby.Full():
 		return serverFull
 	case m.cfg.Admit != nil:
 		return m.cfg.Admit(from)
@@ -82,14 +82,11 @@ const (
 // enter gives a connection its place, now that its client has confirmed an entity packet, and tells the application of
 // it: "A place is taken when a player enters, never before" (entry). Until then a client is sent one empty packet.
 func (m *Mux) enter(c *Conn) {
-	m.lobby.Leave(c)
-	if m.places >= m.cfg.MaxConns {
+	if !m.lobby.Enter(c) {
 		c.Close(serverFull)
 		return
 	}
-	c.entered = true
 	c.endpoint.tell(EventEntered, 0, 0)
-	m.places++
 }
 
 // closeLate closes those that did not enter in time.
@@ -97,15 +94,6 @@ func (m *Mux) closeLate(now time.Time) {
 	for c, ok := m.lobby.Due(now); ok; c, ok = m.lobby.Due(now) {
 		m.stats.Late++
 		c.Close(heedsNot)
-	}
-}
-
-// leave takes back what a connection had that is over.
-func (m *Mux) leave(c *Conn) {
-	m.lobby.Leave(c)
-	if c.entered {
-		c.entered = false
-		m.places--
 	}
 }
 

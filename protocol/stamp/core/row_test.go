@@ -42,8 +42,8 @@ func TestASpectatorThatConfirmsNothingHoldsWhatThePageSays(t *testing.T) {
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
 	pagetest.Reaches(t, "stamp", "proven, not entered", got)
-	if w.mux.Len() != n || w.mux.places != 0 {
-		t.Errorf("%d are there, and %d have entered", w.mux.Len(), w.mux.places)
+	if w.mux.Len() != n || w.mux.lobby.Taken() != 0 {
+		t.Errorf("%d are there, and %d have entered", w.mux.Len(), w.mux.lobby.Taken())
 	}
 	runtime.KeepAlive(w)
 }
@@ -67,8 +67,8 @@ func TestASilentSpectatorHoldsWhatThePageSays(t *testing.T) {
 	got := (pagetest.Heap() - before) / n
 	t.Logf("%d bytes each", got)
 	pagetest.Reaches(t, "stamp", "connected, all queues full", got)
-	if w.mux.places != n || got > 64<<10 {
-		t.Errorf("%d are there, and hold %d bytes each", w.mux.places, got)
+	if w.mux.lobby.Taken() != n || got > 64<<10 {
+		t.Errorf("%d are there, and hold %d bytes each", w.mux.lobby.Taken(), got)
 	}
 	runtime.KeepAlive(w)
 }
