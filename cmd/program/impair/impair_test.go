@@ -170,15 +170,20 @@ func echoTCP(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// A stream arrives whole and in order whatever the network does, and its end with it.
-func TestStreamsArriveWhole(t *testing.T) {
-	profile := simnet.Profile{Loss: .1, Duplicate: .1, Reorder: .1, ReorderBy: 5 * time.Millisecond, Delay: time.Millisecond, MTU: 576, Corrupt: .1}
-	p := start(t, Config{Target: echoTCP(t), TCP: true, Up: profile, Down: profile, Seed: 3})
+func dialTCP(t testing.TB, p *Proxy) net.Conn {
 	c, err := net.Dial("tcp", p.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A stream arrives whole and in order whatever the network does, and its end with it.
+func TestStreamsArriveWhole(t *testing.T) {
+	profile := simnet.Profile{Loss: .1, Duplicate: .1, Reorder: .1, ReorderBy: 5 * time.Millisecond, Delay: time.Millisecond, MTU: 576, Corrupt: .1}
+	p := start(t, Config{Target: echoTCP(t), TCP: true, Up: profile, Down: profile, Seed: 3})
+	c := dialTCP(t, p)
 	c.SetDeadline(time.Now().Add(time.Minute))
 	sent := make([]byte, 100_000)
 	for i := range sent {
@@ -206,11 +211,7 @@ func TestAStreamThatIsNotReadHoldsUpNoOther(t *testing.T) {
 	}
 	defer l.Close()
 	p := start(t, Config{Target: l.Addr().String(), TCP: true, UDP: true})
-	deaf, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer deaf.Close()
+	deaf := dialTCP(t, p)
 	silent, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -221,11 +222,7 @@ func TestAStreamThatIsNotReadHoldsUpNoOther(t *testing.T) {
 	if err == nil || sent > 64<<20 {
 		t.Errorf("%d bytes were taken for one who does not read: %v", sent, err)
 	}
-	other, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
+	other := dialTCP(t, p)
 	reader, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -246,11 +243,7 @@ func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 // A way that loses everything is a connection that breaks, not one that hangs.
 func TestAStreamOverNothingBreaks(t *testing.T) {
 	p := start(t, Config{Target: echoTCP(t), TCP: true, Up: simnet.Profile{Loss: 1}})
-	c, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dialTCP(t, p)
 	c.SetDeadline(time.Now().Add(time.Minute))
 	c.Write([]byte("hello"))
 	if n, err := io.Copy(io.Discard, c); n != 0 {
