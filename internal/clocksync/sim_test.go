@@ -1,15 +1,14 @@
 package clocksync
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
 	"time"
-)
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 is a fixed list")
+	"parley/internal/kit/chance"
+)
 
 // forEachSeed runs f for n seeds, or only for the one given by -seed. PARLEY_SOAK=1 runs ten
 // times as many.
@@ -18,12 +17,10 @@ func forEachSeed(t *testing.T, n int, f func(t *testing.T, rng *rand.Rand)) {
 	if os.Getenv("PARLEY_SOAK") == "1" {
 		n *= 10
 	}
-	first := uint64(1)
-	if *seedFlag != 0 {
-		first, n = *seedFlag, 1
-	}
-	for seed := first; seed < first+uint64(n) && !t.Failed(); seed++ {
-		runSeed(t, seed, f)
+	for _, seed := range chance.Seeds(n) {
+		if !t.Failed() {
+			runSeed(t, seed, f)
+		}
 	}
 }
 

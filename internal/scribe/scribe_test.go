@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -16,21 +15,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/kit/chance"
 	"parley/internal/patient"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var seedFlag = flag.Uint64("seed", 0, "the seed of random tests; 0 picks one")
-
-func newRand(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
+func newRand(t *testing.T) *rand.Rand { return chance.Rand(t, rand.Uint64()) }
 
 // patience ends a test that would else hang.
 const patience = 30 * time.Second

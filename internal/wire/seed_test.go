@@ -1,23 +1,15 @@
 package wire
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"parley/internal/kit/chance"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
 // newRand returns the source of a random test and prints how to repeat it.
-func newRand(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0x717e
-	}
-	t.Logf("seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+func newRand(t *testing.T) *rand.Rand { return chance.Rand(t, 0x717e) }
 
 // rounds returns the count of turns of a random loop: the N tier under
 // PARLEY_SOAK=1, a hundredth of the PR tier under -short, and a fiftieth of it
@@ -29,7 +21,7 @@ func rounds(pr, soak int) int {
 		return soak
 	case testing.Short():
 		return pr / 100
-	case underRace:
+	case chance.Race:
 		return pr / 50
 	case os.Getenv("PARLEY_PR") == "":
 		return pr / 5

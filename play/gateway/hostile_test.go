@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/binary"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/kit/chance"
 	"parley/internal/patient"
 	"parley/internal/promise"
 	"parley/play/message"
@@ -21,19 +21,10 @@ import (
 	"parley/world"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
-
 // mischief makes messages by chance: some well-formed with any values, some not.
 type mischief struct{ *rand.Rand }
 
-func newMischief(t *testing.T) mischief {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0xbad
-	}
-	t.Logf("seed=%d", seed)
-	return mischief{rand.New(rand.NewPCG(seed, 0))}
-}
+func newMischief(t *testing.T) mischief { return mischief{chance.Rand(t, 0xbad)} }
 
 // bytes are up to n of any value.
 func (m mischief) bytes(n int) []byte {

@@ -3,19 +3,16 @@ package message
 import (
 	"bytes"
 	"encoding/hex"
-	"flag"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/arena"
+	"parley/internal/kit/chance"
 	"parley/internal/pagetest"
 	"parley/world"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes the fixed one")
 
 // Shout is an action with parameters of many types.
 type Shout struct {
@@ -233,12 +230,7 @@ func hostile(t testing.TB, all map[string]codec, b []byte) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = 0xbad
-	}
-	t.Logf("seed=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := chance.Rand(t, 0xbad)
 	all := codecs(t, still(t))
 	var examples [][]byte
 	for _, c := range all {
