@@ -24,8 +24,6 @@ import (
 // mischief makes messages by chance: some well-formed with any values, some not.
 type mischief struct{ *rand.Rand }
 
-func newMischief(t *testing.T) mischief { return mischief{chance.Rand(t, 0xbad)} }
-
 // bytes are up to n of any value.
 func (m mischief) bytes(n int) []byte {
 	b := make([]byte, m.IntN(n+1))
@@ -100,7 +98,7 @@ func (s *siege) send(what func() error) {
 // test without a wire.)
 func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	h, d := newDesk(t, Config{Sight: -1})
-	s := &siege{T: t, mischief: newMischief(t), h: h, victim: d.sit("victim"), rounds: 300}
+	s := &siege{T: t, mischief: mischief{chance.Rand(t, 0xbad)}, h: h, victim: d.sit("victim"), rounds: 300}
 	if os.Getenv("PARLEY_SOAK") != "" {
 		s.rounds = 20_000
 	}

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/kit/chance"
 )
 
 func TestTimesAreKeptToASixteenth(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := chance.Rand(t, rand.Uint64())
 	var kept, before Times
 	for range 1000 {
 		before.add(time.Duration(r.Int64N(int64(time.Second))))

@@ -2,10 +2,7 @@ package duplex
 
 import (
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +52,7 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	crowds := shelltest.StartHelper(t, loadVariable, "crowd")
-	before, rssBefore, goroutines := shelltest.InUse(), residentBytes(t), runtime.NumGoroutine()
+	before, rssBefore, goroutines := shelltest.InUse(), shelltest.Resident(), runtime.NumGoroutine()
 	var done string
 	crowds.Ask(t, fmt.Sprint("hold ", h.Addr(), " ", heldMains), &done)
 	if done != "done" {
@@ -67,7 +64,7 @@ func TestFiveThousandMainsAreHeldInLittle(t *testing.T) {
 	if more := runtime.NumGoroutine() - goroutines; more > 10 {
 		t.Errorf("%d goroutines for them", more)
 	}
-	after, rssAfter := shelltest.InUse(), residentBytes(t)
+	after, rssAfter := shelltest.InUse(), shelltest.Resident()
 	each, rss := (after-before)/heldMains, (rssAfter-rssBefore)/heldMains
 	t.Logf("%d B of heap and stacks a main, %d B resident", each, rss)
 	if each > heldBytes || rss > heldResident {
@@ -79,16 +76,4 @@ func make17(sid int16) []byte {
 	b := make([]byte, crowdData)
 	b[0], b[1] = 1, byte(sid)
 	return b
-}
-
-func residentBytes(t *testing.T) int {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages * os.Getpagesize()
 }

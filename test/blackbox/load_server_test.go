@@ -21,6 +21,7 @@ import (
 	"parley/account/sqlite"
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/internal/shell/shelltest"
 	"parley/play/gateway"
 	"parley/test/field"
 	"parley/world"
@@ -303,7 +304,7 @@ func (l loadLook) since(m loadLook) loadFigure {
 		P50: times.Quantile(.5), P99: times.Quantile(.99), Longest: times.Quantile(1),
 		CPU: l.cpu - m.cpu, Mallocs: l.mallocs - m.mallocs, GCPauseP99: pauseQuantile(l.pauses, m.pauses, .99), GCs: l.gcs - m.gcs,
 		Requests: l.world.Requests - m.world.Requests, Shed: l.world.Shed - m.world.Shed, Behind: l.world.Behind,
-		Resident: residentBytes(), Live: l.live, DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
+		Resident: uint64(shelltest.Resident()), Live: l.live, DroppedInput: l.world.DroppedInput - m.world.DroppedInput, ReplicaBytes: l.replica - m.replica,
 	}
 }
 
@@ -336,21 +337,6 @@ func processCPU() time.Duration {
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
-// residentBytes is the memory that the process holds; where the system does not tell, what its
-// runtime has asked for.
-func residentBytes() uint64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err == nil {
-		if fields := strings.Fields(string(text)); len(fields) > 1 {
-			pages, _ := strconv.ParseUint(fields[1], 10, 64)
-			return pages * uint64(os.Getpagesize())
-		}
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Sys
 }
 
 // loaded is a server under load, as this process knows it.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -47,6 +49,19 @@ func LiveHeap() int64 { return int64(live().HeapAlloc) }
 func InUse() int {
 	m := live()
 	return int(m.HeapInuse + m.StackInuse)
+}
+
+// Resident returns the memory that this process holds or, where the system does not tell, what its runtime has asked for.
+func Resident() int {
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.Atoi(fields[1])
+			return pages * os.Getpagesize()
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.Sys)
 }
 
 // LiveObjects returns how many objects of the heap are in use.
