@@ -32,6 +32,10 @@ const (
 
 	// clockBits is the number of bits of the start of a connection's clock.
 	clockBits = 62
+
+	// ClockSlack is how far a peer's time may be from the connection's clock. A forger would have to guess 62 bits to
+	// within this.
+	ClockSlack = 10 * time.Second
 )
 
 // Limits of notices to strangers, replica: "at most 10 a second a source and 1,000 a second

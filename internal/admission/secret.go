@@ -38,6 +38,12 @@ func (s *Secret) Clock(from netip.AddrPort, number uint32) uint64 {
 	return lo & (1<<clockBits - 1)
 }
 
+// InTime reports whether a peer's time is near the connection's clock, both in µs.
+func InTime(t, clock uint64) bool {
+	d := int64(t - clock)
+	return d >= -ClockSlack.Microseconds() && d <= ClockSlack.Microseconds()
+}
+
 // Token returns a token for a peer. Check accepts it for at least 30 s and at most 60 s.
 func (s *Secret) Token(now time.Time, from netip.AddrPort) Token {
 	return s.token(s.epoch(now), Canon(from))

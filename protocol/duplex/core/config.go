@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"crypto/tls"
 	"log/slog"
 	"net/netip"
@@ -109,28 +110,21 @@ func (c Config) fill() *Config {
 	if c.rules != nil {
 		return &c
 	}
-	orElse(&c.FeedWait, 5*time.Second)
-	orElse(&c.FeedTimeout, 10*time.Second)
-	orElse(&c.JoinTimeout, 10*time.Second)
+	c.FeedWait = cmp.Or(c.FeedWait, 5*time.Second)
+	c.FeedTimeout = cmp.Or(c.FeedTimeout, 10*time.Second)
+	c.JoinTimeout = cmp.Or(c.JoinTimeout, 10*time.Second)
 	c.JoinTimeout = max(c.JoinTimeout, c.FeedWait+2*time.Second)
-	orElse(&c.Resync, 5*time.Second)
+	c.Resync = cmp.Or(c.Resync, 5*time.Second)
 	c.Resync = max(c.Resync, 0)
-	orElse(&c.Linger, time.Second)
+	c.Linger = cmp.Or(c.Linger, time.Second)
 	c.Linger = max(c.Linger, 0)
-	orElse(&c.MaxQueue, 1<<20)
+	c.MaxQueue = cmp.Or(c.MaxQueue, 1<<20)
 	c.MaxQueue = max(c.MaxQueue, 2*fillBytes)
-	orElse(&c.MaxState, 16<<20)
-	orElse(&c.MaxUpdate, 1200)
+	c.MaxState = cmp.Or(c.MaxState, 16<<20)
+	c.MaxUpdate = cmp.Or(c.MaxUpdate, 1200)
 	c.MaxUpdate = min(c.MaxUpdate, MaxDatagram)
-	orElse(&c.MaxPlayers, 5000)
+	c.MaxPlayers = cmp.Or(c.MaxPlayers, 5000)
 	c.MaxPlayers = min(c.MaxPlayers, 28_000)
 	c.rules = c.Schema.compile()
 	return &c
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

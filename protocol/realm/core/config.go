@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -106,25 +107,25 @@ func (c Config) fill() *Config {
 	if c.filled {
 		return &c
 	}
-	orElse(&c.TickRate, 20)
-	orElse(&c.MinVersion, Version9)
-	orElse(&c.MaxVersion, Version10)
-	orElse(&c.Version, Version10)
-	orElse(&c.MaxRollbackTicks, 20)
+	c.TickRate = cmp.Or(c.TickRate, 20)
+	c.MinVersion = cmp.Or(c.MinVersion, Version9)
+	c.MaxVersion = cmp.Or(c.MaxVersion, Version10)
+	c.Version = cmp.Or(c.Version, Version10)
+	c.MaxRollbackTicks = cmp.Or(c.MaxRollbackTicks, 20)
 	c.MaxRollbackTicks = max(c.MaxRollbackTicks, 0)
-	orElse(&c.PingAfter, 5*time.Second)
-	orElse(&c.Timeout, 10*time.Second)
-	orElse(&c.VersionWithin, 5*time.Second)
-	orElse(&c.LoginWithin, time.Minute)
-	orElse(&c.Linger, time.Second)
-	orElse(&c.MaxQueue, 1<<20)
-	orElse(&c.MaxPlayers, 4096)
-	orElse(&c.MaxWaiting, 8192)
-	orElse(&c.MaxChat, 512)
-	orElse(&c.ChatRate, 5)
-	orElse(&c.SightRadius, 1)
+	c.PingAfter = cmp.Or(c.PingAfter, 5*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.VersionWithin = cmp.Or(c.VersionWithin, 5*time.Second)
+	c.LoginWithin = cmp.Or(c.LoginWithin, time.Minute)
+	c.Linger = cmp.Or(c.Linger, time.Second)
+	c.MaxQueue = cmp.Or(c.MaxQueue, 1<<20)
+	c.MaxPlayers = cmp.Or(c.MaxPlayers, 4096)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, 8192)
+	c.MaxChat = cmp.Or(c.MaxChat, 512)
+	c.ChatRate = cmp.Or(c.ChatRate, 5)
+	c.SightRadius = cmp.Or(c.SightRadius, 1)
 	c.SightRadius = max(c.SightRadius, 0)
-	orElse(&c.TerrainRate, 256<<10)
+	c.TerrainRate = cmp.Or(c.TerrainRate, 256<<10)
 	if c.codec == nil {
 		c.codec = NewCodec(c.Schema)
 	}
@@ -136,11 +137,4 @@ func (c Config) fill() *Config {
 	}
 	c.filled = true
 	return &c
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -62,11 +62,10 @@ func (p *Port) Refuse(from netip.AddrPort, text string) {
 
 // reply queues a datagram to an address that is in no room. When too many wait, it is not sent: the address asks again.
 func (p *Port) reply(to netip.AddrPort, b []byte) {
-	if p.replies.Len() >= maxReplies {
+	if !p.replies.Put(to, b) {
 		p.mux.stats.Unanswered++
 		return
 	}
-	p.replies.Put(to, b)
 	p.mux.stats.Answered++
 	p.note()
 }

@@ -96,10 +96,6 @@ const (
 	// and again as much, so that a flood of packages in one turn costs no more.
 	maxDirect = 512
 
-	// maxReplies bounds the answers to strangers of a port that wait for the socket, 100 KiB in all. Each
-	// is to a datagram of this turn, so more wait only while the socket is behind.
-	maxReplies = 1024
-
 	// maxWaiting bounds the addresses that have answered their challenge and have shown no ticket yet, and
 	// maxWaitingHere those of one host: "At most 64 connections of an address (/64 of IPv6) may be proven and not
 	// entered". Each is an entry of 100 bytes for waitingLife: "A proven connection that does

@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"parley/internal/pagetest"
+	"parley/internal/roster"
 )
 
 // docs/limits.md: what an address costs that has proven nothing is the challenge that waits for the socket.
 func TestMemoryOfTheUnproven(t *testing.T) {
 	h, _ := proofHall(t, OpenConfig{})
 	before := pagetest.Heap()
-	for i := range 20 * maxReplies {
+	for i := range 20 * roster.MaxReplies {
 		h.mux.HandleDatagram(h.now, addr(i), pack(Unordered, true, 1024, strings.Repeat("x", MaxPayload)))
 	}
-	got := (pagetest.Heap() - before) / maxReplies
+	got := (pagetest.Heap() - before) / roster.MaxReplies
 	pagetest.Reaches(t, "relay", "unproven", got)
-	if h.turn(); len(h.out) != maxReplies || h.mux.Stats().Unanswered != 19*maxReplies {
+	if h.turn(); len(h.out) != roster.MaxReplies || h.mux.Stats().Unanswered != 19*roster.MaxReplies {
 		t.Errorf("%d were answered, stats %+v", len(h.out), h.mux.Stats())
 	}
 }

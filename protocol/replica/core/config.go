@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -71,19 +72,19 @@ func (c Config) fill() *Config {
 	if c.filled {
 		return &c
 	}
-	orElse(&c.SyncInterval, time.Second)
+	c.SyncInterval = cmp.Or(c.SyncInterval, time.Second)
 	c.SyncInterval = min(c.SyncInterval, maxSyncInterval)
-	orElse(&c.Timeout, defaultTimeout)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.Timeout = max(c.Timeout, 3*c.SyncInterval)
-	orElse(&c.MaxMessage, 1<<20)
-	orElse(&c.Linger, 500*time.Millisecond)
-	orElse(&c.MaxConns, 4096)
+	c.MaxMessage = cmp.Or(c.MaxMessage, 1<<20)
+	c.Linger = cmp.Or(c.Linger, 500*time.Millisecond)
+	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	for i, rule := range []reliable.Rule{reliable.Patient, reliable.Linked} {
 		r := c.receiving
-		orElse(&r.Overhead, receiveOverhead)
-		orElse(&r.MaxReady, maxReadyBytes)
-		orElse(&r.MaxHeld, maxHeldBytes)
-		orElse(&r.MaxHeldPackets, maxHeldPackets)
+		r.Overhead = cmp.Or(r.Overhead, receiveOverhead)
+		r.MaxReady = cmp.Or(r.MaxReady, maxReadyBytes)
+		r.MaxHeld = cmp.Or(r.MaxHeld, maxHeldBytes)
+		r.MaxHeldPackets = cmp.Or(r.MaxHeldPackets, maxHeldPackets)
 		r.Rules = [2]reliable.Rule{rule, rule}
 		c.recv[i] = r.Filled()
 	}
@@ -101,11 +102,4 @@ func (c *Config) receive(extended bool) *reliable.ReceiveConfig {
 		return c.recv[1]
 	}
 	return c.recv[0]
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

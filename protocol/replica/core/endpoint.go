@@ -225,7 +225,7 @@ func (e *Endpoint) Stats() Stats {
 
 // inTime reports whether a peer's time is near the connection's clock.
 func (e *Endpoint) inTime(now time.Time, t uint64) bool {
-	return within(t, e.ServerTime(now))
+	return admission.InTime(t, e.ServerTime(now))
 }
 
 func (e *Endpoint) unwrap(seq uint16) uint64 { return serial.Bits16.Unwrap(e.near, uint32(seq)) }
@@ -368,7 +368,7 @@ func (e *Endpoint) freshen(b []byte) {
 		return
 	}
 	now := e.ServerTime(e.now)
-	if int64(now-binary.LittleEndian.Uint64(b[timeAt:])) > clockSlack.Microseconds()/2 {
+	if int64(now-binary.LittleEndian.Uint64(b[timeAt:])) > admission.ClockSlack.Microseconds()/2 {
 		binary.LittleEndian.PutUint64(b[timeAt:], now)
 	}
 }

@@ -16,10 +16,6 @@ const (
 	// messageOverhead is what a message packet has besides name and data.
 	messageOverhead = 15
 
-	// clockSlack is how far a peer's time may be from the connection's clock. A
-	// forger would have to guess 62 bits to within this.
-	clockSlack = 10 * time.Second
-
 	// maxSyncInterval is the longest between two comparisons of clocks, whatever a
 	// server says: a client's patience is three of them.
 	maxSyncInterval = 3 * time.Second
@@ -126,10 +122,6 @@ const (
 	// maxAsked bounds the unproven addresses that are owed a sync.init: as many as
 	// may be half open.
 	maxAsked = 4096
-
-	// maxReplies bounds the answers to addresses without a connection that wait for
-	// the socket, 100 KiB in all. Further ones are dropped: who asked asks again.
-	maxReplies = 1024
 
 	// maxFrames is how many sorts of views are told from one writing of a tick. Each costs
 	// the packets of a tick, and a look at its name for each client.

@@ -217,8 +217,8 @@ func (m *Mux) clock(now time.Time, from netip.AddrPort, number uint32) uint64 {
 // itself by a time that only the accept can have told it, or is asked again.
 func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p *Packet, b []byte) {
 	t := m.clock(now, from, v.number)
-	told := p.Kind == KindMessage && within(p.Time, t) ||
-		p.Kind == KindSyncAck && within(p.Sent, t) && within(p.Received, t)
+	told := p.Kind == KindMessage && admission.InTime(p.Time, t) ||
+		p.Kind == KindSyncAck && admission.InTime(p.Sent, t) && admission.InTime(p.Received, t)
 	if !told {
 		m.stats.Unproven++
 		if !v.acked {
@@ -253,11 +253,6 @@ func (m *Mux) handleUnproven(now time.Time, from netip.AddrPort, v *halfOpen, p 
 	c.endpoint.stats.In++
 	c.endpoint.handle(now, p, b)
 	m.conns.Touch(c)
-}
-
-func within(t, clock uint64) bool {
-	d := int64(t - clock)
-	return d >= -clockSlack.Microseconds() && d <= clockSlack.Microseconds()
 }
 
 // askUnproven sends a sync.init: "one sync.init for each packet that it gets, and
@@ -307,13 +302,11 @@ func (m *Mux) reject(to netip.AddrPort, why string) {
 
 // reply queues an answer to a datagram of an address without a connection, and counts it.
 func (m *Mux) reply(to netip.AddrPort, p *Packet, counter *uint64) {
-	if m.replies.Len() >= maxReplies {
-		m.stats.Unsent++
-		return
+	var room [roster.MaxReply]byte
+	if !m.replies.Put(to, p.AppendTo(room[:0])) {
+		counter = &m.stats.Unsent
 	}
 	*counter++
-	var room [roster.MaxReply]byte
-	m.replies.Put(to, p.AppendTo(room[:0]))
 }
 
 // Shutdown says goodbye to all clients and admits no new ones.

@@ -251,13 +251,7 @@ func (e *Endpoint) Stats() Stats {
 
 // inTime reports whether a peer's time is near the connection's clock.
 func (e *Endpoint) inTime(now time.Time, t uint64) bool {
-	return (e.side == FromServer || e.clock.Synced()) && within(t, e.ServerTime(now))
-}
-
-// within reports whether a time is near a clock.
-func within(t, clock uint64) bool {
-	d := int64(t - clock)
-	return d >= -clockSlack.Microseconds() && d <= clockSlack.Microseconds()
+	return (e.side == FromServer || e.clock.Synced()) && admission.InTime(t, e.ServerTime(now))
 }
 
 // NextTimeout returns when to call HandleTimeout next.

@@ -10,6 +10,7 @@ import (
 	"parley/internal/kit"
 	"parley/internal/promise"
 	"parley/internal/reliable"
+	"parley/internal/roster"
 	"parley/simnet"
 )
 
@@ -447,7 +448,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	for range 5000 {
 		m.HandleDatagram(duoStart, clientAddr, in)
 	}
-	if n, s := m.replies.Len(), m.Stats(); n != maxReplies || s.Unsent != 5000-maxReplies || s.Check() != nil {
+	if n, s := m.replies.Len(), m.Stats(); n != roster.MaxReplies || s.Unsent != 5000-roster.MaxReplies || s.Check() != nil {
 		t.Errorf("%d replies wait, %d were dropped", n, s.Unsent)
 	}
 }

@@ -5,10 +5,6 @@ import "time"
 // Our own limits. Those that a user may change are in Config, with these as
 // their defaults; what the document says is in limits_wire.go.
 const (
-	// clockSlack is how far a peer's time may be from the connection's clock. A
-	// forger would have to guess 62 bits to within this.
-	clockSlack = 10 * time.Second
-
 	// initRepeat and maxInitRepeat pace a client's init and its ack of the accept:
 	// often enough that a lossy path lets several through before the client gives
 	// up, and growing, so that a server that is down is not flooded by its clients.
@@ -91,10 +87,6 @@ const (
 	// and skipped packets. Past it SendReport returns ErrWindowFull, and a skip is
 	// counted only: a server that provokes skips costs a client 96 KiB.
 	maxTold = 4096
-
-	// maxReplies bounds the answers to addresses without a connection that wait for
-	// the socket, 64 KiB in all. Further ones are dropped: who asked asks again.
-	maxReplies = 1024
 )
 
 // laneEntity is the one order there is.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/admission"
 	"parley/internal/roster"
 )
 
@@ -49,7 +50,7 @@ func (m *Mux) clock(now time.Time, from netip.AddrPort) uint64 {
 // it proves the address: the ack of the accept does so". Any other is a stranger's.
 func (m *Mux) handleAck(now time.Time, from netip.AddrPort, p *Packet) {
 	t := m.clock(now, from)
-	if p.Sequence != acceptNumber || !within(p.Time, t) {
+	if p.Sequence != acceptNumber || !admission.InTime(p.Time, t) {
 		m.notice(now, from, p)
 		return
 	}
@@ -116,11 +117,9 @@ func (m *Mux) reject(now time.Time, to netip.AddrPort, why string) {
 
 // reply queues an answer to a datagram of an address without a connection, and counts it.
 func (m *Mux) reply(to netip.AddrPort, p *Packet, counter *uint64) {
-	if m.replies.Len() >= maxReplies {
-		m.stats.Unsent++
-		return
+	var room [roster.MaxReply]byte
+	if !m.replies.Put(to, p.AppendTo(FromServer, room[:0])) {
+		counter = &m.stats.Unsent
 	}
 	*counter++
-	var room [roster.MaxReply]byte
-	m.replies.Put(to, p.AppendTo(FromServer, room[:0]))
 }
