@@ -22,7 +22,8 @@ var ErrServerClosed = errors.New("duplex: server closed")
 
 // Server serves a Scene over its sockets. One goroutine, the loop, owns the Scene and all connections, and
 // calls the handler. Any other goroutine may call the methods of a Server, except for Scene: only the
-// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
+// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or
+// Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server

@@ -21,7 +21,8 @@ var ErrServerClosed = errors.New("realm: server closed")
 
 // Server is a Mux with a socket. One goroutine, the loop, owns the Mux and all its connections, and
 // calls the handler. Any other goroutine may call the methods of a Server, except for Mux: only the
-// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or Close: they wait for the loop, which waits for the handler.
+// handler and a function given to Do may use it. The handler must not call Do, Stats, Shutdown or
+// Close: they wait for the loop, which waits for the handler.
 type Server struct {
 	mux         *core.Mux
 	accounts    Accounts
