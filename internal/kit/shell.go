@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
@@ -23,8 +24,8 @@ type Shell struct {
 	// MaxBytes is the largest ordered packet that the tests send.
 	MaxBytes int
 
-	Serve func(socket *udp.Socket, o Options, handle func(Conn, Event)) RunningServer
-	Dial  func(ctx context.Context, socket *udp.Socket, o Options) (RunningClient, error)
+	Serve func(carrier datagram.Carrier, o Options, handle func(Conn, Event)) RunningServer
+	Dial  func(ctx context.Context, carrier datagram.Carrier, o Options) (RunningClient, error)
 
 	// Listen and DialName are the dialect's Listen and Dial with Options{Timeout: Unhurried}.
 	Listen   func(addr string) (RunningServer, error)

@@ -12,8 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/patient"
 	"parley/internal/shell"
+	"parley/internal/shell/shelltest"
 	"parley/internal/udp"
 )
 
@@ -28,6 +30,7 @@ func Clients(t *testing.T, sh Shell) {
 		{"dial needs an address", dialAddress},
 		{"dial resolves a name", dialName},
 		{"a hundred at once", hundredAtOnce},
+		{"over any carrier", anyCarrier},
 		{"close while the server sends", closeWhileSent},
 		{"events end after close", eventsEnd},
 		{"close inside events", closeInside},
@@ -164,6 +167,41 @@ func (p place) watchOnce(t testing.TB, s RunningServer, packets []string) error 
 		}
 	}
 	return nil
+}
+
+// Clients play over any carrier, and a server does not know what brings its datagrams.
+func anyCarrier(t *testing.T, sh Shell) {
+	shelltest.Beside(t, func(t *testing.T, server datagram.Carrier, clients []datagram.Carrier) {
+		handle := echo(t)
+		if sh.Mute {
+			handle = welcome(t, Ordered, "hello", "hello", "hello")
+		}
+		s := sh.Serve(server, Options{}, handle)
+		defer s.Close()
+		for _, carrier := range clients {
+			x, err := sh.Dial(t.Context(), carrier, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close(t.Context())
+			for mode := range Ordered + 1 {
+				if sh.Mute {
+					mode = Ordered
+				} else if err := x.Send(mode, []byte("hello")); err != nil {
+					t.Fatal(err)
+				}
+				for ev := range x.All() {
+					if ev.Kind != Data || ev.Mode != mode || string(ev.Bytes) != "hello" {
+						t.Errorf("mode %d: got %+v", mode, ev)
+					}
+					break
+				}
+			}
+		}
+		if got := s.Counts().Conns; got != len(clients) {
+			t.Errorf("%d connections, want %d", got, len(clients))
+		}
+	})
 }
 
 func closeWhileSent(t *testing.T, sh Shell) {

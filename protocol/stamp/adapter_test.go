@@ -8,18 +8,18 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/datagram"
 	"parley/internal/kit"
-	"parley/internal/udp"
 )
 
 // dialect is stamp's server and client for the conformance kit.
 var dialect = kit.Shell{
 	Name: "stamp", Mute: true, Enters: true, MaxBytes: MaxData, ErrServerClosed: ErrServerClosed, ErrClosed: kit.ErrMute,
-	Serve: func(socket *udp.Socket, o kit.Options, handle func(kit.Conn, kit.Event)) kit.RunningServer {
-		return &kitServer{serve(socket, configOf(o), func(c *Conn, ev Event) { handle(kitConn{c}, kitEvent(ev)) })}
+	Serve: func(carrier datagram.Carrier, o kit.Options, handle func(kit.Conn, kit.Event)) kit.RunningServer {
+		return &kitServer{serve(carrier, configOf(o), func(c *Conn, ev Event) { handle(kitConn{c}, kitEvent(ev)) })}
 	},
-	Dial: func(ctx context.Context, socket *udp.Socket, o kit.Options) (kit.RunningClient, error) {
-		return clientOf(dial(ctx, socket, configOf(o)))
+	Dial: func(ctx context.Context, carrier datagram.Carrier, o kit.Options) (kit.RunningClient, error) {
+		return clientOf(dial(ctx, carrier, configOf(o)))
 	},
 	Listen: func(addr string) (kit.RunningServer, error) {
 		s, err := Listen(addr, Config{Timeout: kit.Unhurried}, nil)
