@@ -20,13 +20,14 @@
 //	States, Walks         T26 for the tables of a page, and a stage that an end is tried on (states.go)
 //	Cuts                  that a stream reads alike however it is cut (cuts.go)
 //	Layout, Limits        T6 for the tables of a page (layout.go)
-//	Vectors               packets that were written by hand (vectors.go)
+//	Vectors, ReadVectors  packets that were written by hand, and T6 for them (vectors.go)
+//	Held                  a row of docs/limits.md: what a connection holds (held.go)
 //	Spread                a random loop on all cores (spread.go)
 //	Traffic               counters of a server that never fall (traffic.go)
 //	Sessions              streams that are no socket, for a server's second carrier (sessions.go)
 //
-// Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go), and those of a Swarm under a plan
-// of faults (swarm.go).
+// Properties of a Dialect: Churn (churn.go), Handshake and HandshakeCopies (handshake.go), Goodbye (goodbye.go), Tiny
+// (hostile.go), and those of a Swarm under a plan of faults (swarm.go).
 //
 // The servers and clients around the cores have a kit of their own, with another page, adapter_test.go of the dialect's
 // package, that fills a Shell (shell.go). It runs over sockets of every kind and in memory, inside synctest bubbles.

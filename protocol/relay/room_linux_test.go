@@ -58,8 +58,7 @@ func newRoomBench(tb testing.TB, mode Mode) *roomBench {
 // burdens returns what the server and the bare loop have cost so far.
 func (r *roomBench) burdens() (x, bare shelltest.Burden) {
 	r.bare.Ask(r.tb, "burden", &bare.CPU, &bare.Datagrams)
-	st := r.server.Stats()
-	return shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.Socket.InDatagrams + st.Socket.OutDatagrams}, bare
+	return shelltest.BurdenOf(r.server.Stats().Socket), bare
 }
 
 // round has both crowds send, and adds what that cost.

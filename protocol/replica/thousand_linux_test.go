@@ -53,19 +53,9 @@ func benchThousand(b *testing.B, mode Mode) {
 	}
 	round(1) // so that round trips are known and pools are filled
 
-	var ratios, ours, floors []float64
-	for b.Loop() {
-		a, z := burdenOf(s), bareBurden(b, bare)
-		round(2)
-		x, y := burdenOf(s).Since(a), bareBurden(b, bare).Since(z)
-		ours, floors, ratios = append(ours, x), append(floors, y), append(ratios, x/y)
-	}
-	b.ReportMetric(shelltest.Median(ours), "cpu-ns/datagram")
-	b.ReportMetric(shelltest.Median(floors), "floor-ns/datagram")
-	b.ReportMetric(shelltest.Median(ratios), "x-floor")
+	bare.Compare(b, func() shelltest.Burden { return shelltest.BurdenOf(s.Stats().Socket) }, func() { round(2) })
 	b.ReportMetric(float64(shelltest.LiveHeap()-before)/crowdSize, "B/connection")
 	b.ReportMetric(100*float64(sent[0]-got[0])/float64(sent[0]), "%lost")
-	b.ReportMetric(0, "ns/op") // of all together: means nothing
 	// What finds a full socket buffer, on a machine that has other work to do, is
 	// lost to the bare loop and to unreliable messages.
 	st := s.Stats()
@@ -77,14 +67,4 @@ func benchThousand(b *testing.B, mode Mode) {
 	if st.Conns != crowdSize || mode != Unreliable && got != sent {
 		b.Errorf("%d of %d answers; the server counts %+v", got[0], sent[0], st)
 	}
-}
-
-func burdenOf(s *Server) shelltest.Burden {
-	st := s.Stats().Socket
-	return shelltest.Burden{CPU: shelltest.ProcessCPU(), Datagrams: st.InDatagrams + st.OutDatagrams}
-}
-
-func bareBurden(tb testing.TB, h *shelltest.Helper) (x shelltest.Burden) {
-	h.Ask(tb, "burden", &x.CPU, &x.Datagrams)
-	return x
 }

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/datagram"
 )
 
 // BareLoop is the baseline that servers are compared with: a Go program that only moves datagrams in
@@ -216,4 +218,9 @@ func ProcessCPU() time.Duration {
 		panic(err)
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// BurdenOf returns the burden of this process, whose datagrams a socket counts.
+func BurdenOf(st datagram.Stats) Burden {
+	return Burden{CPU: ProcessCPU(), Datagrams: st.InDatagrams + st.OutDatagrams}
 }

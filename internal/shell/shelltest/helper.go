@@ -79,6 +79,26 @@ type Burden struct {
 	Datagrams uint64
 }
 
+// Compare runs rounds of a benchmark, and reports what a datagram costs here, what in the helper's bare loop, and the ratio
+// of the two.
+func (h *Helper) Compare(b *testing.B, here func() Burden, round func()) {
+	bare := func() (x Burden) {
+		h.Ask(b, "burden", &x.CPU, &x.Datagrams)
+		return x
+	}
+	var ratios, ours, floors []float64
+	for b.Loop() {
+		a, z := here(), bare()
+		round()
+		x, y := here().Since(a), bare().Since(z)
+		ours, floors, ratios = append(ours, x), append(floors, y), append(ratios, x/y)
+	}
+	b.ReportMetric(Median(ours), "cpu-ns/datagram")
+	b.ReportMetric(Median(floors), "floor-ns/datagram")
+	b.ReportMetric(Median(ratios), "x-floor")
+	b.ReportMetric(0, "ns/op") // of all together: means nothing
+}
+
 // Since returns the CPU time per datagram since then, in ns.
 func (x Burden) Since(then Burden) float64 {
 	return float64(x.CPU-then.CPU) / float64(x.Datagrams-then.Datagrams)
