@@ -105,19 +105,29 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 	})
 
 	// Queries are answered by a tick, so they wait in goroutines of their own.
-	ask := func(code uint8, data []byte) (status uint8, reply []byte) {
-		done := make(chan error, 1)
-		go func() {
-			var err error
-			status, reply, err = a.Query(t.Context(), duplex.Main, code, data)
-			done <- err
-		}()
-		until(t, h, "a reply", func() bool { return len(done) == 1 })
-		if err := patient.Value(done); err != nil {
-			t.Fatal(err)
-		}
-		return status, reply
+	type answer struct {
+		status uint8
+		reply  []byte
+		err    error
 	}
+	query := func(code uint8, data []byte) chan answer {
+		done := make(chan answer, 1)
+		go func() {
+			status, reply, err := a.Query(t.Context(), duplex.Main, code, data)
+			done <- answer{status, reply, err}
+		}()
+		return done
+	}
+	answered := func(done chan answer) (status uint8, reply []byte) {
+		t.Helper()
+		until(t, h, "a reply", func() bool { return len(done) == 1 })
+		got := patient.Value(done)
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		return got.status, got.reply
+	}
+	ask := func(code uint8, data []byte) (status uint8, reply []byte) { return answered(query(code, data)) }
 	if status, _ := ask(message.DuplexSay, []byte("\x00\x05hello")); status != message.DuplexOK {
 		t.Errorf("saying: status %d", status)
 	}
@@ -126,10 +136,22 @@ func TestDuplexPlayersShareTheWorld(t *testing.T) {
 	})
 	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
 	throw = append(throw, 0, 0)
-	if status, _ := ask(message.DuplexAct, throw); status != message.DuplexOK {
+	// Both are in before the next tick, however long a query takes: between two ticks no time passes in the world.
+	waiting := func(n int) func() bool {
+		return func() bool {
+			d.inbox.mu.Lock()
+			defer d.inbox.mu.Unlock()
+			return len(d.inbox.list) == n
+		}
+	}
+	first := query(message.DuplexAct, throw)
+	waitFor(t, func() {}, "the first throw is in", waiting(1))
+	second := query(message.DuplexAct, throw)
+	waitFor(t, func() {}, "the second throw is in", waiting(2))
+	if status, _ := answered(first); status != message.DuplexOK {
 		t.Errorf("throwing: status %d", status)
 	}
-	if status, _ := ask(message.DuplexAct, throw); status == message.DuplexOK {
+	if status, _ := answered(second); status == message.DuplexOK {
 		t.Error("throwing again at once was allowed")
 	}
 	until(t, h, "b sees the throw", func() bool {

@@ -35,6 +35,7 @@ func Example() {
 	_ = s.Do(func(scene *duplex.Scene) {
 		set = scene.Set
 		_ = scene.Set(7, []byte{1, 0})
+		scene.Flush() // so that nobody is told of it twice: on entering, and by the first tick
 	})
 	ticks := time.NewTicker(10 * time.Millisecond)
 	defer ticks.Stop()
