@@ -15,7 +15,7 @@ import (
 // botsInTime runs bots, for longer where a busy machine gave them too little time to get in.
 func botsInTime(args string) (got result) {
 	for long := 2; long < 100; long *= 2 {
-		if got = parley("", fmt.Sprintf("bots --for %ds %s", long, args)); !strings.Contains(got.err, "in time") {
+		if got = parley("", fmt.Sprintf("bots --for %ds %s", long, args)); !tooBusy(got.err) {
 			break
 		}
 	}

@@ -37,7 +37,7 @@ func serve(ctx context.Context, addr string, out io.Writer) error {
 	case <-s.Done():
 		return s.Close()
 	}
-	goodbye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	goodbye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return s.Shutdown(goodbye)
 }

@@ -97,7 +97,7 @@ func serve(ctx context.Context, addr string, ready func(addr string)) error {
 	for {
 		select {
 		case <-ctx.Done():
-			bye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			bye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			return s.Shutdown(bye)
 		case <-s.Done():

@@ -26,7 +26,7 @@ func serve(ctx context.Context, addr, dataDir string, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "the tavern is open at", s.Addr(), s.Fingerprint())
 	<-ctx.Done()
-	goodbye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	goodbye, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return s.Shutdown(goodbye)
 }

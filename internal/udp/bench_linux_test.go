@@ -181,6 +181,7 @@ func mustListen(tb testing.TB, c Config) *Socket {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	ours.Store(s.LocalAddr().Port(), true)
 	return s
 }
 

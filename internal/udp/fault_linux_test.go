@@ -204,6 +204,7 @@ func TestALoopOverThePlainSocketSurvivesFaults(t *testing.T) {
 			faulty := &faultyConn{packetConn: conn, draw: drawFrom(faults, rand.New(rand.NewPCG(r.Uint64(), 1)))}
 			c, counts := Config{Plain: true}.withDefaults(), new(counters)
 			local := Canonical(conn.LocalAddr().(*net.UDPAddr).AddrPort())
+			ours.Store(local.Port(), true)
 			server := newSocket(newPlain(faulty, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
 			surviveFaults(t, p, server, r, func(s datagram.Stats) bool { return s.OutFaults.Total() > 0 })
 			if s := server.Stats(); s.OutFaults.Total() == 0 {
@@ -288,6 +289,7 @@ func TestAReadErrorForALargeDatagramCountsAsTruncated(t *testing.T) {
 	c, counts := Config{Plain: true}.withDefaults(), new(counters)
 	tooBig := &tooBigOnce{packetConn: conn}
 	local := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	ours.Store(local.Port(), true)
 	s := newSocket(newPlain(tooBig, c, netip.AddrPort{}, 0, 0, counts), c, local, netip.AddrPort{}, counts)
 	defer s.Close()
 	send(t, s, local, []byte("small"))

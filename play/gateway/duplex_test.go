@@ -31,32 +31,43 @@ func TestDuplexAnswersQueries(t *testing.T) {
 	until(t, h, "it is in", func() bool { _, ok := p.Element(p.Player()); return ok })
 	throw := binary.BigEndian.AppendUint32([]byte{0, 0}, math.Float32bits(1))
 	throw = append(throw, 0, 0)
-	for _, tt := range []struct {
-		name string
-		code uint8
-		data []byte
-		ok   bool
+	// All are in before the next tick, one after the other, however long they take: between two ticks no time passes in the world.
+	type answer struct {
+		status uint8
+		reply  []byte
+		err    error
+	}
+	queries := []struct {
+		name   string
+		code   uint8
+		data   []byte
+		ok     bool
+		answer chan answer
 	}{
-		{"a line", message.DuplexSay, []byte("\x00\x05hello"), true},
-		{"a throw", message.DuplexAct, throw, true},
-		{"another at once", message.DuplexAct, throw, false},
-		{"a chunk", message.DuplexTerrain, []byte{0, 0, 0, 0}, true},
-	} {
-		// Queries are answered by a tick, so they wait in goroutines of their own.
-		var status uint8
-		var reply []byte
-		done := make(chan error, 1)
+		{"a line", message.DuplexSay, []byte("\x00\x05hello"), true, make(chan answer, 1)},
+		{"a throw", message.DuplexAct, throw, true, make(chan answer, 1)},
+		{"another at once", message.DuplexAct, throw, false, make(chan answer, 1)},
+		{"a chunk", message.DuplexTerrain, []byte{0, 0, 0, 0}, true, make(chan answer, 1)},
+	}
+	for i, q := range queries {
 		go func() {
-			var err error
-			status, reply, err = p.Query(t.Context(), duplex.Main, tt.code, tt.data)
-			done <- err
+			status, reply, err := p.Query(t.Context(), duplex.Main, q.code, q.data)
+			q.answer <- answer{status, reply, err}
 		}()
-		until(t, h, tt.name+": a reply", func() bool { return len(done) == 1 })
-		if err := patient.Value(done); err != nil || (status == message.DuplexOK) != tt.ok {
-			t.Errorf("%s: status %d, %v", tt.name, status, err)
+		waitFor(t, func() {}, q.name+" is in", func() bool {
+			d.inbox.mu.Lock()
+			defer d.inbox.mu.Unlock()
+			return len(d.inbox.list) == i+1
+		})
+	}
+	for _, q := range queries {
+		until(t, h, q.name+": a reply", func() bool { return len(q.answer) == 1 })
+		got := patient.Value(q.answer)
+		if got.err != nil || (got.status == message.DuplexOK) != q.ok {
+			t.Errorf("%s: status %d, %v", q.name, got.status, got.err)
 		}
-		if c, ok := message.ParseChunk(reply, message.Big); tt.code == message.DuplexTerrain && (!ok || c.Place != (world.ChunkPlace{})) {
-			t.Errorf("%s: %x", tt.name, reply)
+		if c, ok := message.ParseChunk(got.reply, message.Big); q.code == message.DuplexTerrain && (!ok || c.Place != (world.ChunkPlace{})) {
+			t.Errorf("%s: %x", q.name, got.reply)
 		}
 	}
 }

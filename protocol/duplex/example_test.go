@@ -35,6 +35,7 @@ func Example() {
 	_ = s.Do(func() {
 		set = s.Scene().Set
 		_ = set(7, []byte{1, 0})
+		s.Scene().Flush() // so that nobody is told of it twice: on entering, and by the first tick
 	})
 	ticks := time.NewTicker(10 * time.Millisecond)
 	defer ticks.Stop()

@@ -381,7 +381,7 @@ func TestBadInputIsLoggedWithItsOffset(t *testing.T) {
 // A program that does not read its events holds up the stream, not memory; and goes on when it
 // reads.
 func TestAProgramThatDoesNotRead(t *testing.T) {
-	p := newPlace(t, Config{})
+	p := newPlace(t, Config{Config: patientConfig})
 	ann := p.join("ann")
 	text := make([]byte, 500)
 	const lines = 3000

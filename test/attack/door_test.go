@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +34,19 @@ func serve(t *testing.T) *server {
 	c := field.Config()
 	c.DataDir, c.Accounts, c.MaxPlayers, c.Sight = t.TempDir(), sqlite.OpenIn, maxPlayers, 0
 	return &server{Server: field.Serve(t, arena.Game(), c)}
+}
+
+// came returns how many datagrams have come to a dialect's socket, those that the system dropped there included.
+func (s *server) came(dialect string) int {
+	st := s.Stats()
+	socket := st.Replica.Socket
+	switch dialect {
+	case "stamp":
+		socket = st.Stamp.Socket
+	case "relay":
+		socket = st.Relay.Socket
+	}
+	return int(socket.InDatagrams + socket.InDropped)
 }
 
 // enter has an honest player enter, who tries again when it is told to, as on a machine that is busy.
@@ -82,8 +97,20 @@ func dialUDP(from netip.Addr, to string) (*net.UDPConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), addr)
+	// A port that no system gives out by itself: late answers to a source that is gone would else reach the sockets of other tests
+	// that listen at every address.
+	var c *net.UDPConn
+	for range 100 {
+		port := uint16(20_000 + attackerPort.Add(1)%10_000)
+		c, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)), addr)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return c, err
 }
+
+var attackerPort atomic.Uint32
 
 // ask sends until an answer comes that take takes.
 func ask(c *net.UDPConn, b []byte, take func(answer []byte) bool) error {

@@ -137,18 +137,32 @@ func TestAFloodOverSockets(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		for i := 0; ; i++ {
+		// As fast as the server reads. Faster, the kernel would drop pings and confirmations with the flood, and a player whose
+		// confirmations do not come is removed.
+		for sent := 0; ; {
+			for range 100 {
+				if _, err := conn.Write([]byte{1}[:sent%2]); err == nil {
+					sent++
+				}
+			}
+			for wait := 0; wait < 20 && int(r.server.Stats().Mux.Malformed) < sent-100; wait++ {
+				time.Sleep(ms)
+			}
 			select {
 			case <-stop:
 				return
 			default:
-				conn.Write([]byte{byte(i)}[:i%2])
 			}
 		}
 	}()
 	for i := range 20 {
-		// The flood may have the kernel drop it, as it may anything.
-		r.ask('A', "game", fmt.Sprintf("50 %06x 00 %02x", i, i), func(b []byte) bool { return len(b) == 6 && b[4] == 0 && b[5] == byte(i) })
+		// The flood may have the kernel drop it, as it may anything. What comes is confirmed: else the player is removed after 10 s.
+		r.ask('A', "game", fmt.Sprintf("50 %06x 00 %02x", i, i), func(b []byte) bool {
+			if len(b) > 3 && b[0] == 0x50 {
+				r.send('A', "game", fmt.Sprintf("80 000000 %06x", b[1:4]))
+			}
+			return len(b) == 6 && b[4] == 0 && b[5] == byte(i)
+		})
 	}
 	close(stop)
 	patient.Value(stopped)
