@@ -11,7 +11,7 @@ import (
 )
 
 // asked is a call with the row written out.
-var asked = regexp.MustCompile(`pagetest\.(?:Limit|Reaches)\(\w+, "([^"]+)", "([^"]+)"`)
+var asked = regexp.MustCompile(`(?:pagetest\.Limit|pagetest\.Reaches|kit\.Held)\(\w+, "([^"]+)", "([^"]+)"`)
 
 // Every row with a figure is asked for by a test.
 func TestEveryLimitIsTested(t *testing.T) {

@@ -62,6 +62,7 @@ func openLoopback(t *testing.T, c Config) *Socket {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ours.Store(s.LocalAddr().Port(), true)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
