@@ -1,4 +1,4 @@
-# For people who like one. The gate itself is .ci/run and needs no make.
+# Shortcuts for people who use make. The gate itself is .ci/run and needs no make.
 
 FUZZTIME ?= 20s
 BENCH ?= .

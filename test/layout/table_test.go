@@ -38,9 +38,9 @@ var engine = []string{
 	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric",
 }
 
-// table says who may know whom. Arrows go one way: sockets know bytes,
+// table says which package may import which. Imports go one way: sockets know bytes,
 // dialects know packets, gateways know packets and the world, and the world
-// knows nothing of any of them. Some of the packages are not built yet.
+// knows nothing of any of them. Some of the packages do not exist yet.
 var table = []row{
 	{path: "cmd/parley", mayImport: []string{"cmd/program"}, shell: everyFile},
 	{path: "cmd/program", anything: true, shell: everyFile},
