@@ -26,7 +26,7 @@
 //
 // # Life of a packet
 //
-//	server.go, client.go     the shell: a socket loop of internal/udp, Listen and Dial
+//	server.go, client.go     Listen and Dial: the core on a UDP socket, run by internal/shell
 //	names.go                 the names of core that users need
 //
 // and in core:
@@ -75,8 +75,8 @@
 // application has not read. A message of the largest size that is in transit holds its size in addition. A server's Send returns
 // ErrWindowFull when the first limit is reached, and a client's Send when 256 KiB more are waiting. When the second is reached,
 // packets are refused and sent again: a client that stops reading slows its server down. Once it reads again, traffic resumes
-// within two round trips. But the sender gives up after ten resends of a packet. So with the default Timeout, a client that does
-// not read for 10 to 20 s is closed with core.ReasonUnacknowledged, even if it is otherwise alive.
+// within two round trips. But the sender gives up after ten resends of a packet, or after Timeout if that is longer. So with the
+// default Timeout, a client that does not read for 10 to 20 s is closed with core.ReasonUnacknowledged, even if it is otherwise alive.
 //
 // A connection is identified by the peer's address. If a NAT gives a client another address, the connection is lost. The client
 // learns this from the answer to its next packet, and both sides learn it after Timeout at the latest. The client must then dial
@@ -94,7 +94,7 @@
 //
 // An attacker who forges a client's address and port, and sees none of its packets, can end that client's connection. More than
 // 64 malformed datagrams in 10 s do so. So does a link packet, which has no time, if its number is acceptable and its order link
-// is wrong (36 of 50 idle sessions ended after at most 100 such packets). A forged link packet or sync.init can also use up a
+// is wrong: a hundred such packets end most idle connections. A forged link packet or sync.init can also use up a
 // number, so that the packet with that number is taken for a repeat. A forged disconnect ends a client's connection with a chance
 // of about one in 32. Messages, sync answers and replicates need the connection's clock, which such an attacker cannot know. No
 // other connection is affected.
