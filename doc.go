@@ -37,5 +37,6 @@
 //
 // # Files
 //
-// parley.go has Serve and the methods of a running Server. config.go has Config. dialects.go starts each dialect's server.
+// parley.go has Serve and the methods of a running Server. config.go has Config. dialects.go starts each dialect's
+// server. stats.go has the counters.
 package parley

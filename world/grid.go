@@ -128,9 +128,10 @@ func (w *World) index() {
 func (w *World) Reindex() { w.fresh = false }
 
 // Near iterates over the bodies within a distance of (x, y), in an order that is the same
-// in every run. It uses an index of the positions at its first call in a step, or at the
-// first call after MoveAll or Reindex. Bodies that Step has moved away itself since then
-// are left out. Bodies that Step has moved near are not found.
+// in every run. It looks bodies up in an index of their positions. The first call in a step
+// makes the index, and so does the first call after MoveAll or Reindex. If Step has since
+// moved a body away by setting X and Y, the body is left out. If Step has moved it near, it
+// is not found.
 func (w *World) Near(x, y, distance float64) iter.Seq2[ID, *Body] {
 	// Converted, as the caller may have multiplied to get them: see "Determinism".
 	x, y, distance = float64(x), float64(y), float64(distance)

@@ -87,7 +87,7 @@ const (
 	TooOld             // more than MaxRollbackTicks late
 	TooEarly           // more than 2 ticks ahead
 	TooMany            // more than 32 inputs of a player in a tick
-	OverBudget         // no longer used: see Config.ReplayBudget. The number is kept, as duplex sends it
+	OverBudget         // never used. It keeps the later numbers as they are: duplex sends a number as its status
 	Absent             // the player was not in the world at that tick
 	NoEntity           // the entity did not exist at that tick
 	NotYours           // an entity that the player may not steer

@@ -1,5 +1,5 @@
-// Package datagram is the seam between a core and the carriers that bring its datagrams, and the loop that
-// joins them.
+// Package datagram has the interfaces of a core and of the carrier that brings its datagrams, and the loop
+// that joins the two.
 //
 // A Core is a dialect's server or client, without a socket and a clock. A Carrier moves datagrams in batches:
 // package udp has the sockets. A Loop owns one of each, and moves datagrams between them on a single goroutine.
@@ -17,7 +17,7 @@
 //	carrier.go       Carrier.Serve fills a RecvBatch and calls the loop's turn
 //	recv_batch.go    Next returns one datagram after the other
 //	loop_turn.go     each goes to Core.HandleDatagram; then commands, timeouts and AfterTurn run
-//	loop_turn.go     Core.PollTransmit writes into the arena of a SendBatch (send_batch.go)
+//	loop_turn.go     Core.PollTransmit writes into the buffer of a SendBatch (send_batch.go)
 //	carrier.go       Carrier.WriteInTurn sends the batch
 //
 // A core without datagrams, whose bytes go over streams, has the carrier of silent.go.
@@ -32,6 +32,6 @@
 //
 // # What it does not do
 //
-// It does not order, repeat or acknowledge: package reliable does. A loop has one carrier. A carrier that
-// brings the datagrams of several is one more implementation of Carrier.
+// It does not order, retransmit or acknowledge: package reliable does. A loop has one carrier. To join several,
+// write a Carrier that merges them.
 package datagram

@@ -1,6 +1,6 @@
-// Package shell is the common part of all dialects' servers and clients. It gives a core a carrier, which
-// brings its datagrams (package datagram), and a loop that owns both. It lets other goroutines use the core, delivers events to the program, and says goodbye to
-// peers before it closes.
+// Package shell is the common part of all dialects' servers and clients. It runs a core on a loop of package
+// datagram, which also owns the carrier of the core's datagrams. It lets other goroutines use the core, delivers
+// events to the program, and says goodbye to peers before it closes.
 //
 // A dialect's Server holds a *Server and gives it its core, and a function that polls events after a turn.
 // A dialect's Client holds a *Client, which also has two bounded queues between the loop and the program.

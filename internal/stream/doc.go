@@ -7,7 +7,7 @@
 // reads all connections of a Listener; elsewhere each has its own. A buffer is taken from a pool when bytes come, and handed
 // to the core's goroutine, which calls Turn:
 //
-//	l, err := stream.Listen(addr, stream.Config{TLS: certificate})
+//	l, err := stream.Listen(addr, stream.Config{TLS: tlsConfig})
 //	l.Start(loop.Wake)
 //	…
 //	for { // the core's goroutine, woken by Wake
@@ -27,11 +27,11 @@
 //
 // # Files
 //
-//	carrier.go     what a core and its carrier know of each other: Carrier, Stream, Handler, Receiver
+//	carrier.go     the interfaces between a core and its carrier: Carrier, Stream, Handler, Receiver
 //	listener.go    accepting, also when descriptors run out
 //	handshake.go   TLS: one handshake computes at a time, hosts take turns, each has a deadline
 //	client.go      a connection that was dialed
-//	hub.go         what connections share; Turn
+//	hub.go         the common part of Listener and Client; Turn
 //	conn.go        one connection: reading, Send, Finish and Cut
 //	poll_linux.go  one goroutine that reads all connections of a Listener
 //	raw_unix.go    reads and writes that never wait; raw_other.go: writes by a goroutine

@@ -9,6 +9,6 @@
 //	// others
 //	ok := owner.Visit(func() bool { core.Send(…); return false })
 //
-// The loops of internal/udp and internal/stream share it. It knows nothing about sockets,
-// and does not wake a loop that sleeps: the visitor has to do that.
+// The loop of internal/datagram uses it. It knows nothing about sockets, and does not wake a
+// loop that sleeps: the visitor has to do that.
 package turns

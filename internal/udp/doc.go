@@ -2,8 +2,8 @@
 // package datagram.
 //
 // A Socket is a datagram.Carrier. It reads and writes whole batches without allocating. On Linux it uses
-// recvmmsg and sendmmsg, with GRO
-// and GSO where the kernel can join datagrams of one size and address. Elsewhere it moves one datagram a call.
+// recvmmsg and sendmmsg, with GRO and GSO where the kernel can join datagrams of one size and address.
+// Elsewhere it moves one datagram a call.
 // For tests, a Network carries datagrams in memory.
 //
 // # Usage

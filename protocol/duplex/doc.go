@@ -12,7 +12,7 @@
 //	}
 //	s, err := duplex.Listen(":7000", duplex.Config{Schema: schema}, func(c *duplex.Conn, ev duplex.Event) { … })
 //	s.Do(func() { s.Scene().Set(sid, data); s.Scene().Flush() }) // once a tick
-//	c.HideAll(); c.Show(sid)                                                // for a client that may not see everything
+//	c.HideAll(); c.Show(sid)                                     // in the handler: this client sees this element only
 //
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})
 //	c.Update(c.Player(), data)

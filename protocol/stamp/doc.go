@@ -31,7 +31,7 @@
 //
 //	server.go           Listen: a Mux with a socket; Do, Shutdown; on the loop of internal/shell
 //	client.go           Dial: an Endpoint with a socket; Events, Close
-//	names.go            the names of the core that users of the two need
+//	names.go            the names of core that users need
 //
 // and in core:
 //
