@@ -239,7 +239,7 @@ func (s *Service) answer(j *job, a Answer) {
 	})
 }
 
-// reply is answer for those who do not hold the lock.
+// reply is answer for callers that do not hold the lock.
 func (s *Service) reply(j *job, a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -183,7 +183,7 @@ func (n *Network) LinkBetween(from, to *Host) *Link {
 	slot := from.linkTo(to)
 	if *slot == nil {
 		l := new(Link)
-		// The stream is from the pair, not from a count: who sends first must not decide who gets which losses.
+		// The random stream comes from the pair, not from a count: the order of first sends must not decide which link gets which losses.
 		initLink(l, n, n.seed, uint64(from.index)<<32|uint64(to.index), n.def)
 		n.defLinks = append(n.defLinks, l)
 		*slot = l
@@ -211,7 +211,7 @@ func (n *Network) Heal(a, b *Host) {
 // Host returns the host that has this address now, nil if none.
 func (n *Network) Host(addr netip.AddrPort) *Host { return n.byAddr[unmap(addr)] }
 
-// claim gives addr to h, who has none at this time.
+// claim gives addr to h, which has none at this time.
 func (n *Network) claim(addr netip.AddrPort, h *Host) {
 	addr = unmap(addr)
 	if !addr.IsValid() {

@@ -38,8 +38,8 @@ func (s *share) init(c *Config) {
 	s.rate = uint64(c.TickRate)
 }
 
-// join opens an account with one tick's budget in it: who comes back again and again does not begin
-// with a rewind each time.
+// join opens an account with one tick's budget in it: a player who comes back again and again does
+// not begin with a rewind each time.
 func (s *share) join(p PlayerID) {
 	if grow := int(p) + 1 - len(s.spent); grow > 0 {
 		s.spent = append(s.spent, make([]int64, grow)...)

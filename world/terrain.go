@@ -49,7 +49,7 @@ const recentChunks = 64
 
 func (t *terrain) recentAt(bx, by int16) **chunk { return &t.recent[bx&7|by&7<<3] }
 
-// pristineChunks bounds the cache: 18 MiB. Whoever walks further makes chunks
+// pristineChunks bounds the cache: 18 MiB. A player who walks further makes chunks
 // again, which costs time and no memory.
 const pristineChunks = 256
 

@@ -48,7 +48,7 @@ func (es *entries) add(slot uint32, e entry) (at uint32) {
 	return at
 }
 
-// free makes the place of an entry one for another. Whoever calls it takes it off
+// free makes the place of an entry one for another. The caller takes it off
 // the list.
 func (es *entries) free(x sighted) {
 	es.all[x.at] = entry{}

@@ -21,8 +21,8 @@ const mapWidth, mapHeight, mapCells = 64, 20, 4
 // frame is what a map shows: the middle of it, and how many cells wide a character is.
 type frame struct{ x, y, cells float64 }
 
-// frameOf has the player's own entity in the middle. Who has none watches: all that is in sight is
-// on its map.
+// frameOf has the player's own entity in the middle. A player without one watches: everything in
+// sight is on the map.
 func frameOf(v *player.Sight) frame {
 	if own, ok := v.Things[v.You]; ok {
 		return frame{own.X, own.Y, mapCells}

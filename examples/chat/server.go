@@ -76,8 +76,8 @@ func (r *room) enter(c *replica.Conn, name string) {
 	r.tell("note", []byte(name+" has come"))
 }
 
-// tell says something to everyone. Who cannot keep up is shown the door: what
-// waits for it would be lost or grow for ever.
+// tell says something to everyone. A guest that cannot keep up is disconnected: the messages
+// that wait for it would be lost or grow for ever.
 func (r *room) tell(kind string, text []byte) {
 	for c := range r.names {
 		if err := c.Send(replica.Ordered, kind, text); errors.Is(err, replica.ErrWindowFull) {

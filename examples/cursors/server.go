@@ -61,7 +61,7 @@ func (b *board) handle(c *duplex.Conn, ev duplex.Event) {
 		if err := c.Reply(ev.ID, status, nil); err != nil {
 			c.Close(err.Error())
 		}
-	case duplex.EventUpdate, duplex.EventSync: // over the feed, or main for who has none
+	case duplex.EventUpdate, duplex.EventSync: // over the feed, or over main without one
 		if named && ev.SID == id {
 			at.x, at.y = binary.BigEndian.Uint16(ev.Data), binary.BigEndian.Uint16(ev.Data[2:])
 			b.put(c, at)

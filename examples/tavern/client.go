@@ -90,7 +90,7 @@ func join(ctx context.Context, g guest, in io.Reader, out io.Writer) error {
 	return c.Err()
 }
 
-// show prints what happens. names are those of who is here.
+// show prints what happens. names has the guests who are here, by their entities.
 func show(out io.Writer, names map[uint16]string, m *core.Message) {
 	switch {
 	case m.Kind == core.KindMetaAction && core.MetaCode(m.Code) == core.MetaPlayerJoined:

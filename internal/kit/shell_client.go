@@ -47,7 +47,7 @@ func Clients(t *testing.T, sh Shell) {
 
 func dialNobody(t *testing.T, sh Shell) {
 	sh.eachPlace(t, func(t *testing.T, at place) {
-		nobody := netip.MustParseAddrPort("127.0.0.1:1") // no port that the system gives to those who ask for any
+		nobody := netip.MustParseAddrPort("127.0.0.1:1") // a port that the system never chooses for port 0
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if x, err := at.tryDial(ctx, t, nobody, Options{}); x != nil || !errors.Is(err, context.DeadlineExceeded) {

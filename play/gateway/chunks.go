@@ -12,9 +12,9 @@ type waiter interface {
 	wanted(i int) (world.ChunkPlace, bool)
 }
 
-// grant says who is sent chunks of terrain in this tick, and makes those that nobody was sent yet.
-// There is a bound for all together, of what is made and of what is sent: those who were not served
-// come first in the next tick, and those who were come last. It is called while all loops stand still.
+// grant decides which players are sent chunks of terrain in this tick, and makes chunks that nobody was sent yet.
+// Chunks made and bytes sent have a bound for all players together. Players who were not served come first in
+// the next tick, and players who were served come last. It is called while all loops are paused.
 func (h *Hub) grant() {
 	h.land.begin()
 	h.gather()

@@ -65,8 +65,8 @@ func (h *Hub) publish() {
 	<-c.told
 }
 
-// help publishes over dialects that nobody is at. Who comes late finds none, and is not waited
-// for.
+// help publishes over dialects that nobody is at. A goroutine that comes late finds none,
+// and is not waited for.
 func (h *Hub) help() {
 	c := &h.crew
 	for i := c.next.Add(1) - 1; int(i) < len(h.dialects); i = c.next.Add(1) - 1 {

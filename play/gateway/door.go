@@ -1,7 +1,7 @@
 package gateway
 
 // The way of a connection through the hub, the same for all dialects: it enters, asks, and leaves. A dialect's loop calls
-// these. Who is let in, and why not, is the hub's to say (players.go, gate.go).
+// these. The hub decides whether a player is let in (players.go, gate.go).
 
 // enter asks for a place in the game, under a name or none.
 func (s *Seat) enter(name string) {

@@ -78,7 +78,7 @@ type Hub struct {
 	log      *slog.Logger
 	sim      *world.Sim
 	dialects []Dialect
-	seats    map[string][]*Seat // by dialect, those who entered
+	seats    map[string][]*Seat // by dialect: seats that have entered
 	players  map[world.PlayerID]*Player
 	names    map[string]int // how many players have a name, by its key
 	crowd    *admission.Crowd

@@ -83,8 +83,8 @@ const (
 	// that stays behind, what a player does must not take as long as the world is behind.
 	holdTime = time.Second
 
-	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in: who is in the game is
-	// served, and who comes is told to come again. After a stall a hub that can keep up has caught up before.
+	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in. Players in the game
+	// are served, and newcomers are told to come again. A hub that can keep up catches up sooner than that after a stall.
 	shedBehind = time.Second
 	shedFor    = time.Second / 2
 

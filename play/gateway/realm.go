@@ -53,7 +53,7 @@ type realmSeat struct {
 	tags  uint16            // the number of the last tag
 }
 
-// waits: who has not entered waits for the chunk that it is to enter in.
+// waits reports whether the player waits for a chunk. Before it has entered, it waits for the chunk that it is to enter in.
 func (s *realmSeat) waits() bool {
 	if !s.playing {
 		return s.player != nil && s.kicked == ""

@@ -275,7 +275,7 @@ func (b *spentTickets) write() {
 			b.failed++
 			b.done = append(b.done, verdict{seat: s.seat, err: RefusedBusy})
 		}
-		if err != nil { // else those who come again while the disk is full would fill the memory
+		if err != nil { // else players who come again while the disk is full would fill the memory
 			b.expiry = slices.DeleteFunc(b.expiry, func(x spentTicket) bool { _, spent := b.serials[x.serial]; return !spent })
 			heap.Init(&b.expiry)
 		}

@@ -158,7 +158,7 @@ func (b *Bot) act(a *world.Action) {
 	b.mu.Lock()
 	b.Tally.Acted++
 	b.mu.Unlock()
-	// A server may say no, to who is too fast: that is no error of the network.
+	// A server may refuse a player that acts too fast: that is no error of the network.
 	_ = b.player.Act(a, params...)
 }
 

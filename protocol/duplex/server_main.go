@@ -80,8 +80,8 @@ func (s *Server) turn() {
 	s.events() // who was only waiting for its last bytes is over now
 }
 
-// events hands events to the handler. What happened to those who never joined is the log's
-// only.
+// events hands events to the handler. Events of connections that never joined go to the
+// log only.
 func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {

@@ -64,7 +64,7 @@ func (p *Proxy) pass(f *flow, w *way, b []byte, send func([]byte)) {
 		}
 		n := len(data)
 		taken := p.sched.put(p.start.Add(a.At), data, func(b []byte) {
-			w.arrived(n) // first: who has it may look
+			w.arrived(n) // before the send: the receiver may look at the counter at once
 			send(b)
 		})
 		if !taken {

@@ -7,13 +7,13 @@ import (
 	"sort"
 )
 
-// elements are what a server tells its clients about: the value of each SID, and the
+// elements are the state that a server tells its clients: the value of each SID, and the
 // order in which they last changed.
 //
-// That order is a log of slots. Each connection has a place in it and is told of what
-// lies behind that, as it is when it is told: who is slow skips values and is never
-// told an old one. What one flush brought is in the order of slots, and a set as well: who
-// keeps up finds what is its own by words of 64, and not one by one.
+// That order is a log of slots. Each connection has a place in the log and is told of the
+// slots behind that place, with their present values. So a slow client skips values and is
+// never told an old one. The slots of one flush are in ascending order, and are also kept
+// as a set: a client that keeps up finds its own slots by words of 64, not one by one.
 type elements struct {
 	list  []element // by slot: a SID keeps its slot for good
 	slots map[int16]int32

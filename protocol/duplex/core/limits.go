@@ -34,10 +34,10 @@ const (
 	maxGuessers = 1 << 16
 
 	// maxWaryAhead is how far ahead a SEQ may be, beside that of a FEED_INIT, for 10 s on a
-	// feed that was another player's a moment ago: what that one had sent may still be
-	// under way, and nothing in it says whose it is. Its high SEQ would make all that
-	// follows late. Clients of a busy NAT get such feeds; who connects again with its old
-	// socket always does.
+	// feed that was another player's a moment ago. A datagram of that player may still be
+	// under way, and nothing in it says whose it is. Its high SEQ would make all later
+	// datagrams late. Clients of a busy NAT get such feeds. A client that connects again
+	// with its old socket always does.
 	maxWaryAhead = 64
 
 	// minSyncEvery is how often a client may ask for everything: SYNC_REQ is one byte,
@@ -93,7 +93,7 @@ const (
 
 // connectRate and networkRate are how many mains of an address, and of a /24 or /56 network, get an answer to their
 // CONN_INIT in a second, and at once after a silence; further ones are told REFUSED. The attack: a player's number rests
-// for a minute after it has left, so that whoever joins and leaves as fast as it can would use up all 32,767. An
+// for a minute after it has left, so that a client that joins and leaves as fast as it can would use up all 32,767. An
 // address gets an eighth of them, and as many at once as it may have players.
 var (
 	connectRate = admission.Limit{Rate: 64, Burst: 256}

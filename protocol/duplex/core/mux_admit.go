@@ -60,8 +60,8 @@ func (m *Mux) admit(c *Conn) {
 	_ = c.e.putMain(&Message{Kind: KindConnInitRep, Player: c.e.player, Token: c.e.token})
 }
 
-// refusal says why an address is not let in, or nothing. No place is kept for who is: whoever asks for all places and never
-// joins would shut everyone out.
+// refusal says why an address is not let in, or nothing. No place is kept for an address that is let in: an attacker who
+// asks for all places and never joins would shut everyone out.
 func (m *Mux) refusal(from netip.AddrPort) string {
 	switch {
 	case m.down:

@@ -31,7 +31,7 @@ func (o *outbox) put(b []byte, lender *lend.Buffers) {
 	}
 }
 
-// grow begins a new piece: a small one for who has little to say.
+// grow begins a new piece: a small one while little is queued.
 func (o *outbox) grow(want int, lender *lend.Buffers) {
 	if cap(o.tail) > 0 {
 		o.chunks.Put(o.tail)

@@ -13,7 +13,7 @@ type Shared struct {
 }
 
 // frame is an encoded message that may wait in many queues at once: a broadcast is encoded
-// once. Whoever holds it counts; when nobody does, it is used again.
+// once. It counts its holders; when there are none, it is used again.
 type frame struct {
 	b    []byte
 	kind Kind

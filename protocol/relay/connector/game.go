@@ -96,8 +96,8 @@ func (g *game) handle(from netip.AddrPort, mode core.Mode, m *ToGame, elsewhere 
 	}
 }
 
-// notJoined answers what is for players only, in the mode in which it came: reliably only
-// to who asked reliably.
+// notJoined answers a message that is for players only, in the mode in which it came: reliably
+// only to a reliable message.
 func (g *game) notJoined(from netip.AddrPort, mode core.Mode) {
 	g.stats.NotJoined++
 	g.say(from, mode, FromGame{Kind: FromGameNotJoined})

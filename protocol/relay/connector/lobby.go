@@ -476,7 +476,7 @@ func (l *Lobby) watch(now time.Time, mux *core.Mux) {
 	}
 }
 
-// removeIdle removes those who said nothing for too long: see strangerIdle.
+// removeIdle removes peers that said nothing for too long: see strangerIdle.
 func (l *Lobby) removeIdle(now time.Time) {
 	l.tell(now)
 	for g := l.strangers.first; g != nil && now.Sub(g.said) >= strangerIdle; g = l.strangers.first {

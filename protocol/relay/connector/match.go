@@ -60,8 +60,8 @@ func (m *match) receive(now time.Time, g *guest, pkg *core.Package) {
 			m.makeRoom(now, addr)
 		}
 		if l.toGame.Kind != ToGamePing {
-			// What was sent before reaches those who were players then, and before they hear
-			// of the change.
+			// Messages that were sent before reach the players of that time, and before they
+			// hear of the change.
 			m.flushAll()
 		}
 		other := l.clients[addr].match
@@ -214,7 +214,7 @@ func (m *match) announceOpener(now time.Time) {
 	m.enter(g)
 }
 
-// deliver sends what the rules had to say. Who is not at the port has nothing to hear there.
+// deliver sends what the rules had to say. Players that are not at the port are sent nothing there.
 func (m *match) deliver() {
 	for i := range m.game.out {
 		s := &m.game.out[i]
@@ -266,8 +266,8 @@ func (m *match) joiners(do func(g *guest)) {
 	}
 }
 
-// askJoiners asks those who joined to prove themselves once there are two who did not: whoever knows the port of a game can fill it with
-// forged players, who then make room.
+// askJoiners asks players who joined to prove themselves, once two have not done so. An attacker who knows the port of a game can fill it
+// with forged players, who then make room.
 func (m *match) askJoiners(now time.Time) {
 	count := 0
 	m.joiners(func(*guest) { count++ })
@@ -377,7 +377,7 @@ func (m *match) closeIfEmpty(now time.Time) {
 	}
 }
 
-// dismiss ends the match whoever plays. Players are told in a mode.
+// dismiss ends the match, even while players are in it. Players are told in a mode.
 func (m *match) dismiss(now time.Time, mode core.Mode) {
 	if m.over {
 		return

@@ -147,7 +147,7 @@ func (l *OpenLobby) proves(port *Port, from netip.AddrPort, first Package) bool 
 	return false
 }
 
-// full is Admit when there are too many peers: who is proven is told.
+// full is Admit when there are too many peers: a proven address is told so.
 func (l *OpenLobby) full(now time.Time, port *Port, from netip.AddrPort, first Package) {
 	if !l.cfg.Unproven && (l.waiting.has(now, from) || l.proves(port, from, first)) {
 		port.Refuse(from, refusedFull)

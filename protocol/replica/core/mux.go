@@ -268,8 +268,8 @@ func (m *Mux) askUnproven(now time.Time, from netip.AddrPort, v *halfOpen) {
 }
 
 // askLater has an address asked again in an interval. A flood of forged acks cannot
-// make the queue longer than the table of half-open connections: who is left out is
-// asked when it sends again.
+// make the queue longer than the table of half-open connections: an address that is
+// left out is asked when it sends again.
 func (m *Mux) askLater(now time.Time, from netip.AddrPort) {
 	if m.asked.Len() < maxAsked {
 		m.asked.Push(askedSync{from, now.Add(m.askEvery())})

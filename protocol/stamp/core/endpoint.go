@@ -321,7 +321,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		return 0, netip.AddrPort{}, false
 	}
 	// "Every packet carries the sender's time": that of this transmission, so that the
-	// clock of who receives it is as good as the path. A resend keeps its number only.
+	// receiver's clock is as good as the path. A resend keeps its number only.
 	binary.LittleEndian.PutUint64(buf[atTimestamp:], e.ServerTime(e.now))
 	e.stats.Out++
 	return n, e.peer, true
