@@ -311,9 +311,12 @@ func (c *Conn) Finish() {
 	c.socket.SetDeadline(time.Now().Add(c.hub.linger))
 	c.hub.mu.Lock()
 	c.finishing = true
-	if c.armed {
+	switch {
+	case c.armed:
 		c.armed = false
 		c.readOn()
+	case c.piece != nil:
+		c.hub.wake() // Turn drops the bytes that the core has not taken, and then waits for the peer
 	}
 	c.hub.mu.Unlock()
 	c.out.finish(c)

@@ -283,6 +283,60 @@ func TestFinishEndsWithoutThePeer(t *testing.T) {
 	})
 }
 
+// Finish ends a connection of which the core has not taken all bytes, though nothing else wakes the core.
+func TestFinishWithBytesThatWereNotTaken(t *testing.T) {
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		patient.Test(t)
+		l, err := Listen("127.0.0.1:0", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		woken := make(chan struct{}, 1)
+		l.Start(func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		t.Cleanup(l.Close)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c := (&server{t: t, l: l}).dial()
+			c.Write([]byte("hello"))
+			io.ReadAll(c)
+			c.Close()
+		}()
+		d := &deaf{}
+		for !d.heard {
+			patient.Value(woken)
+			l.Turn(time.Now(), d)
+		}
+		select {
+		case <-woken:
+		default:
+		}
+		d.Finish()
+		for d.ended == nil {
+			patient.Value(woken)
+			l.Turn(time.Now(), d)
+		}
+		patient.Value(done)
+	})
+}
+
+// deaf is a core that takes no bytes.
+type deaf struct {
+	Stream
+	heard bool
+	ended error
+}
+
+func (d *deaf) Opened(_ time.Time, s Stream) Receiver { s.Entered(); d.Stream = s; return d }
+func (d *deaf) Writable(time.Time)                    {}
+func (d *deaf) Ended(_ time.Time, err error)          { d.ended = err }
+func (d *deaf) Received(time.Time, []byte) int        { d.heard = true; return 0 }
+
 func TestCutEndsAtOnce(t *testing.T) {
 	plainAndTLS(t, func(t *testing.T, config Config) {
 		ended := make(chan error, 1)
