@@ -198,6 +198,41 @@ func TestHalfClosed(t *testing.T) {
 	})
 }
 
+// A connection that ends while its handshake is being completed, as the bytes that waited for the socket were not
+// taken, is not opened: nobody would be told of its end.
+func TestAnEndWithinAHandshake(t *testing.T) {
+	config := testTLS(t)
+	config.ClientAuth = tls.RequestClientCert // so that tickets are written last
+	var conn *Conn
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		conn = hello.Conn.(*Conn)
+		return nil, nil
+	}
+	config.WrapSession = func(tls.ConnectionState, *tls.SessionState) ([]byte, error) {
+		conn.out.mu.Lock()
+		conn.out.pending, conn.out.running = []byte{0}, true
+		conn.out.mu.Unlock()
+		conn.end(errCut)
+		return make([]byte, 16), nil
+	}
+	s := newServer(t, Config{TLS: config}, func(s *server) {})
+	socket, err := net.Dial("tcp", s.l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	_ = tls.Client(socket, &tls.Config{InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(1)}).Handshake()
+	for st := s.l.Stats(); st.Opened+st.BadShake == 0; st = s.l.Stats() {
+		s.do(func() {})
+	}
+	open := 0
+	s.do(func() {})
+	s.do(func() { open = len(s.conns) })
+	if st := s.l.Stats(); open != 0 || st.BadShake != 1 {
+		t.Errorf("%d connections are open; %+v", open, st)
+	}
+}
+
 // The turn is for the handshake that computes: neither handshakes that fail nor certificates that take their time
 // keep it.
 func TestTheTurnComesBack(t *testing.T) {

@@ -200,7 +200,7 @@ func (l *Listener) shake(c *Conn) {
 	c.shaking.end()
 	c.socket.SetDeadline(time.Time{})
 	l.mu.Lock()
-	if crowded := !c.gone && !l.porch.Has(c.place); err != nil || crowded {
+	if crowded := !c.gone && !l.porch.Has(c.place); err != nil || c.gone || crowded {
 		if !crowded { // otherwise it was counted already
 			l.badShake.Add(1)
 		}
