@@ -10,8 +10,8 @@ type Carrier interface {
 	// Start begins to bring streams. wake is called, from any goroutine, when Turn has something to do. It does not block.
 	Start(wake func())
 
-	// Turn reports to h everything that has happened since the last call. Call it after wake was called; more calls do no
-	// harm. Each stream gives at most one buffer of bytes a turn.
+	// Turn reports to h what has happened since the last call, of at most MaxTurn streams: for the others it calls wake.
+	// Call it after wake was called; more calls do no harm. Each stream gives at most one buffer of bytes a turn.
 	Turn(now time.Time, h Handler)
 
 	// Addr returns the address that the carrier listens on.

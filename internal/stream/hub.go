@@ -72,7 +72,7 @@ func (h *hub) report(c *Conn, news uint8) {
 // Turn is that of Carrier.
 func (h *hub) Turn(now time.Time, handler Handler) {
 	h.mu.Lock()
-	for h.news.Len() > 0 && len(h.turn) < maxTurn {
+	for h.news.Len() > 0 && len(h.turn) < MaxTurn {
 		h.turn = append(h.turn, h.news.Pop())
 	}
 	more := h.news.Len() > 0

@@ -11,9 +11,9 @@ const (
 	// readBytes is how many bytes one connection may deliver in a turn, also if the peer floods.
 	readBytes = 4 << 10
 
-	// maxTurn bounds the connections of one turn, and so their bytes to 256 KiB: the core's timers, datagrams and ticks come
+	// MaxTurn bounds the connections of one turn, and so their bytes to 256 KiB: the core's timers, datagrams and ticks come
 	// after that at the latest.
-	maxTurn = 64
+	MaxTurn = 64
 
 	// maxPending bounds the bytes that a socket has not taken yet. The core sends only on a connection that is Ready, so
 	// at most one Send is pending. The rest is for bytes that TLS writes by itself. Without the bound, a peer that asks

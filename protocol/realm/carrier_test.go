@@ -3,11 +3,13 @@ package realm
 import (
 	"io"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 
 	"parley/internal/kit"
 	"parley/internal/patient"
+	"parley/internal/stream"
 	"parley/protocol/realm/core"
 )
 
@@ -63,3 +65,68 @@ func reads(t *testing.T, c net.Conn, wanted func(m *core.Message) bool) {
 		return ok && wanted(&m)
 	})
 }
+
+// Nobody is late because the server was: what has come from each player is looked at before it is said that nothing came.
+func TestALateServerForgivesAll(t *testing.T) {
+	brings := &crowdCarrier{}
+	patience := patientConfig
+	patience.Timeout = 10 * time.Second
+	p := newPlaceOver(t, Config{Config: patience, Plain: true, NoTime: true}, func(socket net.Listener, c stream.Config) stream.Carrier {
+		brings.Carrier = stream.Serve(socket, c)
+		return brings
+	})
+	hello := testCodec.AppendTo(nil, &core.Message{Kind: core.KindVersion, Version: 10})
+	p.do(func(m *core.Mux) {
+		now := m.Now()
+		var players []stream.Receiver
+		for i := range 3*stream.MaxTurn + 1 {
+			peer := quietStream{peer: netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), uint16(1+i)), born: now}
+			players = append(players, (*intake)(p.server).Opened(now, peer))
+		}
+		p.server.turn()
+		late := now.Add(patience.Timeout)
+		for _, x := range players {
+			brings.news = append(brings.news, func() { x.Received(late, hello) })
+		}
+		shellCore{m, p.server}.HandleTimeout(late)
+		p.server.events()
+		for p.server.transmit() {
+			p.server.events()
+		}
+		if n := m.Len(); n != len(players) {
+			t.Errorf("%d of %d players are left", n, len(players))
+		}
+		for _, x := range players {
+			x.Ended(late, io.EOF)
+		}
+	})
+}
+
+// crowdCarrier brings the news of many streams, no more than MaxTurn at a time.
+type crowdCarrier struct {
+	stream.Carrier
+	news []func()
+}
+
+func (c *crowdCarrier) Turn(now time.Time, h stream.Handler) {
+	c.Carrier.Turn(now, h)
+	n := min(len(c.news), stream.MaxTurn)
+	for _, tell := range c.news[:n] {
+		tell()
+	}
+	c.news = c.news[n:]
+}
+
+// quietStream takes all that is sent.
+type quietStream struct {
+	peer netip.AddrPort
+	born time.Time
+}
+
+func (s quietStream) Peer() netip.AddrPort { return s.peer }
+func (s quietStream) Born() time.Time      { return s.born }
+func (s quietStream) Entered()             {}
+func (s quietStream) Ready() bool          { return true }
+func (s quietStream) Send([]byte)          {}
+func (s quietStream) Finish()              {}
+func (s quietStream) Cut()                 {}

@@ -108,9 +108,11 @@ type shellCore struct {
 
 func (c shellCore) Len() int { return c.Mux.Len() + c.server.open }
 
-// HandleTimeout first takes the bytes that came, so that no peer is late because the loop was.
+// HandleTimeout first takes the bytes that came, of all streams, so that no peer is late because the loop was.
 func (c shellCore) HandleTimeout(now time.Time) {
-	c.server.streams.Turn(now, (*intake)(c.server))
+	for range 1 + c.server.open/stream.MaxTurn {
+		c.server.streams.Turn(now, (*intake)(c.server))
+	}
 	c.Mux.HandleTimeout(now)
 }
 
