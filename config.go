@@ -27,7 +27,7 @@ type Game = world.Game
 //
 //	parley.Config{Accounts: sqlite.OpenIn} // from parley/account/sqlite
 //
-// Config is not changed after use.
+// Config must not be changed after use.
 type Config struct {
 	// Replica, Stamp, Relay, Duplex, Realm and RealmTime are the addresses at which the dialects listen, written host:port. With
 	// port 0 the system chooses the port. Off turns the dialect off. Default ":7000", ":7001", ":8082", ":7004" (TCP and UDP),

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Config sets up a Service. The zero Config is usable. Config is not changed after use.
+// Config sets up a Service. The zero Config is usable. Config must not be changed after use.
 type Config struct {
 	// HashAtOnce is how many passwords are hashed at once, each with 19 MiB and one core for about 35 ms. 0 means half of
 	// the cores that Go may use, at least one: a flood of log-ins leaves the other half to the game. It is never more than

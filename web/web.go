@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Config sets up the pages. It is not changed after use.
+// Config sets up the pages. It must not be changed after use.
 type Config struct {
 	// Title is the name of the game.
 	Title string

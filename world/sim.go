@@ -2,7 +2,7 @@ package world
 
 import "errors"
 
-// A Config sets up a world. The zero Config is usable. Config is not changed after use.
+// A Config sets up a world. The zero Config is usable. Config must not be changed after use.
 type Config struct {
 	// Seed is the seed of terrain and random numbers.
 	Seed uint64

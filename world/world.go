@@ -2,7 +2,7 @@ package world
 
 import "unicode/utf8"
 
-// A Game is the code of a game: kinds, actions and one function. Game is not changed
+// A Game is the code of a game: kinds, actions and one function. Game must not be changed
 // after use.
 type Game struct {
 	// Name is kept in recordings, so that a recording is not replayed with another game.

@@ -2,7 +2,7 @@ package reliable
 
 import "time"
 
-// AssemblyConfig bounds messages that come in parts. The zero AssemblyConfig is usable. It is not changed
+// AssemblyConfig bounds messages that come in parts. The zero AssemblyConfig is usable. It must not be changed
 // after use.
 type AssemblyConfig struct {
 	// MaxMessage bounds a whole message, and so the memory of one connection here. Default 1 MiB.

@@ -6,7 +6,7 @@ import (
 )
 
 // SendConfig sets how a Sender numbers, resends and gives up. The zero SendConfig is usable and follows
-// docs/protocols/replica.md. It is not changed after use and may be shared by any number of senders.
+// docs/protocols/replica.md. It must not be changed after use and may be shared by any number of senders.
 type SendConfig struct {
 	// Span bounds how many numbers the next number may be ahead of the oldest unacknowledged one and of
 	// the newest acknowledged one. Default 4,096.
@@ -96,7 +96,7 @@ func (r Rule) String() string {
 }
 
 // ReceiveConfig sets how a Receiver accepts, acknowledges and orders packets. The zero ReceiveConfig is
-// usable: unordered delivery, acknowledgements at once. It is not changed after use and may be shared
+// usable: unordered delivery, acknowledgements at once. It must not be changed after use and may be shared
 // by any number of receivers.
 type ReceiveConfig struct {
 	// Rules is the rule of each lane; unset lanes are Unordered. If any lane is Contiguous, the

@@ -15,7 +15,7 @@ import (
 // errCut is the error of a connection that has more than maxPending bytes to write.
 var errCut = errors.New("stream: cut")
 
-// Config sets up a Listener. It is not changed after use.
+// Config sets up a Listener. It must not be changed after use.
 type Config struct {
 	// TLS, if set, makes each connection a TLS server with this configuration.
 	TLS *tls.Config

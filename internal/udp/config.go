@@ -6,7 +6,7 @@ import (
 )
 
 // Config says how a socket is opened. The zero Config is usable: it selects batches, both
-// offloads (GSO and GRO) and large buffers. Config is not changed after use.
+// offloads (GSO and GRO) and large buffers. Config must not be changed after use.
 type Config struct {
 	// Batch is how many messages one system call carries, at most 1,024.
 	// Default 64. A RecvBatch owns Batch buffers of MaxDatagram bytes, or of

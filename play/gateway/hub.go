@@ -18,7 +18,7 @@ import (
 	"parley/world"
 )
 
-// Config sets up a hub. The zero Config, with a game, is usable. Config is not changed after use.
+// Config sets up a hub. The zero Config, with a game, is usable. Config must not be changed after use.
 type Config struct {
 	Game  world.Game
 	World world.Config

@@ -62,11 +62,10 @@ func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, err
 	return serve(socket, ports.listen, c, handle), nil
 }
 
-// The sockets of a server. One call sends as much as a room of 65 needs for one package,
-// "one datagram in, N − 1 out in one system call"; a larger one needs a call for each 64. With more at a time the memory of all those peers would
-// not stay in the processor between their packages and the answers (4,000 clients: 4% more CPU with 256).
-// A further port is one game's, and there may be thousands. Who sends in trains is rare here, and for
-// those each buffer would have 64 KiB.
+// The sockets of a server. One system call sends 64 datagrams: a package to all others in a room of 65. A larger room
+// needs a call for each 64. With larger batches, the memory of the peers would not stay in the processor's cache between
+// their packages and the answers. A further port belongs to one game, and there may be thousands. GRO is off: few clients
+// send trains of datagrams, and with it each buffer would take 64 KiB.
 var (
 	socketConfig = udp.Config{Batch: 64, MaxDatagram: 1024, NoGRO: true}
 	portConfig   = udp.Config{Batch: 32, MaxDatagram: 1024, NoGRO: true}

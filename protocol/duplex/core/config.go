@@ -9,7 +9,7 @@ import (
 )
 
 // Config sets up a server or a client. The zero Config is usable, with a Schema that has none of a
-// game's messages. Config is not changed after use.
+// game's messages. Config must not be changed after use.
 type Config struct {
 	// Schema gives the sizes of the game's messages. Both ends must have the same Schema.
 	Schema *Schema

@@ -19,7 +19,7 @@ var (
 // Schema gives the sizes of data, as a message does not contain them: "its size in bytes is
 // unspecified and can depend on the relevant SID", and for queries and replies "is defined
 // according to the specified CODE". Both ends of a connection must have the same Schema. The
-// zero Schema has only the dialect's own messages, and none of a game. Schema is not changed
+// zero Schema has only the dialect's own messages, and none of a game. Schema must not be changed
 // after use.
 type Schema struct {
 	// FromServer and FromClient give the sizes of the elements in updates and syncs, by their

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
+// Config sets up a server or a client. The zero Config is usable. Config must not be changed after use.
 type Config struct {
 	// Schema has the game's attributes, actions and config fields. Both ends must have the same Schema. Default: no
 	// attributes, actions or fields.

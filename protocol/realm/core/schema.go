@@ -22,7 +22,7 @@ var (
 // Schema gives the types of a game's attributes, actions and additions to config, as the wire
 // does not: "attribute values and action parameters have no length on the wire: their types come
 // from the game's schema". Both ends of a connection must have the same Schema. The zero Schema
-// has no attributes, actions or additions. Schema is not changed after use.
+// has no attributes, actions or additions. Schema must not be changed after use.
 type Schema struct {
 	// Attributes are the attributes of entities (the object bit), by number.
 	Attributes map[uint16]Field

@@ -7,7 +7,7 @@ import (
 	"parley/protocol/relay/core"
 )
 
-// Config sets up a server with this lobby. The zero Config is usable. Config is not changed after use.
+// Config sets up a server with this lobby. The zero Config is usable. Config must not be changed after use.
 type Config struct {
 	// MaxGames bounds the games, and so the ports and sockets. Further OpenGame messages are answered with
 	// DifferentGame, the only refusal in the message set. Default 256.

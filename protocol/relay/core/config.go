@@ -3,7 +3,7 @@ package core
 import "time"
 
 // Config sets up a server or a client. The zero Config is usable: an open room, and a client
-// without a ticket. Config is not changed after use.
+// without a ticket. Config must not be changed after use.
 type Config struct {
 	// Lobby decides which clients a server admits and what happens to their packages. Default: an
 	// open room, NewOpenLobby(OpenConfig{}).

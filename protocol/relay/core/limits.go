@@ -65,9 +65,9 @@ const (
 	// worth more.
 	maxLooseBytes = 64 << 10
 
-	// leastShare is what each participant may send of packages a second, however large its room, and idlePart which part of
-	// Rules.RoomRate is for those who send more than their share. Of either as much as in ownBurst and idleBurst may
-	// be sent at once. So a flood of one participant costs the server a third of a room's rate.
+	// leastShare is how many packages a second each participant may send, however large its room. One part in idlePart of
+	// Rules.RoomRate is for participants that send more than their share. The packages of ownBurst and of idleBurst may be
+	// sent at once. So a flood of one participant costs the server a third of a room's rate.
 	leastShare = 60
 	idlePart   = 3
 	ownBurst   = time.Second
@@ -84,8 +84,8 @@ const (
 	// enough for more than a minute of that, and a receiver that takes nothing is gone sooner.
 	takeEvery = time.Second
 
-	// refusedLately is for how long a sender of whom something was refused may not have more than half of maxReadyBytes behind a missing
-	// package.
+	// refusedLately is the time after a refused package for which its sender may have at most half of maxReadyBytes behind a
+	// missing package.
 	refusedLately = 10 * time.Second
 
 	// easeBytes is how much room there is in a full line before its sender may go on, or half of the line if that is less.

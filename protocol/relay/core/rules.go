@@ -9,7 +9,7 @@ import (
 )
 
 // Rules are the rules by which packages are kept, resent and given up. The zero Rules are those of docs/protocols/relay.md. A
-// server's rules come from its Lobby, a client's from its Config. Rules are not changed after use.
+// server's rules come from its Lobby, a client's from its Config. Rules must not be changed after use.
 type Rules struct {
 	// ConfirmAfter is how long confirmations are gathered before they are sent. Default 20 ms, at most 100 ms. If negative, they
 	// are not gathered.

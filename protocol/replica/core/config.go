@@ -9,7 +9,7 @@ import (
 	"parley/internal/reliable"
 )
 
-// Config sets up a server or a client. The zero Config is usable. Config is not changed after use.
+// Config sets up a server or a client. The zero Config is usable. Config must not be changed after use.
 type Config struct {
 	// SyncInterval is the time between two comparisons of a server's clock with a client's. Default 1 s, at most 3 s. A client
 	// uses the interval of its server.

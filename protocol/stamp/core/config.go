@@ -9,7 +9,7 @@ import (
 	"parley/internal/reliable"
 )
 
-// Config sets up a server or a client. The zero Config is usable. Config is not changed
+// Config sets up a server or a client. The zero Config is usable. Config must not be changed
 // after use.
 type Config struct {
 	// KeepAlive is how long a server waits after its last reliable packet to a client
