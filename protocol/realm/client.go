@@ -225,9 +225,11 @@ type sized struct {
 
 func kind(ev sized) uint8 { return uint8(ev.Kind) }
 
-// last is the event that ends all.
+// last is the event that ends all: a Close is the endpoint's, all else a failure of the socket.
 func last(why error) sized {
 	ev := Event{Kind: EventClosed}
-	errors.As(why, &ev.Close)
+	if !errors.As(why, &ev.Close) && why != nil {
+		ev.Close = Close{Reason: core.ReasonStream, Text: why.Error()}
+	}
 	return sized{Event: ev}
 }

@@ -77,3 +77,17 @@ func TestStampsAreLate(t *testing.T) {
 		last = stamp
 	}
 }
+
+// A client whose socket fails says so in its last event.
+func TestAFailedSocketIsAReason(t *testing.T) {
+	p := newPlace(t, Config{Config: patientConfig, Plain: true})
+	c := p.dial()
+	c.shell.Loop().Carrier().Close()
+	var last Event
+	for ev := range c.Events() {
+		last = ev
+	}
+	if last.Kind != EventClosed || last.Close.Reason != core.ReasonStream || last.Close.Text == "" {
+		t.Errorf("the last event is %+v", last)
+	}
+}
