@@ -84,7 +84,7 @@ func TestALateServerForgivesAll(t *testing.T) {
 			players = append(players, (*intake)(p.server).Opened(now, peer))
 		}
 		p.server.turn()
-		late := now.Add(patience.Timeout)
+		late := now.Add(patience.Timeout + lateLoop)
 		for _, x := range players {
 			brings.news = append(brings.news, func() { x.Received(late, hello) })
 		}

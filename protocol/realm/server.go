@@ -108,9 +108,17 @@ type shellCore struct {
 
 func (c shellCore) Len() int { return c.Mux.Len() + c.server.open }
 
-// HandleTimeout first takes the bytes that came, of all streams, so that no peer is late because the loop was.
+// lateLoop is how late a loop must be to take the bytes of all streams at once. Otherwise a crowd that floods could delay
+// a turn with them, and a peer whose bytes wait for some turns is not late by that.
+const lateLoop = time.Second
+
+// HandleTimeout first takes the bytes that came, so that no peer is late because the loop was.
 func (c shellCore) HandleTimeout(now time.Time) {
-	for range 1 + c.server.open/stream.MaxTurn {
+	turns := 1
+	if due, ok := c.NextTimeout(); ok && now.Sub(due) >= lateLoop {
+		turns += c.server.open / stream.MaxTurn
+	}
+	for range turns {
 		c.server.streams.Turn(now, (*intake)(c.server))
 	}
 	c.Mux.HandleTimeout(now)
