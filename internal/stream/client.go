@@ -66,6 +66,13 @@ func (x *Client) Close(ctx context.Context) error {
 		}
 		close(x.closed)
 	})
+	x.mu.Lock()
+	gone := x.conn.gone
+	x.mu.Unlock()
+	if gone {
+		x.group.Wait() // its goroutines wait for nobody any more
+		return nil
+	}
 	ended := make(chan struct{})
 	go func() {
 		x.group.Wait()

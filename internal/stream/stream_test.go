@@ -353,6 +353,40 @@ func TestCutEndsAtOnce(t *testing.T) {
 	})
 }
 
+// The Close of a client whose connection has ended does not wait, so it is not late.
+func TestCloseOfAClientThatHasEnded(t *testing.T) {
+	plainAndTLS(t, func(t *testing.T, config Config) {
+		s := newServer(t, config, func(s *server) {
+			s.opened = func(c *Conn) { c.Finish() }
+		})
+		var secure *tls.Config
+		if config.TLS != nil {
+			secure = &tls.Config{InsecureSkipVerify: true}
+		}
+		x, err := Dial(t.Context(), net.Dialer{}, s.l.Addr().String(), secure, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		woken := make(chan struct{}, 1)
+		x.Start(func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		d := &deaf{}
+		for d.ended == nil {
+			patient.Value(woken)
+			x.Turn(time.Now(), d)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := x.Close(over); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A connection that was accepted when the listener was just being closed does not keep it open.
 func TestAConnectionThatComesWithTheEnd(t *testing.T) {
 	s := newServer(t, Config{}, echo)
