@@ -50,7 +50,7 @@ type Stream interface {
 	// peer to close too, at most for the linger time.
 	Finish()
 
-	// Cut closes the stream at once and drops unsent bytes.
+	// Cut closes the stream at once. Bytes that the carrier still holds are dropped.
 	Cut()
 }
 

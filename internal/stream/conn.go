@@ -253,6 +253,7 @@ func (c *Conn) tell(now time.Time, h Handler) {
 	c.hub.mu.Unlock()
 	if news&newsOpened != 0 {
 		if c.core = h.Opened(now, c); c.core == nil {
+			c.socket.SetLinger(0) // so that the system keeps nothing of it
 			c.Cut()
 		}
 		c.start()
@@ -325,7 +326,6 @@ func (c *Conn) Finish() {
 // Cut is that of Stream.
 func (c *Conn) Cut() {
 	c.over = true
-	c.socket.SetLinger(0)
 	c.end(net.ErrClosed)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -29,6 +30,9 @@ type Config struct {
 
 	// Linger is how long Finish waits for the peer. Default DefaultLinger.
 	Linger time.Duration
+
+	// Log is told when connections cannot be accepted. Nil means nobody is.
+	Log *slog.Logger
 
 	noPoller bool // for tests: each connection has a goroutine that reads, as on systems without a poller
 }
@@ -69,6 +73,9 @@ func Serve(socket net.Listener, c Config) Carrier { return newListener(socket, c
 func newListener(socket net.Listener, c Config) *Listener {
 	if c.HandshakeTime <= 0 {
 		c.HandshakeTime = DefaultHandshakeTime
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Listener{config: c, socket: socket}
 	l.init(c.Linger)
@@ -124,6 +131,7 @@ func (l *Listener) accept() {
 		default:
 			// No descriptors, no memory, or a peer that is gone already: none of these lasts.
 			l.acceptErrs.Add(1)
+			l.config.Log.Warn("cannot accept", "error", err)
 			if !l.rest(pause) {
 				return
 			}

@@ -104,7 +104,8 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 		s.handle = func(*Conn, Event) {}
 	}
 	s.mains = carry(listener, stream.Config{
-		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress},
+		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Log: s.log,
+		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{

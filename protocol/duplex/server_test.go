@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -346,10 +347,35 @@ func TestAcceptGoesOnAfterFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hallAt(t, Config{}, shelltest.Kernel(udp.Config{}), &faultyListener{Listener: listener, fails: 5}, stream.Serve)
+	var log shelltest.Buffer
+	h := hallAt(t, Config{Log: shelltest.Log(&log)}, shelltest.Kernel(udp.Config{}), &faultyListener{Listener: listener, fails: 5}, stream.Serve)
 	h.enter(Config{})
 	if got := h.Stats().Streams.AcceptErrs; got != 5 {
 		t.Errorf("%d faults are counted, want 5", got)
+	}
+	if !strings.Contains(log.String(), "too many open files") {
+		t.Errorf("the log does not say why nobody is let in: %s", log.String())
+	}
+}
+
+// A client that broke the rules reads all that was sent to it, and then the end of the stream: main is not reset.
+func TestAfterAnErrorMainEndsInOrder(t *testing.T) {
+	h := newHall(t, Config{})
+	conn, err := net.Dial("tcp", h.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer patient.End().Stop()
+	if _, err := conn.Write([]byte{core.CodeConnInit, core.CodeConnFailed}); err != nil {
+		t.Fatal(err)
+	}
+	h.wait("it joins", func() bool { return h.conns[1] != nil })
+	if _, err := conn.Write([]byte{core.CodeConnInit}); err != nil { // it has joined
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		t.Errorf("main ends with %v, want its end", err)
 	}
 }
 

@@ -88,6 +88,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	filled := s.mux.Config()
 	s.streams = carry(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
+		Log: s.log,
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})

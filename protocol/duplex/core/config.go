@@ -59,7 +59,7 @@ type Config struct {
 	// WaitingPerAddress bounds the mains of an address (/64 of IPv6) that are open and have not joined.
 	// A /24 or /56 network may have eight times as many. Further ones are closed at once, and their
 	// clients try again. Default 64. There are also limits on how often an address connects: see
-	// connectRate in limits.go. Negative turns off both kinds of limits.
+	// connectRate in limits.go. Negative turns off both kinds of limits, also that on all mains together.
 	WaitingPerAddress int
 
 	// Judge is called by a server for the pass that a client shows, as the data of the query that the
