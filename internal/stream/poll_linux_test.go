@@ -149,13 +149,7 @@ func TestBytesThatAreNotTakenComeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &server{t: t, l: l}
-		woken := make(chan struct{}, 1)
-		l.Start(func() {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
-		})
+		woken := startWaking(l)
 		t.Cleanup(l.Close)
 		b := &bit{}
 		done := make(chan struct{})

@@ -42,6 +42,18 @@ type server struct {
 	conns  map[*Conn]bool
 }
 
+// startWaking starts a Listener or Client whose Turn the test calls itself, and returns what is sent to when it has something to do.
+func startWaking(x interface{ Start(wake func()) }) chan struct{} {
+	woken := make(chan struct{}, 1)
+	x.Start(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	return woken
+}
+
 // newServer starts a server; set sets its functions first.
 func newServer(t testing.TB, config Config, set func(s *server)) *server {
 	patient.Test(t)
@@ -291,13 +303,7 @@ func TestFinishWithBytesThatWereNotTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		woken := make(chan struct{}, 1)
-		l.Start(func() {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
-		})
+		woken := startWaking(l)
 		t.Cleanup(l.Close)
 		done := make(chan struct{})
 		go func() {
@@ -367,13 +373,7 @@ func TestCloseOfAClientThatHasEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		woken := make(chan struct{}, 1)
-		x.Start(func() {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
-		})
+		woken := startWaking(x)
 		d := &deaf{}
 		for d.ended == nil {
 			patient.Value(woken)
