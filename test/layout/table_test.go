@@ -34,7 +34,7 @@ var everyFile = []string{"*"}
 
 // engine are the packages that a dialect is built from.
 var engine = []string{
-	"internal/wire", "internal/serial", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
+	"internal/wire", "internal/serial", "internal/pace", "internal/reliable", "internal/clocksync", "internal/admission", "internal/timers",
 	"internal/queue", "internal/lend", "internal/roster", "internal/shell", "internal/stream", "internal/datagram", "internal/udp", "internal/metric",
 }
 
@@ -67,7 +67,8 @@ var table = []row{
 	{path: "internal/wire"},
 	{path: "internal/serial"},
 	{path: "internal/metric"},
-	{path: "internal/reliable", mayImport: []string{"internal/lend", "internal/serial", "internal/metric"}},
+	{path: "internal/pace"},
+	{path: "internal/reliable", mayImport: []string{"internal/lend", "internal/serial", "internal/metric", "internal/pace"}},
 	{path: "internal/clocksync"},
 	{path: "internal/admission"},
 	{path: "internal/timers"},
@@ -86,14 +87,14 @@ var table = []row{
 	{path: "internal/promise/gate", shell: everyFile},
 	{path: "cmd/program/impair", mayImport: []string{"simnet", "internal/metric"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/turns", shell: everyFile},
-	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/queue"}, shell: everyFile},
+	{path: "internal/stream", mayImport: []string{"internal/admission", "internal/pace", "internal/queue"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 	{path: "internal/datagram", mayImport: []string{"internal/turns"}, shell: everyFile},
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
 	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
-	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/reliable", "internal/metric"}, shell: everyFile},
+	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/metric"}, shell: everyFile},
 	{path: "play/player", mayImport: []string{"protocol/*", "protocol/*/core", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
 
