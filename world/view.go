@@ -19,8 +19,8 @@ type ViewConfig struct {
 	// MaxPerKind bounds the entities of one kind in sight, the nearest first. 0 means no bound; replica sets 256.
 	MaxPerKind int
 
-	// BytesPerTick is the number of bytes that Take may use in a tick, on average. 0 means 4,096; negative means no
-	// bound.
+	// BytesPerTick is the most that Take may use in a tick, in bytes and on average. Allow says less for a tick. The
+	// player's own entity is told even if they are used up. 0 means 4,096; negative means no bound.
 	BytesPerTick int
 
 	// Reliable means that everything sent arrives, in order: a change counts as acknowledged when it is taken. Open,
@@ -91,8 +91,8 @@ func (c *Change) Value(field int) Value {
 	return c.public.value(int(c.slot), field, &c.Kind.Fields[field])
 }
 
-// A View is what one player sees, and what its client has been told of that. After each Advance, call Update, then Next
-// and Take until Next returns nil. Between two Advances, several goroutines may each use a view of their own, as long as
+// A View is what one player sees, and what its client has been told of that. After each Advance, call Update, then Allow if
+// the path to the client is narrow, then Next and Take until Next returns nil. Between two Advances, several goroutines may each use a view of their own, as long as
 // none changes the Sim. NewView and Close change it.
 type View struct {
 	sim     *Sim
@@ -113,7 +113,9 @@ type View struct {
 	refused   uint64 // the newest tick of which something was refused
 	corrected uint64 // the publication in which the player's own entity was last told as it did not expect
 
-	urgent []pressing // what is to be told
+	mine   pressing   // the player's own entity, if it is to be told: it waits in no queue
+	due    bool       // mine is set
+	urgent []pressing // what else is to be told
 	queue  []pressing // a heap of the most urgent of it
 	rest   []pressing // the rest
 	near   []uint64   // newcomers, and their distances

@@ -17,6 +17,8 @@ type client struct {
 	rand *rand.Rand
 	loss float64
 
+	narrow bool // its path takes a few changes a tick
+
 	flying []flying
 	has    map[uint16]*copied
 	newest map[uint16]uint64 // the packet that spoke last of a number
@@ -52,6 +54,9 @@ func newClient(t testing.TB, v *View, r *rand.Rand, loss float64) *client {
 // tick sends what the view has, and receives what has arrived.
 func (c *client) tick(now uint64) int {
 	c.view.Update()
+	if c.narrow {
+		c.view.Allow(c.rand.IntN(60))
+	}
 	changes := 0
 	for c.view.Next() != nil {
 		f := flying{number: c.view.Open(), arrives: now + uint64(c.rand.IntN(6)), lost: c.rand.Float64() < c.loss}
@@ -156,6 +161,7 @@ func TestClientsEndUpWithTheTruth(t *testing.T) {
 			}
 			players = append(players, p)
 			clients = append(clients, newClient(t, s.NewView(p, c), r, float64(1+round)*0.1-float64(round/5)*0.5))
+			clients[i].narrow = i == 2
 		}
 		for range 60 {
 			for _, p := range players {
@@ -175,7 +181,7 @@ func TestClientsEndUpWithTheTruth(t *testing.T) {
 		for range 120 {
 			still++
 			for _, c := range clients {
-				c.loss = 0
+				c.loss, c.narrow = 0, false
 				c.view.updated = 0
 				c.tick(still)
 			}

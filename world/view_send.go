@@ -4,35 +4,31 @@ import "slices"
 
 // Next returns the most urgent change, or nil if none is left or the tick's bytes are used
 // up. It returns the same change until Take or Skip is called. The change is valid until
-// the next call of Next. Left comes first, then changes by urgency.
+// the next call of Next. Left comes first, then changes by urgency. When the bytes are used
+// up, the player's own entity is still told.
 func (v *View) Next() *Change {
-	if v.budget <= 0 || v.flight.full() {
+	if v.flight.full() || v.budget <= 0 && !v.due {
 		return nil
 	}
-	for k := range v.leaving {
-		if v.unsent == 0 {
-			break
-		}
-		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
-			v.offered = true
-			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: d.serial}
-			return &v.next
+	if v.budget > 0 {
+		if c := v.nextLeft(); c != nil {
+			return c
 		}
 	}
 	p := &v.sim.public
-	for len(v.queue) > 0 || len(v.rest) > 0 {
-		if len(v.queue) == 0 {
-			v.queue, v.rest = v.rest, nil
-			heapify(v.queue)
+	for {
+		u, ok := v.mostUrgent()
+		if !ok {
+			return nil
 		}
-		i, at := v.queue[0].slot(), v.queue[0].at
-		e := &v.entries.all[at]
+		i := u.slot()
+		e := &v.entries.all[u.at]
 		if e.born != uint32(p.slots[i].born) { // gone in an Advance without an Update
-			v.queue = pop(v.queue)
+			v.pass(u.at)
 			continue
 		}
 		v.next, v.offered = v.changeOf(i), true
-		v.next.at = at
+		v.next.at = u.at
 		switch {
 		case !e.known:
 			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
@@ -43,7 +39,45 @@ func (v *View) Next() *Change {
 		}
 		return &v.next
 	}
+}
+
+// nextLeft returns the next departure that is to be told, if there is one.
+func (v *View) nextLeft() *Change {
+	if v.unsent == 0 {
+		return nil
+	}
+	for k := range v.leaving {
+		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
+			v.offered = true
+			v.next = Change{What: Left, Kind: d.kind, Entity: d.wire, ID: v.sim.book.pages[d.wire].id, slot: d.serial}
+			return &v.next
+		}
+	}
 	return nil
+}
+
+// mostUrgent returns the most urgent of what is to be told and may be.
+func (v *View) mostUrgent() (pressing, bool) {
+	if v.budget <= 0 {
+		return v.mine, v.due
+	}
+	if len(v.queue) == 0 && len(v.rest) > 0 {
+		v.queue, v.rest = v.rest, nil
+		heapify(v.queue)
+	}
+	if len(v.queue) == 0 || v.due && v.mine.rank > v.queue[0].rank {
+		return v.mine, v.due
+	}
+	return v.queue[0], true
+}
+
+// pass takes what mostUrgent returned off its queue.
+func (v *View) pass(at uint32) {
+	if v.due && v.mine.at == at {
+		v.due = false
+		return
+	}
+	v.queue = pop(v.queue)
 }
 
 // news returns the fields of an entity that the client is to be told as they have changed.
@@ -90,7 +124,7 @@ func (v *View) take(bytes int, sure bool) {
 		} else {
 			v.flight.add(v, sent{at: c.at, serial: e.stamp, mask: c.Mask})
 		}
-		v.queue = pop(v.queue)
+		v.pass(c.at)
 	}
 }
 
@@ -126,7 +160,7 @@ func (v *View) Skip() {
 			v.leaving[k].passed = v.updated
 		}
 	case Entered, Changed:
-		v.queue = pop(v.queue)
+		v.pass(c.at)
 	}
 }
 

@@ -23,7 +23,7 @@ func (v *View) Update() {
 	if v.updated == p.now {
 		return
 	}
-	v.updated, v.offered = p.now, false
+	v.updated, v.offered, v.due = p.now, false, false
 	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
@@ -59,6 +59,11 @@ func (v *View) refill() {
 		v.budget = min(v.budget+b, 2*b)
 	}
 }
+
+// Allow sets how many bytes this tick may use, if that is less than ViewConfig.BytesPerTick allows: for a client whose path is
+// narrow. Call it after Update and before Next. Changes that do not fit wait, grow more urgent, and are then told at their
+// newest. The player's own entity does not wait: with 0, Next returns its change and no other.
+func (v *View) Allow(bytes int) { v.budget = min(v.budget, max(bytes, 0)) }
 
 // look finds the player's own entity and looks from it.
 func (v *View) look() {
@@ -140,7 +145,12 @@ func (v *View) urge(x sighted, s *slot, e *entry, d float64) {
 		more += ownUrgency
 	}
 	e.urgency = min(e.urgency+more, mostUrgency)
-	v.urgent = append(v.urgent, pressing{uint64(e.urgency)<<32 | uint64(^x.slot), x.at})
+	u := pressing{uint64(e.urgency)<<32 | uint64(^x.slot), x.at}
+	if int(x.slot) == v.own {
+		v.mine, v.due = u, true
+		return
+	}
+	v.urgent = append(v.urgent, u)
 }
 
 // urgencies is how many orders of magnitude there are: four to a power of two.
