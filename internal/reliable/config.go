@@ -48,6 +48,10 @@ type SendConfig struct {
 	EarlyPercent int
 	EarlyBytes   int
 
+	// Overhead is the number of bytes that a datagram has besides its packet, as the path counts them. Default
+	// 28, for the headers of IPv4 and UDP.
+	Overhead int
+
 	// NoCongestion turns off the congestion window and pacing, for links that are known to be fast, and
 	// for measurements.
 	NoCongestion bool
@@ -68,6 +72,7 @@ func (c SendConfig) Filled() *SendConfig {
 	orElse(&c.Tries, 10)
 	orElse(&c.EarlyPercent, 30)
 	orElse(&c.EarlyBytes, 16<<10)
+	orElse(&c.Overhead, 28)
 	c.filled = true
 	return &c
 }

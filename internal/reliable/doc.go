@@ -34,6 +34,7 @@
 //	  … the wire …
 //	Sender.Ack           sender_ack.go     round trip (rtt.go), loss (loss.go), packets that later ones have overtaken
 //	Sender.HandleTimeout sender_timer.go   resend, report, or give up with a Reason
+//	Sender.Budget        path.go           what a tick may send: all transmissions, acknowledgements and losses are told to package pace
 //
 // # Limits
 //

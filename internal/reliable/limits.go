@@ -26,6 +26,10 @@ const (
 	// lost, so many follow each other by chance once in 6,000.
 	maxVague = 8
 
+	// lateKept is how many packets that were reported lost are remembered, in case that they were only late. A peer that
+	// acknowledges late can choose a sample of the round trip, as it can by any acknowledgement.
+	lateKept = 8
+
 	// smallPacketBytes is the largest packet that gets early resends and may pass a queue of bulk
 	// data. A game's inputs and events fit, parts of large messages do not.
 	smallPacketBytes = 256

@@ -32,25 +32,27 @@ type Sender struct {
 	born     time.Time
 	next     uint64 // the number that the next packet takes
 	waiting  uint32 // how many are queued
+	unacked  uint32 // packets queued, flying and lost
 	failed   Reason
 	probing  bool          // the caller found the window used up
 	probeDue bool          // the probe goes out with the next Poll
 	vague    uint8         // acknowledgements in a row that said nothing of the round trip
-	unacked  int           // packets queued, flying and lost
+	reliable uint32        // the low bits of the newest number given to a reliable packet
 	timerAt  time.Duration // no flight is due earlier; 0 if none flies
 	fastAt   time.Duration // when packets passed by later ones count as lost; 0 if none
 	resend   line
 	copies   line
 
-	newestAcked  uint64 // the peer may be assumed to know everything up to it
-	lastReliable uint64 // the newest number given to a reliable packet
-	early        early
-	pool         *Pool
-	express      line
-	losses       line // that PollLost has not returned yet
+	newestAcked uint64 // the peer may be assumed to know everything up to it
+	path        *path  // nil before the first Budget
+	early       early
+	pool        *Pool
+	express     line
+	losses      line // that PollLost has not returned yet
 
 	oldest   uint32 // id of the oldest unacknowledged flight
 	unsent   uint32 // id before which nothing is queued
+	values   uint32 // packets of Options.Report that are queued
 	wire     wire
 	tx       uint64 // transmissions so far, without copies
 	bytes    int    // queued, flying and lost
@@ -129,7 +131,7 @@ func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Pool, r *rand.Ra
 		panic("reliable: NewSender needs a source of randomness")
 	}
 	s := Sender{cfg: cfg, pool: b.open(), rand: r, born: now, next: first, tx: 1}
-	s.newestAcked, s.lastReliable = first-1, first-1
+	s.newestAcked, s.reliable = first-1, uint32(first-1)
 	s.cong.window = firstWindowBytes
 	s.pacer = pacer{credit: paceBurst, small: smallBurst}
 	return s
@@ -227,7 +229,7 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 	s.unacked++
 	s.bytes += n
 	s.total += uint64(n)
-	s.lastReliable = s.next
+	s.reliable = uint32(s.next)
 	s.next++
 	if o.Lane > 0 {
 		l := &s.lanes[o.Lane-1]
@@ -235,6 +237,9 @@ func (s *Sender) accept(n int, o *Options) (*flight, error) {
 		l.unacked++
 	}
 	s.waiting++
+	if o.Report {
+		s.values++
+	}
 	// A small packet that is unordered or may pass need not wait for bulk data ahead of it.
 	if (o.Lane == 0 || o.Pass) && n <= smallPacketBytes && s.waiting > 1 {
 		s.flights.lineAppend(&s.express, id)
@@ -282,7 +287,7 @@ func (s *Sender) Take(now time.Time, n int) (uint64, error) {
 // SinceReliable returns how many numbers were taken since the newest reliable
 // packet: "at least one of any 2,048 consecutive numbers is a reliable packet"
 // (replica, Sequences).
-func (s *Sender) SinceReliable() uint64 { return s.next - 1 - s.lastReliable }
+func (s *Sender) SinceReliable() uint64 { return uint64(uint32(s.next-1) - s.reliable) }
 
 // Link returns how many numbers back the previous packet of a lane is from the next number, or 0 if all packets
 // of the lane are acknowledged. Replica writes it into flag bits 2–6.
@@ -297,7 +302,7 @@ func (s *Sender) Link(lane uint8) uint64 {
 // InFlight returns the number of unacknowledged packets of a lane; lane 0 means all.
 func (s *Sender) InFlight(lane uint8) int {
 	if lane == 0 {
-		return s.unacked
+		return int(s.unacked)
 	}
 	return int(s.lanes[lane-1].unacked)
 }
@@ -347,7 +352,7 @@ func (s *Sender) Failed() Reason { return s.failed }
 func (s *Sender) Stats() SendStats { return s.stats }
 
 // Check returns an error if the counters do not add up.
-func (s *Sender) Check() error { return s.stats.check(s.unacked) }
+func (s *Sender) Check() error { return s.stats.check(int(s.unacked)) }
 
 // Close drops everything. Later calls do nothing.
 func (s *Sender) Close() { s.fail(ReasonClosed) }
@@ -365,6 +370,6 @@ func (s *Sender) fail(r Reason) {
 	s.stats.Abandoned += uint64(s.unacked)
 	s.flights.trim(s.pool)
 	s.wire, s.resend, s.express, s.copies, s.losses = wire{}, line{}, line{}, line{}, line{}
-	s.waiting, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0
+	s.waiting, s.values, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0, 0
 	s.timerAt, s.fastAt, s.probeDue = 0, 0, false
 }

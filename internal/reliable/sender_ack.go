@@ -43,6 +43,9 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	}
 	if e == nil || e.state == done || e.state == probe {
 		s.stats.AcksRepeat++
+		if e == nil || e.resends == 0 {
+			s.cameLate(at, n)
+		}
 		if e != nil && e.state == probe {
 			s.dropProbe()
 		}
@@ -80,8 +83,7 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 		// the resend delay would never be learnt.
 		rtt = at - e.first
 		if e.fast > 0 {
-			late := rtt - s.rtt.least
-			s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
+			s.overtaken(rtt)
 		}
 	default:
 		s.rtt.doubt(at - e.first)
@@ -90,6 +92,7 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 			s.twice.note(e.number, at-e.first)
 		}
 	}
+	s.acked(at, rtt, len(e.data))
 	if rtt > 0 && s.rtt.grown() {
 		s.loss.forget() // packets that were only late were taken for lost
 	}
@@ -98,6 +101,12 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 	}
 	s.sampled(rtt)
 	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
+}
+
+// overtaken takes the round trip of a packet that was taken for lost because later ones were acknowledged first.
+func (s *Sender) overtaken(rtt time.Duration) {
+	late := rtt - s.rtt.least
+	s.reorder = min(max(s.reorder, late+late/4), s.rtt.smoothed/2)
 }
 
 // sampled takes a round trip that an acknowledgement has shown.
@@ -213,7 +222,7 @@ func (s *Sender) findLost(at time.Duration) {
 			s.fastAt = when
 			return
 		}
-		s.cong.lostPacket(at, len(e.data), e.tx, s.tx)
+		s.lost(at, e, true)
 		if e.report {
 			s.reportLoss(id, e)
 			continue
@@ -260,7 +269,7 @@ func (s *Sender) nudge(at time.Duration) {
 func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.stats.Lost++
 	s.flights.lineAppend(&s.losses, id) // its slot stays until PollLost has returned it
-	if e.number != s.lastReliable {
+	if uint32(e.number) != s.reliable {
 		s.letGo(id, e)
 		return
 	}

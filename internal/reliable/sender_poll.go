@@ -19,17 +19,17 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 		return Transmission{}, false
 	}
 	if s.probeDue {
-		return s.pollProbe()
+		return s.pollProbe(s.at(now))
 	}
 	at := s.at(now)
 	if s.resend.count > 0 {
 		if id, ok := s.pollResend(at); ok {
-			return s.out(id, true)
+			return s.out(at, id, true)
 		}
 	}
 	if s.copies.count > 0 {
 		if id, ok := s.pollCopy(at); ok {
-			return s.out(id, true)
+			return s.out(at, id, true)
 		}
 	}
 	id, ok := s.pollQueue(at)
@@ -40,14 +40,15 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 		s.waiting--
 		s.transmit(at, id)
 		s.stats.First++
-		return s.out(id, false)
+		return s.out(at, id, false)
 	}
 	return Transmission{}, false
 }
 
-func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
+func (s *Sender) out(at time.Duration, id uint32, again bool) (Transmission, bool) {
 	s.stats.Transmitted++
 	e := s.flights.at(id)
+	s.sent(at, len(e.data))
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: again}, true
 }
 
@@ -92,7 +93,7 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 			s.stats.CopiesSaved += uint64(e.copies)
 			s.flights.trim(s.pool)
 			continue
-		case !s.early.spend(at, len(e.data), s.cfg):
+		case s.Narrow() || !s.early.spend(at, len(e.data), s.cfg):
 			s.stats.CopiesDenied += uint64(e.copies)
 			continue
 		}
@@ -111,7 +112,7 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 
 // pollProbe returns the newest reliable packet, long reported lost, because
 // only its acknowledgement can open the window again.
-func (s *Sender) pollProbe() (Transmission, bool) {
+func (s *Sender) pollProbe(at time.Duration) (Transmission, bool) {
 	s.probeDue = false
 	e := s.probeFlight()
 	if e == nil {
@@ -119,6 +120,7 @@ func (s *Sender) pollProbe() (Transmission, bool) {
 	}
 	s.stats.Transmitted++
 	s.stats.Probes++
+	s.sent(at, len(e.data))
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: true}, true
 }
 
@@ -183,6 +185,9 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 	fresh := e.first == 0
 	if fresh {
 		e.first = at
+		if e.report {
+			s.values--
+		}
 		s.early.noteSent(at, len(e.data))
 		s.planCopies(at, id, e)
 	}
@@ -210,6 +215,11 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 		return
 	}
 	if e.copies = s.early.copies(e.lane > 0); e.copies == 0 {
+		return
+	}
+	// Where packets wait in a queue, loss is its overflow: a copy would make it worse.
+	if s.Narrow() {
+		e.copies = 0
 		return
 	}
 	e.copyAt = at + copySpacing(s.rtt.smoothed)

@@ -80,7 +80,7 @@ func (s *Sender) expireOne(at time.Duration, id uint32, e *flight) bool {
 	if e.resends > 0 && s.heardAt < e.last {
 		s.cong.blocked()
 	}
-	s.cong.lostPacket(at, len(e.data), e.tx, s.tx)
+	s.lost(at, e, false)
 	if e.report {
 		keep := s.timerAt
 		s.reportLoss(id, e)

@@ -340,7 +340,8 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 			case t.Again:
 				e.freshen(buf[:n])
 			}
-			return e.out(n)
+			e.stats.Out++ // the sender has counted its bytes
+			return n, e.peer, true
 		}
 		if n, ok := e.loose.MoveTo(buf, e.buffers); ok {
 			return e.out(n)
@@ -356,8 +357,10 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	return 0, netip.AddrPort{}, false
 }
 
+// out counts a packet that is not the sender's.
 func (e *Endpoint) out(n int) (int, netip.AddrPort, bool) {
 	e.stats.Out++
+	e.sender.Beside(e.now, n)
 	return n, e.peer, true
 }
 

@@ -43,7 +43,7 @@ func TestHotFieldsLieTogether(t *testing.T) {
 		"receiver.acks.due", "receiver.acks.count", "receiver.cfg", "receiver.pool", "receiver.born", "receiver.held",
 		"receiver.any", "receiver.stalled", "receiver.seen", "receiver.lent", "receiver.ready", "receiver.stats.In", "receiver.stats.Delivered",
 		"sender.cfg", "sender.born", "sender.next", "sender.waiting", "sender.failed", "sender.unacked", "sender.timerAt", "sender.fastAt",
-		"sender.resend", "sender.copies", "sender.newestAcked", "sender.lastReliable", "sender.early.sent", "sender.early.rateEnd",
+		"sender.resend", "sender.copies", "sender.newestAcked", "sender.reliable", "sender.path", "sender.early.sent", "sender.early.rateEnd",
 	} {
 		names = append(names, "endpoint."+name)
 	}

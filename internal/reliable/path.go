@@ -1,0 +1,105 @@
+package reliable
+
+import (
+	"time"
+
+	"parley/internal/pace"
+)
+
+// path is the estimate of what the path takes, and what it needs that a Sender does not keep otherwise. It is made with
+// the first call of Budget: a client, and a server's connection that has not entered, has none.
+type path struct {
+	pace.Path
+	late  [lateKept]lateFlight // a ring of the newest
+	place uint8
+}
+
+// lateFlight is a packet that was reported lost, and may only be late. Without it, no packet would show that the round trip has
+// grown past the resend delay: a reported packet is forgotten when its timer runs out, before its acknowledgement can come.
+type lateFlight struct {
+	number uint64
+	first  time.Duration // when it was sent
+	size   uint16        // with headers; 0 if there is none
+	fast   bool          // later ones were acknowledged first
+}
+
+// Budget returns how many bytes of values the tick that begins now may send, headers included, and pace.Unlimited on a path
+// that holds nothing back. Call it once a tick. If it is 0, only values that a player cannot do without are sent.
+//
+// While values of an earlier tick wait for the window, it is 0: values that wait grow old, and newer ones would wait behind them.
+func (s *Sender) Budget(now time.Time) int {
+	if s.path == nil {
+		s.path = new(path)
+	}
+	n := s.path.Budget(s.at(now))
+	if s.values > 0 {
+		return 0
+	}
+	return n
+}
+
+// Path returns what is known of the path.
+func (s *Sender) Path() pace.Estimate {
+	if s.path == nil {
+		return pace.Estimate{Budget: pace.Unlimited}
+	}
+	return s.path.Estimate()
+}
+
+// Narrow reports whether the path holds back what is sent on it.
+func (s *Sender) Narrow() bool { return s.path != nil && s.path.Narrow() }
+
+// Beside counts a datagram of n bytes, without headers of IP and UDP, that goes out beside what Poll returns: an acknowledgement, or an
+// unreliable packet.
+func (s *Sender) Beside(now time.Time, n int) {
+	if s.path != nil {
+		s.path.Sent(s.at(now), n+s.cfg.Overhead)
+	}
+}
+
+// sent tells the path of a transmission.
+func (s *Sender) sent(at time.Duration, n int) {
+	if s.path != nil {
+		s.path.Sent(at, n+s.cfg.Overhead)
+	}
+}
+
+// acked tells the path of a packet that has arrived.
+func (s *Sender) acked(at, rtt time.Duration, n int) {
+	if s.path != nil {
+		s.path.Acked(at, rtt, n+s.cfg.Overhead)
+	}
+}
+
+// lost tells the path, and the congestion window, of a packet that is taken for lost.
+func (s *Sender) lost(at time.Duration, e *flight, fast bool) {
+	s.cong.lostPacket(at, len(e.data), e.tx, s.tx)
+	if s.path == nil {
+		return
+	}
+	s.path.Lost(at, len(e.data)+s.cfg.Overhead)
+	if e.report {
+		s.path.late[s.path.place%lateKept] = lateFlight{e.number, e.first, uint16(len(e.data) + s.cfg.Overhead), fast}
+		s.path.place++
+	}
+}
+
+// cameLate takes the acknowledgement of a packet that was reported lost. Its number was sent once, so it is a sample of the round
+// trip.
+func (s *Sender) cameLate(at time.Duration, n uint64) {
+	if s.path == nil {
+		return
+	}
+	for i := range s.path.late {
+		if l := &s.path.late[i]; l.number == n && l.size > 0 {
+			rtt := at - l.first
+			if l.fast {
+				s.overtaken(rtt)
+			}
+			s.sampled(rtt)
+			s.path.Acked(at, rtt, int(l.size))
+			*l = lateFlight{}
+			return
+		}
+	}
+}
