@@ -53,8 +53,8 @@ const (
 	header4Bytes = 20 + 8
 	header6Bytes = 40 + 8
 
-	// defaultQueue is Profile.Queue when it is zero: a home router's order of magnitude.
-	defaultQueue = 100 * time.Millisecond
+	// noQueue is the Profile.Queue of the word queue=0.
+	noQueue time.Duration = -1
 
 	// maxDelay bounds each time in a Profile and the time of a plan's step, so that sums of a few of them stay far
 	// from the end of int64.

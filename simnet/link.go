@@ -140,7 +140,7 @@ func (l *Link) serialize(now int64, packetBytes int) (sentAt int64, ok bool) {
 	}
 	queue := int64(l.p.Queue)
 	if queue == 0 {
-		queue = int64(defaultQueue)
+		queue = int64(DefaultQueue)
 	}
 	if l.busyUntil-now > max(queue, 0) {
 		return 0, false

@@ -142,16 +142,20 @@ func ParsePlan(text string) (Plan, error) {
 func (p *Plan) parseLine(words []string) (err error) {
 	switch {
 	case words[0] == "seed" && len(words) == 2:
-		p.Seed, err = strconv.ParseUint(words[1], 10, 64)
-		return err
+		if p.Seed, err = strconv.ParseUint(words[1], 10, 64); err != nil {
+			return fmt.Errorf("seed %q: give a whole number from 0 on, such as 17", words[1])
+		}
+		return nil
 	case words[0] == "calm" && len(words) == 2:
-		p.Calm, err = parseTime(words[1])
-		return err
+		if p.Calm, err = parseSpan(words[1]); err != nil {
+			return fmt.Errorf("calm %q: %w", words[1], err)
+		}
+		return nil
 	}
 	var s Step
 	if words[0] == "at" && len(words) > 2 {
-		if s.At, err = parseTime(words[1]); err != nil {
-			return err
+		if s.At, err = parseSpan(words[1]); err != nil {
+			return fmt.Errorf("at %q: %w", words[1], err)
 		}
 		words = words[2:]
 	}
@@ -160,14 +164,6 @@ func (p *Plan) parseLine(words []string) (err error) {
 	}
 	p.Steps = append(p.Steps, s)
 	return s.validate()
-}
-
-func parseTime(word string) (time.Duration, error) {
-	d, err := time.ParseDuration(word)
-	if err == nil && (d < 0 || d > maxDelay) {
-		err = fmt.Errorf("time %v is not between 0 and %v", d, maxDelay)
-	}
-	return d, err
 }
 
 // parse reads what follows the time.
@@ -201,9 +197,13 @@ func (s *Step) parse(verb string, words []string) (err error) {
 	case VerbPartition, VerbHeal:
 		s.B = words[1]
 	case VerbSkew:
-		s.PPM, err = strconv.ParseFloat(words[1], 64)
+		if s.PPM, err = strconv.ParseFloat(words[1], 64); err != nil {
+			return fmt.Errorf("%q: give millionths, such as 200 or -200", words[1])
+		}
 	case VerbShift:
-		s.Shift, err = time.ParseDuration(words[1])
+		if s.Shift, err = time.ParseDuration(words[1]); err != nil {
+			return fmt.Errorf("%q: give a time, such as 1s or -1s", words[1])
+		}
 	case VerbRebind:
 		if len(words) == 2 {
 			s.Addr, err = netip.ParseAddrPort(words[1])

@@ -44,13 +44,17 @@ type Profile struct {
 	Rate int
 
 	// Queue is how long a datagram may wait for those before it at Rate. A datagram that would wait longer is
-	// dropped. Zero means 100 ms. Negative means no queue: datagrams that arrive while the link is busy are dropped.
+	// dropped. Zero means DefaultQueue. Negative means no queue: datagrams that arrive while the link is busy are dropped.
 	Queue time.Duration
 
 	// MTU is the size of the largest IP packet, headers included; 0 means no limit. A larger one is dropped without
 	// notice, as on a path that drops the ICMP message.
 	MTU int
 }
+
+// DefaultQueue is the queue of a link with a rate whose profile says nothing of a queue: the order of magnitude of a home
+// router's.
+const DefaultQueue = 200 * time.Millisecond
 
 // Gilbert is the Gilbert–Elliott model of losses that come in bursts: a link is good or bad, and this state may
 // change before each datagram. A burst lasts 1/BadToGood datagrams on average, and GoodToBad/(GoodToBad+BadToGood)

@@ -48,7 +48,11 @@ func (p Profile) String() string {
 		words = append(words, "reorder="+formatFloat(p.Reorder)+"/"+p.ReorderBy.String())
 	}
 	integer("rate", p.Rate)
-	duration("queue", p.Queue)
+	if p.Queue == noQueue {
+		words = append(words, "queue=0s")
+	} else {
+		duration("queue", p.Queue)
+	}
 	integer("mtu", p.MTU)
 	if len(words) == 0 {
 		return perfect
@@ -60,7 +64,8 @@ func (p Profile) String() string {
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // ParseProfile reads the text of Profile.String. The words may come in any order. The name of a profile (see Names) may come
-// first. The words after it then change that profile.
+// first. The words after it then change that profile. A share may also be written as 5%, and a rate as 400k, 1.5M or 1G.
+// queue=0 is no queue. The error names the word and says which values it takes.
 func ParseProfile(text string) (Profile, error) {
 	var p Profile
 	for i, word := range strings.Fields(text) {
@@ -69,57 +74,9 @@ func ParseProfile(text string) (Profile, error) {
 			p = named
 			continue
 		}
-		if err := p.setWord(name, value); err != nil {
+		if err := p.Set(name, value); err != nil {
 			return Profile{}, fmt.Errorf("simnet: profile: %q: %w", word, err)
 		}
 	}
 	return p, p.Validate()
-}
-
-func (p *Profile) setWord(name, value string) (err error) {
-	switch name {
-	case "delay":
-		p.Delay, err = time.ParseDuration(value)
-	case "jitter":
-		p.Jitter, err = time.ParseDuration(value)
-	case "inorder":
-		p.KeepOrder = true
-	case "loss":
-		p.Loss, err = strconv.ParseFloat(value, 64)
-	case "burst":
-		p.Burst, err = parseGilbert(value)
-	case "dup":
-		p.Duplicate, err = strconv.ParseFloat(value, 64)
-	case "corrupt":
-		p.Corrupt, err = strconv.ParseFloat(value, 64)
-	case "reorder":
-		chance, by, _ := strings.Cut(value, "/")
-		if p.Reorder, err = strconv.ParseFloat(chance, 64); err == nil {
-			p.ReorderBy, err = time.ParseDuration(by)
-		}
-	case "rate":
-		p.Rate, err = strconv.Atoi(value)
-	case "queue":
-		p.Queue, err = time.ParseDuration(value)
-	case "mtu":
-		p.MTU, err = strconv.Atoi(value)
-	default:
-		return fmt.Errorf("no such word; the words are delay=, jitter=, inorder, loss=, burst=, dup=, corrupt=, reorder=, rate=, queue= and mtu=, and the first may be a name: %s", strings.Join(Names(), ", "))
-	}
-	return err
-}
-
-func parseGilbert(text string) (*Gilbert, error) {
-	parts := strings.Split(text, "/")
-	if len(parts) != 4 {
-		return nil, fmt.Errorf("burst has four numbers: good to bad, bad to good, loss when good, loss when bad")
-	}
-	var v [4]float64
-	for i, part := range parts {
-		var err error
-		if v[i], err = strconv.ParseFloat(part, 64); err != nil {
-			return nil, err
-		}
-	}
-	return &Gilbert{GoodToBad: v[0], BadToGood: v[1], LossGood: v[2], LossBad: v[3]}, nil
 }

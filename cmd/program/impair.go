@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +25,7 @@ type impairFlags struct {
 	delay, jitter     time.Duration
 	reorderBy         time.Duration
 	rate              string
+	queue             time.Duration
 	seed              uint64
 	runFor, every     time.Duration
 	asJSON            bool
@@ -46,11 +46,16 @@ such as "delay=25ms loss=0.05", or a name and words that change it. --up and
 --down replace it for one direction. The flags for single properties, such as
 --loss, override all three. All figures are for one direction.
 
+With --rate, packets wait in a queue. UDP packets that would wait longer than
+--queue are dropped. TCP loses no bytes: the proxy stops reading, so that the
+sender has to wait.
+
 Impair runs until it is interrupted, or for the time --for. Then it prints what
 became of the packets, and how late the proxy itself was. Do not trust a run in
 which the proxy was later than matters to you.`,
 		Example: `  parley impair --to 127.0.0.1:7000 --loss 5% --delay 25ms --jitter 5ms
   parley impair --to 127.0.0.1:7000 --listen :9000 --profile 4g
+  parley impair --to 127.0.0.1:7000 --rate 400k --queue 200ms --delay 20ms
   parley impair --to 127.0.0.1:7004 --udp --tcp --profile "wifi loss=0.1"
   parley impair --to 127.0.0.1:7000 --up delay=10ms --down "delay=80ms loss=0.1"`,
 		Args: noArguments,
@@ -74,7 +79,8 @@ which the proxy was later than matters to you.`,
 	flags.StringVar(&f.reorder, "reorder", "0", "share of packets that are held back, so that others overtake them")
 	flags.DurationVar(&f.reorderBy, "reorder-by", 20*time.Millisecond, "longest time that they are held back")
 	flags.StringVar(&f.corrupt, "corrupt", "0", "share of packets that arrive with flipped bits")
-	flags.StringVar(&f.rate, "rate", "0", "bandwidth in bits a second, as 2000000, 2M or 1G; 0 is no limit")
+	flags.StringVar(&f.rate, "rate", "0", "bandwidth in bits a second, as 400k, 1.5M or 2000000; 0 is no limit")
+	flags.DurationVar(&f.queue, "queue", simnet.DefaultQueue, "longest wait in the queue before the bandwidth; 0 is no queue")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices")
 	flags.DurationVar(&f.runFor, "for", 0, "stop after this time; 0 runs until interrupted")
 	flags.DurationVar(&f.every, "every", 0, "print the counters this often; 0 prints them only at the end")
@@ -139,67 +145,30 @@ func (f *impairFlags) network(flag, own string) (simnet.Profile, error) {
 	if err != nil {
 		return p, fmt.Errorf("--%s: %w", name, err)
 	}
-	for _, s := range []struct {
-		flag, text string
-		into       *float64
-	}{{"loss", f.loss, &p.Loss}, {"duplicate", f.duplicate, &p.Duplicate}, {"reorder", f.reorder, &p.Reorder}, {"corrupt", f.corrupt, &p.Corrupt}} {
+	for _, s := range []struct{ flag, word, value string }{
+		{"loss", "loss", f.loss}, {"duplicate", "dup", f.duplicate}, {"corrupt", "corrupt", f.corrupt},
+		{"delay", "delay", f.delay.String()}, {"jitter", "jitter", f.jitter.String()},
+		{"rate", "rate", f.rate}, {"queue", "queue", f.queue.String()},
+	} {
 		if !f.changed(s.flag) {
 			continue
 		}
-		if *s.into, err = parseShare(s.text); err != nil {
-			return p, fmt.Errorf("--%s %q: %w", s.flag, s.text, err)
+		if err := p.Set(s.word, s.value); err != nil {
+			return p, fmt.Errorf("--%s %q: %w", s.flag, s.value, err)
 		}
 	}
-	if f.changed("delay") {
-		p.Delay = f.delay
-	}
-	if f.changed("jitter") {
-		p.Jitter = f.jitter
-	}
-	if f.changed("reorder") || f.changed("reorder-by") {
+	if f.changed("reorder-by") {
 		p.ReorderBy = f.reorderBy
 	}
-	if f.changed("rate") {
-		if p.Rate, err = parseRate(f.rate); err != nil {
-			return p, fmt.Errorf("--rate %q: %w", f.rate, err)
+	if f.changed("reorder") {
+		if err := p.Set("reorder", f.reorder+"/"+f.reorderBy.String()); err != nil {
+			return p, fmt.Errorf("--reorder %q and --reorder-by %v: give a share, such as 0.05 or 5%%, and a time, such as 20ms", f.reorder, f.reorderBy)
 		}
 	}
+	if p.Rate > 0 && p.Queue == 0 {
+		p.Queue = simnet.DefaultQueue // so that the first line shows it
+	}
 	return p, p.Validate()
-}
-
-// parseShare reads 0.05 or 5%.
-func parseShare(text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("give a share from 0 to 100%%, as 0.05 or 5%%")
-	}
-	return v, nil
-}
-
-// parseRate reads 2000000, 500k, 2M or 1G.
-func parseRate(text string) (int, error) {
-	scale := 1
-	number := strings.TrimRight(text, "kKmMgG")
-	switch strings.ToLower(strings.TrimPrefix(text, number)) {
-	case "":
-	case "k":
-		scale = 1_000
-	case "m":
-		scale = 1_000_000
-	case "g":
-		scale = 1_000_000_000
-	default:
-		number = ""
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v >= 0 && v*float64(scale) <= 1e12) {
-		return 0, fmt.Errorf("give bits a second, as 2000000, 500k, 2M or 1G")
-	}
-	return int(v * float64(scale)), nil
 }
 
 // say prints a line for people, or one of JSON.

@@ -16,11 +16,15 @@ func TestImpairReadsItsNetwork(t *testing.T) {
 	}{
 		{"nothing is a perfect one", "", "perfect", "perfect"},
 		{"flags", "--loss 5% --delay 25ms --jitter 5ms --duplicate 0.01 --corrupt 1%", "delay=25ms jitter=5ms loss=0.05 dup=0.01 corrupt=0.01", ""},
-		{"words", "--profile delay=10ms,rate=1000", "delay=10ms rate=1000", ""},
+		{"words", "--profile delay=10ms,rate=1000", "delay=10ms rate=1000 queue=200ms", ""},
 		{"a flag changes words", "--profile delay=10ms,loss=0.5 --loss 0", "delay=10ms", ""},
-		{"the two ways differ", "--up delay=1ms --down delay=2ms --rate 2M", "delay=1ms rate=2000000", "delay=2ms rate=2000000"},
+		{"the two ways differ", "--up delay=1ms --down delay=2ms --rate 2M", "delay=1ms rate=2000000 queue=200ms", "delay=2ms rate=2000000 queue=200ms"},
 		{"reordering has a time", "--reorder 10%", "reorder=0.1/20ms", ""},
-		{"rates have letters", "--rate 1.5k", "rate=1500", ""},
+		{"rates have letters", "--rate 1.5k", "rate=1500 queue=200ms", ""},
+		{"in words too", "--profile rate=400k,queue=100ms", "rate=400000 queue=100ms", ""},
+		{"a flag changes the queue", "--profile rate=1.5M,queue=100ms --queue 50ms", "rate=1500000 queue=50ms", ""},
+		{"there may be no queue", "--rate 1M --queue 0", "rate=1000000 queue=0s", ""},
+		{"a time of reordering alone", "--profile reorder=10%/1ms --reorder-by 5ms", "reorder=0.1/5ms", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := impairLines(t, tt.line)
@@ -62,10 +66,14 @@ func impairLines(t *testing.T, line string) (lines []map[string]any) {
 func TestImpairSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ name, line, want string }{
 		{"no server", "impair", "--to is missing; give the address of the server, such as --to 127.0.0.1:7000"},
-		{"a share above all", "impair --to a:1 --loss 101%", "give a share from 0 to 100%, as 0.05 or 5%"},
+		{"a share above all", "impair --to a:1 --loss 101%", "give a share from 0 to 1, such as 0.05 or 5%"},
 		{"a share that is none", "impair --to a:1 --loss some", "give a share"},
-		{"a rate without a number", "impair --to a:1 --rate M", "give bits a second"},
-		{"an unknown letter", "impair --to a:1 --rate 5x", "give bits a second"},
+		{"a rate without a number", "impair --to a:1 --rate M", `--rate "M": give whole bits a second, such as 2000000, 400k`},
+		{"an unknown letter", "impair --to a:1 --rate 5x", "give whole bits a second"},
+		{"a word of a rate", "impair --to a:1 --profile rate=5x", `"rate=5x": give whole bits a second, such as 2000000, 400k`},
+		{"a word without a value", "impair --to a:1 --profile delay", `"delay": give a time from 0 to 24h, such as 25ms`},
+		{"a delay below 0", "impair --to a:1 --delay -1s", `--delay "-1s": give a time from 0 to 24h`},
+		{"a share to reorder", "impair --to a:1 --reorder 2", `--reorder "2" and --reorder-by 20ms: give a share`},
 		{"an unknown word", "impair --to a:1 --profile slow", "no such word; the words are delay=, "},
 		{"a server without a port", "impair --to 127.0.0.1 --for 1ms", "missing port in address; write host:port"},
 		{"a time below 0", "impair --to a:1 --for -1s", "--for is -1s and --every is 0s; give times such as 30s"},
