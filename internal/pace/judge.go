@@ -1,0 +1,179 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// target is the queue that is wanted at this rate: 24 ms at 100 kbit/s, less above, so that who has more gives way to
+// who has less. It must not be much longer than a tick's packets take, nor so short that noise hides it.
+func (p *Path) target() time.Duration {
+	t := time.Duration(24e6 * math.Sqrt(12500/float64(p.rate)))
+	return min(max(t, leastTarget), mostTarget)
+}
+
+// seen is what the newest ticks say together.
+type seen struct {
+	span          // of all of them; wait is of as few ticks as have fewSamples
+	known   bool  // whether there is a wait
+	arrived int64 // bytes a second
+}
+
+func (p *Path) look() (s seen) {
+	for i := range p.past {
+		t := &p.past[i]
+		if t.samples > 0 && s.samples < fewSamples {
+			if !s.known || t.wait < s.wait {
+				s.wait, s.known = t.wait, true
+			}
+			s.samples += t.samples
+		}
+		s.took += t.took
+		s.sent, s.acked, s.lost = s.sent+t.sent, s.acked+t.acked, s.lost+t.lost
+	}
+	s.arrived = leastRate
+	if s.took > 0 {
+		s.arrived = max(int64(s.acked)*int64(time.Second)/int64(s.took), leastRate)
+	}
+	return s
+}
+
+// judge decides what the rate is from now on.
+func (p *Path) judge(at time.Duration) {
+	s := p.look()
+	if s.known {
+		p.full = max(p.full, s.wait)
+		p.noise -= max(p.noise-max(s.wait, 0), 0) / 8
+		p.queue = max(s.wait-p.noise, 0)
+	}
+	if p.paid > 0 && p.queue > p.paid*2/3 {
+		p.noise += p.queue / 2 // to pay it back did not help: it is not ours
+		p.queue -= p.queue / 2
+	}
+	p.paid = 0
+	cut := p.loss.add(&p.past[0], at)
+	switch p.mode {
+	case wide:
+		p.judgeWide(at, &s, cut)
+	case alone:
+		p.judgeAlone(at, &s, cut)
+	case competing:
+		p.judgeCompeting(at, &s)
+	}
+}
+
+func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
+	if p.queue > suspectWait {
+		p.over++
+	} else {
+		p.over = 0
+	}
+	if p.over >= suspectTicks || p.queue > surelyWait && s.samples >= fewSamples || cut {
+		p.enter(alone)
+		p.giveWay(at, s.arrived)
+	}
+}
+
+func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
+	used := p.isUsed(s)
+	switch want := p.target(); {
+	case p.queue > want:
+		if p.over++; p.over >= patience && p.noise+p.queue > mostNoise {
+			p.compete(at, s.arrived)
+			return
+		}
+		p.giveWay(at, s.arrived)
+	case cut:
+		p.giveWay(at, s.arrived)
+	default:
+		p.over = 0
+		if used && p.queue < want*3/4 && at-p.grown > p.smoothed/2 {
+			p.grown = at
+			p.growRate()
+		}
+	}
+	p.leaveIfUnused(used)
+}
+
+// giveWay goes back to what arrives, and takes what waits from the ticks to come.
+func (p *Path) giveWay(at time.Duration, arrived int64) {
+	p.known, p.grow, p.paid = arrived, leastGrowth, p.queue
+	late := p.queue
+	if p.rate > arrived { // what went out since is not seen yet
+		late += time.Duration(float64(p.smoothed) * (float64(p.rate)/float64(arrived) - 1))
+	}
+	if p.rate == 0 || arrived < p.rate {
+		p.rate = max(arrived*31/32, leastRate)
+	}
+	p.payBack(at, late)
+}
+
+// payBack takes what waits too long from the ticks to come. How that helped is seen a round trip after it was paid.
+func (p *Path) payBack(at, late time.Duration) {
+	late = min(max(late, 0), mostLate)
+	p.credit = min(p.credit, 0) - p.rate*int64(late)/int64(time.Second)
+	p.deaf = at + late + p.leastRTT()
+}
+
+// growRate looks for more: carefully about the rate that was too much the last time, ever faster elsewhere.
+func (p *Path) growRate() {
+	if p.rate > p.known*3/4 && p.rate < p.known*5/4 {
+		p.grow = leastGrowth
+	}
+	p.rate += p.rate * p.grow / 256
+	p.grow = min(2*p.grow, mostGrowth)
+}
+
+// compete begins to behave as TCP does: what waits still, although all that was ours was paid back, is the queue of somebody
+// who fills it and would take everything.
+func (p *Path) compete(at time.Duration, arrived int64) {
+	p.noise = 0
+	p.enter(competing)
+	p.drain = at + drainEvery
+	p.setWindow(arrived * int64(p.smoothed) / int64(time.Second))
+}
+
+// judgeCompeting grows as TCP does. A queue that is gone was ours or is nobody's.
+func (p *Path) judgeCompeting(at time.Duration, s *seen) {
+	used := p.isUsed(s)
+	if p.queue < p.target()/2 {
+		p.enter(alone)
+		p.rate, p.known = s.arrived, s.arrived
+		return
+	}
+	if used {
+		p.setWindow(p.window + packet*int64(p.past[0].took)/int64(max(p.smoothed, time.Millisecond)))
+	}
+	if at >= p.drain {
+		p.drain = at + drainEvery
+		p.payBack(at, p.queue)
+	}
+	p.leaveIfUnused(used)
+}
+
+func (p *Path) isUsed(s *seen) bool {
+	return int64(s.sent)*3*int64(time.Second) >= 2*p.rate*int64(s.took)
+}
+
+// leaveIfUnused ends the limit of a path on which we have no use for more. What still waits there is not our doing.
+func (p *Path) leaveIfUnused(used bool) {
+	if used {
+		p.unused = 0
+		return
+	}
+	if p.unused++; p.unused < spareTicks {
+		return
+	}
+	p.noise += p.queue
+	p.enter(wide)
+	p.rate = 0
+}
+
+func (p *Path) enter(m mode) {
+	p.mode, p.over, p.unused, p.grow = m, 0, 0, leastGrowth
+}
+
+func (p *Path) setWindow(n int64) {
+	p.window = max(n, 2*packet)
+	p.rate = max(p.window*int64(time.Second)/int64(max(p.smoothed, time.Millisecond)), leastRate)
+}

@@ -1,0 +1,39 @@
+package pace
+
+import "time"
+
+// lossMeter finds out whether more is lost than the path loses of itself: when we gave way to a loss for a while and as much
+// is lost as before, it is the path's own.
+type lossMeter struct {
+	since       time.Duration
+	acked, lost int64
+	blamed      int64 // the share, in thousandths, for which we gave way
+	times       uint8 // that we did, and it did not help
+	own         int64 // the share that is the path's own
+}
+
+// add takes a tick, and reports once a second whether much more was lost than the path loses of itself.
+func (m *lossMeter) add(s *span, at time.Duration) bool {
+	m.acked, m.lost = m.acked+int64(s.acked), m.lost+int64(s.lost)
+	if at-m.since < time.Second || m.acked+m.lost < 8*packet {
+		return false
+	}
+	share := m.lost * 1000 / (m.acked + m.lost)
+	m.since, m.acked, m.lost = at, 0, 0
+	switch {
+	case m.blamed > 0 && share > m.blamed*2/3:
+		if m.times++; m.times == lossPatience {
+			m.own, m.blamed = max(m.own, share), 0
+		}
+	case share < m.own:
+		m.own -= (m.own - share) / 16
+	}
+	if share <= m.own+strangeLoss {
+		m.blamed = 0
+		return false
+	}
+	if m.blamed == 0 {
+		m.blamed, m.times = share, 0
+	}
+	return true
+}

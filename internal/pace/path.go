@@ -1,0 +1,177 @@
+// Package pace says how many bytes a tick may put on the path to one player.
+//
+// A Path is told what a connection sends and what of it is confirmed, and how long that took. It is the same for all
+// dialects: some know of each datagram, some of a probe now and then, some of what the kernel says of a TCP stream.
+//
+// While nothing waits on the way, ticks are Unlimited, and a Path costs a few comparisons for each confirmation. When
+// packets begin to wait, the path is narrow, and each tick gets its share of the rate:
+//
+//	wide       no limit; left when a queue stays, or when loss shows that somebody cuts off what is above a rate
+//	alone      the queue is ours: the rate is what arrives, a little more while the queue is short, a little less while it is
+//	           long; what waits too long is paid back by ticks that send only what a player cannot do without
+//	competing  a queue that stays although we paid it back is someone else's: grow by a packet a round trip and halve when
+//	           something is lost, as TCP does beside us
+//
+// Two who share a link see the same queue. The one with the higher rate wants a shorter one, and so gives way: they meet.
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// Unlimited is the budget of a path that is not known to be narrow.
+const Unlimited = math.MaxInt32
+
+// Path is the estimate of one connection's path. The zero value is ready. Times are those of a clock that does not go back,
+// from 1 on.
+type Path struct {
+	mode   mode
+	over   uint8 // ticks in a row with too long a queue while wide, and times in a row that we gave way while alone
+	unused uint8 // ticks in a row that had no use for their rate
+	budget int32 // of the last tick, if narrow
+
+	rate   int64 // bytes a second that ticks may use; 0 if wide
+	credit int64 // bytes of it that are left
+	known  int64 // bytes a second: what arrived when there was last too much
+	grow   int64 // of the next growth, in 256ths
+	window int64 // bytes, while competing
+
+	// The least round trip of this epoch and the one before.
+	least, leastBefore time.Duration
+	epochEnd           time.Duration
+	smoothed           time.Duration // round trip
+
+	queue  time.Duration // how long packets wait now, of our doing
+	noise  time.Duration // how long they wait of others' doing
+	full   time.Duration // the longest wait of late: how long a full queue is
+	paid   time.Duration // the queue for which we last gave way, until it is seen whether that helped
+	deaf   time.Duration // until then the queue is that of before
+	grown  time.Duration // when the rate last grew
+	halved time.Duration // when the window last shrank
+	drain  time.Duration // while competing: when it is time to see whether we are alone
+
+	began time.Duration // of the tick under way
+	now   span
+	past  [pastTicks]span // the newest first
+	loss  lossMeter
+}
+
+type mode uint8
+
+const (
+	wide mode = iota
+	alone
+	competing
+)
+
+// span is what was seen in a tick.
+type span struct {
+	took              time.Duration
+	sent, acked, lost int32
+	samples           int32
+	wait              time.Duration // the least of the samples: the queue that stays between two ticks
+}
+
+// Estimate is what is known of a path.
+type Estimate struct {
+	Rate   int64         // bytes a second that it takes, 0 if nothing has shown it to be narrow
+	Queue  time.Duration // how much of the round trip is waiting
+	Budget int           // bytes of the last tick, Unlimited if it is not narrow
+}
+
+// Estimate returns what is known.
+func (p *Path) Estimate() Estimate {
+	e := Estimate{Rate: p.rate, Queue: p.queue + p.noise, Budget: Unlimited}
+	if p.mode != wide {
+		e.Budget = int(p.budget)
+	}
+	return e
+}
+
+// Narrow reports whether the path has been seen to hold back what we send: then nothing is sent twice ahead of loss.
+func (p *Path) Narrow() bool { return p.mode != wide }
+
+// Sent says that n bytes went out: values, messages, resends and copies alike.
+func (p *Path) Sent(n int) {
+	p.now.sent += int32(n)
+	p.credit -= int64(n)
+}
+
+// Acked says that n bytes are known to have arrived. rtt is how long the newest of them took, 0 if that is not known.
+func (p *Path) Acked(at, rtt time.Duration, n int) {
+	p.now.acked += int32(n)
+	if rtt <= 0 {
+		return
+	}
+	if at >= p.epochEnd {
+		p.newEpoch(at, rtt)
+	}
+	p.least = min(p.least, rtt)
+	p.smoothed += (rtt - p.smoothed) / 8
+	wait := rtt - p.leastRTT()
+	if p.mode != wide {
+		wait -= p.takes(int64(n)) // a large packet is not a queue
+	}
+	if s := &p.now; s.samples == 0 || wait < s.wait {
+		s.wait = wait
+	}
+	p.now.samples++
+}
+
+// Lost says that n bytes are taken for lost.
+func (p *Path) Lost(at time.Duration, n int) {
+	p.now.lost += int32(n)
+	if p.mode == competing && p.queue > p.full/2 && at-p.halved > p.smoothed {
+		p.halved = at
+		p.setWindow(p.window * 7 / 10)
+	}
+}
+
+// Budget returns how many bytes the tick that begins now may send, of all kinds. Call it once a tick. If it is 0, what a
+// player cannot do without goes out all the same, and is paid back by later ticks.
+func (p *Path) Budget(at time.Duration) int {
+	elapsed := at - p.began
+	if p.began == 0 {
+		elapsed = 0
+	}
+	p.began = at
+	p.now.took = elapsed
+	copy(p.past[1:], p.past[:])
+	p.past[0], p.now = p.now, span{}
+	if at >= p.deaf {
+		p.judge(at)
+	}
+	if p.mode == wide {
+		p.credit = 0
+		return Unlimited
+	}
+	share := p.rate * int64(min(elapsed, mostElapsed)) / int64(time.Second)
+	p.credit = min(max(p.credit, -p.rate)+share, 2*share)
+	p.budget = 0
+	if p.credit >= leastBytes {
+		p.budget = int32(min(p.credit, math.MaxInt32-1))
+	}
+	return int(p.budget)
+}
+
+func (p *Path) newEpoch(at, rtt time.Duration) {
+	if p.least == 0 {
+		p.smoothed = rtt
+	}
+	p.leastBefore, p.least = p.least, rtt
+	p.epochEnd = at + epoch
+	p.full /= 2
+}
+
+func (p *Path) leastRTT() time.Duration {
+	if p.leastBefore == 0 {
+		return p.least
+	}
+	return min(p.least, p.leastBefore)
+}
+
+// takes returns how long n bytes take at the rate of the path.
+func (p *Path) takes(n int64) time.Duration {
+	return time.Duration(n * int64(time.Second) / p.rate)
+}
