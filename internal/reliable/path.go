@@ -53,14 +53,14 @@ func (s *Sender) Narrow() bool { return s.path != nil && s.path.Narrow() }
 // unreliable packet.
 func (s *Sender) Beside(now time.Time, n int) {
 	if s.path != nil {
-		s.path.Sent(s.at(now), n+s.cfg.Overhead)
+		s.path.Sent(n+s.cfg.Overhead)
 	}
 }
 
 // sent tells the path of a transmission.
 func (s *Sender) sent(at time.Duration, n int) {
 	if s.path != nil {
-		s.path.Sent(at, n+s.cfg.Overhead)
+		s.path.Sent(n+s.cfg.Overhead)
 	}
 }
 
