@@ -78,7 +78,7 @@ func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
 	used := p.isUsed(s)
 	switch want := p.target(); {
 	case p.queue > want:
-		if p.over++; p.over >= patience && p.noise+p.queue > mostNoise {
+		if p.over++; p.over >= patience && p.noise+p.queue > mostNoise || p.noise > mostNoise {
 			p.compete(at, s.arrived)
 			return
 		}
@@ -108,11 +108,12 @@ func (p *Path) giveWay(at time.Duration, arrived int64) {
 	p.payBack(at, late)
 }
 
-// payBack takes what waits too long from the ticks to come. How that helped is seen a round trip after it was paid.
+// payBack takes what waits too long from the ticks to come. How that helped is seen a round trip after the tick that
+// is the first to send as usual.
 func (p *Path) payBack(at, late time.Duration) {
 	late = min(max(late, 0), mostLate)
 	p.credit = min(p.credit, 0) - p.rate*int64(late)/int64(time.Second)
-	p.deaf = at + late + p.leastRTT()
+	p.deaf = at + late + p.past[0].took + p.smoothed
 }
 
 // growRate looks for more: carefully about the rate that was too much the last time, ever faster elsewhere.

@@ -38,7 +38,7 @@ type Path struct {
 	window int64 // bytes, while competing
 
 	// The least round trip of this epoch and the one before.
-	least, leastBefore time.Duration
+	least, leastBefore base
 	epochEnd           time.Duration
 	smoothed           time.Duration // round trip
 
@@ -55,6 +55,12 @@ type Path struct {
 	now   span
 	past  [pastTicks]span // the newest first
 	loss  lossMeter
+}
+
+// base is the round trip of a path on which nothing waits, as a packet of that size showed it.
+type base struct {
+	rtt  time.Duration
+	size int
 }
 
 type mode uint8
@@ -105,13 +111,16 @@ func (p *Path) Acked(at, rtt time.Duration, n int) {
 		return
 	}
 	if at >= p.epochEnd {
-		p.newEpoch(at, rtt)
+		p.newEpoch(at, rtt, n)
 	}
-	p.least = min(p.least, rtt)
+	if rtt < p.least.rtt {
+		p.least = base{rtt, n}
+	}
 	p.smoothed += (rtt - p.smoothed) / 8
-	wait := rtt - p.leastRTT()
-	if p.mode != wide {
-		wait -= p.takes(int64(n)) // a large packet is not a queue
+	least := p.base()
+	wait := rtt - least.rtt
+	if p.mode != wide && n > least.size {
+		wait -= p.takes(int64(n - least.size)) // a large packet is not a queue
 	}
 	if s := &p.now; s.samples == 0 || wait < s.wait {
 		s.wait = wait
@@ -155,20 +164,20 @@ func (p *Path) Budget(at time.Duration) int {
 	return int(p.budget)
 }
 
-func (p *Path) newEpoch(at, rtt time.Duration) {
-	if p.least == 0 {
+func (p *Path) newEpoch(at, rtt time.Duration, n int) {
+	if p.least.rtt == 0 {
 		p.smoothed = rtt
 	}
-	p.leastBefore, p.least = p.least, rtt
+	p.leastBefore, p.least = p.least, base{rtt, n}
 	p.epochEnd = at + epoch
 	p.full /= 2
 }
 
-func (p *Path) leastRTT() time.Duration {
-	if p.leastBefore == 0 {
-		return p.least
+func (p *Path) base() *base {
+	if b := &p.leastBefore; b.rtt > 0 && b.rtt < p.least.rtt {
+		return b
 	}
-	return min(p.least, p.leastBefore)
+	return &p.least
 }
 
 // takes returns how long n bytes take at the rate of the path.
