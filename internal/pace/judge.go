@@ -47,8 +47,8 @@ func (p *Path) judge(at time.Duration) {
 		p.queue = max(s.wait-p.noise, 0)
 	}
 	if p.paid > 0 && p.queue > p.paid*2/3 {
-		p.noise += p.queue / 2 // to pay it back did not help: it is not ours
-		p.queue -= p.queue / 2
+		bear := min(p.queue/2, max(mostNoise-p.noise, 0))
+		p.noise, p.queue = p.noise+bear, p.queue-bear // to pay it back did not help: it is not ours
 	}
 	p.paid = 0
 	cut := p.loss.add(&p.past[0], at)
@@ -62,6 +62,20 @@ func (p *Path) judge(at time.Duration) {
 	}
 }
 
+// drainNow lets the queue run empty now and then, if it seems to be somebody else's or something is lost. Who came to a full queue
+// has never seen the path without it, and many of us on one link may each take the queue for the others'. All paths of a
+// server do so at the same time, so what is left is not theirs.
+func (p *Path) drainNow(at time.Duration) {
+	was := p.drained
+	if p.drained = at / drainEvery; p.drained == was || was == 0 {
+		return
+	}
+	if p.mode == competing || p.mode == alone && (p.over >= patience || p.loss.share > lossy) {
+		p.trial, p.paid = true, 0
+		p.payBack(at, max(p.queue, cutDrain))
+	}
+}
+
 func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
 	if p.queue > suspectWait {
 		p.over++
@@ -70,23 +84,33 @@ func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
 	}
 	if p.over >= suspectTicks || p.queue > surelyWait && s.samples >= fewSamples || cut {
 		p.enter(alone)
-		p.giveWay(at, s.arrived)
+		if !cut {
+			p.giveWay(at, s.arrived)
+			return
+		}
+		p.giveWay(at, s.arrived*cutShare/256)
+		p.payBack(at, cutDrain)
 	}
 }
 
 func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
 	used := p.isUsed(s)
+	defer func() { p.trial = false }()
 	switch want := p.target(); {
 	case p.queue > want:
-		if p.over++; p.over >= patience && p.noise+p.queue > mostNoise || p.noise > mostNoise {
-			p.compete(at, s.arrived)
+		p.over++
+		if p.trial && p.noise+p.queue > mostNoise {
+			p.compete(s.arrived)
 			return
 		}
 		p.giveWay(at, s.arrived)
 	case cut:
-		p.giveWay(at, s.arrived)
+		p.giveWay(at, s.arrived*cutShare/256)
+		p.payBack(at, cutDrain)
 	default:
-		p.over = 0
+		if p.queue < want/2 {
+			p.over = 0
+		}
 		if used && p.queue < want*3/4 && at-p.grown > p.smoothed/2 {
 			p.grown = at
 			p.growRate()
@@ -127,10 +151,9 @@ func (p *Path) growRate() {
 
 // compete begins to behave as TCP does: what waits still, although all that was ours was paid back, is the queue of somebody
 // who fills it and would take everything.
-func (p *Path) compete(at time.Duration, arrived int64) {
+func (p *Path) compete(arrived int64) {
 	p.noise = 0
 	p.enter(competing)
-	p.drain = at + drainEvery
 	p.setWindow(arrived * int64(p.smoothed) / int64(time.Second))
 }
 
@@ -144,10 +167,6 @@ func (p *Path) judgeCompeting(at time.Duration, s *seen) {
 	}
 	if used {
 		p.setWindow(p.window + packet*int64(p.past[0].took)/int64(max(p.smoothed, time.Millisecond)))
-	}
-	if at >= p.drain {
-		p.drain = at + drainEvery
-		p.payBack(at, p.queue)
 	}
 	p.leaveIfUnused(used)
 }
@@ -175,6 +194,6 @@ func (p *Path) enter(m mode) {
 }
 
 func (p *Path) setWindow(n int64) {
-	p.window = max(n, 2*packet)
+	p.window = max(n, leastRate*int64(p.smoothed)/int64(time.Second))
 	p.rate = max(p.window*int64(time.Second)/int64(max(p.smoothed, time.Millisecond)), leastRate)
 }

@@ -46,8 +46,18 @@ const (
 	// mostLate bounds what is paid back at once.
 	mostLate = 500 * time.Millisecond
 
-	// drainEvery is how often who competes lets the queue run empty, to see whether it is its own.
-	drainEvery = 5 * time.Second
+	// drainEvery is how often a path with somebody else's queue, or with a loss above lossy, in thousandths, is let run empty.
+	drainEvery = 3 * time.Second
+	lossy      = 30
+
+	// cutDrain is for how long little is sent when much is lost without a queue: who came to a full queue has never seen
+	// the path without it.
+	cutDrain = 300 * time.Millisecond
+	cutShare = 192
+
+	// The share of what is lost is judged once a second, if lossBytes have come to their end since, or after lossSpan.
+	lossBytes = 48 << 10
+	lossSpan  = 4 * time.Second
 
 	// lossPatience is how many seconds in a row we give way to a loss before it counts as the path's own.
 	lossPatience = 4

@@ -7,6 +7,7 @@ import "time"
 type lossMeter struct {
 	since       time.Duration
 	acked, lost int64
+	share       int64 // of what came to its end in the last span, in thousandths
 	blamed      int64 // the share, in thousandths, for which we gave way
 	times       uint8 // that we did, and it did not help
 	own         int64 // the share that is the path's own
@@ -15,15 +16,16 @@ type lossMeter struct {
 // add takes a tick, and reports once a second whether much more was lost than the path loses of itself.
 func (m *lossMeter) add(s *span, at time.Duration) bool {
 	m.acked, m.lost = m.acked+int64(s.acked), m.lost+int64(s.lost)
-	if at-m.since < time.Second || m.acked+m.lost < 8*packet {
+	if at-m.since < time.Second || m.acked+m.lost < lossBytes && at-m.since < lossSpan || m.acked+m.lost == 0 {
 		return false
 	}
-	share := m.lost * 1000 / (m.acked + m.lost)
+	m.share = m.lost * 1000 / (m.acked + m.lost)
+	share := m.share
 	m.since, m.acked, m.lost = at, 0, 0
 	switch {
 	case m.blamed > 0 && share > m.blamed*2/3:
 		if m.times++; m.times == lossPatience {
-			m.own, m.blamed = max(m.own, share), 0
+			m.own, m.blamed = max(m.own, min(share, 250)), 0
 		}
 	case share < m.own:
 		m.own -= (m.own - share) / 16

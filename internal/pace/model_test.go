@@ -100,11 +100,11 @@ func (m *model) put(n int, arrived, dropped func(at time.Duration)) {
 
 // a player is sent what its world needs, as far as its path takes it.
 type player struct {
-	m      *model
-	path   Path
-	needs  int // bytes a tick
-	own    int // bytes of a tick that are sent in any case
-	probes bool
+	m     *model
+	start time.Duration
+	path  Path
+	needs int // bytes a tick
+	own   int // bytes of a tick that are sent in any case
 
 	sent      int64
 	latencies []time.Duration // of its own entity, one way
@@ -113,10 +113,33 @@ type player struct {
 
 const tick = 50 * time.Millisecond
 
-func (m *model) addPlayer(start time.Duration, needs int) *player {
-	p := &player{m: m, needs: needs, own: 90}
-	m.at(start, p.tick)
+// a server has its players' ticks at the same time, and begins with another one in each.
+type server struct {
+	m       *model
+	ticks   int
+	players []*player
+}
+
+func (m *model) serve() *server {
+	s := &server{m: m}
+	m.at(time.Millisecond, s.tick)
+	return s
+}
+
+func (s *server) add(start time.Duration, needs int) *player {
+	p := &player{m: s.m, start: start, needs: needs, own: 90}
+	s.players = append(s.players, p)
 	return p
+}
+
+func (s *server) tick(at time.Duration) {
+	s.ticks++
+	for i := range s.players {
+		if p := s.players[(i+s.ticks*61803)%len(s.players)]; at >= p.start {
+			p.tick(at)
+		}
+	}
+	s.m.at(at+tick, s.tick)
 }
 
 func (p *player) tick(at time.Duration) {
@@ -132,7 +155,6 @@ func (p *player) tick(at time.Duration) {
 		p.put(n, first)
 		first = false
 	}
-	p.m.at(at+tick, p.tick)
 }
 
 func (p *player) put(n int, own bool) {

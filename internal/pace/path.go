@@ -42,14 +42,15 @@ type Path struct {
 	epochEnd           time.Duration
 	smoothed           time.Duration // round trip
 
-	queue  time.Duration // how long packets wait now, of our doing
-	noise  time.Duration // how long they wait of others' doing
-	full   time.Duration // the longest wait of late: how long a full queue is
-	paid   time.Duration // the queue for which we last gave way, until it is seen whether that helped
-	deaf   time.Duration // until then the queue is that of before
-	grown  time.Duration // when the rate last grew
-	halved time.Duration // when the window last shrank
-	drain  time.Duration // while competing: when it is time to see whether we are alone
+	queue   time.Duration // how long packets wait now, of our doing
+	noise   time.Duration // how long they wait of others' doing
+	full    time.Duration // the longest wait of late: how long a full queue is
+	paid    time.Duration // the queue for which we last gave way, until it is seen whether that helped
+	deaf    time.Duration // until then the queue is that of before
+	grown   time.Duration // when the rate last grew
+	halved  time.Duration // when the window last shrank
+	trial   bool          // all of us have let the queue run empty
+	drained time.Duration // which drainEvery it is
 
 	began time.Duration // of the tick under way
 	now   span
@@ -133,7 +134,7 @@ func (p *Path) Lost(at time.Duration, n int) {
 	p.now.lost += int32(n)
 	if p.mode == competing && p.queue > p.full/2 && at-p.halved > p.smoothed {
 		p.halved = at
-		p.setWindow(p.window * 7 / 10)
+		p.setWindow(p.window * 5 / 8)
 	}
 }
 
@@ -150,6 +151,7 @@ func (p *Path) Budget(at time.Duration) int {
 	p.past[0], p.now = p.now, span{}
 	if at >= p.deaf {
 		p.judge(at)
+		p.drainNow(at)
 	}
 	if p.mode == wide {
 		p.credit = 0

@@ -13,7 +13,7 @@ func TestExplore(t *testing.T) {
 				for _, jitter := range []time.Duration{0, 20 * time.Millisecond} {
 					for seed := range uint64(2) {
 						m := newModel(seed, link{rate: rate, queue: 200 * time.Millisecond, delay: 20 * time.Millisecond, jitter: jitter, loss: loss})
-						p := m.addPlayer(time.Millisecond, needs)
+						p := m.serve().add(time.Millisecond, needs)
 						m.runUntil(3 * time.Second)
 						from := m.mark()
 						p.latencies = nil
@@ -25,7 +25,7 @@ func TestExplore(t *testing.T) {
 		}
 	}
 	m := newModel(1, link{rate: 250000, queue: 200 * time.Millisecond, delay: 20 * time.Millisecond})
-	p := m.addPlayer(time.Millisecond, 16000)
+	p := m.serve().add(time.Millisecond, 16000)
 	for _, rate := range []int64{250000, 25000, 250000, 25000, 250000} {
 		m.link.rate = rate
 		from := m.mark()
@@ -55,7 +55,8 @@ func TestExploreFair(t *testing.T) {
 	for _, rate := range []int64{25000, 50000, 100000} {
 		for seed := range uint64(3) {
 			m := newModel(seed, link{rate: rate, queue: 200 * time.Millisecond, delay: 20 * time.Millisecond})
-			a, b := m.addPlayer(time.Millisecond, 4096), m.addPlayer(5*time.Second+time.Duration(m.rand.Int64N(int64(tick))), 4096)
+			sv := m.serve()
+			a, b := sv.add(time.Millisecond, 4096), sv.add(5*time.Second+time.Duration(m.rand.Int64N(int64(tick))), 4096)
 			m.runUntil(15 * time.Second)
 			from := m.mark()
 			a0, b0 := a.sent, b.sent
@@ -64,7 +65,7 @@ func TestExploreFair(t *testing.T) {
 			report(t, fmt.Sprintf("two at %d: share %.2f", rate*8, share), m, a, from)
 			for _, cubic := range []bool{false, true} {
 				m := newModel(seed, link{rate: rate, queue: 200 * time.Millisecond, delay: 20 * time.Millisecond})
-				a := m.addPlayer(time.Millisecond, 4096)
+				a := m.serve().add(time.Millisecond, 4096)
 				b := m.addTCP(5*time.Second+time.Duration(m.rand.Int64N(int64(tick))), cubic)
 				m.runUntil(15 * time.Second)
 				from := m.mark()
@@ -77,8 +78,9 @@ func TestExploreFair(t *testing.T) {
 	}
 	m := newModel(1, link{rate: 1250000, queue: 200 * time.Millisecond, delay: 20 * time.Millisecond})
 	var all []*player
+	sv := m.serve()
 	for i := range 100 {
-		all = append(all, m.addPlayer(time.Millisecond*time.Duration(1+i*7), 4096))
+		all = append(all, sv.add(time.Millisecond*time.Duration(1+i*7), 4096))
 	}
 	m.runUntil(5 * time.Second)
 	from := m.mark()
