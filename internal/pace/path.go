@@ -23,8 +23,8 @@ import (
 // Unlimited is the budget of a path that is not known to be narrow.
 const Unlimited = math.MaxInt32
 
-// Path is the estimate of one connection's path. The zero value is ready. Times are those of a clock that does not go back,
-// from 1 on.
+// Path is the estimate of one connection's path. The zero value is ready. Times are those of one clock for all paths of a
+// server, which does not go back and is above 0.
 type Path struct {
 	mode   mode
 	over   uint8 // ticks in a row with too long a queue while wide, and times in a row that we gave way while alone

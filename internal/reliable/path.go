@@ -10,6 +10,7 @@ import (
 // the first call of Budget: a client, and a server's connection that has not entered, has none.
 type path struct {
 	pace.Path
+	born  time.Duration        // of the Sender, on the Pool's clock: all its paths have one time
 	late  [lateKept]lateFlight // a ring of the newest
 	place uint8
 }
@@ -29,9 +30,9 @@ type lateFlight struct {
 // While values of an earlier tick wait for the window, it is 0: values that wait grow old, and newer ones would wait behind them.
 func (s *Sender) Budget(now time.Time) int {
 	if s.path == nil {
-		s.path = new(path)
+		s.path = &path{born: s.pool.since(now) - s.at(now)}
 	}
-	n := s.path.Budget(s.at(now))
+	n := s.path.Budget(s.path.born + s.at(now))
 	if s.values > 0 {
 		return 0
 	}
@@ -53,21 +54,21 @@ func (s *Sender) Narrow() bool { return s.path != nil && s.path.Narrow() }
 // unreliable packet.
 func (s *Sender) Beside(now time.Time, n int) {
 	if s.path != nil {
-		s.path.Sent(n+s.cfg.Overhead)
+		s.path.Sent(n + s.cfg.Overhead)
 	}
 }
 
 // sent tells the path of a transmission.
 func (s *Sender) sent(at time.Duration, n int) {
 	if s.path != nil {
-		s.path.Sent(n+s.cfg.Overhead)
+		s.path.Sent(n + s.cfg.Overhead)
 	}
 }
 
 // acked tells the path of a packet that has arrived.
 func (s *Sender) acked(at, rtt time.Duration, n int) {
 	if s.path != nil {
-		s.path.Acked(at, rtt, n+s.cfg.Overhead)
+		s.path.Acked(s.path.born+at, rtt, n+s.cfg.Overhead)
 	}
 }
 
@@ -77,7 +78,7 @@ func (s *Sender) lost(at time.Duration, e *flight, fast bool) {
 	if s.path == nil {
 		return
 	}
-	s.path.Lost(at, len(e.data)+s.cfg.Overhead)
+	s.path.Lost(s.path.born+at, len(e.data)+s.cfg.Overhead)
 	if e.report {
 		s.path.late[s.path.place%lateKept] = lateFlight{e.number, e.first, uint16(len(e.data) + s.cfg.Overhead), fast}
 		s.path.place++
@@ -97,7 +98,7 @@ func (s *Sender) cameLate(at time.Duration, n uint64) {
 				s.overtaken(rtt)
 			}
 			s.sampled(rtt)
-			s.path.Acked(at, rtt, int(l.size))
+			s.path.Acked(s.path.born+at, rtt, int(l.size))
 			*l = lateFlight{}
 			return
 		}

@@ -1,6 +1,8 @@
 package reliable
 
 import (
+	"time"
+
 	"parley/internal/lend"
 	"parley/internal/metric"
 )
@@ -22,7 +24,8 @@ type Pool struct {
 	parcels lend.Tables[parcel]
 	ranges  lend.Tables[ackRange]
 	lanes   lend.Spares[*heldLanes]
-	waiting int // bytes of the packets that all receivers hold behind a gap beyond their own shares, with their tables
+	epoch   time.Time // when the clock of the senders' paths starts
+	waiting int       // bytes of the packets that all receivers hold behind a gap beyond their own shares, with their tables
 }
 
 // maxKeptLanes bounds the heldLanes that are kept for later use.
@@ -48,6 +51,14 @@ func (p *Pool) trim() {
 
 // Held returns how many bytes the packets that wait behind gaps take of the budget that all receivers share.
 func (p *Pool) Held() int { return p.waiting }
+
+// since returns the time on the clock of the pool's paths, which starts with the first call.
+func (p *Pool) since(now time.Time) time.Duration {
+	if p.epoch.IsZero() {
+		p.epoch = now
+	}
+	return now.Sub(p.epoch) + 1
+}
 
 func (p *Pool) maxHeld() int {
 	if p.MaxHeld != 0 {

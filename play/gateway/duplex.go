@@ -250,7 +250,7 @@ func (d *Duplex) publish(h *Hub) {
 		}
 	}
 	d.scene.Flush()
-	for _, s := range h.seats[d.Name()] {
+	for s := range h.inTurn(d) {
 		d.tell(h, s.own.(*duplexSeat))
 	}
 }

@@ -289,7 +289,7 @@ func (d *Realm) publish(h *Hub) {
 	}
 	d.comings(h, m)
 	d.encodeDone(h, m)
-	for _, s := range h.seats[d.Name()] {
+	for s := range h.inTurn(d) {
 		d.tell(h, m, s.own.(*realmSeat))
 	}
 	for i := range h.said {

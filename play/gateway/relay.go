@@ -163,7 +163,7 @@ func (d *Relay) publish(h *Hub) {
 	if !d.open {
 		return
 	}
-	for _, s := range h.seats[d.Name()] {
+	for s := range h.inTurn(d) {
 		d.tell(h, s.own.(*relaySeat))
 	}
 }

@@ -186,7 +186,7 @@ func (d *Replica) publish(h *Hub) {
 		return
 	}
 	d.store(d.server.Store())
-	for _, s := range h.seats[d.Name()] {
+	for s := range h.inTurn(d) {
 		d.tell(h, s.own.(*replicaSeat))
 	}
 	d.forget()

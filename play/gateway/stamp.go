@@ -90,7 +90,7 @@ func (d *Stamp) publish(h *Hub) {
 	if !d.open {
 		return
 	}
-	for _, s := range h.seats[d.Name()] {
+	for s := range h.inTurn(d) {
 		d.tell(s.own.(*stampSeat))
 	}
 }
