@@ -23,6 +23,7 @@
 //	Vectors, ReadVectors  packets that were written by hand, and T6 for them (vectors.go)
 //	Held                  a row of docs/limits.md: what a connection holds (held.go)
 //	Spread                a random loop on all cores (spread.go)
+//	Slow                  players on a slow link, in a world that has more to say than it carries (slow.go, slow_bars.go)
 //	Traffic               counters of a server that never fall (traffic.go)
 //	Sessions              streams that are no socket, for a server's second carrier (sessions.go)
 //

@@ -1,0 +1,123 @@
+package kit
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/internal/kit/chance"
+)
+
+// slowRow is a way down with a limit.
+type slowRow struct {
+	name  string
+	paths []SlowPath
+}
+
+var slowRows = []slowRow{
+	{"100 kbit/s", []SlowPath{{Rate: 100_000, For: 20 * time.Second}}},
+	{"400 kbit/s", []SlowPath{{Rate: 400_000, For: 20 * time.Second}}},
+	{"2 Mbit/s", []SlowPath{{Rate: 2_000_000, For: 20 * time.Second}}},
+	{"2 Mbit/s, 200 kbit/s, 2 Mbit/s", []SlowPath{{Rate: 2_000_000, For: 8 * time.Second}, {Rate: 200_000, For: 10 * time.Second}, {Rate: 2_000_000, For: 8 * time.Second}}},
+}
+
+// Serves is the law of a slow link, for each way down with and without loss: a player sees all of its own steps and lines soon, the link's
+// queue stays short and the link is used. What is near is told often, and nothing is forgotten.
+func (d Slow) Serves(t *testing.T) {
+	for _, loss := range []float64{0, .02} {
+		free := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss})
+		t.Logf("%-30s loss %v: %v", "no limit", loss, free)
+		for _, row := range slowRows {
+			t.Run(fmt.Sprintf("%s, loss %v", row.name, loss), func(t *testing.T) {
+				paths := slices.Clone(row.paths)
+				for i := range paths {
+					paths[i].Loss = loss
+				}
+				got := d.rounds(t, paths...)
+				t.Logf("%-30s loss %v: %v", row.name, loss, got)
+				d.judge(t, paths, free, got)
+			})
+		}
+	}
+}
+
+// HoldsNothingBack is the law of a link without a limit: whatever its delays look like, a player is told all that there is.
+func (d Slow) HoldsNothingBack(t *testing.T) {
+	for _, loss := range []float64{0, .02} {
+		free := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss})
+		got := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss, Jitter: 2 * slowDelay})
+		t.Logf("loss %v: %v", loss, got)
+		if got.rate() < .95*free.rate() {
+			t.Errorf("loss %v: %.0f bytes a second were sent, without jitter %.0f", loss, got.rate(), free.rate())
+		}
+		if most := Quantile(free.Near, .95) + 2*slowDelay; Quantile(got.Near, .95) > most {
+			t.Errorf("loss %v: what is near is %v old, want %v at most", loss, Quantile(got.Near, .95), most)
+		}
+		if most := Quantile(free.StepTimes, .99) + 2*slowDelay; Quantile(got.StepTimes, .99) > most {
+			t.Errorf("loss %v: of the own steps the 99th percentile is seen after %v, want %v at most", loss, Quantile(got.StepTimes, .99), most)
+		}
+	}
+}
+
+// rounds adds up runs of one player. A 99th percentile needs more than one.
+func (d Slow) rounds(t *testing.T, paths ...SlowPath) (sum SlowCount) {
+	t.Helper()
+	for _, seed := range chance.Seeds(max(Tier(10, 50, 200), 4)) {
+		got, err := d.Run(seed, 1, paths...)
+		if err != nil {
+			t.Fatalf("seed=%d: %v", seed, err)
+		}
+		if got.StepsSeen < got.Steps || got.LinesSeen < got.Lines {
+			t.Errorf("seed=%d: not all was seen: %v", seed, got)
+		}
+		sum.add(got)
+	}
+	return sum
+}
+
+func (c *SlowCount) rate() float64 { return float64(c.Used) / c.Seconds }
+
+// judge holds the rounds of a row against its bars. free are those without a limit.
+func (d Slow) judge(t *testing.T, paths []SlowPath, free, got SlowCount) {
+	least, could, total := paths[0].Rate, 0., time.Duration(0)
+	for i, p := range paths {
+		least = min(least, p.Rate)
+		measured := p.For
+		if i == 0 {
+			measured -= slowStart
+		}
+		total += measured
+		could += min(float64(p.Rate)/8, free.rate()) * measured.Seconds()
+	}
+	could /= total.Seconds()
+	bytes := float64(least) / 8 // a second
+	span := func(n int) time.Duration { return time.Duration(float64(n) / bytes * float64(time.Second)) }
+
+	packet := span(1200 + 28)
+	if most := Quantile(free.StepTimes, .99) + 100*time.Millisecond + packet; Quantile(got.StepTimes, .99) > most {
+		t.Errorf("of the own steps the 99th percentile is seen after %v, want %v at most", Quantile(got.StepTimes, .99), most)
+	}
+	if most := 500 * time.Millisecond; Quantile(got.LineTimes, .99) > most {
+		t.Errorf("of the lines the 99th percentile comes after %v, want %v at most", Quantile(got.LineTimes, .99), most)
+	}
+	if 100*got.Dropped > got.Sent {
+		t.Errorf("%d of %d datagrams were dropped by the full queue, want 1%% at most", got.Dropped, got.Sent)
+	}
+	if got.rate() < .8*could {
+		t.Errorf("%.0f bytes a second were sent, want 80%% of %.0f", got.rate(), could)
+	}
+	if wait := got.Waits / time.Duration(got.Sent-got.Dropped); wait > 30*time.Millisecond {
+		t.Errorf("a datagram waits for %v, want 30 ms at most", wait)
+	}
+	// With half of the link for what is near, each of them is told so often; and in the other half there is a round of all.
+	near := max(slowTick, 2*span(2*slowNear*d.Bytes))
+	round := max(slowTick, 2*span(slowWalkers*d.Bytes))
+	if most := Quantile(free.Near, .95) + 3*near; Quantile(got.Near, .95) > most {
+		t.Errorf("what is near is %v old, want %v at most", Quantile(got.Near, .95), most)
+	}
+	// A packet may be lost, and its loss is noticed after a round trip with a full queue.
+	if most := free.Oldest + 3*round + slowQueue; got.Oldest > most {
+		t.Errorf("a walker was %v old, want %v at most", got.Oldest, most)
+	}
+}
