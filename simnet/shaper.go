@@ -49,6 +49,17 @@ func (s *Shaper) Pass(now time.Duration, payload int, out []Arrival) []Arrival {
 	return out
 }
 
+// PassAgain is Pass for a datagram that was lost and is sent again some time later: a burst that it was lost in is over
+// for it, but not for the datagrams that follow the first.
+func (s *Shaper) PassAgain(now time.Duration, payload int, out []Arrival) []Arrival {
+	b := &s.link.burst
+	bad := b.bad
+	b.bad = false
+	out = s.Pass(now, payload, out)
+	b.bad = bad
+	return out
+}
+
 func (s *Shaper) arrival(sentAt int64, payload int, isCopy bool) Arrival {
 	k := &s.link
 	at, heldBack := k.arrival(sentAt, isCopy)
@@ -62,6 +73,12 @@ func (s *Shaper) arrival(sentAt int64, payload int, isCopy bool) Arrival {
 	}
 	k.counts.inFlight++
 	return a
+}
+
+// Backlog returns how long a datagram sent now would wait in the queue. Code that can hold its sender back, as one for
+// streams can, waits while this is long instead of calling Pass.
+func (s *Shaper) Backlog(now time.Duration) time.Duration {
+	return max(0, time.Duration(s.link.busyUntil)-now)
 }
 
 // Flip flips bits of b, as in a corrupt datagram.

@@ -64,6 +64,36 @@ func TestAShaperTakesANewProfile(t *testing.T) {
 	}
 }
 
+// A burst is a count of datagrams, so whoever sends one again at once would meet the same burst over and over.
+func TestABurstIsOverForADatagramThatIsSentAgain(t *testing.T) {
+	s := NewShaper(1, 1, Profile{Burst: &Gilbert{GoodToBad: 1, BadToGood: 0, LossBad: 1}})
+	if got := s.Pass(0, 100, nil); len(got) != 0 {
+		t.Fatalf("a burst gives %+v", got)
+	}
+	s.SetProfile(Profile{Burst: &Gilbert{LossBad: 1}})
+	if got := s.PassAgain(0, 100, nil); len(got) != 1 {
+		t.Fatalf("sent again, it gives %+v", got)
+	}
+	if got := s.Pass(0, 100, nil); len(got) != 0 {
+		t.Fatalf("the next in the burst gives %+v", got)
+	}
+	if st := s.Stats(); st.LostInBurst != 2 || st.Sent != 3 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestABacklogIsWhatADatagramWouldWait(t *testing.T) {
+	s := NewShaper(1, 1, Profile{Rate: 8_000_000})
+	for range 3 {
+		s.Pass(time.Second, 1000-header4Bytes, nil) // a millisecond each
+	}
+	for at, want := range map[time.Duration]time.Duration{0: 3 * time.Millisecond, time.Millisecond: 2 * time.Millisecond, time.Hour: 0} {
+		if got := s.Backlog(time.Second + at); got != want {
+			t.Errorf("after %v the backlog is %v, want %v", at, got, want)
+		}
+	}
+}
+
 func TestAShaperAllocatesNothing(t *testing.T) {
 	if chance.Race {
 		t.Skip("the race detector allocates")

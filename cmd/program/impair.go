@@ -201,6 +201,7 @@ type impairReport struct {
 	Up      simnet.Stats `json:"up"`
 	Down    simnet.Stats `json:"down"`
 	Delayed uint64       `json:"delayed_segments"`
+	Held    uint64       `json:"held_back"`
 	Dropped uint64       `json:"dropped_by_overflow"`
 	Late    struct {
 		P50US int64 `json:"p50_us"`
@@ -211,7 +212,7 @@ type impairReport struct {
 }
 
 func newImpairReport(state string, s impair.Stats) impairReport {
-	r := impairReport{State: state, Clients: s.Clients, Refused: s.Refused, Up: s.Up, Down: s.Down, Delayed: s.Delayed, Dropped: s.Overflow, late: s.Late}
+	r := impairReport{State: state, Clients: s.Clients, Refused: s.Refused, Up: s.Up, Down: s.Down, Delayed: s.Delayed, Held: s.Held, Dropped: s.Overflow, late: s.Late}
 	r.Late.P50US = s.Late.Quantile(.5).Microseconds()
 	r.Late.P99US = s.Late.Quantile(.99).Microseconds()
 	r.Late.MaxUS = s.Late.Max().Microseconds()
@@ -230,6 +231,9 @@ func (r impairReport) String() string {
 	}
 	if r.Delayed > 0 {
 		lines = append(lines, fmt.Sprintf("  %d segments of TCP came late because of a loss", r.Delayed))
+	}
+	if r.Held > 0 {
+		lines = append(lines, fmt.Sprintf("  %d times a full queue held the sender of a TCP stream back", r.Held))
 	}
 	if r.Dropped > 0 {
 		lines = append(lines, fmt.Sprintf("  %d were dropped because the proxy held too much: lower the delay or the rate", r.Dropped))

@@ -89,10 +89,10 @@ func TestImpairSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestImpairReportsForPeople(t *testing.T) {
-	r := impairReport{State: "done", Clients: 3, Delayed: 2, Dropped: 1}
+	r := impairReport{State: "done", Clients: 3, Delayed: 2, Held: 4, Dropped: 1}
 	r.Up = simnet.Stats{Sent: 10, Lost: 1, LostInBurst: 1, Delivered: 8}
 	text := r.String()
-	for _, want := range []string{"clients: 3, refused: 0", "up    10 in, 2 lost", "8 out", "late  nothing sent yet", "2 segments", "1 were dropped"} {
+	for _, want := range []string{"clients: 3, refused: 0", "up    10 in, 2 lost", "8 out", "late  nothing sent yet", "2 segments", "4 times a full queue held", "1 were dropped"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -293,7 +293,7 @@ func TestQuantilesOfLateness(t *testing.T) {
 
 // The sooner goes first, and of those at one time the one that came first.
 func TestTheScheduleKeepsTime(t *testing.T) {
-	s := newSchedule()
+	s := newSchedule(maxPendingBytes)
 	defer s.close()
 	got := make(chan byte, 10)
 	now := time.Now()

@@ -12,7 +12,7 @@ const (
 
 	// maxPendingBytes bounds what waits to be sent, over all clients: a delay of a
 	// second at 1 Gbit/s. Further datagrams are dropped and counted, and a TCP connection is
-	// cut.
+	// not read meanwhile.
 	maxPendingBytes = 128 << 20
 
 	// segmentBytes is how much of a stream travels, and is lost, as one.
@@ -21,6 +21,16 @@ const (
 	// maxStreamBytes bounds what is held of one direction of a TCP connection: past it
 	// the proxy reads no further, and the sender feels it.
 	maxStreamBytes = 4 << 20
+
+	// leastBufferBytes is about the least that Linux lets a receive buffer be. A stream still flows at full
+	// rate through it.
+	leastBufferBytes = 2304
+
+	// mostBufferBytes bounds a receive buffer whose queue is long. Linux would not give more either.
+	mostBufferBytes = 1 << 20
+
+	// boundlessQueue is the longest queue of a simnet.Profile.
+	boundlessQueue = 24 * time.Hour
 
 	// maxResends is how often kernels send a segment again before they give up.
 	maxResends = 15

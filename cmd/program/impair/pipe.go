@@ -14,11 +14,12 @@ type pipe struct {
 	queue   [][]byte
 	held    int // bytes read and not written, scheduled ones too
 	ended   bool
-	broken  bool // the receiver is gone
+	broken  bool          // the receiver is gone
+	gone    chan struct{} // closed when it is
 }
 
 func newPipe() *pipe {
-	p := &pipe{}
+	p := &pipe{gone: make(chan struct{})}
 	p.changed.L = &p.mu
 	return p
 }
@@ -39,6 +40,22 @@ func (p *pipe) push(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = append(p.queue, b)
+	p.changed.Broadcast()
+}
+
+// cut says that no more comes and that nobody is there to get it.
+func (p *pipe) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.breakOff()
+}
+
+func (p *pipe) breakOff() {
+	if !p.broken {
+		p.broken = true
+		close(p.gone)
+	}
 	p.changed.Broadcast()
 }
 
@@ -84,6 +101,8 @@ func (p *pipe) release(n int, broken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held -= n
-	p.broken = p.broken || broken
+	if broken {
+		p.breakOff()
+	}
 	p.changed.Broadcast()
 }

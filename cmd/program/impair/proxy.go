@@ -44,16 +44,17 @@ type Proxy struct {
 	sched  *schedule
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	flows   map[netip.AddrPort]*flow
-	streams map[net.Conn]*pipe // by the connection that it is written to
-	born    uint64
-	past    [2]simnet.Stats // of clients that are gone: up, down
+	mu     sync.Mutex
+	closed bool
+	flows  map[netip.AddrPort]*flow
+	pairs  map[*pair]struct{} // of TCP connections
+	born   uint64
+	past   [2]simnet.Stats // of clients that are gone: up, down
 
 	refused  atomic.Uint64 // clients beyond the bound, or that found no server
 	overflow atomic.Uint64 // datagrams dropped because too much waited
 	lost     atomic.Uint64 // segments of streams that came later
+	held     atomic.Uint64 // times that a stream was not read because its queue was full
 }
 
 // Stats are the counters of a proxy.
@@ -63,6 +64,7 @@ type Stats struct {
 	Up, Down simnet.Stats // of datagrams; for streams, of segments
 	Overflow uint64       // datagrams dropped because the proxy held too much
 	Delayed  uint64       // segments of streams that a loss delayed
+	Held     uint64       // times that a full queue held a stream's sender back
 	Late     Lateness     // how late the proxy itself was
 }
 
@@ -81,11 +83,11 @@ func Start(c Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("impair: the address of the server, %q: %w; write host:port", c.Target, err)
 	}
-	p := &Proxy{cfg: c, start: time.Now(), target: target, flows: map[netip.AddrPort]*flow{}, streams: map[net.Conn]*pipe{}}
+	p := &Proxy{cfg: c, start: time.Now(), target: target, flows: map[netip.AddrPort]*flow{}, pairs: map[*pair]struct{}{}}
 	if err := p.listen(); err != nil {
 		return nil, err
 	}
-	p.sched = newSchedule()
+	p.sched = newSchedule(maxPendingBytes)
 	if p.udp != nil {
 		p.wg.Go(p.readClients)
 		p.wg.Go(p.forgetIdle)
@@ -100,7 +102,7 @@ func Start(c Config) (*Proxy, error) {
 func (p *Proxy) listen() error {
 	addr := p.cfg.Listen
 	if p.cfg.TCP {
-		l, err := net.Listen("tcp", addr)
+		l, err := p.listenStreams(addr)
 		if err != nil {
 			return fmt.Errorf("impair: %w", err)
 		}
@@ -148,9 +150,8 @@ func (p *Proxy) Close() error {
 	for _, f := range p.flows {
 		f.conn.Close()
 	}
-	for c, out := range p.streams {
-		c.Close()
-		out.end()
+	for x := range p.pairs {
+		x.cut()
 	}
 	p.mu.Unlock()
 	p.sched.close()
@@ -168,11 +169,14 @@ func (p *Proxy) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Stats{
-		Clients: len(p.flows) + len(p.streams)/2, Up: p.past[0], Down: p.past[1],
-		Refused: p.refused.Load(), Overflow: p.overflow.Load(), Delayed: p.lost.Load(), Late: p.sched.lateness(),
+		Clients: len(p.flows) + len(p.pairs), Up: p.past[0], Down: p.past[1],
+		Refused: p.refused.Load(), Overflow: p.overflow.Load(), Delayed: p.lost.Load(), Held: p.held.Load(), Late: p.sched.lateness(),
 	}
 	for _, f := range p.flows {
 		s.Up, s.Down = sum(s.Up, f.up.stats()), sum(s.Down, f.down.stats())
+	}
+	for x := range p.pairs {
+		s.Up, s.Down = sum(s.Up, x.up.stats()), sum(s.Down, x.down.stats())
 	}
 	return s
 }

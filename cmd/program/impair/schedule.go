@@ -10,6 +10,8 @@ import (
 type schedule struct {
 	mu      sync.Mutex
 	some    sync.Cond // on mu: something waits, or it is closed
+	less    sync.Cond // on mu: less waits, or it is closed
+	most    int       // bytes that may wait
 	items   items
 	serial  uint64
 	pending int // bytes
@@ -46,9 +48,9 @@ func (l *items) Pop() any {
 	return x
 }
 
-func newSchedule() *schedule {
-	s := &schedule{done: make(chan struct{})}
-	s.some.L = &s.mu
+func newSchedule(most int) *schedule {
+	s := &schedule{most: most, done: make(chan struct{})}
+	s.some.L, s.less.L = &s.mu, &s.mu
 	go s.run()
 	return s
 }
@@ -57,7 +59,22 @@ func newSchedule() *schedule {
 func (s *schedule) put(at time.Time, data []byte, send func([]byte)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.pending+len(data) > maxPendingBytes {
+	if s.closed || s.pending+len(data) > s.most {
+		return false
+	}
+	s.add(at, data, send)
+	return true
+}
+
+// hold has data sent at its time, and waits itself while too much waits already. It reports false when
+// the schedule is closed.
+func (s *schedule) hold(at time.Time, data []byte, send func([]byte)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.pending+len(data) > s.most && !s.closed {
+		s.less.Wait()
+	}
+	if s.closed {
 		return false
 	}
 	s.add(at, data, send)
@@ -85,6 +102,7 @@ func (s *schedule) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.some.Broadcast()
+	s.less.Broadcast()
 	s.mu.Unlock()
 	<-s.done
 }
@@ -121,6 +139,7 @@ func (s *schedule) next(now time.Time) (it item, wait time.Duration, ok bool) {
 	}
 	it = heap.Pop(&s.items).(item)
 	s.pending -= len(it.data)
+	s.less.Broadcast()
 	s.late.add(now.Sub(it.at))
 	return it, 0, true
 }

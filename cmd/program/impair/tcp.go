@@ -1,12 +1,26 @@
 package impair
 
 import (
+	"context"
 	"net"
 	"sync"
 	"time"
-
-	"parley/simnet"
 )
+
+// pair is a client's connection, the proxy's own to the server, and what is under way between
+// the two.
+type pair struct {
+	client, server     net.Conn
+	toServer, toClient *pipe
+	up, down           *way
+}
+
+// listenStreams opens the socket for TCP clients.
+func (p *Proxy) listenStreams(addr string) (net.Listener, error) {
+	config := net.ListenConfig{Control: shortBuffer(bufferBytes(p.cfg.Up))}
+	config.SetMultipathTCP(false) // some kernels do not let it have a segment size
+	return config.Listen(context.Background(), "tcp", addr)
+}
 
 // acceptStreams takes TCP clients.
 func (p *Proxy) acceptStreams() {
@@ -26,82 +40,97 @@ func (p *Proxy) acceptStreams() {
 // connect joins a client to the server until either side is done.
 func (p *Proxy) connect(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", p.target.String())
+	dialer := net.Dialer{Control: shortBuffer(bufferBytes(p.cfg.Down))}
+	server, err := dialer.Dial("tcp", p.target.String())
 	if err != nil {
 		p.refused.Add(1)
 		return
 	}
 	defer server.Close()
-	up, down, ok := p.join(client, server)
-	if !ok {
+	x := p.join(client, server)
+	if x == nil {
 		return
 	}
-	defer p.part(client, server, up, down)
+	defer p.part(x)
 	var both sync.WaitGroup
-	both.Go(func() { p.carry(client, server, up) })
-	both.Go(func() { p.carry(server, client, down) })
+	both.Go(func() { p.carry(client, server, x.toServer, x.up, allowedQueue(p.cfg.Up)) })
+	both.Go(func() { p.carry(server, client, x.toClient, x.down, allowedQueue(p.cfg.Down)) })
 	both.Wait()
 }
 
-// join makes a pair of connections known, so that Close can cut them.
-func (p *Proxy) join(client, server net.Conn) (up, down *way, ok bool) {
+// join makes a pair of connections known, so that Close can cut them; nil if there can be no
+// more.
+func (p *Proxy) join(client, server net.Conn) *pair {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.streams) >= 2*maxFlows {
+	if p.closed || len(p.pairs) >= maxFlows {
 		p.refused.Add(1)
-		return nil, nil, false
+		return nil
 	}
-	p.streams[client], p.streams[server] = newPipe(), newPipe()
-	up, down = p.shapers(ofStream(p.cfg.Up), ofStream(p.cfg.Down))
-	return up, down, true
+	x := &pair{client: client, server: server, toServer: newPipe(), toClient: newPipe()}
+	x.up, x.down = p.shapers(ofStream(p.cfg.Up), ofStream(p.cfg.Down))
+	p.pairs[x] = struct{}{}
+	return x
 }
 
-// ofStream is a profile as a stream sees it: kernels choose segments that fit, and drop
-// those that are damaged.
-func ofStream(p simnet.Profile) simnet.Profile {
-	p.MTU, p.Corrupt = 0, 0
-	return p
-}
-
-func (p *Proxy) part(client, server net.Conn, up, down *way) {
+func (p *Proxy) part(x *pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.streams, client)
-	delete(p.streams, server)
-	p.past[0], p.past[1] = sum(p.past[0], up.stats()), sum(p.past[1], down.stats())
+	delete(p.pairs, x)
+	p.past[0], p.past[1] = sum(p.past[0], x.up.stats()), sum(p.past[1], x.down.stats())
 }
 
-// carry moves one direction of a stream, segment by segment, and its end.
-func (p *Proxy) carry(from, to net.Conn, w *way) {
+// cut ends both connections at once.
+func (x *pair) cut() {
+	x.client.Close()
+	x.server.Close()
+	x.toServer.cut()
+	x.toClient.cut()
+}
+
+// carry moves one direction of a stream, segment by segment, and its end. While more than
+// allowed waits for the rate it does not read, so that the sender's kernel holds the
+// sender back: a stream has no drops that would tell it to.
+func (p *Proxy) carry(from, to net.Conn, out *pipe, w *way, allowed time.Duration) {
 	rtt := p.cfg.Up.Delay + p.cfg.Down.Delay + (p.cfg.Up.Jitter+p.cfg.Down.Jitter)/2
 	s := stream{rtt: rtt, gap: leastResend}
-	out := p.pipeTo(to)
 	var writer sync.WaitGroup
 	writer.Go(func() { out.writeTo(to, w) })
 	defer writer.Wait()
-	for {
+	for p.awaitRoom(w, out, allowed) {
 		buf := make([]byte, segmentBytes)
 		n, err := from.Read(buf)
 		if n > 0 && !p.carryOne(&s, out, w, buf[:n]) {
-			from.Close()
-			to.Close()
-			out.end()
 			break
 		}
 		if err != nil {
 			at := p.start.Add(max(s.last, time.Since(p.start)))
-			if !p.sched.put(at, nil, func([]byte) { out.end() }) {
-				out.end()
+			if !p.sched.hold(at, nil, func([]byte) { out.end() }) {
+				out.cut()
 			}
-			break
+			return
 		}
 	}
+	from.Close()
+	to.Close()
+	out.cut()
 }
 
-func (p *Proxy) pipeTo(to net.Conn) *pipe {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.streams[to]
+// awaitRoom waits until no more than allowed waits for the rate. It reports false when the receiver is gone.
+func (p *Proxy) awaitRoom(w *way, out *pipe, allowed time.Duration) bool {
+	wait := w.backlog(time.Since(p.start)) - allowed
+	if wait <= 0 {
+		return true
+	}
+	p.held.Add(1)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-out.gone:
+		return false
+	}
 }
 
 // carryOne schedules a segment. It reports false when the connection is over.
@@ -115,40 +144,12 @@ func (p *Proxy) carryOne(s *stream, out *pipe, w *way, b []byte) bool {
 	if resent {
 		p.lost.Add(1)
 	}
-	return ok && p.sched.put(p.start.Add(at), b, out.push)
+	return ok && p.sched.hold(p.start.Add(at), b, out.push)
 }
 
-// stream is one direction of a TCP connection: what is lost comes later, and holds up
-// all behind it.
-type stream struct {
-	rtt    time.Duration
-	last   time.Duration // when the latest segment arrives
-	before time.Duration // when the latest came
-	gap    time.Duration // between two of them, smoothed
-}
-
-// pass says when a segment arrives and whether it had to be sent again. It is not ok when
-// the sender's kernel would have given up.
-func (s *stream) pass(now time.Duration, n int, shaper *simnet.Shaper) (at time.Duration, resent, ok bool) {
-	s.gap += (now - s.before - s.gap) / 8
-	s.before = now
-	var room [2]simnet.Arrival
-	late := time.Duration(0)
-	for tries := range maxResends {
-		if arrivals := shaper.Pass(now, n, room[:0]); len(arrivals) > 0 {
-			if len(arrivals) == 2 {
-				shaper.Arrived(0) // TCP drops the copy
-			}
-			s.last = max(s.last, arrivals[0].At+late)
-			return s.last, tries > 0, true
-		}
-		late += s.recovery() << min(tries, 6)
-	}
-	return 0, true, false
-}
-
-// recovery is how long a sender takes to know of a loss: a round trip once three later
-// segments have arrived, or its resend timer if they would take longer.
-func (s *stream) recovery() time.Duration {
-	return min(s.rtt+3*s.gap, max(leastResend, 2*s.rtt))
+// backlog returns how long what comes now would wait for the rate.
+func (w *way) backlog(now time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shaper.Backlog(now)
 }
