@@ -119,7 +119,7 @@ func TestStreamsLiveOnABadNetwork(t *testing.T) {
 func speak(t *testing.T, who string, c net.Conn, atOnce, pieces, want []byte) {
 	defer c.Close()
 	var writer sync.WaitGroup
-	defer writer.Wait()
+	defer patient.Done(writer.Wait)
 	writer.Go(func() {
 		c.Write(atOnce)
 		for ; len(pieces) > 0; pieces = pieces[min(len(pieces), 700):] {
