@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// target is the queue that is wanted at this rate: 24 ms at 100 kbit/s, less above, so that who has more gives way to
+// target is the queue that is wanted at this rate: 22 ms at 100 kbit/s, less above, so that who has more gives way to
 // who has less. It must not be much longer than a tick's packets take, nor so short that noise hides it.
 func (p *Path) target() time.Duration {
-	t := time.Duration(24e6 * math.Sqrt(12500/float64(p.rate)))
+	x := math.Sqrt(12500 / float64(p.rate))
+	t := time.Duration(22e6 * x * math.Sqrt(x))
 	return min(max(t, leastTarget), mostTarget)
 }
 
@@ -42,15 +43,8 @@ func (p *Path) look() (s seen) {
 func (p *Path) judge(at time.Duration) {
 	s := p.look()
 	if s.known {
-		p.full = max(p.full, s.wait)
-		p.noise -= max(p.noise-max(s.wait, 0), 0) / 8
-		p.queue = max(s.wait-p.noise, 0)
+		p.heed(s.wait)
 	}
-	if p.paid > 0 && p.queue > p.paid*2/3 {
-		bear := min(p.queue/2, max(mostNoise-p.noise, 0))
-		p.noise, p.queue = p.noise+bear, p.queue-bear // to pay it back did not help: it is not ours
-	}
-	p.paid = 0
 	cut := p.loss.add(&p.past[0], at)
 	switch p.mode {
 	case wide:
@@ -62,6 +56,39 @@ func (p *Path) judge(at time.Duration) {
 	}
 }
 
+// heed takes how long packets wait now. How much that differs from tick to tick is how much the path jitters. A queue
+// grows and shrinks evenly.
+func (p *Path) heed(wait time.Duration) {
+	if t := &p.past[0]; t.samples > 0 {
+		if !p.heeded {
+			p.heeded, p.jitter, p.waited = true, firstJitter, [2]time.Duration{t.wait, t.wait}
+		}
+		p.jitter += (abs(t.wait-2*p.waited[0]+p.waited[1])/2 - p.jitter) / 16
+		p.waited = [2]time.Duration{t.wait, p.waited[0]}
+	}
+	wait = max(wait, 0)
+	p.full = max(p.full, wait)
+	if p.mode == wide {
+		p.queue = max(wait-p.noise, 0)
+		p.noise += (wait - p.noise) / 32 // what waits and does not grow is not ours
+		return
+	}
+	p.noise -= max(p.noise-wait, 0) / 8
+	p.queue = max(wait-p.noise, 0)
+	if p.paid == 0 {
+		return
+	}
+	if p.queue <= p.paid*2/3 {
+		p.vain = 0
+	} else if p.vain++; p.vain >= 2 {
+		bear := min(p.queue/2, max(mostNoise-p.noise, 0))
+		p.noise, p.queue = p.noise+bear, p.queue-bear // to pay it back did not help, again: it is not ours
+	}
+	p.paid = 0
+}
+
+func abs(d time.Duration) time.Duration { return max(d, -d) }
+
 // drainNow lets the queue run empty now and then, if it seems to be somebody else's or something is lost. Who came to a full queue
 // has never seen the path without it, and many of us on one link may each take the queue for the others'. All paths of a
 // server do so at the same time, so what is left is not theirs.
@@ -70,51 +97,46 @@ func (p *Path) drainNow(at time.Duration) {
 	if p.drained = at / drainEvery; p.drained == was || was == 0 {
 		return
 	}
-	if p.mode == competing || p.mode == alone && (p.over >= patience || p.loss.share > lossy) {
+	switch {
+	case p.mode == competing, p.mode == alone && (p.noise+p.queue > mostNoise || p.loss.share > p.loss.own+lossy):
 		p.trial, p.paid = true, 0
 		p.payBack(at, max(p.queue, cutDrain))
+	case p.mode == alone && p.drained%3 == 0:
+		p.paid = 0
+		p.payBack(at, p.queue+lookDrain)
 	}
 }
 
 func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
-	if p.queue > suspectWait {
+	if p.queue > suspectWait+4*p.jitter {
 		p.over++
 	} else {
 		p.over = 0
 	}
-	if p.over >= suspectTicks || p.queue > surelyWait && s.samples >= fewSamples || cut {
+	switch {
+	case cut:
 		p.enter(alone)
-		if !cut {
-			p.giveWay(at, s.arrived)
-			return
-		}
-		p.giveWay(at, s.arrived*cutShare/256)
-		p.payBack(at, cutDrain)
+		p.giveWayToLoss(at, s.arrived)
+	case p.over >= suspectTicks:
+		p.noise = min(p.noise, 2*p.jitter)
+		p.enter(alone)
+		p.giveWay(at, s.arrived)
 	}
 }
 
 func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
-	used := p.isUsed(s)
-	defer func() { p.trial = false }()
-	switch want := p.target(); {
+	used, trial := p.isUsed(s), p.trial
+	p.trial = false
+	switch want := p.target() + 2*p.jitter; {
+	case trial && p.noise+p.queue > mostNoise:
+		p.compete(s.arrived)
+		return
 	case p.queue > want:
-		p.over++
-		if p.trial && p.noise+p.queue > mostNoise {
-			p.compete(s.arrived)
-			return
-		}
 		p.giveWay(at, s.arrived)
 	case cut:
-		p.giveWay(at, s.arrived*cutShare/256)
-		p.payBack(at, cutDrain)
-	default:
-		if p.queue < want/2 {
-			p.over = 0
-		}
-		if used && p.queue < want*3/4 && at-p.grown > p.smoothed/2 {
-			p.grown = at
-			p.growRate()
-		}
+		p.giveWayToLoss(at, s.arrived)
+	case used && p.queue < want*3/4 && at-p.grown > p.smoothed/2:
+		p.growRate(at)
 	}
 	p.leaveIfUnused(used)
 }
@@ -132,6 +154,13 @@ func (p *Path) giveWay(at time.Duration, arrived int64) {
 	p.payBack(at, late)
 }
 
+// giveWayToLoss is for a path that drops what is above its rate and has no queue, or on which we have only ever seen a full one.
+func (p *Path) giveWayToLoss(at time.Duration, arrived int64) {
+	p.giveWay(at, arrived*3/4)
+	p.known, p.careful = arrived, at+carefulFor
+	p.payBack(at, cutDrain)
+}
+
 // payBack takes what waits too long from the ticks to come. How that helped is seen a round trip after the tick that
 // is the first to send as usual.
 func (p *Path) payBack(at, late time.Duration) {
@@ -141,7 +170,12 @@ func (p *Path) payBack(at, late time.Duration) {
 }
 
 // growRate looks for more: carefully about the rate that was too much the last time, ever faster elsewhere.
-func (p *Path) growRate() {
+func (p *Path) growRate(at time.Duration) {
+	p.grown, p.vain = at, 0
+	if at < p.careful && p.rate >= p.known {
+		p.rate += p.rate / 256
+		return
+	}
 	if p.rate > p.known*3/4 && p.rate < p.known*5/4 {
 		p.grow = leastGrowth
 	}
@@ -160,7 +194,7 @@ func (p *Path) compete(arrived int64) {
 // judgeCompeting grows as TCP does. A queue that is gone was ours or is nobody's.
 func (p *Path) judgeCompeting(at time.Duration, s *seen) {
 	used := p.isUsed(s)
-	if p.queue < p.target()/2 {
+	if p.queue < (p.target()+p.jitter)/2 {
 		p.enter(alone)
 		p.rate, p.known = s.arrived, s.arrived
 		return
@@ -184,7 +218,7 @@ func (p *Path) leaveIfUnused(used bool) {
 	if p.unused++; p.unused < spareTicks {
 		return
 	}
-	p.noise += p.queue
+	p.noise = min(p.noise+p.queue, mostNoise)
 	p.enter(wide)
 	p.rate = 0
 }

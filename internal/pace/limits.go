@@ -7,6 +7,9 @@ const (
 	// that after a minute.
 	epoch = 30 * time.Second
 
+	// longEpoch is how much longer while somebody else fills the queue, as nothing passes it by then.
+	longEpoch = 3 * time.Minute
+
 	// leastRate, in bytes a second, is what a player gets on any path: its own entity in each of 20 ticks. A peer that
 	// confirms nothing, late or wrongly makes its own path look as narrow as this, and nobody else's.
 	leastRate = 2000
@@ -23,24 +26,24 @@ const (
 	pastTicks  = 4
 	fewSamples = 4
 
-	// A wide path becomes narrow when for suspectTicks in a row more than suspectWait is waited, or once more than surelyWait:
-	// what jitters is not a queue.
-	suspectWait  = 25 * time.Millisecond
-	surelyWait   = 80 * time.Millisecond
-	suspectTicks = 6
+	// A wide path becomes narrow when for suspectTicks in a row packets wait for suspectWait longer than before, and four times as
+	// much as the path jitters: who sends more than a path takes makes a queue that grows. Before it is known how much it
+	// jitters, firstJitter is assumed.
+	suspectWait  = 15 * time.Millisecond
+	suspectTicks = 2
+	firstJitter  = 20 * time.Millisecond
 
 	// leastTarget and mostTarget bound the queue that is wanted: see target.
 	leastTarget = 6 * time.Millisecond
-	mostTarget  = 40 * time.Millisecond
+	mostTarget  = 60 * time.Millisecond
 
 	// leastGrowth and mostGrowth are by how much the rate grows in a tick, in 256ths. It doubles with each tick that
 	// finds no queue: ten times the rate is found within two seconds.
 	leastGrowth = 3
 	mostGrowth  = 16
 
-	// patience is how often in a row a queue is paid back before it is taken for someone else's, and mostNoise how long it may be
-	// to be only borne.
-	patience  = 4
+	// mostNoise is how much of a queue that is not ours is borne. It may be the packets of others of us, which come in the same ticks.
+	// More than that is of somebody who fills the queue and would take everything.
 	mostNoise = 60 * time.Millisecond
 
 	// mostLate bounds what is paid back at once.
@@ -48,19 +51,28 @@ const (
 
 	// drainEvery is how often a path with somebody else's queue, or with a loss above lossy, in thousandths, is let run empty.
 	drainEvery = 3 * time.Second
-	lossy      = 30
+	lossy      = 20
 
 	// cutDrain is for how long little is sent when much is lost without a queue: who came to a full queue has never seen
 	// the path without it.
 	cutDrain = 300 * time.Millisecond
-	cutShare = 192
+
+	// lookDrain is for how long little is sent on any narrow path at each third drainEvery, to see the round trip without a queue.
+	lookDrain = 100 * time.Millisecond
+
+	// carefulFor is how long after that the rate grows by the 256th part only: nothing but loss will say that it is too much.
+	carefulFor = 10 * time.Second
 
 	// The share of what is lost is judged once a second, if lossBytes have come to their end since, or after lossSpan.
-	lossBytes = 48 << 10
+	lossBytes = 96 << 10
 	lossSpan  = 4 * time.Second
 
+	// firstOwn is the loss, in thousandths, that a path is presumed to have of itself, and mostOwn what is believed of one at most.
+	firstOwn = 100
+	mostOwn  = 250
+
 	// lossPatience is how many seconds in a row we give way to a loss before it counts as the path's own.
-	lossPatience = 4
+	lossPatience = 2
 
 	// spareTicks is how many ticks in a row must leave a third of the rate unused until the path counts as wide again.
 	spareTicks = 40

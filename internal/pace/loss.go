@@ -10,11 +10,15 @@ type lossMeter struct {
 	share       int64 // of what came to its end in the last span, in thousandths
 	blamed      int64 // the share, in thousandths, for which we gave way
 	times       uint8 // that we did, and it did not help
+	begun       bool
 	own         int64 // the share that is the path's own
 }
 
 // add takes a tick, and reports once a second whether much more was lost than the path loses of itself.
 func (m *lossMeter) add(s *span, at time.Duration) bool {
+	if !m.begun {
+		m.begun, m.own = true, firstOwn
+	}
 	m.acked, m.lost = m.acked+int64(s.acked), m.lost+int64(s.lost)
 	if at-m.since < time.Second || m.acked+m.lost < lossBytes && at-m.since < lossSpan || m.acked+m.lost == 0 {
 		return false
@@ -24,8 +28,8 @@ func (m *lossMeter) add(s *span, at time.Duration) bool {
 	m.since, m.acked, m.lost = at, 0, 0
 	switch {
 	case m.blamed > 0 && share > m.blamed*2/3:
-		if m.times++; m.times == lossPatience {
-			m.own, m.blamed = max(m.own, min(share, 250)), 0
+		if m.times++; m.times > lossPatience {
+			m.own, m.blamed = max(m.own, min(share, mostOwn)), 0
 		}
 	case share < m.own:
 		m.own -= (m.own - share) / 16
@@ -37,5 +41,5 @@ func (m *lossMeter) add(s *span, at time.Duration) bool {
 	if m.blamed == 0 {
 		m.blamed, m.times = share, 0
 	}
-	return true
+	return m.times > 0 || share > m.own+4*strangeLoss // once may be chance
 }

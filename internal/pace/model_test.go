@@ -17,6 +17,10 @@ type link struct {
 	loss   float64
 	free   time.Duration // when it has sent what was given to it
 
+	// Instead of a queue it may have a bucket of so many bytes: what is above the rate is dropped, and nothing waits.
+	bucket, fill float64
+	filled       time.Duration
+
 	given, dropped int
 	carried        int64
 	waits          time.Duration
@@ -78,13 +82,22 @@ func (m *model) put(n int, arrived, dropped func(at time.Duration)) {
 	if l.jitter > 0 {
 		back += time.Duration(m.rand.Int64N(int64(l.jitter))) + time.Duration(m.rand.Int64N(int64(l.jitter)))
 	}
+	if l.bucket > 0 {
+		wait, l.free = 0, m.now
+		l.fill = min(l.fill+float64(l.rate)*(m.now-l.filled).Seconds(), l.bucket)
+		l.filled = m.now
+		if l.fill -= float64(n); l.fill < 0 {
+			l.fill += float64(n)
+			wait = l.queue + 1
+		}
+	}
 	if wait > l.queue {
 		l.dropped++
 		m.at(m.now+wait+l.delay+back, dropped)
 		return
 	}
 	l.waits += wait
-	if l.rate > 0 {
+	if l.rate > 0 && l.bucket == 0 {
 		l.free = m.now + wait + time.Duration(int64(n)*int64(time.Second)/l.rate)
 	} else {
 		l.free = m.now
@@ -107,6 +120,7 @@ type player struct {
 	own   int // bytes of a tick that are sent in any case
 
 	sent      int64
+	arrived   int64
 	latencies []time.Duration // of its own entity, one way
 	budgets   []int
 }
@@ -163,6 +177,7 @@ func (p *player) put(n int, own bool) {
 	p.sent += int64(n)
 	p.m.put(n, func(at time.Duration) {
 		p.path.Acked(at, at-sentAt, n)
+		p.arrived += int64(n)
 		if own {
 			p.latencies = append(p.latencies, at-sentAt)
 		}
@@ -248,11 +263,15 @@ type mark struct {
 	given, dropped int
 	carried        int64
 	waits          time.Duration
+	rate           int64
 }
+
+// room is how many bytes a link of this rate can have carried since.
+func (k mark) room(from mark) float64 { return float64(k.rate) * (k.at - from.at).Seconds() }
 
 func (m *model) mark() mark {
 	l := &m.link
-	return mark{m.now, l.given, l.dropped, l.carried, l.waits}
+	return mark{m.now, l.given, l.dropped, l.carried, l.waits, l.rate}
 }
 
 func percentile(list []time.Duration, q float64) time.Duration {

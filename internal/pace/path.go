@@ -27,7 +27,8 @@ const Unlimited = math.MaxInt32
 // server, which does not go back and is above 0.
 type Path struct {
 	mode   mode
-	over   uint8 // ticks in a row with too long a queue while wide, and times in a row that we gave way while alone
+	over   uint8 // ticks in a row with too long a queue, while wide
+	vain   uint8 // times in a row that it did not help to pay a queue back
 	unused uint8 // ticks in a row that had no use for their rate
 	budget int32 // of the last tick, if narrow
 
@@ -37,20 +38,23 @@ type Path struct {
 	grow   int64 // of the next growth, in 256ths
 	window int64 // bytes, while competing
 
-	// The least round trip of this epoch and the one before.
-	least, leastBefore base
+	least, leastBefore base // the round trip without a queue, of this epoch and the one before
 	epochEnd           time.Duration
 	smoothed           time.Duration // round trip
 
-	queue   time.Duration // how long packets wait now, of our doing
-	noise   time.Duration // how long they wait of others' doing
-	full    time.Duration // the longest wait of late: how long a full queue is
-	paid    time.Duration // the queue for which we last gave way, until it is seen whether that helped
-	deaf    time.Duration // until then the queue is that of before
-	grown   time.Duration // when the rate last grew
-	halved  time.Duration // when the window last shrank
-	trial   bool          // all of us have let the queue run empty
-	drained time.Duration // which drainEvery it is
+	queue   time.Duration    // how long packets wait now, of our doing
+	noise   time.Duration    // how long they wait of others' doing
+	full    time.Duration    // the longest wait of late: how long a full queue is
+	paid    time.Duration    // the queue for which we last gave way, until it is seen whether that helped
+	deaf    time.Duration    // until then the queue is that of before
+	grown   time.Duration    // when the rate last grew
+	careful time.Duration    // until then more is lost if more is sent
+	halved  time.Duration    // when the window last shrank
+	heeded  bool             // there has been a wait
+	waited  [2]time.Duration // in the last ticks
+	jitter  time.Duration    // how much that differs from tick to tick
+	trial   bool             // all of us have let the queue run empty
+	drained time.Duration    // which drainEvery it is
 
 	began time.Duration // of the tick under way
 	now   span
@@ -58,7 +62,8 @@ type Path struct {
 	loss  lossMeter
 }
 
-// base is the round trip of a path on which nothing waits, as a packet of that size showed it.
+// base is the least round trip, and the size of the packet that showed it: on a narrow path a large one takes longer though nothing
+// waits.
 type base struct {
 	rtt  time.Duration
 	size int
@@ -105,24 +110,25 @@ func (p *Path) Sent(n int) {
 	p.credit -= int64(n)
 }
 
-// Acked says that n bytes are known to have arrived. rtt is how long the newest of them took, 0 if that is not known.
+// Acked says that n bytes are known to have arrived, in a packet that took rtt there and back, or 0 if that is not known. What was
+// timed may be a packet of its own, of which no bytes count: then n is 0.
 func (p *Path) Acked(at, rtt time.Duration, n int) {
 	p.now.acked += int32(n)
 	if rtt <= 0 {
 		return
 	}
-	if at >= p.epochEnd {
+	if at >= p.epochEnd && (p.mode != competing || at >= p.epochEnd+longEpoch) {
 		p.newEpoch(at, rtt, n)
 	}
+	p.smoothed += (rtt - p.smoothed) / 8
 	if rtt < p.least.rtt {
 		p.least = base{rtt, n}
 	}
-	p.smoothed += (rtt - p.smoothed) / 8
-	least := p.base()
-	wait := rtt - least.rtt
-	if p.mode != wide && n > least.size {
-		wait -= p.takes(int64(n - least.size)) // a large packet is not a queue
+	least := &p.least
+	if b := &p.leastBefore; b.rtt > 0 && b.rtt < least.rtt {
+		least = b
 	}
+	wait := rtt - least.rtt - p.takes(n-least.size)
 	if s := &p.now; s.samples == 0 || wait < s.wait {
 		s.wait = wait
 	}
@@ -167,7 +173,7 @@ func (p *Path) Budget(at time.Duration) int {
 }
 
 func (p *Path) newEpoch(at, rtt time.Duration, n int) {
-	if p.least.rtt == 0 {
+	if p.smoothed == 0 {
 		p.smoothed = rtt
 	}
 	p.leastBefore, p.least = p.least, base{rtt, n}
@@ -175,14 +181,10 @@ func (p *Path) newEpoch(at, rtt time.Duration, n int) {
 	p.full /= 2
 }
 
-func (p *Path) base() *base {
-	if b := &p.leastBefore; b.rtt > 0 && b.rtt < p.least.rtt {
-		return b
+// takes returns how long n bytes take on a narrow path, 0 if there are none.
+func (p *Path) takes(n int) time.Duration {
+	if p.mode == wide || n <= 0 {
+		return 0
 	}
-	return &p.least
-}
-
-// takes returns how long n bytes take at the rate of the path.
-func (p *Path) takes(n int64) time.Duration {
-	return time.Duration(n * int64(time.Second) / p.rate)
+	return time.Duration(int64(n) * int64(time.Second) / max(p.rate, p.known))
 }
