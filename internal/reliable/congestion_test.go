@@ -9,6 +9,7 @@ import (
 	"parley/simnet"
 
 	"parley/internal/kit"
+	"parley/internal/kit/tcp"
 )
 
 // bulk sends ordered packets of 1,200 bytes as fast as it is let for the whole
@@ -45,26 +46,29 @@ func (b *bulk) fill(now time.Time) {
 	}
 }
 
+// bytes returns what the other side has delivered.
+func (b *bulk) bytes() int64 { return int64(b.goodput) }
+
 // begin lets the flow start now.
 func (b *bulk) begin() { b.fill(b.net.Now()); b.host.Poke() }
 
 // measure runs the network for warm and then for span, and returns the share of
 // rate that goes to each of the counted flows.
-func measure(t *testing.T, n *simnet.Network, warm, span time.Duration, rate int, sizes ...*int) []float64 {
+func measure(t *testing.T, n *simnet.Network, warm, span time.Duration, rate int, sizes ...func() int64) []float64 {
 	t.Helper()
 	if err := n.Run(warm); err != nil {
 		t.Fatal(err)
 	}
-	was := make([]int, len(sizes))
+	was := make([]int64, len(sizes))
 	for i, s := range sizes {
-		was[i] = *s
+		was[i] = s()
 	}
 	if err := n.Run(span); err != nil {
 		t.Fatal(err)
 	}
 	shares := make([]float64, len(sizes))
 	for i, s := range sizes {
-		shares[i] = float64(*s-was[i]) * 8 / span.Seconds() / float64(rate)
+		shares[i] = float64(s()-was[i]) * 8 / span.Seconds() / float64(rate)
 	}
 	return shares
 }
@@ -112,7 +116,7 @@ func TestOneBulkFlowFillsTheLink(t *testing.T) {
 				for i := range 600 {
 					n.After(5*time.Second+time.Duration(i)*50*time.Millisecond, "look", func() { queueSum += data.Backlog(); samples++ })
 				}
-				share := measure(t, n, 5*time.Second, 30*time.Second, tt.rate, &b.goodput)[0]
+				share := measure(t, n, 5*time.Second, 30*time.Second, tt.rate, b.bytes)[0]
 				queue := queueSum / time.Duration(samples)
 				st := b.src.sender.Stats()
 				t.Logf("seed=%d: %.1f%% of the link, mean queue %v, mode %d, window %d, rtt %v, %d sent, %d resent, %d fast", seed, share*100, queue,
@@ -141,18 +145,14 @@ func TestABulkFlowSharesWithTCP(t *testing.T) {
 					n.SetLimits(simnet.Limits{Steps: 10_000_000})
 					data, back := bottleneck(n, delay, 0, 100*time.Millisecond, tenMbit)
 					b := addBulk(n, seed, addrA, addrB, data, back)
-					src := newReno(netip.MustParseAddrPort("10.0.0.4:4"), n.Now())
-					sink := &renoSink{to: netip.MustParseAddrPort("10.0.0.3:3"), got: map[uint32]bool{}}
-					from, to := n.Add(sink.to, src), n.Add(src.to, sink)
-					n.Route(from, to, data)
-					n.Route(to, from, back)
-					first, second := b.begin, func() { src.started, src.now = true, n.Now(); from.Poke() }
+					download := tcp.Join(n, tcp.Reno, netip.MustParseAddrPort("10.0.0.3:3"), netip.MustParseAddrPort("10.0.0.4:4"), data, back)
+					first, second := b.begin, download.Start
 					if late < 0 {
 						first, second = second, first
 					}
 					first()
 					n.After(abs(late), "second flow", second)
-					shares := measure(t, n, 15*time.Second, 60*time.Second, tenMbit, &b.goodput, &sink.size)
+					shares := measure(t, n, 15*time.Second, 60*time.Second, tenMbit, b.bytes, download.Received)
 					ours := shares[0] / (shares[0] + shares[1])
 					t.Logf("seed=%d: ours %.1f%% of the link, TCP %.1f%%: we take %.0f%%; mode %d", seed, shares[0]*100, shares[1]*100, ours*100, b.src.sender.cong.mode)
 					if ours < .3 || ours > .7 {

@@ -61,7 +61,7 @@ func TestRatesLossLagAndDisorder(t *testing.T) {
 					b.goodput += m.size
 				}
 				b.begin()
-				share := measure(t, n, 5*time.Second, 60*time.Second, 8*tt.rate, &b.goodput)[0]
+				share := measure(t, n, 5*time.Second, 60*time.Second, 8*tt.rate, b.bytes)[0]
 				t.Logf("seed=%d: %.1f%% of the link", seed, share*100)
 				if share < tt.want {
 					t.Errorf("seed=%d: %.1f%% of the link, want at least %.0f%%", seed, share*100, tt.want*100)
