@@ -21,8 +21,8 @@ type seen struct {
 }
 
 func (p *Path) look() (s seen) {
-	for i := range p.past {
-		t := &p.past[i]
+	for i := range uint8(pastTicks) {
+		t := &p.past[(p.at-i)%pastTicks]
 		if t.samples > 0 && s.samples < fewSamples {
 			if !s.known || t.wait < s.wait {
 				s.wait, s.known = t.wait, true
@@ -32,8 +32,10 @@ func (p *Path) look() (s seen) {
 		s.took += t.took
 		s.sent, s.acked, s.lost = s.sent+t.sent, s.acked+t.acked, s.lost+t.lost
 	}
-	s.arrived = leastRate
-	if s.took > 0 {
+	switch {
+	case s.took == 0 || s.acked == 0 && s.lost == 0: // no news
+		s.arrived = max(p.rate, leastRate)
+	default:
 		s.arrived = max(int64(s.acked)*int64(time.Second)/int64(s.took), leastRate)
 	}
 	return s
@@ -45,7 +47,7 @@ func (p *Path) judge(at time.Duration) {
 	if s.known {
 		p.heed(s.wait)
 	}
-	cut := p.loss.add(&p.past[0], at)
+	cut := p.loss.add(p.newest(), at)
 	switch p.mode {
 	case wide:
 		p.judgeWide(at, &s, cut)
@@ -59,7 +61,7 @@ func (p *Path) judge(at time.Duration) {
 // heed takes how long packets wait now. How much that differs from tick to tick is how much the path jitters. A queue
 // grows and shrinks evenly.
 func (p *Path) heed(wait time.Duration) {
-	if t := &p.past[0]; t.samples > 0 {
+	if t := p.newest(); t.samples > 0 {
 		if !p.heeded {
 			p.heeded, p.jitter, p.waited = true, firstJitter, [2]time.Duration{t.wait, t.wait}
 		}
@@ -107,6 +109,17 @@ func (p *Path) drainNow(at time.Duration) {
 	}
 }
 
+// narrows begins to limit what is sent. The round trip that is known from long before is of a faster path, on which the size of a
+// packet did not matter.
+func (p *Path) narrows(at time.Duration) {
+	p.enter(alone)
+	for _, b := range []*base{&p.least, &p.leastBefore} {
+		if at-b.at > beforeLong {
+			b.size = 0
+		}
+	}
+}
+
 func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
 	if p.queue > suspectWait+4*p.jitter {
 		p.over++
@@ -115,11 +128,11 @@ func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
 	}
 	switch {
 	case cut:
-		p.enter(alone)
+		p.narrows(at)
 		p.giveWayToLoss(at, s.arrived)
 	case p.over >= suspectTicks:
 		p.noise = min(p.noise, 2*p.jitter)
-		p.enter(alone)
+		p.narrows(at)
 		p.giveWay(at, s.arrived)
 	}
 }
@@ -148,8 +161,11 @@ func (p *Path) giveWay(at time.Duration, arrived int64) {
 	if p.rate > arrived { // what went out since is not seen yet
 		late += time.Duration(float64(p.smoothed) * (float64(p.rate)/float64(arrived) - 1))
 	}
-	if p.rate == 0 || arrived < p.rate {
-		p.rate = max(arrived*31/32, leastRate)
+	if p.rate == 0 {
+		p.rate, p.credit = arrived, 0
+	} else if arrived < p.rate {
+		// What arrives comes in lumps, if there is a gap in a stream.
+		p.rate = max(arrived*31/32, p.rate/2, leastRate)
 	}
 	p.payBack(at, late)
 }
@@ -166,7 +182,7 @@ func (p *Path) giveWayToLoss(at time.Duration, arrived int64) {
 func (p *Path) payBack(at, late time.Duration) {
 	late = min(max(late, 0), mostLate)
 	p.credit = min(p.credit, 0) - p.rate*int64(late)/int64(time.Second)
-	p.deaf = at + late + p.past[0].took + p.smoothed
+	p.deaf = at + late + p.newest().took + p.smoothed
 }
 
 // growRate looks for more: carefully about the rate that was too much the last time, ever faster elsewhere.
@@ -200,7 +216,7 @@ func (p *Path) judgeCompeting(at time.Duration, s *seen) {
 		return
 	}
 	if used {
-		p.setWindow(p.window + packet*int64(p.past[0].took)/int64(max(p.smoothed, time.Millisecond)))
+		p.setWindow(p.window + packet*int64(p.newest().took)/int64(max(p.smoothed, time.Millisecond)))
 	}
 	p.leaveIfUnused(used)
 }

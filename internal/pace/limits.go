@@ -10,9 +10,12 @@ const (
 	// longEpoch is how much longer while somebody else fills the queue, as nothing passes it by then.
 	longEpoch = 3 * time.Minute
 
-	// leastRate, in bytes a second, is what a player gets on any path: its own entity in each of 20 ticks. A peer that
+	// beforeLong is how long before a path became narrow it was another path.
+	beforeLong = 3 * time.Second
+
+	// leastRate, in bytes a second, is what a player gets on any path: its own entity in each of 20 ticks, and what it says. A peer that
 	// confirms nothing, late or wrongly makes its own path look as narrow as this, and nobody else's.
-	leastRate = 2000
+	leastRate = 4000
 
 	// leastBytes is the least budget that is not 0: less is saved for the next tick, as half of such a packet would be
 	// headers.

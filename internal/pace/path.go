@@ -58,7 +58,8 @@ type Path struct {
 
 	began time.Duration // of the tick under way
 	now   span
-	past  [pastTicks]span // the newest first
+	past  [pastTicks]span // a ring
+	at    uint8           // where the newest is
 	loss  lossMeter
 }
 
@@ -67,6 +68,7 @@ type Path struct {
 type base struct {
 	rtt  time.Duration
 	size int
+	at   time.Duration
 }
 
 type mode uint8
@@ -107,7 +109,7 @@ func (p *Path) Narrow() bool { return p.mode != wide }
 // Sent says that n bytes went out: values, messages, resends and copies alike.
 func (p *Path) Sent(n int) {
 	p.now.sent += int32(n)
-	p.credit -= int64(n)
+	p.credit -= int64(n) // which is of no meaning while the path is wide
 }
 
 // Acked says that n bytes are known to have arrived, in a packet that took rtt there and back, or 0 if that is not known. What was
@@ -122,7 +124,7 @@ func (p *Path) Acked(at, rtt time.Duration, n int) {
 	}
 	p.smoothed += (rtt - p.smoothed) / 8
 	if rtt < p.least.rtt {
-		p.least = base{rtt, n}
+		p.least = base{rtt, n, at}
 	}
 	least := &p.least
 	if b := &p.leastBefore; b.rtt > 0 && b.rtt < least.rtt {
@@ -152,18 +154,24 @@ func (p *Path) Budget(at time.Duration) int {
 		elapsed = 0
 	}
 	p.began = at
-	p.now.took = elapsed
-	copy(p.past[1:], p.past[:])
-	p.past[0], p.now = p.now, span{}
+	if p.mode == wide && p.isQuiet() {
+		p.loss.acked += int64(p.now.acked)
+		p.turn(elapsed)
+		return Unlimited
+	}
+	p.turn(elapsed)
 	if at >= p.deaf {
 		p.judge(at)
 		p.drainNow(at)
 	}
 	if p.mode == wide {
-		p.credit = 0
 		return Unlimited
 	}
 	share := p.rate * int64(min(elapsed, mostElapsed)) / int64(time.Second)
+	if sent := int64(p.newest().sent); sent > 4*share+packet {
+		// A burst of our own waits now, of which we know: it is paid back as it was sent.
+		p.deaf = max(p.deaf, at+p.smoothed+min(p.takes(int(sent)), mostLate))
+	}
 	p.credit = min(max(p.credit, -p.rate)+share, 2*share)
 	p.budget = 0
 	if p.credit >= leastBytes {
@@ -172,11 +180,25 @@ func (p *Path) Budget(at time.Duration) int {
 	return int(p.budget)
 }
 
+// isQuiet reports whether there is nothing to judge, which is so on most paths at most times.
+func (p *Path) isQuiet() bool {
+	return p.now.samples > 0 && p.now.wait <= suspectWait && p.now.lost == 0 && p.over == 0 && p.heeded
+}
+
+// turn ends a tick.
+func (p *Path) turn(took time.Duration) {
+	p.now.took = took
+	p.at = (p.at + 1) % pastTicks
+	p.past[p.at], p.now = p.now, span{}
+}
+
+func (p *Path) newest() *span { return &p.past[p.at] }
+
 func (p *Path) newEpoch(at, rtt time.Duration, n int) {
 	if p.smoothed == 0 {
 		p.smoothed = rtt
 	}
-	p.leastBefore, p.least = p.least, base{rtt, n}
+	p.leastBefore, p.least = p.least, base{rtt, n, at}
 	p.epochEnd = at + epoch
 	p.full /= 2
 }
