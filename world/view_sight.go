@@ -14,6 +14,9 @@ const (
 	nearUrgency  = 240
 	ownUrgency   = 1 << 16
 	mostUrgency  = 1 << 30
+
+	// farAway is what counts as the edge of sight in a view that sees everything.
+	farAway = 128
 )
 
 // Update brings the view to the newest publication: what has come into sight, what has
@@ -64,6 +67,28 @@ func (v *View) refill() {
 // narrow. Call it after Update and before Next. Changes that do not fit wait, grow more urgent, and are then told at their
 // newest. The player's own entity does not wait: with 0, Next returns its change and no other.
 func (v *View) Allow(bytes int) { v.budget = min(v.budget, max(bytes, 0)) }
+
+// Nearness returns by how much an entity in sight should grow more urgent in each tick in which it has changed and is not told: 256
+// where the player is, half of that at an eighth of the way to the edge of sight, 20 there. What the player owns is more urgent than
+// all that is near. It is for a dialect that knows itself what its clients lack, and has no room for all of it.
+func (v *View) Nearness(id ID) uint32 {
+	i, ok := v.sim.public.slotOf.get(id)
+	if !ok {
+		return leastUrgency
+	}
+	s := &v.sim.public.slots[i]
+	if s.owner != 0 && s.owner == v.player {
+		return ownUrgency - 1
+	}
+	if !s.hasBody {
+		return leastUrgency
+	}
+	edge := v.limit
+	if v.config.Radius < 0 {
+		edge = farAway * farAway
+	}
+	return leastUrgency + uint32(nearUrgency/(1+64*float64(v.distance(s)/edge)))
+}
 
 // look finds the player's own entity and looks from it.
 func (v *View) look() {

@@ -115,10 +115,17 @@ type SlowCount struct {
 
 	Sent, Dropped int             // datagrams down, after slowStart
 	Used          int             // bytes of them that went over the link, headers included
-	Player        []int           // of them, by player
+	Players       []SlowShare     // of one run
 	Waits         time.Duration   // the sum of their times in the queue
 	Seconds       float64         // for how long was measured
 	Budgets       []pace.Estimate // as known at each tick
+}
+
+// SlowShare is what one player of a run got.
+type SlowShare struct {
+	Used             int // bytes on the link, after slowStart
+	Steps, StepsSeen int
+	Oldest           time.Duration // of any walker, after slowStart
 }
 
 // slowRun is one run.
@@ -151,7 +158,7 @@ type slowPlayer struct {
 func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error) {
 	r := &slowRun{net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 18)), walk: &SlowWorld{Walkers: make([]SlowWalker, slowWalkers), asked: make([]uint32, players)}}
 	r.net.SetLimits(simnet.Limits{Steps: 50_000_000})
-	r.Player = make([]int, players)
+	r.Players = make([]SlowShare, players)
 	for _, p := range paths {
 		r.end += p.For
 	}
@@ -174,6 +181,7 @@ func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error
 	}
 	for _, p := range r.players {
 		r.Steps, r.StepsSeen = r.Steps+len(p.steps), r.StepsSeen+p.seen
+		r.Players[p.i].Steps, r.Players[p.i].StepsSeen = len(p.steps), p.seen
 		r.Lines += int(p.nextLn)
 	}
 	r.Seconds = (r.end - slowStart).Seconds()
@@ -229,7 +237,7 @@ func (r *slowRun) sent(p simnet.Packet) (v simnet.Verdict) {
 	}
 	bytes := len(p.Bytes) + 28
 	r.Used += bytes
-	r.Player[r.walk.Own(p.To.Addr())] += bytes
+	r.Players[r.walk.Own(p.To.Addr())].Used += bytes
 	r.Waits += wait
 	return v
 }
@@ -256,6 +264,7 @@ func (p *slowPlayer) judge() {
 		x, _ := p.Walker(i)
 		age := time.Duration(float32(r.tick)-x.X) * slowTick // at the end of the tick before
 		r.Oldest = max(r.Oldest, age)
+		r.Players[p.i].Oldest = max(r.Players[p.i].Oldest, age)
 		if d := r.walk.Distance(i, p.i); d > 0 && d <= slowNear {
 			r.Near = append(r.Near, age)
 		}

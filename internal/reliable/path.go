@@ -29,10 +29,14 @@ type lateFlight struct {
 //
 // While values of an earlier tick wait for the window, it is 0: values that wait grow old, and newer ones would wait behind them.
 func (s *Sender) Budget(now time.Time) int {
+	at := s.at(now)
 	if s.path == nil {
-		s.path = &path{born: s.pool.since(now) - s.at(now)}
+		s.path = &path{born: s.pool.since(now) - at}
+		if s.rtt.least > 0 { // the handshake has shown how long an empty path takes
+			s.path.Acked(s.path.born+at, s.rtt.least, 0)
+		}
 	}
-	n := s.path.Budget(s.path.born + s.at(now))
+	n := s.path.Budget(s.path.born + at)
 	if s.values > 0 {
 		return 0
 	}

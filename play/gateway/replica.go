@@ -27,6 +27,9 @@ type Replica struct {
 	gone     map[world.ID]*replica.Entity // in this tick
 	spare    map[uint16][]*replica.Entity // that no one sees any more, by kind
 	mirror   *world.View                  // of the whole world; while the hub publishes
+	told     *world.View                  // of the player who is being told
+	own      world.ID                     // and its own entity
+	urgency  func(*replica.Entity) uint32 // to that player
 }
 
 type replicaSeat struct {
@@ -50,6 +53,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 		service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{},
 		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
 	}
+	d.urgency = d.matters
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
@@ -208,7 +212,7 @@ func (d *Replica) store(store *replica.Store) {
 			if e = d.take(store, d.kinds[c.Kind]); e == nil {
 				break
 			}
-			d.entities[c.ID] = e
+			d.entities[c.ID], e.Tag = e, uint64(c.ID)
 			d.buf = world.UintValue(world.U16, uint64(c.Entity)).AppendTo(d.buf[:0], message.Little)
 			e.Set(0, d.buf)
 			d.set(e, c)
@@ -297,7 +301,17 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		s.sentChunk(len(d.buf))
 		d.inbox.sent(err)
 	}
-	s.conn.Replicate(replicaBudget)
+	d.told, d.own = s.view, h.entityOf(s.player)
+	s.conn.ReplicateBy(replicaBudget, d.urgency)
+}
+
+// matters returns how urgent an entity is to the player who is being told, if its path does not take all: the own one comes
+// first, then what is near.
+func (d *Replica) matters(e *replica.Entity) uint32 {
+	if id := world.ID(e.Tag); id != d.own {
+		return d.told.Nearness(id)
+	}
+	return replica.Own
 }
 
 // you says which entity is the player's own, again whenever that has changed.

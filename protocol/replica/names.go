@@ -34,6 +34,9 @@ const (
 	Ordered = core.Ordered
 )
 
+// Own is the urgency of an entity that its player cannot do without: see Conn.ReplicateBy.
+const Own = core.Own
+
 // The kinds of events. A client of a foreign server may also get core.EventSkipped.
 const (
 	// EventConnected means that the handshake is done. Only servers get it: Dial waits for it.

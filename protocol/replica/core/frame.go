@@ -98,23 +98,26 @@ func (f *frame) write(v *view, m *Mux) {
 type draft struct {
 	pool   []value
 	ranked []uint64 // of the pool: where a value stands in a packet, and its index
+	urgent []uint64 // of a view's slots: how little urgent they are, and their place in its order
+	rest   bool     // what is added comes after what was added before
 	buf    [maxPacketBytes]byte
 }
 
 // value is one that is to be sent.
 type value struct {
 	sentValue
+	rest bool // it comes after those that are not
 	data []byte
 }
 
-func (d *draft) add(x value) { d.pool = append(d.pool, x) }
+func (d *draft) add(x sentValue, data []byte) { d.pool = append(d.pool, value{x, d.rest, data}) }
 
 // collectNewer finds what a view that is together lacks.
 func (d *draft) collectNewer(v *view, s *Store) {
-	d.pool = d.pool[:0]
+	d.pool, d.rest = d.pool[:0], false
 	for i := range s.variables {
 		if x := &s.variables[i]; x.version > v.base {
-			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data})
+			d.add(sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data)
 		}
 	}
 	for _, at := range v.order {
@@ -124,7 +127,7 @@ func (d *draft) collectNewer(v *view, s *Store) {
 		}
 		for i, version := range e.versions {
 			if version > v.base {
-				d.add(value{sentValue{version, at.kind, uint16(i), at.id, 0}, e.data[i]})
+				d.add(sentValue{version, at.kind, uint16(i), at.id, 0}, e.data[i])
 			}
 		}
 	}
@@ -138,12 +141,16 @@ const (
 
 // rank sorts what was collected so that links are written once, and entities come first:
 //
-//	kind, or after all of them ofTheGame, 16 bits | variable 16 | id 8 | index in the pool 23
+//	rest 1 bit | kind, or after all of them ofTheGame, 16 | variable 16 | id 8 | index in the pool 23
 func (d *draft) rank() {
 	d.ranked = d.ranked[:0]
 	for i := range d.pool {
 		x := &d.pool[i]
-		d.ranked = append(d.ranked, (uint64(x.kind)<<24|uint64(x.variable)<<8|uint64(x.id))<<poolBits|uint64(i))
+		r := (uint64(x.kind)<<24|uint64(x.variable)<<8|uint64(x.id))<<poolBits | uint64(i)
+		if x.rest || x.kind == ofTheGame {
+			r |= 1 << 63
+		}
+		d.ranked = append(d.ranked, r)
 	}
 	slices.Sort(d.ranked)
 }

@@ -470,6 +470,9 @@ func (c *Conn) Peer() netip.AddrPort { return c.endpoint.peer }
 // RTT returns the smoothed round-trip time, 0 while it is unknown.
 func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
 
+// Path returns what is known of the path to the client. Before the first Replicate nothing is.
+func (c *Conn) Path() Path { return c.endpoint.sender.Path() }
+
 // ServerTime returns the connection's clock in µs. Event.Time is a time of this clock.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
 

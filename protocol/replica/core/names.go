@@ -4,6 +4,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/datagram"
 	"parley/internal/metric"
+	"parley/internal/pace"
 	"parley/internal/reliable"
 )
 
@@ -13,6 +14,8 @@ type (
 	Key = admission.Key
 	// EngineStats counts what the engine of reliable packets did.
 	EngineStats = reliable.Stats
+	// Path is what is known of the path to a client.
+	Path = pace.Estimate
 	// Times is a histogram of durations.
 	Times = metric.Times
 	// SocketStats counts what a UDP socket did.

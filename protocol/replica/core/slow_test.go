@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,12 +24,13 @@ func TestALinkWithoutALimitIsToldAll(t *testing.T) { slow.HoldsNothingBack(t) }
 type slowServer struct {
 	*Mux
 	world    *kit.SlowWorld
+	budget   int // of a tick, at most
 	entities []*Entity
 	players  []*Conn
 }
 
 func newSlowServer(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	s := &slowServer{Mux: NewMux(now, Config{}, newShared(seed), kit.Key(seed)), world: w}
+	s := &slowServer{Mux: NewMux(now, Config{}, newShared(seed), kit.Key(seed)), world: w, budget: slowBudget}
 	kind, err := s.Store().AddKind("walker", Variable{"x", DataFloat}, Variable{"y", DataFloat}, Variable{"heading", DataFloat})
 	if err != nil {
 		panic(err)
@@ -38,6 +40,7 @@ func newSlowServer(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer 
 		if err != nil {
 			panic(err)
 		}
+		e.Tag = uint64(len(s.entities))
 		s.entities = append(s.entities, e)
 	}
 	return s
@@ -53,6 +56,8 @@ func (s *slowServer) Turn(_ time.Time, heard func(from netip.AddrPort, step, lin
 				}
 			}
 			s.players = append(s.players, c)
+		case ev.Kind == EventClosed:
+			s.players = slices.DeleteFunc(s.players, func(x *Conn) bool { return x == c })
 		case ev.Kind == EventMessage && string(ev.Name) == "steer":
 			heard(c.Peer(), binary.LittleEndian.Uint32(ev.Data), 0)
 		case ev.Kind == EventMessage:
@@ -73,19 +78,31 @@ func (s *slowServer) Tick(now time.Time) {
 		}
 	}
 	for _, c := range s.players {
-		c.Replicate(slowBudget)
+		own := s.world.Own(c.Peer())
+		c.ReplicateBy(s.budget, func(e *Entity) uint32 {
+			d := s.world.Distance(own, int(e.Tag))
+			if d == 0 {
+				return Own
+			}
+			return uint32(16 + 240*75*75/(75*75+64*d*d)) // as world.View.Nearness with an edge of 75
+		})
 	}
 }
 
 func (s *slowServer) Say(_ time.Time, to netip.AddrPort, line uint32) {
 	if err := s.Conn(to).Send(Ordered, "chat", append(binary.LittleEndian.AppendUint32(nil, line), make([]byte, kit.LineBytes)...)); err != nil {
-		panic(err)
+		panic(err) // the window has room for a few lines
 	}
 }
 
 func (s *slowServer) Entered() int { return len(s.players) }
 
-func (s *slowServer) Path(to netip.AddrPort) pace.Estimate { return s.Conn(to).endpoint.sender.Path() }
+func (s *slowServer) Path(to netip.AddrPort) (e pace.Estimate) {
+	if c := s.Conn(to); c != nil {
+		e = c.Path()
+	}
+	return e
+}
 
 // slowClient is a player.
 type slowClient struct {
@@ -112,11 +129,9 @@ func (c slowClient) Turn(now time.Time, heard func(line uint32)) {
 func (c slowClient) Step(now time.Time, step uint32) { c.tell(now, "steer", step) }
 func (c slowClient) Say(now time.Time, line uint32)  { c.tell(now, "chat", line) }
 
-// tell sends a message as large as a line of chat.
+// tell sends a message as large as a line of chat. If it cannot, the step or the line is not seen.
 func (c slowClient) tell(now time.Time, name string, n uint32) {
-	if err := c.Send(now, Ordered, name, append(binary.LittleEndian.AppendUint32(nil, n), make([]byte, kit.LineBytes)...)); err != nil {
-		panic(err)
-	}
+	_ = c.Send(now, Ordered, name, append(binary.LittleEndian.AppendUint32(nil, n), make([]byte, kit.LineBytes)...))
 }
 
 func (c slowClient) Walker(i int) (w kit.SlowWalker, ok bool) {

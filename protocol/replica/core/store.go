@@ -51,6 +51,9 @@ type Variable struct {
 
 // Entity is an entity of a kind. All clients that see it share its values.
 type Entity struct {
+	// Tag is the application's: replica does not use it.
+	Tag uint64
+
 	store    *Store
 	number   uint64
 	kind     uint16

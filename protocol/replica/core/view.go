@@ -41,6 +41,8 @@ type slot struct {
 	kind   uint16
 	id     uint8
 
+	urgency uint32 // of what is lacking, on a narrow path: see view_narrow.go
+
 	// Unless the view is together:
 	sent []uint64 // version of each variable as sent last, or a newer one of the Store; 0 if lost or never
 	upto uint64   // entity.version when all was sent and nothing lost since

@@ -7,13 +7,23 @@ import (
 )
 
 // Replicate sends the newest values of variables that have changed or were lost, at most budget
-// bytes in all. Entities take turns, so that every value is sent in the end. Call it once a tick. It
-// sends only variables that the client has linked.
-func (c *Conn) Replicate(budget int) {
-	now := c.mux.now
+// bytes in all, and no more than the path to the client takes. Entities take turns, so that every value is sent in the end. Call
+// it once a tick. It sends only variables that the client has linked.
+func (c *Conn) Replicate(budget int) { c.ReplicateBy(budget, nil) }
+
+// ReplicateBy is Replicate for a client to whom not all entities matter alike. While the path to it takes less than there is to
+// tell, urgency is called for each entity that it lacks. An entity of twice the urgency is told twice as often, one of Own
+// in each tick, whatever the path takes.
+func (c *Conn) ReplicateBy(budget int, urgency func(*Entity) uint32) {
 	if c.endpoint.mayTalk() != nil || !c.endpoint.link.isFinished() {
 		return
 	}
+	c.replicate(budget, c.endpoint.sender.Budget(c.mux.now), urgency)
+}
+
+// replicate is ReplicateBy on a path that takes so many bytes.
+func (c *Conn) replicate(budget, path int, urgency func(*Entity) uint32) {
+	now := c.mux.now
 	c.endpoint.now = now
 	v := c.openView()
 	c.endpoint.nextTable()
@@ -22,7 +32,11 @@ func (c *Conn) Replicate(budget int) {
 	if !c.endpoint.link.all(len(c.endpoint.store.items)) {
 		v.part()
 	}
-	if !v.together || !c.sendTogether(now, budget) {
+	if path < budget {
+		if !v.together || !c.sendTogether(now, path-datagramBytes) {
+			c.sendNarrow(now, path, urgency)
+		}
+	} else if !v.together || !c.sendTogether(now, budget) {
 		c.sendApart(now, budget)
 	}
 	c.mux.conns.Load(c)
@@ -68,14 +82,21 @@ func (c *Conn) sendPacket(now time.Time, p *framePacket) bool {
 // sendApart sends a view what it lacks of each value, within the budget. If that is all, the
 // view is together.
 func (c *Conn) sendApart(now time.Time, budget int) {
-	v, d := c.endpoint.view, &c.mux.draft
+	d := &c.mux.draft
 	whole := c.collect(d, budget)
 	d.rank()
-	budget = max(budget, minReplicateBytes)
-	for rest := d.ranked; len(rest) > 0; {
+	if c.sendRanked(now, d.ranked, max(budget, minReplicateBytes)) && whole {
+		c.nowTogether()
+	}
+}
+
+// sendRanked sends values that were collected, within the budget, and reports whether these were all.
+func (c *Conn) sendRanked(now time.Time, ranked []uint64, budget int) bool {
+	v, d := c.endpoint.view, &c.mux.draft
+	for rest := ranked; len(rest) > 0; {
 		size := min(maxPacketBytes, budget)
 		if c.endpoint.sender.Ready(size) != nil {
-			return
+			return false
 		}
 		p, n := d.write(c.endpoint.buffers, &c.endpoint.store.cargos, rest, size)
 		sent := n > 0 && c.sendPacket(now, &p)
@@ -85,12 +106,17 @@ func (c *Conn) sendApart(now time.Time, budget int) {
 		}
 		p.release(c.endpoint.buffers, &c.endpoint.store.cargos)
 		if !sent {
-			return
+			return false
 		}
 		rest = rest[n:]
 	}
-	if whole && c.endpoint.link.all(len(c.endpoint.store.items)) {
-		v.together, v.base = true, c.endpoint.store.version
+	return true
+}
+
+// nowTogether notes that a view was sent all that it lacked.
+func (c *Conn) nowTogether() {
+	if c.endpoint.link.all(len(c.endpoint.store.items)) {
+		c.endpoint.view.together, c.endpoint.view.base = true, c.endpoint.store.version
 	}
 }
 
@@ -113,18 +139,8 @@ const minReplicateBytes = 13 + 8 + MaxValueBytes
 // collect finds what a view that is not together lacks, oldest round first, up to what the
 // budget can hold at best, and reports whether it looked at all.
 func (c *Conn) collect(d *draft, budget int) bool {
-	v, s := c.endpoint.view, c.endpoint.store
-	d.pool = d.pool[:0]
-	for len(v.sent) < len(s.variables) { // before it is together, as then all are linked
-		v.sent = append(v.sent, 0)
-	}
-	left := budget
-	for i := range s.variables {
-		if x := &s.variables[i]; x.version > v.sent[i] && c.endpoint.link.linked(x.item) {
-			left -= 3 + len(x.data)
-			d.add(value{sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data})
-		}
-	}
+	v := c.endpoint.view
+	left := c.collectVariables(d, budget)
 	for n := len(v.order); n > 0; n-- {
 		if left <= 0 || len(d.pool) >= maxPool {
 			return false
@@ -136,6 +152,23 @@ func (c *Conn) collect(d *draft, budget int) bool {
 		v.at++
 	}
 	return true
+}
+
+// collectVariables begins with what is lacking of the variables of the game, and returns what is left of the budget.
+func (c *Conn) collectVariables(d *draft, budget int) (left int) {
+	v, s := c.endpoint.view, c.endpoint.store
+	d.pool, d.rest = d.pool[:0], false
+	for len(v.sent) < len(s.variables) { // before it is together, as then all are linked
+		v.sent = append(v.sent, 0)
+	}
+	left = budget
+	for i := range s.variables {
+		if x := &s.variables[i]; x.version > v.sent[i] && c.endpoint.link.linked(x.item) {
+			left -= 3 + len(x.data)
+			d.add(sentValue{x.version, ofTheGame, uint16(i), 0, 0}, x.data)
+		}
+	}
+	return left
 }
 
 // collectSlot adds what one slot lacks and returns how many bytes that takes at
@@ -154,7 +187,7 @@ func (c *Conn) collectSlot(d *draft, s *slot) (size int) {
 			all = false
 		default:
 			size += 2 + len(e.data[i])
-			d.add(value{sentValue{version, s.kind, uint16(i), s.id, 0}, e.data[i]})
+			d.add(sentValue{version, s.kind, uint16(i), s.id, 0}, e.data[i])
 		}
 	}
 	if size == 0 && all {
