@@ -52,7 +52,7 @@ func TestTheQueueOfANarrowStreamIsAsLongAsItSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			got += n
-			// What the sender's own kernel holds comes off, so it is asked first: later it would hold more of what was written.
+			// What the sender's own kernel holds is not under way. It is asked last: so what is written meanwhile is not taken for a queue.
 			unsent := 0
 			underWay := written.Load()
 			raw.Control(func(fd uintptr) { unsent, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
@@ -65,9 +65,10 @@ func TestTheQueueOfANarrowStreamIsAsLongAsItSays(t *testing.T) {
 		server.Close()
 		client.Close()
 		slices.Sort(waits)
-		// The half of them, since a machine that is busy elsewhere makes some long and some short.
+		// The half of them, since a machine that is busy elsewhere makes some long and some short. They are measured when something
+		// has just left the queue: at 100 kbit/s that is half of it.
 		t.Logf("%d bit/s: %v, %v, %v", rate, waits[len(waits)/10], waits[len(waits)/2], waits[len(waits)*9/10])
-		if got := waits[len(waits)/2]; got < queue/2 || got > 2*queue {
+		if got := waits[len(waits)/2]; got < queue/4 || got > 2*queue {
 			t.Errorf("at %d bit/s the queue is %v long, want about %v", rate, got, queue)
 		}
 	}
