@@ -40,6 +40,7 @@ func judge(r *Report) []Bar {
 	j.rush()
 	j.crowd()
 	j.room()
+	j.narrow()
 	return j.bars
 }
 

@@ -42,27 +42,29 @@ const maxReply = 64 << 20
 const roleVariable = "PARLEY_BENCH_ROLE"
 
 // start starts a child in a role.
-func start(role string) (*child, error) {
+func start(role string) (*child, error) { return startFor(Peer{}, role) }
+
+// startFor starts a child that is a role of a peer.
+func startFor(p Peer, role string) (*child, error) {
+	cmd, err := commandFor(p, role)
+	if err != nil {
+		return nil, err
+	}
+	return startCommand(cmd)
+}
+
+// commandFor is the program of a role of a peer: this one, unless the peer has one of its own.
+func commandFor(p Peer, role string) (*exec.Cmd, error) {
+	if p.Program != nil {
+		return p.Program(role)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
-	return startCommand(cmd)
-}
-
-// startFor starts a child that is a role of a peer: this program, unless the peer has one
-// of its own.
-func startFor(p Peer, role string) (*child, error) {
-	if p.Program == nil {
-		return start(role)
-	}
-	cmd, err := p.Program(role)
-	if err != nil {
-		return nil, err
-	}
-	return startCommand(cmd)
+	return cmd, nil
 }
 
 func startCommand(cmd *exec.Cmd) (c *child, err error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/play/player"
 )
 
 // TestMain lets the test binary be a child, as the program itself is.
@@ -24,9 +26,9 @@ func TestTheCommandLineSaysWhatIsMeasured(t *testing.T) {
 		rounds int
 		bad    bool
 	}{
-		{name: "everything by default", works: "W1 W2 W3 W4", rounds: 3},
-		{name: "quick has one round", args: "-quick", works: "W1 W2 W3 W4", rounds: 1},
-		{name: "quick with as many rounds as asked for", args: "-quick -repeat 5", works: "W1 W2 W3 W4", rounds: 5},
+		{name: "everything by default", works: "W1 W2 W3 W4 W6", rounds: 3},
+		{name: "quick has one round", args: "-quick", works: "W1 W2 W3 W4 W6", rounds: 1},
+		{name: "quick with as many rounds as asked for", args: "-quick -repeat 5", works: "W1 W2 W3 W4 W6", rounds: 5},
 		{name: "some works, in their order", args: "-work W4,W2", works: "W4 W2", rounds: 3},
 		{name: "a work that there is not", args: "-work W5", bad: true},
 		{name: "no round", args: "-repeat -1", bad: true},
@@ -111,6 +113,7 @@ func TestEachPeerCanDoWhatItSays(t *testing.T) {
 			{rushWork, p.Listen != nil && p.Dial != nil},
 			{crowdWork, p.Listen != nil && (p.Dial != nil || p.Join != nil)},
 			{roomWork, p.Room != nil && p.Room.Listen != nil && p.Room.Join != nil},
+			{narrowWork, slices.Contains(player.Dialects, p.Narrow)},
 		} {
 			if x.work.takes(p) && !x.ready {
 				t.Errorf("%s takes part in %s and lacks a function", p.Name, x.work.name)

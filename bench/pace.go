@@ -13,6 +13,9 @@ type pace struct {
 	crowdWarm time.Duration
 
 	room, roomWarm time.Duration // W4
+
+	// W6: for how long is played, from when on it is measured, and how long before the end nothing more is asked for.
+	narrow, narrowWarm, narrowRest time.Duration
 }
 
 var (
@@ -21,11 +24,13 @@ var (
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
 		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
+		narrow: 24 * time.Second, narrowWarm: 3 * time.Second, narrowRest: 2 * time.Second,
 	}
 	quickPace = pace{
 		echo: 4 * time.Second, echoWarm: time.Second, echoRuns: 1,
 		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
 		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
 		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,
+		narrow: 9 * time.Second, narrowWarm: 3 * time.Second, narrowRest: time.Second,
 	}
 )

@@ -20,6 +20,10 @@ var roles = map[string]func() map[string]deed{
 	"client":       clientRole,
 	"room":         roomRole,
 	"room clients": roomClientsRole,
+
+	"narrow server": narrowServerRole,
+	"narrow link":   narrowLinkRole,
+	"narrow player": narrowPlayerRole,
 }
 
 // serveWith says which server a child is to be.

@@ -15,7 +15,7 @@ import (
 var colyseusFiles embed.FS
 
 var colyseusPeers = []Peer{{
-	Name: "colyseus", Settings: "float32 x and y in an ArraySchema, broadcastPatch in each tick, ws-transport", Only: true, Room: &Room{},
+	Name: "colyseus", Settings: "float32 x and y in an ArraySchema, broadcastPatch in each tick, ws-transport", Only: true, Room: &Room{}, Narrow: "colyseus", TCP: true,
 	Missing: func() string {
 		if _, err := colyseusFolder(); err != nil {
 			return err.Error()
@@ -25,7 +25,9 @@ var colyseusPeers = []Peer{{
 	Version: colyseusVersion,
 	Program: func(role string) (*exec.Cmd, error) {
 		dir, err := colyseusFolder()
-		file := map[string]string{"room": "server.mjs", "room clients": "clients.mjs"}[role]
+		file := map[string]string{
+			"room": "server.mjs", "room clients": "clients.mjs", "narrow server": "narrow_server.mjs", "narrow player": "narrow_player.mjs",
+		}[role]
 		cmd := exec.Command("node", filepath.Join(dir, file))
 		cmd.Env = append(os.Environ(), "NODE_ENV=production")
 		return cmd, err

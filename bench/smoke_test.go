@@ -13,6 +13,7 @@ var tinyPace = pace{
 	rush: 300 * time.Millisecond, rushWarm: 100 * time.Millisecond,
 	crowd: 100 * time.Millisecond, crowds: 1, crowdWarm: 100 * time.Millisecond,
 	room: 300 * time.Millisecond, roomWarm: 100 * time.Millisecond,
+	narrow: 1500 * time.Millisecond, narrowWarm: 500 * time.Millisecond, narrowRest: time.Second,
 }
 
 // smoke measures one thing with children of its own, and holds the figures against the
@@ -118,5 +119,27 @@ func TestAChildThatCannotIsAnError(t *testing.T) {
 	c.cmd.Process.Kill()
 	if err := c.ask("count", nil, nil); err == nil {
 		t.Error("it answers after its end")
+	}
+}
+
+// A player on a narrow link is in the game, and what it sees has an age. How well it is served is for the run to say.
+func TestANarrowLinkIsPlayedOver(t *testing.T) {
+	for _, peer := range []string{"replica player", "relay player", "duplex player", "realm player", "stamp player", "colyseus"} {
+		if p, _ := peerNamed(peer); testing.Short() && !p.Ours {
+			continue
+		}
+		t.Run(peer, func(t *testing.T) {
+			if why := netsMissing(); why != "" {
+				t.Skip(why)
+			}
+			t.Parallel()
+			figures := smoke(t, narrowWork, peer, "2 Mbit/s")
+			if figures["sent"] <= 0 || figures["near50"] < millis(narrowDelay)-1 || figures["oldest"] < figures["near50"] {
+				t.Errorf("got %v", figures)
+			}
+			if _, asks := figures["steps"]; asks == (peer == "stamp player") {
+				t.Errorf("a player of %s has steps: %v", peer, asks)
+			}
+		})
 	}
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"math"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/world"
+)
+
+// What a player sees of a walker tells which one it is, and from which tick.
+func TestAWalkerTellsItsTick(t *testing.T) {
+	var clock tickClock
+	sim, err := world.New(narrowGame(&clock), world.Config{TickRate: narrowRate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range roundTicks + 10 {
+		sim.Advance()
+	}
+	now := len(clock.all()) - 1
+	if now != roundTicks+10 {
+		t.Fatalf("%d ticks were noted, want %d", now, roundTicks+10)
+	}
+	i := 0
+	for _, a := range world.All[Walker](sim.World()) {
+		if got := walkerAt(a.X, a.Y); got != i {
+			t.Errorf("walker %d at (%v, %v) is taken for walker %d", i, a.X, a.Y, got)
+		}
+		if !isOnRound(i, a.X, a.Y) {
+			t.Errorf("walker %d at (%v, %v) has left its round", i, a.X, a.Y)
+		}
+		for name, got := range map[string]int{"place": phaseAt(i, a.X, a.Y), "angle": phaseTowards(a.Angle)} {
+			if want := phaseOf(i, int64(now)); got != want {
+				t.Errorf("walker %d: its %s is that of phase %d, want %d", i, name, got, want)
+			}
+		}
+		i++
+	}
+	if i != narrowWalkers {
+		t.Errorf("there are %d walkers", i)
+	}
+}
+
+func TestHomesAreInSightAndApart(t *testing.T) {
+	for i, a := range homes {
+		if d := math.Hypot(a[0], a[1]); d+2*roundRadius > narrowSight || i > 0 && d < math.Hypot(homes[i-1][0], homes[i-1][1])-1e-9 {
+			t.Errorf("home %d is %v cells away", i, d)
+		}
+		for k, b := range homes[:i] {
+			if d := math.Hypot(a[0]-b[0], a[1]-b[1]); d < 2*roundRadius+2 {
+				t.Errorf("homes %d and %d are %v apart", i, k, d)
+			}
+		}
+	}
+}
+
+func TestAgesAreSinceTheTickThatWasSeen(t *testing.T) {
+	began := time.Unix(1000, 0)
+	var ticks []time.Time
+	for i := range 2000 {
+		ticks = append(ticks, began.Add(time.Duration(i)*50*time.Millisecond))
+	}
+	g := glance{At: began.Add(60*time.Second + 10*time.Millisecond), Phases: make([]int, narrowWalkers)}
+	for i := range g.Phases {
+		g.Phases[i] = phaseOf(i, 1200)
+	}
+	g.Phases[0] = phaseOf(0, 1100) // the nearest
+	g.Phases[149] = phaseOf(149, 1190)
+	g.Phases[148] = -1
+	near, far := agesOf([]glance{g}, ticks)
+	if len(near) != narrowNear || len(far) != narrowWalkers-narrowNear {
+		t.Fatalf("%d are near and %d far", len(near), len(far))
+	}
+	ages := slices.Sorted(slices.Values(append(near, far...)))
+	const ms = time.Millisecond
+	if want := []time.Duration{510 * ms, 5010 * ms, 60010 * ms}; !slices.Equal(ages[147:], want) || ages[0] != 10*ms || ages[146] != 10*ms {
+		t.Errorf("got %v, want %v and 10ms", ages[140:], want)
+	}
+	if !slices.Contains(near, 5010*ms) {
+		t.Errorf("the nearest is not among %v", near)
+	}
+}
+
+// packetPair is a device and its other end.
+func packetPair(t *testing.T) (device *os.File, end net.Conn) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_DGRAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := os.NewFile(uintptr(fds[1]), "end")
+	defer far.Close()
+	if end, err = net.FileConn(far); err != nil {
+		t.Fatal(err)
+	}
+	device = os.NewFile(uintptr(fds[0]), "device")
+	t.Cleanup(func() { end.Close(); device.Close() })
+	return device, end
+}
+
+func TestTheNarrowLinkCountsWhatItDoes(t *testing.T) {
+	server, atServer := packetPair(t)
+	player, atPlayer := packetPair(t)
+	l := newNarrowLink(server, player, 1, narrowSet{Rate: 1_000_000})
+	packet := make([]byte, 1250) // 10 ms each
+	const packets = 30
+	began := time.Now()
+	for range packets {
+		if _, err := atServer.Write(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	buf := make([]byte, 2000)
+	// A queue of 200 ms has 20 of them, and one more is on its way.
+	const least = 20
+	for i := range least {
+		if n, err := atPlayer.Read(buf); err != nil || n != len(packet) {
+			t.Fatalf("packet %d: got %d bytes, %v", i, n, err)
+		}
+	}
+	if took := time.Since(began); took < narrowDelay+least*10*time.Millisecond {
+		t.Errorf("%d packets took %v", least, took)
+	}
+	c := l.count()
+	if c.Packets != packets || c.Bytes != packets*1250 || c.Passed+c.Dropped != packets || c.Used != int64(c.Passed*1250) {
+		t.Errorf("the counters do not add up: %+v", c)
+	}
+	// A writer that was held up finds more room.
+	if c.Dropped == 0 && time.Since(began) < 300*time.Millisecond {
+		t.Errorf("the queue holds %d packets of 10 ms", c.Passed)
+	}
+	if mean := c.Waits / time.Duration(c.Passed); mean <= 0 || mean > narrowQueue {
+		t.Errorf("a packet waited for %v", mean)
+	}
+	if _, err := atPlayer.Write(packet); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := atServer.Read(buf); err != nil || n != len(packet) {
+		t.Errorf("up: got %d bytes, %v", n, err)
+	}
+}
+
+func TestWhatALinkCouldCarry(t *testing.T) {
+	for _, tt := range []struct {
+		kase  string
+		toSay float64
+		want  float64
+		free  string
+	}{
+		{"100 kbit/s", 700_000, 100_000, "no limit"},
+		{"2 Mbit/s, 2% lost", 700_000, 700_000, "no limit, 2% lost"},
+		{"2 M, 200 k, 2 Mbit/s", 800_000, 600_000, "no limit"},
+	} {
+		c, ok := narrowCaseNamed(tt.kase)
+		if got := c.could(tt.toSay); !ok || got != tt.want || c.free() != tt.free {
+			t.Errorf("%s: got %v and %q, want %v and %q", tt.kase, got, c.free(), tt.want, tt.free)
+		}
+	}
+}
