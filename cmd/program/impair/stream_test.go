@@ -150,23 +150,20 @@ func TestAFullScheduleHoldsStreamsBack(t *testing.T) {
 	s := newSchedule(10)
 	sent := make(chan byte, 10)
 	send := func(b []byte) { sent <- b[0] }
-	s.mu.Lock() // nothing is sent before all is put
 	now := time.Now()
-	s.add(now.Add(20*time.Millisecond), bytes.Repeat([]byte{1}, 10), send)
-	s.mu.Unlock()
-	if s.put(now, []byte{9}, send) {
-		t.Fatal("a full schedule took a datagram")
-	}
-	if !s.hold(now, []byte{2}, send) {
-		t.Fatal("a full schedule refused a stream")
+	full := bytes.Repeat([]byte{1}, 10)
+	if !s.put(now.Add(20*time.Millisecond), full, send) || !s.hold(now, []byte{2}, send) {
+		t.Fatal("a stream was refused")
 	}
 	for _, want := range []byte{1, 2} {
 		if got := patient.Value(sent); got != want {
 			t.Errorf("%d came where %d was due", got, want)
 		}
 	}
-	s.add(time.Now().Add(time.Hour), make([]byte, 10), send)
-	held := make(chan bool)
+	if !s.put(now.Add(time.Hour), full, send) || s.put(now, []byte{9}, send) {
+		t.Error("a full schedule took a datagram")
+	}
+	held := make(chan bool, 1)
 	go func() { held <- s.hold(now, []byte{3}, send) }()
 	s.close()
 	if patient.Value(held) {
