@@ -21,7 +21,7 @@ type seen struct {
 }
 
 func (p *Path) look() (s seen) {
-	for i := range uint8(pastTicks) {
+	for i := range uint8(judgedTicks) {
 		t := &p.past[(p.at-i)%pastTicks]
 		if t.samples > 0 && s.samples < fewSamples {
 			if !s.known || t.wait < s.wait {

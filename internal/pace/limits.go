@@ -24,10 +24,11 @@ const (
 	// mostElapsed bounds what a tick that comes late gets.
 	mostElapsed = 250 * time.Millisecond
 
-	// The path is judged by its newest pastTicks, and its queue by as few of them as have fewSamples: a single packet may be late
-	// for many reasons, the earliest of several only if there is a queue.
-	pastTicks  = 4
-	fewSamples = 4
+	// The path is judged by its newest judgedTicks, and its queue by as few of them as have fewSamples: a single packet may be late
+	// for many reasons, the earliest of several only if there is a queue. pastTicks are kept, a power of two.
+	judgedTicks = 6
+	fewSamples  = 4
+	pastTicks   = 8
 
 	// A wide path becomes narrow when for suspectTicks in a row packets wait for suspectWait longer than before, and four times as
 	// much as the path jitters: who sends more than a path takes makes a queue that grows. Before it is known how much it

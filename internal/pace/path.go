@@ -142,7 +142,7 @@ func (p *Path) Lost(at time.Duration, n int) {
 	p.now.lost += int32(n)
 	if p.mode == competing && p.queue > p.full/2 && at-p.halved > p.smoothed {
 		p.halved = at
-		p.setWindow(p.window * 5 / 8)
+		p.setWindow(p.window * 2 / 3)
 	}
 }
 
