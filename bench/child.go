@@ -50,7 +50,7 @@ func startFor(p Peer, role string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startCommand(cmd)
+	return startIn(nursery(), cmd)
 }
 
 // commandFor is the program of a role of a peer: this one, unless the peer has one of its own.
@@ -67,10 +67,16 @@ func commandFor(p Peer, role string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// startIn starts a child in a thread.
+func startIn(t thread, cmd *exec.Cmd) (c *child, err error) {
+	t.do(func() { c, err = startCommand(cmd) })
+	return c, err
+}
+
 func startCommand(cmd *exec.Cmd) (c *child, err error) {
 	c = &child{cmd: cmd}
 	c.cmd.Stderr = os.Stderr
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it does not outlive us
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it does not outlive our thread
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

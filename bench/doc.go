@@ -17,7 +17,8 @@
 // # By file
 //
 //	main.go, plan.go       the command line; tasks, in rounds, with bars that show progress
-//	child.go, roles*.go    processes, and what they can be asked
+//	child.go, thread.go    processes, and who starts them
+//	roles.go               what they can be asked
 //	peers.go, peer_*.go    a file a protocol, behind two or three functions
 //	member.go, swarm.go    light clients of W3 and W4: thousands of sockets, one thread
 //	work_*.go              a file a work: what is done, and what is measured of it

@@ -14,7 +14,7 @@ import (
 // one. What becomes of a packet is decided by simnet's model, which `parley impair` uses too.
 type narrowLink struct {
 	began    time.Time
-	up, down narrowWay
+	up, down *narrowWay
 }
 
 // narrowWay is one direction.
@@ -73,15 +73,15 @@ func (s narrowSet) profile() simnet.Profile {
 
 // newNarrowLink carries packets between the devices of a server and a player, until these are closed.
 func newNarrowLink(server, player *os.File, seed uint64, set narrowSet) *narrowLink {
-	l := &narrowLink{began: time.Now()}
-	for i, w := range []*narrowWay{&l.up, &l.down} {
-		w.shaper = simnet.NewShaper(seed, uint64(i), set.profile())
-		w.queue = make(chan narrowPacket, maxUnderWay)
-	}
+	l := &narrowLink{began: time.Now(), up: newNarrowWay(seed, 0), down: newNarrowWay(seed, 1)}
 	l.set(set)
-	go l.carry(&l.down, server, player)
-	go l.carry(&l.up, player, server)
+	go l.carry(l.down, server, player)
+	go l.carry(l.up, player, server)
 	return l
+}
+
+func newNarrowWay(seed, stream uint64) *narrowWay {
+	return &narrowWay{shaper: simnet.NewShaper(seed, stream, narrowSet{}.profile()), queue: make(chan narrowPacket, maxUnderWay)}
 }
 
 // set changes the link.

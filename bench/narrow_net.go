@@ -3,18 +3,16 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
 // ownNet is an end of the narrow link of W6: a network namespace of its own, whose only way out is a device that another process
-// reads and writes. It ends with its last process.
+// reads and writes. It is that of a thread, and ends with its last process.
 type ownNet struct {
+	thread
 	device *os.File
-	todo   chan func()
 }
 
 // The ends of the link. Each network has addresses of its own, so all runs use the same two.
@@ -27,23 +25,11 @@ const (
 )
 
 // newOwnNet makes one with an address.
-func newOwnNet(addr string) (*ownNet, error) {
-	s := &ownNet{todo: make(chan func())}
-	failed := make(chan error)
-	go func() {
-		// The namespace is that of this thread, and processes that it starts are in it. They are told to die with their
-		// thread, so it lives as long as the network, and ends with this goroutine, since nobody unlocks it.
-		runtime.LockOSThread()
-		err := s.open(addr)
-		failed <- err
-		if err != nil {
-			return
-		}
-		for do := range s.todo {
-			do()
-		}
-	}()
-	if err := <-failed; err != nil {
+func newOwnNet(addr string) (s *ownNet, err error) {
+	s = &ownNet{thread: newThread()}
+	s.do(func() { err = s.open(addr) })
+	if err != nil {
+		s.end()
 		return nil, fmt.Errorf("a network of our own (it needs root, or \"unshare -Ur\" before the command): %w", err)
 	}
 	return s, nil
@@ -103,20 +89,9 @@ func configure(fd int, addr string) error {
 	return nil
 }
 
-// start starts a child in it.
-func (s *ownNet) start(cmd *exec.Cmd) (c *child, err error) {
-	done := make(chan struct{})
-	s.todo <- func() {
-		c, err = startCommand(cmd)
-		close(done)
-	}
-	<-done
-	return c, err
-}
-
 // close ends it.
 func (s *ownNet) close() {
-	close(s.todo)
+	s.end()
 	s.device.Close()
 }
 

@@ -14,7 +14,7 @@ var narrowWork = work{
 	name: "W6", title: "W6: a player among 150 walkers, 20 ticks a second, whose way down is narrow: 20 ms each way, a queue of 200 ms",
 	cases: caseNames(narrowCases), quick: []string{"no limit", "100 kbit/s", "400 kbit/s"},
 	// A run takes little of the machine, and has a network of its own.
-	lanes: 2,
+	lanes: 3,
 	columns: []column{
 		{"steps", "own steps seen %", 1}, {"p50", "p50 ms", 0}, {"p99", "p99 ms", 0}, {"lines", "lines heard %", 1}, {"linep99", "p99 ms", 0},
 		{"sent", "sent kbit/s", 1}, {"dropped", "dropped %", 2}, {"used", "through kbit/s", 1}, {"use", "use of the link %", 0}, {"wait", "mean queue ms", 1},
@@ -104,7 +104,7 @@ func newNarrowRun(p Peer) (r *narrowRun, err error) {
 		return r, err
 	}
 	link.ExtraFiles = []*os.File{r.nets[0].device, r.nets[1].device}
-	if r.link, err = startCommand(link); err != nil {
+	if r.link, err = startIn(nursery(), link); err != nil {
 		return r, err
 	}
 	r.all = append(r.all, r.link)
@@ -116,7 +116,7 @@ func newNarrowRun(p Peer) (r *narrowRun, err error) {
 		if err != nil {
 			return r, err
 		}
-		if *x.as, err = r.nets[i].start(cmd); err != nil {
+		if *x.as, err = startIn(r.nets[i].thread, cmd); err != nil {
 			return r, err
 		}
 		r.all = append(r.all, *x.as)
