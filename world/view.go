@@ -115,6 +115,7 @@ type View struct {
 
 	mine   pressing   // the player's own entity, if it is to be told: it waits in no queue
 	due    bool       // mine is set
+	narrow bool       // the last tick was allowed less than it could have used
 	urgent []pressing // what else is to be told
 	queue  []pressing // a heap of the most urgent of it
 	rest   []pressing // the rest

@@ -118,7 +118,7 @@ func TestNothingStarvesWithinAnAllowance(t *testing.T) {
 		longest, near int // ticks without a word of one; how often the nearest is told for one word of the furthest
 	}{
 		{30, 120, 2},
-		{1, 1060, 1}, // until the furthest, 66 more urgent a tick, is as urgent as what is its own, and then in turn
+		{1, 3360, 1}, // until the furthest, 20 more urgent a tick, is as urgent as what is its own, and then in turn
 	} {
 		s, v, own, ids := crowd(t, 60, ViewConfig{Radius: 60, Reliable: true})
 		last, count := map[ID]int{}, map[ID]int{}

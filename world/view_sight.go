@@ -66,7 +66,12 @@ func (v *View) refill() {
 // Allow sets how many bytes this tick may use, if that is less than ViewConfig.BytesPerTick allows: for a client whose path is
 // narrow. Call it after Update and before Next. Changes that do not fit wait, grow more urgent, and are then told at their
 // newest. The player's own entity does not wait: with 0, Next returns its change and no other.
-func (v *View) Allow(bytes int) { v.budget = min(v.budget, max(bytes, 0)) }
+//
+// While less is allowed than there could be, what is near grows more urgent by Nearness: it is told often, and what is far seldom.
+func (v *View) Allow(bytes int) {
+	v.narrow = bytes < v.budget
+	v.budget = min(v.budget, max(bytes, 0))
+}
 
 // Nearness returns by how much an entity in sight should grow more urgent in each tick in which it has changed and is not told: 256
 // where the player is, half of that at an eighth of the way to the edge of sight, 20 there. What the player owns is more urgent than
@@ -87,7 +92,12 @@ func (v *View) Nearness(id ID) uint32 {
 	if v.config.Radius < 0 {
 		edge = farAway * farAway
 	}
-	return leastUrgency + uint32(nearUrgency/(1+64*float64(v.distance(s)/edge)))
+	return nearness(v.distance(s), edge)
+}
+
+// nearness is Nearness by the squares of a distance and of that of the edge of sight.
+func nearness(d, edge float64) uint32 {
+	return leastUrgency + uint32(nearUrgency/(1+64*float64(d/edge)))
 }
 
 // look finds the player's own entity and looks from it.
@@ -164,7 +174,11 @@ func (v *View) isOddNews(i uint32, s *slot, e *entry) bool {
 func (v *View) urge(x sighted, s *slot, e *entry, d float64) {
 	more := uint32(leastUrgency)
 	if v.config.Radius >= 0 && s.hasBody {
-		more += uint32(max(0, nearUrgency-float64(d*v.scale)))
+		if v.narrow {
+			more = nearness(d, v.limit)
+		} else {
+			more += uint32(max(0, nearUrgency-float64(d*v.scale)))
+		}
 	}
 	if s.owner != 0 && s.owner == v.player {
 		more += ownUrgency

@@ -19,6 +19,10 @@ type Slow struct {
 	Client func(now time.Time, seed uint64, own int) SlowClient
 	// Bytes is what the state of one walker takes in a packet.
 	Bytes int
+	// Watch means that players only watch: they ask for nothing and say nothing.
+	Watch bool
+	// Blind means that nothing tells the server which packets are lost: what was in them is told again when its turn comes.
+	Blind bool
 }
 
 // SlowServer is a server core that tells each player that has entered about a SlowWorld.
@@ -170,6 +174,9 @@ func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error
 	r.net.Filter(r.sent)
 	r.doTick()
 	for _, p := range r.players {
+		if d.Watch {
+			break
+		}
 		r.net.After(r.upTo(500*time.Millisecond), "step", p.step)
 		r.net.After(r.upTo(2*time.Second), "line", p.line)
 	}

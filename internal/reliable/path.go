@@ -13,6 +13,7 @@ type path struct {
 	born  time.Duration        // of the Sender, on the Pool's clock: all its paths have one time
 	late  [lateKept]lateFlight // a ring of the newest
 	place uint8
+	floor time.Duration // Floor
 }
 
 // lateFlight is a packet that was reported lost, and may only be late. Without it, no packet would show that the round trip has
@@ -62,6 +63,45 @@ func (s *Sender) Beside(now time.Time, n int) {
 	}
 }
 
+// BesideAcked says that n bytes of what went out Beside have arrived, or that this is not known to be otherwise, and that a datagram
+// of no size behind them took rtt, 0 if that is not known. It is for a dialect that acknowledges none of them, but something that it sends
+// behind them.
+func (s *Sender) BesideAcked(now time.Time, rtt time.Duration, n int) {
+	if s.path == nil {
+		return
+	}
+	at := s.path.born + s.at(now)
+	s.path.Acked(at, 0, n)
+	if rtt > 0 {
+		s.sampled(rtt)
+		rtt = max(rtt, s.path.floor)
+		s.path.Acked(at, rtt, 0)
+		s.path.Acked(at, rtt, 0) // ahead of a tick's packets it has waited as long as the earliest of several
+	}
+}
+
+// Floor has the path told of no shorter round trips than this, for a peer that gathers acknowledgements: those that it happens to send at once would
+// make the others look late.
+func (s *Sender) Floor(d time.Duration) {
+	if s.path != nil {
+		s.path.floor = d
+	}
+}
+
+// Found tells the path what the dialect has measured itself: see pace.Path.Found.
+func (s *Sender) Found(now time.Time, rate int64, queue time.Duration) {
+	if s.path != nil {
+		s.path.Found(s.path.born+s.at(now), rate, queue)
+	}
+}
+
+// BesideLost says that n bytes of what went out Beside are taken for lost.
+func (s *Sender) BesideLost(now time.Time, n int) {
+	if s.path != nil {
+		s.path.Lost(s.path.born+s.at(now), n)
+	}
+}
+
 // sent tells the path of a transmission.
 func (s *Sender) sent(at time.Duration, n int) {
 	if s.path != nil {
@@ -72,6 +112,9 @@ func (s *Sender) sent(at time.Duration, n int) {
 // acked tells the path of a packet that has arrived.
 func (s *Sender) acked(at, rtt time.Duration, n int) {
 	if s.path != nil {
+		if rtt > 0 {
+			rtt = max(rtt, s.path.floor)
+		}
 		s.path.Acked(s.path.born+at, rtt, n+s.cfg.Overhead)
 	}
 }

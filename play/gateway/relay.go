@@ -26,7 +26,8 @@ type relaySeat struct {
 	you  uint16 // what was said last of which entity is its own
 
 	// Nothing confirms an unreliable package. So each counts as lost after a second, and its
-	// values come again at their newest; and what has gone is said a few times.
+	// values come again at their newest; and what has gone is said a few times. Both are within
+	// the bytes that a tick may use: where the path is narrow, they come later.
 	packets []relayPacket // under way, the oldest first
 	gone    []relayGone
 }
@@ -177,8 +178,9 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 		s.peer.Close(s.kicked)
 		return
 	}
+	allowed := recordBytes(s.peer.Budget(), relay.MaxPayload-1, ipBytes+relaycore.HeaderBytes+1)
 	d.you(h, s)
-	d.entities(h, s)
+	d.entities(h, s, allowed)
 	for i := range h.sim.Events() {
 		ev := &h.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.view.Sees(ev.Entity) {
@@ -219,8 +221,8 @@ func (d *Relay) you(h *Hub, s *relaySeat) {
 	}
 }
 
-// entities sends what has changed, what is said again and what is gone.
-func (d *Relay) entities(h *Hub, s *relaySeat) {
+// entities sends what has changed, what is said again and what is gone, within the bytes that are allowed.
+func (d *Relay) entities(h *Hub, s *relaySeat, allowed int) {
 	now := h.sim.Tick()
 	for len(s.packets) > 0 && now-s.packets[0].tick >= uint64(h.cfg.TickRate) {
 		s.view.Lost(s.packets[0].number)
@@ -229,10 +231,11 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 	b := append(d.buf[:0], message.RelayEntities)
 	for i := 0; i < len(s.gone); {
 		g := &s.gone[i]
-		if g.next > now {
+		if g.next > now || allowed < len(g.record) {
 			i++
 			continue
 		}
+		allowed -= len(g.record)
 		if len(b)+len(g.record) > relay.MaxPayload {
 			d.send(s, relay.Unreliable, b)
 			b = append(d.buf[:0], message.RelayEntities)
@@ -245,6 +248,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat) {
 		}
 		s.gone = append(s.gone[:i], s.gone[i+1:]...)
 	}
+	s.view.Allow(allowed)
 	opened := false
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		was := len(b)

@@ -7,6 +7,7 @@ import (
 
 	"parley/play/message"
 	"parley/protocol/stamp"
+	stampcore "parley/protocol/stamp/core"
 	"parley/world"
 )
 
@@ -108,6 +109,8 @@ func (d *Stamp) tell(s *stampSeat) {
 		}
 	}
 	s.fates = s.fates[:0]
+	// A record goes out in any case: what comes of it shows what the path takes.
+	s.view.Allow(max(1, recordBytes(s.conn.Budget(), stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
 	for s.view.Next() != nil {
 		packet := s.view.Open()
 		d.buf = d.fill(s.view, d.buf[:0])

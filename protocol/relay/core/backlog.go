@@ -12,8 +12,8 @@ import (
 // sends; the order of one sender's packages is kept. A sender whose line is full has to wait: what it
 // sends is not taken, and in the end not confirmed. The zero value is empty.
 type backlog struct {
-	count int
-	held  int // bytes
+	count int32
+	held  int32 // bytes
 	*lines
 }
 
@@ -40,7 +40,7 @@ type line struct {
 }
 
 // Len returns how many packages wait.
-func (b *backlog) Len() int { return b.count }
+func (b *backlog) Len() int { return int(b.count) }
 
 // ownHeld returns the bytes of our own packages.
 func (b *backlog) ownHeld() int {
@@ -72,9 +72,9 @@ func (e *Endpoint) push(now time.Time, o outgoing, from *Peer) {
 	l.queue.Push(o)
 	n := o.held()
 	l.held += n
-	b.held += n
+	b.held += int32(n)
 	b.count++
-	if from == nil || l.full || l.held < from.shareOf(e.rules) && b.held < e.rules.MaxBacklog {
+	if from == nil || l.full || l.held < from.shareOf(e.rules) && int(b.held) < e.rules.MaxBacklog {
 		return
 	}
 	l.full = true
@@ -119,7 +119,7 @@ func (e *Endpoint) pump(now time.Time) {
 		n := o.held()
 		l.held -= n
 		l.spent += n
-		b.held -= n
+		b.held -= int32(n)
 		b.taken += n
 		b.count--
 		e.release(l.queue.Pop())
@@ -143,7 +143,7 @@ func (e *Endpoint) pump(now time.Time) {
 // slowly its line moves.
 func (e *Endpoint) ease(l *line) {
 	b, share := &e.backlog, l.from.shareOf(e.rules)
-	if l.full && (l.held <= share/2 || l.held+easeBytes <= share && b.held < e.rules.MaxBacklog) {
+	if l.full && (l.held <= share/2 || l.held+easeBytes <= share && int(b.held) < e.rules.MaxBacklog) {
 		b.relieve(l)
 	}
 	if l.held <= share/2 {

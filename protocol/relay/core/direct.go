@@ -41,6 +41,7 @@ func (p *Peer) sendDirect(now time.Time, mode Mode, server bool, payload *lend.S
 	d := direct{to: p.end.peer, payload: payload, flags: packageFlags(mode, server), id: p.end.nextLoose}
 	if mode == Unreliable {
 		p.end.nextLoose = (p.end.nextLoose + 1) & MaxID
+		p.end.beside(HeaderBytes + len(payload.Bytes()))
 		payload.Retain()
 	} else if err := p.end.sendFrom(now, outgoing{payload: payload, flags: d.flags}, from); err != nil {
 		return err

@@ -71,6 +71,7 @@ type Endpoint struct {
 	looseHeld   int32                // bytes held by looseOut
 	out         uint64               // datagrams put on the wire
 	looseOut    queue.Fifo[outgoing] // unreliable packages that wait for the socket
+	probes      *probes              // measure the path: nil before the first Budget
 	nextLoose   uint32               // our next unreliable id
 	confirmedMS uint32               // when the newest confirmation went out, in milliseconds
 	backlog     backlog              // reliable packages that wait for the window
@@ -159,6 +160,7 @@ type Stats struct {
 	LooseUnsent uint64 // unreliable packages dropped because the socket was behind, or the address is unproven
 	Out         uint64 // datagrams sent
 	Beats       uint64 // empty packages sent to check that the peer is alive
+	Probes      uint64 // empty packages sent to measure the path
 	Reliable    EngineStats
 }
 
@@ -258,11 +260,15 @@ func (e *Endpoint) Unconfirmed() int { return e.sender.InFlight(0) + e.backlog.L
 // Stats returns the counters.
 func (e *Endpoint) Stats() Stats {
 	c := &e.stats
-	return Stats{
+	s := Stats{
 		In: c.In, Malformed: c.Malformed, Confirmations: c.Confirmations, Confirmable: c.Confirmable, Loose: c.Loose, OutOfState: c.OutOfState,
 		LooseOver: c.LooseOver, LooseUnread: c.LooseUnread, LooseUnsent: c.LooseUnsent, Out: e.out, Beats: c.Beats,
 		Reliable: reliable.Stats{SendStats: e.sender.Stats(), ReceiveStats: e.receiver.Stats()},
 	}
+	if e.probes != nil {
+		s.Probes = e.probes.sent
+	}
+	return s
 }
 
 // NextTimeout returns when to call HandleTimeout next. It is valid once PollTransmit has returned false.
@@ -363,10 +369,13 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.blocked = !e.mayTransmit(); e.blocked {
 		return 0, netip.AddrPort{}, false
 	}
-	n, ok := e.nextDatagram(buf)
+	n, ok := e.nextReliable(buf)
 	if !ok {
-		e.ride = false
-		return 0, netip.AddrPort{}, false
+		if n, ok = e.nextDatagram(buf); !ok {
+			e.ride = false
+			return 0, netip.AddrPort{}, false
+		}
+		e.beside(n)
 	}
 	e.out++
 	if !e.allowance.Proven() {
@@ -388,18 +397,28 @@ func (e *Endpoint) mayTransmit() bool {
 	return false
 }
 
-// nextDatagram writes the next datagram into buf. Packages go first: confirmations have
+// nextReliable writes the next reliable package into buf.
+func (e *Endpoint) nextReliable(buf []byte) (int, bool) {
+	if e.state != StateOpen && e.state != StateLeaving && e.state != StateJoining {
+		return 0, false
+	}
+	t, ok := e.sender.Poll(e.now)
+	if !ok {
+		return 0, false
+	}
+	b := appendHeader(buf[:0], uint8(t.Tag), uint32(t.Number)&MaxID)
+	e.ride = true
+	return len(append(b, t.Packet...)), true
+}
+
+// nextDatagram writes the next datagram into buf that is no reliable package. Packages go first: confirmations have
 // been gathered, and may as well be of what these answer. "Confirmations are gathered for
 // 20 ms"; in the last quarter of that time they go along with a package to the same peer, in the
 // same system call, and at once if no other has gone out for 20 ms: so they are hardly more than if they were gathered, and
 // who answers a package at once need not wake up again for its confirmation.
 func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
-	if e.state == StateOpen || e.state == StateLeaving || e.state == StateJoining {
-		if t, ok := e.sender.Poll(e.now); ok {
-			b := appendHeader(buf[:0], uint8(t.Tag), uint32(t.Number)&MaxID)
-			e.ride = true
-			return len(append(b, t.Packet...)), true
-		}
+	if e.probes != nil && e.probes.again != nil {
+		return e.probes.transmit(e.probeTime(), buf), true
 	}
 	if e.rare != nil && e.again {
 		e.again = false

@@ -17,7 +17,7 @@ func (e *Endpoint) Queue(now time.Time, mode Mode, to Target, message []byte) er
 	if err := e.maySend(mode, message); err != nil {
 		return err
 	}
-	if mode.Reliable() && e.backlog.held+outgoingBytes+MaxPayload > e.rules.MaxBacklog {
+	if mode.Reliable() && int(e.backlog.held)+outgoingBytes+MaxPayload > e.rules.MaxBacklog {
 		return ErrBacklogFull // what is taken now could not be sent later
 	}
 	b := e.seldom().queue.builder(mode, to)

@@ -55,6 +55,10 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 	ids := ReadIDs(d.IDs)
 	for id, ok := ids.Next(); ok; id, ok = ids.Next() {
 		n := serial.Bits24.Unwrap(e.sender.Next(), id)
+		if e.probes != nil && e.probed(now, n) {
+			honest = true
+			continue
+		}
 		if fate, _ := e.sender.Ack(now, n); fate != reliable.AckUnsent {
 			honest, first = true, first || n == 0
 		}

@@ -89,7 +89,7 @@ func (e *Endpoint) sendFrom(now time.Time, o outgoing, from *Peer) error {
 	if e.backlog.Len() == 0 && e.toEngine(now, &o) {
 		return nil
 	}
-	limit, held := e.rules.MaxBacklog, e.backlog.held
+	limit, held := e.rules.MaxBacklog, int(e.backlog.held)
 	switch {
 	case from != nil: // its sender waits long before this, in a room of any size that there should be
 		limit *= 2

@@ -209,7 +209,7 @@ func TestAStalledReader(t *testing.T) {
 		if held := d.ends[1].receiver.Waiting() * 128; held > maxReadyBytes+maxHeldBytes {
 			t.Fatalf("%d bytes wait", held)
 		}
-		if d.ends[0].backlog.held > d.ends[0].rules.MaxBacklog || d.ends[0].sender.InFlight(0) > maxOutstanding {
+		if int(d.ends[0].backlog.held) > d.ends[0].rules.MaxBacklog || d.ends[0].sender.InFlight(0) > maxOutstanding {
 			t.Fatalf("%d bytes and %d ids", d.ends[0].backlog.held, d.ends[0].sender.InFlight(0))
 		}
 		d.run(10 * time.Millisecond)

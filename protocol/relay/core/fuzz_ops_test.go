@@ -96,7 +96,7 @@ func (o *ops) check(t *testing.T) {
 		if st := p.end.Stats(); st.Check() != nil {
 			t.Fatal(st.Check())
 		}
-		if p.end.backlog.held > m.rules.MaxBacklog || p.end.looseHeld > maxLooseBytes || p.end.sender.InFlight(0) > maxOutstanding {
+		if int(p.end.backlog.held) > m.rules.MaxBacklog || p.end.looseHeld > maxLooseBytes || p.end.sender.InFlight(0) > maxOutstanding {
 			t.Fatalf("%v holds %d, %d and %d", p.end.Addr(), p.end.backlog.held, p.end.looseHeld, p.end.sender.InFlight(0))
 		}
 		if p.end.state == StateOpen && p.Room() == nil {

@@ -233,7 +233,7 @@ func TestAPeerHoldsABoundedMemory(t *testing.T) {
 		}
 		h.in(slow, pack(SemiOrdered, true, id, "held")) // 0 confirmed, 1 never comes
 		flights := p.end.sender.InFlight(0)
-		worst = max(worst, p.end.backlog.held+int(p.end.looseHeld)+p.end.looseIn.Held()+p.end.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
+		worst = max(worst, int(p.end.backlog.held)+int(p.end.looseHeld)+p.end.looseIn.Held()+p.end.receiver.Waiting()*(waitingBytes+8)+flights*(128+250))
 		h.now = h.now.Add(100 * time.Microsecond)
 		clear(h.out)
 	}

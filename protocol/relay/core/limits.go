@@ -55,6 +55,9 @@ const (
 	maxHeldBytes  = 256 << 10
 	maxReadyBytes = 96 << 10
 
+	// mostBacklog is the greatest Rules.MaxBacklog: more would not be a bound.
+	mostBacklog = 256 << 20
+
 	// waitingBytes is what each of these counts beside its bytes: a place in the engine's
 	// tables, and a buffer that is larger than need be. Without, packages of one byte
 	// would hold 30 times the bounds.
@@ -79,6 +82,57 @@ const (
 	fairPackages = 20
 	slowAfter    = 5 * time.Second
 	fairAfter    = time.Minute // it has sent no more, and nothing of it had to be refused
+
+	// ipBytes are the headers of IPv4 and UDP, which a path carries with each datagram.
+	ipBytes = 28
+
+	// The path to a peer is measured by probes. probeEvery apart they are 700 bytes a second with their headers, and as many confirmations, and
+	// only where something waits on the way. Elsewhere they are calmEvery or calmBytes apart. calmWait is what a probe may be later than
+	// usual by before the next is sent soon. A peer that does not confirm them costs as much, and one that confirms them early, late or not
+	// at all changes what it is sent itself.
+	probeEvery = 45 * time.Millisecond
+	calmEvery  = 240 * time.Millisecond
+	calmWait   = 20 * time.Millisecond
+	calmBytes  = 8 << 10
+	calmAfter  = 2 * time.Second // since the first
+
+	// mostBeside keeps the count of bytes before a probe from overflowing while none may be sent.
+	mostBeside = 1 << 30
+
+	// probeIDs are the ids that probes use in turn. Each is used again only when it was confirmed, and after the others: a confirmation
+	// that comes twice is then hardly taken for the next one.
+	probeIDs = 16
+
+	// A probe is lost when one that was sent probeOrder later is confirmed, as a peer may gather for 100 ms, or after probeLife. If
+	// shyProbes in a row are lost before any repeat was confirmed, the peer does not confirm repeats, and gets a new id each time.
+	probeOrder = 150 * time.Millisecond
+	probeLife  = 2 * time.Second
+	shyProbes  = 6
+
+	// firstProbes are sent before anything else, and with them firstBytes. The rest waits until one is confirmed, for firstWait
+	// at most. Then each tick sends firstBytes, and twice and four times as much when a round trip has shown that nothing waits.
+	firstProbes = 4
+	firstBytes  = 1200
+	mostFirst   = 4 * firstBytes
+	firstWait   = 500 * time.Millisecond
+
+	// gatherTime is by how much the usual round trip may be longer than the least, as a peer gathers confirmations. A peer that gathers for longer
+	// makes its own path look narrow.
+	gatherTime = 25 * time.Millisecond
+
+	// lossSpan is over how many probes their loss is measured: one alone says little about the bytes before it.
+	lossSpan = 128
+
+	// A probe is overdue that is overdueWait later than usual. While one is, a tick sends doubtBytes, and from manyDoubts
+	// on heldBytes, until heldProbes of those that were sent since are confirmed: a path that has become narrow gets no more before it is known how
+	// narrow. Probes that are lost by bad luck cost a tick or two of the far world. Where
+	// more than badLuck of them are, one that is overdue says nothing.
+	manyDoubts  = 2
+	badLuck     = 1 << 16 / 200
+	overdueWait = 40 * time.Millisecond
+	doubtBytes  = 1200
+	heldBytes   = 600
+	heldProbes  = 4
 
 	// takeEvery is how often a package of a sender that has to wait is taken although half of maxReadyBytes of it wait. The other half is
 	// enough for more than a minute of that, and a receiver that takes nothing is gone sooner.

@@ -6,6 +6,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/datagram"
 	"parley/internal/metric"
+	"parley/internal/pace"
 	"parley/internal/reliable"
 )
 
@@ -15,6 +16,8 @@ type (
 	Logger = slog.Logger
 	// Key is the secret of a server: random bytes.
 	Key = admission.Key
+	// Path is what is known of the path to a peer.
+	Path = pace.Estimate
 	// EngineStats counts what the engine of reliable packages did.
 	EngineStats = reliable.Stats
 	// SendStats is the sender's part of EngineStats.

@@ -74,6 +74,20 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 	return err
 }
 
+// Budget returns how many bytes the tick that begins now may send the peer, headers of IP and UDP included: a great many
+// unless the path to the peer is narrow. Call it once a tick, before the tick's packages are sent. The first call has the path
+// measured from then on. If it is 0, only what the peer cannot do without should be sent.
+func (p *Peer) Budget() int {
+	n, probes := p.end.budget(p.port.mux.now)
+	if probes {
+		p.port.load(p)
+	}
+	return n
+}
+
+// Path returns what is known of the path to the peer. Without Budget nothing is.
+func (p *Peer) Path() Path { return p.end.sender.Path() }
+
 // Prove tells the Mux that the peer's address is proven. From now on, the bytes sent to it
 // are not limited by Rules.Grace.
 func (p *Peer) Prove() {

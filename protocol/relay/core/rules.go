@@ -38,7 +38,7 @@ type Rules struct {
 	Quiet bool
 
 	// MaxBacklog bounds the bytes of reliable packages that wait because 1,024 ids of a peer are already unconfirmed. Beyond
-	// it, a peer is removed from its room with ReasonSlow, and Send returns ErrBacklogFull. Default 256 KiB.
+	// it, a peer is removed from its room with ReasonSlow, and Send returns ErrBacklogFull. Default 256 KiB, at most 256 MiB.
 	MaxBacklog int
 
 	// RoomRate is how many packages a second are relayed in a room, counted once for each receiver. Each participant has an
@@ -63,7 +63,7 @@ func (r Rules) fill() *Rules {
 	r.Timeout = cmp.Or(r.Timeout, 10*time.Second)
 	r.HoleTimeout = cmp.Or(r.HoleTimeout, 10*time.Second)
 	r.Grace = cmp.Or(r.Grace, 8<<10)
-	r.MaxBacklog = cmp.Or(r.MaxBacklog, 256<<10)
+	r.MaxBacklog = min(cmp.Or(r.MaxBacklog, 256<<10), mostBacklog)
 	r.RoomRate = cmp.Or(r.RoomRate, 120_000)
 	if r.rideAfterMS = uint32(r.ConfirmAfter / time.Millisecond); r.ResendAfter > 0 {
 		r.rideAfterMS = math.MaxUint32 // whoever fixes the delay expects quiet
@@ -83,6 +83,7 @@ func (r *Rules) engineSend() *reliable.SendConfig {
 		FirstRTO: firstResendAfter,
 		MinRTO:   leastResendAfter,
 		VarFloor: -1,
+		Overhead: HeaderBytes + ipBytes,
 		Tries:    maxTries, GiveUpAfter: giveUpAfter, Patient: true,
 		TimerOnly: true,
 	}

@@ -337,6 +337,7 @@ func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
 		}
 	}
 	if n, ok := e.control.MoveTo(buf, e.buffers); ok {
+		e.sender.Beside(e.now, n)
 		return n, true
 	}
 	if e.side != FromServer || e.state != StateOpen {
@@ -346,7 +347,11 @@ func (e *Endpoint) nextPacket(buf []byte) (int, bool) {
 		e.nextBeat = e.now.Add(e.cfg.KeepAlive)
 		return copy(buf, t.Packet), true
 	}
-	return e.loose.MoveTo(buf, e.buffers)
+	n, ok := e.loose.MoveTo(buf, e.buffers)
+	if ok {
+		e.sender.Beside(e.now, n)
+	}
+	return n, ok
 }
 
 // PollEvent returns the next event. EventClosed comes when all earlier arrivals have been

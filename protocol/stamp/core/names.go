@@ -4,6 +4,7 @@ import (
 	"parley/internal/admission"
 	"parley/internal/datagram"
 	"parley/internal/metric"
+	"parley/internal/pace"
 	"parley/internal/reliable"
 )
 
@@ -13,6 +14,8 @@ type (
 	Key = admission.Key
 	// Pressure is how far a sender is behind its caller.
 	Pressure = reliable.Pressure
+	// Path is what is known of the path to a client.
+	Path = pace.Estimate
 	// EngineStats counts what the engine of reliable packets did.
 	EngineStats = reliable.Stats
 	// SendStats and ReceiveStats are the two parts of EngineStats.

@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"parley/internal/kit"
+	"parley/internal/pace"
+	"parley/play/message"
+	"parley/protocol/relay"
+	relaycore "parley/protocol/relay/core"
+	"parley/protocol/stamp"
+	stampcore "parley/protocol/stamp/core"
+	"parley/world"
+)
+
+// The dialects whose records nothing but this package writes, for players on a slow link: the gateway as it is, with its views, over the cores of the
+// dialects and a simulated network. A record of a walker has 45 bytes.
+var (
+	slowRelay = kit.Slow{Server: newSlowRelay, Client: newSlowRelayClient, Bytes: 4 + 41, Blind: true}
+	slowStamp = kit.Slow{Server: newSlowStamp, Client: newSlowStampClient, Bytes: 4 + 41, Watch: true}
+)
+
+func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) {
+	t.Run("relay", slowRelay.Serves)
+	t.Run("stamp", slowStamp.Serves)
+}
+
+func TestALinkWithoutALimitIsToldAll(t *testing.T) {
+	t.Run("relay", slowRelay.HoldsNothingBack)
+	t.Run("stamp", slowStamp.HoldsNothingBack)
+}
+
+// slowWalker is a walker of the kit as an entity.
+type slowWalker struct {
+	world.Body
+	Index            uint16
+	Tick, Step, Turn float32
+}
+
+// slowHub is a hub with the world of the kit: walkers in a circle, all of them in sight. Those of players come with them.
+func slowHub(w *kit.SlowWorld, players int) *Hub {
+	place := func(i int) slowWalker {
+		angle := 2 * math.Pi * float64(i) / float64(len(w.Walkers))
+		return slowWalker{Index: uint16(i), Body: world.Body{X: 60 * math.Cos(angle), Y: 60 * math.Sin(angle)}}
+	}
+	joined := 0
+	game := world.Game{Name: "slow", Kinds: world.Kinds(slowWalker{}), Setup: func(g *world.World) {
+		for i := players; i < len(w.Walkers); i++ {
+			world.Spawn(g, place(i))
+		}
+	}}
+	game.Step = func(g *world.World, in []world.Input) {
+		for i := range in {
+			if in[i].Kind == world.Join {
+				g.Own(in[i].Player, world.SpawnFor(g, &in[i], place(joined)))
+				joined++
+			}
+		}
+		for _, x := range world.All[slowWalker](g) {
+			now := &w.Walkers[x.Index]
+			x.Tick, x.Step, x.Turn = now.X, now.Y, now.Heading
+		}
+	}
+	return must(New(Config{Game: game, PerAddress: 1000}))
+}
+
+// slowSight is what a client has seen of the walkers.
+type slowSight struct {
+	schema  *world.Schema
+	walkers map[int]kit.SlowWalker
+}
+
+func newSlowSight() slowSight {
+	return slowSight{must(New(Config{Game: world.Game{Kinds: world.Kinds(slowWalker{}), Step: func(*world.World, []world.Input) {}}})).sim.Schema(), map[int]kit.SlowWalker{}}
+}
+
+func (s *slowSight) Walker(i int) (kit.SlowWalker, bool) {
+	w, ok := s.walkers[i]
+	return w, ok
+}
+
+// see takes records. A walker's tick tells which is newer.
+func (s *slowSight) see(b []byte, o world.Order) {
+	kind := s.schema.Kinds[0]
+	var values [16]world.Value
+	for r := range message.Records(b, o) {
+		if _, ok := message.ParseFields(values[:], kind.Fields, r.Fields, o); !ok {
+			panic("a record that is none")
+		}
+		at := func(name string) *world.Value {
+			for i := range kind.Fields {
+				if kind.Fields[i].Name == name {
+					return &values[i]
+				}
+			}
+			panic(name)
+		}
+		i := int(at("index").Uint())
+		w := kit.SlowWalker{X: float32(at("tick").Float()), Y: float32(at("step").Float()), Heading: float32(at("turn").Float())}
+		if w.X >= s.walkers[i].X {
+			s.walkers[i] = w
+		}
+	}
+}
+
+// slowRelayServer is the relay dialect without sockets.
+type slowRelayServer struct {
+	*relaycore.Mux
+	hub   *Hub
+	d     *Relay
+	peers map[netip.AddrPort]*relay.Peer
+}
+
+func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
+	h := slowHub(w, 1)
+	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
+	d.loop = func(fn func()) error { fn(); return nil }
+	h.Add(d)
+	shared := &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
+	mux := relaycore.NewMux(now, relaycore.Config{Lobby: relay.NewOpenLobby(d.lobby(RelayConfig{}))}, shared, kit.Key(seed), nil)
+	return &slowRelayServer{mux, h, d, map[netip.AddrPort]*relay.Peer{}}
+}
+
+// slowStep is the first byte of a step, which is the kit's and not the game's.
+const slowStep = 200
+
+func (s *slowRelayServer) Turn(now time.Time, heard func(from netip.AddrPort, step, line uint32)) {
+	s.Advance(now)
+	for p, ev, ok := s.PollEvent(); ok; p, ev, ok = s.PollEvent() {
+		if ev.Kind == relay.EventPackage && ev.Package.Payload[0] == slowStep {
+			heard(p.Addr(), binary.BigEndian.Uint32(ev.Package.Payload[1:]), 0)
+			continue
+		}
+		s.d.handle(p, ev)
+		s.peers[p.Addr()] = p
+	}
+}
+
+func (s *slowRelayServer) Tick(now time.Time) {
+	s.Advance(now)
+	if err := s.hub.Tick(); err != nil {
+		panic(err)
+	}
+}
+
+func (s *slowRelayServer) Say(time.Time, netip.AddrPort, uint32) {}
+func (s *slowRelayServer) Entered() int                          { return len(s.d.seats) }
+func (s *slowRelayServer) Path(to netip.AddrPort) pace.Estimate  { return s.peers[to].Path() }
+
+type slowRelayClient struct {
+	*relaycore.Endpoint
+	slowSight
+	early [][]byte // what was asked for before it was in the room
+}
+
+func newSlowRelayClient(now time.Time, seed uint64, _ int) kit.SlowClient {
+	e := must(relaycore.NewClient(now, kit.ServerAddr, relaycore.Config{}, &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 2))}))
+	return &slowRelayClient{Endpoint: e, slowSight: newSlowSight()}
+}
+
+func (c *slowRelayClient) Turn(now time.Time, heard func(line uint32)) {
+	c.Advance(now)
+	for ev, ok := c.PollEvent(); ok; ev, ok = c.PollEvent() {
+		if ev.Kind == relay.EventJoined {
+			for _, b := range c.early {
+				c.send(now, b)
+			}
+		}
+		if ev.Kind != relay.EventPackage {
+			continue
+		}
+		switch b := ev.Package.Payload; b[0] {
+		case message.RelayEntities:
+			c.see(b[1:], message.Big)
+		case message.RelaySaid:
+			if _, text, ok := message.ParseSaid(b[1:]); ok && len(text) == kit.LineBytes {
+				n := uint32(0)
+				for _, digit := range text[:8] {
+					n = n<<4 | uint32(digit-'a')
+				}
+				heard(n)
+			}
+		}
+	}
+}
+
+func (c *slowRelayClient) Step(now time.Time, step uint32) {
+	c.send(now, binary.BigEndian.AppendUint32([]byte{slowStep}, step))
+}
+
+// Say says a line whose first letters are its number.
+func (c *slowRelayClient) Say(now time.Time, line uint32) {
+	b := []byte{message.RelaySay}
+	for i := range 8 {
+		b = append(b, 'a'+byte(line>>(28-4*i)&15))
+	}
+	for len(b) < 1+kit.LineBytes {
+		b = append(b, 'z')
+	}
+	c.send(now, b)
+}
+
+func (c *slowRelayClient) send(now time.Time, b []byte) {
+	if c.State() == relaycore.StateJoining {
+		c.early = append(c.early, b)
+		return
+	}
+	if err := c.Send(now, relay.SemiOrdered, relay.ToServer, b); err != nil {
+		panic(err)
+	}
+}
+
+// slowStampServer is the stamp dialect without sockets.
+type slowStampServer struct {
+	*stampcore.Mux
+	hub   *Hub
+	d     *Stamp
+	conns map[netip.AddrPort]*stamp.Conn
+}
+
+func newSlowStamp(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
+	h := slowHub(w, 0)
+	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
+	d.loop = func(fn func()) error { fn(); return nil }
+	h.Add(d)
+	shared := &stampcore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
+	mux := stampcore.NewMux(now, stampcore.Config{MaxUnacked: spectatorBytes}, shared, kit.Key(seed))
+	return &slowStampServer{mux, h, d, map[netip.AddrPort]*stamp.Conn{}}
+}
+
+func (s *slowStampServer) Turn(now time.Time, _ func(from netip.AddrPort, step, line uint32)) {
+	s.Advance(now)
+	for c, ev, ok := s.PollEvent(); ok; c, ev, ok = s.PollEvent() {
+		s.d.handle(c, ev)
+		s.conns[c.Peer()] = c
+	}
+}
+
+func (s *slowStampServer) Tick(now time.Time) {
+	s.Advance(now)
+	if err := s.hub.Tick(); err != nil {
+		panic(err)
+	}
+}
+
+func (s *slowStampServer) Say(time.Time, netip.AddrPort, uint32) {}
+func (s *slowStampServer) Entered() int                          { return len(s.d.seats) }
+func (s *slowStampServer) Path(to netip.AddrPort) pace.Estimate  { return s.conns[to].Path() }
+
+type slowStampClient struct {
+	*stampcore.Endpoint
+	slowSight
+}
+
+func newSlowStampClient(now time.Time, seed uint64, _ int) kit.SlowClient {
+	e := stampcore.NewClient(now, kit.ServerAddr, stampcore.Config{}, &stampcore.Shared{Rand: rand.New(rand.NewPCG(seed, 2))})
+	return &slowStampClient{e, newSlowSight()}
+}
+
+func (c *slowStampClient) Turn(now time.Time, _ func(line uint32)) {
+	for ev, ok := c.PollEvent(); ok; ev, ok = c.PollEvent() {
+		if ev.Kind == stamp.EventEntity {
+			c.see(ev.Data, message.Little)
+		}
+	}
+}
+
+func (c *slowStampClient) Step(time.Time, uint32) {}
+func (c *slowStampClient) Say(time.Time, uint32)  {}

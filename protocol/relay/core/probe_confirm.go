@@ -1,0 +1,115 @@
+package core
+
+import "time"
+
+// probed takes the confirmation of a number, and reports whether it is that of a repeat. If not, it is the engine's.
+func (e *Endpoint) probed(now time.Time, number uint64) (repeat bool) {
+	p := e.probes
+	for i := range p.list {
+		one := &p.list[i]
+		if one.number == number && (one.state == probeFlying || one.state == probeLost) {
+			e.now = now
+			p.confirmed(e, now, one)
+			return !one.first
+		}
+	}
+	return false
+}
+
+func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
+	at := e.probeTime()
+	if one.state == probeFlying {
+		p.loss -= p.loss / lossSpan
+		p.settle(e, now, one, true)
+	}
+	one.state, one.rested = probeBack, at
+	switch took := at - one.at; {
+	case !one.first:
+		p.repeats, p.ignored = true, 0
+		p.learn(e, one, at)
+		e.sender.BesideAcked(now, took, 0)
+		if p.held > 0 {
+			p.heldConfirmed(e, now, one)
+		}
+	case took < leastResendAfter:
+		p.learn(e, one, at) // the engine tells the path
+	default:
+		one.rested = at + probeLife // it was resent, and may be confirmed again
+	}
+	for i := range p.list {
+		if other := &p.list[i]; other.state == probeFlying && one.at-other.at > probeOrder {
+			p.lose(e, now, other)
+		}
+	}
+}
+
+// learn takes a round trip. Peers gather confirmations, but some go along with a package at once: those are the least. What is usual tells
+// what is late. It is learnt while nothing waits on the way. The least grows slowly, in case that the path has become longer.
+func (p *probes) learn(e *Endpoint, one *probe, at time.Duration) {
+	took := at - one.at
+	if p.least == 0 {
+		p.least, p.usual = took, took
+	}
+	p.least = min(p.least, took)
+	p.least += (took - p.least) / 256
+	if p.calm {
+		p.usual += (took - p.usual) / 16
+	}
+	p.usual = min(p.usual, p.least+gatherTime)
+	p.delayed, p.late = took > p.usual+calmWait, took > p.usual+overdueWait
+	if !p.delayed {
+		p.prompt = max(p.prompt, one.at)
+		p.raise(one, at)
+	}
+	e.sender.Floor(p.usual - (p.usual-p.least)/4)
+}
+
+// expire finds probes that are lost, and reports whether one is late.
+func (p *probes) expire(e *Endpoint, now time.Time) (late bool) {
+	p.overdue = 0
+	for i := range p.list {
+		one := &p.list[i]
+		if one.state != probeFlying {
+			continue
+		}
+		switch age := e.probeTime() - one.at; {
+		case age >= probeLife:
+			p.lose(e, now, one)
+		case p.least == 0:
+		default:
+			late = late || age > p.usual+calmWait
+			if age > p.usual+overdueWait && one.at > p.prompt {
+				p.overdue++
+			}
+		}
+	}
+	return late
+}
+
+// lose takes a probe for lost. If the peer has yet to confirm a repeat, it says nothing that it did not confirm one.
+func (p *probes) lose(e *Endpoint, now time.Time, one *probe) {
+	one.state = probeLost
+	if !one.first && !p.repeats {
+		p.ignored = min(p.ignored, shyProbes-1) + 1
+		p.bytes += one.bytes
+		return
+	}
+	p.loss += (1<<16 - p.loss) / lossSpan
+	p.settle(e, now, one, false)
+}
+
+// settle says what became of the bytes before a probe that came or not. As many of them count as lost as of all probes of late: one probe is a
+// twentieth of a second, or a fourth, and where it is lost by bad luck that second would look bad. When something begins to wait it is no bad luck.
+func (p *probes) settle(e *Endpoint, now time.Time, one *probe, came bool) {
+	lost := int32(0)
+	switch {
+	case !p.delayed || e.sender.Narrow():
+		lost = int32(int64(one.bytes) * int64(p.loss) >> 16)
+	case !came:
+		lost = one.bytes
+	}
+	if lost > 0 {
+		e.sender.BesideLost(now, int(lost))
+	}
+	e.sender.BesideAcked(now, 0, int(one.bytes-lost))
+}
