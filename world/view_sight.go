@@ -97,7 +97,7 @@ func (v *View) Nearness(id ID) uint32 {
 
 // nearness is Nearness by the squares of a distance and of that of the edge of sight.
 func nearness(d, edge float64) uint32 {
-	return leastUrgency + uint32(nearUrgency/(1+64*float64(d/edge)))
+	return leastUrgency + uint32(nearUrgency/(1+float64(64*d/edge)))
 }
 
 // look finds the player's own entity and looks from it.
