@@ -155,7 +155,7 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 		c.BytesPerTick = 4096
 	}
 	v := &View{sim: s, place: len(s.views), player: p, config: c, own: -1, perKind: make([]int, len(s.schema.Kinds))}
-	v.plain = !c.SightOnly && !c.OwnMoves && !c.Countdowns && c.PredictTicks == 0
+	v.plain = c.isPlain()
 	v.limit = math.Inf(1)
 	if c.Radius >= 0 {
 		edge := c.Radius + c.Hysteresis
@@ -164,6 +164,10 @@ func (s *Sim) NewView(p PlayerID, c ViewConfig) *View {
 	}
 	s.views = append(s.views, v)
 	return v
+}
+
+func (c *ViewConfig) isPlain() bool {
+	return !c.SightOnly && !c.OwnMoves && !c.Countdowns && c.PredictTicks == 0
 }
 
 // hearViews tells the book what views hold.
@@ -206,6 +210,13 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 
 // OwnMoves sets ViewConfig.OwnMoves from now on: the player is no longer sent its own moves.
 func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
+
+// SightOnly sets ViewConfig.SightOnly from the next Update on. When it is turned off, all that has changed since it came
+// into sight is to be told.
+func (v *View) SightOnly(on bool) {
+	v.config.SightOnly = on
+	v.plain = v.config.isPlain()
+}
 
 // Correct makes the view send the newest position, angle and norm of an entity again, after a client was refused
 // something and has a wrong state. For an entity without a body, all fields are sent.

@@ -164,3 +164,31 @@ func TestAnAllowanceIsOfOneTick(t *testing.T) {
 		t.Errorf("with less than nothing: %v", c.ID)
 	}
 }
+
+// A view that has told of comings and goings only tells all that has changed since, when that is turned off, and nothing more
+// of it when it is turned on again.
+func TestSightOnlyIsTurnedOffAndOn(t *testing.T) {
+	s, v, own, ids := crowd(t, 20, ViewConfig{Reliable: true, SightOnly: true})
+	stir(s, own, ids)
+	if got := toldWithin(v, 1<<20); len(got) != 21 {
+		t.Fatalf("told of %d at first, want 21", len(got))
+	}
+	stir(s, own, ids)
+	if got := toldWithin(v, 1<<20); len(got) != 0 {
+		t.Fatalf("told of %v, which have only changed", got)
+	}
+	v.SightOnly(false)
+	s.Advance() // nothing has changed since
+	if got := toldWithin(v, 50); len(got) != 5 || got[0] != own {
+		t.Errorf("told of %v: want its own entity and the four nearest", got)
+	}
+	s.Advance()
+	if got := toldWithin(v, 1<<20); len(got) != 16 {
+		t.Errorf("told of %d, want the other 16", len(got))
+	}
+	v.SightOnly(true)
+	stir(s, own, ids)
+	if got := toldWithin(v, 1<<20); len(got) != 0 {
+		t.Errorf("told of %v, which have only changed", got)
+	}
+}
