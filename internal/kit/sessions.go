@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/pace"
 	"parley/internal/stream"
 )
 
@@ -183,6 +184,10 @@ func (x *piped) Send(b []byte) {
 	x.ready = false
 	x.out <- append([]byte{}, b...)
 }
+
+// Pace and Estimate are those of a path that is never narrow.
+func (x *piped) Pace(time.Time, int) stream.Pace { return stream.Pace{Budget: pace.Unlimited} }
+func (x *piped) Estimate() pace.Estimate         { return pace.Estimate{Budget: pace.Unlimited} }
 
 func (x *piped) Finish() {
 	if !x.closes {

@@ -3,6 +3,8 @@ package stream
 import (
 	"net/netip"
 	"time"
+
+	"parley/internal/pace"
 )
 
 // Carrier brings streams to a server core. A Listener is the carrier of TCP and TLS. Turn is for the core's goroutine.
@@ -45,6 +47,14 @@ type Stream interface {
 	// Send sends up to MaxSend bytes. It never blocks: bytes that cannot go out at once are kept, and the stream is not
 	// Ready until Writable is called. Send only while the stream is Ready. If the stream fails, Ended is called.
 	Send(b []byte)
+
+	// Pace returns what the tick that begins now may do, and asks the system what has arrived. Call it once a tick, before the
+	// tick's first Send. beside is how many bytes of datagrams have gone to the peer since the last call, on the same path as
+	// the stream. Without a call, nothing is measured.
+	Pace(now time.Time, beside int) Pace
+
+	// Estimate returns what is known of the path to the peer.
+	Estimate() pace.Estimate
 
 	// Finish closes the stream when everything sent has gone out, so that the peer can read all of it. It waits for the
 	// peer to close too, at most for the linger time.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/pace"
 )
 
 // What Turn has to report about a connection.
@@ -54,7 +55,8 @@ type Conn struct {
 
 	// Owned by the goroutine of Turn.
 	core Receiver
-	over bool // only Ended is reported
+	over bool  // only Ended is reported
+	flow *flow // nil before the first Pace: who has not entered needs none
 
 	// Bytes that the socket has not taken yet.
 	out outgoing
@@ -255,6 +257,8 @@ func (c *Conn) tell(now time.Time, h Handler) {
 		if c.core = h.Opened(now, c); c.core == nil {
 			c.socket.SetLinger(0) // so that the system keeps nothing of it
 			c.Cut()
+		} else {
+			c.bound()
 		}
 		c.start()
 	}
@@ -296,11 +300,44 @@ func (c *Conn) Send(b []byte) {
 	if c.over {
 		return
 	}
+	if c.flow != nil {
+		c.flow.stamp(c.hub.clock(time.Now()))
+	}
 	if c.tls != nil {
 		_, _ = c.tls.Write(b)
 		return
 	}
 	_, _ = c.Write(b)
+}
+
+// Pace is that of Stream.
+func (c *Conn) Pace(now time.Time, beside int) Pace {
+	f := c.flow
+	if f == nil {
+		f = new(flow)
+		c.flow = f
+	}
+	at := c.hub.clock(now)
+	written, pending := c.out.counts()
+	f.begin(at, written, beside)
+	if f.wantsLook() {
+		if a, ok := c.hub.kernel.arrivals(c, written-uint64(pending)); ok {
+			f.look(at, a)
+		}
+	}
+	p := f.pace(at, pending)
+	if rate, changed := f.limit(); changed {
+		c.limit(rate)
+	}
+	return p
+}
+
+// Estimate is that of Stream.
+func (c *Conn) Estimate() pace.Estimate {
+	if c.flow == nil {
+		return new(pace.Path).Estimate()
+	}
+	return c.flow.path.Estimate()
 }
 
 // Finish is that of Stream.
@@ -341,8 +378,9 @@ func (c *Conn) closeWrite() {
 type outgoing struct {
 	mu      sync.Mutex
 	pending []byte
-	running bool // a goroutine waits for the socket
-	last    bool // nothing comes after pending
+	written uint64 // bytes so far, pending ones included
+	running bool   // a goroutine waits for the socket
+	last    bool   // nothing comes after pending
 	err     error
 }
 
@@ -350,6 +388,13 @@ func (o *outgoing) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.pending) == 0
+}
+
+// counts returns the bytes so far, and how many of them are pending.
+func (o *outgoing) counts() (written uint64, pending int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written, len(o.pending)
 }
 
 // finish closes the connection for writing as soon as nothing is pending.
@@ -391,6 +436,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 		c.end(o.err)
 		return 0, o.err
 	}
+	o.written += uint64(len(b))
 	return len(b), nil
 }
 

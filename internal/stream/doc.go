@@ -22,6 +22,9 @@
 // for a later turn. Send keeps the bytes that the socket does not take at once. Until they are written, the stream is not
 // Ready. Meanwhile the core keeps further output in its own queue, where it can be bounded and changed.
 //
+// Pace says how many bytes a tick may send, and measures the path: see flow.go. A core that calls it once a tick keeps what the
+// path cannot take, where it becomes newer, instead of giving it to a socket, where it becomes old.
+//
 // A Client is one connection that was dialed. The loop that calls Turn is that of package datagram, with a Silent carrier
 // if the core has no datagrams.
 //
@@ -34,6 +37,8 @@
 //	hub.go         the common part of Listener and Client; Turn
 //	conn.go        one connection: reading, Send, Finish and Cut
 //	poll_linux.go  one goroutine that reads all connections of a Listener
+//	flow.go        what a stream's path takes, from what the system knows of it
+//	kernel_linux.go  asking the system, and bounding what it holds; kernel_other.go: without
 //	raw_unix.go    reads and writes that never wait; raw_other.go: writes by a goroutine
 //	certificate.go a self-signed certificate that is kept, and fingerprints
 //	limits.go      the limits, and what each stops

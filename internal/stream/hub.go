@@ -23,15 +23,21 @@ type hub struct {
 	conns map[*Conn]struct{}
 	porch *admission.Porch[*Conn] // connections that have not entered; nil at a client
 
+	began time.Time
+
 	// Owned by Turn's goroutine.
+	kernel         kernel
 	turn           []*Conn
 	stalled, again []*Conn // connections with bytes that were not taken
 }
 
 func (h *hub) init(linger time.Duration) {
 	h.linger = cmp.Or(max(linger, 0), DefaultLinger)
-	h.wake, h.closed, h.conns = func() {}, make(chan struct{}), map[*Conn]struct{}{}
+	h.wake, h.closed, h.conns, h.began = func() {}, make(chan struct{}), map[*Conn]struct{}{}, time.Now()
 }
+
+// clock returns a time as a flow has it.
+func (h *hub) clock(now time.Time) time.Duration { return max(now.Sub(h.began), 0) + 1 }
 
 // close cuts all connections and waits for their goroutines.
 func (h *hub) close() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/kit"
+	"parley/internal/pace"
 	"parley/internal/patient"
 	"parley/internal/stream"
 	"parley/protocol/realm/core"
@@ -129,4 +130,8 @@ func (s quietStream) Entered()             {}
 func (s quietStream) Ready() bool          { return true }
 func (s quietStream) Send([]byte)          {}
 func (s quietStream) Finish()              {}
-func (s quietStream) Cut()                 {}
+
+func (s quietStream) Pace(time.Time, int) stream.Pace { return stream.Pace{Budget: pace.Unlimited} }
+func (s quietStream) Estimate() pace.Estimate         { return pace.Estimate{Budget: pace.Unlimited} }
+
+func (s quietStream) Cut() {}

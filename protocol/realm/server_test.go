@@ -384,7 +384,7 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 	p := newPlace(t, Config{Config: patientConfig})
 	ann := p.join("ann")
 	text := make([]byte, 500)
-	const lines = 3000
+	const lines = 1500
 	for range lines {
 		p.do(func(m *core.Mux) { m.Say(1, text) })
 	}

@@ -1,0 +1,65 @@
+package stream
+
+import (
+	"math"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernel asks the system about connections. It has room for one answer, so that asking allocates nothing. It is owned by the
+// goroutine of Turn.
+type kernel struct {
+	info unix.TCPInfo
+	size uint32
+	err  syscall.Errno
+	ask  func(fd uintptr)
+}
+
+// arrivals returns what the system knows of a connection to which it was given so many bytes, and whether it knows.
+func (k *kernel) arrivals(c *Conn, taken uint64) (a arrivals, ok bool) {
+	if k.ask == nil {
+		k.ask = func(fd uintptr) {
+			k.size = uint32(unsafe.Sizeof(k.info))
+			_, _, k.err = unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+				uintptr(unsafe.Pointer(&k.info)), uintptr(unsafe.Pointer(&k.size)), 0)
+		}
+	}
+	k.info = unix.TCPInfo{}
+	if c.raw.Control(k.ask) != nil || k.err != 0 {
+		return arrivals{}, false
+	}
+	i := &k.info
+	a = arrivals{
+		acked: i.Bytes_acked, ago: time.Duration(i.Last_ack_recv) * time.Millisecond,
+		rtt: time.Duration(i.Rtt) * time.Microsecond, least: time.Duration(i.Min_rtt) * time.Microsecond, resent: i.Bytes_retrans,
+		beyond: uint64(i.Sacked) * uint64(i.Snd_mss),
+	}
+	if i.Min_rtt == math.MaxUint32 {
+		a.least = 0 // nothing was measured yet
+	}
+	if i.Unacked == 0 && i.Notsent_bytes == 0 {
+		a.acked = taken // whatever the system counts before the first byte, and systems that do not count
+	}
+	return a, true
+}
+
+// bound keeps the system from holding what a slow peer has yet to read: see maxUnsent and sendBuffer.
+func (c *Conn) bound() {
+	_ = c.raw.Control(func(fd uintptr) { // without, the peer is served as well as it goes
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer)
+	})
+}
+
+// limit bounds how many bytes a second the system sends, 0: it does not.
+func (c *Conn) limit(rate uint64) {
+	if rate == 0 || rate > math.MaxInt32 {
+		rate = math.MaxUint32 // the system's word for no bound
+	}
+	_ = c.raw.Control(func(fd uintptr) { // without, the peer is served as well as it goes
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, int(rate))
+	})
+}
