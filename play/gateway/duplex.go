@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/pace"
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/duplex"
@@ -41,7 +42,17 @@ type Duplex struct {
 
 type duplexSeat struct {
 	Seat
+	path
 	conn *duplex.Conn
+
+	chooses bool // its path is narrow: what it is told is chosen by its view, and not all that changes
+}
+
+func (s *duplexSeat) wanted(i int) (world.ChunkPlace, bool) {
+	if s.measure(s.dialect.(*Duplex).hub.sim.Tick(), s.conn); !s.mayBulk() {
+		return world.ChunkPlace{}, false
+	}
+	return s.Seat.wanted(i)
 }
 
 // DuplexConfig sets up the dialect.
@@ -246,7 +257,7 @@ func (d *Duplex) publish(h *Hub) {
 	d.elements()
 	for _, s := range h.seats[d.Name()] {
 		if s.player != nil { // else it was not let in
-			d.look(s.own.(*duplexSeat))
+			d.look(h, s.own.(*duplexSeat))
 		}
 	}
 	d.scene.Flush()
@@ -272,16 +283,49 @@ func (d *Duplex) elements() {
 	}
 }
 
-// look notes what a player sees from now on.
-func (d *Duplex) look(s *duplexSeat) {
-	for c := s.view.Next(); c != nil; c = s.view.Next() {
-		if c.What == world.Left {
-			s.conn.Hide(int16(c.Entity))
-		} else {
-			s.conn.Show(int16(c.Entity))
+// look notes what a player sees from now on. On a narrow path, the player is told what its view finds most urgent, and the
+// rest waits in the view, where it becomes its newest. On any other, the scene tells all that changes.
+func (d *Duplex) look(h *Hub, s *duplexSeat) {
+	s.measure(h.sim.Tick(), s.conn)
+	narrow := s.budget != pace.Unlimited
+	if narrow {
+		s.view.Allow(d.shares(s))
+		if !s.chooses {
+			s.chooses = true
+			s.conn.Choose(true)
+			s.view.SightOnly(false)
+			s.conn.Tell(s.conn.Player()) // the view knows of changes from the next tick on
 		}
-		s.view.Take(1)
 	}
+	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		bytes := 1
+		switch sid := int16(c.Entity); c.What {
+		case world.Left:
+			s.conn.Hide(sid)
+		case world.Entered:
+			s.conn.Show(sid)
+			if data, ok := d.scene.Element(sid); ok {
+				bytes = len(data)
+			}
+		default:
+			bytes = s.conn.Tell(sid)
+		}
+		s.view.Take(bytes)
+	}
+	if s.chooses && !narrow { // by now it was told everything
+		s.chooses = false
+		s.conn.Choose(false)
+		s.view.SightOnly(true)
+	}
+}
+
+// shares gives terrain and a sync of all elements their parts of a tick's budget, and returns the rest.
+func (d *Duplex) shares(s *duplexSeat) (rest int) {
+	rest = s.share(s.waits())
+	if part := s.budget / syncShare; s.conn.Spread(part) {
+		rest -= part
+	}
+	return rest
 }
 
 // tell sends one player what was done and said, and the replies to what it asked.
@@ -318,6 +362,7 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Big)
 		s.sentChunk(len(d.buf))
+		s.sentBulk(len(d.buf))
 		if len(d.buf) > duplexcore.MaxReplyData { // more cells differ than a message holds
 			d.inbox.sent(s.conn.Reply(a.tag-1, message.DuplexRefused, nil))
 		} else {

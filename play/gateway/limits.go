@@ -48,6 +48,19 @@ const (
 	// crowd takes its time too.
 	terrainATickOfAll = 1 << 20
 
+	// bulkUnacked is how many bytes a player of a stream may not be known to have for a chunk to go out: behind a slow link,
+	// a second chunk would double the time for which the player sees nothing else.
+	bulkUnacked = 4 << 10
+
+	// bulkShare is which part of a narrow path's bytes is terrain's while a player waits for some: an eighth. It is saved up
+	// to maxBulk, so that a player who asks after a long time has no seconds of terrain at once.
+	bulkShare = 8
+	maxBulk   = 16 << 10
+
+	// syncShare is which part of a narrow path's bytes a sync of all elements may use (duplex): the values in it are as new as
+	// any, but not chosen.
+	syncShare = 8
+
 	// maxLand bounds the chunks that are kept as they are sent, in bytes: when there are more, all are
 	// let go.
 	maxLand = 32 << 20

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/internal/pace"
 	"parley/play/schema"
 	"parley/protocol/realm"
 	"parley/protocol/realm/core"
@@ -42,6 +43,7 @@ type Realm struct {
 
 type realmSeat struct {
 	Seat
+	path
 	conn    *realm.Conn
 	playing bool   // it has entered
 	since   uint64 // the tick that its login_response told
@@ -62,11 +64,14 @@ func (s *realmSeat) waits() bool {
 }
 
 func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
+	h := s.dialect.(*Realm).hub
 	if s.playing {
+		if s.measure(h.sim.Tick(), s.conn); !s.mayBulk() {
+			return world.ChunkPlace{}, false
+		}
 		id, ok := s.conn.WantedChunk(i)
 		return world.ChunkPlace{BX: id.BX, BY: id.BY}, ok
 	}
-	h := s.dialect.(*Realm).hub
 	own := h.entityOf(s.player)
 	if i > 0 || h.sim.Wire(own) == 0 {
 		return world.ChunkPlace{}, false
@@ -165,8 +170,7 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 }
 
 func (d *Realm) view() world.ViewConfig {
-	// A slow reader has its updates merged by the dialect, so there is no budget here. Clients
-	// move bodies by their speed.
+	// The path alone bounds what a player is told: see tell. Clients move bodies by their speed.
 	return world.ViewConfig{
 		Radius: d.hub.cfg.Sight, BytesPerTick: -1, Reliable: true, PredictTicks: realmPredict,
 		Countdowns: true, CorrectTicks: max(1, d.hub.cfg.TickRate/correctionsASecond),
@@ -340,21 +344,36 @@ func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 	if s.claims {
 		s.view.OwnMoves()
 	}
+	s.measure(h.sim.Tick(), s.conn)
+	narrow := s.budget != pace.Unlimited
+	if narrow {
+		// What the path cannot take now waits in the view, where it becomes its newest, and not in a queue.
+		s.view.Allow(s.share(s.waits()))
+	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
+		bytes := 1
 		if c.What != world.Left && c.Mask&(1<<world.FieldX|1<<world.FieldY) != 0 && c.Entity == s.conn.Entity() && c.Kind.HasBody {
 			s.told = d.place(c)
 		}
 		switch c.What {
 		case world.Entered:
-			s.conn.Send(&core.Message{Kind: core.KindEntityCreate, Tick: tick, Entity: d.block(c)})
+			e := d.block(c)
+			if narrow {
+				bytes = tickedBytes + e.Size()
+			}
+			s.conn.Send(&core.Message{Kind: core.KindEntityCreate, Tick: tick, Entity: e})
 		case world.Left:
+			bytes = tickedBytes + 2
 			s.conn.Send(&core.Message{Kind: core.KindEntityDestroy, Tick: tick, ID: c.Entity})
 		default:
 			if c.Mask != 0 {
 				d.blocks = append(d.blocks, d.block(c))
+				if narrow {
+					bytes = d.blocks[len(d.blocks)-1].Size()
+				}
 			}
 		}
-		s.view.Take(1)
+		s.view.Take(bytes)
 	}
 	if len(d.blocks) > 0 {
 		var list core.Entities
@@ -370,8 +389,15 @@ func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 			s.conn.LookFrom(core.Position{BX: bx, BY: by, X: x, Y: y})
 		}
 	}
-	s.conn.SendChunks(s.granted)
+	if s.granted > 0 {
+		before := s.conn.Queued()
+		s.conn.SendChunks(s.granted)
+		s.sentBulk(s.conn.Queued() - before)
+	}
 }
+
+// tickedBytes is what a message of realm has before its content: type and tick.
+const tickedBytes = 3
 
 // refuse tells a player that it is not let in, and gives up its seat: the connection stays, and its next log-in has another.
 func (d *Realm) refuse(s *realmSeat) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/pace"
 	"parley/internal/shell"
 	"parley/internal/stream"
 	"parley/internal/udp"
@@ -106,6 +107,13 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 	s.mains = carry(listener, stream.Config{
 		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
+	})
+	s.mux.SetHooks(core.Hooks{
+		Pace: func(now time.Time, c *Conn, beside int) (budget, unacked int, probe bool) {
+			p := s.lineOf(c).Pace(now, beside)
+			return p.Budget, p.Unacked, p.Probe
+		},
+		Estimate: func(c *Conn) pace.Estimate { return s.lineOf(c).Estimate() },
 	})
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{

@@ -1,6 +1,10 @@
 package core
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"parley/internal/pace"
+)
 
 // The calls of a Conn are made now, which is the time of the newest call of the Mux's
 // Handle* or Advance.
@@ -46,6 +50,73 @@ func (c *Conn) HideAll() {
 func (c *Conn) Sees(sid int16) bool {
 	slot, ok := c.mux.elements.slots[sid]
 	return ok && c.e.view.sees(slot) || !ok && c.e.view.all
+}
+
+// Pace returns how many bytes the tick that begins now may send to this client over both channels, and how many of main the
+// client is not known to have. A budget of pace.Unlimited means that the path is not known to be narrow. Call it once a tick,
+// before the tick sends anything.
+func (c *Conn) Pace() (budget, unacked int) {
+	e := &c.e
+	queued := e.Queued()
+	if c.mux.hooks.Pace == nil {
+		return pace.Unlimited, queued
+	}
+	beside := int(e.feed.bytes)
+	e.feed.bytes = 0
+	budget, unacked, probe := c.mux.hooks.Pace(c.mux.now, c, beside)
+	if probe && e.feed.up {
+		c.probe()
+	}
+	if budget != pace.Unlimited {
+		budget = max(budget-queued-e.feed.loose.Held(), 0) // what waits goes first
+	}
+	return budget, unacked + queued
+}
+
+// probe sends the shortest message that changes nothing: that an element is gone which there never was. Nothing comes back
+// on the feed, and an acknowledgement of main shows how long the way is for both.
+func (c *Conn) probe() {
+	m := Message{Kind: KindSync, SID: 0, Data: gone}
+	r := &c.mux.cfg.rules.elements[FromServer]
+	if c.e.state == StateOpen && r.kinds && !r.moments[m.SID] && c.mux.elements.get(m.SID) == nil && c.mux.cfg.rules.check(FromServer, &m) == nil {
+		_ = c.e.putMain(&m) // if it fails, the connection ends
+		c.mux.touch(c)
+	}
+}
+
+// Estimate returns what is known of the path to this client.
+func (c *Conn) Estimate() pace.Estimate {
+	if c.mux.hooks.Estimate == nil {
+		return pace.Estimate{Budget: pace.Unlimited}
+	}
+	return c.mux.hooks.Estimate(c)
+}
+
+// Choose sets whether the program chooses which changes this client is told, and when: with Tell. It is for a client whose
+// path cannot take all of them. Otherwise each Flush sends them all. What the program has not told when it stops to choose is
+// told with the next change, or sync of everything.
+func (c *Conn) Choose(on bool) { c.e.view.chosen, c.e.view.spread = on, 0 }
+
+// Tell sends the present value of an element that this client may see, and returns the bytes that it takes on its way: none
+// if the client is told otherwise, as it does not know the element yet.
+func (c *Conn) Tell(sid int16) (bytes int) {
+	slot, ok := c.mux.elements.slots[sid]
+	if !ok || c.e.state != StateOpen || !c.e.view.known.has(slot) || !c.mux.elements.live.has(slot) || !c.e.view.sees(slot) {
+		return 0
+	}
+	bytes = c.e.tellNow(slot, &c.mux.elements.list[slot])
+	c.mux.load(c)
+	return bytes
+}
+
+// Spread sets how many bytes of a sync of all elements may go out before the next call, while the program chooses. It reports
+// whether there is such a sync.
+func (c *Conn) Spread(bytes int) (syncing bool) {
+	v := c.e.view
+	if v.spread = int32(bytes); bytes > 0 && (v.running || v.due) {
+		c.mux.touch(c)
+	}
+	return v.running || v.due
 }
 
 // Resync sends this client all elements that it may see once more.

@@ -28,6 +28,18 @@ func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 	return e.putMain(&m)
 }
 
+// tellNow sends the present value of an element that the client knows, and returns how many bytes that takes on its way.
+func (e *Endpoint) tellNow(slot int32, el *element) int {
+	if e.feed.up && !e.view.elements.large.has(slot) {
+		el.told++
+		e.stats.Updates++
+		e.putFeed(&Message{Kind: KindUpdate, SID: el.sid, Data: el.data})
+		return datagramBytes + HeaderBytes + 3 + len(el.data)
+	}
+	e.tellOnMain(slot, el)
+	return 3 + len(el.data)
+}
+
 // Signal sends a signal of the game. On the feed it may be lost. While there is no feed, it
 // goes over main.
 func (e *Endpoint) Signal(now time.Time, on Channel, code uint8) error {

@@ -15,6 +15,7 @@ type feed struct {
 	last  int64          // of the newest taken
 	heard time.Time      // when that was
 	up    bool           // it carries updates
+	bytes int32          // that went out since Conn.Pace, headers of UDP and IP included
 	loose queue.Packets  // messages that wait for the socket
 
 	*search // a client's
@@ -101,6 +102,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	binary.BigEndian.PutUint64(buf, Magic)
 	binary.BigEndian.PutUint64(buf[8:], uint64(e.feed.sent))
 	e.stats.FeedOut++
+	e.feed.bytes = min(e.feed.bytes+int32(datagramBytes+HeaderBytes+n), mostBeside)
 	return HeaderBytes + n, e.feed.peer, true
 }
 

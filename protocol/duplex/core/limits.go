@@ -68,6 +68,9 @@ const (
 	// first: a newer one is worth more.
 	maxLooseBytes = 64 << 10
 
+	// mostBeside bounds the count of a feed's bytes between two calls of Conn.Pace, which a program need not call.
+	mostBeside = 1 << 24
+
 	// maxQuestions bounds the queries that wait for their replies, each way. Past it
 	// Query returns ErrBusy, and main is not read on until the game has answered:
 	// a peer that only asks holds 256 places and no more.

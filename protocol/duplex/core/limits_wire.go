@@ -12,6 +12,9 @@ const (
 	// HeaderBytes is the size of the header of a datagram.
 	HeaderBytes = 16
 
+	// datagramBytes is what UDP and IPv4 add to a datagram.
+	datagramBytes = 28
+
 	// MaxMessage is the size of the largest message, on either channel. It bounds the
 	// memory for a long message that a peer has announced and not completed.
 	MaxMessage = 65535

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/internal/pace"
 	"parley/internal/queue"
 	"parley/internal/roster"
 )
@@ -36,9 +37,21 @@ type Scene struct {
 	former  *admission.Ignored         // feeds of players that left
 	streams queue.Fifo[*Conn]          // with bytes of main to poll
 
+	hooks Hooks
 	stats MuxStats
 	past  Stats // of connections that have ended
 }
+
+// Hooks are functions of the shell that the methods of a Conn call. Each may be nil.
+type Hooks struct {
+	// Pace returns what a tick may send to the client, how many bytes of main the client is not known to have, and whether a
+	// message on main would show more. beside is how many bytes of datagrams have gone to the client since the last call.
+	Pace     func(now time.Time, c *Conn, beside int) (budget, unacked int, probe bool)
+	Estimate func(c *Conn) pace.Estimate
+}
+
+// SetHooks sets the functions of a shell. Call it before all others.
+func (m *Mux) SetHooks(h Hooks) { m.hooks = h }
 
 // MuxStats counts the fates of datagrams and of connections.
 type MuxStats struct {

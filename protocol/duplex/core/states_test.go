@@ -189,7 +189,7 @@ func (s *stage) source() netip.AddrPort {
 
 func (s *stage) confirm(n int) {
 	if s.conn != nil {
-		s.conn.e.view.unconfirmed = n
+		s.conn.e.view.unconfirmed = int32(n)
 	}
 }
 

@@ -20,10 +20,12 @@ type view struct {
 	// The sync of everything.
 	due         bool // one is to begin
 	running     bool // one has begun
+	chosen      bool // the program chooses what the client is told: the log is not followed, and syncs are spread
 	slot        int32
+	spread      int32     // bytes of it that may go out before the next tick
+	unconfirmed int32     // SYNC_ENDs without a SYNC_OK
 	began       time.Time // the last one
 	nextSync    time.Time
-	unconfirmed int // SYNC_ENDs without a SYNC_OK
 
 	wantsIn bool  // CONN_INIT came: the Mux is to answer it
 	conn    *Conn // whose it is
@@ -80,10 +82,12 @@ func (v *view) willName(slot int32) bool { return v.running && slot >= v.slot }
 // everything, and what has changed while there is no feed.
 func (e *Endpoint) fillMain() {
 	v := e.view
-	for e.state == StateOpen && e.hasRoom() {
+	for e.state == StateOpen && e.hasRoom() && !(v.chosen && v.spread <= 0) {
 		switch {
 		case v.running:
+			before := e.out.size
 			e.syncNext()
+			v.spread -= int32(e.out.size - before)
 		case v.mayBegin(e.now):
 			v.due, v.running, v.slot, v.began = false, true, 0, e.now
 			v.schedule(e.now, e.cfg.Resync)
@@ -135,6 +139,10 @@ func (e *Endpoint) mains() share {
 // skip passes over what is for others, and reports whether something is left for main, and for the feed.
 func (e *Endpoint) skip() (onMain, onFeed bool) {
 	v, head := e.view, e.view.elements.head()
+	if v.chosen {
+		v.onMain, v.onFeed = head, head
+		return v.running && v.spread > 0, e.feed.loose.Len() > 0
+	}
 	_, v.onMain = v.next(e.mains(), v.onMain)
 	if _, v.onFeed = v.next(theFeeds, v.onFeed); !e.feed.up {
 		v.onFeed = v.onMain

@@ -123,6 +123,20 @@ func (a Attributes) Get(id uint16) (value Value, ok bool) {
 	return value, ok
 }
 
+// Size returns how many bytes the block has on the wire.
+func (e *Entity) Size() int {
+	n := 3
+	for _, f := range [...]struct {
+		has  Has
+		size int
+	}{{HasPosition, 6}, {HasSpeedAngle, 4}, {HasSpeedNorm, 4}, {HasType, 2}, {HasSprite, 2}, {HasObject, 2 + len(e.Attributes.raw)}} {
+		if e.Has&f.has != 0 {
+			n += f.size
+		}
+	}
+	return n
+}
+
 // appendTo appends the block.
 func (e *Entity) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, e.ID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/internal/clocksync"
+	"parley/internal/pace"
 	"parley/internal/queue"
 	"parley/internal/roster"
 )
@@ -36,10 +37,15 @@ type Mux struct {
 	past    Stats // of connections that have ended
 }
 
-// Hooks are functions of the shell that Conn.Enter and Conn.Refuse call. Each may be nil.
+// Hooks are functions of the shell that the methods of a Conn call. Each may be nil.
 type Hooks struct {
 	Entered func(c *Conn) // Enter has let a player in
 	Refused func(c *Conn) // Refuse was called
+
+	// Pace returns what a tick may send to the client, how many bytes of the stream the client is not known to have, and
+	// whether an answer of the client would show more.
+	Pace     func(now time.Time, c *Conn) (budget, unacked int, probe bool)
+	Estimate func(c *Conn) pace.Estimate
 }
 
 // Conn is one client of a Mux.

@@ -1,6 +1,10 @@
 package core
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"parley/internal/pace"
+)
 
 // The calls of a Conn are made now, which is the time of the newest call of the Mux's
 // Handle* or Advance.
@@ -13,6 +17,35 @@ func (c *Conn) Stats() Stats { return c.endpoint.stats }
 
 // Queued returns how many bytes wait to be written, including the overhead of each message.
 func (c *Conn) Queued() int { return c.endpoint.Queued() }
+
+// Pace returns how many bytes the tick that begins now may send to this client, and how many the client is not known to have
+// of those that were sent before. A budget of pace.Unlimited means that the path is not known to be narrow. Call it once a
+// tick, before the tick sends anything.
+func (c *Conn) Pace() (budget, unacked int) {
+	queued := c.endpoint.out.held
+	if c.mux.hooks.Pace == nil {
+		return pace.Unlimited, queued
+	}
+	budget, unacked, probe := c.mux.hooks.Pace(c.mux.now, c)
+	if probe && c.Playing() {
+		// A system may acknowledge bytes only after 40 ms and more, which looks like a queue. The pong brings an
+		// acknowledgement at once.
+		c.endpoint.send(c.mux.now, &Message{Kind: KindPing})
+		c.mux.touch(c)
+	}
+	if budget != pace.Unlimited {
+		budget = max(budget-queued, 0) // what is queued goes first
+	}
+	return budget, unacked + queued
+}
+
+// Estimate returns what is known of the path to this client.
+func (c *Conn) Estimate() pace.Estimate {
+	if c.mux.hooks.Estimate == nil {
+		return pace.Estimate{Budget: pace.Unlimited}
+	}
+	return c.mux.hooks.Estimate(c)
+}
 
 // Account returns the player's name, as given at the log-in, or "" if it has not entered the game.
 func (c *Conn) Account() string { return c.endpoint.server.account }
