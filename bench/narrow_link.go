@@ -45,7 +45,7 @@ type narrowCounts struct {
 	Used      int64         `json:"used"`    // bytes that were not
 	Passed    int           `json:"passed"`  // packets that were neither dropped nor lost
 	Waits     time.Duration `json:"waits"`   // the sum of their times in the queue
-	WorstLate time.Duration `json:"late"`    // how late the link itself was
+	WorstLate time.Duration `json:"late"`    // how late the link itself was at most, from its beginning
 }
 
 func (c narrowCounts) since(then narrowCounts) narrowCounts {

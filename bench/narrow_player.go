@@ -50,7 +50,7 @@ const (
 	stepTurn    = .25 // radians
 	stepNorm    = .1  // it goes in a circle of about 3 cells
 	lineEvery   = 700 * time.Millisecond
-	glanceEvery = 100 * time.Millisecond
+	glanceEvery = 93 * time.Millisecond // not in step with the ticks of the server
 
 	// stepsUnderWay is how many steps are told from each other: their directions differ.
 	stepsUnderWay = 24

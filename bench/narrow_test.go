@@ -162,3 +162,33 @@ func TestWhatALinkCouldCarry(t *testing.T) {
 		}
 	}
 }
+
+func TestANarrowRowIsJudgedBesideTheOneWithoutALimit(t *testing.T) {
+	free := map[string]float64{"steps": 100, "p99": 90, "lines": 100, "linep99": 90, "used": 600, "dropped": 0, "wait": 0, "near95": 70, "oldest": 120}
+	good := map[string]float64{"steps": 100, "p99": 300, "lines": 100, "linep99": 400, "used": 85, "dropped": .5, "wait": 20, "near95": 250, "oldest": 2000}
+	bad := map[string]float64{"steps": 99, "p99": 320, "lines": 90, "linep99": 600, "used": 75, "dropped": 2, "wait": 31, "near95": 500, "oldest": 4000}
+	for name, tt := range map[string]struct {
+		figures map[string]float64
+		met     int
+	}{"good": {good, 9}, "bad": {bad, 0}} {
+		r := &Report{}
+		r.add(Sample{Work: "W6", Case: "no limit", Peer: "replica player", Round: 1, Figures: free})
+		r.add(Sample{Work: "W6", Case: "100 kbit/s", Peer: "replica player", Round: 1, Figures: tt.figures})
+		r.settle()
+		met := 0
+		for _, b := range r.Bars {
+			if b.Met {
+				met++
+			}
+		}
+		if len(r.Bars) != 9 || met != tt.met {
+			t.Errorf("%s: %d of %d bars are met, want %d: %+v", name, met, len(r.Bars), tt.met, r.Bars)
+		}
+	}
+	spectator := &Report{}
+	spectator.add(Sample{Work: "W6", Case: "no limit", Peer: "stamp player", Round: 1, Figures: map[string]float64{"used": 600}})
+	spectator.add(Sample{Work: "W6", Case: "2 Mbit/s", Peer: "stamp player", Round: 1, Figures: map[string]float64{"used": 600}})
+	if spectator.settle(); len(spectator.Bars) != 5 {
+		t.Errorf("a spectator has %d bars, want those of the link and of age: %+v", len(spectator.Bars), spectator.Bars)
+	}
+}

@@ -19,6 +19,7 @@ var narrowWork = work{
 		{"steps", "own steps seen %", 1}, {"p50", "p50 ms", 0}, {"p99", "p99 ms", 0}, {"lines", "lines heard %", 1}, {"linep99", "p99 ms", 0},
 		{"sent", "sent kbit/s", 1}, {"dropped", "dropped %", 2}, {"used", "through kbit/s", 1}, {"use", "use of the link %", 0}, {"wait", "mean queue ms", 1},
 		{"near50", "near p50 ms", 0}, {"near95", "p95 ms", 0}, {"near99", "p99 ms", 0}, {"far50", "far p50 ms", 0}, {"far99", "p99 ms", 0}, {"oldest", "oldest ms", 0},
+		{"late", "link late at most ms", 1},
 	},
 	takes: func(p Peer) bool { return p.Narrow != "" },
 	once:  narrowOnce,
@@ -240,7 +241,7 @@ func tickOf(walker, phase, now int) int {
 func (d *played) figures(c narrowCase, n narrowCounts, seconds float64) map[string]float64 {
 	figures := map[string]float64{
 		"sent": float64(n.Bytes) * 8 / 1000 / seconds, "used": float64(n.Used) * 8 / 1000 / seconds,
-		"dropped": 100 * share(n.Dropped, n.Packets), "wait": 0,
+		"dropped": 100 * share(n.Dropped, n.Packets), "wait": 0, "late": millis(n.WorstLate),
 	}
 	if n.Passed > 0 {
 		figures["wait"] = millis(n.Waits) / float64(n.Passed)
