@@ -46,6 +46,12 @@ var families = []family{
 	{"parley_input_seconds", histogram, "", "Time from the arrival of a player's input until the tick that takes it is encoded for all players. Half a period and one tick is normal. If it grows and parley_tick_seconds does not, the machine is busy with other work.", []from{{"World.InputSeconds", ""}}},
 	{"parley_round_trip_seconds", histogram, "dialect", "Round-trip times to players, measured by acknowledgements of reliable packets. They include the client's delay of up to a tick. If they grow, check the network. If parley_packets_total{fate=\"resent\"} grows too, the network loses packets.", []from{{"*.RoundTrips", ""}}},
 
+	// Slow paths.
+	{"parley_narrow_players", gauge, "dialect", "Players and spectators whose path takes less than the world has to say: each tick sends them what matters most, as far as the path takes it. If many are narrow at once, look at the server's own network.", []from{{"World.Paths.*.Narrow", ""}}},
+	{"parley_narrow_estimate_bytes_per_second", gauge, "dialect", "What the narrow paths are thought to take, together. Divide by parley_narrow_players for the mean.", []from{{"World.Paths.*.Estimate", ""}}},
+	{"parley_narrow_budget_bytes", gauge, "dialect", "What the last tick could send over the narrow paths, together. It is 0 now and then, while a queue empties.", []from{{"World.Paths.*.Budget", ""}}},
+	{"parley_narrow_queue_seconds", gauge, "dialect", "How long packets wait on the narrow paths, the sum of all. Divided by parley_narrow_players it stays below 0.06, unless somebody else fills the same links.", []from{{"World.Paths.*.Queue", ""}}},
+
 	// What players ask for.
 	{"parley_requests_total", counter, "", "Requests of players that the game took: inputs, lines of chat, chunks, joins. It grows with the number of players. If it grows faster, one of them sends more than others.", []from{{"World.Requests", ""}}},
 	{"parley_requests_dropped_total", counter, "reason", "Requests that the game did not take. flood: a connection sent more than 64 between two ticks; it is a broken or hostile client. early: sent before the connection entered or after it left; a few are normal. unread: messages without a meaning in the game; the client is of another game or version.", []from{

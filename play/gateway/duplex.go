@@ -287,6 +287,7 @@ func (d *Duplex) elements() {
 // rest waits in the view, where it becomes its newest. On any other, the scene tells all that changes.
 func (d *Duplex) look(h *Hub, s *duplexSeat) {
 	s.measure(h.sim.Tick(), s.conn)
+	s.estimate = s.conn.Path()
 	narrow := s.budget != pace.Unlimited
 	if narrow {
 		s.view.Allow(d.shares(s))

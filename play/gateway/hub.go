@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/admission"
 	"parley/internal/metric"
+	"parley/internal/pace"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -118,7 +119,8 @@ type Histogram = metric.Times
 type Stats struct {
 	Players       int
 	Spectators    int
-	Seats         Seats
+	Seats         ByDialect[int] // players and spectators
+	Paths         ByDialect[PathStats]
 	Ticks         uint64
 	LateTicks     uint64        // started more than half a tick late
 	SkippedTicks  uint64        // left out because the hub was far behind
@@ -150,24 +152,42 @@ type Stats struct {
 	World         world.Stats
 }
 
-// Seats are the players and spectators by dialect.
-type Seats struct{ Replica, Stamp, Relay, Duplex, Realm int }
+// PathStats are sums over the narrow paths of a dialect: those that hold back what they are given.
+type PathStats struct {
+	Narrow   int           // how many there are
+	Estimate int64         // bytes a second that they are thought to take
+	Budget   int64         // bytes that the last tick could use
+	Queue    time.Duration // how long packets wait on them
+}
 
-// of returns the count of a dialect; of one that it does not know, one that is not looked at.
-func (s *Seats) of(dialect string) *int {
+func (p *PathStats) add(e *pace.Estimate) {
+	if e.Budget == pace.Unlimited || e.Rate == 0 {
+		return
+	}
+	p.Narrow++
+	p.Estimate += e.Rate
+	p.Budget += int64(e.Budget)
+	p.Queue += e.Queue
+}
+
+// ByDialect is something of each dialect.
+type ByDialect[T any] struct{ Replica, Stamp, Relay, Duplex, Realm T }
+
+// of returns that of a dialect; of one that it does not know, one that is not looked at.
+func (b *ByDialect[T]) of(dialect string) *T {
 	switch dialect {
 	case "replica":
-		return &s.Replica
+		return &b.Replica
 	case "stamp":
-		return &s.Stamp
+		return &b.Stamp
 	case "relay":
-		return &s.Relay
+		return &b.Relay
 	case "duplex":
-		return &s.Duplex
+		return &b.Duplex
 	case "realm":
-		return &s.Realm
+		return &b.Realm
 	}
-	return new(int)
+	return new(T)
 }
 
 // Line is a line of chat.
@@ -516,7 +536,9 @@ func (h *Hub) look() {
 	st.Players, st.World, st.Behind, st.Gate = len(h.players), h.sim.Stats(), max(h.behind, 0), h.gate.Stats()
 	for _, d := range h.dialects {
 		*st.Seats.of(d.Name()) = len(h.seats[d.Name()])
+		paths := st.Paths.of(d.Name())
 		for _, s := range h.seats[d.Name()] {
+			paths.add(&s.estimate)
 			if s.spectator {
 				st.Spectators++
 			}

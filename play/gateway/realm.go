@@ -345,6 +345,7 @@ func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 		s.view.OwnMoves()
 	}
 	s.measure(h.sim.Tick(), s.conn)
+	s.estimate = s.conn.Path()
 	narrow := s.budget != pace.Unlimited
 	if narrow {
 		// What the path cannot take now waits in the view, where it becomes its newest, and not in a queue.

@@ -178,7 +178,9 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 		s.peer.Close(s.kicked)
 		return
 	}
-	allowed := recordBytes(s.peer.Budget(), relay.MaxPayload-1, ipBytes+relaycore.HeaderBytes+1)
+	budget := s.peer.Budget()
+	s.estimate = s.peer.Path()
+	allowed := recordBytes(budget, relay.MaxPayload-1, ipBytes+relaycore.HeaderBytes+1)
 	d.you(h, s)
 	d.entities(h, s, allowed)
 	for i := range h.sim.Events() {

@@ -303,6 +303,7 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 	}
 	d.told, d.own = s.view, h.entityOf(s.player)
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
+	s.estimate = s.conn.Path()
 }
 
 // matters returns how urgent an entity is to the player who is being told, if its path does not take all: the own one comes

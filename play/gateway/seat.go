@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/netip"
 
+	"parley/internal/pace"
 	"parley/world"
 )
 
@@ -35,6 +36,7 @@ type Seat struct {
 	reserved bool        // and no player has joined with it
 	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
+	estimate pace.Estimate // of its path, as of the last tick
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.

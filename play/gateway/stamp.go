@@ -109,8 +109,10 @@ func (d *Stamp) tell(s *stampSeat) {
 		}
 	}
 	s.fates = s.fates[:0]
+	budget := s.conn.Budget()
+	s.estimate = s.conn.Path()
 	// A record goes out in any case: what comes of it shows what the path takes.
-	s.view.Allow(max(1, recordBytes(s.conn.Budget(), stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
+	s.view.Allow(max(1, recordBytes(budget, stamp.MaxData, ipBytes+stampcore.HeaderBytes)))
 	for s.view.Next() != nil {
 		packet := s.view.Open()
 		d.buf = d.fill(s.view, d.buf[:0])

@@ -84,8 +84,8 @@ func (c *Conn) probe() {
 	}
 }
 
-// Estimate returns what is known of the path to this client.
-func (c *Conn) Estimate() pace.Estimate {
+// Path returns what is known of the path to this client.
+func (c *Conn) Path() pace.Estimate {
 	if c.mux.hooks.Estimate == nil {
 		return pace.Estimate{Budget: pace.Unlimited}
 	}

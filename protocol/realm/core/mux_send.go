@@ -39,8 +39,8 @@ func (c *Conn) Pace() (budget, unacked int) {
 	return budget, unacked + queued
 }
 
-// Estimate returns what is known of the path to this client.
-func (c *Conn) Estimate() pace.Estimate {
+// Path returns what is known of the path to this client.
+func (c *Conn) Path() pace.Estimate {
 	if c.mux.hooks.Estimate == nil {
 		return pace.Estimate{Budget: pace.Unlimited}
 	}

@@ -29,7 +29,7 @@ func TestPace(t *testing.T) {
 	if got, unacked := p.conn.Pace(); got != 1000 || unacked != 7 {
 		t.Errorf("a budget of %d, %d not acknowledged", got, unacked)
 	}
-	if e := p.conn.Estimate(); e.Rate != 12 {
+	if e := p.conn.Path(); e.Rate != 12 {
 		t.Errorf("%+v", e)
 	}
 	p.deaf = true
