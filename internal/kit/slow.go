@@ -21,8 +21,6 @@ type Slow struct {
 	Bytes int
 	// Watch means that players only watch: they ask for nothing and say nothing.
 	Watch bool
-	// Blind means that nothing tells the server which packets are lost: what was in them is told again when its turn comes.
-	Blind bool
 }
 
 // SlowServer is a server core that tells each player that has entered about a SlowWorld.

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -54,16 +55,17 @@ func (d Slow) HoldsNothingBack(t *testing.T) {
 		if most := Quantile(free.Near, .95) + 2*slowDelay; Quantile(got.Near, .95) > most {
 			t.Errorf("loss %v: what is near is %v old, want %v at most", loss, Quantile(got.Near, .95), most)
 		}
-		if most := Quantile(free.StepTimes, .99) + 2*slowDelay; Quantile(got.StepTimes, .99) > most {
+		// A step and what comes back jitter both, and so does the delay after which a lost step is sent again.
+		if most := Quantile(free.StepTimes, .99) + 3*slowDelay; manyAbove(got.StepTimes, most) {
 			t.Errorf("loss %v: of the own steps the 99th percentile is seen after %v, want %v at most", loss, Quantile(got.StepTimes, .99), most)
 		}
 	}
 }
 
-// rounds adds up runs of one player. A 99th percentile needs more than one.
+// rounds adds up runs of one player. A 99th percentile needs several.
 func (d Slow) rounds(t *testing.T, paths ...SlowPath) (sum SlowCount) {
 	t.Helper()
-	for _, seed := range chance.Seeds(max(Tier(10, 50, 200), 4)) {
+	for _, seed := range chance.Seeds(max(Tier(10, 50, 200), 10)) {
 		got, err := d.Run(seed, 1, paths...)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
@@ -95,10 +97,10 @@ func (d Slow) judge(t *testing.T, paths []SlowPath, free, got SlowCount) {
 	span := func(n int) time.Duration { return time.Duration(float64(n) / bytes * float64(time.Second)) }
 
 	packet := span(1200 + 28)
-	if most := Quantile(free.StepTimes, .99) + 100*time.Millisecond + packet; Quantile(got.StepTimes, .99) > most {
+	if most := Quantile(free.StepTimes, .99) + 100*time.Millisecond + packet; manyAbove(got.StepTimes, most) {
 		t.Errorf("of the own steps the 99th percentile is seen after %v, want %v at most", Quantile(got.StepTimes, .99), most)
 	}
-	if most := 500 * time.Millisecond; Quantile(got.LineTimes, .99) > most {
+	if most := 500 * time.Millisecond; manyAbove(got.LineTimes, most) {
 		t.Errorf("of the lines the 99th percentile comes after %v, want %v at most", Quantile(got.LineTimes, .99), most)
 	}
 	if 100*got.Dropped > got.Sent {
@@ -117,11 +119,25 @@ func (d Slow) judge(t *testing.T, paths []SlowPath, free, got SlowCount) {
 	if most := Quantile(free.Near, .95) + packet + 3*near; Quantile(got.Near, .95) > most && !d.Watch { // who watches is nowhere
 		t.Errorf("what is near is %v old, want %v at most", Quantile(got.Near, .95), most)
 	}
-	// A packet may be lost, and its loss is noticed after a round trip with a full queue, or not at all.
-	if d.Blind && paths[0].Loss > 0 {
-		round *= 2
+	// What is furthest is told a third as often as the average. If its packet is lost, that is noticed after a round trip with a full queue,
+	// or not at all, and it waits for another turn.
+	turns := time.Duration(6)
+	if paths[0].Loss > 0 {
+		turns += 4
 	}
-	if most := free.Oldest + 3*round + slowQueue; got.Oldest > most {
+	if most := free.Oldest + turns*round + slowQueue; got.Oldest > most {
 		t.Errorf("a walker was %v old, want %v at most", got.Oldest, most)
 	}
+}
+
+// manyAbove reports whether more than one in a hundred is above a time, and more than chance makes of so few.
+func manyAbove(times []time.Duration, most time.Duration) bool {
+	above := 0
+	for _, d := range times {
+		if d > most {
+			above++
+		}
+	}
+	want := float64(len(times)) / 100
+	return float64(above) > want+3*math.Sqrt(want)
 }

@@ -10,7 +10,8 @@ import (
 // the first call of Budget: a client, and a server's connection that has not entered, has none.
 type path struct {
 	pace.Path
-	born  time.Duration        // of the Sender, on the Pool's clock: all its paths have one time
+	born  time.Duration // of the Sender, on the Pool's clock: all its paths have one time
+	reach reach
 	late  [lateKept]lateFlight // a ring of the newest
 	place uint8
 	floor time.Duration // Floor
@@ -37,11 +38,17 @@ func (s *Sender) Budget(now time.Time) int {
 			s.path.Acked(s.path.born+at, s.rtt.least, 0)
 		}
 	}
-	n := s.path.Budget(s.path.born + at)
+	n, reach := s.path.Budget(s.path.born+at), s.path.reach.budget(at, s.rtt.smoothed)
 	if s.values > 0 {
 		return 0
 	}
-	return n
+	if s.path.Narrow() {
+		return n
+	}
+	if s.path.reach.late == manyLate {
+		s.path.Late(s.path.born + at)
+	}
+	return reach
 }
 
 // Path returns what is known of the path.
@@ -103,19 +110,24 @@ func (s *Sender) BesideLost(now time.Time, n int) {
 }
 
 // sent tells the path of a transmission.
-func (s *Sender) sent(at time.Duration, n int) {
-	if s.path != nil {
-		s.path.Sent(n + s.cfg.Overhead)
+func (s *Sender) sent(e *flight) {
+	if s.path == nil {
+		return
+	}
+	s.path.Sent(len(e.data) + s.cfg.Overhead)
+	if e.report && e.state == flying {
+		s.path.reach.sent(len(e.data))
 	}
 }
 
 // acked tells the path of a packet that has arrived.
-func (s *Sender) acked(at, rtt time.Duration, n int) {
+func (s *Sender) acked(at, rtt time.Duration, e *flight) {
 	if s.path != nil {
+		s.path.reach.arrived(e, rtt)
 		if rtt > 0 {
 			rtt = max(rtt, s.path.floor)
 		}
-		s.path.Acked(s.path.born+at, rtt, n+s.cfg.Overhead)
+		s.path.Acked(s.path.born+at, rtt, len(e.data)+s.cfg.Overhead)
 	}
 }
 
@@ -127,6 +139,7 @@ func (s *Sender) lost(at time.Duration, e *flight, fast bool) {
 	}
 	s.path.Lost(s.path.born+at, len(e.data)+s.cfg.Overhead)
 	if e.report {
+		s.path.reach.lost(e, fast)
 		s.path.late[s.path.place%lateKept] = lateFlight{e.number, e.first, uint16(len(e.data) + s.cfg.Overhead), fast}
 		s.path.place++
 	}
@@ -146,6 +159,7 @@ func (s *Sender) cameLate(at time.Duration, n uint64) {
 			}
 			s.sampled(rtt)
 			s.path.Acked(s.path.born+at, rtt, int(l.size))
+			s.path.reach.doubt = max(s.path.reach.doubt-int(l.size)+s.cfg.Overhead, 0)
 			*l = lateFlight{}
 			return
 		}

@@ -92,7 +92,7 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 			s.twice.note(e.number, at-e.first)
 		}
 	}
-	s.acked(at, rtt, len(e.data))
+	s.acked(at, rtt, e)
 	if rtt > 0 && s.rtt.grown() {
 		s.loss.forget() // packets that were only late were taken for lost
 	}

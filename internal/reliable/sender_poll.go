@@ -19,17 +19,17 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 		return Transmission{}, false
 	}
 	if s.probeDue {
-		return s.pollProbe(s.at(now))
+		return s.pollProbe()
 	}
 	at := s.at(now)
 	if s.resend.count > 0 {
 		if id, ok := s.pollResend(at); ok {
-			return s.out(at, id, true)
+			return s.out(id, true)
 		}
 	}
 	if s.copies.count > 0 {
 		if id, ok := s.pollCopy(at); ok {
-			return s.out(at, id, true)
+			return s.out(id, true)
 		}
 	}
 	id, ok := s.pollQueue(at)
@@ -40,15 +40,15 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 		s.waiting--
 		s.transmit(at, id)
 		s.stats.First++
-		return s.out(at, id, false)
+		return s.out(id, false)
 	}
 	return Transmission{}, false
 }
 
-func (s *Sender) out(at time.Duration, id uint32, again bool) (Transmission, bool) {
+func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
 	s.stats.Transmitted++
 	e := s.flights.at(id)
-	s.sent(at, len(e.data))
+	s.sent(e)
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: again}, true
 }
 
@@ -112,7 +112,7 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 
 // pollProbe returns the newest reliable packet, long reported lost, because
 // only its acknowledgement can open the window again.
-func (s *Sender) pollProbe(at time.Duration) (Transmission, bool) {
+func (s *Sender) pollProbe() (Transmission, bool) {
 	s.probeDue = false
 	e := s.probeFlight()
 	if e == nil {
@@ -120,7 +120,7 @@ func (s *Sender) pollProbe(at time.Duration) (Transmission, bool) {
 	}
 	s.stats.Transmitted++
 	s.stats.Probes++
-	s.sent(at, len(e.data))
+	s.sent(e)
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: true}, true
 }
 

@@ -18,7 +18,8 @@ var slow = kit.Slow{Server: newSlowServer, Client: newSlowClient, Bytes: 3 * (2 
 // slowBudget is what the gateway gives a tick at most.
 const slowBudget = 4096
 
-func TestALinkWithoutALimitIsToldAll(t *testing.T) { slow.HoldsNothingBack(t) }
+func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) { slow.Serves(t) }
+func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t) }
 
 // slowServer is a server that replicates walkers.
 type slowServer struct {

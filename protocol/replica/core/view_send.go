@@ -33,7 +33,7 @@ func (c *Conn) replicate(budget, path int, urgency func(*Entity) uint32) {
 		v.part()
 	}
 	if path < budget {
-		if !v.together || !c.sendTogether(now, path-datagramBytes) {
+		if !v.together || !c.sendTogether(now, path-(path/maxPacketBytes+1)*datagramBytes) {
 			c.sendNarrow(now, path, urgency)
 		}
 	} else if !v.together || !c.sendTogether(now, budget) {

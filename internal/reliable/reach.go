@@ -1,0 +1,112 @@
+package reliable
+
+import (
+	"time"
+
+	"parley/internal/pace"
+)
+
+// reach bounds how many bytes of values may be in flight while the path is not known to be narrow: what was of use lately, and a
+// quarter more. That a path takes less than before is known when acknowledgements are late. Until then each tick would add to its
+// queue. The bound grows as a congestion window does that starts, with each acknowledgement that is in time. The zero value lets
+// the first tick send firstReach.
+type reach struct {
+	window int           // bytes
+	flying int           // bytes of values in flight
+	peak   int           // the most of it in this epoch
+	before int           // and in the one before
+	tick   int           // bytes of values that the tick under way has sent
+	most   int           // the most that a tick sent in this epoch and the one before
+	room   int           // for the tick under way, if it is bounded
+	end    time.Duration // of this epoch
+
+	// Values that were reported lost by their timers may wait in a queue. They count as in flight until a packet is acknowledged
+	// that was sent later.
+	doubt   int
+	doubtAt time.Duration // when the newest of them was sent
+
+	usual   time.Duration // the round trip while no tick is bounded
+	late    uint8         // acknowledgements in a row that were late, while ticks were bounded
+	bounded bool          // the tick under way
+	ever    bool          // one of this epoch
+}
+
+const (
+	// firstReach is what any path takes: a packet, and what a player cannot do without.
+	firstReach = mss + smallPacketBytes
+
+	// reachEpoch is half of the time for which it counts what was of use.
+	reachEpoch = 2 * time.Second
+
+	// manyLate is how many acknowledgements of values must be late in a row, while ticks are bounded, to show that there is a queue.
+	manyLate = 10
+
+	// An acknowledgement is late that takes a quarter longer than usual, and lateBy.
+	lateBy = 10 * time.Millisecond
+)
+
+// budget returns what a tick may send, on a path with that smoothed round trip.
+func (r *reach) budget(at, rtt time.Duration) int {
+	used := r.tick > r.room*3/4
+	r.most, r.tick = max(r.most, r.tick), 0
+	switch {
+	case r.end == 0:
+		r.window, r.usual, r.bounded = firstReach, rtt, true
+		r.end = at + reachEpoch
+		used = true
+	case at >= r.end:
+		r.roll(at, rtt)
+	}
+	// How much a tick needs that used all its room is not known.
+	r.room = r.window - r.flying - r.doubt
+	if r.bounded = r.room < r.most || r.bounded && used; !r.bounded {
+		r.late = 0
+		return pace.Unlimited
+	}
+	r.ever = true
+	return max(r.room, 0)
+}
+
+// roll begins an epoch.
+func (r *reach) roll(at, rtt time.Duration) {
+	if !r.ever {
+		r.usual = rtt
+	}
+	r.window = max(max(r.peak, r.before)*5/4, firstReach)
+	r.before, r.peak, r.ever, r.end = r.peak, r.flying+r.doubt, false, at+reachEpoch
+	r.most = r.most * 7 / 8
+}
+
+// sent takes a value that goes out.
+func (r *reach) sent(n int) {
+	r.tick += n
+	r.flying += n
+	r.peak = max(r.peak, r.flying+r.doubt)
+}
+
+// arrived takes the acknowledgement of a packet. rtt is 0 if it is no sample.
+func (r *reach) arrived(e *flight, rtt time.Duration) {
+	if e.first > r.doubtAt {
+		r.doubt = 0
+	}
+	if !e.report {
+		return
+	}
+	r.flying = max(r.flying-len(e.data), 0)
+	switch {
+	case !r.bounded || rtt == 0 || len(e.data) <= smallPacketBytes: // a small one is soon there on any path
+	case rtt <= r.usual+r.usual/4+lateBy:
+		r.window += len(e.data)
+		r.late = 0
+	case r.late < manyLate:
+		r.late++
+	}
+}
+
+// lost takes a value that was reported lost: by its timer, or because later packets were acknowledged.
+func (r *reach) lost(e *flight, fast bool) {
+	r.flying = max(r.flying-len(e.data), 0)
+	if !fast {
+		r.doubt, r.doubtAt = r.doubt+len(e.data), max(r.doubtAt, e.first)
+	}
+}
