@@ -6,8 +6,8 @@ import (
 	"parley/internal/pace"
 )
 
-// reach bounds how many bytes of values may be in flight while the path is not known to be narrow: what was of use lately, and a
-// quarter more. That a path takes less than before is known when acknowledgements are late. Until then each tick would add to its
+// reach bounds how many bytes of values may be in flight while the path is not known to be narrow: what was of use lately, and
+// half as much. That a path takes less than before is known when acknowledgements are late. Until then each tick would add to its
 // queue. The bound grows as a congestion window does that starts, with each acknowledgement that is in time. The zero value lets
 // the first tick send firstReach.
 type reach struct {
@@ -72,7 +72,7 @@ func (r *reach) roll(at, rtt time.Duration) {
 	if !r.ever {
 		r.usual = rtt
 	}
-	r.window = max(max(r.peak, r.before)*5/4, firstReach)
+	r.window = max(max(r.peak, r.before)*3/2, firstReach)
 	r.before, r.peak, r.ever, r.end = r.peak, r.flying+r.doubt, false, at+reachEpoch
 	r.most = r.most * 7 / 8
 }
