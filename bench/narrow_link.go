@@ -45,7 +45,7 @@ type narrowCounts struct {
 	Used      int64         `json:"used"`    // bytes that were not
 	Passed    int           `json:"passed"`  // packets that were neither dropped nor lost
 	Waits     time.Duration `json:"waits"`   // the sum of their times in the queue
-	WorstLate time.Duration `json:"late"`    // how late the link itself was at most, from its beginning
+	WorstLate time.Duration `json:"late"`    // how late the link itself was at most since it was last asked
 }
 
 func (c narrowCounts) since(then narrowCounts) narrowCounts {
@@ -101,7 +101,9 @@ func (w *narrowWay) change(s narrowSet) {
 func (l *narrowLink) count() narrowCounts {
 	l.down.mu.Lock()
 	defer l.down.mu.Unlock()
-	return l.down.counts
+	counts := l.down.counts
+	l.down.counts.WorstLate = 0
+	return counts
 }
 
 // carry moves packets of one direction.

@@ -16,6 +16,7 @@ type pace struct {
 
 	// W6: for how long is played, from when on it is measured, and how long before the end nothing more is asked for.
 	narrow, narrowWarm, narrowRest time.Duration
+	narrowRuns                     int // how often it is tried to find the link punctual
 }
 
 var (
@@ -24,13 +25,13 @@ var (
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
 		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
-		narrow: 24 * time.Second, narrowWarm: 3 * time.Second, narrowRest: 2 * time.Second,
+		narrow: 24 * time.Second, narrowWarm: 3 * time.Second, narrowRest: 2 * time.Second, narrowRuns: 2,
 	}
 	quickPace = pace{
 		echo: 4 * time.Second, echoWarm: time.Second, echoRuns: 1,
 		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
 		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
 		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,
-		narrow: 9 * time.Second, narrowWarm: 3 * time.Second, narrowRest: time.Second,
+		narrow: 9 * time.Second, narrowWarm: 3 * time.Second, narrowRest: time.Second, narrowRuns: 1,
 	}
 )

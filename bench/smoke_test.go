@@ -13,7 +13,7 @@ var tinyPace = pace{
 	rush: 300 * time.Millisecond, rushWarm: 100 * time.Millisecond,
 	crowd: 100 * time.Millisecond, crowds: 1, crowdWarm: 100 * time.Millisecond,
 	room: 300 * time.Millisecond, roomWarm: 100 * time.Millisecond,
-	narrow: 1500 * time.Millisecond, narrowWarm: 500 * time.Millisecond, narrowRest: time.Second,
+	narrow: 1500 * time.Millisecond, narrowWarm: 500 * time.Millisecond, narrowRest: time.Second, narrowRuns: 1,
 }
 
 // smoke measures one thing with children of its own, and holds the figures against the

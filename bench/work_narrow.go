@@ -14,7 +14,7 @@ var narrowWork = work{
 	name: "W6", title: "W6: a player among 150 walkers, 20 ticks a second, whose way down is narrow: 20 ms each way, a queue of 200 ms",
 	cases: caseNames(narrowCases), quick: []string{"no limit", "100 kbit/s", "400 kbit/s"},
 	// A run takes little of the machine, and has a network of its own.
-	lanes: 3,
+	lanes: 4,
 	columns: []column{
 		{"steps", "own steps seen %", 1}, {"p50", "p50 ms", 0}, {"p99", "p99 ms", 0}, {"lines", "lines heard %", 1}, {"linep99", "p99 ms", 0},
 		{"sent", "sent kbit/s", 1}, {"dropped", "dropped %", 2}, {"used", "through kbit/s", 1}, {"use", "use of the link %", 0}, {"wait", "mean queue ms", 1},
@@ -22,7 +22,7 @@ var narrowWork = work{
 		{"late", "link late at most ms", 1},
 	},
 	takes: func(p Peer) bool { return p.Narrow != "" },
-	once:  narrowOnce,
+	once:  narrowPunctual,
 }
 
 // narrowCase is a way down, of one rate or of several in turn.
@@ -131,6 +131,26 @@ func (r *narrowRun) stop() {
 		s.close()
 	}
 	os.RemoveAll(r.dir)
+}
+
+// maxLinkLate is how late the link itself may be. A run in which it was later was disturbed by something else on the machine,
+// and is made again; that with the least counts.
+const maxLinkLate = 40 * time.Millisecond
+
+func narrowPunctual(o *options, p Peer, kase string, round int) (best map[string]float64, err error) {
+	for range o.pace.narrowRuns {
+		figures, err := narrowOnce(o, p, kase, round)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || figures["late"] < best["late"] {
+			best = figures
+		}
+		if best["late"] <= millis(maxLinkLate) {
+			break
+		}
+	}
+	return best, nil
 }
 
 func narrowOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
