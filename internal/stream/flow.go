@@ -148,8 +148,12 @@ func (f *flow) look(at time.Duration, a arrivals) {
 		if a.least > 0 && (f.least == 0 || a.least < f.least) {
 			f.path.Acked(at, a.least, 0) // of a packet as short as any
 		}
+		beside := int(newest.beside - f.arrived)
+		if rtt > a.least+fullWait {
+			beside /= 2
+		}
 		burst = min(burst, n)
-		f.path.Acked(at, 0, n-burst+int(newest.beside-f.arrived))
+		f.path.Acked(at, 0, n-burst+beside)
 		f.path.Acked(at, rtt, burst)
 		f.arrived = newest.beside
 		f.waits = rtt > a.least+lookWait

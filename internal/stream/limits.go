@@ -36,6 +36,10 @@ const (
 	// an estimate and a path that has become wider must show it.
 	pacedShare = 125
 
+	// fullWait is how much longer than the least round trip a message must take for half of the datagrams beside it to be taken
+	// for lost: of these only the stream tells, and a queue that is full drops what is above the rate of its link.
+	fullWait = 80 * time.Millisecond
+
 	// aloneTicks is after how many ticks without datagrams beside it a stream carries everything again.
 	aloneTicks = 40
 
