@@ -49,6 +49,11 @@ func (r *pollRig) open() (c *Conn, peer net.Conn) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { peer.Close() })
+	return r.accept(), peer
+}
+
+// accept is open for a peer that has dialed.
+func (r *pollRig) accept() (c *Conn) {
 	near, err := r.socket.Accept()
 	if err != nil {
 		r.t.Fatal(err)
@@ -63,7 +68,7 @@ func (r *pollRig) open() (c *Conn, peer net.Conn) {
 	if c.taken != nil || !c.armed {
 		r.t.Fatal("the poller does not read it")
 	}
-	return c, peer
+	return c
 }
 
 // poll waits until the system tells of something, and reads it.
