@@ -150,7 +150,7 @@ func slowRealm(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, c
 	p.path = func() (*path, pace.Estimate) {
 		for _, s := range h.seats[d.Name()] {
 			seat := s.own.(*realmSeat)
-			return &seat.path, seat.conn.Estimate()
+			return &seat.path, seat.conn.Path()
 		}
 		return nil, pace.Estimate{}
 	}
@@ -189,7 +189,7 @@ func slowDuplex(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, 
 	p.path = func() (*path, pace.Estimate) {
 		for _, s := range h.seats[d.Name()] {
 			seat := s.own.(*duplexSeat)
-			return &seat.path, seat.conn.Estimate()
+			return &seat.path, seat.conn.Path()
 		}
 		return nil, pace.Estimate{}
 	}
