@@ -65,8 +65,8 @@ const (
 	// let go.
 	maxLand = 32 << 20
 
-	// replicaBudget is what a replica client is sent of values in a tick, in bytes: 80 kB a
-	// second at 20 ticks.
+	// replicaBudget is the most that a replica client is sent of values in a tick, in bytes: 80 kB a
+	// second at 20 ticks. On a narrow path it is less.
 	replicaBudget = 4096
 
 	// spectatorBytes bounds what a spectator has not confirmed and is kept for it: spectators come without a ticket, and are many.

@@ -19,6 +19,7 @@ var slow = kit.Slow{Server: newSlowServer, Client: newSlowClient, Bytes: 3 * (2 
 const slowBudget = 4096
 
 func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) { slow.Serves(t) }
+func TestPlayersShareALink(t *testing.T)              { slow.Shares(t) }
 func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t) }
 
 // slowServer is a server that replicates walkers.
@@ -28,6 +29,7 @@ type slowServer struct {
 	budget   int // of a tick, at most
 	entities []*Entity
 	players  []*Conn
+	ticks    int
 }
 
 func newSlowServer(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
@@ -78,7 +80,9 @@ func (s *slowServer) Tick(now time.Time) {
 			}
 		}
 	}
-	for _, c := range s.players {
+	s.ticks++
+	for i := range s.players {
+		c := s.players[(i+s.ticks*61803)%len(s.players)] // as the gateway does: each tick begins with another
 		own := s.world.Own(c.Peer())
 		c.ReplicateBy(s.budget, func(e *Entity) uint32 {
 			d := s.world.Distance(own, int(e.Tag))
