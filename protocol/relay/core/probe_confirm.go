@@ -27,7 +27,8 @@ func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
 	case !one.first:
 		p.repeats, p.ignored = true, 0
 		p.learn(e, one, at)
-		e.sender.BesideAcked(now, took, 0)
+		// What goes out behind it waits longer than it.
+		e.sender.BesideAcked(now, took+max(took-p.usual, 0)/4, 0)
 		if p.held > 0 {
 			p.heldConfirmed(e, now, one)
 		}
@@ -61,7 +62,7 @@ func (p *probes) learn(e *Endpoint, one *probe, at time.Duration) {
 		p.prompt = max(p.prompt, one.at)
 		p.raise(one, at)
 	}
-	e.sender.Floor(p.usual - (p.usual-p.least)/4)
+	e.sender.Floor(p.usual - (p.usual-p.least)/2)
 }
 
 // expire finds probes that are lost, and reports whether one is late.
