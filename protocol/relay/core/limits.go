@@ -94,6 +94,7 @@ const (
 	calmEvery  = 240 * time.Millisecond
 	calmWait   = 20 * time.Millisecond
 	calmBytes  = 8 << 10
+	fewBytes   = 256             // say nothing
 	calmAfter  = 2 * time.Second // since the first
 
 	// mostBeside keeps the count of bytes before a probe from overflowing while none may be sent.
@@ -110,10 +111,10 @@ const (
 	shyProbes  = 6
 
 	// firstProbes are sent before anything else, and with them firstBytes. The rest waits until one is confirmed, for firstWait
-	// at most. Then each tick sends firstBytes, and twice and four times as much when a round trip has shown that nothing waits.
+	// at most. Then each tick sends firstBytes, and twice, four and eight times as much when a round trip has shown that nothing waits.
 	firstProbes = 4
-	firstBytes  = 1200
-	mostFirst   = 4 * firstBytes
+	firstBytes  = 600
+	mostFirst   = 8 * firstBytes
 	firstWait   = 500 * time.Millisecond
 
 	// gatherTime is by how much the usual round trip may be longer than the least, as a peer gathers confirmations. A peer that gathers for longer
@@ -125,8 +126,8 @@ const (
 
 	// A probe is overdue that is overdueWait later than usual. While one is, a tick sends doubtBytes, and from manyDoubts
 	// on heldBytes, until heldProbes of those that were sent since are confirmed: a path that has become narrow gets no more before it is known how
-	// narrow. Probes that are lost by bad luck cost a tick or two of the far world. Where
-	// more than badLuck of them are, one that is overdue says nothing.
+	// narrow. Probes that are lost by bad luck cost a tick or two of the far world, and
+	// less where more than badLuck of them are: there one that is overdue says little.
 	manyDoubts  = 2
 	badLuck     = 1 << 16 / 200
 	overdueWait = 40 * time.Millisecond

@@ -98,11 +98,11 @@ func (e *Endpoint) mayProbe() bool { return e.state == StateOpen && !e.owes() &&
 func (e *Endpoint) probe(now time.Time) bool {
 	p, at := e.probes, e.probeTime()
 	p.calm = !p.expire(e, now) && !p.delayed && !e.sender.Narrow()
-	every := probeEvery
+	every, few := probeEvery, int32(HeaderBytes+ipBytes) // of the probe before it
 	if p.calm && at-p.opened > calmAfter && p.bytes < calmBytes {
-		every = calmEvery
+		every, few = calmEvery, fewBytes
 	}
-	if p.bytes == 0 || at-p.newest < every || !e.answered || !e.mayProbe() {
+	if p.bytes <= few || at-p.newest < every || !e.answered || !e.mayProbe() {
 		return false
 	}
 	one := p.turn(at, e.sender.Next())
@@ -158,7 +158,7 @@ func (p *probes) turn(at time.Duration, next uint64) *probe {
 				fresh = one
 			}
 		case probeUnused:
-			if p.calm {
+			if p.calm && p.repeats {
 				return one
 			}
 			fresh = one

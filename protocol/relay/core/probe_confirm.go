@@ -23,19 +23,18 @@ func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
 		p.settle(e, now, one, true)
 	}
 	one.state, one.rested = probeBack, at
-	switch took := at - one.at; {
-	case !one.first:
-		p.repeats, p.ignored = true, 0
+	took := at - one.at
+	if one.first && took >= leastResendAfter {
+		one.rested = at + probeLife // it was resent, and may be confirmed again: how long it took is not known
+		p.late = p.late || p.least > 0 && took > p.usual+overdueWait
+	} else {
 		p.learn(e, one, at)
+		p.heldConfirmed(e, now, one)
+	}
+	if !one.first { // of a new package the engine tells the path
+		p.repeats, p.ignored = true, 0
 		// What goes out behind it waits longer than it.
 		e.sender.BesideAcked(now, took+max(took-p.usual, 0)/4, 0)
-		if p.held > 0 {
-			p.heldConfirmed(e, now, one)
-		}
-	case took < leastResendAfter:
-		p.learn(e, one, at) // the engine tells the path
-	default:
-		one.rested = at + probeLife // it was resent, and may be confirmed again
 	}
 	for i := range p.list {
 		if other := &p.list[i]; other.state == probeFlying && one.at-other.at > probeOrder {
@@ -60,8 +59,8 @@ func (p *probes) learn(e *Endpoint, one *probe, at time.Duration) {
 	p.delayed, p.late = took > p.usual+calmWait, took > p.usual+overdueWait
 	if !p.delayed {
 		p.prompt = max(p.prompt, one.at)
-		p.raise(one, at)
 	}
+	p.raise(one, at)
 	e.sender.Floor(p.usual - (p.usual-p.least)/2)
 }
 
@@ -76,7 +75,7 @@ func (p *probes) expire(e *Endpoint, now time.Time) (late bool) {
 		switch age := e.probeTime() - one.at; {
 		case age >= probeLife:
 			p.lose(e, now, one)
-		case p.least == 0:
+		case p.least == 0 || !one.first && !p.repeats:
 		default:
 			late = late || age > p.usual+calmWait
 			if age > p.usual+overdueWait && one.at > p.prompt {

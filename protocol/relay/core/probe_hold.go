@@ -18,18 +18,27 @@ func (p *probes) restrain(e *Endpoint, bytes int) int {
 		return min(bytes, int(p.most))
 	case p.overdue > 0 && p.loss < badLuck:
 		return min(bytes, doubtBytes)
+	case p.overdue > 0:
+		return min(bytes, 2*doubtBytes)
 	}
 	return bytes
 }
 
-// raise lets a tick send twice as much when a probe came in time behind as much as it may send now.
+// raise lets a tick send twice as much when a probe came in time behind about as much as it may send now, or if there is not so much to
+// send, and half as much when it did not come in time.
 func (p *probes) raise(one *probe, at time.Duration) {
-	if p.most == 0 || one.at < p.raised || one.bytes < p.most/2 {
-		return
-	}
-	p.raised = at
-	if p.most *= 2; p.most > mostFirst {
+	switch {
+	case p.most == 0 || one.at < p.raised:
+	case p.delayed:
+		p.most, p.raised = max(p.most/2, firstBytes), at
+	case at-p.opened > calmAfter:
 		p.most = 0
+	case one.bytes < p.most*3/4:
+	default:
+		p.raised = at
+		if p.most *= 2; p.most > mostFirst {
+			p.most = 0
+		}
 	}
 }
 
@@ -53,11 +62,11 @@ type flow struct {
 	bytes  int64         // sent between the first and the newest
 }
 
-// heldConfirmed takes the confirmation of a probe while little is sent. When enough have come, the path is told their rate.
+// heldConfirmed takes the confirmation of a probe. While little is sent, and when enough have come, the path is told their rate.
 func (p *probes) heldConfirmed(e *Endpoint, now time.Time, one *probe) {
 	at := e.probeTime()
 	switch {
-	case one.at <= p.held+probeEvery:
+	case p.held == 0 || one.at <= p.held+probeEvery:
 		return
 	case !p.late:
 		p.held = 0 // nothing waits, or no more
