@@ -32,10 +32,11 @@ type probes struct {
 	calm    bool          // nothing waits on the way
 
 	// What a tick may send while that is not known: see restrain.
-	most   int32         // at first; 0 if that is over
-	raised time.Duration // when most was
-	held   time.Duration // since when it is little, as too many probes are late; 0 if that is not so
-	flow   flow          // of what was sent since
+	most    int32         // at first; 0 if that is over
+	careful bool          // most grows slowly
+	raised  time.Duration // when most was
+	held    time.Duration // since when it is little, as too many probes are late; 0 if that is not so
+	flow    flow          // of what was sent since
 }
 
 // probe is an id that probes have.

@@ -10,7 +10,7 @@ func (p *probes) restrain(e *Endpoint, bytes int) int {
 	case p.held > 0:
 		return heldBytes
 	case e.sender.Narrow():
-		p.most = 0
+		p.most, p.careful = 0, false
 		return bytes
 	case p.least == 0 && e.probeTime()-p.opened < firstWait:
 		return 0
@@ -25,19 +25,24 @@ func (p *probes) restrain(e *Endpoint, bytes int) int {
 }
 
 // raise lets a tick send twice as much when a probe came in time behind about as much as it may send now, or if there is not so much to
-// send, and half as much when it did not come in time.
+// send, and half as much when it did not come in time. It is careful if there was too much: then the path sees its queue begin.
 func (p *probes) raise(one *probe, at time.Duration) {
 	switch {
 	case p.most == 0 || one.at < p.raised:
 	case p.delayed:
 		p.most, p.raised = max(p.most/2, firstBytes), at
-	case at-p.opened > calmAfter:
+	case at-p.opened > calmAfter && !p.careful:
 		p.most = 0
 	case one.bytes < p.most*3/4:
 	default:
 		p.raised = at
-		if p.most *= 2; p.most > mostFirst {
-			p.most = 0
+		if p.careful {
+			p.most += p.most / 4
+		} else {
+			p.most *= 2
+		}
+		if p.most > mostFirst {
+			p.most, p.careful = 0, false
 		}
 	}
 }
@@ -68,8 +73,11 @@ func (p *probes) heldConfirmed(e *Endpoint, now time.Time, one *probe) {
 	switch {
 	case p.held == 0 || one.at <= p.held+probeEvery:
 		return
-	case !p.late:
-		p.held = 0 // nothing waits, or no more
+	case !p.late: // nothing waits, or no more
+		p.held = 0
+		if p.flow.probes > 0 {
+			p.most, p.careful, p.raised = 2*heldBytes, true, at
+		}
 		return
 	case p.flow.probes == 0:
 		p.flow.began = at
