@@ -130,7 +130,7 @@ const (
 	// less where more than badLuck of them are: there one that is overdue says little.
 	manyDoubts  = 2
 	badLuck     = 1 << 16 / 200
-	overdueWait = 40 * time.Millisecond
+	overdueWait = 30 * time.Millisecond
 	doubtBytes  = 1200
 	heldBytes   = 600
 	heldProbes  = 4

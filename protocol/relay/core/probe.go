@@ -25,6 +25,7 @@ type probes struct {
 	loss    int32         // the part of probes that was lost of late, in 65,536ths
 	least   time.Duration // the least round trip of late
 	usual   time.Duration // what it is while nothing waits on the way
+	spread  time.Duration // by how much round trips differ from that
 	prompt  time.Duration // when the newest was sent that came back in time: those before it are late by bad luck
 	overdue uint8         // how many since then are so late that they are lost, or something waits
 	delayed bool          // the newest that was confirmed took calmWait longer than usual

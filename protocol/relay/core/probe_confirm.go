@@ -26,7 +26,7 @@ func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
 	took := at - one.at
 	if one.first && took >= leastResendAfter {
 		one.rested = at + probeLife // it was resent, and may be confirmed again: how long it took is not known
-		p.late = p.late || p.least > 0 && took > p.usual+overdueWait
+		p.late = p.late || p.least > 0 && p.isLate(took)
 	} else {
 		p.learn(e, one, at)
 		p.heldConfirmed(e, now, one)
@@ -56,13 +56,20 @@ func (p *probes) learn(e *Endpoint, one *probe, at time.Duration) {
 		p.usual += (took - p.usual) / 16
 	}
 	p.usual = min(p.usual, p.least+gatherTime)
-	p.delayed, p.late = took > p.usual+calmWait, took > p.usual+overdueWait
+	p.delayed, p.late = p.isDelayed(took), p.isLate(took)
+	if p.held == 0 && !e.sender.Narrow() {
+		p.spread += (min(max(took-p.usual, p.usual-took), overdueWait) - p.spread) / 16
+	}
 	if !p.delayed {
 		p.prompt = max(p.prompt, one.at)
 	}
 	p.raise(one, at)
 	e.sender.Floor(p.usual - (p.usual-p.least)/2)
 }
+
+// isDelayed and isLate report whether a round trip is longer than usual, by more than round trips differ by.
+func (p *probes) isDelayed(took time.Duration) bool { return took > p.usual+calmWait+p.spread }
+func (p *probes) isLate(took time.Duration) bool    { return took > p.usual+overdueWait+2*p.spread }
 
 // expire finds probes that are lost, and reports whether one is late.
 func (p *probes) expire(e *Endpoint, now time.Time) (late bool) {
@@ -77,8 +84,8 @@ func (p *probes) expire(e *Endpoint, now time.Time) (late bool) {
 			p.lose(e, now, one)
 		case p.least == 0 || !one.first && !p.repeats:
 		default:
-			late = late || age > p.usual+calmWait
-			if age > p.usual+overdueWait && one.at > p.prompt {
+			late = late || p.isDelayed(age)
+			if p.isLate(age) && one.at > p.prompt {
 				p.overdue++
 			}
 		}
