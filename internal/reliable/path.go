@@ -9,9 +9,9 @@ import (
 // path is the estimate of what the path takes, and what it needs that a Sender does not keep otherwise. It is made with
 // the first call of Budget: a client, and a server's connection that has not entered, has none.
 type path struct {
-	pace.Path
 	born  time.Duration // of the Sender, on the Pool's clock: all its paths have one time
 	reach reach
+	pace.Path
 	late  [lateKept]lateFlight // a ring of the newest
 	place uint8
 	floor time.Duration // Floor
@@ -116,7 +116,7 @@ func (s *Sender) sent(e *flight) {
 	}
 	s.path.Sent(len(e.data) + s.cfg.Overhead)
 	if e.report && e.state == flying {
-		s.path.reach.sent(len(e.data))
+		s.path.reach.sent(int32(len(e.data)))
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *Sender) cameLate(at time.Duration, n uint64) {
 			}
 			s.sampled(rtt)
 			s.path.Acked(s.path.born+at, rtt, int(l.size))
-			s.path.reach.doubt = max(s.path.reach.doubt-int(l.size)+s.cfg.Overhead, 0)
+			s.path.reach.doubt = max(s.path.reach.doubt-int32(int(l.size)-s.cfg.Overhead), 0)
 			*l = lateFlight{}
 			return
 		}

@@ -11,20 +11,20 @@ import (
 // queue. The bound grows as a congestion window does that starts, with each acknowledgement that is in time. The zero value lets
 // the first tick send firstReach.
 type reach struct {
-	window int           // bytes
-	flying int           // bytes of values in flight
-	peak   int           // the most of it in this epoch
-	before int           // and in the one before
-	tick   int           // bytes of values that the tick under way has sent
-	most   int           // the most that a tick sent in this epoch and the one before
-	room   int           // for the tick under way, if it is bounded
-	end    time.Duration // of this epoch
+	window int32 // bytes
+	flying int32 // bytes of values in flight
+	peak   int32 // the most of it in this epoch
+	before int32 // and in the one before
+	tick   int32 // bytes of values that the tick under way has sent
+	most   int32 // the most that a tick sent lately
+	room   int32 // for the tick under way, if it is bounded
 
-	// Values that were reported lost by their timers may wait in a queue. They count as in flight until a packet is acknowledged
-	// that was sent later.
-	doubt   int
-	doubtAt time.Duration // when the newest of them was sent
+	// doubt are bytes of values that were reported lost by their timers, and may wait in a queue. They count as in flight until a
+	// packet is acknowledged that was sent later than doubtAt.
+	doubt   int32
+	doubtAt time.Duration
 
+	end     time.Duration // of this epoch
 	usual   time.Duration // the round trip while no tick is bounded
 	late    uint8         // acknowledgements in a row that were late, while ticks were bounded
 	bounded bool          // the tick under way
@@ -64,7 +64,7 @@ func (r *reach) budget(at, rtt time.Duration) int {
 		return pace.Unlimited
 	}
 	r.ever = true
-	return max(r.room, 0)
+	return int(max(r.room, 0))
 }
 
 // roll begins an epoch.
@@ -78,7 +78,7 @@ func (r *reach) roll(at, rtt time.Duration) {
 }
 
 // sent takes a value that goes out.
-func (r *reach) sent(n int) {
+func (r *reach) sent(n int32) {
 	r.tick += n
 	r.flying += n
 	r.peak = max(r.peak, r.flying+r.doubt)
@@ -92,11 +92,12 @@ func (r *reach) arrived(e *flight, rtt time.Duration) {
 	if !e.report {
 		return
 	}
-	r.flying = max(r.flying-len(e.data), 0)
+	n := int32(len(e.data))
+	r.flying = max(r.flying-n, 0)
 	switch {
-	case !r.bounded || rtt == 0 || len(e.data) <= smallPacketBytes: // a small one is soon there on any path
+	case !r.bounded || rtt == 0 || n <= smallPacketBytes: // a small one is soon there on any path
 	case rtt <= r.usual+r.usual/4+lateBy:
-		r.window += len(e.data)
+		r.window += n
 		r.late = 0
 	case r.late < manyLate:
 		r.late++
@@ -105,8 +106,9 @@ func (r *reach) arrived(e *flight, rtt time.Duration) {
 
 // lost takes a value that was reported lost: by its timer, or because later packets were acknowledged.
 func (r *reach) lost(e *flight, fast bool) {
-	r.flying = max(r.flying-len(e.data), 0)
+	n := int32(len(e.data))
+	r.flying = max(r.flying-n, 0)
 	if !fast {
-		r.doubt, r.doubtAt = r.doubt+len(e.data), max(r.doubtAt, e.first)
+		r.doubt, r.doubtAt = r.doubt+n, max(r.doubtAt, e.first)
 	}
 }
