@@ -28,7 +28,7 @@ type SlowServer interface {
 	simnet.Node
 	// Turn takes the core's events. It calls heard for each that is a player's wish: a step or a line, the other is 0.
 	Turn(now time.Time, heard func(from netip.AddrPort, step, line uint32))
-	// Tick tells all players the newest state of the world, as the gateway does once a tick.
+	// Tick tells all players the newest state of the world, as the gateway does once a tick: with pace.InTurn and SlowWorld.Tick.
 	Tick(now time.Time)
 	// Say sends a player a line, as a gateway sends chat.
 	Say(now time.Time, to netip.AddrPort, line uint32)
@@ -53,6 +53,7 @@ type SlowClient interface {
 // SlowWorld is a world of walkers. Each takes a step in each tick, so all of them have changed.
 type SlowWorld struct {
 	Walkers []SlowWalker
+	tick    uint32
 	// players are the addresses of the players, whose walkers are the first.
 	players []netip.AddrPort
 	asked   []uint32 // the newest step that each player has asked for
@@ -77,7 +78,11 @@ func (w *SlowWorld) Distance(a, b int) int {
 	return min(d, len(w.Walkers)-d)
 }
 
+// Tick returns the number of the tick.
+func (w *SlowWorld) Tick() uint64 { return uint64(w.tick) }
+
 func (w *SlowWorld) step(tick uint32) {
+	w.tick = tick
 	for i := range w.Walkers {
 		x := &w.Walkers[i]
 		x.X, x.Y, x.Heading = float32(tick), float32(tick)/4, float32(i)+float32(tick)/8
@@ -139,9 +144,10 @@ type slowRun struct {
 	server  SlowServer
 	host    *simnet.Host
 	down    *simnet.Link
+	upPath  SlowPath // of each player
 	players []*slowPlayer
-	began   time.Time // of tick 0
-	tick    uint32
+	began   time.Time     // of tick 0
+	from    time.Duration // when measuring begins
 	end     time.Duration
 }
 
@@ -158,25 +164,18 @@ type slowPlayer struct {
 
 // Run serves players who share one way down, and returns what they and the link have seen. The way up has no limit.
 func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error) {
-	r := &slowRun{net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 18)), walk: &SlowWorld{Walkers: make([]SlowWalker, slowWalkers), asked: make([]uint32, players)}}
-	r.net.SetLimits(simnet.Limits{Steps: 50_000_000})
-	r.Players = make([]SlowShare, players)
-	for _, p := range paths {
-		r.end += p.For
+	r := d.newRun(seed, players, paths...)
+	for range players {
+		r.join(d, seed)
 	}
-	r.start(d, seed, players, paths[0])
 	if err := r.net.RunUntil(func() bool { return r.server.Entered() == players }, 30*time.Second); err != nil {
 		return r.SlowCount, fmt.Errorf("%d of %d players have entered: %w", r.server.Entered(), players, err)
 	}
-	r.began = r.net.Now()
-	r.net.Filter(r.sent)
-	r.doTick()
+	r.begin()
 	for _, p := range r.players {
-		if d.Watch {
-			break
+		if !d.Watch {
+			p.play(0)
 		}
-		r.net.After(r.upTo(500*time.Millisecond), "step", p.step)
-		r.net.After(r.upTo(2*time.Second), "line", p.line)
 	}
 	for _, p := range paths {
 		r.down.SetProfile(p.profile())
@@ -184,23 +183,20 @@ func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error
 			return r.SlowCount, err
 		}
 	}
-	for _, p := range r.players {
-		r.Steps, r.StepsSeen = r.Steps+len(p.steps), r.StepsSeen+p.seen
-		r.Players[p.i].Steps, r.Players[p.i].StepsSeen = len(p.steps), p.seen
-		r.Lines += int(p.nextLn)
-	}
-	r.Seconds = (r.end - slowStart).Seconds()
+	r.sum()
 	return r.SlowCount, nil
 }
 
-func (p SlowPath) profile() simnet.Profile {
-	return simnet.Profile{Delay: slowDelay - p.Jitter/2, Jitter: p.Jitter, Loss: p.Loss, Rate: p.Rate, Queue: slowQueue}
-}
-
-func (r *slowRun) start(d Slow, seed uint64, players int, path SlowPath) {
-	now := r.net.Now()
+// newRun makes a server and its way down.
+func (d Slow) newRun(seed uint64, players int, paths ...SlowPath) *slowRun {
+	r := &slowRun{net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 18)), walk: &SlowWorld{Walkers: make([]SlowWalker, slowWalkers), asked: make([]uint32, players)}, from: slowStart}
+	r.net.SetLimits(simnet.Limits{Steps: 50_000_000})
+	r.Players = make([]SlowShare, players)
+	for _, p := range paths {
+		r.end += p.For
+	}
 	r.walk.step(0)
-	r.server = d.Server(now, seed, r.walk)
+	r.server = d.Server(r.net.Now(), seed, r.walk)
 	r.host = r.net.Add(ServerAddr, r.server).Named("server")
 	r.host.AfterTurn(func(now time.Time) {
 		r.server.Turn(now, func(from netip.AddrPort, step, line uint32) {
@@ -211,18 +207,43 @@ func (r *slowRun) start(d Slow, seed uint64, players int, path SlowPath) {
 			}
 		})
 	})
-	r.down = r.net.NewLink(path.profile())
-	up := path
-	up.Rate = 0
-	for i := range players {
-		addr := netip.AddrPortFrom(ClientAddr.Addr(), ClientAddr.Port()+uint16(i))
-		p := &slowPlayer{run: r, i: i, SlowClient: d.Client(now, seed+uint64(i)*1000+7, i), lines: map[uint32]time.Time{}}
-		p.host = r.net.Add(addr, p.SlowClient).Named(fmt.Sprintf("player%d", i))
-		p.host.AfterTurn(p.turn)
-		r.net.Route(r.host, p.host, r.down)
-		r.net.Route(p.host, r.host, r.net.NewLink(up.profile()))
-		r.players, r.walk.players = append(r.players, p), append(r.walk.players, addr)
+	r.down = r.net.NewLink(paths[0].profile())
+	r.upPath = paths[0]
+	r.upPath.Rate = 0
+	return r
+}
+
+// join adds a player, who connects now.
+func (r *slowRun) join(d Slow, seed uint64) {
+	i := len(r.players)
+	addr := netip.AddrPortFrom(ClientAddr.Addr(), ClientAddr.Port()+uint16(i))
+	p := &slowPlayer{run: r, i: i, SlowClient: d.Client(r.net.Now(), seed+uint64(i)*1000+7, i), lines: map[uint32]time.Time{}}
+	p.host = r.net.Add(addr, p.SlowClient).Named(fmt.Sprintf("player%d", i))
+	p.host.AfterTurn(p.turn)
+	r.net.Route(r.host, p.host, r.down)
+	r.net.Route(p.host, r.host, r.net.NewLink(r.upPath.profile()))
+	r.players, r.walk.players = append(r.players, p), append(r.walk.players, addr)
+}
+
+// begin begins with the first tick.
+func (r *slowRun) begin() {
+	r.began = r.net.Now()
+	r.net.Filter(r.sent)
+	r.doTick()
+}
+
+// sum adds up what the players have seen.
+func (r *slowRun) sum() {
+	for _, p := range r.players {
+		r.Steps, r.StepsSeen = r.Steps+len(p.steps), r.StepsSeen+p.seen
+		r.Players[p.i].Steps, r.Players[p.i].StepsSeen = len(p.steps), p.seen
+		r.Lines += int(p.nextLn)
 	}
+	r.Seconds = (r.end - r.from).Seconds()
+}
+
+func (p SlowPath) profile() simnet.Profile {
+	return simnet.Profile{Delay: slowDelay - p.Jitter/2, Jitter: p.Jitter, Loss: p.Loss, Rate: p.Rate, Queue: slowQueue}
 }
 
 func (r *slowRun) upTo(d time.Duration) time.Duration { return time.Duration(r.rng.Int64N(int64(d))) }
@@ -231,7 +252,7 @@ func (r *slowRun) elapsed() time.Duration { return r.net.Now().Sub(r.began) }
 
 // sent sees each datagram on its way down.
 func (r *slowRun) sent(p simnet.Packet) (v simnet.Verdict) {
-	if p.From != r.host || p.To == nil || r.elapsed() < slowStart {
+	if p.From != r.host || p.To == nil || r.elapsed() < r.from {
 		return v
 	}
 	r.Sent++
@@ -249,9 +270,8 @@ func (r *slowRun) sent(p simnet.Packet) (v simnet.Verdict) {
 
 // doTick is a tick of the game.
 func (r *slowRun) doTick() {
-	r.tick++
-	r.walk.step(r.tick)
-	if r.tick%4 == 0 && r.elapsed() >= slowStart {
+	r.walk.step(r.walk.tick + 1)
+	if r.walk.tick%4 == 0 && r.elapsed() >= r.from {
 		for _, p := range r.players {
 			p.judge()
 		}
@@ -267,13 +287,19 @@ func (p *slowPlayer) judge() {
 	r := p.run
 	for i := range r.walk.Walkers {
 		x, _ := p.Walker(i)
-		age := time.Duration(float32(r.tick)-x.X) * slowTick // at the end of the tick before
+		age := time.Duration(float32(r.walk.tick)-x.X) * slowTick // at the end of the tick before
 		r.Oldest = max(r.Oldest, age)
 		r.Players[p.i].Oldest = max(r.Players[p.i].Oldest, age)
 		if d := r.walk.Distance(i, p.i); d > 0 && d <= slowNear {
 			r.Near = append(r.Near, age)
 		}
 	}
+}
+
+// play begins with steps and lines, after a while.
+func (p *slowPlayer) play(after time.Duration) {
+	p.run.net.After(after+p.run.upTo(500*time.Millisecond), "step", p.step)
+	p.run.net.After(after+p.run.upTo(2*time.Second), "line", p.line)
 }
 
 // step asks for a step now and then.

@@ -141,37 +141,3 @@ func manyAbove(times []time.Duration, most time.Duration) bool {
 	want := float64(len(times)) / 100
 	return float64(above) > want+3*math.Sqrt(want)
 }
-
-// Shares is the law of a link that players share: two get about the same, and a hundred can all play.
-func (d Slow) Shares(t *testing.T) {
-	for _, rate := range []int{200_000, 400_000} {
-		for _, seed := range chance.Seeds(Tier(3, 20, 100)) {
-			got, err := d.Run(seed, 2, SlowPath{Rate: rate, For: 30 * time.Second})
-			if err != nil {
-				t.Fatalf("seed=%d: %v", seed, err)
-			}
-			a, b := got.Players[0].Used, got.Players[1].Used
-			if share := float64(a) / float64(a+b); share < .35 || share > .65 {
-				t.Errorf("seed=%d: of %d kbit/s one of two players gets %.0f%%", seed, rate/1000, 100*share)
-			}
-			if got.StepsSeen < got.Steps || got.LinesSeen < got.Lines {
-				t.Errorf("seed=%d: not all was seen: %v", seed, got)
-			}
-		}
-	}
-	for _, seed := range chance.Seeds(Tier(1, 3, 20)) {
-		got, err := d.Run(seed, 100, SlowPath{Rate: 10_000_000, For: 20 * time.Second})
-		if err != nil {
-			t.Fatalf("seed=%d: %v", seed, err)
-		}
-		t.Logf("a hundred players on 10 Mbit/s: %v", got)
-		if got.StepsSeen < got.Steps || got.LinesSeen < got.Lines || manyAbove(got.StepTimes, 500*time.Millisecond) || manyAbove(got.LineTimes, 500*time.Millisecond) {
-			t.Errorf("seed=%d: not all can play: %v", seed, got)
-		}
-		for i, p := range got.Players {
-			if fair := got.Used / len(got.Players); p.Used < fair/4 {
-				t.Errorf("seed=%d: player %d gets %d bytes, a hundredth is %d", seed, i, p.Used, fair)
-			}
-		}
-	}
-}

@@ -8,7 +8,7 @@ import (
 // target is the queue that is wanted at this rate: 22 ms at 100 kbit/s, less above, so that who has more gives way to
 // who has less. It must not be much longer than a tick's packets take, nor so short that noise hides it.
 func (p *Path) target() time.Duration {
-	x := math.Sqrt(12500 / float64(p.rate))
+	x := math.Sqrt(narrowRate / float64(p.rate))
 	t := time.Duration(22e6 * x * math.Sqrt(x))
 	return min(max(t, leastTarget), mostTarget)
 }
@@ -46,6 +46,9 @@ func (p *Path) judge(at time.Duration) {
 	s := p.look()
 	if s.known {
 		p.heed(s.wait)
+	}
+	if p.mode != wide {
+		p.fastest = max(p.fastest, s.arrived)
 	}
 	cut := p.loss.add(p.newest(), at)
 	switch p.mode {
@@ -101,7 +104,7 @@ func (p *Path) drainNow(at time.Duration) {
 	}
 	switch {
 	case p.mode == competing, p.mode == alone && (p.noise+p.queue > mostNoise || p.loss.share > p.loss.own+lossy):
-		p.trial, p.paid = true, 0
+		p.trial, p.paid, p.before = true, 0, p.look().arrived
 		p.payBack(at, max(p.queue, cutDrain))
 	case p.mode == alone && p.drained%3 == 0:
 		p.paid = 0
@@ -151,7 +154,8 @@ func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
 	case used && p.queue < want*3/4 && at-p.grown > p.smoothed/2:
 		p.growRate(at)
 	}
-	p.leaveIfUnused(used)
+	// Whether a long queue is ours shows the next trial. Until then others may need what we would take.
+	p.leaveIfUnused(used || p.noise+p.queue > mostNoise)
 }
 
 // giveWay goes back to what arrives, and takes what waits from the ticks to come.
@@ -195,7 +199,8 @@ func (p *Path) growRate(at time.Duration) {
 	if p.rate > p.known*3/4 && p.rate < p.known*5/4 {
 		p.grow = leastGrowth
 	}
-	p.rate += p.rate * p.grow / 256
+	// Who has less than narrowRate grows faster than who has more, so that they meet.
+	p.rate += max(p.rate, (p.rate+narrowRate)/2) * p.grow / 256
 	p.grow = min(2*p.grow, mostGrowth)
 }
 
@@ -207,12 +212,14 @@ func (p *Path) compete(arrived int64) {
 	p.setWindow(arrived * int64(p.smoothed) / int64(time.Second))
 }
 
-// judgeCompeting grows as TCP does. A queue that is gone was ours or is nobody's.
+// judgeCompeting grows as TCP does. A queue that runs empty when we do is ours: then we go on as before that.
 func (p *Path) judgeCompeting(at time.Duration, s *seen) {
-	used := p.isUsed(s)
-	if p.queue < (p.target()+p.jitter)/2 {
+	used, trial := p.isUsed(s), p.trial
+	p.trial = false
+	// At other times too a queue may be short for a moment: one that fills it has just given way.
+	if trial && p.queue < (p.target()+p.jitter)/2 {
 		p.enter(alone)
-		p.rate, p.known = s.arrived, s.arrived
+		p.rate, p.known = p.before, p.before
 		return
 	}
 	if used {

@@ -17,6 +17,9 @@ const (
 	// confirms nothing, late or wrongly makes its own path look as narrow as this, and nobody else's.
 	leastRate = 4000
 
+	// narrowRate, in bytes a second, is the narrowest path on which all of a game is to be seen: 100 kbit/s.
+	narrowRate = 12500
+
 	// leastBytes is the least budget that is not 0: less is saved for the next tick, as half of such a packet would be
 	// headers.
 	leastBytes = 160
@@ -67,7 +70,8 @@ const (
 	// carefulFor is how long after that the rate grows by the 256th part only: nothing but loss will say that it is too much.
 	carefulFor = 10 * time.Second
 
-	// The share of what is lost is judged once a second, if lossBytes have come to their end since, or after lossSpan.
+	// The share of what is lost is judged once a second, if lossBytes have come to their end since, or after lossSpan. What is severe is
+	// judged at once.
 	lossBytes = 96 << 10
 	lossSpan  = 4 * time.Second
 

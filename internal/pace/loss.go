@@ -1,6 +1,9 @@
 package pace
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // lossMeter finds out whether more is lost than the path loses of itself: when we gave way to a loss for a while and as much
 // is lost as before, it is the path's own.
@@ -17,10 +20,11 @@ type lossMeter struct {
 // add takes a tick, and reports once a second whether much more was lost than the path loses of itself.
 func (m *lossMeter) add(s *span, at time.Duration) bool {
 	if !m.begun {
-		m.begun, m.own = true, firstOwn
+		m.begun, m.own, m.since = true, firstOwn, at
 	}
 	m.acked, m.lost = m.acked+int64(s.acked), m.lost+int64(s.lost)
-	if at-m.since < time.Second || m.acked+m.lost < lossBytes && at-m.since < lossSpan || m.acked+m.lost == 0 {
+	all, severe := m.acked+m.lost, m.isSevere()
+	if at-m.since < time.Second || all < lossBytes && at-m.since < lossSpan && !severe || all == 0 {
 		return false
 	}
 	m.share = m.lost * 1000 / (m.acked + m.lost)
@@ -41,5 +45,11 @@ func (m *lossMeter) add(s *span, at time.Duration) bool {
 	if m.blamed == 0 {
 		m.blamed, m.times = share, 0
 	}
-	return m.times > 0 || share > m.own+4*strangeLoss // once may be chance
+	return m.times > 0 || severe // once may be chance
+}
+
+// isSevere reports whether so much was lost that it is not chance: by three standard deviations more than is strange.
+func (m *lossMeter) isSevere() bool {
+	strange := float64(m.acked+m.lost) / packet * float64(m.own+strangeLoss) / 1000 // packets
+	return float64(m.lost)/packet > strange+3*math.Sqrt(strange)+1
 }

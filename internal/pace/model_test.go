@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The model: one link with a queue, that several flows share. A flow is a player whose ticks obey a Path, or a TCP.
+// The model: one link with a queue, that several flows share. A flow is a player whose ticks obey a Path.
+// Downloads beside it are in package kit (Slow.Shares), with the cores of the dialects.
 
 type link struct {
 	rate   int64 // bytes a second
@@ -130,7 +131,7 @@ const tick = 50 * time.Millisecond
 // a server has its players' ticks at the same time, and begins with another one in each.
 type server struct {
 	m       *model
-	ticks   int
+	ticks   uint64
 	players []*player
 }
 
@@ -148,8 +149,8 @@ func (s *server) add(start time.Duration, needs int) *player {
 
 func (s *server) tick(at time.Duration) {
 	s.ticks++
-	for i := range s.players {
-		if p := s.players[(i+s.ticks*61803)%len(s.players)]; at >= p.start {
+	for p := range InTurn(s.ticks, s.players) {
+		if at >= p.start {
 			p.tick(at)
 		}
 	}
@@ -182,79 +183,6 @@ func (p *player) put(n int, own bool) {
 			p.latencies = append(p.latencies, at-sentAt)
 		}
 	}, func(at time.Duration) { p.path.Lost(at, n) })
-}
-
-// tcp is a bulk sender: Reno, or CUBIC.
-type tcp struct {
-	m        *model
-	cubic    bool
-	window   float64 // packets
-	ssthresh float64
-	flying   int
-	srtt     time.Duration
-	reduced  time.Duration // when it last gave way
-	most     float64       // window then
-	sent     int64
-}
-
-func (m *model) addTCP(start time.Duration, cubic bool) *tcp {
-	t := &tcp{m: m, cubic: cubic, window: 10, ssthresh: 1e9}
-	m.at(start, t.pump)
-	return t
-}
-
-func (t *tcp) pump(time.Duration) {
-	for t.flying < int(t.window) {
-		t.flying++
-		sentAt := t.m.now
-		t.m.put(1500, func(at time.Duration) {
-			t.flying--
-			t.sent += 1500
-			if t.srtt == 0 {
-				t.srtt = at - sentAt
-			}
-			t.srtt += (at - sentAt - t.srtt) / 8
-			t.grow(at)
-			t.pump(at)
-		}, func(at time.Duration) {
-			t.flying--
-			if at-t.reduced > t.srtt {
-				t.reduced, t.most = at, t.window
-				t.window /= 2
-				if t.cubic {
-					t.window = t.most * 0.7
-				}
-				t.window = max(t.window, 2)
-				t.ssthresh = t.window
-			}
-			t.pump(at)
-		})
-	}
-}
-
-func (t *tcp) grow(at time.Duration) {
-	switch {
-	case t.window < t.ssthresh:
-		t.window++
-	case t.cubic:
-		k := cbrt(t.most * 0.3 / 0.4)
-		since := (at - t.reduced).Seconds()
-		want := 0.4*(since-k)*(since-k)*(since-k) + t.most
-		friendly := t.most*0.7 + 3*0.3/1.7*since/t.srtt.Seconds()
-		if want = max(want, friendly); want > t.window {
-			t.window += min((want-t.window)/t.window, 0.5)
-		}
-	default:
-		t.window += 1 / t.window
-	}
-}
-
-func cbrt(x float64) float64 {
-	y := x
-	for range 60 {
-		y -= (y*y*y - x) / (3 * y * y)
-	}
-	return y
 }
 
 // mark is the state of a link at one time, to measure from.

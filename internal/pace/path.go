@@ -38,6 +38,9 @@ type Path struct {
 	grow   int64 // of the next growth, in 256ths
 	window int64 // bytes, while competing
 
+	// The most bytes a second that arrived while the path was narrow, in this epoch and the one before. It may be our share only.
+	fastest, fastestBefore int64
+
 	least, leastBefore base // the round trip without a queue, of this epoch and the one before
 	epochEnd           time.Duration
 	smoothed           time.Duration // round trip
@@ -54,6 +57,7 @@ type Path struct {
 	waited  [2]time.Duration // in the last ticks
 	jitter  time.Duration    // how much that differs from tick to tick
 	trial   bool             // all of us have let the queue run empty
+	before  int64            // bytes a second that arrived before that
 	drained time.Duration    // which drainEvery it is
 
 	began time.Duration // of the tick under way
@@ -201,6 +205,7 @@ func (p *Path) newEpoch(at, rtt time.Duration, n int) {
 	p.leastBefore, p.least = p.least, base{rtt, n, at}
 	p.epochEnd = at + epoch
 	p.full /= 2
+	p.fastestBefore, p.fastest = p.fastest, 0
 }
 
 // takes returns how long n bytes take on a narrow path, 0 if there are none.
@@ -208,5 +213,5 @@ func (p *Path) takes(n int) time.Duration {
 	if p.mode == wide || n <= 0 {
 		return 0
 	}
-	return time.Duration(int64(n) * int64(time.Second) / max(p.rate, p.known))
+	return time.Duration(int64(n) * int64(time.Second) / max(p.rate, p.known, p.fastest, p.fastestBefore))
 }

@@ -134,26 +134,6 @@ func TestTwoPlayersShareALink(t *testing.T) {
 	}
 }
 
-// "beside a TCP download (a Reno and a CUBIC model in simnet) it takes 25–75%"
-func TestAPlayerBesideTCP(t *testing.T) {
-	for _, rate := range []int64{200e3, 400e3, 800e3} {
-		for _, cubic := range []bool{false, true} {
-			for _, seed := range chance.Seeds(50) {
-				m := newModel(seed, narrow(rate, 0))
-				a := m.serve().add(1, walkers)
-				b := m.addTCP(time.Duration(m.rand.Int64N(int64(10*time.Second)))+1, cubic)
-				m.runUntil(20 * time.Second)
-				was := [2]int64{a.arrived, b.sent}
-				m.runUntil(140 * time.Second)
-				share := float64(a.arrived-was[0]) / float64(a.arrived-was[0]+b.sent-was[1])
-				if share < .25 || share > .75 {
-					t.Errorf("%d kbit/s, CUBIC %v, seed %d: the player has %.2f of it", rate/1000, cubic, seed, share)
-				}
-			}
-		}
-	}
-}
-
 // "a hundred players behind one 10 Mbit/s link all play"
 func TestAHundredPlayersShareALink(t *testing.T) {
 	for _, seed := range chance.Seeds(5) {

@@ -150,3 +150,22 @@ func TestThePathIsMadeWithTheFirstTick(t *testing.T) {
 		t.Error("a tick has made none")
 	}
 }
+
+// How many bytes of values a narrow path takes was decided when they were made. The window would hold them back a second time, and the
+// path would look unused.
+func TestValuesOnANarrowPathPassAFullWindow(t *testing.T) {
+	s := newSolo(t, SendConfig{})
+	s.Budget(s.now)
+	s.Sample(40 * time.Millisecond)
+	s.Found(s.now, 50_000, 0)
+	for range 2 * firstWindowBytes / mss {
+		s.value(mss)
+	}
+	if went := s.poll(); len(went) != 2*firstWindowBytes/mss {
+		t.Errorf("%d of %d values went out", len(went), 2*firstWindowBytes/mss)
+	}
+	s.send(mss)
+	if went := s.poll(); len(went) != 0 {
+		t.Error("bulk data passes a full window")
+	}
+}

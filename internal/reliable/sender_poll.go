@@ -133,7 +133,8 @@ func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 	}
 	id := s.unsent
 	e := s.flights.at(id)
-	if !s.mayPut(at, len(e.data)) {
+	// What values may use of a narrow path was decided when they were made: see Budget.
+	if !(e.report && s.Narrow()) && !s.mayPut(at, len(e.data)) {
 		return 0, false
 	}
 	s.unsent++

@@ -247,24 +247,8 @@ func (h *Hub) idle(d Dialect) bool {
 	return len(h.seats[d.Name()]) == 0 && h.sim.Tick()%uint64(h.cfg.TickRate) != 0
 }
 
-// inTurn iterates over the seats of a dialect, and begins with another one in each tick. The packets of a tick go out in that
-// order, and where two players share a link the later waits for the earlier: each is to see the queue without the other's
-// packets now and then, as it would else take them for the path's.
-func (h *Hub) inTurn(d Dialect) iter.Seq[*Seat] {
-	list := h.seats[d.Name()]
-	return func(yield func(*Seat) bool) {
-		if len(list) == 0 {
-			return
-		}
-		// Steps of the golden ratio come near to each place soon.
-		first := int(h.sim.Tick() * 61803 % uint64(len(list)))
-		for i := range list {
-			if !yield(list[(first+i)%len(list)]) {
-				return
-			}
-		}
-	}
-}
+// inTurn iterates over the seats of a dialect, and begins with another one in each tick.
+func (h *Hub) inTurn(d Dialect) iter.Seq[*Seat] { return pace.InTurn(h.sim.Tick(), h.seats[d.Name()]) }
 
 // Add adds a dialect, before Run.
 func (h *Hub) Add(d Dialect) {

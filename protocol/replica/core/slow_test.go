@@ -29,7 +29,6 @@ type slowServer struct {
 	budget   int // of a tick, at most
 	entities []*Entity
 	players  []*Conn
-	ticks    int
 }
 
 func newSlowServer(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
@@ -80,9 +79,7 @@ func (s *slowServer) Tick(now time.Time) {
 			}
 		}
 	}
-	s.ticks++
-	for i := range s.players {
-		c := s.players[(i+s.ticks*61803)%len(s.players)] // as the gateway does: each tick begins with another
+	for c := range pace.InTurn(s.world.Tick(), s.players) {
 		own := s.world.Own(c.Peer())
 		c.ReplicateBy(s.budget, func(e *Entity) uint32 {
 			d := s.world.Distance(own, int(e.Tag))

@@ -1,0 +1,144 @@
+package kit
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"parley/internal/kit/chance"
+	"parley/internal/kit/tcp"
+	"parley/simnet"
+)
+
+// slowShared is a way down that players share with each other, or with a download.
+type slowShared struct {
+	rate     int           // bits a second
+	players  int           // the first is there at the beginning
+	download tcp.Control   // or 0
+	come     time.Duration // within it the others come, each at a random time
+	from     time.Duration // when measuring begins
+	measured time.Duration
+}
+
+// share is a run. It returns what the download got too, in bytes on the link.
+func (d Slow) share(seed uint64, s slowShared) (got SlowCount, download int, err error) {
+	path := SlowPath{Rate: s.rate, For: s.from + s.measured}
+	r := d.newRun(seed, s.players, path)
+	r.from = s.from
+	r.join(d, seed)
+	r.begin()
+	for range s.players - 1 {
+		r.net.After(r.upTo(s.come), "join", func() { r.join(d, seed) })
+	}
+	var flow *tcp.Flow
+	if s.download != 0 {
+		from, to := ServerAddr.Addr().Next(), ClientAddr.Addr().Next().Next()
+		flow = tcp.Join(r.net, s.download, netip.AddrPortFrom(from, 80), netip.AddrPortFrom(to, 80), r.down, r.net.NewLink(simnet.Profile{Delay: slowDelay}))
+		r.net.After(r.upTo(s.come), "download", flow.Start)
+	}
+	if err := r.net.Run(s.from); err != nil {
+		return r.SlowCount, 0, err
+	}
+	if n := r.server.Entered(); n < s.players {
+		return r.SlowCount, 0, fmt.Errorf("%d of %d players have entered after %v", n, s.players, s.from)
+	}
+	before := int64(0)
+	if flow != nil {
+		before = flow.Received()
+	}
+	for _, p := range r.players {
+		if !d.Watch {
+			p.play(0)
+		}
+	}
+	if err := r.net.Run(s.measured); err != nil {
+		return r.SlowCount, 0, err
+	}
+	r.sum()
+	if flow != nil {
+		const segment, packet = 1448, 1500
+		download = int(flow.Received()-before) * packet / segment
+	}
+	return r.SlowCount, download, nil
+}
+
+// Shares is the law of a shared link: two players have about the same of it, a player and a download leave each other enough, and a
+// hundred players can all play.
+func (d Slow) Shares(t *testing.T) {
+	for _, rate := range []int{400_000, 800_000} {
+		t.Run(fmt.Sprintf("two players, %d kbit/s", rate/1000), func(t *testing.T) { d.twoShare(t, rate) })
+		for _, c := range []tcp.Control{tcp.Reno, tcp.Cubic} {
+			t.Run(fmt.Sprintf("a player and %v, %d kbit/s", c, rate/1000), func(t *testing.T) { d.sharesWithTCP(t, rate, c) })
+		}
+	}
+	t.Run("a hundred players, 10 Mbit/s", d.hundredShare)
+}
+
+// "two players behind one link share it (35–65%)"
+func (d Slow) twoShare(t *testing.T, rate int) {
+	for _, seed := range chance.Seeds(max(Tier(2, 20, 200), 1)) {
+		got, _, err := d.share(seed, slowShared{rate: rate, players: 2, come: 10 * time.Second, from: 20 * time.Second, measured: 60 * time.Second})
+		if err != nil {
+			t.Fatalf("seed=%d: %v", seed, err)
+		}
+		first := float64(got.Players[0].Used) / float64(got.Used)
+		t.Logf("seed=%d: %.2f, %v", seed, first, got)
+		if first < .35 || first > .65 {
+			t.Errorf("seed=%d: the first player has %.2f of what both get", seed, first)
+		}
+		if 100*got.Dropped > got.Sent {
+			t.Errorf("seed=%d: %d of %d datagrams were dropped by the full queue, want 1%% at most", seed, got.Dropped, got.Sent)
+		}
+		allPlay(t, seed, got)
+	}
+}
+
+// "beside a TCP download (a Reno and a CUBIC model in simnet) it takes 25–75%"
+func (d Slow) sharesWithTCP(t *testing.T, rate int, c tcp.Control) {
+	for _, seed := range chance.Seeds(max(Tier(2, 15, 200), 1)) {
+		got, download, err := d.share(seed, slowShared{rate: rate, players: 1, download: c, come: 10 * time.Second, from: 20 * time.Second, measured: 120 * time.Second})
+		if err != nil {
+			t.Fatalf("seed=%d: %v", seed, err)
+		}
+		share := float64(got.Used) / float64(got.Used+download)
+		t.Logf("seed=%d: %.2f, %v", seed, share, got)
+		if share < .25 || share > .75 {
+			t.Errorf("seed=%d: the player has %.2f of what both get", seed, share)
+		}
+		allPlay(t, seed, got)
+	}
+}
+
+// "a hundred players behind one 10 Mbit/s link all play": all come before the first tick.
+func (d Slow) hundredShare(t *testing.T) {
+	for _, seed := range chance.Seeds(max(Tier(1, 3, 20), 1)) {
+		got, err := d.Run(seed, 100, SlowPath{Rate: 10_000_000, For: 20 * time.Second})
+		if err != nil {
+			t.Fatalf("seed=%d: %v", seed, err)
+		}
+		t.Logf("seed=%d: %v", seed, got)
+		if manyAbove(got.StepTimes, 500*time.Millisecond) || manyAbove(got.LineTimes, 500*time.Millisecond) {
+			t.Errorf("seed=%d: not all can play: %v", seed, got)
+		}
+		for i, p := range got.Players {
+			if even := got.Used / len(got.Players); p.Used < even/4 {
+				t.Errorf("seed=%d: player %d gets %d bytes, a hundredth is %d", seed, i, p.Used, even)
+			}
+		}
+		allPlay(t, seed, got)
+	}
+}
+
+// allPlay says which players have not seen all of their own steps.
+func allPlay(t *testing.T, seed uint64, got SlowCount) {
+	t.Helper()
+	for i, p := range got.Players {
+		if p.StepsSeen < p.Steps {
+			t.Errorf("seed=%d: player %d sees %d of its %d steps", seed, i, p.StepsSeen, p.Steps)
+		}
+	}
+	if got.LinesSeen < got.Lines {
+		t.Errorf("seed=%d: %d of %d lines were seen", seed, got.LinesSeen, got.Lines)
+	}
+}
