@@ -11,7 +11,7 @@ import (
 // To a player on a narrow path its own entity comes first, whatever the path takes, then what is near. An entity of the Store that is another's now
 // counts as that one.
 func TestToAReplicaPlayerItsOwnEntityMattersMost(t *testing.T) {
-	h := slowHub(&kit.SlowWorld{Walkers: make([]kit.SlowWalker, 100)}, 1)
+	h := slowHub(&kit.SlowWorld{Walkers: make([]kit.SlowWalker, 100)})
 	d := must(NewReplica(h, ReplicaConfig{Addr: loopback}))
 	defer d.Shutdown(t.Context())
 	p := must(replica.Dial(t.Context(), d.Addr().String(), replica.Config{}))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) {
 	t.Run("stamp", slowStamp.Serves)
 }
 
+func TestPlayersShareALink(t *testing.T) { t.Run("stamp", slowStamp.Shares) }
+
 func TestALinkWithoutALimitIsToldAll(t *testing.T) {
 	t.Run("relay", slowRelay.HoldsNothingBack)
 	t.Run("stamp", slowStamp.HoldsNothingBack)
@@ -42,23 +45,25 @@ type slowWalker struct {
 	Tick, Step, Turn float32
 }
 
-// slowHub is a hub with the world of the kit: walkers in a circle, all of them in sight. Those of players come with them.
-func slowHub(w *kit.SlowWorld, players int) *Hub {
+// slowHub is a hub with the world of the kit: walkers in a circle, all of them in sight. A player takes the place of the walker whose
+// number is its name, or of the first.
+func slowHub(w *kit.SlowWorld) *Hub {
 	place := func(i int) slowWalker {
 		angle := 2 * math.Pi * float64(i) / float64(len(w.Walkers))
 		return slowWalker{Index: uint16(i), Body: world.Body{X: 60 * math.Cos(angle), Y: 60 * math.Sin(angle)}}
 	}
-	joined := 0
+	var ids []world.ID
 	game := world.Game{Name: "slow", Kinds: world.Kinds(slowWalker{}), Setup: func(g *world.World) {
-		for i := players; i < len(w.Walkers); i++ {
-			world.Spawn(g, place(i))
+		for i := range w.Walkers {
+			ids = append(ids, world.Spawn(g, place(i)))
 		}
 	}}
 	game.Step = func(g *world.World, in []world.Input) {
 		for i := range in {
 			if in[i].Kind == world.Join {
-				g.Own(in[i].Player, world.SpawnFor(g, &in[i], place(joined)))
-				joined++
+				n, _ := strconv.Atoi(in[i].Name) // or the first
+				g.Despawn(ids[n])
+				g.Own(in[i].Player, world.SpawnFor(g, &in[i], place(n)))
 			}
 		}
 		for _, x := range world.All[slowWalker](g) {
@@ -113,17 +118,18 @@ type slowRelayServer struct {
 	*relaycore.Mux
 	hub   *Hub
 	d     *Relay
+	world *kit.SlowWorld
 	peers map[netip.AddrPort]*relay.Peer
 }
 
 func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	h := slowHub(w, 1)
+	h := slowHub(w)
 	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
 	mux := relaycore.NewMux(now, relaycore.Config{Lobby: relay.NewOpenLobby(d.lobby(RelayConfig{}))}, shared, kit.Key(seed), nil)
-	return &slowRelayServer{mux, h, d, map[netip.AddrPort]*relay.Peer{}}
+	return &slowRelayServer{mux, h, d, w, map[netip.AddrPort]*relay.Peer{}}
 }
 
 // slowStep is the first byte of a step, which is the kit's and not the game's.
@@ -136,6 +142,7 @@ func (s *slowRelayServer) Turn(now time.Time, heard func(from netip.AddrPort, st
 			heard(p.Addr(), binary.BigEndian.Uint32(ev.Package.Payload[1:]), 0)
 			continue
 		}
+		p.Name = strconv.Itoa(s.world.Own(p.Addr()))
 		s.d.handle(p, ev)
 		s.peers[p.Addr()] = p
 	}
@@ -224,7 +231,7 @@ type slowStampServer struct {
 }
 
 func newSlowStamp(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	h := slowHub(w, 0)
+	h := slowHub(w)
 	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
