@@ -23,10 +23,18 @@ var slowRows = []slowRow{
 	{"2 Mbit/s, 200 kbit/s, 2 Mbit/s", []SlowPath{{Rate: 2_000_000, For: 8 * time.Second}, {Rate: 200_000, For: 10 * time.Second}, {Rate: 2_000_000, For: 8 * time.Second}}},
 }
 
+// slowLosses are the losses of the rows. The race detector finds nothing in virtual time, and slows it down tenfold.
+func slowLosses() []float64 {
+	if Race {
+		return []float64{0}
+	}
+	return []float64{0, .02}
+}
+
 // Serves is the law of a slow link, for each way down with and without loss: a player sees all of its own steps and lines soon, the link's
 // queue stays short and the link is used. What is near is told often, and nothing is forgotten.
 func (d Slow) Serves(t *testing.T) {
-	for _, loss := range []float64{0, .02} {
+	for _, loss := range slowLosses() {
 		free := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss})
 		t.Logf("%-30s loss %v: %v", "no limit", loss, free)
 		for _, row := range slowRows {
@@ -45,7 +53,7 @@ func (d Slow) Serves(t *testing.T) {
 
 // HoldsNothingBack is the law of a link without a limit: whatever its delays look like, a player is told all that there is.
 func (d Slow) HoldsNothingBack(t *testing.T) {
-	for _, loss := range []float64{0, .02} {
+	for _, loss := range slowLosses() {
 		free := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss})
 		got := d.rounds(t, SlowPath{For: 20 * time.Second, Loss: loss, Jitter: 2 * slowDelay})
 		t.Logf("loss %v: %v", loss, got)
