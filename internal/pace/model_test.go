@@ -114,11 +114,12 @@ func (m *model) put(n int, arrived, dropped func(at time.Duration)) {
 
 // a player is sent what its world needs, as far as its path takes it.
 type player struct {
-	m     *model
-	start time.Duration
-	path  Path
-	needs int // bytes a tick
-	own   int // bytes of a tick that are sent in any case
+	m      *model
+	server *server
+	start  time.Duration
+	path   Path
+	needs  int // bytes a tick
+	own    int // bytes of a tick that are sent in any case
 
 	sent      int64
 	arrived   int64
@@ -131,6 +132,7 @@ const tick = 50 * time.Millisecond
 // a server has its players' ticks at the same time, and begins with another one in each.
 type server struct {
 	m       *model
+	halted  time.Duration // until then it stands still: ticks and confirmations wait, and are made up for at once
 	ticks   uint64
 	players []*player
 }
@@ -142,19 +144,30 @@ func (m *model) serve() *server {
 }
 
 func (s *server) add(start time.Duration, needs int) *player {
-	p := &player{m: s.m, start: start, needs: needs, own: 90}
+	p := &player{m: s.m, server: s, start: start, needs: needs, own: 90}
 	s.players = append(s.players, p)
 	return p
 }
 
 func (s *server) tick(at time.Duration) {
+	if at < s.halted {
+		for next := at; next <= s.halted; next += tick {
+			s.m.at(s.halted, s.doTick)
+			at = next
+		}
+	} else {
+		s.doTick(at)
+	}
+	s.m.at(at+tick, s.tick)
+}
+
+func (s *server) doTick(at time.Duration) {
 	s.ticks++
 	for p := range InTurn(s.ticks, s.players) {
 		if at >= p.start {
 			p.tick(at)
 		}
 	}
-	s.m.at(at+tick, s.tick)
 }
 
 func (p *player) tick(at time.Duration) {
@@ -177,12 +190,23 @@ func (p *player) put(n int, own bool) {
 	p.path.Sent(n)
 	p.sent += int64(n)
 	p.m.put(n, func(at time.Duration) {
-		p.path.Acked(at, at-sentAt, n)
-		p.arrived += int64(n)
-		if own {
-			p.latencies = append(p.latencies, at-sentAt)
-		}
-	}, func(at time.Duration) { p.path.Lost(at, n) })
+		p.server.hear(at, func(at time.Duration) {
+			p.path.Acked(at, at-sentAt, n)
+			p.arrived += int64(n)
+			if own {
+				p.latencies = append(p.latencies, at-sentAt)
+			}
+		})
+	}, func(at time.Duration) { p.server.hear(at, func(at time.Duration) { p.path.Lost(at, n) }) })
+}
+
+// hear does something now, or when the server goes on.
+func (s *server) hear(at time.Duration, do func(at time.Duration)) {
+	if at < s.halted {
+		s.m.at(s.halted, do)
+		return
+	}
+	do(at)
 }
 
 // mark is the state of a link at one time, to measure from.

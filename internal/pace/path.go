@@ -61,6 +61,8 @@ type Path struct {
 	drained time.Duration    // which drainEvery it is
 
 	began time.Duration // of the tick under way
+	usual time.Duration // how long ticks take that are not late
+	late  bool          // the last one was
 	now   span
 	past  [pastTicks]span // a ring
 	at    uint8           // where the newest is
@@ -158,6 +160,7 @@ func (p *Path) Budget(at time.Duration) int {
 		elapsed = 0
 	}
 	p.began = at
+	p.forgive(elapsed)
 	if p.mode == wide && p.isQuiet() {
 		p.loss.acked += int64(p.now.acked)
 		p.turn(elapsed)
@@ -182,6 +185,24 @@ func (p *Path) Budget(at time.Duration) int {
 		p.budget = int32(min(p.credit, math.MaxInt32-1))
 	}
 	return int(p.budget)
+}
+
+// forgive leaves out what was timed while we stood still: a tick that comes late, and the one behind it, find confirmations that
+// have waited for us and not on the path.
+func (p *Path) forgive(elapsed time.Duration) {
+	was := p.late
+	p.late = p.usual > 0 && elapsed > p.usual+p.usual/2
+	if p.late || was {
+		p.now.samples = 0
+	}
+	switch {
+	case p.usual == 0:
+		p.usual = elapsed
+	case p.late:
+		p.usual += (elapsed - p.usual) / 16 // or it is how long ticks take now
+	default:
+		p.usual += (elapsed - p.usual) / 4
+	}
 }
 
 // isQuiet reports whether there is nothing to judge, which is so on most paths at most times.

@@ -116,6 +116,29 @@ func TestJitterIsNotAQueue(t *testing.T) {
 	}
 }
 
+// A server that stands still now and then, as on a busy machine, does not take its own lateness for that of paths.
+func TestWhoIsLateItselfBlamesNobody(t *testing.T) {
+	for _, seed := range chance.Seeds(100) {
+		m := newModel(seed, link{delay: 20 * time.Millisecond, queue: time.Hour})
+		s := m.serve()
+		p := s.add(1, walkers)
+		for m.now < time.Minute {
+			m.runUntil(m.now + 300*time.Millisecond + time.Duration(m.rand.Int64N(int64(2*time.Second))))
+			s.halted = m.now + time.Duration(m.rand.Int64N(int64(400*time.Millisecond)))
+			m.runUntil(s.halted)
+		}
+		short := 0
+		for _, b := range p.budgets {
+			if b < walkers {
+				short++
+			}
+		}
+		if share := float64(short) / float64(len(p.budgets)); share > .02 {
+			t.Errorf("seed %d: %.3f of the ticks were short", seed, share)
+		}
+	}
+}
+
 // "two players behind one link share it (35–65%)"
 func TestTwoPlayersShareALink(t *testing.T) {
 	for _, rate := range []int64{200e3, 400e3, 800e3} {
