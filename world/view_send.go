@@ -10,7 +10,7 @@ func (v *View) Next() *Change {
 	if v.flight.full() || v.budget <= 0 && !v.due {
 		return nil
 	}
-	if v.budget > 0 {
+	if v.unsent > 0 && v.budget > 0 {
 		if c := v.nextLeft(); c != nil {
 			return c
 		}
@@ -43,9 +43,6 @@ func (v *View) Next() *Change {
 
 // nextLeft returns the next departure that is to be told, if there is one.
 func (v *View) nextLeft() *Change {
-	if v.unsent == 0 {
-		return nil
-	}
 	for k := range v.leaving {
 		if d := &v.leaving[k]; !d.sent && d.passed != v.updated {
 			v.offered = true
@@ -58,6 +55,9 @@ func (v *View) nextLeft() *Change {
 
 // mostUrgent returns the most urgent of what is to be told and may be.
 func (v *View) mostUrgent() (pressing, bool) {
+	if v.budget > 0 && !v.due && len(v.queue) > 0 { // mostly
+		return v.queue[0], true
+	}
 	if v.budget <= 0 {
 		return v.mine, v.due
 	}
