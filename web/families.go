@@ -131,7 +131,7 @@ var families = []family{
 		{"*.Traffic.Reliable.CopiesDenied", "denied"}, {"*.Traffic.Reliable.CopiesSaved", "saved"},
 	}},
 	{"parley_dialect_events_total", counter, "dialect event", "Events that only some dialects have. heartbeat: a silent peer was asked for an answer. feed_lost: the feed of duplex went silent, and main took over; if it grows, a firewall may block UDP. coalesced: updates that were merged for a slow reader. throttled: packages beyond the rate of a peer. untold: skips without an event.", []from{
-		{"*.Traffic.Beats", "heartbeat"}, {"*.Traffic.Untold", "untold"}, {"Duplex.Traffic.Updates", "update"}, {"Duplex.Traffic.Syncs", "sync"}, {"Duplex.Traffic.FeedsLost", "feed_lost"},
+		{"*.Traffic.Beats", "heartbeat"}, {"*.Traffic.Probes", "probe"}, {"*.Traffic.Untold", "untold"}, {"Duplex.Traffic.Updates", "update"}, {"Duplex.Traffic.Syncs", "sync"}, {"Duplex.Traffic.FeedsLost", "feed_lost"},
 		{"Realm.Traffic.Coalesced", "coalesced"}, {"Realm.Traffic.Chunks", "chunk"}, {"Realm.Traffic.ChunkUnsaid", "chunk_refused"}, {"Realm.Mux.Broadcast", "broadcast"}, {"Realm.Mux.Receivers", "broadcast_copy"},
 		{"Relay.Mux.Throttled", "throttled"}, {"Relay.Mux.Relayed", "relayed"}, {"Relay.Mux.Copies", "relayed_copy"}, {"Relay.Mux.Unsaid", "unsaid"}, {"Relay.Mux.ToGame", "to_game"},
 		{"Connector.Mux.Throttled", "throttled"}, {"Connector.Mux.Relayed", "relayed"}, {"Connector.Mux.Copies", "relayed_copy"}, {"Connector.Mux.Unsaid", "unsaid"}, {"Connector.Mux.ToGame", "to_game"},

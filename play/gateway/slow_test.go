@@ -257,7 +257,13 @@ func (s *slowStampServer) Tick(now time.Time) {
 
 func (s *slowStampServer) Say(time.Time, netip.AddrPort, uint32) {}
 func (s *slowStampServer) Entered() int                          { return len(s.d.seats) }
-func (s *slowStampServer) Path(to netip.AddrPort) pace.Estimate  { return s.conns[to].Path() }
+
+func (s *slowStampServer) Path(to netip.AddrPort) pace.Estimate {
+	if c := s.conns[to]; c != nil {
+		return c.Path()
+	}
+	return pace.Estimate{Budget: pace.Unlimited} // it has not entered yet
+}
 
 type slowStampClient struct {
 	*stampcore.Endpoint
