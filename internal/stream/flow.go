@@ -44,6 +44,7 @@ type flow struct {
 	least  time.Duration // the least round trip, as the system knows it
 	waits  bool          // what was found then had waited
 	late   bool          // what was found then had waited for long
+	full   int           // times in a row that what was found had waited as in a full queue
 	held   bool          // the stream holds much more than its narrow path does
 
 	// A time in which something was always under way: what arrives then is what the path takes, or all that we have.
@@ -150,12 +151,19 @@ func (f *flow) look(at time.Duration, a arrivals) {
 		}
 		beside := int(newest.beside - f.arrived)
 		if rtt > a.least+fullWait {
-			beside /= 2
+			if f.full++; !f.path.Narrow() {
+				beside /= 2
+			}
+		} else {
+			f.full = 0
 		}
 		burst = min(burst, n)
 		f.path.Acked(at, 0, n-burst+beside)
 		f.path.Acked(at, rtt, burst)
 		f.arrived = newest.beside
+		if f.full >= fullTimes && !f.isAlone() {
+			f.path.Late(at) // a full queue does not grow, and what it drops of datagrams is not known
+		}
 		f.waits = rtt > a.least+lookWait
 	}
 	f.acked, f.beyond = a.acked, a.beyond
@@ -218,7 +226,7 @@ func (f *flow) pace(at time.Duration, pending int) Pace {
 	narrow := f.path.Narrow()
 	switch fresh := f.beside - f.arrived; {
 	case f.isAlone():
-		if pending > 0 || f.late {
+		if pending > 0 {
 			p.Budget = 0
 		}
 		p.Probe = f.waits || narrow
@@ -226,6 +234,9 @@ func (f *flow) pace(at time.Duration, pending int) Pace {
 		p.Probe = f.probed >= narrowProbe
 	default:
 		p.Probe = f.probed >= lookProbe && fresh >= probeBytes
+	}
+	if f.late { // of datagrams too: they fill the queue in which the stream waits
+		p.Budget = 0
 	}
 	return p
 }

@@ -37,8 +37,12 @@ const (
 	pacedShare = 125
 
 	// fullWait is how much longer than the least round trip a message must take for half of the datagrams beside it to be taken
-	// for lost: of these only the stream tells, and a queue that is full drops what is above the rate of its link.
+	// for lost, as long as the path is not known to be narrow: of these only the stream tells, and a queue that is full drops what is
+	// above the rate of its link.
 	fullWait = 80 * time.Millisecond
+
+	// fullTimes is how many messages in a row must take that long for the path to count as narrow: one may be late by chance.
+	fullTimes = 2
 
 	// aloneTicks is after how many ticks without datagrams beside it a stream carries everything again.
 	aloneTicks = 40
@@ -72,7 +76,7 @@ const (
 	// lookProbe is after how many ticks a stream is to have a message under way while datagrams go out beside it, narrowProbe
 	// if the path is narrow, and probeBytes after how many bytes of these: only the stream tells how they fare.
 	lookProbe   = 4
-	narrowProbe = 2
+	narrowProbe = 1
 	probeBytes  = 4 << 10
 
 	// maxHelloBytes bounds a client's hello, and maxShakeBytes all that it sends before its handshake is over. A hello has
