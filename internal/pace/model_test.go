@@ -163,7 +163,8 @@ func (s *server) tick(at time.Duration) {
 
 func (s *server) doTick(at time.Duration) {
 	s.ticks++
-	for p := range InTurn(s.ticks, s.players) {
+	for i := range s.players {
+		p := s.players[InTurn(s.ticks, i, len(s.players))]
 		if at >= p.start {
 			p.tick(at)
 		}

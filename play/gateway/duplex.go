@@ -261,8 +261,9 @@ func (d *Duplex) publish(h *Hub) {
 		}
 	}
 	d.scene.Flush()
-	for s := range h.inTurn(d) {
-		d.tell(h, s.own.(*duplexSeat))
+	seats := h.seats[d.Name()]
+	for i := range seats {
+		d.tell(h, h.inTurn(seats, i).own.(*duplexSeat))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -247,8 +246,10 @@ func (h *Hub) idle(d Dialect) bool {
 	return len(h.seats[d.Name()]) == 0 && h.sim.Tick()%uint64(h.cfg.TickRate) != 0
 }
 
-// inTurn iterates over the seats of a dialect, and begins with another one in each tick.
-func (h *Hub) inTurn(d Dialect) iter.Seq[*Seat] { return pace.InTurn(h.sim.Tick(), h.seats[d.Name()]) }
+// inTurn returns the i-th of the seats of a dialect that is told in this tick: see pace.InTurn.
+func (h *Hub) inTurn(seats []*Seat, i int) *Seat {
+	return seats[pace.InTurn(h.sim.Tick(), i, len(seats))]
+}
 
 // Add adds a dialect, before Run.
 func (h *Hub) Add(d Dialect) {

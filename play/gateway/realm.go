@@ -293,8 +293,9 @@ func (d *Realm) publish(h *Hub) {
 	}
 	d.comings(h, m)
 	d.encodeDone(h, m)
-	for s := range h.inTurn(d) {
-		d.tell(h, m, s.own.(*realmSeat))
+	seats := h.seats[d.Name()]
+	for i := range seats {
+		d.tell(h, m, h.inTurn(seats, i).own.(*realmSeat))
 	}
 	for i := range h.said {
 		m.Say(h.said[i].Entity, h.said[i].Text)

@@ -164,8 +164,9 @@ func (d *Relay) publish(h *Hub) {
 	if !d.open {
 		return
 	}
-	for s := range h.inTurn(d) {
-		d.tell(h, s.own.(*relaySeat))
+	seats := h.seats[d.Name()]
+	for i := range seats {
+		d.tell(h, h.inTurn(seats, i).own.(*relaySeat))
 	}
 }
 

@@ -190,8 +190,9 @@ func (d *Replica) publish(h *Hub) {
 		return
 	}
 	d.store(d.server.Store())
-	for s := range h.inTurn(d) {
-		d.tell(h, s.own.(*replicaSeat))
+	seats := h.seats[d.Name()]
+	for i := range seats {
+		d.tell(h, h.inTurn(seats, i).own.(*replicaSeat))
 	}
 	d.forget()
 }

@@ -91,8 +91,9 @@ func (d *Stamp) publish(h *Hub) {
 	if !d.open {
 		return
 	}
-	for s := range h.inTurn(d) {
-		d.tell(s.own.(*stampSeat))
+	seats := h.seats[d.Name()]
+	for i := range seats {
+		d.tell(h.inTurn(seats, i).own.(*stampSeat))
 	}
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -159,11 +160,11 @@ func TestPace(t *testing.T) {
 	if n := c.Stats().MainOutBytes - out; n != 8 || len(s.x.state) != known || s.x.closed != nil {
 		t.Errorf("two probes have %d bytes; %d elements, were %d", n, len(s.x.state), known)
 	}
-	s.set(0, 7) // an element that a program has chosen so is not declared gone
+	s.set(math.MaxInt16, 7) // an element that a program has chosen so is not declared gone
 	s.tick(nil)
 	c.Pace()
 	s.tick(nil)
-	if s.x.state[0] != string(valueOf(7)) {
+	if s.x.state[math.MaxInt16] != string(valueOf(7)) {
 		t.Error("a probe has taken an element away")
 	}
 	budget = pace.Unlimited

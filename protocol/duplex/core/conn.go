@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"net/netip"
 
 	"parley/internal/pace"
@@ -73,10 +74,11 @@ func (c *Conn) Pace() (budget, unacked int) {
 	return budget, unacked + queued
 }
 
-// probe sends the shortest message that changes nothing: that an element is gone which there never was. Nothing comes back
-// on the feed, and an acknowledgement of main shows how long the way is for both.
+// probe sends the shortest message that changes nothing: that an element is gone which there is not. Its SID is one that an element
+// may have, as a client may be strict about others. Nothing comes back on the feed, and an acknowledgement of main shows how
+// long the way is for both.
 func (c *Conn) probe() {
-	m := Message{Kind: KindSync, SID: 0, Data: gone}
+	m := Message{Kind: KindSync, SID: math.MaxInt16, Data: gone}
 	r := &c.mux.cfg.rules.elements[FromServer]
 	if c.e.state == StateOpen && r.kinds && !r.moments[m.SID] && c.mux.elements.get(m.SID) == nil && c.mux.cfg.rules.check(FromServer, &m) == nil {
 		_ = c.e.putMain(&m) // if it fails, the connection ends

@@ -79,7 +79,8 @@ func (s *slowServer) Tick(now time.Time) {
 			}
 		}
 	}
-	for c := range pace.InTurn(s.world.Tick(), s.players) {
+	for i := range s.players {
+		c := s.players[pace.InTurn(s.world.Tick(), i, len(s.players))]
 		own := s.world.Own(c.Peer())
 		c.ReplicateBy(s.budget, func(e *Entity) uint32 {
 			d := s.world.Distance(own, int(e.Tag))
