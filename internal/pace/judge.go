@@ -166,7 +166,7 @@ func (p *Path) giveWay(at time.Duration, arrived int64) {
 		late += time.Duration(float64(p.smoothed) * (float64(p.rate)/float64(arrived) - 1))
 	}
 	if p.rate == 0 {
-		p.rate, p.credit = arrived, 0
+		p.rate = arrived
 	} else if arrived < p.rate {
 		// What arrives comes in lumps, if there is a gap in a stream.
 		p.rate = max(arrived*31/32, p.rate/2, leastRate)
@@ -247,6 +247,9 @@ func (p *Path) leaveIfUnused(used bool) {
 }
 
 func (p *Path) enter(m mode) {
+	if p.mode == wide {
+		p.credit = 0 // what was sent before was not limited
+	}
 	p.mode, p.over, p.unused, p.grow = m, 0, 0, leastGrowth
 }
 

@@ -64,11 +64,11 @@ const (
 	// the path without it.
 	cutDrain = 300 * time.Millisecond
 
+	// carefulFor is how long after cutDrain the rate grows by the 256th part only: nothing but loss will say that it is too much.
+	carefulFor = 10 * time.Second
+
 	// lookDrain is for how long little is sent on any narrow path at each third drainEvery, to see the round trip without a queue.
 	lookDrain = 100 * time.Millisecond
-
-	// carefulFor is how long after that the rate grows by the 256th part only: nothing but loss will say that it is too much.
-	carefulFor = 10 * time.Second
 
 	// The share of what is lost is judged once a second, if lossBytes have come to their end since, or after lossSpan. What is severe is
 	// judged at once.

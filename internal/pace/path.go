@@ -9,8 +9,8 @@
 //	wide       no limit; left when a queue stays, or when loss shows that somebody cuts off what is above a rate
 //	alone      the queue is ours: the rate is what arrives, a little more while the queue is short, a little less while it is
 //	           long; what waits too long is paid back by ticks that send only what a player cannot do without
-//	competing  a queue that stays although we paid it back is someone else's: grow by a packet a round trip and halve when
-//	           something is lost, as TCP does beside us
+//	competing  a queue that stays although we paid it back is someone else's: grow by a packet a round trip and give
+//	           a third away when something is lost, as TCP does beside us
 //
 // Two who share a link see the same queue. The one with the higher rate wants a shorter one, and so gives way: they meet.
 package pace

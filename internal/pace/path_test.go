@@ -262,3 +262,19 @@ func BenchmarkWide(b *testing.B) {
 		}
 	}
 }
+
+// What was sent while a path was wide was not limited, and is not to be paid back when a dialect has found it narrow.
+func TestWhatWasNotLimitedIsNotPaidBack(t *testing.T) {
+	var p Path
+	at := time.Duration(1)
+	for range 100 {
+		p.Budget(at)
+		p.Sent(walkers)
+		p.Acked(at, 40*time.Millisecond, walkers)
+		at += tick
+	}
+	p.Found(at, 25_000, 0)
+	if got, want := p.Budget(at), 25_000*int(tick)/int(time.Second); got < want*9/10 {
+		t.Errorf("the first tick of a narrow path has %d bytes, want about %d", got, want)
+	}
+}
