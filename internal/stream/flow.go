@@ -180,7 +180,8 @@ func (f *flow) look(at time.Duration, a arrivals) {
 func (f *flow) measure(at time.Duration) {
 	arrived := f.acked + f.beyond
 	if d := at - f.busy; f.busy > 0 && d >= busyTime {
-		f.drained = (arrived - f.busyFrom) * uint64(time.Second) / uint64(d)
+		// The system tells of segments behind a gap, not of their bytes: when the gap is filled, they may be less than was thought.
+		f.drained = (max(arrived, f.busyFrom) - f.busyFrom) * uint64(time.Second) / uint64(d)
 		f.busy = 0
 	}
 	switch {

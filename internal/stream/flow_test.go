@@ -119,3 +119,21 @@ func TestAStrangeSystemHarmsNobody(t *testing.T) {
 		}
 	}
 }
+
+// What arrived behind a gap is counted in full segments. If these were short, less has arrived when the gap is filled than was thought
+// before, which is no rate of gigabytes a second.
+func TestShortSegmentsBehindAGapAreNoFastPath(t *testing.T) {
+	var f flow
+	for i := range time.Duration(20) {
+		at := (i + 1) * 50 * time.Millisecond
+		f.stamp(at)
+		f.begin(at, uint64(i+1)*5000, 0)
+		a := arrivals{acked: 5000, rtt: 40 * time.Millisecond, least: 40 * time.Millisecond}
+		if i < 8 {
+			a.beyond = uint64(i) * 4000
+		}
+		if f.look(at, a); f.drained > 100_000 {
+			t.Fatalf("tick %d: %d bytes a second", i, f.drained)
+		}
+	}
+}
