@@ -113,10 +113,8 @@ type View struct {
 	refused   uint64 // the newest tick of which something was refused
 	corrected uint64 // the publication in which the player's own entity was last told as it did not expect
 
-	mine   pressing   // the player's own entity, if it is to be told: it waits in no queue
-	due    bool       // mine is set
 	narrow bool       // the last tick was allowed less than it could have used
-	urgent []pressing // what else is to be told
+	urgent []pressing // what is to be told
 	queue  []pressing // a heap of the most urgent of it
 	rest   []pressing // the rest
 	near   []uint64   // newcomers, and their distances

@@ -7,28 +7,30 @@ import "slices"
 // the next call of Next. Left comes first, then changes by urgency. When the bytes are used
 // up, the player's own entity is still told.
 func (v *View) Next() *Change {
-	if v.flight.full() || v.budget <= 0 && !v.due {
+	if v.flight.full() {
 		return nil
 	}
-	if v.unsent > 0 && v.budget > 0 {
+	if v.budget <= 0 {
+		v.leaveOwn()
+	} else if v.unsent > 0 {
 		if c := v.nextLeft(); c != nil {
 			return c
 		}
 	}
 	p := &v.sim.public
-	for {
-		u, ok := v.mostUrgent()
-		if !ok {
-			return nil
+	for len(v.queue) > 0 || len(v.rest) > 0 {
+		if len(v.queue) == 0 {
+			v.queue, v.rest = v.rest, nil
+			heapify(v.queue)
 		}
-		i := u.slot()
-		e := &v.entries.all[u.at]
+		i, at := v.queue[0].slot(), v.queue[0].at
+		e := &v.entries.all[at]
 		if e.born != uint32(p.slots[i].born) { // gone in an Advance without an Update
-			v.pass(u.at)
+			v.queue = pop(v.queue)
 			continue
 		}
 		v.next, v.offered = v.changeOf(i), true
-		v.next.at = u.at
+		v.next.at = at
 		switch {
 		case !e.known:
 			v.next.What, v.next.Mask = Entered, allFields(v.next.Kind)
@@ -39,6 +41,20 @@ func (v *View) Next() *Change {
 		}
 		return &v.next
 	}
+	return nil
+}
+
+// leaveOwn leaves nothing to be told in this tick but the player's own entity, if that is not told yet.
+func (v *View) leaveOwn() {
+	for _, list := range [][]pressing{v.queue, v.rest} {
+		for i := range list {
+			if int(list[i].slot()) == v.own {
+				v.queue, v.rest = list[i:i+1], nil
+				return
+			}
+		}
+	}
+	v.queue, v.rest = nil, nil
 }
 
 // nextLeft returns the next departure that is to be told, if there is one.
@@ -51,33 +67,6 @@ func (v *View) nextLeft() *Change {
 		}
 	}
 	return nil
-}
-
-// mostUrgent returns the most urgent of what is to be told and may be.
-func (v *View) mostUrgent() (pressing, bool) {
-	if v.budget > 0 && !v.due && len(v.queue) > 0 { // mostly
-		return v.queue[0], true
-	}
-	if v.budget <= 0 {
-		return v.mine, v.due
-	}
-	if len(v.queue) == 0 && len(v.rest) > 0 {
-		v.queue, v.rest = v.rest, nil
-		heapify(v.queue)
-	}
-	if len(v.queue) == 0 || v.due && v.mine.rank > v.queue[0].rank {
-		return v.mine, v.due
-	}
-	return v.queue[0], true
-}
-
-// pass takes what mostUrgent returned off its queue.
-func (v *View) pass(at uint32) {
-	if v.due && v.mine.at == at {
-		v.due = false
-		return
-	}
-	v.queue = pop(v.queue)
 }
 
 // news returns the fields of an entity that the client is to be told as they have changed.
@@ -124,7 +113,7 @@ func (v *View) take(bytes int, sure bool) {
 		} else {
 			v.flight.add(v, sent{at: c.at, serial: e.stamp, mask: c.Mask})
 		}
-		v.pass(c.at)
+		v.queue = pop(v.queue)
 	}
 }
 
@@ -160,7 +149,7 @@ func (v *View) Skip() {
 			v.leaving[k].passed = v.updated
 		}
 	case Entered, Changed:
-		v.pass(c.at)
+		v.queue = pop(v.queue)
 	}
 }
 

@@ -26,7 +26,7 @@ func (v *View) Update() {
 	if v.updated == p.now {
 		return
 	}
-	v.updated, v.offered, v.due = p.now, false, false
+	v.updated, v.offered = p.now, false
 	v.urgent = v.urgent[:0]
 	v.refill()
 	v.look()
@@ -184,12 +184,7 @@ func (v *View) urge(x sighted, s *slot, e *entry, d float64) {
 		more += ownUrgency
 	}
 	e.urgency = min(e.urgency+more, mostUrgency)
-	u := pressing{uint64(e.urgency)<<32 | uint64(^x.slot), x.at}
-	if int(x.slot) == v.own {
-		v.mine, v.due = u, true
-		return
-	}
-	v.urgent = append(v.urgent, u)
+	v.urgent = append(v.urgent, pressing{uint64(e.urgency)<<32 | uint64(^x.slot), x.at})
 }
 
 // urgencies is how many orders of magnitude there are: four to a power of two.
