@@ -46,14 +46,11 @@ type glance struct {
 }
 
 const (
-	stepEvery   = 300 * time.Millisecond
-	stepTurn    = .25 // radians
-	stepNorm    = .1  // it goes in a circle of about 3 cells
+	stepEvery   = 120 * time.Millisecond // so that a 99th percentile is not of one step
+	stepTurn    = .25                    // radians
+	stepNorm    = .1                     // it goes in a circle of about 3 cells
 	lineEvery   = 700 * time.Millisecond
 	glanceEvery = 93 * time.Millisecond // not in step with the ticks of the server
-
-	// stepsUnderWay is how many steps are told from each other: their directions differ.
-	stepsUnderWay = 24
 )
 
 // hiker is the player's side of W6.
@@ -246,7 +243,7 @@ func (h *hiker) notice(n player.Notice) {
 
 // noticeOwn finds the step that its own entity has taken. With it those before are seen.
 func (h *hiker) noticeOwn(angle float32, now time.Time) {
-	for k := len(h.steps) - 1; k >= h.seen && k >= len(h.steps)-stepsUnderWay; k-- {
+	for k := len(h.steps) - 1; k >= h.seen; k-- {
 		if h.steps[k].angle != angle {
 			continue
 		}

@@ -3,7 +3,7 @@ import { Client } from "@colyseus/sdk";
 import { obey } from "./ask.mjs";
 import { ago, World } from "./narrow_state.mjs";
 
-const stepEvery = 300, stepTurn = 0.25, lineEvery = 700, glanceEvery = 93; // milliseconds, radians; see narrow_player.go
+const stepEvery = 120, stepTurn = 0.25, lineEvery = 700, glanceEvery = 93; // milliseconds, radians; see narrow_player.go
 const nanos = (ms) => Math.round(ms * 1e6);
 
 let room = null, ended = null, state = null;
