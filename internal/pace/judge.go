@@ -151,7 +151,7 @@ func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
 		p.giveWay(at, s.arrived)
 	case cut:
 		p.giveWayToLoss(at, s.arrived)
-	case used && p.queue < want*3/4 && at-p.grown > p.smoothed/2:
+	case used && s.known && p.queue < want*3/4 && at-p.grown > p.smoothed/2:
 		p.growRate(at)
 	}
 	// Whether a long queue is ours shows the next trial. Until then others may need what we would take.

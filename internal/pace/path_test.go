@@ -278,3 +278,24 @@ func TestWhatWasNotLimitedIsNotPaidBack(t *testing.T) {
 		t.Errorf("the first tick of a narrow path has %d bytes, want about %d", got, want)
 	}
 }
+
+// While nothing comes back, the queue that was seen last says nothing of now: a path on which all is dropped is not sent more and more.
+func TestWhoHearsNothingSendsNoMore(t *testing.T) {
+	var p Path
+	p.Found(1, 25_000, 0)
+	at, last := time.Duration(1), 20
+	heard := int64(0)
+	for i := range 200 {
+		n := p.Budget(at)
+		p.Sent(n)
+		switch rate := p.Estimate().Rate; {
+		case i <= last:
+			p.Acked(at, 40*time.Millisecond, n)
+		case i <= last+judgedTicks:
+			heard = rate
+		case rate > heard:
+			t.Fatalf("tick %d of silence: %d bytes a second, before it %d", i-last, rate, heard)
+		}
+		at += tick
+	}
+}

@@ -8,7 +8,7 @@ func (p *probes) restrain(e *Endpoint, bytes int) int {
 	p.hold(e)
 	switch {
 	case p.held > 0:
-		return heldBytes
+		return min(bytes, heldBytes)
 	case e.sender.Narrow():
 		p.most, p.careful = 0, false
 		return bytes

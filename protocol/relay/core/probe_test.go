@@ -242,6 +242,20 @@ func alike3(d ...time.Duration) func(uint32, bool) []time.Duration {
 	return func(uint32, bool) []time.Duration { return d }
 }
 
+// While little is sent to find out what a path takes, and it is known to be narrow, it is not sent more than it takes.
+func TestWhileItIsHeldBackAPathGetsNoMoreThanItTakes(t *testing.T) {
+	h := newHall(t, Config{})
+	p := newProbed(h, near(1), alike(40*time.Millisecond))
+	p.play(60, 3000)
+	e := p.peer.end
+	e.sender.Found(h.now, 4000, time.Second)
+	e.probes.held = e.probeTime()
+	h.mux.Advance(h.now)
+	if got, most := p.peer.Budget(), p.peer.Path().Budget; got > most {
+		t.Errorf("a tick may send %d bytes, and the path takes %d", got, most)
+	}
+}
+
 // A lobby that never asks for a budget sends no probe: the connector's clients expect quiet.
 func TestWithoutABudgetNothingIsProbed(t *testing.T) {
 	h := newHall(t, Config{})
