@@ -121,6 +121,7 @@ type SlowCount struct {
 	Oldest           time.Duration   // of any walker, then
 
 	Sent, Dropped int             // datagrams down, after slowStart
+	Given         int             // bytes of them, headers included, dropped ones too
 	Used          int             // bytes of them that went over the link, headers included
 	Players       []SlowShare     // of one run
 	Waits         time.Duration   // the sum of their times in the queue
@@ -255,13 +256,14 @@ func (r *slowRun) sent(p simnet.Packet) (v simnet.Verdict) {
 	if p.From != r.host || p.To == nil || r.elapsed() < r.from {
 		return v
 	}
+	bytes := len(p.Bytes) + 28
 	r.Sent++
+	r.Given += bytes
 	wait := r.down.Backlog()
 	if r.down.Profile().Rate > 0 && wait > slowQueue {
 		r.Dropped++
 		return v
 	}
-	bytes := len(p.Bytes) + 28
 	r.Used += bytes
 	r.Players[r.walk.Own(p.To.Addr())].Used += bytes
 	r.Waits += wait
@@ -347,7 +349,7 @@ func (c *SlowCount) add(o SlowCount) {
 	c.Steps, c.StepsSeen, c.Lines, c.LinesSeen = c.Steps+o.Steps, c.StepsSeen+o.StepsSeen, c.Lines+o.Lines, c.LinesSeen+o.LinesSeen
 	c.StepTimes, c.LineTimes, c.Near = append(c.StepTimes, o.StepTimes...), append(c.LineTimes, o.LineTimes...), append(c.Near, o.Near...)
 	c.Oldest = max(c.Oldest, o.Oldest)
-	c.Sent, c.Dropped, c.Used = c.Sent+o.Sent, c.Dropped+o.Dropped, c.Used+o.Used
+	c.Sent, c.Dropped, c.Given, c.Used = c.Sent+o.Sent, c.Dropped+o.Dropped, c.Given+o.Given, c.Used+o.Used
 	c.Waits, c.Seconds = c.Waits+o.Waits, c.Seconds+o.Seconds
 }
 

@@ -169,3 +169,29 @@ func TestValuesOnANarrowPathPassAFullWindow(t *testing.T) {
 		t.Error("bulk data passes a full window")
 	}
 }
+
+// "Copies ahead of loss are for loss without queue": on a narrow path there are none, nor those that were planned when it was wide.
+func TestANarrowPathGetsNoCopies(t *testing.T) {
+	s := newSolo(t, SendConfig{NoCongestion: true})
+	s.Budget(s.now)
+	s.Sample(50 * time.Millisecond)
+	// sends sends a small packet and returns how many copies follow.
+	sends := func(before func()) uint64 {
+		s.early.update(300)
+		was := s.stats.Copies
+		s.send(100)
+		s.poll()
+		before()
+		s.wait(40 * time.Millisecond)
+		return s.stats.Copies - was
+	}
+	if got := sends(func() {}); got == 0 {
+		t.Fatal("there are no copies on a wide path")
+	}
+	if got := sends(func() { s.Found(s.now, 50_000, 0) }); got != 0 {
+		t.Errorf("%d copies that were planned before", got)
+	}
+	if got := sends(func() {}); got != 0 {
+		t.Errorf("%d copies on a narrow path", got)
+	}
+}
