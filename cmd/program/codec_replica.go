@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -9,13 +10,14 @@ import (
 
 var replicaCodec = newCodec("replica", &replicaTable, (*replicaPacket).parse, (*replicaPacket).bytes)
 
-// A replicaPacket is a packet with the lists of a link.table or a replicate, which core.Packet has as bytes.
+// A replicaPacket is a packet with the lists of a link.table, a replicate or a bundle, which core.Packet has as bytes.
 type replicaPacket struct {
 	core.Packet
 	linked         []core.LinkedVariable // of a link.table
 	linkedEntities []replicaEntity
 	updates        []replicaUpdate // of a replicate
 	values         []core.Value
+	packets        []replicaPacket // of a bundle
 }
 
 type replicaEntity struct {
@@ -39,7 +41,13 @@ type replicaEntityValue struct {
 	Data   []byte
 }
 
-var replicaTable = table[replicaPacket, core.Kind]{"packet", func(p *replicaPacket) *core.Kind { return &p.Kind }, replicaKinds()}
+var replicaTable = newReplicaTable()
+
+func newReplicaTable() table[replicaPacket, core.Kind] {
+	t := table[replicaPacket, core.Kind]{"packet", func(p *replicaPacket) *core.Kind { return &p.Kind }, replicaKinds()}
+	t.kinds[core.KindBundle] = listField("packets", core.MaxBundled, &t, func(p *replicaPacket) *[]replicaPacket { return &p.packets })
+	return t
+}
 
 func replicaKinds() map[core.Kind]fields[replicaPacket] {
 	type P = replicaPacket
@@ -66,6 +74,7 @@ func replicaKinds() map[core.Kind]fields[replicaPacket] {
 		core.KindLinkReject: flagged(orderLink),
 		core.KindReplicate:  flagged(plain("timestamp=Time"), replicaUpdates()),
 		core.KindMessage:    flagged(plain("timestamp=Time"), name, data, orderLink, more),
+		core.KindAckRun:     plain("first=Acked", "count"),
 	}
 }
 
@@ -133,11 +142,21 @@ func (p *replicaPacket) parse(from Side, _ string, b []byte) error {
 		}
 		p.updates = append(p.updates, update)
 	}
+	p.packets = nil
+	for b := range p.Bundle.Packets() {
+		var inner replicaPacket
+		if err := inner.parse(from, "", b); err != nil {
+			return err
+		}
+		p.packets = append(p.packets, inner)
+	}
 	return nil
 }
 
-func (p *replicaPacket) bytes(Side, string) ([]byte, error) {
+func (p *replicaPacket) bytes(from Side, _ string) ([]byte, error) {
 	switch p.Kind {
+	case core.KindBundle:
+		return p.bundle(from)
 	case core.KindLinkTable:
 		return p.table(), nil
 	case core.KindReplicate:
@@ -159,6 +178,21 @@ func (p *replicaPacket) table() []byte {
 		}
 	}
 	return w.Bytes()
+}
+
+func (p *replicaPacket) bundle(from Side) ([]byte, error) {
+	p.Bundle = core.Bundle{}
+	for i := range p.packets {
+		b, err := p.packets[i].bytes(from, "")
+		if err == nil {
+			err = inLimit("size", len(b), core.MaxBundledBytes)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("packets[%d].%w", i, err)
+		}
+		p.Bundle.Add(b)
+	}
+	return p.AppendTo(nil), nil
 }
 
 func (p *replicaPacket) replicate() []byte {

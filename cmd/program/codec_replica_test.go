@@ -35,6 +35,9 @@ func TestReplicaBothWays(t *testing.T) {
 		{"links that lead to nothing", "server", "0500000000000000000000000201" + "010000" + "020001" + "030100" + "040000",
 			`{"packet":"replicate","reliable":false,"ordered":false,"sequence":0,"timestamp":0,"entities":[{"link":1,"variables":[]},` +
 				`{"link":2,"variables":[{"link":259,"values":[]}]}],"variables":[{"link":4,"data":""}]}`, ""},
+		{"a bundle of a table and values", "server", "070800" + "0403000001000000" + "0e00" + "0500000000000000000000000000",
+			`{"packet":"bundle","packets":[{"packet":"link.table","reliable":true,"ordered":true,"sequence":0,"variables":[],"entities":[]},` +
+				`{"packet":"replicate","reliable":false,"ordered":false,"sequence":0,"timestamp":0,"entities":[],"variables":[]}]}`, ""},
 		{"the largest numbers", "server", "06ffffffffffffffffffffff000000", `{"packet":"message","reliable":true,"ordered":true,"sequence":65535,` +
 			`"timestamp":18446744073709551615,"name":"","data":"","order_link":31,"more":true}`, ""},
 	} {
@@ -113,6 +116,12 @@ func TestReplicaEncodeRefuses(t *testing.T) {
 		{"a value that is not hex", "server", `{"packet":"replicate","entities":[{"variables":[{"values":[{"data":"0g"}]}]}]}`, "entities[0].variables[0].values[0].data: encoding/hex: invalid byte"},
 		{"a variable's value that is not hex", "server", `{"packet":"replicate","variables":[{"data":"0"}]}`, "variables[0].data: encoding/hex: odd length"},
 		{"an entity over 255", "server", `{"packet":"replicate","entities":[{"variables":[{"values":[{"entity":256}]}]}]}`, "entities[0].variables[0].values[0].entity: must be of type uint8, not number 256"},
+		{"a bundle of nothing", "client", `{"packet":"bundle"}`, "packets[0].packet size: 2 bytes wanted at offset 1, 0 left"},
+		{"too many packets", "client", `{"packet":"bundle","packets":` + list(65, `{"packet":"ack"}`) + `}`, "packets: 65 is over the limit of 64"},
+		{"a bundle in a bundle", "client", `{"packet":"bundle","packets":[{"packet":"bundle","packets":[{"packet":"ack"}]}]}`, "packets[0].packet type: a bundle in a bundle at offset 3"},
+		{"a bundled packet with a wrong field", "client", `{"packet":"bundle","packets":[{"packet":"ack"},{"packet":"ack","first":1}]}`, "packets[1].first: ack has no such field"},
+		{"a bundled packet that is too long", "client", `{"packet":"bundle","packets":[{"packet":"message","data":"` + strings.Repeat("00", 65530) + `"}]}`, "packets[0].size: 65545 is over the limit of 65535"},
+		{"a run of none", "client", `{"packet":"ack.run","first":7}`, "count: a run has 1 to 1,024 numbers at offset 3"},
 		{"a long message name", "client", `{"packet":"message","name":"` + long + `"}`, "name: 256 is over the limit of 255"},
 		{"long data", "client", `{"packet":"message","data":"` + strings.Repeat("00", 65536) + `"}`, "data: 65536 is over the limit of 65535"},
 		{"data that is not hex", "client", `{"packet":"message","data":"zz"}`, "data: encoding/hex: invalid byte"},

@@ -39,6 +39,20 @@ func TestErrNamesFieldOffsetAndCause(t *testing.T) {
 				r.In(list, 1)
 			}
 		}, "", "...c[1].b[1].a[1].leaf: 1 byte wanted at offset 0, 0 left"},
+		{"bytes that are a message of their own", func(r *BigReader) {
+			r.U8("size")
+			inner := Big(r.Bytes("message", 3, 3))
+			inner.U16("id")
+			inner.U16("tick")
+			r.Within(&inner.Reader)
+			r.In("messages", 2)
+		}, "03 010203 0405", "messages[2].tick: 2 bytes wanted at offset 3, 1 left"},
+		{"a message of its own that is well", func(r *BigReader) {
+			inner := Big(r.Bytes("message", 2, 2))
+			inner.U16("id")
+			r.Within(&inner.Reader)
+			r.U16("tick")
+		}, "0102 03", "tick: 2 bytes wanted at offset 2, 1 left"},
 		{"nothing at all", func(r *BigReader) { r.Done(); r.U24("id") }, "", "id: 3 bytes wanted at offset 0, 0 left"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // The field name that each read takes is for Err. It should be a constant, or at least a
 // string that exists already: then it costs nothing unless the read fails.
 type Reader struct {
-	// b is the input and never changes; 0 <= off <= len(b) always holds. A read
+	// b is the input and never changes before a failure; 0 <= off <= len(b) always holds. A read
 	// moves only off: storing a shortened slice instead would let the compiler
 	// prove the bounds, but costs three words and a write barrier each time.
 	b   []byte
@@ -123,6 +123,17 @@ func (r *Reader) In(field string, i int) bool {
 		r.inside(field, i)
 	}
 	return r.failed == 0
+}
+
+// Within fails as the cursor inner has, if it has: inner is over bytes that r has just read. An error then
+// says what inner's would, with the offset in r's input.
+func (r *Reader) Within(inner *Reader) {
+	if inner.failed == 0 || r.failed != 0 {
+		return
+	}
+	whole, base := r.b[:r.off], r.off-len(inner.b)
+	*r = *inner
+	r.b, r.off, r.at = whole, len(whole), base+inner.at
 }
 
 // Fail refuses a field for its meaning: an unknown type, or flags that exclude each

@@ -48,6 +48,10 @@ func (p *Packet) read(r *wire.LittleReader, from Side) {
 		p.readReplicate(r, from)
 	case TypeMessage:
 		p.readMessage(r, from)
+	case TypeBundle:
+		p.readBundle(r, from)
+	case TypeAckRun:
+		p.readAckRun(r, from)
 	default:
 		r.Fail(0, "packet type", "no such packet type")
 	}
@@ -130,6 +134,10 @@ func (p *Packet) AppendTo(b []byte) []byte {
 		return p.appendReplicate(b)
 	case KindMessage:
 		return p.appendMessage(b)
+	case KindBundle:
+		return p.appendBundle(b)
+	case KindAckRun:
+		return p.appendAckRun(b)
 	}
 	panic("replica: a packet of no kind cannot be written")
 }

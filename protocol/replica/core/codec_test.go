@@ -35,6 +35,8 @@ var least = map[Kind]string{
 	KindLinkReject: "04 03 0000 0300",
 	KindReplicate:  "05 00 0000 0000000000000000 00 00",
 	KindMessage:    "06 00 0000 0000000000000000 00 0000",
+	KindBundle:     "07 0300 030000",
+	KindAckRun:     "08 0000 0100",
 }
 
 // Who sends what, in the words of the document's tables.
@@ -44,7 +46,7 @@ func TestSenders(t *testing.T) {
 		KindInit: client, KindAccept: server, KindReject: server, KindDisconnect: client + server,
 		KindSyncInit: server, KindSyncAck: client + server, KindAck: client + server,
 		KindLinkInit: client, KindLinkTable: server, KindLinkAccept: client, KindLinkReject: client,
-		KindReplicate: server, KindMessage: client + server,
+		KindReplicate: server, KindMessage: client + server, KindBundle: client + server, KindAckRun: client + server,
 	} {
 		b := unhex(t, least[kind])
 		var p Packet
@@ -89,9 +91,12 @@ func mayHaveFlags(k Kind, flags int) bool {
 	return true
 }
 
+// hasFlags reports whether a packet has a flags byte.
+func hasFlags(k Kind) bool { return k.Type() != TypeSync && k != KindAck && k < KindBundle }
+
 func TestEveryFlagsByteOfEveryPacket(t *testing.T) {
 	for _, k := range allKinds {
-		if k.Type() == TypeSync || k == KindAck {
+		if !hasFlags(k) {
 			continue
 		}
 		b := unhex(t, least[k])
@@ -161,6 +166,12 @@ func TestAccepted(t *testing.T) {
 				}
 				return false
 			}, ""},
+		{"64 packets in a bundle", FromClient, "07" + strings.Repeat("0300030201", 64),
+			func(p *Packet) bool { return p.Kind == KindBundle && len(p.Bundle.body) == 320 }, ""},
+		{"1,024 numbers in a bundle", FromServer, "07 0300 030000 0500 080100ff03",
+			func(p *Packet) bool { return p.Kind == KindBundle }, ""},
+		{"a run past the last number", FromServer, "08 ffff 0004",
+			func(p *Packet) bool { return p.Acked == 65535 && p.Count == 1024 }, ""},
 		{"links may repeat in a replicate, and lead to nothing", FromServer, "05 01 0000 0000000000000000 02 02 0100 00 0100 01 0100 00 0500 00 0500 00",
 			func(p *Packet) bool { return p.Reliable && !p.Values.Empty() }, ""},
 	} {
@@ -230,6 +241,27 @@ func TestRefused(t *testing.T) {
 		{"the second variable runs past the end", FromServer, "05 00 0000 0000000000000000 00 02 0000 00 0000 01", "variables[1].data: 1 byte wanted at offset 20, 0 left"},
 		{"a replicate and a byte", FromServer, "05 00 0000 0000000000000000 00 00 00", "1 byte left over at offset 14"},
 		{"a message whose name hides its size", FromClient, "06 00 0000 0000000000000000 01 61", "data size: 2 bytes wanted at offset 14, 0 left"},
+		{"a bundle of nothing", FromClient, "07", "packets[0].packet size: 2 bytes wanted at offset 1, 0 left"},
+		{"a bundle with half a size", FromClient, "07 0300 030201 03", "packets[1].packet size: 2 bytes wanted at offset 6, 1 left"},
+		{"a packet past the end of its bundle", FromClient, "07 0500 030201", "packets[0].packet: 5 bytes wanted at offset 3, 3 left"},
+		{"a packet of two bytes in a bundle", FromClient, "07 0200 0302", "packets[0].packet size: no packet is that small at offset 1"},
+		{"no packet in a bundle", FromClient, "07 0300 030201 0000", "packets[1].packet size: no packet is that small at offset 6"},
+		{"a bundle in a bundle", FromClient, "07 0600 070300030201", "packets[0].packet type: a bundle in a bundle at offset 3"},
+		{"an init in a bundle", FromClient, "07 0500 0000000000", "packets[0].packet type: what begins or ends a connection is in no bundle at offset 3"},
+		{"a disconnect in a bundle", FromServer, "07 0300 030201 0500 0100000000", "packets[1].packet type: what begins or ends a connection is in no bundle at offset 8"},
+		{"an unknown type in a bundle", FromClient, "07 0300 090201", "packets[0].packet type: no such packet type at offset 3"},
+		{"an ack and a byte in a bundle", FromClient, "07 0400 03020100 0300 030201", "1 byte left over at offset 6"},
+		{"a sync.ack cut short in a bundle", FromClient, "07 0400 02000001 0300 030201", "packets[0].acknowledged sequence: 2 bytes wanted at offset 7, 0 left"},
+		{"a server's packet in a client's bundle", FromClient, "07 0300 030201 0400 02000000", "packets[1].sync type: only a server sends this packet at offset 11"},
+		{"a wrong flag in a bundle", FromClient, "07 0f00 06 02 0000 0000000000000000 00 0000", "packets[0].flags: ordered but not reliable at offset 4"},
+		{"a value past the end in a bundle", FromServer, "07 1100 05 00 0000 0000000000000000 00 01 0000 01 0300 030201", "packets[0].variables[0].data: 1 byte wanted at offset 20, 0 left"},
+		{"65 packets in a bundle", FromClient, "07" + strings.Repeat("0300030201", 65), "packets: a bundle has 64 packets at most at offset 321"},
+		{"two runs of more than 1,024 numbers in all", FromClient, "07 0500 0800000004 0500 0800000100", "packets: a bundle acknowledges 1,024 numbers at most at offset 15"},
+		{"a run and an ack of more than 1,024 numbers", FromClient, "07 0300 030000 0500 0800000004", "packets: a bundle acknowledges 1,024 numbers at most at offset 13"},
+		{"a run of none", FromClient, "08 0700 0000", "count: a run has 1 to 1,024 numbers at offset 3"},
+		{"a run of too many", FromClient, "08 0700 0104", "count: a run has 1 to 1,024 numbers at offset 3"},
+		{"a run cut short", FromClient, "08 0700 01", "count: 2 bytes wanted at offset 3, 1 left"},
+		{"a run and a byte", FromClient, "08 0700 0100 00", "1 byte left over at offset 5"},
 		{"a message with more than its data", FromClient, "06 00 0000 0000000000000000 00 0100 0000", "1 byte left over at offset 16"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -255,7 +287,8 @@ func TestParseForgets(t *testing.T) {
 			if !fresh.Parse(sideOf(k), b) || !used.Parse(sideOf(k), b) {
 				t.Fatalf("%x is refused", b)
 			}
-			if !sameFixed(&fresh, &used) || len(used.Reason)+len(used.Name)+len(used.Data) != 0 || !used.Table.Empty() || !used.Values.Empty() {
+			if !sameFixed(&fresh, &used) || len(used.Reason)+len(used.Name)+len(used.Data) != 0 || !used.Table.Empty() || !used.Values.Empty() ||
+				!bytes.Equal(used.Bundle.body, fresh.Bundle.body) {
 				t.Errorf("%v after %s: got %+v, want %+v", k, before.Name, used, fresh)
 			}
 		}
@@ -282,7 +315,7 @@ func TestAppendToPanicsOnWhatDoesNotFit(t *testing.T) {
 	long := make([]byte, 256)
 	for name, p := range map[string]Packet{
 		"no kind":              {},
-		"a kind that is none":  {Kind: KindMessage + 1},
+		"a kind that is none":  {Kind: KindAckRun + 1},
 		"a long name":          {Kind: KindMessage, Name: long},
 		"long data":            {Kind: KindMessage, Data: make([]byte, 65536)},
 		"a long reason":        {Kind: KindDisconnect, Reason: long},
@@ -311,12 +344,12 @@ func TestAppendToWritesTheFieldsOfItsKind(t *testing.T) {
 		b := unhex(t, least[k])
 		// The fields that are the kind's own are 0 in the least packet.
 		switch k {
-		case KindAccept, KindSyncAck, KindAck, KindReplicate, KindMessage:
+		case KindAccept, KindSyncAck, KindAck, KindReplicate, KindMessage, KindAckRun:
 			p.Acked, p.Sent, p.Received, p.Time, p.SyncInterval = 0, 0, 0, 0, 0
 		}
 		var q Packet
 		q.Parse(sideOf(k), b)
-		p.Reliable, p.Ordered, p.Sequence = q.Reliable, q.Ordered, q.Sequence
+		p.Reliable, p.Ordered, p.Sequence, p.Count, p.Bundle = q.Reliable, q.Ordered, q.Sequence, q.Count, q.Bundle
 		if got := p.AppendTo(nil); !bytes.Equal(got, b) {
 			t.Errorf("%v: wrote %x, want %x", k, got, b)
 		}
@@ -325,8 +358,8 @@ func TestAppendToWritesTheFieldsOfItsKind(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
-		Type(0).String(): "connect", Type(6).String(): "message", Type(7).String(): "type 7",
-		Kind(0).String(): "kind 0", Kind(14).String(): "kind 14", KindLinkTable.String(): "link.table",
+		Type(0).String(): "connect", Type(6).String(): "message", Type(8).String(): "ack.run", Type(9).String(): "type 9",
+		Kind(0).String(): "kind 0", Kind(16).String(): "kind 16", KindLinkTable.String(): "link.table",
 		Side(0).String(): "unset", FromClient.String(): "client", FromServer.String(): "server", fromBoth.String(): "unset",
 		DataType(0).String(): "char", DataChars.String(): "char[]", DataType(11).String(): "data type 11",
 	} {

@@ -15,6 +15,12 @@ func TestNothingAllocates(t *testing.T) {
 	if !linked.Parse(FromServer, table) || !replicated.Parse(FromServer, values) || !message.Parse(FromClient, b64) {
 		t.Fatal("refused")
 	}
+	bundle := Packet{Kind: KindBundle}
+	for range MaxBundled / 2 {
+		bundle.Bundle.Add(unhex(t, least[KindAck]))
+		bundle.Bundle.Add(unhex(t, least[KindReplicate]))
+	}
+	bundled := bundle.AppendTo(nil)
 	head := &Packet{Kind: KindReplicate, Reliable: true}
 	linkHead := &Packet{Kind: KindLinkTable, Reliable: true, Ordered: true}
 	var w ReplicateWriter
@@ -37,6 +43,14 @@ func TestNothingAllocates(t *testing.T) {
 				for v := range e.Variables() {
 					total += len(v.Name)
 				}
+			}
+			return total > 0
+		}},
+		{"a bundle read", func() bool { return p.Parse(FromServer, bundled) }},
+		{"a bundle with a bad last packet", func() bool { return !p.Parse(FromServer, bundled[:len(bundled)-1]) }},
+		{"a bundle walked", func() bool {
+			for packet := range bundle.Bundle.Packets() {
+				total += len(packet)
 			}
 			return total > 0
 		}},

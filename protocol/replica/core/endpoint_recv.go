@@ -28,7 +28,7 @@ func (e *Endpoint) take(now time.Time, b []byte) {
 		return
 	}
 	var p Packet
-	if !p.Parse(e.side.Other(), b) {
+	if typeOf(b) >= TypeBundle || !p.Parse(e.side.Other(), b) {
 		e.noteMalformed(now)
 		return
 	}

@@ -58,6 +58,19 @@ func checkAccepted(t testing.TB, p *Packet, b, again []byte) []byte {
 	if !bytes.Equal(again, b) && !(p.Kind == KindReject && len(b) == minRejectBytes && bytes.Equal(again[:5], b) && again[5] == 0) {
 		t.Fatalf("read  %x\nwrote %x", b, again)
 	}
+	if p.Kind == KindBundle {
+		var inner Packet
+		n, size := 0, 1
+		for packet := range p.Bundle.Packets() {
+			n, size = n+1, size+bundledHead+len(packet)
+			if !inner.Parse(FromClient, packet) && !inner.Parse(FromServer, packet) || inner.Kind == KindBundle || inner.Kind.Type() <= TypeDisconnect {
+				t.Fatalf("%x has %x in it", b, packet)
+			}
+		}
+		if n == 0 || n > MaxBundled || size != len(b) {
+			t.Fatalf("%x: %d packets, %d bytes", b, n, size)
+		}
+	}
 	if p.Kind == KindLinkTable || p.Kind == KindReplicate {
 		turns, size := walk(t, p)
 		if 2*turns > len(b) || size != len(p.Table.body)+len(p.Values.body) {
@@ -125,7 +138,7 @@ func TestRandomBytes(t *testing.T) {
 			}
 			if len(in) > 4 && v>>16%8 != 0 {
 				// Bytes that lead beyond the first checks.
-				in[0], in[1] = in[0]%8, in[1]&0x83
+				in[0], in[1] = in[0]%10, in[1]&0x83
 				if in[0] == 4 {
 					in[1], in[4], in[5%len(in)] = 3, in[4]%4, 0
 				}
@@ -179,6 +192,9 @@ func TestLyingSizes(t *testing.T) {
 		{"disconnect", FromServer, "01 00 0000 03 616263", []sizeByte{{"reason size", 4, false}}},
 		{"disconnect of a client", FromClient, "01 00 0000 00", []sizeByte{{"reason size", 4, false}}},
 		{"message", FromClient, "06 00 0000 0000000000000000 03 616263 0200 7a7a", []sizeByte{{"name size", 12, false}, {"data size", 16, true}}},
+		{"bundle", FromClient, "07 0300 030201 1100 06 00 0000 0000000000000000 02 6162 0000 0300 030201", []sizeByte{
+			{"packet size", 1, true}, {"second packet size", 6, true}, {"name size inside", 20, false}, {"data size inside", 23, true}, {"last packet size", 25, true},
+		}},
 		{"table", FromServer, table, []sizeByte{
 			{"variable count", 6, false}, {"entity count", 7, false}, {"name size", 11, false}, {"empty name size", 16, false},
 			{"entity name size", 19, false}, {"entity variable count", 22, false}, {"name size inside", 25, false}, {"last variable count", 33, false},

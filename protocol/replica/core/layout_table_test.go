@@ -181,14 +181,28 @@ func (x *built) sizes(rows [][]string) map[string]int {
 			continue
 		}
 		sizes[ref] = x.size(ref, x.d)
-		if x.packet.kind == KindDisconnect && x.from == FromClient {
+		switch {
+		case x.packet.kind == KindDisconnect && x.from == FromClient:
 			sizes[ref] = 0
+		case ref == "1 to 64":
+			sizes[ref] = min(1+sizes[ref], MaxBundled)
+		case ref == "packet size": // an ack's, or a message's
+			if sizes[ref] *= 10; sizes[ref] < minMessageBytes {
+				sizes[ref] = ackBytes
+			}
 		}
 	}
 	return sizes
 }
 
 func (x *built) text(field string, n int) string {
+	if field == "packet" {
+		p := Packet{Kind: KindAck, Acked: uint16(x.d.bits(16))}
+		if n > ackBytes {
+			p = Packet{Kind: KindMessage, Data: make([]byte, n-minMessageBytes)}
+		}
+		return string(p.AppendTo(nil))
+	}
 	if field == "name" {
 		return strings.Repeat("é", n/2) + strings.Repeat("n", n%2)
 	}
@@ -213,6 +227,8 @@ func (x *built) value(field string, n int, sizes map[string]int) uint64 {
 		}
 	case "data type":
 		return x.d.bits(16) % uint64(len(x.page["Data types"]))
+	case "count":
+		return 1 + x.d.bits(10)
 	}
 	v := x.d.r.Uint64()
 	return v & (1<<(8*n) - 1)

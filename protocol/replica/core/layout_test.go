@@ -104,7 +104,7 @@ func (x *built) checkPrefixes() {
 	var p Packet
 	for n := range x.b {
 		err := p.ParseErr(x.from, x.b[:n])
-		if x.packet.kind == KindReject && n == minRejectBytes && err == nil {
+		if err == nil && (x.packet.kind == KindReject && n == minRejectBytes || x.packet.kind == KindBundle && x.endsList(n)) {
 			continue
 		}
 		i := slices.IndexFunc(x.fields, func(f builtField) bool { return f.at <= n && n < f.to })
@@ -118,6 +118,11 @@ func (x *built) checkPrefixes() {
 			x.t.Fatalf("%x ends in %s at %d, but: %v", x.b[:n], want.path, want.at, err)
 		}
 	}
+}
+
+// endsList reports whether an element of a list ends at n.
+func (x *built) endsList(n int) bool {
+	return slices.ContainsFunc(x.fields, func(f builtField) bool { return f.to == n && strings.HasSuffix(f.path, "].packet") })
 }
 
 // afterList is the list whose last count was read before a field: a packet that
@@ -135,7 +140,7 @@ func afterList(x *built, f builtField) string {
 // fieldsOf names what a packet holds as the page does.
 func fieldsOf(p *Packet) map[string]any {
 	m := map[string]any{}
-	if p.Kind != KindAck {
+	if p.Kind != KindAck && p.Kind < KindBundle {
 		m["sequence"] = uint64(p.Sequence)
 	}
 	switch p.Kind {
@@ -147,6 +152,14 @@ func fieldsOf(p *Packet) map[string]any {
 		m["acknowledged sequence"], m["sent"], m["received"] = uint64(p.Acked), p.Sent, p.Received
 	case KindAck:
 		m["acknowledged sequence"] = uint64(p.Acked)
+	case KindAckRun:
+		m["first sequence"], m["count"] = uint64(p.Acked), uint64(p.Count)
+	case KindBundle:
+		i := 0
+		for packet := range p.Bundle.Packets() {
+			m[fmt.Sprintf("packets[%d].packet", i)] = string(packet)
+			i++
+		}
 	case KindMessage:
 		m["timestamp"], m["name"], m["data"] = p.Time, string(p.Name), string(p.Data)
 	case KindLinkTable:
@@ -212,7 +225,7 @@ func TestFlagsTable(t *testing.T) {
 	p := readPage(t)
 	for _, k := range allKinds {
 		allowed, ok := p.flagsOf(t, k.String())
-		if hasFlags := k.Type() != TypeSync && k != KindAck; ok != hasFlags {
+		if ok != hasFlags(k) {
 			t.Errorf("%v: in the table of flags: %t", k, ok)
 		}
 		if !ok {
@@ -249,6 +262,7 @@ func TestLimitsTable(t *testing.T) {
 	limits := map[string]int{
 		"`MaxReasonBytes`": MaxReasonBytes, "`MaxNameBytes`": MaxNameBytes, "`MaxDataBytes`": MaxDataBytes,
 		"`MaxValueBytes`": MaxValueBytes, "`MaxListed`": MaxListed, "`MaxOrderLink`": MaxOrderLink,
+		"`MaxBundled`": MaxBundled, "`MaxBundledBytes`": MaxBundledBytes, "`MaxAcked`": MaxAcked,
 	}
 	rows := readPage(t)["Limits"]
 	if len(rows) != len(limits) {
@@ -267,6 +281,7 @@ func TestSizesOfThePage(t *testing.T) {
 	for name, want := range map[string]int{
 		"connect.init": initBytes, "connect.accept": acceptBytes, "sync.init": syncInitBytes, "sync.ack": syncAckBytes, "ack": ackBytes,
 		"link.init": linkBytes, "replicate": replicateBytes, "message": minMessageBytes, "connect.reject": minRejectBytes + 1,
+		"bundle": minBundleBytes, "ack.run": ackRunBytes,
 	} {
 		for _, row := range p.packets(t) {
 			if row.name == name && row.least != want {

@@ -23,6 +23,19 @@ const (
 	MaxOrderLink = 31
 )
 
+// The limits of what is ours beside the document. All our peers have them.
+const (
+	// MaxBundled is the greatest number of packets in a bundle.
+	MaxBundled = 64
+
+	// MaxBundledBytes is the longest packet in a bundle: its size has two bytes.
+	MaxBundledBytes = 65_535
+
+	// MaxAcked is how many numbers a datagram acknowledges at most. Each costs a look for its packet, so without it a bundle
+	// of runs would be a second's work.
+	MaxAcked = 1024
+)
+
 // Sizes of packets and of the fixed parts of blocks. A list's count is held
 // against the least size of its elements before the list is walked, so that a
 // lie in a count costs nothing.
@@ -36,6 +49,11 @@ const (
 	linkBytes       = 6  // of link.init, link.accept, link.reject; the head of link.table
 	replicateBytes  = 14 // up to the lists
 	minMessageBytes = 15
+	ackRunBytes     = 5
+
+	bundledHead     = 2 // the size of a packet in a bundle
+	minBundledBytes = 3 // an ack's
+	minBundleBytes  = 1 + bundledHead + minBundledBytes
 
 	minVariableBytes       = 4 // of a table: link, type, name size
 	minEntityBytes         = 4 // of a table: link, name size, variable count

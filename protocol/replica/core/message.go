@@ -18,11 +18,15 @@ const (
 	TypeLink       Type = 0x04
 	TypeReplicate  Type = 0x05
 	TypeMessage    Type = 0x06
+
+	// These two are ours, and for peers that have agreed on them.
+	TypeBundle Type = 0x07
+	TypeAckRun Type = 0x08
 )
 
-var typeNames = [...]string{"connect", "disconnect", "sync", "ack", "link", "replicate", "message"}
+var typeNames = [...]string{"connect", "disconnect", "sync", "ack", "link", "replicate", "message", "bundle", "ack.run"}
 
-// String returns a short form of the document's name of the type.
+// String returns the name of the type, a short form of the document's where it has one.
 func (t Type) String() string {
 	if int(t) < len(typeNames) {
 		return typeNames[t]
@@ -42,7 +46,7 @@ const (
 	fromBoth = FromClient | FromServer
 )
 
-// Kind is one of the thirteen packets: a type and, where the type has several blocks, a
+// Kind is one of the fifteen packets: a type and, where the type has several blocks, a
 // block.
 type Kind uint8
 
@@ -61,6 +65,8 @@ const (
 	KindLinkReject
 	KindReplicate
 	KindMessage
+	KindBundle
+	KindAckRun
 )
 
 // String returns the name that decode prints.
@@ -115,17 +121,19 @@ var rules = [...]rule{
 	KindLinkReject: {"link.reject", TypeLink, 3, FromClient, linkFlags, linkFlags | flagsOrderLink},
 	KindReplicate:  {"replicate", TypeReplicate, 0, FromServer, 0, flagReliable},
 	KindMessage:    {"message", TypeMessage, 0, fromBoth, 0, 0xff},
+	KindBundle:     {"bundle", TypeBundle, 0, fromBoth, 0, 0},
+	KindAckRun:     {"ack.run", TypeAckRun, 0, fromBoth, 0, 0},
 }
 
 // Packet is one packet of any kind. Kind decides which of the other fields are used. Unused
 // fields are zero after Parse, and AppendTo ignores them.
 //
-// Reason, Name, Data, Table and Values of a parsed packet share the memory of the parsed
+// Reason, Name, Data, Table, Values and Bundle of a parsed packet share the memory of the parsed
 // bytes: copy what must outlive them.
 type Packet struct {
 	Kind Kind
 
-	// Reliable and Ordered are for all packets but sync and ack.
+	// Reliable and Ordered are for all packets but sync, ack, ack.run and bundle.
 	Reliable, Ordered bool
 
 	// More is for an ordered message: the next packet of the message order continues this
@@ -140,8 +148,9 @@ type Packet struct {
 	// previous packet of the same order is, 1 to 31, or 0 if there is none to wait for.
 	OrderLink uint8
 
-	Sequence uint16 // all but ack, which has none
-	Acked    uint16 // ack, sync.ack: the sequence that is acknowledged
+	Sequence uint16 // all but ack, ack.run and bundle, which have none
+	Acked    uint16 // ack, sync.ack: the sequence that is acknowledged; ack.run: the first
+	Count    uint16 // ack.run: how many are acknowledged
 
 	SyncInterval uint32 // accept: microseconds between two sync.init
 	Received     uint64 // accept, sync.ack: when the sender received the packet that it answers
@@ -154,4 +163,5 @@ type Packet struct {
 
 	Table  Table       // link.table
 	Values Replication // replicate
+	Bundle Bundle      // bundle
 }

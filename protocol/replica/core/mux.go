@@ -157,7 +157,7 @@ func (m *Mux) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) {
 		return
 	}
 	var p Packet
-	if !p.Parse(FromClient, b) {
+	if typeOf(b) >= TypeBundle || !p.Parse(FromClient, b) { // a bundle is for who has agreed on them
 		m.stats.Malformed++
 		return
 	}

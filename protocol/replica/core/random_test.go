@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// allKinds are the thirteen packets.
+// allKinds are the fifteen packets.
 var allKinds = func() (kinds []Kind) {
-	for k := KindInit; k <= KindMessage; k++ {
+	for k := KindInit; int(k) < len(rules); k++ {
 		kinds = append(kinds, k)
 	}
 	return kinds
@@ -32,6 +32,8 @@ type model struct {
 	entities  []modelEntity
 	updates   []EntityValue // one for each value, with the links that lead to it
 	values    []Value
+	bundled   [][]byte
+	inner     *model // of a bundle
 
 	text [600]byte // ASCII, which names and data are cut from
 }
@@ -131,7 +133,7 @@ func (m *model) randomise(d *draw, k Kind) {
 	if m.p.Ordered {
 		m.p.OrderLink = uint8(d.bits(5))
 	}
-	if k != KindAck {
+	if k != KindAck && k < KindBundle {
 		m.p.Sequence = uint16(d.bits(16))
 	}
 	switch k {
@@ -148,6 +150,10 @@ func (m *model) randomise(d *draw, k Kind) {
 		m.p.Acked, m.p.Received, m.p.Sent = uint16(d.bits(16)), d.r.Uint64(), d.r.Uint64()
 	case KindAck:
 		m.p.Acked = uint16(d.bits(16))
+	case KindAckRun:
+		m.p.Acked, m.p.Count = uint16(d.bits(16)), uint16(1+d.bits(10))
+	case KindBundle:
+		m.randomiseBundle(d)
 	case KindLinkTable:
 		m.randomiseTable(d)
 	case KindReplicate:
@@ -158,6 +164,29 @@ func (m *model) randomise(d *draw, k Kind) {
 		m.p.Time, m.p.Name, m.p.Data = d.r.Uint64(), m.name(d), m.data(d, 40, 600)
 	}
 }
+
+// randomiseBundle makes m a bundle of some packets that its side may send.
+func (m *model) randomiseBundle(d *draw) {
+	if m.inner == nil {
+		m.inner = newModel(d.r)
+	}
+	m.bundled = m.bundled[:0]
+	acked, from := 0, m.from
+	for range d.size(3, MaxBundled-1) + 1 {
+		k := bundleKinds[d.bits(8)%uint64(len(bundleKinds))]
+		m.inner.randomise(d, k)
+		if k == KindAckRun {
+			m.inner.p.Count = uint16(1 + d.bits(4))
+		}
+		if acked += int(m.inner.p.Count) + 1; rules[k].from&from == 0 || acked > MaxAcked {
+			m.inner.p = Packet{Kind: KindSyncAck}
+		}
+		m.bundled = append(m.bundled, m.inner.appendTo(nil, nil))
+	}
+}
+
+// bundleKinds are the packets that a bundle may hold.
+var bundleKinds = []Kind{KindSyncInit, KindSyncAck, KindAck, KindLinkInit, KindLinkTable, KindLinkAccept, KindLinkReject, KindReplicate, KindMessage, KindAckRun}
 
 func (m *model) randomiseTable(d *draw) {
 	linked := func(linkBits int) LinkedVariable {
@@ -226,6 +255,12 @@ func (m *model) appendTo(t testing.TB, b []byte) []byte {
 			all = all && w.Variable(v.Link, v.Data)
 		}
 		b = w.Bytes()
+	case KindBundle:
+		m.p.Bundle.body = m.p.Bundle.body[:0]
+		for _, packet := range m.bundled {
+			m.p.Bundle.Add(packet)
+		}
+		return m.p.AppendTo(b)
 	default:
 		return m.p.AppendTo(b)
 	}
@@ -253,13 +288,29 @@ func (m *model) differs(p *Packet) string {
 		return m.tableDiffers(p.Table)
 	case KindReplicate:
 		return m.valuesDiffer(p.Values)
+	case KindBundle:
+		return m.bundleDiffers(p.Bundle)
+	}
+	return ""
+}
+
+func (m *model) bundleDiffers(b Bundle) string {
+	i := 0
+	for packet := range b.Packets() {
+		if i == len(m.bundled) || !bytes.Equal(packet, m.bundled[i]) {
+			return "packets"
+		}
+		i++
+	}
+	if i != len(m.bundled) {
+		return "count of packets"
 	}
 	return ""
 }
 
 func sameFixed(a, b *Packet) bool {
 	return a.Kind == b.Kind && a.Reliable == b.Reliable && a.Ordered == b.Ordered && a.More == b.More && a.Extended == b.Extended &&
-		a.OrderLink == b.OrderLink && a.Sequence == b.Sequence && a.Acked == b.Acked && a.SyncInterval == b.SyncInterval &&
+		a.OrderLink == b.OrderLink && a.Sequence == b.Sequence && a.Acked == b.Acked && a.Count == b.Count && a.SyncInterval == b.SyncInterval &&
 		a.Received == b.Received && a.Sent == b.Sent && a.Time == b.Time
 }
 

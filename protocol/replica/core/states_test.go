@@ -85,6 +85,10 @@ func (d *drive) build(row string, clock uint64) []byte {
 	default:
 		d.next++
 	}
+	if p.Kind == KindBundle {
+		p.Bundle.Add(appendAck(nil, d.newest))
+	}
+	p.Count = 1
 	if p.Kind == KindReplicate {
 		var w ReplicateWriter
 		w.Start(nil, &p, maxPacketBytes)
@@ -296,7 +300,7 @@ var (
 
 const statesPage = "../../../docs/protocols/replica.md"
 
-// stateRows are the rows that the tables must have: each of the thirteen packets,
+// stateRows are the rows that the tables must have: each of the fifteen packets,
 // some of them right and wrong.
 func stateRows(to Side) (rows []string) {
 	for _, k := range allKinds {

@@ -33,11 +33,11 @@ func sender(v vector) Side {
 func describe(p *Packet) map[string]any {
 	m := map[string]any{"packet": p.Kind.String()}
 	switch p.Kind.Type() {
-	case TypeSync, TypeAck:
+	case TypeSync, TypeAck, TypeAckRun, TypeBundle:
 	default:
 		m["reliable"], m["ordered"] = p.Reliable, p.Ordered
 	}
-	if p.Kind != KindAck {
+	if p.Kind != KindAck && p.Kind < KindBundle {
 		m["sequence"] = float64(p.Sequence)
 	}
 	for name, set := range map[string]bool{"extended": p.Extended, "more": p.More} {
@@ -57,6 +57,10 @@ func describe(p *Packet) map[string]any {
 		m["acked"], m["received"], m["sent"] = float64(p.Acked), float64(p.Received), float64(p.Sent)
 	case KindAck:
 		m["acked"] = float64(p.Acked)
+	case KindAckRun:
+		m["first"], m["count"] = float64(p.Acked), float64(p.Count)
+	case KindBundle:
+		m["packets"] = describeBundle(p.Bundle)
 	case KindMessage:
 		m["timestamp"], m["name"], m["data"] = float64(p.Time), string(p.Name), hex.EncodeToString(p.Data)
 	case KindLinkTable:
@@ -66,6 +70,19 @@ func describe(p *Packet) map[string]any {
 		m["entities"], m["variables"] = describeValues(p.Values)
 	}
 	return m
+}
+
+func describeBundle(b Bundle) (packets []any) {
+	for packet := range b.Packets() {
+		var p Packet
+		for _, from := range []Side{FromClient, FromServer} {
+			if p.Parse(from, packet) {
+				packets = append(packets, describe(&p))
+				break
+			}
+		}
+	}
+	return packets
 }
 
 func describeTable(t Table) (variables, entities []any) {
@@ -131,7 +148,7 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
-	for k := KindInit; k <= KindMessage; k++ {
+	for _, k := range allKinds {
 		if kinds[k] == 0 {
 			t.Errorf("no vector is a %v", k)
 		}
