@@ -47,6 +47,10 @@ type Player struct {
 	ID      world.PlayerID
 	Name    string
 	Dialect string
+
+	// Path is what the server knows of the player's network: Rate is the bytes a second that it takes, or 0 if it takes all that
+	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
+	Path gateway.Path
 }
 
 // Serve serves a game until ctx ends. It then says goodbye to every client and returns nil. It returns an error if the game
@@ -194,7 +198,7 @@ func (s *Server) do(fn func()) error {
 func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
 		for _, p := range s.hub.Players() {
-			list = append(list, Player{p.ID, p.Name, p.Dialect})
+			list = append(list, Player{p.ID, p.Name, p.Dialect, p.Path()})
 		}
 	})
 	return list, err

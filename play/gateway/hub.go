@@ -160,7 +160,7 @@ type PathStats struct {
 }
 
 func (p *PathStats) add(e *pace.Estimate) {
-	if e.Budget == pace.Unlimited || e.Rate == 0 {
+	if e.Rate == 0 {
 		return
 	}
 	p.Narrow++

@@ -36,7 +36,7 @@ type Seat struct {
 	reserved bool        // and no player has joined with it
 	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
-	estimate pace.Estimate // of its path, as of the last tick
+	estimate Path // of its path, as of the last tick
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.
@@ -58,6 +58,12 @@ type Player struct {
 	Dialect string
 	seat    *Seat
 }
+
+// Path is what is known of the path to a player. Its Rate is 0 unless the path is narrow: then ticks are limited by Budget.
+type Path = pace.Estimate
+
+// Path returns what is known of the path to the player, as of the last tick. Call it in Do.
+func (p *Player) Path() Path { return p.seat.estimate }
 
 // allowance is a budget that grows each tick: of lines, of bytes. It is kept in parts of a
 // tick, so that what is less than one a tick adds up too.
