@@ -48,7 +48,7 @@ func (p Profile) String() string {
 		words = append(words, "reorder="+formatFloat(p.Reorder)+"/"+p.ReorderBy.String())
 	}
 	integer("rate", p.Rate)
-	if p.Queue == noQueue {
+	if p.Queue < 0 {
 		words = append(words, "queue=0s")
 	} else {
 		duration("queue", p.Queue)

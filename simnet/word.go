@@ -56,11 +56,10 @@ func (p *Profile) setReorder(value string) error {
 	return nil
 }
 
-// setQueue takes 0 for no queue, since a profile in which nothing is said of a queue has one. A time below 0 is what
-// String writes for a profile that has such a time.
+// setQueue takes 0 for no queue, since a profile in which nothing is said of a queue has one.
 func (p *Profile) setQueue(value string) error {
 	d, err := time.ParseDuration(value)
-	if err != nil || d > maxDelay {
+	if err != nil || d < 0 || d > maxDelay {
 		return fmt.Errorf("give the longest wait, such as %v; 0 is no queue", DefaultQueue)
 	}
 	if d == 0 {

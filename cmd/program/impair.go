@@ -42,9 +42,10 @@ clients and a server, and loses, delays, duplicates, reorders, damages and slows
 down packets.
 
 --profile is a name (` + sentenceList(simnet.Names(), "or") + `), words
-such as "delay=25ms loss=0.05", or a name and words that change it. --up and
---down replace it for one direction. The flags for single properties, such as
---loss, override all three. All figures are for one direction.
+such as "delay=25ms loss=5% rate=400k queue=200ms", or a name and words that
+change it. --up and --down replace it for one direction. The flags for single
+properties, such as --loss, override all three. All figures are for one
+direction.
 
 With --rate, packets wait in a queue. UDP packets that would wait longer than
 --queue are dropped. TCP loses no bytes: the proxy stops reading, so that the
