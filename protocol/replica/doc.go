@@ -33,6 +33,7 @@
 //
 //	mux.go                   server core: finds the connection; new clients, strangers, capacity
 //	codec.go, message*.go    Parse and AppendTo, one file for each kind of packet
+//	endpoint_bundle.go       several packets in a datagram, between peers that have agreed on it
 //	endpoint_recv.go         one connection: checks a packet, gives it to the engine
 //	  internal/reliable      new? in order? acknowledge, hold, deliver
 //	endpoint_sync.go         the clock

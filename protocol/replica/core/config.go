@@ -29,6 +29,9 @@ type Config struct {
 	// fit into one datagram. It is for tests, and for peers that cannot handle flag bit 7, which announces the extension.
 	Foreign bool
 
+	// NoBundles puts each packet into a datagram of its own, to parley's own peers too. It is for tests and measurements.
+	NoBundles bool
+
 	// MaxConns bounds the connections of a server that have entered. Further ones are rejected with "server full". Default
 	// 4,096.
 	MaxConns int

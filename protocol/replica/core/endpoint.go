@@ -71,6 +71,7 @@ type Endpoint struct {
 	talked    bool // something was sent by the application
 	broken    bool // an ordered message was lost: no later one is delivered
 	guest     bool // server: it has not entered, so little of it may wait: see guestBytes
+	bundles   bundling
 	peer      netip.AddrPort
 	now       time.Time     // of the newest call, for PollTransmit
 	born      time.Time     // the next two fields count from here
@@ -133,7 +134,7 @@ type control struct {
 
 // Stats counts the packets of a connection by their fate.
 type Stats struct {
-	In         uint64 // packets for this connection
+	In         uint64 // packets for this connection; a bundle counts as those in it
 	Malformed  uint64 // of them, not valid packets
 	OutOfTime  uint64 // of them, with a time or number far from this connection's: forged or old
 	OutOfState uint64 // of them, valid, but not in this state
@@ -175,6 +176,7 @@ func (e *Endpoint) beginServer(now time.Time, client netip.AddrPort, c *Config, 
 	e.open(now, extended, next, 1)
 	e.syncAt = c.SyncInterval
 	e.events = append(e.events, Event{Kind: EventConnected})
+	e.tellBundles(now)
 }
 
 func (e *Endpoint) begin(now time.Time, side Side, peer netip.AddrPort, c *Config, s *Shared) {
@@ -187,7 +189,7 @@ func (e *Endpoint) begin(now time.Time, side Side, peer netip.AddrPort, c *Confi
 
 // open starts the engine: our next number, and the peer's first.
 func (e *Endpoint) open(now time.Time, extended bool, next, first uint64) {
-	e.extended = extended
+	e.extended, e.bundles = extended, 0
 	e.sender = reliable.NewSender(now, next, e.cfg.send, e.buffers, e.shared.Rand)
 	e.receiver = reliable.NewReceiver(now, first, e.cfg.receive(extended), e.buffers)
 	e.near = first - 1
@@ -308,6 +310,9 @@ func (e *Endpoint) afterEngine(now time.Time) {
 		if e.view != nil && l.Tag > 0 {
 			e.settled(l.Tag, false)
 		}
+	}
+	if e.bundles&bundlesTold == 0 {
+		e.tellBundles(now)
 	}
 	if e.link != nil {
 		e.pumpLinks(now)

@@ -23,12 +23,16 @@ func (e *Endpoint) take(now time.Time, b []byte) {
 	if e.state == StateClosed {
 		return
 	}
+	if typeOf(b) >= TypeBundle {
+		e.takeOurs(now, b)
+		return
+	}
 	e.stats.In++
 	if e.takeUsual(now, b) {
 		return
 	}
 	var p Packet
-	if typeOf(b) >= TypeBundle || !p.Parse(e.side.Other(), b) {
+	if !p.Parse(e.side.Other(), b) {
 		e.noteMalformed(now)
 		return
 	}
@@ -134,20 +138,28 @@ func (e *Endpoint) handleOpen(now time.Time, p *Packet, b []byte) {
 	}
 }
 
-func (e *Endpoint) tookAck(now time.Time, seq uint16) {
+func (e *Endpoint) tookAck(now time.Time, seq uint16) { e.tookAcks(now, seq, 1) }
+
+// tookAcks takes the acks of count numbers.
+func (e *Endpoint) tookAcks(now time.Time, first, count uint16) {
 	if e.state == StateClosing {
-		if seq == e.ending.sequence {
+		if e.ending.sequence-first < count {
 			e.end(e.ending.close)
 		}
 		return
 	}
-	n := unwrapSent(e.sender.Next(), seq)
-	fate, tag := e.sender.Ack(now, n)
-	if fate != reliable.AckUnsent { // which is a lie, and no sign of life
-		e.heard = now.Sub(e.born)
-	}
-	if fate == reliable.AckNew && tag > 0 && e.view != nil {
-		e.settled(tag, true)
+	for i := range count {
+		fate, tag := e.sender.Ack(now, unwrapSent(e.sender.Next(), first+i))
+		if fate != reliable.AckUnsent { // which is a lie, and no sign of life
+			e.heard = now.Sub(e.born)
+		}
+		switch {
+		case fate != reliable.AckNew || tag == 0:
+		case tag == bundlesTag:
+			e.bundles |= bundlesKnown
+		case e.view != nil:
+			e.settled(tag, true)
+		}
 	}
 	e.afterEngine(now)
 }
@@ -186,6 +198,9 @@ func (e *Endpoint) judge(now time.Time, sequence uint16, acked, ordered bool, li
 		e.accept(now, n)
 	case reliable.Ready, reliable.Held, reliable.Outdated, reliable.Repeat:
 		e.accept(now, n)
+		if e.bundles&bundlesHeard == 0 && fate == reliable.Ready && lane == laneMessage {
+			e.hearBundles(b)
+		}
 	}
 }
 
@@ -258,7 +273,7 @@ func (e *Endpoint) takeMessage(d *reliable.Delivery, ev *Event) bool {
 			e.takeGone(d.Number, data)
 		}
 		return false
-	case e.broken && ordered:
+	case e.broken && ordered, e.saysBundles(d.Data):
 		return false
 	}
 	if more := flags&flagHigh != 0; e.extended && ordered && (more || e.partial()) {

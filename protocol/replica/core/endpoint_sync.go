@@ -65,6 +65,7 @@ func (e *Endpoint) handleSyncInit(now time.Time, p *Packet) {
 	}
 	if e.state == StateAccepted {
 		e.state, e.client.handshake.next = StateOpen, time.Time{}
+		e.tellBundles(now)
 	}
 	e.sendSyncAck(now, p.Sequence)
 }

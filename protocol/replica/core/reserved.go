@@ -21,7 +21,7 @@ func (e *Endpoint) SendReserved(now time.Time, mode Mode, name string, data []by
 }
 
 func checkReserved(name string) error {
-	if !isOurs(name) || name == goneName || len(name) > MaxNameBytes || !utf8.ValidString(name) {
+	if !isOurs(name) || name == goneName || name == bundlesName || len(name) > MaxNameBytes || !utf8.ValidString(name) {
 		return ErrName
 	}
 	return nil
