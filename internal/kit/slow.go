@@ -98,6 +98,7 @@ type SlowPath struct {
 	For    time.Duration
 	Loss   float64
 	Jitter time.Duration // the delay is half of it less
+	Longer time.Duration // how much more than usual the delay is
 }
 
 const (
@@ -244,7 +245,7 @@ func (r *slowRun) sum() {
 }
 
 func (p SlowPath) profile() simnet.Profile {
-	return simnet.Profile{Delay: slowDelay - p.Jitter/2, Jitter: p.Jitter, Loss: p.Loss, Rate: p.Rate, Queue: slowQueue}
+	return simnet.Profile{Delay: slowDelay + p.Longer - p.Jitter/2, Jitter: p.Jitter, Loss: p.Loss, Rate: p.Rate, Queue: slowQueue}
 }
 
 func (r *slowRun) upTo(d time.Duration) time.Duration { return time.Duration(r.rng.Int64N(int64(d))) }

@@ -232,7 +232,8 @@ func (p *Path) isUsed(s *seen) bool {
 	return int64(s.sent)*3*int64(time.Second) >= 2*p.rate*int64(s.took)
 }
 
-// leaveIfUnused ends the limit of a path on which we have no use for more. What still waits there is not our doing.
+// leaveIfUnused ends the limit of a path on which we have no use for more. What still waits there is not our doing, however long: the
+// path may be another one now, with a longer round trip.
 func (p *Path) leaveIfUnused(used bool) {
 	if used {
 		p.unused = 0
@@ -241,7 +242,7 @@ func (p *Path) leaveIfUnused(used bool) {
 	if p.unused++; p.unused < spareTicks {
 		return
 	}
-	p.noise = min(p.noise+p.queue, mostNoise)
+	p.noise += p.queue
 	p.enter(wide)
 	p.rate = 0
 }

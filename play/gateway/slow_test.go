@@ -42,6 +42,11 @@ func TestNoMoreIsSentBecauseOfDrops(t *testing.T) {
 	t.Run("stamp", slowStamp.SendsNoMoreForDrops)
 }
 
+func TestALongerPathIsNoQueue(t *testing.T) {
+	t.Run("relay", slowRelay.FollowsALongerPath)
+	t.Run("stamp", slowStamp.FollowsALongerPath)
+}
+
 // slowWalker is a walker of the kit as an entity.
 type slowWalker struct {
 	world.Body

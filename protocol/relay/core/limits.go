@@ -121,6 +121,10 @@ const (
 	// makes its own path look narrow.
 	gatherTime = 25 * time.Millisecond
 
+	// leastDrift is the part of what a probe took longer than the least by which the least grows: a path that has become longer is known as
+	// that after 20 s. If it were greater, a queue that stays would be taken for the path.
+	leastDrift = 400
+
 	// lossSpan is over how many probes their loss is measured: one alone says little about the bytes before it.
 	lossSpan = 128
 

@@ -44,18 +44,19 @@ func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
 }
 
 // learn takes a round trip. Peers gather confirmations, but some go along with a package at once: those are the least. What is usual tells
-// what is late. It is learnt while nothing waits on the way. The least grows slowly, in case that the path has become longer.
+// what is late. It is learnt while nothing waits on the way. The least grows slowly, in case that the path has become longer, and
+// what is usual with it.
 func (p *probes) learn(e *Endpoint, one *probe, at time.Duration) {
 	took := at - one.at
 	if p.least == 0 {
 		p.least, p.usual = took, took
 	}
 	p.least = min(p.least, took)
-	p.least += (took - p.least) / 256
+	p.least += (took - p.least) / leastDrift
 	if p.calm {
 		p.usual += (took - p.usual) / 16
 	}
-	p.usual = min(p.usual, p.least+gatherTime)
+	p.usual = min(max(p.usual, p.least), p.least+gatherTime)
 	p.delayed, p.late = p.isDelayed(took), p.isLate(took)
 	if p.held == 0 && !e.sender.Narrow() {
 		p.spread += (min(max(took-p.usual, p.usual-took), overdueWait) - p.spread) / 16

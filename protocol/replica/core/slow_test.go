@@ -22,6 +22,7 @@ func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) { slow.Serves(t) }
 func TestPlayersShareALink(t *testing.T)              { slow.Shares(t) }
 func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t) }
 func TestNoMoreIsSentBecauseOfDrops(t *testing.T)     { slow.SendsNoMoreForDrops(t) }
+func TestALongerPathIsNoQueue(t *testing.T)           { slow.FollowsALongerPath(t) }
 
 // slowServer is a server that replicates walkers.
 type slowServer struct {
