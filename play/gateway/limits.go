@@ -48,9 +48,13 @@ const (
 	// crowd takes its time too.
 	terrainATickOfAll = 1 << 20
 
-	// bulkUnacked is how many bytes a player of a stream may not be known to have for a chunk to go out: behind a slow link,
-	// a second chunk would double the time for which the player sees nothing else.
+	// bulkUnacked is how many bytes more than usual may be under way to a player of a stream for a chunk to go out: behind a slow
+	// link, a second chunk would double the time for which the player sees nothing else.
 	bulkUnacked = 4 << 10
+
+	// bulkPatience is the number of ticks in which what is under way becomes usual. A chunk has arrived sooner, but for a narrow path, where
+	// terrain has its share.
+	bulkPatience = 64
 
 	// bulkShare is which part of a narrow path's bytes is terrain's while a player waits for some: an eighth. It is saved up
 	// to maxBulk, so that a player who asks after a long time has no seconds of terrain at once.

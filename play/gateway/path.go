@@ -9,6 +9,7 @@ type path struct {
 	tick    uint64 // for which the path was asked
 	budget  int    // the bytes of that tick; pace.Unlimited on a path that is not narrow
 	unacked int    // the bytes that had not arrived
+	usual   int    // the bytes that had not arrived of late, without a chunk
 	saved   int    // the bytes for terrain; less than 0 after a chunk, which is paid back
 }
 
@@ -17,6 +18,8 @@ func (p *path) measure(tick uint64, conn interface{ Pace() (budget, unacked int)
 	if p.tick != tick {
 		p.tick = tick
 		p.budget, p.unacked = conn.Pace()
+		p.usual = min(p.usual, p.unacked)
+		p.usual += (p.unacked - p.usual) / bulkPatience
 	}
 }
 
@@ -30,9 +33,9 @@ func (p *path) share(waits bool) (rest int) {
 	return p.budget - part
 }
 
-// mayBulk reports whether a chunk may go out now.
+// mayBulk reports whether a chunk may go out now. What is always under way, as on a long path in a busy world, is no reason to wait.
 func (p *path) mayBulk() bool {
-	return p.unacked < bulkUnacked && (p.budget == pace.Unlimited || p.saved > 0)
+	return p.unacked < p.usual+bulkUnacked && (p.budget == pace.Unlimited || p.saved > 0)
 }
 
 // sentBulk notes what a chunk took.

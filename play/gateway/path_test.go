@@ -33,7 +33,7 @@ func TestTerrainHasItsShareOfAPath(t *testing.T) {
 	if p.sentBulk(1 << 20); p.saved != 0 {
 		t.Error("a debt on a path that is wide")
 	}
-	conn.unacked = bulkUnacked
+	conn.unacked = bulkUnacked + 100
 	if p.measure(2, conn); p.mayBulk() {
 		t.Error("terrain behind much that is under way")
 	}
@@ -64,5 +64,29 @@ func TestTerrainHasItsShareOfAPath(t *testing.T) {
 	}
 	if p.saved > maxBulk {
 		t.Errorf("%d bytes were saved", p.saved)
+	}
+}
+
+// On a long path without a limit, a busy world has always more than bulkUnacked under way. Terrain does not wait for that to end, but a chunk
+// still waits for the chunk before.
+func TestABusyWorldLeavesRoomForTerrain(t *testing.T) {
+	const world, chunk, arrives = 12_000, 9_000, 4 // bytes under way, bytes, ticks
+	conn, p := &paced{budget: pace.Unlimited}, path{}
+	chunks, last := 0, uint64(0)
+	for tick := range uint64(400) {
+		if conn.unacked = world; chunks > 0 && tick-last < arrives {
+			conn.unacked += chunk
+		}
+		if p.measure(tick+1, conn); !p.mayBulk() {
+			continue
+		}
+		if chunks > 0 && tick-last < arrives {
+			t.Fatalf("tick %d: a chunk behind another", tick)
+		}
+		chunks, last = chunks+1, tick
+		p.sentBulk(chunk)
+	}
+	if chunks < 50 {
+		t.Errorf("%d chunks in 400 ticks", chunks)
 	}
 }
