@@ -48,7 +48,7 @@ const (
 	// crowd takes its time too.
 	terrainATickOfAll = 1 << 20
 
-	// bulkUnacked is how many bytes more than usual may be under way to a player of a stream for a chunk to go out: behind a slow
+	// bulkUnacked is how many bytes more than usual may be under way to a player for a chunk to go out: behind a slow
 	// link, a second chunk would double the time for which the player sees nothing else.
 	bulkUnacked = 4 << 10
 

@@ -2,8 +2,8 @@ package gateway
 
 import "parley/internal/pace"
 
-// path is what a tick may do with the path to a player of a stream. Terrain has its own rules: a chunk holds up all that comes
-// behind it on the stream, so it goes out only when little is under way. On a narrow path it has a share of the bytes, saved up
+// path is what a tick may do with the path to a player who may ask for terrain. Terrain has its own rules: a chunk holds up all that comes
+// behind it, so it goes out only when little is under way. On a narrow path it has a share of the bytes, saved up
 // until a chunk may go. Without, a world that always has more to tell would leave a player without ground.
 type path struct {
 	tick    uint64 // for which the path was asked

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/internal/pace"
 	"parley/play/message"
 	"parley/protocol/replica"
 	"parley/protocol/replica/core"
@@ -34,11 +35,22 @@ type Replica struct {
 
 type replicaSeat struct {
 	Seat
+	path
 	conn    *replica.Conn
 	entered bool
 	refused bool         // its pass was no good
 	you     message.Link // what `parley.you` said last
 	known   bool         // and that it said something
+}
+
+// Pace returns what is known of the path: the budget is that of the tick before, as replica asks for it when it replicates.
+func (s *replicaSeat) Pace() (budget, unacked int) { return s.conn.Path().Budget, s.conn.Unacked() }
+
+func (s *replicaSeat) wanted(i int) (world.ChunkPlace, bool) {
+	if s.measure(s.dialect.(*Replica).hub.sim.Tick(), s); !s.mayBulk() {
+		return world.ChunkPlace{}, false
+	}
+	return s.Seat.wanted(i)
 }
 
 // ReplicaConfig sets up the dialect.
@@ -293,6 +305,9 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		d.buf = message.AppendSaid(d.buf[:0], h.said[i].Name, h.said[i].Text)
 		d.inbox.sent(s.conn.Send(replica.Ordered, message.ReplicaChat, d.buf))
 	}
+	if s.measure(h.sim.Tick(), s); s.budget != pace.Unlimited {
+		s.share(s.waits()) // what a chunk takes is taken from values by the path itself
+	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
 		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Little)
 		err := s.conn.Send(replica.Ordered, message.ReplicaTerrain, d.buf)
@@ -300,6 +315,7 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 			break // at the next tick
 		}
 		s.sentChunk(len(d.buf))
+		s.sentBulk(len(d.buf))
 		d.inbox.sent(err)
 	}
 	d.told, d.own = s.view, h.entityOf(s.player)

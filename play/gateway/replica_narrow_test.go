@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/internal/kit"
+	"parley/internal/pace"
 	"parley/protocol/replica"
 	"parley/world"
 )
@@ -42,6 +43,29 @@ func TestToAReplicaPlayerItsOwnEntityMattersMost(t *testing.T) {
 	for id, e := range d.entities {
 		if world.ID(e.Tag) != id {
 			t.Fatalf("an entity of the Store says that it is %v, and is %v", world.ID(e.Tag), id)
+		}
+	}
+}
+
+// On a narrow path terrain has its share here too: a player who asks for a chunk each second over 100 kbit/s would see nothing else.
+func TestAReplicaPlayersTerrainHasItsShare(t *testing.T) {
+	h := slowHub(&kit.SlowWorld{Walkers: make([]kit.SlowWalker, 1)})
+	s := &replicaSeat{Seat: Seat{dialect: &Replica{service: service{hub: h, name: "replica"}}, asked: []chunkAsk{{}}}}
+	s.terrain.grow(terrainRate, h.cfg.TickRate)
+	for _, tt := range []struct {
+		path path
+		want bool
+	}{
+		{path{budget: pace.Unlimited}, true},
+		{path{budget: pace.Unlimited, unacked: bulkUnacked}, false},
+		{path{budget: 600, saved: 1}, true},
+		{path{budget: 600, saved: 0}, false},
+		{path{budget: 600, saved: 1, unacked: bulkUnacked}, false},
+	} {
+		s.path = tt.path // of this tick
+		s.path.tick = h.sim.Tick()
+		if _, got := s.wanted(0); got != tt.want {
+			t.Errorf("%+v: a chunk is wanted: %v", tt.path, got)
 		}
 	}
 }

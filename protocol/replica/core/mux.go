@@ -473,6 +473,9 @@ func (c *Conn) RTT() time.Duration { return c.endpoint.RTT() }
 // Path returns what is known of the path to the client. Before the first Replicate nothing is.
 func (c *Conn) Path() Path { return c.endpoint.sender.Path() }
 
+// Unacked returns how many bytes of messages and values the client has not acknowledged, waiting ones included.
+func (c *Conn) Unacked() int { return c.endpoint.sender.Pressure().Bytes }
+
 // ServerTime returns the connection's clock in µs. Event.Time is a time of this clock.
 func (c *Conn) ServerTime() uint64 { return c.endpoint.ServerTime(c.mux.now) }
 
