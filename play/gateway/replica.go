@@ -43,8 +43,14 @@ type replicaSeat struct {
 	known   bool         // and that it said something
 }
 
-// Pace returns what is known of the path: the budget is that of the tick before, as replica asks for it when it replicates.
-func (s *replicaSeat) Pace() (budget, unacked int) { return s.conn.Path().Budget, s.conn.Unacked() }
+// Pace returns what is known of the path: the budget is that of the tick before, as replica asks for it when it replicates. On a
+// path that is not narrow the congestion window bounds what is under way.
+func (s *replicaSeat) Pace() (budget, unacked int) {
+	if s.estimate.Rate == 0 {
+		return pace.Unlimited, 0
+	}
+	return s.estimate.Budget, s.conn.Unacked()
+}
 
 func (s *replicaSeat) wanted(i int) (world.ChunkPlace, bool) {
 	if s.measure(s.dialect.(*Replica).hub.sim.Tick(), s); !s.mayBulk() {
