@@ -91,20 +91,25 @@ func TestALongPathIsFilledSoon(t *testing.T) {
 	}
 }
 
-// On a path that takes much less than there is to tell, no tick adds to a queue before it is known.
-func TestTheFirstTicksMakeNoLongQueue(t *testing.T) {
-	k := newTrack(t, 40*time.Millisecond, 12_500)
+// untilNarrow ticks until the path is known as narrow, and fails if something waits for longer meanwhile.
+func (k *track) untilNarrow(need int, most time.Duration) {
+	k.t.Helper()
 	longest := time.Duration(0)
-	for !k.Narrow() && len(k.budgets) < 60 {
-		k.tick(3000)
+	for i := 0; !k.Narrow() && i < 60; i++ {
+		k.tick(need)
 		longest = max(longest, k.queue())
 	}
-	if longest > 150*time.Millisecond {
-		t.Errorf("something waited for %v", longest)
+	if longest > most {
+		k.t.Errorf("something waited for %v, want %v at most", longest, most)
 	}
 	if !k.Narrow() {
-		t.Error("it is not known as narrow")
+		k.t.Error("it is not known as narrow")
 	}
+}
+
+// On a path that takes much less than there is to tell, no tick adds to a queue before it is known.
+func TestTheFirstTicksMakeNoLongQueue(t *testing.T) {
+	newTrack(t, 40*time.Millisecond, 12_500).untilNarrow(3000, 150*time.Millisecond)
 }
 
 // A path that takes less from one tick to the next gets one tick too much, and no second.
@@ -114,18 +119,8 @@ func TestAPathThatTakesLessGetsOneTickTooMuch(t *testing.T) {
 		k.tick(3000)
 	}
 	k.rate = 25_000
-	longest := time.Duration(0)
-	for !k.Narrow() && len(k.budgets) < 160 {
-		k.tick(3000)
-		longest = max(longest, k.queue())
-	}
 	// A tick takes 125 ms, of which 50 have passed, and half as much was allowed.
-	if longest > 140*time.Millisecond {
-		t.Errorf("something waited for %v", longest)
-	}
-	if !k.Narrow() {
-		t.Error("it is not known as narrow")
-	}
+	k.untilNarrow(3000, 140*time.Millisecond)
 }
 
 // What is lost now and then does not bound the ticks for long.
