@@ -94,6 +94,9 @@ func (r *reach) arrived(e *flight, rtt time.Duration) {
 	}
 	n := int32(len(e.data))
 	r.flying = max(r.flying-n, 0)
+	if r.usual == 0 { // nothing was known before the first tick
+		r.usual = rtt
+	}
 	switch {
 	case !r.bounded || rtt == 0 || n <= smallPacketBytes: // a small one is soon there on any path
 	case rtt <= r.usual+r.usual/4+lateBy:

@@ -72,13 +72,24 @@ func (k *track) queue() time.Duration { return k.free.Sub(k.now) }
 
 // A path without a limit is used in full soon, however long it is.
 func TestALongPathIsFilledSoon(t *testing.T) {
+	t.Run("the handshake has shown the round trip", func(t *testing.T) { fillsALongPath(t, true) })
+	t.Run("it has not", func(t *testing.T) { fillsALongPath(t, false) })
+}
+
+func fillsALongPath(t *testing.T, known bool) {
 	for _, rtt := range []time.Duration{5 * time.Millisecond, 40 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
 		k := newTrack(t, rtt, 0)
+		if !known {
+			k.solo = newSolo(t, SendConfig{})
+		}
 		for range 60 {
 			k.tick(3000)
 		}
 		// It doubles with each round trip.
 		soon := int(2*rtt/reachTick) + int(4*rtt/reachTick) + 4
+		if !known { // the first is taken for lost before it can be acknowledged
+			soon += int(rtt / reachTick)
+		}
 		for i, budget := range k.budgets[soon:] {
 			if budget != pace.Unlimited {
 				t.Errorf("%v: tick %d may send %d bytes", rtt, soon+i, budget)
