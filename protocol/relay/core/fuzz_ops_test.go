@@ -40,7 +40,7 @@ func (o *ops) do(op, arg byte) {
 	if who == 3 {
 		a = near(3)
 	}
-	switch op >> 2 % 12 {
+	switch op >> 2 % 13 {
 	case 0, 1, 2:
 		mode := Mode(op >> 2 % 3)
 		id := &o.ids[who]
@@ -84,6 +84,13 @@ func (o *ops) do(op, arg byte) {
 		o.h.turn()
 	case 11:
 		o.h.in(a, confirmOf(uint32(arg), uint32(arg)<<8))
+	case 12: // ticks, from the first of which on the path is probed
+		for range 1 + arg&7 {
+			if p := o.h.mux.First().Peer(a); p != nil && p.Budget() > int(arg) {
+				_ = p.Send(Unreliable, noise[:arg])
+			}
+			o.h.wait(50 * time.Millisecond)
+		}
 	}
 }
 
@@ -98,6 +105,9 @@ func (o *ops) check(t *testing.T) {
 		}
 		if int(p.end.backlog.held) > m.rules.MaxBacklog || p.end.looseHeld > maxLooseBytes || p.end.sender.InFlight(0) > maxOutstanding {
 			t.Fatalf("%v holds %d, %d and %d", p.end.Addr(), p.end.backlog.held, p.end.looseHeld, p.end.sender.InFlight(0))
+		}
+		if e := p.Path(); e.Rate < 0 || e.Queue < 0 || e.Budget < 0 {
+			t.Fatalf("the path to %v: %+v", p.end.Addr(), e)
 		}
 		if p.end.state == StateOpen && p.Room() == nil {
 			t.Fatalf("%v is in no room", p.end.Addr())
