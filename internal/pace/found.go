@@ -7,7 +7,10 @@ import "time"
 func (p *Path) Found(at time.Duration, rate int64, queue time.Duration) {
 	p.enter(alone)
 	p.noise = min(p.noise, 2*p.jitter)
-	p.known, p.paid, p.queue = rate, 0, queue
+	p.known, p.paid, p.queue, p.credit = rate, 0, queue, 0 // what was owed before is in queue
 	p.rate = max(rate*31/32, leastRate)
 	p.payBack(at, queue)
 }
+
+// Wanted returns how long packets are to wait on a narrow path, so that it is used and no more.
+func (p *Path) Wanted() time.Duration { return p.target() }

@@ -56,7 +56,7 @@ type Conn struct {
 	// Owned by the goroutine of Turn.
 	core Receiver
 	over bool  // only Ended is reported
-	flow *flow // nil before the first Pace: who has not entered needs none
+	flow *Flow // nil before the first Pace: who has not entered needs none
 
 	// Bytes that the socket has not taken yet.
 	out outgoing
@@ -301,7 +301,7 @@ func (c *Conn) Send(b []byte) {
 		return
 	}
 	if c.flow != nil {
-		c.flow.stamp(c.hub.clock(time.Now()))
+		c.flow.Stamp(c.hub.clock(time.Now()))
 	}
 	if c.tls != nil {
 		_, _ = c.tls.Write(b)
@@ -314,19 +314,18 @@ func (c *Conn) Send(b []byte) {
 func (c *Conn) Pace(now time.Time, beside int) Pace {
 	f := c.flow
 	if f == nil {
-		f = new(flow)
+		f = new(Flow)
 		c.flow = f
 	}
 	at := c.hub.clock(now)
 	written, pending := c.out.counts()
-	f.begin(at, written, beside)
-	if f.wantsLook() {
+	if f.Begin(at, written, beside) {
 		if a, ok := c.hub.kernel.arrivals(c, written-uint64(pending)); ok {
-			f.look(at, a)
+			f.Look(at, a)
 		}
 	}
-	p := f.pace(at, pending)
-	if rate, changed := f.limit(); changed {
+	p := f.Pace(at, pending)
+	if rate, changed := f.Limit(); changed {
 		c.limit(rate)
 	}
 	return p
@@ -337,7 +336,7 @@ func (c *Conn) Estimate() pace.Estimate {
 	if c.flow == nil {
 		return new(pace.Path).Estimate()
 	}
-	return c.flow.path.Estimate()
+	return c.flow.Estimate()
 }
 
 // Finish is that of Stream.

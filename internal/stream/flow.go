@@ -20,9 +20,9 @@ type Pace struct {
 	Probe bool
 }
 
-// flow is the estimate of the path of one stream. The system knows what of the stream has arrived, and is asked once a tick
+// Flow is the estimate of the path of one stream. The system knows what of the stream has arrived, and is asked once a tick
 // at most. Times are those of the hub, from 1 on. It is pure: the system's answers are given to it.
-type flow struct {
+type Flow struct {
 	path pace.Path
 
 	written uint64        // bytes of the stream so far
@@ -33,10 +33,15 @@ type flow struct {
 	beyond  uint64        // bytes behind a gap that were counted as arrived
 	arrived uint64        // bytes of datagrams of which an acknowledgement of the stream says that they have arrived, or were lost
 	resent  uint64        // bytes that the system has sent again
+	again   time.Duration // when it was last seen to do so
+	gap     bool          // something arrived behind what is missing
+	heard   uint64        // segments with data that came from the peer
+	sampled uint64        // bytes of the stream of which it is known how long they took
 
-	marks [maxMarks]mark // a ring: what was written and is not known to have arrived
-	head  int
-	count int
+	marks  [maxMarks]mark // a ring: what was written and is not known to have arrived
+	head   int
+	count  int
+	marked uint64 // bytes of both kinds up to the newest
 
 	looked time.Duration // when the system was last asked
 	ticks  int           // since
@@ -44,8 +49,8 @@ type flow struct {
 	least  time.Duration // the least round trip, as the system knows it
 	waits  bool          // what was found then had waited
 	late   bool          // what was found then had waited for long
-	full   int           // times in a row that what was found had waited as in a full queue
-	held   bool          // the stream holds much more than its narrow path does
+	loaded bool          // the stream holds much more than its narrow path does
+	watch  watch
 
 	// A time in which something was always under way: what arrives then is what the path takes, or all that we have.
 	busy     time.Duration // when it began
@@ -59,27 +64,30 @@ type mark struct {
 	at     time.Duration
 	end    uint64
 	beside uint64 // datagram bytes that went out before
+	bytes  uint64 // of both since the mark before
 }
 
-// arrivals is what the system knows of a stream.
-type arrivals struct {
-	acked  uint64        // bytes that the peer has acknowledged
-	ago    time.Duration // how long ago the last acknowledgement came, at least
-	rtt    time.Duration // the round trip, smoothed
-	least  time.Duration // the least round trip
-	resent uint64        // bytes that were sent again
-	beyond uint64        // bytes that arrived behind a gap, about
+// Arrivals is what the system knows of a stream.
+type Arrivals struct {
+	Acked  uint64        // bytes that the peer has acknowledged
+	Ago    time.Duration // how long ago the last acknowledgement came, at least
+	RTT    time.Duration // the round trip, smoothed
+	Least  time.Duration // the least round trip
+	Resent uint64        // bytes that were sent again
+	Sacked int           // segments that arrived behind a gap
+	Heard  uint64        // segments with data that came from the peer
 }
 
-// stamp notes that something is about to be written.
-func (f *flow) stamp(at time.Duration) {
+// Stamp notes that something is about to be written.
+func (f *Flow) Stamp(at time.Duration) {
 	if f.first == 0 {
 		f.first = at
 	}
 }
 
-// begin takes what was sent since the last tick: the bytes of the stream so far, and those of datagrams beside it since.
-func (f *flow) begin(at time.Duration, written uint64, beside int) {
+// Begin takes what was sent since the last tick: the bytes of the stream so far, and those of datagrams beside it since. It reports
+// whether the system is to be asked, for Look.
+func (f *Flow) Begin(at time.Duration, written uint64, beside int) (look bool) {
 	f.ticks++
 	f.probed++
 	if n := written - f.written; n > 0 {
@@ -99,85 +107,135 @@ func (f *flow) begin(at time.Duration, written uint64, beside int) {
 		f.path.Sent(beside)
 		f.beside += uint64(beside)
 	}
+	return f.wantsLook()
 }
 
 // mark notes when the newest bytes were written. If too many are under way, those of several ticks share a mark, and count
 // as late as the first of them.
-func (f *flow) mark(at time.Duration) {
+func (f *Flow) mark(at time.Duration) {
 	if f.count == maxMarks {
 		f.at(f.count - 1).end = f.written
 		return
 	}
-	*f.at(f.count) = mark{at: at, end: f.written, beside: f.beside}
+	m := mark{at: at, end: f.written, beside: f.beside}
+	m.bytes = m.end + m.beside - f.marked
+	f.marked = m.end + m.beside
+	*f.at(f.count) = m
 	f.count++
 }
 
 // at returns a mark, from the oldest on.
-func (f *flow) at(i int) *mark { return &f.marks[(f.head+i)%maxMarks] }
+func (f *Flow) at(i int) *mark { return &f.marks[(f.head+i)%maxMarks] }
 
 // wantsLook reports whether the system is to be asked now. A look is a system call, so a stream that was not seen to wait is
 // looked at when lookBytes may be under way or after lookTicks, and one of which all has arrived is not.
-func (f *flow) wantsLook() bool {
+func (f *Flow) wantsLook() bool {
 	if f.count == 0 {
 		return false
 	}
-	return f.waits || f.written-f.acked >= lookBytes || f.ticks >= lookTicks || f.beside != f.arrived && f.ticks >= lookProbe || f.path.Narrow()
+	fresh := f.beside - f.arrived
+	return f.isWatched() || f.written-f.acked >= lookBytes || f.ticks >= lookTicks || fresh >= probeBytes || fresh > 0 && f.ticks >= lookProbe
 }
 
-// look takes what the system knows.
-func (f *flow) look(at time.Duration, a arrivals) {
+// Look takes what the system knows.
+func (f *Flow) Look(at time.Duration, a Arrivals) {
 	before := f.looked
 	f.looked, f.ticks = at, 0
-	gap := a.beyond > 0 || f.beyond > 0
-	if a.resent > f.resent {
-		gap = true
+	if a.Resent > f.resent {
 		// What the system sends again takes its share of the path, too.
-		f.path.Sent(int(a.resent - f.resent))
-		f.path.Lost(at, int(a.resent-f.resent))
-		f.resent = a.resent
+		f.path.Sent(int(a.Resent - f.resent))
+		f.path.Lost(at, int(a.Resent-f.resent))
+		f.resent, f.again = a.Resent, at
 	}
-	a.acked = min(max(a.acked, f.acked), f.written)
-	a.beyond = min(a.beyond, f.written-a.acked)
-	n := max(int(a.acked+a.beyond)-int(f.acked+f.beyond), 0) // what arrived behind a gap is an estimate
-	f.waits = false
-	if a.acked > f.acked || n > 0 {
-		newest, rtt, burst := mark{beside: f.arrived}, a.rtt, 0
-		if a.acked > f.acked {
-			newest, burst = f.pass(a.acked)
-			rtt = roundTrip(before, at-a.ago, newest.at, &a, gap)
-		}
-		if a.least > 0 && (f.least == 0 || a.least < f.least) {
-			f.path.Acked(at, a.least, 0) // of a packet as short as any
-		}
-		beside := int(newest.beside - f.arrived)
-		if rtt > a.least+fullWait {
-			if f.full++; !f.path.Narrow() {
-				beside /= 2
-			}
-		} else {
-			f.full = 0
-		}
-		burst = min(burst, n)
-		f.path.Acked(at, 0, n-burst+beside)
-		f.path.Acked(at, rtt, burst)
-		f.arrived = newest.beside
-		if f.full >= fullTimes && !f.isAlone() {
-			f.path.Late(at) // a full queue does not grow, and what it drops of datagrams is not known
-		}
-		f.waits = rtt > a.least+lookWait
+	a.Acked = min(max(a.Acked, f.acked), f.written)
+	newest, burst := f.pass(a.Acked)
+	far, isFar := f.behind(a.Acked, a.Sacked)
+	beyond := uint64(0)
+	if isFar {
+		newest, burst, beyond = far, 0, far.end-a.Acked // the gap counts as arrived: it will be, and is small
 	}
-	f.acked, f.beyond = a.acked, a.beyond
+	n := max(int(a.Acked+beyond)-int(f.acked+f.beyond), 0)
+	exact := a.Heard-f.heard <= 1
+	f.acked, f.beyond, f.heard, f.gap = a.Acked, beyond, a.Heard, a.Sacked > 0
+	rtt := time.Duration(0)
+	if newest.end > f.sampled {
+		f.sampled = newest.end
+		if isFar || newest.at > f.again { // else it may be what was sent again, or have waited for that
+			rtt = roundTrip(before, at-a.Ago, newest.at, &a, exact)
+		}
+		if isFar && f.isAlone() && f.watch.isDelayed(rtt) {
+			rtt = 0 // there may be several gaps, and less behind them
+		}
+	}
+	if a.Least > 0 && (f.least == 0 || a.Least < f.least) {
+		f.path.Acked(at, a.Least, 0) // of a packet as short as any
+	}
+	f.least = a.Least
+	beside := 0
+	if newest.beside > f.arrived {
+		beside, f.arrived = int(newest.beside-f.arrived), newest.beside
+	}
+	if rtt > 0 {
+		f.watch.sample(f, at, &newest, rtt)
+	}
+	f.watch.expire(f, at)
+	f.arrive(at, rtt, n, min(burst, n), beside)
+	if f.watch.held > 0 {
+		f.heldArrived(at, at-a.Ago, n)
+	}
 	f.measure(at)
 	age := time.Duration(0)
 	if f.count > 0 {
-		age = at - f.at(0).at - a.least
+		age = at - f.at(0).at
 	}
-	f.waits = f.waits || age > lookWait
-	f.least, f.late = a.least, age > lateTime
+	f.waits = max(rtt, age) > max(a.Least, f.watch.usual)+lookWait+2*f.watch.spread
+	f.late = age > a.Least+lateTime
+}
+
+// arrive tells the path what has come: n bytes of the stream, the last of them in one burst, and datagrams beside. How long
+// those datagrams took is not known, but what a message ahead of some and behind others did.
+func (f *Flow) arrive(at, rtt time.Duration, n, burst, beside int) {
+	if f.isAlone() {
+		f.path.Acked(at, 0, n-burst+beside)
+		f.path.Acked(at, f.felt(rtt), burst)
+		return
+	}
+	f.path.Acked(at, 0, n+beside)
+	if rtt > 0 && f.watch.held == 0 {
+		rtt = f.felt(max(rtt, f.watch.floor()))
+		f.path.Acked(at, rtt, 0)
+		f.path.Acked(at, rtt, 0) // ahead of a tick's datagrams it has waited as long as the earliest of several
+	}
+}
+
+// felt returns a round trip as a narrow path is told of it. All of a tick is late by what waits ahead of it, and a tick's datagrams wait for
+// each other too. So less of a queue is wanted ahead of a tick than on a path of which each packet tells.
+func (f *Flow) felt(rtt time.Duration) time.Duration {
+	if rtt == 0 || !f.path.Narrow() {
+		return rtt
+	}
+	if f.isAlone() {
+		return rtt + f.path.Wanted()*7/10
+	}
+	return rtt + max(rtt-f.watch.usual-clockStep, 0) + max(f.path.Wanted()-bunched, 0)
+}
+
+// behind returns the newest mark of which the peer has all, if there is a gap before it: of one segment, from a byte on.
+func (f *Flow) behind(from uint64, sacked int) (far mark, ok bool) {
+	need := sacked + 1
+	for i := 0; i < f.count && sacked > 0; i++ {
+		m := f.at(i)
+		need -= int((m.end - from + segmentBytes - 1) / segmentBytes)
+		if need < 0 {
+			break
+		}
+		from, far, ok = m.end, *m, i > 0 || ok
+	}
+	return far, ok
 }
 
 // measure looks at how fast bytes arrive while there are always some under way.
-func (f *flow) measure(at time.Duration) {
+func (f *Flow) measure(at time.Duration) {
 	arrived := f.acked + f.beyond
 	if d := at - f.busy; f.busy > 0 && d >= busyTime {
 		// The system tells of segments behind a gap, not of their bytes: when the gap is filled, they may be less than was thought.
@@ -194,7 +252,7 @@ func (f *flow) measure(at time.Duration) {
 
 // pass drops the marks up to a byte of the stream, and returns that in which the byte before it was written, and how many
 // were written with it and before it.
-func (f *flow) pass(acked uint64) (newest mark, burst int) {
+func (f *Flow) pass(acked uint64) (newest mark, burst int) {
 	end := f.acked
 	for f.count > 0 && end < acked {
 		newest, burst = *f.at(0), int(min(f.at(0).end, acked)-end)
@@ -206,63 +264,68 @@ func (f *flow) pass(acked uint64) (newest mark, burst int) {
 }
 
 // roundTrip returns how long bytes took that were written at a time. Their acknowledgement came after the look before, as
-// they had not arrived then, and not after the last of all. In between, the system's own measure is the best guess, though it
-// leaves out how long they waited in its buffer. Of bytes that waited behind a gap, that measure is all that there is.
-func roundTrip(before, last, written time.Duration, a *arrivals, gap bool) time.Duration {
+// they had not arrived then, and not after the last of all, which is theirs if the peer has sent nothing else. If it has, the system's
+// own measure is the best guess in between, though it leaves out how long they waited in its buffer.
+func roundTrip(before, last, written time.Duration, a *Arrivals, exact bool) time.Duration {
 	least, most := before-written, max(last, before)-written
-	if rtt := min(a.rtt, most); gap || a.rtt > least {
-		return max(rtt, a.least, 1)
+	if !exact && a.RTT > least {
+		most = min(a.RTT, most)
 	}
-	return max(most, a.least, 1)
+	return max(most, a.Least, 1)
 }
 
-// pace returns what the tick that begins now may do. A stream loses nothing: what was written too much, before its path was
+// Pace returns what the tick that begins now may do. A stream loses nothing: what was written too much, before its path was
 // known to be narrow or as one long message, waits, and all that is written meanwhile waits behind it. So nothing more goes out
 // than a player cannot do without, until what waits is as little as the path holds. The path hears of that as of one long tick.
-func (f *flow) pace(at time.Duration, pending int) Pace {
+func (f *Flow) Pace(at time.Duration, pending int) Pace {
 	p := Pace{Unacked: int(f.written - f.acked)}
-	if f.held = f.holds(uint64(p.Unacked)); !f.held {
+	if f.loaded = f.holds(uint64(p.Unacked)); !f.loaded {
 		p.Budget = f.path.Budget(at)
 	}
-	narrow := f.path.Narrow()
-	switch fresh := f.beside - f.arrived; {
-	case f.isAlone():
+	p.Budget = f.restrain(at, p.Budget)
+	if f.isAlone() {
 		if pending > 0 {
 			p.Budget = 0
 		}
-		p.Probe = f.waits || narrow
-	case narrow:
-		p.Probe = f.probed >= narrowProbe
-	default:
-		p.Probe = f.probed >= lookProbe && fresh >= probeBytes
+		p.Probe = f.waits || f.path.Narrow()
+	} else {
+		fresh := f.written + f.beside - f.marked
+		p.Probe = f.isWatched() && fresh > 0 || fresh >= probeMany || f.probed >= lookProbe && fresh >= probeBytes
 	}
-	if f.late { // of datagrams too: they fill the queue in which the stream waits
+	if f.late && (f.isAlone() || f.watch.held == 0) { // of datagrams too: they fill the queue in which the stream waits
 		p.Budget = 0
 	}
 	return p
 }
 
+// Estimate returns what is known of the path.
+func (f *Flow) Estimate() pace.Estimate { return f.path.Estimate() }
+
 // isAlone reports whether the stream carries everything: datagrams do not wait behind what the stream holds.
-func (f *flow) isAlone() bool { return f.beside == 0 || f.alone > aloneTicks }
+func (f *Flow) isAlone() bool { return f.beside == 0 || f.alone > aloneTicks }
 
 // holds reports whether the stream holds more than its narrow path should.
-func (f *flow) holds(unacked uint64) bool {
+func (f *Flow) holds(unacked uint64) bool {
 	if !f.path.Narrow() || !f.isAlone() {
 		return false
 	}
-	room := max(uint64(f.path.Estimate().Rate), f.drained) * uint64(f.least+heldTime) / uint64(time.Second)
-	if !f.held {
+	room := max(uint64(f.path.Estimate().Rate), f.drained) * uint64(f.least+loadTime) / uint64(time.Second)
+	if !f.loaded {
 		room *= 2
 	}
-	return unacked > room+heldBytes
+	return unacked > room+loadBytes
 }
 
-// limit returns how many bytes a second the system may send, 0 for as many as it likes, and whether that has changed much. On a
+// Limit returns how many bytes a second the system may send, 0 for as many as it likes, and whether that has changed much. On a
 // narrow path the system would send a chunk of terrain as fast as its window allows, and the queue on the way cuts off the
 // most of it. What is lost so holds up all behind it for longer than it takes to send it in peace.
-func (f *flow) limit() (rate uint64, changed bool) {
-	if f.path.Narrow() && f.isAlone() {
+func (f *Flow) Limit() (rate uint64, changed bool) {
+	switch {
+	case !f.path.Narrow():
+	case f.isAlone():
 		rate = max(uint64(f.path.Estimate().Rate), f.drained) * pacedShare / 100
+	default:
+		rate = uint64(f.path.Estimate().Rate) * pacedBeside / 100
 	}
 	if d := max(rate, f.paced) - min(rate, f.paced); d <= f.paced/8 && rate > 0 || rate == f.paced {
 		return f.paced, false

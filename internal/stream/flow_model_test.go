@@ -1,205 +1,113 @@
 package stream
 
 import (
-	"math/rand/v2"
+	"net/netip"
 	"time"
+
+	"parley/internal/kit/tcp"
+	"parley/simnet"
 )
 
-// wire is a modelled TCP over one narrow link, in virtual time: what the system would know of it. What is written goes out in
-// segments, as far as a window allows, and waits at the link. The peer acknowledges a second segment or an answer at once, and
-// anything else after 40 ms, as systems do. A lost segment is sent again a round trip after one behind it has arrived.
+// wire is the way to a player.
 type wire struct {
-	rand  *rand.Rand
-	now   time.Duration
 	rate  int           // bytes a second; 0: no limit
 	delay time.Duration // each way
-	most  time.Duration // jitter, added to the delay of an acknowledgement
+	most  time.Duration // jitter
 	loss  float64
-
-	written, sent uint64
-	segments      []segment // not acknowledged, in order
-	free          time.Duration
-	acks          []ack
-	unacked       int           // segments that the peer has not acknowledged
-	due           time.Duration // when it does; 0: there is nothing
-	newest        time.Duration // when the last segment was sent that it got
-	has           uint64        // bytes that it has without a gap
-	answers       []uint64      // it answers at once when it has these
-
-	arrivals
-	last  time.Duration // the last acknowledgement
-	waits []time.Duration
-	taken uint64 // bytes that the link has carried
 }
 
-type segment struct {
-	from, to      uint64
-	sent, arrives time.Duration
-	lost, got     bool
+func (w wire) profile(rate int) simnet.Profile {
+	return simnet.Profile{Delay: w.delay, Jitter: w.most, Loss: w.loss, Rate: 8 * rate}
 }
 
-type ack struct {
-	at     time.Duration
-	upTo   uint64
-	beyond uint64
-	sent   time.Duration // when the last of them was
-}
-
-const (
-	mss    = 1400
-	window = 64 << 10
+var (
+	serverAddr = netip.MustParseAddrPort("10.0.0.1:1")
+	playerAddr = netip.MustParseAddrPort("10.0.0.2:2")
 )
 
-// put gives a segment to the link.
-func (w *wire) put(s *segment) {
-	start := max(w.now, w.free)
-	w.waits = append(w.waits, start-w.now)
-	w.free = start
-	if w.rate > 0 {
-		w.free += time.Duration(s.to-s.from+40) * time.Second / time.Duration(w.rate)
-	}
-	w.taken += s.to - s.from
-	s.sent, s.arrives, s.lost = w.now, w.free+w.delay, w.rand.Float64() < w.loss
-}
-
-// write writes bytes, as one tick.
-func (w *wire) write(n int) { w.written += uint64(n) }
-
-// step lets a millisecond pass.
-func (w *wire) step() {
-	w.now += time.Millisecond
-	for w.sent < w.written && w.sent-w.acked < window {
-		s := segment{from: w.sent, to: min(w.sent+mss, w.written)}
-		w.put(&s)
-		w.sent = s.to
-		w.segments = append(w.segments, s)
-	}
-	w.receive()
-	for len(w.acks) > 0 && w.acks[0].at <= w.now {
-		a := w.acks[0]
-		w.acks = w.acks[1:]
-		w.acked, w.beyond, w.last = max(w.acked, a.upTo), a.beyond, w.now
-		if rtt := w.now - a.sent; a.sent > 0 {
-			if w.least == 0 || rtt < w.least {
-				w.least = rtt
-			}
-			if w.rtt == 0 {
-				w.rtt = rtt
-			}
-			w.rtt += (rtt - w.rtt) / 8
-		}
-	}
-	for len(w.segments) > 0 && w.segments[0].to <= w.acked {
-		w.segments = w.segments[1:]
-	}
-}
-
-// receive is the peer.
-func (w *wire) receive() {
-	gap, news := false, false
-	for i := range w.segments {
-		s := &w.segments[i]
-		switch {
-		case s.got:
-		case s.arrives <= w.now && !s.lost:
-			s.got, news = true, true
-			w.newest = s.sent
-			w.unacked++
-		case s.lost && s.arrives+2*w.delay <= w.now && i+1 < len(w.segments), s.lost && s.arrives+200*time.Millisecond <= w.now:
-			w.resent += s.to - s.from
-			w.put(s)
-		}
-		if gap = gap || !s.got; !gap {
-			w.has = max(w.has, s.to)
-		}
-	}
-	if !news && (w.due == 0 || w.now < w.due) {
-		return
-	}
-	answers := false
-	for len(w.answers) > 0 && w.answers[0] <= w.has {
-		w.answers, answers = w.answers[1:], true
-	}
-	var beyond uint64
-	for i := range w.segments {
-		if s := &w.segments[i]; s.got && s.from >= w.has {
-			beyond += s.to - s.from
-		}
-	}
-	if w.unacked < 2 && beyond == 0 && !answers && (w.due == 0 || w.now < w.due) {
-		if w.due == 0 {
-			w.due = w.now + 40*time.Millisecond
-		}
-		return
-	}
-	at := w.now + w.delay
-	if w.most > 0 {
-		at += time.Duration(w.rand.Int64N(int64(w.most)))
-	}
-	if n := len(w.acks); n > 0 {
-		at = max(at, w.acks[n-1].at)
-	}
-	w.acks = append(w.acks, ack{at: at, upTo: w.has, beyond: beyond, sent: w.newest})
-	w.unacked, w.due = 0, 0
-}
-
-// known is what the system knows. It counts the time since the last acknowledgement in steps of 4 ms.
-func (w *wire) known() arrivals {
-	a := w.arrivals
-	a.ago = (w.now - w.last) / (4 * time.Millisecond) * (4 * time.Millisecond)
-	return a
-}
-
-// watched is a player of 20 ticks a second, whose world needs so many bytes a tick.
+// watched is a player of 20 ticks a second, whose world needs so many bytes a tick, behind a modelled TCP. It answers probes at once.
 type watched struct {
-	flow   flow
-	wire   wire
-	needs  int
-	own    int
-	looks  int
-	narrow int // ticks
-	ticks  int
-}
+	flow         Flow
+	net          *simnet.Network
+	pipe, player *tcp.Pipe
+	host         *simnet.Host
+	needs, own   int
+	written      uint64
+	looks        int
+	narrow       int // ticks
+	ticks        int
 
-// run plays until a time.
-func (p *watched) run(until time.Duration) {
-	for p.wire.now < until {
-		if p.wire.now%(50*time.Millisecond) == 0 {
-			p.tick()
-		}
-		p.wire.step()
-	}
-}
-
-func (p *watched) tick() {
-	at := p.wire.now + 1
-	p.flow.begin(at, p.wire.written, 0)
-	if p.flow.wantsLook() {
-		p.looks++
-		p.flow.look(at, p.wire.known())
-	}
-	pace := p.flow.pace(at, max(int(p.wire.written-p.wire.sent)-maxUnsent, 0))
-	p.ticks++
-	if pace.Budget != unlimited {
-		p.narrow++
-	}
-	n := max(p.own, min(p.needs, pace.Budget))
-	if pace.Probe {
-		n++
-		p.wire.answers = append(p.wire.answers, p.wire.written+uint64(n))
-	}
-	p.flow.stamp(at)
-	p.wire.write(n)
+	waits time.Duration // the sum, of segments on their way down
+	sent  int           // of them
+	taken int           // bytes that the link has carried
 }
 
 func newWatched(seed uint64, w wire, needs int) *watched {
-	w.rand, w.now = rand.New(rand.NewPCG(seed, 1)), 50*time.Millisecond
-	return &watched{wire: w, needs: needs, own: 60}
+	p := &watched{net: simnet.New(seed), pipe: tcp.NewPipe(playerAddr, tcp.Cubic), player: tcp.NewPipe(serverAddr, tcp.Cubic), needs: needs, own: 60}
+	p.host = p.net.Add(serverAddr, p.pipe)
+	peer := p.net.Add(playerAddr, p.player)
+	down := p.net.NewLink(w.profile(w.rate))
+	p.net.Route(p.host, peer, down)
+	p.net.Route(peer, p.host, p.net.NewLink(w.profile(0)))
+	peer.AfterTurn(func(now time.Time) {
+		for _, b := range p.player.Read() {
+			if b == probe {
+				p.player.Write(now, []byte{0})
+			}
+		}
+	})
+	p.net.Filter(func(s simnet.Packet) (v simnet.Verdict) {
+		if s.From == p.host {
+			p.waits += down.Backlog()
+			p.taken += len(s.Bytes)
+			p.sent++
+		}
+		return v
+	})
+	p.net.After(0, "tick", p.tick)
+	return p
 }
 
-func mean(list []time.Duration) (sum time.Duration) {
-	for _, d := range list {
-		sum += d
+// probe is a byte that the player answers.
+const probe = 1
+
+// run plays for a time.
+func (p *watched) run(d time.Duration) {
+	if err := p.net.Run(d); err != nil {
+		panic(err)
 	}
-	return sum / time.Duration(max(len(list), 1))
+}
+
+func (p *watched) write(b []byte) {
+	p.written += uint64(len(b))
+	p.pipe.Write(p.host.Now(), b)
+	p.host.Poke()
+}
+
+func (p *watched) acked() uint64 { return p.pipe.Info(p.host.Now()).Acked }
+
+func (p *watched) tick() {
+	i := p.pipe.Info(p.host.Now())
+	at := time.Duration(p.ticks)*50*time.Millisecond + 1
+	if p.flow.Begin(at, p.written, 0) {
+		p.looks++
+		p.flow.Look(at, Arrivals{Acked: i.Acked, Ago: i.LastAck, RTT: i.RTT, Least: i.Least, Resent: i.Resent, Sacked: i.Sacked, Heard: i.Heard})
+	}
+	pace := p.flow.Pace(at, max(i.Unsent-maxUnsent, 0))
+	if rate, changed := p.flow.Limit(); changed {
+		p.pipe.Limit(rate)
+	}
+	p.ticks++
+	if pace.Budget < p.needs {
+		p.narrow++
+	}
+	b := make([]byte, max(p.own, min(p.needs, pace.Budget)))
+	if pace.Probe {
+		b = append(b, probe)
+	}
+	if len(b) > 0 {
+		p.flow.Stamp(at)
+		p.write(b)
+	}
+	p.net.After(50*time.Millisecond, "tick", p.tick)
 }

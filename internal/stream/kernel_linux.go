@@ -19,7 +19,7 @@ type kernel struct {
 }
 
 // arrivals returns what the system knows of a connection to which it was given so many bytes, and whether it knows.
-func (k *kernel) arrivals(c *Conn, taken uint64) (a arrivals, ok bool) {
+func (k *kernel) arrivals(c *Conn, taken uint64) (a Arrivals, ok bool) {
 	if k.ask == nil {
 		k.ask = func(fd uintptr) {
 			k.size = uint32(unsafe.Sizeof(k.info))
@@ -29,19 +29,19 @@ func (k *kernel) arrivals(c *Conn, taken uint64) (a arrivals, ok bool) {
 	}
 	k.info = unix.TCPInfo{}
 	if c.raw.Control(k.ask) != nil || k.err != 0 {
-		return arrivals{}, false
+		return Arrivals{}, false
 	}
 	i := &k.info
-	a = arrivals{
-		acked: i.Bytes_acked, ago: time.Duration(i.Last_ack_recv) * time.Millisecond,
-		rtt: time.Duration(i.Rtt) * time.Microsecond, least: time.Duration(i.Min_rtt) * time.Microsecond, resent: i.Bytes_retrans,
-		beyond: uint64(i.Sacked) * uint64(i.Snd_mss),
+	a = Arrivals{
+		Acked: i.Bytes_acked, Ago: time.Duration(i.Last_ack_recv) * time.Millisecond,
+		RTT: time.Duration(i.Rtt) * time.Microsecond, Least: time.Duration(i.Min_rtt) * time.Microsecond, Resent: i.Bytes_retrans,
+		Sacked: int(i.Sacked), Heard: uint64(i.Data_segs_in),
 	}
 	if i.Min_rtt == math.MaxUint32 {
-		a.least = 0 // nothing was measured yet
+		a.Least = 0 // nothing was measured yet
 	}
 	if i.Unacked == 0 && i.Notsent_bytes == 0 {
-		a.acked = taken // whatever the system counts before the first byte, and systems that do not count
+		a.Acked = taken // whatever the system counts before the first byte, and systems that do not count
 	}
 	return a, true
 }

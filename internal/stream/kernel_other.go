@@ -8,8 +8,8 @@ import "time"
 // bounded buffer a socket takes no more than the path does.
 type kernel struct{}
 
-func (*kernel) arrivals(_ *Conn, taken uint64) (arrivals, bool) {
-	return arrivals{acked: taken, rtt: time.Millisecond, least: time.Millisecond}, true
+func (*kernel) arrivals(_ *Conn, taken uint64) (Arrivals, bool) {
+	return Arrivals{Acked: taken, RTT: time.Millisecond, Least: time.Millisecond}, true
 }
 
 // bound keeps the system from holding what a slow peer has yet to read: see sendBuffer.

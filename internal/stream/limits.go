@@ -36,13 +36,8 @@ const (
 	// an estimate and a path that has become wider must show it.
 	pacedShare = 125
 
-	// fullWait is how much longer than the least round trip a message must take for half of the datagrams beside it to be taken
-	// for lost, as long as the path is not known to be narrow: of these only the stream tells, and a queue that is full drops what is
-	// above the rate of its link.
-	fullWait = 80 * time.Millisecond
-
-	// fullTimes is how many messages in a row must take that long for the path to count as narrow: one may be late by chance.
-	fullTimes = 2
+	// pacedBeside is that of a stream with datagrams beside it. What a player cannot do without has the rest.
+	pacedBeside = 75
 
 	// aloneTicks is after how many ticks without datagrams beside it a stream carries everything again.
 	aloneTicks = 40
@@ -51,10 +46,10 @@ const (
 	// do without, whatever is known of the path: longer than any peer takes to acknowledge, and a tick.
 	lateTime = 150 * time.Millisecond
 
-	// heldTime and heldBytes are what a narrow path may have waiting, beside a round trip's bytes: those of two ticks, and a
+	// loadTime and loadBytes are what a narrow path may have waiting, beside a round trip's bytes: those of two ticks, and a
 	// little for what is sent in any case. With twice that, nothing is added until it is as little.
-	heldTime  = 100 * time.Millisecond
-	heldBytes = 512
+	loadTime  = 100 * time.Millisecond
+	loadBytes = 512
 
 	// busyTime is how long more than busyBytes must be under way for what arrives in that time to be a measure of the path.
 	busyTime  = 300 * time.Millisecond
@@ -70,14 +65,48 @@ const (
 	lookBytes = 4 << 10
 	lookTicks = 8
 
-	// lookWait is how much longer than the least round trip something must take for the stream to be looked at each tick.
+	// lookWait is how much longer than usual something must take for the stream to be looked at each tick.
 	lookWait = 20 * time.Millisecond
 
-	// lookProbe is after how many ticks a stream is to have a message under way while datagrams go out beside it, narrowProbe
-	// if the path is narrow, and probeBytes after how many bytes of these: only the stream tells how they fare.
-	lookProbe   = 4
-	narrowProbe = 1
-	probeBytes  = 4 << 10
+	// lookProbe is after how many ticks a stream is to have a message under way while datagrams go out beside it, if there were
+	// probeBytes of these, and in any tick if there were probeMany: only the stream tells how they fare.
+	lookProbe  = 4
+	probeBytes = 4 << 10
+	probeMany  = 8 << 10
+
+	// clockStep is how exactly a system knows when an acknowledgement came.
+	clockStep = 4 * time.Millisecond
+
+	// bunched is how much of a queue that is wanted elsewhere is wanted ahead of a tick's datagrams, too.
+	bunched = 3 * time.Millisecond
+
+	// segmentBytes is what a segment carries, about.
+	segmentBytes = 1400
+
+	// Bytes are overdue, or were late, that take overdueWait longer than usual, narrowWait on a narrow path, and delayed with calmWait. While
+	// some are overdue, a tick sends doubtBytes: a path that has become narrow fills no more before it is known how narrow.
+	overdueWait = 30 * time.Millisecond
+	narrowWait  = 50 * time.Millisecond
+	calmWait    = 20 * time.Millisecond
+	firstSpread = 10 * time.Millisecond // by how much round trips differ, before that is known
+	doubtBytes  = 1200
+
+	// When manyDoubts are, a tick sends heldBytes, or heldPart of a second's if the path is narrow and that is less, until so many looks have
+	// seen something arrive, at least for findTime, that the rate of the path is known.
+	manyDoubts = 2
+	heldBytes  = 600
+	heldPart   = 40
+	heldLooks  = 4
+	findTime   = 15 * time.Millisecond
+
+	// gatherTime is by how much the usual round trip may be longer than the least: peers acknowledge late what they may answer.
+	gatherTime = 25 * time.Millisecond
+
+	// firstBytes are what a tick may send at first. It is twice as much after each round trip in time, and all from mostFirst on, or after
+	// calmAfter if there is no more to send. A path that is narrow from the beginning has a short queue by that when it is known.
+	firstBytes = 600
+	mostFirst  = 32 * firstBytes
+	calmAfter  = 2 * time.Second
 
 	// maxHelloBytes bounds a client's hello, and maxShakeBytes all that it sends before its handshake is over. A hello has
 	// about 1,500 bytes. TLS itself would accept one of 64 KiB, and hold it several times over while the handshake waits

@@ -298,6 +298,8 @@ func (d *Duplex) look(h *Hub, s *duplexSeat) {
 			s.view.SightOnly(false)
 			s.conn.Tell(s.conn.Player()) // the view knows of changes from the next tick on
 		}
+	} else if s.chooses {
+		s.conn.Choose(false) // before the view tells the rest: what has changed in this tick, the scene tells
 	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		bytes := 1
@@ -316,7 +318,6 @@ func (d *Duplex) look(h *Hub, s *duplexSeat) {
 	}
 	if s.chooses && !narrow { // by now it was told everything
 		s.chooses = false
-		s.conn.Choose(false)
 		s.view.SightOnly(true)
 	}
 }

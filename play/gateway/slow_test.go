@@ -100,25 +100,30 @@ func (s *slowSight) Walker(i int) (kit.SlowWalker, bool) {
 
 // see takes records. A walker's tick tells which is newer.
 func (s *slowSight) see(b []byte, o world.Order) {
+	for r := range message.Records(b, o) {
+		s.seeFields(r.Fields, o)
+	}
+}
+
+// seeFields takes the fields of a walker.
+func (s *slowSight) seeFields(b []byte, o world.Order) {
 	kind := s.schema.Kinds[0]
 	var values [16]world.Value
-	for r := range message.Records(b, o) {
-		if _, ok := message.ParseFields(values[:], kind.Fields, r.Fields, o); !ok {
-			panic("a record that is none")
-		}
-		at := func(name string) *world.Value {
-			for i := range kind.Fields {
-				if kind.Fields[i].Name == name {
-					return &values[i]
-				}
+	if _, ok := message.ParseFields(values[:], kind.Fields, b, o); !ok {
+		panic("a record that is none")
+	}
+	at := func(name string) *world.Value {
+		for i := range kind.Fields {
+			if kind.Fields[i].Name == name {
+				return &values[i]
 			}
-			panic(name)
 		}
-		i := int(at("index").Uint())
-		w := kit.SlowWalker{X: float32(at("tick").Float()), Y: float32(at("step").Float()), Heading: float32(at("turn").Float())}
-		if w.X >= s.walkers[i].X {
-			s.walkers[i] = w
-		}
+		panic(name)
+	}
+	i := int(at("index").Uint())
+	w := kit.SlowWalker{X: float32(at("tick").Float()), Y: float32(at("step").Float()), Heading: float32(at("turn").Float())}
+	if w.X >= s.walkers[i].X {
+		s.walkers[i] = w
 	}
 }
 
@@ -195,11 +200,7 @@ func (c *slowRelayClient) Turn(now time.Time, heard func(line uint32)) {
 			c.see(b[1:], message.Big)
 		case message.RelaySaid:
 			if _, text, ok := message.ParseSaid(b[1:]); ok && len(text) == kit.LineBytes {
-				n := uint32(0)
-				for _, digit := range text[:8] {
-					n = n<<4 | uint32(digit-'a')
-				}
-				heard(n)
+				heard(slowLineOf(text))
 			}
 		}
 	}
@@ -209,16 +210,8 @@ func (c *slowRelayClient) Step(now time.Time, step uint32) {
 	c.send(now, binary.BigEndian.AppendUint32([]byte{slowStep}, step))
 }
 
-// Say says a line whose first letters are its number.
 func (c *slowRelayClient) Say(now time.Time, line uint32) {
-	b := []byte{message.RelaySay}
-	for i := range 8 {
-		b = append(b, 'a'+byte(line>>(28-4*i)&15))
-	}
-	for len(b) < 1+kit.LineBytes {
-		b = append(b, 'z')
-	}
-	c.send(now, b)
+	c.send(now, append([]byte{message.RelaySay}, slowText(line)...))
 }
 
 func (c *slowRelayClient) send(now time.Time, b []byte) {

@@ -1,10 +1,6 @@
 package tcp
 
-import (
-	"encoding/binary"
-	"net/netip"
-	"time"
-)
+import "time"
 
 const (
 	reordering  = 3                      // later transmissions that arrived before one is lost: RFC 6675, DupThresh
@@ -17,46 +13,54 @@ const (
 // sender is the sending side. Losses are told by the order of transmissions, not of segments: so a segment that was sent
 // again and lost again is found too.
 type sender struct {
-	to      netip.AddrPort
-	started bool
+	endless bool   // a download's
+	out     []byte // what was not sent yet, if not
+	rate    uint64 // bytes a second, 0 if there is no bound
+	paced   time.Time
 	now     time.Time
 	window  window
 
-	first    uint32    // the number of flight[0]
-	flight   []segment // sent and not acknowledged up to here
-	inFlight int       // of them, neither acknowledged nor lost
-	lost     int       // of them, to be sent again
+	first    uint32 // the number of flight[0]
+	flight   []sent // sent and not acknowledged up to here
+	inFlight int    // of them, neither acknowledged nor lost
+	lost     int    // of them, to be sent again
 
 	transmissions uint32 // so far; each has a number
 	newest        uint32 // the latest that is known to have arrived
+	newestAt      time.Time
 	recovered     uint32 // losses of transmissions up to this have been answered
 
-	srtt, rttvar time.Duration
-	backoff      int
-	timer        time.Time
-	stats        Stats
+	srtt, rttvar  time.Duration
+	least         time.Duration // round trip
+	lastAck       time.Time
+	acked, resent uint64 // bytes
+	backoff       int
+	timer         time.Time
+	stats         Stats
 }
 
-type segment struct {
+type sent struct {
 	transmission uint32 // the latest of it
 	at           time.Time
 	acked, lost  bool
+	data         []byte // nil in a download
 }
 
-func newSender(to netip.AddrPort, c Control) *sender { return &sender{to: to, window: newWindow(c)} }
+func newSender(c Control) sender { return sender{window: newWindow(c)} }
 
-func (s *sender) HandleDatagram(now time.Time, _ netip.AddrPort, b []byte) {
-	s.now = now
-	a := ack{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}
-	acked := 0
+func (s *sender) handle(now time.Time, a ack) {
+	s.now, s.lastAck = now, now
+	acked, flying := 0, s.inFlight
 	if i := int(a.segment - s.first); a.segment >= s.first && i < len(s.flight) {
 		if g := &s.flight[i]; !g.acked && g.transmission == a.transmission {
 			s.sample(now.Sub(g.at))
+			s.newestAt = g.at
 		}
 		acked += s.arrived(&s.flight[i])
 	}
 	for ; s.first < a.next && len(s.flight) > 0; s.first++ { // an acknowledgement that was lost said so before
 		acked += s.arrived(&s.flight[0])
+		s.acked += uint64(len(s.flight[0].data))
 		s.flight = s.flight[1:]
 	}
 	s.newest = max(s.newest, a.transmission)
@@ -64,14 +68,15 @@ func (s *sender) HandleDatagram(now time.Time, _ netip.AddrPort, b []byte) {
 	if acked > 0 {
 		s.backoff = 0
 		s.timer = now.Add(s.resendAfter())
-		if a.transmission > s.recovered {
+		// Who has little to send does not find out what the path takes.
+		if a.transmission > s.recovered && 2*flying >= int(s.window.size) {
 			s.window.grow(now, acked, s.srtt)
 		}
 	}
 }
 
 // arrived takes a segment off what is under way, and returns 1 if that is news.
-func (s *sender) arrived(g *segment) int {
+func (s *sender) arrived(g *sent) int {
 	if g.acked {
 		return 0
 	}
@@ -87,7 +92,7 @@ func (s *sender) arrived(g *segment) int {
 func (s *sender) findLosses() {
 	reduce := false
 	for i := range s.flight {
-		if g := &s.flight[i]; !g.acked && !g.lost && g.transmission+reordering <= s.newest {
+		if g := &s.flight[i]; !g.acked && !g.lost && (g.transmission+reordering <= s.newest || s.isOvertaken(g)) {
 			s.lose(g)
 			reduce = reduce || g.transmission > s.recovered // one reduction for all losses of a round trip
 		}
@@ -99,13 +104,22 @@ func (s *sender) findLosses() {
 	}
 }
 
-func (s *sender) lose(g *segment) {
+// isOvertaken reports whether a segment arrived that was sent so much later that this one is lost: RFC 8985. Behind a loss in a
+// download there are always more.
+func (s *sender) isOvertaken(g *sent) bool {
+	return !s.endless && g.transmission < s.newest && s.newestAt.Sub(g.at) > s.least/4
+}
+
+func (s *sender) lose(g *sent) {
 	g.lost = true
 	s.inFlight--
 	s.lost++
 }
 
 func (s *sender) sample(rtt time.Duration) {
+	if s.least == 0 || rtt < s.least {
+		s.least = rtt
+	}
 	if s.srtt == 0 {
 		s.srtt, s.rttvar = rtt, rtt/2
 		return
@@ -122,8 +136,8 @@ func (s *sender) resendAfter() time.Duration {
 	return min(after<<s.backoff, mostResend)
 }
 
-// HandleTimeout takes all that is under way for lost, and begins with one segment.
-func (s *sender) HandleTimeout(now time.Time) {
+// timeout takes all that is under way for lost, and begins with one segment.
+func (s *sender) timeout(now time.Time) {
 	s.now = now
 	if len(s.flight) == 0 || now.Before(s.timer) {
 		return
@@ -140,11 +154,27 @@ func (s *sender) HandleTimeout(now time.Time) {
 	s.timer = now.Add(s.resendAfter())
 }
 
-func (s *sender) NextTimeout() (time.Time, bool) { return s.timer, len(s.flight) > 0 }
+// next returns when something is due, the zero time if nothing is.
+func (s *sender) next() (at time.Time) {
+	if len(s.flight) > 0 {
+		at = s.timer
+	}
+	if s.rate > 0 && s.mayPoll() && (at.IsZero() || s.paced.Before(at)) {
+		at = s.paced
+	}
+	return at
+}
 
-func (s *sender) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
-	if !s.started || s.inFlight >= int(s.window.size) || s.lost == 0 && len(s.flight) >= mostWindow {
-		return 0, netip.AddrPort{}, false
+// mayPoll reports whether there is something to send, and room for it in the window.
+func (s *sender) mayPoll() bool {
+	more := s.lost > 0 || len(s.flight) < mostWindow && (s.endless || len(s.out) > 0)
+	return more && s.inFlight < int(s.window.size)
+}
+
+// poll copies the next segment into buf.
+func (s *sender) poll(buf []byte) (segment, transmission uint32, n int, ok bool) {
+	if !s.mayPoll() || s.rate > 0 && s.now.Before(s.paced) {
+		return 0, 0, 0, false
 	}
 	i := len(s.flight)
 	if s.lost > 0 {
@@ -152,17 +182,25 @@ func (s *sender) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		}
 		s.lost--
 		s.stats.Resent++
+		s.resent += uint64(len(s.flight[i].data))
 	} else {
-		s.flight = append(s.flight, segment{})
+		n := min(len(s.out), segmentBytes)
+		s.flight = append(s.flight, sent{data: s.out[:n:n]})
+		s.out = s.out[n:]
 	}
 	if s.inFlight == 0 {
 		s.timer = s.now.Add(s.resendAfter())
 	}
 	s.transmissions++
-	s.flight[i] = segment{transmission: s.transmissions, at: s.now}
+	g := &s.flight[i]
+	*g = sent{transmission: s.transmissions, at: s.now, data: g.data}
 	s.inFlight++
 	s.stats.Sent++
-	binary.BigEndian.PutUint32(buf, s.first+uint32(i))
-	binary.BigEndian.PutUint32(buf[4:], s.transmissions)
-	return headerBytes + segmentBytes, s.to, true
+	if n = copy(buf, g.data); s.endless {
+		n = segmentBytes
+	}
+	if s.rate > 0 {
+		s.paced = s.now.Add(time.Duration(uint64(n+headerBytes) * uint64(time.Second) / s.rate))
+	}
+	return s.first + uint32(i), s.transmissions, n, true
 }

@@ -112,7 +112,7 @@ func TestADownloadGoesOnOverABadLink(t *testing.T) {
 func check(t *testing.T, f *Flow) {
 	t.Helper()
 	flying, lost := 0, 0
-	for _, g := range f.sender.flight {
+	for _, g := range f.sender.sender.flight {
 		switch {
 		case g.lost:
 			lost++
@@ -120,7 +120,7 @@ func check(t *testing.T, f *Flow) {
 			flying++
 		}
 	}
-	if s := f.sender; flying != s.inFlight || lost != s.lost || len(s.flight) > mostWindow {
+	if s := &f.sender.sender; flying != s.inFlight || lost != s.lost || len(s.flight) > mostWindow {
 		t.Errorf("%d in flight and %d lost of %d, counted as %d and %d", flying, lost, len(s.flight), s.inFlight, s.lost)
 	}
 }

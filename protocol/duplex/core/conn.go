@@ -95,15 +95,16 @@ func (c *Conn) Path() pace.Estimate {
 }
 
 // Choose sets whether the program chooses which changes this client is told, and when: with Tell. It is for a client whose
-// path cannot take all of them. Otherwise each Flush sends them all. What the program has not told when it stops to choose is
-// told with the next change, or sync of everything.
+// path cannot take all of them. Otherwise each Flush sends them all. What the program has not told when it stops to choose it can
+// tell then. Else that is told with the next change, or sync of everything.
 func (c *Conn) Choose(on bool) { c.e.view.chosen, c.e.view.spread = on, 0 }
 
 // Tell sends the present value of an element that this client may see, and returns the bytes that it takes on its way: none
-// if the client is told otherwise, as it does not know the element yet.
+// if the client is told otherwise, as it does not know the element yet, or as the program does not choose and the next Flush will.
 func (c *Conn) Tell(sid int16) (bytes int) {
 	slot, ok := c.mux.elements.slots[sid]
-	if !ok || c.e.state != StateOpen || !c.e.view.known.has(slot) || !c.mux.elements.live.has(slot) || !c.e.view.sees(slot) {
+	if !ok || c.e.state != StateOpen || !c.e.view.known.has(slot) || !c.mux.elements.live.has(slot) || !c.e.view.sees(slot) ||
+		!c.e.view.chosen && c.mux.elements.dirty.has(slot) {
 		return 0
 	}
 	bytes = c.e.tellNow(slot, &c.mux.elements.list[slot])
