@@ -8,7 +8,8 @@ import (
 )
 
 // SendsNoMoreForDrops is the law of loss: "A sender never sends more because of drops." Whatever is lost on a link, it is sent no more than
-// without loss, and no more than it takes. Dropped bytes count, and so does what is sent again.
+// without loss, and no more than it takes. Dropped bytes count, and so does what is sent again. Where nothing but bad luck loses a tenth, it is
+// not sent much less either.
 func (d Slow) SendsNoMoreForDrops(t *testing.T) {
 	const byChance = 1.05 // in a few seeds
 	for _, rate := range []int{0, 400_000, 100_000, 50_000} {
@@ -32,6 +33,9 @@ func (d Slow) SendsNoMoreForDrops(t *testing.T) {
 			}
 			if given > byChance*most {
 				t.Errorf("%d bit/s, loss %v: %.0f bytes a second, want %.0f at most", rate, loss, given, most)
+			}
+			if rate == 0 && given < .85*most {
+				t.Errorf("no limit, loss %v: %.0f bytes a second, without loss %.0f", loss, given, most)
 			}
 		}
 	}

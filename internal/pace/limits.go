@@ -75,8 +75,9 @@ const (
 	lossBytes = 96 << 10
 	lossSpan  = 4 * time.Second
 
-	// firstOwn is the loss, in thousandths, that a path is presumed to have of itself, and mostOwn what is believed of one at most.
-	firstOwn = 100
+	// firstOwn is the loss, in thousandths, that a path is presumed to have of itself, and mostOwn what is believed of one at most. A lost
+	// acknowledgement looks like a lost packet: with strangeLoss, a tenth may be lost each way by bad luck.
+	firstOwn = 150
 	mostOwn  = 250
 
 	// lossPatience is how many seconds in a row we give way to a loss before it counts as the path's own.
