@@ -115,7 +115,8 @@
 //	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
 //	record.go       the recording; replay.go: runs a recording again and compares
 //
-// Below these: schema.go and schema_number.go (structs to kinds), field.go (a field in a row), table.go (rows),
+// Below these: schema.go, schema_number.go and schema_quant.go (structs to kinds), field.go (a field in a row), quant.go
+// (floats that are rounded, and travel as integers), table.go (rows),
 // entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity

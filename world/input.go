@@ -135,6 +135,7 @@ func Done[T any](w *World, in *Input, v T) {
 			in.params[i].bits = 0
 			w.stats.NotFinite++
 		}
+		in.params[i] = f.rounded(in.params[i])
 	}
 	in.outcome = Accepted
 }
@@ -174,10 +175,10 @@ func (w *World) steer(in *Input) Reason {
 		why = w.claim(t.kind, b, in)
 	}
 	if s.HasAngle {
-		b.Angle = s.Angle
+		b.Angle = t.kind.roundAngle(s.Angle)
 	}
 	if s.HasNorm {
-		b.Norm = s.Norm
+		b.Norm = t.kind.roundNorm(s.Norm)
 	}
 	if own {
 		b.moved = b.sum()
@@ -190,6 +191,10 @@ func (w *World) claim(k *Kind, b *Body, in *Input) Reason {
 	s := &in.Steer
 	if s.Cell {
 		s.X, s.Y = nearest(s.X, b.X), nearest(s.Y, b.Y)
+	}
+	var inside bool
+	if s.X, s.Y, inside = k.snap(s.X, s.Y); !inside {
+		return Unreachable
 	}
 	overdrawn, why := w.reachable(k, b, in)
 	if why.Refused() {
@@ -232,10 +237,10 @@ func (w *World) reachable(k *Kind, b *Body, in *Input) (overdrawn float64, why R
 		return overdrawn, Accepted // it is there
 	}
 	if s.Cell && !w.Free(s.X, s.Y, h) {
-		s.X, s.Y = math.Floor(s.X)+.5, math.Floor(s.Y)+.5
+		s.X, s.Y, _ = k.snap(math.Floor(s.X)+.5, math.Floor(s.Y)+.5)
 	}
 	if !w.Free(s.X, s.Y, h) {
-		if s.X, s.Y = math.Floor(s.X), math.Floor(s.Y); !w.Free(s.X, s.Y, h) {
+		if s.X, s.Y, _ = k.snap(math.Floor(s.X), math.Floor(s.Y)); !w.Free(s.X, s.Y, h) {
 			return 0, Blocked
 		}
 	}

@@ -33,6 +33,18 @@ const (
 	// while its entity lives.
 	defaultRows = 4096
 	maxRows     = 1 << 15
+
+	// leastStep and greatestStep bound the tags q= and norm=: within them the steps of every range that an
+	// integer holds are apart as floats.
+	leastStep    = 1.0 / (1 << 30)
+	greatestStep = 1 << 30
+
+	// maxPlaceStep bounds the q= of a Body, so that each cell has a place on the grid: realm's clients are told
+	// whole cells and claim them.
+	maxPlaceStep = 1
+
+	// maxTurns is how many directions of a body's angle an i16 tells apart.
+	maxTurns = 1 << 16
 )
 
 // The limits of a world.

@@ -195,7 +195,7 @@ func (s *Sim) compare(i int, t *table, row int) {
 	}
 	if e.x != oldX || e.y != oldY || b.Norm != 0 {
 		dx, dy := e.x-oldX-e.vx, e.y-oldY-e.vy
-		if isNew || float64(dx*dx)+float64(dy*dy) > predictError*predictError {
+		if isNew || float64(dx*dx)+float64(dy*dy) > t.kind.predictError() {
 			e.jumped = p.now
 		}
 	}
@@ -205,6 +205,18 @@ func (s *Sim) compare(i int, t *table, row int) {
 // predictError is how far a body may be from where its speed would have
 // brought it without being news to a client that moves bodies by itself.
 const predictError = 1e-6
+
+// predictError returns the square of predictError for a kind. Where a place is rounded, a body is up to half a
+// step of the grid beside its way on either axis. Of a coarse grid that is news, as a client would run far
+// ahead in the ticks in which it is told nothing.
+func (k *Kind) predictError() float64 {
+	const finest = 1.0 / 16
+	if !k.placed {
+		return predictError * predictError
+	}
+	off := float64(min(k.Fields[FieldX].Step, finest)/2) + predictError
+	return float64(2 * off * off)
+}
 
 func (s *Sim) compareField(f *Field, at int, row rowPointer, isNew bool) bool {
 	p := &s.public

@@ -16,11 +16,22 @@ type Field struct {
 	Max  int    // for Text: its greatest size in bytes
 	Attr uint16 // the number of its realm attribute; 0 for the fields of a Body
 
+	// Wire is the type that travels: Type, or with the tag q= the smallest integer type that holds the range in
+	// steps. In realm the fields of a Body travel as that document has them, whatever their tag.
+	Wire Type
+
+	// Step is the tag q=, and 0 without it. The value is a whole number of steps, which is the number that
+	// travels: see Encode.
+	Step float64
+
 	InBody bool // one of the five fields of a Body
 
 	// Countdown means that the value goes down by one each tick until it is 0. Clients may count down
 	// themselves.
 	Countdown bool
+
+	low, high int64 // the least and the greatest number of steps
+	turn      bool  // an angle: what is beyond them goes around
 
 	offset uintptr
 }
@@ -40,6 +51,9 @@ type Kind struct {
 
 	hidden []Field // unexported state: copied, hashed and recorded, told to no one
 	floats []Field // of both: what must be finite
+	rounds []Field // of Fields, without the Body's: what is rounded
+	placed bool    // x and y of the Body are rounded
+	angled bool    // its angle or norm is
 	texts  []int   // indexes into Fields
 	counts uint64  // a bit for each of Fields that is a countdown
 	body   uintptr // offset of the Body
@@ -92,6 +106,9 @@ type ActionList struct {
 //	name=speed_left  its name to clients
 //	attr=3           its number among realm's attributes
 //	max=64           the greatest size of a string in bytes (default 32)
+//	q=1/256          a float is rounded to a whole number of these steps at the end of each step of the
+//	                 world, and travels as that number, in the smallest integer type that holds the
+//	                 range min=-128,max=127.99. Values out of the range are clamped to it
 //	countdown        it goes down by one each tick until it is 0; clients that count down
 //	                 themselves are told only when it is set
 //
@@ -100,6 +117,12 @@ type ActionList struct {
 //	kind=7           its number
 //	speed=0.5        the greatest norm that a client may ask for (default 1)
 //	cap=1024         the greatest number of entities (default 4,096)
+//
+// and on an embedded Body also:
+//
+//	q=1/256          x and y are rounded and travel as q= says, with min= and max=
+//	angle=256        the angle is one of so many directions, from -Pi to below Pi
+//	norm=1/64        the norm is rounded to steps, within the greatest speed of all, 256
 func Kinds(zero ...any) KindList {
 	kinds, err := register(zero, newKind)
 	return KindList{kinds, err}
@@ -201,7 +224,7 @@ func (k *Kind) flatten(f reflect.StructField, t reflect.Type, offset uintptr, vi
 	typ := typeOf(t)
 	switch {
 	case typ != 0:
-		field := Field{Name: snake(f.Name), Type: typ, Max: maxTextBytes, offset: offset}
+		field := Field{Name: snake(f.Name), Type: typ, Wire: typ, Max: maxTextBytes, offset: offset}
 		if visible {
 			k.Fields = append(k.Fields, field)
 		} else {
@@ -248,7 +271,7 @@ func (k *Kind) takeOptions(tag tag) error {
 	if k.rows > maxRows {
 		return fmt.Errorf("cap=%d, and %d is the limit", k.rows, maxRows)
 	}
-	return nil
+	return k.takeQuants(&tag)
 }
 
 // check refuses a kind that some dialect could not tell of.
@@ -258,10 +281,13 @@ func (k *Kind) check() error {
 		if i < maxFields && f.Countdown {
 			k.counts |= 1 << i
 		}
-		bytes += f.Type.Bytes()
+		bytes += f.Wire.Bytes()
 		if f.Type == Text {
 			bytes += f.Max
 			k.texts = append(k.texts, i)
+		}
+		if f.Step != 0 && !f.InBody {
+			k.rounds = append(k.rounds, f)
 		}
 	}
 	for _, f := range append(k.Fields[:len(k.Fields):len(k.Fields)], k.hidden...) {
@@ -313,9 +339,12 @@ func newAction(t reflect.Type) (*Action, error) {
 }
 
 func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
-	field := Field{Name: snake(f.Name), Type: typ, Attr: noAttr, offset: f.Offset}
+	field := Field{Name: snake(f.Name), Type: typ, Wire: typ, Attr: noAttr, offset: f.Offset}
 	if tag.kind >= 0 || tag.action >= 0 || tag.rows > 0 || tag.speed >= 0 {
 		return field, errors.New("kind=, speed=, cap= and action= stand at the Body, or at a field `_ struct{}`")
+	}
+	if tag.turns != 0 || tag.norm != 0 {
+		return field, errors.New("angle= and norm= stand at the Body")
 	}
 	if tag.countdown && (typ < U8 || typ > U64) {
 		return field, errors.New("a countdown is an unsigned number")
@@ -327,16 +356,21 @@ func newField(f reflect.StructField, typ Type, tag tag) (Field, error) {
 	if tag.attr >= 0 {
 		field.Attr = uint16(tag.attr)
 	}
-	if typ == Text {
+	var err error
+	switch {
+	case tag.step != 0:
+		err = field.quantise(&tag)
+	case tag.low != "" || tag.high != "" && typ != Text:
+		err = errors.New("min= and max= are the range of q=, or max= the size of a string")
+	case typ == Text:
 		field.Max = defaultTextBytes
-		if tag.max > 0 {
-			field.Max = tag.max
-		}
-		if field.Max > maxTextBytes {
-			return field, fmt.Errorf("max=%d, and %d is the limit", field.Max, maxTextBytes)
+		if tag.high != "" {
+			if field.Max, err = number(tag.high, 1, maxTextBytes); err != nil {
+				err = fmt.Errorf("tag %q: %w", "max="+tag.high, err)
+			}
 		}
 	}
-	return field, nil
+	return field, err
 }
 
 // typeOf returns the type of a Go type, or 0.

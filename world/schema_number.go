@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -113,8 +114,7 @@ func (s *Schema) numberActions() error {
 // and where a tag gives two kinds one number their types must agree.
 func (s *Schema) numberAttributes() error {
 	type attribute struct {
-		typ  Type
-		name string
+		is, name string
 	}
 	taken := map[uint16]attribute{}
 	for _, k := range s.Kinds {
@@ -124,10 +124,11 @@ func (s *Schema) numberAttributes() error {
 				continue
 			}
 			other, ok := taken[f.Attr]
-			if ok && (other.typ != f.Type || other.name != f.Name) {
-				return fmt.Errorf("world: attribute %d is %s %s and, in kind %s, %s %s", f.Attr, other.typ, other.name, k.Name, f.Type, f.Name)
+			own := attribute{f.describe(), f.Name}
+			if ok && other != own {
+				return fmt.Errorf("world: attribute %d is %s %s and, in kind %s, %s %s", f.Attr, other.is, other.name, k.Name, own.is, f.Name)
 			}
-			taken[f.Attr] = attribute{f.Type, f.Name}
+			taken[f.Attr] = own
 		}
 	}
 	next := uint16(0)
@@ -145,20 +146,36 @@ func (s *Schema) numberAttributes() error {
 	return nil
 }
 
+// describe says what clients have to agree on to read the field.
+func (f *Field) describe() string {
+	if f.Step == 0 {
+		return f.Type.String()
+	}
+	return fmt.Sprintf("%v in %v steps of %v from %d to %d", f.Type, f.Wire, f.Step, f.low, f.high)
+}
+
 // fingerprint tells two games apart that a recording must not mix up.
 func (s *Schema) fingerprint(name string) uint64 {
 	h := hashText(1, name)
 	for _, k := range s.Kinds {
 		h = hashText(hash(h, uint64(k.Number)), k.Name)
 		for _, f := range append(k.Fields[:len(k.Fields):len(k.Fields)], k.hidden...) {
-			h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
+			h = f.fingerprint(h)
 		}
 	}
 	for _, a := range s.Actions {
 		h = hashText(hash(h, uint64(a.Number)), a.Name)
 		for _, f := range a.Fields {
-			h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
+			h = f.fingerprint(h)
 		}
+	}
+	return h
+}
+
+func (f *Field) fingerprint(h uint64) uint64 {
+	h = hash(hash(hashText(h, f.Name), uint64(f.Type)), uint64(f.Max))
+	if f.Step != 0 {
+		h = hash(hash(hash(h, math.Float64bits(f.Step)), uint64(f.low)), uint64(f.high))
 	}
 	return h
 }
@@ -197,8 +214,9 @@ func (s *Schema) ActionNamed(name string) *Action {
 type tag struct {
 	name               string
 	attr, kind, action int
-	max, rows          int
-	speed              float64
+	rows, turns        int
+	speed, step, norm  float64
+	low, high          string // min= and max=: what they are depends on the type of the field
 	countdown          bool
 }
 
@@ -222,8 +240,21 @@ func parseTag(text string) (tag, error) {
 			t.kind, err = number(value, 1, maxKinds)
 		case "action":
 			t.action, err = number(value, 0, maxActions-1)
-		case "max":
-			t.max, err = number(value, 1, maxTextBytes)
+		case "min", "max":
+			if value == "" {
+				err = errors.New("empty")
+			}
+			if key == "min" {
+				t.low = value
+			} else {
+				t.high = value
+			}
+		case "q":
+			t.step, err = parseStep(value)
+		case "norm":
+			t.norm, err = parseStep(value)
+		case "angle":
+			t.turns, err = number(value, 2, maxTurns)
 		case "cap":
 			t.rows, err = number(value, 1, maxRows)
 		case "countdown":

@@ -111,7 +111,7 @@ func New(g Game, c Config) (*Sim, error) {
 		g.Setup(s.world)
 		s.world.setUp = s.world.born
 	}
-	s.world.settle()
+	s.world.settle(nil)
 	s.publish()
 	return s, nil
 }
@@ -211,6 +211,7 @@ func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32
 		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
 			return s.refuse(Malformed)
 		}
+		v = f.rounded(v)
 		if v.Type == Entity {
 			if v.bits >= TempEntity && v.bits < 1<<16 {
 				in.temp = uint16(v.bits)

@@ -45,7 +45,7 @@ func (s *Sim) run(tick uint64) {
 			w.players.remove(in.Player)
 		}
 	}
-	w.settle()
+	w.settle(&m.before)
 	s.harvest(m)
 }
 

@@ -105,7 +105,8 @@ func (w *World) begin(tick uint64) {
 
 // settle ends a step: it makes what the game left behind fit to be told. A float
 // that is NaN or infinite becomes 0, a string is cut to its size and to UTF-8.
-func (w *World) settle() {
+// What the schema quantises is rounded. before is the world at the beginning of the step, nil after Setup.
+func (w *World) settle(before *snapshot) {
 	for _, t := range w.tables {
 		k := t.kind
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
@@ -118,6 +119,9 @@ func (w *World) settle() {
 			for _, i := range k.texts {
 				s := k.Fields[i].text(p)
 				*s = fitText(*s, k.Fields[i].Max)
+			}
+			if k.placed || k.angled || k.rounds != nil {
+				w.round(t, row, before)
 			}
 			if k.HasBody {
 				t.body(row).notice(w.tick)

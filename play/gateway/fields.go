@@ -104,8 +104,8 @@ func (f *fieldCosts) bytes(s *world.Schema) (b FieldBytes) {
 	return b
 }
 
-// plainSize is the size of a field in a record: that of its type.
-func plainSize(f *world.Field, _ int) int { return f.Type.Bytes() }
+// plainSize is the size of a field in a record: that of its type on the wire.
+func plainSize(f *world.Field, _ int) int { return f.Wire.Bytes() }
 
 // realmSize is the size of a field in a block of realm. A position has six bytes, three for either axis. An attribute has its
 // number before it, and a text the size in two bytes.
@@ -114,7 +114,7 @@ func realmSize(f *world.Field, i int) int {
 	case f.Type == world.Text:
 		return 2 + 2
 	case !f.InBody:
-		return 2 + f.Type.Bytes()
+		return 2 + f.Wire.Bytes()
 	case i == world.FieldX || i == world.FieldY:
 		return 3
 	}

@@ -54,7 +54,7 @@ func (m mischief) steering(o world.Order) []byte {
 
 // poke are the parameters of the action, of the right types and any values.
 func (m mischief) poke(o world.Order) []byte {
-	return message.AppendParams(nil, []world.Value{
+	return message.AppendParams(nil, make([]world.Field, 4), []world.Value{
 		world.UintValue(world.U32, uint64(m.Uint32())), world.UintValue(world.Entity, uint64(uint16(m.Uint32()))),
 		world.TextValue(string(m.bytes(40))), world.FloatValue(world.F64, float64(m.float())),
 	}, o)

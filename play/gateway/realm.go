@@ -421,7 +421,7 @@ func (d *Realm) encodeDone(h *Hub, m *core.Mux) {
 		}
 		d.values = d.values[:0]
 		for j := range ev.Action.Fields {
-			d.values = append(d.values, schema.ToRealm(ev.Params[j], &d.doneRaw))
+			d.values = append(d.values, schema.ToRealm(&ev.Action.Fields[j], ev.Params[j], &d.doneRaw))
 		}
 		var action core.Action
 		var list core.Actions

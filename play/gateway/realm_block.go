@@ -19,7 +19,7 @@ func (d *Realm) block(c *world.Change) core.Entity {
 		f := &c.Kind.Fields[i]
 		switch {
 		case !f.InBody:
-			d.attributes = append(d.attributes, core.Attribute{ID: f.Attr, Value: schema.ToRealm(c.Value(i), &d.raw)})
+			d.attributes = append(d.attributes, core.Attribute{ID: f.Attr, Value: schema.ToRealm(f, c.Value(i), &d.raw)})
 		case i == world.FieldX || i == world.FieldY:
 			e.Has |= core.HasPosition
 		case i == world.FieldAngle:

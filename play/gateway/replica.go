@@ -98,7 +98,8 @@ func (d *Replica) FieldBytes() (b FieldBytes) {
 	_ = d.loop(func() { // a closed server has none
 		for _, k := range d.hub.sim.Schema().Kinds {
 			for i := range k.Fields {
-				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k], 1+i)})
+				at, shared := message.VariableOf(k, i)
+				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k], at) / uint64(shared)})
 			}
 		}
 	})
@@ -125,9 +126,9 @@ var replicaTypes = [...]core.DataType{
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
 	for _, k := range d.hub.sim.Schema().Kinds {
-		variables := []core.Variable{{Name: message.ReplicaEntity, Type: core.DataUshort}}
-		for _, f := range k.Fields {
-			variables = append(variables, core.Variable{Name: f.Name, Type: replicaTypes[f.Type]})
+		var variables []core.Variable
+		for _, v := range message.Variables(k) {
+			variables = append(variables, core.Variable{Name: v.Name, Type: replicaTypes[v.Type]})
 		}
 		link, err := store.AddKind(k.Name, variables...)
 		if err != nil {
@@ -267,13 +268,9 @@ func (d *Replica) forget() {
 // set gives the variables of an entity their values.
 func (d *Replica) set(e *replica.Entity, c *world.Change) {
 	for i := range world.Fields(c.Mask) {
-		v := c.Value(i)
-		if v.Type == world.Text {
-			d.buf = append(d.buf[:0], v.Text()...)
-		} else {
-			d.buf = v.AppendTo(d.buf[:0], message.Little)
-		}
-		e.Set(1+i, d.buf)
+		at, _ := message.VariableOf(c.Kind, i)
+		d.buf = message.AppendVariable(d.buf[:0], c, i)
+		e.Set(at, d.buf)
 	}
 }
 

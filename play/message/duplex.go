@@ -74,7 +74,7 @@ func AppendDuplexDone(b []byte, ev *world.Event) []byte {
 	b = binary.BigEndian.AppendUint16(b, ev.Wire)
 	b = binary.BigEndian.AppendUint16(b, uint16(ev.Action.Number))
 	b = binary.BigEndian.AppendUint16(b, uint16(ev.Tick))
-	return AppendParams(b, ev.Params[:len(ev.Action.Fields)], Big)
+	return AppendParams(b, ev.Action.Fields, ev.Params[:len(ev.Action.Fields)], Big)
 }
 
 // ParseDuplexDone reads what AppendDuplexDone writes. The action is one of s.

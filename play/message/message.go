@@ -37,10 +37,10 @@ func ParseSteer(b []byte, o world.Order) (st world.Steering, ok bool) {
 	return st, r.Done()
 }
 
-// AppendParams appends the parameters of an action.
-func AppendParams(b []byte, params []world.Value, o world.Order) []byte {
+// AppendParams appends the parameters of an action, of which fields has one each.
+func AppendParams(b []byte, fields []world.Field, params []world.Value, o world.Order) []byte {
 	for i := range params {
-		b = params[i].AppendTo(b, o)
+		b = fields[i].Encode(params[i]).AppendTo(b, o)
 	}
 	return b
 }
@@ -53,7 +53,7 @@ func ParseParams(a *world.Action, b []byte, o world.Order) (params [world.MaxPar
 
 // AppendAct appends "action u16, parameters".
 func AppendAct(b []byte, a *world.Action, params []world.Value, o world.Order) []byte {
-	return AppendParams(order(o).AppendUint16(b, uint16(a.Number)), params, o)
+	return AppendParams(order(o).AppendUint16(b, uint16(a.Number)), a.Fields, params, o)
 }
 
 // ParseAct reads what AppendAct writes. The action is one of s.
@@ -98,7 +98,7 @@ func appendName(b []byte, name string) []byte {
 // AppendFields appends all fields of an entity, in the order of its kind.
 func AppendFields(b []byte, c *world.Change, o world.Order) []byte {
 	for i := range c.Kind.Fields {
-		b = c.Value(i).AppendTo(b, o)
+		b = c.Kind.Fields[i].Encode(c.Value(i)).AppendTo(b, o)
 	}
 	return b
 }
@@ -107,7 +107,7 @@ func AppendFields(b []byte, c *world.Change, o world.Order) []byte {
 // long as fields.
 func ParseFields(values []world.Value, fields []world.Field, b []byte, o world.Order) (rest []byte, ok bool) {
 	for i := range fields {
-		v, n, ok := world.ParseValue(fields[i].Type, fields[i].Max, b, o)
+		v, n, ok := fields[i].Parse(b, o)
 		if !ok {
 			return nil, false
 		}

@@ -103,7 +103,7 @@ func codecs(t testing.TB, sim *world.Sim) map[string]codec {
 		}
 		values := make([]world.Value, len(k.Fields))
 		rest, ok := ParseFields(values, k.Fields, b, o)
-		return append(AppendParams(nil, values, o), rest...), ok
+		return append(AppendParams(nil, k.Fields, values, o), rest...), ok
 	}
 	records := func(o world.Order) codec {
 		b, _ := AppendRecord(nil, ball(t, sim), o, 100)
@@ -138,9 +138,9 @@ func codecs(t testing.TB, sim *world.Sim) map[string]codec {
 	}
 	return map[string]codec{
 		"replica: `steer`": steer(Little), "relay: 0 to": steer(Big), "duplex: UPDATE_MSG of own SID": steer(Big),
-		"replica: `throw` of a client": {AppendParams(nil, []world.Value{one, two}, Little), func(b []byte) ([]byte, bool) {
+		"replica: `throw` of a client": {AppendParams(nil, throw.Fields, []world.Value{one, two}, Little), func(b []byte) ([]byte, bool) {
 			params, ok := ParseParams(throw, b, Little)
-			return AppendParams(nil, params[:2], Little), ok
+			return AppendParams(nil, throw.Fields, params[:2], Little), ok
 		}, false},
 		"relay: 1 to": act, "duplex: query 64": act,
 		"duplex: query 65":               sized("hi"),
@@ -266,14 +266,14 @@ func TestParametersOfEachType(t *testing.T) {
 			world.UintValue(world.Bool, 1), world.IntValue(world.I8, -3), world.UintValue(world.U64, 1<<63), world.IntValue(world.I32, -70_000),
 			world.FloatValue(world.F32, math.Pi), world.FloatValue(world.F64, -1e300), world.TextValue("gute Nacht, Welt…"), world.UintValue(world.Entity, 32_767),
 		}
-		b := AppendParams(nil, want[:], o)
+		b := AppendParams(nil, a.Fields, want[:], o)
 		if got, ok := ParseParams(a, b, o); !ok || got != want {
 			t.Errorf("%+v: %x is %v", o, b, got)
 		}
 		for i, bad := range map[int]world.Value{0: world.UintValue(world.U8, 2), 4: world.FloatValue(world.F32, math.NaN()), 6: world.TextValue("more than twenty bytes")} {
 			params := want
 			params[i] = bad
-			if _, ok := ParseParams(a, AppendParams(nil, params[:], o), o); ok {
+			if _, ok := ParseParams(a, AppendParams(nil, a.Fields, params[:], o), o); ok {
 				t.Errorf("%+v: parameter %d is taken as %v", o, i, bad)
 			}
 		}

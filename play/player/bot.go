@@ -205,13 +205,23 @@ func (b *Bot) notice(n Notice) {
 		if b.since.IsZero() {
 			return
 		}
-		if own, ok := b.player.Own(); ok && own.Angle == b.asked {
+		if own, ok := b.player.Own(); ok && b.sees(own) {
 			b.Tally.Seen++
 			b.Tally.Latencies = append(b.Tally.Latencies, time.Since(b.since))
 			b.since = time.Time{}
 			b.stir()
 		}
 	}
+}
+
+// sees reports whether an entity has the direction that the bot asked for, which the game may round.
+func (b *Bot) sees(own Thing) bool {
+	k := b.player.cfg.Schema.Kind(own.Kind)
+	if k == nil || !k.HasBody {
+		return own.Angle == b.asked
+	}
+	f := &k.Fields[world.FieldAngle]
+	return f.Encode(world.FloatValue(f.Type, float64(own.Angle))) == f.Encode(world.FloatValue(f.Type, float64(b.asked)))
 }
 
 func (b *Bot) stir() {

@@ -210,7 +210,7 @@ func (v realmVoice) act(a *world.Action, params []world.Value) error {
 			id, _ := v.Temporary()
 			p = world.UintValue(world.Entity, uint64(id))
 		}
-		values = append(values, schema.ToRealm(p, &texts))
+		values = append(values, schema.ToRealm(&a.Fields[i], p, &texts))
 	}
 	action, err := v.Codec().Action(uint16(a.Number), values...)
 	if err != nil {

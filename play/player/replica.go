@@ -144,14 +144,20 @@ func (r *replicaReader) own() (t Thing, ok bool) {
 }
 
 func readThing(values *replica.Values, link uint16, id uint8, k *world.Kind) Thing {
-	value := func(name string) float64 {
-		v, ok := values.EntityValue(link, id, name)
+	if !k.HasBody {
+		return Thing{Kind: k.Number}
+	}
+	value := func(field int) float64 {
+		got, ok := values.EntityValue(link, id, message.VariableName(k, field))
 		if !ok { // it came into sight a moment ago, and this is still on its way
 			return 0
 		}
+		v, _ := message.ParseVariable(k, field, got.Data)
 		return v.Float()
 	}
-	return Thing{Kind: k.Number, X: value("x"), Y: value("y"), Angle: float32(value("angle")), Norm: float32(value("norm"))}
+	return Thing{
+		Kind: k.Number, X: value(world.FieldX), Y: value(world.FieldY), Angle: float32(value(world.FieldAngle)), Norm: float32(value(world.FieldNorm)),
+	}
 }
 
 func (v replicaVoice) steer(angle, norm float32) error {
@@ -159,7 +165,7 @@ func (v replicaVoice) steer(angle, norm float32) error {
 }
 
 func (v replicaVoice) act(a *world.Action, params []world.Value) error {
-	return v.Send(replica.Ordered, a.Name, message.AppendParams(nil, params, message.Little))
+	return v.Send(replica.Ordered, a.Name, message.AppendParams(nil, a.Fields, params, message.Little))
 }
 
 func (v replicaVoice) say(_ context.Context, text string) error {

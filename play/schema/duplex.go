@@ -51,7 +51,7 @@ func end(fields []world.Field, b []byte, at int) int {
 			}
 			at += int(b[at])
 		}
-		at += fields[i].Type.Bytes()
+		at += fields[i].Wire.Bytes()
 	}
 	return at
 }

@@ -23,7 +23,7 @@ func Realm(s *world.Schema) (core.Schema, error) {
 			if f.InBody {
 				continue
 			}
-			field := core.Field{Name: f.Name, Type: realmTypes[f.Type]}
+			field := core.Field{Name: f.Name, Type: realmTypes[f.Wire]}
 			if was, ok := out.Attributes[f.Attr]; ok && was.Type != field.Type {
 				return out, fmt.Errorf("schema: realm: the fields %s and %s have the attribute %d and different types: give one another with the tag attr=", was.Name, f.Name, f.Attr)
 			}
@@ -33,16 +33,16 @@ func Realm(s *world.Schema) (core.Schema, error) {
 	for _, a := range s.Actions {
 		fields := []core.Field{}
 		for _, f := range a.Fields {
-			fields = append(fields, core.Field{Name: f.Name, Type: realmTypes[f.Type]})
+			fields = append(fields, core.Field{Name: f.Name, Type: realmTypes[f.Wire]})
 		}
 		out.Actions[uint16(a.Number)] = fields
 	}
 	return out, nil
 }
 
-// ToRealm converts a value of the world to one of realm. The bytes of a text are appended to raw, and the result shares them.
-func ToRealm(v world.Value, raw *[]byte) core.Value {
-	switch v.Type {
+// ToRealm converts a value of a field to one of realm. The bytes of a text are appended to raw, and the result shares them.
+func ToRealm(f *world.Field, v world.Value, raw *[]byte) core.Value {
+	switch v = f.Encode(v); v.Type {
 	case world.Bool, world.U8:
 		return core.U8(uint8(v.Uint()))
 	case world.U16:
@@ -73,15 +73,15 @@ func ToRealm(v world.Value, raw *[]byte) core.Value {
 
 // FromRealm converts a parameter to a value of the world. It returns false for a value that the field cannot have.
 func FromRealm(f *world.Field, v core.Value) (world.Value, bool) {
-	switch f.Type {
+	switch f.Wire {
 	case world.Bool:
 		return world.UintValue(f.Type, v.Uint()), v.Uint() <= 1
 	case world.I8, world.I16, world.I32, world.I64:
-		return world.IntValue(f.Type, v.Int()), true
+		return f.Decode(world.IntValue(f.Wire, v.Int()))
 	case world.F32, world.F64:
 		return world.FloatValue(f.Type, v.Float()), true
 	case world.Text:
 		return world.TextValue(string(v.Text())), len(v.Text()) <= f.Max
 	}
-	return world.UintValue(f.Type, v.Uint()), true
+	return f.Decode(world.UintValue(f.Wire, v.Uint()))
 }
