@@ -103,13 +103,33 @@ func (p *Path) drainNow(at time.Duration) {
 		return
 	}
 	switch {
+	case p.mode == wide && p.isSuspect(at):
+		p.tried, p.came = true, p.least.rtt+p.noise+p.queue
+		p.pause(at, cutDrain)
 	case p.mode == competing, p.mode == alone && (p.noise+p.queue > mostNoise || p.loss.share > p.loss.own+lossy):
-		p.trial, p.paid, p.before = true, 0, p.look().arrived
-		p.payBack(at, max(p.queue, cutDrain))
+		late := max(p.queue, cutDrain)
+		p.pause(at, late)
+		p.paid = 0
+		p.payBack(at, late)
 	case p.mode == alone && p.drained%3 == 0:
 		p.paid = 0
 		p.payBack(at, p.queue+lookDrain)
 	}
+}
+
+// isSuspect reports whether a wide path may have come to a full queue, and has never seen the link without it. Then something is lost, or
+// packets have waited for long since the queue was shorter for a moment. Who is late for the pause of the others waits for the next one.
+func (p *Path) isSuspect(at time.Duration) bool {
+	if at%drainEvery > trialEnd {
+		return false
+	}
+	long, lossy := p.noise+p.queue > mostNoise+2*p.jitter, p.loss.isDoubtful()
+	return long && (lossy || p.drained%3 == 0) || lossy && !p.tried
+}
+
+// pause begins a trial. What is sent at its end shows what is left of the queue: see Acked.
+func (p *Path) pause(at, late time.Duration) {
+	p.trial, p.resumed, p.left, p.before = true, at+late, -1, p.look().arrived
 }
 
 // narrows begins to limit what is sent. The round trip that is known from long before is of a faster path, on which the size of a
@@ -129,7 +149,12 @@ func (p *Path) judgeWide(at time.Duration, s *seen, cut bool) {
 	} else {
 		p.over = 0
 	}
+	trial := p.trial && at >= p.resumed+p.smoothed
+	p.trial = p.trial && !trial
 	switch {
+	case trial && p.left >= 0 && p.came-p.least.rtt-p.left > mostNoise/2+2*p.jitter:
+		p.narrows(at) // what waits goes away when we are silent
+		p.giveWay(at, p.before)
 	case cut:
 		p.narrows(at)
 		p.giveWayToLoss(at, s.arrived)
@@ -144,7 +169,7 @@ func (p *Path) judgeAlone(at time.Duration, s *seen, cut bool) {
 	used, trial := p.isUsed(s), p.trial
 	p.trial = false
 	switch want := p.target() + 2*p.jitter; {
-	case trial && p.noise+p.queue > mostNoise:
+	case trial && p.left > mostNoise:
 		p.compete(s.arrived)
 		return
 	case p.queue > want:
@@ -189,14 +214,15 @@ func (p *Path) payBack(at, late time.Duration) {
 	p.deaf = at + late + p.newest().took + p.smoothed
 }
 
-// growRate looks for more: carefully about the rate that was too much the last time, ever faster elsewhere.
+// growRate looks for more: carefully about the rate that was too much the last time, and while something waits, as a hundred of us
+// would fill the queue before any of them sees it. Elsewhere ever faster.
 func (p *Path) growRate(at time.Duration) {
 	p.grown, p.vain = at, 0
 	if at < p.careful && p.rate >= p.known {
 		p.rate += p.rate / 256
 		return
 	}
-	if p.rate > p.known*3/4 && p.rate < p.known*5/4 {
+	if p.rate > p.known*3/4 && p.rate < p.known*5/4 || p.queue > fewWait {
 		p.grow = leastGrowth
 	}
 	// Who has less than narrowRate grows faster than who has more, so that they meet.
@@ -217,12 +243,12 @@ func (p *Path) judgeCompeting(at time.Duration, s *seen) {
 	used, trial := p.isUsed(s), p.trial
 	p.trial = false
 	// At other times too a queue may be short for a moment: one that fills it has just given way.
-	if trial && p.queue < (p.target()+p.jitter)/2 {
+	if trial && p.left >= 0 && p.left < (p.target()+p.jitter)/2 {
 		p.enter(alone)
 		p.rate, p.known = p.before, p.before
 		return
 	}
-	if used {
+	if used && s.acked > 0 { // as TCP, which grows with acknowledgements
 		p.setWindow(p.window + packet*int64(p.newest().took)/int64(max(p.smoothed, time.Millisecond)))
 	}
 	p.leaveIfUnused(used)
@@ -251,7 +277,7 @@ func (p *Path) enter(m mode) {
 	if p.mode == wide {
 		p.credit = 0 // what was sent before was not limited
 	}
-	p.mode, p.over, p.unused, p.grow = m, 0, 0, leastGrowth
+	p.mode, p.over, p.unused, p.grow, p.trial = m, 0, 0, leastGrowth, false
 }
 
 func (p *Path) setWindow(n int64) {

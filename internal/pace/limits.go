@@ -45,9 +45,10 @@ const (
 	mostTarget  = 60 * time.Millisecond
 
 	// leastGrowth and mostGrowth are by how much the rate grows in a tick, in 256ths. It doubles with each tick that
-	// finds no queue: ten times the rate is found within two seconds.
+	// finds no queue of fewWait: ten times the rate is found within two seconds. What relay's probes wait for by themselves is less.
 	leastGrowth = 3
 	mostGrowth  = 16
+	fewWait     = 12 * time.Millisecond
 
 	// mostNoise is how much of a queue that is not ours is borne. It may be the packets of others of us, which come in the same ticks.
 	// More than that is of somebody who fills the queue and would take everything.
@@ -56,9 +57,11 @@ const (
 	// mostLate bounds what is paid back at once.
 	mostLate = 500 * time.Millisecond
 
-	// drainEvery is how often a path with somebody else's queue, or with a loss above lossy, in thousandths, is let run empty.
+	// drainEvery is how often a path with somebody else's queue, or with a loss above lossy, in thousandths, is let run empty. What is
+	// sent in the last trialEnd of that pause shows what is left of the queue: two ticks, or some more.
 	drainEvery = 3 * time.Second
 	lossy      = 20
+	trialEnd   = 120 * time.Millisecond
 
 	// cutDrain is for how long little is sent when much is lost without a queue: who came to a full queue has never seen
 	// the path without it.
@@ -79,6 +82,10 @@ const (
 	// acknowledgement looks like a lost packet: with strangeLoss, a tenth may be lost each way by bad luck.
 	firstOwn = 150
 	mostOwn  = 250
+
+	// doubtful is the loss, in thousandths, above which a wide path is let run empty once in an epoch: the queue may have been full when
+	// we came. Where it is bad luck that costs 300 ms of the far world in 30 s.
+	doubtful = 50
 
 	// lossPatience is how many seconds in a row we give way to a loss before it counts as the path's own.
 	lossPatience = 2

@@ -14,6 +14,7 @@ type lossMeter struct {
 	blamed      int64 // the share, in thousandths, for which we gave way
 	times       uint8 // that we did, and it did not help
 	begun       bool
+	doubt       bool  // in that span more was lost than most paths lose of themselves
 	own         int64 // the share that is the path's own
 }
 
@@ -23,12 +24,13 @@ func (m *lossMeter) add(s *span, at time.Duration) bool {
 		m.begun, m.own, m.since = true, firstOwn, at
 	}
 	m.acked, m.lost = m.acked+int64(s.acked), m.lost+int64(s.lost)
-	all, severe := m.acked+m.lost, m.isSevere()
+	all, severe := m.acked+m.lost, m.isAbove(m.own+strangeLoss)
 	if at-m.since < time.Second || all < lossBytes && at-m.since < lossSpan && !severe || all == 0 {
 		return false
 	}
 	m.share = m.lost * 1000 / (m.acked + m.lost)
 	share := m.share
+	m.doubt = m.isAbove(doubtful)
 	m.since, m.acked, m.lost = at, 0, 0
 	switch {
 	case m.blamed > 0 && share > m.blamed*2/3:
@@ -48,8 +50,11 @@ func (m *lossMeter) add(s *span, at time.Duration) bool {
 	return m.times > 0 || severe // once may be chance
 }
 
-// isSevere reports whether so much was lost that it is not chance: by three standard deviations more than is strange.
-func (m *lossMeter) isSevere() bool {
-	strange := float64(m.acked+m.lost) / packet * float64(m.own+strangeLoss) / 1000 // packets
-	return float64(m.lost)/packet > strange+3*math.Sqrt(strange)+1
+// isDoubtful reports whether more is lost than most paths lose of themselves.
+func (m *lossMeter) isDoubtful() bool { return m.doubt || m.isAbove(doubtful) }
+
+// isAbove reports whether by three standard deviations more was lost than this share, in thousandths: then it is not chance.
+func (m *lossMeter) isAbove(share int64) bool {
+	most := float64(m.acked+m.lost) / packet * float64(share) / 1000 // packets
+	return float64(m.lost)/packet > most+3*math.Sqrt(most)+1
 }

@@ -56,9 +56,13 @@ type Path struct {
 	heeded  bool             // there has been a wait
 	waited  [2]time.Duration // in the last ticks
 	jitter  time.Duration    // how much that differs from tick to tick
-	trial   bool             // all of us have let the queue run empty
-	before  int64            // bytes a second that arrived before that
+	trial   bool             // all of us let the queue run empty, or have just done so
+	resumed time.Duration    // when that ends
+	left    time.Duration    // what still waits at its end, or -1 if that is not known
+	before  int64            // bytes a second that arrived before it
 	drained time.Duration    // which drainEvery it is
+	came    time.Duration    // how long round trips took before the trial of a wide path
+	tried   bool             // there was one in this epoch
 
 	began time.Duration // of the tick under way
 	usual time.Duration // how long ticks take that are not late
@@ -112,6 +116,9 @@ func (p *Path) Estimate() Estimate {
 // Narrow reports whether the path has been seen to hold back what we send: then nothing is sent twice ahead of loss.
 func (p *Path) Narrow() bool { return p.mode != wide }
 
+// Competing reports whether somebody else fills the queue, so that nothing but loss says that we send too much.
+func (p *Path) Competing() bool { return p.mode == competing }
+
 // Sent says that n bytes went out: values, messages, resends and copies alike.
 func (p *Path) Sent(n int) {
 	p.now.sent += int32(n)
@@ -140,6 +147,9 @@ func (p *Path) Acked(at, rtt time.Duration, n int) {
 	if s := &p.now; s.samples == 0 || wait < s.wait {
 		s.wait = wait
 	}
+	if sent := at - rtt; p.trial && sent > p.resumed-trialEnd && sent <= p.resumed && (p.left < 0 || wait < p.left) {
+		p.left = max(wait, 0)
+	}
 	p.now.samples++
 }
 
@@ -161,7 +171,7 @@ func (p *Path) Budget(at time.Duration) int {
 	}
 	p.began = at
 	p.forgive(elapsed)
-	if p.mode == wide && p.isQuiet() {
+	if p.mode == wide && p.isQuiet() && !p.trial {
 		p.loss.acked += int64(p.now.acked)
 		p.turn(elapsed)
 		return Unlimited
@@ -169,9 +179,12 @@ func (p *Path) Budget(at time.Duration) int {
 	p.turn(elapsed)
 	if at >= p.deaf {
 		p.judge(at)
-		p.drainNow(at)
 	}
+	p.drainNow(at)
 	if p.mode == wide {
+		if at < p.resumed {
+			return 0
+		}
 		return Unlimited
 	}
 	share := p.rate * int64(min(elapsed, mostElapsed)) / int64(time.Second)
@@ -226,6 +239,7 @@ func (p *Path) newEpoch(at, rtt time.Duration, n int) {
 	p.leastBefore, p.least = p.least, base{rtt, n, at}
 	p.epochEnd = at + epoch
 	p.full /= 2
+	p.tried = false
 	p.fastestBefore, p.fastest = p.fastest, 0
 }
 

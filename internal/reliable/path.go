@@ -48,7 +48,7 @@ func (s *Sender) Budget(now time.Time) int {
 	if s.path.reach.late == manyLate {
 		s.path.Late(s.path.born + at)
 	}
-	return reach
+	return min(n, reach)
 }
 
 // Path returns what is known of the path.
@@ -61,6 +61,9 @@ func (s *Sender) Path() pace.Estimate {
 
 // Narrow reports whether the path holds back what is sent on it.
 func (s *Sender) Narrow() bool { return s.path != nil && s.path.Narrow() }
+
+// Competing reports whether somebody else fills the queue of the path, and nothing but loss says that we send too much.
+func (s *Sender) Competing() bool { return s.path != nil && s.path.Competing() }
 
 // Beside counts a datagram of n bytes, without headers of IP and UDP, that goes out beside what Poll returns: an acknowledgement, or an
 // unreliable packet.

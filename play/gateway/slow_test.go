@@ -31,7 +31,12 @@ func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) {
 	t.Run("stamp", slowStamp.Serves)
 }
 
-func TestPlayersShareALink(t *testing.T) { t.Run("stamp", slowStamp.Shares) }
+func TestPlayersShareALink(t *testing.T) {
+	t.Run("relay", slowRelay.Shares)
+	t.Run("stamp", slowStamp.Shares)
+}
+
+func TestAHundredPlayersComeOneByOne(t *testing.T) { t.Run("stamp", slowStamp.Crowds) }
 
 func TestALinkWithoutALimitIsToldAll(t *testing.T) {
 	t.Run("relay", slowRelay.HoldsNothingBack)
@@ -101,7 +106,9 @@ func (s *slowSight) Walker(i int) (kit.SlowWalker, bool) {
 // see takes records. A walker's tick tells which is newer.
 func (s *slowSight) see(b []byte, o world.Order) {
 	for r := range message.Records(b, o) {
-		s.seeFields(r.Fields, o)
+		if len(r.Fields) > 0 { // or a player has taken its place
+			s.seeFields(r.Fields, o)
+		}
 	}
 }
 
@@ -171,7 +178,13 @@ func (s *slowRelayServer) Tick(now time.Time) {
 
 func (s *slowRelayServer) Say(time.Time, netip.AddrPort, uint32) {}
 func (s *slowRelayServer) Entered() int                          { return len(s.d.seats) }
-func (s *slowRelayServer) Path(to netip.AddrPort) pace.Estimate  { return s.peers[to].Path() }
+
+func (s *slowRelayServer) Path(to netip.AddrPort) pace.Estimate {
+	if p := s.peers[to]; p != nil {
+		return p.Path()
+	}
+	return pace.Estimate{Budget: pace.Unlimited} // it has not entered yet
+}
 
 type slowRelayClient struct {
 	*relaycore.Endpoint

@@ -417,7 +417,7 @@ func (e *Endpoint) nextReliable(buf []byte) (int, bool) {
 // same system call, and at once if no other has gone out for 20 ms: so they are hardly more than if they were gathered, and
 // who answers a package at once need not wake up again for its confirmation.
 func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
-	if e.probes != nil && e.probes.again != nil {
+	if e.probes != nil && e.probes.again != nil && !(e.looseOut.Len() > 0 && e.probesBehind()) {
 		return e.probes.transmit(e.probeTime(), buf), true
 	}
 	if e.rare != nil && e.again {

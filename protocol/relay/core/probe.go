@@ -8,7 +8,7 @@ import "time"
 // resent: a lost probe costs the peer nothing. The first probes have ids of their own, which later ones repeat. They are as the empty packages
 // that ask a silent peer whether it lives.
 //
-// A probe goes out ahead of a tick's packages. So what it waits for is the queue that earlier ticks have left, and its confirmation says that
+// A probe goes out ahead of a tick's packages, except for probesBehind. So what it waits for is the queue that earlier ticks have left, and its confirmation says that
 // everything sent before it has arrived, or is lost.
 type probes struct {
 	list   [probeIDs]probe
@@ -23,6 +23,7 @@ type probes struct {
 	repeats bool          // the peer has confirmed a repeat
 	ignored uint8         // repeats in a row that it did not confirm, before it has confirmed one
 	loss    int32         // the part of probes that was lost of late, in 65,536ths
+	lost    int32         // bytes that count as lost, and are told when a probe is
 	least   time.Duration // the least round trip of late
 	usual   time.Duration // what it is while nothing waits on the way
 	spread  time.Duration // by how much round trips differ from that
@@ -128,6 +129,11 @@ func (e *Endpoint) probeAnew(now time.Time, one *probe) bool {
 	e.probes.note(one, e.probeTime())
 	return true
 }
+
+// probesBehind reports whether the next probe goes behind the tick's packages. Where somebody else fills the queue, nothing but loss says
+// that too much is sent, and it is the last of a tick that find no place. Every other probe goes ahead all the same: behind a
+// full queue none would come back, and what is lost would be known too late.
+func (e *Endpoint) probesBehind() bool { return e.probes.sent%2 == 0 && e.sender.Competing() }
 
 // transmit writes the probe that is to be sent.
 func (p *probes) transmit(at time.Duration, buf []byte) int {

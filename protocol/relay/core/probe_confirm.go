@@ -108,6 +108,7 @@ func (p *probes) lose(e *Endpoint, now time.Time, one *probe) {
 
 // settle says what became of the bytes before a probe that came or not. As many of them count as lost as of all probes of late: one probe is a
 // twentieth of a second, or a fourth, and where it is lost by bad luck that second would look bad. When something begins to wait it is no bad luck.
+// They are told of when a probe is lost: beside a download each loss halves the rate, and a little of each would halve it all the time.
 func (p *probes) settle(e *Endpoint, now time.Time, one *probe, came bool) {
 	lost := int32(0)
 	switch {
@@ -116,8 +117,10 @@ func (p *probes) settle(e *Endpoint, now time.Time, one *probe, came bool) {
 	case !came:
 		lost = one.bytes
 	}
-	if lost > 0 {
-		e.sender.BesideLost(now, int(lost))
+	p.lost += lost
+	if !came {
+		e.sender.BesideLost(now, int(p.lost))
+		p.lost = 0
 	}
 	e.sender.BesideAcked(now, 0, int(one.bytes-lost))
 }

@@ -20,6 +20,7 @@ const slowBudget = 4096
 
 func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) { slow.Serves(t) }
 func TestPlayersShareALink(t *testing.T)              { slow.Shares(t) }
+func TestAHundredPlayersComeOneByOne(t *testing.T)    { slow.Crowds(t) }
 func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t) }
 func TestNoMoreIsSentBecauseOfDrops(t *testing.T)     { slow.SendsNoMoreForDrops(t) }
 func TestALongerPathIsNoQueue(t *testing.T)           { slow.FollowsALongerPath(t) }
