@@ -9,10 +9,10 @@ import (
 )
 
 // FollowsALongerPath is the law of a path that becomes another one, with a longer round trip and without a limit: at first that looks like a
-// queue, but half a minute later all is told again.
+// queue, but 40 s later all is told again.
 func (d Slow) FollowsALongerPath(t *testing.T) {
 	for _, seed := range chance.Seeds(max(Tier(1, 10, 50), 1)) {
-		got, err := d.Run(seed, 1, SlowPath{For: 10 * time.Second}, SlowPath{For: 40 * time.Second, Longer: 120 * time.Millisecond})
+		got, err := d.Run(seed, 1, SlowPath{For: 10 * time.Second}, SlowPath{For: 50 * time.Second, Longer: 120 * time.Millisecond})
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
 		}

@@ -189,7 +189,7 @@ func (f *Flow) Look(at time.Duration, a Arrivals) {
 		age = at - f.at(0).at
 	}
 	f.waits = max(rtt, age) > max(a.Least, f.watch.usual)+lookWait+2*f.watch.spread
-	f.late = age > a.Least+lateTime
+	f.late = age > max(a.Least, f.watch.least)+lateTime
 }
 
 // arrive tells the path what has come: n bytes of the stream, the last of them in one burst, and datagrams beside. How long

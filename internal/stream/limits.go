@@ -102,6 +102,9 @@ const (
 	// gatherTime is by how much the usual round trip may be longer than the least: peers acknowledge late what they may answer.
 	gatherTime = 25 * time.Millisecond
 
+	// leastEpoch is half of the time for which a least round trip is believed. A narrow path is let run empty more often: see package pace.
+	leastEpoch = 10 * time.Second
+
 	// firstBytes are what a tick may send at first. It is twice as much after each round trip in time, and all from mostFirst on, or after
 	// calmAfter if there is no more to send. A path that is narrow from the beginning has a short queue by that when it is known.
 	firstBytes = 600

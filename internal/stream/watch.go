@@ -5,7 +5,9 @@ import "time"
 // watch finds out that a path takes less than it did, or than was thought, before much is lost on it or waits there: what was sent does
 // not arrive as it did. Until it is known what the path takes, little is sent.
 type watch struct {
-	least  time.Duration // the least round trip of late
+	least  time.Duration // the least round trip of this epoch and the one before
+	newer  time.Duration // that of this epoch
+	epoch  time.Duration // when it ends
 	usual  time.Duration // what it is while nothing waits on the way
 	last   time.Duration // the newest
 	spread time.Duration // by how much it differs from the one before
@@ -50,15 +52,18 @@ func (w *watch) sample(f *Flow, at time.Duration, m *mark, took time.Duration) {
 	calm := w.overdue == 0 && !w.delayed && w.held == 0 && !f.path.Narrow()
 	if w.least == 0 {
 		w.least, w.usual, w.last, w.spread = max(f.least, 1), took, took, firstSpread
+		w.newer, w.epoch = took, at+leastEpoch
 	}
-	w.least = min(w.least, took)
-	w.least += (took - w.least) / 256 // the path may have become longer
+	w.least, w.newer = min(w.least, took), min(w.newer, took)
+	if at >= w.epoch { // the path may have become longer
+		w.least, w.newer, w.epoch = w.newer, took, at+leastEpoch
+	}
 	if took < w.usual {
 		w.usual += (took - w.usual) / 8
 	} else if calm {
 		w.usual += (took - w.usual) / 64 // slower than a queue grows
 	}
-	w.usual = min(w.usual, w.least+gatherTime)
+	w.usual = min(max(w.usual, w.least), w.least+gatherTime)
 	w.delayed, w.late = w.isDelayed(took), w.isLate(f, took)
 	w.waited = w.waited || w.late
 	if w.held == 0 && !w.late {

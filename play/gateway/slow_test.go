@@ -50,6 +50,8 @@ func TestNoMoreIsSentBecauseOfDrops(t *testing.T) {
 func TestALongerPathIsNoQueue(t *testing.T) {
 	t.Run("relay", slowRelay.FollowsALongerPath)
 	t.Run("stamp", slowStamp.FollowsALongerPath)
+	t.Run("duplex", slowDuplexed.FollowsALongerPath)
+	t.Run("realm", slowRealmed.FollowsALongerPath)
 }
 
 // slowWalker is a walker of the kit as an entity.
