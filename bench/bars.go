@@ -143,10 +143,14 @@ func (j *judgement) crowd() {
 	}
 }
 
-// room: "CPU a client below Colyseus's by at least 3 ×; bytes an object-tick at most 12".
+// room: "CPU a client below Colyseus's by at least 3 ×; bytes an object-tick at most 12", and 6.5 where x and y are quantised. That
+// one has half the bytes to send, so its CPU is not held against others.
 func (j *judgement) room() {
 	for _, kase := range roomWork.cases {
-		for _, own := range j.rows("W4", kase, isOurs) {
+		for _, own := range j.rows("W4", kase, func(p Peer) bool { return p.Room == replicaRoomQ }) {
+			j.most("W4", own.Figures["bytes"].Median, 6.5, "%s, %s: bytes an object-tick", own.Peer, kase)
+		}
+		for _, own := range j.rows("W4", kase, func(p Peer) bool { return isOurs(p) && p.Room != replicaRoomQ }) {
 			for _, other := range j.rows("W4", kase, func(p Peer) bool { return !p.Ours && p.Room != udpRoom }) {
 				// Of a client-tick, as not everyone held the rate.
 				if ratio, ok := j.r.ratio("each", other, own); ok {

@@ -16,6 +16,7 @@ var replicaPeers = []Peer{
 	replicaPeer("replica unordered", replica.Reliable),
 	replicaPeer("replica unreliable", replica.Unreliable),
 	{Name: "replica entities", Settings: "an entity an object, x and y in one variable, Replicate in each tick", Ours: true, Only: true, Room: replicaRoom},
+	{Name: "replica entities q", Settings: "the same, x and y in steps of 1/8: 16 bits each", Ours: true, Only: true, Room: replicaRoomQ},
 }
 
 // messageName is empty, as every message carries it: the game has one kind of message.

@@ -7,13 +7,68 @@ import (
 	"net/netip"
 	"time"
 
+	"parley/play/message"
 	"parley/protocol/replica"
 	"parley/protocol/replica/core"
+	"parley/world"
 )
 
 // replicaRoom replicates each object as an entity with one variable of eight bytes: x and y
 // change together, so they need one id and one size.
-var replicaRoom = &Room{Listen: listenReplicaRoom, Join: joinReplicaRoom}
+var replicaRoom = placeForm{
+	core.DataChars,
+	func(b []byte, place [8]byte) []byte { return append(b, place[:]...) },
+	func(_, b []byte) []byte { return b },
+}.room()
+
+// replicaRoomQ does the same with a world that needs no more than eighths of x and y, by the tag of its
+// kind: four bytes, as our game server sends them.
+var replicaRoomQ = placeForm{core.DataUint, putSteps, getSteps}.room()
+
+// object is a thing of a room, from 0 to where the times of roomCycle end.
+type object struct {
+	world.Body `parley:"q=1/8,min=0,max=8191.9"`
+}
+
+var objectKind = func() *world.Kind {
+	sim, err := world.New(world.Game{Kinds: world.Kinds(object{}), Step: func(*world.World, []world.Input) {}}, world.Config{})
+	if err != nil {
+		panic(err) // the tag above is wrong
+	}
+	return sim.Schema().Kinds[0]
+}()
+
+// putSteps appends x and y as steps.
+func putSteps(b []byte, place [8]byte) []byte {
+	for i := world.FieldX; i <= world.FieldY; i++ {
+		f := &objectKind.Fields[i]
+		b = f.Encode(world.FloatValue(f.Type, float64(getFloat(place[4*i:])))).AppendTo(b, message.Little)
+	}
+	return b
+}
+
+// getSteps reads what putSteps writes, and appends x and y as floats.
+func getSteps(out, b []byte) []byte {
+	for i := world.FieldX; i <= world.FieldY; i++ {
+		v, _ := message.ParseVariable(objectKind, i, b)
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(v.Float())))
+	}
+	return out
+}
+
+// placeForm is how the place of an object travels: its type, how it is appended, and how it is read into a buffer or found.
+type placeForm struct {
+	typ core.DataType
+	put func(b []byte, place [8]byte) []byte
+	get func(buf, b []byte) []byte
+}
+
+func (p placeForm) room() *Room {
+	return &Room{
+		Listen: func(objects int) (RoomServer, error) { return listenReplicaRoom(objects, p) },
+		Join:   func(now time.Time, addr netip.AddrPort) (Member, error) { return joinReplicaRoom(now, addr, p) },
+	}
+}
 
 const (
 	roomKind  = "o"
@@ -28,10 +83,12 @@ func getFloat(b []byte) float32    { return math.Float32frombits(binary.LittleEn
 type replicaRoomServer struct {
 	*replica.Server
 	objects []*replica.Entity // owned by the loop
+	form    placeForm
+	buf     []byte
 }
 
-func listenReplicaRoom(objects int) (RoomServer, error) {
-	r := &replicaRoomServer{}
+func listenReplicaRoom(objects int, form placeForm) (RoomServer, error) {
+	r := &replicaRoomServer{form: form}
 	s, err := replica.Listen(loopback, replica.Config{}, func(c *replica.Conn, ev replica.Event) {
 		if ev.Kind != replica.EventConnected {
 			return
@@ -49,7 +106,7 @@ func listenReplicaRoom(objects int) (RoomServer, error) {
 	r.Server = s
 	doErr := s.Do(func() {
 		var kind uint16
-		kind, err = s.Store().AddKind(roomKind, core.Variable{Name: roomPlace, Type: core.DataChars})
+		kind, err = s.Store().AddKind(roomKind, core.Variable{Name: roomPlace, Type: form.typ})
 		for range objects {
 			o, e := s.Store().NewEntity(kind)
 			r.objects, err = append(r.objects, o), errors.Join(err, e)
@@ -61,8 +118,8 @@ func listenReplicaRoom(objects int) (RoomServer, error) {
 func (r *replicaRoomServer) Tick(place func(object int) [8]byte) (err error) {
 	gone := r.Do(func() {
 		for i, o := range r.objects {
-			b := place(i)
-			err = errors.Join(err, o.Set(0, b[:]))
+			r.buf = r.form.put(r.buf[:0], place(i))
+			err = errors.Join(err, o.Set(0, r.buf))
 		}
 		r.Replicate(roomBudget)
 	})
@@ -72,10 +129,11 @@ func (r *replicaRoomServer) Tick(place func(object int) [8]byte) (err error) {
 func (r *replicaRoomServer) Bytes() uint64 { return r.Stats().Socket.OutBytes }
 
 // joinReplicaRoom begins a client that looks at another object each time.
-func joinReplicaRoom(now time.Time, addr netip.AddrPort) (Member, error) {
+func joinReplicaRoom(now time.Time, addr netip.AddrPort, form placeForm) (Member, error) {
 	e := core.NewClient(now, addr, replica.Config{}, replicaShared)
 	var linked bool
 	var times uint8
+	var buf []byte
 	return newDatagramMember(addr, endpoint{
 		core:  e,
 		ready: func() bool { return linked },
@@ -96,7 +154,8 @@ func joinReplicaRoom(now time.Time, addr netip.AddrPort) (Member, error) {
 					}
 					times++
 					if v, ok := e.Values().EntityValue(kind, times%roomObjects, roomPlace); ok {
-						take(v.Data)
+						buf = form.get(buf[:0], v.Data)
+						take(buf)
 					}
 				case replica.EventClosed:
 					return ev.Close

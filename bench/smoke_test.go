@@ -97,9 +97,26 @@ func TestACrowdIsServed(t *testing.T) {
 }
 
 func TestARoomIsSeen(t *testing.T) {
-	figures := smoke(t, roomWork, "replica entities", "60 Hz")
-	if figures["seen"] < 50 || figures["bytes"] < 8 || figures["bytes"] > 12 {
-		t.Errorf("got %v", figures)
+	for peer, bytes := range map[string]float64{"replica entities": 8, "replica entities q": 4} {
+		figures := smoke(t, roomWork, peer, "60 Hz")
+		if figures["seen"] < 50 || figures["bytes"] < bytes || figures["bytes"] > bytes+4 {
+			t.Errorf("%s: got %v", peer, figures)
+		}
+	}
+}
+
+// The clients of either room see places as they were moved to: the one to the bit, the other to an eighth.
+func TestAPlaceIsWhatItWas(t *testing.T) {
+	for x := float32(0); x < 8192; x += 8192.0 / 65521 {
+		var place [8]byte
+		putFloat(place[:4], x)
+		putFloat(place[4:], x/8)
+		got := getSteps(nil, putSteps(nil, place))
+		for i, want := range []float32{x, x / 8} {
+			if off := getFloat(got[4*i:]) - min(want, 8191.875); off < -1.0/16 || off > 1.0/16 {
+				t.Fatalf("%v is seen as %v", want, getFloat(got[4*i:]))
+			}
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func (f *Field) steps(v float64) int64 {
 // float returns a number of steps as the field has it. It is one product, rounded to the field's type: there is
 // nothing in it that two machines could do in another way.
 func (f *Field) float(n int64) float64 {
-	v := float64(n) * f.Step
+	v := float64(float64(n) * f.Step)
 	if f.Type == F32 {
 		return float64(float32(v))
 	}

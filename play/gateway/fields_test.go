@@ -21,16 +21,28 @@ type sign struct {
 	Lit        bool
 }
 
+// lamp is an entity whose floats are quantised.
+type lamp struct {
+	world.Body `parley:"q=1/256,min=-128,max=127.99,angle=256,norm=1/64"`
+	Glow       float32 `parley:"q=0.5,min=0,max=100"`
+}
+
 // signGame has some signs. Every tick changes another of their fields.
 func signGame() world.Game {
 	g := pawnGame()
 	step := g.Step
-	g.Kinds = world.Kinds(pawn{}, sign{})
+	g.Kinds = world.Kinds(pawn{}, sign{}, lamp{})
 	g.Step = func(w *world.World, in []world.Input) {
 		for world.Count[sign](w) < 5 {
 			world.Spawn(w, sign{Body: world.Body{X: float64(world.Count[sign](w)), Norm: 1}})
 		}
+		for world.Count[lamp](w) < 3 {
+			world.Spawn(w, lamp{Body: world.Body{X: float64(world.Count[lamp](w)), Norm: 1}})
+		}
 		step(w, in)
+		for _, l := range world.All[lamp](w) {
+			l.X, l.Glow = l.X+1.0/3, l.Glow+0.3
+		}
 		for _, s := range world.All[sign](w) {
 			switch w.Tick() % 5 {
 			case 0:
@@ -101,6 +113,9 @@ func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 	}
 	if n := got.Of("sign", "reads"); n == 0 || n != 4*got.Of("sign", "lit") {
 		t.Errorf("%d bytes of a field of 4, %d of one of 1", n, got.Of("sign", "lit"))
+	}
+	if x, glow := got.Of("lamp", "x"), got.Of("lamp", "glow"); x == 0 || x != 2*glow {
+		t.Errorf("%d bytes of a field of 2, %d of one of 1", x, glow)
 	}
 	got = r.costs.bytes(schema)
 	if sum(got) != blocks {

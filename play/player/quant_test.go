@@ -116,4 +116,8 @@ func TestQuantisedBodiesOverEachDialect(t *testing.T) {
 			})
 		})
 	}
+	// x and y share a variable of four bytes, and each has the half of it.
+	if f := s.Stats().Fields.Replica; f.Of("bee", "x") < 2*40 || f.Of("bee", "x") != f.Of("bee", "y") || f.Of("bee", "norm")*f.Of("bee", "sprite") == 0 {
+		t.Errorf("%d bytes of x, %d of y", f.Of("bee", "x"), f.Of("bee", "y"))
+	}
 }
