@@ -129,6 +129,11 @@ func (p *Path) Sent(n int) {
 // timed may be a packet of its own, of which no bytes count: then n is 0.
 func (p *Path) Acked(at, rtt time.Duration, n int) {
 	p.now.acked += int32(n)
+	p.Timed(at, rtt, n)
+}
+
+// Timed says that a datagram of n bytes took rtt there and back, if that is above 0. That they arrived is not counted.
+func (p *Path) Timed(at, rtt time.Duration, n int) {
 	if rtt <= 0 {
 		return
 	}

@@ -21,12 +21,10 @@ type ackRange struct {
 	count uint32
 }
 
-// add adds an acknowledgement of n. It returns how many older ones were forgotten to make
+// add adds an acknowledgement of n that is due then. It returns how many older ones were forgotten to make
 // room.
-func (a *acks) add(at time.Duration, n uint64, c *ReceiveConfig, b *Pool) (forgotten int) {
-	if a.due == 0 {
-		a.due = at + c.AckDelay
-	}
+func (a *acks) add(due time.Duration, n uint64, b *Pool) (forgotten int) {
+	a.due = earliest(a.due, due)
 	a.count++
 	if last := len(a.ranges) - 1; last >= a.taken {
 		if r := &a.ranges[last]; r.first+uint64(r.count) == n {
@@ -92,6 +90,21 @@ func (a *acks) take(dst []uint64, b *Pool) int {
 		a.clear(b)
 	}
 	return n
+}
+
+// takeRun takes up to most numbers that follow each other, the oldest first. There is one at least.
+func (a *acks) takeRun(most int, b *Pool) (first uint64, n int) {
+	r := &a.ranges[a.taken]
+	first, n = r.first, min(most, int(r.count))
+	r.first += uint64(n)
+	r.count -= uint32(n)
+	if r.count == 0 {
+		a.taken++
+	}
+	if a.count -= n; a.count == 0 {
+		a.clear(b)
+	}
+	return first, n
 }
 
 // clear empties the list.

@@ -27,26 +27,27 @@ type congestion struct {
 	over       uint8  // rounds in a row with too long a queue
 	rounds     uint32 // in this mode
 
+	roundSamples int32
+
 	// The least round trip of this epoch and the one before.
 	least, leastBefore time.Duration
 	epochEnd           time.Duration
 	seenLeast          time.Duration // when the queue was last seen empty
 	maxQueue           time.Duration // the longest recent queue: how long a full one is
 
-	roundTx      uint64 // the round ends with an acknowledgement of this or later
-	roundStart   time.Duration
-	roundLeast   time.Duration
-	roundSamples int
-	roundAcked   int
-	roundLost    int
+	roundTx    uint64 // the round ends with an acknowledgement of this or later
+	roundStart time.Duration
+	roundLeast time.Duration
+	roundAcked int32
+	roundLost  int32
 
 	queueDelay  time.Duration // of the last round
 	rate        int64         // bytes a second delivered in the best recent round
 	rateBefore  int64
-	lossShare   int // of recent rounds, in thousandths
-	lossBefore  int // the same when we last shrank for it
-	trialLost   int // bytes in the rounds of lossWait
-	trialAcked  int
+	lossShare   int   // of recent rounds, in thousandths
+	lossBefore  int   // the same when we last shrank for it
+	trialLost   int32 // bytes in the rounds of lossWait
+	trialAcked  int32
 	tolerance   int    // the loss that is taken for the path's own, in thousandths
 	before      int    // the window before we shrank, or drained
 	recoveredTx uint64 // losses of earlier transmissions were answered
@@ -121,7 +122,7 @@ func (c *congestion) acked(at time.Duration, n int, rtt time.Duration, tx, nextT
 	if !c.busy() {
 		return
 	}
-	c.roundAcked += n
+	c.roundAcked += int32(n)
 	if c.mode == starting {
 		if c.limited {
 			c.window += n
@@ -221,7 +222,7 @@ func (c *congestion) noteLoss() {
 }
 
 // share returns the lost part in thousandths.
-func share(lost, acked int) int { return lost * 1000 / (lost + acked + 1) }
+func share(lost, acked int32) int { return int(lost) * 1000 / (int(lost) + int(acked) + 1) }
 
 // trial sends a little less than the path has been seen to deliver, to learn
 // whether the loss is our doing.
@@ -323,7 +324,7 @@ func (c *congestion) settle() {
 
 // lostPacket takes the loss of n bytes that were transmission tx.
 func (c *congestion) lostPacket(at time.Duration, n int, tx, nextTx uint64) {
-	c.roundLost += n
+	c.roundLost += int32(n)
 	if c.mode != competing || tx < c.recoveredTx {
 		return
 	}

@@ -26,6 +26,7 @@
 //
 //	Sender.Send          sender.go         number, copy, queue; the window's bounds
 //	Sender.Poll          sender_poll.go    resends, early resends (early.go), the queue by pacer.go and congestion.go
+//	Sender.Join          sender_join.go    the same for a dialect that puts several packets into a datagram
 //	  … the wire …
 //	Receiver.Receive     receiver.go       received before? (filter.go, holes.go); note its acknowledgement (acks.go)
 //	  judgeLane          receiver_order.go deliver now, hold (parcels.go) or refuse

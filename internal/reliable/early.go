@@ -92,9 +92,11 @@ func (e *early) spend(at time.Duration, n int, c *SendConfig) bool {
 	return true
 }
 
+const maxCopySpacing = 8 * time.Millisecond
+
 // copySpacing is how long after a packet its copy follows: an eighth of the
 // round trip, so that it comes well before a resend would, and a few
 // milliseconds, so that a short burst of loss does not take both.
 func copySpacing(rtt time.Duration) time.Duration {
-	return min(max(rtt/8, 3*time.Millisecond), 8*time.Millisecond)
+	return min(max(rtt/8, 3*time.Millisecond), maxCopySpacing)
 }

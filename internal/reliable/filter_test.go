@@ -182,7 +182,7 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 		n := uint64(0)
 		for range 3000 {
 			n += rng.Uint64N(3)
-			forgotten := a.add(at, n, cfg, &b)
+			forgotten := a.add(at+cfg.AckDelay, n, &b)
 			owed = append(owed, n)[forgotten:]
 			if rng.IntN(20) == 0 {
 				at += time.Duration(rng.IntN(10)) * time.Millisecond
@@ -212,11 +212,10 @@ func TestAcksAreGivenOnceEachAndBounded(t *testing.T) {
 func TestOwedAcksLendTheirRoom(t *testing.T) {
 	var a acks
 	var b Pool
-	cfg := ReceiveConfig{}.Filled()
 	buf := make([]uint64, 100)
 	owe := func() {
 		for n := range uint64(100) {
-			a.add(1, 2*n, cfg, &b)
+			a.add(1, 2*n, &b)
 		}
 	}
 	if n := testing.AllocsPerRun(10, func() {

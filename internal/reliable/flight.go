@@ -16,22 +16,24 @@ type flight struct {
 	last   time.Duration // newest transmission
 	due    time.Duration // when the timer takes it for lost
 	copyAt time.Duration // when its next copy goes out
-	tx     uint64        // its place among all transmissions, without copies
+	tx     uint64        // the place of its datagram among all, without copies
 
 	prev, next uint32 // neighbours on the wire, by tx
 	chain      uint32 // the flight behind it in the express or resend queue, or among the losses
-	copyChain  uint32 // the flight behind it in the queue of copies
+	copyChain  uint32 // the flight behind it in its queue of copies
 
 	tag     uint32
-	resends uint8 // by timer; these count as tries
-	fast    uint8 // resends because later packets were acknowledged
-	copies  uint8 // still to go out ahead of loss
-	lane    uint8 // 0 for none, else lane + 1
+	whole   uint16 // the size of its datagram, if it is the first that was timed in one that others may share
+	resends uint8  // by timer; these count as tries
+	fast    uint8  // resends because later packets were acknowledged
+	copies  uint8  // still to go out ahead of loss
+	lane    uint8  // 0 for none, else lane + 1
 	state   flightState
 	byTimer bool // the resend that is due is the timer's
 	report  bool // a loss is reported, not resent
 	chained bool // it is in a queue, so its slot stays
-	copying bool // it is in the queue of copies, so its slot stays
+	copying bool // it is in a queue of copies, so its slot stays
+	joined  bool // it went out behind others in a datagram
 }
 
 type flightState uint8

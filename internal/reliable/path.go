@@ -22,7 +22,8 @@ type path struct {
 type lateFlight struct {
 	number uint64
 	first  time.Duration // when it was sent
-	size   uint16        // with headers; 0 if there is none
+	size   uint16        // as it counts on the path; 0 if there is none
+	bytes  uint16        // of the packet alone
 	fast   bool          // later ones were acknowledged first
 }
 
@@ -117,7 +118,8 @@ func (s *Sender) sent(e *flight) {
 	if s.path == nil {
 		return
 	}
-	s.path.Sent(len(e.data) + s.cfg.Overhead)
+	s.path.Sent(s.cost(e))
+	s.told += uint32(s.cost(e))
 	if e.report && e.state == flying {
 		s.path.reach.sent(int32(len(e.data)))
 	}
@@ -130,7 +132,14 @@ func (s *Sender) acked(at, rtt time.Duration, e *flight) {
 		if rtt > 0 {
 			rtt = max(rtt, s.path.floor)
 		}
-		s.path.Acked(s.path.born+at, rtt, len(e.data)+s.cfg.Overhead)
+		if s.bundles { // the time is that of the whole datagram, and told once
+			s.path.Acked(s.path.born+at, 0, s.cost(e))
+			if e.whole > 0 {
+				s.path.Timed(s.path.born+at, rtt, int(e.whole))
+			}
+			return
+		}
+		s.path.Acked(s.path.born+at, rtt, s.cost(e))
 	}
 }
 
@@ -140,10 +149,10 @@ func (s *Sender) lost(at time.Duration, e *flight, fast bool) {
 	if s.path == nil {
 		return
 	}
-	s.path.Lost(s.path.born+at, len(e.data)+s.cfg.Overhead)
+	s.path.Lost(s.path.born+at, s.cost(e))
 	if e.report {
 		s.path.reach.lost(e, fast)
-		s.path.late[s.path.place%lateKept] = lateFlight{e.number, e.first, uint16(len(e.data) + s.cfg.Overhead), fast}
+		s.path.late[s.path.place%lateKept] = lateFlight{e.number, e.first, uint16(s.cost(e)), uint16(len(e.data)), fast}
 		s.path.place++
 	}
 }
@@ -162,7 +171,7 @@ func (s *Sender) cameLate(at time.Duration, n uint64) {
 			}
 			s.sampled(rtt)
 			s.path.Acked(s.path.born+at, rtt, int(l.size))
-			s.path.reach.doubt = max(s.path.reach.doubt-int32(int(l.size)-s.cfg.Overhead), 0)
+			s.path.reach.doubt = max(s.path.reach.doubt-int32(l.bytes), 0)
 			*l = lateFlight{}
 			return
 		}

@@ -17,6 +17,7 @@ type Receiver struct {
 	any     bool
 	stalled bool   // a packet was refused because the application does not read
 	crowded bool   // a packet was refused because other connections hold too much
+	bundles bool   // packets share datagrams: see Bundle
 	seen    Filter // or, if a lane is Contiguous, holes
 	lent    []byte // what Next returned last
 	ready   parcels
@@ -117,7 +118,7 @@ func (r *Receiver) Receive(now time.Time, p Packet) Fate {
 		r.stats.Outdated++
 	}
 	r.mark(at, p.Number)
-	r.owe(at, &p)
+	r.owe(at, &p, 0)
 	r.keep(at, &p, fate)
 	return fate
 }
@@ -135,7 +136,7 @@ func (r *Receiver) Pass(now time.Time, n uint64, reliable bool) bool {
 		return false
 	}
 	r.mark(at, n)
-	r.owe(at, &p)
+	r.owe(at, &p, 0)
 	r.stats.Delivered++
 	if r.held > 0 {
 		r.release(at)
@@ -150,7 +151,7 @@ func (r *Receiver) known(at time.Duration, p *Packet) Fate {
 	switch r.check(p.Number) {
 	case Seen:
 		r.stats.Repeat++
-		r.owe(at, p)
+		r.owe(at, p, r.repeatWait())
 		return Repeat
 	case Stale:
 		r.stats.Stale++
@@ -177,15 +178,15 @@ func (r *Receiver) mark(at time.Duration, n uint64) {
 	}
 }
 
-// owe notes that a reliable packet is to be acknowledged.
-func (r *Receiver) owe(at time.Duration, p *Packet) {
+// owe notes that a reliable packet is to be acknowledged, and how long that may wait.
+func (r *Receiver) owe(at time.Duration, p *Packet, wait time.Duration) {
 	if !p.Reliable {
 		return
 	}
 	if !r.any || p.Number > r.newest {
 		r.newest, r.any = p.Number, true
 	}
-	r.stats.AcksForgotten += uint64(r.acks.add(at, p.Number, r.cfg, r.pool))
+	r.stats.AcksForgotten += uint64(r.acks.add(at+r.cfg.AckDelay+wait, p.Number, r.pool))
 }
 
 // judge decides the fate of a fresh packet. It changes nothing but the notes that the receiver is stalled or
@@ -297,7 +298,7 @@ func (r *Receiver) Remind(now time.Time) { r.remind(r.at(now)) }
 
 func (r *Receiver) remind(at time.Duration) {
 	if r.any {
-		r.stats.AcksForgotten += uint64(r.acks.add(at, r.newest, r.cfg, r.pool))
+		r.stats.AcksForgotten += uint64(r.acks.add(at+r.cfg.AckDelay, r.newest, r.pool))
 	}
 }
 
@@ -322,6 +323,28 @@ func (r *Receiver) Acks(now time.Time, dst []uint64) int {
 	n := r.acks.take(dst, r.pool)
 	r.stats.AcksOut += uint64(n)
 	return n
+}
+
+// Bundle has acknowledgements share datagrams with other packets from now on. Then call AckRun instead of Acks.
+func (r *Receiver) Bundle() { r.bundles = true }
+
+// repeatWait is how long the acknowledgement of a packet that came before may wait for a datagram that leaves anyway. Its first one went out at once.
+func (r *Receiver) repeatWait() time.Duration {
+	if r.bundles {
+		return repeatWait
+	}
+	return 0
+}
+
+// AckRun takes up to most acknowledgements that are due now, of numbers that follow each other, or may ride along in a datagram that
+// leaves anyway. It returns the first number and how many there are, 0 if there are none.
+func (r *Receiver) AckRun(now time.Time, most int, ride bool) (first uint64, n int) {
+	if r.acks.count == 0 || !ride && !r.acks.ready(r.at(now), r.cfg) {
+		return 0, 0
+	}
+	first, n = r.acks.takeRun(most, r.pool)
+	r.stats.AcksOut += uint64(n)
+	return first, n
 }
 
 // SetRTT sets the round-trip time, from which Patient lanes take their hold time.

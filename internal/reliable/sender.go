@@ -48,13 +48,19 @@ type Sender struct {
 	early       early
 	pool        *Pool
 	express     line
-	losses      line // that PollLost has not returned yet
+	losses      line   // that PollLost has not returned yet
+	later       line   // further copies, if packets share datagrams
+	bundles     bool   // they do: see sender_join.go
+	joined      bool   // the datagram that was begun last has a packet of ours
+	timed       bool   // and it has its place among all: see takeTx
+	lead        uint32 // id of the flight that took it
+	told        uint32 // bytes of that datagram that the path knows of
 
 	oldest   uint32 // id of the oldest unacknowledged flight
 	unsent   uint32 // id before which nothing is queued
 	values   uint32 // packets of Options.Report that are queued
 	wire     wire
-	tx       uint64 // transmissions so far, without copies
+	tx       uint64 // datagrams so far, without those of copies alone
 	bytes    int    // queued, flying and lost
 	total    uint64 // bytes taken so far
 	inFlight int    // bytes on the wire as the congestion window counts them
@@ -64,7 +70,7 @@ type Sender struct {
 	twice    twice
 	heardAt  time.Duration // newest acknowledgement
 	ackedAt  time.Duration // time of the newest first acknowledgement of a packet
-	topTx    [3]uint64     // the three newest transmissions that were acknowledged
+	topTx    [3]uint64     // the three newest datagrams of which a packet was acknowledged
 	reorder  time.Duration // how late reordered packets are known to come
 	pacer    pacer
 	stats    SendStats
@@ -332,7 +338,7 @@ func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 // Doubling reports whether early resends are on, or some are still to be sent. Each of them has a timer of a
 // few milliseconds.
 func (s *Sender) Doubling() bool {
-	return s.copies.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
+	return s.copies.count|s.later.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
 }
 
 // Rate returns the estimate of the bytes a second that the path carries. Layers above use it to decide how much
@@ -369,7 +375,7 @@ func (s *Sender) fail(r Reason) {
 	}
 	s.stats.Abandoned += uint64(s.unacked)
 	s.flights.trim(s.pool)
-	s.wire, s.resend, s.express, s.copies, s.losses = wire{}, line{}, line{}, line{}, line{}
+	s.wire, s.resend, s.express, s.copies, s.later, s.losses = wire{}, line{}, line{}, line{}, line{}, line{}
 	s.waiting, s.values, s.unacked, s.bytes, s.inFlight = 0, 0, 0, 0, 0
 	s.timerAt, s.fastAt, s.probeDue = 0, 0, false
 }

@@ -74,7 +74,10 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 		// acknowledgement may be of either transmission. A packet and its early resends count as
 		// one transmission of a few milliseconds. Counted from the first, the sample is never too
 		// short, and too long by no more than that.
-		rtt = at - e.first
+		// Copies that waited for company count as transmissions of their own.
+		if rtt = at - e.first; s.bundles && e.last-e.first > maxCopySpacing && at-e.last >= s.rtt.least*3/4 {
+			rtt = 0
+		}
 		s.noteTop(e.tx)
 		s.reorder -= s.reorder >> 10
 	case again == 1 && at-e.last < s.rtt.least*3/4:
@@ -133,10 +136,11 @@ func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) ti
 	return at - e.first
 }
 
-// noteTop keeps the three newest transmissions that were acknowledged.
+// noteTop keeps the three newest datagrams that were acknowledged.
 func (s *Sender) noteTop(tx uint64) {
 	t := &s.topTx
 	switch {
+	case tx == t[0] || tx == t[1]: // another packet of it was
 	case tx > t[0]:
 		t[0], t[1], t[2] = tx, t[0], t[1]
 	case tx > t[1]:

@@ -15,46 +15,22 @@ type Transmission struct {
 // Poll returns the next packet to send, false if nothing may be sent now. Resends come
 // first, then early copies, then the queue, then packets that may pass the queue.
 func (s *Sender) Poll(now time.Time) (Transmission, bool) {
-	if s.resend.count|s.copies.count|s.waiting == 0 && !s.probeDue {
-		return Transmission{}, false
-	}
-	if s.probeDue {
-		return s.pollProbe()
-	}
-	at := s.at(now)
-	if s.resend.count > 0 {
-		if id, ok := s.pollResend(at); ok {
-			return s.out(id, true)
-		}
-	}
-	if s.copies.count > 0 {
-		if id, ok := s.pollCopy(at); ok {
-			return s.out(id, true)
-		}
-	}
-	id, ok := s.pollQueue(at)
-	if !ok {
-		id, ok = s.pollExpress(at)
-	}
-	if ok {
-		s.waiting--
-		s.transmit(at, id)
-		s.stats.First++
-		return s.out(id, false)
-	}
-	return Transmission{}, false
+	s.Begin()
+	return s.Join(now, maxPacketBytes)
 }
 
 func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
 	s.stats.Transmitted++
 	e := s.flights.at(id)
+	e.joined = s.joined
+	s.joined = true
 	s.sent(e)
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: again}, true
 }
 
 // pollResend returns the next packet taken for lost. The oldest one goes out even if the
 // window is full: its tries measure whether the peer is still alive.
-func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
+func (s *Sender) pollResend(at time.Duration, room int) (uint32, bool) {
 	for s.resend.count > 0 {
 		id := s.resend.head
 		e := s.flights.at(id)
@@ -63,7 +39,7 @@ func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
 			s.flights.trim(s.pool)
 			continue
 		}
-		if id != s.oldest && !s.mayPut(at, len(e.data)) {
+		if len(e.data) > room || id != s.oldest && !s.mayPut(at, len(e.data)) {
 			return 0, false
 		}
 		s.flights.linePop(&s.resend)
@@ -78,16 +54,23 @@ func (s *Sender) pollResend(at time.Duration) (uint32, bool) {
 	return 0, false
 }
 
-// pollCopy returns the next packet whose copy is due, if the copy is still of use and
+// pollCopies returns the next packet whose copy is due, or may ride along, if the copy is still of use and
 // within the copies' share of the bandwidth.
-func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
-	for s.copies.count > 0 {
-		id := s.copies.head
+func (s *Sender) pollCopies(at time.Duration, room int, ride bool) (uint32, bool) {
+	if id, ok := s.pollCopy(at, &s.copies, room, ride); ok {
+		return id, true
+	}
+	return s.pollCopy(at, &s.later, room, ride)
+}
+
+func (s *Sender) pollCopy(at time.Duration, l *line, room int, ride bool) (uint32, bool) {
+	for l.count > 0 {
+		id := l.head
 		e := s.flights.at(id)
-		if e.state == flying && e.copyAt > at {
+		if e.state == flying && (len(e.data) > room || e.copyAt > at && !(ride && at-e.last >= rideAfter)) {
 			return 0, false
 		}
-		s.flights.copyPop(&s.copies)
+		s.flights.copyPop(l)
 		switch {
 		case e.state != flying || e.resends > 0 || e.fast > 0:
 			s.stats.CopiesSaved += uint64(e.copies)
@@ -103,7 +86,12 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 		e.last, e.due = at, at+s.delay(e)
 		if e.copies--; e.copies > 0 {
 			e.copyAt = at + copySpacing(s.rtt.smoothed)
-			s.flights.copyAppend(&s.copies, id)
+			next := &s.copies
+			if s.bundles {
+				e.copyAt = at + laterCopies*copySpacing(s.rtt.smoothed)
+				next = &s.later
+			}
+			s.flights.copyAppend(next, id)
 		}
 		return id, true
 	}
@@ -112,25 +100,31 @@ func (s *Sender) pollCopy(at time.Duration) (uint32, bool) {
 
 // pollProbe returns the newest reliable packet, long reported lost, because
 // only its acknowledgement can open the window again.
-func (s *Sender) pollProbe() (Transmission, bool) {
-	s.probeDue = false
+func (s *Sender) pollProbe(room int) (Transmission, bool) {
 	e := s.probeFlight()
-	if e == nil {
+	if e != nil && len(e.data) > room {
 		return Transmission{}, false
 	}
+	if s.probeDue = false; e == nil {
+		return Transmission{}, false
+	}
+	e.joined = s.joined
+	s.joined = true
 	s.stats.Transmitted++
 	s.stats.Probes++
 	s.sent(e)
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: true}, true
 }
 
-func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
-	if s.waiting == 0 {
-		return 0, false
-	}
+// queueFits reports whether the first of the queue, which is not empty, has at most room bytes.
+func (s *Sender) queueFits(room int) bool {
 	for s.flights.at(s.unsent).state != queued {
 		s.unsent++
 	}
+	return len(s.flights.at(s.unsent).data) <= room
+}
+
+func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 	id := s.unsent
 	e := s.flights.at(id)
 	// What values may use of a narrow path was decided when they were made: see Budget.
@@ -145,8 +139,11 @@ func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
 }
 
 // pollExpress returns a small packet that passes a queue that may not send now.
-func (s *Sender) pollExpress(at time.Duration) (uint32, bool) {
-	if s.express.count == 0 || !s.pacer.express(at, len(s.flights.at(s.express.head).data)) {
+func (s *Sender) pollExpress(at time.Duration, room int) (uint32, bool) {
+	if s.express.count == 0 {
+		return 0, false
+	}
+	if n := len(s.flights.at(s.express.head).data); n > room || !s.pacer.express(at, n) {
 		return 0, false
 	}
 	id := s.express.head
@@ -193,8 +190,7 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 		s.planCopies(at, id, e)
 	}
 	e.state, e.last, e.due = flying, at, at+s.delay(e)
-	e.tx = s.tx
-	s.tx++
+	e.tx, e.whole = s.takeTx(id), 0
 	s.flights.wireAppend(&s.wire, id)
 	s.inFlight += len(e.data)
 	if 2*s.inFlight > s.cong.window {

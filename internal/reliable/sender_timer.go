@@ -8,6 +8,9 @@ func (s *Sender) NextTimeout() (time.Time, bool) {
 	if s.copies.count > 0 {
 		next = earliest(next, s.flights.at(s.copies.head).copyAt)
 	}
+	if s.later.count > 0 {
+		next = earliest(next, s.flights.at(s.later.head).copyAt)
+	}
 	if s.waiting|s.resend.count > 0 && s.inFlight < s.cong.window {
 		next = earliest(next, s.pacer.wakeAt)
 	}

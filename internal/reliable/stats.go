@@ -10,7 +10,7 @@ type SendStats struct {
 	Lost      uint64 // reported lost to their owner
 	Abandoned uint64 // unacknowledged at Close or give-up
 
-	Transmitted uint64 // datagrams: the sum of the five below
+	Transmitted uint64 // packets put into datagrams: the sum of the five below
 	First       uint64 // first transmissions
 	Resent      uint64 // by timer
 	FastResent  uint64 // because later packets were acknowledged first, or the peer was heard again

@@ -1,6 +1,6 @@
-// Package replica implements the replica dialect: UDP, little endian, one packet per datagram. It has connections, clock
-// synchronisation, acknowledgements, named messages, and replication of the variables of entities. A program can use it as its
-// whole network layer.
+// Package replica implements the replica dialect: UDP, little endian, one packet per datagram, or several between peers that
+// have agreed on it. It has connections, clock synchronisation, acknowledgements, named messages, and replication of the
+// variables of entities. A program can use it as its whole network layer.
 //
 // # Usage
 //
@@ -64,8 +64,8 @@
 // BenchmarkThousandConnections compares a server of 1,000 clients with a bare loop of batched system calls. A connection takes
 // 2.2 to 2.4 KB.
 //
-// BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. Each message is a datagram and gets an ack,
-// but one system call carries 256 datagrams, and another 256 acks. docs/performance.md has figures of both: W3 and W2.
+// BenchmarkRush has one client send ordered messages of 64 bytes as fast as possible. A datagram carries 14 of them, and one ack
+// many. docs/performance.md has figures of both: W3 and W2.
 //
 // # Limits
 //
@@ -93,12 +93,13 @@
 // and nothing else. No input makes parsing panic, loop or allocate. The dialect has neither encryption nor signatures: an
 // eavesdropper can forge packets.
 //
-// An attacker who forges a client's address and port, and sees none of its packets, can end that client's connection. More than
-// 64 malformed datagrams in 10 s do so. So does a link packet, which has no time, if its number is acceptable and its order link
-// is wrong: a hundred such packets end most idle connections. A forged link packet or sync.init can also use up a
-// number, so that the packet with that number is taken for a repeat. A forged disconnect ends a client's connection with a chance
-// of about one in 32. Messages, sync answers and replicates need the connection's clock, which such an attacker cannot know. No
-// other connection is affected.
+// An attacker who forges a client's address and port, and sees none of its packets, can end that client's connection. More
+// than 64 malformed datagrams in 10 s do so. So does a link packet, which has no time, if its number is acceptable and its
+// order link is wrong: a hundred such packets end most idle connections. A forged link packet or sync.init can also use up a
+// number, so that the packet with that number is taken for a repeat. An ack has no time either: a forged one has its number
+// taken for received, and 64 forged runs of acks have all numbers, so that messages on their way may be lost without a word. A
+// forged disconnect ends a client's connection with a chance of about one in 32. Messages, sync answers and replicates need
+// the connection's clock, which such an attacker cannot know. No other connection is affected.
 //
 // A reason is text from an untrusted peer. It is UTF-8, but it may hold line ends and other control characters: escape them where
 // it is logged or shown.

@@ -95,7 +95,7 @@ func spoil(r *rand.Rand, b []byte) []byte {
 			b[i] = byte(r.Uint32())
 		}
 		if len(b) > 0 && r.IntN(2) == 0 {
-			b[0] %= 7
+			b[0] %= 9
 		}
 	}
 	return b

@@ -18,8 +18,8 @@ var dialect = kit.Dialect{
 		return clientCore{NewClient(now, serverAddr, Config{}, newShared(seed))}
 	},
 	Ack: func(b []byte) bool {
-		var p Packet
-		return p.Parse(FromServer, b) && p.Kind == KindAck
+		_, ok := holds(FromServer, b, KindAck)
+		return ok
 	},
 }
 

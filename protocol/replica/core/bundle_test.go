@@ -19,6 +19,36 @@ func bundleOf(packets ...[]byte) []byte {
 	return p.AppendTo(nil)
 }
 
+// eachPacket parses a datagram into p and calls take, or calls it for each packet if the datagram is a bundle.
+func eachPacket(p *Packet, from Side, b []byte, take func(b []byte)) {
+	if !p.Parse(from, b) {
+		return
+	}
+	if p.Kind != KindBundle {
+		take(b)
+		return
+	}
+	for packet, rest := cutBundled(p.Bundle.body); ; packet, rest = cutBundled(rest) {
+		if p.Parse(from, packet) {
+			take(packet)
+		}
+		if len(rest) == 0 {
+			return
+		}
+	}
+}
+
+// holds reports whether a datagram has a packet of a kind, and returns the first.
+func holds(from Side, b []byte, k Kind) (first Packet, ok bool) {
+	var p Packet
+	eachPacket(&p, from, b, func([]byte) {
+		if p.Kind == k && !ok {
+			first, ok = p, true
+		}
+	})
+	return first, ok
+}
+
 // agreed returns a client and its server that have agreed on bundles, with nothing on its way.
 func agreed(t testing.TB, seed uint64) (*world, *client, *Conn) {
 	w, x, c := connected(t, seed, Config{}, kit.Lan())
@@ -235,6 +265,156 @@ func TestABundleIsNotAmplified(t *testing.T) {
 			t.Errorf("%d bytes bring %d acks in %d datagrams of %d bytes", len(b), s.AcksOut-before.Reliable.AcksOut, datagrams, out)
 		}
 		w.Pass(10 * time.Millisecond)
+	}
+}
+
+// datagrams returns what the server has to send now.
+func (w *world) datagrams() (all [][]byte) {
+	buf := make([]byte, 2048)
+	for n, _, ok := w.mux.PollTransmit(buf); ok; n, _, ok = w.mux.PollTransmit(buf) {
+		all = append(all, slices.Clone(buf[:n]))
+	}
+	return all
+}
+
+// "What is to leave at the same moment to the same peer leaves together".
+func TestWhatLeavesTogetherIsOneDatagram(t *testing.T) {
+	w, x, c := agreed(t, 10)
+	for _, mode := range []Mode{Ordered, Reliable, Unreliable} {
+		if err := c.Send(mode, "m", make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mux.HandleDatagram(w.Now(), x.host.Addr(), bundleOf(x.message(0), x.message(1), x.message(2), x.message(4)))
+	c.endpoint.sendSyncInit(w.Now())
+	got := w.datagrams()
+	if len(got) != 1 {
+		t.Fatalf("%d datagrams", len(got))
+	}
+	var p Packet
+	var kinds []string
+	eachPacket(&p, FromServer, got[0], func([]byte) { kinds = append(kinds, p.Kind.String()) })
+	if want := []string{"sync.init", "ack.run", "ack", "message", "message", "message"}; !slices.Equal(kinds, want) {
+		t.Errorf("got %v, want %v", kinds, want)
+	}
+}
+
+// "Nothing waits for company: an idle sender's packet leaves at once and alone."
+func TestALonePacketIsNoBundle(t *testing.T) {
+	w, x, c := agreed(t, 11)
+	if err := c.Send(Ordered, "m", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeMessage {
+		t.Errorf("a message leaves as %x", got)
+	}
+	w.mux.HandleDatagram(w.Now(), x.host.Addr(), x.message(0))
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeAck {
+		t.Errorf("an ack leaves as %x", got)
+	}
+	w.mux.HandleDatagram(w.Now(), x.host.Addr(), bundleOf(x.message(1), x.message(2)))
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeAckRun {
+		t.Errorf("a run leaves as %x", got)
+	}
+}
+
+// Under load as many messages leave together as fit: no datagram over 1,200 bytes, none with more than 64 packets, and none that could have
+// taken the first packet of the next.
+func TestDatagramsAreFilled(t *testing.T) {
+	for _, size := range []int{0, 1, 20, 64, 300, 590, 600, 1100, 1184} {
+		w, _, c := agreed(t, 12)
+		n := 0
+		for n < 100 && c.Send(Ordered, "", make([]byte, size)) == nil {
+			n++
+		}
+		all := w.datagrams()
+		least := min(MaxBundled, (maxPacketBytes-1)/(size+messageOverhead+bundledHead))
+		if len(all) > (n+max(least, 1)-1)/max(least, 1) {
+			t.Errorf("%d messages of %d bytes are in %d datagrams, where %d fit into one", n, size, len(all), least)
+		}
+		seen := 0
+		for _, b := range all {
+			var p Packet
+			eachPacket(&p, FromServer, b, func([]byte) { seen++ })
+			if len(b) > maxPacketBytes {
+				t.Errorf("messages of %d bytes make a datagram of %d", size, len(b))
+			}
+		}
+		if n < 12 || seen == 0 {
+			t.Errorf("%d messages of %d bytes were sent, %d went out", n, size, seen)
+		}
+	}
+}
+
+// What waits while a connection is closed is not lost in a bundle, and a goodbye is alone.
+func TestAGoodbyeIsInNoBundle(t *testing.T) {
+	w, x, c := agreed(t, 13)
+	w.mux.HandleDatagram(w.Now(), x.host.Addr(), bundleOf(x.message(0), x.message(1)))
+	c.endpoint.Abort(w.Now(), "bye")
+	kinds := map[Kind]int{}
+	for _, b := range w.datagrams() {
+		var p Packet
+		if !p.Parse(FromServer, b) || p.Kind == KindBundle {
+			t.Fatalf("%x", b)
+		}
+		kinds[p.Kind]++
+	}
+	if kinds[KindDisconnect] != 1 {
+		t.Errorf("%v", kinds)
+	}
+}
+
+// A copy's ack may wait for a datagram that leaves anyway, but not for long.
+func TestTheAckOfACopyRidesAlong(t *testing.T) {
+	w, x, c := agreed(t, 14)
+	first := x.message(0)
+	give := func(b []byte) { w.mux.HandleDatagram(w.Now(), x.host.Addr(), b) }
+	give(first)
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeAck {
+		t.Fatalf("the ack of a message: %x", got)
+	}
+	give(first)
+	if got := w.datagrams(); len(got) != 0 {
+		t.Fatalf("the ack of its copy does not wait: %x", got)
+	}
+	if err := c.Send(Reliable, "m", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeBundle {
+		t.Fatalf("the ack does not ride: %x", got)
+	}
+	give(first)
+	w.datagrams()
+	at, ok := c.endpoint.NextTimeout()
+	if late := at.Sub(w.Now()); !ok || late <= 0 || late > 8*time.Millisecond {
+		t.Fatalf("the ack of the next copy goes out after %v", late)
+	}
+	w.mux.HandleTimeout(at)
+	if got := w.datagrams(); len(got) != 1 || typeOf(got[0]) != TypeAck {
+		t.Errorf("the ack of the next copy: %x", got)
+	}
+}
+
+// What is packed, taken and acknowledged costs no memory.
+func TestBundlesAllocateNothing(t *testing.T) {
+	r := newRush(t)
+	data := make([]byte, 64)
+	turn := func() {
+		for range 30 {
+			if r.client.Send(r.now, Ordered, "m", data) != nil || r.client.Send(r.now, Unreliable, "m", data) != nil {
+				t.Fatal("refused")
+			}
+		}
+		r.exchange()
+	}
+	for range 100 {
+		turn()
+	}
+	if !r.client.mayBundle() {
+		t.Fatal("they have not agreed")
+	}
+	if n := testing.AllocsPerRun(200, turn); n != 0 && !kit.Race {
+		t.Errorf("%v allocations for 60 messages", n)
 	}
 }
 

@@ -329,6 +329,9 @@ func (e *Endpoint) afterEngine(now time.Time) {
 // clock come first, as they carry the time at which they are sent. Acks come last, as the
 // socket can join an ack to a longer packet to the same address.
 func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
+	if e.mayBundle() && e.state == StateOpen {
+		return e.pollBundle(buf)
+	}
 	if e.control.Len() > 0 {
 		c := e.control.First()
 		n := copy(buf, c.data[:c.n])
@@ -339,12 +342,7 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 	if e.talking() {
 		if t, ok := e.sender.Poll(e.now); ok {
 			n := copy(buf, t.Packet)
-			switch {
-			case Type(buf[0]) == TypeReplicate:
-				e.address(buf[:n], t.Number)
-			case t.Again:
-				e.freshen(buf[:n])
-			}
+			e.finish(buf[:n], &t)
 			e.stats.Out++ // the sender has counted its bytes
 			return n, e.peer, true
 		}
@@ -360,6 +358,16 @@ func (e *Endpoint) PollTransmit(buf []byte) (int, netip.AddrPort, bool) {
 		return e.out(len(appendAck(buf[:0], uint16(acked[0]))))
 	}
 	return 0, netip.AddrPort{}, false
+}
+
+// finish writes into a packet of the sender what is its own in this transmission.
+func (e *Endpoint) finish(b []byte, t *reliable.Transmission) {
+	switch {
+	case typeOf(b) == TypeReplicate:
+		e.address(b, t.Number)
+	case t.Again:
+		e.freshen(b)
+	}
 }
 
 // out counts a packet that is not the sender's.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"net/netip"
 	"time"
 
 	"parley/internal/reliable"
@@ -52,8 +53,23 @@ func (e *Endpoint) saysBundles(b []byte) bool {
 // peer sends bundles as soon as it has the ack.
 func (e *Endpoint) hearBundles(b []byte) {
 	if !e.cfg.NoBundles && e.saysBundles(b) {
-		e.bundles |= bundlesHeard
+		e.agreed(bundlesHeard)
 	}
+}
+
+// agreed notes a step towards an agreement.
+func (e *Endpoint) agreed(step bundling) {
+	if e.bundles |= step; e.mayBundle() {
+		e.sender.Bundle()
+		e.receiver.Bundle()
+	}
+}
+
+// mayBundle reports whether the peer takes bundles: it has said so, and knows that it may get them. Without the latter it
+// would refuse those that overtake our own parley.bundles.
+func (e *Endpoint) mayBundle() bool {
+	const both = bundlesHeard | bundlesKnown
+	return e.bundles&both == both
 }
 
 // takeOurs takes a datagram of type 7 or 8, or of a type that there is not. "From a peer that has not said it, … types 7 and
@@ -65,7 +81,9 @@ func (e *Endpoint) takeOurs(now time.Time, b []byte) {
 		e.noteMalformed(now)
 		return
 	}
-	e.bundles |= bundlesKnown
+	if e.bundles&bundlesKnown == 0 {
+		e.agreed(bundlesKnown)
+	}
 	if p.Kind == KindAckRun {
 		e.stats.In++
 		e.tookAcks(now, p.Acked, p.Count)
@@ -94,4 +112,94 @@ func (e *Endpoint) takeBundled(now time.Time, b []byte) {
 		panic("replica: a bundle that was checked holds a packet that is none")
 	}
 	e.handle(now, &p, b)
+}
+
+// packing is a datagram that is being packed: one packet as it is, or several with their sizes.
+type packing struct {
+	buf     []byte
+	n       int // bytes so far
+	packets int
+	acked   int // numbers that they acknowledge
+}
+
+// room returns how many bytes the next packet may have. "Datagrams stay within 1,200 bytes."
+func (p *packing) room() int {
+	switch p.packets {
+	case 0:
+		return len(p.buf) // whatever it is, it is no smaller alone
+	case 1:
+		return min(maxPacketBytes, len(p.buf)) - p.n - 1 - 2*bundledHead
+	case MaxBundled:
+		return 0
+	}
+	return min(maxPacketBytes, len(p.buf)) - p.n - bundledHead
+}
+
+// add adds a packet for which there is room, and returns its bytes in the datagram.
+func (p *packing) add(b []byte) []byte {
+	if p.packets == 1 { // it was alone so far
+		copy(p.buf[1+bundledHead:], p.buf[:p.n])
+		p.buf[0] = uint8(TypeBundle)
+		little.PutUint16(p.buf[1:], uint16(p.n))
+		p.n += 1 + bundledHead
+	}
+	if p.packets > 0 {
+		little.PutUint16(p.buf[p.n:], uint16(len(b)))
+		p.n += bundledHead
+	}
+	p.packets++
+	at := p.n
+	p.n += copy(p.buf[at:], b)
+	return p.buf[at:p.n]
+}
+
+// pollBundle is PollTransmit to a peer that takes bundles: "What is to leave at the same moment to the same peer leaves together";
+// "Nothing waits for company".
+func (e *Endpoint) pollBundle(buf []byte) (int, netip.AddrPort, bool) {
+	p := packing{buf: buf}
+	for e.control.Len() > 0 && int(e.control.First().n) <= p.room() {
+		c := e.control.First()
+		if Type(c.data[0]) == TypeAck {
+			p.acked++
+		}
+		p.add(c.data[:c.n])
+		e.control.Pop()
+		e.control.Trim()
+	}
+	e.packAcks(&p, false)
+	e.sender.Begin()
+	for t, ok := e.sender.Join(e.now, p.room()); ok; t, ok = e.sender.Join(e.now, p.room()) {
+		e.finish(p.add(t.Packet), &t)
+	}
+	for e.loose.Len() > 0 && len(e.loose.First()) <= p.room() {
+		p.add(e.loose.First())
+		e.loose.Drop(e.buffers)
+	}
+	if p.packets == 0 {
+		return 0, netip.AddrPort{}, false
+	}
+	e.packAcks(&p, true)
+	for t, ok := e.sender.Ride(e.now, p.room()); ok; t, ok = e.sender.Ride(e.now, p.room()) {
+		e.finish(p.add(t.Packet), &t)
+	}
+	e.stats.Out += uint64(p.packets)
+	e.sender.End(p.n)
+	return p.n, e.peer, true
+}
+
+// packAcks adds the acks that are due, or may ride along, in runs.
+func (e *Endpoint) packAcks(p *packing, ride bool) {
+	var room [ackRunBytes]byte
+	for p.acked < MaxAcked && p.room() >= ackRunBytes {
+		first, n := e.receiver.AckRun(e.now, MaxAcked-p.acked, ride)
+		switch n {
+		case 0:
+			return
+		case 1:
+			p.add(appendAck(room[:0], uint16(first)))
+		default:
+			p.add(appendAckRun(room[:0], uint16(first), uint16(n)))
+		}
+		p.acked += n
+	}
 }

@@ -156,7 +156,7 @@ func (e *Endpoint) tookAcks(now time.Time, first, count uint16) {
 		switch {
 		case fate != reliable.AckNew || tag == 0:
 		case tag == bundlesTag:
-			e.bundles |= bundlesKnown
+			e.agreed(bundlesKnown)
 		case e.view != nil:
 			e.settled(tag, true)
 		}

@@ -88,8 +88,7 @@ func TestResendsBackOffAndEnd(t *testing.T) {
 	number := uint16(c.endpoint.sender.Next() - 1)
 	var at []time.Time
 	w.Filter(func(p simnet.Packet) simnet.Verdict {
-		var got Packet
-		if p.From == w.server && got.Parse(FromServer, p.Bytes) && got.Kind == KindMessage && got.Sequence == number {
+		if got, ok := holds(FromServer, p.Bytes, KindMessage); p.From == w.server && ok && got.Sequence == number {
 			at = append(at, w.Now())
 		}
 		return simnet.Verdict{}

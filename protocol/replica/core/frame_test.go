@@ -455,17 +455,20 @@ func TestATickOfARoomAllocatesNothing(t *testing.T) {
 		now = now.Add(16 * time.Millisecond)
 		r.move(now, value)
 		for n, to, ok := m.PollTransmit(buf); ok; n, to, ok = m.PollTransmit(buf) {
-			if p.Parse(FromServer, buf[:n]) && p.Kind == KindReplicate {
+			eachPacket(&p, FromServer, buf[:n], func(b []byte) {
+				if p.Kind != KindReplicate {
+					return
+				}
 				packets++
 				if to == first.host.Addr() {
-					first.HandleDatagram(now, serverAddr, buf[:n])
+					first.HandleDatagram(now, serverAddr, b)
 					for _, ok := first.PollEvent(); ok; _, ok = first.PollEvent() {
 						told++
 					}
 				}
 				ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
 				m.HandleDatagram(now, to, ack)
-			}
+			})
 		}
 	}
 	for range 10 {
@@ -485,8 +488,7 @@ func TestAValueThatComesAfterItsEntityIsGoneIsDropped(t *testing.T) {
 	r := newRoom(t, 10, kit.Lan(), 1, 1)
 	held := false
 	r.w.Filter(func(p simnet.Packet) simnet.Verdict {
-		var q Packet
-		if !held && q.Parse(FromServer, p.Bytes) && q.Kind == KindReplicate {
+		if _, ok := holds(FromServer, p.Bytes, KindReplicate); ok && !held {
 			held = true
 			return simnet.Verdict{Delay: 15 * time.Millisecond}
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // swarmOf has peers with much patience, so that connections outlive the faults.
-func swarmOf(foreign bool) kit.SwarmConfig {
-	cfg := Config{Foreign: foreign, Timeout: time.Minute}
+func swarmOf(foreign, bundles bool) kit.SwarmConfig {
+	cfg := Config{Foreign: foreign, NoBundles: !bundles, Timeout: time.Minute}
 	cfg.sending.GiveUpAfter = time.Minute
 	d := dialect
 	d.Server = func(now time.Time, seed uint64) kit.Server {
@@ -29,12 +29,16 @@ func swarmOf(foreign bool) kit.SwarmConfig {
 }
 
 // newSwarm is one seed: two clients that talk both ways and are cut off.
-func newSwarm(seed uint64, foreign bool) *kit.Swarm {
-	return swarmOf(foreign).New(seed, simnet.RandomPlan(seed, kit.SwarmNames(2), simnet.PlanLimits{
+func newSwarm(seed uint64, foreign, bundles bool) *kit.Swarm {
+	return swarmOf(foreign, bundles).New(seed, swarmPlan(seed), 2)
+}
+
+func swarmPlan(seed uint64) simnet.Plan {
+	return simnet.RandomPlan(seed, kit.SwarmNames(2), simnet.PlanLimits{
 		Until: 12 * time.Second, MaxPartition: 4 * time.Second, MaxDelay: 500 * time.Millisecond,
 		MaxLoss: .3, MinMTU: 1300, MaxCrashes: -1, MaxRebinds: -1,
 		MaxCorrupt: -1, // the checksum of UDP turns damage into loss
-	}), 2)
+	})
 }
 
 // T21: whatever the network does, each connection's messages arrive as promised.
@@ -52,7 +56,7 @@ func TestSwarm(t *testing.T) {
 			n = promise.Keeps(t, "T21", part, kit.Tier(n/5, n, 20*n))
 			ended := 0
 			kit.Seeds(t, n, func(t *testing.T, seed uint64) {
-				s := newSwarm(seed, foreign)
+				s := newSwarm(seed, foreign, seed%4 > 0)
 				if err := s.Run(); err != nil {
 					t.Errorf("seed=%d: %v\n%s", seed, err, simnet.Report(seed, s.Plan))
 				}
@@ -75,7 +79,7 @@ func TestSwarm(t *testing.T) {
 func TestSoak(t *testing.T) {
 	kit.Soak(t, "replica", func(_ uint64, plan simnet.Plan) error {
 		for seed := range uint64(8) {
-			s := swarmOf(false).New(seed, plan, 2)
+			s := swarmOf(false, seed%4 > 0).New(seed, plan, 2)
 			if err := s.Run(); err != nil || len(s.Reasons) > 0 {
 				return fmt.Errorf("server %d: %v, ends: %v", seed, err, s.Reasons)
 			}
@@ -87,7 +91,27 @@ func TestSoak(t *testing.T) {
 // T20: the same seed gives the same run.
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	kit.SameRun(t, "replica", func(seed uint64) (*simnet.Network, error) {
-		s := newSwarm(seed, seed%2 == 0)
+		s := newSwarm(seed, seed%2 == 0, seed%4 > 0)
 		return s.Net, s.Run()
+	})
+}
+
+// A peer that has not agreed on bundles sees no difference: whether its server would or not, each datagram is the same to the byte, at the
+// same time.
+func TestPeersWithoutBundlesSeeNoDifference(t *testing.T) {
+	kit.Seeds(t, 30, func(t *testing.T, seed uint64) {
+		var hashes [2]uint64
+		for i := range hashes {
+			c := swarmOf(true, true)
+			c.Dialect.Server = swarmOf(false, i == 0).Dialect.Server
+			s := c.New(seed, swarmPlan(seed), 2)
+			if err := s.Run(); err != nil {
+				t.Fatal(err)
+			}
+			hashes[i] = s.Net.Hash()
+		}
+		if hashes[0] != hashes[1] {
+			t.Errorf("the runs differ")
+		}
 	})
 }

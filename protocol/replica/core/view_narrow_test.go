@@ -27,10 +27,12 @@ func newNarrow(t testing.TB, path simnet.Profile, objects int) *narrow {
 	}
 	n.w.Filter(func(p simnet.Packet) (v simnet.Verdict) {
 		var q Packet
-		if p.From == n.w.server && q.Parse(FromServer, p.Bytes) && q.Kind == KindReplicate {
-			n.sent += len(p.Bytes) + 28
-			n.packets = append(n.packets, len(p.Bytes))
-		}
+		eachPacket(&q, FromServer, p.Bytes, func(b []byte) {
+			if p.From == n.w.server && q.Kind == KindReplicate {
+				n.sent += len(b) + 28
+				n.packets = append(n.packets, len(b))
+			}
+		})
 		return v
 	})
 	return n
@@ -189,8 +191,7 @@ func TestTheOwnEntityIsInTheFirstPacket(t *testing.T) {
 	n.keepScore()
 	first := true
 	n.w.Filter(func(p simnet.Packet) (v simnet.Verdict) {
-		var q Packet
-		if p.From == n.w.server && q.Parse(FromServer, p.Bytes) && q.Kind == KindReplicate {
+		if _, ok := holds(FromServer, p.Bytes, KindReplicate); ok && p.From == n.w.server {
 			v.Drop, first = !first, false
 		}
 		return v
@@ -223,11 +224,13 @@ func TestANarrowTickAllocatesNothing(t *testing.T) {
 		}
 		c.replicate(4096, 500, ofNarrow)
 		for k, to, ok := m.PollTransmit(buf); ok; k, to, ok = m.PollTransmit(buf) {
-			if p.Parse(FromServer, buf[:k]) && p.Kind == KindReplicate {
-				packets++
-				ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
-				m.HandleDatagram(now, to, ack)
-			}
+			eachPacket(&p, FromServer, buf[:k], func([]byte) {
+				if p.Kind == KindReplicate {
+					packets++
+					ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
+					m.HandleDatagram(now, to, ack)
+				}
+			})
 		}
 	}
 	for range 10 {

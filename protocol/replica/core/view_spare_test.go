@@ -34,10 +34,12 @@ func wander(t *testing.T, clients, entities int) (r *room, tick func()) {
 		}
 		r.move(now, value)
 		for n, to, ok := r.w.mux.PollTransmit(buf); ok; n, to, ok = r.w.mux.PollTransmit(buf) {
-			if p.Parse(FromServer, buf[:n]) && p.Reliable {
-				ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
-				r.w.mux.HandleDatagram(now, to, ack)
-			}
+			eachPacket(&p, FromServer, buf[:n], func([]byte) {
+				if p.Reliable {
+					ack = (&Packet{Kind: KindAck, Acked: p.Sequence}).AppendTo(ack[:0])
+					r.w.mux.HandleDatagram(now, to, ack)
+				}
+			})
 		}
 	}
 }

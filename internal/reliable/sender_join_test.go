@@ -1,0 +1,173 @@
+package reliable
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// datagram takes all that is offered now and fits into so many bytes, as one datagram.
+func (s *solo) datagram(room int) (numbers []uint64) {
+	s.Begin()
+	for x, ok := s.Join(s.now, room); ok; x, ok = s.Join(s.now, room) {
+		numbers = append(numbers, x.Number)
+		room -= len(x.Packet)
+	}
+	return numbers
+}
+
+func (s *solo) wantDatagram(room int, want ...uint64) {
+	s.t.Helper()
+	if got := s.datagram(room); !slices.Equal(got, want) {
+		s.t.Errorf("a datagram of %d bytes has %v, want %v", room, got, want)
+	}
+}
+
+// "a packet is taken for lost when acks came for packets of three datagrams that left after its own"
+func TestLossCountsDatagrams(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Sample(50 * time.Millisecond)
+	s.Bundle()
+	for range 2 {
+		s.send(10)
+	}
+	s.wantDatagram(100, 0, 1)
+	for range 6 {
+		s.send(10)
+	}
+	s.wantDatagram(100, 2, 3, 4, 5, 6, 7)
+	for range 3 {
+		s.send(10)
+		s.wantDatagram(100, s.Next()-1)
+	}
+	s.now = s.now.Add(50 * time.Millisecond)
+	for _, n := range []uint64{7, 2, 3, 4, 5, 6} { // six packets, one datagram
+		s.Ack(s.now, n)
+		s.wantDatagram(100)
+	}
+	s.Ack(s.now, 8)
+	s.wantDatagram(100)
+	s.Ack(s.now, 9)
+	s.wantDatagram(100, 0, 1)
+	if got := s.Stats().FastResent; got != 2 {
+		t.Errorf("%d were resent", got)
+	}
+	// The one that is left of the same datagrams is not overtaken by those, and not by what left with it.
+	s.Ack(s.now, 0)
+	s.Ack(s.now, 10)
+	s.wantDatagram(100)
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What does not fit stays, in its order; what is small does not pass it.
+func TestOnlyWhatFitsJoins(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Bundle()
+	for _, n := range []int{100, 300, 700, 50, 900} {
+		s.send(n)
+	}
+	s.wantDatagram(1000, 0, 1)
+	s.wantDatagram(1000, 2, 3)
+	s.wantDatagram(800)
+	s.wantDatagram(900, 4)
+	s.wantDatagram(1000)
+}
+
+// The headers of a datagram are counted once: with its first packet.
+func TestJoinedPacketsCountTheirDatagramOnce(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Bundle()
+	s.Budget(s.now)
+	for range 5 {
+		s.send(100)
+	}
+	s.wantDatagram(300, 0, 1, 2)
+	s.End(320) // with an acknowledgement, and what holds them together
+	if _, e := s.flights.find(0); s.told != 28+300+2*joinedBytes || e.whole != 320+28 {
+		t.Errorf("%d bytes were told while packing, and the datagram has %d", s.told, e.whole)
+	}
+	s.wantDatagram(300, 3, 4)
+	sum := 0
+	for n := range uint64(5) {
+		_, e := s.flights.find(n)
+		sum += s.cost(e)
+	}
+	if want := 5*100 + 2*28 + 3*joinedBytes; sum != want {
+		t.Errorf("two datagrams count as %d bytes, want %d", sum, want)
+	}
+}
+
+// "Copies ahead of loss ride in later bundles of the same peer that leave anyway, or in one of their own when none leaves in
+// time".
+func TestCopiesRideOrLeaveInTime(t *testing.T) {
+	s := newSolo(t, SendConfig{})
+	s.Sample(64 * time.Millisecond) // so the spacing is 8 ms
+	s.Bundle()
+	s.early.ordered, s.early.plain = 2, 2
+	pass := func(ms int) { s.now = s.now.Add(time.Duration(ms) * time.Millisecond) }
+	ride := func(want ...uint64) {
+		t.Helper()
+		var got []uint64
+		s.Begin()
+		for x, ok := s.Ride(s.now, 1000); ok; x, ok = s.Ride(s.now, 1000) {
+			got = append(got, x.Number)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("after %v ride %v, want %v", s.now.Sub(start), got, want)
+		}
+	}
+	s.early.spend(s.at(s.now), 0, s.cfg)
+	pass(1000)
+	s.send(10)
+	s.wantDatagram(1000, 0)
+	pass(1)
+	ride() // a burst of loss would take both
+	pass(1)
+	ride(0)
+	ride()
+	pass(23)
+	s.wantDatagram(1000) // the next has time
+	pass(1)
+	s.wantDatagram(1000, 0) // and leaves alone
+	s.Ack(s.now, 0)
+	s.send(10)
+	s.wantDatagram(1000, 1)
+	pass(7)
+	s.wantDatagram(1000)
+	pass(1)
+	s.wantDatagram(1000, 1) // nothing left in time
+	s.Ack(s.now, 1)
+	pass(10)
+	ride()
+	if got := s.Stats(); got.Copies != 3 || got.CopiesSaved != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Acknowledgements that follow each other are one run, however they are taken.
+func TestAckRuns(t *testing.T) {
+	r := NewReceiver(start, 0, nil, nil)
+	for _, n := range []uint64{0, 1, 2, 3, 5, 6, 9, 2} {
+		r.Receive(start, Packet{Number: n, Reliable: true})
+	}
+	type run struct {
+		first uint64
+		n     int
+	}
+	var got []run
+	for {
+		first, n := r.AckRun(start, 3, false)
+		if n == 0 {
+			break
+		}
+		got = append(got, run{first, n})
+	}
+	if want := []run{{0, 3}, {3, 1}, {5, 2}, {9, 1}, {2, 1}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if r.acks.count != 0 || r.Stats().AcksOut != 8 {
+		t.Errorf("%d are owed, %d went out", r.acks.count, r.Stats().AcksOut)
+	}
+}
