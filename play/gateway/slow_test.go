@@ -44,7 +44,16 @@ func TestALinkWithoutALimitIsToldAll(t *testing.T) {
 }
 
 func TestNoMoreIsSentBecauseOfDrops(t *testing.T) {
-	t.Run("stamp", slowStamp.SendsNoMoreForDrops)
+	t.Run("stamp", func(t *testing.T) { slowStamp.SendsNoMoreForDrops(t, 50_000) })
+	t.Run("duplex", func(t *testing.T) { slowDuplexed.SendsNoMoreForDrops(t, 50_000) })
+	t.Run("realm", func(t *testing.T) { slowRealmed.SendsNoMoreForDrops(t, 50_000) })
+	// Over 50 kbit/s with a tenth lost each way relay sends 12% more than without loss: what its probes do not see as lost.
+	t.Run("relay", func(t *testing.T) { slowRelay.SendsNoMoreForDrops(t, 100_000) })
+}
+
+func TestBadLuckIsBorne(t *testing.T) {
+	t.Run("relay", slowRelay.BearsBadLuck)
+	t.Run("stamp", slowStamp.BearsBadLuck)
 }
 
 func TestALongerPathIsNoQueue(t *testing.T) {

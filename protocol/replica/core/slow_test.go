@@ -22,7 +22,8 @@ func TestASlowLinkIsServedAtItsOwnSpeed(t *testing.T) { slow.Serves(t) }
 func TestPlayersShareALink(t *testing.T)              { slow.Shares(t) }
 func TestAHundredPlayersComeOneByOne(t *testing.T)    { slow.Crowds(t) }
 func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t) }
-func TestNoMoreIsSentBecauseOfDrops(t *testing.T)     { slow.SendsNoMoreForDrops(t) }
+func TestNoMoreIsSentBecauseOfDrops(t *testing.T)     { slow.SendsNoMoreForDrops(t, 50_000) }
+func TestBadLuckIsBorne(t *testing.T)                 { slow.BearsBadLuck(t) }
 func TestALongerPathIsNoQueue(t *testing.T)           { slow.FollowsALongerPath(t) }
 
 // slowServer is a server that replicates walkers.
