@@ -311,3 +311,20 @@ func BenchmarkSinCos(b *testing.B) {
 		b.Fatal()
 	}
 }
+
+// BenchmarkRound moves and rounds: what it takes more than BenchmarkMoveAll is the end of a step with 1,000 quantised bodies.
+func BenchmarkRound(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
+	k := s.schema.Kinds[0]
+	t := tag{step: 1.0 / 256, low: "-8000000", high: "8000000", turns: 256, norm: 1.0 / 64}
+	if err := k.takeQuants(&t); err != nil {
+		b.Fatal(err)
+	}
+	var before snapshot
+	b.ReportAllocs()
+	for b.Loop() {
+		s.world.save(&before)
+		s.world.MoveAll()
+		s.world.settle(&before)
+	}
+}

@@ -175,10 +175,10 @@ func (w *World) steer(in *Input) Reason {
 		why = w.claim(t.kind, b, in)
 	}
 	if s.HasAngle {
-		b.Angle = t.kind.roundAngle(s.Angle)
+		b.Angle = t.kind.roundBody(FieldAngle, s.Angle)
 	}
 	if s.HasNorm {
-		b.Norm = t.kind.roundNorm(s.Norm)
+		b.Norm = t.kind.steered(s.Norm)
 	}
 	if own {
 		b.moved = b.sum()

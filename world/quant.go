@@ -15,6 +15,11 @@ func (f *Field) Encode(v Value) Value {
 	if f.Step == 0 {
 		return v
 	}
+	return f.encode(v)
+}
+
+// encode stands apart, so that fields which are not quantised cost no call.
+func (f *Field) encode(v Value) Value {
 	return Value{Type: f.Wire, bits: uint64(f.steps(v.Float()))}
 }
 
@@ -95,7 +100,7 @@ func (w *World) round(t *table, row int, before *snapshot) {
 	b := t.body(row)
 	own := b.sum() == b.moved
 	if k.angled {
-		b.Angle, b.Norm = k.roundAngle(b.Angle), k.roundNorm(b.Norm)
+		b.Angle, b.Norm = k.roundBody(FieldAngle, b.Angle), k.roundBody(FieldNorm, b.Norm)
 	}
 	if k.placed {
 		w.roundPlace(t, row, before)
@@ -105,14 +110,24 @@ func (w *World) round(t *table, row int, before *snapshot) {
 	}
 }
 
-func (k *Kind) roundAngle(v float32) float32 { return k.roundBody(FieldAngle, v) }
-func (k *Kind) roundNorm(v float32) float32  { return k.roundBody(FieldNorm, v) }
-
+// roundBody rounds the angle or the norm of a body.
 func (k *Kind) roundBody(field int, v float32) float32 {
 	if f := &k.Fields[field]; f.Step != 0 {
 		return float32(f.float(f.steps(float64(v))))
 	}
 	return v
+}
+
+// steered returns a norm that a client may have, rounded to one that it may have too.
+func (k *Kind) steered(norm float32) float32 {
+	if f := &k.Fields[FieldNorm]; f.Step != 0 {
+		n := f.steps(float64(norm))
+		if f.float(n) > k.MaxSpeed {
+			n--
+		}
+		return float32(f.float(n))
+	}
+	return norm
 }
 
 // roundPlace brings a body to the grid: to the nearest of the places around it. If its outline would be over

@@ -418,6 +418,43 @@ func TestTheWorldHoldsWhatTravels(t *testing.T) {
 	}
 }
 
+// The hash of a quantised world, which was made on amd64, is that of every processor.
+func TestGoldenQuantised(t *testing.T) {
+	s := newSimOf(t, beetleGame(), Config{Seed: 19})
+	r := rand.New(rand.NewPCG(19, 19))
+	var players []PlayerID
+	for range 8 {
+		players = append(players, join(t, s, "a"))
+	}
+	for range 2000 {
+		for _, p := range players {
+			switch r.IntN(10) {
+			case 0:
+				s.Act(p, s.Tick(), s.Schema().Actions[0], []Value{FloatValue(F32, float64(r.IntN(1000))/77), FloatValue(F64, 1)}, 0)
+			case 1, 2:
+				s.Steer(p, s.Tick(), Steering{Angle: float32(r.IntN(1000)) / 50, Norm: float32(r.IntN(1000)) / 999, HasAngle: true, HasNorm: true}, 0)
+			}
+		}
+		s.Advance()
+	}
+	if got, want := s.World().Hash(), uint64(0xb3753b97eb84cf9); got != want {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+}
+
+// A client that steers at its kind's greatest speed is not rounded to a greater one.
+func TestNobodyIsRoundedToBeTooFast(t *testing.T) {
+	r := newRand(t)
+	k := newSimOf(t, beetleGame(), Config{}).Schema().Kinds[0]
+	for range 10_000 {
+		k.MaxSpeed = r.Float64() * 4
+		norm := float32(k.MaxSpeed * r.Float64())
+		if got := k.steered(norm); float64(got) > k.MaxSpeed || got < 0 || math.Abs(float64(got-norm)) > 1.0/64 || got != k.roundBody(FieldNorm, got) {
+			t.Fatalf("speed %v: %v is rounded to %v", k.MaxSpeed, norm, got)
+		}
+	}
+}
+
 // What the game leaves NaN or out of the range is in it after the tick.
 func TestWhatIsOutOfTheRangeIsClamped(t *testing.T) {
 	g := beetleGame()

@@ -147,6 +147,23 @@ func TestClientsReadWhatTheWorldHas(t *testing.T) {
 	}
 }
 
+// Packets are written and read without memory.
+func TestQuantisedFieldsAllocateNothing(t *testing.T) {
+	c := ball(t, hive(t, Star{world.Body{X: 1, Y: 2, Angle: 3, Norm: 4}}))
+	buf, values := make([]byte, 0, 100), make([]world.Value, len(c.Kind.Fields))
+	if n := testing.AllocsPerRun(100, func() {
+		b, _ := AppendRecord(buf, c, Little, 100)
+		if _, ok := ParseFields(values, c.Kind.Fields, b[RecordBytes:], Little); !ok {
+			t.Fatal("it is not read")
+		}
+		if _, ok := ParseVariable(c.Kind, world.FieldX, AppendVariable(buf, c, world.FieldX)); !ok {
+			t.Fatal("it is not read")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // What is read of quantised fields is in their range, and has no other bytes.
 func FuzzParseQuantised(f *testing.F) {
 	sim := hive(f, bee)
