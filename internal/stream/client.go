@@ -38,6 +38,11 @@ func Dial(ctx context.Context, dialer net.Dialer, addr string, secure *tls.Confi
 	return x, nil
 }
 
+// Prompt has all that is read acknowledged at once, on systems that can. By itself a system may wait for an answer that its acknowledgement could go
+// along with, or for a second segment. A server that measures its path by acknowledgements, as that of duplex does, takes that for
+// a queue. Call it before Start.
+func (x *Client) Prompt() { x.conn.prompt = true }
+
 // Start begins to read. It calls wake, from any goroutine, when Turn has something to do: first Opened.
 func (x *Client) Start(wake func()) {
 	x.wake = wake

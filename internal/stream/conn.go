@@ -32,6 +32,7 @@ type Conn struct {
 	born   time.Time
 
 	// Owned by the goroutine that reads: that of the handshake, then the poller's or its own.
+	prompt  bool // what was read is acknowledged at once
 	waits   bool // Read waits for bytes
 	drained bool // the last read found less than it asked for
 	more    bool // TLS may hold bytes, or an end, that were not read: the system does not report these
@@ -122,6 +123,9 @@ func (c *Conn) read() {
 			buffers.Put(buf)
 			c.drain(err)
 			return
+		}
+		if c.prompt {
+			c.ackNow()
 		}
 		c.hand(buf, n)
 		select {

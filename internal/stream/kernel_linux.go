@@ -63,3 +63,8 @@ func (c *Conn) limit(rate uint64) {
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, int(rate))
 	})
 }
+
+// ackNow has the system acknowledge what was read: see Client.Prompt.
+func (c *Conn) ackNow() { _ = c.raw.Control(quickAck) } // without, the server is told later
+
+func quickAck(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) }

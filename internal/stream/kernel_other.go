@@ -17,3 +17,6 @@ func (c *Conn) bound() { _ = c.socket.SetWriteBuffer(sendBuffer) }
 
 // limit does nothing: these systems send as fast as their windows allow.
 func (c *Conn) limit(uint64) {}
+
+// ackNow does nothing: these systems acknowledge when they like.
+func (c *Conn) ackNow() {}

@@ -68,6 +68,7 @@ func dialMain(ctx context.Context, addr string, config *tls.Config) (*stream.Cli
 }
 
 func dial(ctx context.Context, main *stream.Client, socket *udp.Socket, c Config) (*Client, error) {
+	main.Prompt()
 	x := &Client{core: &clientCore{
 		Endpoint: core.NewClient(time.Now(), main.Addr(), socket.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()}),
 		main:     main,
