@@ -192,3 +192,27 @@ func TestSightOnlyIsTurnedOffAndOn(t *testing.T) {
 		t.Errorf("told of %v, which have only changed", got)
 	}
 }
+
+// A path that is no longer narrow has the urgency of any other, also if Allow is not called for it.
+func TestUrgencyIsAsUsualAfterANarrowTick(t *testing.T) {
+	urgency := func(allow bool) uint32 {
+		s, v, own, ids := crowd(t, 100, ViewConfig{Reliable: true})
+		stir(s, own, ids)
+		toldWithin(v, 1<<20)
+		if allow {
+			stir(s, own, ids)
+			toldWithin(v, 100)
+		}
+		stir(s, own, ids)
+		for v.Update(); v.Next() != nil; v.Take(0) {
+		}
+		stir(s, own, ids)
+		v.Update()
+		i, _ := s.public.slotOf.get(ids[len(ids)/2])
+		at, _ := v.known(uint32(i))
+		return v.entries.all[at].urgency
+	}
+	if got, want := urgency(true), urgency(false); got != want {
+		t.Errorf("one in the middle grows more urgent by %d, want %d", got, want)
+	}
+}

@@ -36,6 +36,7 @@ func (v *View) Update() {
 	v.review()
 	v.discover()
 	v.rank()
+	v.narrow = false // unless this tick is allowed less, too
 }
 
 // setRight corrects the player's own entity, if it is wrong and it is time.
