@@ -84,3 +84,60 @@ func TestCopiesRideAlong(t *testing.T) {
 		}
 	}
 }
+
+// runBulk has a client send ordered messages of a size over a link of 10 Mbit/s, as fast as they are taken, and returns the share of the link that the
+// server's application gets, in percent, and how many datagrams went out for each kilobyte.
+func runBulk(t testing.TB, seed uint64, c Config, loss float64, size, total int) (share, datagrams float64) {
+	const rate = 10_000_000 / 8 // bytes a second
+	w := newWorld(t, seed, c, simnet.Profile{Delay: 20 * time.Millisecond, Loss: loss, Rate: 8 * rate})
+	got := 0
+	w.onEvent = func(_ time.Time, _ *Conn, ev Event) { got += len(ev.Data) }
+	x := w.dial(0, c)
+	w.Until("connected", 20*time.Second, func() bool { return x.State() == StateOpen && w.conn(x) != nil })
+	w.Pass(time.Second)
+	sent, n, data := 0, 0, make([]byte, size)
+	w.Filter(func(p simnet.Packet) simnet.Verdict {
+		if p.From == x.host {
+			n++
+		}
+		return simnet.Verdict{}
+	})
+	begun := w.Now()
+	for got < total {
+		for sent < total && x.Send(x.host.Now(), Ordered, "", data) == nil {
+			sent += size
+		}
+		x.host.Poke()
+		w.Pass(time.Millisecond)
+		if w.Now().Sub(begun) > time.Minute {
+			t.Fatalf("seed=%d: %d of %d bytes after a minute", seed, got, total)
+		}
+	}
+	return float64(total) / w.Now().Sub(begun).Seconds() / rate * 100, float64(n) * 1000 / float64(total)
+}
+
+// Bulk data takes as much of a link with bundles as without: parts of large messages fill their datagrams anyway. Small messages take more of it, as
+// they share headers.
+func TestBulkIsNoSlowerInBundles(t *testing.T) {
+	const seeds = 4
+	for _, tt := range []struct {
+		size, total int
+		least       float64 // of what it is without bundles
+	}{
+		{1 << 20, 5 << 20, .95}, // with 30 seeds of 10 MB at 5% they are equal: 82.1% and 82.0%
+		{64, 1 << 20, 1.15},
+	} {
+		for _, loss := range []float64{0, .05} {
+			var with, without, datagrams float64
+			for seed := range uint64(seeds) {
+				a, n := runBulk(t, seed+1, Config{}, loss, tt.size, tt.total)
+				b, _ := runBulk(t, seed+1, Config{NoBundles: true}, loss, tt.size, tt.total)
+				with, without, datagrams = with+a/seeds, without+b/seeds, datagrams+n/seeds
+			}
+			t.Logf("messages of %d bytes, loss %.0f%%: %.1f%% of the link, %.1f%% without bundles, %.1f datagrams a kB", tt.size, loss*100, with, without, datagrams)
+			if with < tt.least*without {
+				t.Errorf("messages of %d bytes, loss %.0f%%: %.1f%% of the link, %.1f%% without bundles", tt.size, loss*100, with, without)
+			}
+		}
+	}
+}
