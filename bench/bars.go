@@ -40,6 +40,7 @@ func judge(r *Report) []Bar {
 	j.rush()
 	j.crowd()
 	j.room()
+	j.feel()
 	j.narrow()
 	return j.bars
 }
@@ -158,6 +159,23 @@ func (j *judgement) room() {
 				}
 			}
 			j.most("W4", own.Figures["bytes"].Median, 12, "%s, %s: bytes an object-tick", own.Peer, kase)
+		}
+	}
+}
+
+// feel: "p99 at 5% ≤ 1.3 × that at 0% for replica, relay and duplex, and below both", Colyseus and ENet. Of a peer's rows the best
+// counts.
+func (j *judgement) feel() {
+	for _, own := range j.rows("W5", "5%", func(p Peer) bool { return p.Ours && p.Feel != "realm" }) {
+		clean := own
+		clean.Case = "0%"
+		if ratio, ok := j.r.ratio("p99", own, clean); ok {
+			j.most("W5", ratio, 1.3, "%s: p99 at 5%% by p99 at 0%%", own.Peer)
+		}
+		for _, feel := range []string{"colyseus", "enet"} {
+			if other, ok := best(j.rows("W5", "5%", func(p Peer) bool { return p.Feel == feel }), "p99"); ok {
+				j.most("W5", own.Figures["p99"].Median, other.Figures["p99"].Median, "%s: p99 at 5%%, ms, against %s", own.Peer, other.Peer)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@
 //	W2  one connection, reliable ordered 64-byte messages as fast as they go
 //	W3  1,000 and 4,000 clients, 32 bytes up and 200 down at 20 Hz
 //	W4  one room: 100 clients, 100 objects that move, 20 and 60 times a second
+//	W5  200 players in one arena over a path that delays and loses: from asking for a direction to seeing it
 //	W6  a player among 150 walkers over a narrow link, with the game server
 //
 // Server, clients and the bad network are processes of their own, so that CPU time and
@@ -22,6 +23,8 @@
 //	peers.go, peer_*.go    a file a protocol, behind two or three functions
 //	member.go, swarm.go    light clients of W3 and W4: thousands of sockets, one thread
 //	work_*.go              a file a work: what is done, and what is measured of it
+//	steps.go               directions that players of W5 and W6 ask for, and when they see them
+//	feel_*.go              W5: the game server with the arena, and its players
 //	narrow_*.go            W6: its world, the link, networks for both ends, server and player
 //	external.go            peers that are programs in other languages: enet/, colyseus/
 //	report.go, stats.go    samples, their medians and spread; JSON

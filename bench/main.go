@@ -44,9 +44,9 @@ func main() {
 func parseOptions(args []string) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	names := f.String("work", "W1,W2,W3,W4,W6", "which works, of W1, W2, W3, W4 and W6")
+	names := f.String("work", "W1,W2,W3,W4,W5,W6", "which works, of W1 to W6")
 	only := f.String("peers", "", "which peers, by parts of their names; all if empty")
-	f.BoolVar(&o.quick, "quick", false, "five minutes in all: fewer cases, shorter, one round")
+	f.BoolVar(&o.quick, "quick", false, "eight minutes in all: fewer cases, shorter, one round")
 	f.IntVar(&o.rounds, "repeat", 0, "rounds, of which the medians count (default 3; 1 with -quick)")
 	f.StringVar(&o.json, "json", "", "write everything that was measured to this file")
 	f.StringVar(&o.plots, "plots", "", "write plots into this directory")
@@ -70,7 +70,7 @@ func parseOptions(args []string) (*options, error) {
 	for name := range strings.SplitSeq(*names, ",") {
 		i := slices.IndexFunc(works, func(w work) bool { return w.name == strings.TrimSpace(name) })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no work %q; they are W1, W2, W3, W4 and W6", name)
+			return nil, fmt.Errorf("there is no work %q; they are W1 to W6", name)
 		}
 		o.works = append(o.works, works[i])
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/netip"
 	"strings"
 	"sync"
@@ -47,7 +46,6 @@ type glance struct {
 
 const (
 	stepEvery   = 120 * time.Millisecond // so that a 99th percentile is not of one step
-	stepTurn    = .25                    // radians
 	stepNorm    = .1                     // it goes in a circle of about 3 cells
 	lineEvery   = 700 * time.Millisecond
 	glanceEvery = 93 * time.Millisecond // not in step with the ticks of the server
@@ -61,17 +59,11 @@ type hiker struct {
 	mu      sync.Mutex
 	playing bool
 	sum     played
-	steps   []narrowStep
-	seen    int // of steps
+	steps   stepLog
 	lines   map[string]time.Time
 	ended   string
 
 	walkers map[uint16]int // by their numbers
-}
-
-type narrowStep struct {
-	angle float32
-	at    time.Time
 }
 
 // narrowPlayerRole is a player.
@@ -154,13 +146,13 @@ func (h *hiker) play(w playWith) (played, error) {
 		asks := !h.watches() && now.Sub(began) < w.Until
 		if asks && !now.Before(nextStep) {
 			// Not in step with the ticks of the server.
-			nextStep = now.Add(stepEvery + time.Duration(len(h.steps)*7%40)*time.Millisecond)
+			nextStep = now.Add(stepEvery + time.Duration(len(h.steps.steps)*7%40)*time.Millisecond)
 			if err := h.step(now); err != nil {
 				return h.sum, err
 			}
 		}
 		if asks && !now.Before(nextLine) {
-			nextLine = now.Add(lineEvery + time.Duration(len(h.steps)*11%100)*time.Millisecond)
+			nextLine = now.Add(lineEvery + time.Duration(len(h.steps.steps)*11%100)*time.Millisecond)
 			h.say(now)
 		}
 		if !now.Before(nextGlance) {
@@ -181,26 +173,18 @@ func (h *hiker) play(w playWith) (played, error) {
 	if h.ended != "" {
 		return h.sum, fmt.Errorf("the connection ended: %s", h.ended)
 	}
-	h.sum.Steps, h.sum.Seen = len(h.steps), h.seen
-	h.noteMissing(time.Now())
-	return h.sum, nil
-}
-
-// noteMissing counts what was not seen with the time that it was waited for.
-func (h *hiker) noteMissing(now time.Time) {
-	for _, s := range h.steps[h.seen:] {
-		h.sum.StepTimes = append(h.sum.StepTimes, now.Sub(s.at))
-	}
-	for _, at := range h.lines {
+	now := time.Now()
+	h.sum.Steps, h.sum.Seen, h.sum.StepTimes = len(h.steps.steps), h.steps.seen, h.steps.end(now)
+	for _, at := range h.lines { // what was not heard counts with the time that it was waited for
 		h.sum.LineTimes = append(h.sum.LineTimes, now.Sub(at))
 	}
+	return h.sum, nil
 }
 
 // step turns the player a bit.
 func (h *hiker) step(now time.Time) error {
 	h.mu.Lock()
-	angle := float32(math.Remainder(stepTurn*float64(len(h.steps)+1), 2*math.Pi))
-	h.steps = append(h.steps, narrowStep{angle, now})
+	angle := h.steps.ask(now)
 	h.mu.Unlock()
 	return h.player.Steer(angle, stepNorm)
 }
@@ -234,23 +218,10 @@ func (h *hiker) notice(n player.Notice) {
 			h.sum.Heard++
 			h.sum.LineTimes = append(h.sum.LineTimes, now.Sub(at))
 		}
-	case n.Kind == player.Updated && h.seen < len(h.steps):
+	case n.Kind == player.Updated && h.steps.waits():
 		if own, ok := h.player.Own(); ok {
-			h.noticeOwn(own.Angle, now)
+			h.steps.see(own.Angle, now)
 		}
-	}
-}
-
-// noticeOwn finds the step that its own entity has taken. With it those before are seen.
-func (h *hiker) noticeOwn(angle float32, now time.Time) {
-	for k := len(h.steps) - 1; k >= h.seen; k-- {
-		if h.steps[k].angle != angle {
-			continue
-		}
-		for ; h.seen <= k; h.seen++ {
-			h.sum.StepTimes = append(h.sum.StepTimes, now.Sub(h.steps[h.seen].at))
-		}
-		return
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"parley"
 	"parley/account/storetest"
+	"parley/world"
 )
 
 // narrowPeers are our game server with each of its dialects.
@@ -49,28 +50,33 @@ func narrowServerRole() map[string]deed {
 	}
 }
 
-// listenNarrow starts a server that speaks one dialect, and returns its address.
-func listenNarrow(w narrowWith, clock *tickClock) (addr netip.AddrPort, err error) {
-	c := parley.Config{
-		Replica: parley.Off, Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Realm: parley.Off, RealmTime: parley.Off,
-		TickRate: w.Rate, Sight: narrowSight, DataDir: w.Dir, Accounts: storetest.OpenMemory, Log: slog.New(slog.DiscardHandler),
+// listenNarrow starts a server of walkers.
+func listenNarrow(w narrowWith, clock *tickClock) (netip.AddrPort, error) {
+	return listenGame(narrowGame(clock), w.Dialect, w.Host, parley.Config{TickRate: w.Rate, Sight: narrowSight, DataDir: w.Dir})
+}
+
+// listenGame starts a game server that speaks one dialect, and returns its address.
+func listenGame(game world.Game, dialect, host string, c parley.Config) (addr netip.AddrPort, err error) {
+	for _, a := range []*string{&c.Replica, &c.Stamp, &c.Relay, &c.Duplex, &c.Realm, &c.RealmTime} {
+		*a = parley.Off
 	}
-	at := map[string]*string{"replica": &c.Replica, "stamp": &c.Stamp, "relay": &c.Relay, "duplex": &c.Duplex, "realm": &c.Realm}[w.Dialect]
+	at := map[string]*string{"replica": &c.Replica, "stamp": &c.Stamp, "relay": &c.Relay, "duplex": &c.Duplex, "realm": &c.Realm}[dialect]
 	if at == nil {
-		return addr, fmt.Errorf("there is no dialect %q", w.Dialect)
+		return addr, fmt.Errorf("there is no dialect %q", dialect)
 	}
-	*at = net.JoinHostPort(w.Host, "0")
-	if w.Dialect == "realm" {
+	*at = net.JoinHostPort(host, "0")
+	if dialect == "realm" {
 		c.RealmTime = *at
 	}
-	s, err := parley.Start(narrowGame(clock), c)
+	c.Accounts, c.Log = storetest.OpenMemory, slog.New(slog.DiscardHandler)
+	s, err := parley.Start(game, c)
 	if err != nil {
 		return addr, err
 	}
 	for _, a := range s.Addrs() {
-		if a.Name == w.Dialect {
+		if a.Name == dialect {
 			return a.Addr, nil
 		}
 	}
-	return addr, fmt.Errorf("%s does not listen", w.Dialect)
+	return addr, fmt.Errorf("%s does not listen", dialect)
 }

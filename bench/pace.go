@@ -14,6 +14,12 @@ type pace struct {
 
 	room, roomWarm time.Duration // W4
 
+	// W5: how many players ask for steps, from what time on and for how long, and how often it is tried to find the path and the
+	// players punctual.
+	feelPlayers    int
+	feel, feelWarm time.Duration
+	feelRuns       int
+
 	// W6: for how long is played, from when on it is measured, and how long before the end nothing more is asked for.
 	narrow, narrowWarm, narrowRest time.Duration
 	narrowRuns                     int // how often it is tried to find the link punctual
@@ -25,6 +31,7 @@ var (
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
 		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
+		feelPlayers: feelPlayers, feel: 20 * time.Second, feelWarm: 2 * time.Second, feelRuns: 2,
 		narrow: 24 * time.Second, narrowWarm: 3 * time.Second, narrowRest: 2 * time.Second, narrowRuns: 2,
 	}
 	quickPace = pace{
@@ -32,6 +39,7 @@ var (
 		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
 		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
 		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,
+		feelPlayers: feelPlayers, feel: 5 * time.Second, feelWarm: 2 * time.Second, feelRuns: 1,
 		narrow: 9 * time.Second, narrowWarm: 3 * time.Second, narrowRest: time.Second, narrowRuns: 1,
 	}
 )

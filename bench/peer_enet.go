@@ -60,7 +60,7 @@ var enetProgram = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if out, err := exec.Command(cc, append([]string{"-O2", "-Wall", "-o", program}, append(sources, "-lenet")...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, append([]string{"-O2", "-Wall", "-o", program}, append(sources, "-lenet", "-lm")...)...).CombinedOutput(); err != nil {
 		first, _, _ := strings.Cut(string(out), "\n")
 		return "", fmt.Errorf("libenet is not there, or cannot be used: %s", first)
 	}

@@ -49,8 +49,8 @@ type Peer struct {
 	Reliable, Ordered, Crowd, Only, TCP bool
 	Room                                *Room
 
-	// Narrow has it take part in W6. It is the name of the dialect of our game server, or that of a peer that is a Program.
-	Narrow string
+	// Feel has it take part in W5, and Narrow in W6. Each is the name of the dialect of our game server, or that of a peer that is a Program.
+	Feel, Narrow string
 
 	// Down says that messages go down only: the server, which is a Pusher, sends by its
 	// own clock, and Join gives its clients. Acks says that messages are acknowledged by
@@ -79,7 +79,7 @@ type Peer struct {
 
 // peers are all that there are, in the order of the report.
 var peers = slices.Concat(replicaPeers, relayPeers, stampPeers, duplexPeers, udpPeers, udpBatchedPeers,
-	tcpPeers, quicGoPeers, xQUICPeers, enetPeers, colyseusPeers, narrowPeers)
+	tcpPeers, quicGoPeers, xQUICPeers, enetPeers, colyseusPeers, feelPeers, enetFeelPeers, narrowPeers)
 
 func peerNamed(name string) (Peer, bool) {
 	i := slices.IndexFunc(peers, func(p Peer) bool { return p.Name == name })

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// work is one of the five: cases, and how one is measured.
+// work is one of the six: cases, and how one is measured.
 type work struct {
 	name    string
 	title   string
@@ -25,7 +25,7 @@ type work struct {
 }
 
 // works are all that there are.
-var works = []work{echoWork, rushWork, crowdWork, roomWork, narrowWork}
+var works = []work{echoWork, rushWork, crowdWork, roomWork, feelWork, narrowWork}
 
 // task is one measurement to be made.
 type task struct {

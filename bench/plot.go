@@ -27,6 +27,7 @@ var charts = []chart{
 	{"W3", "resident", "W3: memory a client", "KiB", false},
 	{"W4", "cpu", "W4: CPU of the server, 100 clients and 100 objects", "% of a core", false},
 	{"W4", "bytes", "W4: bytes an object-tick", "bytes", false},
+	{"W5", "p99", "W5: from asking for a direction to seeing it, 200 players, p99", "ms", false},
 }
 
 // writePlots draws what was measured into a directory: W1-p99.png and so on.

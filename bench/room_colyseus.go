@@ -15,7 +15,7 @@ import (
 var colyseusFiles embed.FS
 
 var colyseusPeers = []Peer{{
-	Name: "colyseus", Settings: "float32 x and y in an ArraySchema, broadcastPatch in each tick, ws-transport", Only: true, Room: &Room{}, Narrow: "colyseus", TCP: true,
+	Name: "colyseus", Settings: "float32 x and y in an ArraySchema, broadcastPatch in each tick, ws-transport; W5: a StateView a player, of those in its sight", Only: true, Room: &Room{}, Feel: "colyseus", Narrow: "colyseus", TCP: true,
 	Missing: func() string {
 		if _, err := colyseusFolder(); err != nil {
 			return err.Error()
@@ -27,6 +27,7 @@ var colyseusPeers = []Peer{{
 		dir, err := colyseusFolder()
 		file := map[string]string{
 			"room": "server.mjs", "room clients": "clients.mjs", "narrow server": "narrow_server.mjs", "narrow player": "narrow_player.mjs",
+			"feel server": "feel_server.mjs", "feel players": "feel_player.mjs",
 		}[role]
 		cmd := exec.Command("node", filepath.Join(dir, file))
 		cmd.Env = append(os.Environ(), "NODE_ENV=production")

@@ -13,6 +13,7 @@ var tinyPace = pace{
 	rush: 300 * time.Millisecond, rushWarm: 100 * time.Millisecond,
 	crowd: 100 * time.Millisecond, crowds: 1, crowdWarm: 100 * time.Millisecond,
 	room: 300 * time.Millisecond, roomWarm: 100 * time.Millisecond,
+	feelPlayers: 12, feel: 700 * time.Millisecond, feelWarm: 200 * time.Millisecond, feelRuns: 1,
 	narrow: 1500 * time.Millisecond, narrowWarm: 500 * time.Millisecond, narrowRest: time.Second, narrowRuns: 1,
 }
 
@@ -156,6 +157,21 @@ func TestANarrowLinkIsPlayedOver(t *testing.T) {
 			}
 			if _, asks := figures["steps"]; asks == (peer == "stamp player") {
 				t.Errorf("a player of %s has steps: %v", peer, asks)
+			}
+		})
+	}
+}
+
+// Players in an arena see what they ask for. How soon is for the run to say.
+func TestStepsAreSeenOverABadPath(t *testing.T) {
+	for _, peer := range []string{"replica arena", "relay arena", "duplex arena", "realm arena", "enet arena", "enet arena repeated", "colyseus"} {
+		if p, _ := peerNamed(peer); testing.Short() && !p.Ours {
+			continue
+		}
+		t.Run(peer, func(t *testing.T) {
+			figures := smoke(t, feelWork, peer, "5%")
+			if figures["steps"] < 12 || figures["seen"] != 100 || figures["p50"] < 50 || figures["p99"] < figures["p50"] || figures["up"] <= 0 || figures["down"] <= figures["up"] {
+				t.Errorf("got %v", figures)
 			}
 		})
 	}

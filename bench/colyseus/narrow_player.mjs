@@ -1,10 +1,9 @@
 // The player of W6: as narrow_player.go, with the client of Colyseus.
 import { Client } from "@colyseus/sdk";
-import { obey } from "./ask.mjs";
+import { nanos, obey, sleep } from "./ask.mjs";
 import { ago, World } from "./narrow_state.mjs";
 
 const stepEvery = 120, stepTurn = 0.25, lineEvery = 700, glanceEvery = 93; // milliseconds, radians; see narrow_player.go
-const nanos = (ms) => Math.round(ms * 1e6);
 
 let room = null, ended = null, state = null;
 let steps = [], seen = 0, stepTimes = [], lines = new Map(), said = 0, heard = 0, lineTimes = [];
@@ -27,8 +26,6 @@ function say(now) {
 	lines.set(text, now);
 	room.send("chat", text);
 }
-
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 obey({
 	async join(w) {

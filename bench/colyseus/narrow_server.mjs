@@ -2,8 +2,7 @@
 import { Room, Server, matchMaker } from "@colyseus/core";
 import { WebSocketTransport } from "@colyseus/ws-transport";
 import { ArraySchema, MapSchema } from "@colyseus/schema";
-import { createServer } from "node:net";
-import { obey } from "./ask.mjs";
+import { freePort, obey, paced } from "./ask.mjs";
 import { millis, Walker, World } from "./narrow_state.mjs";
 
 let given = null;
@@ -21,21 +20,11 @@ class Field extends Room {
 		for (let i = 0; i < given.walkers; i++) this.state.walkers.push(newWalker());
 		this.onMessage("steer", (client, { angle, norm }) => Object.assign(this.state.players.get(client.sessionId), { angle, norm }));
 		this.onMessage("chat", (client, text) => this.broadcast("chat", text));
-		this.next = performance.now();
-		this.wait();
+		paced(given.rate, () => this.tick());
 	}
 
 	onJoin(client) { this.state.players.set(client.sessionId, newWalker()); }
 	onLeave(client) { this.state.players.delete(client.sessionId); }
-
-	// wait calls tick at the rate. A tick that would begin more than one tick late is let go.
-	wait() {
-		const every = 1000 / given.rate;
-		this.next += every;
-		const late = performance.now() - this.next;
-		if (late > every) this.next += late;
-		setTimeout(() => { this.tick(); this.wait(); }, Math.max(0, this.next - performance.now()));
-	}
 
 	tick() {
 		const x = millis(), n = ++this.ticks;
@@ -48,13 +37,6 @@ class Field extends Room {
 		this.broadcastPatch();
 	}
 }
-
-const freePort = (host) => new Promise((resolve, reject) => {
-	const s = createServer().on("error", reject).listen(0, host, () => {
-		const { port } = s.address();
-		s.close(() => resolve(port));
-	});
-});
 
 obey({
 	async listen(w) {

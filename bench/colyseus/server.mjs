@@ -2,8 +2,7 @@
 import { Room, Server, matchMaker } from "@colyseus/core";
 import { WebSocketTransport } from "@colyseus/ws-transport";
 import { ArraySchema } from "@colyseus/schema";
-import { createServer } from "node:net";
-import { clock, obey } from "./ask.mjs";
+import { clock, freePort, obey, paced } from "./ask.mjs";
 import { State, Thing } from "./state.mjs";
 
 let objects = 0, rate = 0, ticks = 0, room = null;
@@ -25,17 +24,7 @@ class Field extends Room {
 	}
 
 	start() {
-		this.next = performance.now();
-		this.wait();
-	}
-
-	// wait calls tick at the rate. A tick that would begin more than one tick late is let go.
-	wait() {
-		const every = 1000 / rate;
-		this.next += every;
-		const late = performance.now() - this.next;
-		if (late > every) this.next += late;
-		setTimeout(() => { this.tick(); this.wait(); }, Math.max(0, this.next - performance.now()));
+		paced(rate, () => this.tick());
 	}
 
 	tick() {
@@ -49,14 +38,6 @@ class Field extends Room {
 	}
 }
 
-// freePort asks the system for a port.
-const freePort = () => new Promise((resolve, reject) => {
-	const s = createServer().on("error", reject).listen(0, "127.0.0.1", () => {
-		const { port } = s.address();
-		s.close(() => resolve(port));
-	});
-});
-
 // sentBytes is what went into the sockets of all clients, WebSocket's headers included.
 const sentBytes = () => {
 	let n = 0;
@@ -68,7 +49,7 @@ obey({
 	async listen(w) {
 		objects = w.objects;
 		rate = w.rate;
-		const port = await freePort();
+		const port = await freePort("127.0.0.1");
 		const server = new Server({ transport: new WebSocketTransport({ pingInterval: 0 }), greet: false });
 		server.define("field", Field);
 		await server.listen(port, "127.0.0.1");

@@ -107,6 +107,12 @@ int main(int argc, char **argv)
 			crowd_gather(line, is_reliable(line));
 		else if (has(line, "\"do\":\"crowd\""))
 			crowd_run(line);
+		else if (has(line, "\"do\":\"arena\""))
+			arena_listen(line);
+		else if (has(line, "\"do\":\"enter\""))
+			arena_enter(line);
+		else if (has(line, "\"do\":\"play\""))
+			arena_play(line);
 		else
 			fail("no such thing to do");
 		fflush(stdout);

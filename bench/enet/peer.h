@@ -29,5 +29,10 @@ void client_rush(const char *line);
 void crowd_gather(const char *line, int reliable);
 void crowd_run(const char *line);
 
+// arena_server.c and arena_player.c: W5.
+void arena_listen(const char *line);
+void arena_enter(const char *line);
+void arena_play(const char *line);
+
 // is_reliable tells the two peers apart, by their names.
 int is_reliable(const char *line);
