@@ -215,7 +215,7 @@ func (f *Flow) felt(rtt time.Duration) time.Duration {
 		return rtt
 	}
 	if f.isAlone() {
-		return rtt + f.path.Wanted()*7/10
+		return rtt + f.path.Wanted()*9/10
 	}
 	return rtt + max(rtt-f.watch.usual-clockStep, 0) + max(f.path.Wanted()-bunched, 0)
 }

@@ -3,11 +3,7 @@ package stream
 import (
 	"testing"
 	"time"
-
-	"parley/internal/pace"
 )
-
-const unlimited = pace.Unlimited
 
 // seeds is how many runs a row has.
 func seeds() uint64 {

@@ -99,6 +99,9 @@ const (
 	heldLooks  = 4
 	findTime   = 15 * time.Millisecond
 
+	// vainHolds is after how many such times without a result the path counts as narrow. Each takes a second and fills a queue.
+	vainHolds = 2
+
 	// gatherTime is by how much the usual round trip may be longer than the least: peers acknowledge late what they may answer.
 	gatherTime = 25 * time.Millisecond
 

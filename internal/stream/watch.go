@@ -23,6 +23,7 @@ type watch struct {
 	raised  time.Duration // when most was
 
 	held   time.Duration // since when little is sent, as too much is late; 0 if that is not so
+	vain   int           // times that this was so and did not show what the path takes, since all could be sent
 	waited bool          // something came late since
 
 	// What arrived while something waited all the time is what the path takes.
@@ -99,7 +100,7 @@ func (w *watch) raise(at time.Duration, m *mark) {
 	case w.delayed:
 		w.most, w.raised = max(w.most/2, firstBytes), at
 	case at-w.raised > calmAfter: // there is no more to send
-		w.most, w.careful = 0, false
+		w.most, w.careful, w.vain = 0, false, 0
 	case m.bytes < uint64(w.most)*3/4:
 	default:
 		w.raised = at
@@ -109,7 +110,7 @@ func (w *watch) raise(at time.Duration, m *mark) {
 			w.most = 2 * max(w.most, int(m.bytes))
 		}
 		if w.most > mostFirst {
-			w.most, w.careful = 0, false
+			w.most, w.careful, w.vain = 0, false, 0
 		}
 	}
 }
@@ -164,7 +165,7 @@ func (f *Flow) restrain(at time.Duration, bytes int) int {
 		bytes = min(bytes, doubtBytes)
 	}
 	if f.path.Narrow() {
-		w.most, w.careful = 0, false
+		w.most, w.careful, w.vain = 0, false, 0
 	}
 	return bytes
 }
@@ -188,6 +189,9 @@ func (f *Flow) heldArrived(at, last time.Duration, n int) {
 		w.held = 0
 		if !(w.points >= 2 && f.find(at, sent)) && w.waited && !f.path.Narrow() {
 			w.most, w.careful, w.raised = 2*heldBytes, true, at
+			if w.vain++; w.vain >= vainHolds {
+				f.path.Late(at) // so little waits each time that its rate cannot be said
+			}
 		}
 	case w.points >= heldLooks && f.find(at, sent):
 		w.held = 0
