@@ -67,7 +67,7 @@ func TestPeersAreChosenByPartsOfTheirNames(t *testing.T) {
 	for _, p := range list {
 		names = append(names, p.Name)
 	}
-	if want := []string{"replica ordered", "tcp"}; !slices.Equal(names, want) || len(about) != len(want) {
+	if want := []string{"replica ordered", "tcp", "tcp buffered"}; !slices.Equal(names, want) || len(about) != len(want) {
 		t.Errorf("got %q and %d descriptions, want %q", names, len(about), want)
 	}
 }

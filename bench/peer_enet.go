@@ -13,8 +13,24 @@ import (
 var enetFiles embed.FS
 
 var enetPeers = []Peer{
-	enetPeer("enet", "reliable packets on one channel, flushed at once", true),
-	enetPeer("enet unreliable", "unreliable, sequenced packets, flushed at once, never throttled", false),
+	enetPeer("enet", "reliable packets on one channel", true),
+	enetChannels(),
+	enetPacked(),
+	enetPeer("enet unreliable", "unreliable, sequenced packets, never throttled", false),
+}
+
+// enetChannels is for messages that need no order among all of them.
+func enetChannels() Peer {
+	p := enetPeer("enet channels", "reliable packets on 64 channels in turn", true)
+	p.Ordered, p.Crowd = false, false
+	return p
+}
+
+// enetPacked is for a sender that has many messages at once.
+func enetPacked() Peer {
+	p := enetPeer("enet packed", "reliable packets on one channel, each with as many messages as a datagram holds", true)
+	p.Crowd, p.Gather = false, 1344 // of a datagram of 1,392 bytes, in messages of 64
+	return p
 }
 
 // enetPeer is a small program in C: its CPU time is not that of calls between languages.

@@ -10,10 +10,12 @@ import (
 )
 
 var quicGoPeers = []Peer{
-	quicGoPeer("quic-go stream", "one stream, a write a message (W2: for 16 KiB), a 2-byte size before it", oneStream),
+	quicGoStream, buffered(quicGoStream),
 	quicGoPeer("quic-go streams", "a stream a message", manyStreams),
 	quicGoPeer("quic-go datagrams", "unreliable datagrams", datagrams),
 }
+
+var quicGoStream = quicGoPeer("quic-go stream", "one stream, a write a message, a 2-byte size before it", oneStream)
 
 // manner is how messages travel in a QUIC connection.
 type manner uint8

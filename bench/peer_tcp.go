@@ -15,8 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var tcpPeers = []Peer{{
-	Name: "tcp", Settings: "TCP_NODELAY, a write a message (W2: for 16 KiB), a 2-byte size before each", Reliable: true, Ordered: true, Crowd: true, TCP: true,
+var tcpPeers = []Peer{tcpPeer, buffered(tcpPeer)}
+
+// rushWrite is how much a stream is given in one write by a sender with a buffer before it.
+const rushWrite = 64 << 10
+
+// buffered is a stream with a buffer before it, as programs have that send messages as fast as they go.
+func buffered(p Peer) Peer {
+	p.Name, p.Settings, p.Gather, p.Crowd = p.Name+" buffered", "the same, a write for 64 KiB of messages", rushWrite, false
+	return p
+}
+
+var tcpPeer = Peer{
+	Name: "tcp", Settings: "TCP_NODELAY, a write a message, a 2-byte size before each", Reliable: true, Ordered: true, Crowd: true, TCP: true,
 	Listen: func(take func(Link, []byte)) (Server, error) {
 		l, err := net.Listen("tcp4", loopback)
 		if err != nil {
@@ -46,7 +57,7 @@ var tcpPeers = []Peer{{
 		fd, err := dialStream(addr)
 		return &streamMember{fd: fd}, err
 	},
-}}
+}
 
 type listener struct{ net.Listener }
 

@@ -2,58 +2,94 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/netip"
+	"sync"
 
 	"golang.org/x/net/quic"
 )
 
-var xQUICPeers = []Peer{{
-	Name: "x/net/quic", Settings: "one stream, flushed at each message (W2: for 16 KiB), a 2-byte size before it",
-	Version: moduleVersion("golang.org/x/net"), Reliable: true, Ordered: true, Crowd: true,
-	Listen: func(take func(Link, []byte)) (Server, error) {
-		secret, err := serverTLS()
-		if err != nil {
-			return nil, err
-		}
-		e, err := quic.Listen("udp4", loopback, &quic.Config{TLSConfig: secret})
-		if err != nil {
-			return nil, err
-		}
-		go func() {
-			for {
-				c, err := e.Accept(context.Background())
-				if err != nil {
-					return
-				}
-				go func() {
-					s, err := c.AcceptStream(context.Background())
+var (
+	xQUICPeers  = []Peer{xQUICStream, buffered(xQUICStream), xQUICPeer("x/net/quic streams", "a stream a message", manyStreams)}
+	xQUICStream = xQUICPeer("x/net/quic", "one stream, flushed at each write, a write a message, a 2-byte size before it", oneStream)
+)
+
+func xQUICPeer(name, settings string, how manner) Peer {
+	return Peer{
+		Name: name, Settings: settings, Version: moduleVersion("golang.org/x/net"), Reliable: true, Ordered: how == oneStream, Crowd: how == oneStream,
+		Listen: func(take func(Link, []byte)) (Server, error) {
+			secret, err := serverTLS()
+			if err != nil {
+				return nil, err
+			}
+			e, err := quic.Listen("udp4", loopback, &quic.Config{TLSConfig: secret, MaxUniRemoteStreams: 1 << 20})
+			if err != nil {
+				return nil, err
+			}
+			go func() {
+				for {
+					c, err := e.Accept(context.Background())
 					if err != nil {
 						return
 					}
-					link := &streamLink{w: flushed{s}, c: xQUICConn{c}}
-					readFrames(s, func(b []byte) { take(link, b) })
-				}()
+					go xQUICServe(c, how, take)
+				}
+			}()
+			return xQUICServer{e}, nil
+		},
+		Dial: func(ctx context.Context, addr netip.AddrPort, take func([]byte)) (Link, error) {
+			e, err := xQUICEndpoint()
+			if err != nil {
+				return nil, err
+			}
+			c, err := e.Dial(ctx, "udp4", addr.String(), &quic.Config{TLSConfig: clientTLS(), MaxUniRemoteStreams: 1 << 20})
+			if err != nil {
+				return nil, err
+			}
+			if how == manyStreams {
+				go xQUICRead(c, take)
+				return xQUICConn{c}, nil
+			}
+			s, err := c.NewStream(ctx)
+			if err != nil {
+				return nil, err
+			}
+			go readFrames(s, take)
+			return &streamLink{w: flushed{s}, c: xQUICConn{c}}, nil
+		},
+	}
+}
+
+func xQUICServe(c *quic.Conn, how manner, take func(Link, []byte)) {
+	if how == manyStreams {
+		xQUICRead(c, func(b []byte) { take(xQUICConn{c}, b) })
+		return
+	}
+	s, err := c.AcceptStream(context.Background())
+	if err != nil {
+		return
+	}
+	link := &streamLink{w: flushed{s}, c: xQUICConn{c}}
+	readFrames(s, func(b []byte) { take(link, b) })
+}
+
+// xQUICRead takes messages that have a stream each.
+func xQUICRead(c *quic.Conn, take func([]byte)) {
+	var mu sync.Mutex // take is called by one at a time
+	for {
+		s, err := c.AcceptStream(context.Background())
+		if err != nil {
+			return
+		}
+		go func() {
+			if b, err := io.ReadAll(s); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				take(b)
 			}
 		}()
-		return xQUICServer{e}, nil
-	},
-	Dial: func(ctx context.Context, addr netip.AddrPort, take func([]byte)) (Link, error) {
-		e, err := xQUICEndpoint()
-		if err != nil {
-			return nil, err
-		}
-		c, err := e.Dial(ctx, "udp4", addr.String(), &quic.Config{TLSConfig: clientTLS()})
-		if err != nil {
-			return nil, err
-		}
-		s, err := c.NewStream(ctx)
-		if err != nil {
-			return nil, err
-		}
-		go readFrames(s, take)
-		return &streamLink{w: flushed{s}, c: xQUICConn{c}}, nil
-	},
-}}
+	}
+}
 
 // xQUICEndpoint returns a socket of the client's own: each player has one.
 func xQUICEndpoint() (*quic.Endpoint, error) {
@@ -76,8 +112,21 @@ func (f flushed) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// xQUICConn sends each message in a stream of its own.
 type xQUICConn struct {
 	c *quic.Conn
+}
+
+func (c xQUICConn) Send(b []byte) error {
+	s, err := c.c.NewSendOnlyStream(context.Background())
+	if err != nil {
+		return err
+	}
+	if _, err := s.Write(b); err != nil {
+		return err
+	}
+	s.CloseWrite() // it is sent with the end, and nobody waits for its acknowledgement
+	return nil
 }
 
 func (c xQUICConn) Close() error { return c.c.Close() }

@@ -49,6 +49,9 @@ type Peer struct {
 	Reliable, Ordered, Crowd, Only, TCP bool
 	Room                                *Room
 
+	// Gather has it take part in W2 alone: the sender writes when it has messages of so many bytes.
+	Gather int
+
 	// Feel has it take part in W5, and Narrow in W6. Each is the name of the dialect of our game server, or that of a peer that is a Program.
 	Feel, Narrow string
 

@@ -54,7 +54,7 @@ func allOf(t *testing.T, figures map[string]float64) {
 }
 
 func TestEchoesComeBackOverABadPath(t *testing.T) {
-	for _, peer := range []string{"replica ordered", "replica unordered", "relay", "tcp", "quic-go streams", "enet"} {
+	for _, peer := range []string{"replica ordered", "replica unordered", "relay", "tcp", "quic-go streams", "x/net/quic streams", "enet", "enet channels"} {
 		t.Run(peer, func(t *testing.T) {
 			t.Parallel()
 			figures := smoke(t, echoWork, peer, "10%")
@@ -67,7 +67,7 @@ func TestEchoesComeBackOverABadPath(t *testing.T) {
 }
 
 func TestARushArrives(t *testing.T) {
-	for _, peer := range []string{"replica ordered", "tcp", "x/net/quic"} {
+	for _, peer := range []string{"replica ordered", "tcp", "tcp buffered", "quic-go stream buffered", "x/net/quic", "x/net/quic buffered", "enet", "enet packed"} {
 		t.Run(peer, func(t *testing.T) {
 			figures := smoke(t, rushWork, peer, "64 bytes")
 			allOf(t, figures)

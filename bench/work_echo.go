@@ -20,7 +20,7 @@ var echoWork = work{
 		{"p50", "p50 ms", 1}, {"p95", "p95 ms", 1}, {"p99", "p99 ms", 1}, {"max", "max ms", 1},
 		{"delivered", "delivered %", 2}, {"bytes", "bytes/message", 1}, {"late", "path late p99 ms", 2},
 	},
-	takes: func(p Peer) bool { return p.Reliable && !p.Only },
+	takes: func(p Peer) bool { return p.Reliable && !p.Only && p.Gather == 0 },
 	once:  echoPunctual,
 }
 

@@ -25,6 +25,8 @@ type rushWith struct {
 	Addr netip.AddrPort `json:"addr"`
 	Size int            `json:"size"`
 	For  time.Duration  `json:"for"`
+
+	Gather int `json:"gather"`
 }
 
 type rushed struct {
@@ -39,7 +41,7 @@ type mark struct {
 }
 
 func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
-	w := rushWith{Peer: p.Name, Size: 64, For: o.pace.rush}
+	w := rushWith{Peer: p.Name, Size: 64, For: o.pace.rush, Gather: p.Gather}
 	var all family
 	defer func() { all.stop() }()
 	server, err := all.add(p, "server")
@@ -50,7 +52,7 @@ func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerCount, Clients: 1}, &w.Addr); err != nil {
+	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerCount, Bytes: w.Size, Clients: 1}, &w.Addr); err != nil {
 		return nil, err
 	}
 	// The client is busy while it sends, so its CPU time is read from outside.
@@ -119,10 +121,6 @@ func arrived(server *child, sent uint64) (c counted, err error) {
 	return c, nil
 }
 
-// rushWrite is how much a stream is given in one write: whoever sends messages as fast as they go over a stream has a buffer
-// before it.
-const rushWrite = 16 << 10
-
 // lastLook is how long a client stays after its last message.
 const lastLook = 15 * time.Second
 
@@ -137,7 +135,7 @@ func runRush(p Peer, w rushWith) (r rushed, err error) {
 	}
 	time.AfterFunc(lastLook, func() { link.Close() })
 	if s, ok := link.(*streamLink); ok {
-		s.gather = rushWrite
+		s.gather = w.Gather
 	}
 	msg := make([]byte, w.Size)
 	end := time.Now().Add(w.For)

@@ -161,8 +161,7 @@ void arena_listen(const char *line)
 		fail("cannot listen");
 		return;
 	}
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_RCVBUF, 4 << 20);
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_SNDBUF, 4 << 20);
+	large_buffers(host);
 	pthread_create(&thread, NULL, serve, NULL);
 	printf("{\"value\":\"127.0.0.1:%d\"}\n", host->address.port);
 }

@@ -16,6 +16,14 @@ int has(const char *line, const char *word) { return strstr(line, word) != NULL;
 
 int is_reliable(const char *line) { return !has(line, "\"peer\":\"enet unreliable\""); }
 
+int channels_of(const char *line) { return has(line, "\"peer\":\"enet channels\"") ? 64 : 1; }
+
+void large_buffers(ENetHost *host)
+{
+	enet_socket_set_option(host->socket, ENET_SOCKOPT_RCVBUF, 4 << 20);
+	enet_socket_set_option(host->socket, ENET_SOCKOPT_SNDBUF, 4 << 20);
+}
+
 void port_of(const char *line, ENetAddress *to)
 {
 	const char *at = strstr(line, "\"addr\":\"127.0.0.1:");

@@ -2,7 +2,7 @@
 
 static ENetHost *host;
 static ENetPeer *peer;
-static int flags;
+static int flags, channels;
 static uint64_t base;
 
 // What came back of this time.
@@ -16,8 +16,11 @@ static int connect_to(const char *line, int reliable)
 	ENetEvent ev;
 	port_of(line, &to);
 	flags = reliable ? ENET_PACKET_FLAG_RELIABLE : 0;
-	host = enet_host_create(NULL, 1, 1, 0, 0);
-	peer = host ? enet_host_connect(host, &to, 1, 0) : NULL;
+	channels = channels_of(line);
+	host = enet_host_create(NULL, 1, channels, 0, 0);
+	peer = host ? enet_host_connect(host, &to, channels, 0) : NULL;
+	if (host)
+		large_buffers(host);
 	// Only between two calls does ENet look whether something is to be sent again.
 	for (int64_t end = nanos() + 10000000000LL; peer && nanos() < end;)
 		if (enet_host_service(host, &ev, 10) > 0)
@@ -61,7 +64,7 @@ static void until(int64_t end, int all)
 				sleep_until(end);
 				continue;
 			}
-		} else if (enet_host_service(host, &ev, wait > 10 ? 10 : wait) <= 0) {
+		} else if (enet_host_service(host, &ev, wait > 1) <= 0) { // it looks for what is to be sent again each millisecond
 			continue;
 		}
 		if (ev.type == ENET_EVENT_TYPE_RECEIVE) {
@@ -88,7 +91,7 @@ void client_echo(const char *line)
 		memset(p->data, 0, size);
 		put64(p->data, base + i);
 		sent[i] = nanos();
-		enet_peer_send(peer, 0, p);
+		enet_peer_send(peer, i % channels, p);
 		enet_host_flush(host);
 	}
 	until(nanos() + number(line, "patience"), 1);
@@ -101,34 +104,33 @@ void client_echo(const char *line)
 	free(seen);
 }
 
-// ENet takes all that it is given, so a sender bounds what waits by itself: below LOW messages AT_ONCE more are added,
-// before the queue runs dry. To count on would be to walk the list, so no more than LOW of it is looked at.
-enum { LOW = 512, AT_ONCE = 512 };
+// ENet takes all that it is given, so a sender bounds what waits by itself. A packet tells when it was acknowledged, which is
+// cheaper than to look through ENet's lists. WINDOW is what ENet has under way at most, and a bit more is there before it runs dry.
+enum { WINDOW = 64 << 10, WAITING = WINDOW + WINDOW / 2 };
 
-static int runs_low(void)
-{
-	int waiting = 0;
-	for (ENetListIterator at = enet_list_begin(&peer->outgoingCommands); at != enet_list_end(&peer->outgoingCommands); at = enet_list_next(at))
-		if (++waiting == LOW)
-			return 0;
-	return 1;
-}
+static long long outstanding; // bytes that were given to ENet and are not acknowledged
+
+static void acknowledged(ENetPacket *p) { outstanding -= p->dataLength; }
 
 void client_rush(const char *line)
 {
 	ENetEvent ev;
-	long long size = number(line, "size"), length = number(line, "for");
+	uint8_t buf[4096] = {0};
+	long long size = number(line, "size"), length = number(line, "for"), gather = number(line, "gather");
+	size_t packet = gather ? gather / size * size : size;
 	uint64_t n = 0;
 	if (!connect_to(line, 1)) {
 		fail("cannot connect");
 		return;
 	}
 	for (int64_t end = nanos() + length; nanos() < end;) {
-		for (int i = runs_low() ? 0 : AT_ONCE; i < AT_ONCE; i++) {
-			ENetPacket *p = enet_packet_create(NULL, size, ENET_PACKET_FLAG_RELIABLE);
-			memset(p->data, 0, size);
-			put64(p->data, ++n);
+		while (outstanding < WAITING) {
+			for (size_t at = 0; at < packet; at += size)
+				put64(buf + at, ++n);
+			ENetPacket *p = enet_packet_create(buf, packet, ENET_PACKET_FLAG_RELIABLE);
+			p->freeCallback = acknowledged;
 			enet_peer_send(peer, 0, p);
+			outstanding += packet;
 		}
 		while (enet_host_service(host, &ev, 0) > 0)
 			if (ev.type == ENET_EVENT_TYPE_DISCONNECT) {

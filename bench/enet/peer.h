@@ -34,5 +34,9 @@ void arena_listen(const char *line);
 void arena_enter(const char *line);
 void arena_play(const char *line);
 
-// is_reliable tells the two peers apart, by their names.
+// Peers are told apart by their names: whether packets are reliable, and how many channels they take turns on.
 int is_reliable(const char *line);
+int channels_of(const char *line);
+
+// large_buffers gives a socket room for a burst.
+void large_buffers(ENetHost *host);

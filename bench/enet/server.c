@@ -10,32 +10,43 @@ static int bytes, flags;
 static _Atomic uint64_t got, strayed;
 static uint64_t last;
 
-static void take(ENetPeer *from, ENetPacket *p)
+// count takes a packet of one message or several.
+static void count(const ENetPacket *p)
 {
-	got++;
-	if (answer == COUNT) {
-		uint64_t n = get64(p->data);
+	for (size_t at = 0; at + bytes <= p->dataLength; at += bytes) {
+		uint64_t n = get64(p->data + at);
 		if (n != ++last) {
 			strayed++;
 			last = n;
 		}
+	}
+	got += p->dataLength / bytes;
+}
+
+static void take(ENetPeer *from, int channel, ENetPacket *p)
+{
+	if (answer == COUNT) {
+		count(p);
 		return;
 	}
+	got++;
 	ENetPacket *back = enet_packet_create(NULL, answer == ECHO ? p->dataLength : (size_t)bytes, flags);
 	memset(back->data, 0, back->dataLength);
 	memcpy(back->data, p->data, p->dataLength < back->dataLength ? p->dataLength : back->dataLength);
-	enet_peer_send(from, 0, back);
+	enet_peer_send(from, channel, back);
 }
 
-// serve takes all that there is and sends what that led to, over and over.
+// serve takes all that there is and sends what that led to, over and over. A call of enet_host_service begins with what waits to
+// be sent, so to flush before would be to look at all peers once more.
 static void *serve(void *unused)
 {
 	ENetEvent ev;
+	int idle = answer == ECHO ? 1 : 10; // in milliseconds: it looks for what is to be sent again at least so often
 	for (;;) {
-		int n = enet_host_service(host, &ev, 10); // it looks for what is to be sent again at least so often
+		int n = enet_host_service(host, &ev, idle);
 		while (n > 0) {
 			if (ev.type == ENET_EVENT_TYPE_RECEIVE) {
-				take(ev.peer, ev.packet);
+				take(ev.peer, ev.channelID, ev.packet);
 				enet_packet_destroy(ev.packet);
 			} else if (ev.type == ENET_EVENT_TYPE_CONNECT) {
 				// Both sides are to send all unreliable packets, and not fewer when the
@@ -44,7 +55,6 @@ static void *serve(void *unused)
 			}
 			n = enet_host_check_events(host, &ev);
 		}
-		enet_host_flush(host);
 	}
 	return unused;
 }
@@ -58,13 +68,12 @@ void server_listen(const char *line)
 	answer = has(line, "\"answer\":\"echo\"") ? ECHO : has(line, "\"answer\":\"count\"") ? COUNT : SIZE;
 	flags = is_reliable(line) ? ENET_PACKET_FLAG_RELIABLE : 0;
 	// Each turn of ENet looks at all places, taken or not: it gets those that it needs.
-	host = enet_host_create(&at, number(line, "clients"), 1, 0, 0);
+	host = enet_host_create(&at, number(line, "clients"), channels_of(line), 0, 0);
 	if (!host) {
 		fail("cannot listen");
 		return;
 	}
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_RCVBUF, 4 << 20);
-	enet_socket_set_option(host->socket, ENET_SOCKOPT_SNDBUF, 4 << 20);
+	large_buffers(host);
 	pthread_create(&thread, NULL, serve, NULL);
 	printf("{\"value\":\"127.0.0.1:%d\"}\n", host->address.port);
 }
