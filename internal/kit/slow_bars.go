@@ -68,7 +68,7 @@ func (d Slow) HoldsNothingBack(t *testing.T) {
 // rounds adds up runs of one player. A 99th percentile needs several.
 func (d Slow) rounds(t *testing.T, paths ...SlowPath) (sum SlowCount) {
 	t.Helper()
-	for _, seed := range chance.Seeds(max(Tier(10, 50, 200), 10)) {
+	for _, seed := range chance.Seeds(max(Tier(10, 25, 200), 10)) {
 		got, err := d.Run(seed, 1, paths...)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

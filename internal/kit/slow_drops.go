@@ -50,7 +50,7 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 func (d Slow) given(t *testing.T, path SlowPath) float64 {
 	t.Helper()
 	var sum SlowCount
-	for _, seed := range chance.Seeds(max(Tier(3, 20, 100), 3)) {
+	for _, seed := range chance.Seeds(max(Tier(3, 6, 100), 3)) {
 		got, err := d.Run(seed, 1, path)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

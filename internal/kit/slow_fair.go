@@ -78,7 +78,7 @@ func (d Slow) Shares(t *testing.T) {
 
 // "two players behind one link share it (35–65%)"
 func (d Slow) twoShare(t *testing.T, rate int) {
-	for _, seed := range chance.Seeds(max(Tier(2, 20, 200), 1)) {
+	for _, seed := range chance.Seeds(max(Tier(2, 8, 200), 1)) {
 		got, _, err := d.share(seed, slowShared{rate: rate, players: 2, come: 10 * time.Second, from: 20 * time.Second, measured: 60 * time.Second})
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)
@@ -97,7 +97,7 @@ func (d Slow) twoShare(t *testing.T, rate int) {
 
 // "beside a TCP download (a Reno and a CUBIC model in simnet) it takes 25–75%"
 func (d Slow) sharesWithTCP(t *testing.T, rate int, c tcp.Control) {
-	for _, seed := range chance.Seeds(max(Tier(2, 15, 200), 1)) {
+	for _, seed := range chance.Seeds(max(Tier(2, 5, 200), 1)) {
 		got, download, err := d.share(seed, slowShared{rate: rate, players: 1, download: c, come: 10 * time.Second, from: 20 * time.Second, measured: 120 * time.Second})
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

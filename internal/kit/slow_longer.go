@@ -11,7 +11,7 @@ import (
 // FollowsALongerPath is the law of a path that becomes another one, with a longer round trip and without a limit: at first that looks like a
 // queue, but 40 s later all is told again.
 func (d Slow) FollowsALongerPath(t *testing.T) {
-	for _, seed := range chance.Seeds(max(Tier(1, 10, 50), 1)) {
+	for _, seed := range chance.Seeds(max(Tier(1, 3, 50), 1)) {
 		got, err := d.Run(seed, 1, SlowPath{For: 10 * time.Second}, SlowPath{For: 50 * time.Second, Longer: 120 * time.Millisecond})
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

@@ -40,7 +40,7 @@ func TestAStreamWithoutALimitIsToldAll(t *testing.T) { slowRealmed.HoldsNothingB
 func TestAFeedWithoutALimitIsSentAll(t *testing.T) {
 	for _, loss := range []float64{0, .02} {
 		free, got := 0, 0
-		for _, seed := range chance.Seeds(max(kit.Tier(5, 20, 100), 5)) {
+		for _, seed := range chance.Seeds(max(kit.Tier(5, 10, 100), 5)) {
 			free += must(slowDuplexed.Run(seed, 1, kit.SlowPath{For: 20 * time.Second, Loss: loss})).Used
 			got += must(slowDuplexed.Run(seed, 1, kit.SlowPath{For: 20 * time.Second, Loss: loss, Jitter: 40 * time.Millisecond})).Used
 		}
