@@ -25,7 +25,7 @@
 //	work_*.go              a file a work: what is done, and what is measured of it
 //	steps.go               directions that players of W5 and W6 ask for, and when they see them
 //	feel_*.go              W5: the game server with the arena, and its players
-//	narrow_*.go            W6: its world, the link, networks for both ends, server and player
+//	narrow_*.go            W6: its world, server and player; the link, and networks for both ends, of W5 and W6
 //	external.go            peers that are programs in other languages: enet/, colyseus/
 //	report.go, stats.go    samples, their medians and spread; JSON
 //	table.go, plot.go      what people read

@@ -15,7 +15,7 @@ var feelPeers = []Peer{
 func feelPeer(dialect, carrier string) Peer {
 	return Peer{
 		Name: dialect + " arena", Settings: "the game server and the arena with a zero Config but for addresses, and no limits for one address; " + carrier,
-		Ours: true, Only: true, TCP: dialect == "realm" || dialect == "duplex", Feel: dialect,
+		Ours: true, Only: true, TCP: dialect == "realm", Feel: dialect, Missing: netsMissing,
 	}
 }
 
@@ -26,8 +26,8 @@ func feelServerRole() map[string]deed {
 		if err != nil {
 			return nil, err
 		}
-		// All players come from the path's address.
-		return listenGame(arena.GameAt(w.Rate), w.Dialect, "127.0.0.1", parley.Config{
+		// All players come from one address.
+		return listenGame(arena.GameAt(w.Rate), w.Dialect, w.Host, parley.Config{
 			TickRate: w.Rate, Sight: float64(w.Sight), DataDir: w.Dir, PerAddress: -1, Registrations: -1,
 		})
 	}}

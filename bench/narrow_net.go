@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownNet is an end of the narrow link of W6: a network namespace of its own, whose only way out is a device that another process
+// ownNet is an end of the link of W5 and W6: a network namespace of its own, whose only way out is a device that another process
 // reads and writes. It is that of a thread, and ends with its last process.
 type ownNet struct {
 	thread
@@ -72,6 +72,7 @@ func configure(fd int, addr string) error {
 		{control, unix.SIOCSIFADDR, deviceName, func(r *unix.Ifreq) error { return r.SetInet4Addr(ip[:]) }},
 		{control, unix.SIOCSIFNETMASK, deviceName, func(r *unix.Ifreq) error { return r.SetInet4Addr([]byte{255, 255, 255, 252}) }},
 		{control, unix.SIOCSIFMTU, deviceName, func(r *unix.Ifreq) error { r.SetUint32(narrowMTU); return nil }},
+		{control, unix.SIOCSIFTXQLEN, deviceName, func(r *unix.Ifreq) error { r.SetUint32(maxUnderWay); return nil }}, // it drops nothing itself
 		{control, unix.SIOCSIFFLAGS, deviceName, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP); return nil }},
 		{control, unix.SIOCSIFFLAGS, "lo", func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP); return nil }},
 	} {

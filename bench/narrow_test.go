@@ -125,6 +125,31 @@ func TestTheNarrowLinkCountsWhatItDoes(t *testing.T) {
 	}
 }
 
+func TestPacketsArriveWhenTheyAreDue(t *testing.T) {
+	w := newNarrowWay(1, 1)
+	past := time.Now().Add(-time.Hour)
+	for i, after := range []time.Duration{20, 10, 10, 0, 2 * 3600_000} {
+		w.put(past.Add(after*time.Millisecond), []byte{byte(i)})
+	}
+	for _, want := range []byte{3, 1, 2, 0} {
+		if p, wait, ok := w.next(); !ok || wait > 0 || p.bytes[0] != want {
+			t.Errorf("got %v after %v, want %d", p.bytes, wait, want)
+		}
+	}
+	if p, wait, ok := w.next(); !ok || wait < 59*time.Minute {
+		t.Errorf("packet %v of an hour from now is due in %v", p.bytes, wait)
+	}
+	if _, late := w.count(); len(late) != 4 || late[0] < 59*time.Minute {
+		t.Errorf("they were late by %v", late)
+	}
+	if w.end(); len(w.under) != 1 {
+		t.Errorf("%d are under way", len(w.under))
+	}
+	if _, _, ok := w.next(); ok {
+		t.Error("it goes on after its end")
+	}
+}
+
 func TestTheNarrowLinkCarriesBothWays(t *testing.T) {
 	server, atServer := packetPair(t)
 	player, atPlayer := packetPair(t)

@@ -1,5 +1,7 @@
 package main
 
+import "cmp"
+
 // enetFeelPeers are an arena over ENet: the same inputs as relay's, and the same records in every tick.
 var enetFeelPeers = []Peer{
 	enetFeelPeer("enet arena", "inputs reliable, at once; records unreliable, in every tick, never throttled"),
@@ -8,6 +10,8 @@ var enetFeelPeers = []Peer{
 
 func enetFeelPeer(name, settings string) Peer {
 	p := enetPeer(name, settings, false)
+	missing := p.Missing
+	p.Missing = func() string { return cmp.Or(missing(), netsMissing()) }
 	p.Crowd, p.Only, p.Feel = false, true, "enet"
 	return p
 }

@@ -158,7 +158,6 @@ func (s *served) push(with json.RawMessage) (any, error) {
 type impairWith struct {
 	To      netip.AddrPort `json:"to"`
 	TCP     bool           `json:"tcp"`
-	UDP     bool           `json:"udp"`
 	Profile string         `json:"profile"`
 	Seed    uint64         `json:"seed"`
 }
@@ -166,7 +165,6 @@ type impairWith struct {
 // impaired is what a bad network did.
 type impaired struct {
 	Bytes   uint64        `json:"bytes"` // payload that was sent into it, both ways
-	Up      uint64        `json:"up"`    // of these towards the server
 	Packets uint64        `json:"packets"`
 	LateP99 time.Duration `json:"late_p99"` // how much later than due it sent itself
 	LateMax time.Duration `json:"late_max"`
@@ -186,7 +184,7 @@ func impairRole() map[string]deed {
 				return nil, err
 			}
 			proxy, err = impair.Start(impair.Config{
-				Listen: loopback, Target: w.To.String(), UDP: w.UDP, TCP: w.TCP, Up: p, Down: p, Seed: w.Seed,
+				Listen: loopback, Target: w.To.String(), UDP: !w.TCP, TCP: w.TCP, Up: p, Down: p, Seed: w.Seed,
 			})
 			if err != nil {
 				return nil, err
@@ -196,7 +194,7 @@ func impairRole() map[string]deed {
 		"stats": func(json.RawMessage) (any, error) {
 			s := proxy.Stats()
 			return impaired{
-				Bytes: s.Up.SentBytes + s.Down.SentBytes, Up: s.Up.SentBytes, Packets: s.Up.Sent + s.Down.Sent,
+				Bytes: s.Up.SentBytes + s.Down.SentBytes, Packets: s.Up.Sent + s.Down.Sent,
 				LateP99: s.Late.Quantile(.99), LateMax: s.Late.Max(),
 			}, nil
 		},

@@ -44,9 +44,7 @@ type echoed struct {
 	Latencies []time.Duration `json:"latencies"`
 }
 
-// echoPath is the profile of the path, and lossOf that of a case.
-const echoPath = "delay=25ms jitter=5ms loss="
-
+// lossOf is the profile of a case.
 var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
 
 // maxPathLate is how late the path itself may be, p99. A run in which it was later was
@@ -85,7 +83,7 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 		return nil, err
 	}
 	w := echoWith{Peer: p.Name, Size: 64, Every: echoEvery, Patience: 5 * time.Second}
-	net := impairWith{TCP: p.TCP, UDP: !p.TCP, Profile: echoPath + lossOf[kase], Seed: uint64(round)}
+	net := impairWith{TCP: p.TCP, Profile: "delay=25ms jitter=5ms loss=" + lossOf[kase], Seed: uint64(round)}
 	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho, Clients: 1}, &net.To); err != nil {
 		return nil, err
 	}

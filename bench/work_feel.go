@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/netip"
-	"os"
 	"slices"
 	"time"
 )
@@ -25,6 +24,10 @@ const (
 	feelRate    = 20  // ticks a second
 	feelSight   = 128 // cells, the default of our server
 
+	// The path is that of W1.
+	feelDelay  = 25 * time.Millisecond
+	feelJitter = 5 * time.Millisecond
+
 	// feelEvery is how often a player asks for a direction, and a bit more, so that it is not in step with the ticks. 200 players
 	// ask 400 times a second, which two cores carry with a server and the path.
 	feelEvery = 480 * time.Millisecond
@@ -33,11 +36,15 @@ const (
 	feelPatience = 5 * time.Second
 )
 
+// feelLoss is the loss of a case, each way.
+var feelLoss = map[string]float64{"0%": 0, "5%": .05}
+
 // feelWith is an arena, and what its players do.
 type feelWith struct {
 	Peer    string         `json:"peer"`
 	Dialect string         `json:"dialect"`
-	Dir     string         `json:"dir"` // for files of the server
+	Host    string         `json:"host"` // where the server listens
+	Dir     string         `json:"dir"`  // for its files
 	Addr    netip.AddrPort `json:"addr"`
 	Players int            `json:"players"`
 	Rate    int            `json:"rate"`
@@ -80,64 +87,51 @@ func feelPunctual(o *options, p Peer, kase string, round int) (best map[string]f
 }
 
 func feelOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
-	var all family
-	defer func() { all.stop() }()
-	dir, err := os.MkdirTemp("", "parley-bench-")
+	r, err := newNarrowRun(p, "feel server", "feel players")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer r.stop()
 	w := feelWith{
-		Peer: p.Name, Dialect: p.Feel, Dir: dir, Players: o.pace.feelPlayers, Rate: feelRate, Sight: feelSight,
+		Peer: p.Name, Dialect: p.Feel, Host: serverAddr, Dir: r.dir, Players: o.pace.feelPlayers, Rate: feelRate, Sight: feelSight,
 		Warm: o.pace.feelWarm, Every: feelEvery, For: o.pace.feel, Patience: feelPatience,
 	}
-	server, err := all.add(p, "feel server")
-	if err != nil {
+	path := narrowSet{Loss: feelLoss[kase], Delay: feelDelay, Jitter: feelJitter}
+	if err := r.link.ask("open", narrowLinkWith{path, uint64(round)}, nil); err != nil {
 		return nil, err
 	}
-	path, err := all.add(Peer{}, "impair")
-	if err != nil {
+	if err := r.server.ask("arena", w, &w.Addr); err != nil {
 		return nil, err
 	}
-	players, err := all.add(p, "feel players")
-	if err != nil {
+	if err := r.player.ask("enter", w, nil); err != nil {
 		return nil, err
 	}
-	net := impairWith{TCP: p.TCP, UDP: !p.TCP || p.Feel == "duplex", Profile: echoPath + lossOf[kase], Seed: uint64(round)}
-	if err := server.ask("arena", w, &net.To); err != nil {
+	var before, after narrowCounts
+	var done felt
+	if err := r.link.ask("count", nil, &before); err != nil {
 		return nil, err
 	}
-	if err := path.ask("listen", net, &w.Addr); err != nil {
-		return nil, err
-	}
-	if err := players.ask("enter", w, nil); err != nil {
-		return nil, err
-	}
-	var before, after impaired
-	var r felt
-	if err := path.ask("stats", nil, &before); err != nil {
-		return nil, err
-	}
-	used, err := cpuOf(server.cmd.Process.Pid)
+	used, err := cpuOf(r.server.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	if err := players.ask("play", w, &r); err != nil {
+	if err := r.player.ask("play", w, &done); err != nil {
 		return nil, err
 	}
 	seconds := time.Since(began).Seconds()
-	cpu, err := cpuOf(server.cmd.Process.Pid)
+	cpu, err := cpuOf(r.server.cmd.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
-	if err := path.ask("stats", nil, &after); err != nil {
+	if err := r.link.ask("count", nil, &after); err != nil {
 		return nil, err
 	}
-	figures := r.figures()
+	counts := after.since(before)
+	figures := done.figures()
 	each := seconds * float64(w.Players) * 1000 / 8 // bytes for a kbit/s of each player
-	figures["up"], figures["down"] = float64(after.Up-before.Up)/each, float64(after.Bytes-after.Up-before.Bytes+before.Up)/each
-	figures["cpu"], figures["late"] = 100*cpu.since(used).all().Seconds()/seconds, millis(after.LateP99)
+	figures["up"], figures["down"] = float64(counts.Up)/each, float64(counts.Bytes)/each
+	figures["cpu"], figures["late"] = 100*cpu.since(used).all().Seconds()/seconds, millis(counts.LateP99)
 	return figures, nil
 }
 

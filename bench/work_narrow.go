@@ -74,7 +74,7 @@ func (c narrowCase) could(toSay float64) (sum float64) {
 	return sum / float64(len(c.rates))
 }
 
-// narrowRun is a run with its processes.
+// narrowRun is a run of W5 or W6 with its processes.
 type narrowRun struct {
 	all                  family
 	server, link, player *child
@@ -82,8 +82,9 @@ type narrowRun struct {
 	dir                  string
 }
 
-// newNarrowRun starts the processes: a server and a player, each in a network of its own, and the link between these.
-func newNarrowRun(p Peer) (r *narrowRun, err error) {
+// newNarrowRun starts the processes: a server and its player or players, each side in a network of its own, and the link between
+// these.
+func newNarrowRun(p Peer, serverRole, playerRole string) (r *narrowRun, err error) {
 	r = &narrowRun{}
 	defer func() {
 		if err != nil {
@@ -112,7 +113,7 @@ func newNarrowRun(p Peer) (r *narrowRun, err error) {
 	for i, x := range []struct {
 		role string
 		as   **child
-	}{{"narrow server", &r.server}, {"narrow player", &r.player}} {
+	}{{serverRole, &r.server}, {playerRole, &r.player}} {
 		cmd, err := commandFor(p, x.role)
 		if err != nil {
 			return r, err
@@ -158,14 +159,14 @@ func narrowOnce(o *options, p Peer, kase string, round int) (map[string]float64,
 	if !ok {
 		return nil, fmt.Errorf("there is no case %q", kase)
 	}
-	r, err := newNarrowRun(p)
+	r, err := newNarrowRun(p, "narrow server", "narrow player")
 	if err != nil {
 		return nil, err
 	}
 	defer r.stop()
 	w := playWith{For: o.pace.narrow, After: o.pace.narrowWarm, Until: o.pace.narrow - o.pace.narrowRest}
 	w.narrowWith = narrowWith{Dialect: p.Narrow, Host: serverAddr, Dir: r.dir, Walkers: narrowWalkers, Near: narrowNear, Rate: narrowRate}
-	if err := r.link.ask("open", narrowLinkWith{narrowSet{c.rates[0], c.loss}, uint64(round)}, nil); err != nil {
+	if err := r.link.ask("open", narrowLinkWith{narrowSet{Rate: c.rates[0], Loss: c.loss}, uint64(round)}, nil); err != nil {
 		return nil, err
 	}
 	if err := r.server.ask("listen", w, &w.Addr); err != nil {
@@ -207,7 +208,7 @@ func (r *narrowRun) steer(c narrowCase, w playWith) (counts narrowCounts, err er
 			err = errors.Join(err, count())
 		}
 		time.Sleep(time.Until(began.Add(at)))
-		err = errors.Join(err, r.link.ask("set", narrowSet{rate, c.loss}, nil))
+		err = errors.Join(err, r.link.ask("set", narrowSet{Rate: rate, Loss: c.loss}, nil))
 	}
 	if !counted {
 		err = errors.Join(err, count())

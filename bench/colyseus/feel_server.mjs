@@ -57,11 +57,11 @@ class Field extends Room {
 obey({
 	async arena(w) {
 		given = w;
-		const port = await freePort("127.0.0.1");
+		const port = await freePort(w.host);
 		const server = new Server({ transport: new WebSocketTransport({ pingInterval: 0 }), greet: false });
 		server.define("field", Field);
-		await server.listen(port, "127.0.0.1");
+		await server.listen(port, w.host);
 		await matchMaker.createRoom("field", {});
-		return `127.0.0.1:${port}`;
+		return `${w.host}:${port}`;
 	},
 });

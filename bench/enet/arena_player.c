@@ -97,7 +97,7 @@ void arena_enter(const char *line)
 	int wanted = number(line, "players");
 	int64_t end = nanos() + 80000000000LL;
 	struct itimerspec ms = {{0, 1000000}, {0, 1000000}};
-	port_of(line, &to);
+	addr_of(line, "addr", &to);
 	repeats = has(line, "\"peer\":\"enet arena repeated\"");
 	poll_fd = epoll_create1(0);
 	clock_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);

@@ -150,8 +150,7 @@ static void *serve(void *unused)
 void arena_listen(const char *line)
 {
 	ENetAddress at;
-	enet_address_set_host(&at, "127.0.0.1");
-	at.port = ENET_PORT_ANY;
+	addr_of(line, "host", &at); // at any port
 	places = number(line, "players");
 	sight = number(line, "sight");
 	every = 1000000000LL / number(line, "rate");
@@ -163,5 +162,7 @@ void arena_listen(const char *line)
 	}
 	large_buffers(host);
 	pthread_create(&thread, NULL, serve, NULL);
-	printf("{\"value\":\"127.0.0.1:%d\"}\n", host->address.port);
+	char name[64];
+	enet_address_get_host_ip(&at, name, sizeof name);
+	printf("{\"value\":\"%s:%d\"}\n", name, host->address.port);
 }

@@ -24,11 +24,16 @@ void large_buffers(ENetHost *host)
 	enet_socket_set_option(host->socket, ENET_SOCKOPT_SNDBUF, 4 << 20);
 }
 
-void port_of(const char *line, ENetAddress *to)
+void addr_of(const char *line, const char *key, ENetAddress *to)
 {
-	const char *at = strstr(line, "\"addr\":\"127.0.0.1:");
-	enet_address_set_host(to, "127.0.0.1");
-	to->port = at ? atoi(at + strlen("\"addr\":\"127.0.0.1:")) : 0;
+	char quoted[64], host[64] = "127.0.0.1";
+	int port = 0;
+	snprintf(quoted, sizeof quoted, "\"%s\":\"", key);
+	const char *at = strstr(line, quoted);
+	if (at)
+		sscanf(at + strlen(quoted), "%63[0-9.]:%d", host, &port);
+	enet_address_set_host(to, host);
+	to->port = port;
 }
 
 // nanos is the time of day, which other processes know too.

@@ -14,7 +14,7 @@ static int connect_to(const char *line, int reliable)
 {
 	ENetAddress to;
 	ENetEvent ev;
-	port_of(line, &to);
+	addr_of(line, "addr", &to);
 	flags = reliable ? ENET_PACKET_FLAG_RELIABLE : 0;
 	channels = channels_of(line);
 	host = enet_host_create(NULL, 1, channels, 0, 0);

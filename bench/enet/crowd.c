@@ -74,7 +74,7 @@ void crowd_gather(const char *line, int reliable)
 	ENetAddress to;
 	int wanted = number(line, "clients");
 	int64_t end = nanos() + 30000000000LL, sweep = 0;
-	port_of(line, &to);
+	addr_of(line, "addr", &to);
 	flags = reliable ? ENET_PACKET_FLAG_RELIABLE : 0;
 	if (poll_fd < 0) {
 		struct itimerspec ms = {{0, 1000000}, {0, 1000000}};

@@ -9,7 +9,7 @@
 // ask.c: what a line says.
 long long number(const char *line, const char *key);
 int has(const char *line, const char *word);
-void port_of(const char *line, ENetAddress *to);
+void addr_of(const char *line, const char *key, ENetAddress *to);
 int64_t nanos(void);
 void sleep_until(int64_t when);
 void put64(uint8_t *b, uint64_t x);
