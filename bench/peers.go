@@ -92,8 +92,8 @@ func peerNamed(name string) (Peer, bool) {
 	return peers[i], true
 }
 
-// loopback is where all servers listen.
-const loopback = "127.0.0.1:0"
+// loopback is where all servers listen, but for those in a network of their own.
+var loopback = "127.0.0.1:0"
 
 func addrOf(a interface{ String() string }) netip.AddrPort {
 	return netip.MustParseAddrPort(a.String())

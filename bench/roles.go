@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,9 @@ type serveWith struct {
 
 	// Clients is how many will come. ENet has a place for each, and looks at all in each turn.
 	Clients int `json:"clients"`
+
+	// Host is the address of a server in a network of its own, "" on loopback.
+	Host string `json:"host,omitempty"`
 }
 
 // answer is what a server does with a message.
@@ -80,6 +84,9 @@ func (s *served) listen(with json.RawMessage) (any, error) {
 	p, ok := peerNamed(s.Peer)
 	if !ok {
 		return nil, fmt.Errorf("no peer %q", s.Peer)
+	}
+	if s.Host != "" {
+		loopback = net.JoinHostPort(s.Host, "0")
 	}
 	if s.Answer == answerSize {
 		frameBuffer = smallFrameBuffer

@@ -44,8 +44,13 @@ type echoed struct {
 	Latencies []time.Duration `json:"latencies"`
 }
 
-// lossOf is the profile of a case.
-var lossOf = map[string]string{"0%": "0", "2%": "0.02", "5%": "0.05", "10%": "0.1"}
+// The path of W1 and W5, each way. A packet is delayed by up to pathJitter more, and lost in a share of lossOf of all.
+const (
+	pathDelay  = 25 * time.Millisecond
+	pathJitter = 5 * time.Millisecond
+)
+
+var lossOf = map[string]float64{"0%": 0, "2%": .02, "5%": .05, "10%": .1}
 
 // maxPathLate is how late the path itself may be, p99. A run in which it was later was
 // disturbed by something else on the machine, and is made again; that with the least counts.
@@ -68,6 +73,9 @@ func echoPunctual(o *options, p Peer, kase string, round int) (best map[string]f
 }
 
 func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, error) {
+	if p.TCP && netsMissing() == "" {
+		return echoOverLink(o, p, kase, round)
+	}
 	var all family
 	defer func() { all.stop() }()
 	server, err := all.add(p, "server")
@@ -82,31 +90,65 @@ func echoOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	w := echoWith{Peer: p.Name, Size: 64, Every: echoEvery, Patience: 5 * time.Second}
-	net := impairWith{TCP: p.TCP, Profile: "delay=25ms jitter=5ms loss=" + lossOf[kase], Seed: uint64(round)}
+	net := impairWith{TCP: p.TCP, Profile: fmt.Sprintf("delay=%v jitter=%v loss=%v", pathDelay, pathJitter, lossOf[kase]), Seed: uint64(round)}
 	if err := server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho, Clients: 1}, &net.To); err != nil {
 		return nil, err
 	}
-	if err := path.ask("listen", net, &w.Addr); err != nil {
+	var addr netip.AddrPort
+	if err := path.ask("listen", net, &addr); err != nil {
 		return nil, err
 	}
+	return echoAt(o, p, client, addr, func() (s impaired, err error) { return s, path.ask("stats", nil, &s) })
+}
+
+// echoOverLink is for TCP: over the link of W5 and W6 it is the kernel's. The path of the others sees no packets of TCP and has a
+// model of it, which is used where there can be no link.
+func echoOverLink(o *options, p Peer, kase string, round int) (map[string]float64, error) {
+	r, err := newNarrowRun(p, "server", "client")
+	if err != nil {
+		return nil, err
+	}
+	defer r.stop()
+	if err := r.link.ask("open", narrowLinkWith{pathSet(kase), uint64(round)}, nil); err != nil {
+		return nil, err
+	}
+	var addr netip.AddrPort
+	if err := r.server.ask("listen", serveWith{Peer: p.Name, Answer: answerEcho, Clients: 1, Host: serverAddr}, &addr); err != nil {
+		return nil, err
+	}
+	return echoAt(o, p, r.player, addr, func() (impaired, error) {
+		var c narrowCounts
+		err := r.link.ask("count", nil, &c)
+		return impaired{LateP99: c.LateP99, LateMax: c.WorstLate}, err
+	})
+}
+
+// pathSet is the path as a link.
+func pathSet(kase string) narrowSet {
+	return narrowSet{Loss: lossOf[kase], Delay: pathDelay, Jitter: pathJitter}
+}
+
+// echoAt has a client send to an address. stats says what the path did so far.
+func echoAt(o *options, p Peer, client *child, addr netip.AddrPort, stats func() (impaired, error)) (map[string]float64, error) {
+	w := echoWith{Peer: p.Name, Addr: addr, Size: 64, Every: echoEvery, Patience: 5 * time.Second}
 	if err := client.ask("dial", w, nil); err != nil {
 		return nil, err
 	}
 	var r echoed
-	var before, after impaired
 	w.Messages = int(o.pace.echoWarm / w.Every) // so that both know the path
 	if err := client.ask("echo", w, &r); err != nil {
 		return nil, err
 	}
-	if err := path.ask("stats", nil, &before); err != nil {
+	before, err := stats()
+	if err != nil {
 		return nil, err
 	}
 	w.Messages = int(o.pace.echo / w.Every)
 	if err := client.ask("echo", w, &r); err != nil {
 		return nil, err
 	}
-	if err := path.ask("stats", nil, &after); err != nil {
+	after, err := stats()
+	if err != nil {
 		return nil, err
 	}
 	if r.Twice > 0 {

@@ -24,10 +24,6 @@ const (
 	feelRate    = 20  // ticks a second
 	feelSight   = 128 // cells, the default of our server
 
-	// The path is that of W1.
-	feelDelay  = 25 * time.Millisecond
-	feelJitter = 5 * time.Millisecond
-
 	// feelEvery is how often a player asks for a direction, and a bit more, so that it is not in step with the ticks. 200 players
 	// ask 400 times a second, which two cores carry with a server and the path.
 	feelEvery = 480 * time.Millisecond
@@ -35,9 +31,6 @@ const (
 	// feelPatience is how long the last steps are waited for.
 	feelPatience = 5 * time.Second
 )
-
-// feelLoss is the loss of a case, each way.
-var feelLoss = map[string]float64{"0%": 0, "5%": .05}
 
 // feelWith is an arena, and what its players do.
 type feelWith struct {
@@ -96,8 +89,7 @@ func feelOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 		Peer: p.Name, Dialect: p.Feel, Host: serverAddr, Dir: r.dir, Players: o.pace.feelPlayers, Rate: feelRate, Sight: feelSight,
 		Warm: o.pace.feelWarm, Every: feelEvery, For: o.pace.feel, Patience: feelPatience,
 	}
-	path := narrowSet{Loss: feelLoss[kase], Delay: feelDelay, Jitter: feelJitter}
-	if err := r.link.ask("open", narrowLinkWith{path, uint64(round)}, nil); err != nil {
+	if err := r.link.ask("open", narrowLinkWith{pathSet(kase), uint64(round)}, nil); err != nil {
 		return nil, err
 	}
 	if err := r.server.ask("arena", w, &w.Addr); err != nil {
