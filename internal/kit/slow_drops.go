@@ -13,6 +13,9 @@ var dropLosses = []float64{0, .02, .1}
 // without loss, and no more than it takes. Dropped bytes count, and so does what is sent again. The links are those down to thinnest, in bits a
 // second.
 func (d Slow) SendsNoMoreForDrops(t *testing.T, thinnest int) {
+	if d.raced(t) {
+		return
+	}
 	const byChance = 1.05 // in a few seeds
 	for _, rate := range []int{0, 400_000, 100_000, 50_000} {
 		if rate > 0 && rate < thinnest {
@@ -37,6 +40,9 @@ func (d Slow) SendsNoMoreForDrops(t *testing.T, thinnest int) {
 // BearsBadLuck is the law of loss without a queue: a link without a limit that loses up to a tenth each way is sent nearly all. It is for
 // datagrams, as TCP itself gives way to such a loss.
 func (d Slow) BearsBadLuck(t *testing.T) {
+	if d.raced(t) {
+		return
+	}
 	most := 0.
 	for _, loss := range dropLosses {
 		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss})

@@ -67,6 +67,9 @@ func (d Slow) share(seed uint64, s slowShared) (got SlowCount, download int, err
 // Shares is the law of a shared link: two players have about the same of it, a player and a download leave each other enough, and a
 // hundred players can all play.
 func (d Slow) Shares(t *testing.T) {
+	if d.raced(t) {
+		return
+	}
 	for _, rate := range []int{400_000, 800_000} {
 		t.Run(fmt.Sprintf("two players, %d kbit/s", rate/1000), func(t *testing.T) { d.twoShare(t, rate) })
 		for _, c := range []tcp.Control{tcp.Reno, tcp.Cubic} {
@@ -130,6 +133,9 @@ func (d Slow) hundredShare(t *testing.T) {
 // a full queue, and no path knows that it is theirs. They learn it when all pause: every three seconds where something is lost, every
 // nine elsewhere. So 15 s after the last has come there was one of each, and time to share what that has shown.
 func (d Slow) Crowds(t *testing.T) {
+	if d.raced(t) {
+		return
+	}
 	for _, seed := range chance.Seeds(max(Tier(1, 3, 20), 1)) {
 		got, _, err := d.share(seed, slowShared{rate: 10_000_000, players: 100, come: 5 * time.Second, from: 20 * time.Second, measured: 15 * time.Second})
 		if err != nil {

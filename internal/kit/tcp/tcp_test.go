@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/kit/chance"
+	"parley/internal/shell/shelltest"
 	"parley/simnet"
 )
 
@@ -49,7 +50,7 @@ func share(t *testing.T, seed uint64, p simnet.Profile, controls ...Control) (sh
 func TestADownloadAloneUsesTheLink(t *testing.T) {
 	for _, c := range []Control{Reno, Cubic} {
 		for _, loss := range []float64{0, 0.001} {
-			for _, seed := range chance.Seeds(5) {
+			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
 				got, flows := share(t, seed, simnet.Profile{Delay: delay, Rate: twoMb, Queue: queue, Loss: loss}, c)
 				t.Logf("seed=%d: %v, loss %v: %.3f %+v", seed, c, loss, got[0], flows[0].Stats())
 				if got[0] < 0.85 || got[0] > 1.01 { // what came before its turn counts when it has its turn
@@ -66,7 +67,7 @@ func TestADownloadAloneUsesTheLink(t *testing.T) {
 func TestDownloadsShareALink(t *testing.T) {
 	for _, pair := range [][]Control{{Reno, Reno}, {Cubic, Reno}, {Reno, Cubic}, {Cubic, Cubic}} {
 		t.Run(fmt.Sprint(pair), func(t *testing.T) {
-			for _, seed := range chance.Seeds(5) {
+			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
 				got, flows := share(t, seed, simnet.Profile{Delay: delay, Rate: twoMb, Queue: queue}, pair...)
 				first := got[0] / (got[0] + got[1])
 				t.Logf("seed=%d: %.3f %.3f: %.2f, %+v %+v", seed, got[0], got[1], first, flows[0].Stats(), flows[1].Stats())
@@ -82,7 +83,7 @@ func TestDownloadsShareALink(t *testing.T) {
 func TestADownloadGoesOnOverABadLink(t *testing.T) {
 	for _, words := range []string{"delay=20ms loss=20%", "bad", "4g", "delay=20ms jitter=50ms rate=400k", "delay=20ms rate=100k queue=0", "satellite"} {
 		for _, c := range []Control{Reno, Cubic} {
-			for _, seed := range chance.Seeds(5) {
+			for _, seed := range chance.Seeds(shelltest.Tier(5, 5, 5)) {
 				p, err := simnet.ParseProfile(words)
 				if err != nil {
 					t.Fatal(err)
