@@ -24,8 +24,7 @@ func (j *judgement) narrowRow(c narrowCase, own, free Row) {
 	of := own.Peer + ", " + own.Case
 	got := func(figure string) float64 { return own.Figures[figure].Median }
 	least := leastRate(c)
-	_, plays := own.Figures["steps"]
-	if plays {
+	if _, plays := own.Figures["steps"]; plays {
 		j.least(work, got("steps"), 100, "%s: own steps seen, %%", of)
 		packet := millis(timeOf(narrowMTU, least))
 		j.most(work, got("p99"), free.Figures["p99"].Median+100+packet, "%s: p99 of own steps in ms, against no limit, 100 ms and a packet", of)
@@ -41,9 +40,7 @@ func (j *judgement) narrowRow(c narrowCase, own, free Row) {
 	shareOf := func(walkers int) float64 {
 		return millis(max(time.Second/narrowRate, timeOf(int(2*float64(walkers)*each), least)))
 	}
-	if plays { // who watches is nowhere, so nothing is near
-		j.most(work, got("near95"), 3*(free.Figures["near95"].Median+shareOf(narrowNear)), "%s: age of what is near, p95 in ms, against three times what the link's share allows", of)
-	}
+	j.most(work, got("near95"), free.Figures["near95"].Median+3*shareOf(narrowNear), "%s: age of what is near, p95 in ms, against three times the link's share", of)
 	j.most(work, got("oldest"), free.Figures["oldest"].Median+3*shareOf(narrowWalkers)+millis(narrowQueue), "%s: age of the oldest, ms, against three rounds of all", of)
 }
 

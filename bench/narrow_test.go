@@ -213,7 +213,7 @@ func TestANarrowRowIsJudgedBesideTheOneWithoutALimit(t *testing.T) {
 	spectator := &Report{}
 	spectator.add(Sample{Work: "W6", Case: "no limit", Peer: "stamp player", Round: 1, Figures: map[string]float64{"used": 600}})
 	spectator.add(Sample{Work: "W6", Case: "2 Mbit/s", Peer: "stamp player", Round: 1, Figures: map[string]float64{"used": 600}})
-	if spectator.settle(); len(spectator.Bars) != 4 {
-		t.Errorf("a spectator has %d bars, want those of the link and of the oldest: %+v", len(spectator.Bars), spectator.Bars)
+	if spectator.settle(); len(spectator.Bars) != 5 {
+		t.Errorf("a spectator has %d bars, want those of the link and of age: %+v", len(spectator.Bars), spectator.Bars)
 	}
 }
