@@ -22,7 +22,7 @@ func (j *judgement) narrow() {
 func (j *judgement) narrowRow(c narrowCase, own, free Row) {
 	const work = "W6"
 	of := own.Peer + ", " + own.Case
-	got := func(figure string) float64 { return own.Figures[figure].Median }
+	got := func(figure string) Spread { return own.Figures[figure] }
 	least := leastRate(c)
 	if _, plays := own.Figures["steps"]; plays {
 		j.least(work, got("steps"), 100, "%s: own steps seen, %%", of)

@@ -106,9 +106,8 @@ func (r *Report) figure(work, kase, peer, name string) (float64, bool) {
 	return 0, false
 }
 
-// ratio returns the median over rounds of one figure by another: what disturbed a round
-// disturbed both.
-func (r *Report) ratio(name string, a, b Row) (float64, bool) {
+// ratio returns one figure by another over the rounds: what disturbed a round disturbed both.
+func (r *Report) ratio(name string, a, b Row) (Spread, bool) {
 	var all []float64
 	for _, s := range r.Samples {
 		if s.Work != a.Work || s.Case != a.Case || s.Peer != a.Peer || s.Error != "" {
@@ -120,7 +119,7 @@ func (r *Report) ratio(name string, a, b Row) (float64, bool) {
 			}
 		}
 	}
-	return median(all), len(all) > 0
+	return spreadOf(all), len(all) > 0
 }
 
 // save writes the report as JSON.

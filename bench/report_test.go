@@ -20,9 +20,12 @@ func sampleReport() *Report {
 			}
 			r.add(Sample{Work: work, Case: kase, Peer: peer, Round: round + 1, Figures: figures})
 		}
+		add("W1", "0%", "replica ordered", map[string]float64{"p99": 60, "bytes": 80, "datagrams": 3})
+		add("W1", "5%", "replica ordered", map[string]float64{"p99": 66, "bytes": 160, "datagrams": 3})
 		add("W4", "60 Hz", "colyseus", map[string]float64{"cpu": 40, "each": 40, "bytes": 12})
 		add("W4", "60 Hz", "replica entities", map[string]float64{"cpu": 10, "each": 10, "bytes": 6})
 		add("W2", "64 bytes", "tcp", map[string]float64{"rate": 300_000, "cpu": 5})
+		add("W2", "64 bytes", "enet", map[string]float64{"rate": 500_000, "cpu": 1})
 		add("W2", "64 bytes", "replica ordered", map[string]float64{"rate": 600_000, "cpu": 2})
 	}
 	r.add(Sample{Work: "W2", Case: "64 bytes", Peer: "x/net/quic", Round: 1, Error: "it is gone"})
@@ -35,7 +38,7 @@ func TestRowsAreInTheOrderOfWorksAndPeers(t *testing.T) {
 	for _, row := range sampleReport().Rows {
 		got = append(got, row.Work+" "+row.Peer)
 	}
-	want := []string{"W2 replica ordered", "W2 tcp", "W2 x/net/quic", "W4 replica entities", "W4 colyseus"}
+	want := []string{"W1 replica ordered", "W1 replica ordered", "W2 replica ordered", "W2 tcp", "W2 x/net/quic", "W2 enet", "W4 replica entities", "W4 colyseus"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -45,7 +48,7 @@ func TestRowsAreInTheOrderOfWorksAndPeers(t *testing.T) {
 func TestRatiosAreOfOneRound(t *testing.T) {
 	r := sampleReport()
 	other, own := r.row("W4", "60 Hz", "colyseus"), r.row("W4", "60 Hz", "replica entities")
-	if got, ok := r.ratio("cpu", other, own); !ok || got != 4 {
+	if got, ok := r.ratio("cpu", other, own); !ok || got != (Spread{4, 4, 4, 2}) {
 		t.Errorf("got %v, %v, want 4", got, ok)
 	}
 	if _, ok := r.ratio("cpu", other, r.row("W2", "64 bytes", "x/net/quic")); ok {
@@ -60,7 +63,11 @@ func TestBarsAreMetOrMissed(t *testing.T) {
 		by   float64
 	}{
 		{"replica ordered: messages a second", false, -10},
-		{"replica ordered: messages a second, against tcp", true, 100},
+		{"replica ordered: messages a second by those of tcp", true, 100},
+		{"replica ordered: messages a second by those of enet", false, -20},
+		{"replica ordered: CPU a million by that of enet", false, -100},
+		{"replica ordered: datagrams at 5% by datagrams at 0%", true, 100 * .3 / 1.3},
+		{"replica ordered: bytes at 5% by bytes at 0%", false, -100 * .2 / 1.8},
 		{"replica entities, 60 Hz: server CPU of colyseus by ours", true, 100.0 / 3},
 		{"replica entities, 60 Hz: bytes an object-tick", true, 25},
 	} {
@@ -87,6 +94,7 @@ W2: one connection, reliable ordered messages of 64 bytes as fast as they go
 | 64 bytes | replica ordered | 900000 ±300000 |    3.00 ±1.00 |              |          |             |
 | 64 bytes | tcp             | 450000 ±150000 |    7.50 ±2.50 |              |          |             |
 | 64 bytes | x/net/quic      | failed: it is gone |               |              |          |             |
+| 64 bytes | enet            | 750000 ±250000 |    1.50 ±0.50 |              |          |             |
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -123,13 +131,13 @@ func TestJSONHasEverything(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Rounds != 2 || back.Machine == nil || len(back.Rows) != 5 || len(back.Samples) != 9 || len(back.Bars) == 0 {
+	if back.Rounds != 2 || back.Machine == nil || len(back.Rows) != 8 || len(back.Samples) != 15 || len(back.Bars) == 0 {
 		t.Fatalf("got %+v", back)
 	}
-	if x := back.Rows[0].Figures["rate"]; x.Median != 900_000 || x.Least != 600_000 || x.Most != 1_200_000 {
-		t.Errorf("the first row has %+v", x)
+	if x := back.Rows[2].Figures["rate"]; x.Median != 900_000 || x.Least != 600_000 || x.Most != 1_200_000 {
+		t.Errorf("the third row has %+v", x)
 	}
-	if got := back.Rows[2].Errors; len(got) != 1 || got[0] != "it is gone" {
+	if got := back.Rows[4].Errors; len(got) != 1 || got[0] != "it is gone" {
 		t.Errorf("the third row has errors %q", got)
 	}
 }

@@ -18,7 +18,7 @@ var echoWork = work{
 	lanes: 2,
 	columns: []column{
 		{"p50", "p50 ms", 1}, {"p95", "p95 ms", 1}, {"p99", "p99 ms", 1}, {"max", "max ms", 1},
-		{"delivered", "delivered %", 2}, {"bytes", "bytes/message", 1}, {"late", "path late p99 ms", 2},
+		{"delivered", "delivered %", 2}, {"bytes", "bytes/message", 1}, {"datagrams", "datagrams/message", 2}, {"late", "path late p99 ms", 2},
 	},
 	takes: func(p Peer) bool { return p.Reliable && !p.Only && p.Gather == 0 },
 	once:  echoPunctual,
@@ -163,6 +163,7 @@ func echoAt(o *options, p Peer, client *child, addr netip.AddrPort, stats func()
 	}
 	if !p.TCP { // of a stream the path sees no packets
 		figures["bytes"] = float64(after.Bytes-before.Bytes) / float64(w.Messages)
+		figures["datagrams"] = float64(after.Packets-before.Packets) / float64(w.Messages)
 	}
 	return figures, nil
 }
