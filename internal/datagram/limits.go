@@ -11,10 +11,10 @@ const (
 	// groups, 48 KiB of bookkeeping.
 	maxSendDatagrams = 1024
 
-	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles before
-	// timers and commands run: a flood of datagrams that cost 1 µs each delays a timer by
-	// 1 ms at most.
-	defaultTurnDatagrams = 1024
+	// defaultTurnDatagrams bounds the datagrams that one turn of a loop handles before timers, commands and events
+	// run. A sender at full speed goes on while the rest of its train is handled, as the acknowledgements go out after each
+	// turn. The bundles of so many datagrams hold no more packets than a connection of replica has room for.
+	defaultTurnDatagrams = 32
 
 	// MaxTurnTransmits bounds the datagrams that one turn sends, for a core that
 	// always has one more.

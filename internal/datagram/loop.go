@@ -64,7 +64,7 @@ type LoopConfig struct {
 	Ended func(err error)
 
 	// TurnDatagrams is how many datagrams are handled before the rest of the turn runs.
-	// Default 1,024.
+	// Default 32.
 	TurnDatagrams int
 
 	// Commands is how many commands of Post and Do may wait. Default 1,024. When that

@@ -35,10 +35,11 @@ func (g *gatherer) due(now time.Time) bool {
 	return true
 }
 
-// brought is called with the number of datagrams after a wait. It reports whether the reader is
-// to wait again when it has handled them. Bulk traffic needs no wait.
-func (g *gatherer) brought(n int) bool {
-	if n >= gatherWorth {
+// brought is called after a wait with the number of datagrams, and how many messages of the kernel had them. It reports
+// whether the reader is to wait again when it has handled them. Bulk traffic needs no wait: the sender of a long train
+// waits for its acknowledgement.
+func (g *gatherer) brought(n, messages int) bool {
+	if n >= gatherWorth && n < gatherTrain*messages {
 		g.penalty = 0
 		g.row++
 		return g.row < maxGatherRow && n < gatherEnough

@@ -25,7 +25,7 @@ func TestAReaderThatIsWokenOftenWaitsAsLongAsItPays(t *testing.T) {
 		if !g.due(now) {
 			t.Fatalf("wake %d: it does not wait", i)
 		}
-		g.brought(gatherWorth)
+		g.brought(gatherWorth, gatherWorth)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestWaitsInVainBecomeRare(t *testing.T) {
 		now = now.Add(gatherBelow / 4)
 		if g.due(now) {
 			waits++
-			g.brought(gatherWorth - 1)
+			g.brought(gatherWorth-1, gatherWorth-1)
 		}
 	}
 	if waits < 90 || waits > 110 {
@@ -50,7 +50,7 @@ func TestWaitsInVainBecomeRare(t *testing.T) {
 			t.Fatal("it never tries again")
 		}
 	}
-	g.brought(gatherWorth)
+	g.brought(gatherWorth, gatherWorth)
 	if !g.due(now) {
 		t.Error("it does not wait although it paid")
 	}
@@ -77,7 +77,7 @@ func TestAWaitThatPaidIsRepeatedAFewTimes(t *testing.T) {
 			t.Fatal("it does not wait although it paid")
 		}
 		waits := 1
-		for ; g.brought(gatherWorth); waits++ {
+		for ; g.brought(gatherWorth, gatherWorth); waits++ {
 			if waits > maxGatherRow {
 				t.Fatal("it never sleeps in the poller")
 			}
@@ -87,12 +87,32 @@ func TestAWaitThatPaidIsRepeatedAFewTimes(t *testing.T) {
 		}
 	}
 	g.due(now)
-	if g.brought(gatherEnough) || !g.due(now) {
+	if g.brought(gatherEnough, gatherEnough) || !g.due(now) {
 		t.Error("it waits for what is there anyway, or is punished for it")
 	}
 	// A row that ends with a wait in vain has paid all the same.
 	g.due(now)
-	if !g.brought(gatherWorth) || g.brought(0) || !g.due(now) {
+	if !g.brought(gatherWorth, gatherWorth) || g.brought(0, 0) || !g.due(now) {
 		t.Error("it is punished for the end of a row")
+	}
+}
+
+// The sender of a long train waits for its acknowledgement: to wait for more of it is in vain.
+func TestBulkIsNotWaitedFor(t *testing.T) {
+	g := gatherer{span: defaultGather}
+	now := time.Unix(0, 0)
+	g.due(now)
+	waits := 0
+	for range 10 * maxGatherSkip {
+		now = now.Add(gatherBelow / 4)
+		if g.due(now) {
+			waits++
+			if g.brought(5*gatherTrain, 5) {
+				t.Fatal("it waits again")
+			}
+		}
+	}
+	if waits > 20 {
+		t.Errorf("%d waits in %d wakes", waits, 10*maxGatherSkip)
 	}
 }

@@ -131,7 +131,7 @@ func (d *batched) readable(fd uintptr) bool {
 		if r.failure != nil {
 			return true
 		}
-		gathers = gathers && r.gather.brought(r.in.Len())
+		gathers = gathers && r.gather.brought(r.in.Len(), got)
 		woken = d.park.leave() || woken
 		if got > 0 || more || woken || r.due {
 			r.due = false

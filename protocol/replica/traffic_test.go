@@ -57,3 +57,31 @@ func TestTheCountersOfAServerNeverFall(t *testing.T) {
 		t.Errorf("in the end they are %+v", st)
 	}
 }
+
+// A server has room for all that a turn of its loop brings, however small the messages are. What it refused would come again a
+// round trip later, with all behind it.
+func TestASenderAtFullSpeedIsNotRefused(t *testing.T) {
+	eachPlace(t, func(t *testing.T, at *place) {
+		const messages = 40_000
+		got := 0
+		all := make(chan struct{})
+		s := at.serve(t, Config{}, func(_ *Conn, ev Event) {
+			if ev.Kind != EventMessage {
+				return
+			}
+			if got++; got == messages {
+				close(all)
+			}
+		})
+		x := at.connect(t, s, Config{})
+		for range messages {
+			if err := x.SendWait(t.Context(), Ordered, "", []byte{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		patient.Value(all)
+		if n := s.Stats().Traffic.Reliable.Refused; n != 0 {
+			t.Errorf("%d packets were refused", n)
+		}
+	})
+}
