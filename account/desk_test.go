@@ -208,9 +208,9 @@ func (g *gate) SetBan(ctx context.Context, id account.ID, b account.Ban) error {
 	return g.Store.SetBan(ctx, id, b)
 }
 
-func (g *gate) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
-	if err := g.pass(ctx, "Get"); err != nil {
-		return nil, err
+func (g *gate) Ousted(ctx context.Context, ids []account.ID, now time.Time) (banned, deleted []account.ID, err error) {
+	if err := g.pass(ctx, "Ousted"); err != nil {
+		return nil, nil, err
 	}
-	return g.Store.Get(ctx, ids)
+	return g.Store.Ousted(ctx, ids, now)
 }

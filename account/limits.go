@@ -78,8 +78,8 @@ const (
 	// ban by another process, as the command line is, ends a session that is under way.
 	defaultRecheck = 10 * time.Second
 
-	// recheckAtOnce is how many are read with one query.
-	recheckAtOnce = 512
+	// recheckAtOnce is how many are asked about with one query, some 30 KiB of text.
+	recheckAtOnce = 4096
 
 	// maxStoredMemoryKiB and maxStoredPasses bound what a hash in the store may ask of us:
 	// who can write there could otherwise stop the server with one log-in.

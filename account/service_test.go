@@ -214,13 +214,13 @@ func TestSessionsAreRechecked(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		d.store.fail("Get", errors.New("gone"))
+		d.store.fail("Ousted", errors.New("gone"))
 		time.Sleep(11 * time.Second)
 		d.wantEnded()
 		if got := d.Stats().RecheckFailed; got != 1 {
 			t.Errorf("%d failures to look, want 1", got)
 		}
-		d.store.fail("Get", nil)
+		d.store.fail("Ousted", nil)
 		time.Sleep(10 * time.Second)
 		if got := d.Stats().Sessions; got != 2 {
 			t.Errorf("%d sessions, want 2", got)

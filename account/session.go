@@ -121,7 +121,7 @@ func (s *Service) sessionIDs() []ID {
 func (s *Service) recheckSome(ids []ID) {
 	ctx, cancel := s.storeContext()
 	defer cancel()
-	accounts, err := s.store.Get(ctx, ids)
+	banned, deleted, err := s.store.Ousted(ctx, ids, time.Now())
 	if err != nil {
 		// Whether they are banned is not known, and will be asked again.
 		s.mu.Lock()
@@ -129,16 +129,10 @@ func (s *Service) recheckSome(ids []ID) {
 		s.mu.Unlock()
 		return
 	}
-	now, there := time.Now(), make(map[ID]bool, len(accounts))
-	for _, a := range accounts {
-		there[a.ID] = true
-		if a.Ban.Holds(now) {
-			s.endOf(a.ID, EndBanned)
-		}
+	for _, id := range banned {
+		s.endOf(id, EndBanned)
 	}
-	for _, id := range ids {
-		if !there[id] {
-			s.endOf(id, EndDeleted)
-		}
+	for _, id := range deleted {
+		s.endOf(id, EndDeleted)
 	}
 }

@@ -51,8 +51,11 @@ type Store interface {
 	// Find returns the account with a key, or ErrNotFound.
 	Find(ctx context.Context, key string) (Record, error)
 
-	// Get returns the accounts with these IDs that exist, in the order of their IDs.
-	Get(ctx context.Context, ids []ID) ([]Account, error)
+	// Ousted returns which of these accounts must not be logged in at the time now: those that are
+	// banned, and those that do not exist, each in the order of their IDs. A server asks it of all
+	// sessions again and again, and most often the answer is none, so it reads no account that is
+	// not among them.
+	Ousted(ctx context.Context, ids []ID, now time.Time) (banned, deleted []ID, err error)
 
 	// List returns the accounts whose keys come after a key, in the order of their
 	// keys' bytes: at most limit, and at most MaxList.

@@ -97,13 +97,24 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	return records[0], nil
 }
 
-// Get implements account.Store.
-func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
-	records, err := s.query(ctx, `SELECT `+sqlstore.Columns+` FROM accounts WHERE id = ANY($1) ORDER BY id`, ids)
+// Ousted implements account.Store.
+func (s *Store) Ousted(ctx context.Context, ids []account.ID, now time.Time) (banned, deleted []account.ID, err error) {
+	rows, err := s.pool.Query(ctx, `SELECT DISTINCT asked, id IS NULL FROM unnest($1::bigint[]) asked LEFT JOIN accounts ON id = asked
+		WHERE id IS NULL OR banned_at IS NOT NULL AND (banned_until IS NULL OR banned_until > $2) ORDER BY asked`, ids, now.Truncate(time.Microsecond))
 	if err != nil {
-		return nil, sqlstore.Wrap("get", err)
+		return nil, nil, sqlstore.Wrap("ousted", err)
 	}
-	return sqlstore.Accounts(records), nil
+	var id account.ID
+	var gone bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &gone}, func() error {
+		if gone {
+			deleted = append(deleted, id)
+		} else {
+			banned = append(banned, id)
+		}
+		return nil
+	})
+	return banned, deleted, sqlstore.Wrap("ousted", err)
 }
 
 // List implements account.Store.

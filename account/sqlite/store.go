@@ -34,7 +34,7 @@ type Store struct {
 	writes *sql.DB // of one connection, which the writer has
 	writer *writer
 
-	find, get, list, known *sql.Stmt // of reads
+	find, ousted, list, known *sql.Stmt // of reads
 }
 
 var _ account.Store = (*Store)(nil)
@@ -105,7 +105,8 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		query string
 	}{
 		{&s.find, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE key = ?`},
-		{&s.get, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`},
+		{&s.ousted, `SELECT DISTINCT value, a.id IS NULL FROM json_each(?) LEFT JOIN accounts a ON a.id = value
+			WHERE a.id IS NULL OR banned_at IS NOT NULL AND (banned_until IS NULL OR banned_until > ?) ORDER BY value`},
 		{&s.list, `SELECT ` + sqlstore.Columns + ` FROM accounts WHERE key > ? ORDER BY key LIMIT ?`},
 		{&s.known, `SELECT seen_at FROM known_addresses WHERE account = ? AND address = ?`},
 	} {
@@ -228,17 +229,33 @@ func (s *Store) Find(ctx context.Context, key string) (account.Record, error) {
 	return r, sqlstore.Wrap("find", err)
 }
 
-// Get implements account.Store.
-func (s *Store) Get(ctx context.Context, ids []account.ID) ([]account.Account, error) {
+// Ousted implements account.Store.
+func (s *Store) Ousted(ctx context.Context, ids []account.ID, now time.Time) (banned, deleted []account.ID, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil // no list is null, which SQLite reads as one value
+	}
 	list, err := json.Marshal(ids)
 	if err != nil {
-		return nil, sqlstore.Wrap("get", err)
+		return nil, nil, sqlstore.Wrap("ousted", err)
 	}
-	records, err := readAll(s.get.QueryContext(ctx, string(list)))
+	rows, err := s.ousted.QueryContext(ctx, string(list), now.UnixMicro())
 	if err != nil {
-		return nil, sqlstore.Wrap("get", err)
+		return nil, nil, sqlstore.Wrap("ousted", err)
 	}
-	return sqlstore.Accounts(records), nil
+	defer rows.Close()
+	for rows.Next() {
+		var id account.ID
+		var gone bool
+		if err := rows.Scan(&id, &gone); err != nil {
+			return nil, nil, sqlstore.Wrap("ousted", err)
+		}
+		if gone {
+			deleted = append(deleted, id)
+		} else {
+			banned = append(banned, id)
+		}
+	}
+	return banned, deleted, sqlstore.Wrap("ousted", rows.Err())
 }
 
 // List implements account.Store.

@@ -224,3 +224,25 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 		}
 	}
 }
+
+// A server asks about all of its sessions again and again: what that allocates does not depend on how many are in, if none is to go.
+func TestAskingWhoIsOustedReadsNoAccount(t *testing.T) {
+	s := openNew(t)
+	var ids []account.ID
+	for i := range 200 {
+		ids = append(ids, mustCreate(t, s, fmt.Sprintf("player-%d", i)).ID)
+	}
+	now := time.Now()
+	ask := func(ids []account.ID) float64 {
+		return testing.AllocsPerRun(10, func() {
+			if banned, deleted, err := s.Ousted(t.Context(), ids, now); err != nil || len(banned)+len(deleted) > 0 {
+				t.Fatalf("banned %v and deleted %v, %v", banned, deleted, err)
+			}
+		})
+	}
+	few, many := ask(ids[:10]), ask(ids)
+	t.Logf("%v allocations for 10, %v for %d", few, many, len(ids))
+	if many > few+10 { // the text of the question grows
+		t.Errorf("%v allocations to ask about 10, %v about %d", few, many, len(ids))
+	}
+}

@@ -56,17 +56,18 @@ func (m *Memory) Find(_ context.Context, key string) (account.Record, error) {
 	return m.records[id], nil
 }
 
-// Get implements account.Store.
-func (m *Memory) Get(_ context.Context, ids []account.ID) ([]account.Account, error) {
+// Ousted implements account.Store.
+func (m *Memory) Ousted(_ context.Context, ids []account.ID, now time.Time) (banned, deleted []account.ID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var found []account.Account
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if r, ok := m.records[id]; ok {
-			found = append(found, r.Account)
+		if r, ok := m.records[id]; !ok {
+			deleted = append(deleted, id)
+		} else if r.Ban.Holds(now) {
+			banned = append(banned, id)
 		}
 	}
-	return found, nil
+	return banned, deleted, nil
 }
 
 // List implements account.Store.

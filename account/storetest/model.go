@@ -34,7 +34,7 @@ func testModel(t *testing.T, open func(t *testing.T) account.Store) {
 				r.Repeat(map[string]func(*rapid.T){
 					"create":   p.create,
 					"find":     p.find,
-					"get":      p.get,
+					"ousted":   p.ousted,
 					"password": p.setPassword,
 					"ban":      p.setBan,
 					"enter":    p.enter,
@@ -124,21 +124,22 @@ func (p *pair) find(r *rapid.T) {
 	p.same(r, "find", got, want, err, wantErr)
 }
 
-func (p *pair) get(r *rapid.T) {
+func (p *pair) ousted(r *rapid.T) {
 	var ids, modelIDs []account.ID
 	for range rapid.IntRange(0, 5).Draw(r, "ids") {
 		id := p.id(r)
 		ids, modelIDs = append(ids, p.ids[id]), append(modelIDs, id)
 	}
-	want, wantErr := p.model.Get(ctx, modelIDs)
-	for i := range want {
-		want[i].ID = p.ids[want[i].ID]
+	now := at(p.clock - rapid.IntRange(0, 20).Draw(r, "ago"))
+	banned, deleted, wantErr := p.model.Ousted(ctx, modelIDs, now)
+	for _, list := range [][]account.ID{banned, deleted} {
+		for i := range list {
+			list[i] = p.ids[list[i]]
+		}
 	}
-	got, err := p.store.Get(ctx, ids)
-	if len(got) == 0 && len(want) == 0 {
-		got, want = nil, nil
-	}
-	p.same(r, "get", got, want, err, wantErr)
+	gotBanned, gotDeleted, err := p.store.Ousted(ctx, ids, now)
+	p.same(r, "ousted, banned", gotBanned, banned, err, wantErr)
+	p.same(r, "ousted, deleted", gotDeleted, deleted, err, wantErr)
 }
 
 func (p *pair) setPassword(r *rapid.T) {

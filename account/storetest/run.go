@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) account.Store) {
 		{"what is deleted is gone", testDelete},
 		{"what is not there is not found", testMissing},
 		{"accounts are listed by key", testList},
-		{"several are read at once", testGet},
+		{"banned and deleted accounts are ousted", testOusted},
 		{"text that cannot be kept is refused", testBadText},
 		{"hostile names are only names", testHostile},
 		{"64 writers at once", testWriters},
@@ -310,15 +310,26 @@ func testList(t *testing.T, s account.Store) {
 	}
 }
 
-func testGet(t *testing.T, s account.Store) {
-	ann, bob := create(t, s, newRecord("ann")), create(t, s, newRecord("bob"))
-	create(t, s, newRecord("clara"))
-	got, err := s.Get(ctx, []account.ID{bob.ID, 1 << 40, ann.ID, bob.ID, 0})
-	if want := []account.Account{ann.Account, bob.Account}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+func testOusted(t *testing.T, s account.Store) {
+	ann, bob, clara := newRecord("ann"), newRecord("bob"), newRecord("clara")
+	bob.Ban = account.Ban{Since: at(1), Until: at(5), Reason: "for a while"}
+	clara.Ban = account.Ban{Since: at(1)}
+	ann, bob, clara = create(t, s, ann), create(t, s, bob), create(t, s, clara)
+	ids := []account.ID{clara.ID, 1 << 40, bob.ID, ann.ID, bob.ID, 0}
+	for _, tt := range []struct {
+		now    time.Time
+		banned []account.ID
+	}{
+		{at(5).Add(-1), []account.ID{bob.ID, clara.ID}},
+		{at(5), []account.ID{clara.ID}},
+	} {
+		banned, deleted, err := s.Ousted(ctx, ids, tt.now)
+		if want := []account.ID{0, 1 << 40}; err != nil || !slices.Equal(banned, tt.banned) || !slices.Equal(deleted, want) {
+			t.Errorf("at %v banned %v and deleted %v, %v; want %v and %v", tt.now, banned, deleted, err, tt.banned, want)
+		}
 	}
-	if got, err := s.Get(ctx, nil); err != nil || len(got) != 0 {
-		t.Errorf("of none: %+v, %v", got, err)
+	if banned, deleted, err := s.Ousted(ctx, nil, at(5)); err != nil || len(banned)+len(deleted) != 0 {
+		t.Errorf("of none: %v, %v, %v", banned, deleted, err)
 	}
 }
 

@@ -25,15 +25,6 @@ func BanColumns[T any](b account.Ban, stored func(time.Time) T) []any {
 	return []any{stored(b.Since), stored(b.Until), b.Reason}
 }
 
-// Accounts returns the accounts of records.
-func Accounts(records []account.Record) []account.Account {
-	accounts := make([]account.Account, len(records))
-	for i, r := range records {
-		accounts[i] = r.Account
-	}
-	return accounts
-}
-
 // Wrap says what failed, but leaves the errors of account as they are.
 func Wrap(what string, err error) error {
 	if err == nil || errors.Is(err, account.ErrTaken) || errors.Is(err, account.ErrNotFound) {
