@@ -64,8 +64,23 @@ func TestOneLargeTableIsKept(t *testing.T) {
 	for range 10_000 {
 		b.Give(make([]int, 2))
 	}
-	if n := kept(); n != FirstTable*maxKeptTables {
-		t.Errorf("%d entries are kept of small tables", n)
+	if n := kept(); n != 10_000*2 {
+		t.Errorf("%d entries are kept of 10,000 small tables", n)
+	}
+	for range 10_000 {
+		b.Give(make([]int, 16))
+	}
+	if n := kept(); n != maxKeptEntries || n != b.kept {
+		t.Errorf("%d entries are kept of small tables, counted as %d", n, b.kept)
+	}
+	for range 5000 {
+		b.Take(16)
+	}
+	for range 40 {
+		b.Trim()
+	}
+	if n := kept(); n != b.kept {
+		t.Errorf("%d entries are kept after a trim, counted as %d", n, b.kept)
 	}
 }
 
@@ -98,8 +113,9 @@ func TestABurstIsForgotten(t *testing.T) {
 			}
 		}
 	}
-	steady()
-	steady()
+	for range (2*patience + 20) / 10 { // steady trims ten times
+		steady()
+	}
 	if n := b.kept / 256; n < 100 || n > 100+100+3*fewSpares {
 		t.Errorf("%d buffers are kept, 100 of use", n)
 	}
@@ -111,6 +127,42 @@ func TestABurstIsForgotten(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(3, steady); n != 0 {
 		t.Errorf("%v allocations in steady work", n)
+	}
+}
+
+// A machine that stands still for a moment leaves packets of all players in flight. What that takes is not dropped and made again
+// each time that it happens.
+func TestWhatIsNeededNowAndThenStays(t *testing.T) {
+	var tables Tables[int]
+	b := Buffers{OnTrim: tables.Trim}
+	lent := make([][]byte, 0, 5*2000)
+	lentTables := make([][]int, 0, 2000)
+	flight := func(packets int) {
+		for range packets {
+			lent = append(lent, b.Take(200))
+		}
+		for range min(packets, 2000) {
+			lentTables = append(lentTables, tables.Take(packets/2000*2))
+		}
+		for _, p := range lent {
+			b.Give(p)
+		}
+		for _, p := range lentTables {
+			tables.Give(p)
+		}
+		lent, lentTables = lent[:0], lentTables[:0]
+	}
+	tenSeconds := func() {
+		for tick := range 200 {
+			if tick%100 == 50 {
+				flight(5 * 2000)
+			}
+			flight(2000)
+		}
+	}
+	tenSeconds()
+	if n := testing.AllocsPerRun(6, tenSeconds); n != 0 {
+		t.Errorf("%v allocations in ten seconds of 2,000 players with two pauses", n)
 	}
 }
 

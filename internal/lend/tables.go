@@ -10,13 +10,16 @@ const (
 	// LargeTable is the length from which only one table is kept.
 	LargeTable = 1024
 
-	// maxKeptTables bounds the kept tables of the smallest size. Of each next size half as
-	// many are kept. With entries of 120 bytes, that is about a megabyte of each size.
-	maxKeptTables = 4096
+	// maxKeptEntries bounds the entries of all kept small tables together. With entries of 120
+	// bytes, that is ten megabytes.
+	maxKeptEntries = 80 << 10
 )
 
 // Tables lends slices whose lengths are powers of two. The zero value is ready.
-type Tables[T any] struct{ free [tableClasses]Spares[[]T] }
+type Tables[T any] struct {
+	free [tableClasses]Spares[[]T]
+	kept int // entries of the small ones among them
+}
 
 // tableClass returns the class of tables of n entries, a power of two.
 func tableClass(n int) int {
@@ -32,22 +35,25 @@ func (t *Tables[T]) Take(n int) []T {
 	c := tableClass(n)
 	for i := c; i < tableClasses && (i == c || n >= LargeTable); i++ {
 		if table, ok := t.free[i].Take(); ok {
+			if len(table) < LargeTable {
+				t.kept -= len(table)
+			}
 			return table
 		}
 	}
 	return make([]T, FirstTable<<c)
 }
 
-// Give keeps a table for its next use, up to a number that depends on its size: small
-// tables are many, and a large one takes as much memory as a thousand of them. Of the large
+// Give keeps a table for its next use, up to a bound on the memory of all. Of the large
 // tables, which a window of thousands of tiny packets needs, only the largest is kept.
 func (t *Tables[T]) Give(table []T) {
 	c := tableClass(len(table))
 	switch {
 	case c >= tableClasses:
 	case len(table) < LargeTable:
-		if t.free[c].Len() < maxKeptTables>>c {
+		if t.kept+len(table) <= maxKeptEntries {
 			t.free[c].Give(table)
+			t.kept += len(table)
 		}
 	default:
 		for i := tableClass(LargeTable); i < tableClasses; i++ {
@@ -73,6 +79,8 @@ func (t *Tables[T]) Outgrown(table []T) {
 // Trim drops tables that were not used since the last Trim.
 func (t *Tables[T]) Trim() {
 	for c := range t.free {
-		t.free[c].Trim()
+		if n := t.free[c].Trim(); FirstTable<<c < LargeTable {
+			t.kept -= n * FirstTable << c
+		}
 	}
 }
