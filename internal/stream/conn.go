@@ -330,7 +330,7 @@ func (c *Conn) Pace(now time.Time, beside int) Pace {
 	}
 	p := f.Pace(at, pending)
 	if rate, changed := f.Limit(); changed {
-		c.limit(rate)
+		c.hub.kernel.limit(c, rate)
 	}
 	return p
 }

@@ -16,6 +16,9 @@ type kernel struct {
 	size uint32
 	err  syscall.Errno
 	ask  func(fd uintptr)
+
+	rate int
+	set  func(fd uintptr)
 }
 
 // arrivals returns what the system knows of a connection to which it was given so many bytes, and whether it knows.
@@ -55,13 +58,15 @@ func (c *Conn) bound() {
 }
 
 // limit bounds how many bytes a second the system sends, 0: it does not.
-func (c *Conn) limit(rate uint64) {
+func (k *kernel) limit(c *Conn, rate uint64) {
+	if k.set == nil {
+		k.set = func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, k.rate) }
+	}
 	if rate == 0 || rate > math.MaxInt32 {
 		rate = math.MaxUint32 // the system's word for no bound
 	}
-	_ = c.raw.Control(func(fd uintptr) { // without, the peer is served as well as it goes
-		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, int(rate))
-	})
+	k.rate = int(rate)
+	_ = c.raw.Control(k.set) // without, the peer is served as well as it goes
 }
 
 // ackNow has the system acknowledge what was read: see Client.Prompt.

@@ -16,7 +16,7 @@ func (*kernel) arrivals(_ *Conn, taken uint64) (Arrivals, bool) {
 func (c *Conn) bound() { _ = c.socket.SetWriteBuffer(sendBuffer) }
 
 // limit does nothing: these systems send as fast as their windows allow.
-func (c *Conn) limit(uint64) {}
+func (kernel) limit(*Conn, uint64) {}
 
 // ackNow does nothing: these systems acknowledge when they like.
 func (c *Conn) ackNow() {}
