@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -22,6 +23,8 @@ type Slow struct {
 	Bytes int
 	// Watch means that players only watch: they ask for nothing and say nothing.
 	Watch bool
+
+	walkers int // in sight; slowWalkers if 0
 }
 
 // SlowServer is a server core that tells each player that has entered about a SlowWorld.
@@ -204,7 +207,7 @@ func (d Slow) raced(t *testing.T) bool {
 
 // newRun makes a server and its way down.
 func (d Slow) newRun(seed uint64, players int, paths ...SlowPath) *slowRun {
-	r := &slowRun{net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 18)), walk: &SlowWorld{Walkers: make([]SlowWalker, slowWalkers), asked: make([]uint32, players)}, from: slowStart}
+	r := &slowRun{net: simnet.New(seed), rng: rand.New(rand.NewPCG(seed, 18)), walk: &SlowWorld{Walkers: make([]SlowWalker, cmp.Or(d.walkers, slowWalkers)), asked: make([]uint32, players)}, from: slowStart}
 	r.net.SetLimits(simnet.Limits{Steps: 50_000_000})
 	r.Players = make([]SlowShare, players)
 	for _, p := range paths {

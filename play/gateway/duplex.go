@@ -301,6 +301,9 @@ func (d *Duplex) look(h *Hub, s *duplexSeat) {
 	} else if s.chooses {
 		s.conn.Choose(false) // before the view tells the rest: what has changed in this tick, the scene tells
 	}
+	if s.answers && s.estimate.Rate == 0 { // a narrow path has no room for that
+		s.conn.Answer()
+	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		bytes := 1
 		switch sid := int16(c.Entity); c.What {

@@ -391,7 +391,7 @@ func (h *Hub) Tick() error {
 	h.visits[len(h.visits)-1]()
 	for _, d := range h.dialects {
 		for _, s := range h.seats[d.Name()] {
-			s.results = s.results[:0]
+			s.results, s.answers = s.results[:0], false
 		}
 	}
 	h.said = h.said[:0]
@@ -446,9 +446,11 @@ func (h *Hub) handle(r *request) {
 		h.hold(r)
 	case r.ask == askSteer:
 		h.came = append(h.came, r.at)
+		s.answers = true
 		h.steer(s, r)
 	case r.ask == askAct:
 		h.came = append(h.came, r.at)
+		s.answers = true
 		h.judge(s, r.tag, h.sim.Act(s.player.ID, h.tickOf(r), r.action, r.params[:len(r.action.Fields)], r.tag))
 	case r.ask == askSay:
 		s.answer(r.tag, h.say(s, r.line))

@@ -36,6 +36,7 @@ type Seat struct {
 	reserved bool        // and no player has joined with it
 	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
+	answers  bool // this tick has done something that it asked for
 	estimate Path // of its path, as of the last tick
 }
 

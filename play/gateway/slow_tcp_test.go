@@ -40,7 +40,7 @@ func TestAStreamWithoutALimitIsToldAll(t *testing.T) { slowRealmed.HoldsNothingB
 func TestAFeedWithoutALimitIsSentAll(t *testing.T) {
 	for _, loss := range []float64{0, .02} {
 		free, got := 0, 0
-		for _, seed := range chance.Seeds(max(kit.Tier(5, 10, 100), 5)) {
+		for _, seed := range chance.Seeds(max(kit.Tier(10, 10, 100), 10)) {
 			free += must(slowDuplexed.Run(seed, 1, kit.SlowPath{For: 20 * time.Second, Loss: loss})).Used
 			got += must(slowDuplexed.Run(seed, 1, kit.SlowPath{For: 20 * time.Second, Loss: loss, Jitter: 40 * time.Millisecond})).Used
 		}
@@ -216,7 +216,6 @@ func (s *slowDuplexServer) Turn(now time.Time, heard func(from netip.AddrPort, s
 	for c, ev, ok := s.PollEvent(); ok; c, ev, ok = s.PollEvent() {
 		if ev.Kind == duplex.EventUpdate {
 			heard(c.MainAddr(), uint32(math.Float32frombits(binary.BigEndian.Uint32(ev.Data))), 0)
-			continue
 		}
 		s.d.handle(c, ev)
 	}
@@ -300,12 +299,9 @@ func (c *slowDuplexClient) Turn(now time.Time, heard func(line uint32)) {
 	}
 }
 
-// Step steers. A datagram may be lost, so a game says again and again where it steers.
 func (c *slowDuplexClient) Step(now time.Time, step uint32) {
-	for range 3 {
-		if err := c.Update(now, c.Player(), message.AppendSteer(nil, float32(step), 1, message.Big)); err != nil {
-			panic(err)
-		}
+	if err := c.Insist(now, c.Player(), message.AppendSteer(nil, float32(step), 1, message.Big)); err != nil {
+		panic(err)
 	}
 }
 

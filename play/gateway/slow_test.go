@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -61,6 +60,10 @@ func TestALongerPathIsNoQueue(t *testing.T) {
 	t.Run("stamp", slowStamp.FollowsALongerPath)
 	t.Run("duplex", slowDuplexed.FollowsALongerPath)
 	t.Run("realm", slowRealmed.FollowsALongerPath)
+}
+
+func TestWhatAPlayerFeels(t *testing.T) {
+	t.Run("duplex", slowDuplexed.Feels)
 }
 
 // slowWalker is a walker of the kit as an entity.
@@ -164,15 +167,12 @@ func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 	return &slowRelayServer{mux, h, d, w, map[netip.AddrPort]*relay.Peer{}}
 }
 
-// slowStep is the first byte of a step, which is the kit's and not the game's.
-const slowStep = 200
-
 func (s *slowRelayServer) Turn(now time.Time, heard func(from netip.AddrPort, step, line uint32)) {
 	s.Advance(now)
 	for p, ev, ok := s.PollEvent(); ok; p, ev, ok = s.PollEvent() {
-		if ev.Kind == relay.EventPackage && ev.Package.Payload[0] == slowStep {
-			heard(p.Addr(), binary.BigEndian.Uint32(ev.Package.Payload[1:]), 0)
-			continue
+		if ev.Kind == relay.EventPackage && ev.Package.Payload[0] == message.RelaySteer {
+			st, _ := message.ParseSteer(ev.Package.Payload[1:], message.Big)
+			heard(p.Addr(), uint32(st.Angle), 0)
 		}
 		p.Name = strconv.Itoa(s.world.Own(p.Addr()))
 		s.d.handle(p, ev)
@@ -231,7 +231,7 @@ func (c *slowRelayClient) Turn(now time.Time, heard func(line uint32)) {
 }
 
 func (c *slowRelayClient) Step(now time.Time, step uint32) {
-	c.send(now, binary.BigEndian.AppendUint32([]byte{slowStep}, step))
+	c.send(now, message.AppendSteer([]byte{message.RelaySteer}, float32(step), 1, message.Big))
 }
 
 func (c *slowRelayClient) Say(now time.Time, line uint32) {

@@ -53,7 +53,7 @@ func (p *Player) readDuplex(ev duplex.Event) {
 }
 
 func (v duplexVoice) steer(angle, norm float32) error {
-	return v.Update(v.Player(), message.AppendSteer(nil, angle, norm, message.Big))
+	return v.Insist(v.Player(), message.AppendSteer(nil, angle, norm, message.Big))
 }
 
 func (v duplexVoice) act(a *world.Action, params []world.Value) error {

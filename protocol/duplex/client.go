@@ -106,6 +106,12 @@ func (c *Client) Update(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Update(now, sid, data) })
 }
 
+// Insist is Update for a value that may be the last for a while, as where a player steers: it is sent up to three times within
+// a few milliseconds, unless another one follows, so that a lost datagram costs little. The server is told of each that arrives.
+func (c *Client) Insist(sid int16, data []byte) error {
+	return c.do(func(now time.Time) error { return c.core.Insist(now, sid, data) })
+}
+
 // Sync sends the present value of the element sid, or an event of the game: reliably and in
 // order.
 func (c *Client) Sync(sid int16, data []byte) error {

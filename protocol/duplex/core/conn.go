@@ -112,6 +112,11 @@ func (c *Conn) Tell(sid int16) (bytes int) {
 	return bytes
 }
 
+// Answer has the client's own element, whose SID is Player, told twice with the next Flush that has changed it: that is the answer to what the player
+// asked for, and nothing says whether a datagram has arrived. The second time is a few milliseconds later, so that a short burst of loss does not
+// take both.
+func (c *Conn) Answer() { c.e.view.answers = true }
+
 // Spread sets how many bytes of a sync of all elements may go out before the next call, while the program chooses. It reports
 // whether there is such a sync.
 func (c *Conn) Spread(bytes int) (syncing bool) {

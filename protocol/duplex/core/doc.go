@@ -16,6 +16,7 @@
 //	elements.go         Scene.Set stores it, Scene.Flush puts it into the log of changes
 //	sight.go            which changes are for a client, on main and on the feed
 //	view.go             elements new to a client go on main, known ones on the feed; syncs of everything
+//	again.go            what is said again on the feed
 //	endpoint_send.go    Update, Sync, Signal: the queue of main, PollBytes
 //	feed.go             SEQ, PollTransmit, FEED_INIT and the fall-back to main
 //	  … the wires …

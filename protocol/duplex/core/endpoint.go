@@ -219,6 +219,9 @@ func (e *Endpoint) NextTimeout() (next time.Time, ok bool) {
 	if e.feed.up {
 		sooner(e.feed.heard.Add(e.cfg.FeedTimeout))
 	}
+	if e.feed.again != nil && e.feed.again.left > 0 {
+		sooner(e.feed.again.at)
+	}
 	if e.feed.search != nil {
 		sooner(e.feed.nextInit)
 		sooner(e.feed.giveUp)

@@ -11,10 +11,21 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	if err := e.ready(now, &Message{Kind: KindUpdate, SID: sid, Data: data}); err != nil {
 		return err
 	}
+	e.feed.forget(sid)
 	if !e.feed.up || HeaderBytes+3+len(data) > e.cfg.MaxUpdate {
 		return e.putMain(&Message{Kind: KindSync, SID: sid, Data: data})
 	}
 	e.putFeed(&Message{Kind: KindUpdate, SID: sid, Data: data})
+	return nil
+}
+
+// Insist is Update for a value that may be the last for a while, as where a player steers: it is sent up to three times within a few
+// milliseconds, unless another one follows. The peer is told of each that arrives.
+func (e *Endpoint) Insist(now time.Time, sid int16, data []byte) error {
+	if err := e.Update(now, sid, data); err != nil {
+		return err
+	}
+	e.feed.keep(now, sid, data, 2)
 	return nil
 }
 
@@ -25,15 +36,20 @@ func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 	if err := e.ready(now, &m); err != nil {
 		return err
 	}
+	e.feed.forget(sid)
 	return e.putMain(&m)
 }
 
 // tellNow sends the present value of an element that the client knows, and returns how many bytes that takes on its way.
 func (e *Endpoint) tellNow(slot int32, el *element) int {
 	if e.feed.up && !e.view.elements.large.has(slot) {
-		el.told++
-		e.stats.Updates++
-		e.putFeed(&Message{Kind: KindUpdate, SID: el.sid, Data: el.data})
+		if el.sid == e.player {
+			e.view.own, e.view.waits = slot, true
+		} else {
+			el.told++
+			e.stats.Updates++
+			e.putFeed(&Message{Kind: KindUpdate, SID: el.sid, Data: el.data})
+		}
 		return datagramBytes + HeaderBytes + 3 + len(el.data)
 	}
 	e.tellOnMain(slot, el)

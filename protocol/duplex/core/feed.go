@@ -15,14 +15,14 @@ type feed struct {
 	last  int64          // of the newest taken
 	heard time.Time      // when that was
 	up    bool           // it carries updates
+	said  bool           // at a server: its client says that it works
 	bytes int32          // that went out since Conn.Pace, headers of UDP and IP included
 	loose queue.Packets  // messages that wait for the socket
+	again *again         // what is said once more; nil before there was something
 
 	*search // a client's
 
-	// A server's: its client says that the feed works, and until when the datagrams of a
-	// player who had this address before may still come.
-	said bool
+	// A server's: until when the datagrams of a player who had this address before may still come.
 	wary time.Time
 }
 
@@ -125,6 +125,9 @@ func (e *Endpoint) setUp(up bool) {
 // feedTimeout does what is due on the feed.
 func (e *Endpoint) feedTimeout(now time.Time) {
 	f := &e.feed
+	if f.again != nil && f.again.due(now) && f.up && e.state == StateOpen {
+		e.putFeed(&Message{Kind: KindUpdate, SID: f.again.sid, Data: f.again.data})
+	}
 	// "a feed silence of 10 s, after which the feed must be initialised again"
 	if f.up && now.Sub(f.heard) >= e.cfg.FeedTimeout {
 		e.setUp(false)
