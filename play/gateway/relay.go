@@ -18,6 +18,7 @@ type Relay struct {
 	service
 	server *relay.Server
 	seats  map[*relay.Peer]*relaySeat // owned by the server's loop
+	answer []byte                     // scratch
 }
 
 type relaySeat struct {
@@ -252,7 +253,10 @@ func (d *Relay) entities(h *Hub, s *relaySeat, allowed int) {
 		s.gone = append(s.gone[:i], s.gone[i+1:]...)
 	}
 	s.view.Allow(allowed)
-	opened := false
+	opened, own := false, world.ID(0)
+	if s.answers {
+		own = h.entityOf(s.player)
+	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		was := len(b)
 		var ok bool
@@ -272,6 +276,10 @@ func (d *Relay) entities(h *Hub, s *relaySeat, allowed int) {
 			s.packets = append(s.packets, relayPacket{s.view.Open(), now})
 		}
 		d.costs.whole(c, 1)
+		if c.ID == own {
+			d.answer = append(append(d.answer[:0], message.RelayEntities), b[was:]...)
+			s.peer.Repeat(d.answer)
+		}
 		s.view.Take(len(b) - was)
 	}
 	if len(b) > 1 {

@@ -322,6 +322,9 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		d.inbox.sent(err)
 	}
 	d.told, d.own = s.view, h.entityOf(s.player)
+	if s.answers {
+		s.conn.Answer(d.entities[d.own])
+	}
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
 	s.estimate = s.conn.Path()
 }

@@ -299,6 +299,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if e.backlog.count > 0 && e.backlog.slow > 0 {
 		sooner(e.backlog.lookAt, true)
 	}
+	if e.probes != nil && e.probes.echoAt > 0 {
+		sooner(e.shared.born.Add(e.probes.echoAt-1), true)
+	}
 	if !e.blocked { // then only a datagram of the peer lets anything out
 		sooner(e.sender.NextTimeout())
 		sooner(e.receiver.NextTimeout())
@@ -315,6 +318,11 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	case StateClosing:
 		e.closingTimeout(now)
 		return
+	}
+	if p := e.probes; p != nil && p.echoAt > 0 && e.probeTime() >= p.echoAt {
+		if p.echoAt = 0; e.state == StateOpen {
+			_ = e.sendCopy(now, Unreliable, true, p.echo) // the queue of unreliable packages takes all
+		}
 	}
 	if now.Sub(e.heard) >= e.rules.Timeout && !e.wasAway(now) {
 		e.fail(Close{Reason: ReasonSilent})

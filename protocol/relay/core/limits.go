@@ -97,6 +97,11 @@ const (
 	fewBytes   = 256             // say nothing
 	calmAfter  = 2 * time.Second // since the first
 
+	// An answer to a player goes out again copyAfter it, if at least copyLoss of probes was lost of late, in 65,536ths, or if too few were sent to tell.
+	copyAfter  = 8 * time.Millisecond
+	copyLoss   = 1 << 16 / 256
+	copyProbes = 64
+
 	// mostBeside keeps the count of bytes before a probe from overflowing while none may be sent.
 	mostBeside = 1 << 30
 

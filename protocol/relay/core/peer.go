@@ -74,6 +74,19 @@ func (p *Peer) Send(mode Mode, payload []byte) error {
 	return err
 }
 
+// Repeat sends the peer an unreliable package of the server's own a few milliseconds from now. It is for a package that was just sent, and that the
+// peer waits for: nothing confirms it, and so a short burst of loss does not take both. It is sent if probes are lost on the path, and the path is not
+// narrow. Another call before that replaces it.
+func (p *Peer) Repeat(payload []byte) {
+	if p.end.probes == nil || p.end.maySend(Unreliable, payload) != nil {
+		return
+	}
+	p.end.now = p.port.mux.now
+	if p.end.probes.repeat(&p.end, payload) {
+		p.port.load(p)
+	}
+}
+
 // Budget returns how many bytes the tick that begins now may send the peer, headers of IP and UDP included: a great many
 // unless the path to the peer is narrow. Call it once a tick, before the tick's packages are sent. The first call has the path
 // measured from then on. If it is 0, only what the peer cannot do without should be sent.

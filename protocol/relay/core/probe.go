@@ -39,6 +39,9 @@ type probes struct {
 	raised  time.Duration // when most was
 	held    time.Duration // since when it is little, as too many probes are late; 0 if that is not so
 	flow    flow          // of what was sent since
+
+	echo   []byte        // a package that is sent again: see Peer.Repeat
+	echoAt time.Duration // when; 0 if none is
 }
 
 // probe is an id that probes have.
@@ -148,6 +151,15 @@ func (p *probes) note(one *probe, at time.Duration) {
 	one.state, one.at, one.bytes = probeFlying, at, p.bytes
 	p.bytes, p.newest = 0, at
 	p.sent++
+}
+
+// repeat has an unreliable package sent a few milliseconds from now, unless another one replaces it.
+func (p *probes) repeat(e *Endpoint, payload []byte) bool {
+	if p.loss < copyLoss && p.sent > copyProbes || e.sender.Narrow() {
+		return false
+	}
+	p.echo, p.echoAt = append(p.echo[:0], payload...), e.probeTime()+copyAfter
+	return true
 }
 
 // turn returns the next id that may be used, or a place for a new one. While something waits on the way there are no new ones, if others are left:

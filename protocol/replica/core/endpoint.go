@@ -264,6 +264,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 	if !talking {
 		return next, true
 	}
+	if e.view != nil && e.view.answer.slot != nil {
+		sooner(e.view.answer.at)
+	}
 	if at, ok := e.sender.NextTimeout(); ok {
 		sooner(at)
 	}
@@ -296,6 +299,9 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	if e.talking() {
 		e.receiver.HandleTimeout(now)
 		e.sender.HandleTimeout(now)
+		if e.view != nil {
+			e.tellAnswer(now)
+		}
 		e.afterEngine(now)
 	}
 }

@@ -33,10 +33,11 @@ type slowServer struct {
 	budget   int // of a tick, at most
 	entities []*Entity
 	players  []*Conn
+	asked    map[*Conn]bool // since the last tick
 }
 
 func newSlowServer(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	s := &slowServer{Mux: NewMux(now, Config{}, newShared(seed), kit.Key(seed)), world: w, budget: slowBudget}
+	s := &slowServer{Mux: NewMux(now, Config{}, newShared(seed), kit.Key(seed)), world: w, budget: slowBudget, asked: map[*Conn]bool{}}
 	kind, err := s.Store().AddKind("walker", Variable{"x", DataFloat}, Variable{"y", DataFloat}, Variable{"heading", DataFloat})
 	if err != nil {
 		panic(err)
@@ -65,6 +66,7 @@ func (s *slowServer) Turn(_ time.Time, heard func(from netip.AddrPort, step, lin
 		case ev.Kind == EventClosed:
 			s.players = slices.DeleteFunc(s.players, func(x *Conn) bool { return x == c })
 		case ev.Kind == EventMessage && string(ev.Name) == "steer":
+			s.asked[c] = true
 			heard(c.Peer(), binary.LittleEndian.Uint32(ev.Data), 0)
 		case ev.Kind == EventMessage:
 			heard(c.Peer(), 0, binary.LittleEndian.Uint32(ev.Data))
@@ -86,6 +88,9 @@ func (s *slowServer) Tick(now time.Time) {
 	for i := range s.players {
 		c := s.players[pace.InTurn(s.world.Tick(), i, len(s.players))]
 		own := s.world.Own(c.Peer())
+		if s.asked[c] { // as the gateway does
+			c.Answer(s.entities[own])
+		}
 		c.ReplicateBy(s.budget, func(e *Entity) uint32 {
 			d := s.world.Distance(own, int(e.Tag))
 			if d == 0 {
@@ -94,6 +99,7 @@ func (s *slowServer) Tick(now time.Time) {
 			return uint32(16 + 240*75*75/(75*75+64*d*d)) // as world.View.Nearness with an edge of 75
 		})
 	}
+	clear(s.asked)
 }
 
 func (s *slowServer) Say(_ time.Time, to netip.AddrPort, line uint32) {

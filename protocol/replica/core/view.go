@@ -25,6 +25,8 @@ type view struct {
 	sent     []uint64 // of the variables of the game, by link, unless together
 	going    *slot    // to be announced as gone
 	batch    uint32   // the newest that is under way, 0 if none is: see batches
+	told     uint64   // the version of the Store at the last Replicate
+	answer   answer   // what is told again
 }
 
 type slots struct {

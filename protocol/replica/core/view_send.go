@@ -39,6 +39,7 @@ func (c *Conn) replicate(budget, path int, urgency func(*Entity) uint32) {
 	} else if !v.together || !c.sendTogether(now, budget) {
 		c.sendApart(now, budget)
 	}
+	v.told = c.endpoint.store.version
 	c.mux.conns.Load(c)
 }
 
