@@ -147,8 +147,7 @@ type wire struct {
 	count      uint32
 }
 
-func (f *flights) wireAppend(w *wire, id uint32) {
-	e := f.at(id)
+func (f *flights) wireAppend(w *wire, id uint32, e *flight) {
 	if w.count == 0 {
 		w.head = id
 	} else {
@@ -159,8 +158,7 @@ func (f *flights) wireAppend(w *wire, id uint32) {
 	w.count++
 }
 
-func (f *flights) wireRemove(w *wire, id uint32) {
-	e := f.at(id)
+func (f *flights) wireRemove(w *wire, id uint32, e *flight) {
 	w.count--
 	if w.count == 0 {
 		return

@@ -65,9 +65,70 @@ func (s *Sender) Ack(now time.Time, n uint64) (AckFate, uint32) {
 	return AckNew, tag
 }
 
+// AckRun takes the acknowledgements of count numbers that follow each other, as Ack takes one. It stops behind the first packet
+// that has a tag and is acknowledged for the first time. It returns how many numbers it has taken, that tag, and whether one
+// of them was sent.
+func (s *Sender) AckRun(now time.Time, first uint64, count int) (taken int, tag uint32, sent bool) {
+	for taken < count && tag == 0 {
+		if id, e := s.flights.find(first + uint64(taken)); e != nil && e.state == flying {
+			var n int
+			n, tag = s.ackFlying(s.at(now), id, count-taken)
+			taken, sent = taken+n, true
+			continue
+		}
+		fate, t := s.Ack(now, first+uint64(taken))
+		taken, tag, sent = taken+1, t, sent || fate != AckUnsent
+	}
+	return taken, tag, sent
+}
+
+// ackFlying takes the acknowledgements of up to most packets, of which the first is id, as long as their numbers follow each other
+// and they are on the wire. A run is of thousands where a peer sends as fast as it can, so what is the same for all is done once, and what is
+// the same for a datagram once a datagram.
+func (s *Sender) ackFlying(at time.Duration, id uint32, most int) (n int, tag uint32) {
+	var lead *flight // of the datagram that is being measured
+	var rtt time.Duration
+	bytes := 0
+	first := s.flights.at(id).number
+	for left := s.flights.head + s.flights.count - id; n < most && left > 0 && tag == 0; n, id, left = n+1, id+1, left-1 {
+		e := s.flights.at(id)
+		if e.state != flying || e.number != first+uint64(n) {
+			break
+		}
+		s.loss.acknowledged(e.number)
+		if lead == nil || e.tx != lead.tx || e.first != lead.first || e.resends|e.fast != 0 {
+			if lead != nil {
+				s.measured(at, rtt, lead, bytes)
+			}
+			lead, rtt, bytes = e, s.tookFor(at, e), 0
+		}
+		bytes += len(e.data)
+		s.acked(at, rtt, e)
+		tag = e.tag
+		s.release(id, e)
+	}
+	s.measured(at, rtt, lead, bytes)
+	s.stats.AcksIn += uint64(n)
+	s.stats.AcksNew += uint64(n)
+	s.stats.Acked += uint64(n)
+	s.heardAt, s.ackedAt = at, at
+	if last := first + uint64(n) - 1; last+1 > s.newestAcked+1 {
+		s.newestAcked = last
+	}
+	s.leave()
+	s.findLost(at)
+	return n, tag
+}
+
 // measure updates the estimates from a flight that was acknowledged.
 func (s *Sender) measure(at time.Duration, e *flight) {
-	var rtt time.Duration
+	rtt := s.tookFor(at, e)
+	s.acked(at, rtt, e)
+	s.measured(at, rtt, e, len(e.data))
+}
+
+// tookFor returns the round trip of a flight that was acknowledged, 0 if that is not known.
+func (s *Sender) tookFor(at time.Duration, e *flight) (rtt time.Duration) {
 	switch again := e.resends + e.fast; {
 	case again == 0:
 		// Karn's rule: a packet that was resent gives no sample of the round trip, as the
@@ -95,7 +156,12 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 			s.twice.note(e.number, at-e.first)
 		}
 	}
-	s.acked(at, rtt, e)
+	return rtt
+}
+
+// measured takes the round trip of a flight, 0 if it is not known, and the bytes of all that were acknowledged with it and left in the
+// same datagram. These give one sample.
+func (s *Sender) measured(at, rtt time.Duration, e *flight, bytes int) {
 	if rtt > 0 && s.rtt.grown() {
 		s.loss.forget() // packets that were only late were taken for lost
 	}
@@ -103,7 +169,7 @@ func (s *Sender) measure(at time.Duration, e *flight) {
 		rtt = s.sampleAnyway(at, e, rtt)
 	}
 	s.sampled(rtt)
-	s.cong.acked(at, len(e.data), rtt, e.tx, s.tx)
+	s.cong.acked(at, bytes, rtt, e.tx, s.tx)
 }
 
 // overtaken takes the round trip of a packet that was taken for lost because later ones were acknowledged first.
@@ -152,8 +218,14 @@ func (s *Sender) noteTop(tx uint64) {
 
 // letGo removes a flight that was acknowledged, or lost and reported.
 func (s *Sender) letGo(id uint32, e *flight) {
+	s.release(id, e)
+	s.leave()
+}
+
+// release is letGo, but leaves what follows from it to leave.
+func (s *Sender) release(id uint32, e *flight) {
 	if e.state == flying {
-		s.flights.wireRemove(&s.wire, id)
+		s.flights.wireRemove(&s.wire, id, e)
 		s.inFlight -= len(e.data)
 	}
 	if e.lane > 0 {
@@ -163,26 +235,29 @@ func (s *Sender) letGo(id uint32, e *flight) {
 	s.bytes -= len(e.data)
 	s.unload(e)
 	e.state = done
-	s.passOldest(id)
+}
+
+// leave goes on after flights were released.
+func (s *Sender) leave() {
+	s.passOldest()
 	s.flights.trim(s.pool)
 	if s.wire.count == 0 {
 		s.timerAt, s.fastAt = 0, 0
 	}
 }
 
-// passOldest moves the mark of the oldest unacknowledged flight past id.
-func (s *Sender) passOldest(id uint32) {
-	if id != s.oldest || s.unacked == 0 {
+// passOldest moves the mark of the oldest unacknowledged flight past all that are not unacknowledged any more.
+func (s *Sender) passOldest() {
+	if s.unacked == 0 {
 		return
 	}
-	for {
+	before := s.oldest
+	e := s.flights.at(s.oldest)
+	for ; e.state == done || e.state == probe; e = s.flights.at(s.oldest) {
 		s.oldest++
-		if e := s.flights.at(s.oldest); e.state != done && e.state != probe {
-			if e.resends > 0 {
-				s.hurry(s.oldest, e)
-			}
-			return
-		}
+	}
+	if s.oldest != before && e.resends > 0 {
+		s.hurry(s.oldest, e)
 	}
 }
 
@@ -243,7 +318,7 @@ func (s *Sender) toResend(id uint32, e *flight, fast bool) {
 	} else {
 		e.resends = min(e.resends, 254) + 1
 	}
-	s.flights.wireRemove(&s.wire, id)
+	s.flights.wireRemove(&s.wire, id, e)
 	s.inFlight -= len(e.data)
 	e.state = lost
 	if id == s.oldest {
@@ -277,7 +352,7 @@ func (s *Sender) reportLoss(id uint32, e *flight) {
 		s.letGo(id, e)
 		return
 	}
-	s.flights.wireRemove(&s.wire, id)
+	s.flights.wireRemove(&s.wire, id, e)
 	s.inFlight -= len(e.data)
 	if e.lane > 0 {
 		s.lanes[e.lane-1].unacked--
@@ -286,7 +361,7 @@ func (s *Sender) reportLoss(id uint32, e *flight) {
 	s.bytes -= len(e.data)
 	e.state = probe
 	e.due = e.last + s.delay(e)
-	s.passOldest(id)
+	s.passOldest()
 	if s.wire.count == 0 {
 		s.timerAt, s.fastAt = 0, 0
 	}

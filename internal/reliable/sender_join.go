@@ -40,28 +40,25 @@ func (s *Sender) Join(now time.Time, room int) (Transmission, bool) {
 	at := s.at(now)
 	if s.resend.count > 0 {
 		if id, ok := s.pollResend(at, room); ok {
-			return s.out(id, true)
+			return s.out(s.flights.at(id), true)
 		}
 	}
 	if s.copies.count|s.later.count > 0 {
 		if id, ok := s.pollCopies(at, room, false); ok {
-			return s.out(id, true)
+			return s.out(s.flights.at(id), true)
 		}
 	}
-	if s.waiting == 0 || !s.queueFits(room) {
+	if s.waiting == 0 {
 		return Transmission{}, false
 	}
-	id, ok := s.pollQueue(at)
-	if !ok {
-		id, ok = s.pollExpress(at, room)
+	id, e := s.pollQueue(at, room)
+	if e == nil {
+		return Transmission{}, false
 	}
-	if ok {
-		s.waiting--
-		s.transmit(at, id)
-		s.stats.First++
-		return s.out(id, false)
-	}
-	return Transmission{}, false
+	s.waiting--
+	s.transmit(at, id, e)
+	s.stats.First++
+	return s.out(e, false)
 }
 
 // Ride returns a copy ahead of loss that has at most room bytes, although it is not due yet: the datagram that was begun last leaves anyway.
@@ -73,7 +70,7 @@ func (s *Sender) Ride(now time.Time, room int) (Transmission, bool) {
 	if !ok {
 		return Transmission{}, false
 	}
-	return s.out(id, true)
+	return s.out(s.flights.at(id), true)
 }
 
 // End ends a datagram of n bytes. Besides what Join and Ride returned, these are acknowledgements, unreliable packets, and what holds all of them

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/kit"
 )
 
 // datagram takes all that is offered now and fits into so many bytes, as one datagram.
@@ -169,5 +171,86 @@ func TestAckRuns(t *testing.T) {
 	}
 	if r.acks.count != 0 || r.Stats().AcksOut != 8 {
 		t.Errorf("%d are owed, %d went out", r.acks.count, r.Stats().AcksOut)
+	}
+}
+
+// A run acknowledges what its numbers would one by one: packets that wait, that fly, that are taken for lost, that were acknowledged before, and
+// numbers that were never sent or were never reliable.
+func TestARunAcknowledgesEachOfItsNumbers(t *testing.T) {
+	kit.Seeds(t, tier(20, 200, 2000), func(t *testing.T, seed uint64) {
+		r := newRand(seed)
+		const trip = 50 * time.Millisecond
+		c := SendConfig{NoEarly: true, NoCongestion: true}
+		a, b := newSolo(t, c), newSolo(t, c)
+		both := func(do func(s *solo)) { do(a); do(b) }
+		both(func(s *solo) { s.Bundle(); s.Sample(trip) })
+		var tagsA, tagsB []uint32
+		for range 200 {
+			n, size, lane, gap := 1+r.IntN(20), 10+r.IntN(300), uint8(r.IntN(2)), r.IntN(4) == 0
+			tagged, unsent := r.IntN(3) == 0, r.IntN(3) == 0
+			first, count := uint64(r.Int64N(int64(a.Next()+4))), 1+r.IntN(40)
+			if r.IntN(2) == 0 {
+				first = a.Oldest()
+			}
+			both(func(s *solo) {
+				for i := range n {
+					o := Options{Lane: lane}
+					if tagged && i%3 == 0 {
+						o.Tag = uint32(s.Next()) + 1
+					}
+					_ = s.Send(s.now, make([]byte, size), o) // the window may be full
+				}
+				if gap {
+					_, _ = s.Take(s.now, size)
+				}
+				for !unsent && len(s.datagram(1200)) > 0 {
+				}
+				s.now = s.now.Add(trip)
+			})
+			for i := range count {
+				if fate, tag := a.Ack(a.now, first+uint64(i)); fate == AckNew && tag > 0 {
+					tagsA = append(tagsA, tag)
+				}
+			}
+			for at, left := first, count; left > 0; {
+				n, tag, _ := b.AckRun(b.now, at, left)
+				if at, left = at+uint64(n), left-n; tag > 0 {
+					tagsB = append(tagsB, tag)
+				}
+			}
+			for i, s := range []*solo{a, b} {
+				if err := s.Check(); err != nil {
+					t.Fatalf("sender %d: %v", i, err)
+				}
+			}
+			x, y := a.Stats(), b.Stats()
+			if x.AcksIn != y.AcksIn || x.AcksNew != y.AcksNew || x.AcksRepeat != y.AcksRepeat || x.AcksUnsent != y.AcksUnsent {
+				t.Fatalf("acks of %d from %d on counted one by one as %+v, as a run as %+v", count, first, x, y)
+			}
+			if a.Oldest() != b.Oldest() || a.unacked != b.unacked || a.newestAcked != b.newestAcked || a.lanes != b.lanes || a.bytes != b.bytes {
+				t.Fatalf("acks of %d from %d on led to %d, %d, %d and %d, %d, %d", count, first, a.Oldest(), a.unacked, a.newestAcked, b.Oldest(), b.unacked, b.newestAcked)
+			}
+			if !slices.Equal(tagsA, tagsB) {
+				t.Fatalf("tags %v and %v", tagsA, tagsB)
+			}
+		}
+	})
+}
+
+// The packets of a datagram are one sample of the round trip.
+func TestADatagramIsOneSample(t *testing.T) {
+	s := newSolo(t, SendConfig{NoEarly: true})
+	s.Bundle()
+	s.Sample(100 * time.Millisecond)
+	for range 8 {
+		s.send(10)
+	}
+	s.wantDatagram(40, 0, 1, 2, 3)
+	s.wantDatagram(40, 4, 5, 6, 7)
+	s.now = s.now.Add(20 * time.Millisecond)
+	before := s.pool.RoundTrips.Count()
+	s.AckRun(s.now, 0, 8)
+	if got := s.pool.RoundTrips.Count() - before; got != 2 || s.unacked != 0 {
+		t.Errorf("%d samples of two datagrams, and %d packets are unacknowledged", got, s.unacked)
 	}
 }

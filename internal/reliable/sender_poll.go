@@ -19,9 +19,8 @@ func (s *Sender) Poll(now time.Time) (Transmission, bool) {
 	return s.Join(now, maxPacketBytes)
 }
 
-func (s *Sender) out(id uint32, again bool) (Transmission, bool) {
+func (s *Sender) out(e *flight, again bool) (Transmission, bool) {
 	s.stats.Transmitted++
-	e := s.flights.at(id)
 	e.joined = s.joined
 	s.joined = true
 	s.sent(e)
@@ -43,7 +42,7 @@ func (s *Sender) pollResend(at time.Duration, room int) (uint32, bool) {
 			return 0, false
 		}
 		s.flights.linePop(&s.resend)
-		s.transmit(at, id)
+		s.transmit(at, id, e)
 		if e.byTimer {
 			s.stats.Resent++
 		} else {
@@ -116,39 +115,38 @@ func (s *Sender) pollProbe(room int) (Transmission, bool) {
 	return Transmission{Number: e.number, Tag: e.tag, Packet: e.data, Again: true}, true
 }
 
-// queueFits reports whether the first of the queue, which is not empty, has at most room bytes.
-func (s *Sender) queueFits(room int) bool {
-	for s.flights.at(s.unsent).state != queued {
+// pollQueue returns the first packet of the queue, which is not empty, if it may be sent now. If not, it returns one that may pass, or nil.
+func (s *Sender) pollQueue(at time.Duration, room int) (uint32, *flight) {
+	e := s.flights.at(s.unsent)
+	for ; e.state != queued; e = s.flights.at(s.unsent) {
 		s.unsent++
 	}
-	return len(s.flights.at(s.unsent).data) <= room
-}
-
-func (s *Sender) pollQueue(at time.Duration) (uint32, bool) {
-	id := s.unsent
-	e := s.flights.at(id)
+	if len(e.data) > room {
+		return 0, nil
+	}
 	// What values may use of a narrow path was decided when they were made: see Budget.
 	if !(e.report && s.Narrow()) && !s.mayPut(at, len(e.data)) {
-		return 0, false
+		return s.pollExpress(at, room)
 	}
-	s.unsent++
 	if e.chained { // both queues are in order, so it is the first of express too
 		s.flights.linePop(&s.express)
 	}
-	return id, true
+	s.unsent++
+	return s.unsent - 1, e
 }
 
-// pollExpress returns a small packet that passes a queue that may not send now.
-func (s *Sender) pollExpress(at time.Duration, room int) (uint32, bool) {
+// pollExpress returns a small packet that passes a queue that may not send now, nil if there is none.
+func (s *Sender) pollExpress(at time.Duration, room int) (uint32, *flight) {
 	if s.express.count == 0 {
-		return 0, false
-	}
-	if n := len(s.flights.at(s.express.head).data); n > room || !s.pacer.express(at, n) {
-		return 0, false
+		return 0, nil
 	}
 	id := s.express.head
+	e := s.flights.at(id)
+	if n := len(e.data); n > room || !s.pacer.express(at, n) {
+		return 0, nil
+	}
 	s.flights.linePop(&s.express)
-	return id, true
+	return id, e
 }
 
 // mayPut reports whether the congestion window and the pacer let n bytes out.
@@ -178,8 +176,7 @@ func (s *Sender) paceRate() int64 {
 }
 
 // transmit notes that a flight goes on the wire now.
-func (s *Sender) transmit(at time.Duration, id uint32) {
-	e := s.flights.at(id)
+func (s *Sender) transmit(at time.Duration, id uint32, e *flight) {
 	fresh := e.first == 0
 	if fresh {
 		e.first = at
@@ -191,7 +188,7 @@ func (s *Sender) transmit(at time.Duration, id uint32) {
 	}
 	e.state, e.last, e.due = flying, at, at+s.delay(e)
 	e.tx, e.whole = s.takeTx(id), 0
-	s.flights.wireAppend(&s.wire, id)
+	s.flights.wireAppend(&s.wire, id, e)
 	s.inFlight += len(e.data)
 	if 2*s.inFlight > s.cong.window {
 		s.cong.begin(at, s.tx)

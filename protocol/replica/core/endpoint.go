@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"parley/internal/admission"
-	"parley/internal/clocksync"
 	"parley/internal/metric"
 	"parley/internal/queue"
 	"parley/internal/reliable"
@@ -107,7 +106,7 @@ type Endpoint struct {
 // clientSide is what only a client needs.
 type clientSide struct {
 	handshake handshake
-	remote    clocksync.FourTime // the server's clock
+	remote    serverClock
 	seen      Values
 	more      bool // messages wait outside: see offer
 }

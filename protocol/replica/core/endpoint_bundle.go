@@ -36,7 +36,7 @@ func (e *Endpoint) tellBundles(now time.Time) {
 	if err != nil {
 		return // the window is full: afterEngine tries again
 	}
-	appendNamed(b[:0], flagReliable, number, e.ServerTime(now), bundlesName, nil)
+	writeNamed(b, flagReliable, number, e.ServerTime(now), bundlesName, nil)
 	e.bundles |= bundlesTold
 }
 
@@ -100,11 +100,14 @@ func (e *Endpoint) takeOurs(now time.Time, b []byte) {
 // takeBundled takes a packet of a bundle that was checked.
 func (e *Endpoint) takeBundled(now time.Time, b []byte) {
 	e.stats.In++
-	if e.takeUsual(now, b) {
+	switch t := typeOf(b); {
+	case t == TypeMessage && e.state == StateOpen:
+		e.takeNamed(now, b)
 		return
-	}
-	if typeOf(b) == TypeAckRun {
+	case t == TypeAckRun:
 		e.tookAcks(now, wire.LittleU16At(b, 1), wire.LittleU16At(b, 3))
+		return
+	case e.takeUsual(now, b):
 		return
 	}
 	var p Packet

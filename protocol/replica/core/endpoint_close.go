@@ -136,7 +136,7 @@ func (e *Endpoint) unknown(now time.Time) {
 		return
 	}
 	e.state = StateConnecting
-	e.client.remote = clocksync.FourTime{}
+	e.client.remote = serverClock{}
 	e.client.handshake.delay = initRepeat
 	e.sendInit(now)
 }

@@ -47,15 +47,20 @@ func (e *Endpoint) takeUsual(now time.Time, b []byte) bool {
 		e.tookAck(now, wire.LittleU16At(b, 1))
 		return true
 	case e.state == StateOpen && plainMessage(b):
-		if !e.inTime(now, timeOf(b)) {
-			e.stats.OutOfTime++
-			return true
-		}
-		flags := flagsOf(b)
-		e.judge(now, sequenceOf(b), flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagsOrderLink>>orderLinkShift, b, laneMessage)
+		e.takeNamed(now, b)
 		return true
 	}
 	return false
+}
+
+// takeNamed takes a message that was checked, in the open state.
+func (e *Endpoint) takeNamed(now time.Time, b []byte) {
+	if !e.inTime(now, timeOf(b)) {
+		e.stats.OutOfTime++
+		return
+	}
+	flags := flagsOf(b)
+	e.judge(now, sequenceOf(b), flags&flagReliable != 0, flags&flagOrdered != 0, flags&flagsOrderLink>>orderLinkShift, b, laneMessage)
 }
 
 // handle takes a packet that was parsed; b are its bytes.
@@ -148,18 +153,19 @@ func (e *Endpoint) tookAcks(now time.Time, first, count uint16) {
 		}
 		return
 	}
-	for i := range count {
-		fate, tag := e.sender.Ack(now, unwrapSent(e.sender.Next(), first+i))
-		if fate != reliable.AckUnsent { // which is a lie, and no sign of life
+	for count > 0 {
+		n, tag, sent := e.sender.AckRun(now, unwrapSent(e.sender.Next(), first), int(count))
+		if sent { // what was not is a lie, and no sign of life
 			e.heard = now.Sub(e.born)
 		}
 		switch {
-		case fate != reliable.AckNew || tag == 0:
+		case tag == 0:
 		case tag == bundlesTag:
 			e.agreed(bundlesKnown)
 		case e.view != nil:
 			e.settled(tag, true)
 		}
+		first, count = first+uint16(n), count-uint16(n)
 	}
 	e.afterEngine(now)
 }

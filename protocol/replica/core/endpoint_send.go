@@ -92,7 +92,9 @@ func (e *Endpoint) send(now time.Time, mode Mode, name string, data []byte) erro
 	if err != nil {
 		return err
 	}
-	e.loose.Put(appendNamed(e.buffers.Take(size)[:0], 0, uint16(n), e.ServerTime(now), name, data))
+	b := e.buffers.Take(size)
+	writeNamed(b, 0, uint16(n), e.ServerTime(now), name, data)
+	e.loose.Put(b)
 	for e.loose.Held()-cap(e.loose.First()) > maxLooseBytes {
 		e.stats.LooseLost++
 		e.loose.Drop(e.buffers)
@@ -158,7 +160,7 @@ func (e *Endpoint) sendNamed(now time.Time, flags, lane uint8, size int, name st
 	if err != nil {
 		return err
 	}
-	appendNamed(b[:0], flags, number, e.ServerTime(now), name, data)
+	writeNamed(b, flags, number, e.ServerTime(now), name, data)
 	return nil
 }
 

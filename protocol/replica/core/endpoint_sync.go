@@ -131,3 +131,24 @@ func (e *Endpoint) syncTimeout(now time.Time) {
 		}
 	}
 }
+
+// serverClock is a client's estimate of its server's clock. It is computed once for each time: a turn has one, and thousands of messages.
+type serverClock struct {
+	clocksync.FourTime
+	at   time.Time // of said
+	said uint64
+}
+
+// Add is that of FourTime.
+func (c *serverClock) Add(x clocksync.Exchange) bool {
+	c.at = time.Time{}
+	return c.FourTime.Add(x)
+}
+
+// Remote is that of FourTime.
+func (c *serverClock) Remote(now time.Time) uint64 {
+	if now != c.at {
+		c.at, c.said = now, c.FourTime.Remote(now)
+	}
+	return c.said
+}

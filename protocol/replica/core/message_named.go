@@ -90,12 +90,14 @@ func (p *Packet) appendMessage(b []byte) []byte {
 	return append(b, p.Data...)
 }
 
-// appendNamed appends a message as appendMessage does, from a name that is a string: the
-// application's, which so need not be copied first.
-func appendNamed(b []byte, flags uint8, sequence uint16, time uint64, name string, data []byte) []byte {
-	b = append(b, uint8(TypeMessage), flags, uint8(sequence), uint8(sequence>>8))
-	b = little.AppendUint64(b, time)
-	b = appendText(b, name)
-	b = little.AppendUint16(b, uint16(len(data)))
-	return append(b, data...)
+// writeNamed writes a message as appendMessage does into b, which has its size, from a name that is a string: the application's,
+// which so need not be copied first.
+func writeNamed(b []byte, flags uint8, sequence uint16, time uint64, name string, data []byte) {
+	b[0], b[flagsAt] = uint8(TypeMessage), flags
+	little.PutUint16(b[sequenceAt:], sequence)
+	little.PutUint64(b[timeAt:], time)
+	b[messageNameSizeAt] = uint8(len(name))
+	end := messageNameAt + copy(b[messageNameAt:], name)
+	little.PutUint16(b[end:], uint16(len(data)))
+	copy(b[end+2:], data)
 }
