@@ -20,6 +20,7 @@ const (
 
 // Feels is the law of what a player feels: over 25 to 30 ms each way, in which datagrams overtake each other, the own steps are seen nearly as soon
 // as without loss when one in twenty datagrams is lost. Without loss they take what both ways and the wait for the tick take.
+// What is near is not much older.
 func (d Slow) Feels(t *testing.T) {
 	if d.raced(t) {
 		return
@@ -30,6 +31,11 @@ func (d Slow) Feels(t *testing.T) {
 	}
 	if most := time.Duration(feelRatio * float64(Quantile(free.StepTimes, .99))); manyAbove(got.StepTimes, most) {
 		t.Errorf("of the own steps the 99th percentile is seen after %v with loss, want %v at most", Quantile(got.StepTimes, .99), most)
+	}
+	for loss, c := range map[float64]*SlowCount{0: &free, feelLoss: &got} {
+		if near := Quantile(c.Near, .95); near > 2*slowTick {
+			t.Errorf("loss %v: what is near is %v old, want two ticks at most", loss, near)
+		}
 	}
 }
 

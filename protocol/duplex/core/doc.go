@@ -22,7 +22,8 @@
 //	  … the wires …
 //	stream.go           cuts main into messages, by schema.go
 //	endpoint_main.go    HandleBytes: which message is it, and is it valid in this state?
-//	endpoint_feed.go    HandleDatagram: the same, and is it newer than all before?
+//	reorder.go          HandleDatagram at a client: what came too early waits for what it has overtaken
+//	endpoint_feed.go    HandleDatagram: the same as on main, and is it newer than all before?
 //	sync.go             what a client knows; elements that a sync did not name are gone
 //	inbox.go, event.go  events for the application
 //

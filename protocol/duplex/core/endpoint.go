@@ -225,6 +225,7 @@ func (e *Endpoint) NextTimeout() (next time.Time, ok bool) {
 	if e.feed.search != nil {
 		sooner(e.feed.nextInit)
 		sooner(e.feed.giveUp)
+		sooner(e.feed.order.due())
 	}
 	sooner(e.asked.next)
 	if e.view != nil {

@@ -85,6 +85,9 @@ func (e *Endpoint) end(c Close) {
 // letGo lets go of what a connection that ends has no more use for.
 func (e *Endpoint) letGo() {
 	e.feed.loose.Clear(e.lender)
+	if e.feed.search != nil {
+		e.feed.order.clear(e.lender)
+	}
 	e.feed.up = false
 	e.asked.clear(e.lender)
 	e.owed.clear(e.lender)

@@ -21,7 +21,7 @@ func (e *Endpoint) HandleDatagram(now time.Time, from netip.AddrPort, b []byte) 
 		e.stats.Stray++
 		return
 	}
-	e.handleFeed(now, &d, ok)
+	e.takeInOrder(now, &d, ok, b)
 }
 
 // handleFeed takes what was read of a datagram, if it could be.

@@ -26,11 +26,12 @@ type feed struct {
 	wary time.Time
 }
 
-// search is how a client looks for a feed. A server's connections do without.
+// search is how a client looks for a feed, and what it has of it. A server's connections do without.
 type search struct {
 	nextInit time.Time     // when FEED_INIT is sent next
 	wait     time.Duration // between the last two
 	giveUp   time.Time     // when it joins without
+	order    reorder       // what came too early
 }
 
 // The fates of a SEQ.
@@ -139,6 +140,7 @@ func (e *Endpoint) feedTimeout(now time.Time) {
 	if e.side == FromServer {
 		return
 	}
+	e.takeDue(now)
 	// "after 5 s without a reply it sends CONN_FAILED and goes on with main alone"
 	if !f.giveUp.IsZero() && !now.Before(f.giveUp) {
 		f.giveUp = time.Time{}
