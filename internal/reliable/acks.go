@@ -27,8 +27,12 @@ func (a *acks) add(due time.Duration, n uint64, b *Pool) (forgotten int) {
 	a.due = earliest(a.due, due)
 	a.count++
 	if last := len(a.ranges) - 1; last >= a.taken {
-		if r := &a.ranges[last]; r.first+uint64(r.count) == n {
+		switch r := &a.ranges[last]; n {
+		case r.first + uint64(r.count):
 			r.count++
+			return 0
+		case r.first - 1: // a copy of the packet before rides behind a packet
+			r.first, r.count = n, r.count+1
 			return 0
 		}
 	}

@@ -43,6 +43,9 @@ type SendConfig struct {
 	TimerOnly bool
 	// NoEarly turns off early resends, for peers that expect little traffic.
 	NoEarly bool
+	// CopyFirst gives small packets a copy until the path is known to lose nothing. A player who sends twice a second would know
+	// that it loses packets only after a minute, and until then each lost packet would wait for its timer.
+	CopyFirst bool
 	// EarlyPercent and EarlyBytes bound early resends to a percentage of the bytes being sent, or to a
 	// number of bytes a second, whichever is more. Defaults 30 and 16,384.
 	EarlyPercent int

@@ -175,9 +175,10 @@ func TestANarrowPathGetsNoCopies(t *testing.T) {
 	s := newSolo(t, SendConfig{NoCongestion: true})
 	s.Budget(s.now)
 	s.Sample(50 * time.Millisecond)
+	s.wait(time.Second) // so that there are bytes for copies
 	// sends sends a small packet and returns how many copies follow.
 	sends := func(before func()) uint64 {
-		s.early.update(300)
+		s.early.update(.16)
 		was := s.stats.Copies
 		s.send(100)
 		s.poll()

@@ -52,6 +52,7 @@ type Sender struct {
 	later       line   // further copies, if packets share datagrams
 	bundles     bool   // they do: see sender_join.go
 	joined      bool   // the datagram that was begun last has a packet of ours
+	copyLeads   bool   // the first of them is a copy that was due
 	timed       bool   // and it has its place among all: see takeTx
 	lead        uint32 // id of the flight that took it
 	told        uint32 // bytes of that datagram that the path knows of
@@ -140,6 +141,10 @@ func NewSender(now time.Time, first uint64, cfg *SendConfig, b *Pool, r *rand.Ra
 	s.newestAcked, s.reliable = first-1, uint32(first-1)
 	s.cong.window = firstWindowBytes
 	s.pacer = pacer{credit: paceBurst, small: smallBurst}
+	if cfg.CopyFirst {
+		s.loss.assume()
+		s.early.update(s.loss.oneWay())
+	}
 	return s
 }
 
@@ -338,7 +343,7 @@ func (s *Sender) Sample(d time.Duration) { s.rtt.sample(d) }
 // Doubling reports whether early resends are on, or some are still to be sent. Each of them has a timer of a
 // few milliseconds.
 func (s *Sender) Doubling() bool {
-	return s.copies.count|s.later.count > 0 || s.early.plain|s.early.ordered > 0 && !s.cfg.NoEarly
+	return s.copies.count|s.later.count > 0 || s.early.on && !s.cfg.NoEarly
 }
 
 // Rate returns the estimate of the bytes a second that the path carries. Layers above use it to decide how much

@@ -6,18 +6,14 @@ import "time"
 // as many as fit. Between Begin and the next Begin all packets leave in one datagram.
 
 const (
-	// rideAfter is how long after a packet its copy may ride along in a datagram that leaves anyway: sooner, a short burst
-	// of loss would take both.
-	rideAfter = 2 * time.Millisecond
-
 	// laterCopies is how many times as long as the first copy the next ones wait for a datagram that leaves anyway. They are for the
 	// few packets whose first copy is lost as well, so they can wait for the next message of a game.
-	laterCopies = 3
+	laterCopies = 5
 
 	// repeatWait is how long the acknowledgement of a copy waits for a datagram that leaves anyway: with an acknowledgement of its own for
-	// each, copies that ride along would cost as many datagrams the other way. It is less than the resend delay has above the
-	// round trip.
-	repeatWait = maxCopySpacing
+	// each, copies that ride along would cost as many datagrams the other way. A game's next message leaves within this time. It matters only
+	// if the first acknowledgement was lost. Then the packet may be resent in vain, which is less than a datagram for each copy.
+	repeatWait = 16 * time.Millisecond
 
 	// joinedBytes is what a packet behind others in a datagram takes besides its own bytes.
 	joinedBytes = 2
@@ -27,7 +23,7 @@ const (
 func (s *Sender) Bundle() { s.bundles = true }
 
 // Begin begins a datagram.
-func (s *Sender) Begin() { s.joined, s.timed, s.told = false, false, 0 }
+func (s *Sender) Begin() { s.joined, s.timed, s.copyLeads, s.told = false, false, false, 0 }
 
 // Join returns the next packet to send, if it has at most room bytes. It goes out in the datagram that was begun last.
 func (s *Sender) Join(now time.Time, room int) (Transmission, bool) {
@@ -45,6 +41,7 @@ func (s *Sender) Join(now time.Time, room int) (Transmission, bool) {
 	}
 	if s.copies.count|s.later.count > 0 {
 		if id, ok := s.pollCopies(at, room, false); ok {
+			s.copyLeads = !s.joined
 			return s.out(s.flights.at(id), true)
 		}
 	}
@@ -63,10 +60,14 @@ func (s *Sender) Join(now time.Time, room int) (Transmission, bool) {
 
 // Ride returns a copy ahead of loss that has at most room bytes, although it is not due yet: the datagram that was begun last leaves anyway.
 func (s *Sender) Ride(now time.Time, room int) (Transmission, bool) {
-	if s.copies.count|s.later.count == 0 {
+	if !s.early.on && s.copies.count|s.later.count == 0 {
 		return Transmission{}, false
 	}
-	id, ok := s.pollCopies(s.at(now), room, true)
+	at := s.at(now)
+	if !s.copyLeads {
+		s.early.follows(at)
+	}
+	id, ok := s.pollCopies(at, room, true)
 	if !ok {
 		return Transmission{}, false
 	}

@@ -105,9 +105,8 @@ func TestJoinedPacketsCountTheirDatagramOnce(t *testing.T) {
 // time".
 func TestCopiesRideOrLeaveInTime(t *testing.T) {
 	s := newSolo(t, SendConfig{})
-	s.Sample(64 * time.Millisecond) // so the spacing is 8 ms
+	s.Sample(56 * time.Millisecond) // so the spacing is 4 ms
 	s.Bundle()
-	s.early.ordered, s.early.plain = 2, 2
 	pass := func(ms int) { s.now = s.now.Add(time.Duration(ms) * time.Millisecond) }
 	ride := func(want ...uint64) {
 		t.Helper()
@@ -122,21 +121,22 @@ func TestCopiesRideOrLeaveInTime(t *testing.T) {
 	}
 	s.early.spend(s.at(s.now), 0, s.cfg)
 	pass(1000)
+	s.early.update(.14) // two copies each
 	s.send(10)
 	s.wantDatagram(1000, 0)
-	pass(1)
 	ride() // a burst of loss would take both
 	pass(1)
 	ride(0)
 	ride()
-	pass(23)
+	pass(19)
 	s.wantDatagram(1000) // the next has time
 	pass(1)
 	s.wantDatagram(1000, 0) // and leaves alone
 	s.Ack(s.now, 0)
+	s.early.update(.14)
 	s.send(10)
 	s.wantDatagram(1000, 1)
-	pass(7)
+	pass(3)
 	s.wantDatagram(1000)
 	pass(1)
 	s.wantDatagram(1000, 1) // nothing left in time
@@ -148,10 +148,55 @@ func TestCopiesRideOrLeaveInTime(t *testing.T) {
 	}
 }
 
+// A copy waits longer for company where there usually is some, and no longer where there is none.
+func TestCopiesWaitWhereThereIsCompany(t *testing.T) {
+	s := newSolo(t, SendConfig{})
+	s.Bundle()
+	// waits sends packets, each followed by another datagram after a time if that is not 0, and returns how long the copy of the last one waits.
+	waits := func(packets int, company time.Duration) time.Duration {
+		var d time.Duration
+		for range packets {
+			s.now = s.now.Add(100 * time.Millisecond)
+			s.rtt.smoothed = 56 * time.Millisecond
+			s.early.update(.05)
+			n := s.send(10)
+			s.wantDatagram(1000, n)
+			_, e := s.flights.find(n)
+			d = e.copyAt - e.first
+			if company > 0 {
+				s.now = s.now.Add(company)
+				s.Begin()
+				s.Ride(s.now, 1000)
+			} else {
+				s.now = s.now.Add(d)
+				s.wantDatagram(1000, n)
+				s.Ride(s.now, 1000) // of a datagram that leaves for the copy alone
+			}
+			s.Ack(s.now, n)
+		}
+		return d
+	}
+	for _, tt := range []struct {
+		name    string
+		company time.Duration
+		want    time.Duration
+	}{
+		{"alone", 0, 4 * time.Millisecond},
+		{"with company in time", 6 * time.Millisecond, 8 * time.Millisecond},
+		{"with company too late", 9 * time.Millisecond, 4 * time.Millisecond},
+		{"with company in time again", 5 * time.Millisecond, 8 * time.Millisecond},
+		{"alone again", 0, 4 * time.Millisecond},
+	} {
+		if got := waits(10, tt.company); got != tt.want {
+			t.Errorf("%s: the copy waits %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 // Acknowledgements that follow each other are one run, however they are taken.
 func TestAckRuns(t *testing.T) {
 	r := NewReceiver(start, 0, nil, nil)
-	for _, n := range []uint64{0, 1, 2, 3, 5, 6, 9, 2} {
+	for _, n := range []uint64{0, 1, 2, 3, 5, 6, 9, 2, 12, 11} {
 		r.Receive(start, Packet{Number: n, Reliable: true})
 	}
 	type run struct {
@@ -166,10 +211,10 @@ func TestAckRuns(t *testing.T) {
 		}
 		got = append(got, run{first, n})
 	}
-	if want := []run{{0, 3}, {3, 1}, {5, 2}, {9, 1}, {2, 1}}; !slices.Equal(got, want) {
+	if want := []run{{0, 3}, {3, 1}, {5, 2}, {9, 1}, {2, 1}, {11, 2}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if r.acks.count != 0 || r.Stats().AcksOut != 8 {
+	if r.acks.count != 0 || r.Stats().AcksOut != 10 {
 		t.Errorf("%d are owed, %d went out", r.acks.count, r.Stats().AcksOut)
 	}
 }

@@ -194,7 +194,7 @@ func (s *Sender) transmit(at time.Duration, id uint32, e *flight) {
 		s.cong.begin(at, s.tx)
 	}
 	if s.loss.transmitted(at, e.number, fresh, s.rtt.smoothed) {
-		s.early.update(s.loss.permille)
+		s.early.update(s.loss.oneWay())
 	}
 	s.pacer.spend(len(e.data))
 	if s.timerAt == 0 || e.due < s.timerAt {
@@ -208,15 +208,19 @@ func (s *Sender) planCopies(at time.Duration, id uint32, e *flight) {
 	if s.cfg.NoEarly || e.report || len(e.data) > smallPacketBytes {
 		return
 	}
-	if e.copies = s.early.copies(e.lane > 0); e.copies == 0 {
-		return
-	}
 	// Where packets wait in a queue, loss is its overflow: a copy would make it worse.
-	if s.Narrow() {
-		e.copies = 0
+	if !s.early.on || s.Narrow() {
 		return
 	}
-	e.copyAt = at + copySpacing(s.rtt.smoothed)
+	behind := uint32(1)
+	if e.lane > 0 {
+		// As many are on the way when its acknowledgement is due, and a third more when it is resent: all of them wait.
+		behind = s.lanes[e.lane-1].unacked * 4 / 3
+	}
+	if e.copies = s.early.copies(behind); e.copies == 0 {
+		return
+	}
+	e.copyAt = at + s.early.asked(at, s.rtt.smoothed)
 	s.flights.copyAppend(&s.copies, id)
 }
 

@@ -513,7 +513,7 @@ func TestLinksNameThePreviousPacketOfTheLane(t *testing.T) {
 func TestCopiesStayWithinTheirShare(t *testing.T) {
 	s := newSolo(t, SendConfig{NoCongestion: true, GiveUpAfter: time.Hour})
 	s.Sample(50 * time.Millisecond)
-	s.early.update(300)
+	s.early.update(.16)
 	bytes := uint64(0)
 	for range 10_000 { // ten seconds of 200 KB/s
 		n := s.send(200)
@@ -527,7 +527,7 @@ func TestCopiesStayWithinTheirShare(t *testing.T) {
 		if n >= 50 {
 			s.ack(n - 50)
 		}
-		s.early.update(300)
+		s.early.update(.16)
 	}
 	if share := float64(s.stats.Copies*200) / 2_000_000; share > .31 || share < .25 {
 		t.Errorf("copies took %.2f of what was sent, want about 0.30", share)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/kit"
+	"parley/internal/reliable"
 	"parley/simnet"
 )
 
@@ -51,7 +52,7 @@ func holds(from Side, b []byte, k Kind) (first Packet, ok bool) {
 
 // agreed returns a client and its server that have agreed on bundles, with nothing on its way.
 func agreed(t testing.TB, seed uint64) (*world, *client, *Conn) {
-	w, x, c := connected(t, seed, Config{}, kit.Lan())
+	w, x, c := connected(t, seed, Config{sending: reliable.SendConfig{NoEarly: true}}, kit.Lan())
 	w.Pass(100 * time.Millisecond)
 	const all = bundlesTold | bundlesKnown | bundlesHeard
 	if x.bundles != all || c.endpoint.bundles != all {
@@ -386,7 +387,7 @@ func TestTheAckOfACopyRidesAlong(t *testing.T) {
 	give(first)
 	w.datagrams()
 	at, ok := c.endpoint.NextTimeout()
-	if late := at.Sub(w.Now()); !ok || late <= 0 || late > 8*time.Millisecond {
+	if late := at.Sub(w.Now()); !ok || late <= 0 || late > 16*time.Millisecond {
 		t.Fatalf("the ack of the next copy goes out after %v", late)
 	}
 	w.mux.HandleTimeout(at)

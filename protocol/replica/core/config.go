@@ -94,6 +94,7 @@ func (c Config) fill() *Config {
 	if c.Timeout > defaultTimeout { // a peer that may be silent for so long may be late with an ack, too
 		c.sending.GiveUpAfter = max(c.sending.GiveUpAfter, c.Timeout)
 	}
+	c.sending.CopyFirst = true
 	c.send = c.sending.Filled()
 	c.assembly = &reliable.AssemblyConfig{MaxMessage: c.MaxMessage + messageOverhead + MaxNameBytes}
 	c.filled = true
