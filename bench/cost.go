@@ -23,11 +23,14 @@ var costDeeds = map[string]deed{
 type cpu struct {
 	User   time.Duration `json:"user"`
 	System time.Duration `json:"system"`
+
+	// Switches is how often its threads began to wait, or were made to.
+	Switches int64 `json:"switches"`
 }
 
 func (c cpu) all() time.Duration { return c.User + c.System }
 
-func (c cpu) since(then cpu) cpu { return cpu{c.User - then.User, c.System - then.System} }
+func (c cpu) since(then cpu) cpu { return cpu{c.User - then.User, c.System - then.System, c.Switches - then.Switches} }
 
 // kernel returns the kernel's share.
 func (c cpu) kernel() float64 {
@@ -42,7 +45,7 @@ func cpuNow() (cpu, error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return cpu{}, err
 	}
-	return cpu{time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())}, nil
+	return cpu{time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano()), r.Nvcsw + r.Nivcsw}, nil
 }
 
 // memory is what a process holds. Resident is what the system has given it and counts for
@@ -114,5 +117,5 @@ func cpuOf(pid int) (c cpu, err error) {
 		return c, err
 	}
 	const tick = time.Second / 100 // USER_HZ, the same on every Linux
-	return cpu{time.Duration(user) * tick, time.Duration(system) * tick}, nil
+	return cpu{User: time.Duration(user) * tick, System: time.Duration(system) * tick}, nil
 }

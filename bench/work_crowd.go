@@ -12,7 +12,7 @@ var crowdWork = work{
 	name: "W3", title: "W3: clients that each send 32 bytes and get 200, 20 times a second",
 	cases: []string{"1000", "4000"}, quick: []string{"1000"}, lanes: 1,
 	columns: []column{
-		{"cpu", "server CPU %", 1}, {"each", "µs/exchange", 2}, {"xfloor", "× floor", 2}, {"kernel", "kernel %", 0}, {"resident", "KiB/client", 1}, {"own", "Go's own", 1},
+		{"cpu", "server CPU %", 1}, {"each", "µs/exchange", 2}, {"xfloor", "× floor", 2}, {"flooreach", "floor's", 2}, {"kernel", "kernel %", 0}, {"switches", "switches/1,000", 0}, {"floorswitches", "floor's", 0}, {"resident", "KiB/client", 1}, {"own", "Go's own", 1},
 		{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"floorp99", "floor's p99", 2}, {"delivered", "delivered %", 2},
 	},
 	takes: func(p Peer) bool { return p.Crowd },
@@ -120,7 +120,7 @@ func crowdFigures(sites []*site, some, full memory, added float64) map[string]fl
 	s := sites[0]
 	slices.Sort(s.Late)
 	figures := map[string]float64{
-		"cpu": 100 * s.used.all().Seconds() / s.Took.Seconds(), "each": s.each(), "kernel": 100 * s.used.kernel(),
+		"cpu": 100 * s.used.all().Seconds() / s.Took.Seconds(), "each": s.each(), "kernel": 100 * s.used.kernel(), "switches": s.switches(),
 		"resident": float64(full.Resident-some.Resident) / 1024 / added,
 		"p50":      millis(quantile(s.Late, .5)), "p99": millis(quantile(s.Late, .99)), "delivered": 100 * float64(s.Got) / float64(s.Sent),
 	}
@@ -131,6 +131,7 @@ func crowdFigures(sites []*site, some, full memory, added float64) map[string]fl
 		f := sites[1]
 		slices.Sort(f.Late)
 		figures["xfloor"], figures["floorp99"] = s.each()/f.each(), millis(quantile(f.Late, .99))
+		figures["flooreach"], figures["floorswitches"] = f.each(), f.switches()
 	}
 	return figures
 }
@@ -164,6 +165,9 @@ func (s *site) gather(n int, warm time.Duration) error {
 // each is the CPU time of the server for one message each way, in µs.
 func (s *site) each() float64 { return s.used.all().Seconds() * 1e6 / float64(s.Sent) }
 
+// switches are the context switches of the server for 1,000 messages each way.
+func (s *site) switches() float64 { return 1000 * float64(s.used.Switches) / float64(s.Sent) }
+
 // run has clients send for a while, or the server if messages go down only, and adds what
 // that came to.
 func (s *site) run(length time.Duration) error {
@@ -181,6 +185,7 @@ func (s *site) run(length time.Duration) error {
 	used := after.since(before)
 	s.used.User += used.User
 	s.used.System += used.System
+	s.used.Switches += used.Switches
 	s.Sent, s.Got, s.Took, s.Late = s.Sent+r.Sent, s.Got+r.Got, s.Took+r.Took, append(s.Late, r.Late...)
 	return nil
 }

@@ -103,7 +103,7 @@ func rushOnce(o *options, p Peer, kase string, round int) (map[string]float64, e
 		return nil, fmt.Errorf("nothing arrived")
 	}
 	onServer, onClient := b.server.since(a.server), b.client.since(a.client)
-	both := cpu{onServer.User + onClient.User, onServer.System + onClient.System}
+	both := cpu{User: onServer.User + onClient.User, System: onServer.System + onClient.System}
 	return map[string]float64{
 		"rate": float64(b.got-a.got) / b.at.Sub(a.at).Seconds(),
 		"cpu":  both.all().Seconds() / million, "server": onServer.all().Seconds() / million,

@@ -70,8 +70,8 @@ static void cpu(void)
 {
 	struct rusage r;
 	getrusage(RUSAGE_SELF, &r);
-	printf("{\"value\":{\"user\":%lld,\"system\":%lld}}\n", r.ru_utime.tv_sec * 1000000000LL + r.ru_utime.tv_usec * 1000LL,
-		r.ru_stime.tv_sec * 1000000000LL + r.ru_stime.tv_usec * 1000LL);
+	printf("{\"value\":{\"user\":%lld,\"system\":%lld,\"switches\":%lld}}\n", r.ru_utime.tv_sec * 1000000000LL + r.ru_utime.tv_usec * 1000LL,
+		r.ru_stime.tv_sec * 1000000000LL + r.ru_stime.tv_usec * 1000LL, (long long)r.ru_nvcsw + r.ru_nivcsw);
 }
 
 static void memory(void)
