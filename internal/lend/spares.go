@@ -8,9 +8,9 @@ const (
 	keptRoom = 2048
 
 	// patience is how many calls of Trim, at least, remember how many spares were once needed. With
-	// 2,000 players at 20 Hz that is half a minute: a pause of the collector or of the machine leaves
+	// 2,000 players at 20 Hz that is seven seconds: a pause of the collector or of the machine leaves
 	// packets of all players in flight, and the next pause comes sooner than that.
-	patience = 64
+	patience = 16
 )
 
 // Spares is a list of unused slices or structs of one kind, kept to be lent again. The zero value is
