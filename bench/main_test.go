@@ -121,7 +121,7 @@ func TestEachPeerCanDoWhatItSays(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"udp batched", "udp batched down"} {
+	for _, name := range []string{"udp batched", "udp gathered", "udp batched down"} {
 		if !seen[name] {
 			t.Errorf("there is no floor %q", name)
 		}

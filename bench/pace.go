@@ -29,7 +29,7 @@ var (
 	fullPace = pace{
 		echo: 20 * time.Second, echoWarm: 2 * time.Second, echoRuns: 2,
 		rush: 4500 * time.Millisecond, rushWarm: 500 * time.Millisecond,
-		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 500 * time.Millisecond,
+		crowd: 500 * time.Millisecond, crowds: 24, crowdWarm: 500 * time.Millisecond,
 		room: 8 * time.Second, roomWarm: time.Second,
 		feelPlayers: feelPlayers, feel: 20 * time.Second, feelWarm: 2 * time.Second, feelRuns: 2,
 		narrow: 24 * time.Second, narrowWarm: 3 * time.Second, narrowRest: 2 * time.Second, narrowRuns: 2,
@@ -37,7 +37,7 @@ var (
 	quickPace = pace{
 		echo: 4 * time.Second, echoWarm: time.Second, echoRuns: 1,
 		rush: 1500 * time.Millisecond, rushWarm: 300 * time.Millisecond,
-		crowd: 300 * time.Millisecond, crowds: 4, crowdWarm: 300 * time.Millisecond,
+		crowd: 500 * time.Millisecond, crowds: 8, crowdWarm: 300 * time.Millisecond,
 		room: 2 * time.Second, roomWarm: 500 * time.Millisecond,
 		feelPlayers: feelPlayers, feel: 5 * time.Second, feelWarm: 2 * time.Second, feelRuns: 1,
 		narrow: 9 * time.Second, narrowWarm: 3 * time.Second, narrowRest: time.Second, narrowRuns: 1,

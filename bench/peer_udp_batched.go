@@ -15,12 +15,17 @@ import (
 var udpBatchedPeers = []Peer{
 	{
 		Name: "udp batched", Settings: "recvmmsg and sendmmsg, 64 datagrams a call: the floor", Crowd: true, Room: udpRoom,
-		Listen: func(take func(Link, []byte)) (Server, error) { return listenBatched(take) },
+		Listen: func(take func(Link, []byte)) (Server, error) { return listenBatched(take, 0) },
+		Join:   joinUDP,
+	},
+	{
+		Name: "udp gathered", Settings: "the same, asleep for 250 µs before it reads: the floor of those that gather", Crowd: true,
+		Listen: func(take func(Link, []byte)) (Server, error) { return listenBatched(take, gather) },
 		Join:   joinUDP,
 	},
 	{
 		Name: "udp batched down", Settings: "sendmmsg by the server's own clock: the floor of those that send down only", Crowd: true, Down: true,
-		Listen: func(func(Link, []byte)) (Server, error) { return listenBatched(nil) },
+		Listen: func(func(Link, []byte)) (Server, error) { return listenBatched(nil, 0) },
 		Join: func(now time.Time, addr netip.AddrPort) (Member, error) {
 			m, err := joinUDP(now, addr)
 			if err == nil {
@@ -34,6 +39,10 @@ var udpBatchedPeers = []Peer{
 const (
 	batch      = 64 // datagrams a system call, as internal/udp has it
 	batchBytes = 2048
+
+	// As internal/udp has them: how long it gathers datagrams, and how many are worth the next wait.
+	gather      = 250 * time.Microsecond
+	gatherWorth = 4
 )
 
 // batchedServer is the least that a Go program can do to move datagrams in batches: recvmmsg
@@ -43,6 +52,7 @@ type batchedServer struct {
 	raw     syscall.RawConn
 	addr    netip.AddrPort
 	take    func(Link, []byte)
+	gather  time.Duration // how long it sleeps before it reads, 0: it does not
 	in, out *vectors
 	n       int // datagrams in out
 	now     int // the datagram of in that is being answered
@@ -73,7 +83,7 @@ func newVectors() *vectors {
 	return v
 }
 
-func listenBatched(take func(Link, []byte)) (*batchedServer, error) {
+func listenBatched(take func(Link, []byte), gather time.Duration) (*batchedServer, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
@@ -89,7 +99,7 @@ func listenBatched(take func(Link, []byte)) (*batchedServer, error) {
 		return nil, err
 	}
 	s := &batchedServer{
-		file: os.NewFile(uintptr(fd), "udp"), take: take, in: newVectors(), out: newVectors(),
+		file: os.NewFile(uintptr(fd), "udp"), take: take, gather: gather, in: newVectors(), out: newVectors(),
 		addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*unix.SockaddrInet4).Port)),
 	}
 	if s.raw, err = s.file.SyscallConn(); err != nil {
@@ -106,6 +116,10 @@ func (s *batchedServer) Close() error         { return s.file.Close() }
 func (s *batchedServer) serve() {
 	_ = s.raw.Read(func(fd uintptr) bool {
 		for {
+			if s.gather > 0 {
+				t := unix.NsecToTimespec(s.gather.Nanoseconds())
+				_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0) // raw, as internal/udp does
+			}
 			n, _, errno := syscall.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&s.in.msgs[0])), batch, 0, 0, 0)
 			if errno != 0 {
 				return errno != unix.EAGAIN
@@ -114,7 +128,7 @@ func (s *batchedServer) serve() {
 			s.mu.Lock() // for Push
 			s.flush(fd)
 			s.mu.Unlock()
-			if n < batch {
+			if n < batch && (s.gather == 0 || n < gatherWorth) {
 				return false // most likely there is no more
 			}
 		}

@@ -30,7 +30,7 @@ func listenUDPRoom(objects int) (RoomServer, error) {
 			defer s.mu.Unlock()
 			s.known = append(s.known, s.in.names[s.now])
 		}
-	})
+	}, 0)
 	return &udpRoomServer{batchedServer: s, msg: make([]byte, udpRoomHead+objects*udpRoomObject)}, err
 }
 

@@ -80,7 +80,7 @@ func TestARushArrives(t *testing.T) {
 
 func TestACrowdIsServed(t *testing.T) {
 	for _, peer := range []string{
-		"replica ordered", "relay unreliable", "stamp reported down", "duplex feed", "udp", "udp batched", "udp batched down", "tcp", "quic-go stream", "enet",
+		"replica ordered", "relay unreliable", "stamp reported down", "duplex feed", "udp", "udp batched", "udp gathered", "udp batched down", "tcp", "quic-go stream", "enet",
 	} {
 		if p, _ := peerNamed(peer); testing.Short() && !p.Ours {
 			continue
