@@ -30,7 +30,9 @@ type cpu struct {
 
 func (c cpu) all() time.Duration { return c.User + c.System }
 
-func (c cpu) since(then cpu) cpu { return cpu{c.User - then.User, c.System - then.System, c.Switches - then.Switches} }
+func (c cpu) since(then cpu) cpu {
+	return cpu{c.User - then.User, c.System - then.System, c.Switches - then.Switches}
+}
 
 // kernel returns the kernel's share.
 func (c cpu) kernel() float64 {
