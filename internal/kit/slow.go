@@ -24,7 +24,8 @@ type Slow struct {
 	// Watch means that players only watch: they ask for nothing and say nothing.
 	Watch bool
 
-	walkers int // in sight; slowWalkers if 0
+	walkers int           // in sight; slowWalkers if 0
+	warm    time.Duration // before the first step
 }
 
 // SlowServer is a server core that tells each player that has entered about a SlowWorld.
@@ -180,7 +181,7 @@ func (d Slow) Run(seed uint64, players int, paths ...SlowPath) (SlowCount, error
 	r.begin()
 	for _, p := range r.players {
 		if !d.Watch {
-			p.play(0)
+			p.play(d.warm)
 		}
 	}
 	for _, p := range paths {

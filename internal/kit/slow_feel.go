@@ -10,6 +10,7 @@ import (
 const (
 	feelWalkers = 12 // a player of an arena has about as many in sight
 
+	feelWarm   = 2 * time.Second // until the players are in the game, as in W5
 	feelDelay  = 25 * time.Millisecond
 	feelJitter = 5 * time.Millisecond
 
@@ -41,7 +42,7 @@ func (d Slow) Feels(t *testing.T) {
 
 // felt adds up runs over such a path.
 func (d Slow) felt(t *testing.T, loss float64) (sum SlowCount) {
-	d.walkers = feelWalkers
+	d.walkers, d.warm = feelWalkers, feelWarm
 	path := SlowPath{For: 20 * time.Second, Loss: loss, Jitter: feelJitter, Longer: feelDelay + feelJitter/2 - slowDelay}
 	for _, seed := range chance.Seeds(max(Tier(64, 200, 1000), 64)) {
 		got, err := d.Run(seed, 1, path)

@@ -63,6 +63,7 @@ func TestALongerPathIsNoQueue(t *testing.T) {
 }
 
 func TestWhatAPlayerFeels(t *testing.T) {
+	t.Run("relay", slowRelay.Feels)
 	t.Run("duplex", slowDuplexed.Feels)
 }
 

@@ -13,7 +13,11 @@ func NewClient(now time.Time, server netip.AddrPort, c Config, s *Shared) (*Endp
 		return nil, ErrPayloadSize
 	}
 	c.Rules.HoleTimeout = cmp.Or(c.Rules.HoleTimeout, clientHoleTimeout)
-	e := newEndpoint(now, server, true, c.Rules.fill(), s, 0)
+	rules := c.Rules.fill()
+	send := *rules.send
+	send.CopyFirst = true // a player sends little, and would know too late that something is lost
+	rules.send = &send
+	e := newEndpoint(now, server, true, rules, s, 0)
 	e.state = StateJoining
 	e.seldom().queue.delay = c.FlushAfter
 	e.queue.delay = cmp.Or(e.queue.delay, 10*time.Millisecond)

@@ -25,6 +25,7 @@ func TestALinkWithoutALimitIsToldAll(t *testing.T)    { slow.HoldsNothingBack(t)
 func TestNoMoreIsSentBecauseOfDrops(t *testing.T)     { slow.SendsNoMoreForDrops(t, 50_000) }
 func TestBadLuckIsBorne(t *testing.T)                 { slow.BearsBadLuck(t) }
 func TestALongerPathIsNoQueue(t *testing.T)           { slow.FollowsALongerPath(t) }
+func TestWhatAPlayerFeels(t *testing.T)               { slow.Feels(t) }
 
 // slowServer is a server that replicates walkers.
 type slowServer struct {
