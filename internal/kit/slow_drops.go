@@ -23,7 +23,7 @@ func (d Slow) SendsNoMoreForDrops(t *testing.T, thinnest int) {
 		}
 		most := 0.
 		for _, loss := range dropLosses {
-			given := d.given(t, SlowPath{Rate: rate, For: 20 * time.Second, Loss: loss})
+			given := d.given(t, SlowPath{Rate: rate, For: 20 * time.Second, Loss: loss}, 3)
 			if loss == 0 {
 				most = given
 			}
@@ -45,7 +45,7 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 	}
 	most := 0.
 	for _, loss := range dropLosses {
-		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss})
+		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss}, 12) // relay has 86% at a tenth, and single runs differ by 5%
 		if most = max(most, given); given < .85*most {
 			t.Errorf("loss %v: %.0f bytes a second, without loss %.0f", loss, given, most)
 		}
@@ -53,10 +53,10 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 }
 
 // given returns how many bytes a second a link is given in a few runs.
-func (d Slow) given(t *testing.T, path SlowPath) float64 {
+func (d Slow) given(t *testing.T, path SlowPath, runs int) float64 {
 	t.Helper()
 	var sum SlowCount
-	for _, seed := range chance.Seeds(max(Tier(3, 6, 100), 3)) {
+	for _, seed := range chance.Seeds(max(Tier(3, 6, 100), runs)) {
 		got, err := d.Run(seed, 1, path)
 		if err != nil {
 			t.Fatalf("seed=%d: %v", seed, err)

@@ -22,6 +22,7 @@ type congestion struct {
 	limited    bool   // at least half of the window was used in this round
 	wasLimited bool   // the same in the round before
 	halved     bool   // after a block: stop doubling at half of the former window
+	cut        bool   // doubling ended because of loss, before a queue had shown what the path carries
 	lossWait   uint8  // rounds until it is clear whether shrinking for loss helped
 	careful    bool   // it did help: the queue is shallow, grow slowly
 	over       uint8  // rounds in a row with too long a queue
@@ -77,8 +78,8 @@ const (
 	patienceRounds = 5
 
 	// leastTolerance is the loss, in thousandths, that is taken for the path's own as
-	// long as no queue shows. When shrinking does not help, it may grow to mostTolerance.
-	leastTolerance = 50
+	// long as no queue shows: 5% each way, as a packet whose acknowledgement is lost counts as lost. When shrinking does not help, it may grow to mostTolerance.
+	leastTolerance = 100
 	mostTolerance  = 400
 
 	// lossRounds is how many rounds a smaller window is given to show that the
@@ -187,6 +188,7 @@ func (c *congestion) endRound(at time.Duration) {
 	switch c.mode {
 	case starting:
 		if c.tooMuchLost() || c.queueDelay > c.wanted() {
+			c.cut = c.queueDelay <= c.wanted()
 			c.settle()
 		}
 	case alone:
@@ -215,10 +217,16 @@ func (c *congestion) noteLoss() {
 		return
 	}
 	after := share(c.trialLost, c.trialAcked)
-	if c.careful = after <= c.lossBefore/2; !c.careful {
-		c.tolerance = min(max(after, c.lossBefore)*3/2, mostTolerance)
-	}
 	c.lossShare = after
+	if c.careful = after <= c.lossBefore/2; c.careful {
+		return
+	}
+	// The path's own: then nothing is gained by the smaller window, and a start that it has cut short goes on.
+	c.tolerance = min(max(after, c.lossBefore)*3/2, mostTolerance)
+	c.setWindow(max(c.window, c.before))
+	if c.cut && c.mode == alone {
+		c.enter(starting)
+	}
 }
 
 // share returns the lost part in thousandths.
@@ -228,7 +236,7 @@ func share(lost, acked int32) int { return int(lost) * 1000 / (int(lost) + int(a
 // whether the loss is our doing.
 func (c *congestion) trial() {
 	c.lossBefore, c.lossWait = c.lossShare, lossRounds
-	c.trialLost, c.trialAcked = 0, 0
+	c.trialLost, c.trialAcked, c.before = 0, 0, c.window
 	bdp := int(c.bestRate() * int64(c.leastRTT()) / int64(time.Second))
 	c.setWindow(min(c.window*3/4, bdp*9/10))
 }

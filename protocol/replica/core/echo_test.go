@@ -135,7 +135,7 @@ func TestBulkIsNoSlowerInBundles(t *testing.T) {
 		size, total int
 		least       float64 // of what it is without bundles
 	}{
-		{1 << 20, 5 << 20, .95}, // with 30 seeds of 10 MB at 5% they are equal: 82.1% and 82.0%
+		{1 << 20, 10 << 20, .98}, // with 30 seeds at 5% they are equal: 84.7% and 85.0%
 		{64, 1 << 20, 1.15},
 	} {
 		for _, loss := range []float64{0, .05} {
@@ -146,7 +146,8 @@ func TestBulkIsNoSlowerInBundles(t *testing.T) {
 				with, without, datagrams = with+a/seeds, without+b/seeds, datagrams+n/seeds
 			}
 			t.Logf("messages of %d bytes, loss %.0f%%: %.1f%% of the link, %.1f%% without bundles, %.1f datagrams a kB", tt.size, loss*100, with, without, datagrams)
-			if with < tt.least*without {
+			// At 5% loss each way a tenth is sent twice, as a lost ack looks like a lost packet: 87% would be all.
+			if with < tt.least*without || tt.size == 1<<20 && min(with, without) < 84 {
 				t.Errorf("messages of %d bytes, loss %.0f%%: %.1f%% of the link, %.1f%% without bundles", tt.size, loss*100, with, without)
 			}
 		}
