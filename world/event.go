@@ -25,9 +25,13 @@ const (
 
 	// InputAccepted says that a Steer with a tag was done.
 	InputAccepted
+
+	// PlayerAway and PlayerBack say that a player's connection is gone, or that its client is there again.
+	PlayerAway
+	PlayerBack
 )
 
-var eventNames = [...]string{"unset", "player joined", "player left", "action done", "entity named", "input refused", "input accepted"}
+var eventNames = [...]string{"unset", "player joined", "player left", "action done", "entity named", "input refused", "input accepted", "player away", "player back"}
 
 func (k EventKind) String() string { return nameIn(eventNames[:], int(k)) }
 

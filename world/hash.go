@@ -33,11 +33,14 @@ func (s sums) all() uint64 {
 
 // Hash returns a hash of the state: the tick, every field of every entity (hidden fields
 // too), its owner and its row in the table, the players, the changed cells and the random
-// source. Equal worlds have equal hashes on every machine.
+// source, and Mode. Equal worlds have equal hashes on every machine.
 func (w *World) Hash() uint64 { return w.sums().all() }
 
 func (w *World) sums() sums {
 	s := sums{players: w.players.hash(), terrain: w.terrain.sum, random: hash(hash(0, w.random.state), w.tick)}
+	if w.mode != "" { // worlds from before there was one keep their hashes
+		s.random = hashText(s.random, w.mode)
+	}
 	for _, t := range w.tables {
 		s.entities = t.hash(s.entities)
 	}

@@ -78,17 +78,19 @@ func (h *history) open(tick uint64) {
 }
 
 // add takes an input. It is false if the player, or all of them, have as many as
-// may be; joining and leaving is never one too many.
+// may be; coming and going is never one too many.
 func (m *moment) add(in *Input) bool {
 	if grow := int(in.Player) + 1 - len(m.counts); grow > 0 {
 		m.counts = append(m.counts, make([]uint8, grow)...)
 	}
 	count := &m.counts[in.Player]
-	if in.Kind != Join && in.Kind != Leave && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
+	if (in.Kind == Steer || in.Kind == Act) && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
 		return false
 	}
 	in.order = min(*count, maxPlayerInputs-1)
-	*count++
+	if *count < 255 {
+		*count++
+	}
 	m.order = append(m.order, uint64(in.Player)<<32|uint64(len(m.inputs)))
 	m.inputs = append(m.inputs, *in)
 	m.inputs[len(m.inputs)-1].keep(&m.params)

@@ -15,9 +15,11 @@ const (
 	Leave                      // the player leaves: the entities that it still owns after Step are removed
 	Steer                      // an entity is to move: w.Steer does it
 	Act                        // an action: Read returns its parameters, Done reports it
+	Away                       // the player's connection is gone. The player stays, until Back or Leave
+	Back                       // the player's client is there again
 )
 
-var inputNames = [...]string{"unset", "join", "leave", "steer", "act"}
+var inputNames = [...]string{"unset", "join", "leave", "steer", "act", "away", "back"}
 
 func (k InputKind) String() string { return nameIn(inputNames[:], int(k)) }
 
@@ -95,10 +97,14 @@ const (
 	Unreachable        // the entity could not have reached the position
 	Blocked            // the position is not passable
 	Malformed          // a float that is not finite, or wrong parameters for the action
+
+	// Later is no refusal by the world: the entry of the next tick is full (see Sim.Full), and the caller submits the input again after
+	// Advance. It is not counted.
+	Later
 )
 
 var reasonNames = [...]string{"unset", "accepted", "ignored", "denied", "too old", "too early", "too many", "over budget",
-	"absent", "no entity", "not yours", "too fast", "unreachable", "blocked", "malformed"}
+	"absent", "no entity", "not yours", "too fast", "unreachable", "blocked", "malformed", "later"}
 
 func (r Reason) String() string { return nameIn(reasonNames[:], int(r)) }
 

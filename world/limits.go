@@ -112,6 +112,37 @@ const (
 	maxNameBytes = 128
 )
 
+// The limits of a log.
+const (
+	// maxEntryBytes is from when on an entry takes no more requests: a cluster's messages have at most 1 MiB. Leaves, and what is
+	// noted of sessions, are taken all the same, and are a few bytes for each of MaxPlayers.
+	maxEntryBytes = 512 << 10
+
+	// maxBlock bounds what a damaged size makes a reader take.
+	maxBlock = 256 << 20
+
+	// maxTail bounds what a machine that lost power leaves behind the last sound block: the entries of some seconds. What is more
+	// is damage.
+	maxTail = 16 << 20
+
+	// maxTailWork bounds the bytes that are summed in the search for a sound block behind one that is not: a forged file can have
+	// a size at every byte.
+	maxTailWork = 64 * maxTail
+
+	// maxWordBytes bounds a line of chat, of the operator or a reason. It is more than a gateway takes.
+	maxWordBytes = 4096
+
+	// maxNodes bounds the servers whose requests an entry has, and whose newest request is remembered. When there are more, the one
+	// that has been silent longest is forgotten: each start of a server is another.
+	maxNodes = 256
+
+	// maxLabelBytes bounds Game.Version and Config.Mode. Mode is told to clients with a size of one byte.
+	maxLabelBytes = 255
+
+	// ticketSweep is how often spent tickets are looked through for those that have expired, in seconds of the entries' own times.
+	ticketSweep = 60
+)
+
 // The limits of a view.
 const (
 	// maxPackets is how many packets of a view may be on their way. The oldest

@@ -1,32 +1,22 @@
 package world
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
-	"math"
 	"slices"
-)
-
-// Errors of Replay.
-var (
-	ErrNotRecording = errors.New("world: not a recording")
-	ErrVersion      = errors.New("world: a recording of another version")
-	ErrOtherGame    = errors.New("world: a recording of another game, or of another version of this one")
-	ErrDamaged      = errors.New("world: the recording is damaged")
 )
 
 // A Report is the result of a replay.
 type Report struct {
 	Name    string
+	Version string // Game.Version of the game that was recorded
+	Mode    string
 	Seed    uint64
 	Ticks   uint64 // ticks that were run again
 	Inputs  uint64
 	Hash    uint64 // of the world after the last tick
-	CutOff  bool   // the recording ends within a block: its writer was stopped
+	CutOff  bool   // the recording has a torn tail: its writer was stopped
+	Ended   bool   // the room has ended
 	Stopped bool   // the recording ends before the outcome of its last tick: Step did not return
 
 	// Difference is the first difference, or nil.
@@ -37,7 +27,7 @@ type Report struct {
 // depends on something outside the world, or the game has changed since.
 type Difference struct {
 	Tick     uint64
-	Part     string // "entity", "players", "terrain" or "random source"
+	Part     string // "entity", "players", "terrain" or "random source"; "world" for a log without states
 	Entity   ID
 	Kind     string
 	Field    string
@@ -46,6 +36,9 @@ type Difference struct {
 }
 
 func (d *Difference) String() string {
+	if d.Part == "world" {
+		return fmt.Sprintf("tick %d: the world differs; a recording (--record) names the field", d.Tick)
+	}
 	if d.Part != "entity" {
 		return fmt.Sprintf("tick %d: the %s differ", d.Tick, d.Part)
 	}
@@ -56,24 +49,24 @@ func (d *Difference) String() string {
 }
 
 // Replay runs a recording again and compares every tick. It stops at the first
-// difference. It returns an error if the recording cannot be read.
+// difference. It returns an error if the recording cannot be read. Of a log without states,
+// the hash of each tick is compared, and the difference names the tick alone.
 func Replay(g Game, r io.Reader) (Report, error) {
-	p := &player{r: r}
-	if err := p.begin(g); err != nil {
-		return p.report, err
-	}
-	for p.report.Difference == nil {
-		kind, err := p.block()
-		if err == io.EOF {
+	p := &player{in: blocks{r: r}}
+	err := p.begin(g)
+	for err == nil && p.report.Difference == nil {
+		var kind byte
+		if kind, err = p.in.next(); err != nil {
 			break
 		}
-		if err != nil {
-			return p.report, err
-		}
-		if err := p.handle(kind); err != nil {
-			return p.report, fmt.Errorf("%w: at byte %d", err, p.offset)
+		if err = p.handle(kind); err != nil {
+			err = fmt.Errorf("%w: at byte %d", err, p.in.offset)
 		}
 	}
+	if err != nil && err != io.EOF {
+		return p.report, err
+	}
+	p.report.CutOff = p.in.torn
 	p.report.Stopped = p.running && p.report.Difference == nil
 	p.report.Hash = p.sim.world.Hash()
 	return p.report, nil
@@ -81,187 +74,122 @@ func Replay(g Game, r io.Reader) (Report, error) {
 
 // A player reads a recording.
 type player struct {
-	r       io.Reader
-	buf     bytes.Buffer
-	in      reading // the content of the block
-	offset  int64   // of the block
-	read    int64
+	in      blocks
+	head    Head
 	sim     *Sim
-	running bool // the inputs of a tick are known, its outcome is not
+	load    loading // a snapshot that is being read
+	running bool    // the inputs of a tick are known, its outcome is not
 	report  Report
 }
 
-func (p *player) begin(g Game) error {
-	head := make([]byte, len(recordMagic)+2)
-	n, err := io.ReadFull(p.r, head)
-	p.read = int64(n)
-	if err != nil || string(head[:len(recordMagic)]) != recordMagic {
-		return ErrNotRecording
+func (p *player) begin(g Game) (err error) {
+	if err := p.in.open(&p.head); err != nil {
+		return err
 	}
-	if v := binary.LittleEndian.Uint16(head[len(recordMagic):]); v != recordVersion {
-		return fmt.Errorf("%w: %d, and this is %d", ErrVersion, v, recordVersion)
-	}
-	kind, err := p.block()
-	if err != nil || kind != blockHead {
-		return fmt.Errorf("%w: no head", ErrDamaged)
-	}
-	in := &p.in
-	sum, seed := in.u64(), in.u64()
-	c := Config{Seed: seed, MaxRollbackTicks: int(in.u32()), ReplayBudget: int(in.u32()), ReuseTicks: int(in.u32()), TickRate: int(in.u32())}
-	p.report.Name, p.report.Seed = in.text(), seed
-	if c.MaxRollbackTicks == 0 {
-		c.MaxRollbackTicks = -1
-	}
-	if !in.done() {
-		return fmt.Errorf("%w: its head", ErrDamaged)
-	}
-	if p.sim, err = New(g, c); err != nil {
+	p.report.Name, p.report.Version, p.report.Seed, p.report.Mode = p.head.Name, p.head.Version, p.head.Config.Seed, p.head.Config.Mode
+	if p.sim, err = New(g, p.head.Config); err != nil {
 		return err
 	}
 	p.sim.replaying = true
-	if p.sim.schema.sum != sum {
+	if p.sim.schema.sum != p.head.schema {
 		return fmt.Errorf("%w: %q", ErrOtherGame, p.report.Name)
 	}
 	return nil
 }
 
-// block reads the next block and checks its sum. One that is cut off is the end.
-func (p *player) block() (kind byte, err error) {
-	p.offset = p.read
-	var head [8]byte
-	n, err := io.ReadFull(p.r, head[:])
-	p.read += int64(n)
-	if err != nil {
-		return 0, p.end(err)
-	}
-	size := int64(binary.LittleEndian.Uint32(head[:]))
-	if size < 1 || size > maxBlock {
-		return 0, fmt.Errorf("%w: a block of %d bytes at byte %d", ErrDamaged, size, p.offset)
-	}
-	// The buffer grows with what comes, not with what the size claims.
-	p.buf.Reset()
-	got, err := io.CopyN(&p.buf, p.r, size)
-	p.read += got
-	if err != nil {
-		return 0, p.end(err)
-	}
-	if crc32.Checksum(p.buf.Bytes(), castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-		return 0, fmt.Errorf("%w: the sum of the block at byte %d is wrong", ErrDamaged, p.offset)
-	}
-	p.in = reading{b: p.buf.Bytes()[1:]}
-	return p.buf.Bytes()[0], nil
-}
-
-func (p *player) end(err error) error {
-	if err == io.EOF && p.offset == p.read {
-		return io.EOF
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		p.report.CutOff = true
-		return io.EOF
-	}
-	return fmt.Errorf("world: reading the recording: %w", err)
-}
-
 func (p *player) handle(kind byte) error {
 	switch {
-	case kind == blockInputs && !p.running:
+	case kind == blockHead && p.in.version == logVersion && !p.running:
+		return p.goOn()
+	case kind == blockInputs && p.in.version == oldVersion && !p.running:
 		p.running = true
-		return p.inputs()
+		return p.oldInputs()
+	case kind == blockEntry && p.in.version == logVersion && !p.running:
+		return p.entry()
 	case kind == blockState && p.running:
 		p.running = false
 		return p.compare()
+	case p.report.Ticks == 0 && p.in.version == logVersion && p.load.takes(kind):
+		return p.snapshot(kind)
 	}
-	return fmt.Errorf("%w: a block out of order", ErrDamaged)
+	return damaged("a block out of order")
 }
 
-// inputs submits the inputs of a tick as they came.
-func (p *player) inputs() error {
-	s, in := p.sim, &p.in
-	if in.u64() != s.now {
-		return fmt.Errorf("%w: a tick is missing", ErrDamaged)
+// goOn reads the head of a file that follows another one: a snapshot, and the log since then.
+func (p *player) goOn() error {
+	first := p.head
+	p.head = Head{}
+	if err := p.head.read(&p.in.in); err != nil {
+		return err
 	}
-	for len(in.b) > 0 && !in.failed {
-		input := p.input()
-		if in.failed {
-			break
-		}
-		p.report.Inputs++
-		if s.resubmit(&input) != Accepted {
-			return fmt.Errorf("%w: an input that was accepted is not any more", ErrDamaged)
-		}
-	}
-	if !in.done() {
-		return fmt.Errorf("%w: an input", ErrDamaged)
+	if p.head.schema != first.schema || p.head.Config != first.Config {
+		return damaged("the log of another room")
 	}
 	return nil
 }
 
-func (p *player) input() Input {
-	r := &p.in
-	in := Input{Kind: InputKind(r.u8()), Player: PlayerID(r.u16()), Tick: r.u64()}
-	switch in.Kind {
-	case Join:
-		in.Name = r.text()
-	case Leave:
-	case Steer:
-		flags := r.u8()
-		in.Steer = Steering{
-			HasPlace: flags&1 != 0, HasAngle: flags&2 != 0, HasNorm: flags&4 != 0, Told: flags&8 != 0, Cell: flags&16 != 0, Entity: ID(r.u64()),
-			X: math.Float64frombits(r.u64()), Y: math.Float64frombits(r.u64()),
-			Angle: math.Float32frombits(r.u32()), Norm: math.Float32frombits(r.u32()),
-		}
-		r.failed = r.failed || !in.Steer.finite()
-	case Act:
-		in.Action = p.sim.schema.Action(int(r.u16()))
-		in.temp = r.u16()
-		if in.Action == nil {
-			r.failed = true
-			break
-		}
-		in.params = new(params)
-		for i, f := range in.Action.Fields {
-			in.params[i] = r.value(f.Type)
-			r.failed = r.failed || !in.params[i].Finite()
-		}
-	default:
-		r.failed = true
+// snapshot reads a block of a snapshot: the replay begins with it.
+func (p *player) snapshot(kind byte) error {
+	if err := p.load.block(kind, &p.in.in); err != nil || kind != blockKept {
+		return err
 	}
-	return in
+	head := p.head
+	head.Version = p.sim.game.Version // whichever it was, it is compared
+	s, err := p.load.sim(p.sim.game, &head)
+	if err != nil {
+		return err
+	}
+	p.sim, p.load = s, loading{}
+	s.replaying = true
+	s.publish() // hidden fields too
+	return nil
 }
 
-// resubmit is Join, Leave, Steer or Act, as it was recorded.
-func (s *Sim) resubmit(in *Input) Reason {
-	if in.Kind == Join {
-		if s.isPresent(in.Player) || in.Player == 0 {
-			return Malformed
-		}
-		s.present[in.Player>>6] |= 1 << (in.Player & 63)
-		s.players++
+// entry submits what is in an entry. If no state follows, it is run.
+func (p *player) entry() error {
+	s := p.sim
+	e := &s.log.entry
+	if err := e.read(s.schema, p.in.block); err != nil {
+		return err
 	}
-	if !s.isPresent(in.Player) || in.Tick > s.now+MaxAhead || in.Tick+s.history.depth < s.now || !s.keep(in) {
-		return Malformed
+	if e.Tick < s.now && p.report.Ticks == 0 {
+		return nil // the snapshot is newer than the beginning of the log
 	}
-	if in.Kind == Leave {
-		s.present[in.Player>>6] &^= 1 << (in.Player & 63)
-		s.players--
+	if e.Tick == s.now && e.Hash != s.world.Hash() && !s.log.renewed {
+		p.report.Difference = &Difference{Tick: max(s.now, 1) - 1, Part: "world"}
+		return nil
 	}
-	return Accepted
+	if err := s.submitAll(e); err != nil {
+		return err
+	}
+	p.report.Inputs += uint64(e.Inputs())
+	p.running = true
+	if p.head.states {
+		return nil
+	}
+	p.running = false
+	p.advance()
+	return nil
+}
+
+func (p *player) advance() {
+	p.sim.Advance()
+	p.report.Ticks++
+	p.report.Ended = p.sim.Ended()
 }
 
 // compare runs the tick and holds it against what is recorded of it.
 func (p *player) compare() error {
-	s, in := p.sim, &p.in
+	s, in := p.sim, &p.in.in
 	if in.u64() != s.now {
-		return fmt.Errorf("%w: a tick is missing", ErrDamaged)
+		return damaged("a tick is missing")
 	}
 	want := sums{in.u64(), in.u64(), in.u64(), in.u64()}
 	recorded, err := p.changes()
 	if err != nil {
 		return err
 	}
-	s.Advance()
-	p.report.Ticks++
+	p.advance()
 	got := s.world.sums()
 	if got == want {
 		return nil
@@ -296,26 +224,26 @@ type tickChange struct {
 
 // changes reads what is recorded of a tick.
 func (p *player) changes() (map[fieldKey]tickChange, error) {
-	in, all := &p.in, map[fieldKey]tickChange{}
+	in, all := &p.in.in, map[fieldKey]tickChange{}
 	for id := ID(in.u64()); id != 0 && !in.failed; id = ID(in.u64()) {
 		index, count := int(in.u8()), int(in.u16())
 		if index >= len(p.sim.schema.Kinds) {
-			return nil, fmt.Errorf("%w: an unknown kind", ErrDamaged)
+			return nil, damaged("an unknown kind")
 		}
 		k := p.sim.schema.Kinds[index]
 		for range count {
 			f := int(in.u16())
 			if in.failed || f >= len(k.Fields)+len(k.hidden) {
-				return nil, fmt.Errorf("%w: an unknown field", ErrDamaged)
+				return nil, damaged("an unknown field")
 			}
-			all[fieldKey{id, f}] = tickChange{k, in.show(k.field(f).Type)}
+			all[fieldKey{id, f}] = tickChange{k, in.word(k.field(f).Type).show()}
 		}
 	}
 	for len(in.b) > 0 && !in.failed {
 		all[fieldKey{ID(in.u64()), -1}] = tickChange{value: "gone"}
 	}
 	if !in.done() {
-		return nil, fmt.Errorf("%w: a state", ErrDamaged)
+		return nil, damaged("a state")
 	}
 	return all, nil
 }
@@ -403,40 +331,3 @@ func (v Value) show() string {
 	}
 	return v.String()
 }
-
-// A reading takes bytes from the front of b, and fails for good when there are
-// too few.
-type reading struct {
-	b      []byte
-	failed bool
-}
-
-func (r *reading) take(n int) []byte {
-	if r.failed || len(r.b) < n {
-		r.failed = true
-		return make([]byte, n)
-	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
-}
-
-func (r *reading) u8() byte    { return r.take(1)[0] }
-func (r *reading) u16() uint16 { return binary.LittleEndian.Uint16(r.take(2)) }
-func (r *reading) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
-func (r *reading) u64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
-func (r *reading) text() string {
-	return string(r.take(int(r.u8())))
-}
-
-func (r *reading) value(t Type) Value {
-	if t == Text {
-		return TextValue(r.text())
-	}
-	return Value{Type: t, bits: r.u64()}
-}
-
-func (r *reading) show(t Type) string { v := r.value(t); return v.show() }
-
-// done reports whether all was read and nothing failed.
-func (r *reading) done() bool { return !r.failed && len(r.b) == 0 }

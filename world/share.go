@@ -11,7 +11,8 @@ import (
 // fullest first: a player who uses little is never short because another uses much.
 //
 // It counts ticks and not time, so the same inputs are treated the same on every machine. It is no
-// part of the state: the recording has what it decided.
+// part of the state: the log has what it decided, and running the log brings the accounts to what they
+// were.
 type share struct {
 	full  int64    // what an account holds
 	grows int64    // what all get in a tick
@@ -66,14 +67,16 @@ func (s *share) leave(p PlayerID) {
 // was once too deep in the past stay done now until it was less so for a second: if some of its
 // places came then and others now, it would go to and fro.
 func (s *share) affords(p PlayerID, now, ticks uint64, further bool) bool {
-	deep := int64(ticks)*replayUnit > s.grows
-	if further && s.full-s.spent[p] < int64(ticks)*replayUnit || deep && now < s.deep[p] {
-		if deep {
-			s.deep[p] = now + s.rate
-		}
-		return false
+	return !(further && s.full-s.spent[p] < int64(ticks)*replayUnit) && !(s.isDeep(ticks) && now < s.deep[p])
+}
+
+func (s *share) isDeep(ticks uint64) bool { return int64(ticks)*replayUnit > s.grows }
+
+// putOff says that an input of a player was for so many ticks ago, and is done now.
+func (s *share) putOff(p PlayerID, now, ticks uint64) {
+	if s.isDeep(ticks) {
+		s.deep[p] = now + s.rate
 	}
-	return true
 }
 
 // note says that an input of a player went back so many ticks.

@@ -1,6 +1,9 @@
 package world
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // A Config sets up a world. The zero Config is usable. Config must not be changed after use.
 type Config struct {
@@ -20,6 +23,10 @@ type Config struct {
 	// own tick. 0 means a quarter of MaxRollbackTicks. A budget of MaxRollbackTicks is always enough,
 	// as all late inputs of one tick share one rewind.
 	ReplayBudget int
+
+	// Mode is a text that the game reads with World.Mode, such as the rules that a room plays by. It is part of the hashed
+	// state, and has at most 255 bytes.
+	Mode string
 
 	// ReuseTicks is how many ticks an entity's number stays unused before another entity gets it. 0
 	// means 1,200: a minute at 20 ticks a second, which is more than the 30 s that a datagram may
@@ -69,6 +76,7 @@ type Sim struct {
 
 	now      uint64 // the tick that Advance will run
 	earliest uint64 // the oldest tick that has a late input, or now
+	floor    uint64 // the oldest tick of which there is history, of a Sim that was loaded
 	share    share  // of the replay budget, by player
 	history  history
 	scratch  []Input  // the copy of a tick's inputs that Step may change
@@ -87,14 +95,34 @@ type Sim struct {
 	views   []*View
 	events  []Event
 
+	log       ledger
+	roll      roll
 	recorder  *recorder
 	replaying bool // a recording is run again
 }
 
 // New makes a world and runs Setup. It returns an error if the game is invalid.
 func New(g Game, c Config) (*Sim, error) {
-	if g.Step == nil {
+	s, err := emptySim(g, c)
+	if err != nil {
+		return nil, err
+	}
+	if g.Setup != nil {
+		g.Setup(s.world)
+		s.world.setUp = s.world.born
+	}
+	s.world.settle(nil)
+	s.publish()
+	return s, nil
+}
+
+// emptySim makes a Sim without a state.
+func emptySim(g Game, c Config) (*Sim, error) {
+	switch {
+	case g.Step == nil:
 		return nil, errors.New("world: the game has no Step")
+	case len(g.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes:
+		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
 	}
 	c = c.withDefaults()
 	s := &Sim{game: g, config: c, present: make([]uint64, 1<<16/64), history: newHistory(uint64(c.MaxRollbackTicks))}
@@ -107,12 +135,6 @@ func New(g Game, c Config) (*Sim, error) {
 	s.world = newWorld(&s.game, schema, &c, &s.stats)
 	s.book.init(uint64(c.ReuseTicks))
 	s.public.init(schema)
-	if g.Setup != nil {
-		g.Setup(s.world)
-		s.world.setUp = s.world.born
-	}
-	s.world.settle(nil)
-	s.publish()
 	return s, nil
 }
 
@@ -155,18 +177,18 @@ func (s *Sim) Stats() Stats { return s.stats }
 func (s *Sim) Players() int { return s.players }
 
 // Join adds a player at the next tick. The PlayerID is valid at once. Join returns ErrFull if the
-// world is full.
+// world is full, and ErrLater if the entry of the next tick is: see Full.
 func (s *Sim) Join(name string) (PlayerID, error) {
-	if s.players >= MaxPlayers {
+	switch {
+	case s.players >= MaxPlayers:
 		return 0, ErrFull
+	case s.Full():
+		return 0, ErrLater
 	}
 	p := s.lastPlayer
 	for p++; p == 0 || s.isPresent(p); p++ {
 	}
-	s.lastPlayer = p
-	s.present[p>>6] |= 1 << (p & 63)
-	s.players++
-	s.share.join(p)
+	s.enter(p)
 	s.submit(&Input{Kind: Join, Player: p, Tick: s.now, Name: fitText(name, maxNameBytes)})
 	return p, nil
 }
@@ -176,11 +198,38 @@ func (s *Sim) Leave(p PlayerID) {
 	if !s.isPresent(p) {
 		return
 	}
-	s.forgo(p)
 	s.submit(&Input{Kind: Leave, Player: p, Tick: s.now})
+	s.exit(p)
+}
+
+// enter makes a player present.
+func (s *Sim) enter(p PlayerID) {
+	s.lastPlayer = p
+	s.present[p>>6] |= 1 << (p & 63)
+	s.players++
+	s.share.join(p)
+}
+
+// exit makes a player absent.
+func (s *Sim) exit(p PlayerID) {
+	s.forgo(p)
 	s.present[p>>6] &^= 1 << (p & 63)
 	s.players--
 	s.share.leave(p)
+}
+
+// Away tells Step at the next tick that a player's connection is gone. The player stays in the world. A second Away does nothing.
+func (s *Sim) Away(p PlayerID) {
+	if s.isPresent(p) && !s.roll.seats[p].Away {
+		s.submit(&Input{Kind: Away, Player: p, Tick: s.now})
+	}
+}
+
+// Back tells Step at the next tick that a player's client is there again: after Away, or over another connection.
+func (s *Sim) Back(p PlayerID) {
+	if s.isPresent(p) {
+		s.submit(&Input{Kind: Back, Player: p, Tick: s.now})
+	}
 }
 
 func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0 }
@@ -191,6 +240,9 @@ func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0
 // follows.
 func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
 	in := Input{Kind: Steer, Player: p, Tick: tick, Steer: st, tag: tag}
+	if s.Full() {
+		return Later
+	}
 	if !st.finite() {
 		return s.refuse(Malformed)
 	}
@@ -201,6 +253,9 @@ func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
 // client knows. A temporary number is meant for an entity that the action creates, and is 0 in Step.
 // An unknown number is 0 in Step too.
 func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32) Reason {
+	if s.Full() {
+		return Later
+	}
 	if a == nil || len(params) != len(a.Fields) {
 		return s.refuse(Malformed)
 	}
@@ -231,16 +286,24 @@ func (s *Sim) submit(in *Input) Reason {
 		return s.refuse(Absent)
 	case in.Tick > s.now+MaxAhead:
 		return s.refuse(TooEarly)
-	case in.Tick+s.history.depth < s.now:
+	case !s.inReach(in.Tick):
 		return s.refuse(TooOld)
 	}
-	late := in.Tick < s.now
+	late, putOff := in.Tick < s.now, uint64(0)
 	if late && !s.share.affords(in.Player, s.now, s.now-in.Tick, in.Tick < s.earliest) {
-		s.stats.LateDoneNow++
-		in.Tick, late = s.now, false
+		in.Tick, late, putOff = s.now, false, s.now-in.Tick
 	}
 	if !s.keep(in) {
 		return s.refuse(TooMany)
+	}
+	s.log.asked = true
+	s.heard(s.log.from)
+	if s.log.on {
+		s.log.input(in, s.now, putOff)
+	}
+	if putOff != 0 {
+		s.stats.LateDoneNow++
+		s.share.putOff(in.Player, s.now, putOff)
 	}
 	if late {
 		s.share.note(in.Player, s.now-in.Tick)
@@ -248,16 +311,18 @@ func (s *Sim) submit(in *Input) Reason {
 	return Accepted
 }
 
-// keep puts an input into history, and into the recording: that says what was done at which tick, and
-// is run again without a budget.
+// inReach reports whether the world can still go back to a tick.
+func (s *Sim) inReach(tick uint64) bool { return tick+s.history.depth >= s.now && tick >= s.floor }
+
+// keep puts an input into history.
 func (s *Sim) keep(in *Input) bool {
 	if !s.history.at(in.Tick).add(in) {
 		return false
 	}
 	s.earliest = min(s.earliest, in.Tick)
 	s.stats.InputsPending++
-	if s.recorder != nil {
-		s.recorder.input(in)
+	if in.Kind != Steer && in.Kind != Act {
+		s.roll.input(in)
 	}
 	return true
 }
@@ -265,5 +330,8 @@ func (s *Sim) keep(in *Input) bool {
 func (s *Sim) refuse(why Reason) Reason {
 	s.stats.InputsRefused++
 	s.stats.Refused[why]++
+	if s.log.on {
+		s.Answer(why)
+	}
 	return why
 }

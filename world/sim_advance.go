@@ -6,9 +6,7 @@ package world
 func (s *Sim) Advance() {
 	s.events = s.events[:0]
 	s.hearViews()
-	if s.recorder != nil {
-		s.recorder.begin(s.now)
-	}
+	s.seal()
 	if s.earliest < s.now {
 		s.stats.Rewinds++
 		s.world.load(&s.history.at(s.earliest).before)
@@ -25,6 +23,7 @@ func (s *Sim) Advance() {
 	s.close()
 	s.publish()
 	s.number()
+	s.log.passed(s.game.Version)
 	if s.recorder != nil {
 		s.recorder.state(s)
 	}
@@ -82,7 +81,7 @@ func (s *Sim) harvest(m *moment) {
 		ran := &s.scratch[i]
 		in := &m.inputs[ran.index]
 		switch {
-		case ran.Kind == Join || ran.Kind == Leave:
+		case ran.Kind != Steer && ran.Kind != Act:
 			ran.outcome = Accepted
 		case ran.outcome == 0:
 			ran.outcome = Ignored
@@ -111,7 +110,7 @@ func (s *Sim) harvest(m *moment) {
 
 func (s *Sim) tellOutcome(in *Input) {
 	entity := in.Steer.Entity
-	if in.Kind == Join || in.Kind == Act {
+	if in.Kind != Steer && in.Kind != Leave {
 		if p, ok := s.world.Player(in.Player); ok {
 			entity = p.Entity
 		}
@@ -121,6 +120,10 @@ func (s *Sim) tellOutcome(in *Input) {
 		s.tell(PlayerJoined, in, entity)
 	case in.Kind == Leave:
 		s.tell(PlayerLeft, in, entity)
+	case in.Kind == Away:
+		s.tell(PlayerAway, in, entity)
+	case in.Kind == Back:
+		s.tell(PlayerBack, in, entity)
 	case in.outcome.Refused():
 		s.stats.Refused[in.outcome]++
 		s.tell(InputRefused, in, entity)

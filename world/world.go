@@ -8,6 +8,10 @@ type Game struct {
 	// Name is kept in recordings, so that a recording is not replayed with another game.
 	Name string
 
+	// Version tells builds of a game apart whose Step may differ. It is kept in logs and snapshots: a world that another version
+	// has made goes on from its newest state. It has at most 255 bytes.
+	Version string
+
 	Kinds   KindList   // world.Kinds(Ship{}, Shot{})
 	Actions ActionList // world.Actions(Fire{})
 
@@ -55,7 +59,8 @@ type World struct {
 	grid  grid       // of the bodies, when first asked for in a step
 	fresh bool       // the grid is of this step
 
-	rate int // ticks a second
+	rate int    // ticks a second
+	mode string // Config.Mode
 
 	// How many places far away a player has claimed in this step.
 	claimant PlayerID
@@ -68,7 +73,7 @@ type World struct {
 
 func newWorld(g *Game, s *Schema, c *Config, stats *Stats) *World {
 	seed := c.Seed
-	w := &World{game: g, schema: s, seed: seed, rate: c.TickRate, stats: stats}
+	w := &World{game: g, schema: s, seed: seed, rate: c.TickRate, mode: c.Mode, stats: stats}
 	w.random.state = mix(seed)
 	rows := 0
 	for _, k := range s.Kinds {
@@ -88,6 +93,9 @@ func (w *World) TickRate() int { return w.rate }
 
 // Seed returns the world's seed.
 func (w *World) Seed() uint64 { return w.seed }
+
+// Mode returns Config.Mode.
+func (w *World) Mode() string { return w.mode }
 
 // Random returns the world's random source.
 func (w *World) Random() *Random { return &w.random }

@@ -1,0 +1,334 @@
+package world
+
+import (
+	"fmt"
+	"io"
+)
+
+// Load makes a Sim of a snapshot. It runs the ticks that can still be rewound to, and must arrive at the hash of the snapshot: else the
+// error is ErrDamaged. A snapshot of another schema is refused with ErrOtherGame, one of another format with ErrVersion. If the head's
+// Version is another than g.Version, the world goes on from its newest state: older inputs are then TooOld, entries of the log that
+// the other version made are applied without comparing, and the next entry that this Sim makes says so.
+func Load(g Game, r io.Reader) (*Sim, Head, error) {
+	var head Head
+	in := blocks{r: r}
+	if err := in.open(&head); err != nil {
+		return nil, head, err
+	}
+	if in.version != logVersion {
+		return nil, head, fmt.Errorf("%w: %d, and this is %d", ErrVersion, in.version, logVersion)
+	}
+	schema, err := newSchema(&g)
+	if err != nil {
+		return nil, head, err
+	}
+	if schema.sum != head.schema {
+		return nil, head, fmt.Errorf("%w: %q", ErrOtherGame, head.Name)
+	}
+	var l loading
+	for {
+		kind, err := in.next()
+		if err == io.EOF {
+			err = damaged("the snapshot is cut off at byte %d", in.offset)
+		}
+		if err == nil && !l.takes(kind) {
+			err = damaged("a block out of order at byte %d", in.offset)
+		}
+		if err == nil {
+			if err = l.block(kind, &in.in); err != nil {
+				err = fmt.Errorf("%w: at byte %d", err, in.offset)
+			}
+		}
+		if err != nil {
+			return nil, head, err
+		}
+		if kind == blockKept {
+			s, err := l.sim(g, &head)
+			return s, head, err
+		}
+	}
+}
+
+// loading is a snapshot that is being read.
+type loading struct {
+	chunks [2][]*chunk // of the oldest and of the newest state
+	blocks int         // of chunks
+	worlds [2]loadedWorld
+	count  int // of worlds so far
+	kept   []byte
+}
+
+// A loadedWorld is a state as it was read.
+type loadedWorld struct {
+	next uint64 // the tick that comes next
+	body []byte
+}
+
+// takes reports whether a block of a kind comes next.
+func (l *loading) takes(kind byte) bool {
+	switch kind {
+	case blockChunk:
+		return l.count == 0
+	case blockWorld:
+		return l.count < 2
+	}
+	return kind == blockKept && l.count == 2
+}
+
+// block takes a block.
+func (l *loading) block(kind byte, in *reading) error {
+	switch kind {
+	case blockChunk:
+		return l.chunk(in)
+	case blockWorld:
+		l.worlds[l.count] = loadedWorld{next: in.upTo(1 << 62), body: append([]byte(nil), in.b...)}
+		l.count++
+	case blockKept:
+		l.kept = append([]byte(nil), in.b...)
+	}
+	return nil
+}
+
+func (l *loading) chunk(in *reading) error {
+	flags := in.u8()
+	c := &chunk{bx: int16(in.u16()), by: int16(in.u16())}
+	if in.u8() == 0 {
+		copy(c.cells[:], in.take(len(c.cells)))
+	} else {
+		for i := 0; i < len(c.cells) && !in.failed; {
+			n := in.int(len(c.cells)-i-1) + 1
+			v := in.u8()
+			for j := range c.cells[i : i+n] {
+				c.cells[i+j] = v
+			}
+			i += n
+		}
+	}
+	if !in.done() || flags < 1 || flags > 3 {
+		return damaged("a chunk")
+	}
+	l.blocks++
+	for i := range l.chunks {
+		if flags>>i&1 == 0 {
+			continue
+		}
+		list := l.chunks[i]
+		if n := len(list); n >= maxEditedChunks || n > 0 && chunkKey(list[n-1].bx, list[n-1].by) >= chunkKey(c.bx, c.by) {
+			return damaged("a chunk out of order")
+		}
+		l.chunks[i] = append(list, c)
+	}
+	return nil
+}
+
+// sim makes the Sim.
+func (l *loading) sim(g Game, h *Head) (*Sim, error) {
+	s, err := emptySim(g, h.Config)
+	if err != nil {
+		return nil, err
+	}
+	which := 0
+	if s.log.renewed = h.Version != g.Version; s.log.renewed {
+		which = 1
+	}
+	w := &l.worlds[which]
+	if !s.world.read(&reading{b: w.body}, w.next) {
+		return nil, damaged("a state")
+	}
+	if !s.world.terrain.takeOver(l.chunks[which], s.log.renewed) {
+		return nil, damaged("the terrain")
+	}
+	s.floor = w.next
+	k := reading{b: l.kept}
+	hash, ok := s.readKept(&k, l.worlds[0].next, l.blocks)
+	if !ok || s.now != l.worlds[1].next || s.oldest() != s.floor {
+		return nil, damaged("what is kept beside the state")
+	}
+	for tick := s.floor; tick < s.now; tick++ {
+		s.run(tick)
+	}
+	if got := s.world.Hash(); got != hash {
+		return nil, damaged("its ticks do not lead to its hash: Step depends on more than the world, or has changed under the same Game.Version")
+	}
+	s.events = s.events[:0] // they were told
+	s.stats = Stats{InputsPending: s.stats.InputsPending}
+	s.publish()
+	return s, nil
+}
+
+// read takes a state into an empty world.
+func (w *World) read(r *reading, next uint64) bool {
+	w.tick = next - min(next, 1)
+	w.random.state, w.terrain.sum = r.u64(), r.u64()
+	last := PlayerID(0)
+	for range r.count(11) {
+		p := Player{ID: r.player(), Name: r.text(), Entity: ID(r.u64()), Since: r.v()}
+		if r.failed || p.ID <= last {
+			return false
+		}
+		last = p.ID
+		w.players.list = append(w.players.list, p)
+	}
+	w.players.reindex(0)
+	for _, t := range w.tables {
+		if !t.read(r, &w.where) {
+			return false
+		}
+	}
+	return r.done()
+}
+
+// read takes the rows of a kind.
+func (t *table) read(r *reading, where *lookup[ID]) bool {
+	row := -1
+	for range r.count(10) {
+		if row += 1 + r.int(t.kind.rows); row >= t.kind.rows {
+			return false
+		}
+		id := ID(r.u64())
+		if _, taken := where.get(id); r.failed || taken || id == 0 {
+			return false
+		}
+		t.used[row>>6] |= 1 << (row & 63)
+		t.ids[row], t.owners[row] = id, r.player()
+		t.high, t.count = row+1, t.count+1
+		where.put(id, uint32(t.kind.index)<<16|uint32(row))
+		at := t.at(row)
+		for i := range t.kind.Fields {
+			f := &t.kind.Fields[i]
+			v := r.value(f.Type)
+			r.failed = r.failed || len(v.text) > f.Max
+			f.setValue(at, v)
+		}
+		for i := range t.kind.hidden {
+			f := &t.kind.hidden[i]
+			f.setValue(at, r.value(f.Type))
+		}
+	}
+	return !r.failed
+}
+
+// takeOver makes the chunks of a snapshot the edited ones. It is false if their sum is another, unless it is not to be looked at, as
+// another version of the game may make other chunks.
+func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
+	t.edited = list
+	sum := uint64(0)
+	for _, c := range list {
+		c.refs = 1
+		c.outline(&t.isSolid)
+		if anySum {
+			continue
+		}
+		was := t.findPristine(c.bx, c.by)
+		for i, v := range c.cells {
+			if was.cells[i] != v {
+				place := uint64(chunkKey(c.bx, c.by))<<24 | uint64(i)<<8
+				sum ^= mix(place|uint64(was.cells[i])) ^ mix(place|uint64(v))
+			}
+		}
+	}
+	return anySum || sum == t.sum
+}
+
+// readKept takes what is no state of the world. from is the oldest tick that has inputs.
+func (s *Sim) readKept(r *reading, from uint64, chunks int) (hash uint64, ok bool) {
+	s.now = r.upTo(1 << 62)
+	s.earliest = s.now
+	s.log.epoch, s.log.due = r.v(), r.i()
+	flags := r.upTo(1)
+	s.log.ended = flags == 1
+	last := r.player()
+	s.world.setUp = uint32(r.upTo(1<<16 - 1))
+	hash = r.u64()
+	if int(r.upTo(1<<31)) != chunks || from > s.now || s.now-from > s.history.depth {
+		return 0, false
+	}
+	before := PlayerID(0)
+	for range r.count(80) {
+		p := r.player()
+		if r.failed || p <= before || s.players >= MaxPlayers || !s.readPlayer(p, r) {
+			return 0, false
+		}
+		before = p
+	}
+	s.lastPlayer = last
+	for tick := from; tick <= s.now+MaxAhead; tick++ {
+		if !s.readInputs(tick, r) {
+			return 0, false
+		}
+	}
+	return hash, s.roll.read(r) && r.done()
+}
+
+// readPlayer takes a player who is present.
+func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
+	s.enter(p)
+	s.roll.input(&Input{Kind: Join, Player: p})
+	h := &s.share
+	if n := len(h.owing); n > 0 && h.owing[n-1] == p {
+		h.owing = h.owing[:n-1]
+	}
+	h.spent[p] = int64(r.upTo(uint64(h.full)))
+	h.deep[p] = r.v()
+	if h.spent[p] > 0 {
+		h.owing = append(h.owing, p)
+	}
+	at := s.roll.seats[p]
+	flags := r.upTo(3)
+	at.Known, at.Away, at.Since = flags&1 != 0, flags&2 != 0, r.v()
+	copy(at.Serial[:], r.take(len(at.Serial)))
+	for _, t := range [...]*TokenHash{&at.token, &at.next} {
+		copy(t[:], r.take(len(t)))
+		if *t == (TokenHash{}) {
+			continue
+		}
+		if _, taken := s.roll.tokens[*t]; taken {
+			return false
+		}
+		s.roll.tokens[*t] = p
+	}
+	return !r.failed
+}
+
+// readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out.
+func (s *Sim) readInputs(tick uint64, r *reading) bool {
+	kept := tick >= s.floor
+	if kept {
+		s.history.open(tick)
+	}
+	var list []params
+	for range r.count(2) {
+		in := Input{Kind: InputKind(r.u8()), Tick: tick}
+		if in.Kind < Join || in.Kind > Back {
+			return false
+		}
+		r.input(&in, s.schema, &list)
+		if r.failed || kept && !s.history.at(tick).add(&in) {
+			return false
+		}
+		if kept {
+			s.stats.InputsPending++
+		}
+	}
+	return !r.failed
+}
+
+func (l *roll) read(r *reading) bool {
+	if n := r.count(18); n > 0 {
+		l.tickets = make(map[Serial]ticket, n)
+		for range n {
+			var serial Serial
+			copy(serial[:], r.take(len(serial)))
+			l.tickets[serial] = ticket{r.i(), r.player()}
+		}
+	}
+	l.swept = r.i()
+	for range r.count(10) {
+		n := nodeRequests{r.u64(), r.v(), r.v()}
+		if r.failed || len(l.nodes) >= maxNodes {
+			return false
+		}
+		l.nodes = append(l.nodes, n)
+	}
+	return !r.failed
+}
