@@ -321,6 +321,12 @@ func FuzzReplay(f *testing.F) {
 	file, _ := recorded(f, testGame(), 8, 1)
 	f.Add(file)
 	f.Add(file[:len(file)/2])
+	c := newTroupe(f, 9)
+	for range 6 {
+		c.tick()
+	}
+	f.Add(c.log)
+	f.Add(slices.Concat(c.sims[0].AppendSnapshot(nil), c.log))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<14 {
 			return
@@ -349,16 +355,22 @@ func withSums(b []byte) []byte {
 	return b
 }
 
-// What a recording holds is checked even where its sums are right.
+// What a recording or a log holds is checked even where its sums are right.
 func TestForgedRecordings(t *testing.T) {
 	r := newRand(t)
 	file, _ := recorded(t, testGame(), 8, 6)
-	for range rounds(2_000, 100_000) {
-		bad := bytes.Clone(file)
-		for range 1 + r.IntN(3) {
-			bad[len(logMagic)+2+r.IntN(len(bad)-len(logMagic)-2)] ^= 1 << r.IntN(8)
-		}
-		if _, err := Replay(fuzzGame, bytes.NewReader(withSums(bad))); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrOtherGame) {
+	old, err := os.ReadFile(filepath.Join("testdata", "version2.rec"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newTroupe(t, 9)
+	for range 20 {
+		c.tick()
+	}
+	files := [][]byte{file, old[:4096], c.log}
+	for range rounds(6_000, 100_000) {
+		bad := withSums(forge(r, files[r.IntN(len(files))]))
+		if _, err := Replay(fuzzGame, bytes.NewReader(bad)); err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrOtherGame) && !errors.Is(err, ErrStale) {
 			t.Fatal(err)
 		}
 	}

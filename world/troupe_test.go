@@ -109,7 +109,8 @@ func (c *troupe) act() {
 		return
 	}
 	if len(c.players) == 0 || r.IntN(12) == 0 && len(c.players) < 6 {
-		p := all(c, func(s *Sim) PlayerID { return join(c.t, s, []string{"ann", "né", ""}[r.IntN(1)]) })
+		name := []string{"ann", "né", ""}[r.IntN(3)]
+		p := all(c, func(s *Sim) PlayerID { return join(c.t, s, name) })
 		c.players = append(c.players, p)
 		n := Session{Token: c.token()}
 		if r.IntN(2) == 0 {
