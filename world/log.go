@@ -35,7 +35,8 @@ const (
 	blockEntry  = 4
 	blockChunk  = 5 // of a snapshot
 	blockWorld  = 6
-	blockKept   = 7
+	blockTick   = 7
+	blockKept   = 8
 
 	blockHeader = 8 // size and sum
 	fileHeader  = len(logMagic) + 2

@@ -25,7 +25,7 @@ type ledger struct {
 }
 
 // Keep switches the log on, right after New, Load, Apply or Advance: from then on Seal returns entries. node tells this run of this
-// server from all others. epoch is at least that of the log so far: it is one more for each server that takes a room over.
+// server from all others; no client may know it. epoch is at least that of the log so far: it is one more for each server that takes a room over.
 func (s *Sim) Keep(node, epoch uint64) {
 	if s.log.asked {
 		panic("world: Keep after something was submitted for the next tick")
@@ -36,7 +36,7 @@ func (s *Sim) Keep(node, epoch uint64) {
 
 // begin makes room for the items of a tick.
 func (l *ledger) begin(version string) {
-	l.items, l.from = l.items[:0], Origin{}
+	l.items = l.items[:0]
 	l.origins.reset(l.node)
 	if l.renewed && l.on {
 		l.renewed = false
@@ -128,7 +128,7 @@ func (s *Sim) note(kind ItemKind, p PlayerID) bool {
 	}
 	l.mayWrite()
 	l.items = l.origins.appendCode(l.items, byte(kind), l.from, 0, 0)
-	if p != 0 {
+	if kind.hasPlayer() {
 		l.items = binary.AppendUvarint(l.items, uint64(p))
 	}
 	return true
@@ -194,7 +194,7 @@ func (s *Sim) seal() {
 
 // passed ends the tick of an entry.
 func (l *ledger) passed(version string) {
-	l.asked, l.sealed = false, false
+	l.asked, l.sealed, l.from = false, false, Origin{}
 	if l.on {
 		l.begin(version)
 	}

@@ -28,7 +28,7 @@ import (
 //	12 answer   reason u8
 //	13 version  text t
 //	14 end      text t
-//	15 node     u64; it has no flags
+//	15 node     u64; it has no flags, and the item behind it is of that node
 //
 // The node that made the entry has the index 0, and those of node items have 1, 2, 3 …
 const (
@@ -60,6 +60,11 @@ const (
 var itemNames = [...]string{"unset", "unset", "unset", "unset", "unset", "unset", "input", "session", "known", "chat", "say", "kick", "answer", "version", "end"}
 
 func (k ItemKind) String() string { return nameIn(itemNames[:], int(k)) }
+
+// hasPlayer reports whether an item that is no input is about a player.
+func (k ItemKind) hasPlayer() bool {
+	return k == ItemSession || k == ItemKnown || k == ItemChat || k == ItemKick
+}
 
 // An Origin says from where a request came: from which run of which server, and which of its requests it is, from 1. The zero Origin is
 // the server's that makes the log.
@@ -136,31 +141,27 @@ func (o *origins) appendCode(b []byte, code byte, from Origin, later int64, putO
 	return b
 }
 
-// code reads the beginning of an item, and the nodes before it.
+// code reads the beginning of an item, and the node before it, which is the item's.
 func (o *origins) code(r *reading, it *Item) (code byte, later int64) {
-	for code = r.u8(); code == codeNode; code = r.u8() {
+	code = r.u8()
+	fresh := code == codeNode
+	if fresh {
 		node := r.u64()
-		if r.failed || len(o.nodes) >= maxNodes || o.find(node) < len(o.nodes) {
-			r.failed = true
-			return codeNode, 0
-		}
+		r.failed = r.failed || len(o.nodes) >= maxNodes || o.find(node) < len(o.nodes)
 		o.add(node)
-		if len(r.b) > 0 && r.b[0] != codeNode && r.b[0]&(flagOrigin|flagNode) != flagOrigin|flagNode {
-			r.failed = true // a node that nobody asked for
-		}
+		code = r.u8()
 	}
+	index := o.last
+	if code&flagNode != 0 {
+		index = r.int(len(o.nodes) - 1)
+		r.failed = r.failed || index == o.last || code&flagOrigin == 0
+	}
+	r.failed = r.failed || fresh && index != len(o.nodes)-1
 	if code&flagOrigin != 0 {
-		index := o.last
-		if code&flagNode != 0 {
-			index = r.int(len(o.nodes) - 1)
-			r.failed = r.failed || index == o.last
-		}
 		request := o.requests[index] + r.v()
 		r.failed = r.failed || request == 0 || request < o.requests[index]
 		o.requests[index], o.last = request, index
 		it.Origin = Origin{o.nodes[index], request}
-	} else if code&flagNode != 0 {
-		r.failed = true
 	}
 	if code&flagTick != 0 {
 		later = r.i()
@@ -273,8 +274,7 @@ func (r *reading) item(it *Item, o *origins, tick uint64, s *Schema, list *[]par
 	}
 	it.Kind = ItemKind(code)
 	r.failed = r.failed || code == codeNode || later != 0 || it.putOff != 0
-	switch it.Kind {
-	case ItemSession, ItemKnown, ItemChat, ItemKick:
+	if it.Kind.hasPlayer() {
 		it.Player = r.player()
 	}
 	switch it.Kind {
@@ -283,7 +283,7 @@ func (r *reading) item(it *Item, o *origins, tick uint64, s *Schema, list *[]par
 	case ItemKnown:
 		it.newest = r.upTo(1) == 1
 	case ItemAnswer:
-		it.Reason = Reason(r.upTo(uint64(Malformed)))
+		it.Reason = Reason(r.upTo(uint64(Later)))
 		r.failed = r.failed || it.Origin.Request == 0
 	case ItemEnd:
 		it.Text = r.bytes()

@@ -155,6 +155,9 @@ func (p *player) entry() error {
 	if e.Tick < s.now && p.report.Ticks == 0 {
 		return nil // the snapshot is newer than the beginning of the log
 	}
+	if e.Epoch < s.log.epoch {
+		return nil // void: the server that made it was no longer the one to do so
+	}
 	if e.Tick == s.now && e.Hash != s.world.Hash() && !s.log.renewed {
 		p.report.Difference = &Difference{Tick: max(s.now, 1) - 1, Part: "world"}
 		return nil

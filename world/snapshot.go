@@ -15,10 +15,10 @@ import (
 //	world   before the oldest tick that can be rewound to, and again before the tick that comes next: that tick v, random u64, sum of the terrain u64,
 //	        players v, each: number v, name t, entity u64, since v;
 //	        and for each kind: rows v, each: rows left free before it v, id u64, owner v, and its fields
-//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended), the last player's number v, entities of Setup v, hash u64, chunks v,
+//	tick    for each that has inputs, from the oldest to 2 ahead: tick v, and each input as an item (log_item.go)
+//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
 //	        players v, each: number v, what is spent of its replay budget v, until when its deep inputs are done now v, flags u8 (1 known,
 //	        2 away), since v, serial 16 bytes, token 32 bytes, next token 32 bytes;
-//	        for each tick from the oldest to 2 ahead: inputs v, and each an item (log_item.go);
 //	        tickets v, each: serial 16 bytes, expires i, player v; when they were last looked through i;
 //	        nodes v, each: node u64, request v, tick v
 //
@@ -42,7 +42,8 @@ func (s *Sim) appendSnapshot(b []byte) []byte {
 	b = s.appendWorld(b, oldest, s.oldest())
 	b = s.appendWorld(b, &newest, s.now)
 	s.world.terrain.drop(newest.terrain.edited)
-	return s.appendKept(b, chunks)
+	b, ticks := s.appendTicks(b)
+	return s.appendKept(b, chunks, ticks)
 }
 
 // oldest returns the oldest tick that the world can go back to.
@@ -134,8 +135,28 @@ func (c *tableCopy) append(b []byte, t *table) []byte {
 	return b
 }
 
+// appendTicks writes the inputs of history, and returns how many ticks have some. Each has a block of its own, as those of all may be
+// more than a block holds.
+func (s *Sim) appendTicks(b []byte) (_ []byte, n int) {
+	for tick := s.oldest(); tick <= s.now+MaxAhead; tick++ {
+		m := s.history.at(tick)
+		if len(m.inputs) == 0 {
+			continue
+		}
+		n++
+		start := 0
+		b, start = openBlock(b, blockTick)
+		b = binary.AppendUvarint(b, tick)
+		for i := range m.inputs {
+			b = appendInput(append(b, byte(m.inputs[i].Kind)), &m.inputs[i])
+		}
+		b = closeBlock(b, start)
+	}
+	return b, n
+}
+
 // appendKept writes what is no state of the world.
-func (s *Sim) appendKept(b []byte, chunks int) []byte {
+func (s *Sim) appendKept(b []byte, chunks, ticks int) []byte {
 	b, start := openBlock(b, blockKept)
 	b = binary.AppendUvarint(b, s.now)
 	b = binary.AppendUvarint(b, s.log.epoch)
@@ -145,19 +166,13 @@ func (s *Sim) appendKept(b []byte, chunks int) []byte {
 	b = binary.AppendUvarint(b, uint64(s.world.setUp))
 	b = binary.LittleEndian.AppendUint64(b, s.world.Hash())
 	b = binary.AppendUvarint(b, uint64(chunks))
+	b = binary.AppendUvarint(b, uint64(ticks))
 	b = binary.AppendUvarint(b, uint64(s.players))
 	for _, p := range slices.Sorted(maps.Keys(s.roll.seats)) {
 		b = binary.AppendUvarint(b, uint64(p))
 		b = binary.AppendUvarint(b, uint64(s.share.spent[p]))
 		b = binary.AppendUvarint(b, s.share.deep[p])
 		b = s.roll.seats[p].append(b)
-	}
-	for tick := s.oldest(); tick <= s.now+MaxAhead; tick++ {
-		m := s.history.at(tick)
-		b = binary.AppendUvarint(b, uint64(len(m.inputs)))
-		for i := range m.inputs {
-			b = appendInput(append(b, byte(m.inputs[i].Kind)), &m.inputs[i])
-		}
 	}
 	return closeBlock(s.roll.append(b), start)
 }

@@ -55,7 +55,14 @@ type loading struct {
 	blocks int         // of chunks
 	worlds [2]loadedWorld
 	count  int // of worlds so far
+	ticks  []loadedTick
 	kept   []byte
+}
+
+// A loadedTick is the inputs of a tick as they were read.
+type loadedTick struct {
+	tick uint64
+	body []byte
 }
 
 // A loadedWorld is a state as it was read.
@@ -72,7 +79,7 @@ func (l *loading) takes(kind byte) bool {
 	case blockWorld:
 		return l.count < 2
 	}
-	return kind == blockKept && l.count == 2
+	return (kind == blockTick || kind == blockKept) && l.count == 2
 }
 
 // block takes a block.
@@ -83,6 +90,8 @@ func (l *loading) block(kind byte, in *reading) error {
 	case blockWorld:
 		l.worlds[l.count] = loadedWorld{next: in.upTo(1 << 62), body: append([]byte(nil), in.b...)}
 		l.count++
+	case blockTick:
+		l.ticks = append(l.ticks, loadedTick{tick: in.upTo(1 << 62), body: append([]byte(nil), in.b...)})
 	case blockKept:
 		l.kept = append([]byte(nil), in.b...)
 	}
@@ -140,9 +149,17 @@ func (l *loading) sim(g Game, h *Head) (*Sim, error) {
 	}
 	s.floor = w.next
 	k := reading{b: l.kept}
-	hash, ok := s.readKept(&k, l.worlds[0].next, l.blocks)
-	if !ok || s.now != l.worlds[1].next || s.oldest() != s.floor {
+	hash, ok := s.readKept(&k, l.blocks, len(l.ticks))
+	if !ok || s.now != l.worlds[1].next || s.floor > s.now || s.oldest() != s.floor {
 		return nil, damaged("what is kept beside the state")
+	}
+	for tick := s.floor; tick <= s.now+MaxAhead; tick++ {
+		s.history.open(tick)
+	}
+	for _, m := range l.ticks {
+		if m.tick < l.worlds[0].next || m.tick > s.now+MaxAhead || !s.readInputs(m.tick, &reading{b: m.body}) {
+			return nil, damaged("the inputs of tick %d", m.tick)
+		}
 	}
 	for tick := s.floor; tick < s.now; tick++ {
 		s.run(tick)
@@ -230,8 +247,8 @@ func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
 	return anySum || sum == t.sum
 }
 
-// readKept takes what is no state of the world. from is the oldest tick that has inputs.
-func (s *Sim) readKept(r *reading, from uint64, chunks int) (hash uint64, ok bool) {
+// readKept takes what is no state of the world.
+func (s *Sim) readKept(r *reading, chunks, ticks int) (hash uint64, ok bool) {
 	s.now = r.upTo(1 << 62)
 	s.earliest = s.now
 	s.log.epoch, s.log.due = r.v(), r.i()
@@ -240,7 +257,7 @@ func (s *Sim) readKept(r *reading, from uint64, chunks int) (hash uint64, ok boo
 	last := r.player()
 	s.world.setUp = uint32(r.upTo(1<<16 - 1))
 	hash = r.u64()
-	if int(r.upTo(1<<31)) != chunks || from > s.now || s.now-from > s.history.depth {
+	if r.int(1<<30) != chunks || r.int(1<<30) != ticks {
 		return 0, false
 	}
 	before := PlayerID(0)
@@ -252,11 +269,6 @@ func (s *Sim) readKept(r *reading, from uint64, chunks int) (hash uint64, ok boo
 		before = p
 	}
 	s.lastPlayer = last
-	for tick := from; tick <= s.now+MaxAhead; tick++ {
-		if !s.readInputs(tick, r) {
-			return 0, false
-		}
-	}
 	return hash, s.roll.read(r) && r.done()
 }
 
@@ -292,23 +304,17 @@ func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
 
 // readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out.
 func (s *Sim) readInputs(tick uint64, r *reading) bool {
-	kept := tick >= s.floor
-	if kept {
-		s.history.open(tick)
-	}
 	var list []params
-	for range r.count(2) {
+	for r.more() && tick >= s.floor {
 		in := Input{Kind: InputKind(r.u8()), Tick: tick}
 		if in.Kind < Join || in.Kind > Back {
 			return false
 		}
 		r.input(&in, s.schema, &list)
-		if r.failed || kept && !s.history.at(tick).add(&in) {
+		if r.failed || !s.history.at(tick).add(&in) {
 			return false
 		}
-		if kept {
-			s.stats.InputsPending++
-		}
+		s.stats.InputsPending++
 	}
 	return !r.failed
 }
