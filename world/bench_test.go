@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -149,6 +150,43 @@ func benchmarkTick(b *testing.B, late uint64) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tick()
+	}
+}
+
+// The same with a log: what it takes more than BenchmarkTick is making the entries, and the hash in each.
+func BenchmarkTickKept(b *testing.B) {
+	s, players, _ := newMovers(b, 1000, 200, ViewConfig{})
+	s.Keep(1, 1)
+	size := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, p := range players {
+			s.Steer(p, s.Tick(), steer(float32(i), 0.5), 0)
+		}
+		size = len(s.Seal(0, 0))
+		s.Advance()
+	}
+	b.ReportMetric(float64(size), "bytes")
+}
+
+func BenchmarkAppendSnapshot(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 200, ViewConfig{})
+	var file []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		file = s.AppendSnapshot(file[:0])
+	}
+	b.ReportMetric(float64(len(file)), "bytes")
+}
+
+func BenchmarkLoad(b *testing.B) {
+	s, _, _ := newMovers(b, 1000, 200, ViewConfig{})
+	file := s.AppendSnapshot(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := Load(s.game, bytes.NewReader(file)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

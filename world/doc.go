@@ -1,5 +1,5 @@
 // Package world holds the state of a game: kinds of entities as plain structs, ticks, terrain, movement, rollback,
-// each player's view, and recordings. It is deterministic. It has no I/O, no clock and no goroutine, and the same
+// each player's view, and the log of a room. It is deterministic. It has no I/O, no clock and no goroutine, and the same
 // inputs give the same state on every machine.
 //
 // # Usage: a game
@@ -113,11 +113,14 @@
 //	view_sight.go   Update: what a player sees, and how urgent each change is
 //	view_entries.go what the client knows of each entity in sight
 //	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
-//	record.go       the recording; replay.go: runs a recording again and compares
+//	log.go          the log's layout; log_entry.go: Keep, From, Seal; log_item.go: what is in an entry; roll.go: sessions and tickets
+//	log_apply.go    ReadEntry, Apply: runs an entry that another made; log_read.go: files, torn tails and damage
+//	snapshot.go     AppendSnapshot; snapshot_load.go: Load
+//	record.go       the recording; replay.go: runs a recording or a log again and compares; replay_old.go: those of version 2
 //
 // Below these: schema.go, schema_number.go and schema_quant.go (structs to kinds), field.go (a field in a row), quant.go
 // (floats that are rounded, and travel as integers), table.go (rows),
-// entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, random.go, math.go, hash.go, limits.go.
+// entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, reading.go (the bytes of files), random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity
 //

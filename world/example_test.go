@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"bytes"
 	"fmt"
 
 	"parley/world"
@@ -98,4 +99,41 @@ func Example() {
 	//   changed ship 1
 	//     x 8
 	//   entered shot 2
+}
+
+// A server that keeps the log of a room, and one that takes the room over.
+func ExampleLoad() {
+	sim, err := world.New(ships, world.Config{Seed: 7, Mode: "duel"})
+	if err != nil {
+		panic(err)
+	}
+	sim.Keep(0x5eed, 1)
+	p, _ := sim.Join("ann")
+	sim.Seal(1_000_000, 0)
+	sim.Advance()
+	snapshot := sim.AppendSnapshot(nil)
+
+	sim.Steer(p, sim.Tick(), world.Steering{Angle: 1, HasAngle: true}, 0)
+	sim.Chat(p, []byte("hello"))
+	block := sim.Seal(1_050_000, 0) // to be written before anybody is told of the tick
+	sim.Advance()
+
+	other, head, err := world.Load(ships, bytes.NewReader(snapshot))
+	if err != nil {
+		panic(err)
+	}
+	entry, err := other.ReadEntry(block)
+	if err == nil {
+		err = other.Apply(entry)
+	}
+	if err != nil {
+		panic(err)
+	}
+	for line := range entry.Of(world.ItemChat) {
+		fmt.Printf("player %d says %s\n", line.Player, line.Text)
+	}
+	fmt.Println(head.Config.Mode, other.Tick(), other.World().Hash() == sim.World().Hash())
+	// Output:
+	// player 1 says hello
+	// duel 2 true
 }

@@ -114,9 +114,12 @@ const (
 
 // The limits of a log.
 const (
-	// maxEntryBytes is from when on an entry takes no more requests: a cluster's messages have at most 1 MiB. Leaves, and what is
-	// noted of sessions, are taken all the same, and are a few bytes for each of MaxPlayers.
-	maxEntryBytes = 512 << 10
+	// fullEntry is from when on an entry takes no more requests: a cluster's messages have at most 1 MiB. Leaves, and what is
+	// noted of sessions, are taken all the same: less than 100 bytes for each of MaxPlayers.
+	fullEntry = 512 << 10
+
+	// maxEntry bounds what is taken for an entry in the search for a sound one.
+	maxEntry = 2 << 20
 
 	// maxBlock bounds what a damaged size makes a reader take.
 	maxBlock = 256 << 20
@@ -126,8 +129,8 @@ const (
 	maxTail = 16 << 20
 
 	// maxTailWork bounds the bytes that are summed in the search for a sound block behind one that is not: a forged file can have
-	// a size at every byte.
-	maxTailWork = 64 * maxTail
+	// a size at every byte. It takes a second or so, and what is not found by then is damage.
+	maxTailWork = 256 * maxTail
 
 	// maxWordBytes bounds a line of chat, of the operator or a reason. It is more than a gateway takes.
 	maxWordBytes = 4096

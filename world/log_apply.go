@@ -43,9 +43,9 @@ func (e *Entry) Of(kind ItemKind) iter.Seq[*Item] {
 	}
 }
 
-// Read reads the block of an entry: what Seal returned, or LogReader.Next. The entry is valid until the next Read, and as long as
+// ReadEntry reads the block of an entry: what Seal returned, or LogReader.Next. The entry is valid until the next ReadEntry, and as long as
 // the block is. It changes nothing.
-func (s *Sim) Read(block []byte) (*Entry, error) {
+func (s *Sim) ReadEntry(block []byte) (*Entry, error) {
 	if len(block) <= blockHeader || int(binary.LittleEndian.Uint32(block)) != len(block)-blockHeader {
 		return nil, damaged("an entry of another size than it says")
 	}

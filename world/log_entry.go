@@ -72,7 +72,7 @@ func (s *Sim) From(o Origin) bool {
 
 // Full reports whether the entry of the next tick takes no more requests, as it has 512 KiB. Join then returns ErrLater, and Steer, Act and
 // Chat return Later: the caller keeps the request and submits it after the next Advance. Without Keep it is always false.
-func (s *Sim) Full() bool { return s.log.on && len(s.log.items) >= maxEntryBytes }
+func (s *Sim) Full() bool { return s.log.on && len(s.log.items) >= fullEntry }
 
 // Chat puts a player's line into the log. The world has no part in it: whoever runs the log tells its players.
 func (s *Sim) Chat(p PlayerID, text []byte) Reason {

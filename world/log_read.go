@@ -32,7 +32,7 @@ func NewLogReader(r io.Reader) (*LogReader, error) {
 // Head returns the head of the file.
 func (l *LogReader) Head() Head { return l.head }
 
-// Next returns the block of the next entry, for Sim.Read. It is valid until the next call. At the end it returns io.EOF. The states
+// Next returns the block of the next entry, for Sim.ReadEntry. It is valid until the next call. At the end it returns io.EOF. The states
 // of a recording are left out, and so is a snapshot before the entries, which Load reads.
 func (l *LogReader) Next() ([]byte, error) {
 	for {
@@ -51,6 +51,7 @@ func (l *LogReader) Torn() (at int64, torn bool) { return l.in.offset, l.in.torn
 type blocks struct {
 	r       io.Reader
 	version uint16
+	states  bool // entries have states
 	buf     bytes.Buffer
 	block   []byte  // the last one, with its header
 	in      reading // its content
@@ -76,10 +77,13 @@ func (b *blocks) open(h *Head) error {
 	if err != nil || kind != blockHead {
 		return damaged("no head")
 	}
+	read := h.read
 	if b.version == oldVersion {
-		return h.readOld(&b.in)
+		read = h.readOld
 	}
-	return h.read(&b.in)
+	err = read(&b.in)
+	b.states = h.states
+	return err
 }
 
 // next reads the next block. At the end, and at a torn tail, it returns io.EOF.
@@ -147,13 +151,12 @@ func (b *blocks) unsound(err error, what string) error {
 	if err == io.EOF && b.buf.Len() == 0 {
 		return io.EOF
 	}
-	if left := maxTail + 1 - int64(b.buf.Len()); err == nil && left > 0 {
-		if err := b.fill(left); err != nil && err != io.EOF {
+	if err == nil { // the rest is not read yet
+		if err = b.fill(max(1, maxTail-int64(b.buf.Len()))); err != nil && err != io.EOF {
 			return fmt.Errorf("world: reading the recording: %w", err)
 		}
 	}
-	tail := b.buf.Bytes()
-	if len(tail) > maxTail || b.findSound(tail) {
+	if err == nil || b.findSound(b.buf.Bytes()) {
 		return fmt.Errorf("%w at byte %d", damaged("%s", what), b.offset)
 	}
 	b.torn = true
@@ -166,43 +169,52 @@ func (b *blocks) unsound(err error, what string) error {
 func (b *blocks) findSound(tail []byte) bool {
 	work := 0
 	for at := 1; at+blockHeader < len(tail); at++ {
-		end := blockEnd(tail, at, &work)
+		end := b.soundEnd(tail, at, &work)
 		if end < 0 {
 			continue
 		}
-		if tail[at+blockHeader] == blockEntry && b.knows(tail[at:end]) {
+		if b.version == oldVersion || tail[at+blockHeader] == blockEntry && b.knows(tail[at:end]) {
 			return true
 		}
 		for end > 0 && end < len(tail) {
-			end = blockEnd(tail, end, &work)
+			end = b.soundEnd(tail, end, &work)
 		}
-		if end == len(tail) {
-			return true
-		}
-		if work > maxTailWork {
+		if end == len(tail) || work > maxTailWork {
 			return true
 		}
 	}
 	return false
 }
 
-// blockEnd returns where the sound block ends that begins at a byte, or -1 if there is none.
-func blockEnd(b []byte, at int, work *int) int {
-	if len(b)-at <= blockHeader || b[at+blockHeader] < blockHead || b[at+blockHeader] > blockKept {
+// soundEnd returns where the sound entry or state ends that begins at a byte, or -1 if there is none.
+func (b *blocks) soundEnd(tail []byte, at int, work *int) int {
+	if len(tail)-at <= blockHeader {
 		return -1
 	}
-	size := int64(binary.LittleEndian.Uint32(b[at:]))
+	size := int64(binary.LittleEndian.Uint32(tail[at:]))
 	end := int64(at) + blockHeader + size
-	if size < 1 || end > int64(len(b)) {
+	if size < 1 || end > int64(len(tail)) {
 		return -1
 	}
-	if *work += int(size); !isSound(b[at:end]) {
+	switch tail[at+blockHeader] {
+	case blockEntry:
+		if size > maxEntry {
+			return -1
+		}
+	case blockState, blockInputs:
+		if !b.states {
+			return -1
+		}
+	default:
+		return -1
+	}
+	if *work += int(size); !isSound(tail[at:end]) {
 		return -1
 	}
 	return int(end)
 }
 
-// node returns the number of the server that made an entry.
+// nodeOf returns the number of the server that made an entry.
 func nodeOf(block []byte) (uint64, bool) {
 	r := reading{b: block[blockHeader+1:]}
 	r.v()

@@ -102,7 +102,7 @@ func TestEntriesAreCanonical(t *testing.T) {
 		for range r.IntN(3) {
 			block[blockHeader+1+r.IntN(len(block)-blockHeader-1)] ^= 1 << r.IntN(8)
 		}
-		e, err := s.Read(closeBlock(block, 0))
+		e, err := s.ReadEntry(closeBlock(block, 0))
 		if err != nil {
 			continue
 		}
@@ -127,7 +127,7 @@ func (c Config) again() Config {
 // T71: "every prefix of a log loads to its last whole entry".
 func TestEveryPrefixOfALogIsRead(t *testing.T) {
 	r := newRand(t)
-	for range rounds(20, 100) {
+	for range promise.Keeps(t, "T71", "world", rounds(20, 100)) {
 		c := newTroupe(t, r.Uint64())
 		first := len(c.log)
 		for range 8 {
@@ -161,7 +161,7 @@ func TestEveryPrefixOfALogIsRead(t *testing.T) {
 // T71: "every flipped bit is found (in the last entry: as a torn tail)".
 func TestEveryFlippedBitIsFound(t *testing.T) {
 	r := newRand(t)
-	for range rounds(20, 100) {
+	for range promise.Keeps(t, "T71", "world", rounds(20, 100)) {
 		c := newTroupe(t, r.Uint64())
 		first := len(c.log)
 		for range 6 {
@@ -275,7 +275,7 @@ func TestApplyRefuses(t *testing.T) {
 	c.apply(s, c.log[:c.ends[5]])
 	entry := func(i int, change func(e *Entry)) error {
 		block := c.log[c.ends[i-1]:c.ends[i]]
-		e, err := s.Read(block)
+		e, err := s.ReadEntry(block)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestApplyRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range [][]byte{nil, c.log[:20], c.log[c.ends[6] : c.ends[7]-1], closeBlock([]byte{0, 0, 0, 0, 0, 0, 0, 0, blockState}, 0)} {
-		if _, err := s.Read(bad); !errors.Is(err, ErrDamaged) {
+		if _, err := s.ReadEntry(bad); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestAnEntryHasItsItems(t *testing.T) {
 	s.End([]byte("ann wins"))
 	block := bytes.Clone(s.Seal(1_000_000, 7))
 	other := newSim(t, Config{})
-	e, err := other.Read(block)
+	e, err := other.ReadEntry(block)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func TestARequestIsDoneOnce(t *testing.T) {
 			s.Say([]byte("x"))
 		}
 	}
-	e, err := s.Read(s.Seal(2, 0))
+	e, err := s.ReadEntry(s.Seal(2, 0))
 	if err != nil || len(e.origins.nodes) > maxNodes || len(s.roll.nodes) != maxNodes {
 		t.Errorf("%v: %d nodes, %d are known", err, len(e.origins.nodes), len(s.roll.nodes))
 	}
@@ -413,7 +413,7 @@ func TestAFullEntryPutsOff(t *testing.T) {
 	n := 0
 	for ; s.Chat(p, line) == Accepted; n++ {
 	}
-	if n != maxEntryBytes/(maxWordBytes+4)+1 || !s.Full() {
+	if n != fullEntry/(maxWordBytes+4)+1 || !s.Full() {
 		t.Fatalf("%d lines", n)
 	}
 	counted := s.Stats()
@@ -426,8 +426,8 @@ func TestAFullEntryPutsOff(t *testing.T) {
 		t.Errorf("%+v, before %+v", s.Stats(), counted)
 	}
 	s.Leave(p)
-	e, err := s.Read(s.Seal(1, 0))
-	if err != nil || len(e.block) > maxEntryBytes+maxWordBytes+100 || len(e.Items) != n+1 {
+	e, err := s.ReadEntry(s.Seal(1, 0))
+	if err != nil || len(e.block) > fullEntry+maxWordBytes+100 || len(e.Items) != n+1 {
 		t.Fatalf("%v: %d bytes, %d items", err, len(e.block), len(e.Items))
 	}
 	s.Advance()

@@ -37,7 +37,7 @@ type Difference struct {
 
 func (d *Difference) String() string {
 	if d.Part == "world" {
-		return fmt.Sprintf("tick %d: the world differs; a recording (--record) names the field", d.Tick)
+		return fmt.Sprintf("tick %d: the world differs; a recording would name the field", d.Tick)
 	}
 	if d.Part != "entity" {
 		return fmt.Sprintf("tick %d: the %s differ", d.Tick, d.Part)

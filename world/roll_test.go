@@ -130,7 +130,7 @@ func applyAll(t testing.TB, s *Sim, log []byte) {
 		if block, err = in.Next(); err != nil {
 			break
 		}
-		e, err := s.Read(block)
+		e, err := s.ReadEntry(block)
 		if err == nil {
 			err = s.Apply(e)
 		}

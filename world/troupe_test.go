@@ -196,7 +196,7 @@ func (c *troupe) apply(s *Sim, log []byte) (n int) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		e, err := s.Read(block)
+		e, err := s.ReadEntry(block)
 		if err != nil {
 			c.t.Fatal(err)
 		}

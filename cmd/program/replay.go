@@ -17,12 +17,15 @@ import (
 // A replayReport is what replay prints with --json.
 type replayReport struct {
 	Game       string            `json:"game"`
+	Version    string            `json:"version,omitempty"`
+	Mode       string            `json:"mode,omitempty"`
 	Seed       uint64            `json:"seed"`
 	Ticks      uint64            `json:"ticks"`
 	Inputs     uint64            `json:"inputs"`
 	Hash       string            `json:"hash"`
 	CutOff     bool              `json:"cut_off"`
 	Stopped    bool              `json:"stopped"`
+	Ended      bool              `json:"ended,omitempty"`
 	Difference *replayDifference `json:"difference"`
 }
 
@@ -40,17 +43,21 @@ func newReplay() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Run a recording again and compare every tick",
+		Short: "Run a recording or a room's log again and compare every tick",
 		Long: `Replay runs a recording of the arena again and compares every tick with the
 recorded one. It stops at the first difference, prints the tick, the entity and
 the field, and ends with exit status 1. The file - is standard input.
+
+The log of a room has no states: a difference names the tick alone. A log whose
+beginning was removed needs the snapshot before it: cat both to standard input.
 
 The recording of a server that was killed is cut off, and is replayed up to
 there. If it ends within a tick, the server died in that tick. The inputs of
 that tick are in the file.`,
 		Example: `  parley replay game.rec
   parley replay --json game.rec
-  gunzip < game.rec.gz | parley replay -`,
+  gunzip < game.rec.gz | parley replay -
+  cat snapshot log | parley replay -`,
 		DisableFlagsInUseLine: true,
 		Args:                  takesOne("recording"),
 		ValidArgsFunction:     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
@@ -105,6 +112,9 @@ func printReplay(w io.Writer, r world.Report, asJSON bool) error {
 	if r.CutOff {
 		fmt.Fprintln(w, "the recording is cut off")
 	}
+	if r.Ended {
+		fmt.Fprintln(w, "the room has ended")
+	}
 	if r.Stopped {
 		fmt.Fprintf(w, "the recording ends within tick %d: it has the inputs of that tick, but not their result\n", r.Ticks)
 	}
@@ -113,7 +123,7 @@ func printReplay(w io.Writer, r world.Report, asJSON bool) error {
 
 func replayJSON(r world.Report) replayReport {
 	out := replayReport{
-		Game: r.Name, Seed: r.Seed, Ticks: r.Ticks, Inputs: r.Inputs, Hash: fmt.Sprintf("%016x", r.Hash), CutOff: r.CutOff, Stopped: r.Stopped,
+		Game: r.Name, Version: r.Version, Mode: r.Mode, Seed: r.Seed, Ticks: r.Ticks, Inputs: r.Inputs, Hash: fmt.Sprintf("%016x", r.Hash), CutOff: r.CutOff, Stopped: r.Stopped, Ended: r.Ended,
 	}
 	if d := r.Difference; d != nil {
 		out.Difference = &replayDifference{Tick: d.Tick, Part: d.Part, Kind: d.Kind, Field: d.Field, Recorded: d.Recorded, Now: d.Now}

@@ -5,12 +5,44 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/arena"
 	"parley/world"
 )
+
+// keep plays the arena, and returns a snapshot of its middle, the log before it and the log from there on, up to the room's end.
+func keep(t *testing.T) (snapshot, before, log []byte) {
+	t.Helper()
+	sim, err := world.New(arena.Game(), world.Config{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim.Keep(1, 1)
+	p, err := sim.Join("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = sim.AppendHead(nil)
+	log = sim.AppendHead(nil)
+	for i := range int64(30) {
+		sim.Steer(p, sim.Tick(), world.Steering{Angle: 1, HasAngle: true, Norm: 1, HasNorm: true}, 0)
+		if i == 29 {
+			sim.End([]byte("ann wins"))
+		}
+		if block := sim.Seal(i, 0); i < 15 {
+			before = append(before, block...)
+		} else {
+			log = append(log, block...)
+		}
+		if sim.Advance(); i == 14 {
+			snapshot = sim.AppendSnapshot(nil)
+		}
+	}
+	return snapshot, before, log
+}
 
 // record plays the arena, with a Step that change has had its hands on, and
 // returns the recording.
@@ -52,6 +84,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	})
+	snapshot, before, log := keep(t)
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {
 		path := filepath.Join(dir, name)
@@ -69,6 +102,10 @@ func TestReplay(t *testing.T) {
 	}{
 		{"the same", []string{"replay", write("same", same)}, nil, 0, "arena, seed 3: 30 ticks and 31 inputs run again, each as recorded; hash ", ""},
 		{"standard input", []string{"replay", "-"}, same, 0, "each as recorded", ""},
+		{"a log", []string{"replay", write("log", before)}, nil, 0, "15 ticks and 16 inputs run again, each as recorded", ""},
+		{"a snapshot and the log since then", []string{"replay", "-"}, slices.Concat(snapshot, log), 0, "15 ticks and 15 inputs run again, each as recorded; hash ", ""},
+		{"the end of a room", []string{"replay", "-"}, slices.Concat(before, log), 0, "the room has ended\n", ""},
+		{"a log without its snapshot", []string{"replay", write("rest", log)}, nil, 1, "", "an entry of tick 15 where that of 0 follows"},
 		{"cut off", []string{"replay", write("cut", same[:len(same)-3])}, nil, 0, "the recording is cut off\nthe recording ends within tick 29", ""},
 		{"another rule", []string{"replay", write("other", other)}, nil, 1, "21 ticks and 22 inputs run again, the last not as recorded",
 			"parley replay: tick 20: entity t0.p1.1 (player): field health: recorded 1000, now unchanged\n"},
