@@ -44,10 +44,10 @@ const (
 
 // Errors of logs, recordings and snapshots.
 var (
-	ErrNotRecording = errors.New("world: not a recording")
-	ErrVersion      = errors.New("world: a recording of another version")
-	ErrOtherGame    = errors.New("world: a recording of another game, or of another version of this one")
-	ErrDamaged      = errors.New("world: the recording is damaged")
+	ErrNotRecording = errors.New("world: not a recording, a log or a snapshot")
+	ErrVersion      = errors.New("world: another version of the format")
+	ErrOtherGame    = errors.New("world: another game, or other kinds and actions")
+	ErrDamaged      = errors.New("world: damaged")
 
 	// ErrStale means that an entry is void: its epoch is lower than that of an entry before it.
 	ErrStale = errors.New("world: an entry of an earlier epoch")

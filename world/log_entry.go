@@ -25,7 +25,8 @@ type ledger struct {
 }
 
 // Keep switches the log on, right after New, Load, Apply or Advance: from then on Seal returns entries. node tells this run of this
-// server from all others; no client may know it. epoch is at least that of the log so far: it is one more for each server that takes a room over.
+// server from all others; no client may know it. epoch is at least that of the log so far: it is one more for each server that takes
+// a room over.
 func (s *Sim) Keep(node, epoch uint64) {
 	if s.log.asked {
 		panic("world: Keep after something was submitted for the next tick")
@@ -38,8 +39,7 @@ func (s *Sim) Keep(node, epoch uint64) {
 func (l *ledger) begin(version string) {
 	l.items = l.items[:0]
 	l.origins.reset(l.node)
-	if l.renewed && l.on {
-		l.renewed = false
+	if l.renewed {
 		l.items = appendText(append(l.items, byte(ItemVersion)), version)
 	}
 }
@@ -58,13 +58,9 @@ func (s *Sim) Ended() bool { return s.log.ended }
 // then it is not to be submitted. The zero Origin is for what nobody asked for.
 func (s *Sim) From(o Origin) bool {
 	l := &s.log
-	if o.Request != 0 {
-		if o.Request <= s.roll.newest(o.Node) {
-			return false
-		}
-		if o := l.origins.find(o.Node); l.on && o == len(l.origins.nodes) && o >= maxNodes {
-			return false
-		}
+	l.from = Origin{}
+	if o.Request != 0 && o.Request <= s.roll.newest(o.Node) || l.on && l.origins.find(o.Node) >= maxNodes {
+		return false
 	}
 	l.from = o
 	return true
@@ -94,7 +90,8 @@ func (s *Sim) Say(text []byte) { s.word(ItemSay, 0, text) }
 // Kick notes in the log why a player is sent away. Leave removes the player.
 func (s *Sim) Kick(p PlayerID, why []byte) { s.word(ItemKick, p, why) }
 
-// End makes the next entry the last one of the room, with its result. Beyond 4,096 bytes it is cut.
+// End makes the next entry the last one of the room, with its result. It is the last call before Seal. Beyond 4,096 bytes the result is
+// cut.
 func (s *Sim) End(result []byte) {
 	if s.log.ended {
 		return
@@ -175,7 +172,7 @@ func (s *Sim) Seal(due int64, skipped uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, l.node)
 	b = append(b, l.items...)
 	l.block = closeBlock(b, 0)
-	l.sealed = true
+	l.sealed, l.renewed = true, false
 	if s.recorder != nil {
 		s.recorder.write(l.block)
 	}

@@ -146,14 +146,14 @@ func isSound(block []byte) bool {
 // unsound says what it is that is not sound: the end of the file, a torn tail, or damage.
 func (b *blocks) unsound(err error, what string) error {
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("world: reading the recording: %w", err)
+		return fmt.Errorf("world: reading: %w", err)
 	}
 	if err == io.EOF && b.buf.Len() == 0 {
 		return io.EOF
 	}
 	if err == nil { // the rest is not read yet
 		if err = b.fill(max(1, maxTail-int64(b.buf.Len()))); err != nil && err != io.EOF {
-			return fmt.Errorf("world: reading the recording: %w", err)
+			return fmt.Errorf("world: reading: %w", err)
 		}
 	}
 	if err == nil || b.findSound(b.buf.Bytes()) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,52 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	}
 }
 
+// What stands behind the last sound entry is a torn tail or damage, and costs no more memory than it has bytes.
+func TestTails(t *testing.T) {
+	r := newRand(t)
+	c := newTroupe(t, 13)
+	for range 5 {
+		c.tick()
+	}
+	noise := make([]byte, 64<<10)
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	entry := c.log[c.ends[3]:c.ends[4]]
+	huge := binary.LittleEndian.AppendUint32(nil, maxBlock)
+	for _, tt := range []struct {
+		name string
+		tail []byte
+		torn bool
+	}{
+		{"zeros, as after a loss of power", make([]byte, 9000), true},
+		{"noise", noise, true},
+		{"half an entry", entry[:len(entry)/2], true},
+		{"a huge size", huge, true},
+		{"a huge size and noise", slices.Concat(huge, noise), true},
+		{"half an entry and a whole one", slices.Concat(entry[:len(entry)/2], entry), false},
+		{"zeros, a whole one and half of one", slices.Concat(make([]byte, 99), entry, entry[:9]), false},
+		{"a huge size, noise and a whole one", slices.Concat(huge, noise, entry), false},
+		{"more zeros than a tail has", make([]byte, maxTail+1), false},
+	} {
+		in, err := NewLogReader(bytes.NewReader(append(c.log[:len(c.log):len(c.log)], tt.tail...)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := -1
+		for ; err == nil; got++ {
+			_, err = in.Next()
+		}
+		runtime.ReadMemStats(&after)
+		at, torn := in.Torn()
+		if got != 5 || torn != tt.torn || int(at) != len(c.log) || torn != (err == io.EOF) || !torn && !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %d entries, torn %v at %d, %v", tt.name, got, torn, at, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > uint64(8*len(tt.tail)+1<<20) {
+			t.Errorf("%s: %d bytes were used for %d", tt.name, used, len(tt.tail))
+		}
+	}
+}
+
 // A line of chat that has the bytes of an entry makes no damage of a torn tail: its author does not know the number of the server. Only
 // where the file ends with the very last byte of such a line could it be one that follows the damage.
 func TestChatIsNoEntry(t *testing.T) {
@@ -237,9 +284,10 @@ func TestALogReplays(t *testing.T) {
 	for range 20 {
 		c.tick()
 	}
-	for name, file := range map[string][]byte{"log": c.log, "snapshot and log": slices.Concat(snapshot, c.log)} {
+	half := slices.Concat(c.log[:c.ends[19]], snapshot, c.sims[0].AppendHead(nil), c.log[c.ends[19]:])
+	for name, file := range map[string][]byte{"log": c.log, "snapshot and log": slices.Concat(snapshot, c.log), "log, snapshot and log": half} {
 		got, err := Replay(c.game, bytes.NewReader(file))
-		ticks := map[string]uint64{"log": 40, "snapshot and log": 20}[name]
+		ticks := map[string]uint64{"log": 40, "snapshot and log": 20, "log, snapshot and log": 40}[name]
 		if err != nil || got.Difference != nil || got.Hash != c.hashes[39] || got.Ticks != ticks || got.Version != "one" {
 			t.Errorf("%s: %+v %v, %v", name, got, got.Difference, err)
 		}

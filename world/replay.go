@@ -109,7 +109,7 @@ func (p *player) handle(kind byte) error {
 	case kind == blockState && p.running:
 		p.running = false
 		return p.compare()
-	case p.report.Ticks == 0 && p.in.version == logVersion && p.load.takes(kind):
+	case kind >= blockChunk && kind <= blockKept && p.in.version == logVersion && !p.running:
 		return p.snapshot(kind)
 	}
 	return damaged("a block out of order")
@@ -128,8 +128,14 @@ func (p *player) goOn() error {
 	return nil
 }
 
-// snapshot reads a block of a snapshot: the replay begins with it.
+// snapshot reads a block of a snapshot: the replay begins with it. One that comes later is left out, as the log leads to it.
 func (p *player) snapshot(kind byte) error {
+	if p.report.Ticks > 0 {
+		return nil
+	}
+	if !p.load.takes(kind) {
+		return damaged("a block out of order")
+	}
 	if err := p.load.block(kind, &p.in.in); err != nil || kind != blockKept {
 		return err
 	}
