@@ -101,7 +101,7 @@ func (h *Head) read(in *reading) error {
 	flags := in.u8()
 	h.states = flags&1 != 0
 	h.Name, h.Version, c.Mode = in.text(), in.text(), in.text()
-	if !in.done() || flags > 1 {
+	if !in.done() || flags > 1 || len(h.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes {
 		return damaged("its head")
 	}
 	h.noDefaults()
