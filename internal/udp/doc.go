@@ -37,7 +37,8 @@
 //
 // A server with a thousand players is woken for almost every datagram, and a wake-up costs more than the
 // datagram. So a loop that is woken often waits a quarter of a millisecond before it reads, and then reads
-// many at once, as long as that pays (gather.go, Config.Gather). Neither that wait nor the two system calls
+// many at once, as long as that pays (gather.go, Config.Gather). It does not wait for a sender at full speed, which itself
+// waits for its acknowledgements. Neither that wait nor the two system calls
 // that move datagrams notify Go's scheduler, as a notification would wake sysmon at each call. A wait
 // therefore keeps a processor (P) of the scheduler from other goroutines. One P is always left to them, and
 // after eight waits in a row the loop sleeps in the poller once.
