@@ -97,36 +97,6 @@ func TestAWaitThatPaidIsRepeatedAFewTimes(t *testing.T) {
 	}
 }
 
-// Clients that all send at once, and then nothing until their next tick, are waited for once: the next wait would be in vain.
-func TestWaitsAfterAWaitBecomeRare(t *testing.T) {
-	g := gatherer{span: defaultGather}
-	now := time.Unix(0, 0)
-	g.due(now)
-	again := 0
-	for i := range 100 * maxGatherSkip {
-		now = now.Add(gatherBelow / 2)
-		if !g.due(now) {
-			t.Fatalf("wake %d: it does not wait", i)
-		}
-		if g.brought(20, 20) {
-			again++
-			g.brought(0, 0)
-		}
-	}
-	if again < 90 || again > 110 {
-		t.Errorf("it waits %d times more after %d waits", again, 100*maxGatherSkip)
-	}
-	// And when it pays, it is noticed.
-	row := 0
-	for range 2 * maxGatherSkip {
-		for g.due(now); g.brought(gatherWorth, gatherWorth); row++ {
-		}
-	}
-	if row < maxGatherSkip*(maxGatherRow-1)/2 {
-		t.Errorf("%d waits after a wait in a steady flow", row)
-	}
-}
-
 // The sender of a long train waits for its acknowledgement: to wait for more of it is in vain.
 func TestBulkIsNotWaitedFor(t *testing.T) {
 	g := gatherer{span: defaultGather}
