@@ -27,8 +27,9 @@ type exchange struct {
 }
 
 func newExchange(t testing.TB, seed uint64, path simnet.Profile) *exchange {
-	w := newWorld(t, seed, Config{}, path)
-	e := &exchange{w: w, x: w.dial(0, Config{})}
+	c := byTurns(seed)
+	w := newWorld(t, seed, c, path)
+	e := &exchange{w: w, x: w.dial(0, c)}
 	e.listen()
 	w.Until("connected", 10*time.Second, func() bool { return e.x.State() == StateOpen && w.conn(e.x) != nil })
 	return e
@@ -608,10 +609,11 @@ func TestTheSequenceWrapsAtFullSpeed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			total := uint32(promise.Keeps(t, "T9 T16", "replica", kit.Rounds(100_000, 1_000_000)))
-			w := newWorld(t, 9, Config{}, tt.path)
+			cfg := Config{NoBundles: (tt.mode == Ordered) == (tt.copies > 0)} // each mode and each path with and without
+			w := newWorld(t, 9, cfg, tt.path)
 			// Without jitter all that is sent at once arrives at once.
 			w.SetLimits(simnet.Limits{Steps: 1 << 30, StepsAtOnce: 20_000})
-			x := w.dial(0, Config{})
+			x := w.dial(0, cfg)
 			w.Until("connected", 10*time.Second, func() bool { return x.State() == StateOpen && w.conn(x) != nil })
 			r := rand.New(rand.NewPCG(9, 16))
 			w.Filter(func(simnet.Packet) simnet.Verdict { return simnet.Verdict{Copies: r.IntN(tt.copies + 1)} })

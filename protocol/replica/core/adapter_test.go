@@ -8,6 +8,21 @@ import (
 	"parley/internal/kit"
 )
 
+// byTurns is the configuration of a test that holds with bundles and without: odd seeds have them.
+func byTurns(seed uint64) Config { return Config{NoBundles: seed%2 == 0} }
+
+// dialectByTurns has servers, and clients, with bundles and without.
+var dialectByTurns = func() kit.Dialect {
+	d := dialect
+	d.Server = func(now time.Time, seed uint64) kit.Server {
+		return serverCore{NewMux(now, byTurns(seed), newShared(seed), kit.Key(seed))}
+	}
+	d.Client = func(now time.Time, seed uint64) kit.Client {
+		return clientCore{NewClient(now, serverAddr, byTurns(seed), newShared(seed))}
+	}
+	return d
+}()
+
 // dialect is replica for the conformance kit.
 var dialect = kit.Dialect{
 	Name: "replica",

@@ -26,7 +26,13 @@ func connected(t testing.TB, seed uint64, c Config, path simnet.Profile) (*world
 // T12, T13: acks of all numbers there are, again and again, change nothing that was
 // not sent, and are counted.
 func TestAckBombs(t *testing.T) {
-	w, x, c := connected(t, 12, Config{}, kit.Lan())
+	total := promise.Keeps(t, "T12 T13", "replica", kit.Rounds(200_000, 1_000_000))
+	ackBombs(t, Config{}, total/2)
+	ackBombs(t, Config{NoBundles: true}, total-total/2)
+}
+
+func ackBombs(t *testing.T, cfg Config, total int) {
+	w, x, c := connected(t, 12, cfg, kit.Lan())
 	w.Pass(100 * time.Millisecond) // nothing is on its way
 	now := w.Now()
 	if err := c.Send(Reliable, "m", nil); err != nil {
@@ -37,7 +43,7 @@ func TestAckBombs(t *testing.T) {
 	}
 	next := c.endpoint.sender.Next()
 	before := c.Stats().Reliable
-	for i := range promise.Keeps(t, "T12 T13", "replica", kit.Rounds(200_000, 1_000_000)) {
+	for i := range total {
 		n := uint16(i)
 		if uint64(n) == next-1 {
 			continue // the one that is in flight
@@ -77,7 +83,13 @@ func TestALieDoesNotKeepAConnectionAlive(t *testing.T) {
 // time, and the end comes by the documented time.
 func TestResendsBackOffAndEnd(t *testing.T) {
 	promise.Keeps(t, "T14", "replica", 1)
-	w, x, c := connected(t, 14, Config{}, kit.Lan())
+	for seed := range uint64(2) {
+		resendsBackOffAndEnd(t, byTurns(seed))
+	}
+}
+
+func resendsBackOffAndEnd(t *testing.T, cfg Config) {
+	w, x, c := connected(t, 14, cfg, kit.Lan())
 	w.Pass(2500 * time.Millisecond)
 	heard := w.Now()
 	w.Partition(x.host, w.server, false)
@@ -112,14 +124,20 @@ func TestResendsBackOffAndEnd(t *testing.T) {
 // twentieth.
 func TestPoisonedTimes(t *testing.T) {
 	rng := kit.Rand(t)
-	w, x, c := connected(t, 15, Config{}, kit.Lan())
+	total := promise.Keeps(t, "T15", "replica", kit.Rounds(100_000, 1_000_000))
+	poisonedTimes(t, rng, Config{}, total/2)
+	poisonedTimes(t, rng, Config{NoBundles: true}, total-total/2)
+}
+
+func poisonedTimes(t *testing.T, rng *rand.Rand, cfg Config, total int) {
+	w, x, c := connected(t, 15, cfg, kit.Lan())
 	w.Pass(5 * time.Second)
 	w.Partition(x.host, w.server, false)
 	w.Partition(w.server, x.host, false)
 	now := w.Now()
 	last, at := x.ServerTime(now), now
 	var buf [2048]byte
-	for i := range promise.Keeps(t, "T15", "replica", kit.Rounds(100_000, 1_000_000)) {
+	for i := range total {
 		now = now.Add(time.Duration(rng.IntN(2000)) * time.Microsecond)
 		wrong := uint64(rng.Int64N(int64(20*time.Second/time.Microsecond))) - uint64(10*time.Second/time.Microsecond)
 		if rng.IntN(4) == 0 {
@@ -238,7 +256,8 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 	refused := uint64(0)
 	kit.Seeds(t, promise.Keeps(t, "T19", "replica", kit.Tier(2000, 10_000, 10_000)), func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 19))
-		tiny := Config{receiving: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}
+		cfg := byTurns(seed)
+		tiny := Config{NoBundles: cfg.NoBundles, receiving: reliable.ReceiveConfig{MaxReady: 60 + rng.IntN(200), MaxHeld: 60 + rng.IntN(200)}}
 		w := newWorld(t, seed, tiny, simnet.Profile{Delay: 5 * time.Millisecond, Loss: .1})
 		// The server reads one event now and then.
 		var got []byte
@@ -256,11 +275,11 @@ func TestWhatALimitRefusesComesAgain(t *testing.T) {
 				}
 			}
 		})
-		x := w.dial(0, Config{})
+		x := w.dial(0, cfg)
 		connected := func() bool { return x.State() == StateOpen && w.mux.Len() == 1 || x.State() == StateClosed }
 		w.Until("connected", 20*time.Second, connected)
 		if x.State() == StateClosed { // one in 10^5 loses all five of its sync.acks
-			x = w.dial(1, Config{})
+			x = w.dial(1, cfg)
 			w.Until("connected", 20*time.Second, connected)
 		}
 		const messages = 12
