@@ -91,7 +91,7 @@ func (b *blocks) next() (kind byte, err error) {
 	if err := b.header(); err != nil {
 		return 0, err
 	}
-	if string(b.buf.Bytes()) == logMagic { // a file that follows a file: a snapshot, and the entries since then
+	if b.buf.String() == logMagic { // a file that follows a file: a snapshot, and the entries since then
 		if err := b.fill(2); err != nil {
 			return 0, b.unsound(err, "a file's head is cut off")
 		}

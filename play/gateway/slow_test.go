@@ -64,7 +64,7 @@ func TestALongerPathIsNoQueue(t *testing.T) {
 
 func TestWhatAPlayerFeels(t *testing.T) {
 	t.Run("relay", slowRelay.Feels)
-	t.Run("duplex", slowDuplexed.Feels)
+	t.Run("duplex", insisting.Feels)
 }
 
 // slowWalker is a walker of the kit as an entity.

@@ -24,6 +24,10 @@ const (
 
 	// againBytes bounds the updates that are said again, as each connection keeps one. Larger ones are not worth the bytes.
 	againBytes = 256
+
+	// answerBeside is the size of a tick, in bytes, from which an answer is not told again. Whether the path is narrow may not be known yet, and behind so
+	// much an answer would find a full queue, or make one.
+	answerBeside = 4096
 )
 
 // keep has an update said again, so many times.

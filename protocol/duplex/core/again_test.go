@@ -25,27 +25,6 @@ func (s *chooser) watch() *[]told {
 	return &list
 }
 
-// A client drops what another datagram has overtaken. So its own element is the last of a tick, whoever chooses what the client is told.
-func TestTheOwnElementIsTheLastOfATick(t *testing.T) {
-	for _, chosen := range []bool{false, true} {
-		s := newChooser(t, Config{Resync: -1}, 100)
-		c, list := s.x.conn(), s.watch()
-		own := c.Player()
-		if own < 1 || own >= s.count {
-			t.Fatalf("the own element is %d: it would be the last in any order", own)
-		}
-		c.Choose(chosen)
-		s.tick(func() {
-			for sid := int16(1); chosen && sid <= s.count; sid++ {
-				c.Tell(sid)
-			}
-		})
-		if n := len(*list); n != 100 || (*list)[n-1].sid != own {
-			t.Errorf("chosen %v: %d updates, and the last is not of %d: %v", chosen, n, own, *list)
-		}
-	}
-}
-
 // What answers a player is told once more after a few milliseconds, unless something newer is.
 func TestAnAnswerIsToldTwice(t *testing.T) {
 	s := newChooser(t, Config{Resync: -1}, 20)
@@ -63,19 +42,15 @@ func TestAnAnswerIsToldTwice(t *testing.T) {
 	if mine := of(); len(mine) != 1 {
 		t.Fatalf("without a question: %v", mine)
 	}
-	for _, chosen := range []bool{false, true} {
-		c.Choose(chosen)
-		s.tick(func() {
-			c.Answer()
-			if chosen {
-				c.Tell(c.Player())
-			}
-		})
-		if mine := of(); len(mine) != 2 || mine[1].at-mine[0].at != againAfter || mine[0].value != mine[1].value || mine[1].value != string(valueOf(s.value)) {
-			t.Errorf("chosen %v: %v", chosen, mine)
-		}
+	s.tick(c.Answer)
+	if mine := of(); len(mine) != 2 || mine[1].at-mine[0].at != againAfter || mine[0].value != mine[1].value || mine[1].value != string(valueOf(s.value)) {
+		t.Errorf("with one: %v", mine)
 	}
-	c.Choose(false)
+	s.tick(func() { c.Answer(); c.e.view.busy = true })
+	if mine := of(); len(mine) != 1 {
+		t.Errorf("behind a large tick: %v", mine)
+	}
+	c.e.view.busy = false
 	for range 2 { // a tick of 5 ms
 		s.value++
 		s.set(c.Player(), s.value)

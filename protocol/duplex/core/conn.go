@@ -64,6 +64,7 @@ func (c *Conn) Pace() (budget, unacked int) {
 	}
 	beside := int(e.feed.bytes)
 	e.feed.bytes = 0
+	e.view.busy = beside > answerBeside
 	budget, unacked, probe := c.mux.hooks.Pace(c.mux.now, c, beside)
 	if probe && e.feed.up {
 		c.probe()
@@ -114,7 +115,8 @@ func (c *Conn) Tell(sid int16) (bytes int) {
 
 // Answer has the client's own element, whose SID is Player, told twice with the next Flush that has changed it: that is the answer to what the player
 // asked for, and nothing says whether a datagram has arrived. The second time is a few milliseconds later, so that a short burst of loss does not
-// take both.
+// take both. It is left out if ticks have so much to tell that the path may be full
+// (see answerBeside), and while the program chooses, as it does on a narrow path.
 func (c *Conn) Answer() { c.e.view.answers = true }
 
 // Spread sets how many bytes of a sync of all elements may go out before the next call, while the program chooses. It reports

@@ -43,13 +43,10 @@ func (e *Endpoint) Sync(now time.Time, sid int16, data []byte) error {
 // tellNow sends the present value of an element that the client knows, and returns how many bytes that takes on its way.
 func (e *Endpoint) tellNow(slot int32, el *element) int {
 	if e.feed.up && !e.view.elements.large.has(slot) {
-		if el.sid == e.player {
-			e.view.own, e.view.waits = slot, true
-		} else {
-			el.told++
-			e.stats.Updates++
-			e.putFeed(&Message{Kind: KindUpdate, SID: el.sid, Data: el.data})
-		}
+		el.told++
+		e.stats.Updates++
+		e.feed.forget(el.sid)
+		e.putFeed(&Message{Kind: KindUpdate, SID: el.sid, Data: el.data})
 		return datagramBytes + HeaderBytes + 3 + len(el.data)
 	}
 	e.tellOnMain(slot, el)

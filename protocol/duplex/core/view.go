@@ -13,17 +13,16 @@ type view struct {
 	all      bool
 	turned   bool // what it may see has changed since it looked
 	answers  bool // the client's own element is told twice: see Conn.Answer
-	waits    bool // it is told when the rest is: see nextUpdate
+	busy     bool // the last tick had so much to tell that nothing is told twice
 
 	// Its two places in the log: what lies behind them was not told on the feed, and
 	// on main. Each skips what is for the other.
 	onFeed, onMain uint64
 
 	// The sync of everything.
-	due         bool  // one is to begin
-	running     bool  // one has begun
-	chosen      bool  // the program chooses what the client is told: the log is not followed, and syncs are spread
-	own         int32 // the slot of the client's own element, while that waits
+	due         bool // one is to begin
+	running     bool // one has begun
+	chosen      bool // the program chooses what the client is told: the log is not followed, and syncs are spread
 	slot        int32
 	spread      int32     // bytes of it that may go out before the next tick
 	unconfirmed int32     // SYNC_ENDs without a SYNC_OK
@@ -144,21 +143,19 @@ func (e *Endpoint) skip() (onMain, onFeed bool) {
 	v, head := e.view, e.view.elements.head()
 	if v.chosen {
 		v.onMain, v.onFeed = head, head
-		return v.running && v.spread > 0, e.feed.loose.Len() > 0 || v.waits
+		return v.running && v.spread > 0, e.feed.loose.Len() > 0
 	}
 	_, v.onMain = v.next(e.mains(), v.onMain)
 	if _, v.onFeed = v.next(theFeeds, v.onFeed); !e.feed.up {
 		v.onFeed = v.onMain
 	}
-	return v.onMain < head, v.onFeed < head || v.waits
+	return v.onMain < head, v.onFeed < head
 }
 
 // turn has the places in the log follow the feed, as it comes and goes.
 func (v *view) turn(up bool) {
 	if !up {
 		v.onMain = min(v.onMain, v.onFeed) // what the feed did not carry is main's now
-		v.due = v.due || v.waits
-		v.waits = false
 	}
 	v.onFeed = v.onMain
 }
@@ -169,32 +166,19 @@ func (e *Endpoint) tellOnMain(slot int32, el *element) {
 	_ = e.putMain(&Message{Kind: KindSync, SID: el.sid, Data: el.data}) // if it fails, the connection ends
 }
 
-// nextUpdate writes the next element that has changed into buf, as an update. The client's own element is the last of a flush: a
-// receiver drops what another datagram has overtaken, so the last of those that leave together is the one that is never dropped.
+// nextUpdate writes the next element that has changed into buf, as an update.
 func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 	v := e.view
 	if v == nil || !e.feed.up || e.state != StateOpen {
 		return 0, false
 	}
-	head := v.elements.head()
 	slot, at := v.next(theFeeds, v.onFeed)
-	if at < head && v.elements.list[slot].sid == e.player {
-		v.own, v.waits = slot, true
-		slot, at = v.next(theFeeds, at+1)
-	}
-	if v.onFeed = at; at < head {
-		v.onFeed++
-	} else if slot = v.own; !v.nowOwn() {
+	if v.onFeed = at; at == v.elements.head() {
 		return 0, false
 	}
+	v.onFeed++
 	el := &v.elements.list[slot]
-	if el.sid == e.player {
-		e.feed.forget(el.sid)
-		if v.answers {
-			v.answers = false
-			e.feed.keep(e.now, el.sid, el.data, 1)
-		}
-	}
+	e.answer(el)
 	buf[0] = CodeUpdate
 	binary.BigEndian.PutUint16(buf[1:], uint16(el.sid))
 	e.stats.Updates++
@@ -202,11 +186,19 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 	return 3 + copy(buf[3:], el.data), true
 }
 
-// nowOwn reports whether the client's own element has waited for the rest, and is still there to be told.
-func (v *view) nowOwn() bool {
-	waited := v.waits
-	v.waits = false
-	return waited && v.elements.live.has(v.own) && v.wants(theFeeds, int(v.own>>6))>>(v.own&63)&1 != 0
+// answer has an element that is told now told again, if it is the client's own and answers what the player asked for. That is also
+// for receivers that drop what another datagram has overtaken: the second time comes behind the rest of the tick.
+func (e *Endpoint) answer(el *element) {
+	if el.sid != e.player {
+		return
+	}
+	e.feed.forget(el.sid)
+	if e.view.answers {
+		if e.view.answers = false; e.view.busy {
+			return
+		}
+		e.feed.keep(e.now, el.sid, el.data, 1)
+	}
 }
 
 // offer tells of an element on main, now or with the next sync of everything: what a client

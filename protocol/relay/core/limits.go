@@ -136,9 +136,10 @@ const (
 	// A probe is overdue that is overdueWait later than usual. While one is, a tick sends doubtBytes, and from manyDoubts
 	// on heldBytes, until heldProbes of those that were sent since are confirmed: a path that has become narrow gets no more before it is known how
 	// narrow. Probes that are lost by bad luck cost a tick or two of the far world, and
-	// less where more than badLuck of them are: there one that is overdue says little.
+	// less where more than badLuck of them are: there one that is overdue says little, and still less from worseLuck on.
 	manyDoubts  = 2
 	badLuck     = 1 << 16 / 200
+	worseLuck   = 1 << 16 / 10
 	overdueWait = 30 * time.Millisecond
 	doubtBytes  = 1200
 	heldBytes   = 600

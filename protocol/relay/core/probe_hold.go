@@ -18,8 +18,10 @@ func (p *probes) restrain(e *Endpoint, bytes int) int {
 		return min(bytes, int(p.most))
 	case p.overdue > 0 && p.loss < badLuck:
 		return min(bytes, doubtBytes)
-	case p.overdue > 0:
+	case p.overdue > 0 && p.loss < worseLuck:
 		return min(bytes, 2*doubtBytes)
+	case p.overdue > 0:
+		return min(bytes, 4*doubtBytes)
 	}
 	return bytes
 }
