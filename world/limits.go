@@ -118,7 +118,10 @@ const (
 	// noted of sessions, are taken all the same: less than 100 bytes for each of MaxPlayers.
 	fullEntry = 512 << 10
 
-	// maxEntry bounds what is taken for an entry in the search for a sound one.
+	// maxWordFull is how much of a kick's or an operator's text a full entry still takes, as it takes these in any case.
+	maxWordFull = 64
+
+	// maxEntry bounds what is taken for an entry: an item is two bytes in a file and hundreds in memory.
 	maxEntry = 2 << 20
 
 	// maxBlock bounds what a damaged size makes a reader take.
@@ -130,7 +133,7 @@ const (
 
 	// maxTailWork bounds the bytes that are summed in the search for a sound block behind one that is not: a forged file can have
 	// a size at every byte. It takes a second or so, and what is not found by then is damage.
-	maxTailWork = 256 * maxTail
+	maxTailWork = 16 * maxTail
 
 	// maxWordBytes bounds a line of chat, of the operator or a reason. It is more than a gateway takes.
 	maxWordBytes = 4096

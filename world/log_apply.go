@@ -61,6 +61,9 @@ func (s *Sim) ReadEntry(block []byte) (*Entry, error) {
 
 // read parses a block whose sum is right.
 func (e *Entry) read(s *Schema, block []byte) error {
+	if len(block) > blockHeader+maxEntry {
+		return damaged("an entry of %d bytes", len(block))
+	}
 	r := reading{b: block[blockHeader+1:]}
 	*e = Entry{
 		Tick: r.v(), Epoch: r.v(), Due: r.i(), Hash: r.u64(), Skipped: r.v(), Node: r.u64(),
@@ -79,7 +82,7 @@ func (e *Entry) read(s *Schema, block []byte) error {
 
 // Apply runs an entry that another Sim, or an earlier run of this one, has made: it compares the state, submits what is in it and
 // advances. Then Events has what came of it, and the caller tells its players the chat, the kicks and the answers of the entry. With
-// ErrStale and ErrDiverged nothing was changed. After ErrDamaged the Sim is of no use any more.
+// ErrStale, ErrDiverged and ErrOtherGame nothing was changed. After ErrDamaged the Sim is of no use any more.
 func (s *Sim) Apply(e *Entry) error {
 	if err := s.submitAll(e); err != nil {
 		return err
@@ -101,10 +104,15 @@ func (s *Sim) submitAll(e *Entry) error {
 	case e.Hash != s.world.Hash() && !l.renewed:
 		return fmt.Errorf("%w: before tick %d", ErrDiverged, e.Tick)
 	}
+	for it := range e.Of(ItemVersion) {
+		if string(it.Text) != s.game.Version {
+			return fmt.Errorf("%w: %q, and this is %q", ErrOtherGame, it.Text, s.game.Version)
+		}
+	}
 	if s.recorder != nil {
 		s.recorder.write(e.block)
 	}
-	on := l.on
+	defer func(on bool) { l.on = on }(l.on)
 	l.on = false
 	for i := range e.Items {
 		it := &e.Items[i]
@@ -113,7 +121,7 @@ func (s *Sim) submitAll(e *Entry) error {
 			return fmt.Errorf("%w in the entry of tick %d", err, e.Tick)
 		}
 	}
-	l.on, l.sealed = on, true
+	l.sealed = true
 	l.epoch, l.due = e.Epoch, max(l.due, e.Due)
 	s.roll.sweep(l.due)
 	return nil
@@ -135,9 +143,6 @@ func (s *Sim) redo(it *Item) error {
 			s.roll.know(it.Player, it.newest)
 		}
 	case ItemVersion:
-		if string(it.Text) != s.game.Version {
-			return fmt.Errorf("%w: %q, and this is %q", ErrOtherGame, it.Text, s.game.Version)
-		}
 		s.log.renewed = false
 	case ItemEnd:
 		s.log.ended = true

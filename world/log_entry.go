@@ -5,6 +5,7 @@ import "encoding/binary"
 // A ledger makes the entries of a log. It is off until Keep or Record: then no byte is encoded.
 type ledger struct {
 	on     bool
+	kept   bool // by Keep: who has switched it on looks at Full
 	sealed bool // the entry of the next tick is made
 	asked  bool // something was submitted since the last tick
 	ended  bool
@@ -28,6 +29,12 @@ type ledger struct {
 // server from all others; no client may know it. epoch is at least that of the log so far: it is one more for each server that takes
 // a room over.
 func (s *Sim) Keep(node, epoch uint64) {
+	s.write(node, epoch)
+	s.log.kept = true
+}
+
+// write has items written from now on.
+func (s *Sim) write(node, epoch uint64) {
 	if s.log.asked {
 		panic("world: Keep after something was submitted for the next tick")
 	}
@@ -68,7 +75,7 @@ func (s *Sim) From(o Origin) bool {
 
 // Full reports whether the entry of the next tick takes no more requests, as it has 512 KiB. Join then returns ErrLater, and Steer, Act and
 // Chat return Later: the caller keeps the request and submits it after the next Advance. Without Keep it is always false.
-func (s *Sim) Full() bool { return s.log.on && len(s.log.items) >= fullEntry }
+func (s *Sim) Full() bool { return s.log.kept && len(s.log.items) >= fullEntry }
 
 // Chat puts a player's line into the log. The world has no part in it: whoever runs the log tells its players.
 func (s *Sim) Chat(p PlayerID, text []byte) Reason {
@@ -110,8 +117,12 @@ func (s *Sim) Answer(why Reason) {
 }
 
 func (s *Sim) word(kind ItemKind, p PlayerID, text []byte) {
+	most := maxWordBytes
+	if s.Full() {
+		most = maxWordFull
+	}
 	if s.note(kind, p) {
-		s.log.items = appendText(s.log.items, text[:min(len(text), maxWordBytes)])
+		s.log.items = appendText(s.log.items, text[:min(len(text), most)])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // A LogReader reads the entries of a file.
@@ -169,6 +170,9 @@ func (b *blocks) unsound(err error, what string) error {
 func (b *blocks) findSound(tail []byte) bool {
 	work := 0
 	for at := 1; at+blockHeader < len(tail); at++ {
+		if work > maxTailWork {
+			return true // made to take long: no machine leaves such a tail
+		}
 		end := b.soundEnd(tail, at, &work)
 		if end < 0 {
 			continue
@@ -179,7 +183,7 @@ func (b *blocks) findSound(tail []byte) bool {
 		for end > 0 && end < len(tail) {
 			end = b.soundEnd(tail, end, &work)
 		}
-		if end == len(tail) || work > maxTailWork {
+		if end == len(tail) {
 			return true
 		}
 	}
@@ -228,22 +232,22 @@ func nodeOf(block []byte) (uint64, bool) {
 
 // hear notes which servers have made entries of the file.
 func (b *blocks) hear(block []byte) {
-	if node, ok := nodeOf(block); ok && len(b.nodes) < maxNodes && !b.has(node) {
-		b.nodes = append(b.nodes, node)
+	node, ok := nodeOf(block)
+	if !ok || b.has(node) {
+		return
 	}
+	if len(b.nodes) == maxNodes {
+		b.nodes = slices.Delete(b.nodes, 0, 1) // the newest make what may be torn
+	}
+	b.nodes = append(b.nodes, node)
 }
 
 func (b *blocks) has(node uint64) bool {
-	for _, n := range b.nodes {
-		if n == node {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.nodes, node)
 }
 
 // knows reports whether an entry is of one of these, or of the first of the file.
 func (b *blocks) knows(block []byte) bool {
 	node, ok := nodeOf(block)
-	return ok && (len(b.nodes) == 0 || b.has(node))
+	return ok && node != 0 && (len(b.nodes) == 0 || b.has(node)) // 0 is that of a recording alone, as everybody knows
 }

@@ -561,3 +561,40 @@ func TestSizesOfEntries(t *testing.T) {
 		}
 	}
 }
+
+// A tail can be made so that each of its bytes seems to begin a block. It is not searched for ever.
+func TestATailThatIsMadeToTakeLong(t *testing.T) {
+	s := newSim(t, Config{})
+	file := append(s.AppendHead(nil), bytes.Repeat([]byte{4, 0, 0x1f, 0}, maxTail/4-1)...)
+	l, err := NewLogReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Next(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Only who keeps the log has to hold requests back when an entry is full: nobody else looks at it.
+func TestARecordingAloneIsNeverFull(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		s := newSim(t, Config{})
+		if kept {
+			s.Keep(1, 1)
+		}
+		if err := s.Record(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		for range fullEntry/maxWordBytes + 1 {
+			s.Say(make([]byte, maxWordBytes))
+		}
+		if s.Full() != kept {
+			t.Errorf("kept %v: full %v", kept, s.Full())
+		}
+		before := len(s.log.items)
+		s.Say(make([]byte, maxWordBytes))
+		if grown := len(s.log.items) - before; kept == (grown > maxWordBytes) {
+			t.Errorf("kept %v: a word took %d bytes", kept, grown)
+		}
+	}
+}

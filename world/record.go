@@ -29,7 +29,7 @@ func (s *Sim) Record(w io.Writer) error {
 	}
 	s.recorder = &recorder{w: w}
 	if !s.log.on {
-		s.Keep(0, 0)
+		s.write(0, 0)
 	}
 	if s.now != 0 {
 		s.publish() // hidden fields were not compared so far

@@ -79,6 +79,7 @@ type player struct {
 	sim     *Sim
 	load    loading // a snapshot that is being read
 	running bool    // the inputs of a tick are known, its outcome is not
+	skips   bool    // the entry before was left out, and so is its state
 	report  Report
 }
 
@@ -106,6 +107,9 @@ func (p *player) handle(kind byte) error {
 		return p.oldInputs()
 	case kind == blockEntry && p.in.version == logVersion && !p.running:
 		return p.entry()
+	case kind == blockState && p.skips:
+		p.skips = false
+		return nil
 	case kind == blockState && p.running:
 		p.running = false
 		return p.compare()
@@ -158,7 +162,9 @@ func (p *player) entry() error {
 	if err := e.read(s.schema, p.in.block); err != nil {
 		return err
 	}
+	p.skips = false
 	if e.Tick < s.now && p.report.Ticks == 0 {
+		p.skips = true
 		return nil // the snapshot is newer than the beginning of the log
 	}
 	if e.Epoch < s.log.epoch {

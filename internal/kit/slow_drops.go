@@ -45,7 +45,7 @@ func (d Slow) BearsBadLuck(t *testing.T) {
 	}
 	most := 0.
 	for _, loss := range dropLosses {
-		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss}, 12) // relay has 86% at a tenth, and single runs differ by 5%
+		given := d.given(t, SlowPath{For: 20 * time.Second, Loss: loss}, 12) // single runs differ by 5%
 		if most = max(most, given); given < .85*most {
 			t.Errorf("loss %v: %.0f bytes a second, without loss %.0f", loss, given, most)
 		}

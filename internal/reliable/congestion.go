@@ -223,8 +223,12 @@ func (c *congestion) noteLoss() {
 	}
 	// The path's own: then nothing is gained by the smaller window, and a start that it has cut short goes on.
 	c.tolerance = min(max(after, c.lossBefore)*3/2, mostTolerance)
+	if c.mode != alone || c.over > 0 {
+		return // something else has made it smaller since then
+	}
 	c.setWindow(max(c.window, c.before))
-	if c.cut && c.mode == alone {
+	if c.cut {
+		c.cut = false
 		c.enter(starting)
 	}
 }

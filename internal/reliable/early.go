@@ -121,9 +121,11 @@ const rideAfter = time.Millisecond
 // asked notes that a packet leaves whose copies may ride along, and returns how long the first of them waits for that: twice as long if
 // most packets were followed in time.
 func (e *early) asked(at, rtt time.Duration) time.Duration {
-	if e.met {
+	switch {
+	case at == e.since: // another packet of the same datagram
+	case e.met:
 		e.rides = min(e.rides+1, maxRides)
-	} else if e.rides > 0 {
+	case e.rides > 0:
 		e.rides--
 	}
 	e.met, e.since = false, at

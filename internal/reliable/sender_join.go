@@ -41,7 +41,7 @@ func (s *Sender) Join(now time.Time, room int) (Transmission, bool) {
 	}
 	if s.copies.count|s.later.count > 0 {
 		if id, ok := s.pollCopies(at, room, false); ok {
-			s.copyLeads = !s.joined
+			s.copyLeads = s.copyLeads || !s.joined
 			return s.out(s.flights.at(id), true)
 		}
 	}

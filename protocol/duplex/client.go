@@ -106,8 +106,8 @@ func (c *Client) Update(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Update(now, sid, data) })
 }
 
-// Insist is Update for a value that may be the last for a while, as where a player steers: it is sent up to three times within
-// a few milliseconds, unless another one follows, so that a lost datagram costs little. The server is told of each that arrives.
+// Insist is Update for a value that may be the last for a while, as where a player steers: it is sent again
+// after 8 and after 32 ms, unless another one or a query follows, so that a lost datagram costs little. The server is told of each that arrives.
 func (c *Client) Insist(sid int16, data []byte) error {
 	return c.do(func(now time.Time) error { return c.core.Insist(now, sid, data) })
 }

@@ -98,7 +98,7 @@ func (c *Conn) Path() pace.Estimate {
 // Choose sets whether the program chooses which changes this client is told, and when: with Tell. It is for a client whose
 // path cannot take all of them. Otherwise each Flush sends them all. What the program has not told when it stops to choose it can
 // tell then. Else that is told with the next change, or sync of everything.
-func (c *Conn) Choose(on bool) { c.e.view.chosen, c.e.view.spread = on, 0 }
+func (c *Conn) Choose(on bool) { c.e.view.chosen, c.e.view.answers, c.e.view.spread = on, false, 0 }
 
 // Tell sends the present value of an element that this client may see, and returns the bytes that it takes on its way: none
 // if the client is told otherwise, as it does not know the element yet, or as the program does not choose and the next Flush will.

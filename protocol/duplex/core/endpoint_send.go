@@ -19,13 +19,16 @@ func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	return nil
 }
 
-// Insist is Update for a value that may be the last for a while, as where a player steers: it is sent up to three times within a few
-// milliseconds, unless another one follows. The peer is told of each that arrives.
+// Insist is Update for a value that may be the last for a while, as where a player steers: on the feed it is sent again after 8 and after 32 ms,
+// unless another one or a query follows. A sender that goes on says its last value again after 40 and after 160 ms. The peer is told of each that
+// arrives.
 func (e *Endpoint) Insist(now time.Time, sid int16, data []byte) error {
 	if err := e.Update(now, sid, data); err != nil {
 		return err
 	}
-	e.feed.keep(now, sid, data, 2)
+	if e.feed.up && HeaderBytes+3+len(data) <= e.cfg.MaxUpdate {
+		e.feed.keep(now, sid, data, 2)
+	}
 	return nil
 }
 

@@ -43,6 +43,9 @@ func (e *Endpoint) Query(now time.Time, on Channel, code uint8, data []byte) (id
 	if err := e.ready(now, &m); err != nil {
 		return 0, err
 	}
+	if e.feed.again != nil {
+		e.feed.again.left = 0 // what was said before must not come behind it
+	}
 	fits := HeaderBytes+1+len(data) <= e.cfg.MaxUpdate
 	if on == Feed && !e.cfg.rules.queries[code-FirstQuery].Idempotent {
 		return 0, ErrNotIdempotent

@@ -22,11 +22,11 @@ const (
 	answerBytes = 256
 )
 
-// Answer has what has changed of an entity since the last Replicate told twice, a few milliseconds apart, if packets are lost on the path and it is not
-// narrow: the player asked for that, and waits to see it. Call it before Replicate.
+// Answer has what has changed of an entity since the last Replicate told twice, a few milliseconds apart, if packets are lost on the path:
+// the player asked for that, and waits to see it. On a narrow path it is a few bytes of what the tick may use. Call it before Replicate.
 func (c *Conn) Answer(e *Entity) {
 	v := c.endpoint.view
-	if v == nil || e == nil || !c.endpoint.sender.Doubling() || c.endpoint.sender.Narrow() {
+	if v == nil || e == nil || !c.endpoint.sender.Doubling() {
 		return
 	}
 	v.answer = answer{v.seen[e], v.told, c.mux.now.Add(answerAfter)}
