@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"parley/internal/pace"
 )
 
 // told is an update that came, and when.
@@ -46,11 +48,15 @@ func TestAnAnswerIsToldTwice(t *testing.T) {
 	if mine := of(); len(mine) != 2 || mine[1].at-mine[0].at != againAfter || mine[0].value != mine[1].value || mine[1].value != string(valueOf(s.value)) {
 		t.Errorf("with one: %v", mine)
 	}
-	s.tick(func() { c.Answer(); c.e.view.busy = true })
-	if mine := of(); len(mine) != 1 {
-		t.Errorf("behind a large tick: %v", mine)
+	c.mux.hooks.Pace = func(time.Time, *Conn, int) (int, int, bool) { return pace.Unlimited, 0, false }
+	for beside, want := range map[int32]int{answerBeside: 2, answerBeside + 1: 1} {
+		s.tick(func() { c.e.feed.bytes = beside; c.Pace(); c.Answer() })
+		if mine := of(); len(mine) != want {
+			t.Errorf("behind a tick of %d bytes: %v", beside, mine)
+		}
 	}
-	c.e.view.busy = false
+	c.e.feed.bytes = 0
+	c.Pace()
 	for range 2 { // a tick of 5 ms
 		s.value++
 		s.set(c.Player(), s.value)
