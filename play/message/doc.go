@@ -20,6 +20,9 @@
 //	duplex.go   codes, and messages of duplex alone
 //	record.go   entities in stamp and relay
 //	chunk.go    terrain
+//	pass.go     what a client shows to get in
+//	entered.go  what a client is told when it has entered: its session, and the world
+//	stamp.go    inputs that know their tick, and what became of them
 //
 // Realm has messages of its own for all of this: package parley/play/schema translates the values.
 //

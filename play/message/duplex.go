@@ -12,13 +12,22 @@ const (
 	DuplexSay     = 65 // AppendSized: text
 	DuplexTerrain = 66 // AppendPlace; the reply is a chunk
 	DuplexPass    = 67 // AppendSized: a pass, before CONN_OK or CONN_FAILED; the reply is the client's own SID i16
+	DuplexConfirm = 68 // no data: the client has its Session
+	DuplexStamped = 70 // AppendDuplexAct
+
+	// DuplexReply is added to the code of a query for the code of its reply.
+	DuplexReply = 128
 )
 
-// The SIDs of duplex that stand for events, not for entities. Each event is sent once,
-// with SYNC_MSG.
+// The SIDs of duplex that stand for events, not for entities. Each event is sent once. SIDs from -3 to -6 are only for clients
+// that have sent DuplexPass.
 const (
-	DuplexSaid = -1 // AppendDuplexSaid
-	DuplexDone = -2 // AppendDuplexDone
+	DuplexSaid    = -1 // SYNC_MSG: AppendDuplexSaid
+	DuplexDone    = -2 // SYNC_MSG: AppendDuplexDone
+	DuplexSession = -3 // SYNC_MSG: Session
+	DuplexWorld   = -5 // SYNC_MSG: World
+	DuplexTick    = -5 // UPDATE_MSG: Fate, then AppendElement of the client's own entity
+	DuplexSteer   = -6 // from the client, UPDATE_MSG, or SYNC_MSG without a feed: AppendDuplexSteer
 )
 
 // The statuses of duplex's replies. Any other status is the number of a world.Reason.

@@ -90,7 +90,7 @@ func ParseSaid(b []byte) (name, text []byte, ok bool) {
 	return name, r.rest(), r.OK()
 }
 
-func appendName(b []byte, name string) []byte {
+func appendName[T string | []byte](b []byte, name T) []byte {
 	name = name[:min(len(name), math.MaxUint8)]
 	return append(append(b, byte(len(name))), name...)
 }
@@ -147,6 +147,14 @@ func (r *reader) u32(field string) uint32 {
 		high, low = low, high
 	}
 	return uint32(high)<<16 | uint32(low)
+}
+
+func (r *reader) u64(field string) uint64 {
+	high, low := r.u32(field), r.u32(field)
+	if !r.big {
+		high, low = low, high
+	}
+	return uint64(high)<<32 | uint64(low)
 }
 
 func (r *reader) f32(field string) float32 { return math.Float32frombits(r.u32(field)) }

@@ -3,6 +3,7 @@ package message
 import (
 	"bytes"
 	"encoding/hex"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func codecs(t testing.TB, sim *world.Sim) map[string]codec {
 			return AppendSized(nil, data), ok
 		}, false}
 	}
-	return map[string]codec{
+	all := map[string]codec{
 		"replica: `steer`": steer(Little), "relay: 0 to": steer(Big), "duplex: UPDATE_MSG of own SID": steer(Big),
 		"replica: `throw` of a client": {AppendParams(nil, throw.Fields, []world.Value{one, two}, Little), func(b []byte) ([]byte, bool) {
 			params, ok := ParseParams(throw, b, Little)
@@ -187,6 +188,8 @@ func codecs(t testing.TB, sim *world.Sim) map[string]codec {
 		}, true},
 		"replica: `terrain` of the server": terrain(Little), "duplex: reply 194": terrain(Big),
 	}
+	maps.Copy(all, entryCodecs(t, sim))
+	return all
 }
 
 // The examples of the page are what we write, each is read to what was written, and a message that is cut off or too long is none.

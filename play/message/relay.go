@@ -8,8 +8,8 @@ import (
 
 // The first byte of a relay payload to the server.
 const (
-	RelaySteer = 0 // AppendSteer
-	RelayAct   = 1 // AppendAct
+	RelaySteer = 0 // AppendSteer, then a Stamp or nothing
+	RelayAct   = 1 // AppendAct, then a Stamp or nothing
 	RelaySay   = 2 // text
 )
 
@@ -19,7 +19,10 @@ const (
 	RelayDone     = 1 // AppendRelayDone
 	RelaySaid     = 2 // AppendSaid
 	RelayYou      = 3 // AppendRelayYou
+	RelaySession  = 4 // Session, unordered
 	RelayRefused  = 5 // text: why the client is not let in
+	RelayWorld    = 7 // World, unordered
+	RelayTick     = 8 // Fate, then records with the client's own entity first, unreliable
 )
 
 // AppendRelayYou appends "entity u16": the client's own.

@@ -6,13 +6,17 @@ import (
 	"parley/world"
 )
 
-// The names of replica's messages. In addition, each action has a message with the action's name.
+// The names of replica's messages. In addition, each action has a message with the action's name: its parameters,
+// and from the client a Stamp or nothing.
 const (
-	ReplicaPass    = "parley.pass" // from the client: a pass
-	ReplicaYou     = "parley.you"  // from the server: the Link of the client's own entity
-	ReplicaSteer   = "steer"       // from the client: AppendSteer
-	ReplicaChat    = "chat"        // from the client: text; from the server: AppendSaid
-	ReplicaTerrain = "terrain"     // from the client: AppendPlace; from the server: AppendChunk
+	ReplicaPass    = "parley.pass"    // from the client: a pass
+	ReplicaYou     = "parley.you"     // from the server: the Link of the client's own entity
+	ReplicaSession = "parley.session" // from the server: Session, reliable
+	ReplicaWorld   = "parley.world"   // from the server: World, ordered
+	ReplicaTick    = "parley.tick"    // from the server: Fate, unreliable
+	ReplicaSteer   = "steer"          // from the client: AppendSteer, then a Stamp or nothing
+	ReplicaChat    = "chat"           // from the client: text; from the server: AppendSaid
+	ReplicaTerrain = "terrain"        // from the client: AppendPlace; from the server: AppendChunk
 )
 
 // ReplicaEntity is the first variable of each kind in the link table: the number of the entity. Entities refer to each other by
