@@ -91,7 +91,14 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
+		Judge: func(c *duplex.Conn, pass []byte) {
+			status, answer := d.judge(c, pass)
+			if !answer {
+				status = duplexcore.NoReply
+			}
+			c.AnswerPass(status, 0, nil)
+		},
+		Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
 	}
 }
 

@@ -39,7 +39,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	for i := uint64(0); ; i++ {
 		left := false
 		if err := h.Do(func() {
-			c := h.Scene().Player(1)
+			c := h.mux.ByID(1)
 			if left = c == nil; left {
 				return
 			}
@@ -117,7 +117,7 @@ func TestFloodsShareTheServer(t *testing.T) {
 	shares := func() (n [floods]uint64) {
 		if err := h.Do(func() {
 			for i := range n {
-				n[i] = h.Scene().Player(int16(i + 1)).Stats().MainIn
+				n[i] = h.mux.ByID(int16(i + 1)).Stats().MainIn
 			}
 		}); err != nil {
 			t.Fatal(err)

@@ -148,8 +148,13 @@ func (s *Server) FeedAddr() netip.AddrPort { return s.shell.Addr() }
 // ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
-// Scene returns what the server shows its clients. Only the handler and a function given to Do may use it.
+// Scene returns what the server shows clients that it has put into no other scene. Only the handler and a function given to Do may
+// use it.
 func (s *Server) Scene() *Scene { return &s.mux.Scene }
+
+// NewScene returns a new scene, which is empty. Conn.AnswerPass and Conn.Place put clients into it. Only the handler and a function
+// given to Do may call it and use the scene.
+func (s *Server) NewScene() *Scene { return s.mux.NewScene() }
 
 // Stats returns the counters. It works after Close, too. Like Do it pauses the loop, for as long as it
 // takes to visit each connection.

@@ -80,7 +80,7 @@ func (s *Server) turn() {
 	s.events() // who was only waiting for its last bytes is over now
 }
 
-// events hands events to the handler. Events of connections that never joined go to the
+// events hands events to the handler. Ends of connections that neither joined nor showed a pass go to the
 // log only.
 func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
@@ -95,7 +95,10 @@ func (s *Server) events() {
 			}
 			if !c.Joined() {
 				s.log.Debug("turned away", "peer", c.MainAddr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
-				continue
+				if !c.Showed() {
+					continue
+				}
+				break // the program has seen its pass
 			}
 			s.log.Info("left", "peer", c.MainAddr(), "player", c.Player(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}

@@ -183,7 +183,7 @@ func playOverSockets(t *testing.T, server, client *tls.Config) {
 	}
 	if err := h.Do(func() {
 		for range 50 {
-			if err := h.Scene().Player(1).Sync(-1, longLine); err != nil {
+			if err := h.mux.ByID(1).Sync(-1, longLine); err != nil {
 				t.Error(err)
 			}
 		}

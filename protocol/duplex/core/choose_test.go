@@ -104,7 +104,7 @@ func TestASyncIsSpread(t *testing.T) {
 	c := s.x.conn()
 	s.run(2 * time.Second) // so that another may begin
 	c.Choose(true)
-	c.Resync()
+	c.resync()
 	before, ticks := c.Stats().MainOutBytes, 0
 	synced := s.x.synced
 	for ; s.x.synced == synced; ticks++ {

@@ -148,7 +148,7 @@ func TestAMainThatBreaks(t *testing.T) {
 	if x.closed == nil || x.closed.Reason != ReasonLost || x.closed.Text != "connection reset" || !x.closed.Remote {
 		t.Errorf("the client saw %v", x.closed)
 	}
-	if w.log[len(w.log)-1] != "closed: main was lost" || len(w.mux.feeds)+len(w.mux.players)+w.mux.Len() != 0 {
+	if w.log[len(w.log)-1] != "closed: main was lost" || len(w.mux.feeds)+len(w.mux.ids)+w.mux.Len() != 0 {
 		t.Errorf("the server saw %s and has %d", w.log[len(w.log)-1], w.mux.Len())
 	}
 }

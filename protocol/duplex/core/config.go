@@ -63,10 +63,11 @@ type Config struct {
 	WaitingPerAddress int
 
 	// Judge is called by a server for the pass that a client shows, as the data of the query that the
-	// schema marks (Query.Pass). It returns the status of the reply, 0 if the pass is good, and whether
-	// to send a reply. Default: there are no passes, and the status is 1. The bytes of pass are valid
-	// only during the call. Judge runs on the server's loop and must not block.
-	Judge func(c *Conn, pass []byte) (status uint8, answer bool)
+	// schema marks (Query.Pass). The program answers with Conn.AnswerPass, at once or later. A client may show another pass after the answer, at most 8 in all. Only the verdict on the newest
+	// counts. Default: there are no passes, and the status is 1. The bytes of pass are valid only during the
+	// call. Judge runs on the server's loop and must not block. EventClosed comes for each client
+	// that Judge was told of, whether it has joined or not.
+	Judge func(c *Conn, pass []byte)
 
 	// Enter, if set, is called by a server when a player is about to enter: its CONN_OK or CONN_FAILED
 	// has come. It returns "" to let the player enter, or the reason to refuse it, which is logged. The
@@ -74,15 +75,17 @@ type Config struct {
 	Enter func(c *Conn) string
 
 	// Pass is the pass that a client shows before it joins, as the data of the query that the schema
-	// marks. Default: none, and the query is not sent.
+	// marks: with the size before it, if the schema has one there. If the pass is refused, Close.Status says
+	// why. Default nil: the query is not sent.
 	Pass []byte
 
-	// TakeID chooses the id of a new player, from 1 to MaxPlayer and not in use. If it returns 0, no id
-	// is free, and the player is refused. FreeID is called when an id is no longer in use. joined says
-	// whether its player was ever in the game. If not, no other client was told of it. Without these
-	// functions, ids are used in turn from 1 to MaxPlayer. Both run on the server's loop.
+	// TakeID chooses the id of a new connection's feed, from 1 to MaxPlayer and not in use. It is also the SID
+	// of the player's own element, unless AnswerPass gives another. If TakeID returns 0, no id is free, and the
+	// player is refused. FreeID is called when an id is no longer in use. seen says whether it was the SID of
+	// a player in the game. If not, no other client was told of it. Without these functions, ids are used in
+	// turn from 1 to MaxPlayer. Both run on the server's loop.
 	TakeID func() int16
-	FreeID func(player int16, joined bool)
+	FreeID func(id int16, seen bool)
 
 	// AnyFeedAddr allows a feed from another address than that of its main, as some networks give a
 	// client two addresses. By default that is refused, so that an attacker who learns or guesses a

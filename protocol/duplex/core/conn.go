@@ -10,8 +10,28 @@ import (
 // The calls of a Conn are made now, which is the time of the newest call of the Mux's
 // Handle* or Advance.
 
-// Player returns the player's id, 0 before it is given. A game may use it as the SID (element id) of the player's own element.
+// Player returns the SID (element id) of the player's own element: the one that AnswerPass gave, else the id of the feed. It is 0
+// before that is given.
 func (c *Conn) Player() int16 { return c.e.Player() }
+
+// FeedID returns the id that CONN_INIT_REP gave, 0 before: "CONN_INIT_REP's id then names the feed alone".
+func (c *Conn) FeedID() int16 { return c.e.player }
+
+// Place puts a client into a scene, of which it sees all elements at first. Call it before the client is told anything of another
+// one: from Config.Enter, or the handler of EventJoined at the latest. If the scene was closed, the client is told REFUSED.
+func (c *Conn) Place(s *Scene) {
+	switch {
+	case c.e.state >= StateClosing || s == c.scene:
+		return
+	case s.closed:
+		c.Refuse("the scene was closed")
+		return
+	case !c.told.began.IsZero() || len(c.told.known) > 0:
+		panic("duplex: Place of a client that was told of another scene")
+	}
+	c.scene.remove(c)
+	s.add(c)
+}
 
 // MainAddr returns the client's address on main.
 func (c *Conn) MainAddr() netip.AddrPort { return c.e.MainAddr() }
@@ -30,10 +50,10 @@ func (c *Conn) Joined() bool { return c.e.joined }
 
 // Show makes an element visible to this client from the next Flush on. At first, all elements are visible. The element
 // need not exist yet.
-func (c *Conn) Show(sid int16) { c.e.view.show(c.mux.elements.slotOf(sid), true) }
+func (c *Conn) Show(sid int16) { c.e.view.show(c.scene.elements.slotOf(sid), true) }
 
 // Hide makes an element invisible to this client; see Show.
-func (c *Conn) Hide(sid int16) { c.e.view.show(c.mux.elements.slotOf(sid), false) }
+func (c *Conn) Hide(sid int16) { c.e.view.show(c.scene.elements.slotOf(sid), false) }
 
 // ShowAll makes every element visible to this client from the next Flush on.
 func (c *Conn) ShowAll() {
@@ -49,7 +69,7 @@ func (c *Conn) HideAll() {
 
 // Sees reports whether this client may see an element.
 func (c *Conn) Sees(sid int16) bool {
-	slot, ok := c.mux.elements.slots[sid]
+	slot, ok := c.scene.elements.slots[sid]
 	return ok && c.e.view.sees(slot) || !ok && c.e.view.all
 }
 
@@ -81,7 +101,7 @@ func (c *Conn) Pace() (budget, unacked int) {
 func (c *Conn) probe() {
 	m := Message{Kind: KindSync, SID: math.MaxInt16, Data: gone}
 	r := &c.mux.cfg.rules.elements[FromServer]
-	if c.e.state == StateOpen && r.kinds && !r.moments[m.SID] && c.mux.elements.get(m.SID) == nil && c.mux.cfg.rules.check(FromServer, &m) == nil {
+	if c.e.state == StateOpen && r.kinds && !r.moments[m.SID] && c.scene.elements.get(m.SID) == nil && c.mux.cfg.rules.check(FromServer, &m) == nil {
 		_ = c.e.putMain(&m) // if it fails, the connection ends
 		c.mux.touch(c)
 	}
@@ -103,12 +123,12 @@ func (c *Conn) Choose(on bool) { c.e.view.chosen, c.e.view.answers, c.e.view.spr
 // Tell sends the present value of an element that this client may see, and returns the bytes that it takes on its way: none
 // if the client is told otherwise, as it does not know the element yet, or as the program does not choose and the next Flush will.
 func (c *Conn) Tell(sid int16) (bytes int) {
-	slot, ok := c.mux.elements.slots[sid]
-	if !ok || c.e.state != StateOpen || !c.e.view.known.has(slot) || !c.mux.elements.live.has(slot) || !c.e.view.sees(slot) ||
-		!c.e.view.chosen && c.mux.elements.dirty.has(slot) {
+	slot, ok := c.scene.elements.slots[sid]
+	if !ok || c.e.state != StateOpen || !c.e.view.known.has(slot) || !c.scene.elements.live.has(slot) || !c.e.view.sees(slot) ||
+		!c.e.view.chosen && c.scene.elements.dirty.has(slot) {
 		return 0
 	}
-	bytes = c.e.tellNow(slot, &c.mux.elements.list[slot])
+	bytes = c.e.tellNow(slot, &c.scene.elements.list[slot])
 	c.mux.load(c)
 	return bytes
 }
@@ -127,12 +147,6 @@ func (c *Conn) Spread(bytes int) (syncing bool) {
 		c.mux.touch(c)
 	}
 	return v.running || v.due
-}
-
-// Resync sends this client all elements that it may see once more.
-func (c *Conn) Resync() {
-	c.e.view.request()
-	c.mux.touch(c)
 }
 
 // Update sends the value of an element to this client alone. The value lasts until Scene.Set sets one for all. Use it only
@@ -162,12 +176,6 @@ func (c *Conn) Query(on Channel, code uint8, data []byte) (id uint32, err error)
 	return c.e.Query(c.mux.now, on, code, data)
 }
 
-// Cancel gives up a query: nobody waits for its reply. See Endpoint.Cancel.
-func (c *Conn) Cancel(id uint32) {
-	c.e.Cancel(c.mux.now, id)
-	c.mux.touch(c)
-}
-
 // Reply answers a query of this client. See Endpoint.Reply.
 func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
 	defer c.mux.touch(c)
@@ -179,6 +187,7 @@ func (c *Conn) Reply(id uint32, status uint8, data []byte) error {
 func (c *Conn) Refuse(why string) {
 	if c.e.state < StateClosing {
 		c.mux.stats.Refused++
+		c.e.now = c.mux.now
 		c.e.refused(why)
 	}
 	c.mux.touch(c)
@@ -187,11 +196,5 @@ func (c *Conn) Refuse(why string) {
 // Close ends the connection when the queue of main is written. See Endpoint.Close.
 func (c *Conn) Close(text string) {
 	c.e.Close(c.mux.now, text)
-	c.mux.touch(c)
-}
-
-// Cut ends the connection at once. See Endpoint.Abort.
-func (c *Conn) Cut(text string) {
-	c.e.Abort(c.mux.now, text)
 	c.mux.touch(c)
 }

@@ -296,7 +296,7 @@ func TestChurn(t *testing.T) {
 	if grown := shelltest.LiveHeap() - before; grown > 64<<10 && !kit.Race {
 		t.Errorf("%d connections left %d bytes", n, grown)
 	}
-	if r.mux.Len()+len(r.mux.players)+len(r.mux.feeds)+r.mux.porch.Len()+r.mux.joined != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {
+	if r.mux.Len()+len(r.mux.ids)+len(r.mux.feeds)+r.mux.porch.Len()+r.mux.joined != 0 || !r.mux.conns.Idle() || r.mux.streams.Len() != 0 {
 		t.Error("something is left in the tables")
 	}
 }

@@ -36,9 +36,9 @@ type element struct {
 	told uint64 // how often it was sent since Scene.Told
 }
 
-func newElements() *elements {
+func newElements() elements {
 	// Positions begin at 1, so that 0 is none.
-	return &elements{slots: map[int16]int32{}, base: 1, newest: 1}
+	return elements{base: 1, newest: 1}
 }
 
 // head is the position that the log grows at.
@@ -57,6 +57,9 @@ func (t *elements) get(sid int16) *element {
 func (t *elements) slotOf(sid int16) int32 {
 	slot, ok := t.slots[sid]
 	if !ok {
+		if t.slots == nil {
+			t.slots = map[int16]int32{} // most scenes of a server may be empty
+		}
 		slot = int32(len(t.list))
 		t.slots[sid] = slot
 		t.list = append(t.list, element{sid: sid})

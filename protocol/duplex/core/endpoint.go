@@ -23,6 +23,9 @@ var (
 	// ErrBusy means that too many queries wait for their replies. On the feed, it also means
 	// that a query of this code waits, or waited a moment ago. Try again later.
 	ErrBusy = errors.New("duplex: too many queries wait for their replies: try again later")
+	// ErrNoFeed means that an update goes on the feed alone, and that there is no feed, or that it is too
+	// large for a datagram.
+	ErrNoFeed = errors.New("duplex: the update goes on the feed alone, and does not fit or there is no feed")
 	// ErrNotIdempotent means that a query on the feed is not marked idempotent in the schema.
 	ErrNotIdempotent = errors.New("duplex: the query is not idempotent: send it on main, or mark it in the schema")
 	// ErrNoQuery means that there is no such query, or that it was already replied to.
@@ -62,7 +65,7 @@ type Endpoint struct {
 	side   Side // which we are
 	state  State
 	player int16
-	sid    int16 // at a client: the id in the reply to its pass, if it differs from player; else 0
+	sid    int16 // the own SID, if the reply to a pass has given one; else 0
 	token  int32
 	entry  entry     // a client's
 	joined bool      // EventJoined was told
@@ -157,9 +160,8 @@ func newEndpoint(now time.Time, side Side, main netip.AddrPort, c *Config, s *Sh
 // State returns the state of the connection.
 func (e *Endpoint) State() State { return e.state }
 
-// Player returns the player's id, 0 before it is given. A game may use it as the SID (element
-// id) of the player's own element. For a client with a pass, it is the id in the reply to the
-// pass.
+// Player returns the SID (element id) of the player's own element, 0 before it is given. It is the
+// id of CONN_INIT_REP, or for a client with a pass the SID in the reply to the pass.
 func (e *Endpoint) Player() int16 {
 	if e.sid != 0 {
 		return e.sid
@@ -267,7 +269,7 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 	}
 	if e.closing.due {
 		e.closing.due = false
-		return Event{Kind: EventClosed, Close: e.closing.close}, true
+		return Event{Kind: EventClosed, Close: e.closing.close, Goodbye: e.closing.goodbye}, true
 	}
 	return Event{}, false
 }

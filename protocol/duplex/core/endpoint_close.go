@@ -8,6 +8,8 @@ type closing struct {
 	until time.Time // in StateClosing
 	due   bool      // EventClosed was not polled yet
 
+	goodbye bool // the peer closed main in good order, before we did
+
 	// written: nothing was left to be written, so that the peer may get all of it.
 	written bool
 }
@@ -57,6 +59,8 @@ func (e *Endpoint) HandleEnd(now time.Time, text string) {
 	case e.state == StateClosing:
 		e.end(e.closing.close)
 	case text == "":
+		// A message that was cut short is not how anybody takes leave.
+		e.closing.goodbye = e.stream.Held() == 0 && e.state != StateClosed
 		e.end(Close{Reason: ReasonPeer, Remote: true})
 	default:
 		e.end(Close{Reason: ReasonLost, Remote: true, Text: text})

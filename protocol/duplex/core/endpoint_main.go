@@ -42,9 +42,10 @@ func (e *Endpoint) early(code uint8) bool {
 	return code == e.cfg.rules.pass && code != 0
 }
 
-// readsOn reports whether the next message of main may be read.
+// readsOn reports whether the next message of main may be read. What follows a pass waits for the verdict, in the order in
+// which it came: a CONN_OK, and what a client sends that takes itself for joined.
 func (e *Endpoint) readsOn() bool {
-	return e.inbox.hasRoom() && e.owed.hasRoom()
+	return e.inbox.hasRoom() && e.owed.hasRoom() && !(e.view != nil && e.view.conn.entry.judging)
 }
 
 func (e *Endpoint) handleMain(now time.Time, m *Message) {
@@ -89,14 +90,27 @@ func (e *Endpoint) handleConnInitRep(now time.Time, m *Message) {
 	e.player, e.token = m.Player, m.Token
 	e.state = StateJoining
 	e.feed.giveUp = now.Add(e.cfg.FeedWait)
-	if e.cfg.Pass != nil {
-		e.entry.asked = true
-		if e.putMain(&Message{Kind: KindQuery, Code: e.cfg.rules.pass, Data: e.cfg.Pass}) != nil {
-			e.end(Close{Reason: ReasonOverflow, Text: "no room for the pass"})
-			return
-		}
+	if e.cfg.Pass != nil && !e.showPass() {
+		return
 	}
 	e.feedInit(now)
+}
+
+// showPass sends the pass, and reports whether it has.
+func (e *Endpoint) showPass() bool {
+	m := Message{Kind: KindQuery, Code: e.cfg.rules.pass, Data: e.cfg.Pass}
+	err := ErrCode
+	if m.Code != 0 {
+		err = e.cfg.rules.check(FromClient, &m)
+	}
+	if err == nil {
+		err = e.putMain(&m)
+	}
+	if err != nil {
+		e.end(Close{Reason: ReasonClosed, Text: "the pass cannot be sent: " + err.Error()})
+	}
+	e.entry.asked = true
+	return err == nil
 }
 
 // passJudged hears what the server says of the pass: "Reply 195 is status u8 and, with 0, the own SID i16: what counts from
@@ -104,7 +118,7 @@ func (e *Endpoint) handleConnInitRep(now time.Time, m *Message) {
 func (e *Endpoint) passJudged(m *Message) {
 	e.entry.asked = false
 	if m.Status != 0 {
-		e.end(Close{Reason: ReasonRefused, Remote: true, Text: fmt.Sprintf("the pass was refused with status %d", m.Status)})
+		e.end(Close{Reason: ReasonRefused, Remote: true, Status: m.Status, Text: fmt.Sprintf("the pass was refused with status %d", m.Status)})
 		return
 	}
 	if len(m.Data) == 2 {

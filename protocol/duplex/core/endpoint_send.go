@@ -6,13 +6,17 @@ import (
 
 // Update sends the present value of the element sid on the feed. It goes over main while there
 // is no feed, or if it is too large for a datagram: "updates then go both ways as SYNC_MSG". On
-// the feed it may be lost, and is never delivered after a newer one.
+// the feed it may be lost, and is never delivered after a newer one. An update that Elements.Updates
+// has does not go over main: Update returns ErrNoFeed.
 func (e *Endpoint) Update(now time.Time, sid int16, data []byte) error {
 	if err := e.ready(now, &Message{Kind: KindUpdate, SID: sid, Data: data}); err != nil {
 		return err
 	}
 	e.feed.forget(sid)
 	if !e.feed.up || HeaderBytes+3+len(data) > e.cfg.MaxUpdate {
+		if _, only := e.cfg.rules.elements[e.side].updates[sid]; only {
+			return ErrNoFeed
+		}
 		return e.putMain(&Message{Kind: KindSync, SID: sid, Data: data})
 	}
 	e.putFeed(&Message{Kind: KindUpdate, SID: sid, Data: data})

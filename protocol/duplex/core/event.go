@@ -55,6 +55,11 @@ type Event struct {
 	ID      uint32
 	Data    []byte
 	Close   Close
+
+	// Goodbye, for EventClosed, means that the peer closed main in good order, between two messages: "has no goodbye: close
+	// main". It is false if main was reset, timed out or broke, and if we closed it. Over plain TCP, the system of a
+	// process that was killed says goodbye in its name, if that has read all that came. Over TLS it cannot.
+	Goodbye bool
 }
 
 // Reason is the reason why a connection ended.
@@ -94,6 +99,7 @@ func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
 type Close struct {
 	Reason Reason
 	Remote bool   // the peer ended it
+	Status uint8  // at a client whose pass was refused: the status of the reply
 	Text   string // more about the reason
 }
 

@@ -291,7 +291,7 @@ func TestReplaysAreRefused(t *testing.T) {
 		replay("after close", g.feed)
 		other := r.join("10.0.0.2") // who may have the id, and has another token
 		other.e.player = g.e.player
-		r.mux.players[g.e.player] = other.Conn
+		r.mux.ids[g.e.player] = other.Conn
 		wrong := r.mux.stats.Bound
 		for _, b := range caught {
 			r.mux.HandleDatagram(r.now, g.feed, b)
@@ -302,7 +302,7 @@ func TestReplaysAreRefused(t *testing.T) {
 		r.mux = NewMux(r.now, Config{Schema: gameSchema}, newShared(rng.Uint64()), keyOf(1))
 		g2 := r.join("10.0.0.2")
 		g2.e.player = g.e.player
-		r.mux.players[g.e.player] = g2.Conn
+		r.mux.ids[g.e.player] = g2.Conn
 		for _, b := range caught {
 			r.mux.HandleDatagram(r.now, g.feed, b)
 		}

@@ -92,6 +92,10 @@ const (
 	// maxRefusedPasses is how many passes of one main may be refused: "the third refusal
 	// […] closes".
 	maxRefusedPasses = 3
+
+	// maxPasses is how many passes one main may show at all. A client needs one. Without a bound, somebody with a good
+	// pass could have it judged again and again until the join timeout.
+	maxPasses = 8
 )
 
 // connectRate and networkRate are how many mains of an address, and of a /24 or /56 network, get an answer to their

@@ -12,22 +12,20 @@ import (
 	"parley/internal/roster"
 )
 
-// Mux is the pure core of a server: a Scene, the connections and their feeds. It has the same methods as Endpoint, for all
-// connections. Accept adds the main of a new connection.
-type Mux struct{ Scene }
+// Mux is the pure core of a server: the connections, their feeds and their scenes. It has the same methods as Endpoint, for
+// all connections. Accept adds the main of a new connection.
+type Mux struct {
+	Scene // of the connections that are put into no other
 
-// Scene is what a server shows its clients: the elements, and the players who see them.
-type Scene struct {
 	cfg    *Config
 	shared *Shared
 	now    time.Time
 	down   bool // shutting down: nobody is let in
 
-	elements *elements
-	conns    *roster.Roster[*Conn] // by the address of main
-	players  map[int16]*Conn
-	feeds    map[netip.AddrPort]*Conn
-	lastID   int16
+	conns  *roster.Roster[*Conn] // by the address of main
+	ids    map[int16]*Conn       // by the id that CONN_INIT_REP gave
+	feeds  map[netip.AddrPort]*Conn
+	lastID int16
 
 	porch   *admission.Porch[*Conn] // mains that have not joined
 	joined  int                     // players, including those whose EventClosed was not polled yet
@@ -90,13 +88,14 @@ type Conn struct {
 	//lint:ignore U1000 the roster reaches it by a method of its own
 	member
 	mux       *Mux
-	carrier   any  // what brings the bytes of main
-	streaming bool // in Mux.streams
+	scene     *Scene
+	index     int32 // in Scene.conns
+	streaming bool  // in Mux.streams
+	carrier   any   // what brings the bytes of main
 
-	place    *admission.Place[*Conn] // until it has joined
-	counted  bool                    // among the players
-	passed   bool                    // the last pass that it showed was good
-	refusals uint8                   // passes that were refused
+	place   *admission.Place[*Conn] // until it has joined
+	counted bool                    // among the players
+	entry   passes
 
 	// Owner is for the program's own use, such as its player.
 	Owner any
@@ -109,15 +108,15 @@ type member = roster.Member
 
 // NewMux returns the core of a server. The key makes it unpredictable which sources share a slot in its tables.
 func NewMux(now time.Time, c Config, s *Shared, key [32]byte) *Mux {
-	m := &Mux{Scene{
+	m := &Mux{
 		cfg: c.fill(), shared: s, now: now,
-		elements: newElements(),
-		conns:    roster.New[*Conn](),
-		players:  map[int16]*Conn{},
-		feeds:    map[netip.AddrPort]*Conn{},
-		key:      key,
-		former:   admission.NewIgnored(key),
-	}}
+		conns:  roster.New[*Conn](),
+		ids:    map[int16]*Conn{},
+		feeds:  map[netip.AddrPort]*Conn{},
+		key:    key,
+		former: admission.NewIgnored(key),
+	}
+	m.Scene = Scene{mux: m, elements: newElements()}
 	per := m.cfg.WaitingPerAddress
 	m.porch = admission.NewPorch[*Conn](admission.PorchConfig{Host: per, Network: 8 * per})
 	if per >= 0 {
@@ -126,15 +125,15 @@ func NewMux(now time.Time, c Config, s *Shared, key [32]byte) *Mux {
 	return m
 }
 
-// Player returns the connection of a player, nil if there is none.
-func (m *Scene) Player(id int16) *Conn { return m.players[id] }
+// ByID returns the connection that CONN_INIT_REP has given an id, nil if there is none.
+func (m *Mux) ByID(id int16) *Conn { return m.ids[id] }
 
-// Conns yields all connections, including those that have not joined. Do not call PollEvent while ranging over them: it
-// forgets connections that have ended.
-func (m *Scene) Conns() iter.Seq[*Conn] { return m.conns.All() }
+// Len returns the number of connections, of all scenes.
+func (m *Mux) Len() int { return m.conns.Len() }
 
-// Len returns the number of connections.
-func (m *Scene) Len() int { return m.conns.Len() }
+// Conns yields all connections, of all scenes, including those that have not joined. Do not call PollEvent while ranging
+// over them: it forgets connections that have ended.
+func (m *Mux) Conns() iter.Seq[*Conn] { return m.conns.All() }
 
 // Stats returns the counters.
 func (m *Mux) Stats() MuxStats { return m.stats }
@@ -146,83 +145,6 @@ func (m *Mux) Traffic() Stats {
 		sums.Add(&s, &c.e.stats)
 	}
 	return s
-}
-
-// Set sets the value of the element sid. The next Flush sends it to the clients that may see it. Set returns ErrSID or
-// ErrSize if the data does not fit the schema. Data with kind 0 removes the element: see Elements.Kinds.
-func (m *Scene) Set(sid int16, data []byte) error {
-	r := &m.cfg.rules.elements[FromServer]
-	if r.moments[sid] {
-		return ErrSID
-	}
-	if err := m.cfg.rules.check(FromServer, &Message{Kind: KindSync, SID: sid, Data: data}); err != nil {
-		return err
-	}
-	if r.isGone(data) {
-		m.Remove(sid)
-		return nil
-	}
-	m.elements.set(sid, data, HeaderBytes+3+len(data) > m.cfg.MaxUpdate)
-	return nil
-}
-
-// Element returns the value of an element. The bytes are valid until the next Set or Remove.
-func (m *Scene) Element(sid int16) (data []byte, ok bool) {
-	el := m.elements.get(sid)
-	if el == nil {
-		return nil, false
-	}
-	return el.data, true
-}
-
-// Told returns how often an element was sent to clients since the last call, 0 if there is no such element.
-func (m *Scene) Told(sid int16) (n uint64) {
-	if el := m.elements.get(sid); el != nil {
-		n, el.told = el.told, 0
-	}
-	return n
-}
-
-// Remove removes an element. Clients that know it are told.
-func (m *Scene) Remove(sid int16) {
-	slot, ok := m.elements.remove(sid)
-	if !ok {
-		return
-	}
-	for c := range m.conns.All() {
-		if c.e.view.known.has(slot) {
-			c.e.retire(slot, sid)
-			m.touch(c)
-		}
-	}
-}
-
-// Flush sends all changes since the last Flush to the clients that may see them: on the feed for elements that a client
-// knows, on main for new ones. Call it once a tick.
-func (m *Scene) Flush() {
-	m.elements.flush()
-	least := m.elements.head()
-	for c := range m.conns.All() {
-		if c.e.state != StateOpen {
-			continue
-		}
-		v := c.e.view
-		onMain, onFeed := c.e.skip() // first, so that what look tells on main is not the feed's too
-		c.e.look()
-		if onMain || v.due {
-			m.touch(c)
-		} else if onFeed || c.e.out.size > 0 {
-			m.load(c)
-		}
-		least = min(least, v.onFeed, v.onMain)
-	}
-	m.elements.trim(least)
-	if m.elements.crowded() {
-		moved := m.elements.compact()
-		for c := range m.conns.All() {
-			c.e.view.onFeed, c.e.view.onMain = moved(c.e.view.onFeed), moved(c.e.view.onMain)
-		}
-	}
 }
 
 // HandleDatagram takes a datagram from any address.
@@ -300,7 +222,8 @@ func (m *Mux) Shutdown(now time.Time, text string) {
 func (m *Mux) Abort(now time.Time, text string) {
 	m.Shutdown(now, text)
 	for c := range m.conns.All() {
-		c.Cut(text)
+		c.e.Abort(now, text)
+		m.touch(c)
 	}
 }
 
@@ -332,7 +255,7 @@ func (m *Mux) JoinTimeout() time.Duration { return m.cfg.JoinTimeout }
 func (m *Mux) Now() time.Time { return m.now }
 
 // touch notes that a connection was called: it may have events, datagrams and bytes.
-func (m *Scene) touch(c *Conn) {
+func (m *Mux) touch(c *Conn) {
 	m.conns.Touch(c)
 	if !c.streaming {
 		c.streaming = true
@@ -342,7 +265,7 @@ func (m *Scene) touch(c *Conn) {
 
 // load notes that a connection was given something to send. If that went to its feed, it has neither events nor bytes, and
 // nobody need look.
-func (m *Scene) load(c *Conn) {
+func (m *Mux) load(c *Conn) {
 	if c.e.out.size > 0 || c.e.state != StateOpen {
 		m.touch(c)
 	} else {

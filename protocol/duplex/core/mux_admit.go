@@ -31,8 +31,8 @@ func (m *Mux) Accept(now time.Time, main netip.AddrPort) *Conn {
 		return nil
 	}
 	c.place = place
-	c.told = view{elements: m.elements, all: true, conn: c}
-	c.e.view = &c.told
+	c.told.conn, c.e.view = c, &c.told
+	m.Scene.add(c)
 	m.conns.Add(main, c)
 	m.touch(c)
 	return c
@@ -55,7 +55,7 @@ func (m *Mux) admit(c *Conn) {
 	for c.e.token == 0 {
 		c.e.token = int32(m.shared.Rand.Uint32())
 	}
-	m.players[c.e.player] = c
+	m.ids[c.e.player] = c
 	c.e.state = StateJoining
 	_ = c.e.putMain(&Message{Kind: KindConnInitRep, Player: c.e.player, Token: c.e.token})
 }
@@ -80,47 +80,12 @@ func (m *Mux) refusal(from netip.AddrPort) string {
 // full reports whether there are as many players as may be.
 func (m *Mux) full() bool { return m.joined >= m.cfg.MaxPlayers }
 
-// mayEnter says why a player who would enter may not, or nothing: "Who enters a full game is told so."
-func (c *Conn) mayEnter() string {
-	switch {
-	case c.refusals > 0 && !c.passed:
-		return "its pass was refused"
-	case c.mux.full():
-		return "server full"
-	case c.mux.cfg.Enter != nil:
-		return c.mux.cfg.Enter(c)
-	}
-	return ""
-}
-
-// judge answers a pass: "reply 195 with a status other than 0; the third refusal, or CONN_OK after one, closes".
-func (c *Conn) judge(m *Message) {
-	status, answer := uint8(1), true
-	if c.e.cfg.Judge != nil {
-		status, answer = c.e.cfg.Judge(c, m.Data)
-	}
-	if c.passed = status == 0; !c.passed {
-		c.refusals++
-		c.mux.stats.BadPass++
-	}
-	if answer {
-		reply := Message{Kind: KindReply, Code: m.Code + ReplyOffset, Status: status}
-		if c.passed {
-			reply.Data = binary.BigEndian.AppendUint16(nil, uint16(c.e.player))
-		}
-		_ = c.e.putMain(&reply) // if there is no room for it, the client has read nothing so far
-	}
-	if c.refusals >= maxRefusedPasses {
-		c.e.leave(Close{Reason: ReasonRefused, Text: "too many passes were refused"})
-	}
-}
-
 // takeID returns an id that no player has. They go round, so that one is used again as
 // late as can be.
 func (m *Mux) takeID() int16 {
 	if m.cfg.TakeID != nil {
 		id := m.cfg.TakeID()
-		if id < 0 || m.players[id] != nil {
+		if id < 0 || m.ids[id] != nil {
 			panic("duplex: TakeID returned an id that is negative or in use")
 		}
 		return id
@@ -129,7 +94,7 @@ func (m *Mux) takeID() int16 {
 		if m.lastID == MaxPlayer {
 			m.lastID = 0
 		}
-		if m.lastID++; m.players[m.lastID] == nil {
+		if m.lastID++; m.ids[m.lastID] == nil {
 			return m.lastID
 		}
 	}
@@ -138,7 +103,7 @@ func (m *Mux) takeID() int16 {
 
 // handleFeedInit takes a FEED_INIT from anyone.
 func (m *Mux) handleFeedInit(now time.Time, from netip.AddrPort, d *Datagram) {
-	c := m.players[d.Player]
+	c := m.ids[d.Player]
 	// The one who has the feed is heard whatever others send in its name.
 	holds := c != nil && c.e.feed.peer == from
 	switch {
@@ -235,16 +200,17 @@ func (m *Mux) forget(c *Conn) {
 	if c.counted {
 		m.joined--
 	}
-	if c.e.player != 0 && m.players[c.e.player] == c {
-		delete(m.players, c.e.player)
+	if c.e.player != 0 && m.ids[c.e.player] == c {
+		delete(m.ids, c.e.player)
 		if m.cfg.FreeID != nil {
-			m.cfg.FreeID(c.e.player, c.Joined())
+			m.cfg.FreeID(c.e.player, c.Joined() && !c.entry.named)
 		}
 	}
 	if m.feeds[c.e.feed.peer] == c {
 		delete(m.feeds, c.e.feed.peer)
 		m.former.Add(m.now, c.e.feed.peer)
 	}
+	c.scene.remove(c)
 	m.conns.Remove(c.e.main, c)
 	m.stats.Ended++
 	sums.Add(&m.past, &c.e.stats)

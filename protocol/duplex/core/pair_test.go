@@ -225,6 +225,12 @@ func eventText(ev Event) string {
 	return ev.Kind.String()
 }
 
+// resync has a client told everything once more.
+func (c *Conn) resync() {
+	c.e.view.request()
+	c.mux.touch(c)
+}
+
 // conn is the server's side of a client.
 func (x *client) conn() *Conn { return x.pipe.conn }
 

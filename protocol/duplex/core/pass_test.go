@@ -13,15 +13,16 @@ import (
 
 // passRoom is a room that wants the pass "good".
 func passRoom(t *testing.T) *room {
-	judge := func(c *Conn, pass []byte) (uint8, bool) {
+	judge := func(c *Conn, pass []byte) {
 		switch string(pass[2:]) {
 		case "good":
 			c.Owner = "good"
-			return 0, true
+			c.AnswerPass(0, 0, nil)
 		case "silent":
-			return 3, false
+			c.AnswerPass(NoReply, 0, nil)
+		default:
+			c.AnswerPass(3, 0, nil)
 		}
-		return 3, true
 	}
 	enter := func(c *Conn) string {
 		if c.Owner != "good" {
@@ -122,15 +123,16 @@ func TestAClientShowsItsPass(t *testing.T) {
 		feed bool
 	}{{"good", perfect, true}, {"good", simnet.Profile{Loss: 1}, false}, {"bad", perfect, false}} {
 		judged := false
-		judge := func(c *Conn, pass []byte) (uint8, bool) {
+		judge := func(c *Conn, pass []byte) {
 			judged = true
 			if c.Joined() {
 				t.Error("it has joined before its pass was looked at")
 			}
 			if bytes.Equal(pass, passOf("good")[1:]) {
-				return 0, true
+				c.AnswerPass(0, 0, nil)
+			} else {
+				c.AnswerPass(3, 0, nil)
 			}
-			return 3, true
 		}
 		enter := func(*Conn) string {
 			if !judged {
@@ -142,7 +144,7 @@ func TestAClientShowsItsPass(t *testing.T) {
 		x := w.dial(0)
 		if tt.pass == "bad" {
 			w.runUntil("refused", func() bool { return x.closed != nil }, 6*time.Second)
-			if x.closed.Reason != ReasonRefused || !x.closed.Remote {
+			if x.closed.Reason != ReasonRefused || !x.closed.Remote || x.closed.Status != 3 {
 				t.Errorf("%v", x.closed)
 			}
 			continue

@@ -40,6 +40,10 @@ type Elements struct {
 	Sizes  map[int16]Size
 	Others Size
 
+	// Updates has the sizes of SIDs whose update has another form than their sync. Such an update goes on the
+	// feed alone: on main, it would be read as a sync.
+	Updates map[int16]Size
+
 	// Kinds means that data begins with a byte for its kind, where 0 is none: "an element that
 	// is gone is a SYNC_MSG of its SID with a kind byte 0". Without Kinds, a client learns that
 	// an element is gone only with the next sync of all elements.
@@ -213,6 +217,7 @@ type rules struct {
 
 type elementRules struct {
 	sizes   map[int16]Size
+	updates map[int16]Size
 	others  Size
 	kinds   bool
 	moments map[int16]bool
@@ -252,7 +257,7 @@ func (s *Schema) compile() *rules {
 }
 
 func (e *Elements) compile() elementRules {
-	r := elementRules{sizes: e.Sizes, others: e.Others, kinds: e.Kinds, moments: map[int16]bool{}}
+	r := elementRules{sizes: e.Sizes, updates: e.Updates, others: e.Others, kinds: e.Kinds, moments: map[int16]bool{}}
 	for _, sid := range e.Moments {
 		r.moments[sid] = true
 	}
@@ -278,6 +283,9 @@ func (e *elementRules) isGone(data []byte) bool { return e.kinds && len(data) ==
 func (r *rules) check(from Side, m *Message) error {
 	switch m.Kind {
 	case KindUpdate, KindSync:
+		if size, ok := r.elements[from].updates[m.SID]; ok && m.Kind == KindUpdate {
+			return sized(size, m.Data, MaxData)
+		}
 		size, err := r.elements[from].size(m.SID)
 		if err != nil {
 			return err

@@ -28,6 +28,7 @@ type stage struct {
 	e     *Endpoint
 	conn  *Conn
 	ports uint16 // of guessers so far
+	waits bool   // what was sent last on main was not read
 
 	shared *Shared
 	buf    [1 << 16]byte
@@ -38,6 +39,7 @@ type message struct {
 	name string
 	main func(s *stage) []byte
 	feed func(s *stage) (from netip.AddrPort, b []byte)
+	act  func(s *stage) // of our own program, not a message
 	end  bool
 }
 
@@ -66,6 +68,7 @@ var (
 	goodQuery   = Message{Kind: KindQuery, Code: 65, Data: []byte("abcd")}
 	otherQuery  = Message{Kind: KindQuery, Code: 66}
 	goodPass    = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 1, 'T'}}
+	slowPass    = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 2, 'T', 'T'}}
 	badPass     = Message{Kind: KindQuery, Code: 67, Data: []byte{0, 0}}
 	strayReply  = Message{Kind: KindReply, Code: 66 + ReplyOffset}
 	unknownSize = Message{Kind: KindUpdate, SID: 5, Data: []byte{9, 9}}
@@ -140,6 +143,10 @@ var serverMessages = []message{
 	onMain("query", goodQuery),
 	onMain("query with a good pass", goodPass),
 	onMain("query with a bad pass", badPass),
+	onMain("query with a pass that takes time to judge", slowPass),
+	{name: "the verdict: good", act: func(s *stage) { s.conn.AnswerPass(0, 0, nil) }},
+	{name: "the verdict: refused", act: func(s *stage) { s.conn.AnswerPass(3, 0, nil) }},
+	{name: "no verdict", act: func(s *stage) { s.conn.AnswerPass(NoReply, 0, nil) }},
 	onMain("reply", goodReply),
 	onMain("reply without a query", strayReply),
 	onMain("malformed", Message{Kind: KindUpdate, SID: 5, Data: noise[:8]}),
@@ -168,7 +175,7 @@ var serverMessages = []message{
 
 var (
 	clientStates = []string{"connecting", "joining", "open", "open, no feed", "closing", "closed"}
-	serverStates = []string{"none", "connecting", "joining, no feed", "joining", "open", "open, no feed", "closing", "closed"}
+	serverStates = []string{"none", "connecting", "joining, no feed", "joining", "judging, no feed", "judging", "open", "open, no feed", "closing", "closed"}
 )
 
 // last is the SEQ of the newest datagram that the endpoint took.
@@ -196,11 +203,14 @@ func (s *stage) confirm(n int) {
 // stageConfig is ready, as to make a schema so takes longer than a step.
 var stageConfig = *Config{Schema: gameSchema, TakeID: func() int16 { return stagePlayer }, Judge: judgeStage}.fill()
 
-func judgeStage(_ *Conn, pass []byte) (status uint8, answer bool) {
-	if len(pass) == 2 {
-		return 3, true
+// judgeStage judges at once, but for a pass of two bytes.
+func judgeStage(c *Conn, pass []byte) {
+	switch len(pass) {
+	case 2:
+		c.AnswerPass(3, 0, nil)
+	case 3:
+		c.AnswerPass(0, 0, nil)
 	}
-	return 0, true
 }
 
 func newStage(t testing.TB, side Side, state string) *stage {
@@ -236,7 +246,9 @@ func (s *stage) Begin(state string) {
 	if s.side == FromServer {
 		ways = map[string][]string{
 			"joining, no feed": {"CONN_INIT"}, "joining": {"CONN_INIT", "feed: FEED_INIT"}, "open": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
-			"open, no feed": {"CONN_INIT", "feed: FEED_INIT", "CONN_FAILED"}, "closing": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
+			"judging, no feed": {"CONN_INIT", "query with a pass that takes time to judge"},
+			"judging":          {"CONN_INIT", "feed: FEED_INIT", "query with a pass that takes time to judge"},
+			"open, no feed":    {"CONN_INIT", "feed: FEED_INIT", "CONN_FAILED"}, "closing": {"CONN_INIT", "feed: FEED_INIT", "CONN_OK"},
 		}
 	}
 	for _, name := range ways[state] {
@@ -276,7 +288,11 @@ func (s *stage) deliver(m message) {
 	case m.main != nil && s.mux == nil:
 		s.e.HandleBytes(s.now, m.main(s))
 	case m.main != nil && s.conn != nil:
-		s.mux.HandleBytes(s.now, s.conn, m.main(s))
+		b := m.main(s)
+		s.waits = s.mux.HandleBytes(s.now, s.conn, b) < len(b)
+	case m.act != nil && s.conn != nil:
+		s.mux.Advance(s.now)
+		m.act(s)
 	case m.feed != nil:
 		from, b := m.feed(s)
 		if s.mux == nil {
@@ -315,10 +331,14 @@ func (s *stage) State() string {
 	if s.e.state == StateOpen && !s.e.feed.up {
 		return "open, no feed"
 	}
-	if s.mux != nil && s.e.state == StateJoining && !s.e.feed.peer.IsValid() {
-		return "joining, no feed"
+	state := s.e.state.String()
+	if s.conn != nil && s.conn.judged() {
+		state = "judging"
 	}
-	return s.e.state.String()
+	if s.mux != nil && s.e.state == StateJoining && !s.e.feed.peer.IsValid() {
+		state += ", no feed"
+	}
+	return state
 }
 
 // fates are the counters of the table.
@@ -340,6 +360,7 @@ func (s *stage) counters() (all [len(fates)]uint64) {
 
 func (s *stage) Give(m int) string {
 	before := s.counters()
+	s.waits = false
 	s.deliver(s.messages()[m])
 	state := s.State()
 	words, reason := s.poll()
@@ -349,11 +370,14 @@ func (s *stage) Give(m int) string {
 			words = append(words, name)
 		}
 	}
+	if s.waits {
+		words = append(words, "waits")
+	}
 	if reason != "" {
 		state += " (" + reason + ")"
 	}
 	if s.conn != nil {
-		s.conn.refusals = 0 // each step begins without any
+		s.conn.entry.refused, s.conn.entry.shown = 0, 0 // each step begins without any
 	}
 	if s.e != nil { // what the game would do
 		s.e.owed = owed{}

@@ -130,7 +130,7 @@ func TestAClientSeesWhatItMay(t *testing.T) {
 	check("when some are gone")
 	see(6)
 	w.run(2 * time.Second)
-	x.conn().Resync()
+	x.conn().resync()
 	check("after a sync of everything")
 	if got := only(x.events, "gone"); !slices.Equal(got, []string{"gone 1", "gone 2", "gone 3", "gone 4", "gone 0"}) {
 		t.Errorf("%q", got)
@@ -284,7 +284,8 @@ func TestAClientsStateIsBounded(t *testing.T) {
 func TestTheLogOfChanges(t *testing.T) {
 	r := kit.Rand(t)
 	for round := range max(kit.Rounds(300, 3000), 50) {
-		e := newElements()
+		table := newElements()
+		e := &table
 		many := []int{10, 150}[r.IntN(2)]
 		readers := make([]reader, 2+r.IntN(4))
 		for i := range readers {
@@ -487,7 +488,7 @@ func TestASyncThatHasBegunTellsNothingTwice(t *testing.T) {
 	// The second half is gone while a second sync runs.
 	w.run(time.Second)
 	before := x.Stats().MainIn
-	x.conn().Resync()
+	x.conn().resync()
 	w.flush(20 * time.Millisecond)
 	for sid := range int16(count / 2) {
 		x.conn().Hide(count/2 + sid)

@@ -29,7 +29,8 @@ func TestTrafficNeverFalls(t *testing.T) {
 			x.host.Poke()
 		case 1:
 			if x.conn() != nil {
-				x.conn().Cut("")
+				x.conn().e.Abort(w.mux.now, "")
+				w.mux.touch(x.conn())
 			}
 		}
 		for c := range w.mux.Conns() {

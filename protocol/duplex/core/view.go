@@ -33,6 +33,12 @@ type view struct {
 	conn    *Conn // whose it is
 }
 
+// reset has the client see all elements of a scene, of which it was told nothing.
+func (v *view) reset(t *elements) {
+	v.elements, v.except, v.known, v.all, v.turned, v.slot = t, nil, nil, true, false, 0
+	v.onFeed, v.onMain = t.head(), t.head()
+}
+
 // gone is the data of an element that is no more.
 var gone = []byte{0}
 
@@ -189,7 +195,7 @@ func (e *Endpoint) nextUpdate(buf []byte) (int, bool) {
 // answer has an element that is told now told again, if it is the client's own and answers what the player asked for. That is also
 // for receivers that drop what another datagram has overtaken: the second time comes behind the rest of the tick.
 func (e *Endpoint) answer(el *element) {
-	if el.sid != e.player {
+	if el.sid != e.Player() {
 		return
 	}
 	e.feed.forget(el.sid)
