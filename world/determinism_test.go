@@ -16,8 +16,18 @@ import (
 // wander runs a world with players who come, go and do things, and returns a hash over the hashes
 // of all its ticks. One input in late comes late, so that the world goes back.
 func wander(t testing.TB, seed uint64, ticks, crowd, late int) uint64 {
+	return wanderIn(t, testGame(), 0, seed, ticks, crowd, late)
+}
+
+// aimAbout is wander in a game that asks for the past.
+func aimAbout(t testing.TB, seed uint64, ticks, crowd, late int) uint64 {
+	return wanderIn(t, aimGame(), 8, seed, ticks, crowd, late)
+}
+
+// wanderIn has inputs show the others as they were less than back ticks before, or not at all if that is 0.
+func wanderIn(t testing.TB, g Game, back, seed uint64, ticks, crowd, late int) uint64 {
 	r := rand.New(rand.NewPCG(seed, 1))
-	s := newSim(t, Config{Seed: seed, MaxRollbackTicks: 8})
+	s := newSimOf(t, g, Config{Seed: seed, MaxRollbackTicks: 8})
 	trace := uint64(0)
 	var players []PlayerID
 	for range ticks {
@@ -34,13 +44,17 @@ func wander(t testing.TB, seed uint64, ticks, crowd, late int) uint64 {
 			if r.IntN(late) == 0 {
 				tick = s.Tick() - min(s.Tick(), uint64(r.IntN(9)))
 			}
+			shown := uint64(0)
+			if back > 0 {
+				shown = shownAt(tick, r.Uint64N(back))
+			}
 			switch r.IntN(6) {
 			case 0, 1:
-				s.Steer(p, tick, steer(float32(r.Float32()*7)-3.5, r.Float32()*1.6), 0)
+				s.SteerShown(p, tick, shown, steer(float32(r.Float32()*7)-3.5, r.Float32()*1.6), 0)
 			case 2:
-				s.Act(p, tick, s.Schema().Action(0), sowing(r.Float64()*6, 0), 0)
+				s.ActShown(p, tick, shown, s.Schema().Action(0), sowing(r.Float64()*6, 0), 0)
 			case 3:
-				s.Act(p, tick, s.Schema().Action(1), []Value{UintValue(U8, r.Uint64N(5)), UintValue(Bool, r.Uint64N(2))}, 0)
+				s.ActShown(p, tick, shown, s.Schema().Action(1), []Value{UintValue(U8, r.Uint64N(5)), UintValue(Bool, r.Uint64N(2))}, 0)
 			}
 		}
 		s.Advance()
@@ -67,7 +81,11 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 		var got [2]uint64
 		for run := range got {
 			runtime.GOMAXPROCS([]int{1, 2, 16}[(i+run)%3])
-			got[run] = wander(t, seed, ticks, 6, 4)
+			play := wander
+			if i%2 == 1 {
+				play = aimAbout
+			}
+			got[run] = play(t, seed, ticks, 6, 4)
 		}
 		if got[0] != got[1] {
 			t.Fatalf("seed %d gives %x and %x", seed, got[0], got[1])
@@ -85,6 +103,11 @@ func TestGoldenWorlds(t *testing.T) {
 	for seed, want := range map[uint64]uint64{1: 0x4f078e589bd069e2, 2: 0xf54026dad37e10fa, 3: 0x2fa9ef1583fa38fd} {
 		if got := wander(t, seed, 300, 6, 4); got != want {
 			t.Errorf("seed %d: %#x, want %#x", seed, got, want)
+		}
+	}
+	for seed, want := range map[uint64]uint64{1: 0xad9cd190d65411c4, 2: 0x52b905d181eefb40, 3: 0xe06e6d435b721644} {
+		if got := aimAbout(t, seed, 300, 6, 4); got != want {
+			t.Errorf("a game that asks for the past: seed %d: %#x, want %#x", seed, got, want)
 		}
 	}
 }

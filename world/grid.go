@@ -90,6 +90,20 @@ func (g *grid) run(k int, x0, x1 uint64) []uint64 {
 	return list[:to]
 }
 
+// within iterates over the references in the squares that a circle touches. The grid must not change meanwhile.
+func (g *grid) within(x, y, distance float64) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		x0, x1, last := squareOf(x-distance), squareOf(x+distance), squareOf(y+distance)
+		for k := g.seek(squareOf(y - distance)); g.upTo(k, last); k++ {
+			for _, entry := range g.run(k, x0, x1) {
+				if !yield(uint32(entry & (1<<24 - 1))) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // lowerBound is the index of the first that is not below key.
 func lowerBound(list []uint64, key uint64) int {
 	low, high := 0, len(list)

@@ -38,10 +38,16 @@ func (w *World) load(s *snapshot) {
 }
 
 // A moment is one tick of history: what the world was before it, and what the
-// players did in it. Those of ticks to come have inputs only.
+// players did in it. Those of ticks to come have inputs only, and those that
+// can no longer be rewound to have no inputs.
 type moment struct {
 	tick   uint64
+	saved  bool // before is of this tick
 	before snapshot
+
+	grid    grid // of the bodies in before, once the game has asked for those near a place
+	indexed bool
+
 	inputs []Input  // in order of arrival
 	params []params // of those that have some
 	order  []uint64 // player<<32 | index into inputs, sorted: the order of Step
@@ -49,14 +55,17 @@ type moment struct {
 	counts []uint8 // inputs of each player, by its number
 }
 
-// history holds the moments from MaxRollbackTicks ago to 2 ticks ahead.
+// history holds the moments from MaxRollbackTicks ago to 2 ticks ahead, and before them those whose states World.At can be asked for
+// in the oldest.
 type history struct {
 	ring  []moment
 	depth uint64
+	shown uint64 // how many ticks back World.At goes
 }
 
-func newHistory(depth uint64) history {
-	h := history{ring: make([]moment, depth+1+MaxAhead), depth: depth}
+func newHistory(depth uint64, rate int) *history {
+	h := &history{depth: depth, shown: min((uint64(rate)+3)/4, maxShown)}
+	h.ring = make([]moment, depth+h.shown+MaxAhead)
 	for tick := range uint64(MaxAhead + 1) {
 		h.open(tick)
 	}
@@ -68,7 +77,12 @@ func (h *history) at(tick uint64) *moment { return &h.ring[tick%uint64(len(h.rin
 // open makes room for a new tick, in place of the oldest.
 func (h *history) open(tick uint64) {
 	m := h.at(tick)
-	m.tick = tick
+	m.tick, m.saved = tick, false
+	m.empty()
+}
+
+// empty lets the inputs go.
+func (m *moment) empty() {
 	for i := range m.inputs {
 		m.counts[m.inputs[i].Player] = 0
 	}

@@ -51,6 +51,7 @@ type Input struct {
 	Name   string   // for Join
 	Steer  Steering // for Steer
 	Action *Action  // for Act
+	Shown  uint64   // for Steer and Act: the tick of the others that the player saw, for World.At; 0 if the client does not say
 
 	params *params // of Act
 	child  ID      // the first entity created for it

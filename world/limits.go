@@ -87,6 +87,10 @@ const (
 	// of the world.
 	maxRollback = 1024
 
+	// maxShown bounds how many ticks World.At goes back, as each is a copy of the world: the quarter of a second is less at more than
+	// 1,024 ticks a second.
+	maxShown = 256
+
 	// maxSpeed bounds how far a body moves in a tick, and so the cells that are
 	// looked at on its way. A game that sets a greater norm moves it that far.
 	maxSpeed = 256

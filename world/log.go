@@ -37,6 +37,7 @@ const (
 	blockWorld  = 6
 	blockTick   = 7
 	blockKept   = 8
+	blockPast   = 9
 
 	blockHeader = 8 // size and sum
 	fileHeader  = len(logMagic) + 2

@@ -15,9 +15,9 @@ import (
 //	          in this order, and by kind
 //	 1 join     player v, name t
 //	 2 leave    player v
-//	 3 steer    player v, flags u8 (1 place, 2 angle, 4 norm, 8 the place was told, 16 it is a whole cell, 32 entity), and as they
-//	            say entity u64, x f64, y f64, angle f32, norm f32
-//	 4 act      player v, action v, temporary number v, values
+//	 3 steer    player v, flags u8 (1 place, 2 angle, 4 norm, 8 the place was told, 16 it is a whole cell, 32 entity, 64 shown), and as they
+//	            say entity u64, x f64, y f64, angle f32, norm f32, shown
+//	 4 act      player v, action v, temporary number v (65,536 more: shown follows it), shown, values
 //	 5 away     player v
 //	 6 back     player v
 //	 7 session  player v, hash of the token 32 bytes, serial of the ticket 16 bytes, when that expires i
@@ -29,6 +29,8 @@ import (
 //	13 version  text t
 //	14 end      text t
 //	15 node     u64; it has no flags, and the item behind it is of that node
+//
+// shown is how many ticks before the tick of its input it is, i. It is never tick 0.
 //
 // The node that made the entry has the index 0, and those of node items have 1, 2, 3 …
 const (
@@ -181,6 +183,10 @@ const (
 	wasTold   = 8
 	isCell    = 16
 	hasEntity = 32
+	hasShown  = 64
+
+	// actShown beside the temporary number of an act says that a tick follows that was shown.
+	actShown = 1 << 16
 )
 
 // appendInput writes what is an input's own.
@@ -192,7 +198,7 @@ func appendInput(b []byte, in *Input) []byte {
 	case Steer:
 		st := &in.Steer
 		b = append(b, bitIf(st.HasPlace, hasPlace)|bitIf(st.HasAngle, hasAngle)|bitIf(st.HasNorm, hasNorm)|
-			bitIf(st.Told, wasTold)|bitIf(st.Cell, isCell)|bitIf(st.Entity != 0, hasEntity))
+			bitIf(st.Told, wasTold)|bitIf(st.Cell, isCell)|bitIf(st.Entity != 0, hasEntity)|bitIf(in.Shown != 0, hasShown))
 		if st.Entity != 0 {
 			b = binary.LittleEndian.AppendUint64(b, uint64(st.Entity))
 		}
@@ -206,14 +212,32 @@ func appendInput(b []byte, in *Input) []byte {
 		if st.HasNorm {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(st.Norm))
 		}
+		b = in.appendShown(b)
 	case Act:
 		b = binary.AppendUvarint(b, uint64(in.Action.Number))
-		b = binary.AppendUvarint(b, uint64(in.temp))
+		temp := uint64(in.temp)
+		if in.Shown != 0 {
+			temp |= actShown
+		}
+		b = in.appendShown(binary.AppendUvarint(b, temp))
 		for i := range in.Action.Fields {
 			b = appendValue(b, in.params[i])
 		}
 	}
 	return b
+}
+
+func (in *Input) appendShown(b []byte) []byte {
+	if in.Shown == 0 {
+		return b
+	}
+	return binary.AppendVarint(b, int64(in.Tick-in.Shown))
+}
+
+// shown reads what appendShown wrote, of an input whose tick is known.
+func (r *reading) shown(in *Input) {
+	in.Shown = in.Tick - uint64(r.i())
+	r.failed = r.failed || in.Shown == 0
 }
 
 // input reads what is an input's own. The parameters are put into a list.
@@ -224,10 +248,16 @@ func (r *reading) input(in *Input, s *Schema, list *[]params) {
 		in.Name = r.text()
 		r.failed = r.failed || fitText(in.Name, maxNameBytes) != in.Name
 	case Steer:
-		r.steering(&in.Steer)
+		if r.steering(&in.Steer) {
+			r.shown(in)
+		}
+		r.failed = r.failed || !in.Steer.finite()
 	case Act:
 		in.Action = s.Action(r.int(maxActions))
-		in.temp = uint16(r.upTo(1<<16 - 1))
+		temp := r.upTo(2*actShown - 1)
+		if in.temp = uint16(temp); temp&actShown != 0 {
+			r.shown(in)
+		}
 		if in.Action == nil {
 			r.failed = true
 			return
@@ -241,7 +271,8 @@ func (r *reading) input(in *Input, s *Schema, list *[]params) {
 	}
 }
 
-func (r *reading) steering(st *Steering) {
+// steering reads a steering, and reports whether the tick follows that was shown.
+func (r *reading) steering(st *Steering) (shown bool) {
 	flags := r.u8()
 	st.HasPlace, st.HasAngle, st.HasNorm = flags&hasPlace != 0, flags&hasAngle != 0, flags&hasNorm != 0
 	st.Told, st.Cell = flags&wasTold != 0, flags&isCell != 0
@@ -258,7 +289,8 @@ func (r *reading) steering(st *Steering) {
 	if st.HasNorm {
 		st.Norm = math.Float32frombits(r.u32())
 	}
-	r.failed = r.failed || flags >= 2*hasEntity || !st.finite()
+	r.failed = r.failed || flags >= 2*hasShown
+	return flags&hasShown != 0
 }
 
 // item reads an item of an entry of a tick.

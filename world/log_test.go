@@ -293,7 +293,7 @@ func TestALogReplays(t *testing.T) {
 		}
 		other := c.game
 		other.Step = func(w *World, in []Input) {
-			testStep(w, in)
+			aimStep(w, in)
 			if w.Tick() == 30 {
 				Spawn(w, mark{})
 			}

@@ -57,3 +57,23 @@ func TestPlayersAgainstAMap(t *testing.T) {
 		t.Error("player 0 is nobody")
 	}
 }
+
+// NextPlayer says which number Join gives, also where the numbers begin anew.
+func TestNextPlayer(t *testing.T) {
+	s := newSim(t, Config{})
+	first := s.NextPlayer()
+	if p := join(t, s, "stays"); p != first || p != 1 {
+		t.Fatalf("%d, want %d", p, first)
+	}
+	for range 1<<16 + 5 {
+		want := s.NextPlayer()
+		p := join(t, s, "goes")
+		if p != want || p == 0 || p == first {
+			t.Fatalf("%d, want %d", p, want)
+		}
+		s.Leave(p)
+		if s.Tick() == 0 || p%512 == 0 {
+			s.Advance()
+		}
+	}
+}

@@ -148,7 +148,7 @@ func TestARecordingBeginsAnywhere(t *testing.T) {
 		for range 30 {
 			c.tick()
 		}
-		got, err := Replay(testGame(), &file)
+		got, err := Replay(aimGame(), &file)
 		if err != nil || got.Difference != nil || got.Hash != c.sims[0].World().Hash() || got.Ticks != 30 || got.CutOff || got.Stopped {
 			t.Fatalf("%+v %v, %v", got, got.Difference, err)
 		}
@@ -378,4 +378,4 @@ func TestForgedRecordings(t *testing.T) {
 	}
 }
 
-var fuzzGame = testGame()
+var fuzzGame = aimGame()

@@ -113,7 +113,7 @@ func (p *player) handle(kind byte) error {
 	case kind == blockState && p.running:
 		p.running = false
 		return p.compare()
-	case kind >= blockChunk && kind <= blockKept && p.in.version == logVersion && !p.running:
+	case kind >= blockChunk && kind <= blockPast && p.in.version == logVersion && !p.running:
 		return p.snapshot(kind)
 	}
 	return damaged("a block out of order")

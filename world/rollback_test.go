@@ -10,6 +10,7 @@ import (
 
 // A script is a random history: what players do at which tick.
 type script struct {
+	game    Game
 	seed    uint64
 	window  int
 	ticks   int
@@ -25,18 +26,26 @@ type scripted struct {
 	norm   float32
 	value  uint8
 	dx, dy float64
+	back   uint64 // how many ticks before it the others are that it shows; 0 in a game that does not ask
 }
 
 func newScript(r *rand.Rand) script {
-	sc := script{seed: r.Uint64(), window: 1 + r.IntN(10), ticks: 14 + r.IntN(8)}
+	sc := script{game: testGame(), seed: r.Uint64(), window: 1 + r.IntN(10), ticks: 14 + r.IntN(8)}
 	if r.IntN(20) == 0 {
 		sc.window, sc.ticks = 20, 50
+	}
+	aims := r.IntN(2) == 0
+	if aims {
+		sc.game = aimGame()
 	}
 	for range 6 + r.IntN(14) {
 		a := scripted{
 			tick: uint64(2 + r.IntN(sc.ticks-3)), kind: r.IntN(8), player: r.IntN(3),
 			angle: float32(r.Float64()*8 - 4), norm: float32(r.Float64() * 1.6), value: uint8(r.IntN(5)),
 			dx: r.Float64()*4 - 2, dy: r.Float64()*4 - 2,
+		}
+		if aims {
+			a.back = r.Uint64N(7)
 		}
 		if r.IntN(2) == 0 {
 			a.late = uint64(r.IntN(sc.window + 1))
@@ -49,7 +58,7 @@ func newScript(r *rand.Rand) script {
 // run plays the script; late makes inputs come when they are late. Those that
 // would arrive after the end come at the end.
 func (sc script) run(t testing.TB, late bool) *Sim {
-	s := newSim(t, Config{Seed: sc.seed, MaxRollbackTicks: sc.window, ReplayBudget: sc.window})
+	s := newSimOf(t, sc.game, Config{Seed: sc.seed, MaxRollbackTicks: sc.window, ReplayBudget: sc.window})
 	var players []PlayerID
 	for i := range 3 {
 		players = append(players, join(t, s, fmt.Sprint("player", i)))
@@ -85,20 +94,23 @@ func (sc script) lateness(a scripted) uint64 {
 }
 
 func (a scripted) submit(s *Sim, players []PlayerID) Reason {
-	p := players[a.player]
+	p, shown := players[a.player], uint64(0)
+	if a.back != 0 {
+		shown = shownAt(a.tick, a.back)
+	}
 	switch a.kind {
 	case 0, 1, 2:
-		return s.Steer(p, a.tick, steer(a.angle, a.norm), 0)
+		return s.SteerShown(p, a.tick, shown, steer(a.angle, a.norm), 0)
 	case 3:
 		st := steer(a.angle, a.norm)
 		st.HasPlace, st.X, st.Y = true, 15+a.dx, 15+a.dy
-		return s.Steer(p, a.tick, st, 0)
+		return s.SteerShown(p, a.tick, shown, st, 0)
 	case 4, 5:
-		return s.Act(p, a.tick, s.Schema().ActionNamed("sow"), []Value{FloatValue(F32, float64(a.angle)), UintValue(Entity, TempEntity)}, 0)
+		return s.ActShown(p, a.tick, shown, s.Schema().ActionNamed("sow"), []Value{FloatValue(F32, float64(a.angle)), UintValue(Entity, TempEntity)}, 0)
 	case 6:
-		return s.Act(p, a.tick, s.Schema().ActionNamed("dig"), []Value{UintValue(U8, uint64(a.value)), UintValue(Bool, uint64(a.value)&1)}, 0)
+		return s.ActShown(p, a.tick, shown, s.Schema().ActionNamed("dig"), []Value{UintValue(U8, uint64(a.value)), UintValue(Bool, uint64(a.value)&1)}, 0)
 	}
-	return s.Act(p, a.tick, s.Schema().ActionNamed("say"), []Value{TextValue(fmt.Sprint("n", a.value))}, 0)
+	return s.ActShown(p, a.tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue(fmt.Sprint("n", a.value))}, 0)
 }
 
 // T50: "10^4 random histories: late action inside the window = in-order result".

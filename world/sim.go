@@ -78,7 +78,7 @@ type Sim struct {
 	earliest uint64 // the oldest tick that has a late input, or now
 	floor    uint64 // the oldest tick of which there is history, of a Sim that was loaded
 	share    share  // of the replay budget, by player
-	history  history
+	history  *history
 	scratch  []Input  // the copy of a tick's inputs that Step may change
 	params   []params // and of the parameters in it
 	asked    params   // those that Act was last called with
@@ -125,7 +125,7 @@ func emptySim(g Game, c Config) (*Sim, error) {
 		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
 	}
 	c = c.withDefaults()
-	s := &Sim{game: g, config: c, present: make([]uint64, 1<<16/64), history: newHistory(uint64(c.MaxRollbackTicks))}
+	s := &Sim{game: g, config: c, present: make([]uint64, 1<<16/64), history: newHistory(uint64(c.MaxRollbackTicks), c.TickRate)}
 	schema, err := newSchema(&s.game)
 	if err != nil {
 		return nil, err
@@ -133,6 +133,7 @@ func emptySim(g Game, c Config) (*Sim, error) {
 	s.schema = schema
 	s.share.init(&c)
 	s.world = newWorld(&s.game, schema, &c, &s.stats)
+	s.world.history = s.history
 	s.book.init(uint64(c.ReuseTicks))
 	s.public.init(schema)
 	return s, nil
@@ -185,12 +186,18 @@ func (s *Sim) Join(name string) (PlayerID, error) {
 	case s.Full():
 		return 0, ErrLater
 	}
-	p := s.lastPlayer
-	for p++; p == 0 || s.isPresent(p); p++ {
-	}
+	p := s.NextPlayer()
 	s.enter(p)
 	s.submit(&Input{Kind: Join, Player: p, Tick: s.now, Name: fitText(name, maxNameBytes)})
 	return p, nil
+}
+
+// NextPlayer returns the number that the next Join gives.
+func (s *Sim) NextPlayer() PlayerID {
+	p := s.lastPlayer
+	for p++; p == 0 || s.isPresent(p); p++ {
+	}
+	return p
 }
 
 // Leave removes a player at the next tick. A second Leave does nothing.
@@ -239,7 +246,12 @@ func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0
 // follows if Step refuses it, or if tag is not 0. Any other result is a refusal, and no event
 // follows.
 func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
-	in := Input{Kind: Steer, Player: p, Tick: tick, Steer: st, tag: tag}
+	return s.SteerShown(p, tick, 0, st, tag)
+}
+
+// SteerShown is Steer by a client that says which tick of the others was on its screen: Input.Shown.
+func (s *Sim) SteerShown(p PlayerID, tick, shown uint64, st Steering, tag uint32) Reason {
+	in := Input{Kind: Steer, Player: p, Tick: tick, Shown: shown, Steer: st, tag: tag}
 	if s.Full() {
 		return Later
 	}
@@ -253,6 +265,12 @@ func (s *Sim) Steer(p PlayerID, tick uint64, st Steering, tag uint32) Reason {
 // client knows. A temporary number is meant for an entity that the action creates, and is 0 in Step.
 // An unknown number is 0 in Step too.
 func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32) Reason {
+	return s.ActShown(p, tick, 0, a, params, tag)
+}
+
+// ActShown is Act by a client that says which tick of the others was on its screen: Input.Shown. A tick that World.At would not believe
+// becomes 0.
+func (s *Sim) ActShown(p PlayerID, tick, shown uint64, a *Action, params []Value, tag uint32) Reason {
 	if s.Full() {
 		return Later
 	}
@@ -260,7 +278,7 @@ func (s *Sim) Act(p PlayerID, tick uint64, a *Action, params []Value, tag uint32
 		return s.refuse(Malformed)
 	}
 	clear(s.asked[:])
-	in := Input{Kind: Act, Player: p, Tick: tick, Action: a, tag: tag, params: &s.asked}
+	in := Input{Kind: Act, Player: p, Tick: tick, Shown: shown, Action: a, tag: tag, params: &s.asked}
 	for i, v := range params {
 		f := &a.Fields[i]
 		if v.Type != f.Type || !v.Finite() || len(v.text) > f.Max {
@@ -292,6 +310,9 @@ func (s *Sim) submit(in *Input) Reason {
 	late, putOff := in.Tick < s.now, uint64(0)
 	if late && !s.share.affords(in.Player, s.now, s.now-in.Tick, in.Tick < s.earliest) {
 		in.Tick, late, putOff = s.now, false, s.now-in.Tick
+	}
+	if in.Shown >= in.Tick || in.Tick-in.Shown > s.history.shown {
+		in.Shown = 0 // World.At would not believe it
 	}
 	if !s.keep(in) {
 		return s.refuse(TooMany)

@@ -33,6 +33,7 @@ func (s *Sim) Advance() {
 func (s *Sim) run(tick uint64) {
 	m, w := s.history.at(tick), s.world
 	w.save(&m.before)
+	m.saved, m.indexed = true, false
 	w.begin(tick)
 	s.admit(m)
 	s.game.Step(w, s.scratch)
@@ -137,8 +138,8 @@ func (s *Sim) tellOutcome(in *Input) {
 // close counts the inputs that fall out of the window, as what became of them
 // is final, and makes room for the tick that is now 2 ahead.
 func (s *Sim) close() {
-	last := s.now + MaxAhead
-	if m := s.history.at(last); len(m.inputs) > 0 {
+	if past := s.now - s.history.depth - 1; past < s.now {
+		m := s.history.at(past)
 		for i := range m.inputs {
 			s.stats.InputsPending--
 			if m.inputs[i].outcome.Refused() {
@@ -147,6 +148,7 @@ func (s *Sim) close() {
 				s.stats.InputsDone++
 			}
 		}
+		m.empty()
 	}
-	s.history.open(last)
+	s.history.open(s.now + MaxAhead)
 }

@@ -15,8 +15,9 @@ import (
 //	world   before the oldest tick that can be rewound to, and again before the tick that comes next: that tick v, random u64, sum of the terrain u64,
 //	        players v, each: number v, name t, entity u64, since v;
 //	        and for each kind: rows v, each: rows left free before it v, id u64, owner v, and its fields
+//	past    for each tick before the oldest whose state World.At may be asked for: the bodies (snapshot_past.go)
 //	tick    for each that has inputs, from the oldest to 2 ahead: tick v, and each input as an item (log_item.go)
-//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
+//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended, 2: there are past blocks: how many v), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
 //	        players v, each: number v, what is spent of its replay budget v, until when its deep inputs are done now v, flags u8 (1 known,
 //	        2 away), since v, serial 16 bytes, token 32 bytes, next token 32 bytes;
 //	        tickets v, each: serial 16 bytes, expires i, player v; when they were last looked through i;
@@ -42,8 +43,9 @@ func (s *Sim) appendSnapshot(b []byte) []byte {
 	b = s.appendWorld(b, oldest, s.oldest())
 	b = s.appendWorld(b, &newest, s.now)
 	s.world.terrain.drop(newest.terrain.edited)
+	b, pasts := s.appendPasts(b, oldest)
 	b, ticks := s.appendTicks(b)
-	return s.appendKept(b, chunks, ticks)
+	return s.appendKept(b, chunks, pasts, ticks)
 }
 
 // oldest returns the oldest tick that the world can go back to.
@@ -156,12 +158,15 @@ func (s *Sim) appendTicks(b []byte) (_ []byte, n int) {
 }
 
 // appendKept writes what is no state of the world.
-func (s *Sim) appendKept(b []byte, chunks, ticks int) []byte {
+func (s *Sim) appendKept(b []byte, chunks, pasts, ticks int) []byte {
 	b, start := openBlock(b, blockKept)
 	b = binary.AppendUvarint(b, s.now)
 	b = binary.AppendUvarint(b, s.log.epoch)
 	b = binary.AppendVarint(b, s.log.due)
-	b = append(b, bitIf(s.log.ended, 1))
+	b = append(b, bitIf(s.log.ended, 1)|bitIf(pasts > 0, 2))
+	if pasts > 0 {
+		b = binary.AppendUvarint(b, uint64(pasts))
+	}
 	b = binary.AppendUvarint(b, uint64(s.lastPlayer))
 	b = binary.AppendUvarint(b, uint64(s.world.setUp))
 	b = binary.LittleEndian.AppendUint64(b, s.world.Hash())

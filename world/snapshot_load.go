@@ -55,6 +55,7 @@ type loading struct {
 	blocks int         // of chunks
 	worlds [2]loadedWorld
 	count  int // of worlds so far
+	pasts  []loadedWorld
 	ticks  []loadedTick
 	kept   []byte
 }
@@ -78,6 +79,8 @@ func (l *loading) takes(kind byte) bool {
 		return l.count == 0
 	case blockWorld:
 		return l.count < 2
+	case blockPast:
+		return l.count == 2 && len(l.ticks) == 0
 	}
 	return (kind == blockTick || kind == blockKept) && l.count == 2
 }
@@ -90,6 +93,8 @@ func (l *loading) block(kind byte, in *reading) error {
 	case blockWorld:
 		l.worlds[l.count] = loadedWorld{next: in.upTo(1 << 62), body: append([]byte(nil), in.b...)}
 		l.count++
+	case blockPast:
+		l.pasts = append(l.pasts, loadedWorld{next: in.upTo(1 << 62), body: append([]byte(nil), in.b...)})
 	case blockTick:
 		l.ticks = append(l.ticks, loadedTick{tick: in.upTo(1 << 62), body: append([]byte(nil), in.b...)})
 	case blockKept:
@@ -149,12 +154,15 @@ func (l *loading) sim(g Game, h *Head) (*Sim, error) {
 	}
 	s.floor = w.next
 	k := reading{b: l.kept}
-	hash, ok := s.readKept(&k, l.blocks, len(l.ticks))
+	hash, ok := s.readKept(&k, l.blocks, len(l.pasts), len(l.ticks))
 	if !ok || s.now != l.worlds[1].next || s.floor > s.now || s.oldest() != s.floor {
 		return nil, damaged("what is kept beside the state")
 	}
 	for tick := s.floor; tick <= s.now+MaxAhead; tick++ {
 		s.history.open(tick)
+	}
+	if !s.log.renewed && !s.readPasts(l.pasts) { // the newest state has no ticks to run again
+		return nil, damaged("a past state")
 	}
 	for _, m := range l.ticks {
 		if m.tick < l.worlds[0].next || m.tick > s.now+MaxAhead || !s.readInputs(m.tick, &reading{b: m.body}) {
@@ -248,12 +256,15 @@ func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
 }
 
 // readKept takes what is no state of the world.
-func (s *Sim) readKept(r *reading, chunks, ticks int) (hash uint64, ok bool) {
+func (s *Sim) readKept(r *reading, chunks, pasts, ticks int) (hash uint64, ok bool) {
 	s.now = r.upTo(1 << 62)
 	s.earliest = s.now
 	s.log.epoch, s.log.due = r.v(), r.i()
-	flags := r.upTo(1)
-	s.log.ended = flags == 1
+	flags := r.upTo(3)
+	s.log.ended = flags&1 != 0
+	if flags&2 != 0 == (pasts == 0) || pasts > 0 && r.int(maxShown) != pasts {
+		return 0, false
+	}
 	last := r.player()
 	s.world.setUp = uint32(r.upTo(1<<16 - 1))
 	hash = r.u64()

@@ -112,7 +112,7 @@ func (t *table) save(c *tableCopy) {
 	c.high, c.count = t.high, t.count
 	pages := (t.high + pageRows - 1) / pageRows
 	for len(c.pages) < pages {
-		c.pages = append(c.pages, reflect.MakeSlice(reflect.SliceOf(t.kind.typ), pageRows, pageRows))
+		c.pages = append(c.pages, t.newPage())
 	}
 	for i := range pages {
 		reflect.Copy(c.pages[i], t.pages[i])
@@ -120,6 +120,16 @@ func (t *table) save(c *tableCopy) {
 	c.ids = append(c.ids[:0], t.ids[:t.high]...)
 	c.owners = append(c.owners[:0], t.owners[:t.high]...)
 	c.used = append(c.used[:0], t.used[:pages]...)
+}
+
+func (t *table) newPage() reflect.Value {
+	return reflect.MakeSlice(reflect.SliceOf(t.kind.typ), pageRows, pageRows)
+}
+
+// body returns a body of a copy of t.
+func (c *tableCopy) body(t *table, row int) *Body {
+	at := unsafe.Add(c.pages[row/pageRows].UnsafePointer(), uintptr(row%pageRows)*t.size)
+	return (*Body)(unsafe.Add(at, t.kind.body))
 }
 
 func (t *table) load(c *tableCopy) {

@@ -30,7 +30,7 @@ const troupeNode = 0xfeedbeef12345678
 
 func newTroupe(t testing.TB, seed uint64) *troupe {
 	r := rand.New(rand.NewPCG(seed, 5))
-	g := testGame()
+	g := aimGame()
 	g.Version = "one"
 	c := Config{Seed: seed, MaxRollbackTicks: r.IntN(9), ReplayBudget: 1 + r.IntN(3), Mode: []string{"", "duel"}[r.IntN(2)]}
 	if r.IntN(10) == 0 {
@@ -123,6 +123,10 @@ func (c *troupe) act() {
 	p := c.players[i]
 	now := c.sims[0].Tick()
 	tick := now + r.Uint64N(4) - min(now, r.Uint64N(9))
+	shown := shownAt(tick, r.Uint64N(8))
+	if r.IntN(4) == 0 {
+		shown = 0
+	}
 	switch r.IntN(16) {
 	case 0:
 		c.each(func(s *Sim) { s.Leave(p) })
@@ -145,21 +149,23 @@ func (c *troupe) act() {
 		c.each(func(s *Sim) { s.Say([]byte("the server says")); s.Kick(p, []byte("why")); s.Answer(Denied) })
 	case 8:
 		v := []Value{UintValue(U8, r.Uint64N(5)), UintValue(Bool, r.Uint64N(2))}
-		all(c, func(s *Sim) Reason { return s.Act(p, tick, s.Schema().ActionNamed("dig"), v, 0) })
+		all(c, func(s *Sim) Reason { return s.ActShown(p, tick, shown, s.Schema().ActionNamed("dig"), v, 0) })
 	case 9:
-		all(c, func(s *Sim) Reason { return s.Act(p, tick, s.Schema().ActionNamed("say"), []Value{TextValue("n")}, 0) })
+		all(c, func(s *Sim) Reason {
+			return s.ActShown(p, tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue("n")}, 0)
+		})
 	case 10, 11:
 		v := sowing(r.Float64()*6, TempEntity+r.Uint64N(9))
-		all(c, func(s *Sim) Reason { return s.Act(p, tick, s.Schema().ActionNamed("sow"), v, 0) })
+		all(c, func(s *Sim) Reason { return s.ActShown(p, tick, shown, s.Schema().ActionNamed("sow"), v, 0) })
 	case 12:
 		st := steer(r.Float32()*6, r.Float32()*1.6)
 		st.HasPlace, st.X, st.Y, st.Told, st.Cell = true, r.Float64()*40, r.Float64()*40, r.IntN(2) == 0, r.IntN(2) == 0
 		st.Entity, _ = avatarOf(c.sims[0], p)
-		all(c, func(s *Sim) Reason { return s.Steer(p, tick, st, 1) })
+		all(c, func(s *Sim) Reason { return s.SteerShown(p, tick, shown, st, 1) })
 	default:
 		st := steer(r.Float32()*6, r.Float32()*1.6)
 		st.HasNorm = r.IntN(3) > 0
-		all(c, func(s *Sim) Reason { return s.Steer(p, tick, st, 0) })
+		all(c, func(s *Sim) Reason { return s.SteerShown(p, tick, shown, st, 0) })
 	}
 }
 

@@ -59,6 +59,8 @@ type World struct {
 	grid  grid       // of the bodies, when first asked for in a step
 	fresh bool       // the grid is of this step
 
+	history *history // of the Sim, for At
+
 	rate int    // ticks a second
 	mode string // Config.Mode
 
