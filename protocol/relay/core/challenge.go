@@ -25,6 +25,7 @@ const (
 	refusedNone   = "room needs a ticket"
 	refusedTicket = "ticket is not valid"
 	refusedUsed   = "ticket was used"
+	refusedRoom   = "no such room"
 )
 
 // nonce returns what an address has to send back within a minute: "a keyed hash of address, port

@@ -24,6 +24,8 @@ var (
 	ErrBacklogFull = errors.New("relay: too much waits to be confirmed")
 	// ErrPayloadSize means that the payload does not have 1 to MaxPayload bytes. An empty package would not be delivered.
 	ErrPayloadSize = errors.New("relay: payload is empty or too large")
+	// ErrTag means that a tag is not from 1 to MaxTag, or is for an unreliable package.
+	ErrTag = errors.New("relay: tag is out of range, or of an unreliable package")
 	// ErrMode means that there is no such mode.
 	ErrMode = errors.New("relay: no such mode")
 )
@@ -107,11 +109,12 @@ type rare struct {
 	parting    []byte    // confirmations that go out after the end
 	why        Close     // of Peer.Leave
 	expected   *expected
-	was        Progress  // how far it had come when it ended
-	resumeAt   uint64    // smaller ids are of a former conversation: see Progress
-	refusedAt  time.Time // when a package of a peer was last not taken because too many wait
-	tookAt     time.Time // when one was taken nevertheless
-	spared     bool      // its address is not ignored when it is gone
+	was        Progress           // how far it had come when it ended
+	resumeAt   uint64             // smaller ids are of a former conversation: see Progress
+	refusedAt  time.Time          // when a package of a peer was last not taken because too many wait
+	tookAt     time.Time          // when one was taken nevertheless
+	spared     bool               // its address is not ignored when it is gone
+	acked      queue.Fifo[uint32] // tags of confirmed packages that the game is to be told of: at most maxOutstanding
 }
 
 // seldom returns what is rare, which is there from now on.
@@ -125,8 +128,17 @@ func (e *Endpoint) seldom() *rare {
 // outgoing is a package on its way to the wire.
 type outgoing struct {
 	payload *lend.Shared // nil is empty
+	tag     uint32       // of Peer.SendTagged, or 0
 	flags   uint8
 }
+
+// The engine keeps a number for each package: the flags, and above them the tag.
+const (
+	tagShift = 8
+
+	// MaxTag is the greatest tag of Peer.SendTagged.
+	MaxTag = 1<<(32-tagShift) - 1
+)
 
 // outgoingBytes is what a package costs in a queue beside its payload.
 const outgoingBytes = 32

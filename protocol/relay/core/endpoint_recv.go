@@ -59,8 +59,12 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 			honest = true
 			continue
 		}
-		if fate, _ := e.sender.Ack(now, n); fate != reliable.AckUnsent {
+		fate, tag := e.sender.Ack(now, n)
+		if fate != reliable.AckUnsent {
 			honest, first = true, first || n == 0
+		}
+		if tag >>= tagShift; tag != 0 {
+			e.seldom().acked.Push(tag)
 		}
 	}
 	if !honest {
@@ -73,6 +77,16 @@ func (e *Endpoint) confirmed(now time.Time, d *Datagram) {
 		e.joinedAt, e.first = now, nil
 	}
 	e.afterEngine(now)
+}
+
+// nextAcked returns the tag of a confirmed package that the game has not been told of.
+func (e *Endpoint) nextAcked() (tag uint32, ok bool) {
+	if e.rare == nil || e.acked.Len() == 0 {
+		return 0, false
+	}
+	tag = e.acked.Pop()
+	e.acked.Trim()
+	return tag, true
 }
 
 // takeReliable takes a reliable package: "Every reliable package is confirmed on receipt,

@@ -48,15 +48,23 @@ func (e *Endpoint) maySend(mode Mode, payload []byte) error {
 
 // sendCopy sends a package with a payload of its own.
 func (e *Endpoint) sendCopy(now time.Time, mode Mode, server bool, payload []byte) error {
+	return e.sendTagged(now, mode, server, payload, 0)
+}
+
+// sendTagged is sendCopy with a tag that comes back with the confirmation.
+func (e *Endpoint) sendTagged(now time.Time, mode Mode, server bool, payload []byte, tag uint32) error {
 	shared := e.shared.buffers.Share(payload)
-	err := e.sendShared(now, mode, server, shared, nil)
+	err := e.sendOut(now, mode, outgoing{payload: shared, flags: packageFlags(mode, server), tag: tag}, nil)
 	e.shared.buffers.Release(shared)
 	return err
 }
 
 // sendShared sends a package, of a sender if it is passed on, whose payload others may send too.
 func (e *Endpoint) sendShared(now time.Time, mode Mode, server bool, payload *lend.Shared, from *Peer) error {
-	o := outgoing{payload: payload, flags: packageFlags(mode, server)}
+	return e.sendOut(now, mode, outgoing{payload: payload, flags: packageFlags(mode, server)}, from)
+}
+
+func (e *Endpoint) sendOut(now time.Time, mode Mode, o outgoing, from *Peer) error {
 	if mode == Unreliable {
 		e.sendLoose(o)
 		return nil
@@ -112,7 +120,7 @@ func (e *Endpoint) toEngine(now time.Time, o *outgoing) bool {
 	if e.rare != nil && e.expected != nil && len(o.bytes()) > 0 {
 		e.passOver(now)
 	}
-	opts := reliable.Options{Tag: uint32(o.flags), Shared: o.payload}
+	opts := reliable.Options{Tag: uint32(o.flags) | o.tag<<tagShift, Shared: o.payload}
 	if Mode(o.flags>>modeShift) == SemiOrdered {
 		opts.Lane = laneSemiOrdered
 	}

@@ -17,9 +17,15 @@ const (
 	// EventLeft means that the conversation has ended; Close has the reason. It is the last event
 	// of a client, and of a peer until its lobby lets it in again.
 	EventLeft
+	// EventPass means that a newcomer waits to be judged: Newcomer.Admit or Newcomer.Refuse. Only a server with an EntryLobby
+	// has it, and there is no peer yet.
+	EventPass
+	// EventAcked means that the peer has confirmed the package of Peer.SendTagged that had Tag. It comes once for each, at a server
+	// only. If the peer ends before, it does not come.
+	EventAcked
 )
 
-var eventNames = [...]string{"unset", "joined", "package", "left"}
+var eventNames = [...]string{"unset", "joined", "package", "left", "pass", "acked"}
 
 // String returns the kind's name.
 func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
@@ -27,9 +33,12 @@ func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 // Event is an event of a conversation. The payload is valid until the next call of any method of
 // the endpoint or the Mux.
 type Event struct {
-	Kind    EventKind
-	Package Package // for EventPackage
-	Close   Close   // for EventLeft
+	Kind     EventKind
+	Goodbye  bool      // for EventLeft at a server: the peer itself said that it leaves
+	Tag      uint32    // for EventAcked
+	Package  Package   // for EventPackage
+	Close    Close     // for EventLeft
+	Newcomer *Newcomer // for EventPass
 }
 
 // Package is a received package.

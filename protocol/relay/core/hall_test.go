@@ -247,8 +247,13 @@ func spell(b []byte) string {
 }
 
 func describe(p *Peer, ev Event) string {
+	if ev.Kind == EventPass {
+		return fmt.Sprintf("%s shows %q", ev.Newcomer.Addr().Addr(), ev.Newcomer.Pass())
+	}
 	who := fmt.Sprint(p.end.Addr().Addr())
 	switch ev.Kind {
+	case EventAcked:
+		return fmt.Sprintf("%s acked %d", who, ev.Tag)
 	case EventPackage:
 		return fmt.Sprintf("%s %s %q", who, ev.Package.Mode, ev.Package.Payload)
 	case EventLeft:

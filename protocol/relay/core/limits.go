@@ -161,13 +161,17 @@ const (
 	// and again as much, so that a flood of packages in one turn costs no more.
 	maxDirect = 512
 
-	// maxWaiting bounds the addresses that have answered their challenge and have shown no ticket yet, and
+	// maxWaiting bounds the addresses that have answered their challenge and have shown no ticket yet, or are being judged, and
 	// maxWaitingHere those of one host: "At most 64 connections of an address (/64 of IPv6) may be proven and not
-	// entered". Each is an entry of 100 bytes for waitingLife: "A proven connection that does
+	// entered". Each is an entry of 300 bytes, and a pass of up to 504, for waitingLife: "A proven connection that does
 	// not enter within 10 s is closed". Past either a newcomer goes unanswered and asks again.
 	maxWaiting     = 4096
 	maxWaitingHere = 64
 	waitingLife    = 10 * time.Second
+
+	// entryIDs is how many of a newcomer's reliable ids are looked at for its pass, in a word each of which they are a bit. An honest client
+	// has sent one or two before it answers its challenge.
+	entryIDs = 64
 
 	// joinBurst and joinRate bound how often one host may come into an open room: at once, and in a
 	// second. One that comes and goes would else use up the numbers of the game. A prefix

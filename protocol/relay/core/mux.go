@@ -36,6 +36,8 @@ type Mux struct {
 	dirty    queue.Fifo[*Port]
 	eventful queue.Fifo[*Port]
 
+	newcomers queue.Fifo[*Newcomer] // that the game is to be told of: see EntryLobby
+
 	stats MuxStats
 	past  Stats // of peers that have ended
 }
@@ -124,9 +126,14 @@ func (m *Mux) NextTimeout() (time.Time, bool) { return m.first.NextTimeout() }
 // PollTransmit writes the next datagram of the first port.
 func (m *Mux) PollTransmit(buf []byte) (int, netip.AddrPort, bool) { return m.first.PollTransmit(buf) }
 
-// PollEvent returns the next event and its peer. It also relays packages between peers, so it must be
+// PollEvent returns the next event and its peer, which is nil with EventPass. It also relays packages between peers, so it must be
 // called even if events are not used.
 func (m *Mux) PollEvent() (*Peer, Event, bool) {
+	if m.newcomers.Len() > 0 {
+		n := m.newcomers.Pop()
+		m.newcomers.Trim()
+		return nil, Event{Kind: EventPass, Newcomer: n}, true
+	}
 	for m.eventful.Len() > 0 {
 		port := *m.eventful.First()
 		for p, ok := port.peers.Eventful(); ok; p, ok = port.peers.Eventful() {

@@ -63,13 +63,24 @@ func (p *Peer) Room() *Room { return p.room }
 
 // Send sends the peer a package of the server's own, with bit 4 of the flags set. If Send
 // returns an error, nothing is sent. The time is that of the latest call of the Mux.
-func (p *Peer) Send(mode Mode, payload []byte) error {
+func (p *Peer) Send(mode Mode, payload []byte) error { return p.send(mode, payload, 0) }
+
+// SendTagged is Send of a reliable package, and the game gets EventAcked with the tag when the peer has confirmed it. The tag is from 1
+// to MaxTag, and need not be unique. It is not sent.
+func (p *Peer) SendTagged(mode Mode, payload []byte, tag uint32) error {
+	if tag == 0 || tag > MaxTag || mode == Unreliable {
+		return ErrTag
+	}
+	return p.send(mode, payload, tag)
+}
+
+func (p *Peer) send(mode Mode, payload []byte, tag uint32) error {
 	if err := p.end.maySend(mode, payload); err != nil {
 		return err
 	}
 	now := p.port.mux.now
 	p.end.now = now
-	err := p.end.sendCopy(now, mode, true, payload)
+	err := p.end.sendTagged(now, mode, true, payload, tag)
 	p.port.load(p)
 	return err
 }
@@ -154,6 +165,9 @@ func (p *Peer) nextEvent(now time.Time) (Event, bool) {
 			p.end.announce = false
 			return Event{Kind: EventJoined}, true
 		}
+		if tag, ok := p.end.nextAcked(); ok {
+			return Event{Kind: EventAcked, Tag: tag}, true
+		}
 		if p.leaves {
 			p.leaves, p.joined = false, false
 			return Event{Kind: EventLeft, Close: p.end.why}, true
@@ -178,7 +192,8 @@ func (p *Peer) nextEvent(now time.Time) (Event, bool) {
 	p.port.forget(now, p)
 	if p.joined {
 		p.joined = false
-		return Event{Kind: EventLeft, Close: p.end.closing.close}, true
+		why := p.end.closing.close
+		return Event{Kind: EventLeft, Close: why, Goodbye: why.Reason == ReasonLeft}, true
 	}
 	return Event{}, false
 }

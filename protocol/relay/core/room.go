@@ -21,15 +21,16 @@ type Room struct {
 	mux     *Mux
 	members []*Peer
 	idle    meter // the part of the room's rate that nobody uses
+	closed  bool
 }
 
 // NewRoom returns an empty room.
 func (m *Mux) NewRoom() *Room { return &Room{mux: m} }
 
-// Add puts a peer into the room, and takes it out of its former one.
+// Add puts a peer into the room, and takes it out of its former one. A closed room takes nobody.
 func (r *Room) Add(p *Peer) {
 	switch {
-	case p.room == r || p.end.state == StateClosed:
+	case r.closed || p.room == r || p.end.state == StateClosed:
 		return
 	case p.room != nil:
 		p.room.Remove(p)
@@ -49,6 +50,15 @@ func (r *Room) Remove(p *Peer) {
 	r.members[last] = nil
 	r.members = r.members[:last]
 	p.room = nil
+}
+
+// Close closes the room: each peer in it leaves when everything sent to it is confirmed, as with Peer.Close, and nobody is added any more.
+// The server keeps nothing of a closed room.
+func (r *Room) Close(text string) {
+	r.closed = true
+	for _, p := range r.members {
+		p.Close(text)
+	}
 }
 
 // Len returns the number of peers in the room.
