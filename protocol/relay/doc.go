@@ -18,7 +18,8 @@
 //	err = c.Close(ctx) // returns when everything is confirmed
 //
 // Config.Lobby decides which clients are admitted, and which are in a room together. NewOpenLobby returns a lobby with one room,
-// for everybody or for holders of a ticket. Package connector has the lobby of an existing game.
+// for everybody or for holders of a ticket. core.NewEntryLobby returns one for a server with many rooms, whose handler judges each
+// newcomer. Package connector has the lobby of an existing game.
 //
 // Package core is the dialect without sockets. It has the codec, the state machines for simulations and other loops, what a lobby
 // of your own needs (Lobby), the rules of resending (Rules), the reasons of a Close, and the errors of tickets.

@@ -11,10 +11,6 @@ type (
 	OpenConfig = core.OpenConfig
 	// Peer is a client that a server knows.
 	Peer = core.Peer
-	// Newcomer is a client that waits to be let in, at a server with an EntryLobby.
-	Newcomer = core.Newcomer
-	// EntryConfig sets up a server with many rooms. The zero EntryConfig is usable.
-	EntryConfig = core.EntryConfig
 	// Room is a set of peers that exchange packages.
 	Room = core.Room
 	// Event is an event of a conversation: the exchange of packages between a client and the server.
@@ -29,7 +25,7 @@ type (
 	TicketKey = core.TicketKey
 )
 
-// The kinds of events.
+// The kinds of events. A server may also get core.EventPass and core.EventAcked.
 const (
 	// EventJoined means, at a client, that it is in the room; at a server, that a peer has joined a room.
 	EventJoined = core.EventJoined
@@ -37,11 +33,6 @@ const (
 	EventPackage = core.EventPackage
 	// EventLeft means that the conversation has ended; Event.Close has the reason.
 	EventLeft = core.EventLeft
-	// EventPass means that a newcomer waits to be judged, at a server with a core.EntryLobby: Event.Newcomer has it, and there is no
-	// peer yet.
-	EventPass = core.EventPass
-	// EventAcked means, at a server, that the peer has confirmed the package of Peer.SendTagged that had Event.Tag.
-	EventAcked = core.EventAcked
 )
 
 // The modes of a package.
@@ -73,9 +64,6 @@ var (
 	// ErrPayloadSize means that the payload does not have 1 to MaxPayload bytes.
 	ErrPayloadSize = core.ErrPayloadSize
 )
-
-// NewEntryLobby returns the lobby of a server with many rooms, for Config.Lobby: the handler judges each newcomer.
-func NewEntryLobby(c EntryConfig) *core.EntryLobby { return core.NewEntryLobby(c) }
 
 // NewOpenLobby returns the lobby of an open room, for Config.Lobby.
 func NewOpenLobby(c OpenConfig) *core.OpenLobby { return core.NewOpenLobby(c) }

@@ -50,7 +50,7 @@ type ServerStats struct {
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
 // chooses the port.
 //
-// handle is called for every event of every peer, one at a time, on a loop; p is nil with EventPass. No package moves while it runs, so it must not block.
+// handle is called for every event of every peer, one at a time, on a loop; p is nil with core.EventPass. No package moves while it runs, so it must not block.
 // It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or a function given to Do runs. A nil
 // handle ignores all events.
 func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, error) {
@@ -102,7 +102,7 @@ func (s *Server) Addr() netip.AddrPort { return s.shell.Addr() }
 // handler may call Do. If Do returns ErrServerClosed, fn has not run.
 func (s *Server) Do(fn func()) error { return s.shell.Do(fn) }
 
-// NewRoom returns an empty room, for Newcomer.Admit. Only the handler and a function given to Do may call it.
+// NewRoom returns an empty room, for core.Newcomer.Admit. Only the handler and a function given to Do may call it.
 func (s *Server) NewRoom() *Room { return s.mux.NewRoom() }
 
 // Peers yields all peers, at all ports. Only the handler and a function given to Do may call it.
