@@ -44,7 +44,7 @@ func (s *Service) guess(j *job, name string) error {
 	refuse := Result(0)
 	switch {
 	case err != nil:
-		refuse = s.unknown()
+		refuse = s.UnknownName()
 	case len(j.password) > maxPasswordBytes:
 		refuse = WrongPassword
 	}
@@ -55,7 +55,8 @@ func (s *Service) guess(j *job, name string) error {
 	return s.enter(j, refuse)
 }
 
-func (s *Service) unknown() Result {
+// UnknownName returns the result of a log-in by a name that no account has: Unknown, or WrongPassword with Config.HideUnknown.
+func (s *Service) UnknownName() Result {
 	if s.config.HideUnknown {
 		return WrongPassword
 	}
@@ -140,7 +141,7 @@ func (s *Service) try(j *job) bool {
 	case fits:
 		return true
 	case j.record.ID == 0:
-		s.reply(j, Answer{Result: s.unknown()})
+		s.reply(j, Answer{Result: s.UnknownName()})
 	default:
 		s.reply(j, Answer{Result: WrongPassword})
 	}
@@ -172,7 +173,7 @@ func (s *Service) hashLogin(j *job) {
 	case x.end == EndBanned: // while the log-in was under way
 		a = Answer{Result: Banned, Account: a.Account}
 	case x.end != 0:
-		a = Answer{Result: s.unknown()}
+		a = Answer{Result: s.UnknownName()}
 	default:
 		x.account, x.told = a.Account, true
 		a.Session = x
@@ -192,7 +193,7 @@ func (s *Service) openSession(j *job, x *Session) Answer {
 	err = s.store.Enter(ctx, r.ID, Visit{At: x.began, From: j.from, Forget: x.began.Add(-knownFor)})
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Answer{Result: s.unknown()}
+		return Answer{Result: s.UnknownName()}
 	case err != nil:
 		// A full disk is no reason to keep players out.
 		s.mu.Lock()
@@ -210,7 +211,7 @@ func (s *Service) again(j *job) (Record, Result, error) {
 	r, err := s.store.Find(ctx, j.name.Key)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Record{}, s.unknown(), nil
+		return Record{}, s.UnknownName(), nil
 	case err != nil:
 		return Record{}, Failed, err
 	case r.ID != j.record.ID || r.Hash != j.record.Hash:

@@ -66,6 +66,9 @@ func (a *accounts) login(name, password string) core.LoginCode {
 	return realm.LoginOK
 }
 
+// Key is the name by which an account is found.
+func (a *accounts) Key(name string) string { return strings.ToLower(name) }
+
 // Logout says that a name has left.
 func (a *accounts) Logout(name string) {
 	a.mu.Lock()

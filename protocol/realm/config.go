@@ -62,10 +62,15 @@ type Accounts interface {
 	Register(from netip.AddrPort, name, password string, answer func(core.RegisterCode))
 
 	// Login begins a session of an account. An account has one session at a time: while it lasts,
-	// another Login is answered LoginAlreadyConnected.
+	// another Login with the right password is answered LoginAlreadyConnected. The server then asks the connection of the
+	// session whether it is there. If that does not answer within 2 s, the server ends it, and calls Logout and then Login again.
+	// name is without the room that a client may have added to it.
 	Login(from netip.AddrPort, name, password string, answer func(core.LoginCode))
 
 	// Logout ends the session of a Login that was answered LoginOK. It is called once for each such
 	// Login, perhaps before the player is in the game.
 	Logout(name string)
+
+	// Key returns the form in which names are compared: two names with the same key are of one account.
+	Key(name string) string
 }

@@ -18,6 +18,7 @@ func (open) Register(_ netip.AddrPort, _, _ string, answer func(core.RegisterCod
 	answer(core.RegisterDisabled)
 }
 func (open) Login(_ netip.AddrPort, _, _ string, answer func(core.LoginCode)) { answer(realm.LoginOK) }
+func (open) Key(name string) string                                           { return name }
 func (open) Logout(string)                                                    {}
 
 // A server that lets everybody in, and a client that says something.

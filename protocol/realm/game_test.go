@@ -2,6 +2,7 @@ package realm
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
 
 	"parley/protocol/realm/core"
@@ -64,6 +65,8 @@ func (a *memoryAccounts) Login(_ netip.AddrPort, name, password string, answer f
 	}
 	a.later(func() { answer(code) })
 }
+
+func (a *memoryAccounts) Key(name string) string { return strings.ToLower(name) }
 
 func (a *memoryAccounts) Logout(name string) {
 	a.mu.Lock()

@@ -18,6 +18,7 @@ func (anybody) Register(_ netip.AddrPort, _, _ string, answer func(core.Register
 	answer(RegisterOK)
 }
 func (anybody) Login(_ netip.AddrPort, _, _ string, answer func(core.LoginCode)) { answer(LoginOK) }
+func (anybody) Key(name string) string                                           { return name }
 func (anybody) Logout(string)                                                    {}
 
 // newCrowd starts a process whose clients are all in the game when it returns: in one of its own, so that what is measured

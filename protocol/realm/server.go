@@ -85,14 +85,18 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 		c.TimeServerPort = s.times.loop.Carrier().LocalAddr().Port()
 	}
 	s.mux = core.NewMux(now, c.Config, &core.Shared{})
-	s.mux.SetHooks(core.Hooks{
+	hooks := core.Hooks{
 		Entered: func(c *Conn) { s.linkOf(c).Entered() }, Refused: s.logout,
 		Pace: func(now time.Time, c *Conn) (budget, unacked int, probe bool) {
 			p := s.linkOf(c).Pace(now, 0)
 			return p.Budget, p.Unacked, p.Probe
 		},
 		Estimate: func(c *Conn) pace.Estimate { return s.linkOf(c).Estimate() },
-	})
+	}
+	if c.Accounts != nil {
+		hooks.Key = c.Accounts.Key
+	}
+	s.mux.SetHooks(hooks)
 	filled := s.mux.Config()
 	s.streams = carry(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),

@@ -185,7 +185,7 @@ func (e *Endpoint) PollEvent() (Event, bool) {
 		}
 		if e.last {
 			e.last = false
-			return Event{Kind: EventClosed, Close: e.close}, true
+			return Event{Kind: EventClosed, Close: e.close, Goodbye: e.close.goodbye()}, true
 		}
 		if len(e.input) == 0 || e.state == StateClosed {
 			e.input = nil
@@ -242,6 +242,9 @@ func (e *Endpoint) common(now time.Time, m *Message) (done bool) {
 	case KindPing:
 		e.send(now, &Message{Kind: KindPong})
 	case KindPong:
+		if e.server.conn != nil {
+			e.server.conn.ponged(now)
+		}
 	case KindExit:
 		e.leave(ExitCode(m.Code))
 	default:
@@ -277,6 +280,9 @@ func (e *Endpoint) NextTimeout() (time.Time, bool) {
 		case e.terrain.wanted.Len() > 0 && e.sendsTerrain() && e.out.held < roomBytes:
 			sooner(e.terrain.next(e.cfg.TerrainRate))
 		}
+		if until := e.server.conn.probe.until; !until.IsZero() {
+			sooner(until)
+		}
 	}
 	return next, true
 }
@@ -297,6 +303,8 @@ func (e *Endpoint) HandleTimeout(now time.Time) {
 	case now.Sub(e.heard) >= e.cfg.Timeout:
 		// "10 s: exit 3 and close"
 		e.fail(now, Close{Reason: ReasonTimeout, Exit: ExitPingTimeout})
+	case e.side == FromServer && e.server.conn.isLost(now):
+		e.server.conn.replace(now)
 	case !e.pinged && e.state != StateOpening && now.Sub(e.heard) >= e.cfg.PingAfter:
 		e.pinged = true
 		e.send(now, &Message{Kind: KindPing})

@@ -173,7 +173,7 @@ func (e *Endpoint) Clock() *Clock {
 // message. Before both, it is 0. A server returns its own clock.
 func (e *Endpoint) ServerTime(now time.Time) uint64 {
 	if e.client == nil {
-		return e.server.mux.Unix(now)
+		return e.server.conn.mux.Unix(now)
 	}
 	return e.client.time(now)
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/internal/queue"
@@ -10,7 +11,7 @@ import (
 
 // serverSide is what a server knows of a client beside the stream.
 type serverSide struct {
-	mux     *Mux
+	conn    *Conn // whose endpoint it is
 	version uint16
 	asked   queue.Fifo[asked] // the first is being answered
 	next    uint64            // number of the next question
@@ -103,7 +104,11 @@ func (e *Endpoint) ask(now time.Time, kind EventKind, m *Message) (Event, bool) 
 	}
 	e.count(&e.stats.Taken)
 	s.next++
-	s.asked.Push(asked{Question{s.next, string(m.Name), string(m.Password)}, kind})
+	q := Question{Number: s.next, Name: string(m.Name), Password: string(m.Password)}
+	if at := strings.LastIndexByte(q.Name, '@'); kind == EventLogin && at >= 0 {
+		q.Name, q.Room = q.Name[:at], q.Name[at+1:]
+	}
+	s.asked.Push(asked{q, kind})
 	if s.asked.Len() == 1 {
 		e.question(now)
 	}
@@ -206,9 +211,9 @@ func (e *Endpoint) enter(now time.Time, en *Entry) {
 	e.server.chatAt, e.server.chatBudget = now, time.Second
 	// "The tick is that of the messages that follow it": a game that is behind the clock tells its own tick,
 	// and when that was due.
-	tick, start := e.server.mux.tickStart(now)
+	tick, start := e.server.conn.group.tickStart(now)
 	e.answer(now, &Message{Kind: KindLoginResponse, Tick: uint16(tick), Timestamp: start})
-	if e.cfg.Terrain != nil {
+	if e.source() != nil {
 		e.terrain.begin(now, e.cfg.TerrainRate)
 		e.terrain.want(ChunkID{en.Entity.Position.BX, en.Entity.Position.BY})
 		e.sendChunks(now, 1, true)
@@ -244,7 +249,7 @@ func (e *Endpoint) serveChat(now time.Time, m *Message) (Event, bool) {
 	s.chatBudget -= cost
 	e.count(&e.stats.Taken)
 	if !e.cfg.OwnChat {
-		s.mux.Say(s.entity, m.Text)
+		s.conn.group.Say(s.entity, m.Text)
 	}
 	return e.tell(now, EventMessage, m)
 }
@@ -252,7 +257,7 @@ func (e *Endpoint) serveChat(now time.Time, m *Message) (Event, bool) {
 // serveTerrain notes which chunks a client wants. Without a Terrain the game is told.
 func (e *Endpoint) serveTerrain(now time.Time, m *Message) (Event, bool) {
 	e.count(&e.stats.Taken)
-	if e.cfg.Terrain == nil {
+	if e.source() == nil {
 		return e.tell(now, EventMessage, m)
 	}
 	for id := range m.Wanted.All() {
@@ -277,7 +282,7 @@ func (e *Endpoint) wantChunk(id ChunkID) {
 // ahead of it, and no less theirs to do.
 func (e *Endpoint) serveTicked(now time.Time, m *Message) (Event, bool) {
 	at, tick := e.tick(now), e.unwire(now, m.Tick)
-	due, _ := e.server.mux.dueTick(now)
+	due, _ := e.server.conn.group.dueTick(now)
 	if tick > due+maxTicksAhead || tick+uint64(e.cfg.MaxRollbackTicks) < at {
 		e.count(&e.stats.Refused)
 		return e.tell(now, EventRefused, m)
@@ -291,6 +296,5 @@ func (e *Endpoint) tick(now time.Time) uint64 {
 	if e.side == FromClient {
 		return e.client.tick(now)
 	}
-	tick, _ := e.server.mux.tickStart(now)
-	return tick
+	return e.server.conn.world().Tick(now)
 }

@@ -50,6 +50,10 @@ type Event struct {
 	Tick     uint64 // the tick of Message, "read as the absolute tick nearest to now"; see Mux.BeginTick for a game that is behind
 	Question Question
 	Close    Close
+
+	// Goodbye means, with EventClosed, that the peer said that it leaves. It is false if the connection was lost (time-out, reset,
+	// end of the stream, an exit that reports a network error or a time-out), and if we closed it.
+	Goodbye bool
 }
 
 // Question is a registration or a log-in that waits for its answer.
@@ -57,6 +61,10 @@ type Question struct {
 	Number   uint64 // among the questions of this connection
 	Name     string
 	Password string
+
+	// Room is what follows the last @ of a log-in's name: "name account@room" (entry). Name is what precedes it. It is
+	// empty for a name without @, which means the server's first room.
+	Room string
 }
 
 // String leaves the password out, so that it is not logged.
@@ -87,10 +95,12 @@ const (
 	ReasonCrowded
 	// ReasonStream means that the stream ended without an exit; Text says how.
 	ReasonStream
+	// ReasonReplaced means that the client's account logged in again, and that the client did not answer a ping.
+	ReasonReplaced
 )
 
 var reasonNames = [...]string{"unset", "closed", "peer left", "timeout", "version", "too slow", "protocol error", "reads too slowly",
-	"too many others", "stream ended"}
+	"too many others", "stream ended", "logged in again elsewhere"}
 
 // String returns the reason in words.
 func (r Reason) String() string { return wire.NameOf(r, reasonNames[:]) }
@@ -102,6 +112,11 @@ type Close struct {
 	Remote bool // the peer ended it
 	Exit   ExitCode
 	Text   string
+}
+
+// goodbye reports whether the peer left of its own will: an exit with an error's code tells of a broken connection.
+func (c *Close) goodbye() bool {
+	return c.Reason == ReasonPeer && c.Exit != ExitNetworkError && c.Exit != ExitPingTimeout
 }
 
 // Error implements error.

@@ -45,6 +45,14 @@ const (
 	// ahead are refused".
 	maxTicksAhead = 2
 
+	// probeWithin is how long a connection may take to show that it is there when its account logs in again: "without an
+	// answer in 2 s the new one takes its place".
+	probeWithin = 2 * time.Second
+
+	// probeRest is how long such an answer stands. Who knows the password and logs in again and again so has its own player
+	// pinged once a second.
+	probeRest = time.Second
+
 	// burstSpan and burstStep are a burst of the time server: "every 100 ms for 1 s".
 	burstSpan = time.Second
 	burstStep = 100 * time.Millisecond

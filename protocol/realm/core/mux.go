@@ -23,14 +23,13 @@ type Mux struct {
 	epoch     time.Time // when the server began; epochUnix is the same in Unix µs. Our clock does not jump with the wall clock
 	epochUnix uint64
 	ticks     clocksync.Ticks
-	begun     bool // BeginTick was called
-	tick      uint64
-	tickAt    uint64
 
+	main    *Group
+	holders map[string]*Conn // which connection has the session of an account, by the key of its name
 	players int
 	waiting int               // connections that are not in the game
 	crowd   queue.Fifo[*Conn] // the same, oldest first; some have left
-	left    *Conn             // a player whose EventClosed was polled; the others are not told yet
+	ended   *Conn             // whose EventClosed was polled; those whom it concerns are not told yet
 	down    bool
 	hooks   Hooks
 	stats   MuxStats
@@ -41,6 +40,9 @@ type Mux struct {
 type Hooks struct {
 	Entered func(c *Conn) // Enter has let a player in
 	Refused func(c *Conn) // Refuse was called
+
+	// Key returns the form in which names of accounts are compared. Without it, they are compared as they are.
+	Key func(name string) string
 
 	// Pace returns what a tick may send to the client, how many bytes of the stream the client is not known to have, and
 	// whether an answer of the client would show more.
@@ -58,6 +60,11 @@ type Conn struct {
 	Owner any
 
 	mux     *Mux
+	group   *Group // see Place; nil before
+	place   int    // in the group's list, or nowhere
+	account string // whose session it has, or had: the key of the name
+	probe   probe
+
 	blocked bool // the stream takes no bytes now
 	counted bool // in mux.waiting
 	played  bool // it is, or was, in the game
@@ -76,6 +83,8 @@ type MuxStats struct {
 	Ended     uint64 // connections that have ended
 	Crowded   uint64 // connections closed because too many others were waiting
 	Entered   uint64 // players that entered the game
+	Probed    uint64 // connections that were asked whether they are there, as their accounts logged in again
+	Replaced  uint64 // connections that did not answer that, and were closed
 	Players   int    // players in the game now
 	Waiting   int    // connections that are not in the game now
 	Broadcast uint64 // messages that were encoded once for many connections
@@ -84,8 +93,9 @@ type MuxStats struct {
 
 // NewMux returns a server core without connections.
 func NewMux(now time.Time, c Config, s *Shared) *Mux {
-	m := &Mux{cfg: c.fill(), shared: s, conns: roster.New[*Conn](), now: now, epoch: now, epochUnix: uint64(now.UnixMicro())}
+	m := &Mux{cfg: c.fill(), shared: s, conns: roster.New[*Conn](), holders: map[string]*Conn{}, now: now, epoch: now, epochUnix: uint64(now.UnixMicro())}
 	m.ticks = clocksync.PerSecond(m.cfg.TickRate).From(0, m.epochUnix)
+	m.main = m.NewGroup(GroupConfig{Terrain: m.cfg.Terrain})
 	return m
 }
 
@@ -145,45 +155,18 @@ func (m *Mux) Unix(now time.Time) uint64 {
 	return m.epochUnix + uint64(now.Sub(m.epoch).Microseconds())
 }
 
-// Tick returns the present tick: that of the latest BeginTick. Without any BeginTick, it follows from the
-// clock and the tick rate.
-func (m *Mux) Tick(now time.Time) uint64 {
-	tick, _ := m.tickStart(now)
-	return tick
-}
+// Tick is Group.Tick of the main group.
+func (m *Mux) Tick(now time.Time) uint64 { return m.main.Tick(now) }
 
-// BeginTick tells the Mux which tick of the game begins, and when it was due: now, or in the past if the
-// game is behind the clock. Without any BeginTick, ticks are counted by the clock.
-func (m *Mux) BeginTick(due time.Time, tick uint64) {
-	m.begun, m.tick, m.tickAt = true, tick, m.Unix(due)
-}
-
-// dueTick returns the tick of now by the clock, as clients count, and when it began. A game that is
-// behind has yet to come to it.
-func (m *Mux) dueTick(now time.Time) (tick, start uint64) {
-	if !m.begun {
-		return m.tickStart(now)
-	}
-	ticks := m.ticks.From(m.tick, m.tickAt)
-	tick = max(m.tick, ticks.TickAt(m.Unix(now)))
-	return tick, ticks.Start(tick)
-}
-
-// tickStart returns the tick of now, and when it began.
-func (m *Mux) tickStart(now time.Time) (tick, start uint64) {
-	if m.begun {
-		return m.tick, m.tickAt
-	}
-	tick = m.ticks.TickAt(m.Unix(now))
-	return tick, m.ticks.Start(tick)
-}
+// BeginTick is Group.BeginTick of the main group.
+func (m *Mux) BeginTick(due time.Time, tick uint64) { m.main.BeginTick(due, tick) }
 
 // Accept adds a connection from an address. Its deadlines count from born, the time at which it began.
 func (m *Mux) Accept(now time.Time, from netip.AddrPort, born time.Time) *Conn {
 	m.now = now
-	c := &Conn{mux: m, endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
+	c := &Conn{mux: m, place: nowhere, endpoint: newEndpoint(now, FromServer, from, m.cfg, m.shared)}
 	c.endpoint.born = born
-	c.endpoint.server.mux = m
+	c.endpoint.server.conn = c
 	m.stats.Accepted++
 	m.conns.Add(from, c)
 	if m.down {
@@ -248,7 +231,7 @@ func (m *Mux) HandleTimeout(now time.Time) {
 
 // PollEvent returns the next event and its connection.
 func (m *Mux) PollEvent() (*Conn, Event, bool) {
-	m.tellLeft()
+	m.afterEnd()
 	for c, ok := m.conns.Eventful(); ok; c, ok = m.conns.Eventful() {
 		c.endpoint.now = m.now
 		if ev, ok := c.endpoint.PollEvent(); ok {
@@ -272,19 +255,27 @@ func (m *Mux) forget(c *Conn) {
 	m.conns.Remove(c.endpoint.peer, c)
 	m.stats.Ended++
 	sums.Add(&m.past, &c.endpoint.stats)
+	m.unhold(c)
+	c.displace()
 	if c.played {
 		m.players--
-		m.left = c
 	}
+	m.ended = c
 }
 
-// tellLeft tells all that a player left: after the game was told, which sends the
-// entity_destroy that comes before.
-func (m *Mux) tellLeft() {
-	if c := m.left; c != nil {
-		m.left = nil
-		m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: c.endpoint.server.entity, Code: uint8(MetaPlayerLeft)}, nil)
+// afterEnd tells those whom the end of a connection concerns. The program was told before: the game, which sends
+// the entity_destroy that comes first, and the accounts, whose session is over.
+func (m *Mux) afterEnd() {
+	c := m.ended
+	if c == nil {
+		return
 	}
+	m.ended = nil
+	if c.played {
+		g := c.group
+		g.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(g.Tick(m.now)), ID: c.endpoint.server.entity, Code: uint8(MetaPlayerLeft)})
+	}
+	m.askAgain(&c.probe)
 }
 
 // PollBytes writes the next bytes of a connection into buf, and returns that connection. It skips blocked

@@ -68,27 +68,46 @@ func (c *Conn) AnswerRegister(q Question, code RegisterCode) bool {
 // AnswerLogin answers an EventLogin. With LoginOK, the next event is EventEnter. AnswerLogin returns
 // false if the client no longer waits for the answer, or was told that the server is full: then close
 // the session that was opened for the account.
+//
+// With LoginAlreadyConnected, which must mean that the password is right, the connection that has the session is asked first
+// whether it is there. If it does not answer within 2 s, it is closed, and the EventLogin comes again.
 func (c *Conn) AnswerLogin(q Question, code LoginCode) bool {
-	defer c.mux.touch(c)
-	if code == LoginOK && c.mux.players >= c.mux.cfg.MaxPlayers {
-		c.endpoint.answerLogin(c.mux.now, q.Number, LoginPlayerLimitReached)
+	m := c.mux
+	defer m.touch(c)
+	switch {
+	case code == LoginOK && m.players >= m.cfg.MaxPlayers:
+		c.endpoint.answerLogin(m.now, q.Number, LoginPlayerLimitReached)
 		return false
+	case code == LoginAlreadyConnected && c.endpoint.pending(q.Number, EventLogin) && m.challenge(c, q):
+		return true
 	}
-	return c.endpoint.answerLogin(c.mux.now, q.Number, code)
-}
-
-// Refuse answers an EventEnter: the player does not enter. It returns false if there is no such event
-// to answer.
-func (c *Conn) Refuse(code LoginCode) bool {
-	defer c.mux.touch(c)
-	ok := c.endpoint.refuseEntry(c.mux.now, code)
-	if ok && c.mux.hooks.Refused != nil {
-		c.mux.hooks.Refused(c)
+	ok := c.endpoint.answerLogin(m.now, q.Number, code)
+	if ok && code == LoginOK {
+		m.hold(c, q.Name)
 	}
 	return ok
 }
 
-// Enter answers an EventEnter: the player is in the game, and all players are told. The error is
+// Refuse answers an EventEnter: the player does not enter, and leaves the group that it was placed in. It returns false if
+// there is no such event to answer. LoginUnknownPseudo is for a room that does not exist or does not admit the account.
+func (c *Conn) Refuse(code LoginCode) bool {
+	m := c.mux
+	defer m.touch(c)
+	if !c.endpoint.refuseEntry(m.now, code) {
+		return false
+	}
+	c.displace()
+	c.group = nil
+	m.unhold(c)
+	if m.hooks.Refused != nil {
+		m.hooks.Refused(c)
+	}
+	m.askAgain(&c.probe)
+	c.probe = probe{}
+	return true
+}
+
+// Enter answers an EventEnter: the player is in the game, and all players of its group are told. The error is
 // ErrState if there is no such event to answer, or ErrTemporary or ErrValue if the entity is
 // invalid.
 func (c *Conn) Enter(en Entry) error {
@@ -103,8 +122,13 @@ func (c *Conn) Enter(en Entry) error {
 	case m.players >= m.cfg.MaxPlayers:
 		c.Refuse(LoginPlayerLimitReached)
 		return ErrState
+	case c.place == nowhere && c.Place(m.main) != nil:
+		c.Refuse(LoginUnknownPseudo)
+		return ErrState
 	}
+	g := c.group
 	c.played = true
+	g.players++
 	m.players++
 	m.stats.Entered++
 	c.endpoint.enter(m.now, &en)
@@ -112,8 +136,8 @@ func (c *Conn) Enter(en Entry) error {
 		m.hooks.Entered(c)
 	}
 	m.touch(c)
-	m.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(m.Tick(m.now)), ID: en.Entity.ID, Code: uint8(MetaPlayerJoined),
-		Name: []byte(c.endpoint.server.account)}, nil)
+	g.broadcast(&Message{Kind: KindMetaAction, Tick: uint16(g.Tick(m.now)), ID: en.Entity.ID, Code: uint8(MetaPlayerJoined),
+		Name: []byte(c.endpoint.server.account)})
 	c.endpoint.question(m.now)
 	m.touch(c)
 	return nil
@@ -183,7 +207,7 @@ func (c *Conn) ChangeID(temporary, real uint16) error {
 // ChunkChanged tells the connection that cells of a chunk in the player's sight have changed. The
 // chunk is sent again when the client's budget allows it.
 func (c *Conn) ChunkChanged(id ChunkID) {
-	if c.endpoint.state != StatePlaying || c.endpoint.cfg.Terrain == nil {
+	if c.endpoint.state != StatePlaying || c.group.terrain == nil {
 		return
 	}
 	c.endpoint.wantChunk(id)
@@ -193,7 +217,7 @@ func (c *Conn) ChunkChanged(id ChunkID) {
 // LookFrom sets the player's position. With Config.FollowSight, chunks that are now within
 // Config.SightRadius and were not before are sent.
 func (c *Conn) LookFrom(at Position) {
-	if c.endpoint.state != StatePlaying || c.endpoint.cfg.Terrain == nil || !c.endpoint.cfg.FollowSight {
+	if c.endpoint.state != StatePlaying || c.group.terrain == nil || !c.endpoint.cfg.FollowSight {
 		return
 	}
 	if was := c.endpoint.terrain.centre; at.BX != was.BX || at.BY != was.BY {
@@ -242,37 +266,8 @@ func (c *Conn) Cut(text string) {
 	c.mux.touch(c)
 }
 
-// Broadcast encodes a message once and sends it to all players, or, if to is set, to those for whom
-// it returns true. See Encode.
-func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error {
-	f, err := m.Encode(msg)
-	if err != nil {
-		return err
-	}
-	m.deliver(f.f, to)
-	m.Release(f)
-	return nil
-}
+// Broadcast is Group.Broadcast of the main group.
+func (m *Mux) Broadcast(msg *Message, to func(c *Conn) bool) error { return m.main.Broadcast(msg, to) }
 
-// Say broadcasts a line of chat by an entity.
-func (m *Mux) Say(entity uint16, text []byte) {
-	m.broadcast(&Message{Kind: KindChatReceive, Tick: uint16(m.Tick(m.now)), ID: entity, Text: text}, nil)
-}
-
-// broadcast is Broadcast of what the Mux itself has to say.
-func (m *Mux) broadcast(msg *Message, to func(c *Conn) bool) {
-	f := m.shared.frame(m.cfg.codec, msg)
-	m.deliver(f, to)
-	m.shared.release(f)
-}
-
-func (m *Mux) deliver(f *frame, to func(c *Conn) bool) {
-	m.stats.Broadcast++
-	for c := range m.conns.All() {
-		if c.endpoint.state == StatePlaying && (to == nil || to(c)) {
-			c.endpoint.enqueue(m.now, f)
-			m.touch(c)
-			m.stats.Receivers++
-		}
-	}
-}
+// Say is Group.Say of the main group.
+func (m *Mux) Say(entity uint16, text []byte) { m.main.Say(entity, text) }

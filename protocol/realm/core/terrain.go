@@ -107,7 +107,15 @@ func (t *terrain) follow(to ChunkID, radius int) {
 }
 
 // sendsTerrain reports whether chunks are sent without being asked for it.
-func (e *Endpoint) sendsTerrain() bool { return e.cfg.Terrain != nil && !e.cfg.TerrainByTurn }
+func (e *Endpoint) sendsTerrain() bool { return !e.cfg.TerrainByTurn && e.source() != nil }
+
+// source returns the terrain of the client's world, nil if it has none.
+func (e *Endpoint) source() TerrainSource {
+	if e.server.conn == nil {
+		return nil
+	}
+	return e.server.conn.world().terrain
+}
 
 // sendTerrain encodes wanted chunks while there is a budget and the queue has room.
 func (e *Endpoint) sendTerrain(now time.Time) {
@@ -122,7 +130,7 @@ func (e *Endpoint) sendTerrain(now time.Time) {
 // when there is room and never queued".
 func (e *Endpoint) mayGetChunk(now time.Time) bool {
 	t := &e.terrain
-	if e.state != StatePlaying || e.cfg.Terrain == nil || t.wanted.Len() == 0 || e.out.held >= roomBytes {
+	if e.state != StatePlaying || e.source() == nil || t.wanted.Len() == 0 || e.out.held >= roomBytes {
 		return false
 	}
 	t.refill(now, e.cfg.TerrainRate)
@@ -141,7 +149,7 @@ func (e *Endpoint) sendChunks(now time.Time, most int, plural bool) bool {
 	head, count := len(f.b), 0
 	for ; most > 0 && t.wanted.Len() > 0 && len(f.b) < batchBytes && t.budget > 0; most-- {
 		size := len(f.b)
-		b, ok := e.cfg.Terrain.AppendChunk(f.b, t.pop())
+		b, ok := e.source().AppendChunk(f.b, t.pop())
 		if !ok {
 			f.b = b[:size]
 			t.budget -= leastChunkCost
