@@ -1,6 +1,7 @@
 package account
 
 import (
+	"log/slog"
 	"runtime"
 	"time"
 )
@@ -40,8 +41,11 @@ type Config struct {
 	// that began the session. It is not called for Logout and Close. It may be nil.
 	OnEnd func(*Session, EndReason)
 
+	// Log gets a line when the store fails, at most one a minute, and one when it works again. nil means none.
+	Log *slog.Logger
+
 	// Recheck is how often the accounts of the sessions are read again, so that sessions end when another process bans or
-	// deletes their accounts. 0 means 10 s; negative means never.
+	// deletes their accounts, and how often the store is looked at for Trouble. 0 means 10 s; negative means never.
 	Recheck time.Duration
 
 	// cost is what tests make cheap; the zero cost is that of limits.go.

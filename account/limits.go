@@ -74,6 +74,11 @@ const (
 	// Failed. A database that hangs must not collect requests for ever.
 	storeTimeout = 10 * time.Second
 
+	// troubleEvery is how often the log says that the store fails, and troubleFor how long a failed write counts as trouble if
+	// none comes after it that would tell: a server that nobody is sent to must become ready again.
+	troubleEvery = time.Minute
+	troubleFor   = time.Minute
+
 	// defaultRecheck is how often the accounts of the sessions are read again, so that a
 	// ban by another process, as the command line is, ends a session that is under way.
 	defaultRecheck = 10 * time.Second

@@ -24,9 +24,10 @@ var (
 // Names are as players type them, in all methods. from is the player's address, which is throttled. The zero Addr is the
 // operator, who is not throttled.
 type Service struct {
-	config Config
-	store  Store
-	dummy  digest
+	config  Config
+	store   watched
+	trouble trouble
+	dummy   digest
 
 	mu      sync.Mutex
 	wake    sync.Cond // readers, hashers and the teller wait here
@@ -34,6 +35,7 @@ type Service struct {
 	known   *lane     // jobs that need a hash, from an address that the account is known from
 	strange *lane     // and from one that it is not
 	byKnown bool      // known has been served last
+	shedAt  time.Time // see shed
 
 	names         *throttle[string]
 	addresses     *throttle[netip.Prefix]
@@ -54,7 +56,8 @@ type Service struct {
 // A job is a request on its way.
 type job struct {
 	from netip.Prefix
-	turn uint64 // see lane
+	turn uint64    // see lane
+	at   time.Time // when it came
 
 	name     Name
 	password string
@@ -75,7 +78,7 @@ func New(store Store, config Config) *Service {
 	config = config.withDefaults()
 	now := time.Now()
 	s := &Service{
-		config: config, store: store, dummy: dummyDigest(config.cost),
+		config: config, trouble: trouble{log: config.Log}, dummy: dummyDigest(config.cost),
 		looks: newLane(config.Queue), known: newLane(config.Queue), strange: newLane(config.Queue),
 		names:         newThrottle[string](now, config.Failures),
 		addresses:     newThrottle[netip.Prefix](now, config.Failures),
@@ -83,6 +86,7 @@ func New(store Store, config Config) *Service {
 		sessions:      make(map[ID]*Session),
 		stop:          make(chan struct{}),
 	}
+	s.store = watched{store, &s.trouble}
 	s.wake.L = &s.mu
 	for range readers {
 		s.working.Go(func() { s.work(s.nextLook, func(j *job) { j.look(j) }) })
@@ -137,6 +141,7 @@ func (s *Service) enter(j *job, refuse Result) error {
 	}
 	s.unanswered++
 	s.stats.Requests++
+	j.at = time.Now()
 	if refuse != 0 {
 		s.answer(j, Answer{Result: refuse})
 		return nil
@@ -189,7 +194,26 @@ func (s *Service) work(next func() *job, do func(*job)) {
 }
 
 // nextLook takes a job for a reader. Under the lock.
-func (s *Service) nextLook() *job { return s.looks.pop() }
+func (s *Service) nextLook() *job {
+	s.shed(time.Now())
+	return s.looks.pop()
+}
+
+// shed answers the jobs that have waited for the store as long as it may take for one. That is so only if it does not answer: a
+// queue of those would outlast the players' patience, and they are to be told. Under the lock.
+func (s *Service) shed(now time.Time) {
+	if now.Sub(s.shedAt) < time.Second {
+		return
+	}
+	s.shedAt = now
+	for i := 0; i < len(s.looks.jobs); {
+		if now.Sub(s.looks.jobs[i].at) < storeTimeout {
+			i++
+			continue
+		}
+		s.answer(s.looks.remove(i), Answer{Result: Busy})
+	}
+}
 
 // nextHash takes a job for a hasher, by turns from known and from strange addresses: so neither a flood of
 // strangers keeps the known ones out nor the other way round. Under the lock.

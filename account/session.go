@@ -99,6 +99,7 @@ func (s *Service) recheck() {
 			return
 		case <-ticker.C:
 		}
+		s.check()
 		ids := s.sessionIDs()
 		for len(ids) > 0 {
 			n := min(len(ids), recheckAtOnce)

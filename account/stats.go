@@ -13,6 +13,7 @@ type Stats struct {
 	BadHashes     uint64 // hashes in the store that could not be read; no password matches them
 	NotNoted      uint64 // log-ins that the store could not record
 	RecheckFailed uint64 // failed attempts to read the accounts of sessions again
+	StoreFailed   uint64 // calls of the store that failed, those of requests included
 
 	Sessions   int // now
 	Waiting    int // requests waiting for a reader or a hasher
@@ -23,9 +24,13 @@ type Stats struct {
 
 // Stats returns the counters.
 func (s *Service) Stats() Stats {
+	s.trouble.mu.Lock()
+	failed := s.trouble.failed
+	s.trouble.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
+	stats.StoreFailed = failed
 	stats.Results = make(map[Result]uint64)
 	for r, n := range stats.results {
 		if n > 0 {

@@ -83,11 +83,11 @@ var families = []family{
 	{"parley_connections", gauge, "dialect state", "Connections now. entered and waiting (not in the game yet) are told apart by realm only; the other dialects have open. If waiting stays high, somebody holds connections without logging in.", []from{
 		{"*.Conns", "open"}, {"Connector.Peers", "open"}, {"Realm.Mux.Players", "entered"}, {"Realm.Mux.Waiting", "waiting"},
 	}},
-	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit.", []from{
+	{"parley_connections_total", counter, "dialect fate", "Connections by their fate. opened and ended are normal. crowded, hasty, late and gave_way: refused or closed to make room for others; if they grow, somebody floods the port. bad_handshake: TLS failed. bad_pass: the pass of a client was refused; a client of another version, or an attack. refused: the client was told that it may not enter. accept_failed: the process has no descriptors left; raise its limit. probed: an account logged in again while its connection was there. replaced: that connection did not answer, and was closed.", []from{
 		{"*.Mux.Opened", "opened"}, {"*.Mux.Ended", "ended"}, {"*.Mux.Late", "late"}, {"*.Mux.GaveWay", "gave_way"}, {"Relay.Mux.Admitted", "opened"}, {"Relay.Mux.Gone", "ended"}, {"Connector.Mux.Admitted", "opened"}, {"Connector.Mux.Gone", "ended"},
 		{"Duplex.Mux.Accepted", "opened"}, {"Duplex.Mux.Refused", "refused"}, {"Duplex.Mux.Hasty", "hasty"}, {"Duplex.Mux.Crowded", "crowded"}, {"Duplex.Mux.BadPass", "bad_pass"},
 		{"Duplex.Streams.Accepted", "accepted"}, {"Duplex.Streams.BadShake", "bad_handshake"}, {"Duplex.Streams.Hasty", "hasty_handshake"}, {"Duplex.Streams.Crowded", "crowded_handshake"}, {"Duplex.Streams.AcceptErrs", "accept_failed"},
-		{"Realm.Mux.Accepted", "opened"}, {"Realm.Mux.Entered", "entered"}, {"Realm.Mux.Crowded", "crowded"},
+		{"Realm.Mux.Accepted", "opened"}, {"Realm.Mux.Entered", "entered"}, {"Realm.Mux.Crowded", "crowded"}, {"Realm.Mux.Probed", "probed"}, {"Realm.Mux.Replaced", "replaced"},
 		{"Realm.Streams.Accepted", "accepted"}, {"Realm.Streams.BadShake", "bad_handshake"}, {"Realm.Streams.Hasty", "hasty_handshake"}, {"Realm.Streams.Crowded", "crowded_handshake"}, {"Realm.Streams.AcceptErrs", "accept_failed"},
 	}},
 	{"parley_stranger_packets_total", counter, "dialect direction fate", "Packets from and to addresses without a connection. Every handshake has a few. If ignored, malformed, crowded or unproven grow alone, somebody scans or floods the port. The server keeps nothing for such packets, so act only if the network is full.", []from{
@@ -170,8 +170,8 @@ var families = []family{
 	{"parley_account_results_total", counter, "result", "Results of requests to accounts. Many wrong_password and too_many_tries: somebody tries passwords. failed: an error of the store; see the log.", []from{{"Accounts.Results", ""}}},
 	{"parley_account_hashes_total", counter, "", "Hashed passwords. Each takes a core for a moment. If it grows fast, somebody tries passwords or registers many accounts.", []from{{"Accounts.Hashes", ""}}},
 	{"parley_account_hashing", gauge, "", "Passwords that are being hashed now. If it stays high, log-ins take long: add CPU.", []from{{"Accounts.Hashing", ""}}},
-	{"parley_account_faults_total", counter, "fault", "Faults of the store of accounts. bad_hash: a stored hash that cannot be read. not_noted: a log-in that could not be recorded. recheck: bans could not be read again. Check the disk or the database.", []from{
-		{"Accounts.BadHashes", "bad_hash"}, {"Accounts.NotNoted", "not_noted"}, {"Accounts.RecheckFailed", "recheck"},
+	{"parley_account_faults_total", counter, "fault", "Faults of the store of accounts. bad_hash: a stored hash that cannot be read. not_noted: a log-in that could not be recorded. recheck: bans could not be read again. store: calls of the store that failed, those three included. Check the disk or the database.", []from{
+		{"Accounts.BadHashes", "bad_hash"}, {"Accounts.NotNoted", "not_noted"}, {"Accounts.RecheckFailed", "recheck"}, {"Accounts.StoreFailed", "store"},
 	}},
 	{"parley_account_sessions", gauge, "", "Accounts that are logged in now.", []from{{"Accounts.Sessions", ""}}},
 	{"parley_account_waiting", gauge, "stage", "Waiting requests to accounts. queue: not begun; if it stays high, add CPU. answer: done, but not taken by the game yet.", []from{{"Accounts.Waiting", "queue"}, {"Accounts.Unanswered", "answer"}}},

@@ -9,6 +9,8 @@
 // # Life of a message
 //
 //	mux.go                    server core: all connections, waiting or in the game
+//	group.go                  the players of one world: its ticks, chat and terrain
+//	ghost.go                  a log-in of an account that is in: is its old connection still there?
 //	endpoint.go               one connection: PollEvent reads, PollBytes writes; timers
 //	stream.go                 bytes to messages, however they are cut
 //	walk.go                   checks the received part of a message

@@ -56,6 +56,9 @@ type testGame struct {
 	players  map[*Conn]string
 	messages []Event
 	ended    []Close
+	goodbyes []bool                           // of the same
+	place    func(c *Conn, q Question) *Group // where it enters; nil refuses it
+	wait     func(c *Conn, q Question) bool   // whether that is decided later
 }
 
 func newTestGame() *testGame { return &testGame{next: 1, players: map[*Conn]string{}} }
@@ -63,12 +66,25 @@ func newTestGame() *testGame { return &testGame{next: 1, players: map[*Conn]stri
 func (g *testGame) handle(c *Conn, ev Event) {
 	switch ev.Kind {
 	case EventEnter:
+		if g.wait != nil && g.wait(c, ev.Question) {
+			return
+		}
+		if g.place != nil {
+			room := g.place(c, ev.Question)
+			if room == nil {
+				c.Refuse(LoginUnknownPseudo)
+				return
+			}
+			if err := c.Place(room); err != nil {
+				panic(err)
+			}
+		}
 		g.enter(c, ev.Question.Name)
 	case EventMessage, EventRefused:
 		ev.Message = nil // which is not ours to keep
 		g.messages = append(g.messages, ev)
 	case EventClosed:
-		g.ended = append(g.ended, ev.Close)
+		g.ended, g.goodbyes = append(g.ended, ev.Close), append(g.goodbyes, ev.Goodbye)
 		delete(g.players, c)
 	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,8 +18,8 @@ type town struct {
 	game *testGame
 
 	accounts map[string]string
-	in       map[string]bool
-	slow     []func() // answers that wait, if hold
+	sessions map[string]*Conn // whose account has which, by the name in lower case; nil: an account may be in many times
+	slow     []func()         // answers that wait, if hold
 	hold     bool
 
 	people []*person
@@ -61,7 +62,7 @@ func spoken(c Config) Config {
 
 func newTown(t testing.TB, r *rand.Rand, c Config) *town {
 	c = spoken(c)
-	w := &town{t: t, rand: r, now: townEpoch, game: newTestGame(), accounts: map[string]string{}, in: map[string]bool{}, look: func() {}}
+	w := &town{t: t, rand: r, now: townEpoch, game: newTestGame(), accounts: map[string]string{}, look: func() {}}
 	w.mux = NewMux(w.now, c, &Shared{})
 	for _, name := range []string{"ann", "bob", "cyd", "dee", "eve"} {
 		w.accounts[name] = "password of " + name
@@ -99,14 +100,14 @@ func (w *town) join(name string) *person {
 // answer is what the accounts say.
 func (w *town) answer(c *Conn, ev Event) {
 	q := ev.Question
-	right, known := w.accounts[q.Name]
+	right, known := w.accounts[strings.ToLower(q.Name)]
 	run := func() {
 		if ev.Kind == EventRegister {
 			code := RegisterOK
 			if known {
 				code = RegisterUsedPseudo
 			} else {
-				w.accounts[q.Name] = q.Password
+				w.accounts[strings.ToLower(q.Name)] = q.Password
 			}
 			c.AnswerRegister(q, code)
 			return
@@ -117,8 +118,12 @@ func (w *town) answer(c *Conn, ev Event) {
 			code = LoginUnknownPseudo
 		case right != q.Password:
 			code = LoginWrongPassword
+		case w.sessions[strings.ToLower(q.Name)] != nil:
+			code = LoginAlreadyConnected
 		}
-		c.AnswerLogin(q, code)
+		if c.AnswerLogin(q, code) && code == LoginOK && w.sessions != nil {
+			w.sessions[strings.ToLower(q.Name)] = c
+		}
 	}
 	if w.hold {
 		w.slow = append(w.slow, run)
@@ -216,8 +221,18 @@ func (w *town) events() {
 		case EventClosed:
 			c.link.(*person).closed++
 			w.game.handle(c, ev)
+			w.logout(c)
 		default:
 			w.game.handle(c, ev)
+		}
+	}
+}
+
+// logout ends the session of a connection, if it has one.
+func (w *town) logout(c *Conn) {
+	for name, holder := range w.sessions {
+		if holder == c {
+			delete(w.sessions, name)
 		}
 	}
 }
