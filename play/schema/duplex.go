@@ -20,19 +20,32 @@ func Duplex(s *world.Schema) *core.Schema {
 			Sizes: map[int16]core.Size{
 				message.DuplexSaid: core.Sequence(core.Counted(1), core.Counted(2)),
 				message.DuplexDone: paramBytes(s, 2, 6),
+
+				message.DuplexSession: core.Fixed(message.TokenBytes + 2),
+				message.DuplexWorld:   core.Sequence(core.Fixed(8+2+4), core.Counted(1), core.Fixed(8)),
 			},
-			Others: core.Kinds(kinds), Kinds: true,
-			Moments: []int16{message.DuplexSaid, message.DuplexDone},
+			// The SID is that of DuplexWorld, so this never goes over main.
+			Updates: map[int16]core.Size{message.DuplexTick: core.Sequence(core.Fixed(message.FateBytes), core.Kinds(kinds))},
+			Others:  core.Kinds(kinds), Kinds: true,
+			Moments: []int16{message.DuplexSaid, message.DuplexDone, message.DuplexSession, message.DuplexWorld},
 		},
-		FromClient: core.Elements{Others: core.Fixed(8)},
+		FromClient: core.Elements{
+			Sizes:  map[int16]core.Size{message.DuplexSteer: core.Fixed(message.StampBytes + steerBytes)},
+			Others: core.Fixed(steerBytes),
+		},
 		Queries: map[uint8]core.Query{
 			message.DuplexAct:     {Data: paramBytes(s, 0, 2)},
 			message.DuplexSay:     {Data: core.Counted(2)},
 			message.DuplexTerrain: {Data: core.Fixed(4), Reply: core.Growing(chunkBytes)},
+			message.DuplexConfirm: {},
+			message.DuplexStamped: {Data: paramBytes(s, 0, 2+message.StampBytes)},
 			message.DuplexPass:    {Data: core.Growing(passBytes), Reply: core.Fixed(2), Pass: true},
 		},
 	}
 }
+
+// steerBytes is the size of "angle f32, norm f32".
+const steerBytes = 8
 
 // sizeOf is the size of fields one behind the other.
 func sizeOf(fields []world.Field) core.Size {
