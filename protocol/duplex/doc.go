@@ -14,6 +14,15 @@
 //	s.Do(func() { s.Scene().Set(sid, data); s.Scene().Flush() }) // once a tick
 //	c.HideAll(); c.Show(sid)                                     // in the handler: this client sees this element only
 //
+// A server of several worlds has a scene for each, and puts each client into one of them by the pass that it shows:
+//
+//	arena := s.NewScene()                   // in Do or the handler
+//	duplex.Config{Judge: judge}             // is told of passes, and must not block
+//	c.AnswerPass(0, sid, arena)             // later, in Do: the client's own element is sid
+//	duplex.Config{Pass: pass}               // a client's
+//
+// A client:
+//
 //	c, err := duplex.Dial(ctx, "host:7000", duplex.Config{Schema: schema})
 //	c.Update(c.Player(), data)
 //	for ev := range c.Events() { … }

@@ -70,8 +70,11 @@ func (h *hall) event(c *Conn, ev Event) {
 		h.conns[c.Player()] = c
 	case EventClosed:
 		delete(h.conns, c.Player())
+		if ev.Goodbye {
+			h.events = append(h.events, fmt.Sprint(c.Player(), " goodbye"))
+		}
 	case EventQuery:
-		if ev.Code == 65 {
+		if ev.Code == 65 || ev.Code == 68 {
 			if err := c.Reply(ev.ID, 0, ev.Data); err != nil {
 				h.t.Error(err)
 			}

@@ -13,7 +13,8 @@
 //
 // # Life of an element
 //
-//	elements.go         Scene.Set stores it, Scene.Flush puts it into the log of changes
+//	scene.go            Scene.Set, Scene.Flush: the elements and the players of one world
+//	elements.go         the values, and the log of changes
 //	sight.go            which changes are for a client, on main and on the feed
 //	view.go             elements new to a client go on main, known ones on the feed; syncs of everything
 //	again.go            what is said again on the feed
@@ -28,7 +29,7 @@
 //	inbox.go, event.go  events for the application
 //
 // Besides these: message.go and codec.go (the bytes), query.go (queries and replies), mux.go and mux_admit.go
-// (admission, passes, tokens, feeds that move), conn.go (a server's calls for one client), outbox.go (the queue of
+// (admission, tokens, feeds that move), pass.go (passes and their verdicts), conn.go (a server's calls for one client), outbox.go (the queue of
 // main), endpoint_close.go (ends), limits.go and limits_wire.go (the limits, each with the attack that it stops),
 // names.go (names of the types of counters).
 package core

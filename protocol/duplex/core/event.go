@@ -56,9 +56,9 @@ type Event struct {
 	Data    []byte
 	Close   Close
 
-	// Goodbye, for EventClosed, means that the peer closed main in good order, between two messages: "has no goodbye: close
-	// main". It is false if main was reset, timed out or broke, and if we closed it. Over plain TCP, the system of a
-	// process that was killed says goodbye in its name, if that has read all that came. Over TLS it cannot.
+	// Goodbye, for EventClosed, means that the peer closed main in good order, between two messages, as the dialect has no
+	// message for it. It is false if main was reset, timed out or broke, and if we closed it. The system of a process that was
+	// killed says goodbye in its name, if that had read all that came.
 	Goodbye bool
 }
 
