@@ -48,7 +48,7 @@ func judgedHall(t *testing.T, c Config) (h *hall, a, b *Scene, letGo func()) {
 	group.Go(func() {
 		for q := range questions {
 			if q.pass == "hold" {
-				<-held
+				patient.Value(held)
 			}
 			_ = h.Do(func() { // which fails when the hall is closed
 				switch q.pass {
@@ -70,7 +70,7 @@ func judgedHall(t *testing.T, c Config) (h *hall, a, b *Scene, letGo func()) {
 		h.Close()
 		letGo()
 		close(questions)
-		group.Wait()
+		patient.Done(group.Wait)
 	})
 	return h, a, b, letGo
 }
