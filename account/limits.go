@@ -74,6 +74,11 @@ const (
 	// Failed. A database that hangs must not collect requests for ever.
 	storeTimeout = 10 * time.Second
 
+	// maxHashWait is how long a request may wait for a hash; then the answer is Busy. A full queue is worked off before, but not
+	// by hashers that wait for the store's writes. Realm closes a connection that is not logged in after a minute, and its
+	// player is to be told before.
+	maxHashWait = 45 * time.Second
+
 	// troubleEvery is how often the log says that the store fails, and troubleFor how long a failed write counts as trouble if
 	// none comes after it that would tell: a server that nobody is sent to must become ready again.
 	troubleEvery = time.Minute

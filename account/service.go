@@ -199,19 +199,26 @@ func (s *Service) nextLook() *job {
 	return s.looks.pop()
 }
 
-// shed answers the jobs that have waited for the store as long as it may take for one. That is so only if it does not answer: a
-// queue of those would outlast the players' patience, and they are to be told. Under the lock.
+// shed answers the jobs that have waited too long, about once a second: their players are to be told while they are still
+// there. Nobody waits so long for a store that answers. Under the lock.
 func (s *Service) shed(now time.Time) {
 	if now.Sub(s.shedAt) < time.Second {
 		return
 	}
 	s.shedAt = now
-	for i := 0; i < len(s.looks.jobs); {
-		if now.Sub(s.looks.jobs[i].at) < storeTimeout {
+	s.shedLane(s.looks, now.Add(-storeTimeout))
+	s.shedLane(s.known, now.Add(-maxHashWait))
+	s.shedLane(s.strange, now.Add(-maxHashWait))
+}
+
+// shedLane answers the jobs of a lane that came before a time.
+func (s *Service) shedLane(l *lane, before time.Time) {
+	for i := 0; i < len(l.jobs); {
+		if l.jobs[i].at.After(before) {
 			i++
 			continue
 		}
-		s.answer(s.looks.remove(i), Answer{Result: Busy})
+		s.answer(l.remove(i), Answer{Result: Busy})
 	}
 }
 
@@ -223,6 +230,7 @@ func (s *Service) nextHash() *job {
 		first, second = second, first
 	}
 	now := time.Now()
+	s.shed(now)
 	j := s.takeHash(now, first)
 	if j == nil {
 		j = s.takeHash(now, second)
