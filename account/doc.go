@@ -24,6 +24,7 @@
 //	password.go  a hasher spends 19 MiB and 35 ms, even if the account does not exist
 //	session.go   the account's only session, and what ends it
 //	store.go     the log-in is recorded
+//	trouble.go   what the store answers is noted: for the log, and for Trouble
 //	service.go   one goroutine, the teller, calls back, in order
 //
 // Registration takes the same path (register.go). Operations for operators only are in operator.go. Packages sqlite and

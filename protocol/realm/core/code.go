@@ -34,9 +34,9 @@ const (
 	LoginOK                 LoginCode = iota // logged in
 	LoginUnknownPseudo                       // there is no such account
 	LoginWrongPassword                       // wrong password, or an unknown name that the server does not reveal
-	LoginTooManyTries                        // try again later
+	LoginTooManyTries                        // too many failed attempts: try again in a minute
 	LoginAlreadyConnected                    // the account already has a session
-	LoginPlayerLimitReached                  // the server is full
+	LoginPlayerLimitReached                  // the server is full, or lets nobody in now: try again later
 
 	loginCodes = 6
 )
@@ -55,8 +55,8 @@ const (
 	RegisterUsedPseudo                          // the name is taken
 	RegisterInvalidPseudo                       // the name is invalid
 	RegisterInvalidPassword                     // the password is invalid
-	RegisterTooManyTries                        // try again later
-	RegisterDisabled                            // this server does not register accounts
+	RegisterTooManyTries                        // too many attempts: try again in a minute
+	RegisterDisabled                            // this server does not register accounts, or not now
 
 	registerCodes = 6
 )
