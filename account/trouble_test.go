@@ -12,6 +12,7 @@ import (
 
 	"parley/account"
 	"parley/account/storetest"
+	"parley/internal/patient"
 )
 
 var errDisk = errors.New("the disk is on fire")
@@ -220,7 +221,7 @@ type stuck struct {
 }
 
 func (s *stuck) Find(ctx context.Context, key string) (account.Record, error) {
-	<-s.until
+	patient.Value(s.until)
 	return s.Memory.Find(ctx, key)
 }
 

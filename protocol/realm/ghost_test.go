@@ -28,7 +28,10 @@ func TestALostPlayerLogsInAgain(t *testing.T) {
 	patient.Until(t, "ann is in", func() bool { return p.accounts.sessions() == 1 })
 	var old *Conn
 	patient.Until(t, "ann plays", func() (plays bool) {
-		p.do(func(m *core.Mux) { old = m.Holder("Ann"); plays = old != nil && old.Playing() && old.Account() == "ann" })
+		p.do(func(m *core.Mux) {
+			old = m.Holder("Ann")
+			plays = old != nil && old.Playing() && old.Account() == "ann"
+		})
 		return plays
 	})
 
@@ -37,7 +40,9 @@ func TestALostPlayerLogsInAgain(t *testing.T) {
 	if took := time.Since(began); took < 2*time.Second {
 		t.Errorf("the old connection had %v to answer", took)
 	}
-	reads(t, lost, func(m *core.Message) bool { return m.Kind == core.KindExit && core.ExitCode(m.Code) == core.ExitPingTimeout })
+	reads(t, lost, func(m *core.Message) bool {
+		return m.Kind == core.KindExit && core.ExitCode(m.Code) == core.ExitPingTimeout
+	})
 	p.do(func(m *core.Mux) {
 		if holder := m.Holder("ann"); holder == old || !holder.Playing() || m.Players() != 1 {
 			t.Errorf("%d players", m.Players())
