@@ -50,11 +50,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Stats counts what became of entries, snapshots and files since Open.
+// Stats counts what became of entries, snapshots and files since Open. Appended is Written, Dropped and Pending together.
 type Stats struct {
 	Appended uint64 // entries that rooms gave
 	Written  uint64 // entries that were written to a segment
 	Dropped  uint64 // entries that could not be written: a later snapshot stands for them
+	Pending  uint64 // entries that wait for the disk now
 
 	Bytes         uint64 // written of entries
 	Groups        uint64 // turns of the writer that wrote something
@@ -70,5 +71,4 @@ type Stats struct {
 
 	Rooms     uint64 // that are kept now
 	InTrouble uint64 // of these, rooms whose newest ticks are not being kept
-	Pending   uint64 // bytes that wait for the disk now
 }

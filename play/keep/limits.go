@@ -7,6 +7,9 @@ const (
 	// has a megabyte at most: so this is a minute of a large room. Beyond it the room is in trouble.
 	maxPending = 4 << 20
 
+	// maxIdleBuffer is how large a room's buffer may stay once it is written. There may be thousands of rooms.
+	maxIdleBuffer = 64 << 10
+
 	// maxSettings bounds what the gateway keeps of a room beside its world.
 	maxSettings = 64 << 10
 
@@ -24,12 +27,24 @@ const (
 	// stallAfter is after how long the players of a room in mode Second go on without the disk.
 	stallAfter = time.Second
 
-	// sayEvery is how often trouble that lasts is logged.
+	// lookEvery is how often the rooms are looked at: for snapshots that are due, and for trouble.
+	lookEvery = 250 * time.Millisecond
+
+	// sayEvery is how often trouble that lasts is logged, and sayAgain how often trouble that comes and goes is.
 	sayEvery = time.Minute
+	sayAgain = 10 * time.Second
+
+	// slowSweep is how long the syncs of mode Second may take before the operator is told.
+	slowSweep = 10 * time.Second
 
 	// lostSeconds is how much of the end of a log may be unsound with something sound behind it. A loss of power loses what was not
 	// synced in any order, so such an end is no damage. Second syncs once a second, and a sync takes a while.
 	lostSeconds = 3
+
+	// maxBehind is how many bytes behind a damaged place are looked through for entries, and maxBehindWork how many bytes are summed
+	// meanwhile: a tail in which each byte could begin an entry would take the square of its size.
+	maxBehind     = 64 << 20
+	maxBehindWork = 256 << 20
 
 	// maxSyncs is how many files are synced side by side. Syncs at the same time share a commit of the file system's journal.
 	maxSyncs = 32
