@@ -28,6 +28,8 @@ type Client struct {
 //	var refused replica.Close
 //	if errors.As(err, &refused) { … refused.Text … }
 //
+// A server that refuses Config.Pass does so later: Err is then a Close with the server's words.
+//
 // If ctx ends first, Dial returns the error of ctx.
 func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 	peer, err := shell.Resolve(ctx, addr)
@@ -42,6 +44,9 @@ func Dial(ctx context.Context, addr string, c Config) (*Client, error) {
 }
 
 func dial(ctx context.Context, carrier datagram.Carrier, c Config) (*Client, error) {
+	if len(c.Pass) > core.MaxPassBytes {
+		return nil, errors.Join(fmt.Errorf("replica: pass of %d bytes: at most %d are allowed", len(c.Pass), core.MaxPassBytes), carrier.Close())
+	}
 	x := &Client{endpoint: core.NewClient(time.Now(), carrier.RemoteAddr(), c, &core.Shared{Rand: shell.Rand()})}
 	var err error
 	x.shell, err = shell.Dial(ctx, carrier, x.endpoint, shell.ClientConfig[Event]{

@@ -46,6 +46,7 @@
 //	reading.go               Values: a client's copy of the server's values
 //	event.go                 events for the application
 //	endpoint_send.go         messages into the window, large ones in parts
+//	endpoint_pass.go         a client's pass, and messages whose acknowledgement is told
 //	endpoint_offer.go        the same for a client, whose messages wait in its shell
 //	endpoint.go              PollTransmit: the next packet to send
 //	endpoint_close.go        connecting, leaving, ending

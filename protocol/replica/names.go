@@ -52,6 +52,8 @@ const (
 	EventGone = core.EventGone
 	// EventClosed means that the connection has ended; Close has the reason. It is the last event.
 	EventClosed = core.EventClosed
+	// EventAcked means that the peer has acknowledged the message of SendTagged that had Event.Tag.
+	EventAcked = core.EventAcked
 )
 
 var (

@@ -50,6 +50,10 @@ type Config struct {
 	// of the reason. Default: all are admitted.
 	Admit func(from netip.AddrPort) (reason string, ok bool)
 
+	// Pass, at a client, is what it shows to get in, at most MaxPassBytes: it is sent as the reliable message parley.pass when the
+	// server has accepted the connection, and Link waits for its acknowledgement. Default none.
+	Pass []byte
+
 	// AcceptTable, at a client, decides whether to accept a part of the server's link table. Default: all are accepted, and
 	// unknown names are ignored.
 	AcceptTable func(Table) bool

@@ -109,6 +109,8 @@ type clientSide struct {
 	remote    serverClock
 	seen      Values
 	more      bool // messages wait outside: see offer
+	passing   bool // our pass is not acknowledged yet
+	linkDue   bool // link.init goes out when it is
 }
 
 // handshake is a client's way in.

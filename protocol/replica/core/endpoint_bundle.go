@@ -138,6 +138,14 @@ func (p *packing) room() int {
 	return min(maxPacketBytes, len(p.buf)) - p.n - bundledHead
 }
 
+// roomBeside is room if so many bytes are to be left for others. A packet that is the first may need all.
+func (p *packing) roomBeside(n int) int {
+	if p.packets == 0 {
+		return p.room()
+	}
+	return p.room() - n
+}
+
 // add adds a packet for which there is room, and returns its bytes in the datagram.
 func (p *packing) add(b []byte) []byte {
 	if p.packets == 1 { // it was alone so far
@@ -171,10 +179,8 @@ func (e *Endpoint) pollBundle(buf []byte) (int, netip.AddrPort, bool) {
 	}
 	e.packAcks(&p, false)
 	e.sender.Begin()
-	for t, ok := e.sender.Join(e.now, p.room()); ok; t, ok = e.sender.Join(e.now, p.room()) {
-		e.finish(p.add(t.Packet), &t)
-	}
-	for e.loose.Len() > 0 && len(e.loose.First()) <= p.room() {
+	apart := e.packSent(&p)
+	for !apart && e.loose.Len() > 0 && len(e.loose.First()) <= p.room() {
 		p.add(e.loose.First())
 		e.loose.Drop(e.buffers)
 	}
@@ -188,6 +194,31 @@ func (e *Endpoint) pollBundle(buf []byte) (int, netip.AddrPort, bool) {
 	e.stats.Out += uint64(p.packets)
 	e.sender.End(p.n)
 	return p.n, e.peer, true
+}
+
+// packSent adds what the sender has to send. It reports whether unreliable messages that wait are for a later datagram: a tick's values are
+// still to come, and what is said of a tick goes along with them.
+func (e *Endpoint) packSent(p *packing) (apart bool) {
+	beside, values := 0, false
+	if n := e.loose.Held(); n > 0 && n <= maxBesideBytes {
+		beside = n + e.loose.Len()*bundledHead
+	}
+	for t, ok := e.sender.Join(e.now, p.roomBeside(beside)); ok; t, ok = e.sender.Join(e.now, p.roomBeside(beside)) {
+		b := p.add(t.Packet)
+		e.finish(b, &t)
+		values = values || typeOf(b) == TypeReplicate
+	}
+	return beside > 0 && !values && p.packets > 0 && e.sender.Pressure().Packets > 0
+}
+
+// looseBytes returns how much room the unreliable messages that wait need beside a packet, so that what is said of a tick leaves in the
+// datagram of the tick's values. It is 0 if they do not share datagrams, or are many.
+func (e *Endpoint) looseBytes() int {
+	n := e.loose.Held()
+	if n == 0 || n > maxBesideBytes || !e.mayBundle() {
+		return 0
+	}
+	return n + e.loose.Len()*bundledHead + ownBesideBytes
 }
 
 // packAcks adds the acks that are due, or may ride along, in runs.

@@ -95,6 +95,7 @@ func (e *Endpoint) accepted(now time.Time, p *Packet) {
 	e.put(&Packet{Kind: KindAck, Acked: 1})
 	h := &e.client.handshake
 	h.delay, h.next, h.acked = initRepeat, now.Add(initRepeat), now
+	e.showPass(now)
 	if !e.announced {
 		e.announced = true
 		e.events = append(e.events, Event{Kind: EventConnected})
@@ -131,7 +132,7 @@ func (e *Endpoint) disconnected(now time.Time, p *Packet) {
 // we sent. A client whose handshake the server has forgotten before anything was
 // said begins again.
 func (e *Endpoint) unknown(now time.Time) {
-	if e.state != StateAccepted || e.sender.InFlight(0) > 0 || e.outgoing.Len() > 0 || e.talked {
+	if e.state != StateAccepted || e.unsettled() > 0 || e.outgoing.Len() > 0 || e.talked {
 		e.endedBy(Close{Reason: ReasonUnknown, Remote: true})
 		return
 	}
@@ -275,7 +276,7 @@ func (e *Endpoint) end(c Close) {
 	}
 	e.loose.Clear(e.buffers)
 	e.closeView()
-	e.events = append(e.events, Event{Kind: EventClosed, Close: c})
+	e.events = append(e.events, Event{Kind: EventClosed, Close: c, Goodbye: e.side == FromServer && c.Reason == ReasonPeer})
 }
 
 // Release frees the memory of received messages that a closed endpoint still holds.

@@ -162,6 +162,8 @@ func (e *Endpoint) tookAcks(now time.Time, first, count uint16) {
 		case tag == 0:
 		case tag == bundlesTag:
 			e.agreed(bundlesKnown)
+		case tag&taggedBit != 0:
+			e.tookTagged(now, tag)
 		case e.view != nil:
 			e.settled(tag, true)
 		}

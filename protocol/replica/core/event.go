@@ -28,12 +28,14 @@ const (
 	// says goodbye, its connection ends at the server a second later: until then, the client can prove that the
 	// goodbye was forged.
 	EventClosed
+	// EventAcked means that the peer has acknowledged the message of SendTagged that had Tag. It comes once for each.
+	EventAcked
 )
 
 // String returns the kind's name.
 func (k EventKind) String() string { return wire.NameOf(k, eventNames[:]) }
 
-var eventNames = [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed"}
+var eventNames = [...]string{"unset", "connected", "message", "skipped", "linked", "replicated", "gone", "closed", "acked"}
 
 // Event is an event of a connection. Name and Data are valid until the next call of any method of the endpoint.
 type Event struct {
@@ -46,6 +48,8 @@ type Event struct {
 	Ordered  bool
 	KindLink uint16 // EventGone: the link of the entity's kind
 	ID       uint8  // EventGone: the entity's id within its kind
+	Goodbye  bool   // EventClosed at a server: the client itself closed the connection
+	Tag      uint32 // EventAcked
 	Close    Close
 }
 

@@ -76,6 +76,16 @@ func (l *frames) of(v *view, m *Mux) *frame {
 	return f
 }
 
+// hasRoom reports whether so many bytes fit into a datagram with one of the packets, if there are any.
+func (f *frame) hasRoom(beside int) bool {
+	for i := range f.packets {
+		if len(f.packets[i].data.Bytes())+beside <= maxPacketBytes {
+			return true
+		}
+	}
+	return beside == 0 || len(f.packets) == 0
+}
+
 // write makes the frame that of a view.
 func (f *frame) write(v *view, m *Mux) {
 	s, b, d := &m.store, &m.shared.buffers, &m.draft

@@ -9,6 +9,12 @@ const (
 	// carries whole: "Each packet stays within 1,200 bytes."
 	maxPacketBytes = 1200
 
+	// maxBesideBytes bounds the unreliable messages for which a packet of values leaves room in its datagram.
+	maxBesideBytes = 256
+
+	// ownBesideBytes is the room that it leaves for acks and a packet of the clock, and for what makes a bundle of all that.
+	ownBesideBytes = 64
+
 	// maxDatagramBytes is the largest UDP payload; a message to a foreign peer
 	// "is one datagram, at most what fits into 65,507 bytes".
 	maxDatagramBytes = 65507

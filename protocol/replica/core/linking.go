@@ -31,7 +31,8 @@ func (l *linkState) linked(i int) bool {
 func (l *linkState) all(n int) bool { return l != nil && l.done >= n && l.refused == nil }
 
 // Link asks the server for its table. A client that wants replication calls it once after
-// EventConnected. EventLinked comes with each part of the table.
+// EventConnected. EventLinked comes with each part of the table. If Config.Pass is not acknowledged yet, the server is asked
+// when it is.
 func (e *Endpoint) Link(now time.Time) error {
 	e.now = now
 	if err := e.mayTalk(); err != nil {
@@ -41,6 +42,10 @@ func (e *Endpoint) Link(now time.Time) error {
 		return nil
 	}
 	e.linking().requested = true
+	if e.client.passing { // "link.init follows the acknowledgement of the pass"
+		e.client.linkDue = true
+		return nil
+	}
 	e.linkOut(now, KindLinkInit)
 	return nil
 }

@@ -374,7 +374,7 @@ func (m *Mux) NextEvent(ev *Event) *Conn {
 			case EventClosed:
 				m.forget(c)
 			case EventLinked:
-				if !c.Enter() {
+				if c.endpoint.mayTalk() != nil || !c.Enter() { // one that we close enters no more
 					*ev = Event{}
 					continue
 				}

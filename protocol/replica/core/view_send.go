@@ -51,7 +51,7 @@ func (c *Conn) sendTogether(now time.Time, budget int) bool {
 		return true
 	}
 	f := c.mux.frames.of(v, c.mux)
-	if f.bytes > budget {
+	if f.bytes > budget || !f.hasRoom(c.endpoint.looseBytes()) {
 		v.part()
 		return false
 	}
@@ -94,8 +94,9 @@ func (c *Conn) sendApart(now time.Time, budget int) {
 // sendRanked sends values that were collected, within the budget, and reports whether these were all.
 func (c *Conn) sendRanked(now time.Time, ranked []uint64, budget int) bool {
 	v, d := c.endpoint.view, &c.mux.draft
-	for rest := ranked; len(rest) > 0; {
-		size := min(maxPacketBytes, budget)
+	most := maxPacketBytes - c.endpoint.looseBytes() // the first leaves room for them
+	for rest := ranked; len(rest) > 0; most = maxPacketBytes {
+		size := min(most, budget)
 		if c.endpoint.sender.Ready(size) != nil {
 			return false
 		}
