@@ -15,6 +15,7 @@ type script struct {
 	t      *testing.T
 	now    time.Time
 	mux    *Mux
+	scene  *Scene
 	conn   *Conn
 	client *Endpoint
 	up     [][]byte // datagrams on their way
@@ -28,11 +29,14 @@ type script struct {
 	ended  [2]int
 }
 
-func newScript(t *testing.T) *script {
+func newScript(t *testing.T, pass []byte) *script {
 	s := &script{t: t, now: stageStart, state: map[int16]string{}}
-	s.mux = NewMux(s.now, Config{Schema: gameSchema, MaxQueue: 1 << 18}, newShared(1), keyOf(1))
-	s.client = NewClient(s.now, serverAddr, serverAddr, Config{Schema: gameSchema}, newShared(2))
+	s.mux = NewMux(s.now, Config{Schema: gameSchema, MaxQueue: 1 << 18, Judge: func(*Conn, []byte) {}}, newShared(1), keyOf(1))
+	s.client = NewClient(s.now, serverAddr, serverAddr, Config{Schema: gameSchema, Pass: pass}, newShared(2))
 	s.conn = s.mux.Accept(s.now, clientAddr)
+	if s.scene = &s.mux.Scene; pass != nil {
+		s.scene = s.mux.NewScene()
+	}
 	return s
 }
 
@@ -72,14 +76,14 @@ func (s *script) op(what, arg byte) {
 		s.toHim = s.toHim[s.client.HandleBytes(s.now, s.toHim[:k]):]
 	case 7:
 		s.value++
-		if err := s.mux.Set(int16(n%7), valueOf(s.value)); err != nil {
+		if err := s.scene.Set(int16(n%7), valueOf(s.value)); err != nil {
 			s.t.Fatal(err)
 		}
 	case 8:
-		s.mux.Remove(int16(n % 7))
+		s.scene.Remove(int16(n % 7))
 	case 9:
 		s.mux.Advance(s.now)
-		s.mux.Flush()
+		s.scene.Flush()
 	case 10:
 		_ = s.client.Update(s.now, 1, noise[:8])
 	case 11:
@@ -111,6 +115,9 @@ func (s *script) op(what, arg byte) {
 			s.mux.HandleEnd(s.now, s.conn, "broken")
 		case 3:
 			s.client.HandleEnd(s.now, "")
+		case 4, 5: // of nothing, if no pass is being judged
+			s.mux.Advance(s.now)
+			s.conn.AnswerPass(uint8(n-4), 5, s.scene)
 		}
 	}
 	s.poll()
@@ -166,6 +173,9 @@ func (s *script) settle() {
 			for ; up > 0; up-- {
 				s.op(3, 0)
 			}
+			if s.conn.judged() {
+				s.op(15, 4)
+			}
 			for ; toMux > 0 && len(s.toMux) > 0; toMux -= 255 {
 				s.op(5, 255)
 			}
@@ -186,11 +196,18 @@ func FuzzOps(f *testing.F) {
 	f.Add([]byte{5, 9, 6, 9, 3, 0, 1, 0, 5, 9, 7, 1, 9, 0, 6, 200, 7, 1, 9, 0, 1, 0})
 	f.Add([]byte{5, 9, 6, 9, 0, 255, 5, 9, 7, 1, 7, 2, 9, 0, 8, 1, 9, 0, 14, 1, 9, 0, 13, 0, 11, 0, 11, 1, 12, 0, 15, 0})
 	f.Add([]byte{5, 9, 6, 9, 3, 0, 1, 0, 5, 9, 15, 2})
-	f.Fuzz(func(t *testing.T, ops []byte) { runScript(t, ops[:min(len(ops), 2000)]) })
+	f.Fuzz(func(t *testing.T, ops []byte) { runScript(t, ops[:min(len(ops), 2000)], nil) })
 }
 
-func runScript(t *testing.T, ops []byte) {
-	s := newScript(t)
+// FuzzPassOps is FuzzOps with a client that shows a pass, which leads into a scene.
+func FuzzPassOps(f *testing.F) {
+	f.Add([]byte{5, 9, 6, 9, 5, 9, 15, 4, 6, 9, 3, 0, 1, 0, 5, 9, 7, 1, 9, 0, 6, 200, 7, 1, 9, 0, 1, 0})
+	f.Add([]byte{5, 9, 6, 9, 5, 9, 7, 1, 9, 0, 0, 255, 15, 5, 6, 9})
+	f.Fuzz(func(t *testing.T, ops []byte) { runScript(t, ops[:min(len(ops), 2000)], passOf("x")[1:]) })
+}
+
+func runScript(t *testing.T, ops, pass []byte) {
+	s := newScript(t, pass)
 	s.poll()
 	for ; len(ops) >= 2; ops = ops[2:] {
 		s.op(ops[0], ops[1])
@@ -204,12 +221,7 @@ func runScript(t *testing.T, ops []byte) {
 	}
 	switch {
 	case s.client.State() == StateOpen && s.conn.e.State() == StateOpen:
-		truth := map[int16]string{}
-		for i := range s.mux.elements.list {
-			if el := &s.mux.elements.list[i]; s.mux.elements.live.has(int32(i)) {
-				truth[el.sid] = string(el.data)
-			}
-		}
+		truth := s.scene.truth()
 		if !maps.Equal(s.state, truth) {
 			t.Fatalf("the client knows %x, and the truth is %x", s.state, truth)
 		}
@@ -230,6 +242,6 @@ func TestRandomScripts(t *testing.T) {
 				ops[i] = 0 // most of them do not end
 			}
 		}
-		runScript(t, ops)
+		runScript(t, ops, [][]byte{nil, passOf("x")[1:]}[r.IntN(2)])
 	}
 }

@@ -294,15 +294,7 @@ func (x *client) run(d time.Duration) {
 }
 
 // truth is what a client that may see everything is to know.
-func (w *world) truth() map[int16]string {
-	all := map[int16]string{}
-	for i := range w.mux.elements.list {
-		if el := &w.mux.elements.list[i]; w.mux.elements.live.has(int32(i)) {
-			all[el.sid] = string(el.data)
-		}
-	}
-	return all
-}
+func (w *world) truth() map[int16]string { return w.mux.Scene.truth() }
 
 // agrees reports whether a client knows just what is true, by its events and by its
 // own table.
