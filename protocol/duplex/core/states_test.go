@@ -89,6 +89,8 @@ var clientMessages = []message{
 	onMain("query", goodQuery),
 	onMain("reply", goodReply),
 	onMain("reply without a query", strayReply),
+	onMain("reply to the pass: good", Message{Kind: KindReply, Code: 67 + ReplyOffset, Data: []byte{0, 9}}),
+	onMain("reply to the pass: refused", Message{Kind: KindReply, Code: 67 + ReplyOffset, Status: 3}),
 	onMain("malformed", Message{Kind: KindUpdate, SID: 5, Data: valueOf(1)}),
 	{name: "the end of main", end: true},
 	onFeed("feed: FEED_INIT_REP", 1, Message{Kind: KindFeedInitRep, Token: stageToken}),
@@ -174,7 +176,7 @@ var serverMessages = []message{
 }
 
 var (
-	clientStates = []string{"connecting", "joining", "open", "open, no feed", "closing", "closed"}
+	clientStates = []string{"connecting", "joining", "judging", "judging, with a feed", "open", "open, no feed", "closing", "closed"}
 	serverStates = []string{"none", "connecting", "joining, no feed", "joining", "judging, no feed", "judging", "open", "open, no feed", "closing", "closed"}
 )
 
@@ -232,7 +234,11 @@ func (s *stage) Begin(state string) {
 	s.e, s.conn = nil, nil
 	s.now = s.now.Add(time.Minute) // after which a former feed may be one again
 	if s.side == FromClient {
-		s.e = NewClient(s.now, serverAddr, serverAddr, stageConfig, s.shared)
+		config := stageConfig
+		if strings.HasPrefix(state, "judging") {
+			config.Pass = goodPass.Data
+		}
+		s.e = NewClient(s.now, serverAddr, serverAddr, config, s.shared)
 	}
 	s.poll()
 	if s.side == FromServer && state != "none" {
@@ -240,7 +246,7 @@ func (s *stage) Begin(state string) {
 		s.e = &s.conn.e
 	}
 	ways := map[string][]string{
-		"joining": {"CONN_INIT_REP"}, "open": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
+		"joining": {"CONN_INIT_REP"}, "judging": {"CONN_INIT_REP"}, "judging, with a feed": {"CONN_INIT_REP", "feed: FEED_INIT_REP"}, "open": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
 		"open, no feed": {"CONN_INIT_REP", "feed: FEED_INIT_REP"}, "closing": {"CONN_INIT_REP", "feed: FEED_INIT_REP"},
 	}
 	if s.side == FromServer {
@@ -332,8 +338,11 @@ func (s *stage) State() string {
 		return "open, no feed"
 	}
 	state := s.e.state.String()
-	if s.conn != nil && s.conn.judged() {
+	if s.conn != nil && s.conn.judged() || s.conn == nil && s.e.state == StateJoining && s.e.entry.asked {
 		state = "judging"
+	}
+	if s.conn == nil && state == "judging" && s.e.feed.up {
+		state += ", with a feed"
 	}
 	if s.mux != nil && s.e.state == StateJoining && !s.e.feed.peer.IsValid() {
 		state += ", no feed"
