@@ -28,7 +28,7 @@ func SpawnFor[T any](w *World, in *Input, v T) ID {
 }
 
 func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
-	rows, t := tableOf[T](w)
+	t := tableOf[T](w)
 	if t == nil {
 		panic("world: Spawn of a struct that is not a registered kind")
 	}
@@ -42,7 +42,7 @@ func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
 		w.stats.SpawnsRefused++
 		return 0
 	}
-	(*rows)[row] = v
+	*(*T)(t.at(row)) = v
 	if t.kind.HasBody {
 		t.body(row).settleAt(w.tick)
 	}
@@ -51,13 +51,13 @@ func spawn[T any](w *World, id ID, owner PlayerID, v T) ID {
 }
 
 // tableOf finds the table of a kind by its type.
-func tableOf[T any](w *World) (*[]T, *table) {
+func tableOf[T any](w *World) *table {
 	for _, t := range w.tables {
-		if rows, ok := t.rows.(*[]T); ok {
-			return rows, t
+		if _, ok := t.like.(*T); ok {
+			return t
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // Get returns the entity of kind T, or nil if it does not exist or is of another kind.
@@ -67,24 +67,24 @@ func Get[T any](w *World, id ID) *T {
 	if !ok {
 		return nil
 	}
-	rows, ok := w.tables[at>>16].rows.(*[]T)
-	if !ok {
+	t := w.tables[at>>16]
+	if _, ok := t.like.(*T); !ok {
 		return nil
 	}
-	return &(*rows)[at&0xffff]
+	return (*T)(t.at(int(at & 0xffff)))
 }
 
 // All iterates over the entities of kind T in the order of their rows, which is the same
 // in every run. The loop may spawn and despawn entities. An entity that is spawned in the
 // loop may or may not be visited.
 func All[T any](w *World) iter.Seq2[ID, *T] {
-	rows, t := tableOf[T](w)
+	t := tableOf[T](w)
 	return func(yield func(ID, *T) bool) {
 		if t == nil {
 			return
 		}
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
-			if !yield(t.ids[row], &(*rows)[row]) {
+			if !yield(t.ids[row], (*T)(t.at(row))) {
 				return
 			}
 		}
@@ -93,7 +93,7 @@ func All[T any](w *World) iter.Seq2[ID, *T] {
 
 // Count returns the number of entities of kind T.
 func Count[T any](w *World) int {
-	_, t := tableOf[T](w)
+	t := tableOf[T](w)
 	if t == nil {
 		return 0
 	}

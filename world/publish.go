@@ -59,9 +59,7 @@ type gone struct {
 
 func (p *published) init(s *Schema) {
 	p.stride = s.tables
-	for _, k := range s.Kinds {
-		p.bySlot = append(p.bySlot, make([]uint32, (k.rows+pageRows-1)/pageRows*pageRows))
-	}
+	p.bySlot = make([][]uint32, len(s.Kinds))
 }
 
 // publish brings the slots to the state of the world.
@@ -73,6 +71,9 @@ func (s *Sim) publish() {
 	p.global, p.numbered = p.global[:0], 0
 	s.expect()
 	for _, t := range s.world.tables {
+		if list := &p.bySlot[t.kind.index]; len(*list) < len(t.ids) {
+			*list = append(*list, make([]uint32, len(t.ids)-len(*list))...)
+		}
 		for row := t.next(0); row >= 0; row = t.next(row + 1) {
 			i := p.slotFor(t, row)
 			s.name(i, t.kind)
@@ -346,4 +347,9 @@ func (s *Sim) ChangedChunks() []ChunkPlace { return s.public.changed }
 
 // Chunk returns the cells of a chunk. They may be read until the next call of a method of
 // Sim.
-func (s *Sim) Chunk(bx, by int16) *Cells { return &s.world.terrain.chunkAt(bx, by).cells }
+func (s *Sim) Chunk(bx, by int16) *Cells {
+	t := &s.world.terrain
+	c := t.chunkAt(bx, by)
+	c.copyTo(t.scratch())
+	return t.cells
+}

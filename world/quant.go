@@ -178,8 +178,7 @@ func (s *snapshot) body(t *table, row int) *Body {
 	if row >= c.high || c.ids[row] != t.ids[row] {
 		return nil
 	}
-	page := c.pages[row/pageRows].UnsafePointer()
-	return (*Body)(unsafe.Add(page, uintptr(row%pageRows)*t.size+t.kind.body))
+	return c.body(t, row)
 }
 
 // snap returns the place on the grid that is nearest to another in the same cell, or the place itself if the kind

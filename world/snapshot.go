@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-	"unsafe"
 )
 
 // A snapshot in a file is the head, and blocks in this order:
@@ -39,7 +38,7 @@ func (s *Sim) appendSnapshot(b []byte) []byte {
 	if from := s.oldest(); from < s.now {
 		oldest = &s.history.at(from).before
 	}
-	b, chunks := appendChunks(b, oldest.terrain.edited, newest.terrain.edited)
+	b, chunks := appendChunks(b, oldest.terrain.edited, newest.terrain.edited, s.world.terrain.scratch())
 	b = s.appendWorld(b, oldest, s.oldest())
 	b = s.appendWorld(b, &newest, s.now)
 	s.world.terrain.drop(newest.terrain.edited)
@@ -51,8 +50,9 @@ func (s *Sim) appendSnapshot(b []byte) []byte {
 // oldest returns the oldest tick that the world can go back to.
 func (s *Sim) oldest() uint64 { return max(s.floor, s.now-min(s.now, s.history.depth)) }
 
-// appendChunks writes the edited chunks of two states, and those that are in both once. It returns how many it wrote.
-func appendChunks(b []byte, oldest, newest []*chunk) (_ []byte, n int) {
+// appendChunks writes the edited chunks of two states, and those that are in both once. It returns how many it wrote. cells
+// is room for those of a chunk.
+func appendChunks(b []byte, oldest, newest []*chunk, cells *Cells) (_ []byte, n int) {
 	key := func(list []*chunk) uint64 {
 		if len(list) == 0 {
 			return 1 << 32
@@ -62,13 +62,13 @@ func appendChunks(b []byte, oldest, newest []*chunk) (_ []byte, n int) {
 	for ; len(oldest) > 0 || len(newest) > 0; n++ {
 		switch a, z := key(oldest), key(newest); {
 		case a == z && oldest[0] == newest[0]:
-			b = oldest[0].append(b, 3)
+			b = oldest[0].append(b, 3, cells)
 			oldest, newest = oldest[1:], newest[1:]
 		case a <= z:
-			b = oldest[0].append(b, 1)
+			b = oldest[0].append(b, 1, cells)
 			oldest = oldest[1:]
 		default:
-			b = newest[0].append(b, 2)
+			b = newest[0].append(b, 2, cells)
 			newest = newest[1:]
 		}
 	}
@@ -76,21 +76,22 @@ func appendChunks(b []byte, oldest, newest []*chunk) (_ []byte, n int) {
 }
 
 // append writes a chunk, as runs or as it is, whichever is less.
-func (c *chunk) append(b []byte, flags byte) []byte {
+func (c *chunk) append(b []byte, flags byte, cells *Cells) []byte {
+	c.copyTo(cells)
 	b, start := openBlock(b, blockChunk)
 	b = append(b, flags, byte(c.bx), byte(uint16(c.bx)>>8), byte(c.by), byte(uint16(c.by)>>8), 1)
 	body := len(b)
-	for i := 0; i < len(c.cells) && len(b)-body < len(c.cells); {
+	for i := 0; i < len(cells) && len(b)-body < len(cells); {
 		n := 1
-		for i+n < len(c.cells) && c.cells[i+n] == c.cells[i] {
+		for i+n < len(cells) && cells[i+n] == cells[i] {
 			n++
 		}
-		b = append(binary.AppendUvarint(b, uint64(n-1)), c.cells[i])
+		b = append(binary.AppendUvarint(b, uint64(n-1)), cells[i])
 		i += n
 	}
-	if len(b)-body >= len(c.cells) {
+	if len(b)-body >= len(cells) {
 		b[body-1] = 0
-		b = append(b[:body], c.cells[:]...)
+		b = append(b[:body], cells[:]...)
 	}
 	return closeBlock(b, start)
 }
@@ -126,7 +127,7 @@ func (c *tableCopy) append(b []byte, t *table) []byte {
 		free = 0
 		b = binary.LittleEndian.AppendUint64(b, uint64(c.ids[row]))
 		b = binary.AppendUvarint(b, uint64(c.owners[row]))
-		at := unsafe.Add(c.pages[row/pageRows].UnsafePointer(), uintptr(row%pageRows)*t.size)
+		at := c.at(t, row)
 		for i := range t.kind.Fields {
 			b = appendValue(b, t.kind.Fields[i].value(at))
 		}

@@ -52,6 +52,7 @@ func Load(g Game, r io.Reader) (*Sim, Head, error) {
 // loading is a snapshot that is being read.
 type loading struct {
 	chunks [2][]*chunk // of the oldest and of the newest state
+	cells  *Cells      // of one of them
 	blocks int         // of chunks
 	worlds [2]loadedWorld
 	count  int // of worlds so far
@@ -106,14 +107,17 @@ func (l *loading) block(kind byte, in *reading) error {
 func (l *loading) chunk(in *reading) error {
 	flags := in.u8()
 	c := &chunk{bx: int16(in.u16()), by: int16(in.u16())}
+	if l.cells == nil {
+		l.cells = new(Cells)
+	}
 	if in.u8() == 0 {
-		copy(c.cells[:], in.take(len(c.cells)))
+		copy(l.cells[:], in.take(len(l.cells)))
 	} else {
-		for i := 0; i < len(c.cells) && !in.failed; {
-			n := in.int(len(c.cells)-i-1) + 1
+		for i := 0; i < len(l.cells) && !in.failed; {
+			n := in.int(len(l.cells)-i-1) + 1
 			v := in.u8()
-			for j := range c.cells[i : i+n] {
-				c.cells[i+j] = v
+			for j := range l.cells[i : i+n] {
+				l.cells[i+j] = v
 			}
 			i += n
 		}
@@ -121,6 +125,7 @@ func (l *loading) chunk(in *reading) error {
 	if !in.done() || flags < 1 || flags > 3 {
 		return damaged("a chunk")
 	}
+	c.fill(l.cells)
 	l.blocks++
 	for i := range l.chunks {
 		if flags>>i&1 == 0 {
@@ -214,6 +219,7 @@ func (t *table) read(r *reading, where *lookup[ID]) bool {
 		if _, taken := where.get(id); r.failed || taken || id == 0 {
 			return false
 		}
+		t.reach(row + 1)
 		t.used[row>>6] |= 1 << (row & 63)
 		t.ids[row], t.owners[row] = id, r.player()
 		t.high, t.count = row+1, t.count+1
@@ -245,10 +251,12 @@ func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
 			continue
 		}
 		was := t.findPristine(c.bx, c.by)
-		for i, v := range c.cells {
-			if was.cells[i] != v {
-				place := uint64(chunkKey(c.bx, c.by))<<24 | uint64(i)<<8
-				sum ^= mix(place|uint64(was.cells[i])) ^ mix(place|uint64(v))
+		for y := range c.of {
+			a, b := &was.line(y).cells, &c.line(y).cells
+			for x := range a {
+				if a[x] != b[x] {
+					sum ^= cellSum(c.bx, c.by, y, x, a[x]) ^ cellSum(c.bx, c.by, y, x, b[x])
+				}
 			}
 		}
 	}

@@ -162,7 +162,7 @@ func (body *Body) readPast(r *reading, flags byte) bool {
 
 // grow makes room for so many rows, which are then those in use or free.
 func (c *tableCopy) grow(t *table, rows int) {
-	for len(c.pages) < (rows+pageRows-1)/pageRows {
+	for len(c.pages) < pagesFor(rows) {
 		c.pages = append(c.pages, t.newPage())
 	}
 	c.ids = append(c.ids, make([]ID, rows-c.high)...)

@@ -9,20 +9,20 @@ import (
 // rowPointer points at the struct of one entity.
 type rowPointer = unsafe.Pointer
 
-// pageRows is how many rows are copied at once for history. The rows of a table
-// stand in one array; its pages are views of that.
-const pageRows = 64
+// pageRows is how many rows stand together: what a table grows by, and what is copied at once for history. A room of two
+// players has one page of each kind.
+const pageRows = 16
 
-// A table holds all entities of one kind, as an array of the game's own struct.
+// A table holds all entities of one kind, as pages of the game's own struct.
 // A row belongs to its entity for life, so pointers into it stay good, and the
 // lowest free row is taken first, so rows stay close together.
 type table struct {
 	kind *Kind
 
-	rows  any // a *[]T, where T is the game's struct
-	base  unsafe.Pointer
+	like  any // a nil *T, where T is the game's struct
 	size  uintptr
-	pages []reflect.Value // of rows
+	bases []unsafe.Pointer // of the pages
+	pages []reflect.Value
 
 	ids    []ID
 	owners []PlayerID
@@ -32,22 +32,33 @@ type table struct {
 }
 
 func newTable(k *Kind) *table {
-	n := (k.rows + pageRows - 1) / pageRows * pageRows
-	// The one use of reflection for state: an array of the game's type, which
-	// the garbage collector then knows as such.
-	rows := reflect.New(reflect.SliceOf(k.typ))
-	rows.Elem().Set(reflect.MakeSlice(reflect.SliceOf(k.typ), n, n))
-	t := &table{
-		kind: k, rows: rows.Interface(), base: rows.Elem().UnsafePointer(), size: k.typ.Size(),
-		ids: make([]ID, n), owners: make([]PlayerID, n), used: make([]uint64, n/64),
-	}
-	for i := 0; i < n; i += pageRows {
-		t.pages = append(t.pages, rows.Elem().Slice(i, i+pageRows))
-	}
-	return t
+	return &table{kind: k, like: reflect.Zero(reflect.PointerTo(k.typ)).Interface(), size: k.typ.Size()}
 }
 
-func (t *table) at(row int) rowPointer { return unsafe.Add(t.base, uintptr(row)*t.size) }
+// newPage is the one use of reflection for state: an array of the game's type, which the garbage collector then knows as such.
+func (t *table) newPage() reflect.Value {
+	return reflect.MakeSlice(reflect.SliceOf(t.kind.typ), pageRows, pageRows)
+}
+
+// pagesFor returns how many pages so many rows need.
+func pagesFor(rows int) int { return (rows + pageRows - 1) / pageRows }
+
+// reach makes room for so many rows.
+func (t *table) reach(rows int) {
+	for len(t.pages) < pagesFor(rows) {
+		page := t.newPage()
+		t.pages, t.bases = append(t.pages, page), append(t.bases, page.UnsafePointer())
+		t.ids = append(t.ids, make([]ID, pageRows)...)
+		t.owners = append(t.owners, make([]PlayerID, pageRows)...)
+	}
+	for len(t.used) < (rows+63)/64 {
+		t.used = append(t.used, 0)
+	}
+}
+
+func (t *table) at(row int) rowPointer {
+	return unsafe.Add(t.bases[uint(row)/pageRows], uintptr(row)%pageRows*t.size)
+}
 
 func (t *table) body(row int) *Body { return (*Body)(unsafe.Add(t.at(row), t.kind.body)) }
 
@@ -72,19 +83,19 @@ func (t *table) take(id ID, owner PlayerID) int {
 	if t.count >= t.kind.rows {
 		return -1
 	}
+	row := len(t.used) << 6
 	for word, used := range t.used {
-		if used == ^uint64(0) {
-			continue
+		if used != ^uint64(0) {
+			row = word<<6 + bits.TrailingZeros64(^used)
+			break
 		}
-		bit := bits.TrailingZeros64(^used)
-		row := word<<6 + bit
-		t.used[word] |= 1 << bit
-		t.ids[row], t.owners[row] = id, owner
-		t.high = max(t.high, row+1)
-		t.count++
-		return row
 	}
-	return -1
+	t.reach(row + 1)
+	t.used[row>>6] |= 1 << (row & 63)
+	t.ids[row], t.owners[row] = id, owner
+	t.high = max(t.high, row+1)
+	t.count++
+	return row
 }
 
 func (t *table) release(row int) {
@@ -110,7 +121,7 @@ type tableCopy struct {
 // that tells the garbage collector of the strings in it; it looks at no field.
 func (t *table) save(c *tableCopy) {
 	c.high, c.count = t.high, t.count
-	pages := (t.high + pageRows - 1) / pageRows
+	pages := pagesFor(t.high)
 	for len(c.pages) < pages {
 		c.pages = append(c.pages, t.newPage())
 	}
@@ -119,22 +130,22 @@ func (t *table) save(c *tableCopy) {
 	}
 	c.ids = append(c.ids[:0], t.ids[:t.high]...)
 	c.owners = append(c.owners[:0], t.owners[:t.high]...)
-	c.used = append(c.used[:0], t.used[:pages]...)
+	c.used = append(c.used[:0], t.used[:(t.high+63)/64]...)
 }
 
-func (t *table) newPage() reflect.Value {
-	return reflect.MakeSlice(reflect.SliceOf(t.kind.typ), pageRows, pageRows)
+// at returns a row of a copy of t.
+func (c *tableCopy) at(t *table, row int) rowPointer {
+	return unsafe.Add(c.pages[row/pageRows].UnsafePointer(), uintptr(row%pageRows)*t.size)
 }
 
 // body returns a body of a copy of t.
 func (c *tableCopy) body(t *table, row int) *Body {
-	at := unsafe.Add(c.pages[row/pageRows].UnsafePointer(), uintptr(row%pageRows)*t.size)
-	return (*Body)(unsafe.Add(at, t.kind.body))
+	return (*Body)(unsafe.Add(c.at(t, row), t.kind.body))
 }
 
 func (t *table) load(c *tableCopy) {
-	pages := (c.high + pageRows - 1) / pageRows
-	for i := range pages {
+	t.reach(c.high)
+	for i := range pagesFor(c.high) {
 		reflect.Copy(t.pages[i], c.pages[i])
 	}
 	if t.high > c.high {

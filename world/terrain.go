@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -18,15 +19,71 @@ type Cell struct {
 	Solid bool // a body with a hitbox stops here
 }
 
-// A chunk is 256 x 256 cells. One that was edited is shared by all the ticks of
-// history that know it so, and copied before it is written.
+// A chunk is 256 x 256 cells. Its rows are mostly like each other, and each line that differs is kept once: a chunk has a few KiB,
+// and at most 74. One that was edited is shared by all the ticks of history that know it so, and copied before it is written.
 type chunk struct {
 	bx, by int16
 	refs   int // how many terrains hold it; of a pristine one 0
 	used   uint64
-	filled bool // some cell is solid
-	cells  Cells
-	solid  [ChunkSide][ChunkSide / 64]uint64
+	filled bool             // some cell is solid
+	of     [ChunkSide]uint8 // which of the lines each row is
+	lines  []line
+}
+
+// A line is what some rows of a chunk are.
+type line struct {
+	solid [ChunkSide / 64]uint64
+	rows  int // how many they are
+	cells [ChunkSide]uint8
+}
+
+// fill makes a chunk of its cells. What is solid of it is not known then.
+func (c *chunk) fill(cells *Cells) {
+	c.lines = c.lines[:0]
+	var sums [ChunkSide]uint64
+	for y := range c.of {
+		row := cells[y*ChunkSide:][:ChunkSide]
+		if y > 0 && bytes.Equal(c.line(y - 1).cells[:], row) {
+			c.of[y] = c.of[y-1]
+			c.line(y).rows++
+			continue
+		}
+		sum := uint64(0)
+		for x := 0; x < ChunkSide; x += 8 {
+			sum = hash(sum, binary.LittleEndian.Uint64(row[x:]))
+		}
+		i := 0
+		for i < len(c.lines) && (sums[i] != sum || !bytes.Equal(c.lines[i].cells[:], row)) {
+			i++
+		}
+		if i == len(c.lines) {
+			c.lines = append(c.lines, line{cells: [ChunkSide]uint8(row)})
+			sums[i] = sum
+		}
+		c.of[y] = uint8(i)
+		c.lines[i].rows++
+	}
+}
+
+// line returns the line of a row.
+func (c *chunk) line(y int) *line { return &c.lines[c.of[y]] }
+
+// own returns the line of a row to be written, which no other row has.
+func (c *chunk) own(y int) *line {
+	if l := c.line(y); l.rows > 1 {
+		l.rows--
+		c.lines = append(c.lines, *l)
+		c.of[y] = uint8(len(c.lines) - 1)
+		c.line(y).rows = 1
+	}
+	return c.line(y)
+}
+
+// copyTo writes all cells.
+func (c *chunk) copyTo(cells *Cells) {
+	for y := range c.of {
+		copy(cells[y*ChunkSide:], c.line(y).cells[:])
+	}
 }
 
 // terrain holds the edited chunks, which are state, and a cache of pristine
@@ -42,6 +99,7 @@ type terrain struct {
 	clock    uint64
 	recent   [recentChunks]*chunk // those that were asked for last, by their low bits
 	spare    []*chunk
+	cells    *Cells // of a chunk that is made or told
 }
 
 // recentChunks is a square of 8 by 8: what moves is mostly within one.
@@ -49,7 +107,7 @@ const recentChunks = 64
 
 func (t *terrain) recentAt(bx, by int16) **chunk { return &t.recent[bx&7|by&7<<3] }
 
-// pristineChunks bounds the cache: 18 MiB. A player who walks further makes chunks
+// pristineChunks bounds the cache: 18 MiB if every row of every chunk is another. A player who walks further makes chunks
 // again, which costs time and no memory.
 const pristineChunks = 256
 
@@ -116,23 +174,34 @@ func (t *terrain) findPristine(bx, by int16) *chunk {
 		t.pristine = append(t.pristine, &chunk{})
 	}
 	c := t.pristine[oldest]
-	*c = chunk{bx: bx, by: by, used: t.clock}
-	if t.generate != nil {
-		t.generate(t.seed, bx, by, &c.cells)
-		c.outline(&t.isSolid)
+	*c = chunk{bx: bx, by: by, used: t.clock, lines: c.lines}
+	cells := t.scratch()
+	clear(cells[:])
+	if t.generate == nil {
+		c.fill(cells)
+		return c
 	}
+	t.generate(t.seed, bx, by, cells)
+	c.fill(cells)
+	c.outline(&t.isSolid)
 	return c
+}
+
+// scratch returns room for the cells of a chunk, until it is asked for again.
+func (t *terrain) scratch() *Cells {
+	if t.cells == nil {
+		t.cells = new(Cells)
+	}
+	return t.cells
 }
 
 // outline finds the solid cells.
 func (c *chunk) outline(isSolid *[256]bool) {
-	for i := 0; i < len(c.cells); i += 8 {
-		if !isSolid[0] && binary.LittleEndian.Uint64(c.cells[i:]) == 0 {
-			continue
-		}
-		for j := i; j < i+8; j++ {
-			if isSolid[c.cells[j]] {
-				c.solid[j/ChunkSide][j%ChunkSide/64] |= 1 << (j % 64)
+	for i := range c.lines {
+		l := &c.lines[i]
+		for x, v := range l.cells {
+			if isSolid[v] {
+				l.solid[x/64] |= 1 << (x % 64)
 				c.filled = true
 			}
 		}
@@ -142,8 +211,8 @@ func (c *chunk) outline(isSolid *[256]bool) {
 // set changes a cell, in a copy if others hold the chunk too.
 func (t *terrain) set(bx, by int16, x, y uint8, v uint8) bool {
 	c := t.chunkAt(bx, by)
-	i := int(y)*ChunkSide + int(x)
-	if c.cells[i] == v {
+	old := c.line(int(y)).cells[x]
+	if old == v {
 		return true
 	}
 	if c.refs != 1 {
@@ -152,15 +221,20 @@ func (t *terrain) set(bx, by int16, x, y uint8, v uint8) bool {
 		}
 		c = t.copyOf(c)
 	}
-	place := uint64(chunkKey(bx, by))<<24 | uint64(i)<<8
-	t.sum ^= mix(place|uint64(c.cells[i])) ^ mix(place|uint64(v))
-	c.cells[i] = v
-	word, bit := &c.solid[y][x/64], uint64(1)<<(x%64)
+	t.sum ^= cellSum(bx, by, int(y), int(x), old) ^ cellSum(bx, by, int(y), int(x), v)
+	l := c.own(int(y))
+	l.cells[x] = v
+	word, bit := &l.solid[x/64], uint64(1)<<(x%64)
 	if *word &^= bit; t.isSolid[v] {
 		*word |= bit
 		c.filled = true
 	}
 	return true
+}
+
+// cellSum is what a cell adds to the sum of the changed ones.
+func cellSum(bx, by int16, y, x int, v uint8) uint64 {
+	return mix(uint64(chunkKey(bx, by))<<24 | uint64(y*ChunkSide+x)<<8 | uint64(v))
 }
 
 // copyOf puts a copy of a chunk, which this terrain alone holds, in its place.
@@ -171,8 +245,9 @@ func (t *terrain) copyOf(c *chunk) *chunk {
 	} else {
 		own = &chunk{}
 	}
+	lines := append(own.lines[:0], c.lines...)
 	*own = *c
-	own.refs = 1
+	own.refs, own.lines = 1, lines
 	i := t.search(c.bx, c.by)
 	if i < len(t.edited) && t.edited[i] == c {
 		c.refs--
@@ -234,7 +309,7 @@ func (t *terrain) solidSpan(x0, x1, y int) bool {
 		bx := x >> 8
 		end := min(x1, bx<<8+ChunkSide-1)
 		c := t.chunkAt(int16(bx), int16(by))
-		if c.filled && anyBit(&c.solid[y&255], x&255, end&255) {
+		if c.filled && anyBit(&c.line(y&255).solid, x&255, end&255) {
 			return true
 		}
 		x = end + 1
@@ -265,7 +340,7 @@ func (w *World) Cell(x, y float64) uint8 {
 	if !ok {
 		return 0
 	}
-	return w.terrain.chunkAt(bx, by).cells[int(cy)*ChunkSide+int(cx)]
+	return w.terrain.chunkAt(bx, by).line(int(cy)).cells[cx]
 }
 
 // SetCell changes the value of the cell at a position. It returns false beyond the edge

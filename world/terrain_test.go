@@ -100,6 +100,7 @@ func TestEditedChunksHaveABound(t *testing.T) {
 	tr.edited = make([]*chunk, maxEditedChunks)
 	for i := range tr.edited {
 		tr.edited[i] = &chunk{bx: int16(i), refs: 1}
+		tr.edited[i].fill(&walledCells)
 	}
 	if tr.set(-1, 0, 0, 0, 1) || !tr.set(5, 0, 0, 0, 1) {
 		t.Error("the bound is not kept, or keeps too much out")
@@ -148,5 +149,49 @@ func TestSolidSpansAgainstCells(t *testing.T) {
 	}
 	if !w.terrain.solidSpan(256*32768-1, 256*32768, 0) || !w.terrain.solidSpan(0, 0, 256*32768) || !w.terrain.solidSpan(-256*32768-1, 0, 0) {
 		t.Error("the edge of the world is open")
+	}
+}
+
+// Lines that several rows share are told apart when one is written, up to a chunk of which every row is another.
+func TestAChunkHasItsCells(t *testing.T) {
+	r := newRand(t)
+	for range rounds(200, 2000) {
+		want := new(Cells)
+		lines := 1 + r.IntN(ChunkSide)
+		seeds := make([]uint64, lines)
+		for i := range seeds {
+			seeds[i] = r.Uint64()
+		}
+		for i := range want {
+			want[i] = uint8(mix(seeds[i/ChunkSide%lines]+uint64(i%ChunkSide)/32) % 3)
+		}
+		var tr terrain
+		tr.init(&Game{CellTypes: []Cell{{}, {Solid: true}}, Terrain: func(_ uint64, _, _ int16, cells *Cells) { *cells = *want }}, 0)
+		made := *want
+		var was terrainCopy
+		for range r.IntN(2000) {
+			x, y, v := uint8(r.IntN(ChunkSide)), uint8(r.IntN(ChunkSide)), uint8(r.IntN(3))
+			tr.set(0, 0, x, y, v)
+			made[int(y)*ChunkSide+int(x)] = v
+			if r.IntN(100) == 0 {
+				tr.save(&was) // the next is written to a copy
+			}
+		}
+		c, got := tr.chunkAt(0, 0), new(Cells)
+		if c.copyTo(got); *got != made {
+			t.Fatal("the cells are others")
+		}
+		rows := 0
+		for i := range c.lines {
+			rows += c.lines[i].rows
+		}
+		if rows != ChunkSide || len(c.lines) > ChunkSide {
+			t.Fatalf("%d rows in %d lines", rows, len(c.lines))
+		}
+		for i, v := range made {
+			if x, y := i%ChunkSide, i/ChunkSide; tr.solidSpan(x, x, y) != (v == 1) {
+				t.Fatalf("cell %d, %d is %d", x, y, v)
+			}
+		}
 	}
 }

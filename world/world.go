@@ -77,12 +77,9 @@ func newWorld(g *Game, s *Schema, c *Config, stats *Stats) *World {
 	seed := c.Seed
 	w := &World{game: g, schema: s, seed: seed, rate: c.TickRate, mode: c.Mode, stats: stats}
 	w.random.state = mix(seed)
-	rows := 0
 	for _, k := range s.Kinds {
 		w.tables = append(w.tables, newTable(k))
-		rows += k.rows
 	}
-	w.where.reserve(rows)
 	w.terrain.init(g, seed)
 	return w
 }
