@@ -52,7 +52,7 @@ type moment struct {
 	params []params // of those that have some
 	order  []uint64 // player<<32 | index into inputs, sorted: the order of Step
 	sorted bool
-	counts []uint8 // inputs of each player, by its number
+	counts lookup[uint32] // inputs of each player, by its number
 }
 
 // history holds the moments from MaxRollbackTicks ago to 2 ticks ahead, and before them those whose states World.At can be asked for
@@ -83,9 +83,10 @@ func (h *history) open(tick uint64) {
 
 // empty lets the inputs go.
 func (m *moment) empty() {
-	for i := range m.inputs {
-		m.counts[m.inputs[i].Player] = 0
+	if len(m.inputs) == 0 {
+		return
 	}
+	m.counts.clear()
 	clear(m.inputs) // the names and texts in it can go
 	clear(m.params)
 	m.inputs, m.params, m.order = m.inputs[:0], m.params[:0], m.order[:0]
@@ -94,17 +95,12 @@ func (m *moment) empty() {
 // add takes an input. It is false if the player, or all of them, have as many as
 // may be; coming and going is never one too many.
 func (m *moment) add(in *Input) bool {
-	if grow := int(in.Player) + 1 - len(m.counts); grow > 0 {
-		m.counts = append(m.counts, make([]uint8, grow)...)
-	}
-	count := &m.counts[in.Player]
-	if (in.Kind == Steer || in.Kind == Act) && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
+	count, _ := m.counts.get(uint32(in.Player))
+	if (in.Kind == Steer || in.Kind == Act) && (count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
 		return false
 	}
-	in.order = min(*count, maxPlayerInputs-1)
-	if *count < 255 {
-		*count++
-	}
+	in.order = uint8(min(count, maxPlayerInputs-1))
+	m.counts.put(uint32(in.Player), count+1)
 	m.order = append(m.order, uint64(in.Player)<<32|uint64(len(m.inputs)))
 	m.inputs = append(m.inputs, *in)
 	m.inputs[len(m.inputs)-1].keep(&m.params)

@@ -17,25 +17,31 @@ type Player struct {
 type players struct {
 	list []Player
 
-	// index is where in the list a number was last put: a guess that find checks, so
-	// that history copies the list alone, and none need be taken back.
+	// index is where in the list a number with these low bits was last put: a guess that find checks, so
+	// that history copies the list alone, and none need be taken back. Its size is a power of 2.
 	index []uint16
 }
 
 func (ps *players) find(p PlayerID) (int, bool) {
-	if int(p) < len(ps.index) {
-		if i := int(ps.index[p]); i < len(ps.list) && ps.list[i].ID == p {
-			return i, true
-		}
+	if len(ps.list) == 0 {
+		return 0, false
 	}
-	return 0, false
+	if i := int(ps.index[int(p)&(len(ps.index)-1)]); i < len(ps.list) && ps.list[i].ID == p {
+		return i, true
+	}
+	return ps.search(p)
+}
+
+// search finds where a number is in the list, or would be.
+func (ps *players) search(p PlayerID) (int, bool) {
+	return slices.BinarySearchFunc(ps.list, p, func(have Player, p PlayerID) int { return int(have.ID) - int(p) })
 }
 
 func (ps *players) add(p Player) {
 	if _, ok := ps.find(p.ID); ok {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(ps.list, p.ID, func(have Player, p PlayerID) int { return int(have.ID) - int(p) })
+	i, _ := ps.search(p.ID)
 	ps.list = slices.Insert(ps.list, i, p)
 	ps.reindex(i)
 }
@@ -55,13 +61,15 @@ func (ps *players) load(list []Player) {
 
 // reindex notes where those from i on are now.
 func (ps *players) reindex(i int) {
-	if n := len(ps.list); n > 0 {
-		if grow := int(ps.list[n-1].ID) + 1 - len(ps.index); grow > 0 {
-			ps.index = append(ps.index, make([]uint16, grow)...)
+	if len(ps.index) < 2*len(ps.list) {
+		size := 8
+		for size < 2*len(ps.list) {
+			size *= 2
 		}
+		ps.index, i = make([]uint16, size), 0
 	}
 	for ; i < len(ps.list); i++ {
-		ps.index[ps.list[i].ID] = uint16(i)
+		ps.index[int(ps.list[i].ID)&(len(ps.index)-1)] = uint16(i)
 	}
 }
 

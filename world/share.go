@@ -14,20 +14,25 @@ import (
 // part of the state: the log has what it decided, and running the log brings the accounts to what they
 // were.
 type share struct {
-	full  int64    // what an account holds
-	grows int64    // what all get in a tick
-	rate  uint64   // ticks a second
-	spent []int64  // by player: full, less what its account holds
-	deep  []uint64 // by player: until when it has its deep inputs done at once
-	owing []PlayerID
-	late  []lateness // of this tick
-	place []int32    // by player: 1 + its place in late
+	full     int64  // what an account holds
+	grows    int64  // what all get in a tick
+	rate     uint64 // ticks a second
+	accounts map[PlayerID]*account
+	owing    []*account // those that are not full
+	late     []lateness // of this tick
+}
+
+type account struct {
+	player PlayerID
+	spent  int64  // full, less what it holds
+	deep   uint64 // until when its player has its deep inputs done at once
+	place  int    // 1 + its place in late
 }
 
 // lateness is how far back the inputs of a player went in this tick.
 type lateness struct {
-	player PlayerID
-	ticks  uint64
+	*account
+	ticks uint64
 }
 
 // replayUnit is one tick of replay in an account: fine enough for parts of it.
@@ -42,24 +47,24 @@ func (s *share) init(c *Config) {
 // join opens an account with one tick's budget in it: a player who comes back again and again does
 // not begin with a rewind each time.
 func (s *share) join(p PlayerID) {
-	if grow := int(p) + 1 - len(s.spent); grow > 0 {
-		s.spent = append(s.spent, make([]int64, grow)...)
-		s.deep = append(s.deep, make([]uint64, grow)...)
-		s.place = append(s.place, make([]int32, grow)...)
+	if s.accounts == nil {
+		s.accounts = map[PlayerID]*account{}
 	}
-	s.deep[p] = 0
-	if s.spent[p] = s.full - min(s.grows, s.full); s.spent[p] > 0 {
-		s.owing = append(s.owing, p)
+	a := &account{player: p, spent: s.full - min(s.grows, s.full)}
+	s.accounts[p] = a
+	if a.spent > 0 {
+		s.owing = append(s.owing, a)
 	}
 }
 
 // leave closes an account.
 func (s *share) leave(p PlayerID) {
-	if s.place[p] > 0 {
-		s.late[s.place[p]-1].ticks = 0 // the others pay
+	a := s.accounts[p]
+	if a.place > 0 {
+		s.late[a.place-1].ticks = 0 // the others pay
 	}
-	s.spent[p] = 0
-	s.owing = slices.DeleteFunc(s.owing, func(q PlayerID) bool { return q == p })
+	delete(s.accounts, p)
+	s.owing = slices.DeleteFunc(s.owing, func(b *account) bool { return a == b })
 }
 
 // affords reports whether a player's input may be done then, so many ticks ago, and not now. further
@@ -67,7 +72,8 @@ func (s *share) leave(p PlayerID) {
 // was once too deep in the past stay done now until it was less so for a second: if some of its
 // places came then and others now, it would go to and fro.
 func (s *share) affords(p PlayerID, now, ticks uint64, further bool) bool {
-	return !(further && s.full-s.spent[p] < int64(ticks)*replayUnit) && !(s.isDeep(ticks) && now < s.deep[p])
+	a := s.accounts[p]
+	return !(further && s.full-a.spent < int64(ticks)*replayUnit) && !(s.isDeep(ticks) && now < a.deep)
 }
 
 func (s *share) isDeep(ticks uint64) bool { return int64(ticks)*replayUnit > s.grows }
@@ -75,17 +81,18 @@ func (s *share) isDeep(ticks uint64) bool { return int64(ticks)*replayUnit > s.g
 // putOff says that an input of a player was for so many ticks ago, and is done now.
 func (s *share) putOff(p PlayerID, now, ticks uint64) {
 	if s.isDeep(ticks) {
-		s.deep[p] = now + s.rate
+		s.accounts[p].deep = now + s.rate
 	}
 }
 
 // note says that an input of a player went back so many ticks.
 func (s *share) note(p PlayerID, ticks uint64) {
-	if s.place[p] == 0 {
-		s.late = append(s.late, lateness{player: p})
-		s.place[p] = int32(len(s.late))
+	a := s.accounts[p]
+	if a.place == 0 {
+		s.late = append(s.late, lateness{account: a})
+		a.place = len(s.late)
 	}
-	l := &s.late[s.place[p]-1]
+	l := &s.late[a.place-1]
 	l.ticks = max(l.ticks, ticks)
 }
 
@@ -95,15 +102,16 @@ func (s *share) settle() {
 	if len(s.owing) == 0 {
 		return
 	}
-	slices.SortFunc(s.owing, func(a, b PlayerID) int { return cmp.Or(cmp.Compare(s.spent[a], s.spent[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(s.owing, func(a, b *account) int { return cmp.Or(cmp.Compare(a.spent, b.spent), cmp.Compare(a.player, b.player)) })
 	left, still := s.grows, s.owing[:0]
-	for i, p := range s.owing {
-		got := min(s.spent[p], left/int64(len(s.owing)-i))
+	for i, a := range s.owing {
+		got := min(a.spent, left/int64(len(s.owing)-i))
 		left -= got
-		if s.spent[p] -= got; s.spent[p] > 0 {
-			still = append(still, p)
+		if a.spent -= got; a.spent > 0 {
+			still = append(still, a)
 		}
 	}
+	clear(s.owing[len(still):])
 	s.owing = still
 }
 
@@ -115,17 +123,18 @@ func (s *share) pay() {
 	cost, below := int64(0), uint64(0)
 	for i := len(s.late) - 1; i >= 0; i-- {
 		l := s.late[i]
-		s.place[l.player] = 0
+		l.place = 0
 		if l.ticks == 0 {
 			continue
 		}
 		// The ticks that are further back than those of the one after are for the first i + 1.
 		cost += int64(l.ticks-below) * replayUnit / int64(i+1)
 		below = l.ticks
-		if s.spent[l.player] == 0 {
-			s.owing = append(s.owing, l.player)
+		if l.spent == 0 {
+			s.owing = append(s.owing, l.account)
 		}
-		s.spent[l.player] = min(s.spent[l.player]+cost, s.full)
+		l.spent = min(l.spent+cost, s.full)
 	}
+	clear(s.late)
 	s.late = s.late[:0]
 }

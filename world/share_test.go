@@ -97,9 +97,9 @@ func TestTheReplayBudgetHolds(t *testing.T) {
 				}
 			}
 			s.Advance()
-			for p, spent := range s.share.spent {
-				if spent < 0 || spent > s.share.full {
-					t.Fatalf("player %d has spent %d of %d", p, spent, s.share.full)
+			for p, a := range s.share.accounts {
+				if a.spent < 0 || a.spent > s.share.full {
+					t.Fatalf("player %d has spent %d of %d", p, a.spent, s.share.full)
 				}
 			}
 			if len(s.share.owing) > len(players) {

@@ -125,7 +125,7 @@ func emptySim(g Game, c Config) (*Sim, error) {
 		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
 	}
 	c = c.withDefaults()
-	s := &Sim{game: g, config: c, present: make([]uint64, 1<<16/64), history: newHistory(uint64(c.MaxRollbackTicks), c.TickRate)}
+	s := &Sim{game: g, config: c, history: newHistory(uint64(c.MaxRollbackTicks), c.TickRate)}
 	schema, err := newSchema(&s.game)
 	if err != nil {
 		return nil, err
@@ -212,6 +212,9 @@ func (s *Sim) Leave(p PlayerID) {
 // enter makes a player present.
 func (s *Sim) enter(p PlayerID) {
 	s.lastPlayer = p
+	for len(s.present) <= int(p>>6) {
+		s.present = append(s.present, 0)
+	}
 	s.present[p>>6] |= 1 << (p & 63)
 	s.players++
 	s.share.join(p)
@@ -239,7 +242,9 @@ func (s *Sim) Back(p PlayerID) {
 	}
 }
 
-func (s *Sim) isPresent(p PlayerID) bool { return s.present[p>>6]>>(p&63)&1 != 0 }
+func (s *Sim) isPresent(p PlayerID) bool {
+	return int(p>>6) < len(s.present) && s.present[p>>6]>>(p&63)&1 != 0
+}
 
 // Steer submits a player's request to move an entity at a tick: Tick() for now, or the client's own
 // tick. st.Entity 0 is the player's own entity. Accepted means that Step will get the input. An event

@@ -176,8 +176,8 @@ func (s *Sim) appendKept(b []byte, chunks, pasts, ticks int) []byte {
 	b = binary.AppendUvarint(b, uint64(s.players))
 	for _, p := range slices.Sorted(maps.Keys(s.roll.seats)) {
 		b = binary.AppendUvarint(b, uint64(p))
-		b = binary.AppendUvarint(b, uint64(s.share.spent[p]))
-		b = binary.AppendUvarint(b, s.share.deep[p])
+		b = binary.AppendUvarint(b, uint64(s.share.accounts[p].spent))
+		b = binary.AppendUvarint(b, s.share.accounts[p].deep)
 		b = s.roll.seats[p].append(b)
 	}
 	return closeBlock(s.roll.append(b), start)

@@ -296,13 +296,14 @@ func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
 	s.enter(p)
 	s.roll.input(&Input{Kind: Join, Player: p})
 	h := &s.share
-	if n := len(h.owing); n > 0 && h.owing[n-1] == p {
+	a := h.accounts[p]
+	if n := len(h.owing); n > 0 && h.owing[n-1] == a {
 		h.owing = h.owing[:n-1]
 	}
-	h.spent[p] = int64(r.upTo(uint64(h.full)))
-	h.deep[p] = r.v()
-	if h.spent[p] > 0 {
-		h.owing = append(h.owing, p)
+	a.spent = int64(r.upTo(uint64(h.full)))
+	a.deep = r.v()
+	if a.spent > 0 {
+		h.owing = append(h.owing, a)
 	}
 	at := s.roll.seats[p]
 	flags := r.upTo(3)
