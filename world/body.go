@@ -142,13 +142,7 @@ func (w *World) stands(x, y float64, h Hitbox) bool {
 
 // solidBox reports whether a cell of a box is solid.
 func (w *World) solidBox(x0, y0, x1, y1 float64) bool {
-	left, right := int(math.Floor(x0)), int(math.Floor(x1))
-	for row := int(math.Floor(y0)); row <= int(math.Floor(y1)); row++ {
-		if w.terrain.solidSpan(left, right, row) {
-			return true
-		}
-	}
-	return false
+	return w.terrain.solidBox(int(math.Floor(x0)), int(math.Floor(y0)), int(math.Floor(x1)), int(math.Floor(y1)))
 }
 
 // hits reports whether some cell under an outline is solid. "Cells are half-open, so a hitbox that

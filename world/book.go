@@ -15,19 +15,20 @@ type book struct {
 	told   resting    // numbers at rest that some client knew
 	untold resting    // and those that none did
 	rest   uint64     // ticks, of those that were told
-	none   uint64     // the tick at which there was none to give
+	none   uint64     // the tick at which none had rested for long enough
 	now    uint64
 }
 
+// A page is what is known of a number.
 type page struct {
 	id    ID
-	kind  int32
 	dead  uint64 // the tick from which the number rests
-	holds int32  // views whose clients may still know it
-	alive bool
-	queue bool   // it is in a ring
-	told  bool   // some client may know it
 	since uint64 // from when it is in the ring
+	holds int32  // views whose clients may still know it
+	kind  uint8
+	alive bool
+	queue bool // it is in a ring
+	told  bool // some client may know it
 }
 
 // resting is a ring of numbers, the longest at rest first.
@@ -56,7 +57,7 @@ func (b *book) known(id ID) uint16 {
 func (b *book) give(id ID, kind int) uint16 {
 	if wire, ok := b.wires.get(id); ok {
 		p := &b.pages[wire]
-		if p.kind == int32(kind) {
+		if int(p.kind) == kind {
 			p.alive = true
 			return uint16(wire)
 		}
@@ -72,29 +73,28 @@ func (b *book) give(id ID, kind int) uint16 {
 	if p.id != 0 {
 		b.wires.remove(p.id)
 	}
-	*p = page{id: id, kind: int32(kind), alive: true}
+	*p = page{id: id, kind: uint8(kind), alive: true}
 	b.wires.put(id, uint32(wire))
 	return wire
 }
 
-// next takes a number that was never given, or the one that rests longest if
-// that is long enough.
+// next takes a number: one of the first, then the one that rests longest if that is long enough, then one that was never given. So
+// there are about as many pages as numbers are used in the time that one rests.
 func (b *book) next() uint16 {
-	if len(b.pages) <= MaxEntity {
-		b.pages = append(b.pages, page{})
-		return uint16(len(b.pages) - 1)
+	if len(b.pages) > firstNumbers && b.none != b.now {
+		if wire := b.rested(&b.told, b.rest); wire != 0 {
+			return wire
+		}
+		if wire := b.rested(&b.untold, min(untoldRest, b.rest)); wire != 0 {
+			return wire
+		}
+		b.none = b.now
 	}
-	if b.none == b.now {
+	if len(b.pages) > MaxEntity {
 		return 0
 	}
-	if wire := b.rested(&b.told, b.rest); wire != 0 {
-		return wire
-	}
-	if wire := b.rested(&b.untold, min(untoldRest, b.rest)); wire != 0 {
-		return wire
-	}
-	b.none = b.now
-	return 0
+	b.pages = append(b.pages, page{})
+	return uint16(len(b.pages) - 1)
 }
 
 // rested takes the number that has been in a ring for longest, if that is long

@@ -57,6 +57,9 @@ const (
 	// have used up the others, what the players present do is still seen.
 	keptNumbers = 2048
 
+	// firstNumbers is how many numbers are given once before one is used again. The book of a small room has no more.
+	firstNumbers = 256
+
 	// untoldRest is how long a number rests that no client was told, in ticks: long
 	// enough for all who reserve and release numbers to know that it is free.
 	untoldRest = 20

@@ -3,6 +3,7 @@ package world
 import (
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 // published is the world as clients are told of it: every field of every
@@ -16,7 +17,8 @@ type published struct {
 	used   []uint64 // a bit a slot
 	bits   []uint64 // slot*stride + field; an entity as its number
 	raw    []uint64 // of an entity its ID
-	texts  []string
+	texts  []string // if some field is one
+	texted bool
 	gone   []gone     // those that the last publication took away
 	at     []uint64   // when the field last changed
 	bySlot [][]uint32 // by kind and row: slot + 1 of who was there at the last tick
@@ -60,6 +62,10 @@ type gone struct {
 func (p *published) init(s *Schema) {
 	p.stride = s.tables
 	p.bySlot = make([][]uint32, len(s.Kinds))
+	isText := func(f Field) bool { return f.Type == Text }
+	for _, k := range s.Kinds {
+		p.texted = p.texted || slices.ContainsFunc(k.Fields, isText) || slices.ContainsFunc(k.hidden, isText)
+	}
 }
 
 // publish brings the slots to the state of the world.
@@ -122,19 +128,29 @@ func (p *published) take() int {
 	for word := range p.used {
 		if free := ^p.used[word]; free != 0 {
 			i := word<<6 + bits.TrailingZeros64(free)
+			p.reach(i + 1)
 			p.used[word] |= 1 << (i & 63)
 			p.high = max(p.high, i+1)
 			return i
 		}
 	}
-	const more = 64
 	p.used = append(p.used, 0)
+	return p.take()
+}
+
+// reach makes room for so many slots.
+func (p *published) reach(slots int) {
+	more := pagesFor(slots)*pageRows - len(p.slots)
+	if more <= 0 {
+		return
+	}
 	p.slots = append(p.slots, make([]slot, more)...)
 	p.bits = append(p.bits, make([]uint64, more*p.stride)...)
 	p.raw = append(p.raw, make([]uint64, more*p.stride)...)
 	p.at = append(p.at, make([]uint64, more*p.stride)...)
-	p.texts = append(p.texts, make([]string, more*p.stride)...)
-	return p.take()
+	if p.texted {
+		p.texts = append(p.texts, make([]string, more*p.stride)...)
+	}
 }
 
 // name gives an entity its number, if there is one to give.
@@ -258,7 +274,9 @@ func (s *Sim) sweep() {
 		if e.wire != 0 && s.book.pages[e.wire].id == e.id {
 			s.book.lose(e.wire)
 		}
-		clear(p.texts[i*p.stride : (i+1)*p.stride])
+		if p.texted {
+			clear(p.texts[i*p.stride : (i+1)*p.stride])
+		}
 		*e = slot{}
 		p.used[i>>6] &^= 1 << (i & 63)
 	}
@@ -274,6 +292,15 @@ func (p *published) value(i, field int, f *Field) Value {
 		return TextValue(p.texts[at])
 	}
 	return Value{Type: f.Type, bits: p.bits[at]}
+}
+
+// recorded returns a field as a recording has it: an entity by its ID.
+func (p *published) recorded(i, field int, f *Field) Value {
+	at := i*p.stride + field
+	if f.Type == Text {
+		return TextValue(p.texts[at])
+	}
+	return Value{Type: f.Type, bits: p.raw[at]}
 }
 
 // since returns which replicated fields have changed after a publication.

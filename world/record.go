@@ -86,13 +86,12 @@ func (r *recorder) changes(p *published, i int) {
 	r.block = append(r.block, byte(e.kind.index), 0, 0)
 	count := 0
 	for f := range len(e.kind.Fields) + len(e.kind.hidden) {
-		at := i*p.stride + f
-		if p.at[at] != p.now {
+		if p.at[i*p.stride+f] != p.now {
 			continue
 		}
 		count++
 		r.block = append(r.block, byte(f), byte(f>>8))
-		r.block = appendWord(r.block, Value{Type: e.kind.field(f).Type, bits: p.raw[at], text: p.texts[at]})
+		r.block = appendWord(r.block, p.recorded(i, f, e.kind.field(f)))
 	}
 	if count == 0 {
 		r.block = r.block[:start]

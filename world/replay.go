@@ -325,12 +325,9 @@ func (s *Sim) tickChanges() map[fieldKey]tickChange {
 			continue
 		}
 		for f := range len(e.kind.Fields) + len(e.kind.hidden) {
-			at := i*p.stride + f
-			if p.at[at] != p.now {
-				continue
+			if p.at[i*p.stride+f] == p.now {
+				all[fieldKey{e.id, f}] = tickChange{e.kind, p.recorded(i, f, e.kind.field(f)).show()}
 			}
-			v := Value{Type: e.kind.field(f).Type, bits: p.raw[at], text: p.texts[at]}
-			all[fieldKey{e.id, f}] = tickChange{e.kind, v.show()}
 		}
 	}
 	for _, g := range p.gone {

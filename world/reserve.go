@@ -81,7 +81,7 @@ func (b *book) giveReserved(id ID, kind int, wire uint16) uint16 {
 		b.lose(wire)
 		return b.give(id, kind)
 	}
-	b.pages[wire] = page{id: id, kind: int32(kind), alive: true}
+	b.pages[wire] = page{id: id, kind: uint8(kind), alive: true}
 	b.wires.put(id, uint32(wire))
 	return wire
 }

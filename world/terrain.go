@@ -317,6 +317,36 @@ func (t *terrain) solidSpan(x0, x1, y int) bool {
 	return false
 }
 
+// solidBox reports whether a cell from (x0, y0) to (x1, y1) is solid. What is beyond the numbers of the wire is solid.
+func (t *terrain) solidBox(x0, y0, x1, y1 int) bool {
+	if x0>>8 < math.MinInt16 || x1>>8 > math.MaxInt16 || y0>>8 < math.MinInt16 || y1>>8 > math.MaxInt16 {
+		return true
+	}
+	for by := y0 >> 8; by <= y1>>8; by++ {
+		for bx := x0 >> 8; bx <= x1>>8; bx++ {
+			c := t.chunkAt(int16(bx), int16(by))
+			if c.filled && c.solidBox(max(x0-bx<<8, 0), max(y0-by<<8, 0), min(x1-bx<<8, ChunkSide-1), min(y1-by<<8, ChunkSide-1)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// solidBox is that of a terrain within a chunk.
+func (c *chunk) solidBox(x0, y0, x1, y1 int) bool {
+	last := -1
+	for _, i := range c.of[y0 : y1+1] {
+		if int(i) == last {
+			continue
+		}
+		if last = int(i); anyBit(&c.lines[i].solid, x0, x1) {
+			return true
+		}
+	}
+	return false
+}
+
 // anyBit reports whether a bit from a to b is set.
 func anyBit(row *[ChunkSide / 64]uint64, a, b int) bool {
 	for word := a / 64; word <= b/64; word++ {

@@ -146,9 +146,20 @@ func TestSolidSpansAgainstCells(t *testing.T) {
 		if got := w.terrain.solidSpan(x0, x1, y); got != want {
 			t.Fatalf("%d to %d in row %d: %v", x0, x1, y, got)
 		}
+		y1 := y + r.IntN(30)
+		for row := y + 1; row <= y1; row++ {
+			want = want || w.terrain.solidSpan(x0, x1, row)
+		}
+		if got := w.terrain.solidBox(x0, y, x1, y1); got != want {
+			t.Fatalf("%d, %d to %d, %d: %v", x0, y, x1, y1, got)
+		}
 	}
 	if !w.terrain.solidSpan(256*32768-1, 256*32768, 0) || !w.terrain.solidSpan(0, 0, 256*32768) || !w.terrain.solidSpan(-256*32768-1, 0, 0) {
 		t.Error("the edge of the world is open")
+	}
+	const edge = 256 * 32768
+	if b := w.terrain.solidBox; !b(edge-1, 0, edge, 0) || !b(0, edge-1, 0, edge) || !b(-edge-1, 0, -edge, 0) || !b(0, -edge-1, 0, -edge) {
+		t.Error("the edge of the world is open to a box")
 	}
 }
 
