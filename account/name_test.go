@@ -4,7 +4,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"parley/account"
 	"parley/internal/kit/chance"
@@ -165,5 +168,21 @@ func TestNamesThatLookTheSameHaveOneKey(t *testing.T) {
 		if account.NameKey(pair[0]) == account.NameKey(pair[1]) {
 			t.Errorf("%q and %q are the same", pair[0], pair[1])
 		}
+	}
+}
+
+// No name has an @, in whichever form of it: a log-in's name is account@room.
+func TestNoNameHasAnAt(t *testing.T) {
+	ats := 0
+	for r := range unicode.MaxRune + 1 {
+		if strings.Contains(norm.NFKC.String(string(r)), "@") {
+			ats++
+			if _, err := account.ParseName("ann" + string(r) + "cave"); err == nil {
+				t.Errorf("a name may have %+q", r)
+			}
+		}
+	}
+	if ats < 3 {
+		t.Errorf("only %d of them were found", ats)
 	}
 }

@@ -69,7 +69,7 @@ type Config struct {
 	// OwnChat leaves chat to the game. Without it, a server broadcasts each chat_send, and also passes it to the game.
 	OwnChat bool
 
-	// Terrain returns the chunks of the world. Without it, clients get no chunks.
+	// Terrain returns the chunks of the world of Mux.Main; other groups have their own. Without it, clients get no chunks.
 	Terrain TerrainSource
 
 	// TerrainByTurn sends chunks only when the game calls Conn.SendChunks, and not whenever a client's budget allows

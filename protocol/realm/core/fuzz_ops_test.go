@@ -40,9 +40,23 @@ var scriptConfig = *Config{Schema: testSchema, Terrain: &flatland{}, MaxQueue: 3
 func runScript(t *testing.T, script []byte) {
 	w := newTown(t, rand.New(rand.NewPCG(uint64(len(script)), 1)), scriptConfig)
 	w.max = 64
-	names := []string{"ann", "bob", "cyd", "nobody"}
+	names, at := []string{"ann", "bob", "cyd", "nobody"}, []string{"", "@0", "@1", "@nowhere"}
+	rooms := []*Group{w.mux.NewGroup(GroupConfig{Terrain: &flatland{}}), w.mux.NewGroup(GroupConfig{})}
+	w.game.place = func(_ *Conn, q Question) *Group {
+		switch q.Room {
+		case "":
+			return w.mux.Main()
+		case "0", "1":
+			return rooms[q.Room[0]-'0']
+		}
+		return nil
+	}
+	if len(script) > 0 && script[0]&16 != 0 { // an account is in once
+		w.sessions = map[string]*Conn{}
+		w.mux.SetHooks(Hooks{Refused: w.logout})
+	}
 	for i := 0; i+1 < len(script); i += 2 {
-		op, arg := script[i]%14, int(script[i+1])
+		op, arg := script[i]%16, int(script[i+1])
 		if op == 0 && len(w.people) < 8 {
 			w.arrive(Config{Schema: testSchema, Version: uint16(8 + arg%4)})
 		}
@@ -52,7 +66,7 @@ func runScript(t *testing.T, script []byte) {
 		p := w.people[arg%len(w.people)]
 		switch op {
 		case 1:
-			p.client.Login(w.now, names[arg%4], "password of "+names[arg/4%4])
+			p.client.Login(w.now, names[arg%4]+at[arg/16%4], "password of "+names[arg/4%4])
 		case 2:
 			p.client.Register(w.now, names[arg%4], "password")
 		case 3:
@@ -82,6 +96,12 @@ func runScript(t *testing.T, script []byte) {
 			w.mux.HandleEnd(w.now, p.conn, io.EOF)
 		case 13:
 			p.client.Close(w.now, ExitClientQuit, "")
+		case 14:
+			rooms[arg%2].Close(ExitServerClosed, "")
+			rooms[arg%2] = w.mux.NewGroup(GroupConfig{})
+		case 15:
+			rooms[arg%2].BeginTick(w.now, uint64(arg))
+			rooms[arg%2].Say(uint16(arg), []byte("hello"))
 		}
 		w.step()
 		checkTown(t, w)
@@ -105,6 +125,9 @@ func checkTown(t *testing.T, w *town) {
 	}
 	if playing != w.mux.players || playing != len(w.game.players) || w.mux.waiting < 0 || w.mux.waiting > 4 || w.mux.players > 3 {
 		t.Fatalf("%d play, %d are counted, the game knows %d; %d wait", playing, w.mux.players, len(w.game.players), w.mux.waiting)
+	}
+	if w.sessions != nil && len(w.sessions) != len(w.mux.holders) {
+		t.Fatalf("%d sessions, the Mux knows of %d", len(w.sessions), len(w.mux.holders))
 	}
 	for _, p := range w.people {
 		if p.closed > 1 || p.gone > 1 {
