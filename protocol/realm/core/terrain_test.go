@@ -233,6 +233,10 @@ func BenchmarkBroadcastToThousand(b *testing.B) {
 	w := newTown(b, kit.Rand(b), Config{MaxPlayers: 1000})
 	for range 1000 {
 		p := w.arrive(Config{})
+		p.conn.endpoint.state = StateEntering
+		if err := p.conn.Place(w.mux.Main()); err != nil {
+			b.Fatal(err)
+		}
 		p.conn.endpoint.state = StatePlaying
 		p.conn.endpoint.out.clear(w.mux.shared)
 	}
