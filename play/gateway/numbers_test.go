@@ -67,12 +67,12 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			if !ok {
 				t.Fatal("that is no poke")
 			}
-			shots := map[uint16]bool{}
+			shots := map[world.ID]bool{} // by their IDs: numbers that nobody was told are soon used again
 			for range 100 {
 				d.inbox.put(request{seat: honest, ask: askAct, action: action, params: params})
 				ticks(t, h, 1)
-				if wire := h.sim.Wire(shot); wire != 0 {
-					shots[wire] = true
+				if h.sim.Wire(shot) != 0 {
+					shots[shot] = true
 				}
 			}
 			if len(shots) < 100 {
