@@ -25,6 +25,17 @@
 // The wire does not describe attributes and actions: both ends have the same Schema in their Config. examples/tavern registers,
 // logs in and talks.
 //
+// A server may host several worlds. A client logs in as account@room, Event.Question has the room, and the handler places it:
+//
+//	group := s.Mux().NewGroup(core.GroupConfig{Terrain: land}) // one for each world
+//	case realm.EventEnter:
+//		err := c.Place(group) // or c.Refuse(core.LoginUnknownPseudo)
+//		err = c.Enter(core.Entry{…})
+//	…
+//	group.BeginTick(due, tick) // at each tick of that world, and then Send, group.Broadcast, group.Say
+//
+// Without Place, players are in the one world of Mux.Main.
+//
 // # Life of a message
 //
 //	server*.go    Listen: internal/stream for thousands of connections, accounts, the time server

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -362,6 +363,47 @@ func TestGoodbye(t *testing.T) {
 		if got := w.game.goodbyes; len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%s: goodbye is %v, want %t (%v)", tt.name, got, tt.want, w.game.ended)
 		}
+	}
+}
+
+// Rooms that open, are played in and close leave nothing behind.
+func TestClosedRoomsLeaveNothingBehind(t *testing.T) {
+	d := newDistrict(t, kit.Rand(t), 4)
+	d.forget = true
+	d.sessions = map[string]*Conn{}
+	d.mux.SetHooks(Hooks{Refused: d.logout})
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	round := func(i int) {
+		room := i % len(d.rooms)
+		for range 2 {
+			d.come(room)
+		}
+		d.rooms[room].group.Say(1, []byte("hello"))
+		d.rooms[room].group.Close(ExitServerClosed, "")
+		d.rooms[room] = d.open()
+		d.drive()
+		clear(d.people)
+		d.people, d.told = d.people[:0], d.told[:0]
+		d.game.ended, d.game.goodbyes = d.game.ended[:0], d.game.goodbyes[:0]
+		clear(d.accounts)
+	}
+	for i := range 200 {
+		round(i)
+	}
+	before := heap()
+	rounds := kit.Tier(2000, 10_000, 100_000)
+	for i := range rounds {
+		round(i)
+	}
+	after := heap()
+	t.Logf("%d rooms: the heap goes from %d to %d bytes", rounds, before, after)
+	if after > before+256<<10 || d.mux.Len() != 0 || len(d.mux.holders) != 0 || len(d.sessions) != 0 || d.mux.Players() != 0 {
+		t.Errorf("%d to %d bytes, %d connections, %d sessions", before, after, d.mux.Len(), len(d.sessions))
 	}
 }
 
