@@ -20,8 +20,8 @@ type Config struct {
 	// Rules are a client's rules. A server uses the rules of its lobby.
 	Rules Rules
 
-	// Ticket is the ticket that a client shows, if its room asks for one: see TicketKey.Issue.
-	// Default none.
+	// Ticket is the ticket that a client shows, if its room asks for one (see TicketKey.Issue), or another pass, if its server
+	// has many rooms (see EntryLobby). Default none.
 	Ticket []byte
 
 	// FlushAfter is how long a message given to a client's Queue may wait for others to share its

@@ -13,7 +13,7 @@
 //		…
 //	}
 //
-// A Lobby of your own needs five methods. OpenLobby is a lobby, and package connector has another, which is a Doorman as well.
+// A Lobby of your own needs five methods. OpenLobby and EntryLobby are lobbies, and package connector has another, which is a Doorman as well.
 //
 // # Life of a package
 //
@@ -27,6 +27,7 @@
 //	endpoint_recv.go    is it valid, is it new? then to the engine
 //	peer.go             nextEvent: in its order to the lobby, and to the game if the lobby says so
 //	lobby_open.go       the lobby open; challenge.go: its proof, ticket.go, waiting.go: its tickets
+//	entry.go            the lobby of a server with many rooms; newcomer.go: those who wait to be let in
 //	share.go            may its sender send this much? if not, it waits or is dropped
 //	room.go             Relay: to every other participant, its bytes kept once
 //	backlog.go          packages that wait for a receiver's window: a queue for each sender, in turns
