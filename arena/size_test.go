@@ -138,6 +138,7 @@ func TestSizeOfARoomThatWasLarge(t *testing.T) {
 		}
 		s.Advance()
 	}
+	t.Logf("a snapshot has %d bytes", len(s.AppendSnapshot(nil)))
 	large := heap() - before
 	for _, p := range players {
 		s.Leave(p)

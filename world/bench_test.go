@@ -102,6 +102,47 @@ func drain(v *View) int {
 	return taken
 }
 
+// 1,000 bodies, and 200 players who each ask who was near, at one of the five ticks that are believed.
+func BenchmarkAt(b *testing.B) {
+	g := moverGame(1000)
+	step := g.Step
+	found := 0
+	g.Step = func(w *World, in []Input) {
+		step(w, in)
+		for i := range in {
+			if _, m := Avatar[mover](w, in[i].Player); m != nil {
+				for range w.At(in[i].Shown).Near(m.X, m.Y, 20) {
+					found++
+				}
+			}
+		}
+	}
+	for name, back := range map[string]uint64{"now": 0, "past": 5} {
+		b.Run(name, func(b *testing.B) {
+			s := newSimOf(b, g, Config{Seed: 1})
+			var players []PlayerID
+			for range 200 {
+				players = append(players, join(b, s, "p"))
+			}
+			advance(s, 30)
+			b.ReportAllocs()
+			for b.Loop() {
+				for i, p := range players {
+					shown := uint64(0)
+					if back != 0 {
+						shown = s.Tick() - 1 - uint64(i)%back
+					}
+					s.SteerShown(p, s.Tick(), shown, steer(float32(i), 0.5), 0)
+				}
+				s.Advance()
+			}
+		})
+	}
+	if found == 0 {
+		b.Error("nobody is near")
+	}
+}
+
 func BenchmarkSnapshot(b *testing.B) {
 	s, _, _ := newMovers(b, 1000, 0, ViewConfig{})
 	var snap snapshot

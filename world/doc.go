@@ -105,7 +105,7 @@
 //	history.go      a ring of ticks: the state before each, and its inputs, sorted
 //	share.go        decides whether a late input is applied at its own tick or now
 //	sim_advance.go  Advance: back to the oldest late input, forward to now, then one more tick
-//	input.go        the inputs of Step; World.Steer, Read, Done, Deny
+//	input.go        the inputs of Step; World.Steer, Read, Done, Deny; past.go: World.At, the bodies as a player saw them
 //	move.go         MoveAll; body.go: outlines; terrain.go: chunks; grid.go: bodies by position
 //	event.go        the outcome of an input
 //	publish.go      compares the new state with the last published one, field by field
@@ -115,7 +115,8 @@
 //	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
 //	log.go          the log's layout; log_entry.go: Keep, From, Seal; log_item.go: what is in an entry; roll.go: sessions and tickets
 //	log_apply.go    ReadEntry, Apply: runs an entry that another made; log_read.go: files, torn tails and damage
-//	snapshot.go     AppendSnapshot; snapshot_load.go: Load
+//	snapshot.go     AppendSnapshot; snapshot_past.go: what World.At needs of it; snapshot_load.go: Load
+//	rest.go         Rest: a room that goes to sleep lets memory go
 //	record.go       the recording; replay.go: runs a recording or a log again and compares; replay_old.go: those of version 2
 //
 // Below these: schema.go, schema_number.go and schema_quant.go (structs to kinds), field.go (a field in a row), quant.go

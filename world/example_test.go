@@ -137,3 +137,50 @@ func ExampleLoad() {
 	// player 1 says hello
 	// duel 2 true
 }
+
+// A shot hits whoever was in its way on the shooter's screen. Bob has flown away, and ann's screen shows where he was.
+func ExampleWorld_At() {
+	game := ships
+	game.Step = func(w *world.World, inputs []world.Input) {
+		for i := range inputs {
+			in := &inputs[i]
+			switch _, ok := world.Read[Fire](in); {
+			case in.Kind == world.Join:
+				w.Own(in.Player, world.SpawnFor(w, in, Ship{Health: 100, Body: world.Body{X: 20 * float64(in.Player-1)}}))
+			case in.Kind == world.Steer:
+				w.Steer(in)
+			case ok: // it flies along x, and is there at once
+				own, ship := world.Avatar[Ship](w, in.Player)
+				for id, b := range w.At(in.Shown).Near(ship.X, ship.Y, 100) {
+					if id != own && b.X > ship.X && b.Y < ship.Y+1 && b.Y > ship.Y-1 {
+						now := world.Get[Ship](w, id)
+						now.Health -= 10
+						fmt.Printf("hit at y %.0f, which is now at y %.0f\n", b.Y, now.Y)
+					}
+				}
+				world.Done(w, in, Fire{})
+			}
+		}
+		w.MoveAll()
+	}
+	sim, err := world.New(game, world.Config{})
+	if err != nil {
+		panic(err)
+	}
+	ann, _ := sim.Join("ann")
+	bob, _ := sim.Join("bob")
+	sim.Advance()
+	sim.Advance()
+	sim.Steer(bob, sim.Tick(), world.Steering{Angle: 1.5707964, HasAngle: true, Norm: 2, HasNorm: true}, 0)
+	sim.Advance()
+	sim.Advance()
+	sim.Advance()
+	now := sim.Tick()
+	fire := sim.Schema().ActionNamed("fire")
+	aim := []world.Value{world.FloatValue(world.F32, 0)}
+	sim.ActShown(ann, now, now-4, fire, aim, 0) // bob was still in front of it
+	sim.Act(ann, now, fire, aim, 0)             // as a client without this does: it misses
+	sim.Advance()
+	// Output:
+	// hit at y 0, which is now at y 6
+}

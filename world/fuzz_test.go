@@ -98,6 +98,9 @@ func (o *ops) step(script []byte) []byte {
 		s.Act(p, tick, s.Schema().Action(1), []Value{UintValue(U8, uint64(next()%4)), UintValue(Bool, uint64(op>>7))}, 0)
 	default:
 		s.Advance()
+		if op > 200 {
+			s.Rest()
+		}
 		checkWorld(o.t, s)
 		for _, c := range o.clients {
 			c.tick(s.Tick())

@@ -27,7 +27,7 @@ const (
 
 // T49: 1,000 seeds of 10,000 ticks: their hashes are those of the file, which was written on amd64.
 // They change when the rules of the world do, and with nothing else: not with the processor, the
-// compiler, the day, or what else runs. With PARLEY_PR all of them are run; arm64 runs some in the
+// compiler, the day, or what else runs. Those of aims.txt are of a game that asks for the past. With PARLEY_PR all of them are run; arm64 runs some in the
 // gate, by -golden.
 func TestGoldenSeeds(t *testing.T) {
 	count := *goldenFlag
@@ -37,8 +37,13 @@ func TestGoldenSeeds(t *testing.T) {
 	case testing.Short() || chance.Race:
 		count = 1
 	}
+	for file, play := range map[string]func(t testing.TB, seed uint64, ticks, crowd, late int) uint64{"worlds.txt": wander, "aims.txt": aimAbout} {
+		t.Run(file, func(t *testing.T) { testGolden(t, filepath.Join("testdata", file), count, play) })
+	}
+}
+
+func testGolden(t *testing.T, path string, count int, play func(t testing.TB, seed uint64, ticks, crowd, late int) uint64) {
 	promise.Keeps(t, "T49", "world", count)
-	path := filepath.Join("testdata", "worlds.txt")
 	want := readGolden(t, path)
 	got := make([]uint64, count)
 	var next atomic.Int64
@@ -46,7 +51,7 @@ func TestGoldenSeeds(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < count; i = next.Add(1) - 1 {
-				got[i] = wander(t, uint64(i+1), goldenTicks, 2, 100)
+				got[i] = play(t, uint64(i+1), goldenTicks, 2, 100)
 				if !*updateFlag && got[i] != want[i] {
 					t.Errorf("seed %d: %#x, want %#x", i+1, got[i], want[i])
 				}

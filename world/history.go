@@ -63,9 +63,8 @@ type history struct {
 	shown uint64 // how many ticks back World.At goes
 }
 
-func newHistory(depth uint64, rate int) *history {
-	h := &history{depth: depth, shown: min((uint64(rate)+3)/4, maxShown)}
-	h.ring = make([]moment, depth+h.shown+MaxAhead)
+func newHistory(depth, shown uint64) *history {
+	h := &history{depth: depth, shown: shown, ring: make([]moment, depth+max(shown, 1)+MaxAhead)}
 	for tick := range uint64(MaxAhead + 1) {
 		h.open(tick)
 	}

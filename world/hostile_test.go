@@ -11,7 +11,7 @@ import (
 // no panic, invariants hold, only own entities change".
 func TestAHostilePlayerChangesItsOwnOnly(t *testing.T) {
 	r := newRand(t)
-	s := newSim(t, Config{Seed: 9})
+	s := newSimOf(t, aimGame(), Config{Seed: 9})
 	villain := join(t, s, "villain")
 	var victims []ID
 	for range 8 {
@@ -63,16 +63,16 @@ func TestAHostilePlayerChangesItsOwnOnly(t *testing.T) {
 				Entity: entity(), X: number(), Y: number(), Angle: float32(number()), Norm: float32(number()),
 				HasPlace: r.IntN(2) == 0, HasAngle: r.IntN(2) == 0, HasNorm: r.IntN(2) == 0,
 			}
-			why = s.Steer(villain, tick(), st, 0)
+			why = s.SteerShown(villain, tick(), tick(), st, 0)
 		case 1:
-			why = s.Act(villain, tick(), s.Schema().Action(0), []Value{FloatValue(F32, number()), UintValue(Entity, r.Uint64()>>r.IntN(64))}, 0)
+			why = s.ActShown(villain, tick(), tick(), s.Schema().Action(0), []Value{FloatValue(F32, number()), UintValue(Entity, r.Uint64()>>r.IntN(64))}, 0)
 		case 2:
 			a := s.Schema().Actions[r.IntN(3)]
 			var params []Value
 			for range r.IntN(4) {
 				params = append(params, randomValue(r, Type(r.IntN(15))))
 			}
-			why = s.Act(villain, tick(), a, params, r.Uint32())
+			why = s.ActShown(villain, tick(), tick(), a, params, r.Uint32())
 		}
 		if why == Accepted {
 			accepted++

@@ -29,8 +29,8 @@ const (
 	MaxParams = 8
 
 	// defaultRows and maxRows bound the entities of a kind; the tag cap= sets
-	// another bound. Tables do not grow, so that a pointer into one stays good
-	// while its entity lives.
+	// another bound. Tables grow by pages that stay where they are, so that a
+	// pointer into one stays good while its entity lives.
 	defaultRows = 4096
 	maxRows     = 1 << 15
 
@@ -90,8 +90,7 @@ const (
 	// of the world.
 	maxRollback = 1024
 
-	// maxShown bounds how many ticks World.At goes back, as each is a copy of the world: the quarter of a second is less at more than
-	// 1,024 ticks a second.
+	// maxShown bounds Config.MaxShownTicks, as each tick of it is a copy of the world.
 	maxShown = 256
 
 	// maxSpeed bounds how far a body moves in a tick, and so the cells that are
@@ -111,7 +110,7 @@ const (
 	maxHitbox = 64
 
 	// maxEditedChunks bounds the terrain that a game may change: an edited chunk
-	// is kept (72 KiB, and as much again for each tick of history that changed
+	// is kept (74 KiB at most, and as much again for each tick of history that changed
 	// it), while others are made again from the seed.
 	maxEditedChunks = 4096
 

@@ -14,7 +14,7 @@ import (
 //	file      magic 8 bytes, version u16, blocks; then perhaps another file
 //	block     size u32 of what follows the sum, CRC-32C u32 of the same, kind u8, content
 //	head      fingerprint of the schema u64, seed u64, rollback v, replay v, reuse v, ticks a second v, flags u8 (1: the entries
-//	          have states), the game's name t, its version t, the mode t
+//	          have states, 2: At goes back by another time than a quarter of a second: ticks v), the game's name t, its version t, the mode t
 //	entry     tick v, epoch v, due i (Unix µs), hash u64 of the world before it, ticks that were skipped before it v,
 //	          node u64 that made it, and items to the end of the block: log_item.go has their layout
 //	state     tick u64, sums of entities, players, terrain and random u64 each,
@@ -86,7 +86,11 @@ func (s *Sim) appendHead(b []byte, states bool) []byte {
 	for _, v := range [...]int{s.config.MaxRollbackTicks, s.config.ReplayBudget, s.config.ReuseTicks, s.config.TickRate} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
-	b = append(b, bitIf(states, 1))
+	shown := s.config.MaxShownTicks
+	isOther := shown != defaultShown(s.config.TickRate)
+	if b = append(b, bitIf(states, 1)|bitIf(isOther, 2)); isOther {
+		b = binary.AppendUvarint(b, uint64(shown))
+	}
 	b = appendText(b, s.game.Name)
 	b = appendText(b, s.game.Version)
 	b = appendText(b, s.config.Mode)
@@ -101,8 +105,13 @@ func (h *Head) read(in *reading) error {
 	}
 	flags := in.u8()
 	h.states = flags&1 != 0
+	if flags&2 != 0 {
+		if c.MaxShownTicks = in.int(maxShown); c.MaxShownTicks == 0 {
+			c.MaxShownTicks = -1
+		}
+	}
 	h.Name, h.Version, c.Mode = in.text(), in.text(), in.text()
-	if !in.done() || flags > 1 || len(h.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes {
+	if !in.done() || flags > 3 || len(h.Version) > maxLabelBytes || len(c.Mode) > maxLabelBytes {
 		return damaged("its head")
 	}
 	h.noDefaults()

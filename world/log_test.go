@@ -122,6 +122,9 @@ func (c Config) again() Config {
 	if c.MaxRollbackTicks == 0 {
 		c.MaxRollbackTicks = -1
 	}
+	if c.MaxShownTicks == 0 {
+		c.MaxShownTicks = -1
+	}
 	return c
 }
 

@@ -9,7 +9,7 @@ type Past struct {
 	m *moment // whose beginning it is; nil is now
 }
 
-// At returns the bodies as they were after a tick, such as Input.Shown. A tick is believed up to a quarter of a second back. For any other
+// At returns the bodies as they were after a tick, such as Input.Shown. A tick is believed up to Config.MaxShownTicks back. For any other
 // tick, and for 0, it returns the bodies of now. A late input that is run again sees what it would have seen in time.
 func (w *World) At(tick uint64) Past {
 	if tick == 0 || tick >= w.tick || w.tick-tick > w.history.shown {

@@ -127,7 +127,7 @@ func TestAtIsWhatWasPublished(t *testing.T) {
 	}
 }
 
-// What a client says that it was shown is believed within a quarter of a second before the tick of its input, and is 0 else.
+// What a client says that it was shown is believed within a quarter of a second before the tick of its input, or as long as the configuration says, and is 0 else.
 func TestShown(t *testing.T) {
 	g := testGame()
 	var got []uint64
@@ -139,15 +139,23 @@ func TestShown(t *testing.T) {
 		}
 		testStep(w, in)
 	}
-	for _, rate := range []int{1, 20, 30, 60} {
-		s := newSimOf(t, g, Config{TickRate: rate})
+	for _, tt := range []struct {
+		config Config
+		most   uint64
+	}{
+		{Config{TickRate: 1}, 1}, {Config{}, 5}, {Config{TickRate: 30}, 8}, {Config{TickRate: 60}, 15}, {Config{MaxShownTicks: 9}, 9}, {Config{MaxShownTicks: -1}, 0},
+	} {
+		s := newSimOf(t, g, tt.config)
 		p := join(t, s, "a")
 		advance(s, 50)
-		most := (uint64(rate) + 3) / 4
+		most := tt.most
 		for _, tick := range []uint64{50, 48} {
 			for shown, want := range map[uint64]uint64{
 				0: 0, tick - 1: tick - 1, tick: 0, tick + 1: 0, 1<<64 - 1: 0, tick - most: tick - most, tick - most - 1: 0, 1: 0,
 			} {
+				if most == 0 {
+					want = 0
+				}
 				got = got[:0]
 				st, sow := steer(1, 1), s.Schema().ActionNamed("sow")
 				wantReason(t, "steer", s.SteerShown(p, tick, shown, st, 0), Accepted)
@@ -157,7 +165,7 @@ func TestShown(t *testing.T) {
 					got = append(got, in.Shown)
 				}
 				if !slices.Equal(got, []uint64{want, want}) {
-					t.Errorf("rate %d: shown %d in an input for %d is %d", rate, shown, tick, got)
+					t.Errorf("%+v: shown %d in an input for %d is %d", tt.config, shown, tick, got)
 				}
 			}
 		}

@@ -24,6 +24,9 @@ func (s *Sim) Rest() {
 	s.share.shrink()
 	s.roll.shrink()
 	s.log.shrink()
+	if s.recorder != nil {
+		s.recorder.block = nil
+	}
 	if s.players == 0 {
 		s.present = nil
 	}

@@ -18,6 +18,10 @@ type Config struct {
 	// the rate for the distance that a body may walk in a second.
 	TickRate int
 
+	// MaxShownTicks is how many ticks back a player's view of the others may be that World.At believes. 0 means a quarter of a
+	// second; negative means none. Each tick holds a copy of the entities.
+	MaxShownTicks int
+
 	// ReplayBudget is how many past ticks may be run again in a tick, on average. Players share it
 	// fairly. Once a player has used its share, its late inputs are applied now rather than at their
 	// own tick. 0 means a quarter of MaxRollbackTicks. A budget of MaxRollbackTicks is always enough,
@@ -125,7 +129,7 @@ func emptySim(g Game, c Config) (*Sim, error) {
 		return nil, fmt.Errorf("world: Game.Version of %d and Config.Mode of %d bytes: %d is the limit", len(g.Version), len(c.Mode), maxLabelBytes)
 	}
 	c = c.withDefaults()
-	s := &Sim{game: g, config: c, history: newHistory(uint64(c.MaxRollbackTicks), c.TickRate)}
+	s := &Sim{game: g, config: c, history: newHistory(uint64(c.MaxRollbackTicks), uint64(c.MaxShownTicks))}
 	schema, err := newSchema(&s.game)
 	if err != nil {
 		return nil, err
@@ -153,11 +157,21 @@ func (c Config) withDefaults() Config {
 	if c.TickRate <= 0 {
 		c.TickRate = 20
 	}
+	switch {
+	case c.MaxShownTicks == 0:
+		c.MaxShownTicks = defaultShown(c.TickRate)
+	case c.MaxShownTicks < 0:
+		c.MaxShownTicks = 0
+	}
+	c.MaxShownTicks = min(c.MaxShownTicks, maxShown)
 	if c.ReuseTicks <= 0 {
 		c.ReuseTicks = 1200
 	}
 	return c
 }
+
+// defaultShown is a quarter of a second in ticks, rounded up.
+func defaultShown(rate int) int { return min((rate-1)/4+1, maxShown) }
 
 // Tick returns the tick that the next Advance runs. Dialects without ticks use it for their inputs.
 func (s *Sim) Tick() uint64 { return s.now }

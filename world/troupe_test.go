@@ -36,6 +36,9 @@ func newTroupe(t testing.TB, seed uint64) *troupe {
 	if r.IntN(10) == 0 {
 		c.MaxRollbackTicks = -1
 	}
+	if r.IntN(3) == 0 {
+		c.MaxShownTicks = r.IntN(12) - 1
+	}
 	s := newSimOf(t, g, c)
 	s.Keep(troupeNode, 1)
 	return &troupe{t: t, r: r, game: g, sims: []*Sim{s}, due: 1_700_000_000e6, log: s.AppendHead(nil)}
