@@ -13,6 +13,11 @@ type EntryConfig struct {
 	// refusal.
 	Unproven bool
 
+	// GameCodes is how many first bytes, from 0 on, the game's own messages to the server have. A package that begins with one of
+	// them is never a pass: a client without a pass may send it before it is let in, and it is delivered afterwards. Default 0:
+	// whatever comes first is the pass.
+	GameCodes uint8
+
 	// Rules are the rules for packages. The zero value means the rules of docs/protocols/relay.md.
 	Rules Rules
 }
@@ -22,7 +27,8 @@ type EntryConfig struct {
 // Newcomer.Refuse, then or later. Until then the newcomer is no peer: it is in no room, and nothing that it sends is confirmed,
 // so that all of it comes again.
 //
-// The pass is the first reliable package to the server that is not empty, and its id is less than that of the challenge's answer.
+// The pass is the first reliable package to the server that is not empty (and none of EntryConfig.GameCodes), and its id is less than that of
+// the challenge's answer.
 // Ids have no gaps, and nothing before the verdict is confirmed. So when all smaller ids have come again, it is certain
 // whether there is a pass, whatever was lost. A package behind the answer is no pass.
 type EntryLobby struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,21 +102,24 @@ func TestANewcomerIsJudgedLater(t *testing.T) {
 }
 
 // What is lost, doubled or late changes nothing: a pass is found if it has a smaller id than the answer, and only then. Each row is what
-// the client has sent before its answer, by id: to the server in capitals, to the others in small letters, and a dot is empty.
+// the client has sent before its answer, by id: to the server in capitals, to the others in small letters, a dot is empty, and a digit is a message of the game.
 func TestWhetherThereIsAPass(t *testing.T) {
 	r := chance.Rand(t, 0x9a55)
 	for _, tt := range []struct{ sent, pass string }{
 		{"", ""}, {".", ""}, {"a", ""}, {"aaa", ""}, {"P", "P"}, {"aP", "P"}, {".P", "P"}, {"PQ", "P"}, {"aaPQa", "P"},
+		{"0", ""}, {"00", ""}, {"0P", "P"}, {"P0", "P"}, {".0a1P", "P"}, {"2", ""}, {"3", "\x03"},
 		{string(bytes.Repeat([]byte("a"), 63)) + "P", "P"}, {string(bytes.Repeat([]byte("a"), 64)) + "P", ""},
 	} {
 		for range kit.Tier(20, 200, 2000) {
-			h, l := entryHall(t, EntryConfig{})
+			h, l := entryHall(t, EntryConfig{GameCodes: 3})
 			a := near(1)
 			var all [][]byte
 			for id, what := range tt.sent {
 				switch {
 				case what == '.':
 					all = append(all, pack(Unordered, true, uint32(id), ""))
+				case what < 'A':
+					all = append(all, pack(Unordered, true, uint32(id), string(what-'0')))
 				case what >= 'a':
 					all = append(all, pack(SemiOrdered, false, uint32(id), string(what)))
 				default:
@@ -150,6 +154,17 @@ func TestWhetherThereIsAPass(t *testing.T) {
 			heard := h.told()
 			if slices.Contains(heard, `10.0.0.1 unordered "P"`) && tt.pass != "" || !slices.Contains(heard, `10.0.0.1 unordered "Late"`) {
 				t.Fatalf("%q: the game got %q", tt.sent, heard)
+			}
+			for _, what := range "012" {
+				got := 0
+				for _, text := range heard {
+					if text == fmt.Sprintf("10.0.0.1 unordered %q", string(what-'0')) {
+						got++
+					}
+				}
+				if want := strings.Count(tt.sent, string(what)); got != want {
+					t.Fatalf("%q: the game got its message %c %d times", tt.sent, what, got)
+				}
 			}
 			if got := p.end.receiver.Complete(); got != uint64(len(all)) {
 				t.Fatalf("%q: all below %d have come, want %d", tt.sent, got, len(all))

@@ -140,7 +140,7 @@ func (n *Newcomer) look(pkg Package) {
 	switch {
 	case len(pkg.Payload) == 0, pkg.Server && isChallenge(pkg.Payload):
 		n.ours |= 1 << pkg.ID
-	case pkg.Server && (n.pass == nil || pkg.ID < n.passID):
+	case pkg.Server && pkg.Payload[0] >= n.lobby.cfg.GameCodes && (n.pass == nil || pkg.ID < n.passID):
 		n.keep(pkg)
 	}
 }
