@@ -71,7 +71,8 @@ type table struct {
 	sim     *world.Sim
 	room    *Room
 	players []world.PlayerID
-	hashes  []uint64 // before each tick
+	base    uint64
+	hashes  []uint64 // before each tick, from base on
 	told    uint64   // players know of ticks below it
 	buf     []byte
 }
@@ -151,7 +152,6 @@ func (p *table) resume(s *Shelf) uint64 {
 	if string(settings) != "settings of "+p.name {
 		p.t.Fatalf("settings %q", settings)
 	}
-	p.sim = sim
 	now := sim.Tick()
 	if now >= uint64(len(p.hashes)) {
 		p.t.Fatalf("%s goes on at tick %d, and was at %d", p.name, now, len(p.hashes)-1)
@@ -160,14 +160,20 @@ func (p *table) resume(s *Shelf) uint64 {
 		p.t.Fatalf("%s goes on at tick %d with the hash %x, and had %x", p.name, now, got, want)
 	}
 	p.hashes = p.hashes[:now+1]
+	p.take(sim)
+	sim.Keep(node, sim.Epoch()+1)
+	p.open(s)
+	p.told = now
+	return now
+}
+
+// take plays on with a world.
+func (p *table) take(sim *world.Sim) {
+	p.sim = sim
 	p.players = p.players[:0]
 	for id := world.PlayerID(1); id < 100; id++ {
 		if _, ok := sim.World().Player(id); ok {
 			p.players = append(p.players, id)
 		}
 	}
-	sim.Keep(node, sim.Epoch()+1)
-	p.open(s)
-	p.told = now
-	return now
 }

@@ -47,7 +47,7 @@ const (
 	maxBehindWork = 256 << 20
 
 	// maxSyncs is how many files are synced side by side. Syncs at the same time share a commit of the file system's journal.
-	maxSyncs = 32
+	maxSyncs = 64
 
 	// archivists is how many snapshots are written side by side.
 	archivists = 4

@@ -190,16 +190,18 @@ func (r *Room) hand(tick uint64, b []byte) {
 // End ends the log: nothing may be appended any more. With remove the room's files go, once all is written. With Config.History
 // they are moved aside instead. It does not wait for the disk.
 func (r *Room) End(remove bool) {
-	if r.shelf.config.Mode == Off {
-		r.shelf.forget(r)
-		return
-	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.ended {
+	again := r.ended
+	if !again {
 		r.ended, r.remove = true, remove
 		r.wants.Store(false)
-		r.wake()
+		if r.shelf.config.Mode != Off {
+			r.wake()
+		}
+	}
+	r.mu.Unlock()
+	if r.shelf.config.Mode == Off && !again {
+		r.shelf.forget(r)
 	}
 }
 

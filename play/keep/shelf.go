@@ -30,6 +30,7 @@ type Shelf struct {
 
 	mu       sync.Mutex
 	lock     *os.File // nil in tests with a disk of their own
+	usurped  error    // another server has the folder, which was removed and made anew
 	rooms    map[string]*Room
 	loaded   map[string]*loaded // rooms on disk that are not kept now; nil if Load has not read it
 	left     map[string]bool    // rooms that have ended and whose files could not be removed
@@ -256,7 +257,6 @@ func (s *Shelf) list() []*Room {
 // Close ends all rooms, waits until everything is written and synced, and gives up the lock. It returns an error if rooms are in
 // trouble, or if ctx ends before the disk is done: then the lock is kept until the process ends.
 func (s *Shelf) Close(ctx context.Context) error {
-	rooms := s.list()
 	s.mu.Lock()
 	if s.isClosed {
 		s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *Shelf) Close(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	trouble := s.findTrouble(s.clock())
-	for _, r := range rooms {
+	for _, r := range s.list() {
 		r.End(false)
 	}
 	select {
@@ -276,6 +276,12 @@ func (s *Shelf) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("keep: the disk is not done with %s: what is not synced may be lost: %w", s.config.Dir, ctx.Err())
 	}
+	s.shut()
+	return trouble
+}
+
+// shut ends the goroutines, which have nothing to do any more, and gives up the lock.
+func (s *Shelf) shut() {
 	close(s.stop)
 	s.queue.close()
 	s.jobs.close()
@@ -283,5 +289,4 @@ func (s *Shelf) Close(ctx context.Context) error {
 	if s.lock != nil {
 		dropLock(s.lock)
 	}
-	return trouble
 }

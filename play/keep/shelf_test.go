@@ -203,3 +203,48 @@ func TestAppendAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for 20 entries", n)
 	}
 }
+
+// The files of a room are a log that replays, while the room is played and after servers were stopped in the middle of an entry.
+func TestARoomReplays(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, roomsDir, "main")
+	s := openShelf(t, Config{Dir: dir, Mode: Second})
+	p := newTable(t, 3, s, "main")
+	for range 3 {
+		p.play(20)
+		p.snapshot()
+		patient.Until(t, "the snapshot", func() bool { return s.Stats().InTrouble == 0 && !p.room.isWorking() })
+		p.play(20)
+		log, err := ReadLog(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := world.Replay(game(), log)
+		if err != nil || report.Difference != nil || report.Hash != p.sim.World().Hash() || report.Ticks == 0 || report.CutOff {
+			t.Errorf("%+v, %v", report, err)
+		}
+		log.Close()
+		closeShelf(t, s)
+		segments, _ := filepath.Glob(filepath.Join(folder, logPrefix+"*"))
+		f, err := os.OpenFile(segments[len(segments)-1], os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Write([]byte("half of an entry"))
+		f.Close()
+		s = openShelf(t, Config{Dir: dir, Mode: Second})
+		p.resume(s)
+	}
+	if _, err := ReadLog(dir); err == nil || !strings.Contains(err.Error(), "is no folder of a room") {
+		t.Error(err)
+	}
+	if _, err := ReadLog(filepath.Join(dir, "x")); err == nil {
+		t.Error("no folder")
+	}
+}
+
+func (r *Room) isWorking() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.working
+}

@@ -3,6 +3,7 @@ package keep
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 )
@@ -38,10 +39,20 @@ func (s *Shelf) relock() {
 	if s.lock == nil || s.disk.Leads(s.lock.Name(), s.lock) {
 		return
 	}
-	if lock, err := lockFolder(s.config.Dir); err == nil { // if the folder is not there, its rooms say so
+	lock, err := lockFolder(s.config.Dir)
+	switch s.usurped = nil; {
+	case err == nil:
 		s.lock.Close()
 		s.lock = lock
+	case !errors.Is(err, fs.ErrNotExist): // if the folder is not there, its rooms say so
+		s.usurped = err
 	}
+}
+
+func (s *Shelf) isUsurped() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usurped
 }
 
 // look has rooms ask for snapshots, lets players of rooms in mode Second go on if the disk stands still, and says what is wrong.
@@ -93,6 +104,9 @@ func (r *Room) trouble() error {
 
 // findTrouble puts what is wrong into a sentence.
 func (s *Shelf) findTrouble(now time.Time) error {
+	if err := s.isUsurped(); err != nil {
+		return err
+	}
 	var first error
 	name, more := "", 0
 	for _, r := range s.list() {

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,11 @@ func (r *Room) flush() {
 
 	err := error(nil)
 	if n > 0 {
-		if _, err = f.Write(b); err != nil {
+		var wrote int
+		if wrote, err = f.Write(b); err == nil && wrote < len(b) {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
 			s.count.writeFaults.Add(1)
 			err = fmt.Errorf("write: %w", err)
 		}
