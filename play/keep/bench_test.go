@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/patient"
 	"parley/world"
 )
 
@@ -88,7 +89,7 @@ func benchRooms(b *testing.B, mode Mode, n int) {
 					i++
 					continue
 				}
-				<-s.Notify()
+				patient.Value(s.Notify())
 				at = time.Now()
 			}
 			mu.Lock()

@@ -184,7 +184,7 @@ func TestTroubleEnds(t *testing.T) {
 		}, "read-only"},
 		{"writes and syncs take for ever", func(d *sick, dir string) func() {
 			free := make(chan struct{})
-			d.fail(func(op, name string) error { <-free; return nil })
+			d.fail(func(op, name string) error { patient.Value(free); return nil })
 			return func() { d.heal(); close(free) }
 		}, "has not answered for a second"},
 		{"the room's folder is removed", func(d *sick, dir string) func() {

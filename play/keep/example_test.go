@@ -27,19 +27,19 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	for range 2 {
-		serve(dir)
+		serve(context.Background(), dir)
 	}
 	// Output:
 	// main begins at tick 0
 	// main goes on at tick 3, with 1 player: for "open"
 }
 
-func serve(dir string) {
+func serve(ctx context.Context, dir string) {
 	shelf, err := keep.Open(keep.Config{Dir: dir, Mode: keep.Tick})
 	if err != nil {
 		panic(err)
 	}
-	defer shelf.Close(context.Background())
+	defer shelf.Close(ctx)
 	sim, err := world.New(boats, world.Config{})
 	settings := []byte("open")
 	for _, name := range shelf.Rooms() {
@@ -63,7 +63,11 @@ func serve(dir string) {
 		room.Append(sim.Tick(), sim.Seal(0, 0))
 		sim.Advance()
 		for room.Safe() < sim.Tick() {
-			<-shelf.Notify()
+			select {
+			case <-shelf.Notify():
+			case <-ctx.Done():
+				return
+			}
 		}
 		// Now players are told of the tick.
 		if room.WantsSnapshot() {

@@ -37,7 +37,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			p := newTable(t, 1, s, "main")
 			p.play(2)
 			free := make(chan struct{})
-			d.fail(func(op, name string) error { <-free; return nil })
+			d.fail(func(op, name string) error { patient.Value(free); return nil })
 			for range 30 {
 				p.talk()
 				p.room.mu.Lock()
@@ -121,7 +121,7 @@ func TestCloseHasAnEnd(t *testing.T) {
 		p := newTable(t, 1, s, "main")
 		p.play(2)
 		free := make(chan struct{})
-		d.fail(func(op, name string) error { <-free; return nil })
+		d.fail(func(op, name string) error { patient.Value(free); return nil })
 		p.tick()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -130,7 +130,7 @@ func TestCloseHasAnEnd(t *testing.T) {
 		}
 		d.heal()
 		close(free)
-		<-s.idle
+		patient.Value(s.idle)
 		s.shut()
 	})
 }
