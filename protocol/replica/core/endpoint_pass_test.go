@@ -16,8 +16,8 @@ import (
 // pass before the question, once.
 func TestAPassComesBeforeLinking(t *testing.T) {
 	kit.Seeds(t, kit.Tier(30, 200, 1000), func(t *testing.T, seed uint64) {
-		path := simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .3, Duplicate: .1}
-		w := newWorld(t, seed, Config{EnterWithin: 10 * time.Second, Foreign: seed%3 == 0, NoBundles: seed%3 == 1}, path)
+		path := simnet.Profile{Delay: 20 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .2, Duplicate: .1}
+		w := newWorld(t, seed, Config{Foreign: seed%3 == 0, NoBundles: seed%3 == 1}, path)
 		if _, err := w.mux.Store().AddVariable("v", DataInt); err != nil {
 			t.Fatal(err)
 		}
