@@ -27,13 +27,14 @@ type house struct {
 	synced  map[*table]uint64 // what Second has promised
 	ended   []string          // rooms that are gone
 	again   map[*table]bool   // rooms with the name of one that is gone
+	gone    map[string][]*table
 	names   int
 	sick    bool // the disk has faults
 }
 
 func newHouse(t testing.TB, seed uint64) *house {
 	r := rand.New(rand.NewPCG(seed, 3))
-	h := &house{t: t, r: r, mode: Second + Mode(r.IntN(2)), history: r.IntN(4) == 0, disk: newMemory(r), now: time.Unix(1e9, 0), synced: map[*table]uint64{}, again: map[*table]bool{}}
+	h := &house{t: t, r: r, mode: Second + Mode(r.IntN(2)), history: r.IntN(4) == 0, disk: newMemory(r), now: time.Unix(1e9, 0), synced: map[*table]uint64{}, again: map[*table]bool{}, gone: map[string][]*table{}}
 	h.start()
 	return h
 }
@@ -92,6 +93,7 @@ func (h *house) step() {
 		h.tables = h.tables[1:]
 		p.room.End(true)
 		h.ended = append(h.ended, p.name)
+		h.gone[p.name] = append(h.gone[p.name], p)
 	}
 	if h.now.Sub(h.swept) >= syncEvery {
 		h.sweep()
@@ -139,7 +141,8 @@ func (h *house) crash() {
 			continue
 		}
 		if promised == 0 && h.again[p] {
-			continue // it may be the room before, whose files were not gone yet
+			h.gone[p.name] = append(h.gone[p.name], p) // it may be the room before, whose files were not gone yet
+			continue
 		}
 		left = append(left, p)
 		if now := p.resume(h.shelf); now < promised {
@@ -147,7 +150,26 @@ func (h *house) crash() {
 		}
 		h.synced[p] = p.sim.Tick()
 	}
+	h.wantWhole(there, left)
 	h.tables, h.ended = left, nil // names that are not free again are left alone
+}
+
+// wantWhole wants rooms that have ended, and whose files are still there, to be there as a whole.
+func (h *house) wantWhole(there []string, left []*table) {
+	for _, name := range there {
+		if slices.ContainsFunc(left, func(p *table) bool { return p.name == name }) {
+			continue
+		}
+		sim, _, err := h.shelf.Load(name, game())
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if now := sim.Tick(); !slices.ContainsFunc(h.gone[name], func(p *table) bool {
+			return now < uint64(len(p.hashes)) && now >= h.synced[p] && p.hashes[now] == sim.World().Hash()
+		}) {
+			h.t.Fatalf("%v: room %s comes back at tick %d, as it never was", h.mode, name, now)
+		}
+	}
 }
 
 // settle has the goroutines do all that there is to do.
