@@ -148,7 +148,8 @@ func (h *house) crash() {
 		if now := p.resume(h.shelf); now < promised {
 			h.t.Fatalf("%v, power %v: room %s goes on at tick %d, and %d was promised", h.mode, power, p.name, now, promised)
 		}
-		h.synced[p] = p.sim.Tick()
+		p.told = min(p.told, p.sim.Tick())
+		h.synced[p] = min(h.synced[p], p.sim.Tick())
 	}
 	h.wantWhole(there, left)
 	h.tables, h.ended = left, nil // names that are not free again are left alone

@@ -163,7 +163,6 @@ func (p *table) resume(s *Shelf) uint64 {
 	p.take(sim)
 	sim.Keep(node, sim.Epoch()+1)
 	p.open(s)
-	p.told = now
 	return now
 }
 

@@ -66,17 +66,18 @@ func (m *memory) isDead() bool { return m.dies != 0 && m.ops >= m.dies }
 func (m *memory) restart(power bool) *memory {
 	n := newMemory(m.r)
 	n.dirs = m.dirs
-	n.names = m.names
-	if power {
-		n.names = m.saved
-		for _, c := range m.later {
-			if m.r.IntN(2) == 0 {
-				c.do(n.names)
-			}
+	if !power {
+		n.names, n.saved, n.later = m.names, m.saved, m.later
+		return n // and what is not synced may be lost later
+	}
+	n.names = m.saved
+	for _, c := range m.later {
+		if m.r.IntN(2) == 0 {
+			c.do(n.names)
 		}
-		for _, i := range n.names {
-			i.lose(m.r)
-		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.names)) {
+		n.names[name].lose(m.r)
 	}
 	for _, i := range n.names {
 		i.synced = bytes.Clone(i.data) // a program that starts later can count on what it reads
@@ -238,7 +239,7 @@ func (m *memory) RemoveAll(dir string) error {
 	if err := m.do("removeall", dir); err != nil {
 		return err
 	}
-	for name := range m.names {
+	for _, name := range slices.Sorted(maps.Keys(m.names)) {
 		if strings.HasPrefix(name, dir+"/") {
 			m.change(filepath.Dir(name), map[string]*inode{name: nil})
 		}

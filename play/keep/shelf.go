@@ -175,7 +175,6 @@ func (s *Shelf) Room(name string, sim *world.Sim, settings []byte) (*Room, error
 			return nil, fmt.Errorf("keep: %s has the files of another room %q: load that room, or move the folder away", r.dir, name)
 		}
 		r.snapshots, r.segments, r.aside = had.snapshots, had.segments, had.aside
-		r.safe.Store(sim.Tick())
 		delete(s.loaded, name)
 	}
 	s.rooms[name] = r
