@@ -55,10 +55,10 @@ func ExampleStart() {
 	for _, a := range server.Addrs() {
 		fmt.Println(a.Name, "listens on", a.Addr.Addr())
 	}
-	server.Broadcast("the tide is coming in")
+	server.Broadcast("", "the tide is coming in")
 	players, _ := server.Players()
 	for _, p := range players {
-		server.Kick(p.ID, "the harbour closes")
+		server.Kick(p.Room, p.ID, "the harbour closes")
 	}
 	fmt.Println(server.Close())
 	// Output:

@@ -44,7 +44,8 @@ type dialect struct {
 
 // Player is a player in the game.
 type Player struct {
-	ID      world.PlayerID
+	Room    string
+	ID      world.PlayerID // in its room
 	Name    string
 	Dialect string
 
@@ -179,6 +180,8 @@ var (
 	// ErrInStep means that Step or Terrain called a method of the server that runs it. That method would wait for the tick to
 	// end. Call it from another goroutine, and do not wait for that goroutine.
 	ErrInStep = errors.New("parley: Step or Terrain called a method of Server that waits for the tick: call it from another goroutine")
+	// ErrNoRoom means that there is no such room.
+	ErrNoRoom = gateway.ErrNoRoom
 	// ErrNoPlayer means that there is no such player.
 	ErrNoPlayer = errors.New("parley: no such player")
 )
@@ -194,34 +197,54 @@ func (s *Server) do(fn func()) error {
 	return nil
 }
 
-// Players returns the players in the game, in the order of their IDs.
+// Players returns the players of all rooms, by room and in the order of their IDs.
 func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
-		for _, p := range s.hub.Players() {
-			list = append(list, Player{p.ID, p.Name, p.Dialect, p.Path()})
+		for _, r := range s.hub.Rooms() {
+			for _, p := range r.Players() {
+				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Path()})
+			}
 		}
 	})
 	return list, err
 }
 
-// Kick removes a player from the game and tells the player why. It returns ErrNoPlayer if the player is not in the game.
-func (s *Server) Kick(id world.PlayerID, why string) error {
+// Kick removes a player from a room and tells the player why. It returns ErrNoPlayer if the player is not there.
+func (s *Server) Kick(room string, id world.PlayerID, why string) error {
 	found := false
-	err := s.do(func() { found = s.hub.Kick(id, why) })
+	err := s.do(func() {
+		r := s.hub.Room(room)
+		found = r != nil && r.Kick(id, why)
+	})
 	if err == nil && !found {
 		return ErrNoPlayer
 	}
 	return err
 }
 
-// Broadcast sends a chat message to all players. It returns an error, and sends nothing, if the text is empty, longer than 512
-// bytes or not UTF-8.
-func (s *Server) Broadcast(text string) error {
+// Broadcast sends a chat message to the players of a room, or of all rooms if room is "". It returns an error, and sends nothing,
+// if the text is empty, longer than 512 bytes or not UTF-8, and ErrNoRoom if there is no such room.
+func (s *Server) Broadcast(room, text string) error {
 	var refused error
-	if err := s.do(func() { refused = s.hub.Broadcast(text) }); err != nil {
+	err := s.do(func() {
+		rooms := s.hub.Rooms()
+		if room != "" {
+			rooms = []*gateway.Room{s.hub.Room(room)}
+		}
+		for _, r := range rooms {
+			if r == nil {
+				refused = ErrNoRoom
+				return
+			}
+			if refused = r.Broadcast(text); refused != nil {
+				return
+			}
+		}
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if refused != nil {
+	case refused != nil:
 		return fmt.Errorf("parley: broadcast: %w", refused)
 	}
 	return nil

@@ -199,10 +199,10 @@ func TestOneWorldFiveDialects(t *testing.T) {
 			return w.Acts() >= 1
 		})
 	}
-	if err := s.Broadcast("the server speaks"); err != nil {
+	if err := s.Broadcast("", "the server speaks"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Broadcast(""); err == nil || err.Error() != "parley: broadcast: the text is empty" {
+	if err := s.Broadcast("", ""); err == nil || err.Error() != "parley: broadcast: the text is empty" {
 		t.Errorf("an empty text: %v", err)
 	}
 	read("the server speaks")
@@ -232,7 +232,7 @@ func TestPlayersAreKicked(t *testing.T) {
 	if p.Dialect != "replica" || !strings.HasPrefix(p.Name, "guest-") {
 		t.Errorf("the player is %+v", p)
 	}
-	if s.Kick(p.ID, "too good") != nil || s.Kick(p.ID+1, "") != parley.ErrNoPlayer {
+	if s.Kick(p.Room, p.ID, "too good") != nil || s.Kick(p.Room, p.ID+1, "") != parley.ErrNoPlayer {
 		t.Error("the wrong one was kicked")
 	}
 	s.Within(t, "it is out", func() bool { return len(playersOf(t, s)) == 0 })

@@ -22,7 +22,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	tried := make(chan error, 64)
 	try := func() {
 		_, err := server.Players()
-		for _, err := range []error{err, server.Kick(1, "no"), server.Broadcast("no")} {
+		for _, err := range []error{err, server.Kick("main", 1, "no"), server.Broadcast("", "no")} {
 			select {
 			case tried <- err:
 			default:
@@ -73,7 +73,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Players(); !errors.Is(err, parley.ErrClosed) || !errors.Is(s.Kick(1, ""), parley.ErrClosed) || !errors.Is(s.Broadcast("x"), parley.ErrClosed) {
+	if _, err := s.Players(); !errors.Is(err, parley.ErrClosed) || !errors.Is(s.Kick("main", 1, ""), parley.ErrClosed) || !errors.Is(s.Broadcast("", "x"), parley.ErrClosed) {
 		t.Error("a game that has ended has players")
 	}
 }

@@ -20,7 +20,18 @@ type Schema struct {
 // noAttr marks a field whose attribute is not numbered yet.
 const noAttr = 1<<16 - 1
 
+// Prepare returns the game with its schema made, which all worlds of it then share: those of a server's rooms. It returns an
+// error if the kinds or actions are invalid. A game that was not prepared works too.
+func (g Game) Prepare() (Game, error) {
+	var err error
+	g.schema, err = newSchema(&g)
+	return g, err
+}
+
 func newSchema(g *Game) (*Schema, error) {
+	if g.schema != nil {
+		return g.schema, nil
+	}
 	if err := errors.Join(g.Kinds.err, g.Actions.err); err != nil {
 		return nil, err
 	}

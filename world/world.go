@@ -38,6 +38,8 @@ type Game struct {
 	// May reports whether a player may steer an entity other than its own (see Own). nil
 	// means no.
 	May func(w *World, p PlayerID, id ID) bool
+
+	schema *Schema // see Prepare
 }
 
 // A World is the state of a game at one tick. Step and Setup are given a World that is

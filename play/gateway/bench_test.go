@@ -131,13 +131,13 @@ func BenchmarkHubViews(b *testing.B) {
 	for b.Loop() {
 		tick++
 		steer(tick)
-		h.take()
-		if err := h.step(); err != nil {
+		h.take(h.awake)
+		if err := h.main.step(); err != nil {
 			b.Fatal(err)
 		}
 		begin := threadTime()
-		h.settle()
-		for _, s := range h.seats["desk"] {
+		h.main.settle()
+		for _, s := range h.main.deskSeats() {
 			s.view.Update()
 			for s.view.Next() != nil {
 				changes++

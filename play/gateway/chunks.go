@@ -2,9 +2,11 @@ package gateway
 
 import "parley/world"
 
-// waiter is a seat as the hub sees it when it gives out terrain. It is asked while its loop stands
-// still.
-type waiter interface {
+// client is a dialect's own seat as the hub sees it. It is asked while its loop stands still.
+type client interface {
+	// refuse tells somebody why it is not let in, or why it is out of a room that has ended.
+	refuse(why string)
+
 	// waits reports whether the player waits for terrain.
 	waits() bool
 
@@ -15,12 +17,12 @@ type waiter interface {
 // grant decides which players are sent chunks of terrain in this tick, and makes chunks that nobody was sent yet.
 // Chunks made and bytes sent have a bound for all players together. Players who were not served come first in
 // the next tick, and players who were served come last. It is called while all loops are paused.
-func (h *Hub) grant() {
-	h.land.begin()
-	h.gather()
+func (r *Room) grant() {
+	r.land.begin()
+	r.gather()
 	makes, bytes := chunksATickOfAll, terrainATickOfAll
-	waiting, served := h.askers[:0], h.served[:0]
-	for _, s := range h.askers {
+	waiting, served := r.askers[:0], r.served[:0]
+	for _, s := range r.askers {
 		s.granted = 0
 		if s.left || !s.own.waits() {
 			s.asking = false
@@ -31,15 +33,15 @@ func (h *Hub) grant() {
 			if !ok {
 				break
 			}
-			size, made := h.land.size(p)
+			size, made := r.land.size(p)
 			if bytes <= 0 || !made && makes == 0 {
-				h.stats.DelayedChunks++
+				r.hub.stats.DelayedChunks++
 				break
 			}
 			if !made {
 				makes--
-				h.play(func() { size = h.land.make(p) })
-				h.stats.MadeChunks++
+				r.hub.play(func() { size = r.land.make(p) })
+				r.hub.stats.MadeChunks++
 			}
 			bytes -= max(size, leastChunk)
 			s.granted++
@@ -50,30 +52,33 @@ func (h *Hub) grant() {
 			waiting = append(waiting, s)
 		}
 	}
-	h.askers, h.served = append(waiting, served...), served
+	r.askers, r.served = append(waiting, served...), served
 }
 
 // gather notes who waits for terrain since the last tick.
-func (h *Hub) gather() {
-	for _, d := range h.dialects {
-		for _, s := range h.seats[d.Name()] {
+func (r *Room) gather() {
+	for _, side := range r.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
 			if !s.asking && s.own.waits() {
 				s.asking = true
-				h.askers = append(h.askers, s)
+				r.askers = append(r.askers, s)
 			}
 		}
 	}
 }
 
 // wants notes a chunk that a player asked for.
-func (h *Hub) wants(s *Seat, place world.ChunkPlace, tag uint32) {
+func (r *Room) wants(s *Seat, place world.ChunkPlace, tag uint32) {
 	for _, a := range s.asked {
 		if a == (chunkAsk{place, tag}) {
 			return
 		}
 	}
 	if len(s.asked) >= maxAsked {
-		h.stats.RefusedChunks++
+		r.hub.stats.RefusedChunks++
 		s.answer(tag, world.TooMany)
 		return
 	}

@@ -22,10 +22,10 @@ func TestTerrainHasABudget(t *testing.T) {
 	ticks(t, h, 2) // enters, and has its budget
 	for i := range int16(maxAsked) {
 		for range 2 { // the same chunk twice is one
-			h.wants(s, world.ChunkPlace{BX: i}, uint32(i)+1)
+			h.main.wants(s, world.ChunkPlace{BX: i}, uint32(i)+1)
 		}
 	}
-	h.wants(s, world.ChunkPlace{BX: -1}, 7)
+	h.main.wants(s, world.ChunkPlace{BX: -1}, 7)
 	if len(s.asked) != maxAsked || !slices.Equal(s.results, []result{{7, world.TooMany}}) {
 		t.Fatalf("%d are noted, the answers are %v", len(s.asked), s.results)
 	}
@@ -41,7 +41,7 @@ func TestTerrainHasABudget(t *testing.T) {
 			}
 			total, most = total+n, max(most, n)
 			for i := range int16(maxAsked) {
-				h.wants(s, world.ChunkPlace{BX: i}, 0)
+				h.main.wants(s, world.ChunkPlace{BX: i}, 0)
 			}
 		}
 		budget := 4 * terrainRate / max(chunk, leastChunk) // of three seconds, and one that was saved up
@@ -57,7 +57,7 @@ func TestAChunkThatWasNotSentIsNextAgain(t *testing.T) {
 	s := d.sit("ann")
 	ticks(t, h, 2)
 	for i := range int16(3) {
-		h.wants(s, world.ChunkPlace{BX: i}, 0)
+		h.main.wants(s, world.ChunkPlace{BX: i}, 0)
 	}
 	var sent []int16
 	for i := range 10 {
@@ -83,7 +83,7 @@ func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 	var full, asked int
 	d.server.Do(func() {
 		for c, s := range d.seats {
-			h.wants(&s.Seat, world.ChunkPlace{BX: 3, BY: 4}, 0)
+			h.main.wants(&s.Seat, world.ChunkPlace{BX: 3, BY: 4}, 0)
 			asked++
 			for c.Send(replica.Ordered, "chat", make([]byte, 4096)) == nil {
 				full++
@@ -92,8 +92,8 @@ func TestReplicaSendsTerrainThatDidNotFit(t *testing.T) {
 			}
 			// A tick, as the loop stands still: nothing is acknowledged meanwhile.
 			s.granted = 1
-			h.land.make(world.ChunkPlace{BX: 3, BY: 4})
-			d.tell(h, s)
+			h.main.land.make(world.ChunkPlace{BX: 3, BY: 4})
+			stageOf[*replicaStage](h, d).tell(s)
 			if !s.waits() {
 				t.Error("a chunk that was not sent is off the list")
 			}
@@ -122,7 +122,7 @@ func TestTerrainIsSharedByAll(t *testing.T) {
 	for round := range int16(rounds) {
 		for i, s := range seats {
 			for len(s.asked) < 8 {
-				h.wants(s, world.ChunkPlace{BX: int16(i), BY: 8*round + int16(len(s.asked))}, 0)
+				h.main.wants(s, world.ChunkPlace{BX: int16(i), BY: 8*round + int16(len(s.asked))}, 0)
 			}
 		}
 		ticks(t, h, 1)
@@ -157,7 +157,7 @@ func TestTerrainThatIsMadeIsSharedByAll(t *testing.T) {
 	ticks(t, h, 2)
 	for _, s := range seats {
 		for i := range int16(2) {
-			h.wants(s, world.ChunkPlace{BX: i}, 0)
+			h.main.wants(s, world.ChunkPlace{BX: i}, 0)
 		}
 	}
 	got := 0

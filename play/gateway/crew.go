@@ -41,15 +41,19 @@ func (h *Hub) hire() (dismiss func()) {
 	}
 }
 
-// publish has all dialects tell their players what the tick brought. It is called while all their
+// publish has all dialects tell their players what the ticks brought that have run. It is called while all their
 // loops stand still, and they send when all is said: what is sent wakes clients, who on a small
 // machine would take the cores from a tick that is not done.
 func (h *Hub) publish() {
-	h.grant()
+	h.dismiss()
+	for _, r := range h.ran {
+		r.furnish()
+		r.grant()
+	}
 	c := &h.crew
 	if c.size <= 0 {
-		for _, d := range h.dialects {
-			h.publishOver(d)
+		for i := range h.dialects {
+			h.publishOver(i)
 		}
 		return
 	}
@@ -70,16 +74,22 @@ func (h *Hub) publish() {
 func (h *Hub) help() {
 	c := &h.crew
 	for i := c.next.Add(1) - 1; int(i) < len(h.dialects); i = c.next.Add(1) - 1 {
-		h.publishOver(h.dialects[i])
+		h.publishOver(int(i))
 		if c.left.Add(-1) == 0 {
 			c.told <- struct{}{}
 		}
 	}
 }
 
-func (h *Hub) publishOver(d Dialect) {
-	for _, s := range h.seats[d.Name()] {
-		s.view.Update()
+// publishOver publishes over a dialect.
+func (h *Hub) publishOver(dialect int) {
+	for _, r := range h.ran {
+		if dialect >= len(r.sides) || r.sides[dialect] == nil {
+			continue
+		}
+		for _, s := range r.sides[dialect].seats {
+			s.view.Update()
+		}
+		r.sides[dialect].stage.publish()
 	}
-	d.publish(h)
 }

@@ -9,8 +9,8 @@ import (
 
 // sitFrom has somebody enter from an address.
 func (d *desk) sitFrom(addr string, spectator bool) *Seat {
-	s := &Seat{dialect: d, from: netip.MustParseAddr(addr), spectator: spectator}
-	s.own = s
+	s := d.chair()
+	s.from, s.spectator = netip.MustParseAddr(addr), spectator
 	d.inbox.put(request{seat: s, ask: askEnter})
 	return s
 }

@@ -25,11 +25,22 @@ func (d *desk) view() world.ViewConfig {
 	return world.ViewConfig{Radius: d.radius, BytesPerTick: -1, Reliable: true}
 }
 
-func (d *desk) publish(h *Hub) {
-	for i := range h.said {
-		d.heard = append(d.heard, h.said[i].Name+": "+string(h.said[i].Text))
+func (d *desk) stage(s *side) stage { return deskStage{s, d} }
+
+// deskStage is a room at a desk.
+type deskStage struct {
+	*side
+	d *desk
+}
+
+func (x deskStage) end() {}
+
+func (x deskStage) publish() {
+	d := x.d
+	for i := range x.room.said {
+		d.heard = append(d.heard, x.room.said[i].Name+": "+string(x.room.said[i].Text))
 	}
-	for _, s := range h.seats[d.Name()] {
+	for _, s := range x.seats {
 		d.refused = append(d.refused, s.results...)
 		if s.kicked != "" { // as a dialect does: the connection ends, and so does the seat
 			d.inbox.put(request{seat: s, ask: askLeave})
@@ -44,13 +55,32 @@ func (d *desk) publish(h *Hub) {
 	}
 }
 
+// deskSeats are the seats of a room whose first dialect is a desk.
+func (r *Room) deskSeats() []*Seat {
+	if len(r.sides) == 0 || r.sides[0] == nil {
+		return nil
+	}
+	return r.sides[0].seats
+}
+
 // sit has somebody enter.
 func (d *desk) sit(name string) *Seat {
-	s := &Seat{dialect: d}
-	s.own = s
+	s := d.chair()
 	d.inbox.put(request{seat: s, ask: askEnter, name: name})
 	return s
 }
+
+// chair is a desk's own seat.
+type chair struct{ Seat }
+
+func (d *desk) chair() *Seat {
+	c := &chair{Seat{dialect: d}}
+	c.own = c
+	return &c.Seat
+}
+
+// refuse ends the connection, as a dialect does.
+func (c *chair) refuse(string) { c.leave() }
 
 // newDesk is a hub with a desk.
 func newDesk(t *testing.T, c Config) (*Hub, *desk) {
@@ -115,4 +145,13 @@ func pawnGame() world.Game {
 			}
 		},
 	}
+}
+
+// stageOf returns what a dialect keeps of the main room, once somebody has come over it.
+func stageOf[S stage](h *Hub, d Dialect) (x S) {
+	side := h.main.side(d)
+	if side.stage == nil {
+		side.stage = d.stage(side)
+	}
+	return side.stage.(S)
 }

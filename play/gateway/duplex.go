@@ -35,9 +35,16 @@ type Duplex struct {
 	scene *duplex.Scene // while the hub visits
 
 	// Owned by the server's loop.
-	seats  map[*duplex.Conn]*duplexSeat
-	room   int         // players who may enter before the next tick
-	mirror *world.View // of the whole world; while the hub publishes
+	seats map[*duplex.Conn]*duplexSeat
+	room  int // players who may enter before the next tick
+}
+
+// duplexStage is a room over duplex.
+type duplexStage struct {
+	*side
+	d      *Duplex
+	scene  *duplex.Scene
+	mirror *world.View // of the whole world
 }
 
 type duplexSeat struct {
@@ -49,7 +56,7 @@ type duplexSeat struct {
 }
 
 func (s *duplexSeat) wanted(i int) (world.ChunkPlace, bool) {
-	if s.measure(s.dialect.(*Duplex).hub.sim.Tick(), s.conn); !s.mayBulk() {
+	if s.measure(s.room.sim.Tick(), s.conn); !s.mayBulk() {
 		return world.ChunkPlace{}, false
 	}
 	return s.Seat.wanted(i)
@@ -80,17 +87,17 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 // newDuplex returns the dialect without a server, and how its server is to be.
 func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	d := &Duplex{
-		service: newService(h, "duplex", plainSize), mirror: h.mirror(),
+		service: newService(h, "duplex", plainSize),
 		numbers: make(chan int16, spareNumbers), seats: map[*duplex.Conn]*duplexSeat{},
 	}
 	d.refill()
-	d.room = h.room()
+	d.room = h.main.room()
 	waiting := 0
 	if h.cfg.PerAddress < 0 {
 		waiting = -1
 	}
 	return d, duplex.Config{
-		Schema: schema.Duplex(h.sim.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
+		Schema: schema.Duplex(h.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
 		Judge: func(c *duplex.Conn, pass []byte) {
 			status, answer := d.judge(c, pass)
 			if !answer {
@@ -129,19 +136,19 @@ func (d *Duplex) view() world.ViewConfig {
 func (d *Duplex) refill() {
 	d.mu.Lock()
 	for _, n := range d.released {
-		d.hub.sim.Release(uint16(n))
+		d.hub.main.sim.Release(uint16(n))
 	}
 	d.released = d.released[:0]
 	d.mu.Unlock()
 	for len(d.numbers) < cap(d.numbers) {
-		n := d.hub.sim.Reserve()
+		n := d.hub.main.sim.Reserve()
 		if n == 0 {
 			return
 		}
 		select {
 		case d.numbers <- int16(n):
 		default: // the loop has given one back meanwhile: the hub waits for nobody
-			d.hub.sim.Release(n)
+			d.hub.main.sim.Release(n)
 			return
 		}
 	}
@@ -242,7 +249,7 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	switch ev.Code {
 	case message.DuplexAct:
 		r.ask = askAct
-		r.action, r.params, ok = message.ParseAct(d.hub.sim.Schema(), ev.Data, message.Big)
+		r.action, r.params, ok = message.ParseAct(d.hub.Schema(), ev.Data, message.Big)
 	case message.DuplexSay:
 		r.ask = askSay
 		r.line, ok = message.ParseSized(ev.Data)
@@ -255,46 +262,61 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	}
 }
 
-// publish tells the players of this dialect what the tick brought.
-func (d *Duplex) publish(h *Hub) {
-	d.room = h.room()
-	if !d.open || h.idle(d) {
+func (d *Duplex) stage(s *side) stage {
+	return &duplexStage{side: s, d: d, scene: d.scene, mirror: s.room.mirror()}
+}
+
+func (x *duplexStage) publish() {
+	d := x.d
+	d.room = x.room.room()
+	if !d.open || x.idle() {
 		return
 	}
-	d.elements()
-	for _, s := range h.seats[d.Name()] {
-		if s.player != nil { // else it was not let in
-			d.look(h, s.own.(*duplexSeat))
-		}
+	x.elements()
+	for _, s := range x.seats {
+		x.look(s.own.(*duplexSeat))
 	}
-	d.scene.Flush()
-	seats := h.seats[d.Name()]
-	for i := range seats {
-		d.tell(h, h.inTurn(seats, i).own.(*duplexSeat))
+	x.scene.Flush()
+	for i := range x.seats {
+		d.tell(x.room, x.inTurn(i).own.(*duplexSeat))
 	}
 }
 
+func (x *duplexStage) end() {}
+
+// refuse tells somebody that it is not let in, or that its room has ended.
+func (s *duplexSeat) refuse(why string) {
+	if s.player == nil {
+		s.conn.Refuse(why)
+		return
+	}
+	s.dialect.(*Duplex).say(s, message.ServerName, cutText([]byte(why), maxChat))
+	s.conn.Close(why)
+}
+
 // elements brings the elements to the newest state of the world. The newest values of each are counted when it next changes.
-func (d *Duplex) elements() {
-	d.mirror.Update()
-	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
-		if told := d.scene.Told(int16(c.Entity)); told > 0 {
+func (x *duplexStage) elements() {
+	d := x.d
+	x.mirror.Update()
+	for c := x.mirror.Next(); c != nil; c = x.mirror.Next() {
+		if told := x.scene.Told(int16(c.Entity)); told > 0 {
 			d.costs.whole(c, told) // its value before this, which cost the same but for texts
 		}
 		if c.What == world.Left {
-			d.scene.Remove(int16(c.Entity))
+			x.scene.Remove(int16(c.Entity))
 		} else {
 			d.buf = message.AppendElement(d.buf[:0], c)
-			d.scene.Set(int16(c.Entity), d.buf)
+			x.scene.Set(int16(c.Entity), d.buf)
 		}
-		d.mirror.Take(0)
+		x.mirror.Take(0)
 	}
 }
 
 // look notes what a player sees from now on. On a narrow path, the player is told what its view finds most urgent, and the
 // rest waits in the view, where it becomes its newest. On any other, the scene tells all that changes.
-func (d *Duplex) look(h *Hub, s *duplexSeat) {
-	s.measure(h.sim.Tick(), s.conn)
+func (x *duplexStage) look(s *duplexSeat) {
+	d := x.d
+	s.measure(x.room.sim.Tick(), s.conn)
 	s.estimate = s.conn.Path()
 	narrow := s.budget != pace.Unlimited
 	if narrow {
@@ -318,7 +340,7 @@ func (d *Duplex) look(h *Hub, s *duplexSeat) {
 			s.conn.Hide(sid)
 		case world.Entered:
 			s.conn.Show(sid)
-			if data, ok := d.scene.Element(sid); ok {
+			if data, ok := x.scene.Element(sid); ok {
 				bytes = len(data)
 			}
 		default:
@@ -342,11 +364,7 @@ func (d *Duplex) shares(s *duplexSeat) (rest int) {
 }
 
 // tell sends one player what was done and said, and the replies to what it asked.
-func (d *Duplex) tell(h *Hub, s *duplexSeat) {
-	if s.kicked != "" && s.player == nil {
-		s.conn.Refuse(s.kicked)
-		return
-	}
+func (d *Duplex) tell(r *Room, s *duplexSeat) {
 	if s.kicked != "" {
 		if !s.told {
 			s.told = true
@@ -355,25 +373,25 @@ func (d *Duplex) tell(h *Hub, s *duplexSeat) {
 		s.conn.Close(s.kicked)
 		return
 	}
-	for i := range h.sim.Events() {
-		ev := &h.sim.Events()[i]
+	for i := range r.sim.Events() {
+		ev := &r.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.conn.Sees(int16(ev.Wire)) {
 			d.buf = message.AppendDuplexDone(d.buf[:0], ev)
 			d.inbox.sent(s.conn.Sync(message.DuplexDone, d.buf))
 		}
 	}
-	for i := range h.said {
-		d.say(s, h.said[i].Name, h.said[i].Text)
+	for i := range r.said {
+		d.say(s, r.said[i].Name, r.said[i].Text)
 	}
-	for _, r := range s.results {
+	for _, res := range s.results {
 		status := uint8(message.DuplexOK)
-		if r.why.Refused() {
-			status = uint8(r.why)
+		if res.why.Refused() {
+			status = uint8(res.why)
 		}
-		d.inbox.sent(s.conn.Reply(r.tag-1, status, nil))
+		d.inbox.sent(s.conn.Reply(res.tag-1, status, nil))
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Big)
+		d.buf = r.land.appendTo(d.buf[:0], a.place, message.Big)
 		s.sentChunk(len(d.buf))
 		s.sentBulk(len(d.buf))
 		if len(d.buf) > duplexcore.MaxReplyData { // more cells differ than a message holds

@@ -29,7 +29,7 @@ func TestADuplexGuestMaySaySo(t *testing.T) {
 		h, d := openDuplex(t, Config{TicketKey: key})
 		told := make(chan error, 1)
 		go func() {
-			c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema()), Pass: []byte{0, 0}})
+			c, err := duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.main.sim.Schema()), Pass: []byte{0, 0}})
 			if err == nil {
 				for ev := range c.Events() {
 					if ev.Kind == duplex.EventSync { // it sees the game
@@ -58,8 +58,8 @@ func comeAll(t *testing.T, h *Hub, d *Duplex, pass []byte, n, let, most int, why
 		all = append(all, come(t, h, d, pass))
 	}
 	until(t, h, "all are in or out", func() bool {
-		if len(h.players) > most {
-			t.Fatalf("%d players", len(h.players))
+		if len(h.main.players) > most {
+			t.Fatalf("%d players", len(h.main.players))
 		}
 		in, out := 0, 0
 		for _, g := range all {
@@ -90,7 +90,7 @@ func TestDuplexIsFull(t *testing.T) {
 	h.Add(desk)
 	desk.sit("")
 	ticks(t, h, 1)
-	if len(h.players) != 1 {
+	if len(h.main.players) != 1 {
 		t.Fatal("a player of another dialect is not in")
 	}
 	comeAll(t, h, d, nil, 8, 2, 3, "refused")
@@ -99,7 +99,7 @@ func TestDuplexIsFull(t *testing.T) {
 // 15.2: who connects, is told its number and closes, again and again, uses up no numbers.
 func TestConnectAndCloseUsesNoNumbersUp(t *testing.T) {
 	h, d := openDuplex(t, Config{PerAddress: -1})
-	first := h.sim.Reserve()
+	first := h.main.sim.Reserve()
 	for range 50 {
 		for range 20 {
 			c := must(net.Dial("tcp", d.Addr().String()))
@@ -113,7 +113,7 @@ func TestConnectAndCloseUsesNoNumbersUp(t *testing.T) {
 		}
 		ticks(t, h, 1)
 	}
-	if last := h.sim.Reserve(); last > first+2*spareNumbers {
+	if last := h.main.sim.Reserve(); last > first+2*spareNumbers {
 		t.Errorf("after a thousand connections the next number is %d, and was %d", last, first)
 	}
 }

@@ -47,17 +47,17 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 
 	// All numbers are in use or at rest, as after some hours: what is given back is given again.
 	var others []uint16
-	for n := h.sim.Reserve(); n != 0; n = h.sim.Reserve() {
+	for n := h.main.sim.Reserve(); n != 0; n = h.main.sim.Reserve() {
 		others = append(others, n)
 	}
 	round := func() map[uint16]bool { // has a thousand numbers go from hand to hand
 		got := map[uint16]bool{}
 		for _, n := range others[:1000] {
-			h.sim.Release(n)
+			h.main.sim.Release(n)
 		}
 		ticks(t, h, 21)
 		others = others[1000:]
-		for n := h.sim.Reserve(); n != 0; n = h.sim.Reserve() {
+		for n := h.main.sim.Reserve(); n != 0; n = h.main.sim.Reserve() {
 			got[n] = true
 			others = append(others, n)
 		}
@@ -86,8 +86,8 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 		if round()[number] {
 			t.Fatalf("number %d is another's while its player is in the game", number)
 		}
-		if len(h.players) != 1 {
-			t.Fatalf("%d players are in the game", len(h.players))
+		if len(h.main.players) != 1 {
+			t.Fatalf("%d players are in the game", len(h.main.players))
 		}
 	}
 	d.handle(conn, ev)
@@ -95,7 +95,7 @@ func TestANumberIsFreeWhenItsPlayerHasLeft(t *testing.T) {
 	for range 5 {
 		free = free || round()[number]
 	}
-	if len(h.players) != 0 || !free {
-		t.Errorf("%d players are in the game, and the number is free: %v", len(h.players), free)
+	if len(h.main.players) != 0 || !free {
+		t.Errorf("%d players are in the game, and the number is free: %v", len(h.main.players), free)
 	}
 }

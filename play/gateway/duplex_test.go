@@ -18,7 +18,7 @@ import (
 // playDuplex returns a client of duplex that reads nothing of what it is told.
 func playDuplex(t *testing.T, h *Hub, d *Duplex) *duplex.Client {
 	t.Helper()
-	c := must(duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.sim.Schema())}))
+	c := must(duplex.Dial(t.Context(), d.Addr().String(), duplex.Config{Schema: schema.Duplex(h.main.sim.Schema())}))
 	follow(t, c.Close, c.Events(), func(duplex.Event) {})
 	return c
 }

@@ -70,13 +70,13 @@ func sum(f FieldBytes) (n uint64) {
 // The bytes that are counted of fields are those that are written: of records, which relay, stamp and duplex have, and of realm's blocks.
 func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 	h, d := newDesk(t, Config{Game: signGame()})
-	schema := h.sim.Schema()
+	schema := h.main.sim.Schema()
 	r, _, err := newRealm(h, RealmConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.sit("ann")
-	view, records := h.mirror(), newFieldCosts(schema, plainSize)
+	view, records := h.main.mirror(), newFieldCosts(schema, plainSize)
 	var recorded, blocks uint64
 	changes := 0
 	for range 200 {
@@ -186,7 +186,7 @@ func TestInputSecondsOfHeldInputs(t *testing.T) {
 		h, d := newDesk(t, Config{})
 		s := d.sit("ann")
 		ticks(t, h, 1)
-		d.inbox.put(request{seat: s, ask: askSteer, tick: h.sim.Tick() + world.MaxAhead + 3, steer: world.Steering{Norm: 1, HasNorm: true}})
+		d.inbox.put(request{seat: s, ask: askSteer, tick: h.main.sim.Tick() + world.MaxAhead + 3, steer: world.Steering{Norm: 1, HasNorm: true}})
 		for range 3 {
 			if n := h.stats.InputSeconds.Count(); n != 0 {
 				t.Errorf("%d inputs are published that are held", n)

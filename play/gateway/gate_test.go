@@ -28,8 +28,8 @@ func ticketFor(t *testing.T, room, name string) []byte {
 
 // show has somebody enter a hub with a pass, as a dialect does.
 func (d *desk) show(h *Hub, pass []byte) (*Seat, error) {
-	s := &Seat{dialect: d, from: netip.MustParseAddr("192.0.2.1")}
-	s.own = s
+	s := d.chair()
+	s.from = netip.MustParseAddr("192.0.2.1")
 	var err error
 	if s.pass, err = h.gate.Judge(s.from, pass); err != nil {
 		return s, err
@@ -42,7 +42,7 @@ func (d *desk) show(h *Hub, pass []byte) (*Seat, error) {
 func settle(t *testing.T, h *Hub) {
 	t.Helper()
 	ticks(t, h, 1)
-	waitFor(t, func() { ticks(t, h, 1) }, "all tickets are spent", func() bool { return h.entering == 0 })
+	waitFor(t, func() { ticks(t, h, 1) }, "all tickets are spent", func() bool { return h.main.entering == 0 })
 	ticks(t, h, 1)
 }
 
@@ -91,8 +91,8 @@ func TestWhoIsLetInByWhichPass(t *testing.T) {
 // A dialect that does not ask for passes lets in nobody either.
 func TestTheHubLetsInNobodyWithoutATicket(t *testing.T) {
 	h, d := newDesk(t, Config{TicketKey: testKey})
-	guest, account := d.sit("ann"), &Seat{dialect: d, account: true}
-	account.own = account
+	guest, account := d.sit("ann"), d.chair()
+	account.account = true
 	d.inbox.put(request{seat: account, ask: askEnter, name: "bob"})
 	ticks(t, h, 1)
 	if guest.player != nil || guest.kicked != string(RefusedGuest) {
@@ -123,7 +123,7 @@ func TestATicketLetsInOne(t *testing.T) {
 				}
 			}
 			settle(t, h)
-			if in := len(h.players); in != len(tickets) || len(h.names) != len(tickets) {
+			if in := len(h.main.players); in != len(tickets) || len(h.main.names) != len(tickets) {
 				t.Errorf("%d tickets let in %d", len(tickets), in)
 			}
 			for range 2 {
@@ -429,7 +429,7 @@ func TestPassesOverTheWire(t *testing.T) {
 		d := open(h)
 		gone := func() bool {
 			r, ok := d.(*Replica)
-			return len(h.players) == 0 && (!ok || r.conns() == 0)
+			return len(h.main.players) == 0 && (!ok || r.conns() == 0)
 		}
 		for _, tt := range []struct {
 			name            string
@@ -450,8 +450,8 @@ func TestPassesOverTheWire(t *testing.T) {
 			if got := g.told(); !strings.Contains(got, want) || (want == "") != (got == "") {
 				t.Errorf("%s, %s: it is told %q, want %q", d.Name(), tt.name, got, want)
 			}
-			if want == "" && h.Players()[0].Name != "ann" {
-				t.Errorf("%s, %s: it is called %q", d.Name(), tt.name, h.Players()[0].Name)
+			if want == "" && h.main.Players()[0].Name != "ann" {
+				t.Errorf("%s, %s: it is called %q", d.Name(), tt.name, h.main.Players()[0].Name)
 			}
 			if g.Player != nil {
 				g.Close(context.Background())

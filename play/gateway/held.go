@@ -16,33 +16,33 @@ type heldInput struct {
 
 // hold keeps an input for its tick, so that its effect is the one that the player meant: steered a
 // second too early, an entity would go a second too far.
-func (h *Hub) hold(r *request) {
-	h.stats.HeldInput++
-	s := r.seat
+func (r *Room) hold(q *request) {
+	r.hub.stats.HeldInput++
+	s := q.seat
 	switch len(s.held) {
 	case 0:
-		h.holders = append(h.holders, s)
+		r.holders = append(r.holders, s)
 	case maxHeld:
-		h.hasten(&s.held[0].request)
+		r.hasten(&s.held[0].request)
 		s.held = append(s.held[:0], s.held[1:]...)
 	}
-	in := heldInput{*r, h.now}
-	in.line = bytes.Clone(r.line) // the inbox's is good for this tick
+	in := heldInput{*q, r.now}
+	in.line = bytes.Clone(q.line) // the inbox's is good for this tick
 	s.held = append(s.held, in)
 }
 
 // release submits what the world has come to, and what has waited too long.
-func (h *Hub) release() {
-	waiting := h.holders[:0]
-	for _, s := range h.holders {
+func (r *Room) release() {
+	waiting := r.holders[:0]
+	for _, s := range r.holders {
 		keep := s.held[:0]
 		for i := range s.held {
 			in := &s.held[i]
 			switch {
-			case in.tick <= h.sim.Tick()+world.MaxAhead:
-				h.handle(&in.request)
-			case h.now.Sub(in.since) >= holdTime:
-				h.hasten(&in.request)
+			case in.tick <= r.sim.Tick()+world.MaxAhead:
+				r.handle(&in.request)
+			case r.now.Sub(in.since) >= holdTime:
+				r.hasten(&in.request)
 			default:
 				keep = append(keep, *in)
 			}
@@ -52,13 +52,13 @@ func (h *Hub) release() {
 			waiting = append(waiting, s)
 		}
 	}
-	clear(h.holders[len(waiting):])
-	h.holders = waiting
+	clear(r.holders[len(waiting):])
+	r.holders = waiting
 }
 
 // hasten has an input done in the next tick.
-func (h *Hub) hasten(r *request) {
-	h.stats.HastenedInput++
-	r.tick = 0
-	h.handle(r)
+func (r *Room) hasten(q *request) {
+	r.hub.stats.HastenedInput++
+	q.tick = 0
+	r.handle(q)
 }

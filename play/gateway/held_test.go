@@ -57,7 +57,7 @@ func (c *clocked) steer(norm float32) (tick uint64) {
 // place is where the player is, and at which tick.
 func (c *clocked) place() (x float64, tick uint64) {
 	c.h.Do(func() {
-		x, tick = world.Get[pawn](c.h.sim.World(), c.h.entityOf(c.ann.player)).X, c.h.sim.Tick()
+		x, tick = world.Get[pawn](c.h.main.sim.World(), c.h.main.entityOf(c.ann.player)).X, c.h.main.sim.Tick()
 	})
 	return x, tick
 }
@@ -113,8 +113,8 @@ func TestInAWorldThatStaysBehindInputsDoNotWaitForLong(t *testing.T) {
 			}
 			time.Sleep(took)
 			c.h.Do(func() {
-				if len(c.ann.held) > maxHeld || (len(c.ann.held) > 0) != (len(c.h.holders) == 1) {
-					t.Errorf("%d inputs wait, %d players have some", len(c.ann.held), len(c.h.holders))
+				if len(c.ann.held) > maxHeld || (len(c.ann.held) > 0) != (len(c.h.main.holders) == 1) {
+					t.Errorf("%d inputs wait, %d players have some", len(c.ann.held), len(c.h.main.holders))
 				}
 			})
 		}
@@ -126,7 +126,7 @@ func TestInAWorldThatStaysBehindInputsDoNotWaitForLong(t *testing.T) {
 		c.d.inbox.put(request{seat: c.ann, ask: askLeave})
 		time.Sleep(20 * time.Second)
 		c.h.Do(func() {
-			if len(c.h.holders) > 0 || len(c.ann.held) > 0 {
+			if len(c.h.main.holders) > 0 || len(c.ann.held) > 0 {
 				t.Errorf("%d inputs still wait", len(c.ann.held))
 			}
 		})

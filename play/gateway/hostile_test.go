@@ -104,16 +104,16 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 	}
 	promise.Keeps(t, "T51", "gateway", s.rounds)
 	ticks(t, h, 2)
-	own := h.entityOf(s.victim.player)
-	before := *world.Get[pawn](h.sim.World(), own)
+	own := h.main.entityOf(s.victim.player)
+	before := *world.Get[pawn](h.main.sim.World(), own)
 	d.stall = func() {
-		if now := *world.Get[pawn](h.sim.World(), own); now != before {
-			t.Errorf("tick %d: the victim was %+v and is %+v", h.sim.Tick(), before, now)
+		if now := *world.Get[pawn](h.main.sim.World(), own); now != before {
+			t.Errorf("tick %d: the victim was %+v and is %+v", h.main.sim.Tick(), before, now)
 			before = now
 		}
-		for id, p := range world.All[pawn](h.sim.World()) {
+		for id, p := range world.All[pawn](h.main.sim.World()) {
 			if sum := p.X + p.Y + float64(p.Angle) + float64(p.Norm); math.IsNaN(sum) || math.IsInf(sum, 0) || p.Norm > 2 || p.Norm < 0 {
-				t.Errorf("tick %d: entity %d is %+v", h.sim.Tick(), id, p)
+				t.Errorf("tick %d: entity %d is %+v", h.main.sim.Tick(), id, p)
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func TestNames(t *testing.T) {
 			}
 			ticks(t, h, 1)
 			var got []string
-			for _, p := range h.Players() {
+			for _, p := range h.main.Players() {
 				got = append(got, p.Name)
 				if !utf8.ValidString(p.Name) {
 					t.Errorf("%q is no text", p.Name)
@@ -162,8 +162,8 @@ func TestANameIsFreeAgainWhenItsPlayerLeft(t *testing.T) {
 	}
 	b := d.sit("ann")
 	ticks(t, h, 1)
-	if b.player.Name != "ann" || len(h.players) != 1 || len(h.names) != 1 {
-		t.Errorf("the second is %q; %d players, %d names", b.player.Name, len(h.players), len(h.names))
+	if b.player.Name != "ann" || len(h.main.players) != 1 || len(h.main.names) != 1 {
+		t.Errorf("the second is %q; %d players, %d names", b.player.Name, len(h.main.players), len(h.main.names))
 	}
 }
 
@@ -171,7 +171,7 @@ func TestKickAndBroadcast(t *testing.T) {
 	h, d := newDesk(t, Config{})
 	a, b := d.sit("ann"), d.sit("bob")
 	ticks(t, h, 1)
-	if h.Kick(99, "x") || !h.Kick(a.player.ID, "") {
+	if h.main.Kick(99, "x") || !h.main.Kick(a.player.ID, "") {
 		t.Fatal("the wrong one was kicked")
 	}
 	if a.kicked != "kicked" {
@@ -180,15 +180,15 @@ func TestKickAndBroadcast(t *testing.T) {
 	for text, want := range map[string]string{
 		"the end": "<nil>", "": "the text is empty", strings.Repeat("x", 513): "a text of 513 bytes: the limit is 512; split it", "\xff": "the text is not UTF-8",
 	} {
-		if err := h.Broadcast(text); fmt.Sprint(err) != want {
+		if err := h.main.Broadcast(text); fmt.Sprint(err) != want {
 			t.Errorf("a text of %d bytes: %v, want %q", len(text), err, want)
 		}
 	}
 	ticks(t, h, 2)
-	if !a.left || b.left || len(h.players) != 1 || !slices.Equal(d.heard, []string{"server: the end"}) {
-		t.Errorf("left %v and %v, %d players, heard %q", a.left, b.left, len(h.players), d.heard)
+	if !a.left || b.left || len(h.main.players) != 1 || !slices.Equal(d.heard, []string{"server: the end"}) {
+		t.Errorf("left %v and %v, %d players, heard %q", a.left, b.left, len(h.main.players), d.heard)
 	}
-	if h.Kick(a.player.ID, "again") {
+	if h.main.Kick(a.player.ID, "again") {
 		t.Error("who is gone was kicked")
 	}
 }
@@ -198,8 +198,8 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 	a, b := d.sit("ann"), d.sit("bob")
 	ticks(t, h, 1)
 	c := d.sit("cyd")
-	watcher := &Seat{dialect: d, spectator: true}
-	watcher.own = watcher
+	watcher := d.chair()
+	watcher.spectator = true
 	d.inbox.put(request{seat: watcher, ask: askEnter})
 	ticks(t, h, 1)
 	if c.player != nil || c.kicked != string(RefusedFull) || watcher.kicked != "" || watcher.view == nil {
@@ -223,8 +223,7 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 // read and what cannot be sent.
 func TestInputOfWhoIsNoPlayerIsCounted(t *testing.T) {
 	h, d := newDesk(t, Config{})
-	stranger := &Seat{dialect: d}
-	stranger.own = stranger
+	stranger := d.chair()
 	for range 3 {
 		d.inbox.put(request{seat: stranger, ask: askSay, line: []byte("hello")})
 	}
@@ -266,7 +265,7 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 		ask := func(s *Seat) (player *Player, kicked string, tick uint64) {
 			h.Do(func() {
 				player, kicked = s.player, s.kicked
-				tick = h.sim.Tick()
+				tick = h.main.sim.Tick()
 			})
 			return player, kicked, tick
 		}
@@ -282,8 +281,8 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 		load.Store(int64(150 * time.Millisecond)) // three times what it can
 		time.Sleep(time.Minute)
 		_, _, before := ask(first)
-		late, watcher := sit("eve"), &Seat{dialect: d, spectator: true}
-		watcher.own = watcher
+		late, watcher := sit("eve"), d.chair()
+		watcher.spectator = true
 		d.inbox.put(request{seat: watcher, ask: askEnter})
 		time.Sleep(time.Second)
 		for _, s := range []*Seat{late, watcher} {
@@ -316,9 +315,10 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 func TestAStallTurnsNobodyAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, d := newDesk(t, Config{TickRate: 20})
+		d.sit("ann") // an empty room sleeps
 		seats := make([]*Seat, 0, 8)
 		d.stall = func() {
-			if n := h.sim.Tick(); n == 5 {
+			if n := h.main.sim.Tick(); n == 5 {
 				time.Sleep(4 * time.Second) // in a bubble: no one waits
 			} else if n > 5 && len(seats) < cap(seats) {
 				seats = append(seats, d.sit(fmt.Sprint("player", n)))
@@ -358,6 +358,7 @@ func TestTheWorldKeepsUpWithTheClock(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, d := newDesk(t, Config{TickRate: 20})
+				d.sit("ann") // an empty room sleeps
 				n := 0
 				d.stall = func() {
 					if n++; n == 5 {
@@ -419,13 +420,12 @@ func TestAPanicOfStepIsContained(t *testing.T) {
 
 func TestConnectionsThatNeverEnteredLeave(t *testing.T) {
 	h, d := newDesk(t, Config{})
-	s := &Seat{dialect: d}
-	s.own = s
+	s := d.chair()
 	d.inbox.put(request{seat: s, ask: askLeave})
 	d.inbox.put(request{seat: s, ask: askEnter, name: "late"})
 	d.inbox.put(request{seat: s, ask: askSteer})
 	ticks(t, h, 2)
-	if len(h.players) != 0 || len(h.seats["desk"]) != 0 {
-		t.Errorf("%d players, %d seats", len(h.players), len(h.seats["desk"]))
+	if len(h.main.players) != 0 || len(h.main.deskSeats()) != 0 {
+		t.Errorf("%d players, %d seats", len(h.main.players), len(h.main.deskSeats()))
 	}
 }

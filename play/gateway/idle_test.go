@@ -39,18 +39,18 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	defer r.Shutdown(t.Context())
 	d := must(NewDuplex(h, DuplexConfig{Addr: loopback}))
 	defer d.Shutdown(t.Context())
-	stale := 0
+	stale, entities := 0, stageOf[*replicaStage](h, r).entities
 	for range 20*h.cfg.TickRate + 7 {
 		if err := h.Tick(); err != nil {
 			t.Fatal(err)
 		}
-		for id := range r.entities {
-			if h.sim.Wire(id) == 0 {
+		for id := range entities {
+			if h.main.sim.Wire(id) == 0 {
 				stale++
 			}
 		}
-		if h.sim.Tick()%uint64(h.cfg.TickRate) == 0 && len(r.entities) != 10 {
-			t.Fatalf("at tick %d the copy has %d entities", h.sim.Tick(), len(r.entities))
+		if h.main.sim.Tick()%uint64(h.cfg.TickRate) == 0 && len(entities) != 10 {
+			t.Fatalf("at tick %d the copy has %d entities", h.main.sim.Tick(), len(entities))
 		}
 	}
 	if stale == 0 {
@@ -60,7 +60,7 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	still = true
 	until(t, h, "who comes knows what there is", func() bool {
 		n := 0
-		for ch := range d.mirror.Seen() {
+		for ch := range stageOf[*duplexStage](h, d).mirror.Seen() {
 			want := message.AppendElement(nil, &ch)
 			if data, ok := c.Element(int16(ch.Entity)); ok && string(data) == string(want) {
 				n++

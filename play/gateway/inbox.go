@@ -44,6 +44,7 @@ type inbox struct {
 	list  []request
 	lines []byte // of those in list
 	lost  losses
+	knock chan struct{} // of the hub: somebody wants to enter
 
 	spare      []request // what take returned last, and its lines
 	spareLines []byte
@@ -82,6 +83,12 @@ func (b *inbox) put(r request) bool {
 		r.line = b.lines[start:]
 	}
 	b.list = append(b.list, r)
+	if r.ask == askEnter {
+		select {
+		case b.knock <- struct{}{}:
+		default: // it is told already, or does not run
+		}
+	}
 	return true
 }
 

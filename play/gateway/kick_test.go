@@ -31,10 +31,10 @@ func TestWhoHasToGoIsToldWhy(t *testing.T) {
 				return h, g
 			}
 			h, g := enter()
-			if !h.Kick(h.Players()[0].ID, "go away") {
+			if !h.main.Kick(h.main.Players()[0].ID, "go away") {
 				t.Fatal("it is not there")
 			}
-			until(t, h, "it is out, and reads "+tt.kicked, func() bool { return len(h.players) == 0 && strings.Contains(g.told(), tt.kicked) })
+			until(t, h, "it is out, and reads "+tt.kicked, func() bool { return len(h.main.players) == 0 && strings.Contains(g.told(), tt.kicked) })
 			h, g = enter()
 			ends(t, h.Shutdown)
 			patient.Until(t, "it is out, and reads "+tt.closed, func() bool { return strings.Contains(g.told(), tt.closed) })

@@ -105,6 +105,31 @@ const (
 	shedBehind = time.Second
 	shedFor    = time.Second / 2
 
+	// Ticks of rooms are spread over mostSlots times in a period, or fewer if those would be less than leastSlot apart: at each
+	// all loops are visited once.
+	mostSlots = 8
+	leastSlot = 5 * time.Millisecond
+
+	// leastTurn is how often the hub looks around when no tick is due.
+	leastTurn = time.Second / 4
+
+	// A step that was seen spinLooks times, watchEvery apart, does not end: its room is given up. "One that spins is found within
+	// 2 s."
+	watchEvery = time.Second / 5
+	spinLooks  = 8
+
+	// maxStacks bounds the stacks that are taken to find that of a room which spins.
+	maxStacks = 8 << 20
+
+	// ticksUntilSleep is how many ticks an empty room has before it sleeps: its world has seen the last player leave.
+	ticksUntilSleep = 2
+
+	// defaultMaxRooms bounds rooms: each costs memory, and with players a core's time.
+	defaultMaxRooms = 1000
+
+	// defaultIdle is how long a room other than main stays when it is empty.
+	defaultIdle = time.Minute
+
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
 

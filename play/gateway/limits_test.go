@@ -15,7 +15,7 @@ func TestAHeldLineIsKept(t *testing.T) {
 	h, d := newDesk(t, Config{})
 	ann, bob := d.sit("ann"), d.sit("bob")
 	ticks(t, h, 1)
-	d.inbox.put(request{seat: ann, ask: askSay, tick: h.sim.Tick() + 8, line: []byte("ann's words")})
+	d.inbox.put(request{seat: ann, ask: askSay, tick: h.main.sim.Tick() + 8, line: []byte("ann's words")})
 	for range 12 {
 		ticks(t, h, 1)
 		d.inbox.put(request{seat: bob, ask: askSay, line: []byte("bob's words")})
@@ -41,13 +41,13 @@ func TestWhatAPlayerCostsTheHub(t *testing.T) {
 	for range 3 {
 		for _, s := range seats {
 			for range maxRequests { // held: a tick far ahead
-				d.inbox.put(request{seat: s, ask: askSay, tick: h.sim.Tick() + 1000, line: line})
+				d.inbox.put(request{seat: s, ask: askSay, tick: h.main.sim.Tick() + 1000, line: line})
 			}
 			for i := range int16(maxAsked) {
-				h.wants(s, world.ChunkPlace{BX: i, BY: 9999}, 0)
+				h.main.wants(s, world.ChunkPlace{BX: i, BY: 9999}, 0)
 			}
 		}
-		h.take()
+		h.take(h.awake)
 		d.heard = nil
 	}
 	for _, s := range seats {

@@ -42,7 +42,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 				h.now = h.now.Add(50 * time.Millisecond)
 				for _, s := range before {
 					told[s.kicked]++
-					if s.kicked == "" && h.sim.Wire(h.entityOf(s.player)) == 0 {
+					if s.kicked == "" && h.main.sim.Wire(h.main.entityOf(s.player)) == 0 {
 						hanging++
 					}
 					d.inbox.put(request{seat: s, ask: askLeave})
@@ -62,7 +62,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 				t.Errorf("the next is told %q", next.kicked)
 			}
 			// A shot of who is there has a number.
-			action := h.sim.Schema().ActionNamed("poke")
+			action := h.main.sim.Schema().ActionNamed("poke")
 			params, ok := message.ParseParams(action, make([]byte, 4+2+1+8), message.Little)
 			if !ok {
 				t.Fatal("that is no poke")
@@ -71,7 +71,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			for range 100 {
 				d.inbox.put(request{seat: honest, ask: askAct, action: action, params: params})
 				ticks(t, h, 1)
-				if h.sim.Wire(shot) != 0 {
+				if h.main.sim.Wire(shot) != 0 {
 					shots[shot] = true
 				}
 			}

@@ -50,12 +50,12 @@ func TestASlowPathIsInTheStats(t *testing.T) {
 			if got.Narrow != 1 || got.Estimate < 12_500/2 || got.Estimate > 12_500*2 || got.Budget > 4096 || got.Queue > 200*time.Millisecond {
 				t.Errorf("a path of 12,500 bytes a second: %+v", got)
 			}
-			for _, p := range h.Players() {
+			for _, p := range h.main.Players() {
 				if e := p.Path(); e.Rate != got.Estimate || int64(e.Budget) != got.Budget || e.Queue != got.Queue {
 					t.Errorf("the player's is %+v, the sum is %+v", e, got)
 				}
 			}
-			if n := len(h.Players()); (n == 1) != tt.player {
+			if n := len(h.main.Players()); (n == 1) != tt.player {
 				t.Errorf("%d players", n)
 			}
 		})

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -16,83 +17,133 @@ import (
 	"parley/world"
 )
 
-// enter has a player come into the world, as soon as its ticket is spent if it has one. A name that another has gets a number;
-// none is a guest's.
+// enter has a player come into the room that its pass leads to, as soon as its ticket is spent if it has one. A name that
+// another has gets a number; none is a guest's.
 func (h *Hub) enter(s *Seat, name string) {
-	if s.view != nil || s.left || s.entering {
+	if s.room != nil || s.left || s.kicked != "" {
 		return
 	}
-	err := h.mayEnter(s)
+	r, err := h.roomFor(s)
+	if err != nil {
+		h.refuse(s, err)
+		return
+	}
+	r.do(func() { r.enter(s, name) })
+}
+
+// roomFor returns the room that somebody wants to enter.
+func (h *Hub) roomFor(s *Seat) (*Room, error) {
+	if r := h.rooms[MainRoom]; r != nil {
+		return r, nil
+	}
+	return nil, RefusedRoom
+}
+
+// refuse has somebody told why it is not let in, with the next visit.
+func (h *Hub) refuse(s *Seat, why error) {
+	s.kicked = why.Error()
+	h.refused = append(h.refused, s)
+}
+
+// enter lets somebody in, or has it told why not. The room is quiet.
+func (r *Room) enter(s *Seat, name string) {
+	h := r.hub
+	if s.left || r.state == roomEnded {
+		return
+	}
+	err := r.mayEnter(s)
 	if err == nil {
-		err = h.reserve(s)
+		err = r.reserve(s)
 	}
 	if err == nil && s.pass != nil {
 		err = h.gate.spend(s)
 	}
-	if err == nil {
-		s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
+	if err != nil {
+		r.giveBack(s)
+		h.refuse(s, err)
+		return
 	}
-	if err != nil || s.pass == nil {
-		h.seat(s, name, err)
+	s.room = r
+	s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
+	r.wake()
+	if s.pass == nil {
+		r.seat(s, name)
 		return
 	}
 	s.entering = true
-	h.entering++
-	h.admit()
+	r.entering++
+	h.spending++
+	h.settleTickets()
 }
 
-// admit lets in those whose tickets are spent by now.
-func (h *Hub) admit() {
-	if h.entering == 0 {
+// settleTickets lets in those whose tickets are spent by now.
+func (h *Hub) settleTickets() {
+	if h.spending == 0 {
 		return
 	}
 	h.verdicts = h.gate.settled(h.verdicts[:0])
 	for _, v := range h.verdicts {
-		v.seat.entering = false
-		h.entering--
-		if !v.seat.left {
-			h.seat(v.seat, v.name, v.err)
-			continue
-		}
-		if v.err == nil { // spent, and it has let nobody in
-			h.gate.unspend(v.seat)
-		}
+		h.spending--
+		v.seat.room.do(func() { v.seat.room.settleTicket(v) })
 	}
 	clear(h.verdicts)
 }
 
-// seat makes somebody a player or a spectator, or has it told why it is neither.
-func (h *Hub) seat(s *Seat, name string, err error) {
-	h.seats[s.dialect.Name()] = append(h.seats[s.dialect.Name()], s)
+// settleTicket lets in somebody whose ticket is spent, or has it told why it is not.
+func (r *Room) settleTicket(v verdict) {
+	s := v.seat
+	s.entering = false
+	r.entering--
+	switch {
+	case s.left:
+		if v.err == nil { // spent, and it has let nobody in
+			r.hub.gate.unspend(s)
+		}
+	case v.err != nil:
+		r.unseat(s)
+		r.hub.refuse(s, v.err)
+	default:
+		r.seat(s, v.name)
+	}
+}
+
+// seat makes somebody a player or a spectator.
+func (r *Room) seat(s *Seat, name string) {
 	var id world.PlayerID
-	if err == nil && !s.spectator {
+	if !s.spectator {
 		if name = fitName(name); !s.account && account.Reserved(name) {
 			name = ""
 		}
-		name = h.freeName(name)
+		if name == "" {
+			name = fmt.Sprintf("guest-%d", r.sim.NextPlayer())
+		}
+		name = r.freeName(name)
 		s.reserved = false // the world has it from here on
-		id, err = h.sim.JoinAs(name, s.number)
+		var err error
+		if id, err = r.sim.JoinAs(name, s.number); err != nil {
+			r.unseat(s)
+			r.hub.refuse(s, RefusedFull)
+			return
+		}
 	}
-	s.view = h.sim.NewView(id, s.dialect.view())
-	if err != nil {
-		s.kicked = err.Error()
-	}
+	s.side = r.side(s.dialect)
+	s.side.seats = append(s.side.seats, s)
+	s.view = r.sim.NewView(id, s.dialect.view())
 	if id == 0 {
 		return
 	}
-	if name == "" {
-		name = h.freeName(fmt.Sprintf("guest-%d", id))
-	}
 	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s}
-	h.players[id] = s.player
-	h.names[account.NameKey(name)]++
-	h.log.Info("joined", "player", id, "name", name, "proto", s.dialect.Name())
+	r.players[id] = s.player
+	r.hub.players++
+	r.names[account.NameKey(name)]++
+	r.hub.log.Info("joined", "player", id, "name", name, "room", r.Name(), "proto", s.dialect.Name())
 }
 
 // mayEnter returns why somebody is not let in: a Refusal.
-func (h *Hub) mayEnter(s *Seat) error {
+func (r *Room) mayEnter(s *Seat) error {
+	h := r.hub
 	switch {
-	case h.behind > shedBehind && h.now.Sub(h.found) > shedFor:
+	case r.behind > shedBehind && r.now.Sub(r.found) > shedFor:
 		h.stats.Shed++
 		return RefusedBusy
 	case s.from.IsValid() && !h.hasRoom(s.from):
@@ -100,7 +151,7 @@ func (h *Hub) mayEnter(s *Seat) error {
 		return RefusedCrowd
 	case s.spectator:
 		return nil
-	case len(h.players)+h.entering >= h.cfg.MaxPlayers:
+	case r.room() <= 0:
 		return RefusedFull
 	case h.gate.Wanted() && s.pass == nil && !s.account:
 		return RefusedGuest
@@ -109,7 +160,9 @@ func (h *Hub) mayEnter(s *Seat) error {
 }
 
 // room returns how many more players there may be.
-func (h *Hub) room() int { return h.cfg.MaxPlayers - len(h.players) - h.entering }
+func (r *Room) room() int {
+	return min(r.settings.MaxPlayers-len(r.players)-r.entering, r.hub.cfg.MaxPlayers-r.hub.players-r.hub.spending)
+}
 
 // newJoins limits how fast an address takes the seats that it may have.
 func newJoins(perAddress int) *admission.Buckets {
@@ -137,12 +190,12 @@ func (h *Hub) hasRoom(from netip.Addr) bool {
 
 // reserve takes a number for a player's own entity, if its dialect has not: without one nobody would see it, and its own client
 // would wait for ever.
-func (h *Hub) reserve(s *Seat) error {
+func (r *Room) reserve(s *Seat) error {
 	if s.spectator || s.number != 0 {
 		return nil
 	}
-	if s.number = h.sim.Reserve(); s.number == 0 {
-		h.stats.Numberless++
+	if s.number = r.sim.Reserve(); s.number == 0 {
+		r.hub.stats.Numberless++
 		return RefusedFull
 	}
 	s.reserved = true
@@ -151,9 +204,9 @@ func (h *Hub) reserve(s *Seat) error {
 
 // giveBack gives back the number of a seat that has left and that no player has joined with. Before that its connection may
 // still be known by it.
-func (h *Hub) giveBack(s *Seat) {
+func (r *Room) giveBack(s *Seat) {
 	if s.reserved {
-		h.sim.Release(s.number)
+		r.sim.Release(s.number)
 		s.number, s.reserved = 0, false
 	}
 }
@@ -176,65 +229,77 @@ func fitName(name string) string {
 }
 
 // freeName returns a name that no one has. The name fits.
-func (h *Hub) freeName(name string) string {
+func (r *Room) freeName(name string) string {
 	if name == "" {
 		return ""
 	}
 	free := name
-	for i := 2; h.names[account.NameKey(free)] > 0; i++ {
+	for i := 2; r.names[account.NameKey(free)] > 0; i++ {
 		free = fmt.Sprintf("%s#%d", name, i) // no account has a name like that
 	}
 	return free
 }
 
 // leave takes a player out of the world.
-func (h *Hub) leave(s *Seat) {
+func (r *Room) leave(s *Seat) {
 	if s.left {
 		return
 	}
 	s.left = true
-	list := h.seats[s.dialect.Name()]
-	if i := slices.Index(list, s); i >= 0 {
-		h.seats[s.dialect.Name()] = slices.Delete(list, i, i+1)
+	if s.side != nil {
+		if i := slices.Index(s.side.seats, s); i >= 0 {
+			s.side.seats = slices.Delete(s.side.seats, i, i+1)
+		}
 	}
 	if s.view != nil {
 		s.view.Close()
 	}
-	if s.counted {
-		h.crowd.Leave(s.from)
+	if len(s.held) > 0 { // nobody waits for what becomes of it
+		s.held = nil
+		r.holders = slices.DeleteFunc(r.holders, func(o *Seat) bool { return o == s })
 	}
-	h.giveBack(s)
+	r.unseat(s)
 	p := s.player
 	if p == nil {
 		return
 	}
-	h.sim.Leave(p.ID)
-	delete(h.players, p.ID)
+	r.sim.Leave(p.ID)
+	delete(r.players, p.ID)
+	r.hub.players--
 	key := account.NameKey(p.Name)
-	if h.names[key]--; h.names[key] == 0 {
-		delete(h.names, key)
+	if r.names[key]--; r.names[key] == 0 {
+		delete(r.names, key)
 	}
-	h.log.Info("left", "player", p.ID, "name", p.Name, "proto", p.Dialect)
+	r.hub.log.Info("left", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+}
+
+// unseat gives back what a seat has taken before anybody sat in it.
+func (r *Room) unseat(s *Seat) {
+	if s.counted {
+		s.counted = false
+		r.hub.crowd.Leave(s.from)
+	}
+	r.giveBack(s)
 }
 
 // say has all read what a player said, if it may.
-func (h *Hub) say(s *Seat, text []byte) world.Reason {
+func (r *Room) say(s *Seat, text []byte) world.Reason {
 	switch {
 	case len(text) == 0 || len(text) > maxChat || !utf8.Valid(text):
-		h.stats.DroppedChat++
+		r.hub.stats.DroppedChat++
 		return world.Malformed
 	case !s.chat.spend(1):
-		h.stats.DroppedChat++
+		r.hub.stats.DroppedChat++
 		return world.TooMany
 	}
-	h.stats.Chat++
-	h.said = append(h.said, Line{Player: s.player, Name: s.player.Name, Entity: h.sim.Wire(h.entityOf(s.player)), Text: text})
+	r.hub.stats.Chat++
+	r.said = append(r.said, Line{Player: s.player, Name: s.player.Name, Entity: r.sim.Wire(r.entityOf(s.player)), Text: text})
 	return world.Accepted
 }
 
-// Broadcast sends a line of chat from the server to all players. It refuses a text that is empty, over maxChat or not UTF-8.
-// Call it in Do.
-func (h *Hub) Broadcast(text string) error {
+// Broadcast sends a line of chat from the server to the players of a room. It refuses a text that is empty, over maxChat or not
+// UTF-8. Call it in Do.
+func (r *Room) Broadcast(text string) error {
 	switch {
 	case text == "":
 		return errors.New("the text is empty")
@@ -243,27 +308,24 @@ func (h *Hub) Broadcast(text string) error {
 	case !utf8.ValidString(text):
 		return errors.New("the text is not UTF-8")
 	}
-	h.said = append(h.said, Line{Name: message.ServerName, Text: []byte(text)})
+	r.do(func() { r.said = append(r.said, Line{Name: message.ServerName, Text: []byte(text)}) })
 	return nil
 }
 
 // Kick removes a player and tells it why. Call it in Do.
-func (h *Hub) Kick(id world.PlayerID, why string) bool {
-	p := h.players[id]
+func (r *Room) Kick(id world.PlayerID, why string) bool {
+	p := r.players[id]
 	if p == nil {
 		return false
 	}
-	p.seat.kicked = why
-	if why == "" {
-		p.seat.kicked = "kicked"
-	}
+	p.seat.kicked = cmp.Or(why, "kicked")
 	return true
 }
 
-// Players returns the players in the game, in the order of their IDs. Call it in Do.
-func (h *Hub) Players() []*Player {
-	list := make([]*Player, 0, len(h.players))
-	for _, p := range h.players {
+// Players returns the players of the room, in the order of their IDs. Call it in Do.
+func (r *Room) Players() []*Player {
+	list := make([]*Player, 0, len(r.players))
+	for _, p := range r.players {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b *Player) int { return int(a.ID) - int(b.ID) })
@@ -271,7 +333,7 @@ func (h *Hub) Players() []*Player {
 }
 
 // entityOf returns a player's own entity, 0 if it has none.
-func (h *Hub) entityOf(p *Player) world.ID {
-	wp, _ := h.sim.World().Player(p.ID)
+func (r *Room) entityOf(p *Player) world.ID {
+	wp, _ := r.sim.World().Player(p.ID)
 	return wp.Entity
 }

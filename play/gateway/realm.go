@@ -24,21 +24,22 @@ type Realm struct {
 
 	mux *core.Mux // while the hub visits
 
-	// skipped are the ticks that the hub has let go: realm's clients count them. Owned by the
-	// server's loop.
-	skipped uint64
-
-	// lastTick is the tick that clients were last told. Owned by the server's loop.
-	lastTick uint64
-
 	// Owned by the server's loop.
 	attributes []core.Attribute
 	blocks     []core.Entity
 	values     []core.Value
-	raw        []byte                    // attributes, entities and texts of one player's messages
-	done       []realmDone               // of this tick
-	doneRaw    []byte                    // their bytes
-	wires      map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
+	raw        []byte      // attributes, entities and texts of one player's messages
+	done       []realmDone // of this tick
+	doneRaw    []byte      // their bytes
+}
+
+// realmStage is a room over realm. Its fields are owned by the server's loop.
+type realmStage struct {
+	*side
+	d        *Realm
+	skipped  uint64                    // the ticks that the room has let go: realm's clients count them
+	lastTick uint64                    // the tick that clients were last told
+	wires    map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
 }
 
 type realmSeat struct {
@@ -51,6 +52,7 @@ type realmSeat struct {
 	told   core.Position // where it was told that its own entity is
 	claims bool          // it says itself where that is
 
+	at    *realmStage       // where it is, as the loop sees it
 	temps map[uint16]uint32 // the tag of the action that each temporary number waits for
 	tags  uint16            // the number of the last tag
 }
@@ -64,19 +66,19 @@ func (s *realmSeat) waits() bool {
 }
 
 func (s *realmSeat) wanted(i int) (world.ChunkPlace, bool) {
-	h := s.dialect.(*Realm).hub
+	r := s.room
 	if s.playing {
-		if s.measure(h.sim.Tick(), s.conn); !s.mayBulk() {
+		if s.measure(r.sim.Tick(), s.conn); !s.mayBulk() {
 			return world.ChunkPlace{}, false
 		}
 		id, ok := s.conn.WantedChunk(i)
 		return world.ChunkPlace{BX: id.BX, BY: id.BY}, ok
 	}
-	own := h.entityOf(s.player)
-	if i > 0 || h.sim.Wire(own) == 0 {
+	own := r.entityOf(s.player)
+	if i > 0 || r.sim.Wire(own) == 0 {
 		return world.ChunkPlace{}, false
 	}
-	b := h.sim.World().Body(own)
+	b := r.sim.World().Body(own)
 	if b == nil {
 		return world.ChunkPlace{}, true // it is told to be nowhere, which is there
 	}
@@ -121,15 +123,15 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 // newRealm returns the dialect without a server, and how its server is to be.
 func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	s := c.Server
-	game, err := schema.Realm(h.sim.Schema())
+	game, err := schema.Realm(h.Schema())
 	if err != nil {
 		return nil, s, err
 	}
 	game.Config = c.Server.Schema.Config
-	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game), wires: map[world.PlayerID]uint16{}}
+	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game)}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
-	s.Terrain, s.TerrainByTurn = &h.land, true
-	if s.MaxRollbackTicks = h.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
+	s.Terrain, s.TerrainByTurn = &h.main.land, true
+	if s.MaxRollbackTicks = h.main.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
 		s.MaxRollbackTicks = -1
 	}
 	if c.Accounts != nil {
@@ -207,8 +209,8 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 				d.free(s, temporaryOf(ev.Message.Action.Params))
 			} else {
 				r := request{ask: askCorrect}
-				if ev.Tick < d.lastTick {
-					r.tick = max(ev.Tick, d.skipped) - d.skipped
+				if x := s.at; x != nil && ev.Tick < x.lastTick {
+					r.tick = max(ev.Tick, x.skipped) - x.skipped
 				}
 				s.ask(&r, true)
 			}
@@ -223,7 +225,10 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 // message reads what a player sent.
 func (d *Realm) message(s *realmSeat, ev realm.Event) {
 	m := ev.Message
-	r := request{tick: max(ev.Tick, d.skipped) - d.skipped}
+	r := request{tick: ev.Tick}
+	if x := s.at; x != nil {
+		r.tick = max(ev.Tick, x.skipped) - x.skipped
+	}
 	ok := false
 	switch m.Kind {
 	case core.KindEntityUpdate:
@@ -234,7 +239,7 @@ func (d *Realm) message(s *realmSeat, ev realm.Event) {
 		}
 	case core.KindActionDo:
 		temporary := temporaryOf(m.Action.Params)
-		if r.action = d.hub.sim.Schema().Action(int(m.Action.ID)); r.action != nil {
+		if r.action = d.hub.Schema().Action(int(m.Action.ID)); r.action != nil {
 			r.ask, r.tag = askAct, s.await(temporary)
 			r.params, ok = paramsOf(r.action, m.Action.Params)
 		}
@@ -270,20 +275,32 @@ func paramsOf(a *world.Action, fields core.Fields) (params [world.MaxParams]worl
 	return params, true
 }
 
-// publish tells the players of this dialect what the tick brought.
-func (d *Realm) publish(h *Hub) {
+func (d *Realm) stage(s *side) stage {
+	return &realmStage{side: s, d: d, wires: map[world.PlayerID]uint16{}}
+}
+
+// lastTick is the tick that a player was last told, as clients count.
+func (s *realmSeat) lastTick() uint16 {
+	if s.at == nil {
+		return 0
+	}
+	return uint16(s.at.lastTick)
+}
+
+func (x *realmStage) publish() {
+	d, r := x.d, x.room
 	if !d.open {
 		return
 	}
 	m := d.mux
-	due := h.due
+	due := r.due
 	if due.IsZero() {
 		due = time.Now()
 	}
-	d.skipped = h.stats.SkippedTicks
-	d.lastTick = h.sim.Tick() + d.skipped
-	m.BeginTick(due, d.lastTick)
-	for _, p := range h.sim.ChangedChunks() {
+	x.skipped = r.skipped
+	x.lastTick = r.sim.Tick() + x.skipped
+	m.BeginTick(due, x.lastTick)
+	for _, p := range r.sim.ChangedChunks() {
 		id := core.ChunkID{BX: p.BX, BY: p.BY}
 		for c := range m.Conns() {
 			if c.Playing() {
@@ -291,61 +308,62 @@ func (d *Realm) publish(h *Hub) {
 			}
 		}
 	}
-	d.comings(h, m)
-	d.encodeDone(h, m)
-	seats := h.seats[d.Name()]
-	for i := range seats {
-		d.tell(h, m, h.inTurn(seats, i).own.(*realmSeat))
+	x.comings(m)
+	x.encodeDone(m)
+	for i := range x.seats {
+		s := x.inTurn(i).own.(*realmSeat)
+		s.at = x
+		x.tell(s)
 	}
-	for i := range h.said {
-		m.Say(h.said[i].Entity, h.said[i].Text)
+	for i := range r.said {
+		m.Say(r.said[i].Entity, r.said[i].Text)
 	}
 	for i := range d.done {
 		m.Release(d.done[i].frame)
 	}
 }
 
+func (x *realmStage) end() {}
+
 // wireTick is a tick of the world as realm's clients count it.
-func (d *Realm) wireTick(tick uint64) uint16 { return uint16(tick + d.skipped) }
+func (x *realmStage) wireTick(tick uint64) uint16 { return uint16(tick + x.skipped) }
 
 // comings tells of players of other dialects who came and went; the server itself tells of
 // its own.
-func (d *Realm) comings(h *Hub, m *core.Mux) {
-	for i := range h.sim.Events() {
-		ev := &h.sim.Events()[i]
-		p := h.players[ev.Player]
+func (x *realmStage) comings(m *core.Mux) {
+	r := x.room
+	for i := range r.sim.Events() {
+		ev := &r.sim.Events()[i]
+		p := r.players[ev.Player]
 		switch {
-		case ev.Kind == world.PlayerJoined && p != nil && p.Dialect != d.Name() && ev.Wire != 0:
-			d.wires[ev.Player] = ev.Wire
-			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: ev.Wire, Code: uint8(core.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
-		case ev.Kind == world.PlayerLeft && d.wires[ev.Player] != 0:
-			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: d.wireTick(ev.Tick), ID: d.wires[ev.Player], Code: uint8(core.MetaPlayerLeft)}, nil)
-			delete(d.wires, ev.Player)
+		case ev.Kind == world.PlayerJoined && p != nil && p.Dialect != x.d.Name() && ev.Wire != 0:
+			x.wires[ev.Player] = ev.Wire
+			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: x.wireTick(ev.Tick), ID: ev.Wire, Code: uint8(core.MetaPlayerJoined), Name: []byte(p.Name)}, nil)
+		case ev.Kind == world.PlayerLeft && x.wires[ev.Player] != 0:
+			m.Broadcast(&core.Message{Kind: core.KindMetaAction, Tick: x.wireTick(ev.Tick), ID: x.wires[ev.Player], Code: uint8(core.MetaPlayerLeft)}, nil)
+			delete(x.wires, ev.Player)
 		}
 	}
 }
 
 // tell sends one player what it sees, and lets it in first.
-func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
+func (x *realmStage) tell(s *realmSeat) {
+	d, r := x.d, x.room
 	if s.kicked != "" {
-		if s.player == nil {
-			d.refuse(s)
-		} else {
-			s.conn.Close(core.ExitClientKicked, s.kicked)
-		}
+		s.conn.Close(core.ExitClientKicked, s.kicked)
 		return
 	}
 	if !s.playing {
-		d.enter(h, s)
+		x.enter(s)
 		return
 	}
-	tick := d.wireTick(h.sim.Tick())
-	d.name(h, s)
+	tick := x.wireTick(r.sim.Tick())
+	x.name(s)
 	d.blocks, d.raw = d.blocks[:0], d.raw[:0]
 	if s.claims {
 		s.view.OwnMoves()
 	}
-	s.measure(h.sim.Tick(), s.conn)
+	s.measure(r.sim.Tick(), s.conn)
 	s.estimate = s.conn.Path()
 	narrow := s.budget != pace.Unlimited
 	if narrow {
@@ -386,7 +404,7 @@ func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 	}
 	d.actions(s)
 	if d.cfg.Server.FollowSight {
-		if b := h.sim.World().Body(h.entityOf(s.player)); b != nil {
+		if b := r.sim.World().Body(r.entityOf(s.player)); b != nil {
 			bx, by, x, y, _ := world.Locate(b.X, b.Y)
 			s.conn.LookFrom(core.Position{BX: bx, BY: by, X: x, Y: y})
 		}
@@ -402,20 +420,24 @@ func (d *Realm) tell(h *Hub, m *core.Mux, s *realmSeat) {
 const tickedBytes = 3
 
 // refuse tells a player that it is not let in, and gives up its seat: the connection stays, and its next log-in has another.
-func (d *Realm) refuse(s *realmSeat) {
-	if s.conn.Owner != s {
-		return
+func (s *realmSeat) refuse(why string) {
+	switch {
+	case s.conn.Owner != s:
+	case s.player != nil && s.playing:
+		s.conn.Close(core.ExitClientKicked, why)
+	default:
+		s.conn.Owner = nil
+		s.conn.Refuse(core.LoginPlayerLimitReached)
+		s.leave()
 	}
-	s.conn.Owner = nil
-	s.conn.Refuse(core.LoginPlayerLimitReached)
-	s.leave()
 }
 
 // encodeDone encodes what was done, once for all who see it.
-func (d *Realm) encodeDone(h *Hub, m *core.Mux) {
+func (x *realmStage) encodeDone(m *core.Mux) {
+	d, r := x.d, x.room
 	d.done, d.doneRaw = d.done[:0], d.doneRaw[:0]
-	for i := range h.sim.Events() {
-		ev := &h.sim.Events()[i]
+	for i := range r.sim.Events() {
+		ev := &r.sim.Events()[i]
 		if ev.Kind != world.ActionDone || ev.Wire == 0 {
 			continue
 		}
@@ -432,8 +454,8 @@ func (d *Realm) encodeDone(h *Hub, m *core.Mux) {
 		if d.doneRaw, list, err = d.codec.AppendActions(d.doneRaw, core.Done{By: ev.Wire, Action: action}); err != nil {
 			continue
 		}
-		if f, err := m.Encode(&core.Message{Kind: core.KindActionsDone, Tick: d.wireTick(ev.Tick), Actions: list}); err == nil {
-			d.done = append(d.done, realmDone{ev.Entity, ev.Tick + d.skipped, f})
+		if f, err := m.Encode(&core.Message{Kind: core.KindActionsDone, Tick: x.wireTick(ev.Tick), Actions: list}); err == nil {
+			d.done = append(d.done, realmDone{ev.Entity, ev.Tick + x.skipped, f})
 		}
 	}
 }
@@ -451,8 +473,9 @@ func (d *Realm) actions(s *realmSeat) {
 
 // enter lets a player in whose entity is there: its own, what it sees, and who else is
 // in the game. A player whom the server refuses leaves the world again: it would stand there with nobody to steer it.
-func (d *Realm) enter(h *Hub, s *realmSeat) {
-	own := h.sim.Wire(h.entityOf(s.player))
+func (x *realmStage) enter(s *realmSeat) {
+	d, r := x.d, x.room
+	own := r.sim.Wire(r.entityOf(s.player))
 	if own == 0 || s.granted == 0 {
 		return // at the next tick, or when it is its turn to be sent terrain
 	}
@@ -469,7 +492,7 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 		s.view.Take(1)
 	}
 	if entry.Entity.ID == 0 {
-		s.view.Correct(h.entityOf(s.player))
+		s.view.Correct(r.entityOf(s.player))
 		return
 	}
 	entry.Sight = func(yield func(core.Entity) bool) {
@@ -479,28 +502,29 @@ func (d *Realm) enter(h *Hub, s *realmSeat) {
 			}
 		}
 	}
-	entry.Players = d.others(h, s.player)
+	entry.Players = x.others(s.player)
 	if err := s.conn.Enter(entry); err != nil {
 		if !errors.Is(err, realm.ErrState) { // else its connection is over, or was refused
-			h.log.Warn("a player's entity cannot be told, and it is not let in", "player", s.player.ID, "proto", d.Name(), "err", err)
+			r.hub.log.Warn("a player's entity cannot be told, and it is not let in", "player", s.player.ID, "proto", d.Name(), "err", err)
 		}
-		d.refuse(s)
+		s.refuse(string(RefusedFull))
 		return
 	}
-	s.playing, s.since, s.told = true, h.sim.Tick()+d.skipped, entry.Entity.Position
+	s.playing, s.since, s.told = true, r.sim.Tick()+x.skipped, entry.Entity.Position
 }
 
 // others yields the players who are in the game, but one.
-func (d *Realm) others(h *Hub, but *Player) iter.Seq2[uint16, string] {
+func (x *realmStage) others(but *Player) iter.Seq2[uint16, string] {
+	r := x.room
 	return func(yield func(uint16, string) bool) {
-		for _, p := range h.Players() {
+		for _, p := range r.Players() {
 			if p == but {
 				continue
 			}
 			if seat, ok := p.seat.own.(*realmSeat); ok && !seat.playing {
 				continue // it is announced when it enters
 			}
-			if wire := h.sim.Wire(h.entityOf(p)); wire != 0 && !yield(wire, p.Name) {
+			if wire := r.sim.Wire(r.entityOf(p)); wire != 0 && !yield(wire, p.Name) {
 				return
 			}
 		}

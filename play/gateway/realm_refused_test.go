@@ -23,18 +23,18 @@ func TestARefusedRealmPlayerLeavesNoGhost(t *testing.T) {
 		t.Errorf("it is told %v", out.refused)
 	}
 	w.run(3)
-	if len(w.h.players) != 1 || len(w.h.seats["realm"]) != 1 || w.h.sim.Players() != 1 {
-		t.Errorf("the world has %d players of %d seats, want the one who was let in", w.h.sim.Players(), len(w.h.seats["realm"]))
+	if len(w.h.main.players) != 1 || len(w.h.main.side(w.d).seats) != 1 || w.h.main.sim.Players() != 1 {
+		t.Errorf("the world has %d players of %d seats, want the one who was let in", w.h.main.sim.Players(), len(w.h.main.side(w.d).seats))
 	}
-	if w.h.names[out.name] != 0 {
+	if w.h.main.names[out.name] != 0 {
 		t.Errorf("the name %q is taken", out.name)
 	}
 	w.leave(in)
 	w.run(3)
 	out.say(&core.Message{Kind: core.KindLogin, Name: []byte(out.name), Password: []byte("correct horse")})
 	w.wait("it is in when there is room", out.playing)
-	if len(w.h.players) != 1 || w.h.players[1] != nil && w.h.players[1].Name == in.name {
-		t.Errorf("the players are %v", w.h.Players())
+	if len(w.h.main.players) != 1 || w.h.main.players[1] != nil && w.h.main.players[1].Name == in.name {
+		t.Errorf("the players are %v", w.h.main.Players())
 	}
 }
 

@@ -40,16 +40,17 @@ func (d *Realm) free(s *realmSeat, temporary uint16) {
 		return
 	}
 	delete(s.temps, temporary)
-	_ = s.conn.Send(&core.Message{Kind: core.KindEntityDestroy, Tick: uint16(d.lastTick), ID: temporary}) // a closed connection needs none
+	_ = s.conn.Send(&core.Message{Kind: core.KindEntityDestroy, Tick: s.lastTick(), ID: temporary}) // a closed connection needs none
 }
 
 // name tells a player the numbers of what its actions have created, and which of them created nothing.
-func (d *Realm) name(h *Hub, s *realmSeat) {
+func (x *realmStage) name(s *realmSeat) {
+	d := x.d
 	if len(s.temps) == 0 {
 		return
 	}
-	for i := range h.sim.Events() {
-		ev := &h.sim.Events()[i]
+	for i := range x.room.sim.Events() {
+		ev := &x.room.sim.Events()[i]
 		if ev.Kind != world.EntityNamed || ev.Player != s.player.ID || s.temps[ev.Temp] != ev.Tag {
 			continue
 		}

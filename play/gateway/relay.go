@@ -153,25 +153,40 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 		r.steer, ok = message.ParseSteer(b, message.Big)
 	case message.RelayAct:
 		r.ask = askAct
-		r.action, r.params, ok = message.ParseAct(d.hub.sim.Schema(), b, message.Big)
+		r.action, r.params, ok = message.ParseAct(d.hub.Schema(), b, message.Big)
 	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
 	}
 	s.ask(&r, ok)
 }
 
-// publish tells the players of this dialect what the tick brought.
-func (d *Relay) publish(h *Hub) {
-	if !d.open {
+// relayStage is a room over relay.
+type relayStage struct {
+	*side
+	d *Relay
+}
+
+func (d *Relay) stage(s *side) stage { return relayStage{s, d} }
+
+func (x relayStage) publish() {
+	if !x.d.open {
 		return
 	}
-	seats := h.seats[d.Name()]
-	for i := range seats {
-		d.tell(h, h.inTurn(seats, i).own.(*relaySeat))
+	for i := range x.seats {
+		x.d.tell(x.room, x.inTurn(i).own.(*relaySeat))
 	}
 }
 
-func (d *Relay) tell(h *Hub, s *relaySeat) {
+func (x relayStage) end() {}
+
+// refuse says why, and closes the connection.
+func (s *relaySeat) refuse(why string) {
+	s.kicked = why
+	s.dialect.(*Relay).farewell(s)
+	s.peer.Close(why)
+}
+
+func (d *Relay) tell(r *Room, s *relaySeat) {
 	if s.kicked != "" {
 		if !s.told {
 			s.told = true
@@ -183,16 +198,16 @@ func (d *Relay) tell(h *Hub, s *relaySeat) {
 	budget := s.peer.Budget()
 	s.estimate = s.peer.Path()
 	allowed := recordBytes(budget, relay.MaxPayload-1, ipBytes+relaycore.HeaderBytes+1)
-	d.you(h, s)
-	d.entities(h, s, allowed)
-	for i := range h.sim.Events() {
-		ev := &h.sim.Events()[i]
+	d.you(r, s)
+	d.entities(r, s, allowed)
+	for i := range r.sim.Events() {
+		ev := &r.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.view.Sees(ev.Entity) {
 			d.send(s, relay.Unordered, message.AppendRelayDone(append(d.buf[:0], message.RelayDone), ev))
 		}
 	}
-	for i := range h.said {
-		d.say(s, h.said[i].Name, h.said[i].Text)
+	for i := range r.said {
+		d.say(s, r.said[i].Name, r.said[i].Text)
 	}
 }
 
@@ -217,8 +232,8 @@ func (d *Relay) farewell(s *relaySeat) {
 }
 
 // you says which entity is the player's own, whenever that has changed.
-func (d *Relay) you(h *Hub, s *relaySeat) {
-	if wire := h.sim.Wire(h.entityOf(s.player)); wire != 0 && wire != s.you {
+func (d *Relay) you(r *Room, s *relaySeat) {
+	if wire := r.sim.Wire(r.entityOf(s.player)); wire != 0 && wire != s.you {
 		if d.send(s, relay.SemiOrdered, message.AppendRelayYou(append(d.buf[:0], message.RelayYou), wire)) {
 			s.you = wire
 		}
@@ -226,9 +241,9 @@ func (d *Relay) you(h *Hub, s *relaySeat) {
 }
 
 // entities sends what has changed, what is said again and what is gone, within the bytes that are allowed.
-func (d *Relay) entities(h *Hub, s *relaySeat, allowed int) {
-	now := h.sim.Tick()
-	for len(s.packets) > 0 && now-s.packets[0].tick >= uint64(h.cfg.TickRate) {
+func (d *Relay) entities(r *Room, s *relaySeat, allowed int) {
+	now := r.sim.Tick()
+	for len(s.packets) > 0 && now-s.packets[0].tick >= uint64(r.hub.cfg.TickRate) {
 		s.view.Lost(s.packets[0].number)
 		s.packets = append(s.packets[:0], s.packets[1:]...)
 	}
@@ -255,7 +270,7 @@ func (d *Relay) entities(h *Hub, s *relaySeat, allowed int) {
 	s.view.Allow(allowed)
 	opened, own := false, world.ID(0)
 	if s.answers {
-		own = h.entityOf(s.player)
+		own = r.entityOf(s.player)
 	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		was := len(b)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -16,21 +17,27 @@ import (
 )
 
 // Replica serves the world over replica: entities are replicated, and everything else is a message.
-// One Store holds all entities. Views decide which of them each client sees.
+// One Store holds the entities of all rooms. Views decide which of them each client sees.
 type Replica struct {
 	service
 	server *replica.Server
 
 	// Owned by the server's loop.
-	seats    map[*replica.Conn]*replicaSeat
-	kinds    map[*world.Kind]uint16 // their links
+	seats   map[*replica.Conn]*replicaSeat
+	kinds   []uint16                     // their links
+	spare   map[uint16][]*replica.Entity // that no one sees any more, by kind
+	told    *world.View                  // of the player who is being told
+	own     world.ID                     // and its own entity
+	urgency func(*replica.Entity) uint32 // to that player
+}
+
+// replicaStage is a room over replica.
+type replicaStage struct {
+	*side
+	d        *Replica
 	entities map[world.ID]*replica.Entity
 	gone     map[world.ID]*replica.Entity // in this tick
-	spare    map[uint16][]*replica.Entity // that no one sees any more, by kind
-	mirror   *world.View                  // of the whole world; while the hub publishes
-	told     *world.View                  // of the player who is being told
-	own      world.ID                     // and its own entity
-	urgency  func(*replica.Entity) uint32 // to that player
+	mirror   *world.View                  // of the whole world
 }
 
 type replicaSeat struct {
@@ -53,7 +60,7 @@ func (s *replicaSeat) Pace() (budget, unacked int) {
 }
 
 func (s *replicaSeat) wanted(i int) (world.ChunkPlace, bool) {
-	if s.measure(s.dialect.(*Replica).hub.sim.Tick(), s); !s.mayBulk() {
+	if s.measure(s.room.sim.Tick(), s); !s.mayBulk() {
 		return world.ChunkPlace{}, false
 	}
 	return s.Seat.wanted(i)
@@ -69,7 +76,7 @@ type ReplicaConfig struct {
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := &Replica{
 		service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{},
-		kinds: map[*world.Kind]uint16{}, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, spare: map[uint16][]*replica.Entity{}, mirror: h.mirror(),
+		spare: map[uint16][]*replica.Entity{},
 	}
 	d.urgency = d.matters
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
@@ -96,10 +103,10 @@ func (d *Replica) Stats() replica.ServerStats { return d.server.Stats() }
 // FieldBytes returns the bytes of entities' fields that were sent, which the Store counts.
 func (d *Replica) FieldBytes() (b FieldBytes) {
 	_ = d.loop(func() { // a closed server has none
-		for _, k := range d.hub.sim.Schema().Kinds {
+		for _, k := range d.hub.Schema().Kinds {
 			for i := range k.Fields {
 				at, shared := message.VariableOf(k, i)
-				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k], at) / uint64(shared)})
+				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k.Index()], at) / uint64(shared)})
 			}
 		}
 	})
@@ -125,7 +132,7 @@ var replicaTypes = [...]core.DataType{
 
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
-	for _, k := range d.hub.sim.Schema().Kinds {
+	for _, k := range d.hub.Schema().Kinds {
 		var variables []core.Variable
 		for _, v := range message.Variables(k) {
 			variables = append(variables, core.Variable{Name: v.Name, Type: replicaTypes[v.Type]})
@@ -134,7 +141,7 @@ func (d *Replica) declare(store *replica.Store) error {
 		if err != nil {
 			return fmt.Errorf("kind %s: %w", k.Name, err)
 		}
-		d.kinds[k] = link
+		d.kinds = append(d.kinds, link)
 	}
 	return nil
 }
@@ -181,7 +188,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Little)
 	default:
-		if r.action = d.hub.sim.Schema().ActionNamed(name); r.action != nil {
+		if r.action = d.hub.Schema().ActionNamed(name); r.action != nil {
 			r.ask = askAct
 			r.params, ok = message.ParseParams(r.action, ev.Data, message.Little)
 		}
@@ -203,43 +210,55 @@ func (d *Replica) present(s *replicaSeat, pass []byte) {
 	}
 }
 
-// publish tells the players of this dialect what the tick brought.
-func (d *Replica) publish(h *Hub) {
-	if !d.open || h.idle(d) {
+func (d *Replica) stage(s *side) stage {
+	return &replicaStage{side: s, d: d, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, mirror: s.room.mirror()}
+}
+
+func (x *replicaStage) publish() {
+	if !x.d.open || x.idle() {
 		return
 	}
-	d.store(d.server.Store())
-	seats := h.seats[d.Name()]
-	for i := range seats {
-		d.tell(h, h.inTurn(seats, i).own.(*replicaSeat))
+	x.store(x.d.server.Store())
+	for i := range x.seats {
+		x.tell(x.inTurn(i).own.(*replicaSeat))
 	}
-	d.forget()
+	x.forget()
 }
+
+// end gives the entities back: all who saw them are gone.
+func (x *replicaStage) end() {
+	maps.Copy(x.gone, x.entities)
+	x.forget()
+}
+
+// refuse closes the connection, and says why.
+func (s *replicaSeat) refuse(why string) { s.conn.Close(why) }
 
 // store brings the Store to the newest state of the world. What no one sees costs a value
 // and no packet.
-func (d *Replica) store(store *replica.Store) {
-	d.mirror.Update()
-	for c := d.mirror.Next(); c != nil; c = d.mirror.Next() {
-		e := d.entities[c.ID]
+func (x *replicaStage) store(store *replica.Store) {
+	d := x.d
+	x.mirror.Update()
+	for c := x.mirror.Next(); c != nil; c = x.mirror.Next() {
+		e := x.entities[c.ID]
 		switch {
 		case c.What == world.Left:
 			if e != nil {
-				d.gone[c.ID] = e
-				delete(d.entities, c.ID)
+				x.gone[c.ID] = e
+				delete(x.entities, c.ID)
 			}
 		case e == nil:
-			if e = d.take(store, d.kinds[c.Kind]); e == nil {
+			if e = d.take(store, d.kinds[c.Kind.Index()]); e == nil {
 				break
 			}
-			d.entities[c.ID], e.Tag = e, uint64(c.ID)
+			x.entities[c.ID], e.Tag = e, uint64(c.ID)
 			d.buf = world.UintValue(world.U16, uint64(c.Entity)).AppendTo(d.buf[:0], message.Little)
 			e.Set(0, d.buf)
 			d.set(e, c)
 		default:
 			d.set(e, c)
 		}
-		d.mirror.Take(0)
+		x.mirror.Take(0)
 	}
 }
 
@@ -258,11 +277,11 @@ func (d *Replica) take(store *replica.Store, kind uint16) *replica.Entity {
 
 // forget lets go of what is gone, when all who saw it have been told: each has it hidden, so it may
 // be another's from now on.
-func (d *Replica) forget() {
-	for _, e := range d.gone {
-		d.spare[e.Kind()] = append(d.spare[e.Kind()], e)
+func (x *replicaStage) forget() {
+	for _, e := range x.gone {
+		x.d.spare[e.Kind()] = append(x.d.spare[e.Kind()], e)
 	}
-	clear(d.gone)
+	clear(x.gone)
 }
 
 // set gives the variables of an entity their values.
@@ -276,14 +295,15 @@ func (d *Replica) set(e *replica.Entity, c *world.Change) {
 
 // tell sends one player what it sees, what was done and said, and the terrain that it asked
 // for.
-func (d *Replica) tell(h *Hub, s *replicaSeat) {
+func (x *replicaStage) tell(s *replicaSeat) {
+	d, r := x.d, x.room
 	if s.kicked != "" {
 		s.conn.Close(s.kicked)
 		return
 	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
-		e := d.entities[c.ID]
-		if was := d.gone[c.ID]; was != nil && c.What == world.Left {
+		e := x.entities[c.ID]
+		if was := x.gone[c.ID]; was != nil && c.What == world.Left {
 			e = was
 		}
 		switch {
@@ -298,21 +318,21 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		}
 		s.view.Take(1)
 	}
-	d.you(h, s)
-	for i := range h.sim.Events() {
-		if ev := &h.sim.Events()[i]; ev.Kind == world.ActionDone {
-			d.action(s, ev)
+	x.you(s)
+	for i := range r.sim.Events() {
+		if ev := &r.sim.Events()[i]; ev.Kind == world.ActionDone {
+			x.action(s, ev)
 		}
 	}
-	for i := range h.said {
-		d.buf = message.AppendSaid(d.buf[:0], h.said[i].Name, h.said[i].Text)
+	for i := range r.said {
+		d.buf = message.AppendSaid(d.buf[:0], r.said[i].Name, r.said[i].Text)
 		d.inbox.sent(s.conn.Send(replica.Ordered, message.ReplicaChat, d.buf))
 	}
-	if s.measure(h.sim.Tick(), s); s.budget != pace.Unlimited {
+	if s.measure(r.sim.Tick(), s); s.budget != pace.Unlimited {
 		s.share(s.waits()) // what a chunk takes is taken from values by the path itself
 	}
 	for a, ok := s.nextChunk(); ok; a, ok = s.nextChunk() {
-		d.buf = h.land.appendTo(d.buf[:0], a.place, message.Little)
+		d.buf = r.land.appendTo(d.buf[:0], a.place, message.Little)
 		err := s.conn.Send(replica.Ordered, message.ReplicaTerrain, d.buf)
 		if errors.Is(err, replica.ErrWindowFull) {
 			break // at the next tick
@@ -321,9 +341,9 @@ func (d *Replica) tell(h *Hub, s *replicaSeat) {
 		s.sentBulk(len(d.buf))
 		d.inbox.sent(err)
 	}
-	d.told, d.own = s.view, h.entityOf(s.player)
+	d.told, d.own = s.view, r.entityOf(s.player)
 	if s.answers {
-		s.conn.Answer(d.entities[d.own])
+		s.conn.Answer(x.entities[d.own])
 	}
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
 	s.estimate = s.conn.Path()
@@ -339,8 +359,9 @@ func (d *Replica) matters(e *replica.Entity) uint32 {
 }
 
 // you says which entity is the player's own, again whenever that has changed.
-func (d *Replica) you(h *Hub, s *replicaSeat) {
-	you, ok := d.link(s, h.entityOf(s.player))
+func (x *replicaStage) you(s *replicaSeat) {
+	d := x.d
+	you, ok := x.link(s, x.room.entityOf(s.player))
 	if !ok || s.known && you == s.you {
 		return
 	}
@@ -351,16 +372,17 @@ func (d *Replica) you(h *Hub, s *replicaSeat) {
 }
 
 // action tells of something that was done by someone in sight.
-func (d *Replica) action(s *replicaSeat, ev *world.Event) {
-	if actor, ok := d.link(s, ev.Entity); ok {
+func (x *replicaStage) action(s *replicaSeat, ev *world.Event) {
+	d := x.d
+	if actor, ok := x.link(s, ev.Entity); ok {
 		d.buf = message.AppendReplicaDone(d.buf[:0], actor, ev)
 		d.inbox.sent(s.conn.Send(replica.Reliable, ev.Action.Name, d.buf))
 	}
 }
 
 // link returns what a player's client calls an entity, if it sees it.
-func (d *Replica) link(s *replicaSeat, id world.ID) (message.Link, bool) {
-	e := d.entities[id]
+func (x *replicaStage) link(s *replicaSeat, id world.ID) (message.Link, bool) {
+	e := x.entities[id]
 	if e == nil {
 		return message.Link{}, false
 	}

@@ -22,17 +22,17 @@ func TestToAReplicaPlayerItsOwnEntityMattersMost(t *testing.T) {
 	}
 	own := world.ID(0)
 	until(t, h, "the player is told", func() bool {
-		for _, s := range h.seats[d.Name()] {
-			own = h.entityOf(s.player)
+		for _, s := range h.main.side(d).seats {
+			own = h.main.entityOf(s.player)
 		}
-		return own != 0 && d.entities[own] != nil && d.told != nil && d.own == own
+		return own != 0 && stageOf[*replicaStage](h, d).entities[own] != nil && d.told != nil && d.own == own
 	})
-	if got := d.urgency(d.entities[own]); got != replica.Own {
+	if got := d.urgency(stageOf[*replicaStage](h, d).entities[own]); got != replica.Own {
 		t.Errorf("the own entity has an urgency of %d", got)
 	}
 	// They stand in a circle: the next is near, and the one beyond the middle far.
 	near, far := uint32(0), uint32(1<<31)
-	for id, e := range d.entities {
+	for id, e := range stageOf[*replicaStage](h, d).entities {
 		if id != own {
 			near, far = max(near, d.urgency(e)), min(far, d.urgency(e))
 		}
@@ -40,7 +40,7 @@ func TestToAReplicaPlayerItsOwnEntityMattersMost(t *testing.T) {
 	if near >= replica.Own || near < 200 || far > 60 {
 		t.Errorf("the nearest has an urgency of %d, the furthest of %d", near, far)
 	}
-	for id, e := range d.entities {
+	for id, e := range stageOf[*replicaStage](h, d).entities {
 		if world.ID(e.Tag) != id {
 			t.Fatalf("an entity of the Store says that it is %v, and is %v", world.ID(e.Tag), id)
 		}
@@ -50,7 +50,7 @@ func TestToAReplicaPlayerItsOwnEntityMattersMost(t *testing.T) {
 // On a narrow path terrain has its share here too: a player who asks for a chunk each second over 100 kbit/s would see nothing else.
 func TestAReplicaPlayersTerrainHasItsShare(t *testing.T) {
 	h := slowHub(&kit.SlowWorld{Walkers: make([]kit.SlowWalker, 1)})
-	s := &replicaSeat{Seat: Seat{dialect: &Replica{service: service{hub: h, name: "replica"}}, asked: []chunkAsk{{}}}}
+	s := &replicaSeat{Seat: Seat{dialect: &Replica{service: service{hub: h, name: "replica"}}, room: h.main, asked: []chunkAsk{{}}}}
 	s.terrain.grow(terrainRate, h.cfg.TickRate)
 	for _, tt := range []struct {
 		path path
@@ -63,7 +63,7 @@ func TestAReplicaPlayersTerrainHasItsShare(t *testing.T) {
 		{path{budget: 600, saved: 1, unacked: bulkUnacked}, false},
 	} {
 		s.path = tt.path // of this tick
-		s.path.tick = h.sim.Tick()
+		s.path.tick = h.main.sim.Tick()
 		if _, got := s.wanted(0); got != tt.want {
 			t.Errorf("%+v: a chunk is wanted: %v", tt.path, got)
 		}

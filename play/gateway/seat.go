@@ -11,7 +11,9 @@ import (
 // type of seat, which embeds this one. The hub owns all fields except waiting.
 type Seat struct {
 	dialect Dialect
-	own     waiter // the dialect's own seat, which embeds this one
+	own     client // the dialect's own seat, which embeds this one
+	room    *Room  // nil until its pass has led it there
+	side    *side  // of the room, while it sits there
 	waiting int    // requests in the inbox; under its lock
 
 	// What the dialect knows before it asks to enter.
@@ -30,12 +32,13 @@ type Seat struct {
 	chat     allowance
 	terrain  allowance
 	asked    []chunkAsk
-	asking   bool        // it is among the hub's askers
+	asking   bool        // it is among the room's askers
 	granted  int         // chunks that it may be sent in this tick
 	number   uint16      // reserved for its own entity, 0 if none is
 	reserved bool        // and no player has joined with it
 	held     []heldInput // for ticks that the world has yet to come to
 	results  []result
+	handled  int  // requests of this tick
 	answers  bool // this tick has done something that it asked for
 	estimate Path // of its path, as of the last tick
 }

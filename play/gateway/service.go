@@ -16,7 +16,7 @@ type service struct {
 
 // newService has the costs of fields counted by their sizes.
 func newService(h *Hub, name string, size fieldSize) service {
-	return service{hub: h, name: name, costs: newFieldCosts(h.sim.Schema(), size)}
+	return service{hub: h, name: name, costs: newFieldCosts(h.Schema(), size)}
 }
 
 // Name returns the dialect's name.
@@ -34,6 +34,6 @@ func (d *service) visit(fn func()) {
 
 // FieldBytes returns the bytes of entities' fields that were sent.
 func (d *service) FieldBytes() (b FieldBytes) {
-	_ = d.loop(func() { b = d.costs.bytes(d.hub.sim.Schema()) }) // a closed server has none
+	_ = d.loop(func() { b = d.costs.bytes(d.hub.Schema()) }) // a closed server has none
 	return b
 }

@@ -114,7 +114,7 @@ func slowRealm(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, c
 	d := plainRealm(h, nil)
 	until := live(t, h)
 	p := &slowPlayer{angles: map[float32]bool{}}
-	config := core.Config{Schema: must(schema.Realm(h.sim.Schema())), TickRate: h.cfg.TickRate}
+	config := core.Config{Schema: must(schema.Realm(h.main.sim.Schema())), TickRate: h.cfg.TickRate}
 	c := must(realm.Dial(t.Context(), narrowLink(t, d.Addr().String(), rate), realm.Config{Config: config, Plain: true, NoTime: true}))
 	var own uint16
 	follow(t, c.Close, c.Events(), func(ev realm.Event) {
@@ -148,7 +148,7 @@ func slowRealm(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, c
 		return c.Update(core.Entity{ID: own, Has: core.HasSpeedAngle | core.HasSpeedNorm, SpeedAngle: angle, SpeedNorm: 1})
 	}
 	p.path = func() (*path, pace.Estimate) {
-		for _, s := range h.seats[d.Name()] {
+		for _, s := range h.main.side(d).seats {
 			seat := s.own.(*realmSeat)
 			return &seat.path, seat.conn.Path()
 		}
@@ -162,7 +162,7 @@ func slowDuplex(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, 
 	until := live(t, h)
 	p := &slowPlayer{angles: map[float32]bool{}}
 	// Nobody answers at the feed of the link, so main carries everything.
-	c := must(duplex.Dial(t.Context(), narrowLink(t, d.Addr().String(), rate), duplex.Config{Schema: schema.Duplex(h.sim.Schema()), FeedWait: time.Millisecond}))
+	c := must(duplex.Dial(t.Context(), narrowLink(t, d.Addr().String(), rate), duplex.Config{Schema: schema.Duplex(h.main.sim.Schema()), FeedWait: time.Millisecond}))
 	own := c.Player()
 	follow(t, c.Close, c.Events(), func(ev duplex.Event) {
 		p.mu.Lock()
@@ -187,7 +187,7 @@ func slowDuplex(t *testing.T, h *Hub, rate int) (*slowPlayer, func(what string, 
 		return c.Update(own, binary.BigEndian.AppendUint32(b, math.Float32bits(1)))
 	}
 	p.path = func() (*path, pace.Estimate) {
-		for _, s := range h.seats[d.Name()] {
+		for _, s := range h.main.side(d).seats {
 			seat := s.own.(*duplexSeat)
 			return &seat.path, seat.conn.Path()
 		}
@@ -220,8 +220,8 @@ func TestAPlayerBehindASlowLinkPlays(t *testing.T) {
 			for i := range steps {
 				for start := h.Stats().Ticks; h.Stats().Ticks < start+6; {
 					if err := h.Do(func() {
-						if at, _ := p.path(); at != nil && h.sim.Tick() != ticks {
-							ticks = h.sim.Tick()
+						if at, _ := p.path(); at != nil && h.main.sim.Tick() != ticks {
+							ticks = h.main.sim.Tick()
 							waiting = append(waiting, at.unacked)
 						}
 					}); err != nil {

@@ -425,7 +425,7 @@ func (s *slowRealmServer) Turn(now time.Time, heard func(from netip.AddrPort, st
 
 func (s *slowRealmServer) Tick(now time.Time) {
 	s.Advance(now)
-	s.hub.due = now
+	s.hub.main.due = now
 	if err := s.hub.Tick(); err != nil {
 		panic(err)
 	}

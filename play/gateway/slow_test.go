@@ -110,7 +110,7 @@ type slowSight struct {
 }
 
 func newSlowSight() slowSight {
-	return slowSight{must(New(Config{Game: world.Game{Kinds: world.Kinds(slowWalker{}), Step: func(*world.World, []world.Input) {}}})).sim.Schema(), map[int]kit.SlowWalker{}}
+	return slowSight{must(New(Config{Game: world.Game{Kinds: world.Kinds(slowWalker{}), Step: func(*world.World, []world.Input) {}}})).main.sim.Schema(), map[int]kit.SlowWalker{}}
 }
 
 func (s *slowSight) Walker(i int) (kit.SlowWalker, bool) {

@@ -138,8 +138,8 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 			}
 			written <- struct{}{}
 			settle(t, h)
-			if len(h.players) != 0 || s.number != 0 || h.crowd.Of(s.from) != 0 {
-				t.Fatalf("of who left there is %d, number %d", len(h.players), s.number)
+			if len(h.main.players) != 0 || s.number != 0 || h.crowd.Of(s.from) != 0 {
+				t.Fatalf("of who left there is %d, number %d", len(h.main.players), s.number)
 			}
 		}
 		one := must(d.show(h, ticket))
@@ -176,16 +176,16 @@ func TestWhoLeavesMakesNoTicketOfAnotherGood(t *testing.T) {
 	var seats [3]*Seat
 	for i := range seats {
 		p := must(h.gate.Judge(netip.MustParseAddr("192.0.2.1"), ticket))
-		seats[i] = &Seat{dialect: d, from: netip.MustParseAddr("192.0.2.1"), pass: p}
-		seats[i].own = seats[i]
+		seats[i] = d.chair()
+		seats[i].from, seats[i].pass = netip.MustParseAddr("192.0.2.1"), p
 	}
-	h.enter(seats[0], "")
-	h.leave(seats[0])
+	h.main.enter(seats[0], "")
+	h.main.leave(seats[0])
 	patient.Until(t, "the write has failed", func() bool { return h.gate.Stats().Unkept == 1 })
-	h.enter(seats[1], "") // which learns what became of the first
-	h.enter(seats[2], "")
+	h.main.enter(seats[1], "") // which learns what became of the first
+	h.main.enter(seats[2], "")
 	settle(t, h)
-	if in := len(h.players); in != 1 || seats[2].kicked != string(RefusedUsed) {
+	if in := len(h.main.players); in != 1 || seats[2].kicked != string(RefusedUsed) {
 		t.Errorf("one ticket let in %d; the third is told %q", in, seats[2].kicked)
 	}
 }

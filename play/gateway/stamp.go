@@ -86,16 +86,27 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 	}
 }
 
-// publish tells the spectators what the tick brought.
-func (d *Stamp) publish(h *Hub) {
-	if !d.open {
+// stampStage is a room over stamp.
+type stampStage struct {
+	*side
+	d *Stamp
+}
+
+func (d *Stamp) stage(s *side) stage { return stampStage{s, d} }
+
+func (x stampStage) publish() {
+	if !x.d.open {
 		return
 	}
-	seats := h.seats[d.Name()]
-	for i := range seats {
-		d.tell(h.inTurn(seats, i).own.(*stampSeat))
+	for i := range x.seats {
+		x.d.tell(x.inTurn(i).own.(*stampSeat))
 	}
 }
+
+func (x stampStage) end() {}
+
+// refuse closes the connection: stamp has no words.
+func (s *stampSeat) refuse(why string) { s.conn.Close(why) }
 
 func (d *Stamp) tell(s *stampSeat) {
 	if s.kicked != "" {

@@ -100,7 +100,7 @@ func TestTheWindowClientPlaysTenMinutes(t *testing.T) {
 		}
 		t.Logf("%s: told %d times where it is, %d of them far away; %d throws done, %d came to nothing; told its cooldown %d times; %d chunks", c.name, c.told, c.jumps, c.done, c.denied, c.countdown, len(c.land))
 	}
-	t.Logf("%d ticks, %d log-ins behind the clock; refused: %v", w.n, visits, w.h.sim.Stats().Refused)
+	t.Logf("%d ticks, %d log-ins behind the clock; refused: %v", w.n, visits, w.h.main.sim.Stats().Refused)
 }
 
 // It freezes at no wall: steered by keys alone, against walls above and to the right, it is told cells that are free for it; says them; and
@@ -208,7 +208,7 @@ func TestTheWindowClientSaysWhatItWasTold(t *testing.T) {
 		ann.put(float64(64*(n%7-3))+.5, float64(64*(n%5-2))+.5) // no block is there
 		w.run(50)
 		if got := w.h.stats.RefusedInputs - refused; got > 0 {
-			t.Errorf("put %d: what it was told, it said, and was refused %d times: %v", n, got, w.h.sim.Stats().Refused)
+			t.Errorf("put %d: what it was told, it said, and was refused %d times: %v", n, got, w.h.main.sim.Stats().Refused)
 		}
 		if ann.told != told+1 {
 			t.Errorf("put %d: it was told %d times where it is", n, ann.told-told)
@@ -257,7 +257,7 @@ func TestTheWindowClientIsCorrectedOnce(t *testing.T) {
 			causes[n].do()
 			w.run(200)
 			if got := ann.told - told; got > causes[n].most || got == 0 && n < 2 {
-				t.Errorf("seed %d: %s: it is told %d times where it is; refused: %v", seed, causes[n].what, got, w.h.sim.Stats().Refused)
+				t.Errorf("seed %d: %s: it is told %d times where it is; refused: %v", seed, causes[n].what, got, w.h.main.sim.Stats().Refused)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func (w *windowWorld) tick() {
 	}
 	w.mux.HandleTimeout(w.now)
 	w.events()
-	w.h.due, w.h.now = w.now.Add(-w.behind), w.now
+	w.h.main.due, w.h.main.now, w.h.now = w.now.Add(-w.behind), w.now, w.now
 	if w.behind < windowTick {
 		if err := w.h.Tick(); err != nil {
 			w.t.Fatal(err)
@@ -132,7 +132,7 @@ func (w *windowWorld) catchesUp() {
 	w.t.Helper()
 	for w.behind > 0 {
 		w.behind -= windowTick
-		w.h.due, w.h.now = w.now.Add(-w.behind), w.now
+		w.h.main.due, w.h.main.now, w.h.now = w.now.Add(-w.behind), w.now, w.now
 		if err := w.h.Tick(); err != nil {
 			w.t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func (w *windowWorld) catchesUp() {
 
 // will has the game do something at the next tick.
 func (w *windowWorld) will(do func(*world.World)) {
-	w.deeds = append(w.deeds, windowDeed{w.h.sim.Tick(), do})
+	w.deeds = append(w.deeds, windowDeed{w.h.main.sim.Tick(), do})
 }
 
 func (w *windowWorld) events() {
@@ -423,7 +423,7 @@ func (c *windowClient) hear(e core.Entity, counts bool) {
 			c.jumps++
 			c.calm = max(c.calm, c.w.n+windowCalm)
 		} else if c.w.n >= c.calm && !c.keysOnly {
-			c.fail("it is told to be at (%v, %v), and nothing that it said was wrong; refused: %v", x, y, c.w.h.sim.Stats().Refused)
+			c.fail("it is told to be at (%v, %v), and nothing that it said was wrong; refused: %v", x, y, c.w.h.main.sim.Stats().Refused)
 		}
 	}
 	c.x, c.y = x, y
@@ -490,9 +490,9 @@ func (c *windowClient) throw(angle float32) {
 
 // put has the game put it somewhere else.
 func (c *windowClient) put(x, y float64) {
-	id := c.w.h.sim.ByWire(c.own)
+	id := c.w.h.main.sim.ByWire(c.own)
 	c.w.will(func(sim *world.World) { sim.Place(id, x, y) })
 }
 
 // body is what the world has of its own entity.
-func (c *windowClient) body() *world.Body { return c.w.h.sim.World().Body(c.w.h.sim.ByWire(c.own)) }
+func (c *windowClient) body() *world.Body { return c.w.h.main.sim.World().Body(c.w.h.main.sim.ByWire(c.own)) }

@@ -31,4 +31,8 @@ func (h *Hub) play(fn func()) {
 }
 
 // Playing reports whether the game is the caller: Step, Terrain, or a function given to Do.
-func (h *Hub) Playing() bool { return h.playing.Load() == goroutine() }
+func (h *Hub) Playing() bool {
+	id := goroutine()
+	_, works := h.workers.ids.Load(id)
+	return works || h.playing.Load() == id
+}

@@ -228,7 +228,7 @@ func beLoadServer(text string) error {
 		}
 		if in.Text() == loadChatter {
 			for range 100 {
-				s.Broadcast("so many words")
+				s.Broadcast("", "so many words")
 			}
 		}
 		if to, ok := strings.CutPrefix(in.Text(), loadJump+" "); ok {

@@ -1,0 +1,235 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"parley/internal/pace"
+	"parley/world"
+)
+
+// Settings are what a room is opened with. The zero Settings, with a name, are usable.
+type Settings struct {
+	// Name is 1 to 32 of a-z, 0-9 and -.
+	Name string
+
+	// Seed is the seed of the room's terrain and random numbers.
+	Seed uint64
+
+	// Mode is a text that the game reads with World.Mode.
+	Mode string
+
+	// MaxPlayers bounds the players of the room, those who are away included. Default: Config.MaxPlayers.
+	MaxPlayers int
+
+	// Closed admits only players with a ticket for the room, and the accounts in Accounts.
+	Closed   bool
+	Accounts []string
+
+	// Idle is how long the room stays when it is empty. Default: for ever for main, one minute for others. Negative means for
+	// ever.
+	Idle time.Duration
+}
+
+// MainRoom is the room that every hub has: that of players without a pass, and of tickets that name no room.
+const MainRoom = "main"
+
+var roomName = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+
+// check refuses settings that no room can have.
+func (s *Settings) check() error {
+	switch {
+	case !roomName.MatchString(s.Name):
+		return fmt.Errorf("gateway: a room named %q: a name has 1 to 32 of a-z, 0-9 and -", s.Name)
+	case s.MaxPlayers < 0 || s.MaxPlayers > world.MaxPlayers:
+		return fmt.Errorf("gateway: room %s: MaxPlayers must be 1 to %d, or 0 for the server's, not %d", s.Name, world.MaxPlayers, s.MaxPlayers)
+	}
+	return nil
+}
+
+// Room is a running world with its players. The hub's goroutine owns it, but for the time in which a worker runs its step.
+type Room struct {
+	hub      *Hub
+	settings Settings
+	sim      *world.Sim
+	sides    []*side // by the order of the hub's dialects; nil until somebody has come over the dialect
+	players  map[world.PlayerID]*Player
+	names    map[string]int  // how many players have a name, by its key
+	entering int             // players whose tickets are being spent
+	said     []Line          // since the last tick
+	came     []time.Duration // when the inputs of this tick did: maxRequests for each seat at most, and what it held
+	holders  []*Seat         // whose inputs are for ticks that the world has yet to come to
+	askers   []*Seat         // who wait for terrain, the next to be served first
+	served   []*Seat         // of them, in this tick
+	land     land
+
+	state   roomState
+	later   []func()      // what is to be done when the room is quiet again
+	skipped uint64        // ticks that were let go
+	due     time.Time     // when the tick was due that is being run; zero in a hub that does not run
+	now     time.Time     // when it began
+	next    time.Time     // when the next is due
+	behind  time.Duration // the clock, after the last tick
+	found   time.Time     // when it was first more than shedBehind
+	empty   time.Time     // since when nobody is there
+	times   Times
+	counted world.Stats // when the room was last quiet
+
+	slot       int           // which part of the period its ticks are in
+	tick       uint64        // that is being run
+	looks      int           // how often the hub has looked at this step, see watch
+	emptyTicks int           // ticks without anybody
+	err        error         // what the step ended with
+	worker     atomic.Uint64 // the goroutine that runs its step
+	working    atomic.Bool   // and it does
+	fate       atomic.Int32  // of the step
+}
+
+// roomState is what a room is at.
+type roomState uint8
+
+const (
+	roomQuiet    roomState = iota // between two ticks
+	roomAsleep                    // quiet, and nobody is there: it has no ticks
+	roomStepping                  // a worker has it, and nobody else may touch its world
+	roomRan                       // its step is done, and players have yet to be told
+	roomEnded                     // it is no room of the hub any more
+)
+
+// side is a room towards one dialect: who plays in it over the dialect, and what the dialect keeps of the room.
+type side struct {
+	room    *Room
+	dialect Dialect
+	seats   []*Seat // that have entered
+	stage   stage
+}
+
+// stage is what a dialect keeps of a room. Its methods are called while the loop of the dialect stands still.
+type stage interface {
+	// publish tells the players of the side what the last tick brought. The hub waits for it and changes nothing meanwhile, but
+	// the other dialects may publish at the same time: it may read the room and its world, and change what is its own, its
+	// players' views for one.
+	publish()
+
+	// end lets go of the room.
+	end()
+}
+
+// newRoom makes a room of settings that were checked.
+func (h *Hub) newRoom(s Settings) (*Room, error) {
+	s.MaxPlayers = cmp.Or(s.MaxPlayers, h.cfg.MaxPlayers)
+	if s.Idle == 0 && s.Name != MainRoom {
+		s.Idle = defaultIdle
+	}
+	c := h.cfg.World
+	c.Seed, c.Mode = s.Seed, s.Mode
+	sim, err := world.New(h.cfg.Game, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Room{
+		hub: h, settings: s, sim: sim, land: land{sim: sim, chunks: map[world.ChunkPlace][]byte{}},
+		sides: make([]*side, len(h.dialects)), players: map[world.PlayerID]*Player{}, names: map[string]int{},
+	}, nil
+}
+
+// Name returns the room's name.
+func (r *Room) Name() string { return r.settings.Name }
+
+// Settings returns what the room was opened with, with defaults filled in.
+func (r *Room) Settings() Settings { return r.settings }
+
+// Sim returns the room's world. Use it in Do, or before Run.
+func (r *Room) Sim() *world.Sim { return r.sim }
+
+// side returns the room's side towards a dialect, and makes it if nobody has come over the dialect yet.
+func (r *Room) side(d Dialect) *side {
+	at := r.hub.place(d)
+	for len(r.sides) <= at {
+		r.sides = append(r.sides, nil)
+	}
+	if r.sides[at] == nil {
+		r.sides[at] = &side{room: r, dialect: d}
+	}
+	return r.sides[at]
+}
+
+// furnish makes the stages of sides to which somebody has come. It is called while all loops stand still.
+func (r *Room) furnish() {
+	for _, s := range r.sides {
+		if s != nil && s.stage == nil {
+			s.stage = s.dialect.stage(s)
+		}
+	}
+}
+
+// inTurn returns the i-th of the seats that is told in this tick: see pace.InTurn.
+func (s *side) inTurn(i int) *Seat {
+	return s.seats[pace.InTurn(s.room.sim.Tick(), i, len(s.seats))]
+}
+
+// mirror returns a view of the whole world, for a dialect that keeps one copy of it for all its clients.
+func (r *Room) mirror() *world.View {
+	return r.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true, Copy: true})
+}
+
+// idle reports whether nobody looks at a dialect's copy of the world, so that it may stay as it is. Once a second it may not:
+// it holds the numbers of what is gone.
+func (s *side) idle() bool {
+	return len(s.seats) == 0 && s.room.sim.Tick()%uint64(s.room.hub.cfg.TickRate) != 0
+}
+
+// quiet reports whether the room's world may be touched: no worker has it.
+func (r *Room) quiet() bool { return r.state < roomStepping }
+
+// do has something done with the room's world: now, or when its step has ended.
+func (r *Room) do(fn func()) {
+	if r.quiet() {
+		fn()
+		return
+	}
+	r.later = append(r.later, fn)
+}
+
+// keepForLater keeps a request for a room that a worker has.
+func (r *Room) keepForLater(q *request) {
+	kept := *q
+	kept.line = bytes.Clone(q.line) // the inbox's is good for this turn
+	r.later = append(r.later, func() { r.handle(&kept) })
+}
+
+// isEmpty reports whether nobody plays, watches, is away or comes in.
+func (r *Room) isEmpty() bool {
+	if len(r.players)+r.entering > 0 {
+		return false
+	}
+	for _, s := range r.sides {
+		if s != nil && len(s.seats) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// wake has an empty room have ticks again.
+func (r *Room) wake() {
+	if r.state == roomAsleep {
+		r.state = roomQuiet
+		r.hub.schedule(r)
+	}
+}
+
+// Errors of rooms.
+var (
+	// ErrRoomThere means that there is a room of that name.
+	ErrRoomThere = errors.New("gateway: there is a room of that name")
+	// ErrNoRoom means that there is no room of that name.
+	ErrNoRoom = errors.New("gateway: no such room")
+	// ErrRooms means that the hub has as many rooms as it may.
+	ErrRooms = errors.New("gateway: there are as many rooms as there may be")
+)

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"parley/world"
+)
+
+// begin prepares a tick: what waited for it comes first.
+func (r *Room) begin() {
+	if r.isEmpty() {
+		r.emptyTicks++
+	}
+	r.release()
+	for _, side := range r.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
+			s.chat.grow(chatRate, r.hub.cfg.TickRate)
+			s.terrain.grow(terrainRate, r.hub.cfg.TickRate)
+			s.handled = 0
+		}
+	}
+}
+
+// handle does what a seat of the room asks for. The room is quiet.
+func (r *Room) handle(q *request) {
+	s := q.seat
+	switch {
+	case q.ask == askLeave:
+		r.leave(s)
+	case s.player == nil || s.left:
+		r.hub.stats.EarlyInput++
+	case q.tick > r.sim.Tick()+world.MaxAhead:
+		r.hold(q)
+	case q.ask == askSteer:
+		r.came = append(r.came, q.at)
+		s.answers = true
+		r.steer(s, q)
+	case q.ask == askAct:
+		r.came = append(r.came, q.at)
+		s.answers = true
+		r.judge(s, q.tag, r.sim.Act(s.player.ID, r.tickOf(q), q.action, q.params[:len(q.action.Fields)], q.tag))
+	case q.ask == askSay:
+		s.answer(q.tag, r.say(s, q.line))
+	case q.ask == askTerrain:
+		r.wants(s, q.place, q.tag)
+	case q.ask == askCorrect:
+		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
+	}
+}
+
+// tickOf returns the tick that an input is for.
+func (r *Room) tickOf(q *request) uint64 {
+	if q.tick == 0 {
+		return r.sim.Tick()
+	}
+	return q.tick
+}
+
+func (r *Room) steer(s *Seat, q *request) {
+	if q.entity != 0 {
+		q.steer.Entity = r.sim.ByWire(q.entity)
+	}
+	if why := r.sim.Steer(s.player.ID, r.tickOf(q), q.steer, q.tag); why.Refused() {
+		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
+		r.judge(s, 0, why)
+	}
+}
+
+// judge counts a refusal. What is accepted so far has its result after the step.
+func (r *Room) judge(s *Seat, tag uint32, why world.Reason) {
+	if why.Refused() {
+		r.hub.stats.RefusedInputs++
+		s.answer(tag, why)
+	}
+}
+
+// errLeft is what the step of a game ends with that ends its goroutine.
+var errLeft = errors.New("gateway: the game ended the goroutine that runs it")
+
+// step runs the game, and contains its panic. A worker calls it.
+func (r *Room) step() (err error) {
+	err = errLeft
+	defer func() {
+		if why := recover(); why != nil {
+			r.hub.log.Error("the game panicked", "room", r.Name(), "tick", r.sim.Tick(), "panic", why, "stack", string(debug.Stack()))
+			err = fmt.Errorf("gateway: room %s: the game panicked at tick %d: %v", r.Name(), r.sim.Tick(), why)
+		}
+		r.err = err
+	}()
+	r.sim.Advance()
+	return nil
+}
+
+// settle looks at what the tick brought that is the same for all dialects.
+func (r *Room) settle() {
+	for _, ev := range r.sim.Events() {
+		p := r.players[ev.Player]
+		switch {
+		case p == nil:
+		case ev.Kind == world.InputRefused:
+			r.hub.stats.RefusedInputs++
+			if ev.Input == world.Steer { // who may not throw is where it says all the same
+				p.seat.view.Refused(ev.Entity, ev.Tick)
+			}
+			p.seat.answer(ev.Tag, ev.Reason)
+		case ev.Kind == world.ActionDone:
+			p.seat.answer(ev.Tag, world.Accepted)
+		}
+	}
+}
+
+// told forgets what all players were told of: the tick is over.
+func (r *Room) told() {
+	for _, side := range r.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
+			s.results, s.answers = s.results[:0], false
+		}
+	}
+	r.said = r.said[:0]
+	r.hub.stats.Ticks++
+	if len(r.came) > 0 {
+		now := sinceStart()
+		for _, at := range r.came { // how long the inputs have waited until all players were told
+			r.hub.stats.InputSeconds.Add(now - at)
+		}
+		r.came = r.came[:0]
+	}
+	r.state = roomQuiet
+	later := r.later
+	r.later = nil
+	for _, fn := range later {
+		fn()
+	}
+}

@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Open opens a room. Call it in Do, or before Run.
+func (h *Hub) Open(s Settings) (*Room, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.rooms[s.Name] != nil:
+		return nil, fmt.Errorf("%w: %s", ErrRoomThere, s.Name)
+	case len(h.rooms) >= h.cfg.MaxRooms:
+		return nil, fmt.Errorf("%w: %d", ErrRooms, h.cfg.MaxRooms)
+	}
+	r, err := h.newRoom(s)
+	if err != nil {
+		return nil, err
+	}
+	h.rooms[s.Name] = r
+	r.state, r.empty = roomAsleep, time.Now()
+	return r, nil
+}
+
+// CloseRoom ends a room, its players told. The main room stays. Call it in Do.
+func (h *Hub) CloseRoom(name string) error {
+	r := h.rooms[name]
+	switch {
+	case r == nil:
+		return fmt.Errorf("%w: %s", ErrNoRoom, name)
+	case r == h.main:
+		return errors.New("gateway: the room main ends with the server")
+	}
+	h.end(r, errRoomClosed)
+	return nil
+}
+
+var errRoomClosed = errors.New(roomClosed)
+
+// What players are told whose room ends.
+const (
+	roomClosed = "the room was closed"
+	roomBroke  = "the room has ended: its game failed"
+)
+
+// Room returns the room of a name, nil if there is none. Call it in Do.
+func (h *Hub) Room(name string) *Room { return h.rooms[name] }
+
+// Rooms returns all rooms, by name. Call it in Do.
+func (h *Hub) Rooms() []*Room {
+	list := make([]*Room, 0, len(h.rooms))
+	for _, r := range h.rooms {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b *Room) int { return strings.Compare(a.Name(), b.Name()) })
+	return list
+}
+
+// end takes a room from the hub. Its players are told with the next visit. Its world is not touched any more: a worker may
+// still have it.
+func (h *Hub) end(r *Room, why error) {
+	if r.quiet() {
+		st := r.sim.Stats()
+		h.past.Add(&st)
+	}
+	r.state, r.err = roomEnded, why
+	delete(h.rooms, r.Name())
+	if i := slices.Index(h.awake, r); i >= 0 {
+		h.awake = slices.Delete(h.awake, i, i+1)
+	}
+	h.leaving = append(h.leaving, r)
+	if r == h.main {
+		h.failed = why
+	}
+	later := r.later
+	r.later = nil
+	for _, fn := range later { // who waits for the room to be quiet is not kept waiting
+		fn()
+	}
+}
+
+// dismiss tells those who are not let in why, and the players of rooms that have ended. It is called while all loops stand
+// still.
+func (h *Hub) dismiss() {
+	for i, s := range h.refused {
+		if !s.left {
+			s.own.refuse(s.kicked)
+		}
+		h.refused[i] = nil
+	}
+	h.refused = h.refused[:0]
+	for i, r := range h.leaving {
+		r.dismiss()
+		h.leaving[i] = nil
+	}
+	h.leaving = h.leaving[:0]
+}
+
+// dismiss tells all players of a room that it has ended.
+func (r *Room) dismiss() {
+	why := roomBroke
+	if r.err == errRoomClosed {
+		why = roomClosed
+	}
+	for _, side := range r.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
+			s.left = true
+			if s.counted {
+				r.hub.crowd.Leave(s.from)
+			}
+			s.own.refuse(why)
+		}
+		side.seats = nil
+		if side.stage != nil {
+			side.stage.end()
+		}
+	}
+	r.hub.players -= len(r.players)
+	r.sides, r.players = nil, nil
+}
+
+// rest has empty rooms sleep, and ends those that have been empty for long enough.
+func (h *Hub) rest(now time.Time) {
+	for i := 0; i < len(h.awake); i++ {
+		r := h.awake[i]
+		if !r.quiet() || !r.isEmpty() {
+			r.emptyTicks = 0
+			continue
+		}
+		if r.emptyTicks < ticksUntilSleep {
+			continue
+		}
+		r.state, r.empty = roomAsleep, now
+		h.awake = slices.Delete(h.awake, i, i+1)
+		i--
+	}
+	if now.Sub(h.swept) < time.Second {
+		return
+	}
+	h.swept = now
+	for _, r := range h.rooms {
+		if r.state == roomAsleep && r.settings.Idle > 0 && now.Sub(r.empty) >= r.settings.Idle {
+			h.end(r, errRoomClosed)
+		}
+	}
+}
+
+// lost returns why the game is over: its main room failed, and there is no other.
+func (h *Hub) lost() error {
+	if len(h.rooms) > 0 {
+		return nil
+	}
+	return h.failed
+}
+
+// Degraded returns what is wrong with the rooms, nil if nothing is. Any goroutine may call it.
+func (h *Hub) Degraded() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.wrong
+}
