@@ -64,8 +64,10 @@ func (h *Hub) loop(ctx context.Context) error {
 func (h *Hub) wakeAt() time.Time {
 	next := time.Now().Add(leastTurn)
 	for _, r := range h.awake {
-		if r.quiet() && r.next.Before(next) {
-			next = r.next
+		if at := r.next; r.quiet() && at.Before(next) {
+			next = at
+		} else if at := h.watched.Add(watchEvery); r.state == roomStepping && at.Before(next) {
+			next = at
 		}
 	}
 	return next

@@ -111,7 +111,7 @@ const (
 	leastSlot = 5 * time.Millisecond
 
 	// leastTurn is how often the hub looks around when no tick is due.
-	leastTurn = time.Second / 4
+	leastTurn = time.Second
 
 	// A step that was seen spinLooks times, watchEvery apart, does not end: its room is given up. "One that spins is found within
 	// 2 s."

@@ -62,7 +62,9 @@ func TestDoDoesNotWaitForItself(t *testing.T) {
 			}
 			step(w, in)
 		}
-		h, _ = newDesk(t, Config{Game: g})
+		var d *desk
+		h, d = newDesk(t, Config{Game: g})
+		d.sit("ann") // an empty room sleeps
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- h.Run(ctx) }()

@@ -46,11 +46,12 @@ func (h *Hub) employ() (dismiss func()) {
 func (h *Hub) addWorker() {
 	w := &h.workers
 	w.group.Add(1)
+	work := w.work
 	go func() {
 		id := goroutine()
 		w.ids.Store(id, true)
 		defer w.ids.Delete(id)
-		for r := range w.work {
+		for r := range work {
 			r.worker.Store(id)
 			if !h.stepOn(r) {
 				return
