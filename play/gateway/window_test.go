@@ -495,4 +495,6 @@ func (c *windowClient) put(x, y float64) {
 }
 
 // body is what the world has of its own entity.
-func (c *windowClient) body() *world.Body { return c.w.h.main.sim.World().Body(c.w.h.main.sim.ByWire(c.own)) }
+func (c *windowClient) body() *world.Body {
+	return c.w.h.main.sim.World().Body(c.w.h.main.sim.ByWire(c.own))
+}
