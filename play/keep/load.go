@@ -195,7 +195,6 @@ func (l *loading) firstTick(name string) (tick uint64, ok bool) {
 // heal: a server that was killed goes on in a new one.
 func (l *loading) readSegment(begin uint64) error {
 	name := tickName(logPrefix, begin)
-	l.furthest = max(l.furthest, begin)
 	f, err := l.shelf.disk.Read(l.path(name))
 	if err != nil {
 		return fmt.Errorf("keep: room %q: its log cannot be read: %w", l.name, err)
@@ -205,12 +204,14 @@ func (l *loading) readSegment(begin uint64) error {
 	if errors.Is(err, world.ErrVersion) {
 		return fmt.Errorf("keep: room %q is kept in another version of the format: start the version of parley that wrote it, or move %s away to begin anew: %w", l.name, l.dir, err)
 	}
+	if err == nil {
+		if h := in.Head(); h.Name != l.head.Name || h.Config != l.head.Config {
+			err = fmt.Errorf("%w: it is of another room", world.ErrDamaged)
+		}
+	}
 	if err != nil {
 		l.wound(name, 0, err)
-		return nil
-	}
-	if h := in.Head(); h.Name != l.head.Name || h.Config != l.head.Config {
-		l.wound(name, 0, fmt.Errorf("%w: it is of another room", world.ErrDamaged))
+		l.furthest = max(l.furthest, begin) // who knows what it had
 		return nil
 	}
 	for {

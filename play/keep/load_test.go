@@ -134,6 +134,9 @@ func TestDamagedFiles(t *testing.T) {
 		{"the last segment is missing: nothing says that it was", func(m *memory) { m.drop(l, 2) }, 200, ""},
 		{"all segments are missing: the snapshot is newer", func(m *memory) { m.drop(l, 0, 1, 2) }, 200, ""},
 		{"a snapshot and a segment are missing", func(m *memory) { m.drop(l, 1); m.drop(s, 1) }, 0, "move the files in /data/rooms/main away that are newer than tick 100"},
+		{"a segment whose snapshot has not got its name, after much that was dropped", func(m *memory) {
+			m.names["/data/rooms/main/"+tickName(l, 900)] = &inode{data: p.sim.AppendHead(nil)}
+		}, 300, ""},
 		{"the settings are damaged", func(m *memory) { flip(m.find(t, settingsName, 0), 14) }, 300, "the settings of a room are lost"},
 		{"the settings are missing", func(m *memory) { m.drop(settingsName, 0) }, 300, "the settings of a room are lost"},
 		{"a snapshot of another format", func(m *memory) { m.find(t, s, 1).data[8] = 9 }, 0, "another version of the format: start the version of parley that wrote it"},
@@ -187,7 +190,9 @@ func TestAnyDamage(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			damage(r, m)
 		}
-		s, sim, _, _, err := loadFrom(t, m, game())
+		m = m.copy() // what is damaged is so on disk, too
+		was := m.copy()
+		s, sim, _, log, err := loadFrom(t, m, game())
 		if err != nil {
 			refused++
 			if !strings.Contains(err.Error(), "/data/rooms/main") && !strings.Contains(err.Error(), "never kept") {
@@ -212,9 +217,10 @@ func TestAnyDamage(t *testing.T) {
 			again.tick()
 			h.settle()
 		}
-		_, sim, _, _, err = loadFrom(t, m.restart(true), game())
-		if err != nil || sim.Tick() < now || sim.World().Hash() != again.hashes[sim.Tick()] {
-			t.Fatalf("it went on at tick %d, and then: %v, %v", now, sim, err)
+		left := m.restart(true)
+		_, sim, _, then, err := loadFrom(t, left, game())
+		if err != nil || sim.Tick() < now || sim.Tick() >= uint64(len(again.hashes)) || sim.World().Hash() != again.hashes[sim.Tick()] {
+			t.Fatalf("%q went on at tick %d: %s\nthen %q: %v, %s", was.files(), now, log, left.files(), err, then)
 		}
 	}
 	t.Logf("%d went on, %d were refused", went, refused)
