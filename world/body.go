@@ -158,7 +158,12 @@ func (w *World) hits(x, y float64, h Hitbox) bool {
 	if h.radius == 0 {
 		return w.solidBox(x-h.halfWidth, y-h.halfHeight, x+h.halfWidth, y+h.halfHeight)
 	}
-	for row := int(math.Floor(y - h.radius)); row <= int(math.Floor(y+h.radius)); row++ {
+	first, last := int(math.Floor(y-h.radius)), int(math.Floor(y+h.radius))
+	c := w.terrain.only(int(math.Floor(x-h.radius)), first, int(math.Floor(x+h.radius)), last)
+	if c != nil && !c.filled {
+		return false
+	}
+	for row := first; row <= last; row++ {
 		// The widest part of the circle within this row of cells. Where that is at the upper border,
 		// which is not the row's, the circle comes close to it and no further.
 		bottom, top := float64(row), float64(row+1)
@@ -168,11 +173,15 @@ func (w *World) hits(x, y float64, h Hitbox) bool {
 			continue
 		}
 		half := math.Sqrt(rest)
-		right := int(math.Floor(x + half))
+		left, right := int(math.Floor(x-half)), int(math.Floor(x+half))
 		if y >= top {
 			right = int(math.Ceil(x+half)) - 1
 		}
-		if w.terrain.solidSpan(int(math.Floor(x-half)), right, row) {
+		if c == nil {
+			if w.terrain.solidSpan(left, right, row) {
+				return true
+			}
+		} else if left <= right && anyBit(&c.line(row&255).solid, left&255, right&255) {
 			return true
 		}
 	}

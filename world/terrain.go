@@ -317,6 +317,15 @@ func (t *terrain) solidSpan(x0, x1, y int) bool {
 	return false
 }
 
+// only returns the chunk that has all cells from (x0, y0) to (x1, y1), or nil if they are in several. Most outlines are in one.
+func (t *terrain) only(x0, y0, x1, y1 int) *chunk {
+	bx, by := x0>>8, y0>>8
+	if bx != x1>>8 || by != y1>>8 || bx != int(int16(bx)) || by != int(int16(by)) {
+		return nil
+	}
+	return t.chunkAt(int16(bx), int16(by))
+}
+
 // solidBox reports whether a cell from (x0, y0) to (x1, y1) is solid. What is beyond the numbers of the wire is solid.
 func (t *terrain) solidBox(x0, y0, x1, y1 int) bool {
 	if x0>>8 < math.MinInt16 || x1>>8 > math.MaxInt16 || y0>>8 < math.MinInt16 || y1>>8 > math.MaxInt16 {
