@@ -94,12 +94,12 @@ func (m *moment) empty() {
 // add takes an input. It is false if the player, or all of them, have as many as
 // may be; coming and going is never one too many.
 func (m *moment) add(in *Input) bool {
-	count, _ := m.counts.get(uint32(in.Player))
-	if (in.Kind == Steer || in.Kind == Act) && (count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
+	count := m.counts.at(uint32(in.Player))
+	if (in.Kind == Steer || in.Kind == Act) && (*count >= maxPlayerInputs || len(m.inputs) >= maxTickInputs) {
 		return false
 	}
-	in.order = uint8(min(count, maxPlayerInputs-1))
-	m.counts.put(uint32(in.Player), count+1)
+	in.order = uint8(min(*count, maxPlayerInputs-1))
+	*count++
 	m.order = append(m.order, uint64(in.Player)<<32|uint64(len(m.inputs)))
 	m.inputs = append(m.inputs, *in)
 	m.inputs[len(m.inputs)-1].keep(&m.params)

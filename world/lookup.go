@@ -1,5 +1,7 @@
 package world
 
+import "unsafe"
+
 // A lookup finds a number by an ID or by a slot, neither of them 0: open addressing
 // with linear probing, flat, without Go's map, whose growth allocates and whose order
 // is random. The zero value is empty.
@@ -10,12 +12,12 @@ type lookup[K ~uint32 | ~uint64] struct {
 }
 
 func (t *lookup[K]) reserve(n int) {
+	if 2*n <= len(t.keys) {
+		return
+	}
 	size := 16
 	for size < 2*n {
 		size *= 2
-	}
-	if size <= len(t.keys) {
-		return
 	}
 	old := *t
 	t.keys, t.vals, t.n = make([]K, size), make([]uint32, size), 0
@@ -26,7 +28,12 @@ func (t *lookup[K]) reserve(n int) {
 	}
 }
 
+// home returns where a key is put if that is free. Slots and players' numbers, which have 32 bits, are mostly in a row, and so
+// are their homes then: neighbours are in one line of the processor's cache.
 func (t *lookup[K]) home(key K) int {
+	if unsafe.Sizeof(key) == 4 {
+		return int(key) & (len(t.keys) - 1)
+	}
 	h := uint64(key) * 0x9e3779b97f4a7c15
 	return int(h>>32) & (len(t.keys) - 1)
 }
@@ -46,7 +53,10 @@ func (t *lookup[K]) get(key K) (uint32, bool) {
 }
 
 // put adds a key, or changes its number.
-func (t *lookup[K]) put(key K, v uint32) {
+func (t *lookup[K]) put(key K, v uint32) { *t.at(key) = v }
+
+// at returns the number of a key, which is added with 0 if it is not there. It is valid until the next key is.
+func (t *lookup[K]) at(key K) *uint32 {
 	t.reserve(t.n + 1)
 	i := t.home(key)
 	for t.keys[i] != 0 && t.keys[i] != key {
@@ -54,8 +64,9 @@ func (t *lookup[K]) put(key K, v uint32) {
 	}
 	if t.keys[i] == 0 {
 		t.n++
+		t.keys[i], t.vals[i] = key, 0
 	}
-	t.keys[i], t.vals[i] = key, v
+	return &t.vals[i]
 }
 
 // remove takes a key out and moves up those that stood behind it, so that no

@@ -18,18 +18,18 @@ type players struct {
 	list []Player
 
 	// index is where in the list a number with these low bits was last put: a guess that find checks, so
-	// that history copies the list alone, and none need be taken back. Its size is a power of 2.
+	// that history copies the list alone, and none need be taken back. Its size is a power of 2, at which no two
+	// of the list have the same low bits.
 	index []uint16
 }
 
 func (ps *players) find(p PlayerID) (int, bool) {
-	if len(ps.list) == 0 {
-		return 0, false
+	if n := len(ps.index); n > 0 {
+		if i := int(ps.index[int(p)&(n-1)]); i < len(ps.list) && ps.list[i].ID == p {
+			return i, true
+		}
 	}
-	if i := int(ps.index[int(p)&(len(ps.index)-1)]); i < len(ps.list) && ps.list[i].ID == p {
-		return i, true
-	}
-	return ps.search(p)
+	return 0, false
 }
 
 // search finds where a number is in the list, or would be.
@@ -61,16 +61,25 @@ func (ps *players) load(list []Player) {
 
 // reindex notes where those from i on are now.
 func (ps *players) reindex(i int) {
-	if len(ps.index) < 2*len(ps.list) {
-		size := 8
-		for size < 2*len(ps.list) {
-			size *= 2
-		}
-		ps.index, i = make([]uint16, size), 0
+	size := max(8, len(ps.index))
+	for !ps.place(i, size) {
+		size, i = 2*size, 0
+	}
+}
+
+// place is reindex with an index of a size. It is false if two would have the same place.
+func (ps *players) place(i, size int) bool {
+	if len(ps.index) != size {
+		ps.index = make([]uint16, size)
 	}
 	for ; i < len(ps.list); i++ {
-		ps.index[int(ps.list[i].ID)&(len(ps.index)-1)] = uint16(i)
+		at := int(ps.list[i].ID) & (size - 1)
+		if was := int(ps.index[at]); was != i && was < len(ps.list) && int(ps.list[was].ID)&(size-1) == at {
+			return false
+		}
+		ps.index[at] = uint16(i)
 	}
+	return true
 }
 
 func (ps *players) hash() uint64 {

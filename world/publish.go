@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // published is the world as clients are told of it: every field of every
@@ -138,9 +139,12 @@ func (p *published) take() int {
 	return p.take()
 }
 
+// slotsFor returns for how many slots there is room if so many are needed.
+func slotsFor(slots int) int { return (slots + 15) &^ 15 }
+
 // reach makes room for so many slots.
 func (p *published) reach(slots int) {
-	more := pagesFor(slots)*pageRows - len(p.slots)
+	more := slotsFor(slots) - len(p.slots)
 	if more <= 0 {
 		return
 	}
@@ -198,7 +202,7 @@ func (s *Sim) compare(i int, t *table, row int) {
 		p.global = append(p.global, uint32(i))
 		return
 	}
-	b := t.body(row)
+	b := (*Body)(unsafe.Add(ptr, t.kind.body))
 	e.x, e.y = b.X, b.Y
 	if b.jolted != e.jolt {
 		e.jolt, e.jolted = b.jolted, p.now

@@ -2,6 +2,7 @@ package world
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -54,11 +55,19 @@ func (m *moment) shrink(w *World) {
 		return
 	}
 	for i := range m.before.tables {
-		c := &m.before.tables[i]
-		c.pages = fit(c.pages[:min(len(c.pages), pagesFor(c.high))])
-		c.ids, c.owners, c.used = fit(c.ids), fit(c.owners), fit(c.used)
+		m.before.tables[i].shrink(w.tables[i])
 	}
 	m.before.players = fit(m.before.players)
+}
+
+func (c *tableCopy) shrink(t *table) {
+	old := c.pages
+	c.pages, c.room = nil, 0
+	c.reach(t, c.high)
+	for i := range c.pages {
+		reflect.Copy(c.pages[i], old[i])
+	}
+	c.ids, c.owners, c.used = fit(c.ids), fit(c.owners), fit(c.used)
 }
 
 func (w *World) shrink() {
@@ -90,7 +99,7 @@ func (p *published) shrink(views []*View) {
 			high = max(high, int(x.slot)+1)
 		}
 	}
-	slots := pagesFor(high) * pageRows
+	slots := slotsFor(high)
 	p.slots, p.used = fit(p.slots[:slots]), fit(p.used[:(high+63)/64])
 	p.bits, p.raw, p.at = fit(p.bits[:slots*p.stride]), fit(p.raw[:slots*p.stride]), fit(p.at[:slots*p.stride])
 	if p.texted {

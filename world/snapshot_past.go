@@ -163,7 +163,7 @@ func (body *Body) readPast(r *reading, flags byte) bool {
 // grow makes room for so many rows, which are then those in use or free.
 func (c *tableCopy) grow(t *table, rows int) {
 	for len(c.pages) < pagesFor(rows) {
-		c.pages = append(c.pages, t.newPage())
+		c.pages = append(c.pages, t.newPage(pageRows))
 	}
 	c.ids = append(c.ids, make([]ID, rows-c.high)...)
 	c.high = rows

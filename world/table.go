@@ -9,9 +9,8 @@ import (
 // rowPointer points at the struct of one entity.
 type rowPointer = unsafe.Pointer
 
-// pageRows is how many rows stand together: what a table grows by, and what is copied at once for history. A room of two
-// players has one page of each kind.
-const pageRows = 16
+// pageRows is how many rows stand together: what a table grows by, and what is copied at once for history.
+const pageRows = 64
 
 // A table holds all entities of one kind, as pages of the game's own struct.
 // A row belongs to its entity for life, so pointers into it stay good, and the
@@ -36,8 +35,8 @@ func newTable(k *Kind) *table {
 }
 
 // newPage is the one use of reflection for state: an array of the game's type, which the garbage collector then knows as such.
-func (t *table) newPage() reflect.Value {
-	return reflect.MakeSlice(reflect.SliceOf(t.kind.typ), pageRows, pageRows)
+func (t *table) newPage(rows int) reflect.Value {
+	return reflect.MakeSlice(reflect.SliceOf(t.kind.typ), rows, rows)
 }
 
 // pagesFor returns how many pages so many rows need.
@@ -46,7 +45,7 @@ func pagesFor(rows int) int { return (rows + pageRows - 1) / pageRows }
 // reach makes room for so many rows.
 func (t *table) reach(rows int) {
 	for len(t.pages) < pagesFor(rows) {
-		page := t.newPage()
+		page := t.newPage(pageRows)
 		t.pages, t.bases = append(t.pages, page), append(t.bases, page.UnsafePointer())
 		t.ids = append(t.ids, make([]ID, pageRows)...)
 		t.owners = append(t.owners, make([]PlayerID, pageRows)...)
@@ -109,7 +108,8 @@ func (t *table) release(row int) {
 
 // A tableCopy is a table as it was. Its arrays grow to what was needed once.
 type tableCopy struct {
-	pages  []reflect.Value
+	pages  []reflect.Value // the last may have fewer rows than a page: most rooms are small, and history has many copies
+	room   int             // how many rows they have
 	ids    []ID
 	owners []PlayerID
 	used   []uint64
@@ -122,15 +122,43 @@ type tableCopy struct {
 func (t *table) save(c *tableCopy) {
 	c.high, c.count = t.high, t.count
 	pages := pagesFor(t.high)
-	for len(c.pages) < pages {
-		c.pages = append(c.pages, t.newPage())
-	}
+	c.reach(t, t.high)
 	for i := range pages {
-		reflect.Copy(c.pages[i], t.pages[i])
+		reflect.Copy(c.pages[i], t.pages[i]) // as many rows as the shorter has
 	}
 	c.ids = append(c.ids[:0], t.ids[:t.high]...)
 	c.owners = append(c.owners[:0], t.owners[:t.high]...)
 	c.used = append(c.used[:0], t.used[:(t.high+63)/64]...)
+}
+
+// reach makes room for so many rows. Those that are in the page that is made larger are lost.
+func (c *tableCopy) reach(t *table, rows int) {
+	if rows <= c.room {
+		return
+	}
+	for i := range pagesFor(rows) {
+		if i == len(c.pages) {
+			c.pages = append(c.pages, reflect.Value{})
+		}
+		need := min(rows-i*pageRows, pageRows)
+		if c.rowsOf(i) >= need {
+			continue
+		}
+		size := 8
+		for size < need {
+			size *= 2
+		}
+		c.pages[i] = t.newPage(size)
+		c.room = i*pageRows + size
+	}
+}
+
+// rowsOf returns how many rows there is room for in a page.
+func (c *tableCopy) rowsOf(i int) int {
+	if !c.pages[i].IsValid() {
+		return 0
+	}
+	return c.pages[i].Len()
 }
 
 // at returns a row of a copy of t.

@@ -1,6 +1,9 @@
 package world
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+	"unsafe"
+)
 
 // A Game is the code of a game: kinds, actions and one function. Game must not be changed
 // after use.
@@ -133,7 +136,7 @@ func (w *World) settle(before *snapshot) {
 				w.round(t, row, before)
 			}
 			if k.HasBody {
-				t.body(row).notice(w.tick)
+				(*Body)(unsafe.Add(p, k.body)).notice(w.tick)
 			}
 		}
 	}
