@@ -141,6 +141,7 @@ func TestAFullDiskEndsTheRecordingAndNotTheGame(t *testing.T) {
 	c := field.Replica()
 	c.TickRate, c.Record, c.Log = 1000, &fullDisk{1000}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
 	s := field.Serve(t, arena.Game(), c)
+	s.Audience(t)
 	s.Within(t, "the disk is full", func() bool { return s.WorldStats().Ticks > 100 })
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -253,7 +253,25 @@ func TestAPanicOfTheGameIsAnError(t *testing.T) {
 	}
 	c := field.Replica()
 	c.TickRate = 100
-	if err := parley.Serve(t.Context(), g, c); err == nil || !strings.Contains(err.Error(), "a bug in the game") {
+	s, err := field.Start(g, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.Audience(t) // an empty room has no twentieth tick
+	patient.Value(s.Done())
+	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "a bug in the game") {
+		t.Errorf("Close returned %v", err)
+	}
+	if why := v.Gone(); !strings.Contains(why, "its game failed") {
+		t.Errorf("the player was told %v", why)
+	}
+}
+
+// Serve returns the panic of a game. The first tick comes when nobody is there yet.
+func TestServeReturnsThePanicOfTheGame(t *testing.T) {
+	g := arena.Game()
+	g.Step = func(*world.World, []world.Input) { panic("a bug in the game") }
+	if err := parley.Serve(t.Context(), g, field.Replica()); err == nil || !strings.Contains(err.Error(), "a bug in the game") {
 		t.Errorf("Serve returned %v", err)
 	}
 }

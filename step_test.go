@@ -8,7 +8,6 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
-	"parley/play/player"
 	"parley/test/field"
 	"parley/world"
 )
@@ -46,6 +45,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	}
 	s := field.Serve(t, g, field.Replica())
 	started <- s.Server
+	v := s.Audience(t)
 	refused := func(n int, where string) {
 		t.Helper()
 		for range n {
@@ -61,7 +61,9 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	}
 	refused(30, "Step")
 	// Terrain, which is made while a tick is told.
-	v := field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema})
+	if !v.Wait(field.Patience) {
+		t.Fatalf("a player is kept out: %s", v.Ended())
+	}
 	for len(tried) > 0 {
 		patient.Value(tried)
 	}
@@ -92,6 +94,7 @@ func TestStepMayClose(t *testing.T) {
 	}
 	s := field.Serve(t, g, field.Replica())
 	started <- s.Server
+	s.Audience(t)
 	if err := patient.Value(closed); !errors.Is(err, parley.ErrInStep) {
 		t.Errorf("the error is %v", err)
 	}

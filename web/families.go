@@ -29,6 +29,9 @@ var families = []family{
 	{"parley_players", gauge, "", "Players in the game now. At --max-players, new players are told that the game is full.", []from{{"World.Players", ""}}},
 	{"parley_spectators", gauge, "", "Spectators in the game now. They cost bandwidth as players do.", []from{{"World.Spectators", ""}}},
 	{"parley_seats", gauge, "dialect", "Players and spectators in the game now, by dialect.", []from{{"World.Seats.*", ""}}},
+	{"parley_rooms", gauge, "state", "Rooms now. asleep: nobody is there, so the room has no ticks and costs memory only. At --max-rooms no more rooms can be opened. If asleep grows, give rooms a shorter idle time.", []from{
+		{"World.AwakeRooms", "awake"}, {"World.Rooms - World.AwakeRooms", "asleep"},
+	}},
 	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the ticket is for another server. unwritten: the data folder cannot be written; check the disk.", []from{
 		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Numberless", "numberless"},
 		{"World.Gate.None", "no_ticket"}, {"World.Gate.Bad", "bad_ticket"}, {"World.Gate.Unlooked", "bad_ticket_unanswered"}, {"World.Gate.Expired", "expired_ticket"},

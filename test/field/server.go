@@ -6,6 +6,8 @@ import (
 
 	"parley"
 	"parley/account/storetest"
+	"parley/internal/patient"
+	"parley/play/player"
 	"parley/world"
 )
 
@@ -67,9 +69,11 @@ func Serve(t testing.TB, game world.Game, c parley.Config) *Server {
 }
 
 // Within waits for something, as long as the server lives. Ticks that are late do not count: of those a server that has
-// stood still runs hundreds in a moment, in which its clients do nothing.
+// stood still runs hundreds in a moment, in which its clients do nothing. Rooms without anybody have no ticks, so the wait has
+// another end too.
 func (s *Server) Within(t testing.TB, what string, cond func() bool) {
 	t.Helper()
+	defer patient.End().Stop()
 	punctual := func() uint64 { st := s.WorldStats(); return st.Ticks - st.LateTicks }
 	for begin := punctual(); !cond(); {
 		if punctual()-begin > 1000 {
@@ -77,6 +81,26 @@ func (s *Server) Within(t testing.TB, what string, cond func() bool) {
 		}
 		s.Players() // waits for the hub, which has other things to do
 	}
+}
+
+// Audience has somebody in the main room until the test ends, so that the room has ticks: an empty room sleeps. It returns at
+// once: the game may end before the visitor is in.
+func (s *Server) Audience(t testing.TB) *Visitor {
+	t.Helper()
+	for _, dialect := range []string{"replica", "stamp", "relay", "duplex"} {
+		addr, there := s.At[dialect]
+		if !there {
+			continue
+		}
+		v, err := Visit(t.Context(), dialect, addr, player.Config{Schema: s.Schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(v.Leave)
+		return v
+	}
+	t.Fatal("no dialect listens over which somebody could come")
+	return nil
 }
 
 // Schema returns the schema of a game.
