@@ -49,22 +49,28 @@ type Config struct {
 	// TickRate is the number of ticks a second, at most 1,000. Default 20.
 	TickRate int
 
-	// Seed is the seed of the world's random source and terrain. Default 0.
+	// Seed is the seed of the main room's random source and terrain. Default 0.
 	Seed uint64
+
+	// Mode is a text that the game reads with World.Mode in the main room, at most 255 bytes. Default none.
+	Mode string
 
 	// Sight is the distance up to which a player is told of entities, in cells (the unit of length). Default 128; negative means
 	// everything.
 	Sight float64
 
-	// MaxPlayers bounds the players of all dialects together, at most world.MaxPlayers. Default 1,000.
+	// MaxPlayers bounds the players of all rooms and dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
+
+	// MaxRooms bounds the rooms, the main room included (see Server.Open). Default 1,000.
+	MaxRooms int
 
 	// PerAddress bounds the seats that one address has at a time, over all dialects, spectators included. With IPv6, a /64
 	// counts as one address. It also bounds how fast the address takes seats. Default 256. Negative means no limit, for a server
 	// whose players connect through a proxy.
 	PerAddress int
 
-	// Record, if set, receives a recording of the game. world.Replay runs it again and finds the first tick whose result
+	// Record, if set, receives a recording of the main room. world.Replay runs it again and finds the first tick whose result
 	// differs (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
 	Record io.Writer
 
@@ -141,6 +147,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.TickRate must be 1 to 1000, or 0 for 20, not %d", c.TickRate)
 	case c.MaxPlayers < 0 || c.MaxPlayers > world.MaxPlayers:
 		return fmt.Errorf("parley: Config.MaxPlayers must be 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
+	case c.MaxRooms < 0:
+		return fmt.Errorf("parley: Config.MaxRooms must be at least 1, or 0 for 1000, not %d", c.MaxRooms)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
 		return fmt.Errorf("parley: Config.Sight must be a number of cells, or below 0 for everything, not %v", c.Sight)
 	case c.TicketKey != nil && len(c.TicketKey) < relaycore.MinTicketKey:

@@ -45,6 +45,8 @@ func TestBadConfigsAreRefused(t *testing.T) {
 		{"Config.TickRate", func(c *parley.Config) { c.TickRate = 1001 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = -1 }},
 		{"Config.MaxPlayers", func(c *parley.Config) { c.MaxPlayers = 5000 }},
+		{"Config.MaxRooms", func(c *parley.Config) { c.MaxRooms = -1 }},
+		{"Config.Mode of 256 bytes", func(c *parley.Config) { c.Mode = strings.Repeat("x", 256) }},
 		{"Config.TicketKey has 5 bytes", func(c *parley.Config) { c.TicketKey = relay.TicketKey("short") }},
 		{"Config.Sight", func(c *parley.Config) { c.Sight = math.NaN() }},
 		{"Config.RealmExtension has 0 values", func(c *parley.Config) { c.RealmConfig = []realmcore.Field{{Name: "x", Type: realmcore.TypeU8}} }},

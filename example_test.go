@@ -2,11 +2,13 @@ package parley_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"parley"
 	"parley/world"
@@ -64,5 +66,29 @@ func ExampleStart() {
 	// Output:
 	// replica listens on 127.0.0.1
 	// relay listens on 127.0.0.1
+	// <nil>
+}
+
+// A server has as many worlds as it is told to open. Players ask for one by its name.
+func ExampleServer_Open() {
+	game := parley.Game{Name: "ships", Kinds: world.Kinds(Ship{}), Step: sail}
+	server, err := parley.Start(game, parley.Config{
+		Replica: "127.0.0.1:0", Stamp: parley.Off, Relay: parley.Off, Duplex: parley.Off, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	err = server.Open(parley.Room{Name: "regatta", Seed: 7, Mode: "race", MaxPlayers: 8, Idle: 10 * time.Minute})
+	fmt.Println(err, errors.Is(server.Open(parley.Room{Name: "regatta"}), parley.ErrRoomThere))
+	rooms, _ := server.Rooms()
+	for _, r := range rooms {
+		fmt.Printf("%s %q: %d of %d players\n", r.Name, r.Mode, r.Players, r.MaxPlayers)
+	}
+	fmt.Println(server.CloseRoom("regatta"))
+	// Output:
+	// <nil> true
+	// main "": 0 of 1000 players
+	// regatta "race": 0 of 8 players
 	// <nil>
 }

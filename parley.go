@@ -79,7 +79,7 @@ func Start(g Game, c Config) (*Server, error) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
-		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed}, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
 	}
 	if c.TicketKey != nil {
 		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
@@ -180,8 +180,6 @@ var (
 	// ErrInStep means that Step or Terrain called a method of the server that runs it. That method would wait for the tick to
 	// end. Call it from another goroutine, and do not wait for that goroutine.
 	ErrInStep = errors.New("parley: Step or Terrain called a method of Server that waits for the tick: call it from another goroutine")
-	// ErrNoRoom means that there is no such room.
-	ErrNoRoom = gateway.ErrNoRoom
 	// ErrNoPlayer means that there is no such player.
 	ErrNoPlayer = errors.New("parley: no such player")
 )

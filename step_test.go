@@ -18,10 +18,11 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	step, terrain := g.Step, g.Terrain
 	started := make(chan *parley.Server, 1)
 	var server *parley.Server
-	tried := make(chan error, 64)
+	tried := make(chan error, 128)
 	try := func() {
 		_, err := server.Players()
-		for _, err := range []error{err, server.Kick("main", 1, "no"), server.Broadcast("", "no")} {
+		_, err2 := server.Rooms()
+		for _, err := range []error{err, err2, server.Kick("main", 1, "no"), server.Broadcast("", "no"), server.Open(parley.Room{Name: "a"}), server.CloseRoom("a")} {
 			select {
 			case tried <- err:
 			default:
@@ -59,7 +60,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 			}
 		}
 	}
-	refused(30, "Step")
+	refused(60, "Step")
 	// Terrain, which is made while a tick is told.
 	if !v.Wait(field.Patience) {
 		t.Fatalf("a player is kept out: %s", v.Ended())
@@ -70,7 +71,7 @@ func TestTheGameCannotWaitForItsServer(t *testing.T) {
 	if err := v.Explore(t.Context(), world.ChunkPlace{BY: 99}); err != nil {
 		t.Fatal(err)
 	}
-	refused(3, "Terrain")
+	refused(6, "Terrain")
 	v.Leave()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

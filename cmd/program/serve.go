@@ -30,11 +30,13 @@ type serveFlags struct {
 	realmPlain                                           bool
 	webHosts                                             string
 	relayUnproven, realmTimeForAll                       bool
-	tickRate, maxPlayers, perAddress                     int
+	tickRate, maxPlayers, maxRooms, perAddress           int
 	registrations, failures                              int
 	sight                                                float64
 	seed                                                 uint64
+	mode                                                 string
 	record, readyFile                                    string
+	recordOver                                           bool
 	ticketKey                                            string
 	logLevel                                             string
 }
@@ -90,11 +92,14 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.IntVar(&f.registrations, "registrations", 3, "attempts to register a minute from each address; -1 is no limit")
 	flags.IntVar(&f.failures, "login-failures", 5, "failed log-ins a minute from each address and for each name; -1 is no limit")
 	flags.IntVar(&f.tickRate, "tick-rate", defaultTickRate, "ticks a second, 1 to 1000")
-	flags.IntVar(&f.maxPlayers, "max-players", 1000, "most players, of all dialects together")
+	flags.IntVar(&f.maxPlayers, "max-players", 1000, "most players, of all rooms and dialects together")
+	flags.IntVar(&f.maxRooms, "max-rooms", 1000, "most rooms, the room main included")
 	flags.IntVar(&f.perAddress, "per-address", 256, "most players and spectators from one address, of all dialects together; -1 is no limit")
 	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 they see everything")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the world; 0 picks one at random")
-	flags.StringVar(&f.record, "record", "", "record the game to this file, for parley replay")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the room main; 0 picks one at random")
+	flags.StringVar(&f.mode, "mode", "", "the mode of the room main, a text that the game reads; the arena has no modes")
+	flags.StringVar(&f.record, "record", "", "record the room main to this file, for parley replay; an earlier recording there is kept as FILE.1, FILE.2 and so on")
+	flags.BoolVar(&f.recordOver, "record-over", false, "--record writes over the file if it exists")
 	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses to this file, as JSON, when all dialects listen")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket that is signed with this key; stamp is then off unless --stamp is given")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")

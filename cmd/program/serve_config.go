@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 
 	front "parley"
 	"parley/account"
@@ -27,7 +26,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	}
 	c = front.Config{
 		Replica: f.replica, Stamp: f.stamp, Relay: f.relay, Duplex: f.duplex, Realm: f.realm, RealmTime: f.realmTime,
-		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Sight: f.sight, MaxPlayers: f.maxPlayers, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll, RelayUnproven: f.relayUnproven,
+		DataDir: f.data, TickRate: f.tickRate, Seed: f.seed, Mode: f.mode, Sight: f.sight, MaxPlayers: f.maxPlayers, MaxRooms: f.maxRooms, PerAddress: f.perAddress, RealmPlain: f.realmPlain, RealmTimeForAll: f.realmTimeForAll, RelayUnproven: f.relayUnproven,
 		Registrations: f.registrations, Failures: f.failures, Accounts: sqlite.OpenIn, Log: log,
 	}
 	if c.Seed == 0 {
@@ -69,7 +68,7 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
 	}
 	if f.record != "" {
-		file, closeFile, err := openRecording(f.record)
+		file, closeFile, err := openRecording(f.record, f.recordOver)
 		if err != nil {
 			return c, done, fmt.Errorf("--record: %w", err)
 		}
@@ -97,33 +96,16 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--tick-rate must be 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
 		return fmt.Errorf("--max-players must be 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
+	case f.maxRooms < 1:
+		return fmt.Errorf("--max-rooms must be at least 1, not %d", f.maxRooms)
+	case f.recordOver && f.record == "":
+		return fmt.Errorf("--record-over is given without --record; name the file to record to")
 	case f.perAddress < -1 || f.perAddress == 0:
 		return fmt.Errorf("--per-address must be at least 1, or -1 for no limit, not %d", f.perAddress)
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
 	}
 	return nil
-}
-
-// openRecording makes a file for a recording. One that is there is kept as NAME.old: it may tell why the
-// server before did not live. closeFile puts it back if the server did not start.
-func openRecording(name string) (file *os.File, closeFile func(started bool), err error) {
-	old := ""
-	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-		old = name + ".old"
-		if err := os.Rename(name, old); err != nil {
-			return nil, nil, err
-		}
-	}
-	if file, err = os.Create(name); err != nil {
-		return nil, nil, err
-	}
-	return file, func(started bool) {
-		file.Close()
-		if !started && old != "" {
-			os.Rename(old, name)
-		}
-	}, nil
 }
 
 func randomSeed() uint64 {

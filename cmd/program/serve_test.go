@@ -163,7 +163,7 @@ func TestStrayVariablesAreNamed(t *testing.T) {
 
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
-		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, perAddress: 256,
+		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
 		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
 	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
@@ -204,6 +204,8 @@ func TestServerConfig(t *testing.T) {
 		"--web is empty":     func(f *serveFlags) { f.web = "" },
 		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
 		"dialects are off":   func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
+		"--max-rooms":        func(f *serveFlags) { f.maxRooms = 0 },
+		"--record-over":      func(f *serveFlags) { f.recordOver = true },
 		"--per-address":      func(f *serveFlags) { f.perAddress = 0 },
 		"--sight":            func(f *serveFlags) { f.sight = math.NaN() },
 		"--ticket-key-file":  func(f *serveFlags) { f.ticketKey = filepath.Join(t.TempDir(), "none") },
@@ -291,33 +293,6 @@ func TestWhereAccountsAre(t *testing.T) {
 	}
 	if table := startTable(nil, 9, ""); strings.Contains(table, "accounts") {
 		t.Errorf("there are none:\n%s", table)
-	}
-}
-
-// A recording that is there outlives the next start, and one that fails leaves it where it is.
-func TestARecordingIsNotWrittenOver(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "game.rec")
-	read := func(name string) string {
-		text, _ := os.ReadFile(name)
-		return string(text)
-	}
-	write := func(text string, started bool) {
-		t.Helper()
-		file, closeFile, err := openRecording(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file.WriteString(text)
-		closeFile(started)
-	}
-	write("one", true)
-	write("two", false)
-	if got := read(name); got != "one" {
-		t.Errorf("a server that did not start leaves %q", got)
-	}
-	write("three", true)
-	if read(name) != "three" || read(name+".old") != "one" {
-		t.Errorf("%q, and before it %q", read(name), read(name+".old"))
 	}
 }
 

@@ -1,0 +1,98 @@
+package parley
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"parley/play/gateway"
+)
+
+// MainRoom is the name of the room that every server has. Players who ask for no room play in it.
+const MainRoom = gateway.MainRoom
+
+// Room says how a room is opened: a world of its own, with its own players. All rooms of a server play the same game. A Room with
+// a name is usable.
+type Room struct {
+	// Name is 1 to 32 of a-z, 0-9 and -. Players ask for the room by its name.
+	Name string
+
+	// Seed is the seed of the room's random source and terrain. Default 0.
+	Seed uint64
+
+	// Mode is a text for the game, which reads it with World.Mode: the rules by which the room plays, for example. At most 255
+	// bytes. Default none.
+	Mode string
+
+	// MaxPlayers bounds the players of the room, at most world.MaxPlayers. Default: Config.MaxPlayers.
+	MaxPlayers int
+
+	// Closed admits only players with a ticket for the room, and the accounts of realm that Accounts names. With Config.TicketKey
+	// every room is closed.
+	Closed   bool
+	Accounts []string
+
+	// Idle is how long the room stays when nobody is in it. Then it is closed. Default: one minute, and for ever for MainRoom.
+	// Negative means for ever.
+	Idle time.Duration
+}
+
+// RoomState is what a room is at.
+type RoomState struct {
+	Room // as it was opened, with the defaults filled in
+
+	Players int // those who are away included
+}
+
+// Open opens a room. The room sleeps until somebody enters: it has no ticks, and costs memory only. Open returns ErrRoomThere if
+// there is a room of that name, and ErrTooManyRooms if the server has Config.MaxRooms.
+func (s *Server) Open(r Room) error {
+	var refused error
+	if err := s.do(func() { _, refused = s.hub.Open(r.settings()) }); err != nil {
+		return err
+	}
+	return refused
+}
+
+// CloseRoom tells the players of a room that it is closed, and ends it. It returns ErrNoRoom if there is no such room, and
+// ErrMainRoom for MainRoom.
+func (s *Server) CloseRoom(name string) error {
+	if name == MainRoom {
+		return ErrMainRoom
+	}
+	var refused error
+	if err := s.do(func() { refused = s.hub.CloseRoom(name) }); err != nil {
+		return err
+	}
+	return refused
+}
+
+// Rooms returns all rooms, by name.
+func (s *Server) Rooms() (list []RoomState, err error) {
+	err = s.do(func() {
+		for _, r := range s.hub.Rooms() {
+			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: len(r.Players())})
+		}
+	})
+	return list, err
+}
+
+func (r Room) settings() gateway.Settings {
+	return gateway.Settings{Name: r.Name, Seed: r.Seed, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Closed: r.Closed, Accounts: slices.Clone(r.Accounts), Idle: r.Idle}
+}
+
+func roomOf(s gateway.Settings) Room {
+	return Room{Name: s.Name, Seed: s.Seed, Mode: s.Mode, MaxPlayers: s.MaxPlayers, Closed: s.Closed, Accounts: slices.Clone(s.Accounts), Idle: s.Idle}
+}
+
+// Errors of rooms. Test for them with errors.Is.
+var (
+	// ErrNoRoom means that there is no such room.
+	ErrNoRoom = gateway.ErrNoRoom
+	// ErrRoomThere means that there is a room of that name.
+	ErrRoomThere = gateway.ErrRoomThere
+	// ErrTooManyRooms means that the server has as many rooms as Config.MaxRooms allows.
+	ErrTooManyRooms = gateway.ErrRooms
+	// ErrMainRoom means that MainRoom cannot be closed alone.
+	ErrMainRoom = errors.New("parley: the room main ends with the server: call Server.Close")
+)
