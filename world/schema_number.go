@@ -17,6 +17,9 @@ type Schema struct {
 	sum    uint64
 }
 
+// Fingerprint tells schemas apart: it is the same for the same kinds, actions and name of the game.
+func (s *Schema) Fingerprint() uint64 { return s.sum }
+
 // noAttr marks a field whose attribute is not numbered yet.
 const noAttr = 1<<16 - 1
 

@@ -5,7 +5,10 @@ import "parley/world"
 // client is a dialect's own seat as the hub sees it. It is asked while its loop stands still.
 type client interface {
 	// refuse tells somebody why it is not let in, or why it is out of a room that has ended.
-	refuse(why string)
+	refuse(why error)
+
+	// welcome tells somebody that it is in the room of its side, before it is told anything of the room.
+	welcome()
 
 	// waits reports whether the player waits for terrain.
 	waits() bool
@@ -109,3 +112,6 @@ func (s *Seat) sentChunk(bytes int) {
 	s.asked = append(s.asked[:0], s.asked[1:]...)
 	s.terrain.spend(max(bytes, leastChunk))
 }
+
+// considered is the seat of a dialect whose clients ask what a pass is worth before they enter.
+type considered interface{ consider() }

@@ -84,7 +84,7 @@ func (h *Hub) help() {
 // publishOver publishes over a dialect.
 func (h *Hub) publishOver(dialect int) {
 	for _, r := range h.ran {
-		if dialect >= len(r.sides) || r.sides[dialect] == nil {
+		if dialect >= len(r.sides) || r.sides[dialect] == nil || r.sides[dialect].stage == nil {
 			continue
 		}
 		for _, s := range r.sides[dialect].seats {

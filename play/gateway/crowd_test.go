@@ -19,9 +19,9 @@ func (d *desk) sitFrom(addr string, spectator bool) *Seat {
 func seated(list []*Seat) (in, crowded int) {
 	for _, s := range list {
 		switch {
-		case s.kicked == string(RefusedCrowd):
+		case s.kicked == RefusedCrowd:
 			crowded++
-		case s.kicked == "" && s.view != nil:
+		case s.kicked == nil && s.view != nil:
 			in++
 		}
 	}
@@ -62,7 +62,7 @@ func TestAnAddressHasSoManySeats(t *testing.T) {
 			}
 			if tt.want < 400 {
 				i := 0
-				for ; list[i].kicked != ""; i++ {
+				for ; list[i].kicked != nil; i++ {
 				}
 				d.inbox.put(request{seat: list[i], ask: askLeave})
 				ticks(t, h, 1)

@@ -42,7 +42,7 @@ func (x deskStage) publish() {
 	}
 	for _, s := range x.seats {
 		d.refused = append(d.refused, s.results...)
-		if s.kicked != "" { // as a dialect does: the connection ends, and so does the seat
+		if s.kicked != nil { // as a dialect does: the connection ends, and so does the seat
 			d.inbox.put(request{seat: s, ask: askLeave})
 			continue
 		}
@@ -80,7 +80,9 @@ func (d *desk) chair() *Seat {
 }
 
 // refuse ends the connection, as a dialect does.
-func (c *chair) refuse(string) { c.leave() }
+func (c *chair) refuse(error) { c.leave(true) }
+
+func (c *chair) welcome() {}
 
 // newDesk is a hub with a desk.
 func newDesk(t *testing.T, c Config) (*Hub, *desk) {
@@ -150,8 +152,6 @@ func pawnGame() world.Game {
 // stageOf returns what a dialect keeps of the main room, once somebody has come over it.
 func stageOf[S stage](h *Hub, d Dialect) (x S) {
 	side := h.main.side(d)
-	if side.stage == nil {
-		side.stage = d.stage(side)
-	}
+	side.open()
 	return side.stage.(S)
 }

@@ -6,15 +6,12 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
-	"time"
 
 	"parley/internal/pace"
 	"parley/play/message"
 	"parley/play/schema"
 	"parley/protocol/duplex"
 	duplexcore "parley/protocol/duplex/core"
-	"parley/protocol/relay"
-	relaycore "parley/protocol/relay/core"
 	"parley/world"
 )
 
@@ -32,7 +29,8 @@ type Duplex struct {
 	mu       sync.Mutex
 	released []int16
 
-	scene *duplex.Scene // while the hub visits
+	scene    *duplex.Scene // of the main room, while the hub visits
+	newScene func() *duplex.Scene
 
 	// Owned by the server's loop.
 	seats map[*duplex.Conn]*duplexSeat
@@ -42,9 +40,8 @@ type Duplex struct {
 // duplexStage is a room over duplex.
 type duplexStage struct {
 	*side
-	d      *Duplex
-	scene  *duplex.Scene
-	mirror *world.View // of the whole world
+	d     *Duplex
+	scene *duplex.Scene
 }
 
 type duplexSeat struct {
@@ -52,6 +49,7 @@ type duplexSeat struct {
 	path
 	conn *duplex.Conn
 
+	bye     bool // the client has said goodbye
 	chooses bool // its path is narrow: what it is told is chosen by its view, and not all that changes
 }
 
@@ -79,7 +77,7 @@ func NewDuplex(h *Hub, c DuplexConfig) (*Duplex, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.server, d.loop, d.scene = server, server.Do, server.Scene()
+	d.server, d.loop, d.scene, d.newScene = server, server.Do, server.Scene(), server.NewScene
 	h.Add(d)
 	return d, nil
 }
@@ -98,14 +96,7 @@ func newDuplex(h *Hub, c DuplexConfig) (*Duplex, duplex.Config) {
 	}
 	return d, duplex.Config{
 		Schema: schema.Duplex(h.Schema()), MaxPlayers: h.cfg.MaxPlayers, TakeID: d.takeNumber, FreeID: d.freeNumber,
-		Judge: func(c *duplex.Conn, pass []byte) {
-			status, answer := d.judge(c, pass)
-			if !answer {
-				status = duplexcore.NoReply
-			}
-			c.AnswerPass(status, 0, nil)
-		},
-		Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
+		Judge: d.judge, Enter: d.mayEnter, WaitingPerAddress: waiting, Log: c.Log,
 	}
 }
 
@@ -134,6 +125,9 @@ func (d *Duplex) view() world.ViewConfig {
 
 // refill reserves numbers. It runs on the hub's goroutine.
 func (d *Duplex) refill() {
+	if !d.hub.main.quiet() {
+		return
+	}
 	d.mu.Lock()
 	for _, n := range d.released {
 		d.hub.main.sim.Release(uint16(n))
@@ -180,35 +174,61 @@ func (d *Duplex) freeNumber(n int16, joined bool) {
 	d.released = append(d.released, n)
 }
 
-// judge says what a pass is worth: "Status: 0 done, 3 denied (a bad, spent or expired ticket, a closed room), 6 full, 8 no such
-// room or session, 14 malformed." It runs on the loop, as mayEnter.
-func (d *Duplex) judge(c *duplex.Conn, data []byte) (status uint8, answer bool) {
-	c.Owner = nil
-	pass, _ := message.ParseSized(data) // the schema has seen to its size
-	p, err := d.hub.gate.Judge(c.MainAddr().Addr(), pass)
-	var why Refusal
-	switch {
-	case err == RefusedSilence:
-		return message.DuplexRefused, false
-	case err == RefusedTicket && !isTicket(pass):
-		return message.DuplexMalformed, true
-	case errors.As(err, &why):
-		return why.Status(), true
+// seat returns the seat of a connection.
+func (d *Duplex) seat(c *duplex.Conn) *duplexSeat {
+	s, ok := c.Owner.(*duplexSeat)
+	if !ok {
+		s = &duplexSeat{conn: c}
+		s.dialect, s.own, s.from = d, s, c.MainAddr().Addr()
+		c.Owner = s
 	}
-	c.Owner = p
-	return message.DuplexOK, true
+	return s
 }
 
-// isTicket reports whether bytes have the form of a ticket, whoever issued it.
-func isTicket(pass []byte) bool {
-	_, err := relay.TicketKey(nil).Check(time.Time{}, "", pass)
-	return !errors.Is(err, relaycore.ErrTicketForm)
+// judge has the hub say what a pass is worth: "Status: 0 done, 3 denied (a bad, spent or expired ticket, a closed room), 6 full,
+// 8 no such room or session, 14 malformed." It runs on the loop, as mayEnter.
+func (d *Duplex) judge(c *duplex.Conn, data []byte) {
+	s := d.seat(c)
+	s.pass = nil
+	pass, _ := message.ParseSized(data) // the schema has seen to its size
+	p, err := d.hub.gate.Judge(s.from, pass)
+	if err != nil {
+		s.answerPass(err)
+		return
+	}
+	s.ask(&request{ask: askConsider, pass: p}, true)
 }
 
-// mayEnter says why a player who would enter is told REFUSED, or nothing. The hub has the last word with the next tick.
+// consider tells the client what its pass is worth.
+func (s *duplexSeat) consider() {
+	if s.verdict != nil {
+		s.answerPass(s.verdict)
+		return
+	}
+	s.side = s.room.side(s.dialect)
+	s.side.open()
+	s.conn.AnswerPass(message.DuplexOK, int16(s.sid), s.side.stage.(*duplexStage).scene)
+}
+
+func (s *duplexSeat) answerPass(why error) {
+	var refusal Refusal
+	status := uint8(message.DuplexRefused)
+	switch {
+	case why == RefusedSilence:
+		status = duplexcore.NoReply
+	case errors.As(why, &refusal):
+		status = refusal.Status()
+	}
+	s.conn.AnswerPass(status, 0, nil)
+}
+
+// mayEnter says why a player who would enter without a pass is told REFUSED, or nothing. The hub has the last word with the next
+// tick.
 func (d *Duplex) mayEnter(c *duplex.Conn) string {
-	switch pass, _ := c.Owner.(*Pass); {
-	case pass == nil && d.hub.gate.Wanted():
+	switch {
+	case c.Showed():
+		return ""
+	case d.hub.gate.Wanted():
 		return string(RefusedGuest)
 	case d.room <= 0:
 		return string(RefusedFull)
@@ -219,20 +239,22 @@ func (d *Duplex) mayEnter(c *duplex.Conn) string {
 
 // handle runs on the loop.
 func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
-	s := d.seats[c]
+	s, _ := c.Owner.(*duplexSeat)
 	switch {
 	case ev.Kind == duplex.EventJoined:
-		s = &duplexSeat{conn: c}
-		s.dialect, s.own, s.from = d, s, c.MainAddr().Addr()
-		s.number, s.reserved = uint16(c.Player()), true
-		s.pass, _ = c.Owner.(*Pass)
+		s = d.seat(c)
 		d.seats[c] = s
+		if !c.Showed() {
+			s.number, s.reserved, s.lent = uint16(c.Player()), true, true
+		}
 		c.HideAll()
 		s.enter("")
 	case s == nil: // who has not joined can send nothing of the game
 	case ev.Kind == duplex.EventClosed:
 		delete(d.seats, c)
-		s.leave()
+		s.leave(s.bye)
+	case ev.Kind == duplex.EventSignal:
+		s.bye = s.bye || ev.Code == message.DuplexGoodbye
 	case ev.Kind == duplex.EventUpdate, ev.Kind == duplex.EventSync:
 		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
 		st, ok := message.ParseSteer(ev.Data, message.Big)
@@ -257,18 +279,29 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 		r.ask = askTerrain
 		r.place, ok = message.ParsePlace(ev.Data, message.Big)
 	}
+	if ev.Code == message.DuplexConfirm {
+		s.ask(&request{ask: askKnown}, true)
+		s.conn.Reply(ev.ID, message.DuplexOK, nil)
+		return
+	}
 	if !s.ask(&r, ok) {
 		s.conn.Reply(ev.ID, message.DuplexRefused, nil)
 	}
 }
 
 func (d *Duplex) stage(s *side) stage {
-	return &duplexStage{side: s, d: d, scene: d.scene, mirror: s.room.mirror()}
+	s.copies = true
+	if s.room == d.hub.main { // where clients are that show no pass
+		return &duplexStage{side: s, d: d, scene: d.scene}
+	}
+	return &duplexStage{side: s, d: d, scene: d.newScene()}
 }
 
 func (x *duplexStage) publish() {
 	d := x.d
-	d.room = x.room.room()
+	if x.room == d.hub.main {
+		d.room = x.room.room()
+	}
 	if !d.open || x.idle() {
 		return
 	}
@@ -282,16 +315,28 @@ func (x *duplexStage) publish() {
 	}
 }
 
-func (x *duplexStage) end() {}
+func (x *duplexStage) end() { x.scene.Close() }
 
-// refuse tells somebody that it is not let in, or that its room has ended.
-func (s *duplexSeat) refuse(why string) {
-	if s.player == nil {
-		s.conn.Refuse(why)
+// welcome tells a client that has shown a pass how to come back, and of what world it is.
+func (s *duplexSeat) welcome() {
+	if !s.conn.Showed() {
 		return
 	}
-	s.dialect.(*Duplex).say(s, message.ServerName, cutText([]byte(why), maxChat))
-	s.conn.Close(why)
+	d := s.dialect.(*Duplex)
+	d.buf = s.session().AppendTo(d.buf[:0], message.Big)
+	d.inbox.sent(s.conn.Sync(message.DuplexSession, d.buf))
+	d.buf = s.world().AppendTo(d.buf[:0], message.Big)
+	d.inbox.sent(s.conn.Sync(message.DuplexWorld, d.buf))
+}
+
+// refuse tells somebody that it is not let in, or that its room has ended.
+func (s *duplexSeat) refuse(why error) {
+	if s.player == nil {
+		s.conn.Refuse(why.Error())
+		return
+	}
+	s.dialect.(*Duplex).say(s, message.ServerName, cutText([]byte(why.Error()), maxChat))
+	s.conn.Close(why.Error())
 }
 
 // elements brings the elements to the newest state of the world. The newest values of each are counted when it next changes.
@@ -365,12 +410,11 @@ func (d *Duplex) shares(s *duplexSeat) (rest int) {
 
 // tell sends one player what was done and said, and the replies to what it asked.
 func (d *Duplex) tell(r *Room, s *duplexSeat) {
-	if s.kicked != "" {
+	if s.kicked != nil {
 		if !s.told {
 			s.told = true
-			d.say(s, message.ServerName, cutText([]byte(s.kicked), maxChat))
+			s.refuse(s.kicked)
 		}
-		s.conn.Close(s.kicked)
 		return
 	}
 	for i := range r.sim.Events() {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -10,8 +11,10 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/play/message"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
+	"parley/world"
 )
 
 // Refusal is the reason why a player is refused, in the words that every dialect sends.
@@ -25,30 +28,41 @@ const (
 	RefusedTicket  Refusal = "ticket is not valid"
 	RefusedUsed    Refusal = "ticket was used"
 	RefusedCrowd   Refusal = "too many from your address"
+	RefusedSession Refusal = "no such session"
 	RefusedBusy    Refusal = "the game is busy: come again"
 	RefusedSilence Refusal = "too many passes that are not valid" // the dialect does not answer
+
+	// RefusedMalformed has the text of RefusedTicket, and a status of its own.
+	RefusedMalformed Refusal = "the pass is malformed"
 )
 
-func (r Refusal) Error() string { return string(r) }
+func (r Refusal) Error() string {
+	if r == RefusedMalformed {
+		return string(RefusedTicket)
+	}
+	return string(r)
+}
 
 // Status returns the status byte of a refusal, for dialects that have one.
 func (r Refusal) Status() uint8 {
 	switch r {
 	case RefusedFull, RefusedCrowd, RefusedBusy:
 		return 6
-	case RefusedRoom:
+	case RefusedRoom, RefusedSession:
 		return 8
+	case RefusedMalformed:
+		return 14
 	}
 	return 3
 }
 
-// mainRoom is the one room of a server, for players without a ticket and for tickets that name no room.
-const mainRoom = "main"
-
-// Pass is the content of a valid pass: the name of its bearer. A pass admits one player, over all dialects.
+// Pass is the content of a pass that may let somebody in: the room decides.
 type Pass struct {
-	Name    string
-	serial  [16]byte
+	Kind    message.PassKind
+	Room    string // of tickets and rooms; never empty
+	Name    string // that the bearer has or wants
+	token   world.TokenHash
+	serial  world.Serial
 	expires int64 // Unix seconds
 }
 
@@ -66,12 +80,13 @@ type Gatekeeper struct {
 
 // GateStats counts the fates of passes.
 type GateStats struct {
-	Tickets   uint64 // valid tickets
+	Tickets   uint64 // valid tickets, used ones included
+	Rooms     uint64 // wishes for a room
 	None      uint64 // players without a ticket, where one is needed
 	Bad       uint64 // malformed or forged tickets, or tickets of another key
 	Unlooked  uint64 // the same, from addresses that had shown too many: these get no answer
 	Expired   uint64
-	OtherRoom uint64
+	OtherRoom uint64 // of rooms that are not there
 	Used      uint64 // tickets that were shown again
 	Unkept    uint64 // valid tickets, refused as their use could not be written to the file
 }
@@ -95,9 +110,9 @@ func newGatekeeper(key relay.TicketKey, file string, log *slog.Logger) (*Gatekee
 // Wanted reports whether players need a ticket, accounts excepted.
 func (g *Gatekeeper) Wanted() bool { return g.key != nil }
 
-// Judge returns the bearer of a pass, or the reason why it is refused: a Refusal. If pass is empty, the player is a guest:
-// the result is nil, or RefusedGuest if players need a ticket. Any goroutine may call Judge, for a proven address. A valid
-// pass is spent when the hub admits its bearer. That may still fail, if another player has used the pass first.
+// Judge reads a pass, or returns the reason why it lets nobody in: a Refusal. If pass is empty, the player is a guest: the
+// result is nil, or RefusedGuest if players need a ticket. Any goroutine may call Judge, for a proven address. A pass that is
+// sound may still be refused by the hub: when its ticket was used, its room is closed or its session is over.
 func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,31 +123,51 @@ func (g *Gatekeeper) Judge(from netip.Addr, pass []byte) (*Pass, error) {
 		g.stats.None++
 		return nil, RefusedGuest
 	}
-	now := g.clock()
-	t, err := g.key.Check(now, "", pass)
+	m, err := message.ParsePass(pass)
+	if err != nil {
+		return nil, g.isBad(from, RefusedMalformed)
+	}
+	switch p := (&Pass{Kind: m.Kind, Room: m.Room, Name: fitName(m.Name)}); m.Kind {
+	case message.PassRoom:
+		g.stats.Rooms++
+		return p, nil
+	case message.PassSession:
+		p.token = sha256.Sum256(m.Token[:])
+		return p, nil
+	}
+	t, err := g.key.Check(g.clock(), "", pass)
 	switch {
 	case errors.Is(err, relaycore.ErrTicketExpired):
 		g.stats.Expired++
 		return nil, RefusedTicket
-	case errors.Is(err, relaycore.ErrTicketRoom) && t.Room != mainRoom:
-		g.stats.OtherRoom++
-		return nil, RefusedRoom
+	case errors.Is(err, relaycore.ErrTicketForm):
+		return nil, g.isBad(from, RefusedMalformed)
 	case err != nil && !errors.Is(err, relaycore.ErrTicketRoom):
-		if !g.bad.Allow(now, from, badPassCost) {
-			g.stats.Unlooked++
-			return nil, RefusedSilence
-		}
-		g.stats.Bad++
-		return nil, RefusedTicket
-	}
-	p := newPass(t)
-	if err := g.spent.judge(p); err != nil {
-		g.count(err)
-		return nil, err
+		return nil, g.isBad(from, RefusedTicket)
 	}
 	g.stats.Tickets++
-	return p, nil
+	return newPass(t), nil
 }
+
+// isBad counts a pass that is malformed or forged, and returns the answer that it gets.
+func (g *Gatekeeper) isBad(from netip.Addr, why Refusal) Refusal {
+	if !g.bad.Allow(g.clock(), from, badPassCost) {
+		g.stats.Unlooked++
+		return RefusedSilence
+	}
+	g.stats.Bad++
+	return why
+}
+
+// noSession counts a session that nobody has, and returns the answer that it gets.
+func (g *Gatekeeper) noSession(from netip.Addr) Refusal {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.isBad(from, RefusedSession)
+}
+
+// refusal returns why the ticket of a sound pass lets nobody in: it is spent, or may be one that was forgotten.
+func (g *Gatekeeper) refusal(p *Pass) error { return g.spent.judge(p) }
 
 // ReserveNames reserves the names of accounts: a ticket with such a name makes its bearer a guest. Call it before the hub
 // runs. isAccount may block, and one goroutine calls it.
@@ -167,6 +202,13 @@ func (g *Gatekeeper) count(err error) {
 	case RefusedTicket:
 		g.stats.Expired++
 	}
+}
+
+// otherRoom counts a pass for a room that is not there.
+func (g *Gatekeeper) otherRoom() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stats.OtherRoom++
 }
 
 // settled appends the seats whose tickets are spent, or could not be.

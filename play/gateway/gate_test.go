@@ -95,7 +95,7 @@ func TestTheHubLetsInNobodyWithoutATicket(t *testing.T) {
 	account.account = true
 	d.inbox.put(request{seat: account, ask: askEnter, name: "bob"})
 	ticks(t, h, 1)
-	if guest.player != nil || guest.kicked != string(RefusedGuest) {
+	if guest.player != nil || guest.kicked != RefusedGuest {
 		t.Errorf("a guest is %v, told %q", guest.player, guest.kicked)
 	}
 	if account.player == nil {
@@ -176,8 +176,8 @@ func TestAFullGameSpendsNoTicket(t *testing.T) {
 		spent := h.gate.spent.has(s.pass)
 		if s.player != nil {
 			in++
-		} else if s.kicked != string(RefusedFull) {
-			t.Errorf("it is told %q", s.kicked)
+		} else if s.kicked != RefusedFull {
+			t.Errorf("it is told %v", s.kicked)
 		}
 		if spent != (s.player != nil) {
 			t.Errorf("in the game: %v, its ticket spent: %v", s.player != nil, spent)
@@ -225,13 +225,13 @@ func TestATicketThatCannotBeKeptLetsNobodyIn(t *testing.T) {
 	ticket := ticketFor(t, "", "ann")
 	s := must(d.show(h, ticket))
 	settle(t, h)
-	if s.player != nil || s.kicked != string(RefusedBusy) || h.gate.Stats().Unkept != 1 {
+	if s.player != nil || s.kicked != RefusedBusy || h.gate.Stats().Unkept != 1 {
 		t.Errorf("it is %v, told %q, %+v", s.player, s.kicked, h.gate.Stats())
 	}
 	s = must(d.show(h, ticket))
 	settle(t, h)
 	if s.player == nil {
-		t.Errorf("later it is told %q", s.kicked)
+		t.Errorf("later it is told %v", s.kicked)
 	}
 	if n := len(h.gate.spent.expiry); n != 1 {
 		t.Errorf("%d are remembered of one ticket", n)

@@ -148,7 +148,7 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 		}
 	}
 	h.Do(func() {
-		if s.victim.left || s.victim.kicked != "" {
+		if s.victim.left || s.victim.kicked != nil {
 			t.Errorf("the victim left: %v, told %q", s.victim.left, s.victim.kicked)
 		}
 	})

@@ -40,6 +40,12 @@ type Config struct {
 	TicketKey relay.TicketKey
 	SpentFile string
 
+	// Hold is how long the seat of a player is held whose connection is gone. Default 30 s; negative means not at all.
+	Hold time.Duration
+
+	// NoMainAccounts keeps accounts out of the main room where players need a ticket.
+	NoMainAccounts bool
+
 	// MaxRooms bounds the rooms, main included. Default 1,000.
 	MaxRooms int
 
@@ -86,7 +92,10 @@ type Hub struct {
 	verdicts []verdict // on tickets, of this turn
 	spending int       // seats whose tickets are being spent, in all rooms
 	refused  []*Seat   // who are to be told that they are not let in
-	leaving  []*Room   // that end with the next visit
+	welcomed []*Seat   // and that they are
+	answered []*Seat   // and what their passes are worth
+	sessions map[world.TokenHash]*Room
+	leaving  []*Room // that end with the next visit
 
 	commands chan func()
 	knock    chan struct{} // somebody wants to enter
@@ -126,11 +135,12 @@ type Line struct {
 func New(c Config) (*Hub, error) {
 	c.TickRate = cmp.Or(c.TickRate, defaultTickRate)
 	c.MaxPlayers = cmp.Or(c.MaxPlayers, defaultMaxPlayers)
+	c.Hold = cmp.Or(c.Hold, defaultHold)
 	c.MaxRooms = cmp.Or(c.MaxRooms, defaultMaxRooms)
 	c.PerAddress = cmp.Or(c.PerAddress, defaultPerAddress)
 	c.World.TickRate = c.TickRate
 	h := &Hub{
-		cfg: c, log: c.Log, rooms: map[string]*Room{},
+		cfg: c, log: c.Log, rooms: map[string]*Room{}, sessions: map[world.TokenHash]*Room{},
 		crowd: admission.NewCrowd(c.PerAddress), joins: newJoins(c.PerAddress),
 		commands: make(chan func(), maxCommands), knock: make(chan struct{}, 1), over: make(chan struct{}),
 		epoch: time.Now(),
@@ -156,6 +166,7 @@ func New(c Config) (*Hub, error) {
 	if h.gate, err = newGatekeeper(c.TicketKey, c.SpentFile, h.log); err != nil {
 		return nil, err
 	}
+	h.gate.spent.told = h.rouse
 	return h, nil
 }
 
@@ -180,6 +191,14 @@ func (h *Hub) Add(d Dialect) {
 		h.refills = append(h.refills, r.refill)
 	}
 	d.requests().knock = h.knock
+}
+
+// rouse has the hub look around soon.
+func (h *Hub) rouse() {
+	select {
+	case h.knock <- struct{}{}:
+	default: // it will
+	}
 }
 
 // place returns the number of a dialect.

@@ -202,7 +202,7 @@ func TestAFullGameTellsWhoComes(t *testing.T) {
 	watcher.spectator = true
 	d.inbox.put(request{seat: watcher, ask: askEnter})
 	ticks(t, h, 1)
-	if c.player != nil || c.kicked != string(RefusedFull) || watcher.kicked != "" || watcher.view == nil {
+	if c.player != nil || c.kicked != RefusedFull || watcher.kicked != nil || watcher.view == nil {
 		t.Errorf("the third is %v, told %q; a spectator is told %q", c.player, c.kicked, watcher.kicked)
 	}
 	d.inbox.put(request{seat: c, ask: askSay, line: []byte("let me in")}) // it has no voice
@@ -330,8 +330,8 @@ func TestAStallTurnsNobodyAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range seats {
-			if s.player == nil || s.kicked != "" {
-				t.Errorf("who comes while the stall is caught up with is told %q", s.kicked)
+			if s.player == nil || s.kicked != nil {
+				t.Errorf("who comes while the stall is caught up with is told %v", s.kicked)
 			}
 		}
 		if h.stats.Shed != 0 || len(seats) != cap(seats) {

@@ -138,6 +138,9 @@ func (h *Hub) take(due []*Room) {
 func (h *Hub) handle(q *request) {
 	s := q.seat
 	switch r := s.room; {
+	case q.ask == askConsider:
+		s.pass = q.pass
+		h.consider(s)
 	case q.ask == askEnter:
 		h.enter(s, q.name)
 	case r == nil && q.ask == askLeave:
@@ -157,7 +160,7 @@ func (h *Hub) handle(q *request) {
 
 // tell has all dialects publish what has run, and say to those who are not let in why.
 func (h *Hub) tell() {
-	if len(h.ran)+len(h.refused)+len(h.leaving) == 0 {
+	if len(h.ran)+len(h.refused)+len(h.welcomed)+len(h.answered)+len(h.leaving) == 0 {
 		return
 	}
 	h.visits[len(h.visits)-1]()

@@ -11,13 +11,15 @@ import (
 type ask uint8
 
 const (
-	askEnter   ask = iota + 1 // the connection is a player's from now on
-	askLeave                  // the connection is over
-	askSteer                  // the player's own entity, or another, is to go somewhere
-	askAct                    // an action
-	askSay                    // a line of chat
-	askTerrain                // a chunk
-	askCorrect                // the truth about the player's own entity
+	askConsider ask = iota + 1 // what its pass is worth, before it enters
+	askEnter                   // the connection is a player's from now on
+	askLeave                   // the connection is over
+	askSteer                   // the player's own entity, or another, is to go somewhere
+	askAct                     // an action
+	askSay                     // a line of chat
+	askTerrain                 // a chunk
+	askKnown                   // the client has acknowledged its token
+	askCorrect                 // the truth about the player's own entity
 )
 
 // request is what a packet asked of the world. It is a value, and owns what it holds; its line is
@@ -33,6 +35,8 @@ type request struct {
 	action *world.Action
 	params [world.MaxParams]world.Value
 	name   string // of enter
+	pass   *Pass  // of consider
+	bye    bool   // of leave: the client said goodbye
 	line   []byte // of say
 	place  world.ChunkPlace
 }
@@ -83,7 +87,7 @@ func (b *inbox) put(r request) bool {
 		r.line = b.lines[start:]
 	}
 	b.list = append(b.list, r)
-	if r.ask == askEnter {
+	if r.ask <= askEnter {
 		select {
 		case b.knock <- struct{}{}:
 		default: // it is told already, or does not run

@@ -121,14 +121,14 @@ const (
 	// maxStacks bounds the stacks that are taken to find that of a room which spins.
 	maxStacks = 8 << 20
 
-	// ticksUntilSleep is how many ticks an empty room has before it sleeps: its world has seen the last player leave.
-	ticksUntilSleep = 2
-
 	// defaultMaxRooms bounds rooms: each costs memory, and with players a core's time.
 	defaultMaxRooms = 1000
 
 	// defaultIdle is how long a room other than main stays when it is empty.
 	defaultIdle = time.Minute
+
+	// defaultHold is how long the seat of a player is held whose connection is gone.
+	defaultHold = 30 * time.Second
 
 	defaultTickRate   = 20
 	defaultMaxPlayers = 1000
@@ -149,6 +149,10 @@ const (
 
 	// nameTime is how long the store of accounts may take to say whether a name is an account's.
 	nameTime = 5 * time.Second
+
+	// maxNaming bounds the guests whose names are being looked up at once: a store of accounts that is slow must not gather all who
+	// come. With more, one is told to come again.
+	maxNaming = 1024
 
 	// badPasses is how many malformed or forged passes of an address are answered at once, and then in a minute: "counted by
 	// address, ten a minute; beyond that only sound passes of that address are looked at" (entry). badPassCost is one of them

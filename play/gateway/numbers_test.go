@@ -29,7 +29,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			h.now = now
 			honest := d.sitFrom("198.51.100.1", false)
 			ticks(t, h, 2)
-			told := map[string]int{}
+			told := map[error]int{}
 			var before []*Seat
 			hanging := 0
 			for i := range 34_000 {
@@ -42,7 +42,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 				h.now = h.now.Add(50 * time.Millisecond)
 				for _, s := range before {
 					told[s.kicked]++
-					if s.kicked == "" && h.main.sim.Wire(h.main.entityOf(s.player)) == 0 {
+					if s.kicked == nil && h.main.sim.Wire(h.main.entityOf(s.player)) == 0 {
 						hanging++
 					}
 					d.inbox.put(request{seat: s, ask: askLeave})
@@ -53,7 +53,7 @@ func TestComingAndGoingUsesUpNoNumbers(t *testing.T) {
 			if hanging != 0 {
 				t.Errorf("%d wait for an entity", hanging)
 			}
-			if (told[string(RefusedFull)] > 0) != tt.full || (told[string(RefusedCrowd)] > 0) == tt.full {
+			if (told[RefusedFull] > 0) != tt.full || (told[RefusedCrowd] > 0) == tt.full {
 				t.Errorf("they are told %v", told)
 			}
 			next := d.sitFrom("198.51.100.2", false)

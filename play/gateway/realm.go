@@ -37,6 +37,7 @@ type Realm struct {
 type realmStage struct {
 	*side
 	d        *Realm
+	group    *core.Group
 	skipped  uint64                    // the ticks that the room has let go: realm's clients count them
 	lastTick uint64                    // the tick that clients were last told
 	wires    map[world.PlayerID]uint16 // of the others' own entities, to tell that they left
@@ -60,7 +61,7 @@ type realmSeat struct {
 // waits reports whether the player waits for a chunk. Before it has entered, it waits for the chunk that it is to enter in.
 func (s *realmSeat) waits() bool {
 	if !s.playing {
-		return s.player != nil && s.kicked == ""
+		return s.player != nil && s.kicked == nil
 	}
 	return s.conn.WantsChunks()
 }
@@ -130,7 +131,7 @@ func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	game.Config = c.Server.Schema.Config
 	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game)}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
-	s.Terrain, s.TerrainByTurn = &h.main.land, true
+	s.TerrainByTurn = true
 	if s.MaxRollbackTicks = h.main.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
 		s.MaxRollbackTicks = -1
 	}
@@ -193,12 +194,13 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 			return
 		}
 		if s != nil { // the server has refused it by itself
-			s.leave()
+			s.leave(true)
 		}
 		s = &realmSeat{conn: c}
 		s.dialect, s.own, s.from, s.account = d, s, c.Peer().Addr(), d.cfg.Accounts != nil
+		s.name, s.wants = ev.Question.Name, ev.Question.Room
 		c.Owner = s
-		s.enter(ev.Question.Name)
+		s.enter(s.name)
 	case realm.EventMessage:
 		if s != nil {
 			d.message(s, ev)
@@ -217,7 +219,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		}
 	case realm.EventClosed:
 		if s != nil {
-			s.leave()
+			s.leave(ev.Goodbye)
 		}
 	}
 }
@@ -276,7 +278,9 @@ func paramsOf(a *world.Action, fields core.Fields) (params [world.MaxParams]worl
 }
 
 func (d *Realm) stage(s *side) stage {
-	return &realmStage{side: s, d: d, wires: map[world.PlayerID]uint16{}}
+	x := &realmStage{side: s, d: d, wires: map[world.PlayerID]uint16{}}
+	x.group = d.mux.NewGroup(core.GroupConfig{Terrain: &s.room.land})
+	return x
 }
 
 // lastTick is the tick that a player was last told, as clients count.
@@ -292,7 +296,7 @@ func (x *realmStage) publish() {
 	if !d.open {
 		return
 	}
-	m := d.mux
+	m := x.group
 	due := r.due
 	if due.IsZero() {
 		due = time.Now()
@@ -309,28 +313,26 @@ func (x *realmStage) publish() {
 		}
 	}
 	x.comings(m)
-	x.encodeDone(m)
+	x.encodeDone(d.mux)
 	for i := range x.seats {
-		s := x.inTurn(i).own.(*realmSeat)
-		s.at = x
-		x.tell(s)
+		x.tell(x.inTurn(i).own.(*realmSeat))
 	}
 	for i := range r.said {
 		m.Say(r.said[i].Entity, r.said[i].Text)
 	}
 	for i := range d.done {
-		m.Release(d.done[i].frame)
+		d.mux.Release(d.done[i].frame)
 	}
 }
 
-func (x *realmStage) end() {}
+func (x *realmStage) end() { x.group.Close(core.ExitClientKicked, "the room has ended") }
 
 // wireTick is a tick of the world as realm's clients count it.
 func (x *realmStage) wireTick(tick uint64) uint16 { return uint16(tick + x.skipped) }
 
 // comings tells of players of other dialects who came and went; the server itself tells of
 // its own.
-func (x *realmStage) comings(m *core.Mux) {
+func (x *realmStage) comings(m *core.Group) {
 	r := x.room
 	for i := range r.sim.Events() {
 		ev := &r.sim.Events()[i]
@@ -349,8 +351,8 @@ func (x *realmStage) comings(m *core.Mux) {
 // tell sends one player what it sees, and lets it in first.
 func (x *realmStage) tell(s *realmSeat) {
 	d, r := x.d, x.room
-	if s.kicked != "" {
-		s.conn.Close(core.ExitClientKicked, s.kicked)
+	if s.kicked != nil {
+		s.conn.Close(core.ExitClientKicked, s.kicked.Error())
 		return
 	}
 	if !s.playing {
@@ -420,16 +422,34 @@ func (x *realmStage) tell(s *realmSeat) {
 const tickedBytes = 3
 
 // refuse tells a player that it is not let in, and gives up its seat: the connection stays, and its next log-in has another.
-func (s *realmSeat) refuse(why string) {
+func (s *realmSeat) refuse(why error) {
 	switch {
 	case s.conn.Owner != s:
 	case s.player != nil && s.playing:
-		s.conn.Close(core.ExitClientKicked, why)
+		s.conn.Close(core.ExitClientKicked, why.Error())
 	default:
 		s.conn.Owner = nil
-		s.conn.Refuse(core.LoginPlayerLimitReached)
-		s.leave()
+		s.conn.Refuse(s.dialect.(*Realm).codeOf(why))
+		s.leave(true)
 	}
+}
+
+// codeOf returns the log-in's answer to a refusal: a room that is not there, or does not list the account, is answered "as for an
+// unknown name" (entry).
+func (d *Realm) codeOf(why error) core.LoginCode {
+	if why != RefusedRoom {
+		return core.LoginPlayerLimitReached
+	}
+	if d.cfg.Accounts == nil {
+		return core.LoginUnknownPseudo
+	}
+	return d.cfg.Accounts.Unknown()
+}
+
+// welcome puts the connection among those of its room.
+func (s *realmSeat) welcome() {
+	s.at = s.side.stage.(*realmStage)
+	_ = s.conn.Place(s.at.group) // one that is over by now leaves
 }
 
 // encodeDone encodes what was done, once for all who see it.
@@ -507,7 +527,7 @@ func (x *realmStage) enter(s *realmSeat) {
 		if !errors.Is(err, realm.ErrState) { // else its connection is over, or was refused
 			r.hub.log.Warn("a player's entity cannot be told, and it is not let in", "player", s.player.ID, "proto", d.Name(), "err", err)
 		}
-		s.refuse(string(RefusedFull))
+		s.refuse(RefusedFull)
 		return
 	}
 	s.playing, s.since, s.told = true, r.sim.Tick()+x.skipped, entry.Entity.Position
@@ -521,7 +541,9 @@ func (x *realmStage) others(but *Player) iter.Seq2[uint16, string] {
 			if p == but {
 				continue
 			}
-			if seat, ok := p.seat.own.(*realmSeat); ok && !seat.playing {
+			if p.seat == nil {
+				// it is away, and still there
+			} else if seat, ok := p.seat.own.(*realmSeat); ok && !seat.playing {
 				continue // it is announced when it enters
 			}
 			if wire := r.sim.Wire(r.entityOf(p)); wire != 0 && !yield(wire, p.Name) {

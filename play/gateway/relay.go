@@ -16,15 +16,17 @@ import (
 // from the server are about the world. Their first byte is their kind.
 type Relay struct {
 	service
-	server *relay.Server
-	seats  map[*relay.Peer]*relaySeat // owned by the server's loop
-	answer []byte                     // scratch
+	server  *relay.Server
+	seats   map[*relay.Peer]*relaySeat // owned by the server's loop
+	answer  []byte                     // scratch
+	newRoom func() *relaycore.Room
 }
 
 type relaySeat struct {
 	Seat
-	peer *relay.Peer
-	you  uint16 // what was said last of which entity is its own
+	newcomer *relaycore.Newcomer
+	peer     *relay.Peer // nil until it is let in
+	you      uint16      // what was said last of which entity is its own
 
 	// Nothing confirms an unreliable package. So each counts as lost after a second, and its
 	// values come again at their newest; and what has gone is said a few times. Both are within
@@ -65,39 +67,20 @@ type RelayConfig struct {
 	Log *slog.Logger
 }
 
-// NewRelay starts to serve the world over relay, in an open room.
+// NewRelay starts to serve the world over relay.
 func NewRelay(h *Hub, c RelayConfig) (*Relay, error) {
 	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	config := relay.Config{
 		MaxPeers: 2 * h.cfg.MaxPlayers, Log: c.Log,
-		Lobby: relay.NewOpenLobby(d.lobby(c)),
+		Lobby: relaycore.NewEntryLobby(relaycore.EntryConfig{Unproven: c.Unproven, GameCodes: message.RelaySay + 1}),
 	}
 	server, err := relay.Listen(c.Addr, config, d.handle)
 	if err != nil {
 		return nil, err
 	}
-	d.server, d.loop = server, server.Do
+	d.server, d.loop, d.newRoom = server, server.Do, server.NewRoom
 	h.Add(d)
 	return d, nil
-}
-
-// lobby has the gatekeeper see the tickets, if there are to be any.
-func (d *Relay) lobby(c RelayConfig) relay.OpenConfig {
-	open := relay.OpenConfig{Unproven: c.Unproven, JoinBurst: d.hub.cfg.PerAddress}
-	if !d.hub.gate.Wanted() {
-		return open
-	}
-	open.Judge = func(from netip.AddrPort, b []byte) (string, any, error) {
-		pass, err := d.hub.gate.Judge(from.Addr(), b)
-		if err != nil {
-			if err == RefusedSilence {
-				err = relaycore.ErrUnanswered
-			}
-			return "", nil, err
-		}
-		return pass.Name, pass, nil
-	}
-	return open
 }
 
 // Addr returns the address of the server.
@@ -121,22 +104,51 @@ func (d *Relay) view() world.ViewConfig { return world.ViewConfig{Radius: d.hub.
 // handle runs on the loop.
 func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 	switch ev.Kind {
-	case relay.EventJoined:
-		s := &relaySeat{peer: p}
-		s.dialect, s.own, s.from = d, s, p.Addr().Addr()
-		s.pass, _ = p.Value.(*Pass)
-		d.seats[p] = s
-		s.enter(p.Name)
+	case relaycore.EventPass:
+		d.judge(ev.Newcomer)
 	case relay.EventLeft:
 		if s := d.seats[p]; s != nil {
 			delete(d.seats, p)
-			s.leave()
+			s.leave(ev.Goodbye)
+		}
+	case relaycore.EventAcked:
+		if s := d.seats[p]; s != nil {
+			s.ask(&request{ask: askKnown}, true)
 		}
 	case relay.EventPackage:
 		if s := d.seats[p]; s != nil {
 			d.read(s, ev.Package.Payload)
 		}
 	}
+}
+
+// judge looks at the pass of a newcomer, and has the hub decide.
+func (d *Relay) judge(n *relaycore.Newcomer) {
+	pass, err := d.hub.gate.Judge(n.Addr().Addr(), n.Pass())
+	if err != nil {
+		if err != RefusedSilence {
+			n.Refuse(err.Error())
+		}
+		return
+	}
+	s := &relaySeat{newcomer: n}
+	s.dialect, s.own, s.from, s.pass = d, s, n.Addr().Addr(), pass
+	s.enter("")
+}
+
+// welcome makes the newcomer a participant, and tells it how to come back, and of what world it is.
+func (s *relaySeat) welcome() {
+	d := s.dialect.(*Relay)
+	peer, err := s.newcomer.Admit(s.side.stage.(*relayStage).peers, s.player.Name)
+	if err != nil { // it has not waited, or is told
+		s.leave(false)
+		return
+	}
+	s.peer = peer
+	d.seats[peer] = s
+	d.buf = s.session().AppendTo(append(d.buf[:0], message.RelaySession), message.Big)
+	d.inbox.sent(peer.SendTagged(relay.Unordered, d.buf, 1))
+	d.send(s, relay.Unordered, s.world().AppendTo(append(d.buf[:0], message.RelayWorld), message.Big))
 }
 
 // read takes a payload for the server. What means nothing is left alone.
@@ -163,36 +175,45 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 // relayStage is a room over relay.
 type relayStage struct {
 	*side
-	d *Relay
+	d     *Relay
+	peers *relaycore.Room
 }
 
-func (d *Relay) stage(s *side) stage { return relayStage{s, d} }
+func (d *Relay) stage(s *side) stage { return &relayStage{s, d, d.newRoom()} }
 
-func (x relayStage) publish() {
+func (x *relayStage) publish() {
 	if !x.d.open {
 		return
 	}
 	for i := range x.seats {
-		x.d.tell(x.room, x.inTurn(i).own.(*relaySeat))
+		if s := x.inTurn(i).own.(*relaySeat); s.peer != nil {
+			x.d.tell(x.room, s)
+		}
 	}
 }
 
-func (x relayStage) end() {}
+func (x *relayStage) end() { x.peers.Close("the room has ended") }
 
 // refuse says why, and closes the connection.
-func (s *relaySeat) refuse(why string) {
-	s.kicked = why
-	s.dialect.(*Relay).farewell(s)
-	s.peer.Close(why)
+func (s *relaySeat) refuse(why error) {
+	if s.peer == nil {
+		if why == RefusedSilence {
+			return
+		}
+		s.newcomer.Refuse(why.Error())
+		s.leave(true)
+		return
+	}
+	s.dialect.(*Relay).say(s, message.ServerName, cutText([]byte(why.Error()), maxChat))
+	s.peer.Close(why.Error())
 }
 
 func (d *Relay) tell(r *Room, s *relaySeat) {
-	if s.kicked != "" {
+	if s.kicked != nil {
 		if !s.told {
 			s.told = true
-			d.farewell(s)
+			s.refuse(s.kicked)
 		}
-		s.peer.Close(s.kicked)
 		return
 	}
 	budget := s.peer.Budget()
@@ -220,15 +241,6 @@ func (d *Relay) say(s *relaySeat, name string, text []byte) {
 func (d *Relay) send(s *relaySeat, mode relay.Mode, b []byte) bool {
 	d.buf = b
 	return d.inbox.sent(s.peer.Send(mode, b))
-}
-
-// farewell says why somebody is out of the game, or was never let in.
-func (d *Relay) farewell(s *relaySeat) {
-	if s.player == nil {
-		d.send(s, relay.Unordered, append(append(d.buf[:0], message.RelayRefused), cutText([]byte(s.kicked), maxChat)...))
-		return
-	}
-	d.say(s, message.ServerName, cutText([]byte(s.kicked), maxChat))
 }
 
 // you says which entity is the player's own, whenever that has changed.

@@ -37,7 +37,6 @@ type replicaStage struct {
 	d        *Replica
 	entities map[world.ID]*replica.Entity
 	gone     map[world.ID]*replica.Entity // in this tick
-	mirror   *world.View                  // of the whole world
 }
 
 type replicaSeat struct {
@@ -45,7 +44,7 @@ type replicaSeat struct {
 	path
 	conn    *replica.Conn
 	entered bool
-	refused bool         // its pass was no good
+	refused error        // its pass was no good
 	you     message.Link // what `parley.you` said last
 	known   bool         // and that it said something
 }
@@ -156,11 +155,15 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {
 			delete(d.seats, c)
-			s.leave()
+			s.leave(ev.Goodbye)
+		}
+	case replica.EventAcked:
+		if s := d.seats[c]; s != nil {
+			s.ask(&request{ask: askKnown}, true)
 		}
 	case replica.EventLinked:
 		switch s := d.seats[c]; {
-		case s.refused: // its pass had no answer, but it gets no place either
+		case s.refused != nil: // its pass had no answer, but it gets no place either
 			c.Close(string(RefusedTicket))
 		case !s.entered:
 			s.entered = true
@@ -198,20 +201,17 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 
 // present takes a pass. It counts before the link is accepted, which is when the player enters.
 func (d *Replica) present(s *replicaSeat, pass []byte) {
-	if s.entered || s.refused {
+	if s.entered || s.refused != nil {
 		return
 	}
-	var err error
-	if s.pass, err = d.hub.gate.Judge(s.from, pass); err != nil {
-		s.refused = true
-		if err != RefusedSilence {
-			s.conn.Close(err.Error())
-		}
+	if s.pass, s.refused = d.hub.gate.Judge(s.from, pass); s.refused != nil && s.refused != RefusedSilence {
+		s.conn.Close(s.refused.Error())
 	}
 }
 
 func (d *Replica) stage(s *side) stage {
-	return &replicaStage{side: s, d: d, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}, mirror: s.room.mirror()}
+	s.copies = true
+	return &replicaStage{side: s, d: d, entities: map[world.ID]*replica.Entity{}, gone: map[world.ID]*replica.Entity{}}
 }
 
 func (x *replicaStage) publish() {
@@ -232,7 +232,16 @@ func (x *replicaStage) end() {
 }
 
 // refuse closes the connection, and says why.
-func (s *replicaSeat) refuse(why string) { s.conn.Close(why) }
+func (s *replicaSeat) refuse(why error) { s.conn.Close(why.Error()) }
+
+// welcome tells a player how to come back, and of what world it is.
+func (s *replicaSeat) welcome() {
+	d := s.dialect.(*Replica)
+	d.buf = s.session().AppendTo(d.buf[:0], message.Little)
+	d.inbox.sent(s.conn.SendTagged(message.ReplicaSession, d.buf, 1))
+	d.buf = s.world().AppendTo(d.buf[:0], message.Little)
+	d.inbox.sent(s.conn.SendReserved(replica.Ordered, message.ReplicaWorld, d.buf))
+}
 
 // store brings the Store to the newest state of the world. What no one sees costs a value
 // and no packet.
@@ -297,8 +306,8 @@ func (d *Replica) set(e *replica.Entity, c *world.Change) {
 // for.
 func (x *replicaStage) tell(s *replicaSeat) {
 	d, r := x.d, x.room
-	if s.kicked != "" {
-		s.conn.Close(s.kicked)
+	if s.kicked != nil {
+		s.refuse(s.kicked)
 		return
 	}
 	for c := s.view.Next(); c != nil; c = s.view.Next() {

@@ -60,6 +60,7 @@ type Room struct {
 	sides    []*side // by the order of the hub's dialects; nil until somebody has come over the dialect
 	players  map[world.PlayerID]*Player
 	names    map[string]int  // how many players have a name, by its key
+	away     []*Player       // whose seats are held, the longest first
 	entering int             // players whose tickets are being spent
 	said     []Line          // since the last tick
 	came     []time.Duration // when the inputs of this tick did: maxRequests for each seat at most, and what it held
@@ -107,6 +108,8 @@ type side struct {
 	dialect Dialect
 	seats   []*Seat // that have entered
 	stage   stage
+	copies  bool        // the stage keeps one copy of the world for all its clients
+	mirror  *world.View // of the whole world, for that
 }
 
 // stage is what a dialect keeps of a room. Its methods are called while the loop of the dialect stands still.
@@ -159,11 +162,18 @@ func (r *Room) side(d Dialect) *side {
 	return r.sides[at]
 }
 
-// furnish makes the stages of sides to which somebody has come. It is called while all loops stand still.
+// open makes the stage of the side, for the first who comes. It is called while all loops stand still.
+func (s *side) open() {
+	if s.stage == nil {
+		s.stage = s.dialect.stage(s)
+	}
+}
+
+// furnish gives sides their copies of the world. The room has run, and all loops stand still.
 func (r *Room) furnish() {
 	for _, s := range r.sides {
-		if s != nil && s.stage == nil {
-			s.stage = s.dialect.stage(s)
+		if s != nil && s.copies && s.mirror == nil {
+			s.mirror = r.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true, Copy: true})
 		}
 	}
 }
@@ -171,11 +181,6 @@ func (r *Room) furnish() {
 // inTurn returns the i-th of the seats that is told in this tick: see pace.InTurn.
 func (s *side) inTurn(i int) *Seat {
 	return s.seats[pace.InTurn(s.room.sim.Tick(), i, len(s.seats))]
-}
-
-// mirror returns a view of the whole world, for a dialect that keeps one copy of it for all its clients.
-func (r *Room) mirror() *world.View {
-	return r.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true, Copy: true})
 }
 
 // idle reports whether nobody looks at a dialect's copy of the world, so that it may stay as it is. Once a second it may not:

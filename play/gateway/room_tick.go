@@ -14,6 +14,7 @@ func (r *Room) begin() {
 		r.emptyTicks++
 	}
 	r.release()
+	r.endHolds()
 	for _, side := range r.sides {
 		if side == nil {
 			continue
@@ -31,7 +32,7 @@ func (r *Room) handle(q *request) {
 	s := q.seat
 	switch {
 	case q.ask == askLeave:
-		r.leave(s)
+		r.leave(s, q.bye)
 	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
 	case q.tick > r.sim.Tick()+world.MaxAhead:
@@ -48,6 +49,8 @@ func (r *Room) handle(q *request) {
 		s.answer(q.tag, r.say(s, q.line))
 	case q.ask == askTerrain:
 		r.wants(s, q.place, q.tag)
+	case q.ask == askKnown:
+		r.knows(s)
 	case q.ask == askCorrect:
 		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
 	}
@@ -101,7 +104,7 @@ func (r *Room) settle() {
 	for _, ev := range r.sim.Events() {
 		p := r.players[ev.Player]
 		switch {
-		case p == nil:
+		case p == nil || p.seat == nil:
 		case ev.Kind == world.InputRefused:
 			r.hub.stats.RefusedInputs++
 			if ev.Input == world.Steer { // who may not throw is where it says all the same

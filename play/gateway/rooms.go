@@ -41,12 +41,10 @@ func (h *Hub) CloseRoom(name string) error {
 	return nil
 }
 
-var errRoomClosed = errors.New(roomClosed)
-
 // What players are told whose room ends.
-const (
-	roomClosed = "the room was closed"
-	roomBroke  = "the room has ended: its game failed"
+var (
+	errRoomClosed = errors.New("the room was closed")
+	errRoomBroke  = errors.New("the room has ended: its game failed")
 )
 
 // Room returns the room of a name, nil if there is none. Call it in Do.
@@ -89,12 +87,32 @@ func (h *Hub) end(r *Room, why error) {
 // still.
 func (h *Hub) dismiss() {
 	for i, s := range h.refused {
-		if !s.left {
+		if !s.left || s.kicked == errResumed {
 			s.own.refuse(s.kicked)
 		}
 		h.refused[i] = nil
 	}
 	h.refused = h.refused[:0]
+	for i, s := range h.answered {
+		if !s.left {
+			s.own.(considered).consider()
+		}
+		h.answered[i] = nil
+	}
+	h.answered = h.answered[:0]
+	var waiting []*Seat
+	for i, s := range h.welcomed {
+		switch {
+		case s.left || s.room.state == roomEnded:
+		case s.room.state == roomStepping: // with a later visit
+			waiting = append(waiting, s)
+		default:
+			s.side.open()
+			s.own.welcome()
+		}
+		h.welcomed[i] = nil
+	}
+	h.welcomed = append(h.welcomed[:0], waiting...)
 	for i, r := range h.leaving {
 		r.dismiss()
 		h.leaving[i] = nil
@@ -104,9 +122,9 @@ func (h *Hub) dismiss() {
 
 // dismiss tells all players of a room that it has ended.
 func (r *Room) dismiss() {
-	why := roomBroke
+	why := errRoomBroke
 	if r.err == errRoomClosed {
-		why = roomClosed
+		why = errRoomClosed
 	}
 	for _, side := range r.sides {
 		if side == nil {
@@ -124,6 +142,14 @@ func (r *Room) dismiss() {
 			side.stage.end()
 		}
 	}
+	for _, p := range r.players {
+		for _, t := range p.tokens {
+			delete(r.hub.sessions, t)
+		}
+		if p.counted {
+			r.hub.crowd.Leave(p.from)
+		}
+	}
 	r.hub.players -= len(r.players)
 	r.sides, r.players = nil, nil
 }
@@ -136,10 +162,12 @@ func (h *Hub) rest(now time.Time) {
 			r.emptyTicks = 0
 			continue
 		}
-		if r.emptyTicks < ticksUntilSleep {
+		// Its world has seen the last player leave, and holds nothing that it could go back to.
+		if r.emptyTicks < 2+r.sim.Config().MaxRollbackTicks {
 			continue
 		}
 		r.state, r.empty = roomAsleep, now
+		r.sim.Rest()
 		h.awake = slices.Delete(h.awake, i, i+1)
 		i--
 	}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"parley/internal/pace"
+	"parley/play/message"
 	"parley/world"
 )
 
@@ -18,29 +19,37 @@ type Seat struct {
 
 	// What the dialect knows before it asks to enter.
 	spectator bool       // it watches, and is no player
+	name      string     // of the account
+	wants     string     // the room, without a pass; empty for main
+	lent      bool       // its number is one that the dialect has reserved
 	account   bool       // its name is that of an account, whose password it knew
 	pass      *Pass      // nil of guests
 	from      netip.Addr // of the connection
 
-	entering bool    // its ticket is being spent
-	counted  bool    // it is one of its address
-	player   *Player // nil until it has entered, and of spectators
-	view     *world.View
-	left     bool
-	kicked   string // why, if it was
-	told     bool   // that it is, over a dialect whose goodbye has no words
-	chat     allowance
-	terrain  allowance
-	asked    []chunkAsk
-	asking   bool        // it is among the room's askers
-	granted  int         // chunks that it may be sent in this tick
-	number   uint16      // reserved for its own entity, 0 if none is
-	reserved bool        // and no player has joined with it
-	held     []heldInput // for ticks that the world has yet to come to
-	results  []result
-	handled  int  // requests of this tick
-	answers  bool // this tick has done something that it asked for
-	estimate Path // of its path, as of the last tick
+	considered bool    // its pass was found good, and it has not entered yet
+	entering   bool    // its ticket is being spent, or its name looked up
+	counted    bool    // it is one of its address
+	player     *Player // nil until it has entered, and of spectators
+	view       *world.View
+	left       bool
+	kicked     error  // why, if it was, or was not let in
+	told       bool   // that it is, over a dialect whose goodbye has no words
+	verdict    error  // on its pass
+	sid        uint16 // the number of the own entity that its pass gives
+	known      bool   // its client has shown that it has a token
+	token      message.Token
+	chat       allowance
+	terrain    allowance
+	asked      []chunkAsk
+	asking     bool        // it is among the room's askers
+	granted    int         // chunks that it may be sent in this tick
+	number     uint16      // reserved for its own entity, 0 if none is
+	reserved   bool        // and no player has joined with it
+	held       []heldInput // for ticks that the world has yet to come to
+	results    []result
+	handled    int  // requests of this tick
+	answers    bool // this tick has done something that it asked for
+	estimate   Path // of its path, as of the last tick
 }
 
 // chunkAsk is a chunk that a player wants, and the dialect's own tag for the answer.
@@ -59,15 +68,30 @@ type result struct {
 type Player struct {
 	ID      world.PlayerID
 	Name    string
-	Dialect string
-	seat    *Seat
+	Dialect string            // the last, of a player who is away; empty if that was before a restart
+	seat    *Seat             // nil while the player is away
+	account bool              // its name is that of an account
+	tokens  []world.TokenHash // one, or two while the newer is not acknowledged
+
+	// While it is away.
+	since   uint64 // the tick
+	from    netip.Addr
+	counted bool // it is one of its address
 }
 
 // Path is what is known of the path to a player. Its Rate is 0 unless the path is narrow: then ticks are limited by Budget.
 type Path = pace.Estimate
 
 // Path returns what is known of the path to the player, as of the last tick. Call it in Do.
-func (p *Player) Path() Path { return p.seat.estimate }
+func (p *Player) Path() Path {
+	if p.seat == nil {
+		return Path{}
+	}
+	return p.seat.estimate
+}
+
+// Away reports whether the player's connection is gone and its seat is held. Call it in Do.
+func (p *Player) Away() bool { return p.seat == nil }
 
 // allowance is a budget that grows each tick: of lines, of bytes. It is kept in parts of a
 // tick, so that what is less than one a tick adds up too.

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/play/message"
 	relaycore "parley/protocol/relay/core"
 )
 
@@ -50,6 +51,9 @@ type spentTickets struct {
 	// isAccount, if set, reports whether a name is that of an account.
 	isAccount func(ctx context.Context, name string) (bool, error)
 
+	// told is called when there are verdicts.
+	told func()
+
 	mu        sync.Mutex
 	serials   map[[16]byte]int64
 	unused    map[[16]byte]bool // of serials, those whose players left before they were in: they may be shown again
@@ -73,6 +77,7 @@ type spending struct {
 	expires int64
 	name    string
 	seat    *Seat
+	guest   bool // no ticket, but somebody whose name may be that of an account
 	mark    bool // no ticket, but the latest expiry that was forgotten
 }
 
@@ -92,12 +97,12 @@ const (
 var spentSum = crc32.MakeTable(crc32.Castagnoli)
 
 func newPass(t relaycore.Ticket) *Pass {
-	return &Pass{Name: fitName(t.Name), serial: t.Serial, expires: t.Expires.Unix()}
+	return &Pass{Kind: message.PassTicket, Room: cmp.Or(t.Room, MainRoom), Name: fitName(t.Name), serial: t.Serial, expires: t.Expires.Unix()}
 }
 
 // openSpent reads what was spent, and leaves in the file what has not expired.
 func openSpent(file string, clock func() time.Time, log *slog.Logger) (*spentTickets, error) {
-	b := &spentTickets{file: file, clock: clock, log: log, serials: map[[16]byte]int64{}, unused: map[[16]byte]bool{}}
+	b := &spentTickets{file: file, clock: clock, log: log, serials: map[[16]byte]int64{}, unused: map[[16]byte]bool{}, told: func() {}}
 	if file == "" {
 		return b, nil
 	}
@@ -206,6 +211,14 @@ func (b *spentTickets) unspend(serial [16]byte) {
 func (b *spentTickets) spend(s *Seat) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if s.pass.Kind != message.PassTicket {
+		if b.closed || len(b.waiting) >= maxNaming {
+			b.failed++
+			return RefusedBusy
+		}
+		b.wait(s)
+		return nil
+	}
 	b.forget(b.clock().Unix())
 	if err := b.refusal(s.pass); err != nil {
 		return err
@@ -220,16 +233,21 @@ func (b *spentTickets) spend(s *Seat) error {
 	} else {
 		b.add(s.pass.serial, s.pass.expires)
 	}
+	b.wait(s)
+	return nil
+}
+
+// wait has the goroutine that writes come to a seat, if there is anything for it to do.
+func (b *spentTickets) wait(s *Seat) {
 	if b.file == "" && b.isAccount == nil {
 		b.done = append(b.done, verdict{seat: s, name: s.pass.Name})
-		return nil
+		return
 	}
-	b.waiting = append(b.waiting, spending{serial: s.pass.serial, expires: s.pass.expires, name: s.pass.Name, seat: s})
+	b.waiting = append(b.waiting, spending{serial: s.pass.serial, expires: s.pass.expires, name: s.pass.Name, seat: s, guest: s.pass.Kind != message.PassTicket})
 	if b.writing == nil {
 		b.writing = make(chan struct{})
 		go b.write()
 	}
-	return nil
 }
 
 // settled appends what has been written, or could not be, since it was last asked.
@@ -261,13 +279,11 @@ func (b *spentTickets) write() {
 		}
 		b.mu.Unlock()
 		err := b.put(batch, all)
-		if err == nil {
-			b.nameAll(batch)
-		}
+		b.nameAll(batch)
 		b.mu.Lock()
 		for i := range batch {
 			s := &batch[i]
-			if err == nil {
+			if err == nil || s.guest {
 				b.done = append(b.done, verdict{seat: s.seat, name: s.name})
 				continue
 			}
@@ -279,6 +295,7 @@ func (b *spentTickets) write() {
 			b.expiry = slices.DeleteFunc(b.expiry, func(x spentTicket) bool { _, spent := b.serials[x.serial]; return !spent })
 			heap.Init(&b.expiry)
 		}
+		b.told()
 	}
 	close(b.writing)
 	b.waiting, b.writing = nil, nil
@@ -286,12 +303,15 @@ func (b *spentTickets) write() {
 
 // nameAll takes the names from those whose names are, or may be, those of accounts.
 func (b *spentTickets) nameAll(batch []spending) {
-	if b.isAccount == nil {
+	if b.isAccount == nil || !slices.ContainsFunc(batch, func(s spending) bool { return s.name != "" }) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), nameTime)
 	defer cancel()
 	for i := range batch {
+		if batch[i].name == "" {
+			continue
+		}
 		taken, err := b.isAccount(ctx, batch[i].name)
 		if err != nil {
 			b.log.Warn("whether a ticket's name is an account's is not known: its player is a guest", "err", err)
@@ -312,13 +332,18 @@ func (b *spentTickets) put(batch, all []spending) (err error) {
 	} else {
 		var text []byte
 		for i := range batch {
-			text = appendSpent(text, &batch[i])
+			if !batch[i].guest {
+				text = appendSpent(text, &batch[i])
+			}
+		}
+		if len(text) == 0 {
+			return nil
 		}
 		_, err = b.out.Write(text)
 		if err == nil {
 			err = b.out.Sync()
 		}
-		b.records += len(batch)
+		b.records += len(text) / spentRecordBytes
 	}
 	if b.stale = err != nil; err != nil {
 		b.log.Error("tickets could not be spent: their players were not let in", "tickets", len(batch), "file", b.file, "err", err)

@@ -146,7 +146,7 @@ func TestWhoLeavesBeforeItIsInMayComeAgain(t *testing.T) {
 		other := come("another at the same time")
 		written <- struct{}{}
 		settle(t, h)
-		if one.player == nil || other.player != nil || other.kicked != string(RefusedUsed) {
+		if one.player == nil || other.player != nil || other.kicked != RefusedUsed {
 			t.Errorf("one is %v, the other is %v and told %q", one.player, other.player, other.kicked)
 		}
 		if _, err := d.show(h, ticket); err != RefusedUsed {

@@ -17,6 +17,7 @@ import (
 type Stamp struct {
 	service
 	server *stamp.Server
+	room   string
 	seats  map[*stamp.Conn]*stampSeat // owned by the server's loop
 }
 
@@ -35,12 +36,16 @@ type stampFate struct {
 // StampConfig sets up the dialect.
 type StampConfig struct {
 	Addr string
-	Log  *slog.Logger
+
+	// Room is the room that spectators watch. Default: the main room.
+	Room string
+
+	Log *slog.Logger
 }
 
 // NewStamp starts to serve the world over stamp.
 func NewStamp(h *Hub, c StampConfig) (*Stamp, error) {
-	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
+	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}, room: c.Room}
 	config := stamp.Config{
 		MaxConns: h.cfg.MaxPlayers, MaxUnacked: spectatorBytes, Log: c.Log,
 	}
@@ -70,13 +75,13 @@ func (d *Stamp) handle(c *stamp.Conn, ev stamp.Event) {
 	switch ev.Kind {
 	case stamp.EventEntered: // who confirms nothing sees nothing
 		s := &stampSeat{conn: c}
-		s.dialect, s.own, s.spectator, s.from = d, s, true, c.Peer().Addr()
+		s.dialect, s.own, s.spectator, s.from, s.wants = d, s, true, c.Peer().Addr(), d.room
 		d.seats[c] = s
 		s.enter("")
 	case stamp.EventClosed:
 		if s := d.seats[c]; s != nil {
 			delete(d.seats, c)
-			s.leave()
+			s.leave(true) // a spectator has nothing to come back to
 		}
 	case stamp.EventAcked, stamp.EventLost:
 		// The view is the hub's: it is told at the next tick.
@@ -106,11 +111,14 @@ func (x stampStage) publish() {
 func (x stampStage) end() {}
 
 // refuse closes the connection: stamp has no words.
-func (s *stampSeat) refuse(why string) { s.conn.Close(why) }
+func (s *stampSeat) refuse(why error) { s.conn.Close(why.Error()) }
+
+// welcome says nothing: what follows does.
+func (s *stampSeat) welcome() {}
 
 func (d *Stamp) tell(s *stampSeat) {
-	if s.kicked != "" {
-		s.conn.Close(s.kicked)
+	if s.kicked != nil {
+		s.refuse(s.kicked)
 		return
 	}
 	for _, f := range s.fates {

@@ -19,6 +19,10 @@ const (
 	DuplexReply = 128
 )
 
+// DuplexGoodbye is the signal with which a client says goodbye, on main, before it closes its stream: a stream that is closed alone may be
+// that of a process that was killed, whose player may come back.
+const DuplexGoodbye = 14
+
 // The SIDs of duplex that stand for events, not for entities. Each event is sent once. SIDs from -3 to -6 are only for clients
 // that have sent DuplexPass.
 const (
