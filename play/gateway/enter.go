@@ -1,0 +1,436 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"parley/account"
+	"parley/internal/admission"
+	"parley/play/message"
+	"parley/world"
+)
+
+// enter has somebody come into the room that its pass leads to.
+func (h *Hub) enter(s *Seat, name string) {
+	if s.room != nil && !s.considered || s.left || s.kicked != nil {
+		return
+	}
+	r, err := h.roomFor(s)
+	if err != nil {
+		h.refuse(s, err)
+		return
+	}
+	r.do(func() { r.enter(s, name) })
+}
+
+// roomFor returns the room that somebody wants to enter, or why there is none.
+func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
+	switch {
+	case s.pass != nil && s.pass.Kind == message.PassSession:
+		if r = h.sessions[s.pass.token]; r == nil {
+			return nil, h.gate.noSession(s.from)
+		}
+		return r, nil
+	case s.pass != nil:
+		r = h.rooms[s.pass.Room]
+	case s.wants != "":
+		r = h.rooms[s.wants]
+	default:
+		r = h.rooms[MainRoom]
+	}
+	if r == nil {
+		h.gate.otherRoom()
+		return nil, RefusedRoom
+	}
+	return r, nil
+}
+
+// refuse has somebody told why it is not let in, with the next visit.
+func (h *Hub) refuse(s *Seat, why error) {
+	s.kicked = why
+	h.refused = append(h.refused, s)
+}
+
+// enter lets somebody in, or has it told why not: a player who comes back at once, a newcomer as soon as its ticket is spent and
+// its name is known to be no account's. The room is quiet.
+func (r *Room) enter(s *Seat, name string) {
+	h := r.hub
+	if s.left {
+		return
+	}
+	if r.state == roomEnded {
+		h.refuse(s, RefusedRoom)
+		return
+	}
+	if p, err := r.returning(s, name); p != nil || err != nil {
+		if err == nil {
+			err = r.comeBack(s, p)
+		}
+		if err != nil {
+			h.refuse(s, err)
+		}
+		return
+	}
+	err := r.mayEnter(s)
+	if err == nil {
+		err = r.reserve(s)
+	}
+	asks := s.pass != nil && (s.pass.Kind == message.PassTicket || s.pass.Name != "")
+	if err == nil && asks {
+		err = h.gate.spend(s)
+	}
+	if err != nil {
+		r.giveBack(s)
+		h.refuse(s, err)
+		return
+	}
+	s.room, s.considered = r, false
+	s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
+	r.wake()
+	if !asks {
+		r.seat(s, name)
+		return
+	}
+	s.entering = true
+	r.entering++
+	h.spending++
+	h.settleTickets()
+}
+
+// returning returns the player who comes back: by its session, by its ticket as long as its client has shown no token, or by its
+// account.
+func (r *Room) returning(s *Seat, name string) (*Player, error) {
+	switch {
+	case s.account:
+		for _, p := range r.away {
+			if p.account && account.NameKey(p.Name) == account.NameKey(name) {
+				return p, nil
+			}
+		}
+	case s.pass == nil:
+	case s.pass.Kind == message.PassSession:
+		id, ok := r.sim.ByToken(s.pass.token)
+		if !ok || r.players[id] == nil {
+			return nil, r.hub.gate.noSession(s.from)
+		}
+		return r.players[id], nil
+	case s.pass.Kind == message.PassTicket:
+		if id, _ := r.sim.Spent(s.pass.serial); id != 0 {
+			return r.players[id], nil
+		}
+	}
+	return nil, nil
+}
+
+// settleTickets lets in those whose tickets are spent by now.
+func (h *Hub) settleTickets() {
+	if h.spending == 0 {
+		return
+	}
+	h.verdicts = h.gate.settled(h.verdicts[:0])
+	for _, v := range h.verdicts {
+		h.spending--
+		v.seat.room.do(func() { v.seat.room.settleTicket(v) })
+	}
+	clear(h.verdicts)
+}
+
+// settleTicket lets in somebody whose ticket is spent, or has it told why it is not.
+func (r *Room) settleTicket(v verdict) {
+	s := v.seat
+	s.entering = false
+	r.entering--
+	switch {
+	case s.left || r.state == roomEnded:
+		if v.err == nil && s.pass.Kind == message.PassTicket { // spent, and it has let nobody in
+			r.hub.gate.unspend(s)
+		}
+		if !s.left {
+			r.hub.refuse(s, RefusedRoom)
+		}
+	case v.err != nil:
+		r.unseat(s)
+		r.hub.refuse(s, v.err)
+	default:
+		r.seat(s, v.name)
+	}
+}
+
+// seat makes somebody a player or a spectator.
+func (r *Room) seat(s *Seat, name string) {
+	if s.spectator {
+		r.sit(s, 0)
+		return
+	}
+	if name = fitName(name); !s.account && account.Reserved(name) {
+		name = ""
+	}
+	if name == "" {
+		name = fmt.Sprintf("guest-%d", r.sim.NextPlayer())
+	}
+	name = r.freeName(name)
+	s.reserved = false // the world has it from here on
+	id, err := r.sim.JoinAs(name, s.number)
+	if err != nil {
+		r.unseat(s)
+		r.hub.refuse(s, RefusedFull)
+		return
+	}
+	s.player = &Player{ID: id, Name: name, Dialect: s.dialect.Name(), seat: s, account: s.account}
+	r.players[id] = s.player
+	r.hub.players++
+	r.names[account.NameKey(name)]++
+	r.hub.log.Info("joined", "player", id, "name", name, "room", r.Name(), "proto", s.dialect.Name())
+	r.sit(s, id)
+}
+
+// sit has somebody see the room from now on. A player is given a token to come back with.
+func (r *Room) sit(s *Seat, id world.PlayerID) {
+	s.side = r.side(s.dialect)
+	s.side.seats = append(s.side.seats, s)
+	s.view = r.sim.NewView(id, s.dialect.view())
+	r.hub.welcomed = append(r.hub.welcomed, s)
+	switch {
+	case s.player == nil:
+	case s.account: // the account is the session
+		r.sim.Known(id)
+		s.known = true
+	default:
+		r.giveToken(s)
+	}
+}
+
+// giveToken makes a token for a player. Only the player's client is told: we keep its hash.
+func (r *Room) giveToken(s *Seat) {
+	rand.Read(s.token[:])
+	n := world.Session{Token: sha256.Sum256(s.token[:])}
+	if s.pass != nil && s.pass.Kind == message.PassTicket {
+		n.Serial, n.Expires = s.pass.serial, s.pass.expires
+	}
+	p := s.player
+	r.sim.Admit(p.ID, n)
+	if len(p.tokens) == 2 { // told, and neither acknowledged nor used: it is void
+		delete(r.hub.sessions, p.tokens[1])
+		p.tokens = p.tokens[:1]
+	}
+	p.tokens = append(p.tokens, n.Token)
+	r.hub.sessions[n.Token] = r
+}
+
+// knows notes that a player's client has acknowledged its newest token: the one before is void.
+func (r *Room) knows(s *Seat) {
+	s.known = true
+	r.sim.Known(s.player.ID)
+	r.voidFirst(s.player)
+}
+
+// voidFirst forgets the first of two tokens.
+func (r *Room) voidFirst(p *Player) {
+	if len(p.tokens) == 2 {
+		delete(r.hub.sessions, p.tokens[0])
+		p.tokens = p.tokens[1:]
+	}
+}
+
+// errResumed is what a connection is told whose player came back over another.
+const errResumed Refusal = "resumed elsewhere"
+
+// comeBack gives a player's seat to a new connection.
+func (r *Room) comeBack(s *Seat, p *Player) error {
+	h := r.hub
+	if old := p.seat; old != nil { // its place at its address is free for the new one
+		r.unseat(old)
+	} else if p.counted {
+		h.crowd.Leave(p.from)
+		p.counted = false
+	}
+	if s.from.IsValid() && !h.hasRoom(s.from) {
+		if old := p.seat; old != nil {
+			old.counted = old.from.IsValid() && h.crowd.Enter(old.from)
+		} else {
+			p.counted = p.from.IsValid() && h.crowd.Enter(p.from)
+		}
+		h.stats.Crowded++
+		return RefusedCrowd
+	}
+	if s.pass != nil && s.pass.Kind == message.PassSession {
+		r.sim.Use(s.pass.token)
+		if len(p.tokens) == 2 && p.tokens[1] == s.pass.token {
+			r.voidFirst(p)
+		}
+	}
+	if old := p.seat; old != nil {
+		r.vacate(old)
+		old.left = true
+		old.kicked = errResumed
+		h.refused = append(h.refused, old)
+	} else {
+		r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
+	}
+	r.giveBack(s) // the number of its own entity is the one that it had
+	s.room, s.considered, s.player, s.known = r, false, p, true
+	s.counted = s.from.IsValid() && h.crowd.Enter(s.from)
+	p.seat, p.Dialect = s, s.dialect.Name()
+	r.sim.Back(p.ID)
+	r.wake()
+	r.hub.log.Info("back", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+	r.sit(s, p.ID)
+	return nil
+}
+
+// mayEnter returns why somebody is not let in: a Refusal.
+func (r *Room) mayEnter(s *Seat) error {
+	h := r.hub
+	switch {
+	case r.behind > shedBehind && r.now.Sub(r.found) > shedFor:
+		h.stats.Shed++
+		return RefusedBusy
+	case s.spectator:
+	case !r.admits(s):
+		if s.account {
+			return RefusedRoom
+		}
+		return RefusedGuest
+	case r.room() <= 0 && !r.makeRoom():
+		return RefusedFull
+	}
+	if s.from.IsValid() && !h.hasRoom(s.from) {
+		h.stats.Crowded++
+		return RefusedCrowd
+	}
+	return nil
+}
+
+// admits reports whether a player of this kind may enter: "A room that is not open wants a ticket of replica, relay and duplex
+// players", and lists the accounts that may (entry).
+func (r *Room) admits(s *Seat) bool {
+	closed := r.settings.Closed || r.hub.gate.Wanted()
+	switch {
+	case !closed || s.pass != nil && s.pass.Kind == message.PassTicket:
+		return true
+	case s.account && r == r.hub.main && !r.settings.Closed:
+		return !r.hub.cfg.NoMainAccounts
+	case s.account:
+		return slices.ContainsFunc(r.settings.Accounts, func(name string) bool { return account.NameKey(name) == account.NameKey(s.name) })
+	}
+	return false
+}
+
+// room returns how many more players there may be.
+func (r *Room) room() int {
+	return min(r.settings.MaxPlayers-len(r.players)-r.entering, r.hub.cfg.MaxPlayers-r.hub.players-r.hub.spending)
+}
+
+// makeRoom gives up the longest-away guest for a newcomer, if there is one.
+func (r *Room) makeRoom() bool {
+	for _, p := range r.away {
+		if !p.account {
+			r.remove(p)
+			return true
+		}
+	}
+	return false
+}
+
+// newJoins limits how fast an address takes the seats that it may have.
+func newJoins(perAddress int) *admission.Buckets {
+	source, prefix := admission.NoLimit, admission.NoLimit
+	if perAddress >= 0 {
+		source = admission.Limit{Rate: max(perAddress/joinShare, leastJoins), Burst: max(perAddress*joinBurst, leastJoins)}
+		prefix = admission.Limit{Rate: prefixMore * source.Rate, Burst: prefixMore * source.Burst}
+	}
+	var secret admission.Key
+	rand.Read(secret[:])
+	return admission.NewBuckets(admission.BucketsConfig{Source: source, Prefix: prefix, Total: admission.NoLimit}, secret)
+}
+
+// hasRoom reports whether one more of an address may come, and so fast.
+func (h *Hub) hasRoom(from netip.Addr) bool {
+	if h.cfg.PerAddress >= 0 && h.crowd.Of(from) >= h.cfg.PerAddress {
+		return false
+	}
+	now := h.now
+	if now.IsZero() { // in a hub that does not run
+		now = time.Now()
+	}
+	return h.joins.Allow(now, from, 1)
+}
+
+// reserve takes a number for a player's own entity, if its dialect has not: without one nobody would see it, and its own client
+// would wait for ever.
+func (r *Room) reserve(s *Seat) error {
+	if s.spectator || s.number != 0 {
+		return nil
+	}
+	if s.number = r.sim.Reserve(); s.number == 0 {
+		r.hub.stats.Numberless++
+		return RefusedFull
+	}
+	s.reserved = true
+	return nil
+}
+
+// giveBack gives back the number of a seat that no player has joined with. One that its dialect has reserved stays the
+// dialect's until the seat has left: its connection may still be known by it.
+func (r *Room) giveBack(s *Seat) {
+	if s.reserved && (s.left || !s.lent) {
+		r.sim.Release(s.number)
+		s.number, s.reserved = 0, false
+	}
+}
+
+// consider finds out what a pass is worth before its bearer enters, and reserves the number that the bearer will have: for
+// duplex, whose clients ask.
+func (h *Hub) consider(s *Seat) {
+	r, err := h.roomFor(s)
+	if err != nil {
+		s.verdict = err
+		h.answered = append(h.answered, s)
+		return
+	}
+	r.do(func() {
+		if !s.left {
+			s.verdict = r.consider(s)
+			h.answered = append(h.answered, s)
+		}
+	})
+}
+
+func (r *Room) consider(s *Seat) error {
+	if r.state == roomEnded {
+		return RefusedRoom
+	}
+	if s.considered && s.room != r { // another pass has led it elsewhere
+		s.room.do(func() { s.room.giveBack(s) })
+		s.considered = false
+	}
+	p, err := r.returning(s, "")
+	switch {
+	case err != nil:
+		return err
+	case p != nil:
+		if s.sid = r.sim.Wire(r.entityOf(p)); s.sid == 0 {
+			return RefusedBusy // it has no body at the moment
+		}
+	case !r.admits(s):
+		return RefusedGuest
+	case r.room() <= 0 && !slices.ContainsFunc(r.away, func(p *Player) bool { return !p.account }):
+		return RefusedFull
+	default:
+		if s.pass != nil && s.pass.Kind == message.PassTicket {
+			if err := r.hub.gate.refusal(s.pass); err != nil {
+				return err
+			}
+		}
+		if err := r.reserve(s); err != nil {
+			return err
+		}
+		s.sid = s.number
+	}
+	s.room, s.considered = r, true
+	return nil
+}

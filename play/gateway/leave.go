@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"slices"
+	"time"
+
+	"parley/account"
+)
+
+// leave takes a connection out of the room. Its player leaves too, or is away if its client did not say goodbye and can come
+// back.
+func (r *Room) leave(s *Seat, goodbye bool) {
+	if s.left {
+		return
+	}
+	s.left = true
+	p := s.player
+	if p == nil || p.seat != s {
+		r.vacate(s)
+		r.unseat(s)
+		return
+	}
+	if r.hub.hold() > 0 && !goodbye && s.known && s.kicked == nil {
+		r.goAway(p)
+		return
+	}
+	r.vacate(s)
+	p.seat, p.from, p.counted = nil, s.from, s.counted
+	s.counted = false
+	r.unseat(s)
+	r.remove(p)
+}
+
+// hold is how long a seat is held.
+func (h *Hub) hold() time.Duration { return max(h.cfg.Hold, 0) }
+
+// vacate takes a seat out of the room's lists.
+func (r *Room) vacate(s *Seat) {
+	if s.side != nil {
+		if i := slices.Index(s.side.seats, s); i >= 0 {
+			s.side.seats = slices.Delete(s.side.seats, i, i+1)
+		}
+	}
+	if s.view != nil {
+		s.view.Close()
+	}
+	if len(s.held) > 0 { // nobody waits for what becomes of it
+		s.held = nil
+		r.holders = slices.DeleteFunc(r.holders, func(o *Seat) bool { return o == s })
+	}
+}
+
+// unseat gives back what a seat has taken at its address, and its number.
+func (r *Room) unseat(s *Seat) {
+	if s.counted {
+		s.counted = false
+		r.hub.crowd.Leave(s.from)
+	}
+	r.giveBack(s)
+}
+
+// goAway holds the seat of a player whose connection is gone. It still counts for its address.
+func (r *Room) goAway(p *Player) {
+	s := p.seat
+	r.vacate(s)
+	p.seat, p.from, p.counted, p.since = nil, s.from, s.counted, r.sim.Tick()
+	s.counted = false
+	r.sim.Away(p.ID)
+	r.away = append(r.away, p)
+	r.hub.log.Info("away", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+}
+
+// endHolds has those leave who have been away for too long.
+func (r *Room) endHolds() {
+	most := uint64(r.hub.hold() * time.Duration(r.hub.cfg.TickRate) / time.Second)
+	for len(r.away) > 0 && r.sim.Tick()-r.away[0].since >= most {
+		r.remove(r.away[0])
+	}
+}
+
+// remove takes a player out of the world for good. It has no seat.
+func (r *Room) remove(p *Player) {
+	if p.counted {
+		p.counted = false
+		r.hub.crowd.Leave(p.from)
+	}
+	r.away = slices.DeleteFunc(r.away, func(o *Player) bool { return o == p })
+	for _, t := range p.tokens {
+		delete(r.hub.sessions, t)
+	}
+	p.tokens = nil
+	r.sim.Leave(p.ID)
+	delete(r.players, p.ID)
+	r.hub.players--
+	key := account.NameKey(p.Name)
+	if r.names[key]--; r.names[key] == 0 {
+		delete(r.names, key)
+	}
+	r.hub.log.Info("left", "player", p.ID, "name", p.Name, "room", r.Name(), "proto", p.Dialect)
+}
