@@ -76,7 +76,7 @@ func TestFieldBytesAreThoseThatAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.sit("ann")
-	view, records := h.main.mirror(), newFieldCosts(schema, plainSize)
+	view, records := h.main.sim.NewView(0, world.ViewConfig{Radius: -1, BytesPerTick: -1, Reliable: true, Copy: true}), newFieldCosts(schema, plainSize)
 	var recorded, blocks uint64
 	changes := 0
 	for range 200 {

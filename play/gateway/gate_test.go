@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/play/message"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
 )
@@ -33,6 +34,14 @@ func (d *desk) show(h *Hub, pass []byte) (*Seat, error) {
 	var err error
 	if s.pass, err = h.gate.Judge(s.from, pass); err != nil {
 		return s, err
+	}
+	if _, err := h.roomFor(s); err != nil {
+		return s, err
+	}
+	if s.pass != nil && s.pass.Kind == message.PassTicket {
+		if err := h.gate.refusal(s.pass); err != nil {
+			return s, err
+		}
 	}
 	d.inbox.put(request{seat: s, ask: askEnter})
 	return s, nil
@@ -66,8 +75,11 @@ func TestWhoIsLetInByWhichPass(t *testing.T) {
 		{"a ticket for another room", key, ticketFor(t, "arena", "ann"), RefusedRoom},
 		{"a forged ticket", key, forged, RefusedTicket},
 		{"an expired ticket", key, old, RefusedTicket},
-		{"one byte", key, []byte("T"), RefusedTicket},
-		{"another letter", key, []byte("R\x04main\x00"), RefusedTicket},
+		{"one byte", key, []byte("T"), RefusedMalformed},
+		{"another letter", key, []byte("Q\x04main\x00"), RefusedMalformed},
+		{"a room in an open game", open, []byte("R\x04main\x03ann"), nil},
+		{"another room in an open game", open, []byte("R\x05arena\x03ann"), RefusedRoom},
+		{"a session that nobody has", open, []byte("Sxxxxxxxxxxxxxxxx"), RefusedSession},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var c Config
@@ -253,7 +265,7 @@ func TestSpentTicketsSurviveALossOfPowerAndNoDamage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spent-tickets")
 	b := must(openSpent(file, time.Now, slog.New(slog.DiscardHandler)))
 	for i := range n {
-		s := &Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), 1}, expires: time.Now().Add(time.Hour).Unix()}}
+		s := &Seat{pass: &Pass{Kind: message.PassTicket, serial: [16]byte{byte(i), byte(i >> 8), 1}, expires: time.Now().Add(time.Hour).Unix()}}
 		if err := b.spend(s); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +317,7 @@ func TestSpentTicketsThatHaveExpiredAreForgotten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spent-tickets")
 	b := must(openSpent(file, func() time.Time { return now }, slog.New(slog.DiscardHandler)))
 	spend := func(i int, valid time.Duration) error {
-		return b.spend(&Seat{pass: &Pass{serial: [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, expires: now.Add(valid).Unix()}})
+		return b.spend(&Seat{pass: &Pass{Kind: message.PassTicket, serial: [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, expires: now.Add(valid).Unix()}})
 	}
 	for i := range 1000 {
 		if err := spend(i, time.Duration(1+i%10)*time.Minute); err != nil {
@@ -344,7 +356,7 @@ func TestSpentTicketsAreBounded(t *testing.T) {
 		b.expiry = append(b.expiry, spentTicket{expires: now.Unix() + 30})
 	}
 	spend := func(i int) error {
-		return b.spend(&Seat{pass: &Pass{serial: [16]byte{byte(i), 1}, expires: now.Unix() + 60}})
+		return b.spend(&Seat{pass: &Pass{Kind: message.PassTicket, serial: [16]byte{byte(i), 1}, expires: now.Unix() + 60}})
 	}
 	for i := range 2 * left {
 		if err := spend(i); (err == nil) != (i < left) {

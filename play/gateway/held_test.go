@@ -120,7 +120,7 @@ func TestInAWorldThatStaysBehindInputsDoNotWaitForLong(t *testing.T) {
 		}
 		st := c.h.Stats()
 		if many := st.World.Refused[world.TooMany]; st.RefusedInputs != many || st.HastenedInput == 0 {
-			t.Errorf("%d were refused, %d of them as too many; %d were done before their tick", st.RefusedInputs, many, st.HastenedInput)
+			t.Errorf("%d were refused, %d of them as too many; %d were done before their tick; %v", st.RefusedInputs, many, st.HastenedInput, st.World.Refused)
 		}
 		c.load.Store(0)
 		c.d.inbox.put(request{seat: c.ann, ask: askLeave})

@@ -76,6 +76,7 @@ func (h *Hub) wakeAt() time.Time {
 // turn runs the rooms whose tick is due, and tells players of those that are done. It returns an error if the game is over.
 func (h *Hub) turn(now time.Time) error {
 	h.now, h.due = now, h.due[:0]
+	h.watch(now)
 	for _, r := range h.awake {
 		if r.quiet() && !now.Before(r.next) {
 			r.due, r.now = r.next, now
@@ -87,7 +88,6 @@ func (h *Hub) turn(now time.Time) error {
 	}
 	h.take(h.due)
 	h.run(h.due)
-	h.watch(now)
 	h.tell()
 	for _, r := range h.ran {
 		h.clock(r)

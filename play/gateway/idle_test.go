@@ -39,6 +39,7 @@ func TestWhoComesToAnIdleDialectSeesTheWorldAsItIs(t *testing.T) {
 	defer r.Shutdown(t.Context())
 	d := must(NewDuplex(h, DuplexConfig{Addr: loopback}))
 	defer d.Shutdown(t.Context())
+	stageOf[*duplexStage](h, d)
 	stale, entities := 0, stageOf[*replicaStage](h, r).entities
 	for range 20*h.cfg.TickRate + 7 {
 		if err := h.Tick(); err != nil {

@@ -105,7 +105,7 @@ func (d *Relay) view() world.ViewConfig { return world.ViewConfig{Radius: d.hub.
 func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 	switch ev.Kind {
 	case relaycore.EventPass:
-		d.judge(ev.Newcomer)
+		d.judge(ev.Newcomer, "")
 	case relay.EventLeft:
 		if s := d.seats[p]; s != nil {
 			delete(d.seats, p)
@@ -123,7 +123,7 @@ func (d *Relay) handle(p *relay.Peer, ev relay.Event) {
 }
 
 // judge looks at the pass of a newcomer, and has the hub decide.
-func (d *Relay) judge(n *relaycore.Newcomer) {
+func (d *Relay) judge(n *relaycore.Newcomer, name string) {
 	pass, err := d.hub.gate.Judge(n.Addr().Addr(), n.Pass())
 	if err != nil {
 		if err != RefusedSilence {
@@ -133,7 +133,7 @@ func (d *Relay) judge(n *relaycore.Newcomer) {
 	}
 	s := &relaySeat{newcomer: n}
 	s.dialect, s.own, s.from, s.pass = d, s, n.Addr().Addr(), pass
-	s.enter("")
+	s.enter(name)
 }
 
 // welcome makes the newcomer a participant, and tells it how to come back, and of what world it is.

@@ -164,18 +164,24 @@ func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
-	mux := relaycore.NewMux(now, relaycore.Config{Lobby: relay.NewOpenLobby(d.lobby(RelayConfig{}))}, shared, kit.Key(seed), nil)
+	mux := relaycore.NewMux(now, relaycore.Config{Lobby: relaycore.NewEntryLobby(relaycore.EntryConfig{GameCodes: message.RelaySay + 1})}, shared, kit.Key(seed), nil)
+	d.newRoom = mux.NewRoom
 	return &slowRelayServer{mux, h, d, w, map[netip.AddrPort]*relay.Peer{}}
 }
 
 func (s *slowRelayServer) Turn(now time.Time, heard func(from netip.AddrPort, step, line uint32)) {
 	s.Advance(now)
 	for p, ev, ok := s.PollEvent(); ok; p, ev, ok = s.PollEvent() {
+		if ev.Kind == relaycore.EventPass {
+			s.d.judge(ev.Newcomer, strconv.Itoa(s.world.Own(ev.Newcomer.Addr())))
+			s.hub.take(nil) // somebody knocks
+			s.hub.tell()
+			continue
+		}
 		if ev.Kind == relay.EventPackage && ev.Package.Payload[0] == message.RelaySteer {
 			st, _ := message.ParseSteer(ev.Package.Payload[1:], message.Big)
 			heard(p.Addr(), uint32(st.Angle), 0)
 		}
-		p.Name = strconv.Itoa(s.world.Own(p.Addr()))
 		s.d.handle(p, ev)
 		s.peers[p.Addr()] = p
 	}

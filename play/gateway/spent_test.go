@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/patient"
+	"parley/play/message"
 	relaycore "parley/protocol/relay/core"
 )
 
@@ -74,7 +75,7 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 			want("a ticket of an hour", use(long), nil)
 			now = start.Add(tt.jump)
 			want("the first when it has expired", use(short), RefusedTicket)
-			gate.spent.spend(&Seat{pass: &Pass{serial: [16]byte{3}, expires: now.Add(time.Second).Unix()}}) // has what is old forgotten
+			gate.spent.spend(&Seat{pass: &Pass{Kind: message.PassTicket, serial: [16]byte{3}, expires: now.Add(time.Second).Unix()}}) // has what is old forgotten
 			if _, kept := gate.spent.serials[[16]byte{1}]; kept {
 				t.Fatal("what has expired is remembered")
 			}
@@ -100,7 +101,7 @@ func TestAClockThatGoesBackMakesNoTicketGoodAgain(t *testing.T) {
 func TestATicketThatExpiresMeanwhileLetsInOne(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	b := must(openSpent("", func() time.Time { return now }, slog.New(slog.DiscardHandler)))
-	p := &Pass{serial: [16]byte{1}, expires: now.Unix() + 1} // both have been judged
+	p := &Pass{Kind: message.PassTicket, serial: [16]byte{1}, expires: now.Unix() + 1} // both have been judged
 	if err := b.spend(&Seat{pass: p}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,12 +181,12 @@ func TestWhoLeavesMakesNoTicketOfAnotherGood(t *testing.T) {
 		seats[i].from, seats[i].pass = netip.MustParseAddr("192.0.2.1"), p
 	}
 	h.main.enter(seats[0], "")
-	h.main.leave(seats[0])
+	h.main.leave(seats[0], true)
 	patient.Until(t, "the write has failed", func() bool { return h.gate.Stats().Unkept == 1 })
 	h.main.enter(seats[1], "") // which learns what became of the first
 	h.main.enter(seats[2], "")
 	settle(t, h)
-	if in := len(h.main.players); in != 1 || seats[2].kicked != string(RefusedUsed) {
+	if in := len(h.main.players); in != 1 || seats[2].kicked != RefusedUsed {
 		t.Errorf("one ticket let in %d; the third is told %q", in, seats[2].kicked)
 	}
 }

@@ -43,7 +43,7 @@ type Shelf struct {
 	stop   chan struct{}
 	all    sync.WaitGroup
 
-	sweeping atomic.Int64 // since when a sweep is at it, in Unix ns; 0 if none is
+	sweeping atomic.Pointer[time.Time] // since when a sweep is at it; nil if none is
 	watch    watch
 	count    counters
 }

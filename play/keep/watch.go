@@ -26,9 +26,9 @@ func (s *Shelf) Trouble() error {
 
 // sweep syncs what mode Second has written, and looks whether files are still there.
 func (s *Shelf) sweep() {
-	s.sweeping.Store(s.clock().UnixNano())
+	s.sweeping.Store(new(s.clock()))
 	each(s.list(), s.hands, (*Room).sweep)
-	s.sweeping.Store(0)
+	s.sweeping.Store(nil)
 	s.relock()
 }
 
@@ -123,7 +123,7 @@ func (s *Shelf) findTrouble(now time.Time) error {
 		first, name = err, r.name
 	}
 	if first == nil {
-		if since := s.sweeping.Load(); since != 0 && now.Sub(time.Unix(0, since)) > slowSweep {
+		if since := s.sweeping.Load(); since != nil && now.Sub(*since) > slowSweep {
 			return fmt.Errorf("keep: syncing %s takes longer than %v: a loss of power loses as much: see what else uses the disk", s.root, slowSweep)
 		}
 		return nil
