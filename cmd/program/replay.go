@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	front "parley"
 	"parley/arena"
 	"parley/internal/plain"
+	"parley/play/keep"
 	"parley/world"
 )
 
@@ -42,24 +45,27 @@ type replayDifference struct {
 func newReplay() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "replay FILE",
+		Use:   "replay FILE|FOLDER",
 		Short: "Run a recording or a room's log again and compare every tick",
 		Long: `Replay runs a recording of the arena again and compares every tick with the
 recorded one. It stops at the first difference, prints the tick, the entity and
 the field, and ends with exit status 1. The file - is standard input.
 
-The log of a room has no states: a difference names the tick alone. A log whose
-beginning was removed needs the snapshot before it: cat both to standard input.
+The folder of a room (DATA/rooms/ROOM) is replayed from its oldest snapshot on,
+also while a server writes to it. The log of a room has no states: a difference
+names the tick alone. A segment of the log needs the snapshot before it, so name
+the folder, or cat both to standard input.
 
 The recording of a server that was killed is cut off, and is replayed up to
 there. If it ends within a tick, the server died in that tick. The inputs of
 that tick are in the file.`,
 		Example: `  parley replay game.rec
   parley replay --json game.rec
+  parley replay parley-data/rooms/main
   gunzip < game.rec.gz | parley replay -
   cat snapshot log | parley replay -`,
 		DisableFlagsInUseLine: true,
-		Args:                  takesOne("recording"),
+		Args:                  takesOne("recording or folder"),
 		ValidArgsFunction:     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		RunE:                  func(cmd *cobra.Command, args []string) error { return replayFile(cmd, args[0], asJSON) },
 	}
@@ -68,15 +74,11 @@ that tick are in the file.`,
 }
 
 func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
-	in := cmd.InOrStdin()
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return failure{err}
-		}
-		defer f.Close()
-		in = f
+	in, err := openReplay(name, cmd.InOrStdin())
+	if err != nil {
+		return failure{err}
 	}
+	defer in.Close()
 	// A recording names its game in its first bytes: of a server with another profile it is another.
 	file := bufio.NewReaderSize(in, 1<<20)
 	head, _ := file.Peek(256)
@@ -86,7 +88,7 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	report, err := world.Replay(game, file)
 	if err != nil {
-		return failure{fmt.Errorf("%s: %w", name, err)}
+		return failure{fmt.Errorf("%s: %w%s", name, err, roomHint(name))}
 	}
 	if err := printReplay(cmd.OutOrStdout(), report, asJSON); err != nil {
 		return err
@@ -98,6 +100,31 @@ func replayFile(cmd *cobra.Command, name string, asJSON bool) error {
 		return errReported
 	}
 	return nil
+}
+
+// openReplay opens a recording, the files of a room, or standard input.
+func openReplay(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		log, err := keep.ReadLog(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w; name a recording, or the folder of a room, such as %s", err, filepath.Join(defaultData, "rooms", front.MainRoom))
+		}
+		return log, nil
+	}
+	return os.Open(name)
+}
+
+// roomHint says what to replay instead of a file that cannot be replayed, if it is one of several of a room.
+func roomHint(name string) string {
+	folder := filepath.Dir(name)
+	if log, err := keep.ReadLog(folder); name != "-" && err == nil {
+		log.Close()
+		return fmt.Sprintf("; the file is part of a room: replay the folder %s", folder)
+	}
+	return ""
 }
 
 func printReplay(w io.Writer, r world.Report, asJSON bool) error {

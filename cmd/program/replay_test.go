@@ -3,18 +3,22 @@ package program
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/arena"
+	"parley/internal/patient"
+	"parley/play/keep"
 	"parley/world"
 )
 
-// keep plays the arena, and returns a snapshot of its middle, the log before it and the log from there on, up to the room's end.
-func keep(t *testing.T) (snapshot, before, log []byte) {
+// keptLog plays the arena, and returns a snapshot of its middle, the log before it and the log from there on, up to the room's end.
+func keptLog(t *testing.T) (snapshot, before, log []byte) {
 	t.Helper()
 	sim, err := world.New(arena.Game(), world.Config{Seed: 3})
 	if err != nil {
@@ -84,7 +88,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	})
-	snapshot, before, log := keep(t)
+	snapshot, before, log := keptLog(t)
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {
 		path := filepath.Join(dir, name)
@@ -112,7 +116,7 @@ func TestReplay(t *testing.T) {
 		{"no recording", []string{"replay", write("text", []byte("some text that is no recording"))}, nil, 1, "", "not a recording"},
 		{"no file", []string{"replay", filepath.Join(dir, "nosuch")}, nil, 1, "", "no such file"},
 		{"damaged", []string{"replay", write("damaged", append(bytes.Clone(same[:60]), same[61:]...))}, nil, 1, "", "damaged"},
-		{"two files", []string{"replay", "a", "b"}, nil, 2, "", `"parley replay" takes one recording; it was given 2`},
+		{"two files", []string{"replay", "a", "b"}, nil, 2, "", `"parley replay" takes one recording or folder; it was given 2`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := runWith(nil, bytes.NewReader(tt.stdin), tt.args)
@@ -132,4 +136,95 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%+v %+v", r, r.Difference)
 		}
 	})
+}
+
+// keepRoom plays the arena in a room that is kept, with a snapshot after each ten ticks, and returns the folder of the room.
+func keepRoom(t *testing.T, game world.Game) (folder string) {
+	t.Helper()
+	data := t.TempDir()
+	shelf, err := keep.Open(keep.Config{Dir: data, Mode: keep.Tick, History: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer patient.End().Stop()
+	sim, err := world.New(game, world.Config{Seed: 3, Mode: "duel"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim.Keep(1, 1)
+	room, err := shelf.Room("main", sim, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sim.Join("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(30) {
+		sim.Steer(p, sim.Tick(), world.Steering{Angle: 1, HasAngle: true, Norm: 1, HasNorm: true}, 0)
+		room.Append(sim.Tick(), sim.Seal(i, 0))
+		sim.Advance()
+		for room.Safe() < sim.Tick() {
+			<-shelf.Notify()
+		}
+		if i%10 == 9 {
+			room.Snapshot(sim.Tick(), sim.AppendSnapshot(nil))
+			for shelf.Stats().Segments < uint64(i/10)+2 {
+				runtime.Gosched()
+			}
+		}
+	}
+	if err := shelf.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(data, "rooms", "main")
+}
+
+// The folder of a room is replayed as a whole. Of its files a snapshot can be replayed alone, and the first segment; of another
+// segment the error says to name the folder.
+func TestReplayOfARoom(t *testing.T) {
+	other := arena.Game()
+	step := other.Step
+	other.Step = func(w *world.World, in []world.Input) {
+		step(w, in)
+		if w.Tick() == 20 {
+			w.Random().Uint64()
+		}
+	}
+	folder, changed, miko := keepRoom(t, arena.Game()), keepRoom(t, other), keepRoom(t, arena.GameAt(mikoTicks))
+	file := func(kind string, tick int) string { return filepath.Join(folder, fmt.Sprintf("%s-%020d", kind, tick)) }
+	for _, tt := range []struct {
+		name, path       string
+		status           int
+		wantOut, wantErr string
+	}{
+		{"the folder", folder, 0, "arena, seed 3: 30 ticks and 31 inputs run again, each as recorded; hash ", ""},
+		{"another rule", changed, 1, "the last not as recorded", "tick 20: the world differs"},
+		{"another profile", miko, 0, "30 ticks and 31 inputs run again, each as recorded", ""},
+		{"a snapshot", file("snapshot", 10), 0, "0 ticks and 0 inputs run again, each as recorded; hash ", ""},
+		{"the first segment", file("log", 0), 0, "ticks and", ""},
+		{"a later segment", file("log", 20), 1, "", "the file is part of a room: replay the folder " + folder},
+		{"the data folder", filepath.Dir(filepath.Dir(folder)), 1, "", "it is no folder of a room; name a recording, or the folder of a room, such as " + filepath.Join("parley-data", "rooms", "main")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runWith(nil, nil, []string{"replay", tt.path})
+			if got.status != tt.status || !strings.Contains(got.out, tt.wantOut) || !strings.Contains(got.err, tt.wantErr) || strings.Count(got.err, "\n") > 1 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	// A killed server leaves half an entry behind.
+	last := file("log", 20)
+	b, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range []int{1, 9} {
+		if err := os.WriteFile(last, b[:len(b)-cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runWith(nil, nil, []string{"replay", "--json", folder}); got.status != 0 || !strings.Contains(got.out, `"ticks":29`) || !strings.Contains(got.out, `"mode":"duel"`) {
+			t.Errorf("without the last %d bytes: %+v", cut, got)
+		}
+	}
 }
