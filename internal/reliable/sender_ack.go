@@ -198,7 +198,9 @@ func (s *Sender) sampleAnyway(at time.Duration, e *flight, rtt time.Duration) ti
 		return 0
 	}
 	s.vague = 0
-	s.loss.forget() // as above: these were late, not lost
+	if s.rtt.smoothed > 0 { // else the first packets may have waited for the peer to let us in, which says nothing of the path
+		s.loss.forget() // as above: these were late, not lost
+	}
 	return at - e.first
 }
 

@@ -103,7 +103,7 @@ type rare struct {
 	challenged bool      // it has answered one
 	answers    int       // how many it has answered that came instead of the first
 	first      []byte    // the datagram that it began with, until it is let in
-	again      bool      // that goes out once more, behind the answer
+	again      uint8      // that goes out once more, behind the answer
 	joinedAt   time.Time // when it was let in
 	unheardAt  time.Time // when it gives up if nothing came until then; zero is never
 	parting    []byte    // confirmations that go out after the end
@@ -440,8 +440,8 @@ func (e *Endpoint) nextDatagram(buf []byte) (int, bool) {
 	if e.probes != nil && e.probes.again != nil && !(e.looseOut.Len() > 0 && e.probesBehind()) {
 		return e.probes.transmit(e.probeTime(), buf), true
 	}
-	if e.rare != nil && e.again {
-		e.again = false
+	if e.rare != nil && e.again > 0 {
+		e.again--
 		if e.state == StateJoining {
 			return copy(buf, e.first), true
 		}

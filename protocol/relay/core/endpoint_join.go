@@ -82,10 +82,12 @@ func (e *Endpoint) isRefusal(d *Datagram) bool {
 }
 
 // answer sends a challenge back: "One that sends the same payload to the server is proven; our client
-// does." What was sent before the proof was not confirmed; the first package goes again at once.
+// does." What was sent before the proof was not confirmed; the first package goes again at once, twice.
 func (e *Endpoint) answer(challenge []byte) {
 	r := e.seldom()
-	r.challenged, r.again = true, r.first != nil
+	if r.challenged = true; r.first != nil {
+		r.again = 2 // nothing tells soon that it is lost, and a server waits for it before it lets us in
+	}
 	// Without room it is not answered; then much is unconfirmed, and so the server
 	// does not hear us anyway.
 	_ = e.sendCopy(e.now, Unordered, true, challenge)
