@@ -103,7 +103,7 @@ type rare struct {
 	challenged bool      // it has answered one
 	answers    int       // how many it has answered that came instead of the first
 	first      []byte    // the datagram that it began with, until it is let in
-	again      uint8      // that goes out once more, behind the answer
+	again      uint8     // that goes out once more, behind the answer
 	joinedAt   time.Time // when it was let in
 	unheardAt  time.Time // when it gives up if nothing came until then; zero is never
 	parting    []byte    // confirmations that go out after the end
