@@ -13,43 +13,84 @@ import (
 
 type duplexVoice struct{ *duplex.Client }
 
-func (p *Player) joinDuplex(ctx context.Context, addr string) error {
-	config := duplex.Config{Schema: schema.Duplex(p.cfg.Schema)}
-	if len(p.cfg.Ticket) > 0 {
-		config.Pass = message.AppendSized(nil, p.cfg.Ticket)
-	}
-	c, err := duplex.Dial(ctx, addr, config)
+func (l *line) joinDuplex(ctx context.Context, addr string, pass []byte) error {
+	// A guest shows an empty pass: only clients that showed one are told a session.
+	c, err := duplex.Dial(ctx, addr, duplex.Config{Schema: schema.Duplex(l.cfg.Schema), Pass: message.AppendSized(nil, pass)})
 	if err != nil {
 		return err
 	}
-	p.voice = duplexVoice{c}
-	p.sight.You = uint16(c.Player())
-	p.follow(func() {
+	l.voice = duplexVoice{c}
+	l.sight.You = uint16(c.Player())
+	l.run = func() error {
+		confirm := newConfirmer(c)
+		defer confirm.stop()
+		l.hears()
+		l.enter()
 		for ev := range c.Events() {
-			p.readDuplex(ev)
+			l.hears()
+			l.readDuplex(ev, confirm)
 		}
-	})
+		return c.Err()
+	}
 	return nil
 }
 
-func (p *Player) readDuplex(ev duplex.Event) {
+func (l *line) readDuplex(ev duplex.Event, confirm *confirmer) {
 	switch {
-	case ev.Kind == duplex.EventClosed:
-		p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
 	case ev.Kind == duplex.EventGone:
-		p.learn(func(v *Sight) { delete(v.Things, uint16(ev.SID)) })
+		l.learn(func(v *Sight) { delete(v.Things, uint16(ev.SID)) })
 	case ev.Kind != duplex.EventSync && ev.Kind != duplex.EventUpdate:
 	case ev.SID == message.DuplexSaid:
-		p.hear(message.ParseDuplexSaid(ev.Data))
+		l.hear(message.ParseDuplexSaid(ev.Data))
 	case ev.SID == message.DuplexDone:
-		p.watch(message.ParseDuplexDone(p.cfg.Schema, ev.Data))
+		l.watch(message.ParseDuplexDone(l.cfg.Schema, ev.Data))
+	case ev.SID == message.DuplexSession:
+		if s, ok := message.ParseSession(ev.Data, message.Big); ok {
+			l.told(s, ok)
+			confirm.session()
+		}
+	case ev.SID <= 0: // of what this client does not use
 	default:
 		if kind, fields, ok := message.ParseElement(ev.Data); ok {
-			if k := p.cfg.Schema.Kind(kind); k != nil {
-				p.learn(func(v *Sight) { v.put(uint16(ev.SID), k, fields, message.Big) })
+			if k := l.cfg.Schema.Kind(kind); k != nil {
+				l.learn(func(v *Sight) { v.put(uint16(ev.SID), k, fields, message.Big) })
 			}
 		}
 	}
+}
+
+// confirmer tells the server that a session was read: "the client confirms with query 68". A goroutine of its own waits for the
+// reply, as a query must not wait in the reader of events.
+type confirmer struct {
+	told chan struct{} // there is a session to confirm
+	done chan struct{}
+}
+
+func newConfirmer(c *duplex.Client) *confirmer {
+	f := &confirmer{make(chan struct{}, 1), make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for range f.told {
+			// If it fails the connection has ended. A server that refuses it holds no place, which the player will be told
+			// when it comes back.
+			_, _, _ = c.Query(context.Background(), duplex.Main, message.DuplexConfirm, nil)
+		}
+	}()
+	return f
+}
+
+// session has the newest session confirmed. Of those that come meanwhile, the last is confirmed.
+func (f *confirmer) session() {
+	select {
+	case f.told <- struct{}{}:
+	default:
+	}
+}
+
+// stop is called when the connection has ended.
+func (f *confirmer) stop() {
+	close(f.told)
+	<-f.done
 }
 
 func (v duplexVoice) steer(angle, norm float32) error {

@@ -18,11 +18,12 @@ const maxLand = 64
 
 // Explore asks for a chunk of the terrain. See shows it when it has come, if Config.Land is set.
 func (p *Player) Explore(ctx context.Context, at world.ChunkPlace) error {
-	chunk, err := p.voice.explore(ctx, at)
+	l := p.now()
+	chunk, err := l.voice.explore(ctx, at)
 	if chunk != nil {
-		p.readChunk(message.ParseChunk(chunk, message.Big))
+		l.readChunk(message.ParseChunk(chunk, message.Big))
 	}
-	return err
+	return p.sent(err)
 }
 
 func (v replicaVoice) explore(_ context.Context, at world.ChunkPlace) ([]byte, error) {
@@ -46,20 +47,20 @@ func (relayVoice) explore(context.Context, world.ChunkPlace) ([]byte, error) {
 }
 
 // readChunk notes a chunk, if it could be read.
-func (p *Player) readChunk(c message.Chunk, ok bool) {
+func (l *line) readChunk(c message.Chunk, ok bool) {
 	if ok {
-		p.keep(c.Place, c.FillIn)
+		l.keep(c.Place, c.FillIn)
 	}
 }
 
 // keep notes a chunk, if terrain is wanted.
-func (p *Player) keep(at world.ChunkPlace, fill func(*world.Cells)) {
-	if !p.cfg.Land {
+func (l *line) keep(at world.ChunkPlace, fill func(*world.Cells)) {
+	if !l.cfg.Land {
 		return
 	}
 	cells := new(world.Cells)
 	fill(cells)
-	p.learn(func(v *Sight) {
+	l.learn(func(v *Sight) {
 		if v.Land == nil || v.Land[at] == nil && len(v.Land) >= maxLand {
 			v.Land = map[world.ChunkPlace]*world.Cells{}
 		}

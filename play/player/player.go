@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"parley/play/message"
 	"parley/protocol/realm/core"
@@ -30,14 +31,25 @@ type Config struct {
 	// Pace is a factor for the norms of Steer, for a server whose entities move fewer cells a tick. Default 1.
 	Pace float32
 
+	// Room is the room to enter. Over replica, relay and duplex it must be open, and Name is the name that the player wants there.
+	// Default: the room main, and any name.
+	Room string
+
 	// Name and Password are those of an account of realm, which is registered if it does not exist. With New, the
 	// player registers first, so that it does not fail a log-in.
 	Name, Password string
 	New            bool
 
-	// Ticket is for a server that wants one, over replica, relay and duplex. Join uses it up. Default none: the player is a
-	// guest.
+	// Ticket is for a server that wants one, over replica, relay and duplex. Join uses it up. It says which room and which name,
+	// so Room and Name do not count. Default none: the player is a guest.
 	Ticket []byte
+
+	// Session is the token of a player whose connection was lost: Join goes on as that player, over replica, relay or duplex. Then
+	// Ticket, Room and Name do not count. Default none.
+	Session message.Token
+
+	// Resume says how the player comes back when its connection is lost.
+	Resume Resume
 
 	// Plain turns realm's TLS off. Fingerprint pins its certificate. Without a fingerprint, any certificate is
 	// accepted, as servers sign their own.
@@ -60,10 +72,13 @@ type Config struct {
 
 // Notice is something that happened.
 type Notice struct {
-	Kind   NoticeKind
-	Name   string // the speaker, if the dialect tells
-	Text   string // the line of chat, or the reason why the connection ended
-	Entity uint16 // the actor, if the dialect tells by number
+	Kind    NoticeKind
+	Name    string        // the speaker, if the dialect tells
+	Text    string        // the line of chat, or the reason why the connection ended or was lost
+	Entity  uint16        // the actor, if the dialect tells by number
+	Refused bool          // Ended: the server did not let the player back in
+	Same    bool          // Back: as the same player, with its entity. Else the player is a new one
+	Absence time.Duration // Back: since the player was told something last
 }
 
 // NoticeKind is the kind of a Notice.
@@ -73,7 +88,9 @@ const (
 	Said    NoticeKind = iota + 1 // a line of chat
 	Acted                         // somebody in sight did something
 	Updated                       // something in sight is new or has changed
-	Ended                         // the connection has ended
+	Ended                         // the player is out of the game. It is the last notice
+	Away                          // the connection is lost, and the player is coming back: see Resume
+	Back                          // the player is in the game again
 )
 
 // Thing is an entity in sight.
@@ -111,17 +128,24 @@ type memory interface {
 
 // Player is a client. Its methods may be called by any goroutine.
 type Player struct {
-	Dialect string
+	Dialect string // of its first connection
 	cfg     Config
-	voice   voice
+	first   Way                // where Join connected
+	leave   context.CancelFunc // ends the attempts to come back
+	done    chan struct{}      // closed when the player is out of the game
+	telling sync.Mutex         // held while Config.Notice runs
 
-	memory memory // nil if the dialect's client has none
-
-	mu    sync.Mutex
-	sight Sight
-	stale bool          // memory has more
-	done  chan struct{} // closed when all events were read
+	mu       sync.Mutex
+	line     *line           // the connection, the former one while the player is away
+	away     bool            // the connection is lost
+	since    time.Time       // away: when the player was told something last
+	leaving  bool            // Close was called
+	session  message.Session // as it was told last
+	previous message.Token   // the token before that
 }
+
+// ErrAway means that the connection is lost, and that the player is coming back.
+var ErrAway = errors.New("player: the connection is lost, and the player is coming back")
 
 // Join connects to a game server, and returns when the handshake is done. The player is in the game a moment later, which
 // See shows.
@@ -132,27 +156,73 @@ func Join(ctx context.Context, dialect, addr string, c Config) (*Player, error) 
 	if c.Notice == nil {
 		c.Notice = func(Notice) {}
 	}
-	p := &Player{Dialect: dialect, cfg: c, done: make(chan struct{})}
-	p.sight.Things, p.sight.Players = map[uint16]Thing{}, map[uint16]string{}
-	join := map[string]func(context.Context, string) error{
-		"replica": p.joinReplica, "stamp": p.joinStamp, "relay": p.joinRelay, "duplex": p.joinDuplex, "realm": p.joinRealm,
-	}[dialect]
-	if join == nil {
-		return nil, fmt.Errorf("player: there is no dialect %q", dialect)
+	p := &Player{Dialect: dialect, cfg: c, first: Way{dialect, addr}, done: make(chan struct{})}
+	if err := p.check(); err != nil {
+		return nil, err
 	}
-	err := join(ctx, addr)
+	l, err := p.dial(ctx, p.first, p.firstPass())
 	if c.joined != nil {
 		c.joined()
 	}
 	if err != nil {
 		return nil, err
 	}
+	p.line = l
+	stay, leave := context.WithCancel(context.Background())
+	p.leave = leave
+	go p.live(stay, l)
 	return p, nil
+}
+
+// check finds what no player can do.
+func (p *Player) check() error {
+	c := &p.cfg
+	if !IsDialect(p.Dialect) {
+		return fmt.Errorf("player: there is no dialect %q", p.Dialect)
+	}
+	if c.Room != "" && !message.IsRoomName(c.Room) {
+		return fmt.Errorf("player: %q is no name of a room: it has 1 to %d of a-z, 0-9 and -", c.Room, message.MaxRoomName)
+	}
+	if c.Session != (message.Token{}) && !TakesTicket(p.Dialect) {
+		return fmt.Errorf("player: %s has no sessions", p.Dialect)
+	}
+	for _, w := range c.Resume.Ways {
+		if !TakesTicket(w.Dialect) || !TakesTicket(p.Dialect) {
+			return fmt.Errorf("player: a player of %s cannot come back over %s: only replica, relay and duplex have sessions", p.Dialect, w.Dialect)
+		}
+	}
+	return nil
+}
+
+// Session returns the token with which the player can come back if its connection is lost, and for how long its place is then
+// held. The token is zero before the server has told it, and in dialects without sessions. It changes when the player comes back.
+func (p *Player) Session() (token message.Token, hold time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.session.Token, time.Duration(p.session.Hold) * time.Second
+}
+
+// Speaks returns the dialect of the present connection.
+func (p *Player) Speaks() string { return p.now().dialect }
+
+// now returns the present connection.
+func (p *Player) now() *line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.line
 }
 
 // Steer moves the player's own entity in a direction, in radians, at a number of cells a tick.
 func (p *Player) Steer(angle, norm float32) error {
-	return p.voice.steer(angle, norm*cmp.Or(p.cfg.Pace, 1))
+	return p.sent(p.now().voice.steer(angle, norm*cmp.Or(p.cfg.Pace, 1)))
+}
+
+// sent returns the error of something that was sent.
+func (p *Player) sent(err error) error {
+	if p.cfg.Resume.On && isClosed(err) {
+		return ErrAway
+	}
+	return err
 }
 
 // Act does an action of the game.
@@ -160,97 +230,55 @@ func (p *Player) Act(a *world.Action, params ...world.Value) error {
 	if len(params) != len(a.Fields) {
 		return fmt.Errorf("player: %s has %d parameters, not %d", a.Name, len(a.Fields), len(params))
 	}
-	return p.voice.act(a, params)
+	return p.sent(p.now().voice.act(a, params))
 }
 
 // Say sends a line of chat to all players.
-func (p *Player) Say(ctx context.Context, text string) error { return p.voice.say(ctx, text) }
+func (p *Player) Say(ctx context.Context, text string) error {
+	return p.sent(p.now().voice.say(ctx, text))
+}
 
 // See calls look with what the player knows. v is valid until look returns.
 func (p *Player) See(look func(v *Sight)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stale {
-		p.stale = false
-		p.memory.recall(&p.sight)
+	l := p.line
+	if l.stale {
+		l.stale = false
+		l.memory.recall(&l.sight)
 	}
-	look(&p.sight)
+	look(&l.sight)
 }
 
 // Own returns the player's own entity, if it is in sight. It costs less than See.
 func (p *Player) Own() (Thing, bool) {
-	if p.memory != nil {
-		return p.memory.own()
+	l := p.now()
+	if l.memory != nil {
+		return l.memory.own()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t, ok := p.sight.Things[p.sight.You]
+	t, ok := l.sight.Things[l.sight.You]
 	return t, ok
 }
 
-// Close leaves the game.
+// Close leaves the game. A player who is away is away until its place is no longer held.
 func (p *Player) Close(ctx context.Context) error {
-	err := p.voice.close(ctx)
+	p.mu.Lock()
+	p.leaving = true
+	l := p.line
+	p.mu.Unlock()
+	p.leave()
+	err := l.voice.close(ctx)
 	<-p.done
 	return err
 }
 
-// follow reads events until there are no more.
-func (p *Player) follow(read func()) {
-	go func() {
-		defer close(p.done)
-		read()
-	}()
-}
-
-// learn changes what is known, and tells that something was told.
-func (p *Player) learn(change func(v *Sight)) {
-	p.mu.Lock()
-	change(&p.sight)
-	p.sight.Updates++
-	p.mu.Unlock()
-	p.cfg.Notice(Notice{Kind: Updated})
-}
-
-// put notes an entity of which b has all fields, in the order of the schema; a body's come first.
-func (v *Sight) put(id uint16, k *world.Kind, b []byte, o world.Order) {
-	t := Thing{Kind: k.Number}
-	if k.HasBody {
-		var body [world.FieldNorm + 1]world.Value
-		if _, ok := message.ParseFields(body[:], k.Fields[:len(body)], b, o); !ok {
-			return
-		}
-		t.X, t.Y = body[world.FieldX].Float(), body[world.FieldY].Float()
-		t.Angle, t.Norm = float32(body[world.FieldAngle].Float()), float32(body[world.FieldNorm].Float())
-	}
-	v.Things[id] = t
-}
-
-// readRecords reads what stamp and relay say of entities.
-func (p *Player) readRecords(b []byte, o world.Order) {
-	p.learn(func(v *Sight) {
-		for rec := range message.Records(b, o) {
-			if len(rec.Fields) == 0 {
-				delete(v.Things, rec.Entity)
-			} else if k := p.cfg.Schema.Kind(rec.Kind); k != nil {
-				v.put(rec.Entity, k, rec.Fields, o)
-			}
-		}
-	})
-}
-
-// hear tells of a line of chat, if it could be read.
-func (p *Player) hear(name, text []byte, ok bool) {
-	if ok {
-		p.cfg.Notice(Notice{Kind: Said, Name: string(name), Text: string(text)})
-	}
-}
-
-// watch tells of an action that was done, if it could be read.
-func (p *Player) watch(d message.Done, ok bool) {
-	if ok {
-		p.cfg.Notice(Notice{Kind: Acted, Entity: d.Entity})
-	}
+// tell calls Config.Notice.
+func (p *Player) tell(n Notice) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.cfg.Notice(n)
 }
 
 // IsDialect reports whether there is a dialect of that name.

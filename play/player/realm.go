@@ -19,34 +19,32 @@ type realmVoice struct {
 	you *atomic.Uint32
 }
 
-func (p *Player) joinRealm(ctx context.Context, addr string) error {
-	game, err := schema.Realm(p.cfg.Schema)
+func (l *line) joinRealm(ctx context.Context, addr string, _ []byte) error {
+	game, err := schema.Realm(l.cfg.Schema)
 	if err != nil {
 		return err
 	}
-	game.Config = p.cfg.RealmConfig
+	game.Config = l.cfg.RealmConfig
 	c, err := realm.Dial(ctx, addr, realm.Config{
-		Config: core.Config{Schema: game, TickRate: p.cfg.TickRate},
-		Plain:  p.cfg.Plain, Fingerprint: p.cfg.Fingerprint, TLS: anyCertificate(p.cfg.Fingerprint),
+		Config: core.Config{Schema: game, TickRate: l.cfg.TickRate},
+		Plain:  l.cfg.Plain, Fingerprint: l.cfg.Fingerprint, TLS: anyCertificate(l.cfg.Fingerprint),
 	})
 	if err != nil {
 		return err
 	}
 	v := realmVoice{c, new(atomic.Uint32)}
-	p.voice = v
-	p.follow(func() {
+	l.voice = v
+	l.run = func() error {
 		for ev := range c.Events() {
-			switch ev.Kind {
-			case realm.EventMessage:
-				p.readRealm(ev.Message, v.you)
-			case realm.EventClosed:
-				p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
+			if ev.Kind == realm.EventMessage {
+				l.hears()
+				l.readRealm(ev.Message, v.you)
 			}
 		}
-	})
-	if err := p.login(ctx, c); err != nil {
+		return c.Err()
+	}
+	if err := l.login(ctx, c); err != nil {
 		c.Close(ctx)
-		<-p.done
 		return err
 	}
 	return nil
@@ -65,21 +63,25 @@ func anyCertificate(fingerprint string) *tls.Config {
 var errTooMany = errors.New("player: realm registers no more accounts for this address in this minute: try again in a minute, or start the server with --registrations -1")
 
 // login logs in, and registers if there is no such account.
-func (p *Player) login(ctx context.Context, c *realm.Client) error {
+func (l *line) login(ctx context.Context, c *realm.Client) error {
 	var refused error
-	if p.cfg.New {
-		if err := p.register(ctx, c); errors.Is(err, errTooMany) {
+	if l.cfg.New && !l.isAway() { // who comes back has an account
+		if err := l.register(ctx, c); errors.Is(err, errTooMany) {
 			refused = err // it may be there from the last time
 		} else if err != nil {
 			return err
 		}
 	}
-	code, err := c.Login(ctx, p.cfg.Name, p.cfg.Password)
-	if err == nil && code == core.LoginUnknownPseudo && !p.cfg.New {
-		if err := p.register(ctx, c); err != nil {
+	name := l.cfg.Name
+	if l.cfg.Room != "" {
+		name += "@" + l.cfg.Room
+	}
+	code, err := c.Login(ctx, name, l.cfg.Password)
+	if err == nil && code == core.LoginUnknownPseudo && !(l.cfg.New && !l.isAway()) {
+		if err := l.register(ctx, c); err != nil {
 			return err
 		}
-		code, err = c.Login(ctx, p.cfg.Name, p.cfg.Password)
+		code, err = c.Login(ctx, name, l.cfg.Password)
 	}
 	if err != nil {
 		return err
@@ -88,20 +90,28 @@ func (p *Player) login(ctx context.Context, c *realm.Client) error {
 		return refused
 	}
 	if code != realm.LoginOK {
-		return fmt.Errorf("player: realm does not let %q in: %v%s", p.cfg.Name, code, remedyOf(code))
+		return &notLetIn{code, fmt.Sprintf("player: realm does not let %q in: %v%s", l.cfg.Name, code, remedyOf(code))}
 	}
 	return nil
 }
 
+// notLetIn is a log-in that was refused.
+type notLetIn struct {
+	code core.LoginCode
+	text string
+}
+
+func (e *notLetIn) Error() string { return e.text }
+
 // register makes the account, unless it is there.
-func (p *Player) register(ctx context.Context, c *realm.Client) error {
-	switch code, err := c.Register(ctx, p.cfg.Name, p.cfg.Password); {
+func (l *line) register(ctx context.Context, c *realm.Client) error {
+	switch code, err := c.Register(ctx, l.cfg.Name, l.cfg.Password); {
 	case err != nil:
 		return err
 	case code == core.RegisterTooManyTries:
 		return errTooMany
 	case code != realm.RegisterOK && code != core.RegisterUsedPseudo:
-		return fmt.Errorf("player: realm does not register %q: %v%s", p.cfg.Name, code, ruleOf(code))
+		return fmt.Errorf("player: realm does not register %q: %v%s", l.cfg.Name, code, ruleOf(code))
 	}
 	return nil
 }
@@ -134,56 +144,63 @@ func ruleOf(code core.RegisterCode) string {
 	return ""
 }
 
-func (p *Player) readRealm(m *core.Message, you *atomic.Uint32) {
+func (l *line) readRealm(m *core.Message, you *atomic.Uint32) {
 	switch m.Kind {
 	case core.KindEntityCreate, core.KindEntityUpdate:
-		p.learn(func(v *Sight) { p.readBlock(v, &m.Entity) })
+		l.learn(func(v *Sight) { l.readBlock(v, &m.Entity) })
 	case core.KindEntitiesUpdate:
-		p.learn(func(v *Sight) {
+		l.learn(func(v *Sight) {
 			for e := range m.Entities.All() {
-				p.readBlock(v, e)
+				l.readBlock(v, e)
 			}
 		})
 	case core.KindEntityDestroy:
-		p.learn(func(v *Sight) { delete(v.Things, m.ID) })
+		l.learn(func(v *Sight) { delete(v.Things, m.ID) })
 	case core.KindMetaAction:
-		p.learn(func(v *Sight) {
-			if core.MetaCode(m.Code) == core.MetaPlayerLeft {
+		joined := core.MetaCode(m.Code) != core.MetaPlayerLeft
+		own := joined && string(m.Name) == l.cfg.Name
+		l.learn(func(v *Sight) {
+			if !joined {
 				delete(v.Players, m.ID)
 				return
 			}
 			v.Players[m.ID] = string(m.Name)
-			if string(m.Name) == p.cfg.Name {
+			if own {
 				v.You = m.ID
 				you.Store(uint32(m.ID))
 			}
 		})
+		if own {
+			l.enter()
+		}
 	case core.KindChunkUpdate:
-		p.readRealmChunk(m.Chunk)
+		l.readRealmChunk(m.Chunk)
 	case core.KindChunksUpdate:
 		for c := range m.Chunks.All() {
-			p.readRealmChunk(c)
+			l.readRealmChunk(c)
 		}
 	case core.KindChatReceive:
 		name := ""
-		p.See(func(v *Sight) { name = v.Players[m.ID] })
-		p.cfg.Notice(Notice{Kind: Said, Name: name, Text: string(m.Text), Entity: m.ID})
+		l.mu.Lock()
+		name = l.sight.Players[m.ID]
+		l.mu.Unlock()
+		l.tell(Notice{Kind: Said, Name: name, Text: string(m.Text), Entity: m.ID})
 	case core.KindActionsDone:
 		for d := range m.Actions.All() {
-			p.cfg.Notice(Notice{Kind: Acted, Entity: d.By})
+			l.tell(Notice{Kind: Acted, Entity: d.By})
 		}
 	}
 }
 
-func (p *Player) readRealmChunk(c core.Chunk) {
-	p.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*core.Terrain)(cells)) })
+func (l *line) readRealmChunk(c core.Chunk) {
+	l.keep(world.ChunkPlace{BX: c.BX, BY: c.BY}, func(cells *world.Cells) { c.FillIn((*core.Terrain)(cells)) })
 }
 
 // readBlock takes over what a block says.
-func (p *Player) readBlock(v *Sight, e *core.Entity) {
+func (l *line) readBlock(v *Sight, e *core.Entity) {
 	t := v.Things[e.ID]
 	if e.Has&core.HasType != 0 {
-		t.Kind = int(e.Type) + p.cfg.FirstType
+		t.Kind = int(e.Type) + l.cfg.FirstType
 	}
 	if e.Has&core.HasPosition != 0 {
 		t.X, t.Y = world.Place(e.Position.BX, e.Position.BY, e.Position.X, e.Position.Y)

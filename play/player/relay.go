@@ -10,41 +10,47 @@ import (
 
 type relayVoice struct{ *relay.Client }
 
-func (p *Player) joinRelay(ctx context.Context, addr string) error {
-	c, err := relay.Dial(ctx, addr, relay.Config{Ticket: p.cfg.Ticket})
+func (l *line) joinRelay(ctx context.Context, addr string, pass []byte) error {
+	c, err := relay.Dial(ctx, addr, relay.Config{Ticket: pass})
 	if err != nil {
 		return err
 	}
-	p.voice = relayVoice{c}
-	p.follow(func() {
+	l.voice = relayVoice{c}
+	l.run = func() error {
 		for ev := range c.Events() {
-			switch {
-			case ev.Kind == relay.EventLeft:
-				p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
-			case ev.Kind == relay.EventPackage && ev.Package.Server && len(ev.Package.Payload) > 0:
-				p.readRelay(ev.Package.Payload[0], ev.Package.Payload[1:])
+			if ev.Kind == relay.EventPackage && ev.Package.Server && len(ev.Package.Payload) > 0 {
+				l.hears()
+				l.readRelay(ev.Package.Payload[0], ev.Package.Payload[1:])
 			}
 		}
-	})
+		return c.Err()
+	}
+	if len(pass) > 0 { // "nothing else to the server until u8 4 or u8 5 came"
+		return nil
+	}
 	// "An address joins with its first valid package": here I stand.
 	return relayVoice{c}.steer(0, 0)
 }
 
-// readRelay reads a payload of the server: what the first byte says.
-func (p *Player) readRelay(what byte, b []byte) {
+// readRelay reads a payload of the server: what the first byte says. What means nothing to this client is left alone.
+func (l *line) readRelay(what byte, b []byte) {
 	switch what {
 	case message.RelayEntities:
-		p.readRecords(b, message.Big)
+		l.readRecords(b, message.Big)
 	case message.RelayDone:
-		p.watch(message.ParseRelayDone(p.cfg.Schema, b))
+		l.watch(message.ParseRelayDone(l.cfg.Schema, b))
 	case message.RelaySaid:
-		p.hear(message.ParseSaid(b))
+		l.hear(message.ParseSaid(b))
 	case message.RelayYou:
 		if entity, ok := message.ParseRelayYou(b); ok {
-			p.learn(func(v *Sight) { v.You = entity })
+			l.enter()
+			l.learn(func(v *Sight) { v.You = entity })
 		}
+	case message.RelaySession:
+		l.told(message.ParseSession(b, message.Big))
 	case message.RelayRefused:
-		p.hear([]byte(message.ServerName), b, true)
+		l.refused = string(b)
+		l.hear([]byte(message.ServerName), b, true)
 	}
 }
 

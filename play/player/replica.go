@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"sync/atomic"
-	"time"
 
 	"parley/play/message"
 	"parley/protocol/replica"
@@ -13,79 +12,49 @@ import (
 
 type replicaVoice struct{ *replica.Client }
 
-func (p *Player) joinReplica(ctx context.Context, addr string) error {
-	c, err := replica.Dial(ctx, addr, replica.Config{})
+func (l *line) joinReplica(ctx context.Context, addr string, pass []byte) error {
+	c, err := replica.Dial(ctx, addr, replica.Config{Pass: pass})
 	if err != nil {
 		return err
 	}
-	p.voice = replicaVoice{c}
-	r := &replicaReader{Player: p, client: c}
-	p.memory = r
-	p.follow(func() {
+	r := &replicaReader{line: l, client: c}
+	l.voice, l.memory = replicaVoice{c}, r
+	l.run = func() error {
 		for ev := range c.Events() {
 			r.read(ev)
 		}
-	})
-	err = showPass(ctx, c, p.cfg.Ticket)
-	if err == nil {
-		err = c.Link()
+		return c.Err()
 	}
-	if err != nil {
+	if err := c.Link(); err != nil {
 		c.Close(ctx)
-		<-p.done
 		return cmp.Or(c.Err(), err) // the server may have said why
 	}
 	return nil
 }
 
-// showPass shows a ticket, if there is one, and waits until the server has it: "link.init follows the acknowledgement of
-// the pass".
-func showPass(ctx context.Context, c *replica.Client, ticket []byte) error {
-	if len(ticket) == 0 {
-		return nil
-	}
-	before := c.Stats().Reliable
-	if err := c.SendReserved(replica.Reliable, message.ReplicaPass, ticket); err != nil {
-		return err
-	}
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if now := c.Stats().Reliable; now.Accepted > before.Accepted && now.Acked >= now.Accepted {
-			return nil
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := c.Err(); err != nil {
-			return err
-		}
-	}
-}
-
 // replicaReader reads what the server linked, which the client keeps: values change with every
 // datagram, and few are looked at.
 type replicaReader struct {
-	*Player
+	*line
 	client *replica.Client
 	you    atomic.Pointer[message.Link] // the player's own entity, nil until it is known
 }
 
 func (r *replicaReader) read(ev replica.Event) {
+	r.hears()
 	switch ev.Kind {
-	case replica.EventClosed:
-		r.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
 	case replica.EventReplicated, replica.EventGone:
-		r.told()
+		r.changed()
 	case replica.EventMessage:
 		switch name := string(ev.Name); name {
 		case message.ReplicaYou:
 			if you, ok := message.ParseLink(ev.Data); ok {
 				r.you.Store(&you)
-				r.told()
+				r.enter()
+				r.changed()
 			}
+		case message.ReplicaSession:
+			r.told(message.ParseSession(ev.Data, message.Little))
 		case message.ReplicaChat:
 			r.hear(message.ParseSaid(ev.Data))
 		case message.ReplicaTerrain:
@@ -98,16 +67,16 @@ func (r *replicaReader) read(ev replica.Event) {
 	}
 }
 
-// told notes that there is more to see.
-func (r *replicaReader) told() {
+// changed notes that there is more to see.
+func (r *replicaReader) changed() {
 	r.learn(func(*Sight) { r.stale = true })
 }
 
 // recall reads all values that were replicated.
 func (r *replicaReader) recall(v *Sight) {
-	clear(v.Things)
 	you := r.you.Load()
-	r.client.Do(func(values *replica.Values) {
+	r.client.Do(func(values *replica.Values) { // of a lost connection, what was known stays
+		clear(v.Things)
 		for _, k := range r.cfg.Schema.Kinds {
 			link, ok := values.KindLink(k.Name)
 			if !ok {

@@ -10,22 +10,22 @@ import (
 
 type stampVoice struct{ *stamp.Client }
 
-func (p *Player) joinStamp(ctx context.Context, addr string) error {
+func (l *line) joinStamp(ctx context.Context, addr string, _ []byte) error {
 	c, err := stamp.Dial(ctx, addr, stamp.Config{})
 	if err != nil {
 		return err
 	}
-	p.voice = stampVoice{c}
-	p.follow(func() {
+	l.voice = stampVoice{c}
+	l.run = func() error {
 		for ev := range c.Events() {
-			switch ev.Kind {
-			case stamp.EventEntity:
-				p.readRecords(ev.Data, message.Little)
-			case stamp.EventClosed:
-				p.cfg.Notice(Notice{Kind: Ended, Text: ev.Close.Error()})
+			if ev.Kind == stamp.EventEntity {
+				l.hears()
+				l.enter()
+				l.readRecords(ev.Data, message.Little)
 			}
 		}
-	})
+		return c.Err()
+	}
 	return nil
 }
 
