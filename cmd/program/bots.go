@@ -41,6 +41,8 @@ type botsFlags struct {
 	plain     bool
 	profile   string
 	ticketKey string
+	room      string
+	noResume  bool
 	asJSON    bool
 }
 
@@ -64,11 +66,22 @@ and chat. At the end a table has a line for each dialect:
 The latency is the way there and back, the tick, and the wait for the tick,
 which is half a tick on average.
 
+Bots whose connection is lost come back by themselves, with the session that the
+server told them: as the same player, or as a new one if the server does not hold
+their place any more. If there were any, a second table has:
+
+  away        how often a connection was lost
+  same        how often a bot came back as the same player
+  new         how often as a new one
+  refused     bots that were not let back in, which are errors too
+  p50, max    how long those that came back had seen nothing new
+
 Bots of realm register accounts called bot-SEED-NUMBER. By default a server
 allows three registrations a minute from an address. For more, start it with
 --registrations -1.`,
 		Example: `  parley bots -n 100
   parley bots --mix replica=40,realm=10 --for 1m
+  parley bots --room duel --for 5m
   parley bots --ticket-key-file server.key
   parley serve --ready-file ready.json & parley bots --ready-file ready.json`,
 		Args: noArguments,
@@ -85,6 +98,8 @@ allows three registrations a minute from an address. For more, start it with
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "the key of the server: bots of replica, relay and duplex show a ticket that is signed with it, and stamp has no bots unless --mix names it")
+	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
+	flags.BoolVar(&f.noResume, "no-resume", false, "bots whose connection is lost do not come back")
 	flags.BoolVar(&f.asJSON, "json", false, "print the results as JSON")
 	return cmd
 }
@@ -107,6 +122,9 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRoom(f.room); err != nil {
+		return err
+	}
 	ticket, err := f.tickets()
 	if err != nil {
 		return err
@@ -119,9 +137,12 @@ func (f *botsFlags) run(cmd *cobra.Command) error {
 	ctx, cancel := context.WithTimeout(stopped, f.runFor)
 	defer cancel()
 	go bars.clock(ctx)
+	config := player.Config{
+		Schema: schema, Room: f.room, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks,
+		Resume: player.Resume{On: !f.noResume, Anew: true},
+	}
 	crowd := player.Crowd{
-		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined,
-		Config: player.Config{Schema: schema, Plain: f.plain, RealmConfig: profile.fields, FirstType: profile.firstType, TickRate: profile.tickRate, Pace: profile.walksByTicks},
+		Addrs: addrs, Bots: bots, Seed: f.seed, Ticket: ticket, Joined: bars.joined, Config: config,
 	}
 	list := crowd.Run(ctx)
 	cancel()
@@ -227,7 +248,7 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 	if err != nil {
 		return nil, fmt.Errorf("--ticket-key-file: %v", err) // a mistake on the command line, as in serve
 	}
-	return func(name string) ([]byte, error) { return relay.NewTicket(key, "", name, f.runFor+time.Minute) }, nil
+	return func(name string) ([]byte, error) { return relay.NewTicket(key, f.room, name, f.runFor+time.Minute) }, nil
 }
 
 // arenaSchema is what the arena can tell.
@@ -252,6 +273,7 @@ func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 				latency(r.P50), latency(r.P99), r.Errors)
 		}
 		t.Flush()
+		printAbsences(w, list)
 	}
 	for _, r := range list {
 		if r.Errors > 0 {
@@ -259,6 +281,19 @@ func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 		}
 	}
 	return nil
+}
+
+// printAbsences prints who was away, if anybody was.
+func printAbsences(w io.Writer, list []player.Result) {
+	if !slices.ContainsFunc(list, func(r player.Result) bool { return r.Away > 0 }) {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "dialect\taway\tsame\tnew\trefused\tp50\tmax\t")
+	for _, r := range list {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t\n", r.Dialect, r.Away, r.Same, r.Anew, r.Refused, latency(r.AwayP50), latency(r.AwayMax))
+	}
+	t.Flush()
 }
 
 // latency writes a time with three digits or so; one that was not measured is not 0.

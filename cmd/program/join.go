@@ -22,6 +22,7 @@ import (
 
 	"parley/arena"
 	"parley/internal/plain"
+	"parley/play/message"
 	"parley/play/player"
 	"parley/world"
 )
@@ -37,6 +38,8 @@ type joinFlags struct {
 	plain          bool
 	passwords      passwordFlag
 	ticket         string
+	room           string
+	noResume       bool
 	tickRate       int
 }
 
@@ -59,9 +62,10 @@ It reads commands, one a line, and prints what happens:
   quit           leave
 
 Without an address, it joins the server on this machine at the dialect's usual
-port.`,
+port. If the connection is lost, it comes back by itself as the same player, as
+long as the server holds the place.`,
 		Example: `  parley join replica
-  parley join duplex 127.0.0.1:7004
+  parley join duplex 127.0.0.1:7004 --room duel --name ada
   parley join realm game.example:9999 --name ada
   parley join relay --ticket $(parley ticket make --key-file server.key)
   echo map | parley join relay`,
@@ -78,7 +82,9 @@ port.`,
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "name", "", "realm: the name of the account, which is registered if it does not exist (required)")
+	flags.StringVar(&f.name, "name", "", "the name that you want; realm: that of your account, which is registered if it does not exist (required)")
+	flags.StringVar(&f.room, "room", "", "the room to enter; without it, the room main")
+	flags.BoolVar(&f.noResume, "no-resume", false, "do not come back when the connection is lost")
 	flags.StringVar(&f.fingerprint, "fingerprint", "", "realm: accept only the certificate with this SHA-256, in hex; without it any certificate is accepted")
 	flags.BoolVar(&f.plain, "realm-plain", false, "realm: connect without TLS")
 	flags.StringVar(&f.profile, "realm-profile", "plain", "realm: the --realm-profile of the server, plain or miko")
@@ -107,6 +113,9 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkRoom(dialect); err != nil {
+		return err
+	}
 	schema, err := arenaSchema()
 	if err != nil {
 		return failure{err}
@@ -124,6 +133,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	seat.player, err = player.Join(dialing, dialect, addr, player.Config{
 		Schema: schema, Name: f.name, Password: f.password, Fingerprint: f.fingerprint, Plain: f.plain, TickRate: cmp.Or(profile.tickRate, f.tickRate),
 		RealmConfig: profile.fields, FirstType: profile.firstType, Pace: profile.walksByTicks, Land: true, Ticket: ticket, Notice: seat.notice,
+		Room: f.room, Resume: player.Resume{On: !f.noResume},
 	})
 	cancel()
 	switch {
@@ -165,6 +175,27 @@ func (f *joinFlags) readTicket(dialect string) ([]byte, error) {
 	default:
 		return ticket, nil
 	}
+}
+
+// checkRoom looks at what the command line says of rooms. Without an account a name is part of the pass for a room.
+func (f *joinFlags) checkRoom(dialect string) error {
+	switch {
+	case f.room != "" && dialect == "stamp":
+		return errors.New("stamp has no rooms to choose from: the server says which it shows; leave out --room")
+	case f.ticket != "" && (f.room != "" || f.name != ""):
+		return errors.New("a ticket has its room and its name in it; leave out --room and --name")
+	case f.name != "" && f.room == "" && player.TakesTicket(dialect):
+		f.room = message.MainRoom
+	}
+	return checkRoom(f.room)
+}
+
+// checkRoom refuses a name that no room can have.
+func checkRoom(name string) error {
+	if name != "" && !message.IsRoomName(name) {
+		return fmt.Errorf("--room %q is no name of a room: it has 1 to %d of a-z, 0-9 and -", name, message.MaxRoomName)
+	}
+	return nil
 }
 
 // credentials asks for what realm wants to know.
@@ -237,6 +268,10 @@ func (s *joinSeat) notice(n player.Notice) {
 		}
 	case player.Said:
 		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
+	case player.Away:
+		s.print("connection lost, coming back … (%s)", plain.Text(n.Text))
+	case player.Back:
+		s.print("%s", backLine(n))
 	case player.Ended:
 		s.mu.Lock()
 		told := !s.joining && !s.left
@@ -251,6 +286,15 @@ func (s *joinSeat) notice(n player.Notice) {
 			s.print("%s", plain.Text(n.Text))
 		}
 	}
+}
+
+// backLine says how a player is back.
+func backLine(n player.Notice) string {
+	took := latency(n.Absence)
+	if n.Same {
+		return fmt.Sprintf("back after %s", took)
+	}
+	return fmt.Sprintf("back after %s, as a new player: the server did not hold your place", took)
 }
 
 // leave says that we go, and reports whether the connection was over before.

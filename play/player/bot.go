@@ -28,6 +28,9 @@ type Bot struct {
 	since  time.Time // when; zero if it has seen it
 	words  int
 	news   chan struct{} // something that it waits for has come
+	away   bool          // its connection is lost
+	entity uint16        // its own before that, or as far as it knows; 0 if unknown
+	check  bool          // it is back as the same player, and has not seen its entity yet
 }
 
 // Tally is the record of a bot.
@@ -42,6 +45,11 @@ type Tally struct {
 	Said      int             // lines of chat
 	Heard     int             // its own lines that came back
 	Latencies []time.Duration // from asking to seeing
+	Away      int             // how often its connection was lost and it tried to come back
+	Absences  []time.Duration // for how long each time, from the last update before to the first after
+	Same      int             // how often it was back as the same player
+	Anew      int             // how often it was back as a new one
+	Refused   bool            // the server did not let it back in
 }
 
 // Run joins and plays until ctx ends.
@@ -67,6 +75,9 @@ func (b *Bot) Run(ctx context.Context, addr string, c Config, seed uint64) {
 	b.player = nil // what it is told now is of no account
 	b.mu.Unlock()
 	p.Close(late)
+	if b.away {
+		b.fail("its connection was lost, and it was not back when its time was over")
+	}
 	p.See(func(v *Sight) { b.Tally.Updates = v.Updates })
 }
 
@@ -135,9 +146,7 @@ func (b *Bot) steer() {
 	b.asked, b.since = angle, time.Now()
 	b.Tally.Steered++
 	b.mu.Unlock()
-	if err := b.player.Steer(angle, float32(.5+b.rng.Float64())); err != nil {
-		b.fail(err.Error())
-	}
+	b.failed(b.player.Steer(angle, float32(.5+b.rng.Float64())))
 }
 
 // act does an action with parameters by chance.
@@ -168,7 +177,20 @@ func (b *Bot) say(ctx context.Context) {
 	b.Tally.Said++
 	text := fmt.Sprintf("hello %d %s", b.words, b.mark)
 	b.mu.Unlock()
-	if err := b.player.Say(ctx, text); err != nil && ctx.Err() == nil {
+	if err := b.player.Say(ctx, text); ctx.Err() == nil {
+		b.failed(err)
+	}
+}
+
+// failed notes an error of something that it did. That it is away is none: what it does meanwhile is lost.
+func (b *Bot) failed(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrAway):
+		b.mu.Lock()
+		b.since = time.Time{}
+		b.mu.Unlock()
+	default:
 		b.fail(err.Error())
 	}
 }
@@ -200,8 +222,23 @@ func (b *Bot) notice(n Notice) {
 		if b.Tally.Error == "" {
 			b.Tally.Error = plain.Text(n.Text)
 		}
+		b.Tally.Refused, b.away = n.Refused, false
 		b.stir()
+	case Away:
+		b.Tally.Away++
+		b.away, b.since = true, time.Time{} // what it asked for may never be seen
+		b.player.See(func(v *Sight) { b.entity = v.You })
+	case Back:
+		b.Tally.Absences = append(b.Tally.Absences, n.Absence)
+		if b.away, b.check = false, n.Same; n.Same {
+			b.Tally.Same++
+		} else {
+			b.Tally.Anew++
+		}
 	case Updated:
+		if b.check {
+			b.compare()
+		}
 		if b.since.IsZero() {
 			return
 		}
@@ -212,6 +249,18 @@ func (b *Bot) notice(n Notice) {
 			b.stir()
 		}
 	}
+}
+
+// compare looks whether the entity of a bot that is back as the same player is the same, once it sees it.
+func (b *Bot) compare() {
+	b.player.See(func(v *Sight) {
+		if _, seen := v.Things[v.You]; !seen {
+			return
+		}
+		if b.check = false; b.entity != 0 && b.entity != v.You && b.Tally.Error == "" {
+			b.Tally.Error = fmt.Sprintf("it had entity %d, and came back to entity %d", b.entity, v.You)
+		}
+	})
 }
 
 // sees reports whether an entity has the direction that the bot asked for, which the game may round.

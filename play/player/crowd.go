@@ -39,6 +39,12 @@ type Result struct {
 	Acted     int           `json:"acted"`
 	P50       time.Duration `json:"p50_ns"`
 	P99       time.Duration `json:"p99_ns"`
+	Away      int           `json:"away"`        // how often a connection was lost and its bot tried to come back
+	Same      int           `json:"same"`        // how often a bot came back as the same player
+	Anew      int           `json:"anew"`        // how often as a new one
+	Refused   int           `json:"refused"`     // bots that were not let back in
+	AwayP50   time.Duration `json:"away_p50_ns"` // for how long those were away that came back
+	AwayMax   time.Duration `json:"away_max_ns"`
 	Errors    int           `json:"errors"`
 	Error     string        `json:"error,omitempty"` // the error of one bot
 }
@@ -72,7 +78,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 				})
 				defer release()
 				config := c.Config
-				config.Name = fmt.Sprintf("bot-%d-%d", c.Seed%100_000, i)
+				config.Name = fmt.Sprintf("bot-%d-%d", c.Seed%100_000, i) // over dialects without accounts it counts only with a room
 				if config.Password == "" {
 					config.Password = "a bot's own word"
 				}
@@ -95,7 +101,7 @@ func (c *Crowd) Run(ctx context.Context) []Result {
 func results(bots []*Bot) (list []Result) {
 	for _, dialect := range Dialects {
 		r := Result{Dialect: dialect}
-		var latencies []time.Duration
+		var latencies, absences []time.Duration
 		for _, b := range bots {
 			if b.Dialect != dialect {
 				continue
@@ -111,7 +117,11 @@ func results(bots []*Bot) (list []Result) {
 				r.Errors++
 				r.Error = t.Error
 			}
-			latencies = append(latencies, t.Latencies...)
+			r.Away, r.Same, r.Anew = r.Away+t.Away, r.Same+t.Same, r.Anew+t.Anew
+			if t.Refused {
+				r.Refused++
+			}
+			latencies, absences = append(latencies, t.Latencies...), append(absences, t.Absences...)
 		}
 		if r.Bots == 0 {
 			continue
@@ -119,6 +129,10 @@ func results(bots []*Bot) (list []Result) {
 		slices.Sort(latencies)
 		if n := len(latencies); n > 0 {
 			r.P50, r.P99 = latencies[n/2], latencies[min(n*99/100, n-1)]
+		}
+		slices.Sort(absences)
+		if n := len(absences); n > 0 {
+			r.AwayP50, r.AwayMax = absences[n/2], absences[n-1]
 		}
 		list = append(list, r)
 	}
