@@ -67,8 +67,8 @@ The latency is the way there and back, the tick, and the wait for the tick,
 which is half a tick on average.
 
 Bots whose connection is lost come back by themselves, with the session that the
-server told them: as the same player, or as a new one if the server does not hold
-their place any more. If there were any, a second table has:
+server told them: as the same player, or as a new one if the server no longer
+holds their place. If there were any, a second table has:
 
   away        how often a connection was lost
   same        how often a bot came back as the same player

@@ -306,4 +306,3 @@ func (x *caller) strange() (list []uint16) {
 	})
 	return list
 }
-

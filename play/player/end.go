@@ -22,6 +22,7 @@ type fate uint8
 
 const (
 	lost    fate = iota + 1 // the connection or the server is gone, or the server is full: come again
+	silent                  // nobody answered: the server is gone, or does not look at this pass
 	refused                 // the server does not take this pass
 	over                    // the player was told to go, or has gone itself
 )
@@ -43,6 +44,8 @@ func fateOf(l *line, why error) fate {
 		login     *notLetIn
 	)
 	switch {
+	case l != nil && l.ignored:
+		return silent
 	case l != nil && l.refused != "":
 		return fateOfText(l.refused)
 	case errors.As(why, &atReplica):

@@ -26,6 +26,7 @@ type line struct {
 	began   time.Time
 	heard   time.Time // when something was told last
 	refused string    // why the server does not let the player in
+	ignored bool      // the server did not say whether it does
 	words   string    // the server's last line of chat
 	spoken  time.Time // when that came
 }

@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -55,6 +56,7 @@ type absence struct {
 	tokens []message.Token // of its session, the newest first, without those that the server has refused
 	first  bool            // the pass of Join may be shown when there is no token
 	until  time.Time       // when it gives up; zero: never
+	held   time.Time       // until when its place is held, as far as it knows
 	hasty  bool            // the next attempt is due at once
 }
 
@@ -75,14 +77,15 @@ func (a *absence) next(now time.Time) (wait time.Duration, way int, ok bool) {
 }
 
 // failed notes how the last attempt ended, and reports whether there may be another. After a refusal the next pass is shown to
-// the same server, at once.
-func (a *absence) failed(how fate) bool {
+// the same server, at once. "Beyond that only sound passes of that address are looked at": a server that is there, and does not
+// answer when the place is no longer held, refuses.
+func (a *absence) failed(now time.Time, how fate) bool {
 	switch {
 	case how == over:
 		return false
-	case how != refused:
+	case how == lost, how == silent && now.Before(a.held):
 	case len(a.tokens) == 0:
-		a.first = false
+		a.first = how != refused
 	default:
 		a.tokens, a.hasty = a.tokens[1:], true
 		a.tries--
@@ -105,7 +108,7 @@ func (p *Player) live(ctx context.Context, l *line) {
 				return
 			}
 			p.tell(Notice{Kind: Away, Text: end.Text})
-		} else if !a.failed(how) {
+		} else if !a.failed(time.Now(), how) {
 			p.tell(end)
 			return
 		}
@@ -126,6 +129,7 @@ func (l *line) read(ctx context.Context) error {
 		stop := context.AfterFunc(entering, func() {
 			defer close(ended)
 			if l.now() != l {
+				l.ignored = true
 				l.hangUp()
 			}
 		})
@@ -166,12 +170,13 @@ func (p *Player) lose(l *line, how fate, before *absence) *absence {
 	if before != nil && now.Sub(l.began) < steady {
 		a.tries = before.tries
 	}
+	hold := holdUnknown
+	if len(a.tokens) > 0 {
+		hold = time.Duration(p.session.Hold) * time.Second
+	}
+	a.held = now.Add(hold)
 	if !p.cfg.Resume.Anew {
-		hold := holdUnknown
-		if len(a.tokens) > 0 {
-			hold = time.Duration(p.session.Hold) * time.Second
-		}
-		a.until = now.Add(hold)
+		a.until = a.held
 	}
 	p.away, p.since = true, l.heard
 	return a
@@ -197,26 +202,28 @@ func (p *Player) again(ctx context.Context, a *absence, end Notice) (*line, Noti
 		if !ok || !pause(ctx, wait) {
 			return nil, end
 		}
-		l, why := p.attempt(ctx, a, way)
+		at := p.first
+		if len(p.cfg.Resume.Ways) > 0 {
+			at = p.cfg.Resume.Ways[way]
+		}
+		l, why := p.attempt(ctx, a, at)
 		if why == nil {
 			return l, end
 		}
 		how := fateOf(nil, why)
 		if how != lost {
 			end.Text, end.Refused = why.Error(), how == refused
+		} else if errors.Is(why, context.DeadlineExceeded) && at.Dialect != "replica" { // whose handshake comes before the pass
+			how = silent
 		}
-		if !a.failed(how) {
+		if !a.failed(time.Now(), how) {
 			return nil, end
 		}
 	}
 }
 
 // attempt makes one connection.
-func (p *Player) attempt(ctx context.Context, a *absence, way int) (*line, error) {
-	at := p.first
-	if len(p.cfg.Resume.Ways) > 0 {
-		at = p.cfg.Resume.Ways[way]
-	}
+func (p *Player) attempt(ctx context.Context, a *absence, at Way) (*line, error) {
 	pass := p.firstPass()
 	if len(a.tokens) > 0 {
 		pass = message.AppendSessionPass(nil, a.tokens[0])
