@@ -195,6 +195,20 @@ func (s *Sim) ByToken(t TokenHash) (PlayerID, bool) {
 	return p, ok
 }
 
+// Tokens returns the hashes of the tokens that a player can come back with: one, or two while the newer is not acknowledged.
+func (s *Sim) Tokens(p PlayerID) (list []TokenHash) {
+	at := s.roll.seats[p]
+	if at == nil {
+		return nil
+	}
+	for _, t := range []TokenHash{at.token, at.next} {
+		if t != (TokenHash{}) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // Seat returns what the log knows of a player's client.
 func (s *Sim) Seat(p PlayerID) (Seat, bool) {
 	if at := s.roll.seats[p]; at != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/admission"
+	"parley/play/keep"
 	"parley/protocol/relay"
 	"parley/world"
 )
@@ -48,6 +49,9 @@ type Config struct {
 
 	// MaxRooms bounds the rooms, main included. Default 1,000.
 	MaxRooms int
+
+	// Shelf, if set, keeps the rooms, and New resumes those that it has. Its owner closes it when the hub has ended.
+	Shelf *keep.Shelf
 
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
@@ -98,11 +102,14 @@ type Hub struct {
 	leaving  []*Room // that end with the next visit
 
 	commands chan func()
-	knock    chan struct{} // somebody wants to enter
-	visits   []func()      // what is done in no dialect's loop, in that of the first, and of more
-	due      []*Room       // whose tick it is
-	ran      []*Room       // whose tick is to be published
-	refills  []func()      // what dialects do to the main room before each turn
+	knock    chan struct{}   // somebody wants to enter
+	visits   []func()        // what is done in no dialect's loop, in that of the first, and of more
+	due      []*Room         // whose tick it is
+	ran      []*Room         // whose tick is to be published
+	unsafe   []*Room         // that have run, and are not kept yet
+	notify   <-chan struct{} // some of them may be
+	node     uint64
+	refills  []func() // what dialects do to the main room before each turn
 	workers  workers
 	crew     crew
 	stats    Stats
@@ -153,11 +160,16 @@ func New(c Config) (*Hub, error) {
 	if h.cfg.Game, err = c.Game.Prepare(); err != nil {
 		return nil, err
 	}
-	if h.main, err = h.newRoom(Settings{Name: MainRoom, Seed: c.World.Seed, Mode: c.World.Mode}); err != nil {
-		return nil, err
+	if c.Shelf != nil {
+		h.notify, h.node = c.Shelf.Notify(), newNode()
 	}
-	h.rooms[MainRoom] = h.main
-	h.schedule(h.main)
+	h.resume()
+	if h.main = h.rooms[MainRoom]; h.main == nil {
+		if h.main, err = h.newMain(); err != nil {
+			return nil, err
+		}
+	}
+	h.main.settings.Idle = 0
 	if c.Record != nil {
 		if err := h.main.sim.Record(c.Record); err != nil {
 			return nil, fmt.Errorf("gateway: the recording: %w", err)
@@ -168,6 +180,27 @@ func New(c Config) (*Hub, error) {
 	}
 	h.gate.spent.told = h.rouse
 	return h, nil
+}
+
+// newMain makes the main room. If there is one on the shelf that was left aside, the new one is not kept.
+func (h *Hub) newMain() (*Room, error) {
+	s := Settings{Name: MainRoom, Seed: h.cfg.World.Seed, Mode: h.cfg.World.Mode}
+	r, err := h.newRoom(s)
+	if r == nil {
+		return nil, err
+	}
+	if err != nil {
+		h.wrong = errors.Join(h.wrong, err)
+		h.log.Error("the main room is not kept", "err", err)
+		sim, err := world.New(h.cfg.Game, r.sim.Config())
+		if err != nil {
+			return nil, err
+		}
+		r = h.newRoomOf(r.settings, sim)
+	}
+	h.rooms[MainRoom] = r
+	h.schedule(r)
+	return r, nil
 }
 
 // Gate returns the judge of passes. Any goroutine may use it.

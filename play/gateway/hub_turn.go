@@ -52,6 +52,7 @@ func (h *Hub) loop(ctx context.Context) error {
 		case <-h.knock:
 		case r := <-h.workers.done:
 			h.returned(r)
+		case <-h.notify:
 		case <-timer.C:
 		}
 		if err := h.turn(time.Now()); err != nil {
@@ -77,6 +78,7 @@ func (h *Hub) wakeAt() time.Time {
 func (h *Hub) turn(now time.Time) error {
 	h.now, h.due = now, h.due[:0]
 	h.watch(now)
+	h.checkKept()
 	for _, r := range h.awake {
 		if r.quiet() && !now.Before(r.next) {
 			r.due, r.now = r.next, now
@@ -182,6 +184,7 @@ func (h *Hub) clock(r *Room) {
 	if r.behind = time.Since(r.next); r.behind > mostBehind {
 		skipped := (r.behind - mostBehind/2) / every
 		r.skipped += uint64(skipped)
+		r.unsaid += uint64(skipped)
 		h.stats.SkippedTicks += uint64(skipped)
 		r.next = r.next.Add(skipped * every)
 		r.behind -= skipped * every

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/pace"
+	"parley/play/keep"
 	"parley/world"
 )
 
@@ -69,9 +70,11 @@ type Room struct {
 	served   []*Seat         // of them, in this tick
 	land     land
 
+	kept    *keep.Room // nil if nothing is kept
 	state   roomState
 	later   []func()      // what is to be done when the room is quiet again
 	skipped uint64        // ticks that were let go
+	unsaid  uint64        // of these, and of those that it slept, the ones since the last entry
 	due     time.Time     // when the tick was due that is being run; zero in a hub that does not run
 	now     time.Time     // when it began
 	next    time.Time     // when the next is due
@@ -135,10 +138,16 @@ func (h *Hub) newRoom(s Settings) (*Room, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := h.newRoomOf(s, sim)
+	return r, r.keep()
+}
+
+// newRoomOf makes a room of a world.
+func (h *Hub) newRoomOf(s Settings, sim *world.Sim) *Room {
 	return &Room{
 		hub: h, settings: s, sim: sim, land: land{sim: sim, chunks: map[world.ChunkPlace][]byte{}},
 		sides: make([]*side, len(h.dialects)), players: map[world.PlayerID]*Player{}, names: map[string]int{},
-	}, nil
+	}
 }
 
 // Name returns the room's name.
@@ -225,7 +234,30 @@ func (r *Room) isEmpty() bool {
 func (r *Room) wake() {
 	if r.state == roomAsleep {
 		r.state = roomQuiet
+		r.unsaid += uint64(max(time.Since(r.empty), 0) / r.hub.every())
 		r.hub.schedule(r)
+	}
+}
+
+// RoomStats is what a room is at.
+type RoomStats struct {
+	Players int // those who are away included
+	Away    int
+	Tick    uint64
+	TickP50 time.Duration // of all ticks so far
+	TickP99 time.Duration
+	Asleep  bool // nobody is there, and it has no ticks
+	Kept    bool
+}
+
+// Stats returns what the room is at. Call it in Do.
+func (r *Room) Stats() RoomStats {
+	if r.quiet() {
+		r.tick = r.sim.Tick()
+	}
+	return RoomStats{
+		Players: len(r.players), Away: len(r.away), Tick: r.tick, TickP50: r.times.Quantile(.5), TickP99: r.times.Quantile(.99),
+		Asleep: r.state == roomAsleep, Kept: r.kept != nil,
 	}
 }
 
@@ -235,6 +267,8 @@ var (
 	ErrRoomThere = errors.New("gateway: there is a room of that name")
 	// ErrNoRoom means that there is no room of that name.
 	ErrNoRoom = errors.New("gateway: no such room")
+	// ErrMainRoom means that the main room ends with the server.
+	ErrMainRoom = errors.New("gateway: the room main ends with the server")
 	// ErrRooms means that the hub has as many rooms as it may.
 	ErrRooms = errors.New("gateway: there are as many rooms as there may be")
 )

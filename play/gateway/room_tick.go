@@ -95,7 +95,13 @@ func (r *Room) step() (err error) {
 		}
 		r.err = err
 	}()
+	entry := r.sim.Seal(r.hub.dueMicros(r.due), r.unsaid)
+	r.unsaid = 0
+	if r.kept != nil {
+		r.kept.Append(r.sim.Tick(), entry)
+	}
 	r.sim.Advance()
+	r.snapshot()
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (h *Hub) CloseRoom(name string) error {
 	case r == nil:
 		return fmt.Errorf("%w: %s", ErrNoRoom, name)
 	case r == h.main:
-		return errors.New("gateway: the room main ends with the server")
+		return ErrMainRoom
 	}
 	h.end(r, errRoomClosed)
 	return nil
@@ -66,6 +66,9 @@ func (h *Hub) end(r *Room, why error) {
 	if r.quiet() {
 		st := r.sim.Stats()
 		h.past.Add(&st)
+	}
+	if r.kept != nil {
+		r.kept.End(why == errRoomClosed) // what is left of a room that failed is for people to look at
 	}
 	r.state, r.err = roomEnded, why
 	delete(h.rooms, r.Name())
@@ -158,7 +161,7 @@ func (r *Room) dismiss() {
 func (h *Hub) rest(now time.Time) {
 	for i := 0; i < len(h.awake); i++ {
 		r := h.awake[i]
-		if !r.quiet() || !r.isEmpty() {
+		if r.state != roomQuiet || !r.isEmpty() {
 			r.emptyTicks = 0
 			continue
 		}

@@ -105,11 +105,13 @@ func (h *Hub) run(due []*Room) {
 	}
 	w.late.Reset(time.Until(h.wakeAt()))
 	defer w.late.Stop()
-	for waiting > 0 {
+	for waiting > 0 || len(h.unsafe) > 0 {
 		select {
 		case r := <-w.done:
 			h.returned(r)
 			waiting--
+		case <-h.notify:
+			h.checkKept()
 		case <-w.late.C:
 			return
 		}
@@ -127,6 +129,10 @@ func (h *Hub) returned(r *Room) {
 	}
 	r.state = roomRan
 	r.settle()
+	if !r.isSafe() {
+		h.unsafe = append(h.unsafe, r)
+		return
+	}
 	h.ran = append(h.ran, r)
 }
 
