@@ -70,6 +70,16 @@ type Config struct {
 	// whose players connect through a proxy.
 	PerAddress int
 
+	// Hold is how long a player's place is held after the connection is lost: the player is away, and its client may bring it
+	// back, over any dialect. At most 18 hours. Default 30 s; negative means not at all.
+	Hold time.Duration
+
+	// StampRoom is the room that spectators of stamp watch. Default MainRoom.
+	StampRoom string
+
+	// NoMainAccounts keeps accounts of realm out of the main room when TicketKey is set. Otherwise they enter it without a ticket.
+	NoMainAccounts bool
+
 	// Record, if set, receives a recording of the main room. world.Replay runs it again and finds the first tick whose result
 	// differs (`parley replay` does so for the arena). The first write error ends the recording, not the game, and is logged.
 	Record io.Writer
@@ -140,6 +150,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// maxHold is the most that the dialects can say: 65,535 seconds are 18.2 hours.
+const maxHold = 18 * time.Hour
+
 // check refuses what no part of a server would.
 func (c Config) check() error {
 	switch {
@@ -149,6 +162,8 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.MaxPlayers must be 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case c.MaxRooms < 0:
 		return fmt.Errorf("parley: Config.MaxRooms must be at least 1, or 0 for 1000, not %d", c.MaxRooms)
+	case c.Hold > maxHold:
+		return fmt.Errorf("parley: Config.Hold must be at most %v, not %v", maxHold, c.Hold)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):
 		return fmt.Errorf("parley: Config.Sight must be a number of cells, or below 0 for everything, not %v", c.Sight)
 	case c.TicketKey != nil && len(c.TicketKey) < relaycore.MinTicketKey:

@@ -32,7 +32,7 @@ func (s *Server) replica(c Config) error {
 	if c.Replica == Off {
 		return nil
 	}
-	for _, a := range s.hub.Sim().Schema().Actions {
+	for _, a := range s.hub.Schema().Actions {
 		switch a.Name { // replica's clients act by a message of the action's name
 		case "steer", "chat", "terrain":
 			return fmt.Errorf("parley: an action is named %s, and replica has a message of that name: rename the action, or set Config.Replica to Off", a.Name)
@@ -50,7 +50,7 @@ func (s *Server) stamp(c Config) error {
 	if c.Stamp == Off {
 		return nil
 	}
-	d, err := gateway.NewStamp(s.hub, gateway.StampConfig{Addr: c.Stamp, Log: c.Log})
+	d, err := gateway.NewStamp(s.hub, gateway.StampConfig{Addr: c.Stamp, Room: c.StampRoom, Log: c.Log})
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Server) realm(c Config) error {
 		c.Log.Info("realm is off, as Config.Accounts is nil: sqlite.OpenIn of parley/account/sqlite would open accounts")
 		return nil
 	}
-	for _, k := range s.hub.Sim().Schema().Kinds {
+	for _, k := range s.hub.Schema().Kinds {
 		if c.RealmFirstType < 0 || k.Number < c.RealmFirstType {
 			return fmt.Errorf("parley: Config.RealmFirstType is %d, and kind %s has the number %d: the number must be at least as large", c.RealmFirstType, k.Name, k.Number)
 		}
@@ -120,7 +120,7 @@ func (s *Server) realm(c Config) error {
 	var d *gateway.Realm
 	var ready sync.WaitGroup // a session may end before the dialect is there
 	ready.Add(1)
-	s.accounts = account.New(store, account.Config{Registrations: c.Registrations, Failures: c.Failures, OnEnd: func(x *account.Session, why account.EndReason) {
+	s.accounts = account.New(store, account.Config{Registrations: c.Registrations, Failures: c.Failures, Log: c.Log, OnEnd: func(x *account.Session, why account.EndReason) {
 		ready.Wait()
 		d.SessionEnded(x, why)
 	}})

@@ -49,6 +49,9 @@ type Player struct {
 	Name    string
 	Dialect string
 
+	// Away means that the connection is lost and the player's place is held. Dialect is then the last one.
+	Away bool
+
 	// Path is what the server knows of the player's network: Rate is the bytes a second that it takes, or 0 if it takes all that
 	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
 	Path gateway.Path
@@ -79,7 +82,7 @@ func Start(g Game, c Config) (*Server, error) {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	config := gateway.Config{
-		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
+		Game: s.contain(g, c.Log), World: world.Config{Seed: c.Seed, Mode: c.Mode}, MaxRooms: c.MaxRooms, Hold: c.Hold, NoMainAccounts: c.NoMainAccounts, TickRate: c.TickRate, Sight: c.Sight, MaxPlayers: c.MaxPlayers, PerAddress: c.PerAddress, Record: c.Record, Log: c.Log,
 	}
 	if c.TicketKey != nil {
 		if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
@@ -200,7 +203,7 @@ func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
 			for _, p := range r.Players() {
-				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Path()})
+				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Away(), p.Path()})
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -108,7 +109,7 @@ func cuttable(t *testing.T, addr string) (via string, cut func()) {
 // leaving is seen, and so is going without goodbye.
 func TestOneWorldFiveDialects(t *testing.T) {
 	c := field.Config()
-	c.TickRate = 50
+	c.TickRate, c.Hold = 50, time.Second
 	s := field.Serve(t, arena.Game(), c)
 	var cut func()
 	s.At["realm"], cut = cuttable(t, s.At["realm"])
@@ -207,7 +208,7 @@ func TestOneWorldFiveDialects(t *testing.T) {
 	}
 	read("the server speaks")
 
-	// One leaves, and another is cut off without goodbye: both are gone for the rest. (Of those who are on UDP the server
+	// One leaves, and another is cut off without goodbye: both are gone for the rest, the other when its place is held no longer. (Of those who are on UDP the server
 	// hears nothing any more, which takes some ten seconds: see test/blackbox.)
 	for _, leaver := range []struct {
 		dialect string

@@ -19,6 +19,7 @@ type relayClient struct {
 	said     []string
 	done1    [][]byte // actions that were done
 	seen     map[uint32]bool
+	session  entry // what it was told on entering
 }
 
 // The bits of flags.
@@ -113,6 +114,10 @@ func (c *relayClient) read(b []byte) error {
 		c.said = append(c.said, name+": "+string(r.take(len(r.b))))
 	case 3:
 		c.you = r.u16()
+	case 4:
+		c.session.readSession(r)
+	case 7:
+		c.session.readWorld(r)
 	case 255:
 		// "One that sends the same payload to the server is proven."
 		c.proven = true
@@ -158,5 +163,6 @@ func TestRelayByTheByte(t *testing.T) {
 	if done := c.done1[0]; len(done) != 10 || binary.BigEndian.Uint16(done) != c.you || binary.BigEndian.Uint16(done[2:]) != 0 {
 		t.Errorf("the throw is %x, and its own entity %d", done, c.you)
 	}
+	await(t, c, "it is told its session and its world", c.session.whole)
 	s.stop(t, c)
 }

@@ -225,6 +225,15 @@ func (c *replicaClient) own(name string) []byte {
 	return c.values[[2]uint16{link, uint16(you[2])}][c.kinds[link].variables[name]]
 }
 
+// entered reports whether it was told its session and its world.
+func (c *replicaClient) entered() bool {
+	var e entry
+	session, world := &reader{b: c.messages["parley.session"], order: binary.LittleEndian}, &reader{b: c.messages["parley.world"], order: binary.LittleEndian}
+	e.readSession(session)
+	e.readWorld(world)
+	return !session.bad && !world.bad && len(session.b)+len(world.b) == 0 && e.whole()
+}
+
 func TestReplicaByTheByte(t *testing.T) {
 	s := serve(t)
 	c := entered(t, s, newReplica, (*replicaClient).join)
@@ -254,6 +263,7 @@ func TestReplicaByTheByte(t *testing.T) {
 			// entity link u16 and id u8, tick u32, angle f32, entity u16
 			return until(c, "it sees its throw", func() bool { return len(c.messages["throw"]) == 2+1+4+4+2 })
 		},
+		func() error { return until(c, "it is told its session and its world", c.entered) },
 		func() error { return c.say("terrain", little(nil, int16(0), int16(0))) },
 		func() error {
 			return until(c, "it gets the chunk", func() bool { return c.messages["terrain"] != nil })

@@ -32,6 +32,7 @@ func (r *reader) take(n int) []byte {
 
 func (r *reader) u8() uint8   { return r.take(1)[0] }
 func (r *reader) u16() uint16 { return r.order.Uint16(r.take(2)) }
+func (r *reader) u32() uint32 { return r.order.Uint32(r.take(4)) }
 func (r *reader) u64() uint64 { return r.order.Uint64(r.take(8)) }
 
 // little and big write numbers behind one another.
