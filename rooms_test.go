@@ -9,7 +9,9 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/play/player"
 	"parley/test/field"
+	"parley/world"
 )
 
 // roomsOf returns the rooms of a server.
@@ -120,5 +122,146 @@ func TestEmptyRoomsAreClosed(t *testing.T) {
 	s.Within(t, "the room is closed", func() bool { return len(roomsOf(t, s)) == 3 })
 	if got := roomsOf(t, s); got[0].Name != "for-ever" || got[1].Name != "long" || got[2].Name != "main" {
 		t.Errorf("the rooms are %+v", got)
+	}
+}
+
+// enterRoom has somebody enter a room: a guest, or over realm ann.
+func enterRoom(t *testing.T, s *field.Server, dialect, room string) *field.Visitor {
+	t.Helper()
+	c := player.Config{Schema: s.Schema, Room: room, Plain: true}
+	if dialect == "realm" {
+		c.Name, c.Password, c.New = "ann", "correct horse", true
+	}
+	return field.Enter(t, dialect, s.At[dialect], c)
+}
+
+// Players of a room see, hear and read of their own room only, whatever their dialect.
+func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
+	s := field.Serve(t, arena.Game(), field.Config())
+	for i, name := range []string{"red", "blue"} {
+		if err := s.Open(parley.Room{Name: name, Seed: uint64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rooms := map[string][]*field.Visitor{}
+	for room, dialects := range map[string][]string{"red": {"replica", "relay"}, "blue": {"duplex", "relay", "realm"}, "main": {"duplex", "replica"}} {
+		for _, dialect := range dialects {
+			rooms[room] = append(rooms[room], enterRoom(t, s, dialect, room))
+		}
+	}
+	for room, all := range rooms {
+		for _, v := range all {
+			s.Within(t, v.Dialect+" in "+room+" sees its room", func() bool { n, _ := sees(v, 0); return n == len(all) })
+		}
+		if err := all[0].Say(t.Context(), "hello "+room); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Broadcast(room, "welcome to "+room); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Broadcast("", "welcome all"); err != nil {
+		t.Fatal(err)
+	}
+	for room, all := range rooms {
+		for _, v := range all {
+			for _, line := range []string{"hello " + room, "welcome to " + room, "welcome all"} {
+				s.Within(t, v.Dialect+" in "+room+" reads "+line, func() bool { return v.Heard(line) })
+			}
+			for other := range rooms {
+				if other != room && (v.Heard("hello "+other) || v.Heard("welcome to "+other)) {
+					t.Errorf("%s in %s reads what is said in %s", v.Dialect, room, other)
+				}
+			}
+			if n, _ := sees(v, 0); n != len(all) {
+				t.Errorf("%s in %s sees %d players", v.Dialect, room, n)
+			}
+		}
+	}
+	for _, r := range roomsOf(t, s) {
+		if r.Players != len(rooms[r.Name]) {
+			t.Errorf("room %s has %d players", r.Name, r.Players)
+		}
+	}
+	for i, p := range playersOf(t, s) {
+		if want := []string{"blue", "blue", "blue", "main", "main", "red", "red"}[i]; p.Room != want || p.Away {
+			t.Errorf("player %d is %+v, want one of %s", i, p, want)
+		}
+	}
+	if err := s.Broadcast("green", "hello"); !errors.Is(err, parley.ErrNoRoom) {
+		t.Errorf("a room that is not there hears: %v", err)
+	}
+	if err := s.Kick("green", 1, ""); !errors.Is(err, parley.ErrNoPlayer) {
+		t.Errorf("of a room that is not there one is kicked: %v", err)
+	}
+}
+
+// The players of a room that is closed are told, and those of other rooms notice nothing.
+func TestPlayersAreToldThatTheirRoomIsClosed(t *testing.T) {
+	s := field.Serve(t, arena.Game(), field.Config())
+	var there []*field.Visitor
+	if err := s.Open(parley.Room{Name: "duel"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, dialect := range []string{"replica", "relay", "duplex", "realm"} {
+		there = append(there, enterRoom(t, s, dialect, "duel"))
+	}
+	other := enterRoom(t, s, "replica", "main")
+	if err := s.CloseRoom("duel"); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range there {
+		// relay and duplex have a line of chat for it, and realm the reason of a kick.
+		if why := v.Gone(); !strings.Contains(why, "room was closed") && !v.Heard("the room was closed") && !strings.Contains(why, "exit client_kicked") {
+			t.Errorf("%s was told %q", v.Dialect, why)
+		}
+	}
+	if got := roomsOf(t, s); len(got) != 1 || got[0].Players != 1 {
+		t.Errorf("the rooms are %+v", got)
+	}
+	if err := other.Say(t.Context(), "still here"); err != nil {
+		t.Fatal(err)
+	}
+	s.Within(t, "the main room goes on", func() bool { return other.Heard("still here") })
+}
+
+// A room whose game panics ends alone: its players are told, and nobody else notices. So it is with the main room, which
+// cannot be entered any more.
+func TestARoomThatPanicsEndsAlone(t *testing.T) {
+	for _, broken := range []string{"duel", "main"} {
+		t.Run(broken, func(t *testing.T) {
+			g := arena.Game()
+			step := g.Step
+			g.Step = func(w *world.World, in []world.Input) {
+				for i := range in {
+					if in[i].Kind == world.Act && w.Mode() == "broken" {
+						panic("a bug in the game")
+					}
+				}
+				step(w, in)
+			}
+			c := field.Replica()
+			modes := map[string]string{broken: "broken"}
+			c.Mode = modes["main"]
+			s := field.Serve(t, g, c)
+			if err := s.Open(parley.Room{Name: "duel", Mode: modes["duel"]}); err != nil {
+				t.Fatal(err)
+			}
+			here, there := enterRoom(t, s, "replica", broken), enterRoom(t, s, "replica", map[string]string{"duel": "main", "main": "duel"}[broken])
+			throw := s.Schema.ActionNamed("throw")
+			if err := here.Act(throw, world.FloatValue(world.F32, 2), world.UintValue(world.Entity, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if why := here.Gone(); !strings.Contains(why, "its game failed") {
+				t.Errorf("its player was told %q", why)
+			}
+			if err := there.Act(throw, world.FloatValue(world.F32, 2), world.UintValue(world.Entity, 0)); err != nil {
+				t.Fatal(err)
+			}
+			s.Within(t, "the other room goes on", func() bool { return there.Acts() > 0 })
+			if got := roomsOf(t, s); len(got) != 1 || got[0].Name == broken {
+				t.Errorf("the rooms are %+v", got)
+			}
+		})
 	}
 }
