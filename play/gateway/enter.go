@@ -66,6 +66,10 @@ func (r *Room) enter(s *Seat, name string) {
 		h.refuse(s, RefusedRoom)
 		return
 	}
+	if r.sim.Full() { // the entry of this tick: in the next
+		r.later = append(r.later, func() { r.enter(s, name) })
+		return
+	}
 	if p, err := r.returning(s, name); p != nil || err != nil {
 		if err == nil {
 			err = r.comeBack(s, p)

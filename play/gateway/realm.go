@@ -164,10 +164,8 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 		code = core.ExitClientBanned
 	}
 	_ = d.server.Do(func() {
-		for c := range d.mux.Conns() {
-			if name != "" && c.Account() == name {
-				c.Close(code, why.String())
-			}
+		if c := d.mux.Holder(name); name != "" && c != nil {
+			c.Close(code, why.String())
 		}
 	})
 }

@@ -35,6 +35,8 @@ func (r *Room) handle(q *request) {
 		r.leave(s, q.bye)
 	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
+	case r.sim.Full() && (q.ask == askSteer || q.ask == askAct || q.ask == askSay): // the entry of this tick: it is done in the next
+		r.keepForLater(q)
 	case q.tick > r.sim.Tick()+world.MaxAhead:
 		r.hold(q)
 	case q.ask == askSteer:
