@@ -150,6 +150,9 @@ func (d *Duplex) refill() {
 
 // takeNumber runs on the loop.
 func (d *Duplex) takeNumber() int16 {
+	if len(d.numbers) < cap(d.numbers)/2 {
+		d.hub.rouse() // it refills them
+	}
 	select {
 	case n := <-d.numbers:
 		return n

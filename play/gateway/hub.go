@@ -103,6 +103,7 @@ type Hub struct {
 
 	commands chan func()
 	knock    chan struct{}   // somebody wants to enter
+	knocked  bool            // and is to be heard soon
 	visits   []func()        // what is done in no dialect's loop, in that of the first, and of more
 	due      []*Room         // whose tick it is
 	ran      []*Room         // whose tick is to be published

@@ -23,8 +23,8 @@ func (h *Hub) schedule(r *Room) {
 			}
 		}
 	}
-	slot := every / time.Duration(slots)
-	r.next = h.epoch.Add(time.Since(h.epoch).Truncate(every) + every + time.Duration(r.slot)*slot)
+	r.offset = every / time.Duration(slots) * time.Duration(r.slot)
+	r.next = h.epoch.Add(time.Since(h.epoch).Truncate(every) + every + r.offset)
 }
 
 // every is the time from tick to tick.
@@ -35,8 +35,9 @@ func (h *Hub) loop(ctx context.Context) error {
 	defer close(h.over) // also if a command ends this goroutine
 	defer h.hire()()
 	defer h.employ()()
+	h.epoch = time.Now()
 	for _, r := range h.awake {
-		r.next = time.Now().Add(h.every())
+		r.next = h.epoch.Add(h.every() + r.offset)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -50,6 +51,9 @@ func (h *Hub) loop(ctx context.Context) error {
 			do()
 			continue
 		case <-h.knock:
+			if h.knocked = true; time.Since(h.now) < leastKnock {
+				continue
+			}
 		case r := <-h.workers.done:
 			h.returned(r)
 		case <-h.notify:
@@ -64,6 +68,9 @@ func (h *Hub) loop(ctx context.Context) error {
 // wakeAt returns when there is something to do next.
 func (h *Hub) wakeAt() time.Time {
 	next := time.Now().Add(leastTurn)
+	if h.knocked {
+		next = h.now.Add(leastKnock)
+	}
 	for _, r := range h.awake {
 		if at := r.next; r.quiet() && at.Before(next) {
 			next = at
@@ -76,7 +83,7 @@ func (h *Hub) wakeAt() time.Time {
 
 // turn runs the rooms whose tick is due, and tells players of those that are done. It returns an error if the game is over.
 func (h *Hub) turn(now time.Time) error {
-	h.now, h.due = now, h.due[:0]
+	h.now, h.due, h.knocked = now, h.due[:0], false
 	h.watch(now)
 	h.checkKept()
 	for _, r := range h.awake {

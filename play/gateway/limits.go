@@ -110,6 +110,10 @@ const (
 	mostSlots = 8
 	leastSlot = 5 * time.Millisecond
 
+	// leastKnock is how soon after a turn the next is run for those who want to enter: strangers who come by the thousand do not have the
+	// loops stopped each time.
+	leastKnock = 2 * time.Millisecond
+
 	// leastTurn is how often the hub looks around when no tick is due.
 	leastTurn = time.Second
 

@@ -72,10 +72,11 @@ func (r *Room) Broadcast(text string) error {
 		return errors.New("the text is not UTF-8")
 	}
 	r.do(func() {
-		r.sim.Say([]byte(text))
-		r.said = append(r.said, Line{Name: message.ServerName, Text: []byte(text)})
+		if r.state == roomQuiet { // else nobody is there
+			r.sim.Say([]byte(text))
+			r.said = append(r.said, Line{Name: message.ServerName, Text: []byte(text)})
+		}
 	})
-	r.wake()
 	return nil
 }
 

@@ -85,6 +85,7 @@ type Room struct {
 	counted world.Stats // when the room was last quiet
 
 	slot       int           // which part of the period its ticks are in
+	offset     time.Duration // from the beginning of the period
 	tick       uint64        // that is being run
 	looks      int           // how often the hub has looked at this step, see watch
 	emptyTicks int           // ticks without anybody
