@@ -158,7 +158,7 @@ func (h *Hub) handle(q *request) {
 		h.stats.EarlyInput++
 	case q.ask > askLeave && s.handled >= maxRequests:
 		h.stats.DroppedInput++
-	case r.quiet():
+	case r.quiet(), r.state == roomEnded:
 		s.handled++
 		r.handle(q)
 	default:

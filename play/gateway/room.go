@@ -202,9 +202,10 @@ func (s *side) idle() bool {
 // quiet reports whether the room's world may be touched: no worker has it.
 func (r *Room) quiet() bool { return r.state < roomStepping }
 
-// do has something done with the room's world: now, or when its step has ended.
+// do has something done with the room's world: now, or when its step has ended. In a room that has ended it is done too, and must
+// leave the world alone.
 func (r *Room) do(fn func()) {
-	if r.quiet() {
+	if r.quiet() || r.state == roomEnded {
 		fn()
 		return
 	}

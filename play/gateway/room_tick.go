@@ -27,10 +27,12 @@ func (r *Room) begin() {
 	}
 }
 
-// handle does what a seat of the room asks for. The room is quiet.
+// handle does what a seat of the room asks for. The room is quiet, or has ended.
 func (r *Room) handle(q *request) {
 	s := q.seat
 	switch {
+	case r.state == roomEnded:
+		s.left = s.left || q.ask == askLeave
 	case q.ask == askLeave:
 		r.leave(s, q.bye)
 	case s.player == nil || s.left:
