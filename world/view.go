@@ -206,6 +206,20 @@ func (v *View) known(i uint32) (at uint32, ok bool) {
 	return at, ok && v.entries.all[at].born == uint32(v.sim.public.slots[i].born)
 }
 
+// Own returns the player's own entity as Entered, whether or not it has changed, if the player has one that clients know. It is for a
+// dialect that tells it with each tick. Call it after Update.
+func (v *View) Own() (c Change, ok bool) {
+	if v.own < 0 {
+		return c, false
+	}
+	if _, ok = v.known(uint32(v.own)); !ok {
+		return c, false
+	}
+	c = v.changeOf(uint32(v.own))
+	c.What, c.Mask = Entered, allFields(c.Kind)
+	return c, true
+}
+
 // OwnMoves sets ViewConfig.OwnMoves from now on: the player is no longer sent its own moves.
 func (v *View) OwnMoves() { v.config.OwnMoves, v.plain = true, false }
 

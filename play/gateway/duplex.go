@@ -259,12 +259,23 @@ func (d *Duplex) handle(c *duplex.Conn, ev duplex.Event) {
 	case ev.Kind == duplex.EventSignal:
 		s.bye = s.bye || ev.Code == message.DuplexGoodbye
 	case ev.Kind == duplex.EventUpdate, ev.Kind == duplex.EventSync:
-		// "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32"
-		st, ok := message.ParseSteer(ev.Data, message.Big)
-		s.ask(&request{ask: askSteer, steer: st}, ok && ev.SID == c.Player())
+		d.steer(s, ev)
 	case ev.Kind == duplex.EventQuery:
 		d.query(s, ev)
 	}
+}
+
+// steer reads "UPDATE_MSG of own SID (SYNC_MSG without a feed): angle f32, norm f32", or one with a stamp.
+func (d *Duplex) steer(s *duplexSeat, ev duplex.Event) {
+	r, ok := request{ask: askSteer}, false
+	switch ev.SID {
+	case s.conn.Player():
+		r.steer, ok = message.ParseSteer(ev.Data, message.Big)
+	case message.DuplexSteer:
+		r.stamp, r.steer, ok = message.ParseDuplexSteer(ev.Data)
+		r.stamped = true
+	}
+	s.ask(&r, ok)
 }
 
 // query reads a query. Its reply comes with the next tick, or at once if it means nothing.
@@ -275,6 +286,9 @@ func (d *Duplex) query(s *duplexSeat, ev duplex.Event) {
 	case message.DuplexAct:
 		r.ask = askAct
 		r.action, r.params, ok = message.ParseAct(d.hub.Schema(), ev.Data, message.Big)
+	case message.DuplexStamped:
+		r.ask, r.stamped = askAct, true
+		r.action, r.stamp, r.params, ok = message.ParseDuplexAct(d.hub.Schema(), ev.Data)
 	case message.DuplexSay:
 		r.ask = askSay
 		r.line, ok = message.ParseSized(ev.Data)
@@ -313,6 +327,9 @@ func (x *duplexStage) publish() {
 		x.look(s.own.(*duplexSeat))
 	}
 	x.scene.Flush()
+	for _, s := range x.seats {
+		x.fate(s.own.(*duplexSeat))
+	}
 	for i := range x.seats {
 		d.tell(x.room, x.inTurn(i).own.(*duplexSeat))
 	}
@@ -400,6 +417,23 @@ func (x *duplexStage) look(s *duplexSeat) {
 		s.chooses = false
 		s.view.SightOnly(true)
 	}
+}
+
+// fate tells a client that sends stamps what has become of its inputs, and where that has left its own entity. Without a feed the
+// client is told nothing: what main brings is late when it comes.
+func (x *duplexStage) fate(s *duplexSeat) {
+	s.upto = x.room.sim.Tick()
+	f, ok := s.fate()
+	if !ok || !s.conn.FeedUp() {
+		return
+	}
+	own, ok := x.scene.Element(s.conn.Player())
+	if !ok {
+		return // it has no body at the moment
+	}
+	d := x.d
+	d.buf = append(f.AppendTo(d.buf[:0], message.Big), own...)
+	d.inbox.sent(s.conn.Update(message.DuplexTick, d.buf))
 }
 
 // shares gives terrain and a sync of all elements their parts of a tick's budget, and returns the rest.

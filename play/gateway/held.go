@@ -2,29 +2,44 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"parley/world"
 )
 
-// heldInput is an input for a tick that the world has yet to come to. Realm's clients count ticks by
-// the clock; while the world is behind it, what they do now is ahead of the world.
+// heldInput is an input for a tick that the world has yet to come to. Clients that predict send inputs ahead of the world, and say
+// so in a stamp. Realm's count ticks by the clock: while the world is behind it, what they do now is ahead of the world.
 type heldInput struct {
 	request
 	since time.Time
 }
 
+// early returns how many ticks before its own an input is given to the world. The fate of one with a stamp is told with each
+// tick, so that has to be the tick of the input.
+func (q *request) early() uint64 {
+	if q.number != 0 {
+		return 0
+	}
+	return world.MaxAhead
+}
+
 // hold keeps an input for its tick, so that its effect is the one that the player meant: steered a
 // second too early, an entity would go a second too far.
 func (r *Room) hold(q *request) {
-	r.hub.stats.HeldInput++
-	s := q.seat
-	switch len(s.held) {
-	case 0:
+	s, most := q.seat, maxHeld
+	if q.number != 0 {
+		most = maxStamped
+	} else {
+		r.hub.stats.HeldInput++
+	}
+	switch {
+	case len(s.held) == 0:
 		r.holders = append(r.holders, s)
-	case maxHeld:
-		r.hasten(&s.held[0].request)
-		s.held = append(s.held[:0], s.held[1:]...)
+	case len(s.held) >= most:
+		first := s.held[0].request
+		s.held = slices.Delete(s.held, 0, 1)
+		r.hasten(&first)
 	}
 	in := heldInput{*q, r.now}
 	in.line = bytes.Clone(q.line) // the inbox's is good for this tick
@@ -39,9 +54,9 @@ func (r *Room) release() {
 		for i := range s.held {
 			in := &s.held[i]
 			switch {
-			case in.tick <= r.sim.Tick()+world.MaxAhead:
+			case in.tick <= r.sim.Tick()+in.early():
 				r.handle(&in.request)
-			case r.now.Sub(in.since) >= holdTime:
+			case in.number == 0 && r.now.Sub(in.since) >= holdTime: // a stamp has its bound in ticks
 				r.hasten(&in.request)
 			default:
 				keep = append(keep, *in)
@@ -58,7 +73,11 @@ func (r *Room) release() {
 
 // hasten has an input done in the next tick.
 func (r *Room) hasten(q *request) {
-	r.hub.stats.HastenedInput++
+	if q.number != 0 {
+		r.hub.stats.FarInput++
+	} else {
+		r.hub.stats.HastenedInput++
+	}
 	q.tick = 0
 	r.handle(q)
 }

@@ -42,6 +42,11 @@ type Stats struct {
 	UnsentOutput  uint64 // messages to players whose connection had no room
 	HeldInput     uint64 // inputs that waited because the world was behind the clock
 	HastenedInput uint64 // of these, inputs that were applied before their tick, as they waited too long
+	StampedInput  uint64 // inputs with a stamp
+	RepeatedInput uint64 // of these, inputs whose number had come before, or is too old to know
+	LateInput     uint64 // of these, inputs that came after their tick and were done at once
+	FarInput      uint64 // of these, inputs that were done before their tick: it was too far ahead, or too many waited
+	DoubtedShown  uint64 // of these, inputs whose shown tick was too old, or had not been sent yet
 	DelayedChunks uint64 // times that a player waited for terrain because of others
 	RefusedChunks uint64 // chunks asked for by players who already waited for too many
 	Chat          uint64

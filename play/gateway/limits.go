@@ -100,6 +100,16 @@ const (
 	// that stays behind, what a player does must not take as long as the world is behind.
 	holdTime = time.Second
 
+	// maxStampAhead is how many ticks an input with a stamp is held at most, and maxStamped how many of a player are: "The server holds
+	// an input for its tick, at most 8 ticks and 32 inputs a player" (inputs). One that is meant for later is done then; with one
+	// more the oldest is done at once. 32 inputs are 15 KiB.
+	maxStampAhead = 8
+	maxStamped    = 32
+
+	// stampWindow is how many numbers of stamps are remembered, so that each is done once. A message that is sent again until it
+	// arrives may be overtaken by seconds of others. It is 128 bytes a player.
+	stampWindow = 1024
+
 	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in. Players in the game
 	// are served, and newcomers are told to come again. A hub that can keep up catches up sooner than that after a stall.
 	shedBehind = time.Second

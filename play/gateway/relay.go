@@ -162,10 +162,10 @@ func (d *Relay) read(s *relaySeat, b []byte) {
 	switch what, b := b[0], b[1:]; what {
 	case message.RelaySteer:
 		r.ask = askSteer
-		r.steer, ok = message.ParseSteer(b, message.Big)
+		r.steer, r.stamp, r.stamped, ok = message.ParseStampedSteer(b, message.Big)
 	case message.RelayAct:
 		r.ask = askAct
-		r.action, r.params, ok = message.ParseAct(d.hub.Schema(), b, message.Big)
+		r.action, r.params, r.stamp, r.stamped, ok = message.ParseStampedAct(d.hub.Schema(), b, message.Big)
 	case message.RelaySay:
 		r.ask, r.line, ok = askSay, b, true
 	}
@@ -218,9 +218,9 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 	}
 	budget := s.peer.Budget()
 	s.estimate = s.peer.Path()
-	allowed := recordBytes(budget, relay.MaxPayload-1, ipBytes+relaycore.HeaderBytes+1)
 	d.you(r, s)
-	d.entities(r, s, allowed)
+	d.entities(r, s, budget)
+	s.upto = r.sim.Tick()
 	for i := range r.sim.Events() {
 		ev := &r.sim.Events()[i]
 		if ev.Kind == world.ActionDone && ev.Wire != 0 && s.view.Sees(ev.Entity) {
@@ -252,14 +252,25 @@ func (d *Relay) you(r *Room, s *relaySeat) {
 	}
 }
 
-// entities sends what has changed, what is said again and what is gone, within the bytes that are allowed.
-func (d *Relay) entities(r *Room, s *relaySeat, allowed int) {
+// entities sends what has changed, what is said again and what is gone, within a tick's budget.
+func (d *Relay) entities(r *Room, s *relaySeat, budget int) {
 	now := r.sim.Tick()
 	for len(s.packets) > 0 && now-s.packets[0].tick >= uint64(r.hub.cfg.TickRate) {
 		s.view.Lost(s.packets[0].number)
 		s.packets = append(s.packets[:0], s.packets[1:]...)
 	}
-	b := append(d.buf[:0], message.RelayEntities)
+	b := d.begin(s)
+	head := len(b)
+	allowed := recordBytes(budget, relay.MaxPayload-head, ipBytes+relaycore.HeaderBytes+head)
+	own := world.ID(0)
+	if s.answers || s.stamps != nil {
+		own = r.entityOf(s.player)
+	}
+	told := false // the own entity
+	if s.stamps != nil {
+		b, told = d.first(s, b)
+		allowed = max(allowed-(len(b)-head), 0)
+	}
 	for i := 0; i < len(s.gone); {
 		g := &s.gone[i]
 		if g.next > now || allowed < len(g.record) {
@@ -269,7 +280,7 @@ func (d *Relay) entities(r *Room, s *relaySeat, allowed int) {
 		allowed -= len(g.record)
 		if len(b)+len(g.record) > relay.MaxPayload {
 			d.send(s, relay.Unreliable, b)
-			b = append(d.buf[:0], message.RelayEntities)
+			b = d.begin(s)
 		}
 		b = append(b, g.record[:]...)
 		if g.left--; g.left > 0 {
@@ -280,17 +291,17 @@ func (d *Relay) entities(r *Room, s *relaySeat, allowed int) {
 		s.gone = append(s.gone[:i], s.gone[i+1:]...)
 	}
 	s.view.Allow(allowed)
-	opened, own := false, world.ID(0)
-	if s.answers {
-		own = r.entityOf(s.player)
-	}
+	opened := false
 	for c := s.view.Next(); c != nil; c = s.view.Next() {
 		was := len(b)
-		var ok bool
-		if b, ok = message.AppendRecord(b, c, message.Big, relay.MaxPayload); !ok {
-			d.send(s, relay.Unreliable, b)
-			b, opened = append(d.buf[:0], message.RelayEntities), false
-			continue
+		isTold := told && c.ID == own && c.What != world.Left
+		if !isTold {
+			var ok bool
+			if b, ok = message.AppendRecord(b, c, message.Big, relay.MaxPayload); !ok {
+				d.send(s, relay.Unreliable, b)
+				b, opened = d.begin(s), false
+				continue
+			}
 		}
 		if c.What == world.Left {
 			s.lose(c.Entity, b[was:], now)
@@ -302,16 +313,44 @@ func (d *Relay) entities(r *Room, s *relaySeat, allowed int) {
 			opened = true
 			s.packets = append(s.packets, relayPacket{s.view.Open(), now})
 		}
-		d.costs.whole(c, 1)
-		if c.ID == own {
+		if !isTold {
+			d.costs.whole(c, 1)
+		}
+		if c.ID == own && s.answers && !isTold {
 			d.answer = append(append(d.answer[:0], message.RelayEntities), b[was:]...)
 			s.peer.Repeat(d.answer)
 		}
 		s.view.Take(len(b) - was)
 	}
-	if len(b) > 1 {
+	if len(b) > head || s.stamps != nil {
 		d.send(s, relay.Unreliable, b)
 	}
+}
+
+// begin begins a package of records. A client that sends stamps is told in each of what tick it is.
+func (d *Relay) begin(s *relaySeat) []byte {
+	f, ok := s.fate()
+	if !ok {
+		return append(d.buf[:0], message.RelayEntities)
+	}
+	return f.AppendTo(append(d.buf[:0], message.RelayTick), message.Big)
+}
+
+// first puts the own entity of a client that sends stamps behind the fate, whether or not it has changed: the client compares it
+// with what it has predicted, and nothing confirms a package. It reports false if there is none.
+func (d *Relay) first(s *relaySeat, b []byte) ([]byte, bool) {
+	c, ok := s.view.Own()
+	if ok {
+		b, ok = message.AppendRecord(b, &c, message.Big, relay.MaxPayload)
+	}
+	if ok {
+		d.costs.whole(&c, 1)
+	}
+	if ok && s.answers {
+		d.answer = append(d.answer[:0], b...)
+		s.peer.Repeat(d.answer)
+	}
+	return b, ok
 }
 
 // lose has it said again that an entity is gone.

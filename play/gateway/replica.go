@@ -184,7 +184,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 		return
 	case message.ReplicaSteer:
 		r.ask = askSteer
-		r.steer, ok = message.ParseSteer(ev.Data, message.Little)
+		r.steer, r.stamp, r.stamped, ok = message.ParseStampedSteer(ev.Data, message.Little)
 	case message.ReplicaChat:
 		r.ask, r.line, ok = askSay, ev.Data, true
 	case message.ReplicaTerrain:
@@ -193,7 +193,7 @@ func (d *Replica) message(s *replicaSeat, ev replica.Event) {
 	default:
 		if r.action = d.hub.Schema().ActionNamed(name); r.action != nil {
 			r.ask = askAct
-			r.params, ok = message.ParseParams(r.action, ev.Data, message.Little)
+			r.params, r.stamp, r.stamped, ok = message.ParseStampedParams(r.action, ev.Data, message.Little)
 		}
 	}
 	s.ask(&r, ok)
@@ -350,6 +350,11 @@ func (x *replicaStage) tell(s *replicaSeat) {
 		s.sentBulk(len(d.buf))
 		d.inbox.sent(err)
 	}
+	if f, ok := s.fate(); ok { // before the values: the packet of the first has it
+		d.buf = f.AppendTo(d.buf[:0], message.Little)
+		d.inbox.sent(s.conn.SendReserved(replica.Unreliable, message.ReplicaTick, d.buf))
+	}
+	s.upto = r.sim.Tick()
 	d.told, d.own = s.view, r.entityOf(s.player)
 	if s.answers {
 		s.conn.Answer(x.entities[d.own])

@@ -37,18 +37,21 @@ func (r *Room) handle(q *request) {
 		r.leave(s, q.bye)
 	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
+	case q.stamped && q.number == 0 && !r.heed(q): // it was done before
 	case r.sim.Full() && (q.ask == askSteer || q.ask == askAct || q.ask == askSay): // the entry of this tick: it is done in the next
 		r.keepForLater(q)
-	case q.tick > r.sim.Tick()+world.MaxAhead:
+	case q.tick > r.sim.Tick()+q.early():
 		r.hold(q)
 	case q.ask == askSteer:
 		r.came = append(r.came, q.at)
 		s.answers = true
 		r.steer(s, q)
+		s.did(q.number)
 	case q.ask == askAct:
 		r.came = append(r.came, q.at)
 		s.answers = true
-		r.judge(s, q.tag, r.sim.Act(s.player.ID, r.tickOf(q), q.action, q.params[:len(q.action.Fields)], q.tag))
+		r.judge(s, q.tag, r.sim.ActShown(s.player.ID, r.tickOf(q), q.shown, q.action, q.params[:len(q.action.Fields)], q.tag))
+		s.did(q.number)
 	case q.ask == askSay:
 		s.answer(q.tag, r.say(s, q.line))
 	case q.ask == askTerrain:
@@ -62,7 +65,7 @@ func (r *Room) handle(q *request) {
 
 // tickOf returns the tick that an input is for.
 func (r *Room) tickOf(q *request) uint64 {
-	if q.tick == 0 {
+	if q.tick == 0 || q.number != 0 { // one with a stamp has been held for its tick, or is late
 		return r.sim.Tick()
 	}
 	return q.tick
@@ -72,7 +75,7 @@ func (r *Room) steer(s *Seat, q *request) {
 	if q.entity != 0 {
 		q.steer.Entity = r.sim.ByWire(q.entity)
 	}
-	if why := r.sim.Steer(s.player.ID, r.tickOf(q), q.steer, q.tag); why.Refused() {
+	if why := r.sim.SteerShown(s.player.ID, r.tickOf(q), q.shown, q.steer, q.tag); why.Refused() {
 		s.view.Refused(r.entityOf(s.player), r.tickOf(q))
 		r.judge(s, 0, why)
 	}

@@ -46,6 +46,8 @@ type Seat struct {
 	number     uint16      // reserved for its own entity, 0 if none is
 	reserved   bool        // and no player has joined with it
 	held       []heldInput // for ticks that the world has yet to come to
+	stamps     *stamps     // nil until an input came with one
+	upto       uint64      // its client was told of all ticks before this one
 	results    []result
 	handled    int  // requests of this tick
 	answers    bool // this tick has done something that it asked for

@@ -95,7 +95,7 @@ var table = []row{
 	// Where dialects and the world meet, and what watches them.
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
 	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
-	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/metric"}, shell: everyFile},
+	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
 	{path: "play/keep", mayImport: []string{"world"}, shell: everyFile},
 	{path: "play/player", mayImport: []string{"protocol/*", "protocol/*/core", "world", "account", "play/message", "play/schema", "internal/plain"}, shell: everyFile},
 	{path: "web", modules: []string{"github.com/prometheus/client_golang"}, shell: everyFile},
