@@ -324,12 +324,10 @@ func (x *duplexStage) publish() {
 	}
 	x.elements()
 	for _, s := range x.seats {
+		x.fate(s.own.(*duplexSeat))
 		x.look(s.own.(*duplexSeat))
 	}
 	x.scene.Flush()
-	for _, s := range x.seats {
-		x.fate(s.own.(*duplexSeat))
-	}
 	for i := range x.seats {
 		d.tell(x.room, x.inTurn(i).own.(*duplexSeat))
 	}
@@ -419,8 +417,8 @@ func (x *duplexStage) look(s *duplexSeat) {
 	}
 }
 
-// fate tells a client that sends stamps what has become of its inputs, and where that has left its own entity. Without a feed the
-// client is told nothing: what main brings is late when it comes.
+// fate tells a client that sends stamps what has become of its inputs, and where that has left its own entity. It is the first of its
+// tick on the feed: values have no tick of their own. Without a feed the client is told nothing: what main brings is late when it comes.
 func (x *duplexStage) fate(s *duplexSeat) {
 	s.upto = x.room.sim.Tick()
 	f, ok := s.fate()

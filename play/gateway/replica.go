@@ -21,6 +21,7 @@ import (
 type Replica struct {
 	service
 	server *replica.Server
+	store  *replica.Store // the server's
 
 	// Owned by the server's loop.
 	seats   map[*replica.Conn]*replicaSeat
@@ -73,24 +74,27 @@ type ReplicaConfig struct {
 
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
-	d := &Replica{
-		service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{},
-		spare: map[uint16][]*replica.Entity{},
-	}
-	d.urgency = d.matters
+	d := newReplica(h)
 	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
-	d.server, d.loop = server, server.Do
+	d.server, d.store, d.loop = server, server.Store(), server.Do
 	// A client that is faster than this gets the kinds in a further table.
-	server.Do(func() { err = d.declare(server.Store()) })
+	server.Do(func() { err = d.declare(d.store) })
 	if err != nil {
 		server.Close()
 		return nil, fmt.Errorf("gateway: replica: %w", err)
 	}
 	h.Add(d)
 	return d, nil
+}
+
+// newReplica returns the dialect without a server.
+func newReplica(h *Hub) *Replica {
+	d := &Replica{service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
+	d.urgency = d.matters
+	return d
 }
 
 // Addr returns the address of the server.
@@ -105,7 +109,7 @@ func (d *Replica) FieldBytes() (b FieldBytes) {
 		for _, k := range d.hub.Schema().Kinds {
 			for i := range k.Fields {
 				at, shared := message.VariableOf(k, i)
-				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.server.Store().SentBytes(d.kinds[k.Index()], at) / uint64(shared)})
+				b.rows = append(b.rows, fieldRow{k.Name, k.Fields[i].Name, d.store.SentBytes(d.kinds[k.Index()], at) / uint64(shared)})
 			}
 		}
 	})
@@ -218,7 +222,7 @@ func (x *replicaStage) publish() {
 	if !x.d.open || x.idle() {
 		return
 	}
-	x.store(x.d.server.Store())
+	x.store(x.d.store)
 	for i := range x.seats {
 		x.tell(x.inTurn(i).own.(*replicaSeat))
 	}

@@ -156,7 +156,10 @@ type slowDuplexServer struct {
 }
 
 func newSlowDuplex(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	h := slowHub(w)
+	return newDuplexCore(now, seed, slowHub(w))
+}
+
+func newDuplexCore(now time.Time, seed uint64, h *Hub) *slowDuplexServer {
 	d, config := newDuplex(h, DuplexConfig{})
 	s := &slowDuplexServer{duplexcore.NewMux(now, config, &duplexcore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}, kit.Key(seed)), newSlowLines(now), h, d}
 	d.loop, d.scene = func(fn func()) error { fn(); return nil }, &s.Scene

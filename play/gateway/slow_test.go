@@ -159,7 +159,10 @@ type slowRelayServer struct {
 }
 
 func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
-	h := slowHub(w)
+	return newRelayCore(now, seed, slowHub(w), w)
+}
+
+func newRelayCore(now time.Time, seed uint64, h *Hub, w *kit.SlowWorld) *slowRelayServer {
 	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
