@@ -10,6 +10,7 @@ import (
 
 	"parley/account"
 	"parley/internal/scribe"
+	"parley/play/keep"
 	realmcore "parley/protocol/realm/core"
 	"parley/protocol/relay"
 	relaycore "parley/protocol/relay/core"
@@ -18,6 +19,16 @@ import (
 
 // Off, in place of an address, turns a dialect off.
 const Off = "off"
+
+// Keep says when rooms are on disk.
+type Keep = keep.Mode
+
+// The values of Config.Keep.
+const (
+	KeepNothing = keep.Off    // rooms end with the server
+	KeepSecond  = keep.Second // ticks are written at once and synced once a second: a loss of power loses at most the last second, a killed server nothing
+	KeepTick    = keep.Tick   // a tick is synced before anybody is told of it. While the disk fails, rooms stand still
+)
 
 // Game is the code of a game: kinds of entities, actions and one Step function.
 type Game = world.Game
@@ -34,7 +45,7 @@ type Config struct {
 	// ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
 	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
 
-	// DataDir is the folder for accounts, realm's certificate and used tickets. It is created when needed. Default "parley-data".
+	// DataDir is the folder for accounts, realm's certificate, used tickets and kept rooms. It is created when needed. Default "parley-data".
 	DataDir string
 
 	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store. sqlite.OpenIn
@@ -73,6 +84,15 @@ type Config struct {
 	// Hold is how long a player's place is held after the connection is lost: the player is away, and its client may bring it
 	// back, over any dialect. At most 18 hours. Default 30 s; negative means not at all.
 	Hold time.Duration
+
+	// Keep says when rooms are written to DataDir, so that a server that was stopped or killed goes on where it was: each room at
+	// its tick, and each player away until its client comes back. Rooms that were kept are resumed by Start, the main room with
+	// the seed and mode that it had. DataDir is then locked. Default KeepNothing.
+	Keep Keep
+
+	// KeepHistory keeps the whole log of each room, also of those that have ended. Default off: the newest two snapshots are
+	// kept, and the log since the older one.
+	KeepHistory bool
 
 	// StampRoom is the room that spectators of stamp watch. Default MainRoom.
 	StampRoom string
@@ -162,6 +182,10 @@ func (c Config) check() error {
 		return fmt.Errorf("parley: Config.MaxPlayers must be 1 to %d, or 0 for 1000, not %d", world.MaxPlayers, c.MaxPlayers)
 	case c.MaxRooms < 0:
 		return fmt.Errorf("parley: Config.MaxRooms must be at least 1, or 0 for 1000, not %d", c.MaxRooms)
+	case c.Keep > KeepTick:
+		return fmt.Errorf("parley: Config.Keep must be KeepNothing, KeepSecond or KeepTick, not %v", c.Keep)
+	case c.KeepHistory && c.Keep == KeepNothing:
+		return fmt.Errorf("parley: Config.KeepHistory is set, and Config.Keep is KeepNothing: set Keep too")
 	case c.Hold > maxHold:
 		return fmt.Errorf("parley: Config.Hold must be at most %v, not %v", maxHold, c.Hold)
 	case math.IsNaN(c.Sight) || math.IsInf(c.Sight, 0):

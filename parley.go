@@ -15,6 +15,7 @@ import (
 	"parley/account"
 	"parley/internal/scribe"
 	"parley/play/gateway"
+	"parley/play/keep"
 	"parley/world"
 )
 
@@ -25,6 +26,7 @@ type Server struct {
 	others   []func(context.Context) error // servers that are no part of the world: how they shut down
 	accounts *account.Service
 	store    account.Store // nil without realm
+	shelf    *keep.Shelf   // nil if rooms are not kept
 	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with
@@ -34,6 +36,9 @@ type Server struct {
 
 // logPatience is how long the end of a server waits for the last lines of its log to be written.
 const logPatience = time.Second
+
+// diskPatience is how long the end of a server waits for rooms to be written: a disk that takes longer has failed.
+const diskPatience = 30 * time.Second
 
 // dialect is one that listens.
 type dialect struct {
@@ -91,9 +96,18 @@ func Start(g Game, c Config) (*Server, error) {
 		}
 		config.TicketKey, config.SpentFile = c.TicketKey, filepath.Join(c.DataDir, spentFile)
 	}
+	if c.Keep != KeepNothing {
+		shelf, err := keep.Open(keep.Config{Dir: c.DataDir, Mode: c.Keep, History: c.KeepHistory, Log: c.Log})
+		if err != nil {
+			s.cancel()
+			return nil, fmt.Errorf("parley: %w", err)
+		}
+		s.shelf, config.Shelf = shelf, shelf
+	}
 	hub, err := gateway.New(config)
 	if err != nil {
 		s.cancel()
+		s.closeShelf()
 		return nil, err
 	}
 	s.hub = hub
@@ -103,6 +117,7 @@ func Start(g Game, c Config) (*Server, error) {
 		defer cancel()
 		hub.Shutdown(late)
 		s.closeOthers()
+		s.closeShelf()
 		s.log.Flush(logPatience)
 		return nil, err
 	}
@@ -113,9 +128,20 @@ func Start(g Game, c Config) (*Server, error) {
 			s.err = errors.Join(*why, s.err)
 		}
 		s.closeOthers()
+		s.err = errors.Join(s.err, s.closeShelf())
 		s.log.Flush(logPatience)
 	}()
 	return s, nil
+}
+
+// closeShelf waits until rooms are on disk.
+func (s *Server) closeShelf() error {
+	if s.shelf == nil {
+		return nil
+	}
+	late, cancel := context.WithTimeout(context.Background(), diskPatience)
+	defer cancel()
+	return s.shelf.Close(late)
 }
 
 // spentFile is where the data folder has the tickets that were used.

@@ -1,7 +1,6 @@
 package parley
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -41,7 +40,12 @@ type Room struct {
 type RoomState struct {
 	Room // as it was opened, with the defaults filled in
 
-	Players int // those who are away included
+	Players int           // those who are away included
+	Away    int           // of them, those whose connection is lost and whose place is held
+	Tick    uint64        // the number of its next tick
+	TickP99 time.Duration // how long a tick takes, of 99 in a hundred
+	Asleep  bool          // nobody is there, so it has no ticks
+	Kept    bool          // it is on disk, see Config.Keep
 }
 
 // Open opens a room. The room sleeps until somebody enters: it has no ticks, and costs memory only. Open returns ErrRoomThere if
@@ -54,12 +58,10 @@ func (s *Server) Open(r Room) error {
 	return refused
 }
 
-// CloseRoom tells the players of a room that it is closed, and ends it. It returns ErrNoRoom if there is no such room, and
+// CloseRoom tells the players of a room that it is closed, and ends it. If the room is kept, its files are removed, unless
+// Config.KeepHistory is set. It returns ErrNoRoom if there is no such room, and
 // ErrMainRoom for MainRoom.
 func (s *Server) CloseRoom(name string) error {
-	if name == MainRoom {
-		return ErrMainRoom
-	}
 	var refused error
 	if err := s.do(func() { refused = s.hub.CloseRoom(name) }); err != nil {
 		return err
@@ -71,7 +73,8 @@ func (s *Server) CloseRoom(name string) error {
 func (s *Server) Rooms() (list []RoomState, err error) {
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
-			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: len(r.Players())})
+			st := r.Stats()
+			list = append(list, RoomState{Room: roomOf(r.Settings()), Players: st.Players, Away: st.Away, Tick: st.Tick, TickP99: st.TickP99, Asleep: st.Asleep, Kept: st.Kept})
 		}
 	})
 	return list, err
@@ -94,5 +97,5 @@ var (
 	// ErrTooManyRooms means that the server has as many rooms as Config.MaxRooms allows.
 	ErrTooManyRooms = gateway.ErrRooms
 	// ErrMainRoom means that MainRoom cannot be closed alone.
-	ErrMainRoom = errors.New("parley: the room main ends with the server: call Server.Close")
+	ErrMainRoom = gateway.ErrMainRoom
 )

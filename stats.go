@@ -1,8 +1,12 @@
 package parley
 
 import (
+	"errors"
+	"strings"
+
 	"parley/account"
 	"parley/play/gateway"
+	"parley/play/keep"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -22,6 +26,7 @@ type Stats struct {
 	Duplex    *duplex.ServerStats
 	Realm     *realm.ServerStats
 	Accounts  *account.Stats
+	Keep      *keep.Stats // nil if rooms are not kept
 	Log       LogStats
 }
 
@@ -49,8 +54,38 @@ func (s *Server) Stats() Stats {
 		a := s.accounts.Stats()
 		st.Accounts = &a
 	}
+	if s.shelf != nil {
+		k := s.shelf.Stats()
+		st.Keep = &k
+	}
 	return st
 }
+
+// Trouble returns what is wrong with a server that runs, with a line for each: rooms that were given up or left aside, accounts
+// that cannot be read, rooms that cannot be written. It returns nil if nothing is. /readyz of the program says the same.
+func (s *Server) Trouble() error {
+	lines := []error{s.hub.Degraded()}
+	if s.accounts != nil {
+		lines = append(lines, oneLine(s.accounts.Trouble()))
+	}
+	if s.shelf != nil {
+		lines = append(lines, oneLine(s.shelf.Trouble()))
+	}
+	return errors.Join(lines...)
+}
+
+// oneLine returns an error whose text has one line: those of databases have more.
+func oneLine(err error) error {
+	if err == nil || !strings.ContainsAny(err.Error(), "\r\n") {
+		return err
+	}
+	return flat{err}
+}
+
+type flat struct{ error }
+
+func (f flat) Error() string { return strings.Join(strings.Fields(f.error.Error()), " ") }
+func (f flat) Unwrap() error { return f.error }
 
 // WorldStats returns the counters of the world, as of the last tick.
 func (s *Server) WorldStats() gateway.Stats { return s.hub.Stats() }

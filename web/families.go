@@ -75,6 +75,22 @@ var families = []family{
 	}},
 	{"parley_messages_unsent_total", counter, "", "Messages that a player's connection had no room for. If it grows, players have slow networks, or clients that have stopped reading.", []from{{"World.UnsentOutput", ""}}},
 
+	// Rooms on disk.
+	{"parley_keep_entries_total", counter, "fate", "Ticks of kept rooms. dropped: the disk could not take them, and a later snapshot stands for them; see the log.", []from{
+		{"Keep.Written", "written"}, {"Keep.Dropped", "dropped"},
+	}},
+	{"parley_keep_pending", gauge, "", "Ticks that wait for the disk now. If it grows, the disk is too slow.", []from{{"Keep.Pending", ""}}},
+	{"parley_keep_bytes_total", counter, "file", "Bytes that were written of logs and snapshots.", []from{{"Keep.Bytes", "log"}, {"Keep.SnapshotBytes", "snapshot"}}},
+	{"parley_keep_files_total", counter, "file", "Files that were begun. log: segments of logs. snapshot: snapshots that were read back and are sound.", []from{{"Keep.Segments", "log"}, {"Keep.Snapshots", "snapshot"}}},
+	{"parley_keep_groups_total", counter, "", "Turns of the writer of all rooms. Divide parley_keep_entries_total by it for the ticks of a group.", []from{{"Keep.Groups", ""}}},
+	{"parley_keep_syncs_total", counter, "", "Syncs of logs. With --keep second it grows by one a second for each room with players, with --keep tick by one a tick.", []from{{"Keep.Syncs", ""}}},
+	{"parley_keep_faults_total", counter, "operation", "Failures of the disk. The log of the server has the error. Mend or empty the disk; rooms are written again by themselves.", []from{
+		{"Keep.WriteFaults", "write"}, {"Keep.SyncFaults", "sync"}, {"Keep.SnapshotFaults", "snapshot"}, {"Keep.RemoveFaults", "remove"},
+	}},
+	{"parley_keep_rooms", gauge, "state", "Rooms that are kept now. trouble: what happens in them is not on disk; with --keep tick they stand still.", []from{
+		{"Keep.Rooms - Keep.InTrouble", "well"}, {"Keep.InTrouble", "trouble"},
+	}},
+
 	// The simulation.
 	{"parley_world_bytes_total", counter, "dialect kind field", "Bytes of entity fields that were sent to players, by kind and field, without headers. Make the largest series smaller: a shorter type, fewer changes, a shorter sight.", []from{{"Fields.*", ""}}},
 	{"parley_world_rewinds_total", counter, "", "Times that the world went back for a late input. If it grows, players have slow networks.", []from{{"World.World.Rewinds", ""}}},
@@ -192,6 +208,7 @@ var leftOut = map[string]string{
 	"World.TickP99":                 "parley_tick_seconds",
 	"World.RefusedInputs":           "parley_inputs_refused_total",
 	"World.World.Ticks":             "parley_ticks_total",
+	"Keep.Appended":                 "parley_keep_entries_total",
 	"Replica.Traffic.Reliable.In":   "the sum of parley_reliable_received_total and of what waits",
 	"Stamp.Traffic.Reliable.In":     "likewise",
 	"Relay.Traffic.Reliable.In":     "likewise",

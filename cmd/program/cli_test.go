@@ -141,6 +141,8 @@ func TestCompletionOfFlagValues(t *testing.T) {
 		{[]string{"encode", "--dialect", "duo", "--channel", ""}, []string{"main", "feed"}},
 		{[]string{"encode", "--channel", ""}, nil},
 		{[]string{"completion", ""}, shells},
+		{[]string{"serve", "--keep", ""}, []string{"off", "second", "tick"}},
+		{[]string{"serve", "--main-accounts", ""}, []string{"on", "off"}},
 		{[]string{"help", "ver"}, []string{"version\tShow the version of this build"}},
 		{[]string{"help", "version", ""}, nil},
 	} {

@@ -34,7 +34,10 @@ type serveFlags struct {
 	registrations, failures                              int
 	sight                                                float64
 	seed                                                 uint64
-	mode                                                 string
+	mode, stampRoom, mainAccounts                        string
+	hold                                                 time.Duration
+	keep                                                 string
+	keepHistory                                          bool
 	record, readyFile                                    string
 	recordOver                                           bool
 	ticketKey                                            string
@@ -51,7 +54,8 @@ among walls, throw balls, are hit, lose health and come back. It needs no
 set-up.
 
 Each dialect has an address, host:port. Port 0 picks a free port, and off turns
-the dialect off. Accounts and realm's certificate are kept in the folder --data.
+the dialect off. Rooms, accounts and realm's certificate are kept in the folder
+--data. A server that is started again goes on where it was.
 
 Each flag can also be set in the environment (PARLEY_TICK_RATE is --tick-rate)
 or in a TOML file (--config), with lines such as tick-rate = 30. The command
@@ -82,7 +86,7 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
 	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are served (TCP)")
 	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which browsers may open the status page, as a.example,b.example")
-	flags.StringVar(&f.data, "data", defaultData, "the folder of accounts, used tickets and realm's certificate")
+	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, used tickets and realm's certificate")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")
@@ -97,13 +101,25 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.IntVar(&f.perAddress, "per-address", 256, "most players and spectators from one address, of all dialects together; -1 is no limit")
 	flags.Float64Var(&f.sight, "sight", 128, "how far players see, in cells; below 0 they see everything")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the room main; 0 picks one at random")
+	flags.StringVar(&f.keep, "keep", "second", "when rooms are on disk, so that the server can be restarted: off, second (synced once a second) or tick (synced before anyone is told)")
+	flags.BoolVar(&f.keepHistory, "keep-history", false, "keep the whole log of each room, also of those that have ended")
+	flags.DurationVar(&f.hold, "hold", 30*time.Second, "how long the place of a player is held whose connection is lost; 0 is off")
+	flags.StringVar(&f.stampRoom, "stamp-room", front.MainRoom, "the room that spectators of stamp watch")
+	flags.StringVar(&f.mainAccounts, "main-accounts", "on", "off: with --ticket-key-file, accounts of realm do not enter the room main")
 	flags.StringVar(&f.mode, "mode", "", "the mode of the room main, a text that the game reads; the arena has no modes")
 	flags.StringVar(&f.record, "record", "", "record the room main to this file, for parley replay; an earlier recording there is kept as FILE.1, FILE.2 and so on")
 	flags.BoolVar(&f.recordOver, "record-over", false, "--record writes over the file if it exists")
 	flags.StringVar(&f.readyFile, "ready-file", "", "write the addresses to this file, as JSON, when all dialects listen")
 	flags.StringVar(&f.ticketKey, "ticket-key-file", "", "let in players of replica, relay and duplex only with a ticket that is signed with this key; stamp is then off unless --stamp is given")
+	offer(cmd, "keep", "off", "second", "tick")
+	offer(cmd, "main-accounts", "on", "off")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
+}
+
+// offer has shells offer the values of a flag.
+func offer(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {
@@ -143,7 +159,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	}
 	started = true
 	words.release()
-	say(cmd.OutOrStdout(), startTable(addrs, config.Seed, f.accounts())+"\n")
+	say(cmd.OutOrStdout(), startTable(addrs, f.mainSeed(server, config), f.places())+"\n")
 	select {
 	case <-stopped.Done():
 		stop() // who cannot wait until every player has heard interrupts again
@@ -227,7 +243,7 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		case <-s.Done():
 			return front.ErrClosed
 		default:
-			return nil
+			return s.Trouble()
 		}
 	}
 	for _, host := range strings.Split(f.webHosts, ",") {

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"time"
 
 	front "parley"
 	"parley/account"
 	"parley/account/postgres"
 	"parley/account/sqlite"
+	"parley/play/keep"
 	"parley/world"
 )
 
@@ -34,6 +36,13 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 	}
 	if err := f.check(); err != nil {
 		return c, done, err
+	}
+	if c.Keep, err = keep.ParseMode(f.keep); err != nil {
+		return c, done, fmt.Errorf("--keep must be off, second or tick, not %q", f.keep)
+	}
+	c.KeepHistory, c.StampRoom, c.NoMainAccounts = f.keepHistory, f.stampRoom, f.mainAccounts == front.Off
+	if c.Hold = f.hold; c.Hold == 0 {
+		c.Hold = -1
 	}
 	switch f.relayLobby {
 	case "open":
@@ -67,6 +76,13 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		c.Accounts = func(string) (account.Store, error) { return store, nil }
 		closers = append(closers, func(bool) { store.Close() }) // the server may not have come to it
 	}
+	if c.Keep == front.KeepNothing && (f.realm != front.Off || f.ticketKey != "") { // the server itself locks a folder with rooms
+		lock, err := keep.Open(keep.Config{Dir: f.data})
+		if err != nil {
+			return c, done, fmt.Errorf("--data: %w", err)
+		}
+		closers = append(closers, func(bool) { lock.Close(context.Background()) })
+	}
 	if f.record != "" {
 		file, closeFile, err := openRecording(f.record, f.recordOver)
 		if err != nil {
@@ -96,6 +112,12 @@ func (f *serveFlags) check() error {
 		return fmt.Errorf("--tick-rate must be 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:
 		return fmt.Errorf("--max-players must be 1 to %d, not %d", world.MaxPlayers, f.maxPlayers)
+	case f.hold < 0 || f.hold > 18*time.Hour:
+		return fmt.Errorf("--hold must be 0 to 18h, not %v", f.hold)
+	case f.mainAccounts != "on" && f.mainAccounts != front.Off:
+		return fmt.Errorf("--main-accounts must be on or off, not %q", f.mainAccounts)
+	case f.keepHistory && f.keep == front.Off:
+		return fmt.Errorf("--keep-history is given and --keep is off; say --keep second or --keep tick")
 	case f.maxRooms < 1:
 		return fmt.Errorf("--max-rooms must be at least 1, not %d", f.maxRooms)
 	case f.recordOver && f.record == "":

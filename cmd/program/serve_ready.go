@@ -40,22 +40,51 @@ func (f *serveFlags) unready() {
 	}
 }
 
-// accounts says where they are kept, "" if there are none.
-func (f *serveFlags) accounts() string {
+// place is a folder that the operator should know of.
+type place struct{ what, where string }
+
+// places says where rooms and accounts are kept, as far as there are any.
+func (f *serveFlags) places() (list []place) {
+	data := f.data
+	if dir, err := filepath.Abs(f.data); err == nil {
+		data = dir
+	}
+	if f.keep != front.Off {
+		list = append(list, place{"rooms", filepath.Join(data, "rooms")})
+	}
 	switch {
 	case f.realm == front.Off:
-		return ""
 	case f.postgres != "":
-		return "PostgreSQL" // its address may have a password in it
+		list = append(list, place{"accounts", "PostgreSQL"}) // its address may have a password in it
+	default:
+		list = append(list, place{"accounts", data})
 	}
-	if dir, err := filepath.Abs(f.data); err == nil {
-		return dir
+	return list
+}
+
+// mainSeed returns the seed of the main room. A room that was kept goes on with its own, whatever the operator asks for.
+func (f *serveFlags) mainSeed(s *front.Server, c front.Config) uint64 {
+	rooms, err := s.Rooms()
+	if err != nil {
+		return c.Seed
 	}
-	return f.data
+	for _, r := range rooms {
+		if r.Name != front.MainRoom {
+			continue
+		}
+		if f.seed != 0 && r.Seed != f.seed {
+			s.Log().Warn("the room main was kept and goes on with its own seed; for a new world, name another --data folder", "seed", r.Seed, "asked", f.seed)
+		}
+		if r.Mode != c.Mode {
+			s.Log().Warn("the room main was kept and goes on with its own mode; for a new world, name another --data folder", "mode", r.Mode, "asked", c.Mode)
+		}
+		return r.Seed
+	}
+	return c.Seed
 }
 
 // startTable is what people see.
-func startTable(addrs []front.Addr, seed uint64, accounts string) string {
+func startTable(addrs []front.Addr, seed uint64, places []place) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
 	for _, a := range addrs {
@@ -65,8 +94,11 @@ func startTable(addrs []front.Addr, seed uint64, accounts string) string {
 		}
 		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)
 	}
-	if accounts != "" {
-		fmt.Fprintf(&b, "\n  accounts     %s\n", accounts)
+	for i, p := range places {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "  %-12s %s\n", p.what, p.where)
 	}
 	b.WriteString("\nInterrupt to stop.")
 	return b.String()

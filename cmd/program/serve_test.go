@@ -163,7 +163,7 @@ func TestStrayVariablesAreNamed(t *testing.T) {
 
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
-		relayLobby: "open", realmProfile: "plain", tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
+		relayLobby: "open", realmProfile: "plain", keep: "off", mainAccounts: "on", data: t.TempDir(), tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
 		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
 	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
@@ -204,6 +204,12 @@ func TestServerConfig(t *testing.T) {
 		"--web is empty":     func(f *serveFlags) { f.web = "" },
 		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
 		"dialects are off":   func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
+		"--hold":             func(f *serveFlags) { f.hold = -1 },
+		"--hold must":        func(f *serveFlags) { f.hold = 19 * time.Hour },
+		"--keep must be":     func(f *serveFlags) { f.keep = "minute" },
+		"--keep-history":     func(f *serveFlags) { f.keepHistory = true },
+		"--main-accounts":    func(f *serveFlags) { f.mainAccounts = "no" },
+		"--data":             func(f *serveFlags) { f.data = os.DevNull },
 		"--max-rooms":        func(f *serveFlags) { f.maxRooms = 0 },
 		"--record-over":      func(f *serveFlags) { f.recordOver = true },
 		"--per-address":      func(f *serveFlags) { f.perAddress = 0 },
@@ -246,8 +252,8 @@ func TestTheReadyFileIsWhole(t *testing.T) {
 		t.Error("the file is still there when the server is gone")
 	}
 	f.unready()
-	table := startTable(addrs, 9, "/var/data")
-	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data"} {
+	table := startTable(addrs, 9, []place{{"rooms", "/var/data/rooms"}, {"accounts", "/var/data"}})
+	for _, want := range []string{"seed 9", "replica      127.0.0.1:7000", "http://[::1]:80/", "accounts     /var/data", "rooms        /var/data/rooms"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is missing from\n%s", want, table)
 		}
@@ -277,21 +283,22 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// The table says where accounts are only if there are any there.
-func TestWhereAccountsAre(t *testing.T) {
+// The table says where rooms and accounts are only if there are any there.
+func TestWhereThingsAre(t *testing.T) {
 	for _, tt := range []struct {
 		f    serveFlags
 		want string
 	}{
-		{serveFlags{realm: ":1", data: "/var/data"}, "/var/data"},
-		{serveFlags{realm: ":1", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "PostgreSQL"},
-		{serveFlags{realm: front.Off, data: "/var/data"}, ""},
+		{serveFlags{realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
+		{serveFlags{realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
+		{serveFlags{realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
+		{serveFlags{realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
 	} {
-		if got := tt.f.accounts(); got != tt.want {
+		if got := fmt.Sprint(tt.f.places()); got != tt.want {
 			t.Errorf("%+v: %q", tt.f, got)
 		}
 	}
-	if table := startTable(nil, 9, ""); strings.Contains(table, "accounts") {
+	if table := startTable(nil, 9, nil); strings.Contains(table, "accounts") || strings.Contains(table, "rooms") {
 		t.Errorf("there are none:\n%s", table)
 	}
 }
