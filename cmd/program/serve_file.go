@@ -108,6 +108,9 @@ func misfit(flag *pflag.Flag, v any) string {
 	if isText {
 		return fmt.Sprintf("the text %q", text)
 	}
+	if _, isNumber := v.(int64); isNumber && flag.Value.Type() == "duration" {
+		return fmt.Sprintf("%v; write %s = \"%vs\" for seconds", v, flag.Name, v)
+	}
 	if flag.Value.Type() == "string" {
 		return fmt.Sprintf("%v; write %s = \"%v\"", v, flag.Name, v)
 	}
@@ -135,7 +138,7 @@ func fits(want, text string) bool {
 func isOf(want string, v any) bool {
 	switch v.(type) {
 	case string:
-		return want == "string"
+		return want == "string" || want == "duration"
 	case bool:
 		return want == "bool"
 	case int64:

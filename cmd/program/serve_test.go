@@ -82,13 +82,15 @@ realm-plain = true
 sight = 64.5
 seed = 12
 max-players = 7
+hold = "1m30s"
+keep = "tick"
 relay-lobby = "connector"
 `)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"replica": "127.0.0.1:1", "realm": "off", "realm-plain": "true", "sight": "64.5", "seed": "12", "max-players": "7", "relay-lobby": "connector",
+		"replica": "127.0.0.1:1", "realm": "off", "realm-plain": "true", "sight": "64.5", "seed": "12", "max-players": "7", "hold": "1m30s", "keep": "tick", "relay-lobby": "connector",
 	} {
 		if got := cmd.Flags().Lookup(name).Value.String(); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -123,6 +125,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 		{"a number for a text", `data = 5`, "", `data takes a text in "quotes", not 5; write data = "5"`},
 		{"a broken number for a whole one", `seed = 5.5`, "", "seed takes a whole number of at least 0, not 5.5"},
 		{"a text for a switch", `realm-plain = "yes"`, "", `realm-plain takes true or false, not the text "yes"`},
+		{"a number for a time", `hold = 30`, "", `hold takes a time such as 30s or 24h, not 30; write hold = "30s" for seconds`},
+		{"no time", `hold = "long"`, "", `.toml: hold takes a time such as 30s`},
 		{"a list", `sight = [1, 2]`, "", "sight takes a number, not a list"},
 		{"a number that is too small", `seed = -1`, "", `.toml: seed takes a whole number of at least 0, not "-1"`},
 		{"a file that is no TOML", "tick-rate 30", "", ".toml: toml: line 1"},
