@@ -27,8 +27,10 @@ func (l *line) joinDuplex(ctx context.Context, addr string, pass []byte) error {
 		l.hears()
 		l.enter()
 		for ev := range c.Events() {
-			l.hears()
-			l.readDuplex(ev, confirm)
+			if ev.Kind != duplex.EventClosed {
+				l.hears()
+				l.readDuplex(ev, confirm)
+			}
 		}
 		return c.Err()
 	}

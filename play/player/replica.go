@@ -41,7 +41,9 @@ type replicaReader struct {
 }
 
 func (r *replicaReader) read(ev replica.Event) {
-	r.hears()
+	if ev.Kind != replica.EventClosed {
+		r.hears()
+	}
 	switch ev.Kind {
 	case replica.EventReplicated, replica.EventGone:
 		r.changed()

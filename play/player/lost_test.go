@@ -1,0 +1,123 @@
+package player_test
+
+import (
+	"context"
+	"testing"
+
+	"parley/internal/patient"
+	"parley/play/message"
+	"parley/play/player"
+	"parley/test/field"
+)
+
+// guest is a player of a real server, with the notices that matter here.
+type guest struct {
+	*player.Player
+	notices chan player.Notice
+}
+
+func visit(t *testing.T, dialect, addr string, c player.Config) *guest {
+	t.Helper()
+	g := &guest{notices: make(chan player.Notice, 1000)}
+	c.Notice = func(n player.Notice) {
+		if n.Kind >= player.Ended {
+			g.notices <- n
+		}
+	}
+	var err error
+	if g.Player, err = player.Join(t.Context(), dialect, addr, c); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close(context.Background()) })
+	return g
+}
+
+// own returns the number of its entity, 0 if it sees none.
+func (g *guest) own() (entity uint16) {
+	g.See(func(v *player.Sight) {
+		if _, ok := v.Things[v.You]; ok {
+			entity = v.You
+		}
+	})
+	return entity
+}
+
+// wants returns the next notice, which is of that kind.
+func (g *guest) wants(t *testing.T, kind player.NoticeKind) player.Notice {
+	t.Helper()
+	n := patient.Value(g.notices)
+	if n.Kind != kind {
+		t.Fatalf("it is told %+v, not a notice of kind %d", n, kind)
+	}
+	return n
+}
+
+// Over each dialect a player whose network fails comes back to its own entity, by itself, and plays on.
+func TestANetworkFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a silent network is found after ten seconds")
+	}
+	s := serve(t)
+	for _, dialect := range player.Dialects {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			line := newCable(t, s.At[dialect])
+			g := visit(t, dialect, line.addr(), player.Config{Schema: s.Schema, Name: "ann", Password: "correct horse", Resume: player.Resume{On: true}})
+			watches := dialect == "stamp"
+			s.Within(t, "it is in the game, and can come back", func() bool {
+				token, _ := g.Session()
+				return watches || g.own() != 0 && (token != message.Token{} || dialect == "realm")
+			})
+			entity := g.own()
+			line.cut()
+			g.wants(t, player.Away)
+			if err := g.Steer(0, 1); err != player.ErrAway && !watches {
+				t.Errorf("steering while it is away: %v", err)
+			}
+			line.mend()
+			n := g.wants(t, player.Back)
+			t.Logf("away for %v", n.Absence)
+			if n.Same == watches || n.Absence <= 0 {
+				t.Errorf("%+v", n)
+			}
+			if watches {
+				return
+			}
+			s.Within(t, "it sees its entity", func() bool { return g.own() != 0 })
+			if g.own() != entity {
+				t.Errorf("it had entity %d, and has %d", entity, g.own())
+			}
+			if err := g.Steer(1.25, 1); err != nil {
+				t.Error(err)
+			}
+			s.Within(t, "it walks", func() bool {
+				own, _ := g.Own()
+				return own.Angle == 1.25 && own.Norm == 1
+			})
+		})
+	}
+}
+
+// A player who goes on elsewhere, with the same token, is out where it was: it does not come back to take its place again.
+func TestAPlayerGoesOnElsewhere(t *testing.T) {
+	s := serve(t)
+	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema}) // so that ticks go on
+	for _, dialect := range boothDialects {
+		for _, other := range boothDialects {
+			t.Run(dialect+" to "+other, func(t *testing.T) {
+				g := visit(t, dialect, s.At[dialect], player.Config{Schema: s.Schema, Room: "main", Name: "bob", Resume: player.Resume{On: true, Anew: true}})
+				var token message.Token
+				s.Within(t, "it is in the game, and can come back", func() bool {
+					token, _ = g.Session()
+					return token != message.Token{} && g.own() != 0
+				})
+				next := visit(t, other, s.At[other], player.Config{Schema: s.Schema, Session: token})
+				g.wants(t, player.Ended)
+				s.Within(t, "it sees its entity", func() bool { return next.own() != 0 })
+				if next.own() != g.own() {
+					t.Errorf("it had entity %d, and has %d", g.own(), next.own())
+				}
+			})
+		}
+	}
+}
