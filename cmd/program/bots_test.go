@@ -70,6 +70,24 @@ func TestTheTableFitsATerminal(t *testing.T) {
 	}
 }
 
+// The second table is there if somebody was away.
+func TestTheTableOfAbsences(t *testing.T) {
+	var out strings.Builder
+	var f botsFlags
+	list := []player.Result{{Dialect: "relay", Bots: 3, Connected: 3, Away: 2001, Same: 1000, Anew: 1000, Refused: 1, AwayP50: 2 * time.Second, AwayMax: 3 * time.Minute}}
+	if err := f.print(&out, list); err != nil {
+		t.Error(err)
+	}
+	if want := "relay 2001 1000 1000       1  2s 3m0s"; !strings.Contains(out.String(), want) {
+		t.Errorf("there is no %q in\n%s", want, &out)
+	}
+	out.Reset()
+	list[0].Away = 0
+	if f.print(&out, list); strings.Contains(out.String(), "away") {
+		t.Errorf("nobody was away:\n%s", &out)
+	}
+}
+
 // The bots of a server that is starting wait for its file.
 func TestBotsWaitForTheServer(t *testing.T) {
 	_, _, ready := serveArena(t)
@@ -110,6 +128,7 @@ func TestWhatBotsRefuse(t *testing.T) {
 		{"bots --mix stamp=1 --ready-file " + some, "the dialect is off by"},
 		{"bots --ready-file " + bad, "was not written by parley serve"},
 		{"bots now", "takes no arguments"},
+		{"bots --room A", `--room "A" is no name of a room`},
 	} {
 		got := parley("", tt.line)
 		if got.status != exitUsage || !strings.Contains(got.err, tt.want) {

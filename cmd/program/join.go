@@ -216,6 +216,7 @@ type joinSeat struct {
 	joining bool          // why it ended is the error of joining
 	early   string        // it has ended before anybody sat down
 	left    bool          // what ends now was ended by us
+	away    bool          // the connection is lost, and the player is coming back
 	over    chan struct{} // closed when somebody else has ended it
 	news    chan struct{} // something in sight is new
 }
@@ -269,8 +270,10 @@ func (s *joinSeat) notice(n player.Notice) {
 	case player.Said:
 		s.print("%s: %s", cmp.Or(plain.Text(n.Name), "somebody"), plain.Text(n.Text))
 	case player.Away:
+		s.setAway(true)
 		s.print("connection lost, coming back … (%s)", plain.Text(n.Text))
 	case player.Back:
+		s.setAway(false)
 		s.print("%s", backLine(n))
 	case player.Ended:
 		s.mu.Lock()
@@ -281,17 +284,27 @@ func (s *joinSeat) notice(n player.Notice) {
 		case told:
 			close(s.over)
 		}
+		text := plain.Text(n.Text)
+		if s.away {
+			text = "could not come back: " + text
+		}
 		s.mu.Unlock()
 		if told {
-			s.print("%s", plain.Text(n.Text))
+			s.print("%s", text)
 		}
 	}
 }
 
-// backLine says how a player is back.
+func (s *joinSeat) setAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// backLine says how a player is back. A spectator is nobody else than before.
 func backLine(n player.Notice) string {
 	took := latency(n.Absence)
-	if n.Same {
+	if n.Same || n.Text == "stamp" {
 		return fmt.Sprintf("back after %s", took)
 	}
 	return fmt.Sprintf("back after %s, as a new player: the server did not hold your place", took)

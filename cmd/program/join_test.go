@@ -279,7 +279,7 @@ func TestASpectatorCannotPlay(t *testing.T) {
 
 func TestJoinIsToldThatTheGameIsOver(t *testing.T) {
 	s, addrs, _ := serveArena(t)
-	u := join(t, "", "replica", addrs["replica"])
+	u := join(t, "", "replica", addrs["replica"], "--no-resume")
 	u.waits("which is you", "who")
 	s.Close()
 	if status := u.ends(); status != exitFailed {
@@ -388,6 +388,9 @@ func TestWhatJoinRefuses(t *testing.T) {
 		{"join realm 127.0.0.1:1 --name ann --password-stdin", "secret word\n", exitFailed, "cannot join realm at 127.0.0.1:1"},
 		{"join realm 127.0.0.1:1 --name ann --fingerprint abc", "", exitUsage, `--fingerprint "abc" is not a SHA-256 in hex, which has 64 digits`},
 		{"join duplex 127.0.0.1:1", "", exitFailed, "cannot join duplex at 127.0.0.1:1"},
+		{"join duplex 127.0.0.1:1 --room A", "", exitUsage, `--room "A" is no name of a room: it has 1 to 32 of a-z, 0-9 and -`},
+		{"join stamp 127.0.0.1:1 --room a", "", exitUsage, "stamp has no rooms to choose from"},
+		{"join relay 127.0.0.1:1 --ticket 54 --name ann", "", exitUsage, "a ticket has its room and its name in it"},
 	} {
 		got := parley(tt.in, tt.line)
 		if got.status != tt.status || !strings.Contains(got.err, tt.want) || strings.Count(got.err, "\n") != 1 {

@@ -74,7 +74,7 @@ type Config struct {
 type Notice struct {
 	Kind    NoticeKind
 	Name    string        // the speaker, if the dialect tells
-	Text    string        // the line of chat, or the reason why the connection ended or was lost
+	Text    string        // the line of chat, the reason why the connection ended or was lost, or the dialect in which the player is back
 	Entity  uint16        // the actor, if the dialect tells by number
 	Refused bool          // Ended: the server did not let the player back in
 	Same    bool          // Back: as the same player, with its entity. Else the player is a new one
