@@ -120,4 +120,8 @@ func (v duplexVoice) ask(ctx context.Context, code uint8, data []byte) ([]byte, 
 	return reply, err
 }
 
-func (v duplexVoice) close(ctx context.Context) error { return v.Close(ctx) }
+// close says goodbye: the end of the stream alone may be that of a process that was killed.
+func (v duplexVoice) close(ctx context.Context) error {
+	_ = v.Signal(duplex.Main, message.DuplexGoodbye) // if it fails, the connection has ended
+	return v.Close(ctx)
+}

@@ -32,10 +32,12 @@ const (
 	// holdUnknown is for how long a player tries to come back who was not told how long its place is held, as in realm.
 	holdUnknown = 30 * time.Second
 
-	// A datagram to a server that is not there is lost, and so is a handshake that began before the server was there: its
-	// next packet may be seconds away. A stream is refused at once, and behind it may be a password to check.
-	datagramPatience = 3 * time.Second
-	streamPatience   = 15 * time.Second
+	// A handshake of replica or stamp that began before the server was there may send its next packet seconds later: a new one is
+	// sooner. relay begins anew by itself, and when its handshake is given up, the server may have let the player in already, who
+	// says goodbye then. A stream is refused at once, and behind it may be a password to check.
+	handshakePatience = 3 * time.Second
+	relayPatience     = 10 * time.Second
+	streamPatience    = 15 * time.Second
 
 	// enterPatience is for how long a server may look at a pass: "A proven connection that does not enter within 10 s is
 	// closed".
@@ -228,8 +230,11 @@ func (p *Player) attempt(ctx context.Context, a *absence, at Way) (*line, error)
 	if len(a.tokens) > 0 {
 		pass = message.AppendSessionPass(nil, a.tokens[0])
 	}
-	patience := datagramPatience
-	if at.Dialect == "duplex" || at.Dialect == "realm" {
+	patience := handshakePatience
+	switch at.Dialect {
+	case "relay":
+		patience = relayPatience
+	case "duplex", "realm":
 		patience = streamPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

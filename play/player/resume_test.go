@@ -179,6 +179,7 @@ func TestPlayersWhoDoNotGetBack(t *testing.T) {
 			y := b.call(dialect, player.Config{Room: "duel", Resume: player.Resume{On: true, Anew: true}})
 			x.token(message.Token{})
 			y.token(message.Token{})
+			b.set(func() { b.refusal = "game is full" })
 			b.drop[dialect]("server closing")
 			b.close()
 			x.wants(player.Away)

@@ -33,6 +33,7 @@ func Duplex(s *world.Schema) *core.Schema {
 			Sizes:  map[int16]core.Size{message.DuplexSteer: core.Fixed(message.StampBytes + steerBytes)},
 			Others: core.Fixed(steerBytes),
 		},
+		Signals: []uint8{message.DuplexGoodbye},
 		Queries: map[uint8]core.Query{
 			message.DuplexAct:     {Data: paramBytes(s, 0, 2)},
 			message.DuplexSay:     {Data: core.Counted(2)},
