@@ -9,6 +9,7 @@ import (
 	"time"
 
 	front "parley"
+	"parley/internal/patient"
 	"parley/play/player"
 )
 
@@ -48,7 +49,7 @@ func newRope(t *testing.T, to string) *rope {
 	t.Cleanup(func() {
 		l.Close()
 		w.cut()
-		w.group.Wait()
+		patient.Done(w.group.Wait)
 	})
 	return w
 }

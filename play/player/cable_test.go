@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"parley/internal/patient"
 )
 
 // cable leads to a server, over UDP and TCP at the same port, and can be cut: then datagrams are lost and streams are reset.
@@ -49,7 +51,7 @@ func newCable(t testing.TB, to string) *cable {
 			far.Close()
 		}
 		c.mu.Unlock()
-		c.group.Wait()
+		patient.Done(c.group.Wait)
 	})
 	return c
 }
