@@ -71,7 +71,8 @@ server told them: as the same player, or as a new one if the server no longer
 holds their place. If there were any, a second table has:
 
   away        how often a connection was lost
-  same        how often a bot came back as the same player
+  same        how often a bot came back as the same player; over realm, how
+              often its account was let in again
   new         how often as a new one
   refused     bots that were not let back in, which are errors too
   p50, max    how long those that came back had seen nothing new

@@ -29,8 +29,6 @@ type Bot struct {
 	words  int
 	news   chan struct{} // something that it waits for has come
 	away   bool          // its connection is lost
-	entity uint16        // its own before that, or as far as it knows; 0 if unknown
-	check  bool          // it is back as the same player, and has not seen its entity yet
 }
 
 // Tally is the record of a bot.
@@ -227,18 +225,14 @@ func (b *Bot) notice(n Notice) {
 	case Away:
 		b.Tally.Away++
 		b.away, b.since = true, time.Time{} // what it asked for may never be seen
-		b.player.See(func(v *Sight) { b.entity = v.You })
 	case Back:
 		b.Tally.Absences = append(b.Tally.Absences, n.Absence)
-		if b.away, b.check = false, n.Same; n.Same {
+		if b.away = false; n.Same {
 			b.Tally.Same++
 		} else {
 			b.Tally.Anew++
 		}
 	case Updated:
-		if b.check {
-			b.compare()
-		}
 		if b.since.IsZero() {
 			return
 		}
@@ -249,18 +243,6 @@ func (b *Bot) notice(n Notice) {
 			b.stir()
 		}
 	}
-}
-
-// compare looks whether the entity of a bot that is back as the same player is the same, once it sees it.
-func (b *Bot) compare() {
-	b.player.See(func(v *Sight) {
-		if _, seen := v.Things[v.You]; !seen {
-			return
-		}
-		if b.check = false; b.entity != 0 && b.entity != v.You && b.Tally.Error == "" {
-			b.Tally.Error = fmt.Sprintf("it had entity %d, and came back to entity %d", b.entity, v.You)
-		}
-	})
 }
 
 // sees reports whether an entity has the direction that the bot asked for, which the game may round.

@@ -71,10 +71,8 @@ func (l *line) enter() {
 	}
 	l.entered = true
 	back := l.away && !l.leaving
-	n := Notice{Kind: Back, Text: l.dialect, Same: l.resumes, Absence: l.heard.Sub(l.since)}
-	if l.dialect == "realm" { // "a log-in of an account whose player is away is that player again, without a token"
-		n.Same = l.sight.You != 0 && l.sight.You == l.line.sight.You
-	}
+	// "A log-in of an account whose player is away is that player again, without a token."
+	n := Notice{Kind: Back, Text: l.dialect, Same: l.resumes || l.dialect == "realm", Absence: l.heard.Sub(l.since)}
 	if back {
 		l.sight.Updates += l.line.sight.Updates
 		l.line, l.away = l, false

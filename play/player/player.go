@@ -77,7 +77,7 @@ type Notice struct {
 	Text    string        // the line of chat, the reason why the connection ended or was lost, or the dialect in which the player is back
 	Entity  uint16        // the actor, if the dialect tells by number
 	Refused bool          // Ended: the server did not let the player back in
-	Same    bool          // Back: as the same player, with its entity. Else the player is a new one
+	Same    bool          // Back: as the same player, with its entity. Else the player is a new one. Over realm it is that of the account, and whether the entity is a new one is not told
 	Absence time.Duration // Back: since the player was told something last
 }
 
