@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -198,19 +199,28 @@ func (l lines) Write(p []byte) (int, error) {
 func TestWithoutAccountsRealmIsOff(t *testing.T) {
 	log := make(lines, 100)
 	c := field.Replica()
-	c.Realm, c.Accounts, c.Log = "", nil, slog.New(slog.NewTextHandler(log, nil))
+	c.Realm, c.Accounts, c.Log = "", nil, logTo(log)
 	s := field.Serve(t, arena.Game(), c)
 	if got := s.Addrs(); len(got) != 1 || got[0].Name != "replica" {
 		t.Errorf("%v listen", got)
 	}
+	wantLine(t, log, "realm is off, as Config.Accounts is nil: sqlite.OpenIn")
+}
+
+// logTo is a log that writes to somewhere.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
+// wantLine waits for a line of a log.
+func wantLine(t *testing.T, log lines, want string) {
+	t.Helper()
 	for end := time.After(time.Minute); ; {
 		select {
 		case line := <-log:
-			if strings.Contains(line, "realm is off, as Config.Accounts is nil: sqlite.OpenIn") {
+			if strings.Contains(line, want) {
 				return
 			}
 		case <-end:
-			t.Fatal("the log does not say that realm is off")
+			t.Fatalf("the log does not say %q", want)
 		}
 	}
 }
