@@ -109,6 +109,9 @@ func TestTroubleWithARoom(t *testing.T) {
 
 // A disk that cannot be written is said, and it is said no more when it is well again.
 func TestTroubleWithTheDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the disk is tried again after half a minute")
+	}
 	c := field.Replica()
 	c.Keep, c.DataDir = parley.KeepSecond, t.TempDir()
 	s := field.Serve(t, arena.Game(), c)
