@@ -49,6 +49,14 @@ func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
 	return r, nil
 }
 
+// noRoom is the answer to a pass that leads to a room which has ended.
+func (s *Seat) noRoom() Refusal {
+	if s.pass != nil && s.pass.Kind == message.PassSession {
+		return RefusedSession
+	}
+	return RefusedRoom
+}
+
 // refuse has somebody told why it is not let in, with the next visit.
 func (h *Hub) refuse(s *Seat, why error) {
 	s.kicked = why
@@ -60,10 +68,11 @@ func (h *Hub) refuse(s *Seat, why error) {
 func (r *Room) enter(s *Seat, name string) {
 	h := r.hub
 	if s.left {
+		r.giveBack(s)
 		return
 	}
-	if r.state == roomEnded {
-		h.refuse(s, RefusedRoom)
+	if r.state == roomEnded || s.considered && s.room != r { // which has the name of the room that its pass was good for
+		h.refuse(s, s.noRoom())
 		return
 	}
 	if r.sim.Full() { // the entry of this tick: in the next
@@ -83,12 +92,16 @@ func (r *Room) enter(s *Seat, name string) {
 	if err == nil {
 		err = r.reserve(s)
 	}
+	if err == nil && r.room() <= 0 { // nothing but the want of a place keeps it out: else whoever is not let in would cost others theirs
+		r.makeRoom()
+	}
 	asks := s.pass != nil && (s.pass.Kind == message.PassTicket || s.pass.Name != "")
 	if err == nil && asks {
 		err = h.gate.spend(s)
 	}
 	if err != nil {
 		r.giveBack(s)
+		s.room, s.considered = r, false // which has its number back when it leaves
 		h.refuse(s, err)
 		return
 	}
@@ -117,18 +130,22 @@ func (r *Room) returning(s *Seat, name string) (*Player, error) {
 		}
 	case s.pass == nil:
 	case s.pass.Kind == message.PassSession:
-		id, ok := r.sim.ByToken(s.pass.token)
-		if !ok || r.players[id] == nil {
-			return nil, r.hub.gate.noSession(s.from)
+		id, _ := r.sim.ByToken(s.pass.token)
+		if p := r.players[id]; p != nil && !p.kicked() {
+			return p, nil
 		}
-		return r.players[id], nil
+		return nil, r.hub.gate.noSession(s.from)
 	case s.pass.Kind == message.PassTicket:
-		if id, _ := r.sim.Spent(s.pass.serial); id != 0 {
-			return r.players[id], nil
+		id, _ := r.sim.Spent(s.pass.serial)
+		if p := r.players[id]; p != nil && !p.kicked() {
+			return p, nil
 		}
 	}
 	return nil, nil
 }
+
+// kicked reports whether the player was kicked, and its connection has yet to end: "a kick or a ban ends it at once" (entry).
+func (p *Player) kicked() bool { return p.seat != nil && p.seat.kicked != nil }
 
 // settleTickets lets in those whose tickets are spent by now.
 func (h *Hub) settleTickets() {
@@ -153,6 +170,7 @@ func (r *Room) settleTicket(v verdict) {
 		if v.err == nil && s.pass.Kind == message.PassTicket { // spent, and it has let nobody in
 			r.hub.gate.unspend(s)
 		}
+		r.unseat(s)
 		if !s.left {
 			r.hub.refuse(s, RefusedRoom)
 		}
@@ -246,6 +264,9 @@ const errResumed Refusal = "resumed elsewhere"
 // comeBack gives a player's seat to a new connection.
 func (r *Room) comeBack(s *Seat, p *Player) error {
 	h := r.hub
+	if s.considered && s.sid != r.sim.Wire(r.entityOf(p)) { // its ticket has let in another meanwhile, whose body is not the one that it was told of
+		return RefusedUsed
+	}
 	if old := p.seat; old != nil { // its place at its address is free for the new one
 		r.unseat(old)
 	} else if p.counted {
@@ -299,12 +320,15 @@ func (r *Room) mayEnter(s *Seat) error {
 			return RefusedRoom
 		}
 		return RefusedGuest
-	case r.room() <= 0 && !r.makeRoom():
+	case r.isFull():
 		return RefusedFull
 	}
 	if s.from.IsValid() && !h.hasRoom(s.from) {
 		h.stats.Crowded++
 		return RefusedCrowd
+	}
+	if s.pass != nil && s.pass.Kind == message.PassTicket {
+		return h.gate.refusal(s.pass)
 	}
 	return nil
 }
@@ -329,15 +353,19 @@ func (r *Room) room() int {
 	return min(r.settings.MaxPlayers-len(r.players)-r.entering, r.hub.cfg.MaxPlayers-r.hub.players-r.hub.spending)
 }
 
-// makeRoom gives up the longest-away guest for a newcomer, if there is one.
-func (r *Room) makeRoom() bool {
+// isFull reports whether there is no place for a newcomer, and none that a guest who is away could give up.
+func (r *Room) isFull() bool {
+	return r.room() <= 0 && !slices.ContainsFunc(r.away, func(p *Player) bool { return !p.account })
+}
+
+// makeRoom gives up the longest-away guest for a newcomer.
+func (r *Room) makeRoom() {
 	for _, p := range r.away {
 		if !p.account {
 			r.remove(p)
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // newJoins limits how fast an address takes the seats that it may have.
@@ -382,8 +410,29 @@ func (r *Room) reserve(s *Seat) error {
 // dialect's until the seat has left: its connection may still be known by it.
 func (r *Room) giveBack(s *Seat) {
 	if s.reserved && (s.left || !s.lent) {
-		r.sim.Release(s.number)
+		r.free(s.number)
 		s.number, s.reserved = 0, false
+	}
+}
+
+// free gives back a number. The world of a room that has ended is not touched: a worker may still have it.
+func (r *Room) free(number uint16) {
+	if r.state != roomEnded {
+		r.sim.Release(number)
+	}
+}
+
+// forgo gives up the number that a seat has in another room, where its pass has led it before. The other room may be at its step:
+// the seat is rid of the number at once, as in this room it would be another's.
+func (s *Seat) forgo(r *Room) {
+	if !s.considered || s.room == r {
+		return
+	}
+	s.considered = false
+	if s.reserved {
+		old, number := s.room, s.number
+		s.number, s.reserved = 0, false
+		old.do(func() { old.free(number) })
 	}
 }
 
@@ -405,12 +454,9 @@ func (h *Hub) consider(s *Seat) {
 }
 
 func (r *Room) consider(s *Seat) error {
+	s.forgo(r)
 	if r.state == roomEnded {
-		return RefusedRoom
-	}
-	if s.considered && s.room != r { // another pass has led it elsewhere
-		s.room.do(func() { s.room.giveBack(s) })
-		s.considered = false
+		return s.noRoom()
 	}
 	p, err := r.returning(s, "")
 	switch {
@@ -422,7 +468,7 @@ func (r *Room) consider(s *Seat) error {
 		}
 	case !r.admits(s):
 		return RefusedGuest
-	case r.room() <= 0 && !slices.ContainsFunc(r.away, func(p *Player) bool { return !p.account }):
+	case r.isFull():
 		return RefusedFull
 	default:
 		if s.pass != nil && s.pass.Kind == message.PassTicket {

@@ -84,6 +84,33 @@ func (h *Hub) end(r *Room, why error) {
 	for _, fn := range later { // who waits for the room to be quiet is not kept waiting
 		fn()
 	}
+	r.giveUp()
+}
+
+// giveUp gives back what the players of a room that has ended had: their tokens, and their places in the game and at their
+// addresses.
+func (r *Room) giveUp() {
+	for _, side := range r.sides {
+		if side == nil {
+			continue
+		}
+		for _, s := range side.seats {
+			if s.counted {
+				s.counted = false
+				r.hub.crowd.Leave(s.from)
+			}
+		}
+	}
+	for _, p := range r.players {
+		for _, t := range p.tokens {
+			delete(r.hub.sessions, t)
+		}
+		if p.counted {
+			r.hub.crowd.Leave(p.from)
+		}
+	}
+	r.hub.players -= len(r.players)
+	r.players = nil
 }
 
 // dismiss tells those who are not let in why, and the players of rooms that have ended. It is called while all loops stand
@@ -135,9 +162,6 @@ func (r *Room) dismiss() {
 		}
 		for _, s := range side.seats {
 			s.left = true
-			if s.counted {
-				r.hub.crowd.Leave(s.from)
-			}
 			s.own.refuse(why)
 		}
 		side.seats = nil
@@ -145,16 +169,7 @@ func (r *Room) dismiss() {
 			side.stage.end()
 		}
 	}
-	for _, p := range r.players {
-		for _, t := range p.tokens {
-			delete(r.hub.sessions, t)
-		}
-		if p.counted {
-			r.hub.crowd.Leave(p.from)
-		}
-	}
-	r.hub.players -= len(r.players)
-	r.sides, r.players = nil, nil
+	r.sides = nil
 }
 
 // rest has empty rooms sleep, and ends those that have been empty for long enough.
