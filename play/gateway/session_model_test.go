@@ -254,7 +254,7 @@ func (v *visitor) tells(why error) { v.ought = append(v.ought, why.Error()) }
 func (m *model) byToken(hash world.TokenHash) *body {
 	for _, p := range m.places {
 		for _, b := range p.bodies {
-			if slices.Contains(b.tokens, hash) && !b.kicked {
+			if slices.Contains(b.tokens, hash) {
 				return b
 			}
 		}
