@@ -15,16 +15,6 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 	}
 	s.left = true
 	p := s.player
-	if r.state == roomEnded { // nobody is told of it any more: see dismiss
-		if s.side != nil {
-			s.side.remove(s)
-		}
-		if p != nil && p.seat == s {
-			p.seat = nil
-		}
-		r.unseat(s)
-		return
-	}
 	if p == nil || p.seat != s {
 		r.vacate(s)
 		r.unseat(s)
@@ -47,7 +37,9 @@ func (h *Hub) hold() time.Duration { return max(h.cfg.Hold, 0) }
 // vacate takes a seat out of the room's lists.
 func (r *Room) vacate(s *Seat) {
 	if s.side != nil {
-		s.side.remove(s)
+		if i := slices.Index(s.side.seats, s); i >= 0 {
+			s.side.seats = slices.Delete(s.side.seats, i, i+1)
+		}
 	}
 	if s.view != nil {
 		s.view.Close()
@@ -55,13 +47,6 @@ func (r *Room) vacate(s *Seat) {
 	if len(s.held) > 0 { // nobody waits for what becomes of it
 		s.held = nil
 		r.holders = slices.DeleteFunc(r.holders, func(o *Seat) bool { return o == s })
-	}
-}
-
-// remove takes a seat from the list.
-func (x *side) remove(s *Seat) {
-	if i := slices.Index(x.seats, s); i >= 0 {
-		x.seats = slices.Delete(x.seats, i, i+1)
 	}
 }
 

@@ -35,7 +35,7 @@ func (r *Room) handle(q *request) {
 		s.left = s.left || q.ask == askLeave
 	case q.ask == askLeave:
 		r.leave(s, q.bye)
-	case s.player == nil || s.left || r.state == roomEnded:
+	case s.player == nil || s.left:
 		r.hub.stats.EarlyInput++
 	case q.stamped && q.number == 0 && !r.heed(q): // it was done before
 	case r.sim.Full() && (q.ask == askSteer || q.ask == askAct || q.ask == askSay): // the entry of this tick: it is done in the next

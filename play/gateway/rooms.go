@@ -161,8 +161,10 @@ func (r *Room) dismiss() {
 			continue
 		}
 		for _, s := range side.seats {
-			s.left = true
-			s.own.refuse(why)
+			if !s.left {
+				s.left = true
+				s.own.refuse(why)
+			}
 		}
 		side.seats = nil
 		if side.stage != nil {
