@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/protocol/relay"
 )
 
@@ -13,7 +14,7 @@ func TestATicketThatIsBeingSpentWhenItsRoomEnds(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		h, d := newDesk(t, Config{TicketKey: testKey})
 		looked := make(chan struct{})
-		h.gate.ReserveNames(func(context.Context, string) (bool, error) { <-looked; return false, nil })
+		h.gate.ReserveNames(func(context.Context, string) (bool, error) { patient.Value(looked); return false, nil })
 		must(h.Open(Settings{Name: "arena"}))
 		ticket := must(relay.NewTicket(testKey, "arena", "ann", 3600e9))
 		s := must(d.show(h, ticket))
