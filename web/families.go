@@ -69,6 +69,10 @@ var families = []family{
 	{"parley_inputs_held_total", counter, "fate", "Inputs of realm that came while the game was behind the clock. waited: done at their tick. hastened: done before their tick, because they had waited too long. If it grows, look at parley_behind_seconds.", []from{
 		{"World.HeldInput - World.HastenedInput", "waited"}, {"World.HastenedInput", "hastened"},
 	}},
+	{"parley_inputs_stamped_total", counter, "", "Inputs with a stamp: of clients that predict, and say for which tick an input is meant.", []from{{"World.StampedInput", ""}}},
+	{"parley_inputs_stamped_faults_total", counter, "fault", "Inputs with a stamp that were not done as it says. repeated: the number had come before, as clients send an input again to be sure; it is done once. late: done after their tick; a slow network, or a client that does not lead enough. far: for a tick more than 8 ahead; a client with a wrong clock. pushed: done before their tick because 32 of the player waited. shown: the tick that was on the screen is not believed; a slow network, or a client that cheats.", []from{
+		{"World.RepeatedInput", "repeated"}, {"World.LateInput", "late"}, {"World.FarInput", "far"}, {"World.PushedInput", "pushed"}, {"World.DoubtedShown", "shown"},
+	}},
 	{"parley_chat_lines_total", counter, "fate", "Lines of chat. dropped: beyond five a second, too long, or not valid text. If dropped grows, somebody floods the chat: kick that player.", []from{{"World.Chat", "said"}, {"World.DroppedChat", "dropped"}}},
 	{"parley_chunks_total", counter, "fate", "Chunks of terrain. made: generated for the first time. delayed: times that a player waited because it was the turn of others; if it grows, many players join or travel at once. refused: requested by a player who was waiting for 64 already; a broken client.", []from{
 		{"World.MadeChunks", "made"}, {"World.DelayedChunks", "delayed"}, {"World.RefusedChunks", "refused"},

@@ -42,6 +42,7 @@ func (x deskStage) publish() {
 	}
 	for _, s := range x.seats {
 		d.refused = append(d.refused, s.results...)
+		s.upto = x.room.sim.Tick()
 		if s.kicked != nil { // as a dialect does: the connection ends, and so does the seat
 			d.inbox.put(request{seat: s, ask: askLeave})
 			continue

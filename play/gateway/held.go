@@ -74,7 +74,7 @@ func (r *Room) release() {
 // hasten has an input done in the next tick.
 func (r *Room) hasten(q *request) {
 	if q.number != 0 {
-		r.hub.stats.FarInput++
+		r.hub.stats.PushedInput++
 	} else {
 		r.hub.stats.HastenedInput++
 	}

@@ -26,26 +26,24 @@ const (
 // request is what a packet asked of the world. It is a value, and owns what it holds; its line is
 // the inbox's, and good for one tick.
 type request struct {
-	seat *Seat
-	ask  ask
-	at   time.Duration // when an input came: see sinceStart
-	tick uint64        // of the world; 0 is now
-	tag  uint32        // the dialect's own, for the answer
-
-	stamped bool // the input has a stamp
+	seat    *Seat
+	ask     ask
+	stamped bool          // the input has a stamp
+	at      time.Duration // when an input came: see sinceStart
+	tick    uint64        // of the world; 0 is now
+	tag     uint32        // the dialect's own, for the answer
 	stamp   message.Stamp
 	number  uint64 // of the stamp, once the hub has read it; 0 without one
 	shown   uint64 // the tick that was on the client's screen, if that is believed; 0 is now
-
-	steer  world.Steering
-	entity uint16 // of steer: the number that the client knows, 0 for its own
-	action *world.Action
-	params [world.MaxParams]world.Value
-	name   string // of enter
-	pass   *Pass  // of consider
-	bye    bool   // of leave: the client said goodbye
-	line   []byte // of say
-	place  world.ChunkPlace
+	steer   world.Steering
+	entity  uint16 // of steer: the number that the client knows, 0 for its own
+	action  *world.Action
+	params  [world.MaxParams]world.Value
+	name    string // of enter
+	pass    *Pass  // of consider
+	bye     bool   // of leave: the client said goodbye
+	line    []byte // of say
+	place   world.ChunkPlace
 }
 
 // inbox is what came since the last tick, of one dialect. It also counts what was lost between the
