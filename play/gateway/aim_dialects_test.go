@@ -72,6 +72,9 @@ func (c aimRelayClient) turn(now time.Time, a *aimer) {
 }
 
 func (c aimRelayClient) steer(now time.Time, s message.Stamp) {
+	if c.State() == relaycore.StateJoining { // what it was told has overtaken the answer
+		return
+	}
 	must(0, c.Send(now, relay.Unreliable, relay.ToServer, s.AppendTo(message.AppendSteer([]byte{message.RelaySteer}, 0, 0, message.Big), message.Big)))
 }
 
@@ -202,11 +205,10 @@ func (c aimDuplexClient) turn(now time.Time, a *aimer) {
 				f, own, _ := message.ParseFate(ev.Data, message.Big)
 				a.hears(now, f)
 				a.sees(f.Tick, a.own, c.element(own))
-			case (ev.Kind == duplex.EventSync || ev.Kind == duplex.EventUpdate) && ev.SID > 0 && len(ev.Data) > 1:
+			case ev.Kind == duplex.EventUpdate && ev.SID > 0 && a.newest > 0:
 				a.sees(a.newest, uint16(ev.SID), c.element(ev.Data))
-				if ev.SID == c.Player() {
-					a.own = uint16(ev.SID)
-				}
+			case ev.Kind == duplex.EventSync && ev.SID == c.Player(): // values on main are of no tick
+				a.own = uint16(ev.SID)
 			}
 		}
 		if len(b) == 0 {

@@ -136,6 +136,9 @@ type aimer struct {
 	least   int             // of the margins in them
 	judged  uint32          // the newest number whose margin is known
 
+	truth       map[uint32]map[uint16]aimBody // what was so after each tick
+	told, wrong int                           // bodies, and those that are not what they were at their tick
+
 	warm             bool
 	inputs, punctual int // by their margins
 }
@@ -146,6 +149,11 @@ func (a *aimer) sees(tick uint32, entity uint16, b aimBody) {
 		a.seen[tick] = map[uint16]aimBody{}
 	}
 	a.seen[tick][entity] = b
+	if was, ok := a.truth[tick][entity]; ok {
+		if a.told++; was != b {
+			a.wrong++
+		}
+	}
 }
 
 // hears takes a fate.
@@ -272,7 +280,7 @@ func (d aimDialect) run(t *testing.T, seed uint64, trip time.Duration, window fl
 	server := d.server(net.Now(), seed, h)
 	host := net.Add(kit.ServerAddr, server).Named("server")
 	host.AfterTurn(func(now time.Time) { server.Turn(now, func(netip.AddrPort, uint32, uint32) {}) })
-	a := &aimer{node: d.client(net.Now(), seed, h.Schema()), net: net, rand: rand.New(rand.NewPCG(seed, 4)), window: window, seen: map[uint32]map[uint16]aimBody{}, lead: 4, least: math.MaxInt}
+	a := &aimer{node: d.client(net.Now(), seed, h.Schema()), net: net, rand: rand.New(rand.NewPCG(seed, 4)), window: window, seen: map[uint32]map[uint16]aimBody{}, truth: map[uint32]map[uint16]aimBody{}, lead: 4, least: math.MaxInt}
 	a.host = net.Add(kit.ClientAddr, a.node).Named("player")
 	a.host.AfterTurn(func(now time.Time) { a.node.turn(now, a) })
 	path := simnet.Profile{Delay: trip/2 - jitter/2, Jitter: jitter, KeepOrder: d.inOrder}
@@ -282,6 +290,7 @@ func (d aimDialect) run(t *testing.T, seed uint64, trip time.Duration, window fl
 	tick = func() {
 		server.Tick(net.Now())
 		host.Poke()
+		a.truth[uint32(h.Sim().Tick()-1)] = aimTruth(h.Sim())
 		net.After(aimTick, "world", tick)
 	}
 	tick()
@@ -295,6 +304,15 @@ func (d aimDialect) run(t *testing.T, seed uint64, trip time.Duration, window fl
 		}
 	}
 	return a
+}
+
+// aimTruth is what clients are to see of the last tick.
+func aimTruth(sim *world.Sim) map[uint16]aimBody {
+	list := map[uint16]aimBody{}
+	for id, a := range world.All[aimed](sim.World()) {
+		list[sim.Wire(id)] = aimBody{a.X, a.Y, float64(a.Angle), float64(a.Norm)}
+	}
+	return list
 }
 
 // Shots that are aimed at the drawn centre of a walking player hit, whatever the round trip, if the game asks for what the shooter
@@ -329,6 +347,9 @@ func TestAimedShotsHit(t *testing.T) {
 				for _, seed := range seeds {
 					a := d.run(t, seed, tt.trip, tt.window, world.Config{Seed: seed, MaxShownTicks: tt.shown}, &n)
 					inputs, punctual = inputs+a.inputs, punctual+a.punctual
+					if a.wrong > 0 || a.told < 5000 {
+						t.Errorf("seed=%d: %d of %d bodies are not those of the tick of their fate", seed, a.wrong, a.told)
+					}
 				}
 				percent := func(part, of int) float64 { return 100 * float64(part) / float64(of) }
 				line := fmt.Sprintf("%v, drawn at most %v ticks behind, %d believed: %.2f%% of %d shots hit (%.2f%% a narrower one), %.2f%% without World.At; ages %v; %.1f%% of inputs in time",
