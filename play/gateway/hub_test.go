@@ -262,35 +262,35 @@ func TestWhoComesIsShedFirst(t *testing.T) {
 			time.Sleep(time.Second) // in a bubble: no one waits
 			return s
 		}
-		ask := func(s *Seat) (player *Player, kicked error, tick uint64) {
+		ask := func(s *Seat) (player *Player, tick uint64, kicked error) {
 			h.Do(func() {
 				player, kicked = s.player, s.kicked
 				tick = h.main.sim.Tick()
 			})
-			return player, kicked, tick
+			return player, tick, kicked
 		}
 		first := sit("ann")
 		load.Store(int64(40 * time.Millisecond)) // nearly all that there is
 		time.Sleep(time.Minute)
 		second := sit("bob")
 		for _, s := range []*Seat{first, second} {
-			if p, kicked, _ := ask(s); p == nil || kicked != nil {
+			if p, _, kicked := ask(s); p == nil || kicked != nil {
 				t.Errorf("below its limit the hub says %v", kicked)
 			}
 		}
 		load.Store(int64(150 * time.Millisecond)) // three times what it can
 		time.Sleep(time.Minute)
-		_, _, before := ask(first)
+		_, before, _ := ask(first)
 		late, watcher := sit("eve"), d.chair()
 		watcher.spectator = true
 		d.inbox.put(request{seat: watcher, ask: askEnter})
 		time.Sleep(time.Second)
 		for _, s := range []*Seat{late, watcher} {
-			if p, kicked, _ := ask(s); p != nil || kicked != RefusedBusy {
+			if p, _, kicked := ask(s); p != nil || kicked != RefusedBusy {
 				t.Errorf("who comes is told %v", kicked)
 			}
 		}
-		if p, kicked, after := ask(first); p == nil || kicked != nil || after-before < 10 {
+		if p, after, kicked := ask(first); p == nil || kicked != nil || after-before < 10 {
 			t.Errorf("who is there is told %v, and saw %d ticks", kicked, after-before)
 		}
 		load.Store(int64(30 * time.Millisecond))

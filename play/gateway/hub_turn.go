@@ -113,10 +113,7 @@ func (h *Hub) turn(now time.Time) error {
 // Tick runs one tick of each room: requests, the step, and its results. If the game panics, it returns an error. It is for
 // tests without a clock.
 func (h *Hub) Tick() error {
-	h.due = h.due[:0]
-	for _, r := range h.awake {
-		h.due = append(h.due, r)
-	}
+	h.due = append(h.due[:0], h.awake...)
 	h.take(h.due)
 	h.run(h.due)
 	h.tell()
