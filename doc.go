@@ -18,6 +18,12 @@
 // The wire protocols are called dialects: replica, stamp, relay, duplex and realm. Players of all dialects share one
 // world: each sees what the others do, and reads what they say. Each dialect is also a library of its own, in protocol/.
 //
+// # Rooms
+//
+// A server has one world, the room main, and as many more as it is told to open (Server.Open). All play the same game, each with
+// its own players. A room that nobody is in sleeps. One whose Step panics, or does not end, ends alone. With Config.Keep rooms
+// are on disk, and a server that was stopped or killed goes on where it was.
+//
 // # Accounts
 //
 // Players of realm log in, so realm is off unless Config.Accounts is set. It takes one line and its import:
@@ -37,6 +43,6 @@
 //
 // # Files
 //
-// parley.go has Serve and the methods of a running Server. config.go has Config. dialects.go starts each dialect's
-// server. stats.go has the counters.
+// parley.go has Serve and the methods of a running Server, rooms.go those for rooms. config.go has Config. dialects.go starts
+// each dialect's server. stats.go has the counters, and what is wrong.
 package parley

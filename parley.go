@@ -37,8 +37,9 @@ type Server struct {
 // logPatience is how long the end of a server waits for the last lines of its log to be written.
 const logPatience = time.Second
 
-// diskPatience is how long the end of a server waits for rooms to be written: a disk that takes longer has failed.
-const diskPatience = 30 * time.Second
+// diskPatience is how long the end of a server waits for rooms to be written: a disk that takes longer has failed. With the
+// goodbyes it is less than service managers wait before they kill, which is 30 s and more.
+const diskPatience = 15 * time.Second
 
 // dialect is one that listens.
 type dialect struct {
