@@ -16,3 +16,12 @@ func threadTime() time.Duration {
 	}
 	return time.Duration(ts.Nano())
 }
+
+// cpuTime is the CPU time of the process.
+func cpuTime() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
