@@ -2,12 +2,17 @@ package player_test
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"testing"
 
+	"parley"
+	"parley/arena"
 	"parley/internal/patient"
 	"parley/play/message"
 	"parley/play/player"
 	"parley/test/field"
+	"parley/world"
 )
 
 // guest is a player of a real server, with the notices that matter here.
@@ -118,6 +123,85 @@ func TestAPlayerGoesOnElsewhere(t *testing.T) {
 					t.Errorf("it had entity %d, and has %d", g.own(), next.own())
 				}
 			})
+		}
+	}
+}
+
+// A server that keeps its rooms is stopped and started again: its players come back by themselves, each as the same player, and
+// bots have no errors.
+func TestAServerRestarts(t *testing.T) {
+	config := field.Config()
+	config.DataDir, config.Keep = t.TempDir(), parley.KeepTick
+	s, err := field.Start(arena.Game(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.Close() }()
+	config.Replica, config.Stamp, config.Relay, config.Duplex, config.Realm = s.At["replica"], s.At["stamp"], s.At["relay"], s.At["duplex"], s.At["realm"]
+	players := map[string]*guest{}
+	for _, dialect := range player.Dialects {
+		players[dialect] = visit(t, dialect, s.At[dialect], player.Config{
+			Schema: s.Schema, Room: map[bool]string{true: "main"}[player.TakesTicket(dialect)], Name: dialect + "-ann", Password: "correct horse", Plain: true, Resume: player.Resume{On: true},
+		})
+	}
+	crowd := player.Crowd{
+		Addrs: s.At, Bots: map[string]int{"replica": 2, "stamp": 2, "relay": 2, "duplex": 2, "realm": 2}, Seed: 1,
+		Config: player.Config{Schema: s.Schema, Plain: true, Resume: player.Resume{On: true}},
+	}
+	var joined sync.WaitGroup
+	joined.Add(10)
+	crowd.Joined = joined.Done
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	results := make(chan []player.Result, 1)
+	go func() { results <- crowd.Run(ctx) }()
+	patient.Done(joined.Wait)
+	numbers := func() map[string]world.PlayerID {
+		list, err := s.Players()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]world.PlayerID{}
+		for _, p := range list {
+			if !p.Away {
+				ids[p.Name] = p.ID
+			}
+		}
+		return ids
+	}
+	for range 2 {
+		s.Within(t, "all are in", func() bool { return len(numbers()) == 4+8 })
+		for dialect, g := range players {
+			s.Within(t, dialect+" can come back", func() bool {
+				token, _ := g.Session()
+				return dialect == "stamp" || g.own() != 0 && (token != message.Token{} || dialect == "realm")
+			})
+		}
+		before := numbers()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = field.Start(arena.Game(), config); err != nil {
+			t.Fatal(err)
+		}
+		for dialect, g := range players {
+			g.wants(t, player.Away)
+			if n := g.wants(t, player.Back); n.Same == (dialect == "stamp") {
+				t.Errorf("%s: %+v", dialect, n)
+			}
+		}
+		s.Within(t, "all are back", func() bool { return len(numbers()) == 4+8 })
+		if now := numbers(); !maps.Equal(before, now) {
+			t.Errorf("the players were %v, and are %v", before, now)
+		}
+		back := s.WorldStats().Ticks
+		s.Within(t, "bots have seen it", func() bool { return s.WorldStats().Ticks > back+40 })
+	}
+	stop()
+	for _, r := range patient.Value(results) {
+		t.Logf("%+v", r)
+		if watches := r.Dialect == "stamp"; r.Errors > 0 || r.Away < 2 || r.Same != r.Away && !watches || r.AwayP50 == 0 {
+			t.Errorf("%+v", r)
 		}
 	}
 }

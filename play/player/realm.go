@@ -35,6 +35,8 @@ func (l *line) joinRealm(ctx context.Context, addr string, _ []byte) error {
 	v := realmVoice{c, new(atomic.Uint32)}
 	l.voice = v
 	l.run = func() error {
+		l.hears()
+		l.enter()
 		for ev := range c.Events() {
 			if ev.Kind == realm.EventMessage {
 				l.hears()
@@ -157,22 +159,17 @@ func (l *line) readRealm(m *core.Message, you *atomic.Uint32) {
 	case core.KindEntityDestroy:
 		l.learn(func(v *Sight) { delete(v.Things, m.ID) })
 	case core.KindMetaAction:
-		joined := core.MetaCode(m.Code) != core.MetaPlayerLeft
-		own := joined && string(m.Name) == l.cfg.Name
 		l.learn(func(v *Sight) {
-			if !joined {
+			if core.MetaCode(m.Code) == core.MetaPlayerLeft {
 				delete(v.Players, m.ID)
 				return
 			}
 			v.Players[m.ID] = string(m.Name)
-			if own {
+			if string(m.Name) == l.cfg.Name {
 				v.You = m.ID
 				you.Store(uint32(m.ID))
 			}
 		})
-		if own {
-			l.enter()
-		}
 	case core.KindChunkUpdate:
 		l.readRealmChunk(m.Chunk)
 	case core.KindChunksUpdate:
