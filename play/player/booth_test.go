@@ -37,6 +37,7 @@ type booth struct {
 	shown     []string              // the passes, in words
 	players   int
 	confirmed int // sessions, over duplex
+	flood     int // how many more sessions a player of duplex is told
 }
 
 var boothDialects = []string{"replica", "relay", "duplex"}
@@ -219,6 +220,9 @@ func (b *booth) openDuplex() {
 			case ev.Kind == duplex.EventJoined:
 				conns[c] = true
 				told := sessions[c]
+				for range b.flood {
+					b.check(c.Sync(message.DuplexSession, message.Session{Token: message.Token{1}}.AppendTo(nil, message.Big)))
+				}
 				b.check(c.Sync(message.DuplexSession, told.AppendTo(nil, message.Big)))
 				b.check(c.Sync(message.DuplexWorld, message.World{Seed: 1 << 56}.AppendTo(nil, message.Big)))
 			case ev.Kind == duplex.EventQuery && ev.Code == message.DuplexConfirm:

@@ -183,7 +183,7 @@ func (b *Bot) say(ctx context.Context) {
 // failed notes an error of something that it did. That it is away is none: what it does meanwhile is lost.
 func (b *Bot) failed(err error) {
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, ErrRefused): // other dialects do not tell; what is never heard is counted
 	case errors.Is(err, ErrAway):
 		b.mu.Lock()
 		b.since = time.Time{}

@@ -115,7 +115,7 @@ func (v duplexVoice) say(ctx context.Context, text string) error {
 func (v duplexVoice) ask(ctx context.Context, code uint8, data []byte) ([]byte, error) {
 	status, reply, err := v.Query(ctx, duplex.Main, code, data)
 	if err == nil && status != message.DuplexOK {
-		return nil, fmt.Errorf("player: the server refused it: %v", world.Reason(status))
+		return nil, fmt.Errorf("%w: %v", ErrRefused, world.Reason(status))
 	}
 	return reply, err
 }

@@ -144,6 +144,9 @@ type Player struct {
 	previous message.Token   // the token before that
 }
 
+// ErrRefused means that the server did not do what a player of duplex asked for. The other dialects do not say so.
+var ErrRefused = errors.New("player: the server refused it")
+
 // ErrAway means that the connection is lost, and that the player is coming back.
 var ErrAway = errors.New("player: the connection is lost, and the player is coming back")
 

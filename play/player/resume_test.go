@@ -195,6 +195,26 @@ func TestPlayersWhoDoNotGetBack(t *testing.T) {
 	}
 }
 
+// A server that tells a player of duplex ten thousand sessions is confirmed that the last has come, with few queries.
+func TestAFloodOfSessions(t *testing.T) {
+	b := newBooth(t)
+	b.flood = 10_000
+	x := b.call("duplex", player.Config{})
+	patient.Until(t, "the last session is known", func() bool {
+		token, hold := x.Session()
+		return token != message.Token{1} && hold == 30*time.Second
+	})
+	patient.Until(t, "it is confirmed", func() (ok bool) {
+		b.set(func() { ok = b.confirmed > 0 })
+		return ok
+	})
+	b.set(func() {
+		if b.confirmed > b.flood/2 {
+			t.Errorf("%d queries", b.confirmed)
+		}
+	})
+}
+
 // What no player can do is refused before anything is sent.
 func TestWhatJoinRefuses(t *testing.T) {
 	way := []player.Way{{Dialect: "duplex"}}
