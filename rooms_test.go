@@ -10,6 +10,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/play/player"
+	"parley/protocol/relay"
 	"parley/test/field"
 	"parley/world"
 )
@@ -137,7 +138,9 @@ func enterRoom(t *testing.T, s *field.Server, dialect, room string) *field.Visit
 
 // Players of a room see, hear and read of their own room only, whatever their dialect.
 func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
-	s := field.Serve(t, arena.Game(), field.Config())
+	c := field.Config()
+	c.StampRoom = "blue"
+	s := field.Serve(t, arena.Game(), c)
 	for i, name := range []string{"red", "blue"} {
 		if err := s.Open(parley.Room{Name: name, Seed: uint64(i)}); err != nil {
 			t.Fatal(err)
@@ -178,6 +181,8 @@ func TestRoomsAreWorldsOfTheirOwn(t *testing.T) {
 			}
 		}
 	}
+	spectator := field.Enter(t, "stamp", s.At["stamp"], player.Config{Schema: s.Schema})
+	s.Within(t, "a spectator sees the room blue", func() bool { n, _ := sees(spectator, 0); return n == len(rooms["blue"]) })
 	for _, r := range roomsOf(t, s) {
 		if r.Players != len(rooms[r.Name]) {
 			t.Errorf("room %s has %d players", r.Name, r.Players)
@@ -263,5 +268,51 @@ func TestARoomThatPanicsEndsAlone(t *testing.T) {
 				t.Errorf("the rooms are %+v", got)
 			}
 		})
+	}
+}
+
+// Who may enter is up to the room: one that is closed wants a ticket or a listed account, one that is full nobody, and with a
+// ticket key the main room may leave accounts out.
+func TestWhoMayEnterARoom(t *testing.T) {
+	c := field.Config()
+	s := field.Serve(t, arena.Game(), c)
+	c.TicketKey, c.DataDir = relay.TicketKey("sixteen bytes and more"), t.TempDir()
+	keyed := field.Serve(t, arena.Game(), c)
+	c.NoMainAccounts, c.DataDir = true, t.TempDir()
+	strict := field.Serve(t, arena.Game(), c)
+	for _, r := range []parley.Room{{Name: "club", Closed: true, Accounts: []string{"Ann"}}, {Name: "pair", MaxPlayers: 1}} {
+		if err := s.Open(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		s                   *field.Server
+		dialect, room, name string
+		want                string // what is told to who is not let in
+	}{
+		{s, "replica", "club", "", "room needs a ticket"},
+		{s, "relay", "club", "", "room needs a ticket"},
+		{s, "duplex", "club", "", "status 3"},
+		{s, "realm", "club", "ann", ""},
+		{s, "realm", "club", "bob", "unknown"},
+		{s, "replica", "nowhere", "", "no such room"},
+		{s, "relay", "pair", "", ""},
+		{s, "replica", "pair", "", "game is full"},
+		{keyed, "replica", "main", "", "room needs a ticket"},
+		{keyed, "realm", "main", "ann", ""},
+		{strict, "realm", "main", "ann", "unknown"},
+	} {
+		v, err := field.Visit(t.Context(), tt.dialect, tt.s.At[tt.dialect], player.Config{
+			Schema: tt.s.Schema, Room: tt.room, Plain: true, Name: tt.name, Password: "correct horse", New: true,
+		})
+		told := fmt.Sprint(err)
+		in := false
+		if err == nil {
+			in, told = v.Wait(field.Patience), v.Ended()
+			t.Cleanup(v.Leave)
+		}
+		if in != (tt.want == "") || !in && !strings.Contains(told, tt.want) {
+			t.Errorf("%s into %s as %q: in %v, told %q", tt.dialect, tt.room, tt.name, in, told)
+		}
 	}
 }
