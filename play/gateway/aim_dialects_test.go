@@ -53,6 +53,9 @@ func (c aimRelayClient) turn(now time.Time, a *aimer) {
 		if ev.Kind != relay.EventPackage {
 			continue
 		}
+		if a.heard != nil {
+			a.heard(ev.Package.Payload)
+		}
 		switch b := ev.Package.Payload; b[0] {
 		case message.RelayYou:
 			a.own, _ = message.ParseRelayYou(b[1:])

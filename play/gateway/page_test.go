@@ -88,6 +88,9 @@ func TestGatewayPage(t *testing.T) {
 	if maxHeld != 64 || holdTime != time.Second || mostBehind != 5*time.Second {
 		t.Error("how long an input waits for the world is not what the page says")
 	}
+	if maxStampAhead != 8 || maxStamped != 32 || stampWindow != 1024 || !strings.Contains(page, "**8 ticks**") || !strings.Contains(page, "**32 inputs**") {
+		t.Error("how many inputs with stamps wait, and for how long, is not what the page says")
+	}
 	checkArena(t, page)
 }
 
