@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/internal/kit/chance"
+	"parley/internal/patient"
 	"parley/play/message"
 	"parley/protocol/duplex"
 	"parley/world"
@@ -100,7 +101,7 @@ func TestDuplexAnswersStampedActs(t *testing.T) {
 			status <- got
 		}()
 		until(t, h, "a reply", func() bool { return len(status) == 1 })
-		if got := <-status; got != tt.want {
+		if got := patient.Value(status); got != tt.want {
 			t.Errorf("act %d: status %d, want %d", i, got, tt.want)
 		}
 	}
