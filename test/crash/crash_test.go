@@ -19,6 +19,9 @@ import (
 // lives are how many servers are killed side by side: most of a life its players wait until they notice.
 const lives = 10
 
+// patience ends a wait that would else last for ever. It is no measure.
+var patience = field.Patience
+
 // T72: "kill -9 at 200 random points, each of --keep tick and second, players of all dialects noting every value and line that they were
 // told: tick loses none of it, second at most 1 s (nothing at kill -9 alone); resumed worlds equal a replay of the log."
 func TestNothingThatWasToldIsLost(t *testing.T) {
@@ -87,14 +90,27 @@ func (l *life) round() {
 		}
 	}()
 	if l.r.IntN(4) > 0 {
-		patient.Until(t, "all players are back", func() bool { return t.Failed() || l.areBack() })
+		l.within("all players are back", l.areBack)
 	}
 	until := l.notes.count() + 1 + l.r.IntN(1+l.r.IntN(200))
-	patient.Until(t, "players are told something", func() bool { return t.Failed() || l.notes.count() >= until })
+	l.within("players are told something", func() bool { return l.notes.count() >= until })
 	<-time.After(time.Duration(l.r.Int64N(int64(2 * time.Second / tickRate)))) // any moment of a tick
 	l.s.kill(t)
 	living = false
 	l.look()
+}
+
+// within waits for something, unless the test has failed. Else it says what each player is at.
+func (l *life) within(what string, holds func() bool) {
+	l.t.Helper()
+	for end := time.Now().Add(patience); !holds() && !l.t.Failed(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			for _, w := range l.witnesses {
+				l.t.Log(w.state())
+			}
+			l.t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
 }
 
 func (l *life) areBack() bool {
@@ -120,7 +136,7 @@ func (l *life) look() {
 func (l *life) end(sum *tally) {
 	l.t.Helper()
 	l.s.start(l.t)
-	patient.Until(l.t, "all players are back at last", func() bool { return l.t.Failed() || l.areBack() })
+	l.within("all players are back at last", l.areBack)
 	l.s.kill(l.t)
 	l.stop()
 	d := readDisk(l.t, l.s.dir)

@@ -3,12 +3,14 @@ package crash
 import (
 	"bufio"
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,6 +33,8 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv(childEnv); what != "" {
 		child(what)
 	}
+	flag.Parse()
+	flag.Set("test.parallel", strconv.Itoa(2*lives)) // they wait most of the time
 	goleak.VerifyTestMain(m)
 }
 

@@ -110,7 +110,7 @@ func (w *witness) live(ctx context.Context) {
 // enter joins, with as many attempts as it takes: the server may be killed meanwhile.
 func (w *witness) enter(ctx context.Context, name string) bool {
 	w.mu.Lock()
-	w.name, w.in, w.arrived, w.fresh, w.ended, w.row, w.least, w.bound = name, false, true, false, false, 0, 0, false
+	w.name, w.in, w.arrived, w.fresh, w.ended, w.row, w.least, w.bound = name, false, false, false, false, 0, 0, false
 	w.mu.Unlock()
 	c := player.Config{Schema: w.schema, TickRate: tickRate, Name: name, Password: "a walker's own word", Plain: true, Notice: w.notice, Resume: player.Resume{On: true}}
 	if player.TakesTicket(w.dialect) {
@@ -122,7 +122,7 @@ func (w *witness) enter(ctx context.Context, name string) bool {
 		cancel()
 		if err == nil {
 			w.mu.Lock()
-			w.p = p
+			w.p, w.arrived = p, true
 			w.mu.Unlock()
 			w.look()
 			return true
@@ -275,4 +275,12 @@ func (w *witness) isBack() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fresh
+}
+
+// state says what the player is at.
+func (w *witness) state() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("%s: in %v, arrived %v, fresh %v, row %d, steps %d, bound %v, ended %v %q, away %d, back %d, anew %d",
+		w.name, w.in, w.arrived, w.fresh, w.row, w.steps, w.bound, w.ended, w.why, w.away, w.back, w.anew)
 }
