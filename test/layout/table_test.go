@@ -109,6 +109,9 @@ var table = []row{
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
 
+	// Tests of a whole server that is killed.
+	{path: "test/crash", shell: everyFile},
+
 	// The examples' servers and clients, run by their tests.
 	{path: "test/stage", mayImport: []string{"internal/patient"}, shell: everyFile},
 
