@@ -32,10 +32,10 @@ var families = []family{
 	{"parley_rooms", gauge, "state", "Rooms now. asleep: nobody is there, so the room has no ticks and costs memory only. At --max-rooms no more rooms can be opened. If asleep grows, give rooms a shorter idle time.", []from{
 		{"World.AwakeRooms", "awake"}, {"World.Rooms - World.AwakeRooms", "asleep"},
 	}},
-	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. unwritten: the data folder cannot be written; check the disk.", []from{
+	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. no_session: the player was away for longer than --hold, or the server was restarted without --keep. unwritten: the data folder cannot be written; check the disk.", []from{
 		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Numberless", "numberless"},
 		{"World.Gate.None", "no_ticket"}, {"World.Gate.Bad", "bad_ticket"}, {"World.Gate.Unlooked", "bad_ticket_unanswered"}, {"World.Gate.Expired", "expired_ticket"},
-		{"World.Gate.OtherRoom", "other_room"}, {"World.Gate.Used", "used_ticket"}, {"World.Gate.Unkept", "unwritten"},
+		{"World.Gate.OtherRoom", "other_room"}, {"World.Gate.NoSession", "no_session"}, {"World.Gate.Used", "used_ticket"}, {"World.Gate.Unkept", "unwritten"},
 	}},
 	{"parley_tickets_accepted_total", counter, "", "Valid tickets. It grows with every player who joins with one.", []from{{"World.Gate.Tickets", ""}}},
 	{"parley_room_wishes_total", counter, "", "Guests who asked for a room by its name. If parley_entries_refused_total{reason=\"other_room\"} grows too, they ask for rooms that are not there.", []from{{"World.Gate.Rooms", ""}}},

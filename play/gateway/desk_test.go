@@ -93,6 +93,7 @@ func newDesk(t *testing.T, c Config) (*Hub, *desk) {
 	}
 	h := must(New(c))
 	d := &desk{radius: -1}
+	d.inbox.knock = h.knock
 	h.Add(d)
 	return h, d
 }

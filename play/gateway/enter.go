@@ -32,7 +32,7 @@ func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
 	switch {
 	case s.pass != nil && s.pass.Kind == message.PassSession:
 		if r = h.sessions[s.pass.token]; r == nil {
-			return nil, h.gate.noSession(s.from)
+			return nil, h.gate.noSession()
 		}
 		return r, nil
 	case s.pass != nil:
@@ -134,7 +134,7 @@ func (r *Room) returning(s *Seat, name string) (*Player, error) {
 		if p := r.players[id]; p != nil && !p.kicked() {
 			return p, nil
 		}
-		return nil, r.hub.gate.noSession(s.from)
+		return nil, r.hub.gate.noSession()
 	case s.pass.Kind == message.PassTicket:
 		id, _ := r.sim.Spent(s.pass.serial)
 		if p := r.players[id]; p != nil && !p.kicked() {
@@ -215,6 +215,8 @@ func (r *Room) sit(s *Seat, id world.PlayerID) {
 	s.side = r.side(s.dialect)
 	s.side.seats = append(s.side.seats, s)
 	s.view = r.sim.NewView(id, s.dialect.view())
+	s.chat.grow(chatRate, r.hub.cfg.TickRate) // it may speak at once
+	s.terrain.grow(terrainRate, r.hub.cfg.TickRate)
 	r.hub.welcomed = append(r.hub.welcomed, s)
 	switch {
 	case s.player == nil:

@@ -224,7 +224,6 @@ func (h *Hub) Add(d Dialect) {
 	if r, ok := d.(interface{ refill() }); ok {
 		h.refills = append(h.refills, r.refill)
 	}
-	d.requests().knock = h.knock
 }
 
 // rouse has the hub look around soon.

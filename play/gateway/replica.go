@@ -92,7 +92,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 
 // newReplica returns the dialect without a server.
 func newReplica(h *Hub) *Replica {
-	d := &Replica{service: service{hub: h, name: "replica"}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
+	d := &Replica{service: service{hub: h, name: "replica", inbox: inbox{knock: h.knock}}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
 	d.urgency = d.matters
 	return d
 }

@@ -16,7 +16,7 @@ type service struct {
 
 // newService has the costs of fields counted by their sizes.
 func newService(h *Hub, name string, size fieldSize) service {
-	return service{hub: h, name: name, costs: newFieldCosts(h.Schema(), size)}
+	return service{hub: h, name: name, inbox: inbox{knock: h.knock}, costs: newFieldCosts(h.Schema(), size)}
 }
 
 // Name returns the dialect's name.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"runtime"
 )
 
@@ -122,7 +123,7 @@ func (osDisk) Leads(name string, to file) bool {
 	}
 	there, err := os.Stat(name)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) // a folder may have become a file
 	}
 	return os.SameFile(open, there)
 }
