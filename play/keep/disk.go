@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"runtime"
+	"syscall"
 )
 
 // A disk is what keeping rooms needs of a file system. Tests have one that fails, and one that forgets.
