@@ -49,7 +49,21 @@ func (m mischief) float() float32 {
 }
 
 func (m mischief) steering(o world.Order) []byte {
-	return message.AppendSteer(nil, m.float(), m.float(), o)
+	return m.stamped(message.AppendSteer(nil, m.float(), m.float(), o), o)
+}
+
+// stamp says anything: numbers that come again or jump, ticks of any time.
+func (m mischief) stamp() message.Stamp {
+	any := func() uint32 { return []uint32{uint32(m.IntN(100)), m.Uint32()}[m.IntN(2)] }
+	return message.Stamp{Number: any(), Tick: any(), Shown: any()}
+}
+
+// stamped puts a stamp behind an input, or none.
+func (m mischief) stamped(b []byte, o world.Order) []byte {
+	if m.IntN(2) == 0 {
+		return b
+	}
+	return m.stamp().AppendTo(b, o)
 }
 
 // poke are the parameters of the action, of the right types and any values.
@@ -133,6 +147,9 @@ func TestAHostileClientChangesOnlyItsOwn(t *testing.T) {
 			s.until("what means nothing is counted", func() bool { return h.Stats().UnreadInput > before })
 		}
 	}
+	if st := h.Stats(); st.StampedInput == 0 || st.RepeatedInput == 0 || st.FarInput == 0 {
+		t.Errorf("%d stamps came, %d of them again, %d for far ticks", st.StampedInput, st.RepeatedInput, st.FarInput)
+	}
 	t.Logf("%+v", h.Stats())
 	for _, addr := range []string{onReplica.Addr().String(), onStamp.Addr().String(), onRelay.Addr().String(), onDuplex.FeedAddr().String(), onRealm.Addr().String()} {
 		s.datagrams(addr)
@@ -163,7 +180,7 @@ func (s *siege) replica(d *Replica) {
 	names := []string{"steer", "chat", "terrain", "poke", "no such door", ""}
 	s.send(func() error {
 		name := names[s.IntN(len(names))]
-		data := s.any(map[string][]byte{"steer": s.steering(message.Little), "poke": s.poke(message.Little)}[name])
+		data := s.any(map[string][]byte{"steer": s.steering(message.Little), "poke": s.stamped(s.poke(message.Little), message.Little)}[name])
 		return p.Send([]replica.Mode{replica.Unreliable, replica.Reliable, replica.Ordered}[s.IntN(3)], name, data)
 	})
 }
@@ -174,7 +191,7 @@ func (s *siege) relay(d *Relay) {
 	s.send(func() error {
 		payload := s.any([][]byte{
 			append([]byte{message.RelaySteer}, s.steering(message.Big)...),
-			append([]byte{message.RelayAct, 0, byte(s.IntN(2))}, s.poke(message.Big)...),
+			append([]byte{message.RelayAct, 0, byte(s.IntN(2))}, s.stamped(s.poke(message.Big), message.Big)...),
 			append([]byte{message.RelaySay}, s.bytes(400)...),
 		}[s.IntN(3)])
 		if len(payload) == 0 {
@@ -191,15 +208,21 @@ func (s *siege) duplex(d *Duplex) {
 		if s.IntN(2) == 0 {
 			sid = int16(s.Uint32())
 		}
+		data := message.AppendSteer(nil, s.float(), s.float(), message.Big)
 		if s.IntN(4) == 0 {
-			return p.Sync(sid, s.steering(message.Big))
+			sid, data = message.DuplexSteer, message.AppendDuplexSteer(nil, s.stamp(), s.float(), s.float())
 		}
-		return p.Update(sid, s.steering(message.Big))
+		if s.IntN(4) == 0 {
+			return p.Sync(sid, data)
+		}
+		return p.Update(sid, data)
 	})
 	var wg sync.WaitGroup
 	for range s.rounds {
 		code, data := uint8(message.DuplexAct), append([]byte{0, 0}, s.poke(message.Big)...)
-		switch s.IntN(3) {
+		switch s.IntN(4) {
+		case 3:
+			code, data = message.DuplexStamped, append(s.stamp().AppendTo([]byte{0, 0}, message.Big), s.poke(message.Big)...)
 		case 0:
 			text := s.bytes(600)
 			code, data = message.DuplexSay, message.AppendSized(nil, text)
