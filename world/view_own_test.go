@@ -165,3 +165,32 @@ func TestACountdownIsToldWhenItIsSet(t *testing.T) {
 type struct2 struct {
 	Name string `parley:"countdown"`
 }
+
+// Own is the player's own entity with all its fields in each tick, whether or not the view tells of it. A spectator has none.
+func TestOwnIsThereUnchanged(t *testing.T) {
+	s, p, own := timerSim(t)
+	v, watcher := s.NewView(p, ViewConfig{Reliable: true}), s.NewView(0, ViewConfig{Radius: -1})
+	if _, ok := v.Own(); ok {
+		t.Error("it is there before the first Update")
+	}
+	tellings(s, v)
+	for i := range 3 {
+		if masks := tellings(s, v); len(masks) > 0 {
+			t.Fatalf("tick %d: it stands still, and the view tells of %b", i, masks)
+		}
+		c, ok := v.Own()
+		id, _ := Avatar[timer](s.World(), p)
+		if !ok || c.What != Entered || c.ID != id || c.Mask != allFields(c.Kind) || c.Entity != s.Wire(id) || c.Value(FieldX).Float() != own.X {
+			t.Errorf("tick %d: the own entity is %+v: %v", i, c, ok)
+		}
+	}
+	watcher.Update()
+	if _, ok := watcher.Own(); ok {
+		t.Error("a spectator has one")
+	}
+	s.Leave(p)
+	tellings(s, v)
+	if c, ok := v.Own(); ok {
+		t.Errorf("it is gone, and is %+v", c)
+	}
+}
