@@ -48,6 +48,7 @@ type realmSeat struct {
 	path
 	conn    *realm.Conn
 	playing bool   // it has entered
+	banned  bool   // or its account is deleted: its seat is not held
 	since   uint64 // the tick that its login_response told
 
 	told   core.Position // where it was told that its own entity is
@@ -165,6 +166,9 @@ func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	}
 	_ = d.server.Do(func() {
 		if c := d.mux.Holder(name); name != "" && c != nil {
+			if s, ok := c.Owner.(*realmSeat); ok && why != account.EndClosed {
+				s.banned = true
+			}
 			c.Close(code, why.String())
 		}
 	})
@@ -217,7 +221,7 @@ func (d *Realm) handle(c *realm.Conn, ev realm.Event) {
 		}
 	case realm.EventClosed:
 		if s != nil {
-			s.leave(ev.Goodbye)
+			s.leave(ev.Goodbye || s.banned)
 		}
 	}
 }
