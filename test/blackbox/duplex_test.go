@@ -211,6 +211,25 @@ func TestDuplexByTheByte(t *testing.T) {
 			t.Fatalf("it does not walk: %v, %d updates", err, c.updates)
 		}
 	}
+	// UPDATE_MSG of −6: number u32, tick u32, shown u32, angle f32, norm f32. Tick 0 is long ago, so it is done at once. The answer is
+	// UPDATE_MSG of −5: tick u32, number u32, margin i8, and its own entity.
+	number := func() uint32 {
+		if fate := c.elements[-5]; len(fate) == 9+1+playerBytes {
+			return binary.BigEndian.Uint32(fate[4:])
+		}
+		return 0
+	}
+	for begin, steered := time.Now(), (time.Time{}); number() != 7; {
+		if time.Since(steered) > time.Second {
+			steered = time.Now()
+			if err := c.feed.send(c.datagram(big(nil, uint8(1), int16(-6), uint32(7), uint32(0), uint32(0), float32(0.5), float32(0)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.feedStep(); err != nil || time.Since(begin) > patience {
+			t.Fatalf("it is not told that its steer is done: %v, %x", err, c.elements[-5])
+		}
+	}
 	// Queries: say, act, and ask for a chunk.
 	text := "hello"
 	if _, err := c.main.Write(big(nil, uint8(65), uint16(len(text)), text, uint8(64), uint16(0), float32(1), uint16(0), uint8(66), int16(-1), int16(1))); err != nil {
@@ -240,6 +259,13 @@ func TestDuplexByTheByte(t *testing.T) {
 	}
 	if err := until(c, "the reply to a long line", func() bool { return c.replies[193] != nil }); err != nil || c.replies[193][0] == 0 {
 		t.Errorf("a long line is answered by %x, %v", c.replies[193], err)
+	}
+	// Query 70: action u16, number u32, tick u32, shown u32, parameters. It is done, or denied as too soon.
+	if _, err := c.main.Write(big(nil, uint8(70), uint16(0), uint32(8), uint32(0), uint32(0), float32(1), uint16(0))); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(c, "the reply to an act with a stamp", func() bool { return c.replies[198] != nil }); err != nil || c.replies[198][0] != 0 && c.replies[198][0] != 3 {
+		t.Errorf("an act with a stamp is answered by %x, %v", c.replies[198], err)
 	}
 	// SYNC_REQ: everything once more.
 	syncs := c.syncs

@@ -20,6 +20,7 @@ type relayClient struct {
 	done1    [][]byte // actions that were done
 	seen     map[uint32]bool
 	session  entry // what it was told on entering
+	fate     uint32
 }
 
 // The bits of flags.
@@ -98,7 +99,15 @@ func (c *relayClient) step() error {
 func (c *relayClient) read(b []byte) error {
 	r := &reader{b: b, order: binary.BigEndian}
 	switch what := r.u8(); what {
-	case 0:
+	case 0, 8:
+		if what == 8 { // tick u32, number u32, margin i8, then records
+			r.u32()
+			c.fate = r.u32()
+			r.u8()
+			if len(r.b) < 2 || binary.BigEndian.Uint16(r.b) != c.you {
+				return fmt.Errorf("behind a fate: %x, and its own entity is %d", r.b, c.you)
+			}
+		}
 		for len(r.b) > 0 {
 			entity, kind := r.u16(), r.u8()
 			if fields := r.take(int(r.u8())); len(fields) == 0 {
@@ -164,5 +173,14 @@ func TestRelayByTheByte(t *testing.T) {
 		t.Errorf("the throw is %x, and its own entity %d", done, c.you)
 	}
 	await(t, c, "it is told its session and its world", c.session.whole)
+	// number u32, tick u32, shown u32 behind a steer and an act. Tick 0 is long ago, so they are done at once.
+	if err := c.tell(relaySemi, big(nil, uint8(0), float32(0.5), float32(0), uint32(7), uint32(0), uint32(0))); err != nil {
+		t.Fatal(err)
+	}
+	await(t, c, "it is told that the steer is done", func() bool { return c.fate == 7 })
+	if err := c.tell(relaySemi, big(nil, uint8(1), uint16(0), float32(1), uint16(0), uint32(8), uint32(0), uint32(0))); err != nil {
+		t.Fatal(err)
+	}
+	await(t, c, "it is told that the act is done or refused", func() bool { return c.fate == 8 })
 	s.stop(t, c)
 }

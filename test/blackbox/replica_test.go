@@ -234,6 +234,14 @@ func (c *replicaClient) entered() bool {
 	return !session.bad && !world.bad && len(session.b)+len(world.b) == 0 && e.whole()
 }
 
+// fate returns the newest number that is done: of tick u32, number u32, margin i8.
+func (c *replicaClient) fate() uint32 {
+	if b := c.messages["parley.tick"]; len(b) == 9 {
+		return binary.LittleEndian.Uint32(b[4:])
+	}
+	return 0
+}
+
 func TestReplicaByTheByte(t *testing.T) {
 	s := serve(t)
 	c := entered(t, s, newReplica, (*replicaClient).join)
@@ -264,6 +272,19 @@ func TestReplicaByTheByte(t *testing.T) {
 			return until(c, "it sees its throw", func() bool { return len(c.messages["throw"]) == 2+1+4+4+2 })
 		},
 		func() error { return until(c, "it is told its session and its world", c.entered) },
+		// number u32, tick u32, shown u32 behind a steer and an act. Tick 0 is long ago, so they are done at once.
+		func() error {
+			return c.say("steer", little(nil, float32(0.5), float32(0), uint32(7), uint32(0), uint32(0)))
+		},
+		func() error {
+			return until(c, "it is told that the steer is done", func() bool { return c.fate() == 7 })
+		},
+		func() error {
+			return c.say("throw", little(nil, float32(1), uint16(0), uint32(8), uint32(0), uint32(0)))
+		},
+		func() error {
+			return until(c, "it is told that the act is done or refused", func() bool { return c.fate() == 8 })
+		},
 		func() error { return c.say("terrain", little(nil, int16(0), int16(0))) },
 		func() error {
 			return until(c, "it gets the chunk", func() bool { return c.messages["terrain"] != nil })
