@@ -163,17 +163,19 @@ func TestRoomsComeAndGoOverTheWire(t *testing.T) {
 			list = append(list, g)
 			c := player.Config{Schema: h.main.sim.Schema(), TickRate: h.cfg.TickRate, Name: "ann", Plain: true, Room: "arena", Notice: g.notice}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			joined := make(chan error, 1)
+			joined := make(chan struct{})
 			go func() {
+				defer close(joined)
 				p, err := player.Join(ctx, d.Name(), d.Addr().String(), c)
 				g.mu.Lock()
-				g.Player, g.joined = p, true
-				g.mu.Unlock()
-				joined <- err
+				defer g.mu.Unlock()
+				if g.Player, g.joined = p, true; err != nil {
+					g.end = err.Error()
+				}
 			}()
-			until(t, h, d.Name()+" is in", func() bool { return len(joined) == 1 && (g.Player == nil || g.in()) })
-			if err := patient.Value(joined); err != nil {
-				t.Fatalf("%s: %v", d.Name(), err)
+			until(t, h, d.Name()+" is in or out", g.decided)
+			if patient.Value(joined); g.told() != "" {
+				t.Fatalf("%s: it is told %q", d.Name(), g.told())
 			}
 			cancel()
 		}
