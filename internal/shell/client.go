@@ -95,6 +95,9 @@ func Dial[E any](ctx context.Context, carrier datagram.Carrier, e Endpoint[E], c
 		return x, nil
 	case <-x.over:
 	case <-ctx.Done():
+		if isClosed(x.connected) {
+			return x, nil // both have come: what the server has told by now is not lost
+		}
 		x.Close(ctx)
 		return nil, fmt.Errorf("%s: dial %s: %w", c.Name, carrier.RemoteAddr(), ctx.Err())
 	}

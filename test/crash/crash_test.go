@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,6 +130,9 @@ func (l *life) look() {
 	d.wantTold(l.t, l.notes)
 	for _, w := range l.witnesses {
 		w.killed(d)
+		if l.t.Failed() {
+			l.t.Logf("%s; the log has of it: %s", w.state(), strings.Join(d.stories[w.row], ", "))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ type disk struct {
 	players map[int]kept
 	rows    map[int]int // steps by player, of those who have left too
 	lines   map[string]bool
+	stories map[int][]string // what became of each player
 }
 
 // kept is a player in the log.
@@ -58,7 +60,7 @@ func readDisk(t *testing.T, dir string) *disk {
 	if sim.World().Hash() != report.Hash {
 		t.Errorf("the room goes on at tick %d with %x, and a replay of its log has %x", sim.Tick(), sim.World().Hash(), report.Hash)
 	}
-	d := &disk{tick: sim.Tick(), players: map[int]kept{}, rows: map[int]int{}, lines: map[string]bool{}}
+	d := &disk{tick: sim.Tick(), players: map[int]kept{}, rows: map[int]int{}, lines: map[string]bool{}, stories: map[int][]string{}}
 	for p := range sim.World().Players() {
 		at, _ := sim.Seat(p.ID)
 		d.players[int(p.ID)] = kept{p.Name, at.Known}
@@ -69,12 +71,12 @@ func readDisk(t *testing.T, dir string) *disk {
 	for _, b := range world.All[grave](sim.World()) {
 		d.rows[int(b.Y)] = int(b.X)
 	}
-	d.readLines(t, folder, sim)
+	d.readItems(t, folder, sim)
 	return d
 }
 
-// readLines reads what was said.
-func (d *disk) readLines(t *testing.T, folder string, sim *world.Sim) {
+// readItems reads what was said, and who came, went and came back.
+func (d *disk) readItems(t *testing.T, folder string, sim *world.Sim) {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(folder, "log-*"))
 	if err != nil || len(segments) == 0 {
@@ -93,8 +95,8 @@ func (d *disk) readLines(t *testing.T, folder string, sim *world.Sim) {
 				break
 			}
 			if e, err = sim.ReadEntry(block); err == nil {
-				for item := range e.Of(world.ItemChat) {
-					d.lines[string(item.Text)] = true
+				for i := range e.Items {
+					d.note(e.Tick, &e.Items[i])
 				}
 			}
 		}
@@ -102,6 +104,22 @@ func (d *disk) readLines(t *testing.T, folder string, sim *world.Sim) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
+}
+
+func (d *disk) note(tick uint64, item *world.Item) {
+	what := item.Kind.String()
+	switch item.Kind {
+	case world.ItemChat:
+		d.lines[string(item.Text)] = true
+		return
+	case world.ItemInput:
+		if item.Input.Kind == world.Steer || item.Input.Kind == world.Act {
+			return
+		}
+		what = item.Input.Kind.String()
+	}
+	row := int(max(item.Player, item.Input.Player))
+	d.stories[row] = append(d.stories[row], fmt.Sprintf("%d %s", tick, what))
 }
 
 // wantTold compares it with what players were told.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -71,4 +72,30 @@ func TestWhoIsNeverAskedIsNotAskedLate(t *testing.T) {
 	h.wantTold()
 	h.wait(1)
 	h.wantTold("10.0.0.1 left: silent for too long")
+}
+
+// A client that gives up joining, or that hears nothing any more, does not say that it leaves: its player may come back with its
+// session, and "the client's goodbye ends it at once" (entry).
+func TestAClientThatIsLostSaysNoGoodbye(t *testing.T) {
+	for _, state := range []string{"joining", "open"} {
+		s := newClientStage(t)
+		s.Begin(state)
+		if state == "joining" {
+			s.client.Close(s.now, "")
+		}
+		var said []string
+		for range 1000 {
+			s.client.HandleTimeout(s.now)
+			list, _ := s.effects()
+			said = append(said, list...)
+			next, ok := s.client.NextTimeout()
+			if _, over := s.client.Over(); over || !ok {
+				break
+			}
+			s.now = next
+		}
+		if _, over := s.client.Over(); !over || slices.Contains(said, "farewell") {
+			t.Errorf("a client that is %s is over %t, and says %q", state, over, said)
+		}
+	}
 }

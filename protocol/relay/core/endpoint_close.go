@@ -17,7 +17,7 @@ func (e *Endpoint) Close(now time.Time, text string) {
 	c := Close{Reason: ReasonClosed, Text: text}
 	switch e.state {
 	case StateJoining:
-		e.end(c, true)
+		e.end(c, !e.client) // a client that gives up a try to come back is not to end what it would come back to
 	case StateOpen:
 		e.flush(now, true)
 		e.state, e.seldom().closing.close = StateLeaving, c
@@ -59,12 +59,13 @@ func (e *Endpoint) closingTimeout(now time.Time) {
 	}
 }
 
-// fail ends it and tells the peer.
+// fail ends it. A server tells the peer. A client does not, as its farewell would say that it leaves for good: who was lost may come
+// back, and is missed soon enough.
 func (e *Endpoint) fail(c Close) {
 	if e.state == StateJoining {
 		c.Text = "the server is not there, or does not let us in"
 	}
-	e.end(c, true)
+	e.end(c, !e.client)
 }
 
 // Cut ends the conversation at once, even if packages are unconfirmed, and tells the peer.
