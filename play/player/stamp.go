@@ -17,10 +17,11 @@ func (l *line) joinStamp(ctx context.Context, addr string, _ []byte) error {
 	}
 	l.voice = stampVoice{c}
 	l.run = func() error {
+		l.hears()
+		l.enter() // a spectator enters with the handshake: there may be nothing to see
 		for ev := range c.Events() {
 			if ev.Kind == stamp.EventEntity {
 				l.hears()
-				l.enter()
 				l.readRecords(ev.Data, message.Little)
 			}
 		}
