@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/account"
+	"parley/play/message"
 )
 
 // leave takes a connection out of the room. Its player leaves too, or is away if its client did not say goodbye and can come
@@ -20,7 +21,7 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 		r.unseat(s)
 		return
 	}
-	if r.hub.hold() > 0 && !goodbye && s.known && s.kicked == nil {
+	if r.hub.hold() > 0 && !goodbye && s.canReturn() && s.kicked == nil {
 		r.goAway(p)
 		return
 	}
@@ -29,6 +30,12 @@ func (r *Room) leave(s *Seat, goodbye bool) {
 	s.counted = false
 	r.unseat(s)
 	r.remove(p)
+}
+
+// canReturn reports whether a client has something to come back with: a token that it has acknowledged, or the ticket that it came in by,
+// which is good until then. It would be locked out otherwise, as the ticket is spent.
+func (s *Seat) canReturn() bool {
+	return s.known || s.pass != nil && s.pass.Kind == message.PassTicket
 }
 
 // hold is how long a seat is held.
