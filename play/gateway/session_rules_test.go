@@ -262,7 +262,7 @@ func (m *model) leave(v *visitor, bye bool) {
 		case b == nil || b.conn != v:
 		case b.place.ended:
 			b.conn = nil
-		case bye || !v.acked || b.kicked || m.hold == 0:
+		case bye || !v.acked && (v.pass == nil || v.pass.Kind != message.PassTicket) || b.kicked || m.hold == 0:
 			m.remove(b)
 		default:
 			b.conn, b.since = nil, b.place.room.sim.Tick()
