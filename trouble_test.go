@@ -69,23 +69,19 @@ func TestTroubleWithAccounts(t *testing.T) {
 
 // A room that spins is given up and said, and the others go on.
 func TestTroubleWithARoom(t *testing.T) {
-	free := make(chan struct{})
+	var free atomic.Bool
 	g := arena.Game()
 	step := g.Step
 	g.Step = func(w *world.World, in []world.Input) {
 		if w.Mode() == "spin" && w.Tick() > 5 {
-			for {
-				select {
-				case <-free:
-					return
-				default:
-				}
+			for !free.Load() { // it spins
 			}
+			return
 		}
 		step(w, in)
 	}
 	s := field.Serve(t, g, field.Replica())
-	defer close(free)
+	defer free.Store(true)
 	if err := s.Open(parley.Room{Name: "spinner", Mode: "spin"}); err != nil {
 		t.Fatal(err)
 	}

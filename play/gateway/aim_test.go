@@ -46,7 +46,6 @@ type fire struct {
 type aimCount struct {
 	shots, hits, hitsNow int // with World.At and without
 	narrow               int // those at a narrower target
-	doubted              int // the game was not told what was on the screen
 	ages                 [16]int
 }
 

@@ -150,11 +150,11 @@ func (l *life) end(sum *tally) {
 
 // tally is what the players of all lives went through.
 type tally struct {
-	mu                      sync.Mutex
-	ticks                   uint64
-	values, lines           int
-	away, back, anew, steps int
-	longest                 time.Duration
+	mu               sync.Mutex
+	ticks            uint64
+	values, lines    int
+	away, back, anew int
+	longest          time.Duration
 }
 
 func (s *tally) add(l *life, d *disk) {
