@@ -69,6 +69,7 @@ func (w *rope) cut() {
 func TestJoinComesBack(t *testing.T) {
 	for _, dialect := range []string{"duplex", "realm"} {
 		t.Run(dialect, func(t *testing.T) {
+			t.Parallel() // it waits for most of its time
 			s, addrs, _ := serveArena(t)
 			w := newRope(t, addrs[dialect])
 			args, first := []string{dialect, w.listener.Addr().String(), "--name", "ann"}, ""

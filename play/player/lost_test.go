@@ -105,6 +105,7 @@ func TestANetworkFails(t *testing.T) {
 
 // A player who goes on elsewhere, with the same token, is out where it was: it does not come back to take its place again.
 func TestAPlayerGoesOnElsewhere(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := serve(t)
 	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema}) // so that ticks go on
 	for _, dialect := range boothDialects {
@@ -130,6 +131,7 @@ func TestAPlayerGoesOnElsewhere(t *testing.T) {
 // A server that keeps its rooms is stopped and started again: its players come back by themselves, each as the same player, and
 // bots have no errors.
 func TestAServerRestarts(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	config := field.Config()
 	config.DataDir, config.Keep = t.TempDir(), parley.KeepTick
 	s, err := field.Start(arena.Game(), config)

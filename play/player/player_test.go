@@ -2,6 +2,7 @@ package player_test
 
 import (
 	"context"
+	"flag"
 	"net"
 	"slices"
 	"sync"
@@ -18,7 +19,11 @@ import (
 	"parley/world"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "16") // tests that come back wait most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // serve serves the arena, with realm over TLS.
 func serve(t *testing.T, change ...func(*parley.Config)) *field.Server {

@@ -16,6 +16,7 @@ var back = player.Resume{On: true}
 // Over each dialect with sessions a player enters with its pass, learns its session, and comes back with it as the same player
 // when the server has closed; as often as it takes.
 func TestAPlayerComesBackWithItsSession(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
@@ -102,6 +103,7 @@ func TestWhoIsToldToGoGoes(t *testing.T) {
 // A session that the server does not know any more is over: the player is out, or a new one if it is to be. A newer token that
 // the server has forgotten does no harm, as one that was killed may have.
 func TestSessionsThatTheServerDoesNotKnow(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
@@ -142,6 +144,7 @@ func TestSessionsThatTheServerDoesNotKnow(t *testing.T) {
 
 // A server that is away for a while, or full, is asked again.
 func TestAServerThatIsAwayIsAskedAgain(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
@@ -171,6 +174,7 @@ func TestAServerThatIsAwayIsAskedAgain(t *testing.T) {
 
 // A player who does not get back in time is out; one that leaves meanwhile is out at once.
 func TestPlayersWhoDoNotGetBack(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, dialect := range boothDialects {
 		t.Run(dialect, func(t *testing.T) {
 			b := newBooth(t)
