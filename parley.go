@@ -58,6 +58,9 @@ type Player struct {
 	// Away means that the connection is lost and the player's place is held. Dialect is then the last one.
 	Away bool
 
+	// Returns means that the player's place is held if the connection is lost: its client has shown that it can come back.
+	Returns bool
+
 	// Path is what the server knows of the player's network: Rate is the bytes a second that it takes, or 0 if it takes all that
 	// there is to say. Queue is how long packets wait on the way, and Budget the bytes that the last tick could use.
 	Path gateway.Path
@@ -230,7 +233,7 @@ func (s *Server) Players() (list []Player, err error) {
 	err = s.do(func() {
 		for _, r := range s.hub.Rooms() {
 			for _, p := range r.Players() {
-				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Away(), p.Path()})
+				list = append(list, Player{r.Name(), p.ID, p.Name, p.Dialect, p.Away(), p.Returns(), p.Path()})
 			}
 		}
 	})

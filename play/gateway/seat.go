@@ -95,6 +95,10 @@ func (p *Player) Path() Path {
 // Away reports whether the player's connection is gone and its seat is held. Call it in Do.
 func (p *Player) Away() bool { return p.seat == nil }
 
+// Returns reports whether the player's seat is held if the connection is lost: its client has shown that it can come back. Call
+// it in Do.
+func (p *Player) Returns() bool { return p.seat == nil || p.seat.canReturn() }
+
 // allowance is a budget that grows each tick: of lines, of bytes. It is kept in parts of a
 // tick, so that what is less than one a tick adds up too.
 type allowance struct {
