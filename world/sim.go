@@ -97,7 +97,9 @@ type Sim struct {
 	owed    map[ID]PlayerID     // those of them that are there by now, in a publication
 	public  published
 	views   []*View
-	events  []Event
+
+	spectators rule // for viewer 0
+	events     []Event
 
 	log       ledger
 	roll      roll
