@@ -27,6 +27,7 @@ type Server struct {
 	accounts *account.Service
 	store    account.Store // nil without realm
 	shelf    *keep.Shelf   // nil if rooms are not kept
+	matches  *matches
 	log      *scribe.Handler
 	cancel   context.CancelFunc
 	broken   atomic.Pointer[error] // what the terrain panicked with
@@ -114,7 +115,7 @@ func Start(g Game, c Config) (*Server, error) {
 		s.closeShelf()
 		return nil, err
 	}
-	s.hub = hub
+	s.hub, s.matches = hub, newMatches(s, c.MaxPlayers)
 	if err := s.listen(c); err != nil {
 		s.cancel()
 		late, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -7,6 +7,7 @@ import (
 	"parley/account"
 	"parley/play/gateway"
 	"parley/play/keep"
+	"parley/play/match"
 	"parley/protocol/duplex"
 	"parley/protocol/realm"
 	"parley/protocol/relay"
@@ -27,6 +28,7 @@ type Stats struct {
 	Realm     *realm.ServerStats
 	Accounts  *account.Stats
 	Keep      *keep.Stats // nil if rooms are not kept
+	Matches   match.Stats // see Server.Match
 	Log       LogStats
 }
 
@@ -44,7 +46,7 @@ type LogStats struct {
 // Stats returns all counters. It asks each dialect in turn, and each dialect goes through all its connections, so call it
 // a few times a second at most. WorldStats is cheap.
 func (s *Server) Stats() Stats {
-	st := Stats{World: s.hub.Stats(), Log: LogStats(s.log.Stats())}
+	st := Stats{World: s.hub.Stats(), Matches: s.matches.stats(), Log: LogStats(s.log.Stats())}
 	for _, d := range s.dialects {
 		if d.stats != nil {
 			d.stats(&st)

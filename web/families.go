@@ -39,6 +39,10 @@ var families = []family{
 	}},
 	{"parley_tickets_accepted_total", counter, "", "Valid tickets. It grows with every player who joins with one.", []from{{"World.Gate.Tickets", ""}}},
 	{"parley_room_wishes_total", counter, "", "Guests who asked for a room by its name. If parley_entries_refused_total{reason=\"other_room\"} grows too, they ask for rooms that are not there.", []from{{"World.Gate.Rooms", ""}}},
+	{"parley_match_waiting", gauge, "", "Players who wait for a match now. If it stays high while nobody is matched, they ask for different modes or numbers of players, or the server has --max-rooms rooms.", []from{{"Matches.Waiting", ""}}},
+	{"parley_match_wishes_total", counter, "fate", "Players who asked for a match. expired: too few others wanted the same within 30 seconds. left: hung up. failed: no room could be opened; the log has the reason. refused: too many waited, of all addresses or of one; many of these can be an attack.", []from{
+		{"Matches.Matched", "matched"}, {"Matches.Expired", "expired"}, {"Matches.Left", "left"}, {"Matches.Failed", "failed"}, {"Matches.Refused", "refused"},
+	}},
 
 	// Time.
 	{"parley_tick_seconds", histogram, "", "Duration of ticks, from the start of a tick until the packets of all players are encoded. When it comes near the period of a tick, the game falls behind: profile Step, lower --sight or --max-players, or add CPU.", []from{{"World.TickSeconds", ""}}},
@@ -213,6 +217,7 @@ var leftOut = map[string]string{
 	"World.RefusedInputs":           "parley_inputs_refused_total",
 	"World.World.Ticks":             "parley_ticks_total",
 	"Keep.Appended":                 "parley_keep_entries_total",
+	"Matches.Joined":                "the sum of parley_match_wishes_total without refused, and of parley_match_waiting",
 	"Replica.Traffic.Reliable.In":   "the sum of parley_reliable_received_total and of what waits",
 	"Stamp.Traffic.Reliable.In":     "likewise",
 	"Relay.Traffic.Reliable.In":     "likewise",

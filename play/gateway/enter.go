@@ -36,7 +36,9 @@ func (h *Hub) roomFor(s *Seat) (r *Room, err error) {
 		}
 		return r, nil
 	case s.pass != nil:
-		r = h.rooms[s.pass.Room]
+		if r = h.rooms[s.pass.Room]; r != nil && s.pass.match && !r.settings.Match {
+			r = nil // one of that name, but not the one that the ticket was made for
+		}
 	case s.wants != "":
 		r = h.rooms[s.wants]
 	default:

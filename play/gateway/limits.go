@@ -174,6 +174,12 @@ const (
 	badPasses   = 10
 	badPassCost = 6
 
+	// ownKeyBytes is the size of the server's own key for tickets: as long as the hash that it is for.
+	ownKeyBytes = 32
+
+	// maxTicketTime bounds how long tickets of the server are valid: used ones are remembered until they expire.
+	maxTicketTime = 30 * 24 * time.Hour
+
 	// maxSpent bounds the spent tickets that are remembered until they expire, some 32 MiB in all. With more no ticket is
 	// taken, as it could be used twice. Only the issuer of tickets can fill it.
 	maxSpent = 1 << 18

@@ -35,6 +35,9 @@ type Settings struct {
 	// Idle is how long the room stays when it is empty. Default: for ever for main, one minute for others. Negative means for
 	// ever.
 	Idle time.Duration
+
+	// Match means that the room was opened for a match: tickets of the server's own key are good for it.
+	Match bool
 }
 
 // MainRoom is the room that every hub has: that of players without a pass, and of tickets that name no room.

@@ -46,7 +46,7 @@ var table = []row{
 	{path: "cmd/program", anything: true, shell: everyFile},
 
 	// What a user imports.
-	{path: ".", mayImport: []string{"world", "account", "play/gateway", "play/keep", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
+	{path: ".", mayImport: []string{"world", "account", "play/gateway", "play/keep", "play/match", "internal/scribe", "protocol/*", "protocol/*/core", "protocol/relay/connector"}, shell: everyFile},
 	{path: "world"},
 	{path: "arena", mayImport: []string{"world"}},
 	{path: "protocol/relay/connector", mayImport: slices.Concat(engine, []string{"protocol/*", "protocol/*/core"}), shell: []string{"server"}},
@@ -93,6 +93,7 @@ var table = []row{
 	{path: "internal/udp", mayImport: []string{"internal/datagram"}, modules: []string{"golang.org/x/sys"}, shell: everyFile},
 
 	// Where dialects and the world meet, and what watches them.
+	{path: "play/match", mayImport: []string{"internal/admission"}},
 	{path: "play/message", mayImport: []string{"world", "internal/wire"}},
 	{path: "play/schema", mayImport: []string{"world", "play/message", "protocol/*", "protocol/*/core"}},
 	{path: "play/gateway", mayImport: []string{"protocol/*", "protocol/*/core", "protocol/relay/connector", "world", "arena", "account", "play/message", "play/keep", "play/schema", "internal/admission", "internal/pagetest", "internal/promise", "internal/pace", "internal/reliable", "internal/serial", "internal/metric"}, shell: everyFile},
