@@ -13,6 +13,7 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/play/player"
 	"parley/protocol/relay"
 	"parley/test/field"
@@ -50,8 +51,8 @@ func TestTwoWhoWantTheSameAreMatched(t *testing.T) {
 			waiting(t, s, 1)
 			other := look(t.Context(), s, parley.MatchRequest{Mode: "race"})
 			waiting(t, s, 2)
-			bob := <-look(t.Context(), s, parley.MatchRequest{Name: "bob", Mode: "duel", Players: 2})
-			got := <-ann
+			bob := patient.Value(look(t.Context(), s, parley.MatchRequest{Name: "bob", Mode: "duel", Players: 2}))
+			got := patient.Value(ann)
 			if bob.err != nil || got.err != nil || got.Room != bob.Room || !strings.HasPrefix(got.Room, "match-") || string(got.Ticket) == string(bob.Ticket) {
 				t.Fatalf("ann: %+v\nbob: %+v", got, bob)
 			}
@@ -88,7 +89,7 @@ func TestTwoWhoWantTheSameAreMatched(t *testing.T) {
 			default:
 			}
 			s.Close()
-			if x := <-other; !errors.Is(x.err, parley.ErrClosed) {
+			if x := patient.Value(other); !errors.Is(x.err, parley.ErrClosed) {
 				t.Errorf("somebody who waits when the server ends is told %v", x.err)
 			}
 		})
@@ -100,8 +101,8 @@ func TestAMatchTicketIsGoodForItsRoomOnly(t *testing.T) {
 	c := field.Replica()
 	s := field.Serve(t, arena.Game(), c)
 	ann := look(t.Context(), s, parley.MatchRequest{})
-	<-look(t.Context(), s, parley.MatchRequest{})
-	got := <-ann
+	patient.Value(look(t.Context(), s, parley.MatchRequest{}))
+	got := patient.Value(ann)
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
@@ -129,13 +130,13 @@ func TestAPlayerWhoHangsUpIsNotMatched(t *testing.T) {
 	gone := look(ctx, s, parley.MatchRequest{Name: "gone"})
 	waiting(t, s, 1)
 	hangUp()
-	if x := <-gone; !errors.Is(x.err, context.Canceled) {
+	if x := patient.Value(gone); !errors.Is(x.err, context.Canceled) {
 		t.Errorf("it is told %v", x.err)
 	}
 	ann := look(t.Context(), s, parley.MatchRequest{Name: "ann"})
 	waiting(t, s, 1)
-	bob := <-look(t.Context(), s, parley.MatchRequest{Name: "bob"})
-	if x := <-ann; x.err != nil || bob.err != nil || x.Room != bob.Room {
+	bob := patient.Value(look(t.Context(), s, parley.MatchRequest{Name: "bob"}))
+	if x := patient.Value(ann); x.err != nil || bob.err != nil || x.Room != bob.Room {
 		t.Errorf("ann: %+v, bob: %+v", x, bob)
 	}
 }
@@ -162,7 +163,7 @@ func TestMatchesThatCannotBe(t *testing.T) {
 	}
 	cancel()
 	for _, x := range list {
-		<-x
+		patient.Value(x)
 	}
 	waiting(t, s, 0)
 }
@@ -183,7 +184,7 @@ func TestPlayersWaitForARoom(t *testing.T) {
 	if err := s.CloseRoom("other"); err != nil {
 		t.Fatal(err)
 	}
-	a, b := <-list[0], <-list[1]
+	a, b := patient.Value(list[0]), patient.Value(list[1])
 	if a.err != nil || a.Room != b.Room {
 		t.Fatalf("the first: %+v, the second: %+v", a, b)
 	}
@@ -191,7 +192,7 @@ func TestPlayersWaitForARoom(t *testing.T) {
 	if err := s.CloseRoom(a.Room); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := <-list[2], <-list[3]; a.err != nil || a.Room != b.Room {
+	if a, b := patient.Value(list[2]), patient.Value(list[3]); a.err != nil || a.Room != b.Room {
 		t.Fatalf("the third: %+v, the fourth: %+v", a, b)
 	}
 }
@@ -240,7 +241,7 @@ func BenchmarkServerMatch(b *testing.B) {
 						}
 					})
 				}
-				all.Wait()
+				patient.Done(all.Wait)
 				b.StopTimer()
 				s.Close()
 				b.StartTimer()
