@@ -15,6 +15,9 @@ const (
 	// multiplication an entity a tick.
 	maxHidden = 192
 
+	// maxFieldName bounds the way to a value in nested structs: a name in replica's link table has a size of one byte.
+	maxFieldName = 255
+
 	// maxRecordBytes is stamp's: "a kind whose record could exceed 255 bytes is
 	// refused at registration".
 	maxRecordBytes = 255

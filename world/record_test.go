@@ -108,7 +108,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 			for _, a := range All[walker](w) {
 				a.path[2]++
 			}
-		}, "(walker): field path.2: recorded "},
+		}, "(walker): field path[2]: recorded "},
 		{"a reference", func(w *World) {
 			for id, a := range All[walker](w) {
 				a.Target = id

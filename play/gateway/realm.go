@@ -21,6 +21,7 @@ type Realm struct {
 	cfg    RealmConfig
 	server *realm.Server
 	codec  *core.Codec
+	typed  []uint64 // by kind: the fields whose type in realm depends on the kind
 
 	mux *core.Mux // while the hub visits
 
@@ -125,12 +126,9 @@ func NewRealm(h *Hub, c RealmConfig) (*Realm, error) {
 // newRealm returns the dialect without a server, and how its server is to be.
 func newRealm(h *Hub, c RealmConfig) (*Realm, realm.Config, error) {
 	s := c.Server
-	game, err := schema.Realm(h.Schema())
-	if err != nil {
-		return nil, s, err
-	}
+	game := schema.Realm(h.Schema(), c.FirstType)
 	game.Config = c.Server.Schema.Config
-	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game)}
+	d := &Realm{service: newService(h, "realm", realmSize), cfg: c, codec: core.NewCodec(game), typed: schema.RealmTyped(h.Schema())}
 	s.Schema, s.TickRate, s.MaxPlayers, s.OwnChat = game, h.cfg.TickRate, h.cfg.MaxPlayers, true
 	s.TerrainByTurn = true
 	if s.MaxRollbackTicks = h.main.sim.Config().MaxRollbackTicks; s.MaxRollbackTicks == 0 {
