@@ -11,8 +11,8 @@ import (
 
 	"parley/internal/pace"
 	"parley/play/message"
+	"parley/play/schema"
 	"parley/protocol/replica"
-	"parley/protocol/replica/core"
 	"parley/world"
 )
 
@@ -125,22 +125,10 @@ func (d *Replica) view() world.ViewConfig {
 	return world.ViewConfig{Radius: d.hub.cfg.Sight, MaxPerKind: 256, BytesPerTick: -1, Reliable: true, SightOnly: true}
 }
 
-// replicaTypes are the types of the world as replica has them.
-var replicaTypes = [...]core.DataType{
-	world.Bool: core.DataUchar, world.U8: core.DataUchar, world.U16: core.DataUshort, world.U32: core.DataUint,
-	world.U64: core.DataUint64, world.I8: core.DataChar, world.I16: core.DataShort, world.I32: core.DataInt,
-	world.I64: core.DataInt64, world.F32: core.DataFloat, world.F64: core.DataDouble, world.Text: core.DataChars,
-	world.Entity: core.DataUshort,
-}
-
 // declare links the kinds of the game.
 func (d *Replica) declare(store *replica.Store) error {
 	for _, k := range d.hub.Schema().Kinds {
-		var variables []core.Variable
-		for _, v := range message.Variables(k) {
-			variables = append(variables, core.Variable{Name: v.Name, Type: replicaTypes[v.Type]})
-		}
-		link, err := store.AddKind(k.Name, variables...)
+		link, err := store.AddKind(k.Name, schema.Replica(k)...)
 		if err != nil {
 			return fmt.Errorf("kind %s: %w", k.Name, err)
 		}
