@@ -110,6 +110,9 @@ var table = []row{
 	// Tests of a whole server under attack.
 	{path: "test/attack", shell: everyFile},
 
+	// A card game on a whole server, and what its players may not know.
+	{path: "test/hidden", shell: everyFile},
+
 	// Tests of a whole server that is killed.
 	{path: "test/crash", shell: everyFile},
 
