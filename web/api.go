@@ -242,9 +242,9 @@ func send(w http.ResponseWriter, status int, answer any) {
 	w.Write(append(text[:len(text):len(text)], '\n')) // its only error is that of a client that left
 }
 
-// patient lifts the server's deadlines from a connection whose request takes long, and takes the connection from those that
+// unhurried lifts the server's deadlines from a connection whose request takes long, and takes the connection from those that
 // strangers can push out. Later deadlines are the caller's.
-func patient(w http.ResponseWriter, r *http.Request) (done func()) {
+func unhurried(w http.ResponseWriter, r *http.Request) (done func()) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Time{}) // without this, the context would end with the deadline
 	control.SetWriteDeadline(time.Time{})
@@ -263,7 +263,7 @@ func match(a *api, w http.ResponseWriter, r *http.Request, body any) (int, any, 
 	default:
 		return 0, nil, refuse(http.StatusServiceUnavailable, "%d calls wait for a match, and more may not; try again", maxMatches)
 	}
-	defer patient(w, r)()
+	defer unhurried(w, r)()
 	ctx, cancel := context.WithTimeout(r.Context(), matchPatience)
 	defer cancel()
 	go func() { // a server that ends does not wait for matches

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -299,13 +300,7 @@ func TestMatchesWait(t *testing.T) {
 	for range maxMatches {
 		go func() { answers <- q.send(h).Code }()
 	}
-	for len(a.waits) < maxMatches { // all have their place
-		select {
-		case code := <-answers:
-			t.Fatalf("one was answered with %d", code)
-		default:
-		}
-	}
+	patient.Until(t, "all have their place", func() bool { return len(a.waits) == maxMatches })
 	if w := q.send(h); w.Code != 503 {
 		t.Errorf("one too many: status %d", w.Code)
 	}
@@ -314,7 +309,7 @@ func TestMatchesWait(t *testing.T) {
 	}
 	close(f.hold)
 	for range maxMatches {
-		if code := <-answers; code != 200 {
+		if code := patient.Value(answers); code != 200 {
 			t.Errorf("status %d", code)
 		}
 	}
@@ -340,12 +335,11 @@ func TestMatchesEndWithTheServer(t *testing.T) {
 		}
 		done <- err
 	}()
-	for f.total() == 0 {
-	}
+	patient.Until(t, "it waits", func() bool { return f.total() > 0 })
 	if err := p.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if err := <-done; err == nil || err.Error() != "status 503" {
+	if err := patient.Value(done); err == nil || err.Error() != "status 503" {
 		t.Error(err)
 	}
 }

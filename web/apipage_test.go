@@ -37,7 +37,7 @@ func pageOfCalls(h http.Handler) string {
 		}
 		switch {
 		case c.stream != nil:
-			fmt.Fprintf(&b, "\nHTTP/1.1 200 OK\n\n%s%s", frame("ended", Ending{9, "duel-7", "ada wins", 900, then}), bytes.TrimSuffix(frame("log", newFake().lines[0]), []byte("\n")))
+			fmt.Fprintf(&b, "\nHTTP/1.1 200 OK\n\n%s%s", frame("ended", Ending{"duel-7", "ada wins", 900, then}), bytes.TrimSuffix(frame("log", newFake().lines[0]), []byte("\n")))
 		case c.answer == reflect.TypeFor[map[string]any](): // the document itself, which is long
 			b.WriteString("\nHTTP/1.1 200 OK\n")
 		default:

@@ -128,21 +128,28 @@ func frame(name string, data any) []byte {
 func (f *feed) run(stop <-chan struct{}) {
 	ticker := time.NewTicker(logEvery)
 	defer ticker.Stop()
-	var logged, ended uint64
+	var logged uint64
 	for _, l := range f.op.LogLines(0) { // GET /v1/log has those
 		logged = l.Number
 	}
-	for _, e := range f.op.Ended(0) {
-		ended = e.Number
+	ended := map[end]bool{} // as long as the server remembers them
+	for _, e := range f.op.Ended() {
+		ended[e.end()] = true
 	}
 	before, at := f.counters(), time.Now()
 	next := at
 	for {
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(stateEvery)
-			for _, e := range f.op.Ended(ended) {
-				ended = e.Number
-				f.tell("ended", e)
+			list := f.op.Ended()
+			for _, e := range list {
+				if !ended[e.end()] {
+					f.tell("ended", e)
+				}
+			}
+			clear(ended)
+			for _, e := range list {
+				ended[e.end()] = true
 			}
 			counters := f.counters()
 			f.tell("state", f.state(now, counters.since(before, now.Sub(at))))
@@ -159,6 +166,14 @@ func (f *feed) run(stop <-chan struct{}) {
 		}
 	}
 }
+
+// end tells the ends of rooms apart.
+type end struct {
+	room string
+	at   int64
+}
+
+func (e Ending) end() end { return end{e.Room, e.Ended.UnixNano()} }
 
 // state reads the server. A part that cannot be read, as the server is ending, is left empty.
 func (f *feed) state(now time.Time, rates Rates) State {
@@ -242,7 +257,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.feed.leave(l)
-	defer patient(w, r)()
+	defer unhurried(w, r)()
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

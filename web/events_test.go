@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/patient"
 	"parley/internal/promise"
 )
 
@@ -83,14 +84,14 @@ func (r *reading) event(t *testing.T, data any) (name string) {
 func (r *reading) close() {
 	r.cancel()
 	r.text.CloseWithError(io.ErrClosedPipe)
-	<-r.done
+	patient.Value(r.done)
 }
 
 // A client is told of the server at once and each second, of lines of the log and of rooms that end.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.endings = []Ending{{Number: 8, Room: "old"}}
+		f.endings = []Ending{{Room: "duel-7", Ended: then.Add(-1)}}
 		c := operated(f)
 		started := time.Now()
 		c.Ready = func() error { return errors.New("a room was given up") }
@@ -107,14 +108,14 @@ func TestEvents(t *testing.T) {
 		}
 		f.mu.Lock()
 		f.lines = append(f.lines, LogLine{42, then, "warn", "it rains"})
-		f.endings = append(f.endings, Ending{9, "duel-7", "ada wins", 900, then})
+		f.endings = append(f.endings, Ending{"duel-7", "ada wins", 900, then})
 		f.mu.Unlock()
 		var line LogLine
 		if name := r.event(t, &line); name != "log" || line.Text != "it rains" || time.Since(started) > 300*time.Millisecond {
 			t.Errorf("%s %+v after %v", name, line, time.Since(started))
 		}
 		var end Ending
-		if name := r.event(t, &end); name != "ended" || end.Result != "ada wins" || end.Number != 9 {
+		if name := r.event(t, &end); name != "ended" || end.Result != "ada wins" || end.Room != "duel-7" {
 			t.Errorf("%s %+v", name, end)
 		}
 		if name := r.event(t, &second); name != "state" || second.Time.Sub(first.Time) != time.Second || second.Rates.Ticks != 20 {

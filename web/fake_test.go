@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -121,16 +122,11 @@ func (f *fakeOperator) LogLines(after uint64) (list []LogLine) {
 	}
 	return list
 }
-func (f *fakeOperator) Ended(after uint64) (list []Ending) {
+func (f *fakeOperator) Ended() []Ending {
 	f.note("ended", nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range f.endings {
-		if e.Number > after {
-			list = append(list, e)
-		}
-	}
-	return list
+	return slices.Clone(f.endings)
 }
 
 // operated is the pages with an API.

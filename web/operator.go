@@ -37,8 +37,8 @@ type Operator interface {
 	SetLogLevel(slog.Level)
 	// LogLines returns the lines of the log that are still there and whose number is larger than after, oldest first.
 	LogLines(after uint64) []LogLine
-	// Ended returns the rooms that have ended and whose number is larger than after, oldest first.
-	Ended(after uint64) []Ending
+	// Ended returns the newest rooms that have ended, oldest first.
+	Ended() []Ending
 }
 
 // Refusal is the error of a request that the server cannot or will not do: what is wrong, and the HTTP status that says so.
@@ -215,7 +215,6 @@ type LogLine struct {
 
 // Ending is the end of a room.
 type Ending struct {
-	Number uint64    `json:"number" doc:"counts the rooms that have ended"`
 	Room   string    `json:"room" doc:"its name"`
 	Result string    `json:"result" doc:"the result with which the game ended it; may be empty"`
 	Tick   uint64    `json:"tick" doc:"its last tick"`
