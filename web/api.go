@@ -276,16 +276,16 @@ func match(a *api, w http.ResponseWriter, r *http.Request, body any) (int, any, 
 	m, found, err := a.op.Match(ctx, *body.(*Wish))
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	switch {
-	case err != nil && r.Context().Err() != nil:
+	case found:
+		return http.StatusOK, m, nil
+	case r.Context().Err() != nil: // the client has left
 		return 0, nil, r.Context().Err()
-	case err != nil:
-		return 0, nil, err
-	case !found && ctx.Err() == context.Canceled:
+	case errors.Is(ctx.Err(), context.Canceled):
 		return 0, nil, refuse(http.StatusServiceUnavailable, "the server is ending")
-	case !found:
+	case err == nil || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusNoContent, nil, nil
 	}
-	return http.StatusOK, m, nil
+	return 0, nil, err
 }
 
 // playerID reads the number of a player from a path.

@@ -161,7 +161,6 @@ func TestWrongBodies(t *testing.T) {
 		{"POST", "/v1/rooms", `{"name":"a"`, `unexpected EOF`},
 		{"POST", "/v1/rooms", strings.Repeat("[", 60_000), `the body is`},
 		{"POST", "/v1/say", `{}`, `"text" is missing`},
-		{"POST", "/v1/match", `{"mode":"duel"}`, `"players" is missing`},
 		{"POST", "/v1/tickets", `{"ttl":-1}`, `"ttl" is -1`},
 		{"POST", "/v1/bans", `{}`, `give "address" or "account"`},
 		{"POST", "/v1/bans", `{"address":"1.2.3.4","account":"ann"}`, `and not both`},

@@ -117,9 +117,5 @@ func bounded(t *testing.T, body any) {
 		if b.TTL < 0 || b.TTL > maxSeconds {
 			t.Errorf("%+v", b)
 		}
-	case Wish:
-		if b.Players == 0 {
-			t.Errorf("%+v", b)
-		}
 	}
 }

@@ -96,12 +96,12 @@ func init() { // the calls of /v1/openapi.json refer to the table itself
 				}
 				return op.Ticket(b)
 			}),
-		{method: "POST", path: "/v1/match", what: "Wait for a match, up to 30 seconds. Those who wait longest are matched first. A room is opened for the match. A client that hangs up waits no longer.",
+		{method: "POST", path: "/v1/match", what: "Wait for a match, up to 30 seconds. Those who wait longest are matched first. A room is opened for the match. A client that hangs up waits no longer. While there are as many rooms as --max-rooms allows, players wait.",
 			body: reflect.TypeFor[Wish](), answer: reflect.TypeFor[Match](), status: http.StatusOK, also: map[int]string{http.StatusNoContent: "nobody was found in time"},
-			refusals: map[int]string{http.StatusConflict: "there are as many rooms as --max-rooms allows"}, example: Wish{Name: "ada", Mode: "duel", Players: 2}, serve: match, waits: true},
+			example: Wish{Name: "ada", Mode: "duel", Players: 2}, serve: match, waits: true},
 		row(call{method: "GET", path: "/v1/log", what: "The level of the log and its newest lines."},
 			func(op Operator, _ *http.Request, _ none) (Log, error) {
-				return Log{levelName(op.LogLevel()), some(op.LogLines(0))}, nil
+				return Log{levelName(op.LogLevel()), some(op.LogLines())}, nil
 			}),
 		row(call{method: "PUT", path: "/v1/log", what: "Set the least level that is logged, until the server ends.", example: Level{"debug"}},
 			func(op Operator, _ *http.Request, b Level) (Level, error) {

@@ -128,9 +128,9 @@ func frame(name string, data any) []byte {
 func (f *feed) run(stop <-chan struct{}) {
 	ticker := time.NewTicker(logEvery)
 	defer ticker.Stop()
-	var logged uint64
-	for _, l := range f.op.LogLines(0) { // GET /v1/log has those
-		logged = l.Number
+	var logged *LogLine                 // the last line that was told
+	for _, l := range f.op.LogLines() { // GET /v1/log has those
+		logged = &l
 	}
 	ended := map[end]bool{} // as long as the server remembers them
 	for _, e := range f.op.Ended() {
@@ -155,8 +155,8 @@ func (f *feed) run(stop <-chan struct{}) {
 			f.tell("state", f.state(now, counters.since(before, now.Sub(at))))
 			before, at = counters, now
 		}
-		for _, line := range f.op.LogLines(logged) {
-			logged = line.Number
+		for _, line := range behind(f.op.LogLines(), logged) {
+			logged = &line
 			f.tell("log", line)
 		}
 		select {
@@ -165,6 +165,16 @@ func (f *feed) run(stop <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// behind returns the lines behind the last one that was told: all of them if that is no longer there.
+func behind(lines []LogLine, last *LogLine) []LogLine {
+	for i := len(lines) - 1; i >= 0 && last != nil; i-- {
+		if lines[i].Time.Equal(last.Time) && lines[i].Text == last.Text {
+			return lines[i+1:]
+		}
+	}
+	return lines
 }
 
 // end tells the ends of rooms apart.

@@ -107,7 +107,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s %+v", name, first)
 		}
 		f.mu.Lock()
-		f.lines = append(f.lines, LogLine{42, then, "warn", "it rains"})
+		f.lines = append(f.lines, LogLine{then, "warn", "it rains"})
 		f.endings = append(f.endings, Ending{"duel-7", "ada wins", 900, then})
 		f.mu.Unlock()
 		var line LogLine

@@ -34,7 +34,7 @@ type fakeOperator struct {
 func newFake() *fakeOperator {
 	return &fakeOperator{
 		calls: map[string]int{},
-		lines: []LogLine{{41, then, "info", "entered player=3 name=ada room=main proto=relay peer=198.51.100.7:5000 conn=17"}},
+		lines: []LogLine{{then, "info", "entered player=3 name=ada room=main proto=relay peer=198.51.100.7:5000 conn=17"}},
 		rooms: []Room{
 			{Name: "duel-7", State: Awake, Mode: "duel", Seed: 1 << 60, MaxPlayers: 2, Accounts: []string{}, Idle: 300, Players: 1, Tick: 812, TickP99: 0.25, Kept: true, Node: "fra-1"},
 			{Name: "main", State: Asleep, Seed: 7, Open: true, MaxPlayers: 1000, Accounts: []string{}, Idle: -1, Tick: 99, TickP99: 0.5, Kept: true, Node: "fra-1"},
@@ -111,16 +111,11 @@ func (f *fakeOperator) SetLogLevel(l slog.Level) {
 	f.note("set level", l)
 	f.level = l
 }
-func (f *fakeOperator) LogLines(after uint64) (list []LogLine) {
+func (f *fakeOperator) LogLines() []LogLine {
 	f.note("lines", nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, l := range f.lines {
-		if l.Number > after {
-			list = append(list, l)
-		}
-	}
-	return list
+	return slices.Clone(f.lines)
 }
 func (f *fakeOperator) Ended() []Ending {
 	f.note("ended", nil)

@@ -30,8 +30,8 @@ const (
 	// maxSeconds bounds times in requests, ten years, so that none overflows.
 	maxSeconds = 10 * 365 * 24 * 60 * 60
 
-	// matchPatience is how long a call of /v1/match waits.
-	matchPatience = 30 * time.Second
+	// matchPatience is how long a call of /v1/match waits at most. The server itself gives up after 30 seconds.
+	matchPatience = 35 * time.Second
 
 	// maxMatches bounds calls of /v1/match that wait. Each costs a connection, a goroutine and its buffers, some 20 KiB. The caller
 	// has the token, so it is no stranger, but a backend that asks in a loop must not take the descriptors that players need.

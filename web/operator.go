@@ -30,13 +30,13 @@ type Operator interface {
 	Unban(Banned) error
 	Say(Say) error
 	Ticket(NewTicket) (Ticket, error)
-	// Match waits until a match is found or ctx ends. It reports whether one was found.
+	// Match waits until a match is found, nobody is found in time, or ctx ends. It reports whether one was found.
 	Match(ctx context.Context, who Wish) (m Match, found bool, err error)
 
 	LogLevel() slog.Level
 	SetLogLevel(slog.Level)
-	// LogLines returns the lines of the log that are still there and whose number is larger than after, oldest first.
-	LogLines(after uint64) []LogLine
+	// LogLines returns the newest lines of the log, oldest first.
+	LogLines() []LogLine
 	// Ended returns the newest rooms that have ended, oldest first.
 	Ended() []Ending
 }
@@ -184,7 +184,7 @@ type Ticket struct {
 type Wish struct {
 	Name    string `json:"name,omitempty" doc:"the player's name in the game"`
 	Mode    string `json:"mode,omitempty" doc:"the mode of the match's room: players of one mode are matched with each other"`
-	Players int    `json:"players" api:"required" doc:"the players of the match"`
+	Players int    `json:"players,omitempty" doc:"the players of the match, at least 2; default 2"`
 }
 
 // Match is a match that was found.
@@ -207,10 +207,9 @@ type Log struct {
 
 // LogLine is a line of the log.
 type LogLine struct {
-	Number uint64    `json:"number" doc:"its number"`
-	Time   time.Time `json:"time" doc:"when it was written"`
-	Level  string    `json:"level" doc:"debug, info, warn or error"`
-	Text   string    `json:"text" doc:"the message and its values"`
+	Time  time.Time `json:"time" doc:"when it was written"`
+	Level string    `json:"level" doc:"debug, info, warn or error"`
+	Text  string    `json:"text" doc:"the message and its values"`
 }
 
 // Ending is the end of a room.
