@@ -64,6 +64,12 @@ type Kind struct {
 // Index returns the place of the kind in Schema.Kinds.
 func (k *Kind) Index() int { return k.index }
 
+// Cap returns the greatest number of entities of the kind.
+func (k *Kind) Cap() int { return k.rows }
+
+// Hidden returns the number of values in unexported fields, those of a Body included. They are state, and told to no one.
+func (k *Kind) Hidden() int { return len(k.hidden) }
+
 // The indexes of a Body's fields in Kind.Fields.
 const (
 	FieldX = iota

@@ -33,6 +33,9 @@ func (g Game) Prepare() (Game, error) {
 	return g, err
 }
 
+// Schema returns the schema of the game. It returns an error if the kinds or actions are invalid.
+func (g Game) Schema() (*Schema, error) { return newSchema(&g) }
+
 func newSchema(g *Game) (*Schema, error) {
 	if g.schema != nil {
 		return g.schema, nil

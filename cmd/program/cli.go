@@ -101,7 +101,7 @@ func newRoot(codecs []Codec) *cobra.Command {
 	})
 	root.SetHelpCommand(newHelp())
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpColumns)))
-	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newTicket(), newVersion())
+	root.AddCommand(newAccount(), newCompletion(), newDecode(codecs), newEncode(codecs), newImpair(), newServe(), newJoin(), newBots(), newReplay(), newSchema(), newTicket(), newVersion())
 	completeNoFiles(root)
 	return root
 }
