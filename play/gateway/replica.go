@@ -364,11 +364,13 @@ func (d *Replica) matters(e *replica.Entity) uint32 {
 	return replica.Own
 }
 
-// you says which entity is the player's own, again whenever that has changed.
+// you says which entity is the player's own, again whenever that has changed: once the client has its values, as it may look at
+// them at once.
 func (x *replicaStage) you(s *replicaSeat) {
 	d := x.d
-	you, ok := x.link(s, x.room.entityOf(s.player))
-	if !ok || s.known && you == s.you {
+	own := x.room.entityOf(s.player)
+	you, ok := x.link(s, own)
+	if !ok || s.known && you == s.you || !s.conn.Knows(x.entities[own]) {
 		return
 	}
 	d.buf = you.AppendTo(d.buf[:0])
