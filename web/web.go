@@ -57,27 +57,36 @@ type Page struct {
 
 // Listen starts a server at addr, host:port. With port 0 the system chooses the port.
 func Listen(addr string, c Config) (*Page, error) {
+	p := &Page{}
+	handler, stop := pages(c)
+	p.server.Handler, p.server.ConnState, p.server.ConnContext, p.server.IdleTimeout = handler, p.guard.watch, p.guard.context, idleTimeout
+	p.server.RegisterOnShutdown(stop)
+	if err := p.listen(addr, c.Log, "web"); err != nil {
+		stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// listen starts the server of a page that has its handler.
+func (p *Page) listen(addr string, log *slog.Logger, proto string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return fmt.Errorf("web: %w", err)
 	}
-	p := &Page{listener: l, done: make(chan struct{})}
-	handler, stop := pages(c)
-	p.server = http.Server{
-		Handler: handler, ConnState: p.guard.watch, ConnContext: p.guard.context, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
-		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	p.listener, p.done = l, make(chan struct{})
+	p.server.ReadTimeout, p.server.WriteTimeout, p.server.MaxHeaderBytes = readTimeout, writeTimeout, maxHeader
+	p.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn)
+	if log != nil {
+		p.server.ErrorLog = slog.NewLogLogger(log.With("proto", proto).Handler(), slog.LevelWarn)
 	}
-	if c.Log != nil {
-		p.server.ErrorLog = slog.NewLogLogger(c.Log.With("proto", "web").Handler(), slog.LevelWarn)
-	}
-	p.server.RegisterOnShutdown(stop)
 	go func() {
 		defer close(p.done)
 		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			p.err = err
 		}
 	}()
-	return p, nil
+	return nil
 }
 
 // Addr returns the address at which the server listens.

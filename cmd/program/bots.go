@@ -253,8 +253,10 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 }
 
 // arenaSchema is what the arena can tell.
-func arenaSchema() (*world.Schema, error) {
-	sim, err := world.New(arena.Game(), world.Config{})
+func arenaSchema() (*world.Schema, error) { return schemaOf(arena.Game()) }
+
+func schemaOf(g world.Game) (*world.Schema, error) {
+	sim, err := world.New(g, world.Config{})
 	if err != nil {
 		return nil, err
 	}

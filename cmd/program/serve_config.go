@@ -98,12 +98,12 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 func (f *serveFlags) check() error {
 	playable := false
 	for _, a := range []struct{ flag, addr string }{
-		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web},
+		{"replica", f.replica}, {"stamp", f.stamp}, {"relay", f.relay}, {"duplex", f.duplex}, {"realm", f.realm}, {"realm-time", f.realmTime}, {"web", f.web}, {"play", f.play.addr},
 	} {
 		if a.addr == "" { // for a page that would be any port of any address
 			return fmt.Errorf("--%s is empty; give an address, host:port, or off", a.flag)
 		}
-		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web"
+		playable = playable || a.addr != front.Off && a.flag != "realm-time" && a.flag != "web" && a.flag != "play"
 	}
 	switch {
 	case !playable:
@@ -127,7 +127,7 @@ func (f *serveFlags) check() error {
 	case math.IsNaN(f.sight) || math.IsInf(f.sight, 0):
 		return fmt.Errorf("--sight must be a number of cells, or below 0 for everything, not %v", f.sight)
 	}
-	return nil
+	return f.play.check()
 }
 
 func randomSeed() uint64 {

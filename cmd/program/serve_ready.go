@@ -89,7 +89,7 @@ func startTable(addrs []front.Addr, seed uint64, places []place) string {
 	fmt.Fprintf(&b, "parley serves the arena (seed %d)\n\n", seed)
 	for _, a := range addrs {
 		where := a.Addr.String()
-		if a.Name == "web" {
+		if a.Name == "web" || a.Name == "play" {
 			where = "http://" + where + "/"
 		}
 		fmt.Fprintf(&b, "  %-12s %s\n", a.Name, where)

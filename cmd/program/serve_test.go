@@ -168,7 +168,7 @@ func TestStrayVariablesAreNamed(t *testing.T) {
 func TestServerConfig(t *testing.T) {
 	base := serveFlags{
 		relayLobby: "open", realmProfile: "plain", keep: "off", mainAccounts: "on", data: t.TempDir(), tickRate: 20, maxPlayers: 10, maxRooms: 5, perAddress: 256,
-		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off,
+		replica: front.Off, stamp: front.Off, relay: front.Off, duplex: front.Off, realm: ":1", realmTime: ":2", web: front.Off, play: playFlags{addr: front.Off},
 	}
 	c, done, err := base.serverConfig(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -206,6 +206,8 @@ func TestServerConfig(t *testing.T) {
 		"--record":           func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
 		"--postgres":         func(f *serveFlags) { f.postgres = "nonsense" },
 		"--web is empty":     func(f *serveFlags) { f.web = "" },
+		"--play is empty":    func(f *serveFlags) { f.play.addr = "" },
+		"--play-origins":     func(f *serveFlags) { f.play.origins = "game.example" },
 		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
 		"dialects are off":   func(f *serveFlags) { f.realm, f.web = front.Off, ":80" },
 		"--hold":             func(f *serveFlags) { f.hold = -1 },
