@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/turns"
 )
 
@@ -62,6 +63,9 @@ type LoopConfig struct {
 	// Ended, if set, is called last on the loop's goroutine, after the carrier was closed,
 	// with the error that Err will return.
 	Ended func(err error)
+
+	// Door, if set, keeps the datagrams of banned addresses from the core, and counts them.
+	Door *bans.Door
 
 	// TurnDatagrams is how many datagrams are handled before the rest of the turn runs.
 	// Default 32.

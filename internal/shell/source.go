@@ -20,6 +20,19 @@ func Rand() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
+// Numbers returns what numbers the connections of a server in its log: next, or if that is nil a count from 1, for one goroutine at a
+// time.
+func Numbers(next func() uint64) func() uint64 {
+	if next != nil {
+		return next
+	}
+	var n uint64
+	return func() uint64 {
+		n++
+		return n
+	}
+}
+
 // Log returns the logger of a server or a client: each line has the dialect and the address. If l is nil, nothing is logged.
 func Log(l *slog.Logger, name, side string, addr netip.AddrPort) *slog.Logger {
 	if l == nil {

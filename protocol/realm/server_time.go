@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/udp"
 	"parley/protocol/realm/core"
@@ -26,7 +27,7 @@ type timeShell struct {
 
 // listenTime opens the time server at the address of the server: at the same port if it is
 // free, unless the configuration names another.
-func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, error) {
+func listenTime(local netip.AddrPort, c *Config, door *bans.Door, epoch time.Time) (*timeShell, error) {
 	addr := c.TimeAddr
 	if addr == "" {
 		addr = net.JoinHostPort(local.Addr().String(), strconv.Itoa(int(local.Port())))
@@ -48,7 +49,7 @@ func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, e
 		t.core.ServeAll(key)
 	}
 	// Each question is answered before the next is looked at.
-	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, TurnDatagrams: 1})
+	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, Door: door, TurnDatagrams: 1})
 	return t, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/bans"
 	"parley/internal/datagram"
 	"parley/internal/shell"
 	"parley/internal/udp"
@@ -28,6 +29,8 @@ type Server struct {
 	shell  *shell.Server
 	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
+	door   *bans.Door
+	number func() uint64
 	log    *slog.Logger
 	listen func() (datagram.Carrier, error) // for a further port
 
@@ -43,6 +46,7 @@ type ServerStats struct {
 	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
+	Banned     uint64           // datagrams of banned addresses, at all ports: see Config.Banned
 	Socket     core.SocketStats // of the first port
 	Loop       core.LoopStats   // of the first port
 }
@@ -78,6 +82,8 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s := &Server{
 		first:  carrier,
 		handle: handle,
+		door:   bans.NewDoor(c.Banned),
+		number: shell.Numbers(c.LogNumber),
 		log:    log,
 		listen: listen,
 		loops:  map[*core.Port]*datagram.Loop{},
@@ -89,7 +95,7 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 	s.mux.First().SetNumber(carrier.LocalAddr().Port())
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Flush: flush,
+		Name: "relay", Closed: ErrServerClosed, Events: func() { s.finishTurn(s.mux.First()) }, Lock: &s.mu, Door: s.door, Flush: flush,
 	})
 	return s
 }
@@ -123,7 +129,7 @@ func (s *Server) Stats() (st ServerStats) {
 		m := s.mux
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
-	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
+	st.Banned, st.Socket, st.Loop = s.door.Turned(), s.first.Stats(), s.shell.LoopStats()
 	return st
 }
 
@@ -150,9 +156,12 @@ func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", "peer", p.Addr(), "name", p.Name)
+			if p.LogNumber == 0 {
+				p.LogNumber = s.number()
+			}
+			s.log.Info("joined", "conn", p.LogNumber, "peer", p.Addr(), "name", p.Name)
 		case EventLeft:
-			s.log.Info("left", "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", "conn", p.LogNumber, "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(p, ev)
 	}

@@ -102,6 +102,15 @@ type Config struct {
 	// Dial use it; the core does not.
 	TLS *tls.Config
 
+	// Banned, at a server, reports whether an address is banned at the time now. What comes from a banned address is dropped and counted
+	// before anything else is done, and has no answer. Any goroutine may call it, for each datagram and each connection, so it must
+	// not block. Default: nobody is banned.
+	Banned func(now time.Time, from netip.Addr) bool
+
+	// LogNumber, at a server, numbers new connections: each line of the log about a connection has its number, as conn. Default:
+	// they are counted from 1.
+	LogNumber func() uint64
+
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 

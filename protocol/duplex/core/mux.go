@@ -99,6 +99,9 @@ type Conn struct {
 
 	// Owner is for the program's own use, such as its player.
 	Owner any
+
+	// LogNumber is the number that the connection has in the log: see Config.LogNumber.
+	LogNumber uint64
 }
 
 // member is embedded by a name that the users of a connection do not see.

@@ -59,6 +59,9 @@ type Conn struct {
 	// Owner is for the program's own use, such as its player.
 	Owner any
 
+	// LogNumber is the number that the connection has in the log.
+	LogNumber uint64
+
 	mux     *Mux
 	group   *Group // see Place; nil before
 	place   int    // in the group's list, or nowhere

@@ -26,6 +26,9 @@ type Peer struct {
 
 	end Endpoint
 
+	// LogNumber is the number that the peer has in the log: see Config.LogNumber. A game may set it before EventJoined.
+	LogNumber uint64
+
 	// Seat is the lobby's own data for the peer, and Value is the game's.
 	Seat, Value any
 	// Name is the lobby's name for the peer. In an open room with tickets, it is the name

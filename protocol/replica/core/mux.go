@@ -83,6 +83,9 @@ type Conn struct {
 	number   uint32 // of the clock
 	mux      *Mux
 	endpoint Endpoint
+
+	// LogNumber is the number that the connection has in the log: see Config.LogNumber.
+	LogNumber uint64
 }
 
 // NewMux returns the core of a server. The key makes its clocks unguessable.

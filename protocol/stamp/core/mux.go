@@ -68,6 +68,9 @@ type Conn struct {
 	number   uint32 // of the clock
 	mux      *Mux
 	endpoint Endpoint
+
+	// LogNumber is the number that the connection has in the log: see Config.LogNumber.
+	LogNumber uint64
 }
 
 // member is a roster.Member by a name that users of a Conn do not see.
