@@ -3,7 +3,6 @@ package bans
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -35,8 +34,9 @@ type Table struct {
 
 // stretch is a run of addresses with the same fate, which ends where the next one begins.
 type stretch struct {
-	from  point
-	until int64 // Unix nanoseconds up to which they are banned; 0 if they are not
+	from   point
+	banned bool
+	until  time.Time // zero: for ever
 }
 
 // point is an address as a number: one of IPv4 has lo alone.
@@ -45,9 +45,6 @@ type point struct{ hi, lo uint64 }
 func (p point) compare(q point) int {
 	return cmp.Or(cmp.Compare(p.hi, q.hi), cmp.Compare(p.lo, q.lo))
 }
-
-// forever is the end of a ban without an end.
-const forever = math.MaxInt64
 
 // NewTable returns the table of some bans. Prefixes that are not valid are left out. Of bans that hold the same address, the one
 // that ends last counts.
@@ -96,21 +93,18 @@ func (t *Table) Holds(now time.Time, addr netip.Addr) bool {
 	if lo == 0 {
 		return false
 	}
-	until := list[lo-1].until
-	return until != 0 && now.UnixNano() < until
+	s := &list[lo-1]
+	return s.banned && (s.until.IsZero() || now.Before(s.until))
 }
 
 // span is a prefix as its first and its last address.
 type span struct {
 	from, to point
-	until    int64
+	until    time.Time
 }
 
 func spanOf(p netip.Prefix, until time.Time) span {
-	s := span{until: forever}
-	if !until.IsZero() {
-		s.until = max(until.UnixNano(), 1)
-	}
+	s := span{until: until}
 	host := p.Addr().BitLen() - p.Bits()
 	if p.Addr().Is4() {
 		b := p.Addr().As4()
@@ -122,6 +116,14 @@ func spanOf(p netip.Prefix, until time.Time) span {
 	// Shifts by 64 and more give 0, so that these are the host's bits of each half.
 	s.to = point{s.from.hi | (1<<max(host-64, 0) - 1), s.from.lo | (1<<min(host, 64) - 1)}
 	return s
+}
+
+// later returns the later of two ends.
+func later(a, b time.Time) time.Time {
+	if b.IsZero() || !a.IsZero() && a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // next returns the address after p, and false if p is the last of all.
@@ -137,11 +139,11 @@ func flatten(list []span) (out []stretch) {
 	slices.SortFunc(list, func(a, b span) int { // a prefix comes before those that lie in it
 		return cmp.Or(a.from.compare(b.from), b.to.compare(a.to))
 	})
-	add := func(from point, until int64) {
-		if n := len(out); n > 0 && out[n-1].from == from {
-			out[n-1].until = until
+	add := func(s stretch) {
+		if n := len(out); n > 0 && out[n-1].from == s.from {
+			out[n-1] = s
 		} else {
-			out = append(out, stretch{from, until})
+			out = append(out, s)
 		}
 	}
 	var open []span // those that hold the place that we have come to, the innermost last; each with the end of the latest of all
@@ -152,9 +154,9 @@ func flatten(list []span) (out []stretch) {
 		switch {
 		case !ok:
 		case len(open) > 0:
-			add(from, open[len(open)-1].until)
+			add(stretch{from, true, open[len(open)-1].until})
 		default:
-			add(from, 0)
+			add(stretch{from: from})
 		}
 	}
 	for _, s := range list {
@@ -162,9 +164,9 @@ func flatten(list []span) (out []stretch) {
 			shut()
 		}
 		if len(open) > 0 {
-			s.until = max(s.until, open[len(open)-1].until)
+			s.until = later(s.until, open[len(open)-1].until)
 		}
-		add(s.from, s.until)
+		add(stretch{s.from, true, s.until})
 		open = append(open, s)
 	}
 	for len(open) > 0 {

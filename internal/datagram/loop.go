@@ -111,6 +111,7 @@ type LoopStats struct {
 	Commands    uint64 // commands that were run
 	QueueFull   uint64 // commands that Post refused
 	StuckTimers uint64 // turns delayed because the core kept asking for a past time
+	Banned      uint64 // datagrams of banned addresses, which the core was not given
 }
 
 type loopCounters struct {
@@ -202,5 +203,6 @@ func (l *Loop) Stats() LoopStats {
 		Commands:    l.counts.commands.Load(),
 		QueueFull:   l.counts.queueFull.Load(),
 		StuckTimers: l.counts.stuckTimers.Load(),
+		Banned:      l.config.Door.Turned(),
 	}
 }

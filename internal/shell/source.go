@@ -20,17 +20,12 @@ func Rand() *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed))
 }
 
-// Numbers returns what numbers the connections of a server in its log: next, or if that is nil a count from 1, for one goroutine at a
-// time.
-func Numbers(next func() uint64) func() uint64 {
-	if next != nil {
-		return next
+// Number returns the number of a connection for a line of the log, as conn. A line about a connection without a number has none.
+func Number(n uint64) slog.Attr {
+	if n == 0 {
+		return slog.Attr{} // which handlers leave out
 	}
-	var n uint64
-	return func() uint64 {
-		n++
-		return n
-	}
+	return slog.Uint64("conn", n)
 }
 
 // Log returns the logger of a server or a client: each line has the dialect and the address. If l is nil, nothing is logged.

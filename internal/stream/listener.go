@@ -49,7 +49,7 @@ type Stats struct {
 	BadShake   uint64 // closed because their handshake failed or took too long
 	Hasty      uint64 // closed because their host or network began too many handshakes
 	Crowded    uint64 // closed because too many had not entered: from their host, from its network, or in all
-	Banned     uint64 // closed because their address was banned
+	Banned     uint64 // closed because their address was banned; also the bytes that came over one that was open then, by pieces
 	AcceptErrs uint64 // times that accepting failed and was tried again
 }
 
@@ -61,7 +61,7 @@ type Listener struct {
 
 	handshakes *handshakes // nil: plain TCP
 
-	accepted, opened, badShake, hasty, crowded, banned, acceptErrs atomic.Uint64
+	accepted, opened, badShake, hasty, crowded, acceptErrs atomic.Uint64
 }
 
 // Listen listens on addr, written host:port.
@@ -110,7 +110,7 @@ func (l *Listener) Addr() netip.AddrPort {
 // Stats returns the counters as they are now.
 func (l *Listener) Stats() Stats {
 	return Stats{Accepted: l.accepted.Load(), Opened: l.opened.Load(), BadShake: l.badShake.Load(), Hasty: l.hasty.Load(), Crowded: l.crowded.Load(),
-		Banned: l.banned.Load(), AcceptErrs: l.acceptErrs.Load()}
+		Banned: l.door.Turned(), AcceptErrs: l.acceptErrs.Load()}
 }
 
 // Stop stops accepting. Connections go on.
@@ -133,7 +133,6 @@ func (l *Listener) accept() {
 			pause = firstPause
 			l.accepted.Add(1)
 			if tcp := socket.(*net.TCPConn); l.turnsAway(tcp) {
-				l.banned.Add(1)
 				tcp.SetLinger(0) // so that the system keeps nothing of it
 				tcp.Close()
 			} else {

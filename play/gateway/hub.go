@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,9 @@ type Config struct {
 
 	// Record, if set, receives the recording of all inputs of the main room.
 	Record io.Writer
+
+	// Banned reports whether an address is banned. Any goroutine may call it, and it must not block. Default: none is.
+	Banned func(now time.Time, from netip.Addr) bool
 
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
@@ -123,6 +127,7 @@ type Hub struct {
 	epoch    time.Time   // from which ticks are counted
 	players  int         // of all rooms
 
+	conns   atomic.Uint64 // connections so far, of all dialects
 	playing atomic.Uint64 // the goroutine that runs code of the game for the hub itself; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
 
@@ -154,6 +159,9 @@ func New(c Config) (*Hub, error) {
 		epoch: time.Now(),
 	}
 	h.visits = []func(){h.publish}
+	if h.cfg.Banned == nil {
+		h.cfg.Banned = func(time.Time, netip.Addr) bool { return false }
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -224,6 +232,14 @@ func (h *Hub) Add(d Dialect) {
 	if r, ok := d.(interface{ refill() }); ok {
 		h.refills = append(h.refills, r.refill)
 	}
+}
+
+// number gives a connection its number in the log, if it has none yet. All dialects share one count.
+func (h *Hub) number(n *uint64) uint64 {
+	if *n == 0 {
+		*n = h.conns.Add(1)
+	}
+	return *n
 }
 
 // rouse has the hub look around soon.

@@ -86,19 +86,22 @@ func (r *Room) Kick(id world.PlayerID, why string) bool {
 	if p == nil {
 		return false
 	}
-	why = cmp.Or(why, "kicked")
-	r.do(func() {
-		if r.players[id] != p || r.state == roomEnded {
-			return
-		}
-		r.sim.Kick(id, []byte(why))
-		if p.seat == nil {
-			r.remove(p)
-		} else {
-			p.seat.kicked = errors.New(why)
-		}
-	})
+	r.do(func() { r.kick(p, errors.New(cmp.Or(why, "kicked"))) })
 	return true
+}
+
+// kick removes a player who is still there. One with a connection is told why, and leaves with it.
+func (r *Room) kick(p *Player, why error) {
+	if r.players[p.ID] != p || r.state == roomEnded {
+		return
+	}
+	r.sim.Kick(p.ID, []byte(why.Error()))
+	r.logPlayer("kicked", p, "reason", why.Error())
+	if p.seat == nil {
+		r.remove(p)
+	} else {
+		p.seat.kicked = why
+	}
 }
 
 // Players returns the players of the room, in the order of their IDs. Call it in Do.

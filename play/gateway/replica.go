@@ -75,7 +75,7 @@ type ReplicaConfig struct {
 // NewReplica starts to serve the world over replica.
 func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 	d := newReplica(h)
-	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Log: c.Log}, d.handle)
+	server, err := replica.Listen(c.Addr, replica.Config{MaxConns: 2 * h.cfg.MaxPlayers, EnterWithin: 10 * time.Second, Banned: h.cfg.Banned, Log: c.Log}, d.handle)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func NewReplica(h *Hub, c ReplicaConfig) (*Replica, error) {
 
 // newReplica returns the dialect without a server.
 func newReplica(h *Hub) *Replica {
-	d := &Replica{service: service{hub: h, name: "replica", inbox: inbox{knock: h.knock}}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
+	d := &Replica{service: service{hub: h, name: "replica", carrier: "udp", inbox: inbox{knock: h.knock}}, seats: map[*replica.Conn]*replicaSeat{}, spare: map[uint16][]*replica.Entity{}}
 	d.urgency = d.matters
 	return d
 }
@@ -142,7 +142,7 @@ func (d *Replica) handle(c *replica.Conn, ev replica.Event) {
 	switch ev.Kind {
 	case replica.EventConnected:
 		s := &replicaSeat{conn: c}
-		s.dialect, s.own, s.from = d, s, c.Peer().Addr()
+		s.connect(d, s, c.Peer(), d.hub.number(&c.LogNumber))
 		d.seats[c] = s
 	case replica.EventClosed:
 		if s := d.seats[c]; s != nil {
@@ -353,6 +353,7 @@ func (x *replicaStage) tell(s *replicaSeat) {
 	}
 	s.conn.ReplicateBy(replicaBudget, d.urgency)
 	s.estimate = s.conn.Path()
+	s.estimate.RTT = s.conn.RTT()
 }
 
 // matters returns how urgent an entity is to the player who is being told, if its path does not take all: the own one comes

@@ -163,7 +163,7 @@ func newSlowRelay(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 }
 
 func newRelayCore(now time.Time, seed uint64, h *Hub, w *kit.SlowWorld) *slowRelayServer {
-	d := &Relay{service: newService(h, "relay", plainSize), seats: map[*relay.Peer]*relaySeat{}}
+	d := &Relay{service: newService(h, "relay", "udp", plainSize), seats: map[*relay.Peer]*relaySeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &relaycore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -266,7 +266,7 @@ type slowStampServer struct {
 
 func newSlowStamp(now time.Time, seed uint64, w *kit.SlowWorld) kit.SlowServer {
 	h := slowHub(w)
-	d := &Stamp{service: newService(h, "stamp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
+	d := &Stamp{service: newService(h, "stamp", "udp", plainSize), seats: map[*stamp.Conn]*stampSeat{}}
 	d.loop = func(fn func()) error { fn(); return nil }
 	h.Add(d)
 	shared := &stampcore.Shared{Rand: rand.New(rand.NewPCG(seed, 1))}

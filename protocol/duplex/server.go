@@ -31,8 +31,6 @@ type Server struct {
 	shell  *shell.Server
 	mains  stream.Carrier
 	handle func(c *Conn, ev Event)
-	door   *bans.Door
-	number func() uint64
 	log    *slog.Logger
 
 	streams int // owned by the loop: open mains, which may outlast their connections
@@ -45,7 +43,6 @@ type ServerStats struct {
 	Mux     core.MuxStats    // the fate of datagrams and of mains
 	Traffic core.Stats       // of all connections, ended ones included
 	Streams core.StreamStats // mains before the protocol begins
-	Banned  uint64           // datagrams, connections and bytes of banned addresses: see Config.Banned
 	Socket  core.SocketStats
 	Loop    core.LoopStats
 }
@@ -103,15 +100,13 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 		// ChaCha8 lets nobody who sees tokens know others.
 		mux:    core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key),
 		handle: handle,
-		door:   bans.NewDoor(c.Banned),
-		number: shell.Numbers(c.LogNumber),
 		log:    shell.Log(c.Log, "duplex", "local", socket.LocalAddr()),
 	}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.mains = carry(listener, stream.Config{
-		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: s.door, Log: s.log,
+		TLS: c.TLS, HandshakeTime: s.mux.JoinTimeout(), Linger: drainWait, Door: bans.NewDoor(c.Banned), Log: s.log,
 		Waiting: admission.PorchConfig{Host: c.WaitingPerAddress, Network: 8 * c.WaitingPerAddress, Total: min(c.WaitingPerAddress, 0)},
 	})
 	s.mux.SetHooks(core.Hooks{
@@ -123,7 +118,7 @@ func serve(listener net.Listener, carry func(net.Listener, stream.Config) stream
 	})
 	s.log.Info("listening", "main", listener.Addr())
 	s.shell = shell.Serve(socket, shellCore{s.mux, s}, shell.ServerConfig{
-		Name: "duplex", Closed: ErrServerClosed, Events: s.turn, Door: s.door,
+		Name: "duplex", Closed: ErrServerClosed, Events: s.turn, Door: bans.NewDoor(c.Banned),
 	})
 	s.mains.Start(socket.Wake)
 	return s
@@ -167,7 +162,7 @@ func (s *Server) NewScene() *Scene { return s.mux.NewScene() }
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Conns, st.Mux, st.Traffic = s.mux.Len(), s.mux.Stats(), s.mux.Traffic() })
 	st.Streams = s.mains.Stats()
-	st.Banned, st.Socket, st.Loop = s.door.Turned(), s.shell.Carrier().Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st
 }
 

@@ -29,8 +29,6 @@ type Server struct {
 	mux         *core.Mux
 	accounts    Accounts
 	handle      func(c *Conn, ev Event)
-	door        *bans.Door
-	number      func() uint64
 	log         *slog.Logger
 	streams     stream.Carrier
 	shell       *shell.Server
@@ -47,7 +45,6 @@ type ServerStats struct {
 	Traffic core.Stats       // of all connections, ended ones included
 	Streams core.StreamStats // connections before the protocol begins
 	Time    core.TimeStats   // of the time server
-	Banned  uint64           // connections, bytes and questions to the time server, of banned addresses: see Config.Banned
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine.
@@ -70,7 +67,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	if err != nil {
 		return nil, fmt.Errorf("realm: %w", err)
 	}
-	s := &Server{accounts: c.Accounts, handle: handle, door: bans.NewDoor(c.Banned), number: shell.Numbers(c.LogNumber), fingerprint: fingerprint}
+	s := &Server{accounts: c.Accounts, handle: handle, fingerprint: fingerprint}
 	local := socket.Addr().(*net.TCPAddr).AddrPort()
 	s.log = shell.Log(c.Log, "realm", "local", local)
 	if handle == nil {
@@ -82,7 +79,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	}
 	now := time.Now()
 	if !c.NoTime {
-		if s.times, err = listenTime(local, &c, s.door, now); err != nil {
+		if s.times, err = listenTime(local, &c, now); err != nil {
 			socket.Close()
 			return nil, fmt.Errorf("realm: %w", err)
 		}
@@ -104,7 +101,7 @@ func listen(addr string, carry func(net.Listener, stream.Config) stream.Carrier,
 	filled := s.mux.Config()
 	s.streams = carry(socket, stream.Config{
 		TLS: secured, HandshakeTime: filled.VersionWithin, Linger: filled.Linger, Waiting: c.porch(filled.MaxWaiting),
-		Door: s.door, Log: s.log,
+		Door: bans.NewDoor(c.Banned), Log: s.log,
 	})
 	s.log.Info("listening", "fingerprint", fingerprint)
 	carrier := datagram.NewSilent(local, netip.AddrPort{})
@@ -188,7 +185,7 @@ func (s *Server) Mux() *core.Mux { return s.mux }
 // takes to visit each connection.
 func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() { st.Mux, st.Traffic = s.mux.Stats(), s.mux.Traffic() })
-	st.Streams, st.Banned = s.streams.Stats(), s.door.Turned()
+	st.Streams = s.streams.Stats()
 	if s.times != nil {
 		st.Time = s.times.stats()
 	}
@@ -249,7 +246,7 @@ func (s *Server) events() {
 			s.login(c, ev.Question)
 			continue
 		case ev.Kind == EventClosed:
-			s.log.Info("disconnected", "conn", c.LogNumber, "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "exit", ev.Close.Exit, "text", ev.Close.Text)
 			s.linkOf(c).Finish()
 		}
 		s.handle(c, ev)
@@ -307,8 +304,7 @@ func (s *intake) Opened(now time.Time, to stream.Stream) stream.Receiver {
 	s.open++
 	l := &link{Stream: to, server: (*Server)(s), conn: s.mux.Accept(now, to.Peer(), to.Born())}
 	s.mux.SetLink(l.conn, l)
-	l.conn.LogNumber = s.number()
-	s.log.Debug("connected", "conn", l.conn.LogNumber, "peer", to.Peer())
+	s.log.Debug("connected", "peer", to.Peer())
 	if s.times != nil {
 		s.times.enter(to.Peer().Addr())
 	}

@@ -27,7 +27,7 @@ type timeShell struct {
 
 // listenTime opens the time server at the address of the server: at the same port if it is
 // free, unless the configuration names another.
-func listenTime(local netip.AddrPort, c *Config, door *bans.Door, epoch time.Time) (*timeShell, error) {
+func listenTime(local netip.AddrPort, c *Config, epoch time.Time) (*timeShell, error) {
 	addr := c.TimeAddr
 	if addr == "" {
 		addr = net.JoinHostPort(local.Addr().String(), strconv.Itoa(int(local.Port())))
@@ -49,7 +49,7 @@ func listenTime(local netip.AddrPort, c *Config, door *bans.Door, epoch time.Tim
 		t.core.ServeAll(key)
 	}
 	// Each question is answered before the next is looked at.
-	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, Door: door, TurnDatagrams: 1})
+	t.loop = datagram.StartLoop(socket, lateStamps{t.core}, datagram.LoopConfig{AfterTurn: t.afterTurn, Door: bans.NewDoor(c.Banned), TurnDatagrams: 1})
 	return t, nil
 }
 
@@ -95,5 +95,7 @@ func (t *timeShell) afterTurn(time.Time) {
 func (t *timeShell) stats() core.TimeStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.last
+	st := t.last
+	st.Banned = t.loop.Stats().Banned
+	return st
 }

@@ -15,7 +15,7 @@ import (
 // know who is asking, is none of the delay that the client measures.
 func TestTheWindowClientsClockIsNotLate(t *testing.T) {
 	epoch := time.Now()
-	s, err := listenTime(netip.MustParseAddrPort("127.0.0.1:0"), &Config{TimeAddr: "127.0.0.1:0"}, nil, epoch)
+	s, err := listenTime(netip.MustParseAddrPort("127.0.0.1:0"), &Config{TimeAddr: "127.0.0.1:0"}, epoch)
 	if err != nil {
 		t.Fatal(err)
 	}

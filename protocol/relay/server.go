@@ -30,7 +30,6 @@ type Server struct {
 	first  datagram.Carrier // of the first port; a loop may need it before shell is set
 	handle func(p *Peer, ev Event)
 	door   *bans.Door
-	number func() uint64
 	log    *slog.Logger
 	listen func() (datagram.Carrier, error) // for a further port
 
@@ -46,9 +45,8 @@ type ServerStats struct {
 	Mux        core.MuxStats
 	Traffic    Stats            // of all peers, ended ones included
 	RoundTrips core.Times       // of all peers
-	Banned     uint64           // datagrams of banned addresses, at all ports: see Config.Banned
 	Socket     core.SocketStats // of the first port
-	Loop       core.LoopStats   // of the first port
+	Loop       core.LoopStats   // of the first port; Banned of all ports
 }
 
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
@@ -83,7 +81,6 @@ func serve(carrier datagram.Carrier, listen func() (datagram.Carrier, error), c 
 		first:  carrier,
 		handle: handle,
 		door:   bans.NewDoor(c.Banned),
-		number: shell.Numbers(c.LogNumber),
 		log:    log,
 		listen: listen,
 		loops:  map[*core.Port]*datagram.Loop{},
@@ -129,7 +126,8 @@ func (s *Server) Stats() (st ServerStats) {
 		m := s.mux
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = m.Len(), m.Stats(), m.Traffic(), m.RoundTrips()
 	})
-	st.Banned, st.Socket, st.Loop = s.door.Turned(), s.first.Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.first.Stats(), s.shell.LoopStats()
+	st.Loop.Banned = s.door.Turned()
 	return st
 }
 
@@ -156,12 +154,9 @@ func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			if p.LogNumber == 0 {
-				p.LogNumber = s.number()
-			}
-			s.log.Info("joined", "conn", p.LogNumber, "peer", p.Addr(), "name", p.Name)
+			s.log.Info("joined", shell.Number(p.LogNumber), "peer", p.Addr(), "name", p.Name)
 		case EventLeft:
-			s.log.Info("left", "conn", p.LogNumber, "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", shell.Number(p.LogNumber), "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(p, ev)
 	}

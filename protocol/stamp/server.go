@@ -28,8 +28,6 @@ type Server struct {
 	mux    *core.Mux
 	shell  *shell.Server
 	handle func(c *Conn, ev Event)
-	door   *bans.Door
-	number func() uint64
 	log    *slog.Logger
 }
 
@@ -39,7 +37,6 @@ type ServerStats struct {
 	Mux        core.MuxStats // the fates of connections, and of datagrams without one
 	Traffic    Stats         // of all connections, ended ones included
 	RoundTrips core.Times    // of all connections
-	Banned     uint64        // datagrams of banned addresses: see Config.Banned
 	Socket     core.SocketStats
 	Loop       core.LoopStats
 }
@@ -62,13 +59,13 @@ func serve(carrier datagram.Carrier, c Config, handle func(*Conn, Event)) *Serve
 	var key core.Key
 	cryptorand.Read(key[:])
 	log, flush := shell.ServerLog(c.Log, "stamp", carrier.LocalAddr())
-	s := &Server{mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, door: bans.NewDoor(c.Banned), number: shell.Numbers(c.LogNumber), log: log}
+	s := &Server{mux: core.NewMux(time.Now(), c, &core.Shared{Rand: shell.Rand()}, key), handle: handle, log: log}
 	if handle == nil {
 		s.handle = func(*Conn, Event) {}
 	}
 	s.log.Info("listening")
 	s.shell = shell.Serve(carrier, s.mux, shell.ServerConfig{
-		Name: "stamp", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Door: s.door, Flush: flush,
+		Name: "stamp", Closed: ErrServerClosed, Events: s.events, Quiet: s.mux.Quiet, Door: bans.NewDoor(c.Banned), Flush: flush,
 	})
 	return s
 }
@@ -91,7 +88,7 @@ func (s *Server) Stats() (st ServerStats) {
 	s.shell.Look(func() {
 		st.Conns, st.Mux, st.Traffic, st.RoundTrips = s.mux.Len(), s.mux.Stats(), s.mux.Traffic(), s.mux.RoundTrips()
 	})
-	st.Banned, st.Socket, st.Loop = s.door.Turned(), s.shell.Carrier().Stats(), s.shell.LoopStats()
+	st.Socket, st.Loop = s.shell.Carrier().Stats(), s.shell.LoopStats()
 	return st
 }
 
@@ -112,13 +109,12 @@ func (s *Server) Done() <-chan struct{} { return s.shell.Done() }
 // events hands the events of a turn to the handler.
 func (s *Server) events() {
 	for c, ev, ok := s.mux.PollEvent(); ok; c, ev, ok = s.mux.PollEvent() {
-		switch ev.Kind {
-		case EventConnected:
-			c.LogNumber = s.number()
-			s.log.Info("connected", "conn", c.LogNumber, "peer", c.Peer())
-		case EventClosed:
-			s.log.Info("disconnected", "conn", c.LogNumber, "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+		if ev.Kind == EventClosed {
+			s.log.Info("disconnected", shell.Number(c.LogNumber), "peer", c.Peer(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(c, ev)
+		if ev.Kind == EventConnected { // by now it may have a number
+			s.log.Info("connected", shell.Number(c.LogNumber), "peer", c.Peer())
+		}
 	}
 }

@@ -107,10 +107,6 @@ type Config struct {
 	// not block. Default: nobody is banned.
 	Banned func(now time.Time, from netip.Addr) bool
 
-	// LogNumber, at a server, numbers new connections: each line of the log about a connection has its number, as conn. Default:
-	// they are counted from 1.
-	LogNumber func() uint64
-
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 

@@ -100,7 +100,7 @@ type Conn struct {
 	// Owner is for the program's own use, such as its player.
 	Owner any
 
-	// LogNumber is the number that the connection has in the log: see Config.LogNumber.
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
 	LogNumber uint64
 }
 

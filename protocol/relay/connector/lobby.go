@@ -109,7 +109,7 @@ func NewLobby(c Config, key core.Key) *Lobby {
 // serverConfig is that of a relay server with this lobby.
 func (l *Lobby) serverConfig() core.Config {
 	c := l.cfg
-	return core.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Banned: c.Banned, LogNumber: c.LogNumber, Log: c.Log}
+	return core.Config{Lobby: l, MaxPeers: c.maxPeers(), FirstPort: c.FirstPort, LastPort: c.LastPort, Banned: c.Banned, Log: c.Log}
 }
 
 // Games returns the number of games, including those that wait for their last messages to be confirmed.

@@ -59,7 +59,7 @@ func (s *Server) Addr() netip.AddrPort { return s.relay.Addr() }
 // Stats returns the counters. It works after Close, too.
 func (s *Server) Stats() (st ServerStats) {
 	r := s.relay.Stats()
-	st = ServerStats{Peers: r.Conns, Mux: r.Mux, Traffic: r.Traffic, RoundTrips: r.RoundTrips, Banned: r.Banned}
+	st = ServerStats{Peers: r.Conns, Mux: r.Mux, Traffic: r.Traffic, RoundTrips: r.RoundTrips, Banned: r.Loop.Banned}
 	s.relay.View(func() { st.Games, st.Players, st.Lobby = s.lobby.Games(), s.lobby.Players(), s.lobby.Stats() })
 	return st
 }

@@ -26,7 +26,7 @@ type Peer struct {
 
 	end Endpoint
 
-	// LogNumber is the number that the peer has in the log: see Config.LogNumber. A game may set it before EventJoined.
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
 	LogNumber uint64
 
 	// Seat is the lobby's own data for the peer, and Value is the game's.

@@ -69,7 +69,7 @@ type Conn struct {
 	mux      *Mux
 	endpoint Endpoint
 
-	// LogNumber is the number that the connection has in the log: see Config.LogNumber.
+	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
 	LogNumber uint64
 }
 
