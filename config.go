@@ -45,7 +45,8 @@ type Config struct {
 	// ":9999" (TCP) and ":9998" (UDP). Realm needs Accounts.
 	Replica, Stamp, Relay, Duplex, Realm, RealmTime string
 
-	// DataDir is the folder for accounts, realm's certificate, used tickets and kept rooms. It is created when needed. Default "parley-data".
+	// DataDir is the folder for accounts, realm's certificate, used tickets, bans and kept rooms. It is created when needed, and is for one
+	// server at a time. Default "parley-data".
 	DataDir string
 
 	// Accounts opens the store of realm's accounts. Start calls it with DataDir, and the server closes the store. sqlite.OpenIn

@@ -32,8 +32,8 @@ var families = []family{
 	{"parley_rooms", gauge, "state", "Rooms now. asleep: nobody is there, so the room has no ticks and costs memory only. At --max-rooms no more rooms can be opened. If asleep grows, give rooms a shorter idle time.", []from{
 		{"World.AwakeRooms", "awake"}, {"World.Rooms - World.AwakeRooms", "asleep"},
 	}},
-	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. no_session: the player was away for longer than --hold, or the server was restarted without --keep. unwritten: the data folder cannot be written; check the disk.", []from{
-		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Numberless", "numberless"},
+	{"parley_entries_refused_total", counter, "reason", "Players who were refused. behind: the game was behind the clock; add CPU or lower --max-players. crowded: one address holds or takes too many seats; see --per-address. banned: the address was banned while the player came in. numberless: the game has too many entities. The reasons with ticket: check the program that issues tickets; many bad_ticket and used_ticket can be an attack. other_room: the room is not there; a ticket may be for another server. no_session: the player was away for longer than --hold, or the server was restarted without --keep. unwritten: the data folder cannot be written; check the disk.", []from{
+		{"World.Shed", "behind"}, {"World.Crowded", "crowded"}, {"World.Banned", "banned"}, {"World.Numberless", "numberless"},
 		{"World.Gate.None", "no_ticket"}, {"World.Gate.Bad", "bad_ticket"}, {"World.Gate.Unlooked", "bad_ticket_unanswered"}, {"World.Gate.Expired", "expired_ticket"},
 		{"World.Gate.OtherRoom", "other_room"}, {"World.Gate.NoSession", "no_session"}, {"World.Gate.Used", "used_ticket"}, {"World.Gate.Unkept", "unwritten"},
 	}},
@@ -127,6 +127,11 @@ var families = []family{
 		{"Connector.Mux.Refused", "in refused"}, {"Connector.Mux.Full", "in full"}, {"Connector.Mux.Ignored", "in removed"}, {"Connector.Mux.Malformed", "in malformed"}, {"Connector.Mux.Strangers", "in ignored"}, {"Connector.Mux.Answered", "out answer"}, {"Connector.Mux.Unanswered", "out unsent"},
 		{"Duplex.Mux.Malformed", "in malformed"}, {"Duplex.Mux.Strangers", "in ignored"}, {"Duplex.Mux.Bound", "in feed_bound"}, {"Duplex.Mux.Kept", "in feed_kept"}, {"Duplex.Mux.NoPlayer", "in no_player"}, {"Duplex.Mux.WrongToken", "in wrong_token"}, {"Duplex.Mux.Ignored", "in wrong_token_unlooked"}, {"Duplex.Mux.InitsRefused", "in refused"},
 		{"Realm.Time.Bursts", "in time_burst"}, {"Realm.Time.Exchanges", "in time_exchange"}, {"Realm.Time.Strangers", "in ignored"}, {"Realm.Time.Limited", "in limited"}, {"Realm.Time.Running", "in time_running"}, {"Realm.Time.Malformed", "in malformed"}, {"Realm.Time.Out", "out time"},
+	}},
+
+	{"parley_bans", gauge, "", "Banned addresses and networks. At 10,000 no more can be banned: lift some, or ban larger networks.", []from{{"Bans", ""}}},
+	{"parley_banned_total", counter, "dialect carrier", "What was dropped because it came from a banned address: datagrams, connections, and pieces of connections that were open when their address was banned. It costs next to nothing, and nothing is answered. If it fills the network, ask the provider to drop it.", []from{
+		{"*.Loop.Banned", "udp"}, {"Connector.Banned", "udp"}, {"Realm.Time.Banned", "udp"}, {"*.Streams.Banned", "tcp"},
 	}},
 
 	// Packets of connections.
