@@ -34,13 +34,17 @@ func (h *Hub) EvictAddress(reason string, holds func(netip.Addr) bool) {
 	for _, r := range h.rooms {
 		r.do(func() {
 			r.evict(banned(reason), func(p *Player) bool { return p.Addr.IsValid() && holds(p.Addr.Addr()) })
+			if r.state == roomEnded {
+				return
+			}
 			for _, side := range r.sides {
 				if side == nil {
 					continue
 				}
-				for _, s := range side.seats {
+				for _, s := range slices.Clone(side.seats) {
 					if s.player == nil && s.kicked == nil && s.from.IsValid() && holds(s.from) {
-						s.kicked = banned(reason)
+						r.banish(s, banned(reason))
+						r.unseat(s)
 					}
 				}
 			}
@@ -63,10 +67,27 @@ func (r *Room) evict(why banned, match func(*Player) bool) {
 		return
 	}
 	for _, p := range r.Players() {
-		if match(p) && !p.kicked() {
-			r.kick(p, why)
+		if !match(p) {
+			continue
 		}
+		r.sim.Kick(p.ID, []byte(why.Error()))
+		r.logPlayer("kicked", p, "reason", why.Error())
+		if s := p.seat; s != nil {
+			r.banish(s, why)
+			p.seat, p.from, p.counted = nil, s.from, s.counted
+			s.counted = false
+			r.unseat(s)
+		}
+		r.remove(p)
 	}
+}
+
+// banish takes the seat of somebody who is banned out of the room. Its connection is told with the next visit. The player does not
+// wait for the end of the connection, as a kicked one does: nothing that its client confirms is heard any more.
+func (r *Room) banish(s *Seat, why banned) {
+	r.vacate(s)
+	s.left, s.kicked = true, why
+	r.hub.refused = append(r.hub.refused, s)
 }
 
 // leaveOthers has an account leave the other rooms in which it is away: it is in one place.

@@ -117,7 +117,7 @@ func (r *Room) giveUp() {
 // still.
 func (h *Hub) dismiss() {
 	for i, s := range h.refused {
-		if !s.left || s.kicked == errResumed {
+		if _, isBanned := s.kicked.(banned); !s.left || isBanned || s.kicked == errResumed {
 			s.own.refuse(s.kicked)
 		}
 		h.refused[i] = nil
