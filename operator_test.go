@@ -15,6 +15,7 @@ import (
 
 	"parley"
 	"parley/arena"
+	"parley/internal/patient"
 	"parley/play/player"
 	"parley/test/field"
 )
@@ -292,7 +293,7 @@ func TestABanRemovesThePlayersOfAnAddress(t *testing.T) {
 		}()
 		s.Within(t, d+" turns it away", func() bool { return bannedBy(s)[d] > before[d] })
 		cancel()
-		<-turned
+		patient.Value(turned)
 	}
 	if err := s.Unban(parley.Ban{Prefix: netip.PrefixFrom(here, 31)}); err != nil {
 		t.Fatal(err)
