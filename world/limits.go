@@ -151,6 +151,9 @@ const (
 	// that has been silent longest is forgotten: each start of a server is another.
 	maxNodes = 256
 
+	// MaxResult bounds the result of World.End, in bytes. Each state of history and each snapshot has it.
+	MaxResult = 1024
+
 	// maxLabelBytes bounds Game.Version and Config.Mode. Mode is told to clients with a size of one byte.
 	maxLabelBytes = 255
 

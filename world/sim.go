@@ -101,6 +101,11 @@ type Sim struct {
 	spectators rule // for viewer 0
 	events     []Event
 
+	watched   bool   // facts are gathered
+	concluded bool   // nothing is submitted any more: all ticks are final
+	facts     []Fact // of the last Advance
+	lastFact  FactPlace
+
 	log       ledger
 	roll      roll
 	recorder  *recorder

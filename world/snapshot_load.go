@@ -205,6 +205,11 @@ func (w *World) read(r *reading, next uint64) bool {
 			return false
 		}
 	}
+	if r.more() {
+		if w.ending = (ending{r.upTo(next), r.text()}); w.ending.at == 0 || fitText(w.ending.result, MaxResult) != w.ending.result {
+			return false
+		}
+	}
 	return r.done()
 }
 
@@ -268,10 +273,15 @@ func (s *Sim) readKept(r *reading, chunks, pasts, ticks int) (hash uint64, ok bo
 	s.now = r.upTo(1 << 62)
 	s.earliest = s.now
 	s.log.epoch, s.log.due = r.v(), r.i()
-	flags := r.upTo(3)
+	flags := r.upTo(7)
 	s.log.ended = flags&1 != 0
 	if flags&2 != 0 == (pasts == 0) || pasts > 0 && r.int(maxShown) != pasts {
 		return 0, false
+	}
+	if flags&4 != 0 {
+		if s.lastFact = (FactPlace{r.v(), uint32(r.upTo(1<<32 - 1))}); s.lastFact.Index == 0 || s.lastFact.Tick >= s.now {
+			return 0, false
+		}
 	}
 	last := r.player()
 	s.world.setUp = uint32(r.upTo(1<<16 - 1))
@@ -326,17 +336,35 @@ func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
 func (s *Sim) readInputs(tick uint64, r *reading) bool {
 	var list []params
 	for r.more() && tick >= s.floor {
-		in := Input{Kind: InputKind(r.u8()), Tick: tick}
-		if in.Kind < Join || in.Kind > Back {
+		kind := r.u8()
+		if ItemKind(kind) == ItemChat || ItemKind(kind) == ItemSay {
+			if !s.history.at(tick).readWord(r, ItemKind(kind)) {
+				return false
+			}
+			continue
+		}
+		in := Input{Kind: InputKind(kind), Tick: tick}
+		if in.Kind < Join || in.Kind > Back || len(s.history.at(tick).words) > 0 {
 			return false
 		}
 		r.input(&in, s.schema, &list)
-		if r.failed || !s.history.at(tick).add(&in) {
+		if r.failed || in.Player == 0 && in.Kind != Act || !s.history.at(tick).add(&in) {
 			return false
 		}
 		s.stats.InputsPending++
 	}
 	return !r.failed
+}
+
+// readWord takes a line that was said.
+func (m *moment) readWord(r *reading, kind ItemKind) bool {
+	p := PlayerID(0)
+	if kind == ItemChat {
+		p = r.player()
+	}
+	text := r.bytes()
+	m.hear(p, text)
+	return !r.failed && len(text) <= maxWordBytes && (p != 0) == (kind == ItemChat)
 }
 
 func (l *roll) read(r *reading) bool {

@@ -24,6 +24,7 @@ type troupe struct {
 	log      []byte   // the file
 	ends     []int    // where each entry of it ends
 	hashes   []uint64 // after each tick
+	facts    []Fact   // of the first Sim
 }
 
 const troupeNode = 0xfeedbeef12345678
@@ -41,6 +42,7 @@ func newTroupe(t testing.TB, seed uint64) *troupe {
 	}
 	s := newSimOf(t, g, c)
 	s.Keep(troupeNode, 1)
+	s.Watch(true)
 	return &troupe{t: t, r: r, game: g, sims: []*Sim{s}, due: 1_700_000_000e6, log: s.AppendHead(nil)}
 }
 
@@ -96,6 +98,9 @@ func (c *troupe) tick() {
 			c.ends = append(c.ends, len(c.log))
 		}
 		s.Advance()
+		if i == 0 {
+			c.facts = append(c.facts, s.Facts()...)
+		}
 	}
 	c.hashes = append(c.hashes, all(c, func(s *Sim) uint64 { return s.World().Hash() }))
 }
@@ -130,7 +135,9 @@ func (c *troupe) act() {
 	if r.IntN(4) == 0 {
 		shown = 0
 	}
-	switch r.IntN(16) {
+	switch r.IntN(17) {
+	case 16:
+		all(c, func(s *Sim) error { return s.Inject(dig{Value: uint8(now), Deep: true}) })
 	case 0:
 		c.each(func(s *Sim) { s.Leave(p) })
 		c.players = slices.Delete(c.players, i, i+1)

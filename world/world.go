@@ -67,6 +67,7 @@ type World struct {
 	tables  []*table
 	players players
 	terrain terrain
+	ending  ending
 
 	// What follows from it.
 	where lookup[ID] // kind<<16 | row, by ID
