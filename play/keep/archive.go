@@ -62,6 +62,7 @@ func (r *Room) shelved(tick uint64, f segment) {
 		// Rooms that begin together do not want their snapshots together.
 		r.snapAfter = r.snapAfter.Add(-snapshotEvery / 2 * time.Duration(crc32.ChecksumIEEE([]byte(r.name))%64) / 64)
 		r.safe.Store(max(r.safe.Load(), tick))
+		r.synced.Store(max(r.synced.Load(), tick)) // of an open log the entries decide: who reads the log again needs them too
 		if r.entries == 0 {
 			r.slack.Store(false)
 		}
@@ -240,6 +241,12 @@ func (s *Shelf) putAway(r *Room) {
 	if !r.remove {
 		return
 	}
+	if r.result != nil {
+		if err := r.writeResult(); err != nil {
+			s.count.writeFaults.Add(1)
+			s.warn("keep: the result of a room that has ended could not be written: it is lost when the server stops", "room", r.name, "reason", err)
+		}
+	}
 	if err := s.discard(r); err != nil {
 		s.count.removeFaults.Add(1)
 		s.warn("keep: the files of a room that has ended could not be removed: remove them, or the room comes back", "room", r.name, "folder", r.dir, "reason", err)
@@ -248,9 +255,9 @@ func (s *Shelf) putAway(r *Room) {
 
 // discard removes the folder of a room. First it gets a name that no room has, so that a room does not come back from half of its files.
 func (s *Shelf) discard(r *Room) error {
-	to := r.dir + goneSuffix
-	if s.config.History {
-		to = fmt.Sprintf("%s%s%d-%d", r.dir, endedInfix, s.clock().Unix(), r.appended.Load())
+	to, aside := r.dir+goneSuffix, s.config.History || r.result != nil
+	if aside {
+		to = fmt.Sprintf("%s%s%d-%d", r.dir, endedInfix, s.clock().UnixMicro(), r.appended.Load())
 	} else if err := s.disk.RemoveAll(to); err != nil {
 		return s.leave(r.name, err)
 	}
@@ -262,7 +269,10 @@ func (s *Shelf) discard(r *Room) error {
 		return s.leave(r.name, err)
 	}
 	s.leave(r.name, nil)
-	if s.config.History {
+	if r.result != nil {
+		s.addEnded(r, to)
+	}
+	if aside {
 		return nil
 	}
 	return s.disk.RemoveAll(to) // else it is removed at the next start
