@@ -81,8 +81,8 @@ func (s *Sim) Final() uint64 {
 // has missed some. known is false if the log has none, or if the Sim was loaded from a snapshot of an earlier version, which does not say.
 func (s *Sim) LastFact() (last FactPlace, known bool) { return s.lastFact, s.lastFact.Index > 0 }
 
-// Conclude returns the facts of all ticks that were not final yet: nothing is submitted any more. It is for a room that is closed between
-// two ticks. After the entry of End, Advance does the same.
+// Conclude returns the facts of all ticks that were not final yet, and that the room has ended: nothing is submitted any more. It is for a room
+// that is closed between two ticks. After the entry of End, Advance does the same.
 func (s *Sim) Conclude() []Fact {
 	s.facts = nil
 	s.conclude()
@@ -94,6 +94,7 @@ func (s *Sim) conclude() {
 		s.finalize(tick)
 	}
 	s.concluded = true
+	s.endFact()
 }
 
 // finalize makes the facts of a tick final.
@@ -116,7 +117,7 @@ func (s *Sim) finalize(tick uint64) {
 
 // endFact adds the last fact of a room.
 func (s *Sim) endFact() {
-	f := Fact{Kind: FactEnded, Tick: s.now - 1, Index: 1, Text: s.log.result}
+	f := Fact{Kind: FactEnded, Tick: max(s.now, 1) - 1, Index: 1, Text: s.log.result}
 	if s.lastFact.Tick == f.Tick {
 		f.Index += s.lastFact.Index
 	}

@@ -27,8 +27,12 @@ func (f *Fact) show(entities bool) string {
 	return text
 }
 
+// showFacts writes facts, but for the last of a room.
 func showFacts(list []Fact, entities bool) (texts []string) {
 	for i := range list {
+		if list[i].Kind == FactEnded && list[i].Text == "" {
+			continue
+		}
 		texts = append(texts, list[i].show(entities))
 	}
 	return texts

@@ -118,13 +118,18 @@ func New(g Game, c Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.Setup != nil {
-		g.Setup(s.world)
+	s.setUp()
+	return s, nil
+}
+
+// setUp makes the state before the first tick.
+func (s *Sim) setUp() {
+	if s.game.Setup != nil {
+		s.game.Setup(s.world)
 		s.world.setUp = s.world.born
 	}
 	s.world.settle(nil)
 	s.publish()
-	return s, nil
 }
 
 // emptySim makes a Sim without a state.

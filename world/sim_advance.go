@@ -158,7 +158,6 @@ func (s *Sim) close() {
 	}
 	if s.log.ended {
 		s.conclude()
-		s.endFact()
 	}
 	s.history.open(s.now + MaxAhead)
 }

@@ -333,7 +333,12 @@ func (x *duplexStage) publish() {
 	}
 }
 
-func (x *duplexStage) end() { x.scene.Close() }
+func (x *duplexStage) end() {
+	x.scene.Close()
+	if x.scene == x.d.scene { // of the main room, which may have begun anew
+		x.d.room = x.d.hub.main.room()
+	}
+}
 
 // welcome tells a client that has shown a pass how to come back, and of what world it is.
 func (s *duplexSeat) welcome() {

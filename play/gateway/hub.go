@@ -60,6 +60,9 @@ type Config struct {
 	// Banned reports whether an address is banned. Any goroutine may call it, and it must not block. Default: none is.
 	Banned func(now time.Time, from netip.Addr) bool
 
+	// Chat, if set, may change a line of chat or drop it, before it is ordered. The hub calls it, so it must not block.
+	Chat func(ChatLine) (text string, ok bool)
+
 	// Log gets a line for each player that joins or leaves. Default: none.
 	Log *slog.Logger
 }
@@ -103,7 +106,10 @@ type Hub struct {
 	welcomed []*Seat   // and that they are
 	answered []*Seat   // and what their passes are worth
 	sessions map[world.TokenHash]*Room
-	leaving  []*Room // that end with the next visit
+	leaving  []*Room  // that end with the next visit
+	tapped   []*Room  // that somebody follows
+	ended    []*Ended // rooms that their games have ended, the newest last
+	opened   int64    // when the last room was opened, Unix µs
 
 	commands chan func()
 	knock    chan struct{}   // somebody wants to enter

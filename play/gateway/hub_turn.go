@@ -86,6 +86,7 @@ func (h *Hub) turn(now time.Time) error {
 	h.now, h.due, h.knocked = now, h.due[:0], false
 	h.watch(now)
 	h.checkKept()
+	h.release()
 	for _, r := range h.awake {
 		if r.quiet() && !now.Before(r.next) {
 			r.due, r.now = r.next, now
@@ -113,6 +114,7 @@ func (h *Hub) turn(now time.Time) error {
 // Tick runs one tick of each room: requests, the step, and its results. If the game panics, it returns an error. It is for
 // tests without a clock.
 func (h *Hub) Tick() error {
+	h.release()
 	h.due = append(h.due[:0], h.awake...)
 	h.take(h.due)
 	h.run(h.due)

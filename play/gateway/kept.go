@@ -39,6 +39,7 @@ func (h *Hub) resume() {
 	if h.cfg.Shelf == nil {
 		return
 	}
+	h.recallEnded()
 	for _, name := range h.cfg.Shelf.Rooms() {
 		if err := h.resumeRoom(name); err != nil {
 			h.log.Error("a room is left aside", "room", name, "err", err)
@@ -58,13 +59,20 @@ func (h *Hub) resumeRoom(name string) error {
 			return fmt.Errorf("its settings: %w", err)
 		}
 	}
+	if s.Opened == 0 { // of an earlier version
+		s.Opened = h.stampOpened()
+	}
+	h.opened = max(h.opened, s.Opened)
 	s.Name, s.Seed, s.Mode = name, sim.Config().Seed, sim.Config().Mode
 	r := h.newRoomOf(s, sim)
 	if err := r.keep(); err != nil {
 		return err
 	}
 	if sim.Ended() {
-		r.kept.End(true)
+		e := r.outcome()
+		e.gone, e.kept = r.kept.Gone(), true
+		h.addEnded(e)
+		r.putAside(e)
 		return nil
 	}
 	h.rooms[name] = r

@@ -110,6 +110,19 @@ const (
 	// arrives may be overtaken by seconds of others. It is 128 bytes a player.
 	stampWindow = 1024
 
+	// maxTapped is how many events wait for a consumer that does not take them, some 6 MB. With more its iteration ends, and it may go on
+	// from where it was: the tick waits for nobody.
+	maxTapped = 1 << 14
+
+	// maxEnded is how many rooms that their games have ended are remembered, with results of 1 KiB at most.
+	maxEnded = 256
+
+	// maxInjected is how many actions of the world itself wait for a room. A tick takes 32.
+	maxInjected = 256
+
+	// rereads is how often the log of a room is read anew, when files of it were removed that had become too old.
+	rereads = 5
+
 	// shedBehind is how far the hub may be behind, for shedFor, before it lets nobody in. Players in the game
 	// are served, and newcomers are told to come again. A hub that can keep up catches up sooner than that after a stall.
 	shedBehind = time.Second

@@ -42,15 +42,23 @@ func (r *Room) freeName(name string) string {
 	return free
 }
 
+// isLine reports whether a text may be a line of chat.
+func isLine(text []byte) bool { return len(text) > 0 && len(text) <= maxChat && utf8.Valid(text) }
+
 // say has all read what a player said, if it may.
 func (r *Room) say(s *Seat, text []byte) world.Reason {
 	switch {
-	case len(text) == 0 || len(text) > maxChat || !utf8.Valid(text):
+	case !isLine(text):
 		r.hub.stats.DroppedChat++
 		return world.Malformed
 	case !s.chat.spend(1):
 		r.hub.stats.DroppedChat++
 		return world.TooMany
+	}
+	text, ok := r.edit(s, text)
+	if !ok {
+		r.hub.stats.DroppedChat++
+		return world.Denied
 	}
 	if why := r.sim.Chat(s.player.ID, text); why.Refused() {
 		return why

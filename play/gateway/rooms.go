@@ -63,14 +63,25 @@ func (h *Hub) Rooms() []*Room {
 // end takes a room from the hub. Its players are told with the next visit. Its world is not touched any more: a worker may
 // still have it.
 func (h *Hub) end(r *Room, why error) {
-	if r.quiet() {
+	if r.quiet() || r.over != nil {
 		st := r.sim.Stats()
 		h.past.Add(&st)
 	}
 	if r.kept != nil {
-		r.kept.End(why == errRoomClosed) // what is left of a room that failed is for people to look at
+		if r.over != nil {
+			r.putAside(r.over)
+		} else {
+			r.kept.End(why == errRoomClosed) // what is left of a room that failed is for people to look at
+		}
 	}
-	r.state, r.err = roomEnded, why
+	switch {
+	case why != errRoomClosed && r.over == nil:
+		r.conclude(ErrFailed)
+	case r.quiet() || r.over != nil:
+		r.conclude(nil)
+	default: // when whoever has its world is done with it
+	}
+	r.state, r.why = roomEnded, why
 	delete(h.rooms, r.Name())
 	if i := slices.Index(h.awake, r); i >= 0 {
 		h.awake = slices.Delete(h.awake, i, i+1)
@@ -78,6 +89,9 @@ func (h *Hub) end(r *Room, why error) {
 	h.leaving = append(h.leaving, r)
 	if r == h.main {
 		h.failed = why
+		if r.over != nil {
+			h.failed = h.openMainAgain(r)
+		}
 	}
 	later := r.later
 	r.later = nil
@@ -153,8 +167,8 @@ func (h *Hub) dismiss() {
 // dismiss tells all players of a room that it has ended.
 func (r *Room) dismiss() {
 	why := errRoomBroke
-	if r.err == errRoomClosed {
-		why = errRoomClosed
+	if r.why == errRoomClosed || r.over != nil {
+		why = r.why
 	}
 	for _, side := range r.sides {
 		if side == nil {
