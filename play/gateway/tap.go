@@ -48,6 +48,9 @@ func (t *tap) pour(b batch) {
 	default:
 		t.batches = append(t.batches, b)
 		t.count += len(b.facts)
+		if b.needs <= t.mark {
+			t.knock()
+		}
 	}
 }
 
