@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley"
+	"parley/internal/patient"
 	"parley/play/player"
 	"parley/test/field"
 	"parley/world"
@@ -113,7 +113,11 @@ func listen(t *testing.T, s *field.Server, room string, after parley.Place) *tol
 			c.mu.Unlock()
 		}
 	}()
-	t.Cleanup(func() { stop(); <-c.over })
+	t.Cleanup(func() {
+		defer patient.End().Stop()
+		stop()
+		<-c.over
+	})
 	return c
 }
 
@@ -144,11 +148,8 @@ func (c *told) want(t *testing.T, s *field.Server, lines ...string) parley.Place
 // ended waits for the end of the iteration.
 func (c *told) ended(t *testing.T) error {
 	t.Helper()
-	select {
-	case <-c.over:
-	case <-time.After(field.Patience):
-		t.Fatal("the iteration does not end")
-	}
+	defer patient.End().Stop()
+	<-c.over
 	return c.err
 }
 
@@ -293,10 +294,12 @@ func TestAViewHoldsItsRoomAlone(t *testing.T) {
 		}
 		return 0
 	}
+	defer patient.End().Stop()
 	looking, goOn, done := make(chan uint64), make(chan struct{}), make(chan error)
 	go func() {
 		done <- s.View("main", func(w *world.World) {
 			tick := w.Tick()
+			defer patient.End().Stop()
 			looking <- tick
 			<-goOn
 			if w.Tick() != tick {
