@@ -65,7 +65,7 @@ type Server struct {
 	TickRate  int       `json:"tick_rate" doc:"ticks a second"`
 	Players   int       `json:"players" doc:"players of all rooms, those who are away included"`
 	Rooms     int       `json:"rooms" doc:"rooms"`
-	Addresses []Address `json:"addresses" doc:"where players connect"`
+	Addresses []Address `json:"addresses" doc:"where the dialects listen"`
 }
 
 // Address is where a dialect listens.
@@ -191,7 +191,7 @@ type Wish struct {
 type Match struct {
 	Room      string    `json:"room" doc:"the room that was opened for it"`
 	Ticket    string    `json:"ticket" doc:"the player's ticket for the room, in hex"`
-	Addresses []Address `json:"addresses" doc:"where players connect"`
+	Addresses []Address `json:"addresses" doc:"where the dialects listen"`
 }
 
 // Level is the least level that is logged.

@@ -85,10 +85,10 @@ variable PARLEY_… that names no flag is ignored, with a warning.`,
 	flags.StringVar(&f.duplex, "duplex", ":7004", "where duplex listens (TCP and UDP)")
 	flags.StringVar(&f.realm, "realm", ":9999", "where realm listens (TCP)")
 	flags.StringVar(&f.realmTime, "realm-time", ":9998", "where realm's time server listens (UDP)")
-	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page and /metrics are served (TCP)")
-	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which browsers may open the status page, as a.example,b.example")
+	flags.StringVar(&f.web, "web", "127.0.0.1:8080", "where the status page, /metrics and the operator's API are served (TCP)")
+	flags.StringVar(&f.webHosts, "web-hosts", "", "host names under which the status page and the API may be asked for, as a.example,b.example")
 	f.play.register(cmd)
-	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, used tickets and realm's certificate")
+	flags.StringVar(&f.data, "data", defaultData, "the folder of rooms, accounts, bans, used tickets, realm's certificate and the operator's token")
 	flags.StringVar(&f.postgres, "postgres", "", "keep accounts in this PostgreSQL database instead: a URL, or key=value pairs")
 	flags.StringVar(&f.relayLobby, "relay-lobby", "open", "open: relay's clients play in the world; connector: they play their own game through the server")
 	flags.BoolVar(&f.relayUnproven, "relay-unproven", false, "relay lets in addresses that may be forged; for trusted networks only")
@@ -248,7 +248,7 @@ func advise(err error) error {
 	return err
 }
 
-// page serves the status page, unless it is off.
+// page serves the status page and the operator's API, unless they are off.
 func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 	if f.web == front.Off {
 		return nil, nil
@@ -269,6 +269,9 @@ func (f *serveFlags) page(s *front.Server) (*web.Page, error) {
 		c.Hosts = append(c.Hosts, strings.TrimSpace(host))
 	}
 	c.Log = s.Log()
+	if err := f.operate(&c, s); err != nil {
+		return nil, err
+	}
 	page, err := web.Listen(f.web, c)
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("--web: %s: %s; write host:port, such as 127.0.0.1:8080, or off", wrong.Addr, wrong.Err)

@@ -61,7 +61,8 @@ func (f *serveFlags) serverConfig(ctx context.Context, log *slog.Logger) (c fron
 		if f.tickRate != defaultTickRate && f.tickRate != profile.tickRate {
 			return c, done, fmt.Errorf("--tick-rate is %[3]d, and --realm-profile %[1]s has %[2]d ticks a second; leave out --tick-rate", f.realmProfile, profile.tickRate, f.tickRate)
 		}
-		c.TickRate = profile.tickRate
+		f.tickRate = profile.tickRate
+		c.TickRate = f.tickRate
 	}
 	if f.ticketKey != "" {
 		if c.TicketKey, err = readTicketKey(f.ticketKey); err != nil {

@@ -295,10 +295,11 @@ func TestWhereThingsAre(t *testing.T) {
 		f    serveFlags
 		want string
 	}{
-		{serveFlags{realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
-		{serveFlags{realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
-		{serveFlags{realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
-		{serveFlags{realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data"}, "[{accounts /var/data}]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "off", data: "/var/data", postgres: "postgres://me:secret@db/x"}, "[{accounts PostgreSQL}]"},
+		{serveFlags{web: front.Off, realm: front.Off, keep: "off", data: "/var/data"}, "[]"},
+		{serveFlags{web: front.Off, realm: ":1", keep: "tick", data: "/var/data"}, "[{rooms /var/data/rooms} {accounts /var/data}]"},
+		{serveFlags{web: ":1", realm: front.Off, keep: "off", data: "/var/data"}, "[{API's token /var/data/operator.token}]"},
 	} {
 		if got := fmt.Sprint(tt.f.places()); got != tt.want {
 			t.Errorf("%+v: %q", tt.f, got)
@@ -333,7 +334,7 @@ func TestHelpOfTheGame(t *testing.T) {
 // The page and /metrics tell of every part that counts: the world, each dialect, and accounts.
 func TestThePageTellsOfAllParts(t *testing.T) {
 	s, _, _ := serveArena(t)
-	f := serveFlags{web: "127.0.0.1:0"}
+	f := serveFlags{web: "127.0.0.1:0", data: t.TempDir()}
 	page, err := f.page(s)
 	if err != nil {
 		t.Fatal(err)
