@@ -255,13 +255,7 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 // arenaSchema is what the arena can tell.
 func arenaSchema() (*world.Schema, error) { return schemaOf(arena.Game()) }
 
-func schemaOf(g world.Game) (*world.Schema, error) {
-	sim, err := world.New(g, world.Config{})
-	if err != nil {
-		return nil, err
-	}
-	return sim.Schema(), nil
-}
+func schemaOf(g world.Game) (*world.Schema, error) { return g.Schema() }
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 	if f.asJSON {
