@@ -16,7 +16,7 @@ func newDecode(codecs []Codec) *cobra.Command {
 	var withNames bool
 	game := sync.OnceValues(arenaSchema) // a packet a line, and one game
 	cmd := newConvert(&cobra.Command{
-		Use:   "decode --dialect NAME --from client|server [--channel NAME] [--names] [HEX...]",
+		Use:   "decode --dialect NAME --from client|server [--channel NAME] [HEX...]",
 		Short: "Decode packets: hex in, one line of JSON out for each",
 		Long: `Decode reads packets in hex and prints each as one line of JSON.
 

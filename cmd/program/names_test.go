@@ -95,7 +95,9 @@ func TestDecodeShowsNames(t *testing.T) {
 
 // The names come behind what decode shows without them.
 func TestDecodeWithNames(t *testing.T) {
-	decode := func(args string) result { return runWith(builtIn(), nil, append([]string{"decode"}, strings.Fields(args)...)) }
+	decode := func(args string) result {
+		return runWith(builtIn(), nil, append([]string{"decode"}, strings.Fields(args)...))
+	}
 	const bytes = " --dialect realm --from client 0b0000000101000100010064"
 	plain, names := decode(bytes), decode("--names"+bytes)
 	if want := strings.TrimSuffix(plain.out, "}\n") + `,"game":[{"entity":1,"fields":{"health":100}}]}` + "\n"; names.out != want || names.status != 0 {
