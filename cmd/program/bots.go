@@ -253,9 +253,7 @@ func (f *botsFlags) tickets() (func(name string) ([]byte, error), error) {
 }
 
 // arenaSchema is what the arena can tell.
-func arenaSchema() (*world.Schema, error) { return schemaOf(arena.Game()) }
-
-func schemaOf(g world.Game) (*world.Schema, error) { return g.Schema() }
+func arenaSchema() (*world.Schema, error) { return arena.Game().Schema() }
 
 func (f *botsFlags) print(w io.Writer, list []player.Result) error {
 	if f.asJSON {

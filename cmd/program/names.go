@@ -204,7 +204,7 @@ func (n *names) block(e *realm.Entity) []object {
 					continue
 				}
 				if got, ok := schema.FromRealm(f, v); ok {
-					names, value = append(names, f.Name), shown(got)
+					names, value = append(names, f.Name), valueJSON(got)
 				}
 			}
 		}
@@ -245,13 +245,13 @@ func acted(ok bool, a *world.Action, params []world.Value, o object) []object {
 func namedValues(fields []world.Field, values []world.Value) object {
 	o := object{}
 	for i := range fields {
-		o = append(o, member{fields[i].Name, shown(values[i])})
+		o = append(o, member{fields[i].Name, valueJSON(values[i])})
 	}
 	return o
 }
 
-// shown is a value as JSON has it.
-func shown(v world.Value) any {
+// valueJSON is a value as JSON has it.
+func valueJSON(v world.Value) any {
 	if v.Type == world.Text {
 		return v.Text()
 	}

@@ -81,7 +81,7 @@ type lobby struct {
 }
 
 func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) {
-	schema, err := schemaOf(game)
+	schema, err := game.Schema()
 	if err != nil {
 		return nil, err
 	}
