@@ -42,8 +42,7 @@ type member = roster.Member
 // Addr returns the peer's address.
 func (p *Peer) Addr() netip.AddrPort { return p.end.peer }
 
-// RTT returns the smoothed round-trip time, 0 while it is unknown. It includes the time for which the peer gathers
-// confirmations.
+// RTT returns the round-trip time of the path, 0 while it is unknown: see Endpoint.RTT.
 func (p *Peer) RTT() time.Duration { return p.end.RTT() }
 
 // State returns the state of the server's end.
