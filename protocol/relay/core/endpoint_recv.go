@@ -120,7 +120,7 @@ func (e *Endpoint) takeReliable(now time.Time, d *Datagram, b []byte) {
 	case reliable.Ready, reliable.Held:
 		e.near = max(e.near, n)
 	}
-	if len(d.Payload) == 0 && fate == reliable.Repeat {
+	if len(d.Payload) == 0 && fate == reliable.Repeat && d.Mode == SemiOrdered {
 		e.repeated(now)
 	}
 	e.hears(now)

@@ -26,7 +26,6 @@ type probes struct {
 	lost    int32         // bytes that count as lost, and are told when a probe is
 	least   time.Duration // the least round trip of late
 	usual   time.Duration // what it is while nothing waits on the way
-	trips   trips         // for RTT
 	spread  time.Duration // by how much round trips differ from that
 	prompt  time.Duration // when the newest was sent that came back in time: those before it are late by bad luck
 	overdue uint8         // how many since then are so late that they are lost, or something waits

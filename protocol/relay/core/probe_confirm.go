@@ -28,9 +28,6 @@ func (p *probes) confirmed(e *Endpoint, now time.Time, one *probe) {
 		one.rested = at + probeLife // it was resent, and may be confirmed again: how long it took is not known
 		p.late = p.late || p.least > 0 && p.isLate(took)
 	} else {
-		if !one.first { // the confirmation of a new package is gathered
-			p.trips.add(now, took)
-		}
 		p.learn(e, one, at)
 		p.heldConfirmed(e, now, one)
 	}

@@ -1,10 +1,12 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// trips are the newest round trips of empty repeats. Peers gather confirmations for 20 ms, and nothing in a confirmation says for how long: so a
-// round trip of most packages is that of the path and of the gathering. An empty repeat asks for nothing but its confirmation, which goes out
-// at once. The zero value knows none.
+// trips are the newest round trips of surveys. Peers gather confirmations for 20 ms, and nothing in a confirmation says for how long: so a
+// round trip of most packages is that of the path and of the gathering. A survey asks for nothing but its confirmation, which goes out at once. The zero value knows none.
 type trips struct {
 	took [4]time.Duration // a confirmation may have had to wait after all: the least of them counts
 	next uint8
@@ -26,8 +28,9 @@ func (t *trips) least() (least time.Duration) {
 	return least
 }
 
-// survey measures the path where no probes do, and as they do: with an empty repeat of a package that the peer has confirmed. The peer
-// confirms it and delivers nothing, and it is not resent.
+// survey measures the path with an empty repeat of a package that the peer has confirmed. The peer confirms it and delivers nothing, and it is not
+// resent. It is as a probe, but semi-ordered, which means nothing for a repeat: by that our own endpoints know it. The confirmations of
+// probes are gathered: what is learnt of a path that is full does not mind, and is made for it.
 type survey struct {
 	trips
 	wanted bool      // somebody wants to know
@@ -58,32 +61,28 @@ const (
 // the path measured once more with the next packages, if it was not in the last second. Before the first measurement, half a second after the peer's first confirmation, RTT is the
 // shortest time that a confirmation took.
 func (e *Endpoint) RTT() time.Duration {
-	if !e.confirmsEmpty() {
+	if !e.surveys() {
 		return e.sender.RTT()
 	}
-	t := &e.seldom().survey.trips
-	if e.probes != nil {
-		t = &e.probes.trips
-	} else if e.now.Sub(t.when) >= tripEvery {
-		e.survey.wanted = true
-	}
-	if least := t.least(); least > 0 {
+	s := &e.seldom().survey
+	s.wanted = s.wanted || e.now.Sub(s.when) >= tripEvery
+	if least := s.least(); least > 0 {
 		return least
 	}
 	return e.sender.LeastRTT()
 }
 
-// confirmsEmpty reports whether empty repeats are confirmed at once: not where others fix the delays, and expect quiet.
-func (e *Endpoint) confirmsEmpty() bool { return e.rules.ResendAfter == 0 }
+// surveys reports whether surveys are confirmed at once: not where others fix the delays, and expect quiet.
+func (e *Endpoint) surveys() bool { return e.rules.ResendAfter == 0 }
 
-// repeated has the confirmation of an empty repeat go out now, with those that were gathered: the peer measures the path.
+// repeated has the confirmation of a survey go out now, with those that were gathered: the peer measures the path.
 func (e *Endpoint) repeated(now time.Time) {
-	e.prompt = e.prompt || e.confirmsEmpty() && e.shared.ms(now)-e.confirmedMS >= promptAfterMS
+	e.prompt = e.prompt || e.surveys() && e.shared.ms(now)-e.confirmedMS >= promptAfterMS
 }
 
 // nextSurvey writes the package that measures the path into buf, if somebody wants to know and it is time.
 func (e *Endpoint) nextSurvey(buf []byte) (int, bool) {
-	if e.rare == nil || !e.survey.wanted || e.state != StateOpen || e.probes != nil {
+	if e.rare == nil || !e.survey.wanted || e.state != StateOpen {
 		return 0, false
 	}
 	s := &e.survey
@@ -92,7 +91,7 @@ func (e *Endpoint) nextSurvey(buf []byte) (int, bool) {
 	}
 	s.wanted, s.flying, s.sent = false, true, e.now
 	s.count++
-	return len(appendHeader(buf[:0], packageFlags(Unordered, true), uint32(s.number)&MaxID)), true
+	return len(appendHeader(buf[:0], packageFlags(SemiOrdered, true), uint32(s.number)&MaxID)), true
 }
 
 // surveyed takes the confirmation of a number, and reports whether it is that of the repeat.
@@ -116,6 +115,14 @@ func (e *Endpoint) mayRepeat(now time.Time, number uint64) {
 	}
 	s := &e.survey
 	if s.known.IsZero() || now.Sub(s.known) >= tripEvery && (!s.flying || now.Sub(s.sent) >= tripEvery) {
+		if e.isProbe(number) {
+			return
+		}
 		s.flying, s.number, s.known = false, number, now
 	}
+}
+
+// isProbe reports whether probes have a number: their confirmations are theirs.
+func (e *Endpoint) isProbe(number uint64) bool {
+	return e.probes != nil && slices.ContainsFunc(e.probes.list[:], func(p probe) bool { return p.state != probeUnused && p.number == number })
 }

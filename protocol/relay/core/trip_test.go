@@ -9,7 +9,7 @@ import (
 	"parley/simnet"
 )
 
-// RTT is that of the path, within a millisecond, at both ends, whoever sends how much, while confirmations are gathered: by surveys, and by the probes of a server
+// RTT is that of the path, within a millisecond, at both ends, whoever sends how much, while confirmations are gathered, and beside the probes of a server
 // that asks for budgets.
 func TestTheRoundTripIsThePaths(t *testing.T) {
 	for _, path := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond} {
@@ -130,7 +130,7 @@ func TestAFloodOfRepeatsIsConfirmedTogether(t *testing.T) {
 	h.wait(50 * time.Millisecond)
 	delete(h.out, a)
 	for range 1000 {
-		h.in(a, pack(Unordered, true, 0, ""))
+		h.in(a, pack(SemiOrdered, true, 0, ""))
 		h.wait(100 * time.Microsecond)
 	}
 	if n := len(h.out[a]); n < 20 || n > 60 {
