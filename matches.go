@@ -44,6 +44,8 @@ var (
 	ErrNobody = errors.New("parley: nobody else wants to play that now")
 	// ErrTooManyWait means that as many players wait as may, of all addresses or of this one.
 	ErrTooManyWait = errors.New("parley: too many players wait for a match")
+	// ErrBanned means that the player's address is banned.
+	ErrBanned = errors.New("parley: your address is banned")
 	// ErrMatch means that there can be no such match: the number of players, the mode or the name is wrong.
 	ErrMatch = errors.New("parley: no such match")
 )
@@ -68,6 +70,9 @@ func (s *Server) Match(ctx context.Context, r MatchRequest) (MatchResult, error)
 	}
 	if err := gateway.CheckTicketName(r.Name); err != nil {
 		return MatchResult{}, fmt.Errorf("%w: %w", ErrMatch, err)
+	}
+	if r.From.IsValid() && s.Banned(r.From) {
+		return MatchResult{}, ErrBanned
 	}
 	w, err := s.matches.join(r)
 	if err != nil {
@@ -100,6 +105,7 @@ type matches struct {
 type matching struct {
 	id   match.ID
 	name string
+	from netip.Addr
 	out  chan matched // of one
 }
 
@@ -122,7 +128,7 @@ func (m *matches) join(r MatchRequest) (*matching, error) {
 	case err != nil:
 		return nil, ErrTooManyWait
 	}
-	w := &matching{id: id, name: r.Name, out: make(chan matched, 1)}
+	w := &matching{id: id, name: r.Name, from: r.From.Unmap(), out: make(chan matched, 1)}
 	m.waiting[id] = w
 	if !m.running {
 		m.running = true
@@ -140,6 +146,18 @@ func (m *matches) leave(id match.ID) {
 	defer m.mu.Unlock()
 	m.queue.Leave(id)
 	delete(m.waiting, id)
+}
+
+// evict takes out those whose addresses are banned: they could not enter, and others would wait for them in vain.
+func (m *matches) evict(banned func(netip.Addr) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, w := range m.waiting {
+		if w.from.IsValid() && banned(w.from) {
+			m.queue.Leave(id)
+			m.tell(id, matched{err: ErrBanned})
+		}
+	}
 }
 
 func (m *matches) stats() match.Stats {

@@ -250,3 +250,23 @@ func BenchmarkServerMatch(b *testing.B) {
 		})
 	}
 }
+
+// A player who is banned waits no longer, and one who waits is not matched with it.
+func TestABannedPlayerIsNotMatched(t *testing.T) {
+	c := field.Replica()
+	c.DataDir = t.TempDir()
+	s := field.Serve(t, arena.Game(), c)
+	eve := parley.MatchRequest{Name: "eve", From: netip.MustParseAddr("::ffff:192.0.2.66")}
+	out := look(t.Context(), s, eve)
+	waiting(t, s, 1)
+	if err := s.Ban(parley.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24")}); err != nil {
+		t.Fatal(err)
+	}
+	if x := patient.Value(out); !errors.Is(x.err, parley.ErrBanned) {
+		t.Errorf("it is told %v", x.err)
+	}
+	waiting(t, s, 0)
+	if _, err := s.Match(t.Context(), eve); !errors.Is(err, parley.ErrBanned) || !s.Banned(eve.From) || s.Banned(netip.MustParseAddr("192.0.3.1")) {
+		t.Errorf("it asks again, and is told %v", err)
+	}
+}

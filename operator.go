@@ -97,8 +97,13 @@ func (s *Server) Ban(b Ban) error {
 	if b.Prefix.Addr().IsLoopback() {
 		s.Log().Warn("the ban holds this machine itself: players and tools on it cannot connect", "prefix", b.Prefix)
 	}
+	s.matches.evict(b.Prefix.Contains)
 	return errors.Join(s.do(func() { s.hub.EvictAddress(b.Reason, b.Prefix.Contains) }), kept)
 }
+
+// Banned reports whether a ban of addresses holds for an address. The dialects look by themselves; it is for other doors of the game, such
+// as a website. It does not wait.
+func (s *Server) Banned(addr netip.Addr) bool { return s.bans.set.Holds(time.Now(), addr) }
 
 // Unban lifts the ban of the same addresses or the same account. It returns ErrNoBan if there is none. A ban of a network is lifted
 // as a whole.

@@ -32,6 +32,9 @@ type PlayConfig struct {
 	// Origins are the sites whose pages may ask, as browsers write them: https://game.example. Default: only pages of the server itself.
 	Origins []string
 
+	// Banned reports whether an address is banned: its connections are closed at once. Default: none is.
+	Banned func(netip.Addr) bool
+
 	// Log gets errors of connections and of the lobby. Default: they are discarded.
 	Log *slog.Logger
 }
@@ -45,7 +48,7 @@ type PlayConfig struct {
 //
 // No token is needed. An address may make 10 calls a minute.
 func ListenPlay(addr string, c PlayConfig) (*Page, error) {
-	h, guard := newPlay(c), newPlayGuard(maxPlayConns, maxPlayConnsOf)
+	h, guard := newPlay(c), newPlayGuard(maxPlayConns, maxPlayConnsOf, c.Banned)
 	p := &Page{}
 	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
 	p.server.RegisterOnShutdown(h.stop)

@@ -17,6 +17,7 @@ type playGuard struct {
 	most  int
 	crowd *admission.Crowd
 	conns map[net.Conn]*playConn
+	shuts func(netip.Addr) bool
 	quiet *list.List // of connections that are not being answered, the longest first
 }
 
@@ -25,8 +26,11 @@ type playConn struct {
 	at   *list.Element // in quiet; nil while it is being answered
 }
 
-func newPlayGuard(most, ofAddress int) *playGuard {
-	return &playGuard{most: most, crowd: admission.NewCrowd(ofAddress), conns: map[net.Conn]*playConn{}, quiet: list.New()}
+func newPlayGuard(most, ofAddress int, shuts func(netip.Addr) bool) *playGuard {
+	if shuts == nil {
+		shuts = func(netip.Addr) bool { return false }
+	}
+	return &playGuard{most: most, shuts: shuts, crowd: admission.NewCrowd(ofAddress), conns: map[net.Conn]*playConn{}, quiet: list.New()}
 }
 
 // watch is a http.Server's ConnState.
@@ -52,7 +56,7 @@ func (g *playGuard) watch(conn net.Conn, state http.ConnState) {
 // admit counts a connection, or closes it.
 func (g *playGuard) admit(conn net.Conn) {
 	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if !g.crowd.Enter(at.Addr()) {
+	if g.shuts(at.Addr().Unmap()) || !g.crowd.Enter(at.Addr()) {
 		conn.Close()
 		return
 	}

@@ -333,7 +333,8 @@ func TestAPlayerWaitsForAMatch(t *testing.T) {
 
 // One address has so many connections and no more, whatever they do: none, half a header, a body that does not come.
 func TestOneAddressDoesNotKeepOutOthers(t *testing.T) {
-	g := newPlayGuard(8, 4)
+	banned := netip.MustParseAddr("192.0.2.66")
+	g := newPlayGuard(8, 4, func(a netip.Addr) bool { return a == banned })
 	conn := func(addr string) *guardConn {
 		return &guardConn{addr: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))}
 	}
@@ -361,6 +362,10 @@ func TestOneAddressDoesNotKeepOutOthers(t *testing.T) {
 	}
 	for c := range g.conns {
 		g.watch(c, http.StateActive)
+	}
+	shut := conn("[::ffff:192.0.2.66]:1")
+	if g.watch(shut, http.StateNew); !shut.closed {
+		t.Error("a banned address is let in")
 	}
 	late := conn("192.0.2.2:1")
 	if g.watch(late, http.StateNew); !late.closed || len(g.conns) != 8 {

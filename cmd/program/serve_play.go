@@ -52,7 +52,7 @@ func (f *playFlags) listen(s *front.Server, game front.Game, c front.Config) (*w
 	if err != nil {
 		return nil, err
 	}
-	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Rooms: f.rooms, Hosts: splitList(f.hosts), Origins: splitList(f.origins), Log: s.Log()})
+	page, err := web.ListenPlay(f.addr, web.PlayConfig{Lobby: l, Rooms: f.rooms, Hosts: splitList(f.hosts), Origins: splitList(f.origins), Banned: s.Banned, Log: s.Log()})
 	if wrong := (*net.AddrError)(nil); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("--play: %s: %s; write host:port, such as :8000, or off", wrong.Addr, wrong.Err)
 	}
@@ -158,6 +158,8 @@ func (l *lobby) Match(ctx context.Context, from netip.Addr, who web.Wish) (web.M
 func playRefusal(err error) error {
 	status := 0
 	switch {
+	case errors.Is(err, front.ErrBanned):
+		status = http.StatusForbidden
 	case errors.Is(err, front.ErrMatch):
 		status = http.StatusBadRequest
 	case errors.Is(err, front.ErrTooManyWait), errors.Is(err, front.ErrTooManyRooms), errors.Is(err, front.ErrClosed):
