@@ -49,6 +49,7 @@ var statuses = []struct {
 }{
 	{front.ErrClosed, http.StatusServiceUnavailable},
 	{front.ErrTooManyWait, http.StatusServiceUnavailable},
+	{front.ErrBanned, http.StatusForbidden},
 	{front.ErrNoRoom, http.StatusNotFound},
 	{front.ErrNoPlayer, http.StatusNotFound},
 	{front.ErrNoBan, http.StatusNotFound},
@@ -100,12 +101,15 @@ func (o *operator) Server() (web.Server, error) {
 }
 
 // addresses are where the dialects listen.
-func (o *operator) addresses() []web.Address {
+func (o *operator) addresses() []web.Address { return addressesOf(o.server, o.plain) }
+
+// addressesOf returns where the dialects of a server listen, and over which carrier. plain says that realm is without TLS.
+func addressesOf(s *front.Server, plain bool) []web.Address {
 	list := []web.Address{}
-	for _, a := range o.server.Addrs() {
+	for _, a := range s.Addrs() {
 		carrier := "udp"
 		switch {
-		case a.Name == "duplex", a.Name == "realm" && o.plain:
+		case a.Name == "duplex", a.Name == "realm" && plain:
 			carrier = "tcp"
 		case a.Name == "realm":
 			carrier = "tls"

@@ -87,23 +87,11 @@ func newLobby(s *front.Server, game front.Game, c front.Config) (*lobby, error) 
 	}
 	l := &lobby{server: s, tickets: c.TicketKey != nil}
 	l.about = web.PlayServer{Game: game.Name, Fingerprint: fmt.Sprintf("%016x", schema.Fingerprint()), TickRate: c.TickRate, Dialects: map[string]web.PlayAddress{}}
-	for _, a := range s.Addrs() {
-		at := web.Address{Dialect: a.Name, Carrier: carrierOf(a.Name, c.RealmPlain), Address: a.Addr.String()}
-		l.addresses = append(l.addresses, at)
-		l.about.Dialects[a.Name] = web.PlayAddress{Carrier: at.Carrier, Address: at.Address}
+	l.addresses = addressesOf(s, c.RealmPlain)
+	for _, a := range l.addresses {
+		l.about.Dialects[a.Dialect] = web.PlayAddress{Carrier: a.Carrier, Address: a.Address}
 	}
 	return l, nil
-}
-
-// carrierOf returns what carries the bytes of a dialect.
-func carrierOf(dialect string, realmPlain bool) string {
-	switch {
-	case dialect == "duplex" || dialect == "realm" && realmPlain:
-		return "tcp"
-	case dialect == "realm":
-		return "tls"
-	}
-	return "udp"
 }
 
 func (l *lobby) About() web.PlayServer { return l.about }
@@ -118,7 +106,7 @@ func (l *lobby) OpenRooms() (list []web.PlayRoom, err error) {
 			list = append(list, web.PlayRoom{Name: r.Name, Mode: r.Mode, Players: r.Players, MaxPlayers: r.MaxPlayers})
 		}
 	}
-	return list, playRefusal(err)
+	return list, refusal(err, 0)
 }
 
 func (l *lobby) OpenRoom(r web.PlayRoom) (web.PlayRoom, error) {
@@ -132,7 +120,7 @@ func (l *lobby) OpenRoom(r web.PlayRoom) (web.PlayRoom, error) {
 		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"mode" has %d bytes: the limit is %d`, len(r.Mode), match.MaxMode)}
 	}
 	if err := l.server.Open(front.Room{Name: r.Name, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Seed: randomSeed()}); err != nil {
-		return r, playRefusal(err)
+		return r, refusal(err, 0)
 	}
 	rooms, err := l.OpenRooms()
 	for _, x := range rooms {
@@ -149,23 +137,7 @@ func (l *lobby) Match(ctx context.Context, from netip.Addr, who web.Wish) (web.M
 	case errors.Is(err, front.ErrNobody) || err != nil && ctx.Err() != nil:
 		return web.Match{}, false, nil
 	case err != nil:
-		return web.Match{}, false, playRefusal(err)
+		return web.Match{}, false, refusal(err, 0)
 	}
 	return web.Match{Room: m.Room, Ticket: hex.EncodeToString(m.Ticket), Addresses: l.addresses}, true, nil
-}
-
-// playRefusal gives the errors of a server that a player can do something about their status.
-func playRefusal(err error) error {
-	status := 0
-	switch {
-	case errors.Is(err, front.ErrBanned):
-		status = http.StatusForbidden
-	case errors.Is(err, front.ErrMatch):
-		status = http.StatusBadRequest
-	case errors.Is(err, front.ErrTooManyWait), errors.Is(err, front.ErrTooManyRooms), errors.Is(err, front.ErrClosed):
-		status = http.StatusServiceUnavailable
-	default:
-		return err
-	}
-	return &web.Refusal{Status: status, Err: errors.New(strings.ReplaceAll(err.Error(), "parley: ", ""))}
 }
