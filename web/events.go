@@ -137,10 +137,9 @@ func (f *feed) run(stop <-chan struct{}) {
 		ended[e.end()] = true
 	}
 	before, at := f.counters(), time.Now()
-	next := at
-	for {
-		if now := time.Now(); !now.Before(next) {
-			next = now.Add(stateEvery)
+	for turn := 0; ; turn++ {
+		if turn%int(stateEvery/logEvery) == 0 {
+			now := time.Now()
 			list := f.op.Ended()
 			for _, e := range list {
 				if !ended[e.end()] {

@@ -131,7 +131,7 @@ func (o *operator) Rooms() ([]web.Room, error) {
 
 func (o *operator) room(r front.RoomState) web.Room {
 	room := web.Room{
-		Name: r.Name, State: web.Awake, Mode: r.Mode, Seed: web.Seed(r.Seed), Open: !r.Closed, MaxPlayers: r.MaxPlayers, Accounts: slices.Concat([]string{}, r.Accounts), Idle: -1,
+		Name: r.Name, State: web.Awake, Mode: r.Mode, Seed: web.Seed(r.Seed), Open: !r.Closed, MaxPlayers: r.MaxPlayers, Accounts: append([]string{}, r.Accounts...), Idle: -1,
 		Players: r.Players, Away: r.Away, Tick: r.Tick, TickP99: milliseconds(r.TickP99), Kept: r.Kept, Node: o.node,
 	}
 	if r.Asleep {

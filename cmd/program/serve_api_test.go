@@ -67,6 +67,9 @@ func (c *caller) do(method, path, body string, into any) (int, string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	if strings.Contains(string(text), ":null") { // the document has no field that may be null
+		c.t.Errorf("%s %s: %s", method, path, text)
+	}
 	if into != nil && res.StatusCode < 300 {
 		if err := json.Unmarshal(text, into); err != nil {
 			c.t.Fatalf("%s %s: %s: %v", method, path, text, err)
