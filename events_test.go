@@ -137,10 +137,20 @@ func (c *told) read() (lines []string, last parley.Place) {
 
 func (c *told) want(t *testing.T, s *field.Server, lines ...string) parley.Place {
 	t.Helper()
-	s.Within(t, "events "+strings.Join(lines, ", "), func() bool { got, _ := c.read(); return len(got) >= len(lines) })
+	s.Within(t, "events "+strings.Join(lines, ", "), func() bool {
+		select {
+		case <-c.over: // it has read all that it will
+			return true
+		default:
+		}
+		got, _ := c.read()
+		return len(got) >= len(lines)
+	})
 	got, last := c.read()
 	if !slices.Equal(got, lines) {
-		t.Fatalf("got  %q\nwant %q", got, lines)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		t.Fatalf("got  %q\nwant %q, %v", got, lines, c.err)
 	}
 	return last
 }

@@ -78,8 +78,9 @@ func (s *Sim) Final() uint64 {
 }
 
 // LastFact returns the place behind the newest fact that is final, watched or not. It is in snapshots, so that a reader of facts knows whether it
-// has missed some. known is false if the log has none, or if the Sim was loaded from a snapshot of an earlier version, which does not say.
-func (s *Sim) LastFact() (last FactPlace, known bool) { return s.lastFact, s.lastFact.Index > 0 }
+// has missed some. Its Index is 0 if there is none. known is false if the Sim was loaded from a snapshot of an earlier version, which does not
+// say.
+func (s *Sim) LastFact() (last FactPlace, known bool) { return s.lastFact, !s.factless }
 
 // Conclude returns the facts of all ticks that were not final yet, and that the room has ended: nothing is submitted any more. It is for a room
 // that is closed between two ticks. After the entry of End, Advance does the same.
@@ -109,7 +110,7 @@ func (s *Sim) finalize(tick uint64) {
 	if n == 0 {
 		return
 	}
-	s.lastFact = FactPlace{tick, uint32(n)}
+	s.lastFact, s.factless = FactPlace{tick, uint32(n)}, false
 	if s.watched {
 		s.facts = m.appendFacts(slices.Grow(s.facts, n), &s.spare)
 	}
@@ -121,7 +122,7 @@ func (s *Sim) endFact() {
 	if s.lastFact.Tick == f.Tick {
 		f.Index += s.lastFact.Index
 	}
-	s.lastFact = FactPlace{f.Tick, f.Index}
+	s.lastFact, s.factless = FactPlace{f.Tick, f.Index}, false
 	if s.watched {
 		s.facts = append(s.facts, f)
 	}

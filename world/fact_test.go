@@ -174,7 +174,7 @@ func TestFactsAreTheSameForAll(t *testing.T) {
 		}
 		rewinds += c.sims[0].Stats().Rewinds
 		live := c.facts
-		if len(live) > 0 {
+		if len(live) > 0 { // and else the zero place
 			if last, known := c.sims[0].LastFact(); !known || last != (FactPlace{live[len(live)-1].Tick, live[len(live)-1].Index}) {
 				t.Fatalf("seed %d: %v %v", seed, last, known)
 			}

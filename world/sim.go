@@ -105,6 +105,7 @@ type Sim struct {
 	concluded bool   // nothing is submitted any more: all ticks are final
 	facts     []Fact // of the last Advance
 	lastFact  FactPlace
+	factless  bool // lastFact is not known
 
 	log       ledger
 	roll      roll

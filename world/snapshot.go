@@ -18,7 +18,7 @@ import (
 //	past    for each tick before the oldest whose state World.At may be asked for: the bodies (snapshot_past.go)
 //	tick    for each that has inputs, or in which something was said, from the oldest to 2 ahead: tick v, and each input and each
 //	        line as an item without flags (log_item.go)
-//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended, 2: there are past blocks: how many v, 4: the newest fact that is final: tick v, index v), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
+//	kept    tick v, epoch v, due i, flags u8 (1: the room has ended, 2: there are past blocks: how many v, 4: the newest fact that is final: tick v, index v, both 0 if there is none), the last player's number v, entities of Setup v, hash u64, chunks v, ticks v,
 //	        players v, each: number v, what is spent of its replay budget v, until when its deep inputs are done now v, flags u8 (1 known,
 //	        2 away), since v, serial 16 bytes, token 32 bytes, next token 32 bytes;
 //	        tickets v, each: serial 16 bytes, expires i, player v; when they were last looked through i;
@@ -185,11 +185,11 @@ func (s *Sim) appendKept(b []byte, chunks, pasts, ticks int) []byte {
 	b = binary.AppendUvarint(b, s.now)
 	b = binary.AppendUvarint(b, s.log.epoch)
 	b = binary.AppendVarint(b, s.log.due)
-	b = append(b, bitIf(s.log.ended, 1)|bitIf(pasts > 0, 2)|bitIf(s.lastFact.Index > 0, 4))
+	b = append(b, bitIf(s.log.ended, 1)|bitIf(pasts > 0, 2)|bitIf(!s.factless, 4))
 	if pasts > 0 {
 		b = binary.AppendUvarint(b, uint64(pasts))
 	}
-	if s.lastFact.Index > 0 {
+	if !s.factless {
 		b = binary.AppendUvarint(b, s.lastFact.Tick)
 		b = binary.AppendUvarint(b, uint64(s.lastFact.Index))
 	}

@@ -278,10 +278,12 @@ func (s *Sim) readKept(r *reading, chunks, pasts, ticks int) (hash uint64, ok bo
 	if flags&2 != 0 == (pasts == 0) || pasts > 0 && r.int(maxShown) != pasts {
 		return 0, false
 	}
-	if flags&4 != 0 {
-		if s.lastFact = (FactPlace{r.v(), uint32(r.upTo(1<<32 - 1))}); s.lastFact.Index == 0 || s.lastFact.Tick >= s.now {
+	if s.factless = flags&4 == 0; !s.factless {
+		last := FactPlace{r.v(), uint32(r.upTo(1<<32 - 1))}
+		if (last.Index == 0) != (last == FactPlace{}) || last.Index > 0 && last.Tick >= s.now {
 			return 0, false
 		}
+		s.lastFact = last
 	}
 	last := r.player()
 	s.world.setUp = uint32(r.upTo(1<<16 - 1))
@@ -332,11 +334,16 @@ func (s *Sim) readPlayer(p PlayerID, r *reading) bool {
 	return !r.failed
 }
 
-// readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out.
+// readInputs takes the inputs of a tick into history. Those that cannot be rewound to are left out, as they are of another version of the
+// game: what it has made of them nobody will know, so a reader of facts is to be told that some may be missing.
 func (s *Sim) readInputs(tick uint64, r *reading) bool {
 	var list []params
-	for r.more() && tick >= s.floor {
+	for r.more() {
 		kind := r.u8()
+		if tick < s.floor && InputKind(kind) != Steer {
+			s.lastFact, s.factless = FactPlace{tick, 1<<32 - 1}, false
+			return true
+		}
 		if ItemKind(kind) == ItemChat || ItemKind(kind) == ItemSay {
 			if !s.history.at(tick).readWord(r, ItemKind(kind)) {
 				return false
@@ -348,6 +355,9 @@ func (s *Sim) readInputs(tick uint64, r *reading) bool {
 			return false
 		}
 		r.input(&in, s.schema, &list)
+		if tick < s.floor {
+			continue
+		}
 		if r.failed || in.Player == 0 && in.Kind != Act || !s.history.at(tick).add(&in) {
 			return false
 		}

@@ -79,7 +79,8 @@ type source struct {
 	opened int64
 	final  uint64 // the tap has facts from this tick on
 	next   uint64 // the tick that comes next in the room
-	last   Place  // of the newest fact before the tap's; unknown if Index is 0
+	last   Place  // of the newest fact before the tap's, if it is known
+	known  bool
 }
 
 // round follows one room to its end. more says that there may be another.
@@ -174,9 +175,8 @@ func (r *Room) offer() *source {
 		return nil
 	}
 	src := &source{room: r, tap: newTap(), opened: r.settings.Opened, final: r.sim.Final(), next: r.sim.Tick()}
-	if last, known := r.sim.LastFact(); known {
-		src.last = Place{src.opened, last.Tick, last.Index}
-	}
+	last, known := r.sim.LastFact()
+	src.last, src.known = Place{src.opened, last.Tick, last.Index}, known
 	r.follow(src.tap)
 	return src
 }
@@ -187,11 +187,11 @@ func (f *follower) catchUp(src *source) error {
 	if f.at == FromNow {
 		f.at = from
 	}
-	if f.at.Compare(from) >= 0 || src.last.Index > 0 && f.at.Compare(src.last) >= 0 || src.final == 0 {
+	if f.at.Compare(from) >= 0 || src.known && (src.last.Index == 0 || f.at.Compare(src.last) >= 0) {
 		return nil
 	}
 	if src.room.kept == nil {
-		if f.at == (Place{}) || src.last.Index == 0 { // nothing is final yet
+		if f.at == (Place{}) {
 			return nil
 		}
 		return &GapError{f.name, f.at, from}
@@ -278,10 +278,10 @@ func (f *follower) check(sim *world.Sim, opened int64) error {
 	begins := Place{opened, sim.Final(), 0}
 	last, known := sim.LastFact()
 	switch {
-	case f.at == (Place{}) || f.at.Opened != opened && sim.Final() == 0: // all that there is
+	case f.at == (Place{}): // all that there is
 		f.at = begins
 		return nil
-	case f.at.Compare(begins) >= 0 || known && f.at.Compare(Place{opened, last.Tick, last.Index}) >= 0:
+	case f.at.Compare(begins) >= 0 || sim.Final() == 0 || known && (last.Index == 0 || f.at.Compare(Place{opened, last.Tick, last.Index}) >= 0):
 		return nil
 	}
 	return &GapError{f.name, f.at, begins}
