@@ -85,6 +85,10 @@ func (s *Server) Events(ctx context.Context, room string, after Place) iter.Seq2
 	}
 }
 
+// eventsBehind is how far back events can be had at least, in the time of a room's ticks, however often the server is started anew. Snapshots
+// are 30 s apart, so this takes no more than two of them as long as it runs.
+const eventsBehind = 25 * time.Second
+
 // waited returns the server's own error for one of the hub.
 func waited(err error) error {
 	switch {

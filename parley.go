@@ -120,7 +120,7 @@ func Start(g Game, c Config) (*Server, error) {
 		config.TicketKey, config.SpentFile = c.TicketKey, filepath.Join(c.DataDir, spentFile)
 	}
 	if c.Keep != KeepNothing {
-		shelf, err := keep.Open(keep.Config{Dir: c.DataDir, Mode: c.Keep, History: c.KeepHistory, Log: c.Log})
+		shelf, err := keep.Open(keep.Config{Dir: c.DataDir, Mode: c.Keep, History: c.KeepHistory, Behind: eventsBehind, Log: c.Log})
 		if err != nil {
 			s.cancel()
 			return nil, fmt.Errorf("parley: %w", err)

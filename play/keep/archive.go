@@ -206,17 +206,15 @@ func (r *Room) same(name string, want []byte) error {
 	}
 }
 
-// prune removes snapshots older than the newest two, and segments that loading the older of these does not read.
+// prune removes snapshots but for the newest two and the one with which the log begins, and segments that loading that one does not read.
 func (r *Room) prune() {
 	s := r.shelf
 	r.mu.Lock()
-	var old []uint64
+	var old, past []uint64
 	if n := len(r.snapshots); n >= 2 {
-		old = slices.Clone(r.snapshots[:n-2])
-	}
-	var past []uint64
-	if n := len(r.snapshots); n >= 2 {
-		past = slices.Clone(r.segments[:len(r.segments)-len(fromBefore(r.segments, r.snapshots[n-2]))])
+		first := r.first()
+		old = slices.Concat(r.snapshots[:first], r.snapshots[min(first+1, n-2):n-2])
+		past = slices.Clone(r.segments[:len(r.segments)-len(fromBefore(r.segments, r.snapshots[first]))])
 	}
 	r.mu.Unlock()
 	gone := func(prefix string, ticks []uint64) []uint64 {
@@ -234,6 +232,15 @@ func (r *Room) prune() {
 	r.snapshots = without(r.snapshots, old)
 	r.segments = without(r.segments, past)
 	r.mu.Unlock()
+}
+
+// first returns the snapshot with which the log is to begin: the older of the newest two, or one that is as far back as is wanted. It is
+// called with r.mu held, and there are two.
+func (r *Room) first() int {
+	i := len(r.snapshots) - 2
+	for newest := r.snapshots[i+1]; i > 0 && newest-r.snapshots[i] < r.behind; i-- {
+	}
+	return i
 }
 
 // putAway removes the files of a room that has ended, if that is wanted.

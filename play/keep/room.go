@@ -16,6 +16,7 @@ type Room struct {
 	dir      string
 	settings []byte
 	head     []byte // of its segments
+	behind   uint64 // Config.Behind in ticks
 
 	appended atomic.Uint64 // the tick after the newest that was appended
 	safe     atomic.Uint64 // the tick after the newest that is on disk as the mode wants it

@@ -164,7 +164,8 @@ func (s *Shelf) Room(name string, sim *world.Sim, settings []byte) (*Room, error
 	if len(settings) > maxSettings {
 		return nil, fmt.Errorf("keep: room %q has settings of %d bytes: the limit is %d", name, len(settings), maxSettings)
 	}
-	r := &Room{shelf: s, name: name, dir: filepath.Join(s.root, name), settings: slices.Clone(settings), head: sim.AppendHead(nil), gone: make(chan struct{})}
+	r := &Room{shelf: s, name: name, dir: filepath.Join(s.root, name), settings: slices.Clone(settings), head: sim.AppendHead(nil), gone: make(chan struct{}),
+		behind: uint64(s.config.Behind.Seconds() * float64(sim.Config().TickRate))}
 	r.appended.Store(sim.Tick())
 	s.mu.Lock()
 	defer s.mu.Unlock()
