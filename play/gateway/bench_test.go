@@ -70,7 +70,11 @@ func million(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // benchDesk has players of the hub with no wire behind them: a tick's own cost.
 func benchDesk(b *testing.B) (*Hub, func(tick int)) {
-	h, err := New(Config{Game: benchGame(benchEntities - 5*benchPlayers), World: world.Config{Seed: 7}, TickRate: benchTickRate})
+	return benchDeskOf(b, benchGame(benchEntities-5*benchPlayers))
+}
+
+func benchDeskOf(b *testing.B, g world.Game) (*Hub, func(tick int)) {
+	h, err := New(Config{Game: g, World: world.Config{Seed: 7}, TickRate: benchTickRate})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,8 +104,22 @@ func benchDesk(b *testing.B) (*Hub, func(tick int)) {
 
 // A tick of 1,000 entities and 200 players without any wire: inputs, the step, and a view of
 // each. The cpu metrics are the thread's own time.
-func BenchmarkHubTick(b *testing.B) {
-	h, steer := benchDesk(b)
+func BenchmarkHubTick(b *testing.B) { benchmarkHubTick(b, benchGame(benchEntities-5*benchPlayers)) }
+
+// The same with a rule of sight: players see their own team, and of the other what is hurt.
+func BenchmarkHubTickSees(b *testing.B) {
+	g := benchGame(benchEntities - 5*benchPlayers)
+	g.Sees = func(w *world.World, viewer world.PlayerID, e world.ID) bool {
+		if d := world.Get[drifter](w, e); d != nil {
+			return d.Health > 0
+		}
+		return w.Owner(e)%2 == viewer%2
+	}
+	benchmarkHubTick(b, g)
+}
+
+func benchmarkHubTick(b *testing.B, g world.Game) {
+	h, steer := benchDeskOf(b, g)
 	b.ReportAllocs()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
