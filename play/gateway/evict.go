@@ -33,7 +33,7 @@ func (h *Hub) isBanned(s *Seat) bool {
 func (h *Hub) EvictAddress(reason string, holds func(netip.Addr) bool) {
 	for _, r := range h.rooms {
 		r.do(func() {
-			r.evict(banned(reason), func(p *Player) bool { return p.Addr.IsValid() && holds(p.Addr.Addr()) })
+			r.evict(banned(reason), func(p *Player) bool { return p.host().IsValid() && holds(p.host()) })
 			if r.state == roomEnded {
 				return
 			}
@@ -60,6 +60,14 @@ func (h *Hub) EvictAccount(reason, name string) {
 			r.evict(banned(reason), func(p *Player) bool { return p.account && account.NameKey(p.Name) == key })
 		})
 	}
+}
+
+// host returns the address that a player is at, or was when it went away.
+func (p *Player) host() netip.Addr {
+	if p.seat != nil {
+		return p.seat.from
+	}
+	return p.from
 }
 
 func (r *Room) evict(why banned, match func(*Player) bool) {

@@ -206,7 +206,14 @@ func (s *relaySeat) refuse(why error) {
 		s.leave(true)
 		return
 	}
-	s.dialect.(*Relay).say(s, message.ServerName, cutText([]byte(why.Error()), maxChat))
+	d := s.dialect.(*Relay)
+	text := cutText([]byte(why.Error()), maxChat)
+	if _, ok := why.(banned); ok { // nothing that it confirms is heard any more, so that nothing is waited for
+		d.send(s, relay.Unreliable, message.AppendSaid(append(d.buf[:0], message.RelaySaid), message.ServerName, text))
+		s.peer.Remove(relaycore.Close{Reason: relaycore.ReasonClosed, Text: why.Error()})
+		return
+	}
+	d.say(s, message.ServerName, text)
 	s.peer.Close(why.Error())
 }
 

@@ -390,13 +390,34 @@ func (m *model) kick() {
 	}
 }
 
+// ban has the operator ban an address: those who play from there are out at once, in every room.
+func (m *model) ban() {
+	addr, why := modelAddrs[m.rand.IntN(len(modelAddrs))], banned("as the model says")
+	m.note("ban %v", addr)
+	m.h.EvictAddress(string(why), func(a netip.Addr) bool { return a == addr })
+	for _, p := range m.places {
+		p.on(func() {
+			for _, b := range slices.Clone(p.bodies) {
+				if b.from != addr {
+					continue
+				}
+				if v := b.conn; v != nil {
+					v.ought, v.expected = v.ought[:v.sure[0]], v.sure[1] // a kick of this turn is not told any more
+					v.tells(why)
+				}
+				m.remove(b)
+			}
+		})
+	}
+}
+
 // step is one turn of the hub: what was asked is done, worlds go on, and all are told.
 func (m *model) step() {
 	h := m.h
 	m.turn++
 	h.now = m.clock
 	for _, p := range m.places {
-		p.slow, p.asleep = false, p.room.state == roomAsleep
+		p.slow, p.told, p.asleep = false, false, p.room.state == roomAsleep
 	}
 	h.due = append(h.due[:0], h.awake...)
 	var slow []*Room
@@ -404,6 +425,9 @@ func (m *model) step() {
 	m.endHolds()
 	if m.rand.IntN(12) == 0 {
 		m.kick()
+	}
+	if m.rand.IntN(40) == 0 {
+		m.ban()
 	}
 	for _, r := range h.awake {
 		if m.rand.IntN(6) == 0 {
@@ -447,6 +471,7 @@ func (m *model) step() {
 	m.tell()
 	for _, r := range slow {
 		if p := m.places[r.Name()]; p != nil {
+			p.told = true
 			for _, fn := range p.late {
 				fn()
 			}
@@ -597,7 +622,7 @@ func (m *model) checkRoom(name string, p *place) {
 		}
 		wires[wire] = true
 	}
-	if p.slow || p.asleep {
+	if p.slow || p.asleep || p.left == m.turn {
 		return // what came during the step is yet to be done
 	}
 	bodies := 0
