@@ -354,3 +354,134 @@ func logOf(t *testing.T, s *field.Server, log *diary) (joined map[string]int) {
 	}
 	return joined
 }
+
+// An account that is away is removed by a ban at once, and does not come back until the ban is lifted. An account that is away in a room and
+// enters another leaves the first.
+func TestAnAccountIsInOnePlaceOrBanned(t *testing.T) {
+	c := field.Config()
+	c.Hold, c.DataDir, c.Failures = time.Hour, t.TempDir(), -1
+	s := field.Serve(t, arena.Game(), c)
+	s.Audience(t)
+	if err := s.Open(parley.Room{Name: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	of := func() (list []parley.Player) {
+		for _, p := range playersOf(t, s) {
+			if p.Dialect == "realm" {
+				list = append(list, p)
+			}
+		}
+		return list
+	}
+	goAway := func(room string, isNew bool) {
+		t.Helper()
+		via, cut := cuttable(t, s.At["realm"])
+		ann := comer(s, "realm")
+		ann.Room, ann.New = room, isNew
+		v := field.Enter(t, "realm", via, ann)
+		cut()
+		v.Gone()
+		s.Within(t, "it is away", func() bool { list := of(); return len(list) == 1 && list[0].Away && list[0].Room == room })
+	}
+	goAway("main", true)
+	goAway("other", false)
+	if err := s.Ban(parley.Ban{Account: "Ann-Realm", Reason: "cheats"}); err != nil { // names are compared without case
+		t.Fatal(err)
+	}
+	if list := of(); len(list) != 0 {
+		t.Errorf("after the ban these are there: %+v", list)
+	}
+	if got, want := bansOf(t, s.Server), `ann-realm "cheats"`; got != want {
+		t.Errorf("the bans are %s, want %s", got, want)
+	}
+	ann := comer(s, "realm")
+	ann.New = false
+	if v, err := field.Visit(t.Context(), "realm", s.At["realm"], ann); err == nil {
+		if told := v.Gone(); !strings.Contains(told, "client_banned") {
+			t.Errorf("a banned account is told %q", told)
+		}
+	} else if !strings.Contains(err.Error(), "client_banned") {
+		t.Errorf("a banned account is told %v", err)
+	}
+	for _, b := range []parley.Ban{{Account: "nobody"}, {Account: "no name at all\n"}} {
+		if err := s.Ban(b); !errors.Is(err, parley.ErrNoAccount) {
+			t.Errorf("a ban of an account that is not there: %v", err)
+		}
+		if err := s.Unban(b); !errors.Is(err, parley.ErrNoAccount) {
+			t.Errorf("lifting the ban of an account that is not there: %v", err)
+		}
+	}
+	if err := s.Unban(parley.Ban{Account: "ann-realm"}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Unban(parley.Ban{Account: "ann-realm"}); !errors.Is(err, parley.ErrNoBan) {
+		t.Errorf("lifting a ban again: %v", err)
+	}
+	v := field.Enter(t, "realm", s.At["realm"], ann)
+	if err := s.Ban(parley.Ban{Account: "ann-realm", Until: time.Now().Add(time.Hour)}); err != nil {
+		t.Error(err)
+	}
+	if told := v.Gone(); !strings.Contains(told, "client_banned") {
+		t.Errorf("a player whose account is banned is told %q", told)
+	}
+	s.Within(t, "it is gone", func() bool { return len(of()) == 0 })
+}
+
+// Players who are away from a banned address are removed too, and their sessions are over.
+func TestABanEndsTheSessionsOfThoseWhoAreAway(t *testing.T) {
+	c := field.Config()
+	c.Hold, c.DataDir = time.Hour, t.TempDir()
+	c.Replica, c.Stamp, c.Relay, c.Realm = parley.Off, parley.Off, parley.Off, parley.Off
+	s := field.Serve(t, arena.Game(), c)
+	via, cut := cuttable(t, s.At["duplex"])
+	v := field.Enter(t, "duplex", via, comer(s, "duplex"))
+	s.Within(t, "it can come back", func() bool { list := playersOf(t, s); return len(list) == 1 && list[0].Returns })
+	cut()
+	v.Gone()
+	s.Within(t, "it is away", func() bool { list := playersOf(t, s); return len(list) == 1 && list[0].Away })
+	here := netip.MustParsePrefix("127.0.0.0/8")
+	if err := s.Ban(parley.Ban{Prefix: here}); err != nil {
+		t.Fatal(err)
+	}
+	if list := playersOf(t, s); len(list) != 0 {
+		t.Errorf("after the ban these are there: %+v", list)
+	}
+	if err := s.Unban(parley.Ban{Prefix: here}); err != nil {
+		t.Fatal(err)
+	}
+	again := comer(s, "duplex")
+	again.Session, _ = v.Session()
+	if w, err := field.Visit(t.Context(), "duplex", s.At["duplex"], again); err == nil {
+		if told := w.Gone(); !strings.Contains(told, "no such session") && !strings.Contains(told, "8") {
+			t.Errorf("its session is over, and it is told %q", told)
+		}
+	}
+	if list := playersOf(t, s); len(list) != 0 {
+		t.Errorf("by a session that is over these came back: %+v", list)
+	}
+}
+
+// The level of the log changes while a server runs, and the newest lines can be read.
+func TestTheOperatorSeesTheLog(t *testing.T) {
+	c := field.Replica()
+	log := new(diary)
+	c.Log = logTo(log)
+	s := field.Serve(t, arena.Game(), c)
+	if got := s.LogLevel().String(); got != "INFO" {
+		t.Errorf("the level is %s", got)
+	}
+	s.SetLogLevel(-4)
+	s.Log().Debug("now seen")
+	s.SetLogLevel(8)
+	s.Log().Info("not seen")
+	var last string
+	for _, l := range s.LogTail() {
+		if strings.Contains(l.Text, "not seen") {
+			t.Errorf("the tail has a line below the level: %v", l)
+		}
+		last = l.Level.String() + " " + l.Text
+	}
+	if want := `ERROR the log has a new level level=ERROR`; last != want {
+		t.Errorf("the newest line is %q, want %q", last, want)
+	}
+}
