@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -363,52 +362,6 @@ func (m *model) act() {
 // expired reports whether the connection's ticket has expired since it was found good.
 func (v *visitor) expired(now time.Time) bool {
 	return v.pass != nil && v.pass.Kind == message.PassTicket && v.pass.expires <= now.Unix()
-}
-
-// kick has the operator kick somebody.
-func (m *model) kick() {
-	for _, name := range modelRooms {
-		p := m.places[name]
-		if p == nil || len(p.bodies) == 0 {
-			continue
-		}
-		b := p.bodies[m.rand.IntN(len(p.bodies))]
-		if b.kicked || p.room.players[b.id] == nil {
-			return
-		}
-		m.note("kick %d of %s", b.id, p.room.Name())
-		p.room.Kick(b.id, "kicked")
-		p.on(func() {
-			b.kicked = true
-			if b.conn == nil {
-				m.remove(b)
-				return
-			}
-			b.conn.tells(errors.New("kicked"))
-		})
-		return
-	}
-}
-
-// ban has the operator ban an address: those who play from there are out at once, in every room.
-func (m *model) ban() {
-	addr, why := modelAddrs[m.rand.IntN(len(modelAddrs))], banned("as the model says")
-	m.note("ban %v", addr)
-	m.h.EvictAddress(string(why), func(a netip.Addr) bool { return a == addr })
-	for _, p := range m.places {
-		p.on(func() {
-			for _, b := range slices.Clone(p.bodies) {
-				if b.from != addr {
-					continue
-				}
-				if v := b.conn; v != nil {
-					v.ought, v.expected = v.ought[:v.sure[0]], v.sure[1] // a kick of this turn is not told any more
-					v.tells(why)
-				}
-				m.remove(b)
-			}
-		})
-	}
 }
 
 // step is one turn of the hub: what was asked is done, worlds go on, and all are told.

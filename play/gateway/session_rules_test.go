@@ -314,6 +314,52 @@ func (m *model) remove(b *body) {
 	}
 }
 
+// kick has the operator kick somebody.
+func (m *model) kick() {
+	for _, name := range modelRooms {
+		p := m.places[name]
+		if p == nil || len(p.bodies) == 0 {
+			continue
+		}
+		b := p.bodies[m.rand.IntN(len(p.bodies))]
+		if b.kicked || p.room.players[b.id] == nil {
+			return
+		}
+		m.note("kick %d of %s", b.id, p.room.Name())
+		p.room.Kick(b.id, "kicked")
+		p.on(func() {
+			b.kicked = true
+			if b.conn == nil {
+				m.remove(b)
+				return
+			}
+			b.conn.tells(errors.New("kicked"))
+		})
+		return
+	}
+}
+
+// ban has the operator ban an address: those who play from there are out at once, in every room.
+func (m *model) ban() {
+	addr, why := modelAddrs[m.rand.IntN(len(modelAddrs))], banned("as the model says")
+	m.note("ban %v", addr)
+	m.h.EvictAddress(string(why), func(a netip.Addr) bool { return a == addr })
+	for _, p := range m.places {
+		p.on(func() {
+			for _, b := range slices.Clone(p.bodies) {
+				if b.from != addr {
+					continue
+				}
+				if v := b.conn; v != nil {
+					v.ought, v.expected = v.ought[:v.sure[0]], v.sure[1] // a kick of this turn is not told any more
+					v.tells(why)
+				}
+				m.remove(b)
+			}
+		})
+	}
+}
+
 // know is what an acknowledgement does.
 func (m *model) know(v *visitor) {
 	if v.body == nil {
