@@ -19,6 +19,7 @@ import (
 	"parley/protocol/relay"
 	ground "parley/test/field"
 	"parley/web"
+	"parley/world"
 )
 
 // caller calls the API of a server.
@@ -34,6 +35,12 @@ func operated(t *testing.T, change ...func(*front.Config)) (*front.Server, map[s
 	t.Helper()
 	dir := t.TempDir()
 	s, addrs, _ := serveArena(t, append(change, func(c *front.Config) { c.DataDir = dir })...)
+	return s, addrs, newCaller(t, s, dir)
+}
+
+// newCaller has a page for a server whose data are in a folder, and calls its API.
+func newCaller(t *testing.T, s *front.Server, dir string) *caller {
+	t.Helper()
 	f := serveFlags{web: "127.0.0.1:0", data: dir, realmPlain: true, tickRate: 20}
 	page, err := f.page(s)
 	if err != nil {
@@ -47,7 +54,7 @@ func operated(t *testing.T, change ...func(*front.Config)) (*front.Server, map[s
 	c := &caller{t: t, url: "http://" + page.Addr().String(), token: token}
 	c.http.Transport = &http.Transport{DisableKeepAlives: true}
 	c.http.Timeout = time.Minute
-	return s, addrs, c
+	return c
 }
 
 // do makes a call, reads its answer into into if that is not nil, and returns the status and the text.
@@ -206,6 +213,51 @@ func TestMatchesOverTheAPI(t *testing.T) {
 	if c.do("GET", "/v1/rooms/"+first.Room+"/players", "", &players); len(players.Players) != 2 {
 		t.Errorf("%+v", players)
 	}
+}
+
+// A room that its game ends has a result, which an event tells, and which the room has afterwards.
+func TestResultsOverTheAPI(t *testing.T) {
+	game := arena.Game()
+	step := game.Step
+	game.Step = func(w *world.World, in []world.Input) {
+		if w.Mode() == "short" && w.Tick() == 3 {
+			w.End("ada wins")
+		}
+		step(w, in)
+	}
+	dir := t.TempDir()
+	s, err := front.Start(game, front.Config{Replica: "127.0.0.1:0", Stamp: front.Off, Relay: front.Off, Duplex: front.Off, DataDir: dir, Log: discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	c := newCaller(t, s, dir)
+	next, stop := c.events()
+	defer stop()
+	c.want(201, "", "POST", "/v1/rooms", `{"name":"duel-7","mode":"short"}`)
+	ada := ground.Enter(t, "replica", s.Addrs()[0].Addr.String(), player.Config{Schema: ground.Schema(t, game), Room: "duel-7", Name: "ada"})
+	var end web.Ending
+	name, data := next()
+	for name != "ended" {
+		name, data = next()
+	}
+	if err := json.Unmarshal([]byte(data), &end); err != nil {
+		t.Fatal(err)
+	}
+	if end.Room != "duel-7" || end.Result != "ada wins" || end.Tick < 3 || time.Since(end.Ended) > time.Hour {
+		t.Errorf("%+v", end)
+	}
+	var room web.Room
+	if status, text := c.do("GET", "/v1/rooms/duel-7", "", &room); status != 200 || room.State != web.Over || room.Result != "ada wins" || room.Ended == nil || room.Tick != end.Tick {
+		t.Errorf("status %d: %s", status, text)
+	}
+	c.want(404, "no such room", "DELETE", "/v1/rooms/duel-7", "")
+	if why := ada.Gone(); why == "" {
+		t.Error("the player was told nothing")
+	}
+	c.want(201, "", "POST", "/v1/rooms", `{"name":"duel-7"}`)
+	c.want(200, `"state":"asleep"`, "GET", "/v1/rooms/duel-7", "")
+	c.want(200, `"result":"ada wins"`, "GET", "/v1/rooms/duel-7", "")
 }
 
 // With a key the API makes tickets.
