@@ -162,16 +162,19 @@ func (d *Realm) Shutdown(ctx context.Context) error { return d.server.Shutdown(c
 // SessionEnded removes the player of a session whose account was banned or deleted. It is account.Config.OnEnd.
 func (d *Realm) SessionEnded(s *account.Session, why account.EndReason) {
 	name := d.cfg.Accounts.nameOf(s)
-	code, text := core.ExitClientKicked, why.String()
+	code, text := core.ExitClientKicked, errors.New(why.String())
 	if why == account.EndBanned {
-		code, text = core.ExitClientBanned, banned(s.Ban().Reason).Error()
+		code, text = core.ExitClientBanned, banned(s.Ban().Reason)
 	}
 	_ = d.server.Do(func() {
 		if c := d.mux.Holder(name); name != "" && c != nil {
-			if s, ok := c.Owner.(*realmSeat); ok && why != account.EndClosed {
-				s.banned = true
+			s, ok := c.Owner.(*realmSeat)
+			if !ok {
+				c.Close(code, text.Error())
+				return
 			}
-			c.Close(code, text)
+			s.banned = s.banned || why != account.EndClosed
+			s.sendAway(text, code)
 		}
 	})
 }
@@ -357,7 +360,7 @@ func (x *realmStage) comings(m *core.Group) {
 func (x *realmStage) tell(s *realmSeat) {
 	d, r := x.d, x.room
 	if s.kicked != nil {
-		s.conn.Close(exitCode(s.kicked), s.kicked.Error())
+		s.sendAway(s.kicked, exitCode(s.kicked))
 		return
 	}
 	if !s.playing {
@@ -431,7 +434,7 @@ func (s *realmSeat) refuse(why error) {
 	switch {
 	case s.conn.Owner != s:
 	case s.player != nil && s.playing:
-		s.conn.Close(exitCode(why), why.Error())
+		s.sendAway(why, exitCode(why))
 	case exitCode(why) == core.ExitClientBanned:
 		s.conn.Close(core.ExitClientBanned, why.Error())
 	default:
@@ -439,6 +442,14 @@ func (s *realmSeat) refuse(why error) {
 		s.conn.Refuse(s.dialect.(*Realm).codeOf(why))
 		s.leave(true)
 	}
+}
+
+// sendAway closes the connection of a player. The exit has a code and no words, so a line of chat has the reason.
+func (s *realmSeat) sendAway(why error, code core.ExitCode) {
+	if s.playing {
+		s.conn.Send(&core.Message{Kind: core.KindChatReceive, Tick: s.lastTick(), Text: cutText([]byte(why.Error()), maxChat)})
+	}
+	s.conn.Close(code, why.Error())
 }
 
 // exitCode is the code with which a player is sent away.
