@@ -147,7 +147,6 @@ func (s *relaySeat) welcome() {
 	}
 	s.peer, peer.LogNumber = peer, s.logNumber
 	d.seats[peer] = s
-	peer.RTT() // has the path measured, for those who ask later
 	d.buf = s.session().AppendTo(append(d.buf[:0], message.RelaySession), message.Big)
 	d.inbox.sent(peer.SendTagged(relay.Unordered, d.buf, 1))
 	d.send(s, relay.Unordered, s.world().AppendTo(append(d.buf[:0], message.RelayWorld), message.Big))

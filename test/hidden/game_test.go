@@ -142,7 +142,7 @@ func step(w *world.World, in []world.Input) {
 
 // mark gives a card another secret.
 func (c *card) mark(w *world.World) {
-	s := w.Random().Uint64()
+	s := w.Random().Uint64() | 0x80808080 // its low half is like no heads of records
 	c.Secret, c.Note = s, noteOf(s)
 	c.MarkA, c.MarkB = float64(uint32(s)), float64(uint32(s))
 	c.X = placeOf(s)
@@ -240,9 +240,9 @@ func next(w *world.World, p world.PlayerID) world.PlayerID {
 	return after
 }
 
-// needles are the forms of all secrets, by their 8 bytes.
-func (t *table) needles() (whole map[[8]byte]uint64, marks map[[4]byte]uint64) {
-	whole, marks = map[[8]byte]uint64{}, map[[4]byte]uint64{}
+// needles are the forms of all secrets: by their 8 bytes, and by the 4 of their marks, which some may have in common.
+func (t *table) needles() (whole map[[8]byte]uint64, marks map[[4]byte][]uint64) {
+	whole, marks = map[[8]byte]uint64{}, map[[4]byte][]uint64{}
 	put := func(secret, bits uint64) {
 		var b [8]byte
 		binary.BigEndian.PutUint64(b[:], bits)
@@ -256,9 +256,9 @@ func (t *table) needles() (whole map[[8]byte]uint64, marks map[[4]byte]uint64) {
 		whole[[8]byte([]byte(noteOf(s)))] = s
 		var b [4]byte
 		binary.BigEndian.PutUint32(b[:], uint32(s))
-		marks[b] = s
+		marks[b] = append(marks[b], s)
 		binary.LittleEndian.PutUint32(b[:], uint32(s))
-		marks[b] = s
+		marks[b] = append(marks[b], s)
 	}
 	for s := range t.hush {
 		put(s, s)
