@@ -3,8 +3,11 @@ package parley_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,6 +19,7 @@ import (
 	"parley"
 	"parley/arena"
 	"parley/internal/patient"
+	"parley/play/message"
 	"parley/play/player"
 	"parley/test/field"
 )
@@ -484,5 +488,52 @@ func TestTheOperatorSeesTheLog(t *testing.T) {
 	}
 	if want := `ERROR the log has a new level level=ERROR`; last != want {
 		t.Errorf("the newest line is %q, want %q", last, want)
+	}
+}
+
+// No line of the log, at any level, has a ticket, a token or a password.
+func TestTheTailOfTheLogHasNoSecrets(t *testing.T) {
+	c := field.Config()
+	c.DataDir, c.TicketKey = t.TempDir(), []byte("a key of more than thirty-two bytes")
+	s := field.Serve(t, arena.Game(), c)
+	s.SetLogLevel(slog.LevelDebug)
+	secrets := [][]byte{c.TicketKey, []byte("correct horse")}
+	for _, d := range []string{"replica", "relay", "duplex", "realm"} {
+		ticket, err := s.Ticket("main", "ann-"+d, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := comer(s, d)
+		if d != "realm" {
+			p.Ticket = ticket
+		}
+		v := field.Enter(t, d, s.At[d], p)
+		secrets = append(secrets, ticket[1:])
+		if d != "realm" { // whose account is the session
+			var token, none message.Token
+			s.Within(t, d+" has a token", func() bool { token, _ = v.Session(); return token != none })
+			secrets = append(secrets, token[:])
+		}
+		if err := s.Kick("main", playersOf(t, s)[0].ID, "next"); err != nil {
+			t.Fatal(err)
+		}
+		v.Gone()
+		s.Within(t, d+" is gone", func() bool { return len(playersOf(t, s)) == 0 })
+		if w, err := field.Visit(t.Context(), d, s.At[d], p); err == nil { // by a ticket that was used, or registered before
+			w.Leave()
+		}
+	}
+	tail := s.LogTail()
+	if len(tail) < 12 {
+		t.Fatalf("the tail has %d lines: %v", len(tail), tail)
+	}
+	for _, l := range tail {
+		for _, secret := range secrets {
+			for _, form := range []string{string(secret), hex.EncodeToString(secret), fmt.Sprint(secret), base64.StdEncoding.EncodeToString(secret)} {
+				if strings.Contains(l.Text, form) {
+					t.Errorf("a line has a secret: %s", l.Text)
+				}
+			}
+		}
 	}
 }
