@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -31,7 +32,7 @@ const troupeNode = 0xfeedbeef12345678
 
 func newTroupe(t testing.TB, seed uint64) *troupe {
 	r := rand.New(rand.NewPCG(seed, 5))
-	g := aimGame()
+	g := endingGame()
 	g.Version = "one"
 	c := Config{Seed: seed, MaxRollbackTicks: r.IntN(9), ReplayBudget: 1 + r.IntN(3), Mode: []string{"", "duel"}[r.IntN(2)]}
 	if r.IntN(10) == 0 {
@@ -44,6 +45,21 @@ func newTroupe(t testing.TB, seed uint64) *troupe {
 	s.Keep(troupeNode, 1)
 	s.Watch(true)
 	return &troupe{t: t, r: r, game: g, sims: []*Sim{s}, due: 1_700_000_000e6, log: s.AppendHead(nil)}
+}
+
+// endingGame is a game that somebody may end.
+func endingGame() Game {
+	g := aimGame()
+	step := g.Step
+	g.Step = func(w *World, in []Input) {
+		for i := range in {
+			if s, ok := Read[say](&in[i]); ok && s.Text == "end" {
+				w.End(fmt.Sprint("ended by ", in[i].Player))
+			}
+		}
+		step(w, in)
+	}
+	return g
 }
 
 // all does the same in all Sims, and fails if they answer differently.
@@ -161,8 +177,9 @@ func (c *troupe) act() {
 		v := []Value{UintValue(U8, r.Uint64N(5)), UintValue(Bool, r.Uint64N(2))}
 		all(c, func(s *Sim) Reason { return s.ActShown(p, tick, shown, s.Schema().ActionNamed("dig"), v, 0) })
 	case 9:
+		text := []string{"n", "end"}[r.IntN(2)]
 		all(c, func(s *Sim) Reason {
-			return s.ActShown(p, tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue("n")}, 0)
+			return s.ActShown(p, tick, shown, s.Schema().ActionNamed("say"), []Value{TextValue(text)}, 0)
 		})
 	case 10, 11:
 		v := sowing(r.Float64()*6, TempEntity+r.Uint64N(9))
