@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,8 @@ func newBan() *cobra.Command {
 		Short: "Ban an address, a prefix or an account on a running server",
 		Long: `Ban keeps an IP address, a prefix of addresses or an account of realm out of a
 running server, in all dialects and rooms. Players whom it concerns are removed
-and told why. Bans outlive the server. A name that is no address is that of an
-account.`,
+and told why. Bans outlive the server. Anything
+that does not look like an address is the name of an account.`,
 		Example: `  parley ban 203.0.113.7 --for 1h --reason "be kind"
   parley ban 203.0.113.0/24
   parley ban eve
@@ -102,6 +103,8 @@ func takesBanned(account *string) cobra.PositionalArgs {
 			return errors.New("--account names who is meant; leave out the other")
 		case *account == "" && len(args) != 1:
 			return fmt.Errorf("%q takes one address, prefix or account; it was given %d", cmd.CommandPath(), len(args))
+		case *account == "" && bannedOf("", args).Address == "" && addressLike(args[0]):
+			return fmt.Errorf("%q is no address and no prefix; write 203.0.113.7, 203.0.113.0/24 or 2001:db8::/56, and an account of that name with --account", args[0])
 		}
 		return nil
 	}
@@ -119,6 +122,12 @@ func bannedOf(account string, args []string) web.Banned {
 		return web.Banned{Address: args[0]}
 	}
 	return web.Banned{Account: args[0]}
+}
+
+// addressLike reports whether a text that is no address was probably meant to be one: who mistypes a prefix should not be told that
+// there is no such account.
+func addressLike(text string) bool {
+	return strings.ContainsAny(text, "/:") || strings.Contains(text, ".") && strings.Trim(text, "0123456789.") == ""
 }
 
 func banTable(w io.Writer, list []web.Ban) {

@@ -67,7 +67,9 @@ func TestAModeratorsEvening(t *testing.T) {
 		t.Errorf("a kicked join ends with %d", status)
 	}
 	eve.in.Close()
-	m.types(3, "kick main 999", "no such player")
+	m.types(3, "kick main 999", "no such player: 999 in main\n")
+	m.types(3, "kick nowhere 1", "no such room: nowhere\n")
+	m.types(3, "say --room nowhere hello", "parley: no such room: nowhere\n")
 
 	m.types(0, "ban 203.0.113.0/24 --for 1h --reason spam", "203.0.113.0/24", "address", "spam")
 	m.types(0, "ban 2001:db8::1", "2001:db8::1", "for ever")
@@ -86,7 +88,8 @@ func TestAModeratorsEvening(t *testing.T) {
 	m.types(0, "rooms close duel-7", "closed the room duel-7")
 	m.types(3, "rooms duel-7", "no such room")
 	m.types(1, "rooms close main", "main")
-	m.types(1, "ticket make --name ann", "no ticket key")
+	m.types(1, "ticket make --name ann", "no ticket key: start the server with --ticket-key-file\n")
+	m.types(1, "match --players 1", "parley: no such match: a match has 2 to")
 
 	// Two programs of the operator's look for a match, and a player takes one of the tickets.
 	first := make(chan string, 1)

@@ -46,7 +46,10 @@ number in the last column is in the lines of the log that are about the player.`
 func playerTable(w io.Writer, list []web.Player, now time.Time) {
 	fmt.Fprintln(w, "ROOM\tID\tNAME\tDIALECT\tADDRESS\tFOR\tRTT\tSTATE\tCONN")
 	for _, p := range list {
-		state, since, rtt := "here", "-", "-"
+		state, since, rtt, over := "here", "-", "-", shown(p.Dialect)+"/"+shown(p.Carrier)
+		if p.Dialect == "" { // away since before the server was started
+			over = "-"
+		}
 		if p.Away {
 			state = "away"
 		}
@@ -56,6 +59,6 @@ func playerTable(w io.Writer, list []web.Player, now time.Time) {
 		if p.RTT > 0 {
 			rtt = fmt.Sprintf("%.1fms", p.RTT)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s/%s\t%s\t%s\t%s\t%s\t%d\n", shown(p.Room), p.ID, shown(p.Name), shown(p.Dialect), shown(p.Carrier), shown(p.Address), since, rtt, state, p.Conn)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", shown(p.Room), p.ID, shown(p.Name), over, shown(p.Address), since, rtt, state, p.Conn)
 	}
 }

@@ -164,6 +164,9 @@ func (r *remote) refused(status int, text []byte) error {
 	case http.StatusUnauthorized:
 		return failure{fmt.Errorf("the server at %s does not take the token in %s; name the operator.token of its --data folder with --token-file", r.base, r.tokenFile)}
 	case http.StatusNotFound:
+		if r.token != "" && strings.Contains(said.Error, " /play/") { // there is no such thing as the API here
+			return failure{fmt.Errorf("%s is where players find rooms and matches (--play); name the address of the server's --web with %s", r.base, r.flag)}
+		}
 		return failure{errNothing{errors.New(said.Error)}}
 	}
 	return failure{errors.New(said.Error)}

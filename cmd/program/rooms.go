@@ -95,7 +95,7 @@ func newRoomsOpen() *cobra.Command {
 	f.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&room.Mode, "mode", "", "the room's mode, a text that the game reads")
-	flags.Uint64Var(&seed, "seed", 0, "the seed of the room")
+	flags.Uint64Var(&seed, "seed", 0, "the seed of the room: its terrain and its random numbers (default 0)")
 	flags.IntVar(&room.MaxPlayers, "max-players", 0, "most players of the room (default that of the server)")
 	flags.BoolVar(&closed, "closed", false, "let in only players with a ticket, and --accounts")
 	flags.StringVar(&accounts, "accounts", "", "accounts of realm that may enter a closed room, as ada,ben")

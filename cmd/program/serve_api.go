@@ -84,7 +84,7 @@ func refusal(err error, other int) error {
 		return err
 	}
 	text := err.Error()
-	for _, prefix := range []string{"parley: ", "gateway: ", "world: "} { // of packages that a caller over HTTP does not know
+	for _, prefix := range []string{"parley: ", "gateway: ", "world: ", "match: no such match: "} { // of packages that a caller over HTTP does not know
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return &web.Refusal{Status: other, Err: errors.New(text)}
@@ -212,7 +212,14 @@ func (o *operator) Players(room string) ([]web.Player, error) {
 
 // Kick removes a player.
 func (o *operator) Kick(room string, id uint16, reason string) error {
-	return refusal(o.server.Kick(room, world.PlayerID(id), reason), 0)
+	err := o.server.Kick(room, world.PlayerID(id), reason)
+	if errors.Is(err, front.ErrNoPlayer) {
+		if _, noRoom := o.Players(room); noRoom != nil {
+			return noRoom
+		}
+		err = fmt.Errorf("%w: %d in %s", err, id, room)
+	}
+	return refusal(err, 0)
 }
 
 // Bans returns all bans.
@@ -272,7 +279,11 @@ func (o *operator) Unban(b web.Banned) error {
 
 // Say says a line of chat.
 func (o *operator) Say(s web.Say) error {
-	return refusal(o.server.Broadcast(s.Room, s.Text), http.StatusBadRequest)
+	err := o.server.Broadcast(s.Room, s.Text)
+	if errors.Is(err, front.ErrNoRoom) {
+		err = fmt.Errorf("%w: %s", front.ErrNoRoom, s.Room)
+	}
+	return refusal(err, http.StatusBadRequest)
 }
 
 // Ticket makes a ticket.
@@ -280,6 +291,9 @@ func (o *operator) Ticket(n web.NewTicket) (web.Ticket, error) {
 	valid := time.Duration(cmp.Or(n.TTL, 60)) * time.Second
 	expires := time.Now().Add(valid)
 	ticket, err := o.server.Ticket(n.Room, n.Name, valid)
+	if errors.Is(err, front.ErrNoTicketKey) {
+		err = fmt.Errorf("%w: start the server with --ticket-key-file", err)
+	}
 	return web.Ticket{Ticket: hex.EncodeToString(ticket), Room: cmp.Or(n.Room, front.MainRoom), Expires: expires.UTC().Truncate(time.Second)}, refusal(err, 0)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	front "parley"
@@ -109,6 +110,8 @@ func (f *serveFlags) check() error {
 	switch {
 	case !playable:
 		return fmt.Errorf("all five dialects are off, so there is nothing to serve; give one an address")
+	case f.web == f.play.addr && f.web != front.Off && !strings.HasSuffix(f.web, ":0"):
+		return fmt.Errorf("--web and --play are both %s; give each a port of its own, or turn one off", f.web)
 	case f.tickRate < 1 || f.tickRate > 1000:
 		return fmt.Errorf("--tick-rate must be 1 to 1000, not %d", f.tickRate)
 	case f.maxPlayers < 1 || f.maxPlayers > world.MaxPlayers:

@@ -206,6 +206,7 @@ func TestServerConfig(t *testing.T) {
 		"--record":           func(f *serveFlags) { f.record = filepath.Join(t.TempDir(), "no", "file") },
 		"--postgres":         func(f *serveFlags) { f.postgres = "nonsense" },
 		"--web is empty":     func(f *serveFlags) { f.web = "" },
+		"--web and --play":   func(f *serveFlags) { f.web, f.play.addr = ":80", ":80" },
 		"--play is empty":    func(f *serveFlags) { f.play.addr = "" },
 		"--play-origins":     func(f *serveFlags) { f.play.origins = "game.example" },
 		"--realm is empty":   func(f *serveFlags) { f.realm = "" },
