@@ -13,21 +13,22 @@ type Peer struct {
 	member
 	port    *Port
 	room    *Room
-	place   int       // in the room's list
 	rested  time.Time // its NextTimeout when it was last idle
 	stirred bool      // more than a package to send has come since
 	busy    bool      // it is not idle yet in this turn
 	joined  bool      // the game knows of it
 	leaves  bool      // the game is to be told that it left: see rare
 
-	waitsFor int32         // receivers at which its line is full
-	share    meter         // its share of the room's rate
-	wakeAt   time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
-
-	end Endpoint
+	waitsFor int32 // receivers at which its line is full
+	place    int32 // in the room's list
 
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
-	LogNumber uint64
+	LogNumber uint32
+
+	share  meter         // its share of the room's rate
+	wakeAt time.Duration // when it has a share again, in the time of the Mux; 0 if it does not wait for its share
+
+	end Endpoint
 
 	// Seat is the lobby's own data for the peer, and Value is the game's.
 	Seat, Value any
