@@ -32,7 +32,8 @@ type PlayConfig struct {
 	// Origins are the sites whose pages may ask, as browsers write them: https://game.example. Default: only pages of the server itself.
 	Origins []string
 
-	// Banned reports whether an address is banned: its connections are closed at once. Default: none is.
+	// Banned reports whether an address is banned: its connections are closed at once, and those that are there with their next
+	// request. Default: none is.
 	Banned func(netip.Addr) bool
 
 	// Log gets errors of connections and of the lobby. Default: they are discarded.
@@ -48,7 +49,8 @@ type PlayConfig struct {
 //
 // No token is needed. An address may make 10 calls a minute.
 func ListenPlay(addr string, c PlayConfig) (*Page, error) {
-	h, guard := newPlay(c), newPlayGuard(maxPlayConns, maxPlayConnsOf, c.Banned)
+	h := newPlay(c)
+	guard := newPlayGuard(maxPlayConns, maxPlayConnsOf, func(from netip.Addr) bool { return !h.hears(from) })
 	p := &Page{}
 	p.server.Handler, p.server.ConnState, p.server.IdleTimeout = h, guard.watch, playIdle
 	p.server.RegisterOnShutdown(h.stop)
@@ -74,13 +76,13 @@ type play struct {
 	clock func() time.Time
 
 	mu    sync.Mutex
-	calls *admission.Buckets
+	calls *admission.Buckets // those that are answered with something
+	heard *admission.Buckets // connections and requests, whatever they are
 
-	listing sync.Mutex
-	rooms   []PlayRoom // as they were at roomsAt
+	listing sync.Mutex // held while rooms are listed, looked for and opened
+	rooms   []PlayRoom // as they were at roomsAt, and those that were opened since
 	roomsAt time.Time
-
-	opening sync.Mutex              // held while a room is looked for and opened
+	sent    map[string]int          // players who were told to go to a room since then
 	opened  map[netip.Addr][]string // the rooms that players of an address have opened
 }
 
@@ -88,16 +90,15 @@ type play struct {
 type playCall func(w http.ResponseWriter, r *http.Request, from netip.Addr) (status int, answer any, err error)
 
 func newPlay(c PlayConfig) *play {
-	p := &play{PlayConfig: c, log: c.Log, waits: make(chan struct{}, maxPlayWaits), clock: time.Now, opened: map[netip.Addr][]string{}}
+	p := &play{PlayConfig: c, log: c.Log, waits: make(chan struct{}, maxPlayWaits), clock: time.Now, sent: map[string]int{}, opened: map[netip.Addr][]string{}}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.end, p.stop = context.WithCancel(context.Background())
 	var secret admission.Key
 	rand.Read(secret[:])
-	p.calls = admission.NewBuckets(admission.BucketsConfig{
-		Source: admission.Limit{Rate: 1, Burst: playCalls * playCallCost}, Prefix: admission.NoLimit, Total: admission.NoLimit,
-	}, secret)
+	p.calls = admission.NewBuckets(playLimit(admission.Limit{Rate: 1, Burst: playCalls * playCallCost}), secret)
+	p.heard = admission.NewBuckets(playLimit(admission.Limit{Rate: heardRate, Burst: heardAtOnce}), secret)
 	p.paths = map[string]map[string]playCall{
 		"/play/server": {http.MethodGet: p.server},
 		"/play/rooms":  {http.MethodGet: p.list},
@@ -109,8 +110,27 @@ func newPlay(c PlayConfig) *play {
 	return p
 }
 
+// playLimit limits addresses, and together those that one customer has.
+func playLimit(address admission.Limit) admission.BucketsConfig {
+	return admission.BucketsConfig{Source: address, Prefix: admission.Limit{Rate: hostsOfSite * address.Rate, Burst: hostsOfSite * address.Burst}, Total: admission.NoLimit}
+}
+
+// hears reports whether an address is listened to, and charges it for that. A refusal costs as much as an answer, so what asks in a
+// loop gets none: its connection is closed.
+func (p *play) hears(from netip.Addr) bool {
+	if p.Banned != nil && p.Banned(from) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.heard.Allow(p.clock(), admission.Host(from), 1)
+}
+
 // ServeHTTP answers a request, if its name, its origin and the number of calls of its address are as they should be.
 func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.hears(source(r)) {
+		panic(http.ErrAbortHandler) // closes the connection, also before the requests that wait in it
+	}
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")

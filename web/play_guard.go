@@ -10,12 +10,13 @@ import (
 	"parley/internal/admission"
 )
 
-// playGuard bounds the connections of the players' part, of all addresses and of each. It takes the same time however many there
-// are.
+// playGuard bounds the connections of the players' part, of all addresses, of each, and of each IPv6 /56. It takes the same time
+// however many there are.
 type playGuard struct {
 	mu    sync.Mutex
 	most  int
 	crowd *admission.Crowd
+	sites *admission.Crowd
 	conns map[net.Conn]*playConn
 	shuts func(netip.Addr) bool
 	quiet *list.List // of connections that are not being answered, the longest first
@@ -30,7 +31,7 @@ func newPlayGuard(most, ofAddress int, shuts func(netip.Addr) bool) *playGuard {
 	if shuts == nil {
 		shuts = func(netip.Addr) bool { return false }
 	}
-	return &playGuard{most: most, shuts: shuts, crowd: admission.NewCrowd(ofAddress), conns: map[net.Conn]*playConn{}, quiet: list.New()}
+	return &playGuard{most: most, shuts: shuts, crowd: admission.NewCrowd(ofAddress), sites: admission.NewCrowd(hostsOfSite * ofAddress), conns: map[net.Conn]*playConn{}, quiet: list.New()}
 }
 
 // watch is a http.Server's ConnState.
@@ -56,14 +57,14 @@ func (g *playGuard) watch(conn net.Conn, state http.ConnState) {
 // admit counts a connection, or closes it.
 func (g *playGuard) admit(conn net.Conn) {
 	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if g.shuts(at.Addr().Unmap()) || !g.crowd.Enter(at.Addr()) {
+	if g.shuts(at.Addr().Unmap()) || !g.enter(at.Addr()) {
 		conn.Close()
 		return
 	}
 	if len(g.conns) >= g.most {
 		oldest := g.quiet.Front()
 		if oldest == nil {
-			g.crowd.Leave(at.Addr())
+			g.leave(at.Addr())
 			conn.Close()
 			return
 		}
@@ -74,6 +75,35 @@ func (g *playGuard) admit(conn net.Conn) {
 	g.conns[conn] = &playConn{at.Addr(), g.quiet.PushBack(conn)}
 }
 
+// enter counts a connection of an address, if it may have one more.
+func (g *playGuard) enter(from netip.Addr) bool {
+	if !g.crowd.Enter(from) {
+		return false
+	}
+	if !g.sites.Enter(site(from)) {
+		g.crowd.Leave(from)
+		return false
+	}
+	return true
+}
+
+func (g *playGuard) leave(from netip.Addr) {
+	g.crowd.Leave(from)
+	g.sites.Leave(site(from))
+}
+
+// site returns the first address of an IPv6 /56, which commonly is one customer's. An IPv4 address is a site of its own.
+func site(addr netip.Addr) netip.Addr {
+	addr = admission.Host(addr)
+	if !addr.Is6() {
+		return addr
+	}
+	p, _ := addr.Prefix(siteBits) // cannot fail for an IPv6 address
+	return p.Addr()
+}
+
+const siteBits = 56
+
 func (g *playGuard) unquiet(c *playConn) {
 	if c.at != nil {
 		g.quiet.Remove(c.at)
@@ -83,6 +113,6 @@ func (g *playGuard) unquiet(c *playConn) {
 
 func (g *playGuard) drop(conn net.Conn, c *playConn) {
 	g.unquiet(c)
-	g.crowd.Leave(c.from)
+	g.leave(c.from)
 	delete(g.conns, conn)
 }

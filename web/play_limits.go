@@ -9,12 +9,22 @@ const (
 	playCalls    = 10
 	playCallCost = 6
 
+	// heardAtOnce and heardRate bound what an address is listened to at all: its connections and its requests, also those that are
+	// refused. A refusal takes 16 µs and is eight times as long as the request, so that one connection, with requests one behind the
+	// other, would keep a core busy. An honest client has a connection, a question of its browser and a call, ten times a minute.
+	heardAtOnce = 60
+	heardRate   = 2 // a second
+
+	// hostsOfSite is how many addresses' calls and connections all addresses of a site get together, which is an IPv6 /56 (and of
+	// calls also an IPv4 /24): a customer who has a /56 has 256 networks, each of which counts as an address.
+	hostsOfSite = 16
+
 	// maxPlayConns bounds connections, each a goroutine, a descriptor and some 26 KiB of heap and stack while it waits: 52 MiB. Beyond it the one that has been
 	// quiet for longest is closed; if all are being answered, the new one is.
 	maxPlayConns = 2048
 
-	// maxPlayConnsOf bounds those of an address, so that one host cannot push out all others. It is more than playCalls, as a
-	// connection that waits for a match keeps its place.
+	// maxPlayConnsOf bounds those of an address, so that one host cannot push out all others, and with hostsOfSite those of an IPv6
+	// /56. It is more than playCalls, as a connection that waits for a match keeps its place.
 	maxPlayConnsOf = 32
 
 	// maxPlayWaits bounds calls of /play/match that wait, for half a minute each: the other half of the connections is for those

@@ -14,37 +14,50 @@ import (
 func (p *play) list(_ http.ResponseWriter, _ *http.Request, _ netip.Addr) (int, any, error) {
 	p.listing.Lock()
 	defer p.listing.Unlock()
+	rooms, err := p.seldomRooms()
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, PlayRooms{some(rooms[:min(len(rooms), maxListed)])}, nil
+}
+
+// seldomRooms returns the open rooms, at most roomsFresh old. p.listing is held.
+func (p *play) seldomRooms() ([]PlayRoom, error) {
 	if now := p.clock(); p.rooms == nil || now.Sub(p.roomsAt) >= roomsFresh {
 		rooms, err := p.Lobby.OpenRooms()
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
-		p.rooms, p.roomsAt = some(rooms[:min(len(rooms), maxListed)]), now
+		p.rooms, p.roomsAt = some(rooms), now
+		clear(p.sent)
 	}
-	return http.StatusOK, PlayRooms{p.rooms}, nil
+	return p.rooms, nil
 }
 
 // enter answers POST /play/rooms: "join or create by mode; at most 4 rooms an address" (entry). Of the rooms that fit it takes the
-// fullest, so that players find each other.
+// fullest, so that players find each other. Those whom it
+// sent to a room count as its players until rooms are listed anew.
 func (p *play) enter(w http.ResponseWriter, r *http.Request, from netip.Addr) (int, any, error) {
 	wish, err := readPlay[PlayWish](w, r)
 	if err != nil {
 		return 0, nil, err
 	}
-	p.opening.Lock()
-	defer p.opening.Unlock()
-	rooms, err := p.Lobby.OpenRooms()
+	p.listing.Lock()
+	defer p.listing.Unlock()
+	rooms, err := p.seldomRooms()
 	if err != nil {
 		return 0, nil, err
 	}
 	best := -1
 	for i, room := range rooms {
-		fits := room.Mode == wish.Mode && room.Players < room.MaxPlayers && (wish.MaxPlayers == 0 || wish.MaxPlayers == room.MaxPlayers)
-		if fits && (best < 0 || room.Players > rooms[best].Players) {
+		players := room.Players + p.sent[room.Name]
+		fits := room.Mode == wish.Mode && players < room.MaxPlayers && (wish.MaxPlayers == 0 || wish.MaxPlayers == room.MaxPlayers)
+		if fits && (best < 0 || players > rooms[best].Players+p.sent[rooms[best].Name]) {
 			best = i
 		}
 	}
 	if best >= 0 {
+		p.sent[rooms[best].Name]++
 		return http.StatusOK, rooms[best], nil
 	}
 	p.forgetRooms(rooms)
@@ -57,6 +70,8 @@ func (p *play) enter(w http.ResponseWriter, r *http.Request, from netip.Addr) (i
 		return 0, nil, err
 	}
 	p.opened[host] = append(p.opened[host], room.Name)
+	p.sent[room.Name]++
+	p.rooms = append(rooms[:len(rooms):len(rooms)], room) // a list that is being sent stays as it is
 	return http.StatusCreated, room, nil
 }
 

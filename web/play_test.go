@@ -229,15 +229,19 @@ func TestPlayersOpenRooms(t *testing.T) {
 	x.want(x.call("POST", "/play/rooms", from(2, 1), `{"mode":"duel"}`), 200, first.Name)
 	x.want(x.call("POST", "/play/rooms", from(2, 1), `{"mode":"duel","max_players":3}`), 201, `"max_players":3`)
 	x.lobby.rooms[1].Players = 1
+	x.now = x.now.Add(roomsFresh)
 	x.want(x.call("POST", "/play/rooms", from(3, 1), `{"mode":"duel"}`), 200, first.Name) // the fuller one
 	x.lobby.rooms[1].Players, x.lobby.rooms[2].Players = 2, 3
+	x.now = x.now.Add(roomsFresh)
 	for i := range 3 { // with those of before, 4
 		x.want(x.call("POST", "/play/rooms", from(1, i), fmt.Sprintf(`{"mode":"own %d"}`, i)), 201, "")
 	}
 	x.want(x.call("POST", "/play/rooms", from(1, 9), `{"mode":"duel"}`), 429, "have opened 4 rooms")
 	x.lobby.rooms = slices.Delete(x.lobby.rooms, 1, 2) // the first has ended
+	x.now = x.now.Add(roomsFresh)
 	x.want(x.call("POST", "/play/rooms", from(1, 9), `{"mode":"duel"}`), 201, "")
 	x.lobby.rooms = nil
+	x.now = x.now.Add(roomsFresh)
 	x.want(x.call("POST", "/play/rooms", from(7, 9), `{"mode":"duel"}`), 201, "")
 	if len(x.opened) != 1 {
 		t.Errorf("rooms that are gone are remembered: %v", x.opened)
