@@ -74,7 +74,8 @@ type Config struct {
 	// MaxPlayers bounds the players of all rooms and dialects together, at most world.MaxPlayers. Default 1,000.
 	MaxPlayers int
 
-	// MaxRooms bounds the rooms, the main room included (see Server.Open). Default 1,000.
+	// MaxRooms bounds the rooms, the main room included (see Server.Open). One in eight is not for matches and other rooms that
+	// strangers have opened (Room.ByPlayers). Default 1,000.
 	MaxRooms int
 
 	// PerAddress bounds the seats that one address has at a time, over all dialects, spectators included. With IPv6, a /64

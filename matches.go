@@ -63,7 +63,7 @@ const (
 
 // Match waits until enough players want to play the same, and returns the room that was opened for them: closed, of that mode, with
 // places for that many. Whoever waits longest is matched first. When ctx ends, the player is out. Match returns ErrNobody after 30
-// seconds. While the server has Config.MaxRooms rooms, players wait.
+// seconds. While the server has seven eighths of Config.MaxRooms rooms, players wait.
 func (s *Server) Match(ctx context.Context, r MatchRequest) (MatchResult, error) {
 	if s.hub.Playing() {
 		return MatchResult{}, ErrInStep
@@ -287,5 +287,5 @@ func (m *matches) send(g match.Group, room string) {
 func newMatchRoom(g match.Group) Room {
 	var seed [8]byte
 	rand.Read(seed[:])
-	return Room{Name: "match-" + strings.ToLower(rand.Text()), Seed: binary.LittleEndian.Uint64(seed[:]), Mode: g.Mode, MaxPlayers: len(g.IDs), Closed: true}
+	return Room{Name: "match-" + strings.ToLower(rand.Text()), Seed: binary.LittleEndian.Uint64(seed[:]), Mode: g.Mode, MaxPlayers: len(g.IDs), Closed: true, ByPlayers: true}
 }

@@ -197,6 +197,63 @@ func TestPlayersWaitForARoom(t *testing.T) {
 	}
 }
 
+// Strangers are matched with themselves until there is no place for a room: the operator still opens one.
+func TestMatchesLeaveRoomsToTheOperator(t *testing.T) {
+	c := field.Replica()
+	c.MaxRooms, c.DataDir = 8, t.TempDir()
+	s := field.Serve(t, arena.Game(), c)
+	var list []chan found
+	for range 2 * c.MaxRooms {
+		list = append(list, look(t.Context(), s, parley.MatchRequest{From: netip.MustParseAddr("192.0.2.1")}))
+	}
+	waiting(t, s, 2*c.MaxRooms-2*6) // there is main, and a place is the operator's
+	if err := s.Open(parley.Room{Name: "of-players", ByPlayers: true}); !errors.Is(err, parley.ErrTooManyRooms) {
+		t.Errorf("players open a room in the operator's place: %v", err)
+	}
+	if err := s.Open(parley.Room{Name: "of-the-operator"}); err != nil {
+		t.Errorf("strangers keep the operator from opening a room: %v", err)
+	}
+	for _, name := range []string{"of-the-operator", ""} { // one of the operator's, and then one of a match
+		rooms, err := s.Rooms()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rooms {
+			if r.ByPlayers != strings.HasPrefix(r.Name, "match-") {
+				t.Errorf("%+v", r)
+			}
+			if name == "" && r.ByPlayers {
+				name = r.Name
+			}
+		}
+		if err := s.CloseRoom(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting(t, s, 2)
+	if err := s.Ban(parley.Ban{Prefix: prefix(t, "192.0.2.1")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range list {
+		patient.Value(x)
+	}
+}
+
+// A ban of a network holds for its addresses with a zone too.
+func TestABanHoldsForAddressesWithAZone(t *testing.T) {
+	c := field.Replica()
+	c.DataDir = t.TempDir()
+	s := field.Serve(t, arena.Game(), c)
+	waits := look(t.Context(), s, parley.MatchRequest{From: netip.MustParseAddr("fe80::1%eth0")})
+	waiting(t, s, 1)
+	if err := s.Ban(parley.Ban{Prefix: prefix(t, "fe80::/64")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := patient.Value(waits); !errors.Is(got.err, parley.ErrBanned) {
+		t.Errorf("its address is banned, and it is told %v", got.err)
+	}
+}
+
 func TestTickets(t *testing.T) {
 	c := field.Replica()
 	s := field.Serve(t, arena.Game(), c)

@@ -37,6 +37,9 @@ const MaxBans = 10_000
 // maxBanReason bounds the reason of a ban. It is that of package account.
 const maxBanReason = 512
 
+// maxBanYear is the last year that JSON writes. With a later one no list of bans could be written any more, to the disk or to the operator.
+const maxBanYear = 9999
+
 // Errors of bans. Test for them with errors.Is.
 var (
 	// ErrNoBan means that there is no such ban.
@@ -97,8 +100,15 @@ func (s *Server) Ban(b Ban) error {
 	if b.Prefix.Addr().IsLoopback() {
 		s.Log().Warn("the ban holds this machine itself: players and tools on it cannot connect", "prefix", b.Prefix)
 	}
-	s.matches.evict(b.Prefix.Contains)
-	return errors.Join(s.do(func() { s.hub.EvictAddress(b.Reason, b.Prefix.Contains) }), kept)
+	holds := holdsOf(b.Prefix)
+	s.matches.evict(holds)
+	return errors.Join(s.do(func() { s.hub.EvictAddress(b.Reason, holds) }), kept)
+}
+
+// holdsOf reports whether addresses are of a prefix as the doors of the dialects see it: Prefix.Contains has no address with a zone in it.
+func holdsOf(p netip.Prefix) func(netip.Addr) bool {
+	one := bans.NewTable([]bans.Entry{{Prefix: p}})
+	return func(a netip.Addr) bool { return one.Holds(time.Time{}, a) }
 }
 
 // Banned reports whether a ban of addresses holds for an address. The dialects look by themselves; it is for other doors of the game, such
@@ -188,6 +198,8 @@ func (b *Ban) check(now time.Time) error {
 		return fmt.Errorf("%w: a reason of %d bytes: the limit is %d", ErrBan, len(b.Reason), maxBanReason)
 	case !utf8.ValidString(b.Reason):
 		return fmt.Errorf("%w: the reason is not UTF-8", ErrBan)
+	case b.Until.UTC().Year() > maxBanYear:
+		return fmt.Errorf("%w: it ends in the year %d: give one up to %d, or none for ever", ErrBan, b.Until.UTC().Year(), maxBanYear)
 	case !now.IsZero() && !b.Until.IsZero() && !now.Before(b.Until):
 		return fmt.Errorf("%w: it ends at %v, which is over", ErrBan, b.Until.Format(time.RFC3339))
 	}

@@ -164,6 +164,7 @@ func TestBansThatCannotBeAreRefused(t *testing.T) {
 		{parley.Ban{Prefix: one, Reason: strings.Repeat("x", 513)}, parley.ErrBan, "512"},
 		{parley.Ban{Prefix: one, Reason: "\xff"}, parley.ErrBan, "UTF-8"},
 		{parley.Ban{Prefix: one, Until: time.Now().Add(-time.Second)}, parley.ErrBan, "is over"},
+		{parley.Ban{Prefix: one, Until: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))}, parley.ErrBan, "the year 10000"}, // which JSON cannot write
 		{parley.Ban{Account: "bob"}, parley.ErrNoAccount, "realm is off"},
 	} {
 		if err := s.Ban(tt.ban); !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) {

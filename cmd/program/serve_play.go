@@ -119,7 +119,7 @@ func (l *lobby) OpenRoom(r web.PlayRoom) (web.PlayRoom, error) {
 	if len(r.Mode) > match.MaxMode {
 		return r, &web.Refusal{Status: http.StatusBadRequest, Err: fmt.Errorf(`"mode" has %d bytes: the limit is %d`, len(r.Mode), match.MaxMode)}
 	}
-	if err := l.server.Open(front.Room{Name: r.Name, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Seed: randomSeed()}); err != nil {
+	if err := l.server.Open(front.Room{Name: r.Name, Mode: r.Mode, MaxPlayers: r.MaxPlayers, Seed: randomSeed(), ByPlayers: true}); err != nil {
 		return r, refusal(err, 0)
 	}
 	rooms, err := l.OpenRooms()

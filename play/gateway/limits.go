@@ -187,6 +187,10 @@ const (
 	badPasses   = 10
 	badPassCost = 6
 
+	// operatorShare is the share of the places for rooms, one in so many, that rooms of players leave to the operator. Strangers can be
+	// matched with themselves, and stay in their rooms, until there is no place: an operator must still be able to open one.
+	operatorShare = 8
+
 	// ownKeyBytes is the size of the server's own key for tickets: as long as the hash that it is for.
 	ownKeyBytes = 32
 

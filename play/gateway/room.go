@@ -39,6 +39,10 @@ type Settings struct {
 	// Match means that the room was opened for a match: tickets of the server's own key are good for it.
 	Match bool
 
+	// ByPlayers means that strangers can have such rooms opened, as they can those of matches. One in operatorShare of the places
+	// for rooms is not for them.
+	ByPlayers bool
+
 	// Opened is when the room was opened, in Unix µs. Open sets it.
 	Opened int64
 }

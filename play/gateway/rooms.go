@@ -13,11 +13,15 @@ func (h *Hub) Open(s Settings) (*Room, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	most := h.cfg.MaxRooms
+	if s.Match || s.ByPlayers {
+		most -= most / operatorShare
+	}
 	switch {
 	case h.rooms[s.Name] != nil:
 		return nil, fmt.Errorf("%w: %s", ErrRoomThere, s.Name)
-	case len(h.rooms) >= h.cfg.MaxRooms:
-		return nil, fmt.Errorf("%w: %d", ErrRooms, h.cfg.MaxRooms)
+	case len(h.rooms) >= most:
+		return nil, fmt.Errorf("%w: %d", ErrRooms, most)
 	}
 	r, err := h.newRoom(s)
 	if err != nil {
