@@ -96,7 +96,7 @@ func init() { // the calls of /v1/openapi.json refer to the table itself
 				}
 				return op.Ticket(b)
 			}),
-		{method: "POST", path: "/v1/match", what: "Wait for a match, up to 30 seconds. Those who wait longest are matched first. A room is opened for the match. A client that hangs up waits no longer. While there are as many rooms as --max-rooms allows, players wait.",
+		{method: "POST", path: "/v1/match", what: "Wait for a match, up to 30 seconds. Those who wait longest are matched first. A room is opened for the match. A client that hangs up waits no longer. While there are seven eighths of --max-rooms rooms, players wait: the others are for rooms that the operator opens.",
 			body: reflect.TypeFor[Wish](), answer: reflect.TypeFor[Match](), status: http.StatusOK, also: map[int]string{http.StatusNoContent: "nobody was found in time"},
 			example: Wish{Name: "ada", Mode: "duel", Players: 2}, serve: match, waits: true},
 		row(call{method: "GET", path: "/v1/log", what: "The level of the log and its newest lines."},

@@ -39,7 +39,7 @@ var families = []family{
 	}},
 	{"parley_tickets_accepted_total", counter, "", "Valid tickets. It grows with every player who joins with one.", []from{{"World.Gate.Tickets", ""}}},
 	{"parley_room_wishes_total", counter, "", "Guests who asked for a room by its name. If parley_entries_refused_total{reason=\"other_room\"} grows too, they ask for rooms that are not there.", []from{{"World.Gate.Rooms", ""}}},
-	{"parley_match_waiting", gauge, "", "Players who wait for a match now. If it stays high while nobody is matched, they ask for different modes or numbers of players, or the server has --max-rooms rooms.", []from{{"Matches.Waiting", ""}}},
+	{"parley_match_waiting", gauge, "", "Players who wait for a match now. If it stays high while nobody is matched, they ask for different modes or numbers of players, or the server has seven eighths of --max-rooms rooms.", []from{{"Matches.Waiting", ""}}},
 	{"parley_match_wishes_total", counter, "fate", "Players who asked for a match. expired: too few others wanted the same within 30 seconds. left: hung up. failed: no room could be opened; the log has the reason. refused: too many waited, of all addresses or of one; many of these can be an attack.", []from{
 		{"Matches.Matched", "matched"}, {"Matches.Expired", "expired"}, {"Matches.Left", "left"}, {"Matches.Failed", "failed"}, {"Matches.Refused", "refused"},
 	}},
