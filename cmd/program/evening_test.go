@@ -52,6 +52,7 @@ func TestAModeratorsEvening(t *testing.T) {
 	m := &moderator{t, c.url, writeFile(t, c.token+"\n")}
 
 	m.types(0, "rooms", "ROOM", "main", "0/1000", "open")
+	m.types(0, "rooms main --json", `"idle":-1,`)
 	ann := join(t, "", "replica", addrs["replica"], "--name", "ann")
 	eve := join(t, "", "relay", addrs["relay"], "--name", "eve", "--no-resume")
 	m.types(0, "players", "ann", "replica/udp", "eve", "relay/udp", "127.0.0.1:")

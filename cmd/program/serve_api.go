@@ -137,7 +137,7 @@ func (o *operator) room(r front.RoomState) web.Room {
 	if r.Asleep {
 		room.State = web.Asleep
 	}
-	if r.Idle >= 0 {
+	if r.Idle >= 0 && (r.Idle > 0 || r.Name != front.MainRoom) { // the room main stays, unless it is told otherwise
 		room.Idle = int64(r.Idle / time.Second)
 	}
 	return room
