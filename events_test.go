@@ -500,3 +500,30 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 		})
 	}
 }
+
+// Behind the end of a room comes all of the next room of its name, whatever their ticks are.
+func TestEventsGoOnInTheNextRoom(t *testing.T) {
+	c := quizConfig()
+	c.Keep, c.DataDir, c.TickRate = parley.KeepTick, filepath.Join(t.TempDir(), "data"), 400
+	s := field.Serve(t, quiz(), c)
+	all := listen(t, s, "main", parley.Place{})
+	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "main", Name: "ann"})
+	all.want(t, s, "joined ann")
+	s.Within(t, "it is older than the next room will be", func() bool { return roomsOf(t, s)[0].Tick > 400 })
+	if err := s.Inject("main", Finish{"done"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"joined ann", "acted", "ended done"}
+	end := all.want(t, s, want...)
+	if err := s.Inject("main", Score{1}); err != nil {
+		t.Fatal(err)
+	}
+	all.want(t, s, append(want, "acted 1")...)
+	next := roomsOf(t, s)[0]
+	s.Close()
+	if next.Tick >= end.Tick {
+		t.Skipf("the next room is at tick %d, and the one before ended at %d", next.Tick, end.Tick)
+	}
+	s = field.Serve(t, quiz(), c) // with a snapshot behind the action
+	listen(t, s, "main", end).want(t, s, "acted 1")
+}

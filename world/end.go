@@ -26,6 +26,16 @@ func (e *ending) hash(h uint64) uint64 {
 	return hashText(hash(h, e.at), e.result)
 }
 
+// Settled reports whether further ticks without inputs make nothing final: no fact, and no end of the world.
+func (s *Sim) Settled() bool {
+	for tick := s.Final(); tick <= s.now+MaxAhead; tick++ {
+		if m := s.history.at(tick); len(m.inputs)+len(m.words) > 0 {
+			return false
+		}
+	}
+	return s.world.ending.at == 0 || s.log.ended
+}
+
 // Over reports whether the game has ended the world at a tick that can no longer be rewound, and with which result. The owner of the Sim
 // then calls End with the result, and makes one more entry: the room's last.
 func (s *Sim) Over() (result string, over bool) {

@@ -403,3 +403,26 @@ func TestUnwatchedFactsAllocateNothing(t *testing.T) {
 		t.Error("facts without Watch")
 	}
 }
+
+// A world may end before it begins, and is kept like others.
+func TestSetupMayEndTheWorld(t *testing.T) {
+	g := goalGame(1)
+	g.Setup = func(w *World) { w.End("no game") }
+	s, err := New(g, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		loaded, _, err := Load(g, bytes.NewReader(s.AppendSnapshot(nil)))
+		if err != nil {
+			t.Fatalf("tick %d: %v", s.Tick(), err)
+		}
+		if result, ended := loaded.World().Ended(); !ended || result != "no game" {
+			t.Fatalf("tick %d: %q %v", s.Tick(), result, ended)
+		}
+		s.Advance()
+	}
+	if result, over := s.Over(); !over || result != "no game" {
+		t.Errorf("%q %v", result, over)
+	}
+}

@@ -206,7 +206,7 @@ func (w *World) read(r *reading, next uint64) bool {
 		}
 	}
 	if r.more() {
-		if w.ending = (ending{r.upTo(next), r.text()}); w.ending.at == 0 || fitText(w.ending.result, MaxResult) != w.ending.result {
+		if w.ending = (ending{r.upTo(max(next, 1)), r.text()}); w.ending.at == 0 || fitText(w.ending.result, MaxResult) != w.ending.result {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package gateway
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"time"
 
 	"parley/world"
 )
@@ -11,21 +13,7 @@ import (
 // that wait for the hub return ErrPlaying. fn must not change the world, or keep it.
 func (h *Hub) View(name string, fn func(*world.World)) error {
 	lent := make(chan *Room, 1)
-	if _, err := h.post(func() {
-		r := h.rooms[name]
-		if r == nil {
-			lent <- nil
-			return
-		}
-		r.do(func() {
-			if r.state == roomEnded {
-				lent <- nil
-				return
-			}
-			r.lent, r.state = r.state, roomStepping
-			lent <- r
-		})
-	}); err != nil {
+	if _, err := h.post(func() { h.lend(name, lent) }); err != nil {
 		return err
 	}
 	var r *Room
@@ -45,6 +33,34 @@ func (h *Hub) View(name string, fn func(*world.World)) error {
 	return nil
 }
 
+// lend gives a room to somebody who wants to look at it: now, or when it is quiet and had the tick that is due.
+func (h *Hub) lend(name string, to chan *Room) {
+	r := h.rooms[name]
+	if r == nil {
+		to <- nil
+		return
+	}
+	r.viewers = append(r.viewers, to)
+	if !r.isDue() {
+		r.lendNext()
+	}
+}
+
+// lendNext gives the room to the first who wants to look at it.
+func (r *Room) lendNext() {
+	if len(r.viewers) == 0 || !r.quiet() {
+		return
+	}
+	r.lent, r.state = r.state, roomStepping
+	r.viewers[0] <- r
+	r.viewers = slices.Delete(r.viewers, 0, 1)
+}
+
+// isDue reports whether the room is to have a tick before anybody looks at it again: else those who look without end would stop it.
+func (r *Room) isDue() bool {
+	return r.state == roomQuiet && !r.hub.now.IsZero() && !time.Now().Before(r.next)
+}
+
 // handedBack takes a room back that was lent.
 func (r *Room) handedBack() {
 	if r.state == roomEnded { // meanwhile
@@ -53,6 +69,9 @@ func (r *Room) handedBack() {
 	}
 	r.state = r.lent
 	r.catchUp()
+	if !r.isDue() {
+		r.lendNext()
+	}
 }
 
 // Inject submits an action of the world itself to a room, at its next tick: see world.Sim.Inject. A room that sleeps wakes up for it. The
@@ -74,10 +93,7 @@ func (r *Room) inject(action any) {
 	if r.state == roomEnded {
 		return
 	}
-	if r.state == roomAsleep {
-		r.emptyTicks = 0
-		r.wake()
-	}
+	r.wake()
 	if err := r.sim.Inject(action); err != nil { // the entry is full, or the tick has as many as it takes
 		r.later = append(r.later, func() { r.inject(action) })
 		return

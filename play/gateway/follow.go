@@ -105,7 +105,8 @@ func (f *follower) choose() (src *source, err error) {
 	h := f.h
 	var refused error
 	chosen := make(chan struct{})
-	_, err = h.post(func() {
+	var choose func()
+	choose = func() {
 		e, gap := f.findEnded()
 		r := h.rooms[f.name]
 		switch {
@@ -120,16 +121,17 @@ func (f *follower) choose() (src *source, err error) {
 			refused = fmt.Errorf("%w: %s", ErrNoRoom, f.name)
 		default:
 			r.do(func() {
-				if src = r.offer(); src == nil {
-					refused = fmt.Errorf("%w: %s", ErrNoRoom, f.name)
+				if src = r.offer(); src == nil { // it has ended meanwhile, and may have left its files or another of its name
+					choose()
+					return
 				}
 				close(chosen)
 			})
 			return
 		}
 		close(chosen)
-	})
-	if err != nil {
+	}
+	if _, err := h.post(choose); err != nil {
 		return nil, err
 	}
 	select {
@@ -260,7 +262,11 @@ func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool,
 	}
 	var failed error
 	for range rereads {
-		failed = f.h.cfg.Shelf.Again(dir, f.h.cfg.Game, f.at.Tick, visit)
+		from := uint64(0)
+		if f.at.Opened == opened { // the tick of a place in an earlier room says nothing of this one
+			from = f.at.Tick
+		}
+		failed = f.h.cfg.Shelf.Again(dir, f.h.cfg.Game, from, visit)
 		switch {
 		case err != nil:
 			return err

@@ -101,6 +101,7 @@ func (h *Hub) turn(now time.Time) error {
 	h.tell()
 	for _, r := range h.ran {
 		h.clock(r)
+		r.lendNext() // one at least after each tick, also in a room that is behind the clock
 	}
 	h.ran = h.ran[:0]
 	h.rest(now)

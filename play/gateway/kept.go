@@ -78,7 +78,7 @@ func (h *Hub) resumeRoom(name string) error {
 	h.rooms[name] = r
 	r.recall()
 	r.state, r.empty = roomAsleep, time.Now()
-	if !r.isEmpty() || sim.Stats().InputsPending > 0 { // what has happened is not final before some ticks
+	if !r.isEmpty() || !sim.Settled() { // what has happened is not final before some ticks
 		r.wake()
 	}
 	return nil

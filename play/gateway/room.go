@@ -87,6 +87,7 @@ type Room struct {
 	kept    *keep.Room // nil if nothing is kept
 	state   roomState
 	lent    roomState     // what state was, in a room that View has
+	viewers []chan *Room  // who want to look at it
 	later   []func()      // what is to be done when the room is quiet again
 	skipped uint64        // ticks that were let go
 	unsaid  uint64        // of these, and of those that it slept, the ones since the last entry
@@ -233,11 +234,7 @@ func (r *Room) do(fn func()) {
 func (r *Room) catchUp() {
 	later := r.later
 	r.later = nil
-	for i, fn := range later {
-		if !r.quiet() && r.state != roomEnded { // one of them has it
-			r.later = append(later[i:], r.later...)
-			return
-		}
+	for _, fn := range later {
 		fn()
 	}
 }

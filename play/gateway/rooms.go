@@ -67,7 +67,7 @@ func (h *Hub) Rooms() []*Room {
 // end takes a room from the hub. Its players are told with the next visit. Its world is not touched any more: a worker may
 // still have it.
 func (h *Hub) end(r *Room, why error) {
-	if r.quiet() || r.over != nil {
+	if r.state != roomStepping {
 		st := r.sim.Stats()
 		h.past.Add(&st)
 	}
@@ -81,7 +81,7 @@ func (h *Hub) end(r *Room, why error) {
 	switch {
 	case why != errRoomClosed && r.over == nil:
 		r.conclude(ErrFailed)
-	case r.quiet() || r.over != nil:
+	case r.state != roomStepping:
 		r.conclude(nil)
 	default: // when whoever has its world is done with it
 	}
@@ -102,6 +102,10 @@ func (h *Hub) end(r *Room, why error) {
 	for _, fn := range later { // who waits for the room to be quiet is not kept waiting
 		fn()
 	}
+	for _, to := range r.viewers {
+		h.lend(r.Name(), to) // there may be another of its name
+	}
+	r.viewers = nil
 	r.giveUp()
 }
 
@@ -200,8 +204,8 @@ func (h *Hub) rest(now time.Time) {
 			r.emptyTicks = 0
 			continue
 		}
-		// Its world has seen the last player leave, and holds nothing that it could go back to.
-		if r.emptyTicks < 2+r.sim.Config().MaxRollbackTicks {
+		// Its world has seen the last player leave, and holds nothing that it could go back to, or that is to be told once it is final.
+		if r.emptyTicks < 2+r.sim.Config().MaxRollbackTicks || !r.sim.Settled() {
 			continue
 		}
 		r.state, r.empty = roomAsleep, now
