@@ -504,12 +504,12 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 // Behind the end of a room comes all of the next room of its name, whatever their ticks are.
 func TestEventsGoOnInTheNextRoom(t *testing.T) {
 	c := quizConfig()
-	c.Keep, c.DataDir, c.TickRate = parley.KeepTick, filepath.Join(t.TempDir(), "data"), 400
+	c.Keep, c.DataDir, c.TickRate = parley.KeepTick, filepath.Join(t.TempDir(), "data"), 200
 	s := field.Serve(t, quiz(), c)
 	all := listen(t, s, "main", parley.Place{})
 	field.Enter(t, "replica", s.At["replica"], player.Config{Schema: s.Schema, Room: "main", Name: "ann"})
 	all.want(t, s, "joined ann")
-	s.Within(t, "it is older than the next room will be", func() bool { return roomsOf(t, s)[0].Tick > 400 })
+	s.Within(t, "it is older than the next room will be", func() bool { return roomsOf(t, s)[0].Tick > 300 })
 	if err := s.Inject("main", Finish{"done"}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,10 @@ type follower struct {
 	goroutine uint64 // that runs a log again
 }
 
-var errStop = errors.New("stopped")
+var (
+	errStop  = errors.New("stopped")
+	errMoved = errors.New("the files are of another room by now")
+)
 
 // source is where the next events come from.
 type source struct {
@@ -94,7 +97,10 @@ func (f *follower) round() (more bool, err error) {
 		return f.readEnded(src.ended)
 	}
 	defer f.h.post(func() { src.room.do(func() { src.room.unfollow(src.tap) }) })
-	if err := f.catchUp(src); err != nil {
+	if err := f.catchUp(src); err == errMoved { // it has ended: its files are elsewhere, or gone
+		f.some = false
+		return true, nil
+	} else if err != nil {
 		return false, err
 	}
 	return f.live(src)
@@ -205,7 +211,7 @@ func (f *follower) catchUp(src *source) error {
 	}
 	shelf := f.h.cfg.Shelf
 	reached := false
-	err := f.again(shelf.Dir(f.name), src.opened, func(sim *world.Sim) bool { reached = sim.Tick() >= src.next; return !reached }, src.final)
+	err := f.again(shelf.Dir(f.name), src.opened, func(sim *world.Sim) bool { reached = sim.Tick() >= src.next; return !reached }, src.final, src.room.kept.Leaving)
 	if err == nil && !reached {
 		err = &GapError{f.name, f.at, from}
 	}
@@ -230,7 +236,7 @@ func (f *follower) readEnded(e *Ended) (more bool, err error) {
 		f.at = e.last()
 		return false, &GapError{f.name, missed, f.at}
 	}
-	if err := f.again(dir, e.Opened, func(*world.Sim) bool { return true }, math.MaxUint64); err != nil {
+	if err := f.again(dir, e.Opened, func(*world.Sim) bool { return true }, math.MaxUint64, func() bool { return false }); err != nil {
 		return false, err
 	}
 	if f.at.Compare(e.last()) < 0 { // the end of its log is lost: it was read, and is known to be whole when it was put aside
@@ -241,8 +247,9 @@ func (f *follower) readEnded(e *Ended) (more bool, err error) {
 	return true, nil
 }
 
-// again runs the log of a room again while goesOn, and yields the facts of ticks before one.
-func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool, before uint64) error {
+// again runs the log of a room again while goesOn, and yields the facts of ticks before one. It ends with errMoved if what it has read may be of
+// another room.
+func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool, before uint64, moved func() bool) error {
 	f.goroutine = goroutine() // Step runs on it
 	f.h.workers.ids.Store(f.goroutine, true)
 	defer func() {
@@ -251,6 +258,10 @@ func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool,
 	}()
 	var err error
 	visit := func(sim *world.Sim, fresh bool) bool {
+		if moved() {
+			err = errMoved
+			return false
+		}
 		if fresh {
 			if err = f.check(sim, opened); err != nil {
 				return false
@@ -272,6 +283,8 @@ func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool,
 			return err
 		case f.ctx.Err() != nil:
 			return f.ctx.Err()
+		case moved():
+			return errMoved
 		case !errors.Is(failed, fs.ErrNotExist):
 			return failed
 		}

@@ -67,7 +67,7 @@ func (h *Hub) loop(ctx context.Context) error {
 
 // wakeAt returns when there is something to do next.
 func (h *Hub) wakeAt() time.Time {
-	next := time.Now().Add(leastTurn)
+	next := h.now.Add(leastTurn) // and not from now: commands that come without end would put it off for ever
 	if h.knocked {
 		next = h.now.Add(leastKnock)
 	}

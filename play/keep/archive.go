@@ -248,6 +248,7 @@ func (s *Shelf) putAway(r *Room) {
 	if !r.remove {
 		return
 	}
+	r.leaving.Store(true)
 	if r.result != nil {
 		if err := r.writeResult(); err != nil {
 			s.count.writeFaults.Add(1)

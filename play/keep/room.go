@@ -23,6 +23,7 @@ type Room struct {
 	synced   atomic.Uint64 // the tick after the newest that a loss of power does not lose
 	slack    atomic.Bool   // Second: players go on without the disk
 	wants    atomic.Bool   // a snapshot
+	leaving  atomic.Bool   // its files are being moved or removed
 
 	mu     sync.Mutex
 	phase  phase
@@ -170,6 +171,10 @@ func (r *Room) Synced() uint64 {
 	}
 	return r.synced.Load()
 }
+
+// Leaving reports whether the files of a room that has ended are being moved or removed: what is read by its name from then on may be of
+// another room.
+func (r *Room) Leaving() bool { return r.leaving.Load() }
 
 // Gone returns a channel that is closed when all of a room that has ended is synced, and its files are closed, moved or removed.
 func (r *Room) Gone() <-chan struct{} { return r.gone }
