@@ -113,6 +113,7 @@ func ExampleServer_Match() {
 			rooms <- found.Room // found.Ticket lets the player in
 		}()
 	}
-	fmt.Println(<-rooms == <-rooms)
+	one, other := <-rooms, <-rooms
+	fmt.Println(one == other)
 	// Output: true
 }

@@ -133,8 +133,10 @@ func TestADoorCountsAndANewTableHoldsAtOnce(t *testing.T) {
 		t.Error("nobody is banned, and the door is shut")
 	}
 	set.Use(NewTable([]Entry{{netip.MustParsePrefix("192.0.2.0/24"), time.Time{}}}))
-	if !a.Shuts(noon, addr) || !a.Shuts(noon, addr) || !b.Shuts(noon, addr) {
-		t.Error("a banned address passes")
+	for _, door := range []*Door{a, a, b} {
+		if !door.Shuts(noon, addr) {
+			t.Error("a banned address passes")
+		}
 	}
 	set.Use(NewTable(nil))
 	if a.Shuts(noon, addr) {

@@ -81,7 +81,8 @@ func (t *tap) take() (facts []world.Fact, ended bool, why error) {
 	if len(t.batches) > 0 && t.batches[0].needs <= t.mark {
 		facts = t.batches[0].facts
 		t.count -= len(facts)
-		t.batches = slices.Delete(t.batches, 0, 1)
+		t.batches[0].facts = nil
+		t.batches = t.batches[1:]
 		return facts, false, nil
 	}
 	if len(t.batches) == 0 && t.spilled {
