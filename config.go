@@ -97,8 +97,9 @@ type Config struct {
 	KeepHistory bool
 
 	// Chat, if set, is asked about each line that a player says, before it is ordered: it returns the line as all are to read it, or false to
-	// drop it. The goroutine that runs all rooms calls it, so it must not block, and methods of Server that wait return ErrInStep in it. If it panics, or returns a text that is
-	// empty, over 512 bytes or not UTF-8, the line is dropped, and the log says so. Default: all lines are said as they are.
+	// drop it. The goroutine that runs all rooms calls it, so it must not block, and methods of Server that wait return
+	// ErrInStep in it. If it panics, or returns a text that is empty, over 512 bytes or not UTF-8, the line is dropped, and the
+	// log says so. Default: all lines are said as they are.
 	Chat func(ChatLine) (text string, ok bool)
 
 	// StampRoom is the room that spectators of stamp watch. Default MainRoom.

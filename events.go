@@ -16,8 +16,8 @@ import (
 // Text are those of its Fact. As returns the values of an action. Of Ended, Text is the result.
 type Event = gateway.Event
 
-// Place says behind which event of the rooms of a name a consumer is. Save the Place of an event together with what you made of the event, and go on
-// behind it after a restart. Its text (String, ParsePlace) is for files and databases.
+// Place says behind which event of the rooms of a name a consumer is. Save the Place of an event together with what you made of
+// the event, and go on behind it after a restart. Its text (String, ParsePlace) is for files and databases.
 type Place = gateway.Place
 
 // GapError means that events behind a place are gone. Its GoOn is the place from which there are some.
@@ -68,13 +68,14 @@ var (
 // An event comes once, when its tick can no longer be rewound: a second after it happened, by default. With Config.Keep it comes
 // when it is synced, which takes up to a second or so more with KeepSecond. While the disk fails, events wait for it.
 //
-// The zero Place is before all that there is. With Config.Keep that is the log since the older of two snapshots, some 30 to 60 s, which is run again. It also is
-// that of the newest 256 rooms that ended with a result. Else events are those from now on. If there may be events between the place
-// and what there is, the iteration ends with a *GapError. When a room has ended, the iteration goes on with the next room of its name, as of
-// MainRoom; if there is none, it ends without an error.
+// The zero Place is before all that there is. With Config.Keep that is the log since the older of two snapshots, some 30 to 60
+// s, which is run again. It also is that of the newest 256 rooms that ended with a result. Else events are those from now on.
+// If there may be events between the place and what there is, the iteration ends with a *GapError. When a room has ended, the
+// iteration goes on with the next room of its name, as of MainRoom; if there is none, it ends without an error.
 //
-// The iteration ends with the first error, and the Place of the event beside it is that of the last event before. Nobody waits for a slow consumer: when 16,384 events wait for it, the iteration
-// ends with ErrSlow. ErrClosed means that the server ends: events that were not final then come after a restart, if the room is kept.
+// The iteration ends with the first error, and the Place of the event beside it is that of the last event before. Nobody waits
+// for a slow consumer: when 16,384 events wait for it, the iteration ends with ErrSlow. ErrClosed means that the server ends:
+// events that were not final then come after a restart, if the room is kept.
 func (s *Server) Events(ctx context.Context, room string, after Place) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for ev, err := range s.hub.Follow(ctx, room, after) {
@@ -100,9 +101,9 @@ func waited(err error) error {
 	return err
 }
 
-// View calls fn with the world of a room between two ticks, and returns when fn has. fn may read the world; it must not change it and must not keep it. The room's next tick waits
-// for fn, so fn should take far less than a tick. Other rooms go on. In fn, methods of the server that wait return ErrInStep. A panic in fn is the caller's, and does
-// not harm the room.
+// View calls fn with the world of a room between two ticks, and returns when fn has. fn may read the world; it must not change
+// it and must not keep it. The room's next tick waits for fn, so fn should take far less than a tick. Other rooms go on. In fn,
+// methods of the server that wait return ErrInStep. A panic in fn is the caller's, and does not harm the room.
 func (s *Server) View(room string, fn func(w *world.World)) error {
 	return waited(s.hub.View(room, fn))
 }
@@ -136,7 +137,8 @@ type RoomEnded struct {
 	Result string
 }
 
-// Result returns how the newest room of a name ended that its game has ended. The newest 256 such rooms are known, with Config.Keep also after a restart.
+// Result returns how the newest room of a name ended that its game has ended. The newest 256 such rooms are known, with
+// Config.Keep also after a restart.
 func (s *Server) Result(room string) (e RoomEnded, ok bool) {
 	list, _ := s.Results()
 	for _, had := range list {

@@ -431,7 +431,8 @@ func TestAClosedRoomTellsTheRest(t *testing.T) {
 	}
 }
 
-// Events of a kept room can be had again after a restart: behind each place, the same. So can those of rooms that have ended, and the results.
+// Events of a kept room can be had again after a restart: behind each place, the same. So can those of rooms that have ended,
+// and the results.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	for _, mode := range []parley.Keep{parley.KeepSecond, parley.KeepTick} {
 		t.Run(mode.String(), func(t *testing.T) {

@@ -71,8 +71,8 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 // all rooms, also those who are away, and told why. Their sessions are over.
 //
 // Bans of addresses are kept in the file bans.json in Config.DataDir, and hold again when the server is started again. If the file cannot be
-// written, the ban holds all the same, and Ban returns ErrBanNotKept. Bans of accounts are kept by the store of accounts. Ban returns ErrNoAccount
-// if there is no such account, ErrTooManyBans at MaxBans, and ErrBan if the ban is not valid.
+// written, the ban holds all the same, and Ban returns ErrBanNotKept. Bans of accounts are kept by the store of accounts. Ban
+// returns ErrNoAccount if there is no such account, ErrTooManyBans at MaxBans, and ErrBan if the ban is not valid.
 func (s *Server) Ban(b Ban) error {
 	if err := b.check(time.Now()); err != nil {
 		return err

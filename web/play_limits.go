@@ -19,8 +19,8 @@ const (
 	// calls also an IPv4 /24): a customer who has a /56 has 256 networks, each of which counts as an address.
 	hostsOfSite = 16
 
-	// maxPlayConns bounds connections, each a goroutine, a descriptor and some 26 KiB of heap and stack while it waits: 52 MiB. Beyond it the one that has been
-	// quiet for longest is closed; if all are being answered, the new one is.
+	// maxPlayConns bounds connections, each a goroutine, a descriptor and some 26 KiB of heap and stack while it waits: 52 MiB.
+	// Beyond it the one that has been quiet for longest is closed; if all are being answered, the new one is.
 	maxPlayConns = 2048
 
 	// maxPlayConnsOf bounds those of an address, so that one host cannot push out all others, and with hostsOfSite those of an IPv6

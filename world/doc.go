@@ -120,9 +120,9 @@
 //	rest.go         Rest: a room that goes to sleep lets memory go
 //	record.go       the recording; replay.go: runs a recording or a log again and compares; replay_old.go: those of version 2
 //
-// Below these: schema.go, schema_layout.go, schema_type.go, schema_number.go and schema_quant.go (structs to kinds), field.go (a field in a row), quant.go
-// (floats that are rounded, and travel as integers), table.go (rows),
-// entity.go (Spawn, Get, All), player.go, id.go, lookup.go, value.go, reading.go (the bytes of files), random.go, math.go, hash.go, limits.go.
+// Below these: schema.go, schema_layout.go, schema_type.go, schema_number.go and schema_quant.go (structs to kinds), field.go
+// (a field in a row), quant.go (floats that are rounded, and travel as integers), table.go (rows), entity.go (Spawn, Get, All),
+// player.go, id.go, lookup.go, value.go, reading.go (the bytes of files), random.go, math.go, hash.go, limits.go.
 //
 // # Time and identity
 //

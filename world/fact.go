@@ -24,8 +24,8 @@ var factNames = [...]string{"unset", "joined", "left", "away", "back", "acted", 
 
 func (k FactKind) String() string { return nameIn(factNames[:], int(k)) }
 
-// A Fact is something that happened at a tick that can no longer be rewound: unlike an Event, it stays true. Whoever runs the same log has the
-// same facts, with the same Tick and Index.
+// A Fact is something that happened at a tick that can no longer be rewound: unlike an Event, it stays true. Whoever runs the
+// same log has the same facts, with the same Tick and Index.
 type Fact struct {
 	Kind   FactKind
 	Tick   uint64
@@ -77,13 +77,13 @@ func (s *Sim) Final() uint64 {
 	return s.oldest()
 }
 
-// LastFact returns the place behind the newest fact that is final, watched or not. It is in snapshots, so that a reader of facts knows whether it
-// has missed some. Its Index is 0 if there is none. known is false if the Sim was loaded from a snapshot of an earlier version, which does not
-// say.
+// LastFact returns the place behind the newest fact that is final, watched or not. It is in snapshots, so that a reader of
+// facts knows whether it has missed some. Its Index is 0 if there is none. known is false if the Sim was loaded from a snapshot
+// of an earlier version, which does not say.
 func (s *Sim) LastFact() (last FactPlace, known bool) { return s.lastFact, !s.factless }
 
-// Conclude returns the facts of all ticks that were not final yet, and that the room has ended: nothing is submitted any more. It is for a room
-// that is closed between two ticks. After the entry of End, Advance does the same.
+// Conclude returns the facts of all ticks that were not final yet, and that the room has ended: nothing is submitted any more.
+// It is for a room that is closed between two ticks. After the entry of End, Advance does the same.
 func (s *Sim) Conclude() []Fact {
 	s.facts = nil
 	s.conclude()

@@ -341,7 +341,7 @@ func (s *Sim) readInputs(tick uint64, r *reading) bool {
 	for r.more() {
 		kind := r.u8()
 		if tick < s.floor && InputKind(kind) != Steer {
-			s.lastFact, s.factless = FactPlace{tick, 1<<32 - 1}, false
+			s.lastFact, s.factless = FactPlace{tick, 1 << 31}, false
 			return true
 		}
 		if ItemKind(kind) == ItemChat || ItemKind(kind) == ItemSay {

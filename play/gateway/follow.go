@@ -247,8 +247,8 @@ func (f *follower) readEnded(e *Ended) (more bool, err error) {
 	return true, nil
 }
 
-// again runs the log of a room again while goesOn, and yields the facts of ticks before one. It ends with errMoved if what it has read may be of
-// another room.
+// again runs the log of a room again while goesOn, and yields the facts of ticks before one. It ends with errMoved if what it
+// has read may be of another room.
 func (f *follower) again(dir string, opened int64, goesOn func(*world.Sim) bool, before uint64, moved func() bool) error {
 	f.goroutine = goroutine() // Step runs on it
 	f.h.workers.ids.Store(f.goroutine, true)

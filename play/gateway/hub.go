@@ -128,6 +128,7 @@ type Hub struct {
 	failed   error       // why the main room has ended
 	swept    time.Time   // when rooms were last looked at that are empty
 	watched  time.Time   // and those whose steps do not end
+	patience int         // how often it looks at a step before it gives up the room
 	looked   time.Time   // when the counters were made known
 	now      time.Time   // when this turn began; zero in a hub that does not run
 	epoch    time.Time   // from which ticks are counted
@@ -162,7 +163,7 @@ func New(c Config) (*Hub, error) {
 		cfg: c, log: c.Log, rooms: map[string]*Room{}, sessions: map[world.TokenHash]*Room{},
 		crowd: admission.NewCrowd(c.PerAddress), joins: newJoins(c.PerAddress),
 		commands: make(chan func(), maxCommands), knock: make(chan struct{}, 1), over: make(chan struct{}),
-		epoch: time.Now(),
+		epoch: time.Now(), patience: spinLooks,
 	}
 	h.visits = []func(){h.publish}
 	if h.cfg.Banned == nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Place is a place in the events of the rooms of one name: behind an event, or, with Index 0, before the first of a tick. Rooms of one name that follow each
-// other are told apart by when each was opened.
+// Place is a place in the events of the rooms of one name: behind an event, or, with Index 0, before the first of a tick. Rooms
+// of one name that follow each other are told apart by when each was opened.
 type Place struct {
 	Opened int64  // when the room was opened, in Unix µs
 	Tick   uint64 // in the room

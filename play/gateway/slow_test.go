@@ -18,8 +18,8 @@ import (
 	"parley/world"
 )
 
-// The dialects whose records nothing but this package writes, for players on a slow link: the gateway as it is, with its views, over the cores of the
-// dialects and a simulated network. A record of a walker has 45 bytes.
+// The dialects whose records nothing but this package writes, for players on a slow link: the gateway as it is, with its views,
+// over the cores of the dialects and a simulated network. A record of a walker has 45 bytes.
 var (
 	slowRelay = kit.Slow{Server: newSlowRelay, Client: newSlowRelayClient, Bytes: 4 + 41}
 	slowStamp = kit.Slow{Server: newSlowStamp, Client: newSlowStampClient, Bytes: 4 + 41, Watch: true}

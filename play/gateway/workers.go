@@ -154,7 +154,7 @@ func (h *Hub) watch(now time.Time) {
 			r.looks = 0
 			continue
 		}
-		if r.looks++; r.looks < spinLooks || !r.fate.CompareAndSwap(stepRuns, stepGivenUp) {
+		if r.looks++; r.looks < h.patience || !r.fate.CompareAndSwap(stepRuns, stepGivenUp) {
 			continue
 		}
 		h.workers.group.Done()

@@ -14,11 +14,12 @@ var errStopped = errors.New("keep: stopped by its caller")
 // Dir returns the folder of a room that is kept, for Again.
 func (s *Shelf) Dir(name string) string { return filepath.Join(s.root, name) }
 
-// Again runs what is kept of a room again, in a Sim of its own, for its facts (see world.Sim.Watch). It begins with the newest snapshot that is not
-// newer than a tick, or with the oldest. Snapshots of other versions of the game are left out: its Step would make other facts of the same
-// log. visit is called with each snapshot, fresh, and after each entry; by returning false it ends the run. Where entries are missing, Again
-// goes on with the next snapshot. A server may be writing the files meanwhile, and visit must end the run at a tick that is on disk. If files
-// are removed under its hands, which happens to the oldest, the error is fs.ErrNotExist: try again.
+// Again runs what is kept of a room again, in a Sim of its own, for its facts (see world.Sim.Watch). It begins with the newest
+// snapshot that is not newer than a tick, or with the oldest. Snapshots of other versions of the game are left out: its Step
+// would make other facts of the same log. visit is called with each snapshot, fresh, and after each entry; by returning false
+// it ends the run. Where entries are missing, Again goes on with the next snapshot. A server may be writing the files
+// meanwhile, and visit must end the run at a tick that is on disk. If files are removed under its hands, which happens to the
+// oldest, the error is fs.ErrNotExist: try again.
 func (s *Shelf) Again(dir string, g world.Game, from uint64, visit func(sim *world.Sim, fresh bool) bool) error {
 	l := loading{shelf: s, name: filepath.Base(dir), dir: dir, game: g, visit: visit}
 	_, files, err := s.disk.List(dir)
@@ -58,8 +59,8 @@ func (s *Shelf) Again(dir string, g world.Game, from uint64, visit func(sim *wor
 	return nil
 }
 
-// inTurn returns ticks of snapshots in the order in which they are tried: the newest that is not after a tick, those before it, as it may not be
-// sound, and those after it.
+// inTurn returns ticks of snapshots in the order in which they are tried: the newest that is not after a tick, those before it,
+// as it may not be sound, and those after it.
 func inTurn(ticks []uint64, from uint64) (list []uint64) {
 	n := 0
 	for n < len(ticks) && ticks[n] <= from {

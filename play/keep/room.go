@@ -149,8 +149,8 @@ func (r *Room) give(why error, retryAt time.Time) {
 
 // Safe returns up to which tick players may be told: of ticks below it. In mode Tick these are synced, and while the disk fails Safe
 // stands still. In mode Second these are written, which survives the end of the process. While the disk fails or has not answered for
-// a second, these are all that were appended. With Off they always are. It is 0 until the snapshot with which the log begins is on disk, also in a room that was
-// loaded: a server that was killed may have written what it had not synced, and that was read.
+// a second, these are all that were appended. With Off they always are. It is 0 until the snapshot with which the log begins is
+// on disk, also in a room that was loaded: a server that was killed may have written what it had not synced, and that was read.
 func (r *Room) Safe() uint64 {
 	switch r.shelf.config.Mode {
 	case Off:

@@ -1,5 +1,5 @@
-// Package schema translates a game's schema for replica, duplex and realm, and describes it. A server and its clients must be given the same schema. The
-// package is separate from parley/play/message because that package imports no dialect.
+// Package schema translates a game's schema for replica, duplex and realm, and describes it. A server and its clients must be
+// given the same schema. The package is separate from parley/play/message because that package imports no dialect.
 //
 // # Usage
 //

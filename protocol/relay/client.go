@@ -195,7 +195,8 @@ func (c *Client) Stats() (s Stats) {
 	return s
 }
 
-// RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which a server of this package gathers confirmations.
+// RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which a server of this package
+// gathers confirmations.
 func (c *Client) RTT() (d time.Duration) {
 	c.shell.Ask(func(time.Time) { d = c.endpoint.RTT() })
 	return d

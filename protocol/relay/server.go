@@ -52,9 +52,9 @@ type ServerStats struct {
 // Listen starts a server on addr, written host:port. An empty host means all addresses of the machine. With port 0 the system
 // chooses the port.
 //
-// handle is called for every event of every peer, one at a time, on a loop; p is nil with core.EventPass. No package moves while it runs, so it must not block.
-// It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or a function given to Do runs. A nil
-// handle ignores all events.
+// handle is called for every event of every peer, one at a time, on a loop; p is nil with core.EventPass. No package moves
+// while it runs, so it must not block. It may keep p, and call p.Send, p.Room().Say, p.Close and p.Remove, but only while it or
+// a function given to Do runs. A nil handle ignores all events.
 func Listen(addr string, c Config, handle func(p *Peer, ev Event)) (*Server, error) {
 	socket, err := udp.Listen(addr, socketConfig)
 	if err != nil {

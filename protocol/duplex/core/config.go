@@ -63,10 +63,10 @@ type Config struct {
 	WaitingPerAddress int
 
 	// Judge is called by a server for the pass that a client shows, as the data of the query that the
-	// schema marks (Query.Pass). The program answers with Conn.AnswerPass, at once or later. A client may show another pass after the answer, at most 8 in all. Only the verdict on the newest
-	// counts. Default: there are no passes, and the status is 1. The bytes of pass are valid only during the
-	// call. Judge runs on the server's loop and must not block. EventClosed comes for each client
-	// that Judge was told of, whether it has joined or not.
+	// schema marks (Query.Pass). The program answers with Conn.AnswerPass, at once or later. A client may show another pass
+	// after the answer, at most 8 in all. Only the verdict on the newest counts. Default: there are no passes, and the status
+	// is 1. The bytes of pass are valid only during the call. Judge runs on the server's loop and must not block. EventClosed
+	// comes for each client that Judge was told of, whether it has joined or not.
 	Judge func(c *Conn, pass []byte)
 
 	// Enter, if set, is called by a server when a player is about to enter: its CONN_OK or CONN_FAILED

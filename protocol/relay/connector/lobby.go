@@ -394,8 +394,8 @@ func (l *Lobby) open(now time.Time, g *guest, seats int) {
 	l.answer(g, core.SemiOrdered, &FromMain{Kind: FromMainOpened, Port: m.port.Number()})
 }
 
-// hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game makes room whose players are not: of these the
-// one with the shortest conversation, and the oldest of several.
+// hasRoom reports whether there is room for one more game. One that is over makes room at once. For one who is proven a game
+// makes room whose players are not: of these the one with the shortest conversation, and the oldest of several.
 func (l *Lobby) hasRoom(now time.Time, g *guest) bool {
 	if len(l.matches) < l.cfg.MaxGames {
 		return true

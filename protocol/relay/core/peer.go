@@ -88,9 +88,9 @@ func (p *Peer) send(mode Mode, payload []byte, tag uint32) error {
 	return err
 }
 
-// Repeat sends the peer an unreliable package of the server's own a few milliseconds from now. It is for a package that was just sent, and that the
-// peer waits for: nothing confirms it, and so a short burst of loss does not take both. It is sent if probes are lost on the path, or too few were sent to know, and
-// the path is not narrow. Another call before that replaces it.
+// Repeat sends the peer an unreliable package of the server's own a few milliseconds from now. It is for a package that was
+// just sent, and that the peer waits for: nothing confirms it, and so a short burst of loss does not take both. It is sent if
+// probes are lost on the path, or too few were sent to know, and the path is not narrow. Another call before that replaces it.
 func (p *Peer) Repeat(payload []byte) {
 	if p.end.probes == nil || p.end.maySend(Unreliable, payload) != nil {
 		return

@@ -6,7 +6,8 @@ import (
 )
 
 // trips are the newest round trips of surveys. Peers gather confirmations for 20 ms, and nothing in a confirmation says for how long: so a
-// round trip of most packages is that of the path and of the gathering. A survey asks for nothing but its confirmation, which goes out at once. The zero value knows none.
+// round trip of most packages is that of the path and of the gathering. A survey asks for nothing but its confirmation, which
+// goes out at once. The zero value knows none.
 type trips struct {
 	took [4]time.Duration // a confirmation may have had to wait after all: the least of them counts
 	next uint8
@@ -28,9 +29,10 @@ func (t *trips) least() (least time.Duration) {
 	return least
 }
 
-// survey measures the path with an empty repeat of a package that the peer has confirmed. The peer confirms it and delivers nothing, and it is not
-// resent. It is as a probe, but semi-ordered, which means nothing for a repeat: by that our own endpoints know it. The confirmations of
-// probes are gathered: what is learnt of a path that is full does not mind, and is made for it.
+// survey measures the path with an empty repeat of a package that the peer has confirmed. The peer confirms it and delivers
+// nothing, and it is not resent. It is as a probe, but semi-ordered, which means nothing for a repeat: by that our own
+// endpoints know it. The confirmations of probes are gathered: what is learnt of a path that is full does not mind, and is made
+// for it.
 type survey struct {
 	trips
 	wanted bool      // somebody wants to know
@@ -57,9 +59,9 @@ const (
 	promptAfterMS = 2
 )
 
-// RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which peers of this package gather confirmations. A call has
-// the path measured once more with the next packages, if it was not in the last second. Before the first measurement, half a second after the peer's first confirmation, RTT is the
-// shortest time that a confirmation took.
+// RTT returns the round-trip time of the path, 0 while it is unknown. It leaves out the time for which peers of this package
+// gather confirmations. A call has the path measured once more with the next packages, if it was not in the last second. Before
+// the first measurement, half a second after the peer's first confirmation, RTT is the shortest time that a confirmation took.
 func (e *Endpoint) RTT() time.Duration {
 	if !e.surveys() {
 		return e.sender.RTT()
@@ -108,7 +110,8 @@ func (e *Endpoint) surveyed(now time.Time, number uint64) bool {
 	return true
 }
 
-// mayRepeat notes that a package was confirmed, which the next survey may repeat. One that is older is kept for a while: the newest is always too new.
+// mayRepeat notes that a package was confirmed, which the next survey may repeat. One that is older is kept for a while: the
+// newest is always too new.
 func (e *Endpoint) mayRepeat(now time.Time, number uint64) {
 	if e.rare == nil {
 		return

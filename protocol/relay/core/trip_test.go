@@ -9,8 +9,8 @@ import (
 	"parley/simnet"
 )
 
-// RTT is that of the path, within a millisecond, at both ends, whoever sends how much, while confirmations are gathered, and beside the probes of a server
-// that asks for budgets.
+// RTT is that of the path, within a millisecond, at both ends, whoever sends how much, while confirmations are gathered, and
+// beside the probes of a server that asks for budgets.
 func TestTheRoundTripIsThePaths(t *testing.T) {
 	for _, path := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond} {
 		for _, tt := range []struct {

@@ -9,8 +9,8 @@ import (
 	"parley/simnet"
 )
 
-// What is said of an entity once Knows is true never comes before its values: whatever is lost, doubled and overtaken, while entities come and go,
-// their slots are used again, and the one that is asked about changes. And it is said in the end.
+// What is said of an entity once Knows is true never comes before its values: whatever is lost, doubled and overtaken, while
+// entities come and go, their slots are used again, and the one that is asked about changes. And it is said in the end.
 func TestWhatIsSaidOfAnEntityComesAfterItsValues(t *testing.T) {
 	said := 0
 	kit.Seeds(t, kit.Rounds(200, 10_000), func(t *testing.T, seed uint64) {
