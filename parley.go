@@ -68,7 +68,7 @@ type Player struct {
 	// that was before the server was started.
 	Addr    netip.AddrPort
 	Carrier string
-	Conn    uint64
+	Conn    uint32
 
 	// Since is when the player joined, or when the server was started if it was in the room before.
 	Since time.Time

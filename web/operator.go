@@ -129,7 +129,7 @@ type Player struct {
 	Since   time.Time `json:"since" doc:"when it entered"`
 	RTT     float64   `json:"rtt_ms" doc:"the round-trip time of its connection in milliseconds; 0 is unknown"`
 	Away    bool      `json:"away" doc:"whether its connection is lost and its place is held"`
-	Conn    uint64    `json:"conn" doc:"the number of its connection in the log"`
+	Conn    uint32    `json:"conn" doc:"the number of its connection in the log"`
 }
 
 // Players is a list of players.

@@ -21,11 +21,11 @@ func Rand() *rand.Rand {
 }
 
 // Number returns the number of a connection for a line of the log, as conn. A line about a connection without a number has none.
-func Number(n uint64) slog.Attr {
+func Number(n uint32) slog.Attr {
 	if n == 0 {
 		return slog.Attr{} // which handlers leave out
 	}
-	return slog.Uint64("conn", n)
+	return slog.Uint64("conn", uint64(n))
 }
 
 // Log returns the logger of a server or a client: each line has the dialect and the address. If l is nil, nothing is logged.

@@ -134,7 +134,7 @@ type Hub struct {
 	epoch    time.Time   // from which ticks are counted
 	players  int         // of all rooms
 
-	conns   atomic.Uint64 // connections so far, of all dialects
+	conns   atomic.Uint32 // connections so far, of all dialects
 	playing atomic.Uint64 // the goroutine that runs code of the game for the hub itself; 0 if none does
 	over    chan struct{} // closed when the hub does nothing more
 
@@ -242,7 +242,7 @@ func (h *Hub) Add(d Dialect) {
 }
 
 // number gives a connection its number in the log, if it has none yet. All dialects share one count.
-func (h *Hub) number(n *uint64) uint64 {
+func (h *Hub) number(n *uint32) uint32 {
 	if *n == 0 {
 		*n = h.conns.Add(1)
 	}

@@ -86,15 +86,20 @@ func TestAKeptServerGoesOn(t *testing.T) {
 				s.d.inbox.put(request{seat: x, ask: askKnown})
 			}
 			s.d.inbox.put(request{seat: ann, ask: askSteer, steer: world.Steering{HasAngle: true, HasNorm: true, Norm: 1}})
+			var main, duel uint64
+			s.within(t, "they can come back", func() bool {
+				main, duel = s.h.main.Stats().Tick, s.h.Room("duel").Stats().Tick
+				return ann.known && bob.known
+			})
 			var x float64
 			var tick uint64
-			s.within(t, "ann has walked", func() bool {
+			s.within(t, "entries say so, and ann has walked", func() bool {
 				p := world.Get[pawn](s.h.main.sim.World(), s.h.main.entityOf(ann.player))
 				if p == nil {
 					return false
 				}
 				x, tick = p.X, s.h.main.sim.Tick()
-				return ann.known && bob.known && x > 9
+				return tick > main+1 && s.h.Room("duel").Stats().Tick > duel+1 && x > 9
 			})
 			s.stop()
 

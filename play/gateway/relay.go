@@ -145,7 +145,7 @@ func (s *relaySeat) welcome() {
 		s.leave(false)
 		return
 	}
-	s.peer, peer.LogNumber = peer, uint32(s.logNumber)
+	s.peer, peer.LogNumber = peer, s.logNumber
 	d.seats[peer] = s
 	d.buf = s.session().AppendTo(append(d.buf[:0], message.RelaySession), message.Big)
 	d.inbox.sent(peer.SendTagged(relay.Unordered, d.buf, 1))

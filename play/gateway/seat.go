@@ -27,7 +27,7 @@ type Seat struct {
 	pass      *Pass      // nil of guests
 	from      netip.Addr // of the connection
 	peer      netip.AddrPort
-	logNumber uint64 // of the connection, in the log
+	logNumber uint32 // of the connection, in the log
 
 	considered bool    // its pass was found good, and it has not entered yet
 	entering   bool    // its ticket is being spent, or its name looked up
@@ -58,7 +58,7 @@ type Seat struct {
 }
 
 // connect says over which connection a seat is.
-func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, logNumber uint64) {
+func (s *Seat) connect(d Dialect, own client, peer netip.AddrPort, logNumber uint32) {
 	s.dialect, s.own, s.peer, s.from, s.logNumber = d, own, peer, peer.Addr(), logNumber
 }
 
@@ -89,7 +89,7 @@ type Player struct {
 	Dialect string            // the last, of a player who is away; empty if that was before a restart
 	Addr    netip.AddrPort    // of its connection; as Dialect, Carrier and Conn it is that of the last one
 	Carrier string            // "udp", "tcp" or "tls"
-	Conn    uint64            // the number of its connection in the log
+	Conn    uint32            // the number of its connection in the log
 	Since   time.Time         // when it joined, or the server began to run its room again
 	seat    *Seat             // nil while the player is away
 	account bool              // its name is that of an account

@@ -154,9 +154,9 @@ func (s *Server) finishTurn(self *core.Port) {
 	for p, ev, ok := s.mux.PollEvent(); ok; p, ev, ok = s.mux.PollEvent() {
 		switch ev.Kind {
 		case EventJoined:
-			s.log.Info("joined", shell.Number(uint64(p.LogNumber)), "peer", p.Addr(), "name", p.Name)
+			s.log.Info("joined", shell.Number(p.LogNumber), "peer", p.Addr(), "name", p.Name)
 		case EventLeft:
-			s.log.Info("left", shell.Number(uint64(p.LogNumber)), "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
+			s.log.Info("left", shell.Number(p.LogNumber), "peer", p.Addr(), "reason", ev.Close.Reason, "text", ev.Close.Text)
 		}
 		s.handle(p, ev)
 	}

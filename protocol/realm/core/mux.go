@@ -60,7 +60,7 @@ type Conn struct {
 	Owner any
 
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
-	LogNumber uint64
+	LogNumber uint32
 
 	mux     *Mux
 	group   *Group // see Place; nil before

@@ -82,7 +82,7 @@ type Conn struct {
 	member
 
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
-	LogNumber uint64
+	LogNumber uint32
 
 	mux      *Mux
 	endpoint Endpoint

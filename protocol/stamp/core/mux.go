@@ -70,7 +70,7 @@ type Conn struct {
 	endpoint Endpoint
 
 	// LogNumber, if the program sets it, is in each line of the log about the connection, as conn.
-	LogNumber uint64
+	LogNumber uint32
 }
 
 // member is a roster.Member by a name that users of a Conn do not see.
