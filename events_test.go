@@ -173,6 +173,7 @@ func score(t *testing.T, s *field.Server, v *field.Visitor, n uint64) {
 // What happens is told once, in order, and only what stays: joins, actions with what Step made of them, what was said as Config.Chat has it,
 // and what the world itself does.
 func TestEventsTellWhatHappens(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := quizConfig()
 	c.Chat = func(l parley.ChatLine) (string, bool) {
 		switch {
@@ -241,6 +242,7 @@ func TestEventsTellWhatHappens(t *testing.T) {
 
 // The methods refuse what they cannot do with an error that says so.
 func TestEventsViewAndInjectRefuse(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, quiz(), quizConfig())
 	s.Audience(t)
 	if err := listen(t, s, "nowhere", parley.Place{}).ended(t); !errors.Is(err, parley.ErrNoRoom) {
@@ -289,6 +291,7 @@ func TestEventsViewAndInjectRefuse(t *testing.T) {
 
 // While somebody looks at a room it waits, and no other room does.
 func TestAViewHoldsItsRoomAlone(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, quiz(), quizConfig())
 	if err := s.Open(parley.Room{Name: "other"}); err != nil {
 		t.Fatal(err)
@@ -339,6 +342,7 @@ func TestAViewHoldsItsRoomAlone(t *testing.T) {
 
 // A room that nobody is in wakes up for what is injected.
 func TestASleepingRoomTakesAnAction(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, quiz(), quizConfig())
 	if err := s.Open(parley.Room{Name: "asleep", Idle: -1}); err != nil {
 		t.Fatal(err)
@@ -355,6 +359,7 @@ func TestASleepingRoomTakesAnAction(t *testing.T) {
 
 // A game ends its room: players, events and Result tell with what. The main room begins anew, and the events go on with it.
 func TestAGameEndsItsRoom(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.TickRate = 100
 	s := field.Serve(t, quiz(), c)
@@ -405,6 +410,7 @@ func TestAGameEndsItsRoom(t *testing.T) {
 
 // A room that is closed tells so, with all that happened in it.
 func TestAClosedRoomTellsTheRest(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := field.Serve(t, quiz(), quizConfig())
 	if err := s.Open(parley.Room{Name: "duel"}); err != nil {
 		t.Fatal(err)
@@ -504,6 +510,7 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 
 // Behind the end of a room comes all of the next room of its name, whatever their ticks are.
 func TestEventsGoOnInTheNextRoom(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := quizConfig()
 	c.Keep, c.DataDir, c.TickRate = parley.KeepTick, filepath.Join(t.TempDir(), "data"), 200
 	s := field.Serve(t, quiz(), c)

@@ -98,6 +98,7 @@ func TestTwoWhoWantTheSameAreMatched(t *testing.T) {
 
 // A ticket of the server's own key is good for its own match and for nothing else, and an open room needs none.
 func TestAMatchTicketIsGoodForItsRoomOnly(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Replica()
 	s := field.Serve(t, arena.Game(), c)
 	ann := look(t.Context(), s, parley.MatchRequest{})
@@ -170,6 +171,7 @@ func TestMatchesThatCannotBe(t *testing.T) {
 
 // While the server has all the rooms that it may, players wait; when one ends they are matched, those who came first as the first.
 func TestPlayersWaitForARoom(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Replica()
 	c.MaxRooms = 2
 	s := field.Serve(t, arena.Game(), c)
@@ -255,6 +257,7 @@ func TestABanHoldsForAddressesWithAZone(t *testing.T) {
 }
 
 func TestTickets(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Replica()
 	s := field.Serve(t, arena.Game(), c)
 	if _, err := s.Ticket("", "ann", time.Minute); !errors.Is(err, parley.ErrNoTicketKey) {

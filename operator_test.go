@@ -245,6 +245,7 @@ func (l *diary) all() []string {
 
 // TestABanRemovesThePlayersOfAnAddress has a player in each dialect, bans their address, and has them try to come back.
 func TestABanRemovesThePlayersOfAnAddress(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	log := new(diary)
 	c.Log, c.DataDir = logTo(log), t.TempDir()
@@ -364,6 +365,7 @@ func logOf(t *testing.T, s *field.Server, log *diary) (joined map[string]int) {
 // An account that is away is removed by a ban at once, and does not come back until the ban is lifted. An account that is away in a room and
 // enters another leaves the first.
 func TestAnAccountIsInOnePlaceOrBanned(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.Hold, c.DataDir, c.Failures = time.Hour, t.TempDir(), -1
 	s := field.Serve(t, arena.Game(), c)
@@ -435,6 +437,7 @@ func TestAnAccountIsInOnePlaceOrBanned(t *testing.T) {
 
 // Players who are away from a banned address are removed too, and their sessions are over.
 func TestABanEndsTheSessionsOfThoseWhoAreAway(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.Hold, c.DataDir = time.Hour, t.TempDir()
 	c.Replica, c.Stamp, c.Relay, c.Realm = parley.Off, parley.Off, parley.Off, parley.Off
@@ -494,6 +497,7 @@ func TestTheOperatorSeesTheLog(t *testing.T) {
 
 // No line of the log, at any level, has a ticket, a token or a password.
 func TestTheTailOfTheLogHasNoSecrets(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	c := field.Config()
 	c.DataDir, c.TicketKey = t.TempDir(), []byte("a key of more than thirty-two bytes")
 	s := field.Serve(t, arena.Game(), c)

@@ -154,7 +154,8 @@ func (l *loading) sim(g Game, h *Head) (*Sim, error) {
 	if !s.world.read(&reading{b: w.body}, w.next) {
 		return nil, damaged("a state")
 	}
-	if !s.world.terrain.takeOver(l.chunks[which], s.log.renewed) {
+	sum := s.world.terrain.takeOver(l.chunks[which])
+	if !s.log.renewed && sum != s.world.terrain.sum {
 		return nil, damaged("the terrain")
 	}
 	s.floor = w.next
@@ -179,6 +180,9 @@ func (l *loading) sim(g Game, h *Head) (*Sim, error) {
 	}
 	if got := s.world.Hash(); got != hash {
 		return nil, damaged("its ticks do not lead to its hash: Step depends on more than the world, or has changed under the same Game.Version")
+	}
+	if s.log.renewed { // it may make other chunks, from which the edited ones differ in other cells
+		s.world.terrain.sum = sum
 	}
 	s.events = s.events[:0] // they were told
 	s.stats = Stats{InputsPending: s.stats.InputsPending}
@@ -244,17 +248,12 @@ func (t *table) read(r *reading, where *lookup[ID]) bool {
 	return !r.failed
 }
 
-// takeOver makes the chunks of a snapshot the edited ones. It is false if their sum is another, unless it is not to be looked at, as
-// another version of the game may make other chunks.
-func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
+// takeOver makes the chunks of a snapshot the edited ones, and returns their sum.
+func (t *terrain) takeOver(list []*chunk) (sum uint64) {
 	t.edited = list
-	sum := uint64(0)
 	for _, c := range list {
 		c.refs = 1
 		c.outline(&t.isSolid)
-		if anySum {
-			continue
-		}
 		was := t.findPristine(c.bx, c.by)
 		for y := range c.of {
 			a, b := &was.line(y).cells, &c.line(y).cells
@@ -265,7 +264,7 @@ func (t *terrain) takeOver(list []*chunk, anySum bool) bool {
 			}
 		}
 	}
-	return anySum || sum == t.sum
+	return sum
 }
 
 // readKept takes what is no state of the world.

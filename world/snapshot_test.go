@@ -319,3 +319,36 @@ func FuzzLoad(f *testing.F) {
 		loadForged(t, withSums(b))
 	})
 }
+
+// A new version of the game may make other terrain: what was edited stays, and the room is kept as before.
+func TestANewVersionMayMakeOtherTerrain(t *testing.T) {
+	game := func(version string, ground byte) Game {
+		g := endingGame()
+		g.Version = version
+		g.Terrain = func(_ uint64, _, _ int16, cells *Cells) { cells[0] = ground }
+		step := g.Step
+		g.Step = func(w *World, in []Input) {
+			if w.Tick() == 1 {
+				w.SetCell(5, 5, 3)
+			}
+			step(w, in)
+		}
+		return g
+	}
+	s, err := New(game("one", 0), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	advance(s, 5)
+	for _, version := range []string{"two", "two"} {
+		next, _, err := Load(game(version, 1), bytes.NewReader(s.AppendSnapshot(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := next.World().Cell(5, 5); got != 3 {
+			t.Errorf("the edited cell is %d", got)
+		}
+		advance(next, 3)
+		s = next
+	}
+}

@@ -217,6 +217,7 @@ func TestMatchesOverTheAPI(t *testing.T) {
 
 // A room that its game ends has a result, which an event tells, and which the room has afterwards.
 func TestResultsOverTheAPI(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	game := arena.Game()
 	step := game.Step
 	game.Step = func(w *world.World, in []world.Input) {
@@ -319,6 +320,7 @@ func (c *caller) events() (next func() (name, data string), stop func() error) {
 
 // A stream tells of the server each second, and of lines of its log.
 func TestEventsOfAServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, _, c := operated(t)
 	next, stop := c.events()
 	defer stop()

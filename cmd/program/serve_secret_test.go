@@ -41,6 +41,7 @@ func (b *lockedBuffer) String() string {
 // T74: no answer of the API, none of its events and no line of the log has the operator's token, the ticket key, a ticket that was used, a
 // session's token or a password. Only the answer to a request for a ticket has that ticket.
 func TestTheAPITellsNoSecret(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	key := relay.TicketKey("the secret key of a server")
 	log := &lockedBuffer{}
 	s, addrs, c := operated(t, func(c *front.Config) {

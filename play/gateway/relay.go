@@ -225,8 +225,12 @@ func (d *Relay) tell(r *Room, s *relaySeat) {
 		return
 	}
 	budget := s.peer.Budget()
+	rtt := s.estimate.RTT
+	if s.looked { // to measure it costs the path a package
+		s.looked, rtt = false, s.peer.RTT()
+	}
 	s.estimate = s.peer.Path()
-	s.estimate.RTT = s.peer.RTT()
+	s.estimate.RTT = rtt
 	d.you(r, s)
 	d.entities(r, s, budget)
 	s.upto = r.sim.Tick()

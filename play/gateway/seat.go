@@ -54,6 +54,7 @@ type Seat struct {
 	results    []result
 	handled    int  // requests of this tick
 	answers    bool // this tick has done something that it asked for
+	looked     bool // somebody wants to know its round trip
 	estimate   Path // of its path, as of the last tick
 }
 
@@ -112,9 +113,14 @@ func (p *Player) Path() Path {
 	return p.seat.estimate
 }
 
-// RTT returns the round trip to the player, as of the last tick, as its dialect measures it. It is 0 if that is not known. Call it in
-// Do.
-func (p *Player) RTT() time.Duration { return p.Path().RTT }
+// RTT returns the round trip to the player, as its dialect measures it. It is 0 if that is not known. relay measures it only when it
+// was asked for: the answer is that of an earlier call. Call it in Do.
+func (p *Player) RTT() time.Duration {
+	if p.seat != nil {
+		p.seat.looked = true
+	}
+	return p.Path().RTT
+}
 
 // Away reports whether the player's connection is gone and its seat is held. Call it in Do.
 func (p *Player) Away() bool { return p.seat == nil }
