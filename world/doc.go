@@ -111,7 +111,6 @@
 //	publish.go      compares the new state with the last published one, field by field
 //	book.go         the numbers by which clients know entities; reserve.go: numbers that are given in advance
 //	view_sight.go   Update: what a player sees, and how urgent each change is
-//	view_rule.go    Game.Sees: what a player may see of that
 //	view_entries.go what the client knows of each entity in sight
 //	view_send.go    Next, Take, Acked, Lost: what the client was told; view_flight.go: packets in flight
 //	log.go          the log's layout; log_entry.go: Keep, From, Seal; log_item.go: what is in an entry; roll.go: sessions and tickets

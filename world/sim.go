@@ -97,9 +97,7 @@ type Sim struct {
 	owed    map[ID]PlayerID     // those of them that are there by now, in a publication
 	public  published
 	views   []*View
-
-	spectators rule // for viewer 0
-	events     []Event
+	events  []Event
 
 	log       ledger
 	roll      roll

@@ -27,7 +27,6 @@ func (s *Sim) Advance() {
 	if s.recorder != nil {
 		s.recorder.state(s)
 	}
-	s.judge()
 }
 
 // run makes one tick of history, for the first time or again.
